@@ -1,8 +1,8 @@
 /**
- * Worst cases that can be told before a run: tokens per minute, requests that change something, orders, notional. Every
- * loop has a bound (language.md, decision 13); a list of unknown length counts as one item where a rate is asked, and
- * makes a total `unbounded`. It is the steady load: retries, `catch`, `undo`, the reads with which a run begins and those
- * that confirm an order or a cancel come on top, and whoever prints the figures says so.
+ * Computes the worst case of a run before it starts: tokens per minute, write requests, orders and notional. Every loop
+ * has a bound (language.md, decision 13). A list of unknown length counts as one item in a rate and makes a total
+ * `unbounded`. The figures are the steady load: retries, `catch`, `undo`, the reads at the start of a run and those that
+ * confirm an order or a cancel come on top, and every text that prints the figures says so.
  */
 import type { Decimal } from '../base/decimal.ts';
 import { type DecimalString, decimalText } from '../base/decimal.ts';
@@ -10,50 +10,50 @@ import type { EndpointName } from '../venue/catalogue.ts';
 import { endpoint } from '../venue/catalogue.ts';
 import { deadmanReadEveryMs } from '../venue/deadman.ts';
 import type { CheckedRunbook, CheckedStep, StepOf } from './checked.ts';
-import { countOf, Known } from './expression/known-values.ts';
+import { KnownValues, toCount } from './expression/known-values.ts';
 import type { Value } from './values.ts';
 
 interface WorstCase {
-  /** Of a minute in which the most expensive wait or loop goes on, keep-alives included. */
+  /** Tokens in a minute of the most expensive wait or loop, including keep-alives. */
   readonly tokensPerMinute: number;
-  /** Requests that change something, keep-alives apart. */
+  /** Requests that change something, without keep-alives. */
   readonly writes: number | 'unbounded';
-  /** POST /orders. */
+  /** POST /orders requests. */
   readonly orders: number | 'unbounded';
-  /** Quote currency; absent where nothing bounds it. */
+  /** Quote currency; absent when nothing bounds it. */
   readonly notional?: DecimalString;
 }
 
 export type Costs = (endpoint: EndpointName) => number;
 
-/** How often an order that is waited for is read. */
+/** Time between two reads of an order that a step waits for, ms. */
 export const ORDER_POLL_MS = 2000;
 const MINUTE_MS = 60_000;
-/** What an address has in a minute (Limits, Rate limit); what is done once is spread over as many minutes as it takes. */
+/** The tokens of an address in a minute (Limits, Rate limit); requests that are made once are spread over several minutes. */
 export const TOKENS_PER_MINUTE = 1200;
-/** A quarter of the shortest timeout that a live run takes; shorter ones exist in virtual time alone. */
+/** A quarter of the shortest timeout that a live run accepts; shorter ones exist only in virtual time. */
 const QUICKEST_KEEP_ALIVE_MS = 1250;
-/** What an endpoint costs that the venue document gives no figure for. */
+/** Tokens assumed for an endpoint whose cost the venue document does not give. */
 const UNKNOWN_COST = 10;
 
-/** Tokens by the venue's document, the pessimistic figure where it is silent. */
-export function documentedCost(name: EndpointName): number {
+/** The token cost of the venue document, or the assumed cost if the document gives none. */
+export function readDocumentedCost(name: EndpointName): number {
   return endpoint(name).tokens ?? UNKNOWN_COST;
 }
 
-/** `inputs`: the values of a planned run; without them only what is the same in every run is known. */
+/** `inputs`: the values of a planned run; without them only values that are the same in every run are known. */
 export function worstCase(runbook: CheckedRunbook, costs: Costs, inputs?: Readonly<Record<string, Value>>): WorstCase {
-  const known = new Known(runbook, inputs);
-  const load = blockLoad(runbook.steps, { known, costs, runbook, depth: 0 });
-  const cleanup = blockLoad([...runbook.onError, ...runbook.finally], { known, costs, runbook, depth: 0 });
-  const total = together(load, cleanup);
+  const known = new KnownValues(runbook, inputs);
+  const load = computeBlockLoad(runbook.steps, { known, costs, runbook, depth: 0 });
+  const cleanup = computeBlockLoad([...runbook.onError, ...runbook.finally], { known, costs, runbook, depth: 0 });
+  const sumFigure = addLoads(load, cleanup);
   const burst = Math.min(Math.max(load.burst, cleanup.burst), TOKENS_PER_MINUTE);
-  const maxWrites = countOf(known.decimal(runbook.limits?.maxWrites));
-  const writes = Math.min(total.writes, maxWrites);
-  const orders = Math.min(total.orders, maxWrites);
-  const notional = notionalOf(runbook, known, total, orders);
+  const maxWrites = toCount(known.evaluateDecimal(runbook.limits?.maxWrites));
+  const writes = Math.min(sumFigure.writes, maxWrites);
+  const orders = Math.min(sumFigure.orders, maxWrites);
+  const notional = boundNotional(runbook, known, sumFigure, orders);
   return {
-    tokensPerMinute: Math.ceil(Math.max(load.rate, cleanup.rate, burst) + keepAlives(runbook, known, costs)),
+    tokensPerMinute: Math.ceil(Math.max(load.rate, cleanup.rate, burst) + countKeepAliveTokens(runbook, known, costs)),
     writes: Number.isFinite(writes) ? writes : 'unbounded',
     orders: Number.isFinite(orders) ? orders : 'unbounded',
     ...(notional === undefined ? {} : { notional: decimalText(notional) }),
@@ -61,88 +61,88 @@ export function worstCase(runbook: CheckedRunbook, costs: Costs, inputs?: Readon
 }
 
 /**
- * Tokens of a minute in which the dearest wait or loop goes on. Steps that are done once are not counted: the budget
- * spreads them, and no more than they are can come of it.
+ * Tokens in a minute of the most expensive wait or loop. Steps that run once are not counted: the token budget spreads
+ * them over time, and their number is fixed.
  */
-export function steadyRate(runbook: CheckedRunbook, costs: Costs): number {
-  const known = new Known(runbook, undefined);
-  const { rate } = blockLoad([...runbook.steps, ...runbook.onError, ...runbook.finally], {
+export function computeSteadyRate(runbook: CheckedRunbook, costs: Costs): number {
+  const known = new KnownValues(runbook, undefined);
+  const { rate } = computeBlockLoad([...runbook.steps, ...runbook.onError, ...runbook.finally], {
     known,
     costs,
     runbook,
     depth: 0,
   });
-  return Math.ceil(rate + keepAlives(runbook, known, costs));
+  return Math.ceil(rate + countKeepAliveTokens(runbook, known, costs));
 }
 
-function keepAlives(runbook: CheckedRunbook, known: Known, costs: Costs): number {
-  const { beats, readings } = keepAlivesPerMinute(runbook, known);
-  return beats * costs('POST /cancel_all_after') + readings * costs('GET /cancel_all_after');
+function countKeepAliveTokens(runbook: CheckedRunbook, known: KnownValues, costs: Costs): number {
+  const { heartbeats, readings } = countKeepAlivesPerMinute(runbook, known);
+  return heartbeats * costs('POST /cancel_all_after') + readings * costs('GET /cancel_all_after');
 }
 
-/** Of one execution of a step or block. */
+/** The load of one execution of a step or block. */
 interface Load {
-  /** Tokens spent at once, between waits. */
+  /** Tokens spent without a pause, between waits. */
   readonly burst: number;
-  /** Tokens of the dearest minute of a wait or loop in it. */
+  /** Tokens in the most expensive minute of a wait or loop in it. */
   readonly rate: number;
-  /** Those of `rate` that are spent on reading orders that are waited for: waits of one market share their readings. */
-  readonly polls: number;
-  /** Time that certainly passes. */
+  /** The part of `rate` spent on polling orders: waits in one market share these reads. */
+  readonly pollTokens: number;
+  /** The shortest time it takes, ms. */
   readonly ms: number;
   readonly writes: number;
   readonly orders: number;
-  /** Quote currency; undefined where an order's worth is not known. */
+  /** Quote currency; undefined if the notional of an order is not known. */
   readonly notional: Decimal | undefined | 'none';
 }
 
 interface View {
-  readonly known: Known;
+  readonly known: KnownValues;
   readonly costs: Costs;
   readonly runbook: CheckedRunbook;
   readonly depth: number;
 }
 
-const IDLE: Load = { burst: 0, rate: 0, polls: 0, ms: 0, writes: 0, orders: 0, notional: 'none' };
+const IDLE: Load = { burst: 0, rate: 0, pollTokens: 0, ms: 0, writes: 0, orders: 0, notional: 'none' };
 
-function blockLoad(steps: readonly CheckedStep[], view: View): Load {
+function computeBlockLoad(steps: readonly CheckedStep[], view: View): Load {
   let all = IDLE;
-  let dearest = 0;
+  let worst = 0;
   let burst = 0;
   for (const step of steps) {
-    const load = stepLoad(step, view);
+    const load = computeStepLoad(step, view);
     burst = load.ms >= MINUTE_MS ? load.burst : burst + load.burst;
-    dearest = Math.max(dearest, burst);
-    all = together(all, load);
+    worst = Math.max(worst, burst);
+    all = addLoads(all, load);
   }
-  return { ...all, burst: dearest };
+  return { ...all, burst: worst };
 }
 
-/** One after the other. */
-function together(first: Load, second: Load): Load {
+/** The load of two parts that run one after the other. */
+function addLoads(first: Load, second: Load): Load {
   return {
     burst: first.burst + second.burst,
-    ...dearer(first, second),
+    ...pickHigherRate(first, second),
     ms: first.ms + second.ms,
     writes: first.writes + second.writes,
     orders: first.orders + second.orders,
-    notional: sum(first.notional, second.notional),
+    notional: addNotionals(first.notional, second.notional),
   };
 }
 
-/** The rate of the dearer minute. */
-function dearer(first: Load, second: Load): Pick<Load, 'rate' | 'polls'> {
-  const { rate, polls } = second.rate > first.rate ? second : first;
-  return { rate, polls };
+/** The rate of the more expensive minute. */
+function pickHigherRate(first: Load, second: Load): Pick<Load, 'rate' | 'pollTokens'> {
+  const { rate, pollTokens } = second.rate > first.rate ? second : first;
+  return { rate, pollTokens };
 }
 
-function sum(first: Load['notional'], second: Load['notional']): Load['notional'] {
+function addNotionals(first: Load['notional'], second: Load['notional']): Load['notional'] {
   if (first === 'none') return second;
   if (second === 'none') return first;
   return first === undefined || second === undefined ? undefined : first.plus(second);
 }
 
-function times(load: Load, count: number): Load {
+function multiplyLoad(load: Load, count: number): Load {
   const notional =
     load.notional === 'none' || load.notional === undefined
       ? load.notional
@@ -158,13 +158,18 @@ function times(load: Load, count: number): Load {
   };
 }
 
-function stepLoad(step: CheckedStep, view: View): Load {
+function computeStepLoad(step: CheckedStep, view: View): Load {
   const { known, costs } = view;
   const read = (name: EndpointName): Load => ({ ...IDLE, burst: costs(name) });
   const write = (name: EndpointName, count = 1): Load => ({ ...IDLE, burst: costs(name), writes: count });
   switch (step.verb) {
     case 'place':
-      return { ...write('POST /orders'), orders: 1, notional: orderNotional(step, known), ...awaitRate(step, view) };
+      return {
+        ...write('POST /orders'),
+        orders: 1,
+        notional: computeOrderNotional(step, known),
+        ...computeAwaitRate(step, view),
+      };
     case 'protect': {
       const legs = (step.args.stopLoss === undefined ? 0 : 1) + (step.args.takeProfit === undefined ? 0 : 1);
       return { ...IDLE, burst: legs * costs('POST /orders'), writes: legs, orders: legs };
@@ -176,9 +181,9 @@ function stepLoad(step: CheckedStep, view: View): Load {
         step.args.kind === 'order'
           ? 1
           : step.args.kind === 'ids'
-            ? known.length(step.args.ids)
+            ? known.countItems(step.args.ids)
             : Number.POSITIVE_INFINITY;
-      return { ...write('DELETE /orders', count), ...awaitRate(step, view) };
+      return { ...write('DELETE /orders', count), ...computeAwaitRate(step, view) };
     }
     case 'cancel_all':
       return write('DELETE /orders/cancel_all');
@@ -204,32 +209,32 @@ function stepLoad(step: CheckedStep, view: View): Load {
     case 'request':
       return { ...IDLE, burst: UNKNOWN_COST };
     case 'wait':
-      return { ...IDLE, ms: step.args.kind === 'for' ? (known.duration(step.args.for) ?? 0) : 0 };
+      return { ...IDLE, ms: step.args.kind === 'for' ? (known.evaluateDuration(step.args.for) ?? 0) : 0 };
     case 'wait_for':
-      return waitLoad(step, view);
+      return computeWaitLoad(step, view);
     case 'for_each': {
-      const count = known.length(step.args.in, step.id);
-      const body = blockLoad(step.args.do, view);
-      return { ...times(body, count), burst: body.burst * (Number.isFinite(count) ? count : 1) };
+      const count = known.countItems(step.args.in, step.id);
+      const body = computeBlockLoad(step.args.do, view);
+      return { ...multiplyLoad(body, count), burst: body.burst * (Number.isFinite(count) ? count : 1) };
     }
     case 'parallel':
-      return parallelLoad(step, view);
+      return computeParallelLoad(step, view);
     case 'repeat':
-      return repeatLoad(step, view);
+      return computeRepeatLoad(step, view);
     case 'switch': {
       const cases = [
         ...step.args.cases.map((each) => each.do),
         ...(step.args.else === undefined ? [] : [step.args.else]),
-      ].map((block) => blockLoad(block, view));
-      return cases.reduce(either, { ...IDLE });
+      ].map((block) => computeBlockLoad(block, view));
+      return cases.reduce(takeWorst, { ...IDLE });
     }
     case 'call': {
       const callee = view.runbook.calls[step.args.runbook];
       if (callee === undefined || view.depth > 16) return IDLE;
-      return blockLoad(callee.steps, {
+      return computeBlockLoad(callee.steps, {
         ...view,
         runbook: callee,
-        known: new Known(callee, undefined),
+        known: new KnownValues(callee, undefined),
         depth: view.depth + 1,
       });
     }
@@ -246,88 +251,89 @@ function stepLoad(step: CheckedStep, view: View): Load {
   }
 }
 
-function either(first: Load, second: Load): Load {
-  const larger = (a: Load['notional'], b: Load['notional']): Load['notional'] =>
+function takeWorst(first: Load, second: Load): Load {
+  const takeLarger = (a: Load['notional'], b: Load['notional']): Load['notional'] =>
     a === 'none' ? b : b === 'none' ? a : a === undefined || b === undefined ? undefined : a.greaterThan(b) ? a : b;
   return {
     burst: Math.max(first.burst, second.burst),
-    ...dearer(first, second),
+    ...pickHigherRate(first, second),
     ms: Math.min(first.ms, second.ms),
     writes: Math.max(first.writes, second.writes),
     orders: Math.max(first.orders, second.orders),
-    notional: larger(first.notional, second.notional),
+    notional: takeLarger(first.notional, second.notional),
   };
 }
 
-/** Polls in a minute of something read every `everyMs` for at most `withinMs`. */
-function polls(everyMs: number, withinMs: number | undefined): number {
+/** Reads in a minute, with one read every `everyMs` for at most `withinMs`. */
+function countPolls(everyMs: number, withinMs: number | undefined): number {
   return Math.ceil(Math.min(MINUTE_MS, withinMs ?? MINUTE_MS) / everyMs);
 }
 
-/** An `await` that lasts until fills or an end come polls like a wait; `accepted` and `live` are over in a moment. */
-function awaitRate(step: CheckedStep, view: View): Pick<Load, 'rate' | 'polls'> {
-  if (step.await === undefined || step.await === 'accepted' || step.await === 'live') return { rate: 0, polls: 0 };
-  return orderPolls(view.known.duration(step.timeout), view);
+/** An `await` for fills or for the end of an order polls like a wait; `accepted` and `live` take only a moment. */
+function computeAwaitRate(step: CheckedStep, view: View): Pick<Load, 'rate' | 'pollTokens'> {
+  if (step.await === undefined || step.await === 'accepted' || step.await === 'live') return { rate: 0, pollTokens: 0 };
+  return computeOrderPolls(view.known.evaluateDuration(step.timeout), view);
 }
 
-function orderPolls(withinMs: number | undefined, { costs }: View): Pick<Load, 'rate' | 'polls'> {
-  const rate = polls(ORDER_POLL_MS, withinMs) * costs('GET /orders');
-  return { rate, polls: rate };
+function computeOrderPolls(withinMs: number | undefined, { costs }: View): Pick<Load, 'rate' | 'pollTokens'> {
+  const rate = countPolls(ORDER_POLL_MS, withinMs) * costs('GET /orders');
+  return { rate, pollTokens: rate };
 }
 
-function waitLoad(step: StepOf<'wait_for'>, view: View): Load {
-  const within = view.known.duration(step.args.within);
-  if (step.args.kind === 'order') return { ...IDLE, ...orderPolls(within, view) };
-  const every = view.known.duration(step.args.every);
-  const { burst } = stepLoad(step.args.read, view);
-  return every === undefined ? { ...IDLE, burst } : { ...IDLE, rate: polls(every, within) * burst };
+function computeWaitLoad(step: StepOf<'wait_for'>, view: View): Load {
+  const within = view.known.evaluateDuration(step.args.within);
+  if (step.args.kind === 'order') return { ...IDLE, ...computeOrderPolls(within, view) };
+  const every = view.known.evaluateDuration(step.args.every);
+  const { burst } = computeStepLoad(step.args.read, view);
+  return every === undefined ? { ...IDLE, burst } : { ...IDLE, rate: countPolls(every, within) * burst };
 }
 
-function parallelLoad(step: StepOf<'parallel'>, view: View): Load {
+function computeParallelLoad(step: StepOf<'parallel'>, view: View): Load {
   if (step.args.kind === 'branches') {
-    const loads = step.args.branches.map((branch) => blockLoad(branch.do, view));
-    return { ...loads.reduce(together, IDLE), ...atOnce(loads, 1, view) };
+    const loads = step.args.branches.map((branch) => computeBlockLoad(branch.do, view));
+    return { ...loads.reduce(addLoads, IDLE), ...addConcurrentRates(loads, 1, view) };
   }
-  const count = view.known.length(step.args.in);
-  const width = Math.min(count, countOf(view.known.decimal(step.args.max), 1));
-  const body = blockLoad(step.args.do, view);
+  const count = view.known.countItems(step.args.in);
+  const width = Math.min(count, toCount(view.known.evaluateDecimal(step.args.max), 1));
+  const body = computeBlockLoad(step.args.do, view);
   return {
-    ...times(body, count),
+    ...multiplyLoad(body, count),
     burst: body.burst * (Number.isFinite(count) ? count : width),
-    ...atOnce([body], width, view),
+    ...addConcurrentRates([body], width, view),
   };
 }
 
-/** Rates of what goes on at the same time, each `width` times. One reading serves all who wait in a market. */
-function atOnce(loads: readonly Load[], width: number, view: View): Pick<Load, 'rate' | 'polls'> {
-  const total = (figure: (load: Load) => number): number => loads.reduce((all, load) => all + figure(load), 0) * width;
-  const waited = total(({ polls }) => polls);
+/** Rates of parts that run at the same time, each `width` times. One read serves all waits in a market. */
+function addConcurrentRates(loads: readonly Load[], width: number, view: View): Pick<Load, 'rate' | 'pollTokens'> {
+  const sumFigure = (figure: (load: Load) => number): number =>
+    loads.reduce((all, load) => all + figure(load), 0) * width;
+  const waited = sumFigure(({ pollTokens }) => pollTokens);
   const markets = view.runbook.limits?.markets?.length ?? Number.POSITIVE_INFINITY;
-  const shared = Math.min(waited, markets * orderPolls(undefined, view).polls);
-  return { rate: total(({ rate }) => rate) - waited + shared, polls: shared };
+  const shared = Math.min(waited, markets * computeOrderPolls(undefined, view).pollTokens);
+  return { rate: sumFigure(({ rate }) => rate) - waited + shared, pollTokens: shared };
 }
 
-function repeatLoad(step: StepOf<'repeat'>, view: View): Load {
+function computeRepeatLoad(step: StepOf<'repeat'>, view: View): Load {
   const { known } = view;
-  const body = blockLoad(step.args.do, view);
-  const every = known.duration(step.args.every);
+  const body = computeBlockLoad(step.args.do, view);
+  const every = known.evaluateDuration(step.args.every);
   const interval = Math.max(every ?? 0, body.ms);
-  const length = known.duration(step.args.for);
+  const length = known.evaluateDuration(step.args.for);
   const byTime =
     length === undefined
       ? Number.POSITIVE_INFINITY
       : interval > 0
         ? Math.ceil(length / interval)
         : Number.POSITIVE_INFINITY;
-  const rounds = Math.min(countOf(known.decimal(step.args.max)), byTime);
-  const all = times(body, rounds);
+  const rounds = Math.min(toCount(known.evaluateDecimal(step.args.max)), byTime);
+  const all = multiplyLoad(body, rounds);
   if (interval > 0)
     return {
       ...all,
       burst: 0,
-      ...dearer(body, { ...IDLE, rate: Math.min(MINUTE_MS / interval, rounds) * body.burst }),
+      ...pickHigherRate(body, { ...IDLE, rate: Math.min(MINUTE_MS / interval, rounds) * body.burst }),
     };
-  // A pause that is told by an input nobody has given yet proves nothing; no pause at all is as fast as the network is.
+  // A pause that depends on an input without a value proves nothing; without a pause the loop is as fast as the network.
   const endless = !Number.isFinite(rounds) && step.args.every === undefined && length !== undefined && body.burst > 0;
   return {
     ...all,
@@ -336,29 +342,32 @@ function repeatLoad(step: StepOf<'repeat'>, view: View): Load {
   };
 }
 
-function keepAlivesPerMinute(runbook: CheckedRunbook, known: Known): { beats: number; readings: number } {
+function countKeepAlivesPerMinute(
+  runbook: CheckedRunbook,
+  known: KnownValues,
+): { heartbeats: number; readings: number } {
   const { deadman } = runbook;
-  if (deadman === undefined) return { beats: 0, readings: 0 };
-  const timeout = known.duration(deadman.timeout);
-  const pause = deadman.keepAlive === undefined ? timeout && timeout / 4 : known.duration(deadman.keepAlive);
-  const perMinute = (ms: number | undefined, quickest: number) =>
+  if (deadman === undefined) return { heartbeats: 0, readings: 0 };
+  const timeout = known.evaluateDuration(deadman.timeout);
+  const pause = deadman.keepAlive === undefined ? timeout && timeout / 4 : known.evaluateDuration(deadman.keepAlive);
+  const countPerMinute = (ms: number | undefined, quickest: number) =>
     ms === undefined || ms <= 0 ? 0 : MINUTE_MS / Math.max(ms, quickest);
   return {
-    beats: perMinute(pause, QUICKEST_KEEP_ALIVE_MS),
-    readings: perMinute(timeout && deadmanReadEveryMs(timeout), deadmanReadEveryMs(4 * QUICKEST_KEEP_ALIVE_MS)),
+    heartbeats: countPerMinute(pause, QUICKEST_KEEP_ALIVE_MS),
+    readings: countPerMinute(timeout && deadmanReadEveryMs(timeout), deadmanReadEveryMs(4 * QUICKEST_KEEP_ALIVE_MS)),
   };
 }
 
-function orderNotional(step: StepOf<'place'>, known: Known): Decimal | undefined {
-  const size = known.decimal(step.args.size);
-  const price = known.decimal(step.args.price);
+function computeOrderNotional(step: StepOf<'place'>, known: KnownValues): Decimal | undefined {
+  const size = known.evaluateDecimal(step.args.size);
+  const price = known.evaluateDecimal(step.args.price);
   return size === undefined || price === undefined ? undefined : size.times(price);
 }
 
-/** The tightest of what the orders come to and what the limits let through. */
-function notionalOf(runbook: CheckedRunbook, known: Known, load: Load, orders: number): Decimal | undefined {
-  const perRun = known.decimal(runbook.limits?.maxRunNotional);
-  const perOrder = known.decimal(runbook.limits?.maxOrderNotional);
+/** The smallest of the orders' notional and the limits. */
+function boundNotional(runbook: CheckedRunbook, known: KnownValues, load: Load, orders: number): Decimal | undefined {
+  const perRun = known.evaluateDecimal(runbook.limits?.maxRunNotional);
+  const perOrder = known.evaluateDecimal(runbook.limits?.maxOrderNotional);
   const bounds = [
     load.notional === 'none' ? undefined : load.notional,
     perRun,

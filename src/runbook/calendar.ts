@@ -1,6 +1,6 @@
 /**
- * The door to luxon and croner. They are loaded when the first date, zone or cron expression is met: a runbook without any
- * is checked in less time than loading them takes.
+ * Loads luxon and croner when the first date, zone or cron expression is read. Checking a runbook without any of them takes
+ * less time than loading the two libraries.
  */
 import { createRequire } from 'node:module';
 
@@ -8,12 +8,12 @@ const load = createRequire(import.meta.url);
 let loadedLuxon: typeof import('luxon') | undefined;
 let loadedCroner: typeof import('croner') | undefined;
 
-export function luxon(): typeof import('luxon') {
+export function loadLuxon(): typeof import('luxon') {
   loadedLuxon ??= load('luxon') as typeof import('luxon');
   return loadedLuxon;
 }
 
-export function croner(): typeof import('croner') {
+export function loadCroner(): typeof import('croner') {
   loadedCroner ??= load('croner') as typeof import('croner');
   return loadedCroner;
 }

@@ -1,13 +1,12 @@
 /**
- * Is this text a runbook that may be run? Five stages, all offline: YAML, shape, names, types and units, sense
- * (language.md, Checks). Every finding of a file is given at once, in reading order, one per mistake; a
- * runbook is given only when nothing is wrong with it. Never throws for what an author wrote, and reads no file itself:
- * `load` gives the texts of called runbooks.
+ * Checks a runbook in five stages, all offline: YAML, shape, names, types and units, meaning (language.md, Checks). Returns
+ * all findings of a file at once, in reading order, one for each mistake, and the runbook only when it has no error. Never
+ * throws because of what an author wrote. Reads no file: `load` returns the texts of called runbooks.
  */
 import { type Diagnostic, inReadingOrder, positionAt, type SourceText, type Span } from '../base/diagnostic.ts';
 import { sha256 } from '../base/digest.ts';
 import { schemaIssues } from '../base/schema.ts';
-import { documentedCost, TOKENS_PER_MINUTE } from './bounds.ts';
+import { readDocumentedCost, TOKENS_PER_MINUTE } from './bounds.ts';
 import { checkSteps } from './check/blocks.ts';
 import { type Callee, Checking } from './check/checking.ts';
 import {
@@ -20,9 +19,9 @@ import {
   checkLimits,
   checkVars,
   declareGlobals,
-  defaultMarket,
-  defined,
-  textOf,
+  findDefaultMarket,
+  getScalarText,
+  omitUndefined,
 } from './check/declarations.ts';
 import { type Allowance, lintRelease, lintRunbook, lintUnused } from './check/lints.ts';
 import { checkSchedule } from './check/schedule-entries.ts';
@@ -31,44 +30,43 @@ import { type Code, finding } from './codes/codes.ts';
 import { readDocument } from './document/document.ts';
 import { type MapNode, type Node, nodeAt, plainData } from './document/nodes.ts';
 import { FAULTY } from './expression/compiler.ts';
-import { type Declared, optional } from './expression/scope.ts';
+import { type Declared, makeOptional } from './expression/scope.ts';
 import { STEP_ERROR } from './functions/records.ts';
 import { MARKET } from './functions/typing.ts';
 import { runbookSchema } from './schema.ts';
 import { FILE } from './shape/grammar.ts';
-import { inspectShape, verbOf } from './shape/walk.ts';
+import { inspectShape, stepNameOf } from './shape/walk.ts';
 import type { Expr, ValueType } from './values.ts';
 
-export { defaultMarket } from './check/declarations.ts';
 export { readInputs } from './check/inputs.ts';
 
 interface Checked {
-  /** Only when there is no error. */
+  /** Undefined when there is an error. */
   readonly runbook: CheckedRunbook | undefined;
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** Findings about a checked schedule: occurrences, daylight saving, collisions. Says nothing of syntax. */
+/** Finds problems of a valid schedule: occurrences, daylight saving, collisions. */
 export type ScheduleLint = (runbook: CheckedRunbook) => readonly Diagnostic[];
 
 interface CheckOptions {
-  /** Tokens by endpoint and per minute; the document's figures and 1200 when left out. */
+  /** Token costs of the endpoints and tokens per minute; by default the costs of the venue document, and 1200. */
   readonly allowance?: Allowance;
   readonly scheduleLint?: ScheduleLint;
   /** Result types of the requests a profile declares, so that expressions may read them. */
   readonly requests?: Readonly<Record<string, ValueType>>;
 }
 
-const DOCUMENTED: Allowance = { costs: documentedCost, tokensPerMinute: TOKENS_PER_MINUTE };
+const DOCUMENTED: Allowance = { costs: readDocumentedCost, tokensPerMinute: TOKENS_PER_MINUTE };
 
-/** Checks a runbook and those it calls. `load` gives NAME.yaml beside it, or undefined where there is none. */
+/** Checks a runbook and the runbooks it calls. `load` returns NAME.yaml beside it, or undefined if there is no such file. */
 export function checkRunbook(
   source: SourceText,
   load: (name: string) => SourceText | undefined,
   options: CheckOptions = {},
 ): Checked {
   const stem = /([^/\\]*?)(?:\.ya?ml)?$/.exec(source.file)?.[1] ?? source.file;
-  return new Check(load, options).file(source, [stem]);
+  return new Check(load, options).checkFile(source, [stem]);
 }
 
 class Check {
@@ -81,7 +79,7 @@ class Check {
     this.options = options;
   }
 
-  file(source: SourceText, stack: readonly string[]): Checked {
+  checkFile(source: SourceText, stack: readonly string[]): Checked {
     const document = readDocument(source);
     const { root } = document;
     if (root === undefined) return { runbook: undefined, diagnostics: document.diagnostics };
@@ -89,28 +87,29 @@ class Check {
     const before = [...document.diagnostics, ...shape.diagnostics];
     if (root.kind !== 'map' || shape.faulty.has(root))
       return { runbook: undefined, diagnostics: inReadingOrder(before) };
-    const known = [...withoutInner(root, before), ...schemaFindings(root, source, before)];
+    const known = [...dropInner(root, before), ...findSchemaIssue(root, source, before)];
 
     const checking = new Checking(
       source,
       shape.faulty,
       before,
-      (name) => this.callee(name, stack),
+      (name) => this.findCallee(name, stack),
       this.options.requests ?? {},
     );
     const runbook = assemble(checking, root);
     if (!checking.dropped) lintRunbook(checking, runbook, root, this.options.allowance ?? DOCUMENTED);
-    // What can not be read, or has no shape, or names something that is not there, may be where a name is used.
-    if (before.length === 0 && !checking.diagnostics.some(isMisspelt)) lintUnused(checking, root, approvals(root));
+    // A value that cannot be read, has the wrong shape or holds an unknown name may be the use of a name.
+    if (before.length === 0 && !checking.diagnostics.some(isMisspelt))
+      lintUnused(checking, root, collectApprovals(root));
     const schedule = this.options.scheduleLint?.(runbook) ?? [];
     const diagnostics = inReadingOrder(
-      withoutMarketEchoes(root, oncePerName(onePerPlace([...known, ...checking.diagnostics, ...schedule]))),
+      dropMarketEchoes(root, mergePerName(keepOnePerPlace([...known, ...checking.diagnostics, ...schedule]))),
     );
     return { runbook: diagnostics.some(isError) ? undefined : runbook, diagnostics };
   }
 
-  /** Each called runbook is checked once, however often it is called. */
-  private callee(name: string, stack: readonly string[]): Callee {
+  /** Each called runbook is checked once, no matter how often it is called. */
+  private findCallee(name: string, stack: readonly string[]): Callee {
     if (stack.includes(name)) return { kind: 'cycle', path: [...stack.slice(stack.indexOf(name)), name] };
     const known = this.done.get(name);
     if (known !== undefined) return known;
@@ -121,7 +120,7 @@ class Check {
   }
 
   private checkCallee(source: SourceText, stack: readonly string[]): Callee {
-    const { runbook, diagnostics } = this.file(source, stack);
+    const { runbook, diagnostics } = this.checkFile(source, stack);
     return runbook === undefined
       ? { kind: 'invalid', errors: diagnostics.filter(isError) }
       : { kind: 'checked', runbook };
@@ -132,21 +131,21 @@ function isError(diagnostic: Diagnostic): boolean {
   return diagnostic.severity === 'error';
 }
 
-/** The parts of a file, in the order in which their names come into sight. */
+/** Checks the parts of a file in the order in which their names become visible. */
 function assemble(checking: Checking, root: MapNode): CheckedRunbook {
   const { compiler, names, source } = checking;
   const needs = root.get('needs');
-  checking.needs = needs?.kind === 'list' ? needs.items.map((item) => textOf(item) ?? '') : [];
+  checking.needs = needs?.kind === 'list' ? needs.items.map((item) => getScalarText(item) ?? '') : [];
   collectIds(checking, root);
 
-  const name = textOf(root.get('runbook')) ?? '';
+  const name = getScalarText(root.get('runbook')) ?? '';
   declareGlobals(checking);
   noteLost(checking, root);
   const inputs = checkInputs(checking, root.get('inputs'));
-  compiler.market = defaultMarket(
-    early(checking, root, 'limits', 'markets'),
+  compiler.market = findDefaultMarket(
+    compileEarly(checking, root, 'limits', 'markets'),
     inputs,
-    early(checking, root, 'deadman', 'market')?.[0],
+    compileEarly(checking, root, 'deadman', 'market')?.[0],
   );
   const feeds = checkFeeds(checking, root.get('feeds'));
   const lets = checkLets(checking, root.get('let'));
@@ -154,7 +153,7 @@ function assemble(checking: Checking, root: MapNode): CheckedRunbook {
   const defs = checkDefs(checking, root.get('def'));
   const limits = checkLimits(checking, root.get('limits'));
   const deadman = checkDeadman(checking, root);
-  compiler.market = defaultMarket(limits?.markets, inputs, deadman?.market);
+  compiler.market = findDefaultMarket(limits?.markets, inputs, deadman?.market);
   const concurrency = checkConcurrency(checking, root.get('concurrency'));
   const schedule = checkSchedule(checking, root.get('schedule'), inputs, name);
 
@@ -162,13 +161,13 @@ function assemble(checking: Checking, root: MapNode): CheckedRunbook {
   const main = checkSteps(checking, root.get('steps'), 'steps');
   const outputs = checkOutputs(checking, root.get('outputs'));
   const declared = names.leave(mark);
-  // A run may have failed anywhere: of what the steps named, nothing is certain afterwards.
-  const onError = after(checking, declared, () => {
+  // The run may have failed anywhere, so afterwards every value that a step named may be absent.
+  const onError = checkAfterMain(checking, declared, () => {
     names.declare('error', STEP_ERROR);
     return checkSteps(checking, root.get('on_error'), 'on_error').steps;
   });
   checking.cleanup = 'finally';
-  const last = after(checking, declared, () => checkSteps(checking, root.get('finally'), 'finally').steps);
+  const last = checkAfterMain(checking, declared, () => checkSteps(checking, root.get('finally'), 'finally').steps);
   checking.cleanup = undefined;
 
   lintRelease(checking, root);
@@ -191,36 +190,36 @@ function assemble(checking: Checking, root: MapNode): CheckedRunbook {
     finally: last,
     outputs,
     calls: Object.fromEntries(checking.calls),
-    ...defined({ about: textOf(root.get('about')), limits, deadman, concurrency }),
+    ...omitUndefined({ about: getScalarText(root.get('about')), limits, deadman, concurrency }),
   };
 }
 
-/** Blocks that are missing, or stand there under a name nobody knows: what they would declare is not missed again. */
+/** Notes blocks that are missing or misspelt, so that the names they would declare are not reported as well. */
 function noteLost(checking: Checking, root: MapNode): void {
   const { names } = checking;
   for (const block of ['inputs', 'feeds', 'let', 'def', 'vars']) {
     const at = root.entry(block);
-    if (at === undefined || !checking.refusedName(at.span)) continue;
+    if (at === undefined || !checking.hasRefusedName(at.span)) continue;
     if (block === 'inputs' || block === 'feeds') names.unknown.add(block);
     else names.lost = true;
   }
-  const strange = root.incomplete || root.entries.some(({ key }) => !Object.hasOwn(FILE.fields, key));
+  const hasOddKeys = root.incomplete || root.entries.some(({ key }) => !Object.hasOwn(FILE.fields, key));
   if (root.get('steps') === undefined) {
     checking.dropped = true;
     names.lost = true;
   }
-  if (!strange) return;
+  if (!hasOddKeys) return;
   for (const block of ['inputs', 'feeds']) if (root.get(block) === undefined) names.unknown.add(block);
   if (['let', 'def', 'vars'].some((block) => root.get(block) === undefined)) names.lost = true;
 }
 
-function after(
+function checkAfterMain(
   checking: Checking,
   declared: readonly Declared[],
   check: () => readonly CheckedStep[],
 ): readonly CheckedStep[] {
   const mark = checking.names.enter();
-  for (const { name, type } of declared) checking.names.declare(name, optional(type));
+  for (const { name, type } of declared) checking.names.declare(name, makeOptional(type));
   const steps = check();
   checking.names.leave(mark);
   return steps;
@@ -228,25 +227,30 @@ function after(
 
 function checkOutputs(checking: Checking, node: Node | undefined): readonly NamedExpr[] {
   if (node?.kind !== 'map' || checking.compiler.isFaulty(node)) return [];
-  return node.entries.map(({ key, value }) => ({ name: key, value: checking.compiler.value(value, 'any') }));
+  return node.entries.map(({ key, value }) => ({ name: key, value: checking.compiler.compile(value, 'any') }));
 }
 
 /**
- * Markets named at the head of the file, for `tick` in the lets that come before them. Compiled with the inputs alone in
- * sight and without a word: what is wrong with them is said where they stand.
+ * Compiles a market named at the head of the file early, for `tick` in a let before it. Only inputs are visible, and nothing
+ * is reported: errors are reported when the block itself is checked.
  */
-function early(checking: Checking, root: MapNode, block: string, key: string): readonly Expr<string>[] | undefined {
+function compileEarly(
+  checking: Checking,
+  root: MapNode,
+  block: string,
+  key: string,
+): readonly Expr<string>[] | undefined {
   const holder = root.get(block);
   const at = holder?.kind === 'map' ? holder.get(key) : undefined;
   if (at === undefined) return undefined;
   const { compiler } = checking;
-  const said = compiler.diagnostics.length;
-  const exprs = (at.kind === 'list' ? at.items : [at]).map((item) => compiler.value<string>(item, MARKET, undefined));
-  compiler.diagnostics.length = said;
+  const before = compiler.diagnostics.length;
+  const exprs = (at.kind === 'list' ? at.items : [at]).map((item) => compiler.compile<string>(item, MARKET, undefined));
+  compiler.diagnostics.length = before;
   return exprs.some((expr) => (expr as Expr) === FAULTY) ? undefined : exprs;
 }
 
-/** Ids of all steps, wherever they stand, before any is checked: the first to have an id keeps it. */
+/** Collects the ids of all steps before any step is checked: the first step with an id keeps it. */
 function collectIds(checking: Checking, root: Node): void {
   const visit = (node: Node): void => {
     if (node.kind === 'list') node.items.forEach(visit);
@@ -254,7 +258,7 @@ function collectIds(checking: Checking, root: Node): void {
     const id = node.get('id');
     if (
       id?.kind === 'scalar' &&
-      verbOf(node) !== undefined &&
+      stepNameOf(node) !== undefined &&
       !checking.compiler.isFaulty(id) &&
       !checking.ids.has(id.text)
     )
@@ -267,13 +271,13 @@ function collectIds(checking: Checking, root: Node): void {
   }
 }
 
-/** Ids of approve steps: `runbook approve RUN STEP` names them. */
-function approvals(root: Node): ReadonlySet<string> {
+/** Ids of approve steps, which count as used: `runbook approve RUN STEP` names them. */
+function collectApprovals(root: Node): ReadonlySet<string> {
   const found = new Set<string>();
   const visit = (node: Node): void => {
     if (node.kind === 'list') node.items.forEach(visit);
     if (node.kind !== 'map') return;
-    const id = textOf(node.get('id'));
+    const id = getScalarText(node.get('id'));
     if (id !== undefined && node.get('approve') !== undefined) found.add(id);
     for (const { value } of node.entries) visit(value);
   };
@@ -282,11 +286,11 @@ function approvals(root: Node): ReadonlySet<string> {
 }
 
 /**
- * The published schema must find nothing in a file of which nothing was said: silence would let it through, and every editor
- * refuse it. What it finds is said in its own words.
+ * Finds what the published schema refuses in a file without errors: otherwise the check would accept a file that every
+ * editor marks as wrong.
  */
-function schemaFindings(root: Node, source: SourceText, said: readonly Diagnostic[]): readonly Diagnostic[] {
-  if (said.some(isError)) return [];
+function findSchemaIssue(root: Node, source: SourceText, before: readonly Diagnostic[]): readonly Diagnostic[] {
+  if (before.some(isError)) return [];
   const [issue] = schemaIssues('runbook', runbookSchema, plainData(root));
   if (issue === undefined) return [];
   const { span, keySpan } = nodeAt(root, issue.path);
@@ -298,8 +302,8 @@ function touches(one: Span, other: Span): boolean {
   return one.start <= other.end && other.start <= one.end;
 }
 
-/** Where the blocks a market is taken from are at fault, that `tick` finds none follows from it. */
-function withoutMarketEchoes(root: MapNode, diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
+/** Drops the finding that `tick` has no market if a block that would name the market has an error itself. */
+function dropMarketEchoes(root: MapNode, diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
   const sources = ['inputs', 'limits', 'deadman'].flatMap((key) => root.entry(key)?.span ?? []);
   const echo = (each: Diagnostic): boolean => each.code === ('market-unknown' satisfies Code);
   const cause = diagnostics.some(
@@ -308,38 +312,39 @@ function withoutMarketEchoes(root: MapNode, diagnostics: readonly Diagnostic[]):
   return cause ? diagnostics.filter((each) => !echo(each)) : diagnostics;
 }
 
-/** A name that may be one that is declared, misspelt. */
+/** Whether an unknown name may be a misspelt declared one. */
 function isMisspelt({ code }: Diagnostic): boolean {
   return (['unknown-name', 'unknown-field'] satisfies Code[] as string[]).includes(code);
 }
 
-/** Nulls and odd keys inside of what has the wrong shape altogether, or cut off behind a key nobody knows, are part of that. */
-function withoutInner(root: Node, diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
+/** Drops nulls and odd keys inside a value of the wrong shape, or behind an unknown key: they belong to the outer mistake. */
+function dropInner(root: Node, diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
   const inner: readonly string[] = ['yaml-null', 'yaml-complex-key', 'yaml-key-form'] satisfies Code[];
   const whole: readonly string[] = ['wrong-type', 'unknown-key', 'invalid-name'] satisfies Code[];
-  const refused = diagnostics.filter(({ code }) => whole.includes(code)).map(({ span }) => entryAround(root, span));
+  const refused = diagnostics.filter(({ code }) => whole.includes(code)).map(({ span }) => findEntryAround(root, span));
   return diagnostics.filter(
     ({ code, span }) =>
       !inner.includes(code) || !refused.some((each) => each.start <= span.start && span.end <= each.end),
   );
 }
 
-/** From a key to the end of its value; any other place as it is. */
-function entryAround(node: Node, span: Span): Span {
+/** The span from a key to the end of its value; any other span is returned unchanged. */
+function findEntryAround(node: Node, span: Span): Span {
   for (const entry of node.kind === 'map' ? node.entries : []) {
     if (entry.keySpan.start === span.start && entry.keySpan.end === span.end) return entry.span;
-    if (entry.value.span.start <= span.start && span.end <= entry.value.span.end) return entryAround(entry.value, span);
+    if (entry.value.span.start <= span.start && span.end <= entry.value.span.end)
+      return findEntryAround(entry.value, span);
   }
   for (const item of node.kind === 'list' ? node.items : [])
-    if (item.span.start <= span.start && span.end <= item.span.end) return entryAround(item, span);
+    if (item.span.start <= span.start && span.end <= item.span.end) return findEntryAround(item, span);
   return span;
 }
 
 /**
- * The same thing said of one place is one mistake, and what a later stage says of a value that an earlier one has refused
- * follows from that.
+ * Keeps one finding for each place: the same finding twice is one mistake, and a finding of a later stage about a value that
+ * an earlier stage refused follows from the first.
  */
-function onePerPlace(diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
+function keepOnePerPlace(diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
   const kept: Diagnostic[] = [];
   const at = new Map<string, Diagnostic[]>();
   const notation: readonly string[] = [
@@ -363,8 +368,8 @@ function onePerPlace(diagnostics: readonly Diagnostic[]): readonly Diagnostic[] 
   return kept;
 }
 
-/** A name that nobody has declared is one mistake, however often it is used: the first place tells the lines of the others. */
-function oncePerName(diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
+/** Merges the uses of an undeclared name into one finding at the first use, which lists the lines of the others. */
+function mergePerName(diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
   const repeated: readonly string[] = ['unknown-name', 'unknown-field', 'unknown-variable'] satisfies Code[];
   const uses = new Map<string, Diagnostic[]>();
   const key = ({ code, message }: Diagnostic): string => `${code} ${message}`;
@@ -376,6 +381,6 @@ function oncePerName(diagnostics: readonly Diagnostic[]): readonly Diagnostic[] 
     const lineOf = ({ source, span }: Diagnostic): number => positionAt(source.text, span.start).line;
     const lines = [...new Set(others.map(lineOf))].filter((line) => line !== lineOf(each));
     const shown = `${lines.slice(0, 8).join(', ')}${lines.length > 8 ? ', …' : ''}`;
-    return [lines.length === 0 ? each : { ...each, message: `${each.message}; the same in line ${shown}` }];
+    return [lines.length === 0 ? each : { ...each, message: `${each.message}; also in line ${shown}` }];
   });
 }

@@ -1,6 +1,7 @@
 /**
- * A runbook that has passed every check: what `check` gives and the engine, `plan` and `graph` take. Every expression is
- * compiled and typed, every name resolved, every default filled in. Spans point into `source` for messages and drawings.
+ * The type of a runbook that has passed every check: the result of `check`, and the input of the engine, `plan` and `graph`.
+ * Every expression is compiled and typed, every name resolved, every default filled in. Spans point into `source`, for
+ * messages and drawings.
  */
 
 import type { Decimal } from '../base/decimal.ts';
@@ -31,7 +32,7 @@ export interface CheckedRunbook {
   readonly onError: readonly CheckedStep[];
   readonly finally: readonly CheckedStep[];
   readonly outputs: readonly NamedExpr[];
-  /** The runbooks it calls, by name, checked as well. */
+  /** The runbooks it calls, by name, also checked. */
   readonly calls: Readonly<Record<string, CheckedRunbook>>;
 }
 
@@ -56,11 +57,11 @@ export interface FeedDeclaration {
   readonly name: string;
   readonly type: ValueType;
   readonly maxAge: Duration;
-  /** The market a feed that is not a map follows: that of the runbook, when there is exactly one. */
+  /** The market of a feed that is not a map: the market of the runbook, if it has exactly one. */
   readonly market?: Expr<string>;
 }
 
-/** Limits as declared; absent ones do not bind. Expressions are evaluated when the run starts, but `around` at each check. */
+/** Limits as declared; an absent limit does not apply. Expressions are evaluated when the run starts, `around` at each check. */
 export interface LimitsDeclaration {
   readonly markets?: readonly Expr<string>[];
   readonly sides?: readonly Expr<string>[];
@@ -84,7 +85,7 @@ export interface DeadmanDeclaration {
 }
 
 export interface ScheduleDeclaration {
-  /** Stable name of the slot: its place in the list, from 0. */
+  /** Stable name of the slot: its index in the list, from 0. */
   readonly slot: string;
   readonly when:
     | { readonly kind: 'cron'; readonly cron: string; readonly tz: string }
@@ -134,19 +135,19 @@ export interface CatchClause {
   readonly then: 'continue' | 'retry' | 'fail' | 'stop';
 }
 
-/** What `await` waits for after placing or cancelling. */
+/** The state of an order that `await` waits for. */
 export type AwaitTarget = 'accepted' | 'live' | 'any_fill' | 'filled' | 'terminal';
 
 export interface StepBase {
   /**
-   * Stable in the file and unique: the id where there is one, else verb and position, joined by `/` from the outermost
-   * block: `steps/2:assert`, `steps/ladder/do/o`. Iterations are added by the engine in brackets.
+   * Stable and unique in the file: the id if there is one, else position and step name, joined by `/` from the outermost
+   * block: `steps/2:assert`, `steps/ladder/do/o`. The engine adds iterations in brackets.
    */
   readonly path: string;
   readonly id?: string;
   readonly span: Span;
   readonly if?: Expr<boolean>;
-  /** Always present for a verb that calls the venue: the class's default when the author gave none (language.md, decision 9). */
+  /** Always present for a step that calls the venue: by default the retry of its class (language.md, decision 9). */
   readonly retry?: RetryDeclaration;
   readonly timeout?: Expr<Duration>;
   readonly catch: readonly CatchClause[];
@@ -157,7 +158,7 @@ export interface StepBase {
   readonly allow?: 'reduce';
   readonly because?: Expr<string>;
   readonly note?: string;
-  /** Feeds its own expressions read (not those of inner steps), through lets of use (`def`) too. */
+  /** Feeds that its own expressions read, directly or through a `def`; without those of inner steps. */
   readonly feeds: readonly string[];
 }
 
@@ -226,7 +227,7 @@ export type CheckedStep =
       'list_fills',
       {
         readonly market?: Expr<string>;
-        /** An order (its venue id is taken) or an order id. */
+        /** An order, whose venue id is used, or an order id. */
         readonly order?: Expr<Value>;
         readonly since?: Expr<Time>;
         readonly until?: Expr<Time>;
@@ -327,7 +328,7 @@ export type CheckedStep =
 export type Verb = CheckedStep['verb'];
 export type StepOf<V extends Verb> = Extract<CheckedStep, { verb: V }>;
 
-/** The order record of the language: the venue's fields and what is derived. */
+/** The order record of the language: the venue's fields and derived ones. */
 export interface OrderFields {
   readonly id: string;
   readonly client_order_id: string;
@@ -342,7 +343,7 @@ export interface OrderFields {
   readonly reason: string;
   readonly timestamp: Time;
   readonly time_in_force: string;
-  /** Σ of its fills, base currency. */
+  /** Sum of its fills, base currency. */
   readonly filled: Decimal;
   readonly remaining: Decimal;
   /** Quote currency; absent without fills. */

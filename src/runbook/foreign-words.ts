@@ -1,4 +1,4 @@
-/** Words that people bring along from other venues, and what this language calls the thing. It suggests, and accepts none. */
+/** Suggests this language's word for a word of another venue or language. The other words are never accepted. */
 import { didYouMean } from '../base/spelling.ts';
 
 const FOREIGN: Readonly<Record<string, string>> = {
@@ -69,8 +69,8 @@ const FOREIGN: Readonly<Record<string, string>> = {
   percentage: 'pct',
 };
 
-/** The word of `known` that was probably meant: its name elsewhere, or nearly its spelling. */
-export function meantWord(word: string, known: readonly string[]): string | undefined {
+/** The word of `known` that was probably meant: a synonym from elsewhere, or a similar spelling. */
+export function suggestWord(word: string, known: readonly string[]): string | undefined {
   const plain = word
     .trim()
     .toLowerCase()

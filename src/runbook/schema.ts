@@ -1,63 +1,72 @@
 /**
- * The runbook's JSON Schema (draft 2020-12), generated from the step table: what editors complete from, and the contract
- * the walk over a document is held to. It says what may stand where; names, types and units are later checks.
+ * Generates the JSON Schema (draft 2020-12) of runbooks from the step table. Editors use it for completion, and the shape
+ * check must agree with it. It covers keys and values; later checks cover names, types and units.
  */
 import { FILE, MODIFIERS } from './shape/grammar.ts';
 import { type Field, type FieldsShape, FREE_NAME_PATTERN, NAME_PATTERN, type Shape } from './shape/shape.ts';
-import { MODIFIER_NAMES, stepRow, VERBS } from './steps.ts';
+import { MODIFIER_NAMES, STEP_NAMES, stepRow } from './steps.ts';
 import type { ValueType } from './values.ts';
 
 type Schema = { readonly [keyword: string]: unknown };
 
 let made: object | undefined;
 
-/** The schema, made once; `schemas/runbook.schema.json` is this, written out. */
+/** The schema, built once; `schemas/runbook.schema.json` holds its text. */
 export function runbookSchema(): object {
   made ??= {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     $id: 'https://perp-runbook.invalid/schemas/runbook.schema.json',
     title: 'Runbook',
     description: 'A declarative runbook for a perpetual-futures venue, version 1 of the language.',
-    ...fieldsSchema(FILE),
-    $defs: { steps: { type: 'array', items: { $ref: '#/$defs/step' } }, step: stepSchema(), ...verbSchemas() },
+    ...buildFieldsSchema(FILE),
+    $defs: {
+      steps: { type: 'array', items: { $ref: '#/$defs/step' } },
+      step: buildStepSchema(),
+      ...buildTakesSchemas(),
+    },
   };
   return made;
 }
 
-function verbSchemas(): Record<string, Schema> {
+function buildTakesSchemas(): Record<string, Schema> {
   return Object.fromEntries(
-    VERBS.map((verb) => [`verb-${verb}`, { description: stepRow(verb).summary, ...shapeSchema(stepRow(verb).takes) }]),
+    STEP_NAMES.map((name) => [
+      `step-${name}`,
+      { description: stepRow(name).summary, ...buildShapeSchema(stepRow(name).takes) },
+    ]),
   );
 }
 
-/** Exactly one verb, and only the modifiers that suit it. */
-function stepSchema(): Schema {
-  const verbs = VERBS.map((verb) => [verb, { $ref: `#/$defs/verb-${verb}` }] as const);
-  const modifiers = MODIFIER_NAMES.map((name) => [name, fieldSchema(MODIFIERS[name])] as const);
-  const has = (verb: string): Schema => ({ required: [verb], properties: { [verb]: true } });
+/** Exactly one step name, and only the modifiers that the step takes. */
+function buildStepSchema(): Schema {
+  const steps = STEP_NAMES.map((name) => [name, { $ref: `#/$defs/step-${name}` }] as const);
+  const modifiers = MODIFIER_NAMES.map((name) => [name, buildFieldSchema(MODIFIERS[name])] as const);
+  const requireStep = (name: string): Schema => ({ required: [name], properties: { [name]: true } });
   const unsuited = MODIFIER_NAMES.map(
-    (name) => [name, VERBS.filter((verb) => !stepRow(verb).modifiers.includes(name))] as const,
+    (modifier) => [modifier, STEP_NAMES.filter((name) => !stepRow(name).modifiers.includes(modifier))] as const,
   ).filter(([, unable]) => unable.length > 0);
   return {
     type: 'object',
-    properties: Object.fromEntries([...verbs, ...modifiers]),
+    properties: Object.fromEntries([...steps, ...modifiers]),
     additionalProperties: false,
-    oneOf: VERBS.map(has),
-    // Said by names alone: a branch for each verb would make half of the code that is generated from this schema.
+    oneOf: STEP_NAMES.map(requireStep),
+    // By names only: a branch for each step would make up half of the code generated from this schema.
     dependentSchemas: Object.fromEntries(
       unsuited.map(([name, unable]) => [name, { propertyNames: { not: { enum: unable } } }]),
     ),
-    allOf: VERBS.flatMap((verb) => {
-      const row = stepRow(verb);
+    allOf: STEP_NAMES.flatMap((name) => {
+      const row = stepRow(name);
       const await_ = row.await && { await: { enum: row.await.allowed } };
       const undo = row.modifiers.includes('undo') && row.undoWords === undefined && { undo: { type: 'array' } };
-      return await_ || undo ? [{ if: has(verb), then: { properties: { ...(await_ ?? {}), ...(undo || {}) } } }] : [];
+      return await_ || undo
+        ? [{ if: requireStep(name), then: { properties: { ...(await_ ?? {}), ...(undo || {}) } } }]
+        : [];
     }),
   };
 }
 
-function fieldSchema(field: Field): Schema {
-  const schema = shapeSchema(field.shape);
+function buildFieldSchema(field: Field): Schema {
+  const schema = buildShapeSchema(field.shape);
   const simple =
     field.default !== undefined &&
     ['word', 'duration', 'flag', 'integer', 'number'].includes(field.shape.kind) &&
@@ -75,12 +84,12 @@ function fieldSchema(field: Field): Schema {
   };
 }
 
-function fieldsSchema(shape: FieldsShape): Schema {
+function buildFieldsSchema(shape: FieldsShape): Schema {
   const entries = Object.entries(shape.fields);
   const required = entries.filter(([, field]) => field.required).map(([name]) => name);
-  const one = (name: string): Schema => ({ required: [name], properties: { [name]: true } });
+  const requireField = (name: string): Schema => ({ required: [name], properties: { [name]: true } });
   const rules = [
-    ...(shape.atLeastOne ?? []).map((group) => ({ anyOf: group.map(one) })),
+    ...(shape.atLeastOne ?? []).map((group) => ({ anyOf: group.map(requireField) })),
     ...(shape.atMostOne ?? []).flatMap((group) =>
       group.flatMap((first, index) =>
         group
@@ -91,7 +100,7 @@ function fieldsSchema(shape: FieldsShape): Schema {
   ];
   return {
     type: 'object',
-    properties: Object.fromEntries(entries.map(([name, field]) => [name, fieldSchema(field)])),
+    properties: Object.fromEntries(entries.map(([name, field]) => [name, buildFieldSchema(field)])),
     additionalProperties: false,
     ...(required.length > 0 ? { required } : {}),
     ...(shape.together === undefined
@@ -105,10 +114,10 @@ function fieldsSchema(shape: FieldsShape): Schema {
 
 const SCALARS = ['string', 'number', 'boolean'] as const;
 
-function shapeSchema(shape: Shape): Schema {
+function buildShapeSchema(shape: Shape): Schema {
   switch (shape.kind) {
     case 'value':
-      return valueSchema(shape.type, shape.spelling);
+      return buildValueSchema(shape.type, shape.spelling);
     case 'word':
       return { type: 'string', enum: shape.values };
     case 'text':
@@ -132,15 +141,15 @@ function shapeSchema(shape: Shape): Schema {
     case 'step':
       return { $ref: '#/$defs/step' };
     case 'list':
-      return { type: 'array', items: shapeSchema(shape.of) };
+      return { type: 'array', items: buildShapeSchema(shape.of) };
     case 'names':
       return {
         type: 'object',
         propertyNames: { pattern: shape.free ? FREE_NAME_PATTERN : NAME_PATTERN },
-        additionalProperties: shapeSchema(shape.of),
+        additionalProperties: buildShapeSchema(shape.of),
       };
     case 'fields':
-      return fieldsSchema(shape);
+      return buildFieldsSchema(shape);
     case 'variants':
       return {
         type: 'object',
@@ -148,7 +157,7 @@ function shapeSchema(shape: Shape): Schema {
         properties: { [shape.by]: true },
         discriminator: { propertyName: shape.by },
         oneOf: Object.entries(shape.variants).map(([word, variant]) => {
-          const schema = fieldsSchema(variant) as { properties: Record<string, Schema> };
+          const schema = buildFieldsSchema(variant) as { properties: Record<string, Schema> };
           return {
             ...schema,
             properties: { ...schema.properties, [shape.by]: { ...schema.properties[shape.by], const: word } },
@@ -159,15 +168,17 @@ function shapeSchema(shape: Shape): Schema {
       const ways = [shape.scalar, shape.list, ...(shape.maps ?? []).map((each) => each.shape)].filter(
         (each) => each !== undefined,
       );
-      return ways.length === 1 && ways[0] !== undefined ? shapeSchema(ways[0]) : { anyOf: ways.map(shapeSchema) };
+      return ways.length === 1 && ways[0] !== undefined
+        ? buildShapeSchema(ways[0])
+        : { anyOf: ways.map(buildShapeSchema) };
     }
     default:
       return shape satisfies never;
   }
 }
 
-/** Which kinds of YAML values may hold a literal or an expression of a type. */
-function valueSchema(type: ValueType | 'any', spelling: string): Schema {
+/** The kinds of YAML values that may hold a literal or an expression of a type. */
+function buildValueSchema(type: ValueType | 'any', spelling: string): Schema {
   const items = { type: SCALARS };
   if (spelling === 'list') return { type: ['string', 'array'], items };
   if (type === 'any') return spelling === 'any value' ? { type: [...SCALARS, 'array'], items } : { type: 'string' };

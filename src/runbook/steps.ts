@@ -1,13 +1,13 @@
 /**
- * The step table: every verb of the language with what it takes, which endpoints it may call, what it yields and which
- * modifiers suit it. The runbook's JSON Schema, the checks, the types of step ids, the static token bound, editor
- * completion and the verb reference are read from here. It runs nothing: the engine keeps one function per row.
+ * The step table: for every step of the language the values it takes, the endpoints it may call, the value it yields and
+ * the modifiers it takes. The JSON Schema of runbooks, the checks, the types of step ids, the static token bound, editor
+ * completion and the step reference use it. The engine has one function for each row.
  */
 
 import type { EndpointName } from '../venue/catalogue.ts';
 import { ORDER_STATUSES, TIMES_IN_FORCE } from '../venue/records.ts';
 import type { AwaitTarget, Verb } from './checked.ts';
-import { ACCOUNT, DEADMAN, FILL, ORDER, recordType, TIER } from './functions/records.ts';
+import { ACCOUNT, DEADMAN, FILL, makeRecordType, ORDER, TIER } from './functions/records.ts';
 import {
   ANYTHING,
   CONDITION,
@@ -54,27 +54,27 @@ export type Modifier = (typeof MODIFIER_NAMES)[number];
 export interface StepRow {
   readonly group: 'venue' | 'control';
   readonly summary: string;
-  /** What stands after the verb. */
+  /** The shape of the value after the step's name. */
   readonly takes: Shape;
   /** The only endpoints the step may call. */
   readonly endpoints: readonly EndpointName[];
   /** Class of the default retry (language.md, decision 9). */
   readonly retry: 'read' | 'write' | 'none';
-  /** `reduces` may stand in `finally` and `undo`; `inner`: as its inner steps; `none`: touches no exposure. */
+  /** `reduces`: allowed in `finally` and `undo`; `inner`: as its inner steps; `none`: does not change exposure. */
   readonly risk: 'increases' | 'reduces' | 'none' | 'inner';
-  /** What the step's id stands for: a type, `nothing`, or `computed` from the step itself (see `yieldsDoc`). */
+  /** The type of the step's id: a type, `nothing`, or `computed` from the step itself (see `yieldsDoc`). */
   readonly yields: ValueType | 'nothing' | 'computed';
   readonly yieldsDoc: string;
   readonly modifiers: readonly Modifier[];
   readonly await?: { readonly allowed: readonly AwaitTarget[]; readonly default?: AwaitTarget };
-  /** The words `undo` takes beside a list of steps. */
+  /** The words that `undo` takes besides a list of steps. */
   readonly undoWords?: readonly ('cancel' | 'keep')[];
 }
 
 const ORDER_VALUE = record(ORDER, 'order');
-const ORDERS = recordType('Orders', { orders: { kind: 'list', of: ORDER } });
-const SWEPT = recordType('Swept', { left: { kind: 'list', of: ORDER } });
-const FILLS = recordType('Fills', { fills: { kind: 'list', of: FILL } });
+const ORDERS = makeRecordType('Orders', { orders: { kind: 'list', of: ORDER } });
+const SWEPT = makeRecordType('Swept', { left: { kind: 'list', of: ORDER } });
+const FILLS = makeRecordType('Fills', { fills: { kind: 'list', of: FILL } });
 const LIST = { kind: 'value', type: 'any', spelling: 'list' } as const satisfies Shape;
 const ORDER_OR_ID = { kind: 'value', type: 'any', spelling: 'order or order id' } as const satisfies Shape;
 const NOTHING = fields({});
@@ -104,7 +104,7 @@ const orderFields = {
   ),
   on_ambiguous: may(
     word('halt', 'resend'),
-    'when it is not known whether the order exists: halt the run, or send again once its absence is proven (good-till-cancel and post-only limit orders alone)',
+    'when it is not known whether the order exists: halt the run, or send it again once its absence is proven (only good-till-cancel and post-only limit orders)',
     'halt',
   ),
 } as const satisfies Fields;
@@ -123,7 +123,7 @@ const PLACE: Shape = {
       type: typed('market'),
       price: may(
         PRICE,
-        'worst acceptable price, quote currency; the venue document leaves open whether it may be absent',
+        'worst acceptable price, quote currency; the venue document does not say whether it may be absent',
       ),
     }),
     stop_limit: fields({ ...orderFields, type: typed('stop_limit'), price, trigger }),
@@ -142,13 +142,13 @@ const period = {
   until: may(TIME, 'latest time'),
   limit: may(INTEGER, 'most rows, 1 to 1000'),
   page: may(INTEGER, 'page, from 0'),
-  sort: may(word('asc', 'desc'), 'by time', 'desc'),
-  all_pages: may({ kind: 'flag' }, 'read on until a page is not full', 'false'),
+  sort: may(word('asc', 'desc'), 'order by time', 'desc'),
+  all_pages: may({ kind: 'flag' }, 'read further pages until one is not full', 'false'),
 } as const satisfies Fields;
 
 const onFail = may(
   word('cancel_others', 'let_others_finish'),
-  'what a failing branch does to the others',
+  'what happens to the other branches when one fails',
   'cancel_others',
 );
 const body = need(STEPS_SHAPE, 'steps');
@@ -156,13 +156,13 @@ const body = need(STEPS_SHAPE, 'steps');
 export const STEPS = {
   place: {
     group: 'venue',
-    summary: 'Places an order and waits until the venue has taken it up.',
+    summary: 'Places an order and waits until the venue shows it.',
     takes: PLACE,
     endpoints: ['POST /orders', 'GET /orders', 'GET /fills/order', 'DELETE /orders'],
     retry: 'write',
     risk: 'increases',
     yields: ORDER,
-    yieldsDoc: 'the order, as it was when the step ended',
+    yieldsDoc: 'the order as it was when the step ended',
     modifiers: [...WRITE, 'await', 'allow'],
     await: { allowed: ['accepted', 'live', 'any_fill', 'filled', 'terminal'], default: 'live' },
     undoWords: ['cancel', 'keep'],
@@ -190,7 +190,7 @@ export const STEPS = {
   },
   amend: {
     group: 'venue',
-    summary: 'Changes price, and size if given, of a resting order.',
+    summary: 'Changes the price, and the size if given, of a resting order.',
     takes: fields({
       order: need(ORDER_VALUE, 'the order'),
       price: need(PRICE, 'new price, quote currency'),
@@ -200,7 +200,7 @@ export const STEPS = {
     retry: 'write',
     risk: 'increases',
     yields: ORDER,
-    yieldsDoc: 'the order after the change was taken up',
+    yieldsDoc: 'the order after the change took effect',
     modifiers: [...WRITE, 'await'],
     await: { allowed: ['accepted', 'live'] },
   },
@@ -230,12 +230,12 @@ export const STEPS = {
   cancel_all: {
     group: 'venue',
     summary:
-      "Cancels every open order of the account, other programs' orders too, until the venue has shown none for 3 s. Needs the capability cancel_all.",
+      'Cancels every open order of the account, including those of other programs, until the venue has shown none for 3 s. Needs the capability cancel_all.',
     takes: fields(
       {
         everyone: need(
           { kind: 'flag', only: true, code: 'cancel-all-not-explicit' },
-          'says that orders of others are meant as well',
+          'confirms that orders of other programs are cancelled too',
         ),
       },
       { codes: { everyone: 'cancel-all-not-explicit' } },
@@ -244,7 +244,7 @@ export const STEPS = {
     retry: 'write',
     risk: 'reduces',
     yields: SWEPT,
-    yieldsDoc: '`left`: the orders that could still fill when it gave up, none where all are gone',
+    yieldsDoc: '`left`: the orders that could still fill when it gave up; empty if there are none',
     modifiers: READ,
   },
   set_leverage: {
@@ -324,7 +324,7 @@ export const STEPS = {
   },
   arm_deadman: {
     group: 'venue',
-    summary: 'Arms the deadman switch once, without keep-alive; the deadman block is the better way.',
+    summary: 'Arms the deadman switch once, without keep-alive; prefer the deadman block.',
     takes: fields({
       market: need(MARKET, 'market id'),
       timeout: need(DURATION, 'time without an order request until all orders are cancelled'),
@@ -360,7 +360,7 @@ export const STEPS = {
   },
   refresh_session: {
     group: 'venue',
-    summary: 'Obtains a new JWT; otherwise done by itself.',
+    summary: 'Obtains a new JWT. The engine also does this by itself when it is needed.',
     takes: NOTHING,
     endpoints: ['POST /jwt'],
     retry: 'read',
@@ -388,13 +388,13 @@ export const STEPS = {
   },
   let: {
     group: 'control',
-    summary: 'Names values, for the steps after it in the same block.',
+    summary: 'Names values for the steps after it in the same block.',
     takes: { kind: 'names', of: ANYTHING },
     endpoints: [],
     retry: 'none',
     risk: 'none',
     yields: 'nothing',
-    yieldsDoc: 'nothing; its names are seen by the steps after it in the same block',
+    yieldsDoc: 'nothing; its names are visible to the steps after it in the same block',
     modifiers: PLAIN,
   },
   set: {
@@ -410,7 +410,7 @@ export const STEPS = {
   },
   assert: {
     group: 'control',
-    summary: 'Fails with kind assertion unless the condition holds.',
+    summary: 'Fails with kind assertion unless the condition is true.',
     takes: CONDITION,
     endpoints: [],
     retry: 'none',
@@ -440,7 +440,7 @@ export const STEPS = {
   },
   wait_for: {
     group: 'control',
-    summary: 'Waits until an order has come so far, or until a read says so; fails with kind timeout.',
+    summary: 'Waits until an order has reached a state, or until a read meets a condition; fails with kind timeout.',
     takes: {
       kind: 'choice',
       maps: [
@@ -448,7 +448,7 @@ export const STEPS = {
           by: 'order',
           shape: fields({
             order: need(ORDER_VALUE, 'the order'),
-            is: need(word('live', 'any_fill', 'filled', 'terminal'), 'how far it must have come'),
+            is: need(word('live', 'any_fill', 'filled', 'terminal'), 'the state it must have reached'),
             within: need(DURATION, 'how long to wait at most'),
           }),
         },
@@ -473,7 +473,7 @@ export const STEPS = {
   },
   for_each: {
     group: 'control',
-    summary: 'Does its steps once for each item of a list, in order.',
+    summary: 'Runs its steps once for each item of a list, in the order of the list.',
     takes: fields({
       each: need(NAME_SHAPE, 'name of the item'),
       in: need(LIST, 'the list'),
@@ -481,23 +481,23 @@ export const STEPS = {
       do: body,
       collect: may(
         { kind: 'names', of: ANYTHING },
-        "values kept of each round; the step's id is then the list of them",
+        "values kept from each round; the step's id is then the list of them",
       ),
     }),
     endpoints: [],
     retry: 'none',
     risk: 'inner',
     yields: 'computed',
-    yieldsDoc: 'the list of what `collect` keeps of each round',
+    yieldsDoc: 'the list of values that `collect` keeps from each round',
     modifiers: EVERY_STEP,
   },
   repeat: {
     group: 'control',
-    summary: 'Does its steps again and again, at most `max` times or for at most `for`.',
+    summary: 'Repeats its steps, at most `max` times or for at most `for`.',
     takes: fields(
       {
         every: may(DURATION, 'time from the start of one round to the start of the next'),
-        for: may(DURATION, 'no round begins later than this after the first'),
+        for: may(DURATION, 'no round begins later than this after the start of the first'),
         max: may(INTEGER, 'most rounds'),
         while: may(CONDITION, 'evaluated before each round'),
         until: may(CONDITION, 'evaluated after each round'),
@@ -514,7 +514,7 @@ export const STEPS = {
   },
   parallel: {
     group: 'control',
-    summary: 'Does branches at the same time, or the same steps for each item of a list.',
+    summary: 'Runs branches at the same time, or the same steps for each item of a list at the same time.',
     takes: {
       kind: 'choice',
       maps: [
@@ -522,7 +522,7 @@ export const STEPS = {
           by: 'branches',
           shape: fields({
             branches: need({ kind: 'names', of: STEPS_SHAPE, free: true }, 'steps of each branch'),
-            join: may(word('all', 'any'), 'go on when all branches are done, or the first', 'all'),
+            join: may(word('all', 'any'), 'continue when all branches are done, or the first one', 'all'),
             on_fail: onFail,
           }),
         },
@@ -543,19 +543,19 @@ export const STEPS = {
     retry: 'none',
     risk: 'inner',
     yields: 'nothing',
-    yieldsDoc: 'nothing; the ids of joined branches are seen afterwards',
+    yieldsDoc: 'nothing; the ids of joined branches are visible afterwards',
     modifiers: EVERY_STEP,
   },
   switch: {
     group: 'control',
-    summary: 'Does the steps of the first case that holds.',
+    summary: 'Runs the steps of the first case whose condition is true.',
     takes: {
       kind: 'list',
       of: {
         kind: 'choice',
         maps: [
           { by: 'when', shape: fields({ when: need(CONDITION, 'condition of the case'), do: body }) },
-          { by: 'else', shape: fields({ else: need(STEPS_SHAPE, 'steps when no case held; last') }) },
+          { by: 'else', shape: fields({ else: need(STEPS_SHAPE, 'steps if no case was true; must be last') }) },
         ],
         accepts: '{when, do} or {else}',
       },
@@ -590,17 +590,17 @@ export const STEPS = {
   },
   approve: {
     group: 'control',
-    summary: 'Asks a person; fails with kind approval_rejected when refused.',
+    summary: 'Asks a person for approval; fails with kind approval_rejected if it is refused.',
     takes: fields({
       ask: need(TEXT, 'the question'),
       by: need(
         list({ kind: 'text', pattern: FREE_NAME_PATTERN, accepts: 'a role' }),
-        'who is asked: labels that are shown with the question; anybody who can reach the store may answer, under a name',
+        'who is asked: labels shown with the question; anyone who can reach the store may answer, under a name',
       ),
       within: need(DURATION, 'how long to wait for the answer'),
       on_timeout: may(
         word('reject', 'fail'),
-        'what no answer means: a refusal, or a failure of kind timeout',
+        'the meaning of no answer: a refusal, or a failure of kind timeout',
         'reject',
       ),
     }),
@@ -652,9 +652,9 @@ export const STEPS = {
   },
 } as const satisfies Record<Verb, StepRow>;
 
-export const VERBS = Object.keys(STEPS) as readonly Verb[];
+export const STEP_NAMES = Object.keys(STEPS) as readonly Verb[];
 
-/** A verb's row, seen as `StepRow` rather than as its literal type. */
-export function stepRow(verb: Verb): StepRow {
-  return STEPS[verb];
+/** The row of a step, typed as `StepRow` instead of its literal type. */
+export function stepRow(name: Verb): StepRow {
+  return STEPS[name];
 }

@@ -1,18 +1,18 @@
 /**
- * What expressions compute with: the types the checker knows and the values the engine holds. One number type, exact;
- * no null: what may be absent has an optional type and is `undefined` while it is absent.
+ * The types and values of expressions. There is one number type, and it is exact. There is no null: a value that may be
+ * absent has an optional type and is `undefined` while it is absent.
  */
 import { Decimal, type DecimalString, decimalText } from '../base/decimal.ts';
 import { durationWord } from '../base/duration.ts';
 import { formatMicros } from '../base/format.ts';
 
-/** `ratio` is a number without dimension that came from pct or bps; it mixes with plain numbers freely. */
+/** The unit of a number; ratios from pct and bps are plain numbers. */
 export type Unit = 'price' | 'size' | 'money' | 'number';
 
 export type ValueType =
   | { readonly kind: 'decimal'; readonly unit: Unit; readonly integer?: true }
   | { readonly kind: 'boolean' }
-  /** `of`: the closed set of an enum (side); `usual`: words it has as far as is known (status); `market`: a market id. */
+  /** `of`: the closed set of an enum (side); `usual`: the words known so far (status); `market`: a market id. */
   | {
       readonly kind: 'text';
       readonly of?: readonly string[];
@@ -26,7 +26,7 @@ export type ValueType =
   | { readonly kind: 'record'; readonly name: string; readonly fields: Readonly<Record<string, ValueType>> }
   | { readonly kind: 'optional'; readonly of: ValueType };
 
-/** A length of time in whole milliseconds; its own class so that it can not be taken for a number. */
+/** A length of time in whole milliseconds; a class of its own, so that it cannot be mistaken for a number. */
 export class Duration {
   readonly ms: number;
   constructor(ms: number) {
@@ -50,7 +50,7 @@ export class Time {
   }
 }
 
-/** A record's fields are read by name; a class with getters (an order that changes) is a record too. */
+/** A record, whose fields are read by name; a class with getters (an order that changes) is also a record. */
 export interface RecordValue {
   readonly [field: string]: Value;
 }
@@ -65,16 +65,16 @@ export type Value =
   | RecordValue
   | undefined;
 
-/** Thrown by a value that is not known yet: a plan prints "(known after run)" in its place. */
+/** Thrown when a value is not known yet: a plan prints "(known after run)" instead. */
 export class NotKnown extends Error {
   readonly what: string;
   constructor(what: string) {
-    super(`${what} is known after the run only`);
+    super(`${what} is only known after the run`);
     this.what = what;
   }
 }
 
-/** The author's expression met a value it can not work with: a division by zero, a missing map key, a number too large. */
+/** Thrown when an expression cannot be evaluated: a division by zero, a missing map key, a number too large. */
 export class EvaluationFailure extends Error {
   readonly expression: string;
   constructor(message: string, expression: string) {
@@ -84,25 +84,25 @@ export class EvaluationFailure extends Error {
   }
 }
 
-/** What an expression may read. Names are the roots only: `inputs`, `feeds`, `now`, `run`, `error`, lets, vars, step ids. */
+/** The values that an expression may read, by root name: `inputs`, `feeds`, `now`, `run`, `error`, lets, vars, step ids. */
 export interface Scope {
   /** The value of a root; undefined for an optional that is absent. */
   get(root: string): Value;
-  /** Tick and lot of a market, for `tick` and `lot`; undefined where the deployment does not describe it. */
+  /** Tick and lot of a market, for `tick` and `lot`; undefined if the deployment does not describe the market. */
   rules(market: string): { readonly tick: DecimalString; readonly lot: DecimalString } | undefined;
 }
 
 /**
- * A checked field of a runbook: an expression, a text with `${…}`, or a literal; the engine need not know which.
- * `T` is what `evaluate` gives.
+ * A checked field of a runbook: an expression, a text with `${…}`, or a literal; the engine does not need to know which.
+ * `T` is the type of value that `evaluate` returns.
  */
 export interface Expr<T extends Value = Value> {
   /** As the author wrote it. */
   readonly text: string;
   readonly type: ValueType;
-  /** The roots it reads, and for feeds `feeds.<name>`; sorted, without doubles. */
+  /** The roots it reads, and `feeds.<name>` for feeds; sorted, without duplicates. */
   readonly reads: readonly string[];
-  /** Known without any scope. */
+  /** Whether the value is known without a scope. */
   readonly constant: boolean;
   /** Throws EvaluationFailure or NotKnown, nothing else. */
   evaluate(scope: Scope): T;
@@ -123,7 +123,7 @@ export function valueJson(value: Value): JsonValue {
 }
 type JsonValue = null | boolean | string | number | readonly JsonValue[] | { readonly [key: string]: JsonValue };
 
-/** `2026-01-05T08:00:00.000Z`; six digits when the microseconds matter. */
+/** `2026-01-05T08:00:00.000Z`; six fractional digits if the microseconds are not zero. */
 export function timeText(time: Time): string {
   return formatMicros(time.us);
 }

@@ -1,7 +1,7 @@
 /** Every expression of the five example runbooks, in the surroundings it has there. */
 import { describe, expect, it } from 'vitest';
 import { compileField, type TypeEnv } from '../../src/runbook/expression/expression.ts';
-import { ACCOUNT, FILL, ORDER, recordType, STEP_ERROR } from '../../src/runbook/functions/records.ts';
+import { ACCOUNT, FILL, makeRecordType, ORDER, STEP_ERROR } from '../../src/runbook/functions/records.ts';
 import {
   BOOLEAN,
   DURATION,
@@ -10,12 +10,12 @@ import {
   MONEY,
   NUMBER,
   PRICE,
+  parseTypeWord,
   SIDE,
   SIZE,
   TEXT,
   TIME,
   typeName,
-  typeOfWord,
 } from '../../src/runbook/functions/typing.ts';
 import type { Expr, ValueType } from '../../src/runbook/values.ts';
 import { faults, plain } from './sample.ts';
@@ -33,9 +33,9 @@ interface Example {
 }
 
 const types = (words: Readonly<Record<string, string>>): Record<string, ValueType> =>
-  Object.fromEntries(Object.entries(words).map(([name, word]) => [name, typeOfWord(word) as ValueType]));
+  Object.fromEntries(Object.entries(words).map(([name, word]) => [name, parseTypeWord(word) as ValueType]));
 const list = (of: ValueType): ValueType => ({ kind: 'list', of });
-const RUNG = recordType('ladder', { o: ORDER, k: INTEGER });
+const RUNG = makeRecordType('ladder', { o: ORDER, k: INTEGER });
 
 const EXAMPLES: Readonly<Record<string, Example>> = {
   'bracket-entry': {
@@ -77,8 +77,8 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
     names: {
       m: MARKET,
       net: SIZE,
-      left: recordType('left', { orders: list(ORDER) }),
-      f: recordType('f', { fills: list(FILL) }),
+      left: makeRecordType('left', { orders: list(ORDER) }),
+      f: makeRecordType('f', { fills: list(FILL) }),
       acct: ACCOUNT,
     },
     fields: [
@@ -99,7 +99,7 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
   },
   housekeeping: {
     inputs: { markets: 'list<market>', night_leverage: 'integer', stale_after: 'duration', max_exposure: 'number' },
-    names: { m: MARKET, acct: ACCOUNT, after: ACCOUNT, o: ORDER, old: recordType('old', { orders: list(ORDER) }) },
+    names: { m: MARKET, acct: ACCOUNT, after: ACCOUNT, o: ORDER, old: makeRecordType('old', { orders: list(ORDER) }) },
     fields: [
       ['acct.leverage[?m].orValue(20) > inputs.night_leverage', BOOLEAN, 'boolean'],
       ['inputs.night_leverage', INTEGER, 'integer'],
@@ -181,8 +181,8 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
 
 function environment(example: Example): TypeEnv {
   const roots = new Map<string, ValueType>([
-    ['inputs', recordType('inputs', types(example.inputs))],
-    ['feeds', recordType('feeds', types(example.feeds ?? {}))],
+    ['inputs', makeRecordType('inputs', types(example.inputs))],
+    ['feeds', makeRecordType('feeds', types(example.feeds ?? {}))],
     ['now', TIME],
     ...Object.entries(example.names ?? {}),
   ]);

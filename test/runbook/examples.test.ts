@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { Decimal } from '../../src/base/decimal.ts';
 import { place, type SourceText } from '../../src/base/diagnostic.ts';
-import { documentedCost, worstCase } from '../../src/runbook/bounds.ts';
+import { readDocumentedCost, worstCase } from '../../src/runbook/bounds.ts';
 import { everyStep } from '../../src/runbook/check/risk.ts';
 import { checkRunbook } from '../../src/runbook/check.ts';
 import type { CheckedRunbook, StepOf, Verb } from '../../src/runbook/checked.ts';
@@ -54,7 +54,7 @@ describe('the examples', () => {
   it('have the worst cases that the design works out by hand', () => {
     const tokens = (name: string, deadman: number) =>
       worstCase(checked(name), (endpoint) =>
-        endpoint === 'POST /cancel_all_after' ? deadman : documentedCost(endpoint),
+        endpoint === 'POST /cancel_all_after' ? deadman : readDocumentedCost(endpoint),
       ).tokensPerMinute;
     // 30 polls and 4 keep-alives, each costed at 10: 340. The switch is read back every four timeouts besides: a quarter.
     expect(tokens('bracket-entry', 10)).toBe(340 + 3);

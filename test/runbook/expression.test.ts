@@ -5,11 +5,11 @@ import { positionAt } from '../../src/base/diagnostic.ts';
 import {
   compileField,
   isBare,
-  presentWhenFalse,
-  presentWhenTrue,
+  listPresentWhenFalse,
+  listPresentWhenTrue,
   type TypeEnv,
 } from '../../src/runbook/expression/expression.ts';
-import { recordType } from '../../src/runbook/functions/records.ts';
+import { makeRecordType } from '../../src/runbook/functions/records.ts';
 import {
   BOOLEAN,
   DURATION,
@@ -639,7 +639,7 @@ describe('the market of tick and lot', () => {
 describe('narrowing', () => {
   const paths = (text: string): readonly (readonly string[])[] => {
     const expr = compile(text, BOOLEAN).expr as Expr;
-    return [presentWhenTrue(expr), presentWhenFalse(expr)];
+    return [listPresentWhenTrue(expr), listPresentWhenFalse(expr)];
   };
 
   it('tells what is present where a condition holds', () => {
@@ -658,7 +658,7 @@ describe('narrowing', () => {
     const done = compile('taker.hasValue()').expr as Expr;
     const env: TypeEnv = { roots: ROOTS, present: new Set(), defs: new Map([['done', done]]) };
     expect(faults(compile('done ? taker.filled : 0', SIZE, env))).toEqual([]);
-    expect(presentWhenTrue(compile('done && px > 0', BOOLEAN, env).expr as Expr)).toEqual(['taker']);
+    expect(listPresentWhenTrue(compile('done && px > 0', BOOLEAN, env).expr as Expr)).toEqual(['taker']);
   });
 
   it('takes what the checker knows to be present', () => {
@@ -771,7 +771,7 @@ describe('evaluation', () => {
     const type: ValueType = { kind: 'record', name: 'plain', fields: { a: NUMBER } };
     const env: TypeEnv = { roots: new Map([['x', type]]), present: new Set() };
     expect(faults(compile('x.valueOf', 'any', env))).toEqual(['unknown-field@3']);
-    expect(recordType('r', { a: NUMBER }).fields).not.toHaveProperty('constructor');
+    expect(makeRecordType('r', { a: NUMBER }).fields).not.toHaveProperty('constructor');
   });
 
   it('gives each evaluation loop variables of its own', () => {

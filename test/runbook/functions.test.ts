@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Decimal, decimal } from '../../src/base/decimal.ts';
-import { FUNCTIONS, functionRow } from '../../src/runbook/functions/functions.ts';
+import { FUNCTIONS, findFunction } from '../../src/runbook/functions/functions.ts';
 import { SIZE } from '../../src/runbook/functions/typing.ts';
 import { Time } from '../../src/runbook/values.ts';
 import { compile, faults, scopeOf, valueIn } from './sample.ts';
@@ -15,8 +15,8 @@ describe('the function table', () => {
   });
 
   it('does not take a property of every object for a function', () => {
-    expect(functionRow('constructor')).toBeUndefined();
-    expect(functionRow('abs')?.doc).toContain('without its sign');
+    expect(findFunction('constructor')).toBeUndefined();
+    expect(findFunction('abs')?.doc).toContain('without its sign');
   });
 
   it.each(examples)('$expression', ({ name, expression, value }) => {

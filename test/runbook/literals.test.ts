@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { positionAt } from '../../src/base/diagnostic.ts';
 import { type Node, readDocument } from '../../src/runbook/document/document.ts';
 import { readDuration, readInputText, readLiteral } from '../../src/runbook/expression/literals.ts';
-import { typeName, typeOfWord } from '../../src/runbook/functions/typing.ts';
+import { parseTypeWord, typeName } from '../../src/runbook/functions/typing.ts';
 import { durationText, type ValueType, valueJson } from '../../src/runbook/values.ts';
 
 /** The value of `word: literal` as JSON, or `code line:column` of what is wrong with it. */
@@ -12,7 +12,7 @@ function literal(word: string, yaml: string): unknown {
   const { root, diagnostics } = readDocument(source);
   expect(diagnostics).toEqual([]);
   const node = root?.kind === 'map' ? (root.get('a') as Node) : undefined;
-  const type = typeOfWord(word);
+  const type = parseTypeWord(word);
   const { value, diagnostics: found } = readLiteral(type as ValueType, word, node as Node, source);
   if (found.length === 0) return valueJson(value);
   return found.map(({ code, span }) => `${code} ${Object.values(positionAt(source.text, span.start)).join(':')}`);
@@ -30,7 +30,7 @@ describe('words of types', () => {
     ['list<list<integer>>', 'list<list<integer>>'],
     ['list< size >', 'list<size>'],
   ])('%s', (word, name) => {
-    expect(typeName(typeOfWord(word) as ValueType)).toBe(name);
+    expect(typeName(parseTypeWord(word) as ValueType)).toBe(name);
   });
 
   it.each([
@@ -45,7 +45,7 @@ describe('words of types', () => {
     'list<price',
     `${'list<'.repeat(2000)}price${'>'.repeat(2000)}`,
   ])('%s is none', (word) => {
-    expect(typeOfWord(word)).toBeUndefined();
+    expect(parseTypeWord(word)).toBeUndefined();
   });
 });
 
@@ -105,7 +105,7 @@ describe('inputs given as text', () => {
     ['map<price>', '{"BTC-USD": 12345678901234567.25}', { 'BTC-USD': '12345678901234567.25' }],
     ['list<list<integer>>', '[[1], []]', [['1'], []]],
   ])('%s %s', (word, text, expected) => {
-    const reading = readInputText(typeOfWord(word) as ValueType, word, text);
+    const reading = readInputText(parseTypeWord(word) as ValueType, word, text);
     expect('value' in reading ? valueJson(reading.value) : reading.problem).toEqual(expected);
   });
 
@@ -127,7 +127,7 @@ describe('inputs given as text', () => {
       'a time is ISO 8601 with its offset, such as 2026-01-05T08:00:00Z, found "9999-12-31T23:59:59Z"',
     ],
   ])('%s %s is refused', (word, text, problem) => {
-    expect(readInputText(typeOfWord(word) as ValueType, word, text)).toMatchObject({ problem });
+    expect(readInputText(parseTypeWord(word) as ValueType, word, text)).toMatchObject({ problem });
   });
 
   it('never throws', () => {
@@ -160,7 +160,7 @@ describe('inputs given as text', () => {
     );
     fc.assert(
       fc.property(word, text, (type, given) => {
-        const reading = readInputText(typeOfWord(type) as ValueType, type, given);
+        const reading = readInputText(parseTypeWord(type) as ValueType, type, given);
         expect('value' in reading || reading.problem.length > 0).toBe(true);
       }),
       { numRuns: 2000 },

@@ -9,7 +9,7 @@ import {
   compileTemplate,
   type TypeEnv,
 } from '../../src/runbook/expression/expression.ts';
-import { ACCOUNT, FILL, ORDER, RUN, recordType, STEP_ERROR } from '../../src/runbook/functions/records.ts';
+import { ACCOUNT, FILL, makeRecordType, ORDER, RUN, STEP_ERROR } from '../../src/runbook/functions/records.ts';
 import {
   BOOLEAN,
   DURATION,
@@ -77,7 +77,7 @@ const fill = (side: string, size: string, price: string): RecordValue => ({
 export const ROOTS: ReadonlyMap<string, ValueType> = new Map<string, ValueType>([
   [
     'inputs',
-    recordType('inputs', {
+    makeRecordType('inputs', {
       market: MARKET,
       markets: list(MARKET),
       side: SIDE,
@@ -92,7 +92,7 @@ export const ROOTS: ReadonlyMap<string, ValueType> = new Map<string, ValueType>(
       cross: BOOLEAN,
     }),
   ],
-  ['feeds', recordType('feeds', { mid: PRICE, mark: { kind: 'map', of: PRICE } })],
+  ['feeds', makeRecordType('feeds', { mid: PRICE, mark: { kind: 'map', of: PRICE } })],
   ['now', TIME],
   ['run', RUN],
   ['error', STEP_ERROR],
@@ -100,7 +100,7 @@ export const ROOTS: ReadonlyMap<string, ValueType> = new Map<string, ValueType>(
   ['taker', optional(ORDER)],
   ['acct', ACCOUNT],
   ['fills', list(FILL)],
-  ['ladder', list(recordType('ladder', { o: ORDER, k: INTEGER }))],
+  ['ladder', list(makeRecordType('ladder', { o: ORDER, k: INTEGER }))],
   ['qty', SIZE],
   ['px', PRICE],
   ['cash', MONEY],

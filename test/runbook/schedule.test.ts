@@ -1,7 +1,12 @@
 /** The rules of interface.md for gaps and overlaps, intervals, single times and bounds, each by a case a person can check. */
 import { describe, expect, it } from 'vitest';
 import type { ScheduleDeclaration } from '../../src/runbook/checked.ts';
-import { clockEffects, effectText, nextOccurrence, occurrences } from '../../src/runbook/schedule/schedule.ts';
+import {
+  describeEffect,
+  findNextOccurrence,
+  listClockEffects,
+  occurrences,
+} from '../../src/runbook/schedule/schedule.ts';
 import { atSlot, cronSlot, DAY_MS, everySlot, HOUR_MS } from './sample-schedule.ts';
 
 const FOREVER = Number.POSITIVE_INFINITY;
@@ -144,7 +149,7 @@ describe('stranger clocks', () => {
 describe('effects of changes of the clocks', () => {
   const year = { fromMs: ms('2026-01-01T00:00:00Z'), toMs: ms('2027-01-01T00:00:00Z') };
   const told = (slot: ScheduleDeclaration): readonly string[] =>
-    clockEffects(slot, year).map((effect) => `${effect.outcome}: ${effectText(effect)}`);
+    listClockEffects(slot, year).map((effect) => `${effect.outcome}: ${describeEffect(effect)}`);
 
   it('are told in a sentence', () => {
     expect(told(cronSlot('0,30 2 * * *', 'Europe/Berlin'))).toEqual([
@@ -167,28 +172,30 @@ describe('effects of changes of the clocks', () => {
   });
 
   it('are no loss to what fires every hour', () => {
-    expect(clockEffects(cronSlot('*/15 * * * *', 'Europe/Berlin'), year).map(({ outcome }) => outcome)).toEqual([
+    expect(listClockEffects(cronSlot('*/15 * * * *', 'Europe/Berlin'), year).map(({ outcome }) => outcome)).toEqual([
       'real_time',
       'real_time',
     ]);
     // By the clock the lost half hour falls on the hour: an extra time, which `gap: skip` does without.
-    expect(clockEffects(cronSlot('30 * * * *', 'Europe/Berlin'), year).map(({ outcome }) => outcome)).toEqual([
+    expect(listClockEffects(cronSlot('30 * * * *', 'Europe/Berlin'), year).map(({ outcome }) => outcome)).toEqual([
       'moved',
       'real_time',
     ]);
     expect(
-      clockEffects(cronSlot('30 * * * *', 'Europe/Berlin', dst('skip', 'first')), year).map(({ outcome }) => outcome),
+      listClockEffects(cronSlot('30 * * * *', 'Europe/Berlin', dst('skip', 'first')), year).map(
+        ({ outcome }) => outcome,
+      ),
     ).toEqual(['real_time', 'real_time']);
   });
 
   it('stay within the schedule’s own bounds', () => {
     expect(
-      clockEffects(cronSlot('30 2 * * *', 'Europe/Berlin', { from: '2026-06-01T00:00:00Z' }), year).map(
+      listClockEffects(cronSlot('30 2 * * *', 'Europe/Berlin', { from: '2026-06-01T00:00:00Z' }), year).map(
         ({ kind }) => kind,
       ),
     ).toEqual(['overlap']);
     expect(
-      clockEffects(cronSlot('30 2 * * *', 'Europe/Berlin', { to: '2026-06-01T00:00:00Z' }), year).map(
+      listClockEffects(cronSlot('30 2 * * *', 'Europe/Berlin', { to: '2026-06-01T00:00:00Z' }), year).map(
         ({ kind }) => kind,
       ),
     ).toEqual(['gap']);
@@ -232,7 +239,7 @@ describe('a single time', () => {
         notes: [],
       },
     ]);
-    expect(nextOccurrence(slot, ms('2026-07-01T10:00:00.250Z'))).toBeUndefined();
+    expect(findNextOccurrence(slot, ms('2026-07-01T10:00:00.250Z'))).toBeUndefined();
   });
 
   it('outside of its bounds does not fire', () => {
@@ -259,8 +266,8 @@ describe('bounds', () => {
 
   it('a next occurrence lies after the instant, not at it', () => {
     const slot = cronSlot('0 8 * * *', 'UTC');
-    expect(nextOccurrence(slot, ms('2026-01-03T08:00:00Z'))?.nominalMs).toBe(ms('2026-01-04T08:00:00Z'));
-    expect(nextOccurrence(slot, ms('2026-01-03T08:00:00Z') - 1)?.nominalMs).toBe(ms('2026-01-03T08:00:00Z'));
+    expect(findNextOccurrence(slot, ms('2026-01-03T08:00:00Z'))?.nominalMs).toBe(ms('2026-01-04T08:00:00Z'));
+    expect(findNextOccurrence(slot, ms('2026-01-03T08:00:00Z') - 1)?.nominalMs).toBe(ms('2026-01-03T08:00:00Z'));
   });
 
   it('an endless range without a number is our mistake', () => {
@@ -270,13 +277,13 @@ describe('bounds', () => {
 
 describe('rare dates', () => {
   it('29 February is found years ahead', () => {
-    expect(nextOccurrence(cronSlot('0 8 29 2 *', 'Europe/Berlin'), ms('2096-03-01T00:00:00Z'))?.local).toBe(
+    expect(findNextOccurrence(cronSlot('0 8 29 2 *', 'Europe/Berlin'), ms('2096-03-01T00:00:00Z'))?.local).toBe(
       '2104-02-29T08:00:00.000+01:00',
     );
   });
 
   it('31 February never', () => {
-    expect(nextOccurrence(cronSlot('0 0 31 2 *', 'Europe/Berlin'), 0)).toBeUndefined();
+    expect(findNextOccurrence(cronSlot('0 0 31 2 *', 'Europe/Berlin'), 0)).toBeUndefined();
   });
 
   it('the last day of a month, and its second Tuesday', () => {
@@ -289,7 +296,7 @@ describe('rare dates', () => {
   });
 
   it('what is no cron expression is our mistake: the check has refused it', () => {
-    expect(() => nextOccurrence(cronSlot('0 0 1 1 * 2027 1', 'UTC'), 0)).toThrow(/five or six fields/);
-    expect(() => nextOccurrence(cronSlot('0 0 1 1 *', 'Mars/Olympus'), 0)).toThrow(/not a zone/);
+    expect(() => findNextOccurrence(cronSlot('0 0 1 1 * 2027 1', 'UTC'), 0)).toThrow(/five or six fields/);
+    expect(() => findNextOccurrence(cronSlot('0 0 1 1 *', 'Mars/Olympus'), 0)).toThrow(/not a zone/);
   });
 });

@@ -4,7 +4,7 @@ import { schemaIssues } from '../../src/base/schema.ts';
 import { plainData, readDocument } from '../../src/runbook/document/document.ts';
 import { runbookSchema } from '../../src/runbook/schema.ts';
 import { inspectShape } from '../../src/runbook/shape/walk.ts';
-import { STEPS, VERBS } from '../../src/runbook/steps.ts';
+import { STEP_NAMES, STEPS } from '../../src/runbook/steps.ts';
 
 const GOLDENS = new URL('../golden/runbooks/', import.meta.url);
 const RUNBOOKS = new URL('../../runbooks/', import.meta.url);
@@ -81,8 +81,8 @@ function agree(data: unknown, step: number): void {
 describe('the schema', () => {
   it('describes every verb, so that an editor can complete it', () => {
     const { $defs } = runbookSchema() as { $defs: Record<string, { description?: string; properties?: object }> };
-    for (const verb of VERBS) expect($defs[`verb-${verb}`]?.description).toBe(STEPS[verb].summary);
-    expect(Object.keys($defs['step']?.properties ?? {})).toEqual(expect.arrayContaining([...VERBS]));
+    for (const name of STEP_NAMES) expect($defs[`step-${name}`]?.description).toBe(STEPS[name].summary);
+    expect(Object.keys($defs['step']?.properties ?? {})).toEqual(expect.arrayContaining([...STEP_NAMES]));
   });
 
   it('allows no key that is not named', () => {

@@ -1,19 +1,26 @@
 /**
- * What stands after a verb that calls the venue, compiled, with what its constants prove. One function a verb; types and
- * words come from the step table, never from here.
+ * Compiles the arguments of the steps that call the venue, and reports what their constants prove. One function for each
+ * step; types and words come from the step table.
  */
 import type { Decimal } from '../../base/decimal.ts';
 import type { OrderType, TimeInForce } from '../../venue/records.ts';
 import type { ProtectLeg, StepOf, Verb } from '../checked.ts';
 import type { Node } from '../document/nodes.ts';
-import { FAULTY, marketOf } from '../expression/compiler.ts';
-import { ORDER, recordType } from '../functions/records.ts';
+import { deriveMarket, FAULTY } from '../expression/compiler.ts';
+import { makeRecordType, ORDER } from '../functions/records.ts';
 import { stepRow } from '../steps.ts';
 import type { Duration, Expr, RecordValue, Time, Value, ValueType } from '../values.ts';
 import type { Checking } from './checking.ts';
-import { checkTimeout, defined, textOf } from './declarations.ts';
-import { fieldsOf, isOrderOrId, mapShape, mismatch, Reader, typeYielded } from './field-reader.ts';
-import { checkBand, checkHalted, checkMarket, checkSide, checkSize, positive } from './order-proofs.ts';
+import { checkTimeout, getScalarText, omitUndefined } from './declarations.ts';
+import {
+  chooseMapShape,
+  FieldReader,
+  getFieldsShape,
+  getYieldedType,
+  isOrderOrId,
+  reportMismatch,
+} from './field-reader.ts';
+import { checkBand, checkHalted, checkMarket, checkPositive, checkSide, checkSize } from './order-proofs.ts';
 import { type LegPlace, lintStops } from './stops.ts';
 
 export type VenueVerb = Extract<
@@ -36,16 +43,16 @@ export type VenueVerb = Extract<
   | 'request'
 >;
 
-/** What a step's modifiers say that matters for its arguments. */
+/** What the check of a step's arguments needs to know about the step around them. */
 export interface Circumstances {
-  /** The verb's key, to point at when nothing nearer is at fault. */
-  readonly verb: { readonly start: number; readonly end: number };
+  /** The step's name in the text, to point at when no single argument is wrong. */
+  readonly nameSpan: { readonly start: number; readonly end: number };
   readonly allow: string | undefined;
 }
 
 export interface BuiltArgs<V extends Verb> {
   readonly args: StepOf<V>['args'];
-  /** What the id stands for; undefined for nothing. */
+  /** The type of the step's id; undefined if it yields nothing. */
   readonly yields: ValueType | undefined;
 }
 
@@ -56,93 +63,104 @@ export const VENUE_ARGS = {
   protect,
   amend,
   cancel,
-  cancel_all: (checking, _node, { verb }) => {
+  cancel_all: (checking, _node, { nameSpan }) => {
     if (!checking.needs.includes('cancel_all'))
-      checking.report(verb, 'cancel-all-not-granted', 'cancel_all needs `needs: [cancel_all]` in the file');
-    return { args: { everyone: true }, yields: typeYielded('cancel_all') };
+      checking.report(nameSpan, 'cancel-all-not-granted', 'cancel_all needs `needs: [cancel_all]` in the file');
+    return { args: { everyone: true }, yields: getYieldedType('cancel_all') };
   },
   set_leverage: setLeverage,
-  read_account: () => ({ args: {}, yields: typeYielded('read_account') }),
-  read_tier: () => ({ args: {}, yields: typeYielded('read_tier') }),
+  read_account: () => ({ args: {}, yields: getYieldedType('read_account') }),
+  read_tier: () => ({ args: {}, yields: getYieldedType('read_tier') }),
   list_orders: listOrders,
   list_fills: listFills,
-  refresh: (checking, node) => ({ args: { order: checking.compiler.value<RecordValue>(node, ORDER) }, yields: ORDER }),
+  refresh: (checking, node) => ({
+    args: { order: checking.compiler.compile<RecordValue>(node, ORDER) },
+    yields: ORDER,
+  }),
   arm_deadman: (checking, node) => {
-    const read = new Reader(checking, node, fieldsOf('arm_deadman'));
-    const timeout = read.expr<Duration>('timeout');
-    checkTimeout(checking, read.at('timeout'), checking.compiler.constant(timeout));
-    return { args: { market: read.expr<string>('market'), timeout }, yields: typeYielded('arm_deadman') };
+    const read = new FieldReader(checking, node, getFieldsShape('arm_deadman'));
+    const timeout = read.compile<Duration>('timeout');
+    checkTimeout(checking, read.find('timeout'), checking.compiler.evaluateConstant(timeout));
+    return { args: { market: read.compile<string>('market'), timeout }, yields: getYieldedType('arm_deadman') };
   },
   read_deadman: (checking, node) => ({
-    args: { market: new Reader(checking, node, fieldsOf('read_deadman')).expr<string>('market') },
-    yields: typeYielded('read_deadman'),
+    args: { market: new FieldReader(checking, node, getFieldsShape('read_deadman')).compile<string>('market') },
+    yields: getYieldedType('read_deadman'),
   }),
   disarm_deadman: (checking, node) => ({
-    args: { market: new Reader(checking, node, fieldsOf('disarm_deadman')).expr<string>('market') },
+    args: { market: new FieldReader(checking, node, getFieldsShape('disarm_deadman')).compile<string>('market') },
     yields: undefined,
   }),
   refresh_session: () => ({ args: {}, yields: undefined }),
   request: (checking, node) => {
-    const name = node.kind === 'map' ? (textOf(node.get('name')) ?? '') : '';
+    const name = node.kind === 'map' ? (getScalarText(node.get('name')) ?? '') : '';
     return {
-      args: { name, with: exprs(checking, node.kind === 'map' ? node.get('with') : undefined) },
+      args: { name, with: compileEach(checking, node.kind === 'map' ? node.get('with') : undefined) },
       yields: Object.hasOwn(checking.requests, name) ? checking.requests[name] : undefined,
     };
   },
 } as const satisfies { [V in VenueVerb]: Builder<V> };
 
-function place(checking: Checking, node: Node, { verb, allow }: Circumstances): BuiltArgs<'place'> {
-  const type = (node.kind === 'map' ? textOf(node.get('type')) : undefined) as OrderType | undefined;
+function place(checking: Checking, node: Node, { nameSpan, allow }: Circumstances): BuiltArgs<'place'> {
+  const type = (node.kind === 'map' ? getScalarText(node.get('type')) : undefined) as OrderType | undefined;
   const shape = stepRow('place').takes;
   const variant =
     shape.kind === 'variants' && type !== undefined && Object.hasOwn(shape.variants, type)
       ? shape.variants[type]
       : undefined;
   if (variant === undefined || type === undefined) return { args: NO_ORDER, yields: ORDER };
-  const read = new Reader(checking, node, variant);
-  const market = read.expr<string>('market');
+  const read = new FieldReader(checking, node, variant);
+  const market = read.compile<string>('market');
   read.market = market;
-  const side = read.expr<string>('side');
-  const size = read.expr<Decimal>('size');
-  const price = read.optional<Decimal>('price');
-  const trigger = read.optional<Decimal>('trigger');
-  const tif = (read.word('tif') ?? (type === 'market' ? 'immediate_or_cancel' : 'good_till_cancel')) as TimeInForce;
-  const onAmbiguous = read.word('on_ambiguous') === 'resend' ? 'resend' : 'halt';
+  const side = read.compile<string>('side');
+  const size = read.compile<Decimal>('size');
+  const price = read.compileOptional<Decimal>('price');
+  const trigger = read.compileOptional<Decimal>('trigger');
+  const tif = (read.readWord('tif') ?? (type === 'market' ? 'immediate_or_cancel' : 'good_till_cancel')) as TimeInForce;
+  const onAmbiguous = read.readWord('on_ambiguous') === 'resend' ? 'resend' : 'halt';
   const reduces = allow === 'reduce' || checking.limits.mode === 'reducing';
 
-  checkHalted(checking, verb, 'place');
-  checkMarket(checking, read.at('market'), market);
-  if (!reduces) checkSide(checking, read.at('side'), side);
-  positive(checking, read, 'size', size, 'size-not-positive');
-  positive(checking, read, 'price', price, 'price-not-positive');
-  positive(checking, read, 'trigger', trigger, 'price-not-positive');
+  checkHalted(checking, nameSpan, 'place');
+  checkMarket(checking, read.find('market'), market);
+  if (!reduces) checkSide(checking, read.find('side'), side);
+  checkPositive(checking, read, 'size', size, 'size-not-positive');
+  checkPositive(checking, read, 'price', price, 'price-not-positive');
+  checkPositive(checking, read, 'trigger', trigger, 'price-not-positive');
   checkSize(checking, read, size, price, allow === 'reduce');
   checkBand(checking, read, price);
   if (type === 'market' && price === undefined)
     checking.report(
-      verb,
+      nameSpan,
       'market-order-without-price',
-      'a market order without a price: the venue document leaves open whether that is allowed',
+      'a market order without a price: the venue document does not say whether that is allowed',
     );
   if (type === 'market' && (tif === 'good_till_cancel' || tif === 'post_only'))
     checking.report(
-      read.at('tif') ?? verb,
+      read.find('tif') ?? nameSpan,
       'market-order-may-rest',
       `a market order with tif ${tif} may rest in the book`,
     );
   if (onAmbiguous === 'resend' && !(type === 'limit' && (tif === 'good_till_cancel' || tif === 'post_only')))
     checking.report(
-      read.at('on_ambiguous') ?? verb,
+      read.find('on_ambiguous') ?? nameSpan,
       'resend-not-safe',
-      `on_ambiguous: resend suits good-till-cancel and post-only limit orders alone, this is a ${type} order with ${tif}`,
+      `on_ambiguous: resend is only for good-till-cancel and post-only limit orders, this is a ${type} order with ${tif}`,
     );
   return {
-    args: { type, market, side, size, ...defined({ price, trigger, tag: read.text('tag') }), tif, onAmbiguous },
+    args: {
+      type,
+      market,
+      side,
+      size,
+      ...omitUndefined({ price, trigger, tag: read.readText('tag') }),
+      tif,
+      onAmbiguous,
+    },
     yields: ORDER,
   };
 }
 
-/** Stands for the arguments of an order whose type nobody knows; such a runbook is never given out. */
+/** Placeholder arguments of an order of unknown type; a runbook with such an order is never returned. */
 const NO_ORDER: StepOf<'place'>['args'] = {
   type: 'limit',
   market: FAULTY,
@@ -152,81 +170,81 @@ const NO_ORDER: StepOf<'place'>['args'] = {
   onAmbiguous: 'halt',
 };
 
-function protect(checking: Checking, node: Node, { verb }: Circumstances): BuiltArgs<'protect'> {
-  const read = new Reader(checking, node, fieldsOf('protect'));
-  const market = read.expr<string>('market');
-  const leg = (key: string): ProtectLeg | undefined => {
-    const at = read.at(key);
-    const shape = read.shape(key);
+function protect(checking: Checking, node: Node, { nameSpan }: Circumstances): BuiltArgs<'protect'> {
+  const read = new FieldReader(checking, node, getFieldsShape('protect'));
+  const market = read.compile<string>('market');
+  const readLeg = (key: string): ProtectLeg | undefined => {
+    const at = read.find(key);
+    const shape = read.findShape(key);
     if (at === undefined || shape?.kind !== 'fields') return undefined;
-    const inner = new Reader(checking, at, shape);
+    const inner = new FieldReader(checking, at, shape);
     inner.market = market;
-    const fraction = inner.expr<Decimal>('fraction');
-    const known = checking.compiler.constant(fraction);
+    const fraction = inner.compile<Decimal>('fraction');
+    const known = checking.compiler.evaluateConstant(fraction);
     if (known !== undefined && !(known.greaterThan(0) && known.lessThanOrEqualTo(1)))
       checking.report(
-        inner.at('fraction') ?? at,
+        inner.find('fraction') ?? at,
         'fraction-out-of-range',
         `fraction must be above 0 and at most 1, found ${known.toFixed()}`,
       );
-    const trigger = inner.expr<Decimal>('trigger');
-    const price = inner.expr<Decimal>('price');
-    positive(checking, inner, 'trigger', trigger, 'price-not-positive');
-    positive(checking, inner, 'price', price, 'price-not-positive');
+    const trigger = inner.compile<Decimal>('trigger');
+    const price = inner.compile<Decimal>('price');
+    checkPositive(checking, inner, 'trigger', trigger, 'price-not-positive');
+    checkPositive(checking, inner, 'price', price, 'price-not-positive');
     return { fraction, trigger, price };
   };
-  const side = read.expr<string>('side');
-  const stopLoss = leg('stop_loss');
-  const takeProfit = leg('take_profit');
-  checkHalted(checking, verb, 'protect');
-  checkMarket(checking, read.at('market'), market);
-  const placed = (leg: ProtectLeg | undefined, key: string): LegPlace | undefined => {
-    const at = read.at(key);
-    return leg === undefined || at === undefined ? undefined : { leg, at };
+  const side = read.compile<string>('side');
+  const stopLoss = readLeg('stop_loss');
+  const takeProfit = readLeg('take_profit');
+  checkHalted(checking, nameSpan, 'protect');
+  checkMarket(checking, read.find('market'), market);
+  const locateLeg = (readLeg: ProtectLeg | undefined, key: string): LegPlace | undefined => {
+    const at = read.find(key);
+    return readLeg === undefined || at === undefined ? undefined : { leg: readLeg, at };
   };
-  lintStops(checking, side, placed(stopLoss, 'stop_loss'), placed(takeProfit, 'take_profit'));
+  lintStops(checking, side, locateLeg(stopLoss, 'stop_loss'), locateLeg(takeProfit, 'take_profit'));
   const legs = { ...(stopLoss && { stop_loss: ORDER }), ...(takeProfit && { take_profit: ORDER }) };
   return {
-    args: { market, side, ...defined({ stopLoss, takeProfit }) },
-    yields: recordType(stopLoss && takeProfit ? 'Protection' : stopLoss ? 'StopLoss' : 'TakeProfit', legs),
+    args: { market, side, ...omitUndefined({ stopLoss, takeProfit }) },
+    yields: makeRecordType(stopLoss && takeProfit ? 'Protection' : stopLoss ? 'StopLoss' : 'TakeProfit', legs),
   };
 }
 
-function amend(checking: Checking, node: Node, { verb }: Circumstances): BuiltArgs<'amend'> {
-  const read = new Reader(checking, node, fieldsOf('amend'));
-  const order = read.expr<RecordValue>('order');
-  read.market = marketOf(order);
-  const price = read.expr<Decimal>('price');
-  const size = read.optional<Decimal>('size');
-  checkHalted(checking, verb, 'amend');
-  positive(checking, read, 'price', price, 'price-not-positive');
-  positive(checking, read, 'size', size, 'size-not-positive');
+function amend(checking: Checking, node: Node, { nameSpan }: Circumstances): BuiltArgs<'amend'> {
+  const read = new FieldReader(checking, node, getFieldsShape('amend'));
+  const order = read.compile<RecordValue>('order');
+  read.market = deriveMarket(order);
+  const price = read.compile<Decimal>('price');
+  const size = read.compileOptional<Decimal>('size');
+  checkHalted(checking, nameSpan, 'amend');
+  checkPositive(checking, read, 'price', price, 'price-not-positive');
+  checkPositive(checking, read, 'size', size, 'size-not-positive');
   checkSize(checking, read, size, price, false);
   checkBand(checking, read, price);
-  return { args: { order, price, ...defined({ size }) }, yields: ORDER };
+  return { args: { order, price, ...omitUndefined({ size }) }, yields: ORDER };
 }
 
 function cancel(checking: Checking, node: Node): BuiltArgs<'cancel'> {
   const { compiler } = checking;
   if (node.kind !== 'map')
-    return { args: { kind: 'order', order: compiler.value<RecordValue>(node, ORDER) }, yields: ORDER };
-  const shape = mapShape('cancel', node);
-  const read = new Reader(checking, node, shape);
+    return { args: { kind: 'order', order: compiler.compile<RecordValue>(node, ORDER) }, yields: ORDER };
+  const shape = chooseMapShape('cancel', node);
+  const read = new FieldReader(checking, node, shape);
   if (node.get('mine') !== undefined)
-    return { args: { kind: 'mine', market: read.expr<string>('mine') }, yields: undefined };
-  const ids = read.expr<readonly Value[]>('ids');
+    return { args: { kind: 'mine', market: read.compile<string>('mine') }, yields: undefined };
+  const ids = read.compile<readonly Value[]>('ids');
   if ((ids as Expr) !== FAULTY && (ids.type.kind !== 'list' || !isOrderOrId(ids.type.of)))
-    mismatch(checking, read.at('ids') ?? node, 'ids takes a list of orders or order ids', ids.type);
+    reportMismatch(checking, read.find('ids') ?? node, 'ids takes a list of orders or order ids', ids.type);
   return { args: { kind: 'ids', ids }, yields: undefined };
 }
 
-function setLeverage(checking: Checking, node: Node, { verb }: Circumstances): BuiltArgs<'set_leverage'> {
-  const read = new Reader(checking, node, fieldsOf('set_leverage'));
-  const market = read.expr<string>('market');
-  const at = read.at('leverage');
+function setLeverage(checking: Checking, node: Node, { nameSpan }: Circumstances): BuiltArgs<'set_leverage'> {
+  const read = new FieldReader(checking, node, getFieldsShape('set_leverage'));
+  const market = read.compile<string>('market');
+  const at = read.find('leverage');
   const literal = at?.kind === 'scalar' && at.type === 'number' ? at.text : undefined;
-  checkHalted(checking, verb, 'set_leverage');
-  checkMarket(checking, read.at('market'), market);
+  checkHalted(checking, nameSpan, 'set_leverage');
+  checkMarket(checking, read.find('market'), market);
   // A fractional literal is a leverage out of range before it is a number of the wrong type.
   if (literal?.includes('.')) {
     checking.report(
@@ -234,10 +252,10 @@ function setLeverage(checking: Checking, node: Node, { verb }: Circumstances): B
       'leverage-out-of-range',
       `leverage must be a whole number from 1 to 20, found ${literal}`,
     );
-    return { args: { market, leverage: FAULTY }, yields: typeYielded('set_leverage') };
+    return { args: { market, leverage: FAULTY }, yields: getYieldedType('set_leverage') };
   }
-  const leverage = read.expr<Decimal>('leverage');
-  const value = checking.compiler.constant(leverage);
+  const leverage = read.compile<Decimal>('leverage');
+  const value = checking.compiler.evaluateConstant(leverage);
   const most = checking.limits.maxLeverage;
   if (value !== undefined && !(value.isInteger() && value.greaterThanOrEqualTo(1) && value.lessThanOrEqualTo(20)))
     checking.report(
@@ -251,72 +269,75 @@ function setLeverage(checking: Checking, node: Node, { verb }: Circumstances): B
       'leverage-over-limit',
       `leverage ${value.toFixed()} is above limits.max_leverage, ${most.toFixed()}`,
     );
-  return { args: { market, leverage }, yields: typeYielded('set_leverage') };
+  return { args: { market, leverage }, yields: getYieldedType('set_leverage') };
 }
 
-function listOrders(checking: Checking, node: Node, { verb }: Circumstances): BuiltArgs<'list_orders'> {
-  const read = new Reader(checking, node, fieldsOf('list_orders'));
-  if (read.at('since') === undefined)
+function listOrders(checking: Checking, node: Node, { nameSpan }: Circumstances): BuiltArgs<'list_orders'> {
+  const read = new FieldReader(checking, node, getFieldsShape('list_orders'));
+  if (read.find('since') === undefined)
     checking.report(
-      verb,
+      nameSpan,
       'read-without-since',
       'list_orders without `since` reads the whole history, up to ten times slower',
     );
   const args = {
-    ...defined({
-      market: read.optional<string>('market'),
-      status: read.optional<string>('status'),
-      order: read.orderOrId('order'),
-      clientOrderId: read.optional<string>('client_order_id'),
+    ...omitUndefined({
+      market: read.compileOptional<string>('market'),
+      status: read.compileOptional<string>('status'),
+      order: read.compileOrderOrId('order'),
+      clientOrderId: read.compileOptional<string>('client_order_id'),
     }),
-    ...period(checking, read),
+    ...readPeriod(checking, read),
   };
-  return { args, yields: typeYielded('list_orders') };
+  return { args, yields: getYieldedType('list_orders') };
 }
 
-function listFills(checking: Checking, node: Node, { verb }: Circumstances): BuiltArgs<'list_fills'> {
-  const read = new Reader(checking, node, fieldsOf('list_fills'));
-  const order = read.orderOrId('order');
-  if (read.at('since') === undefined && read.at('order') === undefined)
+function listFills(checking: Checking, node: Node, { nameSpan }: Circumstances): BuiltArgs<'list_fills'> {
+  const read = new FieldReader(checking, node, getFieldsShape('list_fills'));
+  const order = read.compileOrderOrId('order');
+  if (read.find('since') === undefined && read.find('order') === undefined)
     checking.report(
-      verb,
+      nameSpan,
       'read-without-since',
       'list_fills without `since` reads the whole history, up to ten times slower',
     );
   return {
-    args: { ...defined({ market: read.optional<string>('market'), order }), ...period(checking, read) },
-    yields: typeYielded('list_fills'),
+    args: {
+      ...omitUndefined({ market: read.compileOptional<string>('market'), order }),
+      ...readPeriod(checking, read),
+    },
+    yields: getYieldedType('list_fills'),
   };
 }
 
-function period(checking: Checking, read: Reader) {
-  const limit = read.optional<Decimal>('limit');
-  const page = read.optional<Decimal>('page');
-  const rows = checking.compiler.constant(limit);
+function readPeriod(checking: Checking, read: FieldReader) {
+  const limit = read.compileOptional<Decimal>('limit');
+  const page = read.compileOptional<Decimal>('page');
+  const rows = checking.compiler.evaluateConstant(limit);
   if (rows !== undefined && !(rows.greaterThanOrEqualTo(1) && rows.lessThanOrEqualTo(1000)))
     checking.report(
-      read.need('limit'),
+      read.locate('limit'),
       'rows-out-of-range',
       `limit must be a whole number from 1 to 1000, found ${rows.toFixed()}`,
     );
-  const number = checking.compiler.constant(page);
+  const number = checking.compiler.evaluateConstant(page);
   if (number?.lessThan(0))
-    checking.report(read.need('page'), 'rows-out-of-range', `page must be at least 0, found ${number.toFixed()}`);
-  const sort = read.word('sort');
+    checking.report(read.locate('page'), 'rows-out-of-range', `page must be at least 0, found ${number.toFixed()}`);
+  const sort = read.readWord('sort');
   return {
-    ...defined({
-      since: read.optional<Time>('since'),
-      until: read.optional<Time>('until'),
+    ...omitUndefined({
+      since: read.compileOptional<Time>('since'),
+      until: read.compileOptional<Time>('until'),
       limit,
       page,
       sort: sort === 'asc' || sort === 'desc' ? (sort as 'asc' | 'desc') : undefined,
     }),
-    allPages: read.flag('all_pages'),
+    allPages: read.readFlag('all_pages'),
   };
 }
 
-/** Each value of a map, of whatever type: for `with`. */
-function exprs(checking: Checking, node: Node | undefined): Readonly<Record<string, Expr>> {
+/** Compiles each value of a map, of any type: for `with`. */
+function compileEach(checking: Checking, node: Node | undefined): Readonly<Record<string, Expr>> {
   if (node?.kind !== 'map') return {};
-  return Object.fromEntries(node.entries.map(({ key, value }) => [key, checking.compiler.value(value, 'any')]));
+  return Object.fromEntries(node.entries.map(({ key, value }) => [key, checking.compiler.compile(value, 'any')]));
 }

@@ -1,31 +1,31 @@
 /**
- * Lists of steps, checked in reading order: ids and names come into sight and go, optionals are known to be there or not,
- * and every step becomes a `CheckedStep` with its path. What a verb takes is read in arguments.ts (those that call the
- * venue) and control.ts (the others).
+ * Checks lists of steps in reading order: tracks which ids and names are visible and which optional values are known to be
+ * present, and turns every step into a `CheckedStep` with its path. arguments.ts reads the arguments of steps that call the
+ * venue, control.ts those of the others.
  */
 
 import type { CatchClause, CheckedStep, StepBase, Verb } from '../checked.ts';
 import type { ListNode, MapNode, Node } from '../document/nodes.ts';
 import { FAULTY } from '../expression/compiler.ts';
-import { type Declared, optional } from '../expression/scope.ts';
+import { type Declared, makeOptional } from '../expression/scope.ts';
 import { STEP_ERROR } from '../functions/records.ts';
 import { DURATION, TEXT } from '../functions/typing.ts';
 import { NAME_PATTERN } from '../shape/shape.ts';
-import { verbOf } from '../shape/walk.ts';
+import { stepNameOf } from '../shape/walk.ts';
 import { stepRow } from '../steps.ts';
 import type { Duration, Expr } from '../values.ts';
 import { VENUE_ARGS, type VenueVerb } from './arguments.ts';
 import type { Block, BuiltStep, StepChecks } from './built-step.ts';
 import type { Checking } from './checking.ts';
 import { buildControl } from './control.ts';
-import { defined, textOf } from './declarations.ts';
-import { typeYielded } from './field-reader.ts';
+import { getScalarText, omitUndefined } from './declarations.ts';
+import { getYieldedType } from './field-reader.ts';
 import { assume, checkCondition, readAwait, readKinds, readRetry } from './modifiers.ts';
 
 const NAME = new RegExp(NAME_PATTERN);
 const NOTHING: Block = { steps: [], ends: false };
 
-/** Checks the steps of a list in the names now in sight; the caller enters and leaves the block. */
+/** Checks the steps of a list with the names now visible; the caller enters and leaves the block. */
 export function checkSteps(checking: Checking, node: Node | undefined, prefix: string): Block {
   if (node?.kind !== 'list' || checking.compiler.isFaulty(node)) {
     if (node !== undefined) {
@@ -37,7 +37,7 @@ export function checkSteps(checking: Checking, node: Node | undefined, prefix: s
   return new BlockCheck(checking, prefix).run(node);
 }
 
-/** Checks the steps of a block of its own; what it declared is given back. */
+/** Checks the steps of an inner block and returns the names that the block declared. */
 const checkInner: StepChecks['inner'] = (checking, node, prefix, before, after) => {
   const mark = checking.names.enter();
   before?.();
@@ -48,13 +48,13 @@ const checkInner: StepChecks['inner'] = (checking, node, prefix, before, after) 
 
 const CHECKS: StepChecks = {
   inner: checkInner,
-  one: (checking, node, verb, prefix) => checkStep(checking, node, verb, { prefix }).step,
+  one: (checking, node, stepName, prefix) => checkStep(checking, node, stepName, { prefix }).step,
 };
 
 class BlockCheck {
   private readonly checking: Checking;
   private readonly prefix: string;
-  /** Ids that are there only if a condition held, by that condition. */
+  /** Ids that are present only if a condition was true, by the text of that condition. */
   private readonly guarded = new Map<string, string[]>();
 
   constructor(checking: Checking, prefix: string) {
@@ -65,38 +65,38 @@ class BlockCheck {
   run(node: ListNode): Block {
     const steps: CheckedStep[] = [];
     let ended: Verb | undefined;
-    let said = false;
+    let reported = false;
     for (const [index, item] of node.items.entries()) {
       if (item.kind !== 'map') {
         this.forget(item);
         continue;
       }
-      const verb = verbOf(item);
-      if (ended !== undefined && !said) {
-        said = true;
+      const stepName = stepNameOf(item);
+      if (ended !== undefined && !reported) {
+        reported = true;
         this.checking.report(
           item.entries[0]?.keySpan ?? item.span,
           'unreachable-step',
           `this step is never reached: the ${ended} before it ends the run`,
         );
       }
-      if (verb === undefined) {
+      if (stepName === undefined) {
         this.forget(item);
         continue;
       }
-      const step = checkStep(this.checking, item, verb, { prefix: this.prefix, index, guarded: this.guarded });
-      if (this.checking.compiler.isFaulty(item.entry(verb)?.value)) this.checking.dropped = true;
+      const step = checkStep(this.checking, item, stepName, { prefix: this.prefix, index, guarded: this.guarded });
+      if (this.checking.compiler.isFaulty(item.entry(stepName)?.value)) this.checking.dropped = true;
       else steps.push(step.step);
-      if (step.ends) ended ??= verb;
+      if (step.ends) ended ??= stepName;
     }
     return { steps, ends: ended !== undefined };
   }
 
-  /** A step at fault may have an id that others use. */
+  /** A wrong step may have an id that other steps use. */
   private forget(item: Node): void {
     this.checking.dropped = true;
     this.checking.names.doubt = true;
-    const id = item.kind === 'map' ? textOf(item.get('id')) : undefined;
+    const id = item.kind === 'map' ? getScalarText(item.get('id')) : undefined;
     if (id !== undefined) this.checking.names.unknown.add(id);
     else this.checking.names.lost ||= item.kind !== 'map';
   }
@@ -106,22 +106,22 @@ interface StepPosition {
   readonly prefix: string;
   /** In its list; undefined for the one step of `wait_for`'s read. */
   readonly index?: number;
-  /** What conditions ids depend on, for the steps after it. */
+  /** The conditions that ids depend on, for the steps after it. */
   readonly guarded?: Map<string, string[]>;
 }
 
 function checkStep(
   checking: Checking,
   node: MapNode,
-  verb: Verb,
+  stepName: Verb,
   { prefix, index, guarded = new Map() }: StepPosition,
 ): { readonly step: CheckedStep; readonly ends: boolean } {
   const { compiler, names } = checking;
-  const entry = node.entry(verb);
-  if (entry === undefined) throw new Error(`no ${verb} in its own step`);
-  const said = checking.errors(node.span);
+  const entry = node.entry(stepName);
+  if (entry === undefined) throw new Error(`no ${stepName} in its own step`);
+  const errorsBefore = checking.countErrors(node.span);
   const id = readId(checking, node);
-  const own = id ?? (index === undefined ? verb : `${index + 1}:${verb}`);
+  const own = id ?? (index === undefined ? stepName : `${index + 1}:${stepName}`);
   const path = `${prefix}/${own}`;
   const outerFeeds = compiler.feeds;
   compiler.feeds = new Set();
@@ -129,42 +129,44 @@ function checkStep(
   const mark = names.enter();
   const condition = node.get('if') === undefined ? undefined : checkCondition(checking, node.get('if'), 'if');
   if (condition !== undefined) assume(checking, condition, guarded);
-  const allow = textOf(node.get('allow'));
-  checkCleanup(checking, verb, allow, entry.keySpan);
+  const allow = getScalarText(node.get('allow'));
+  checkCleanup(checking, stepName, allow, entry.keySpan);
   const built: BuiltStep = compiler.isFaulty(entry.value)
-    ? { args: {}, yields: typeYielded(verb) }
-    : stepRow(verb).group === 'venue'
-      ? VENUE_ARGS[verb as VenueVerb](checking, entry.value, { verb: entry.keySpan, allow })
-      : buildControl(checking, verb, entry.value, { path, verb: entry.keySpan, steps: CHECKS });
-  if (compiler.isFaulty(entry.value) && id !== undefined && stepRow(verb).yields === 'computed') names.unknown.add(id);
+    ? { args: {}, yields: getYieldedType(stepName) }
+    : stepRow(stepName).group === 'venue'
+      ? VENUE_ARGS[stepName as VenueVerb](checking, entry.value, { nameSpan: entry.keySpan, allow })
+      : buildControl(checking, stepName, entry.value, { path, nameSpan: entry.keySpan, steps: CHECKS });
+  if (compiler.isFaulty(entry.value) && id !== undefined && stepRow(stepName).yields === 'computed')
+    names.unknown.add(id);
   const timeout =
-    node.get('timeout') === undefined ? undefined : compiler.value<Duration>(node.get('timeout'), DURATION);
-  const because = node.get('because') === undefined ? built.because : compiler.value<string>(node.get('because'), TEXT);
-  const awaited = readAwait(checking, verb, node.get('await'));
+    node.get('timeout') === undefined ? undefined : compiler.compile<Duration>(node.get('timeout'), DURATION);
+  const because =
+    node.get('because') === undefined ? built.because : compiler.compile<string>(node.get('because'), TEXT);
+  const awaited = readAwait(checking, stepName, node.get('await'));
   const yielded = id !== undefined && built.yields !== undefined ? { name: id, type: built.yields } : undefined;
   const clauses = checkCatch(checking, node.get('catch'), path, yielded);
-  const onTimeout = checkOnTimeout(checking, node, { verb, path }, [
+  const onTimeout = checkOnTimeout(checking, node, { stepName, path }, [
     ...(built.hoisted ?? []),
     ...(yielded === undefined ? [] : [yielded]),
   ]);
-  const undo = checkUndo(checking, verb, node.get('undo'), path, yielded);
+  const undo = checkUndo(checking, stepName, node.get('undo'), path, yielded);
   names.leave(mark);
   const { feeds } = compiler;
   compiler.feeds = outerFeeds;
 
   const goesOn = clauses.goesOn || (onTimeout !== undefined && !onTimeout.ends);
   const certain = condition === undefined && !goesOn;
-  // What a wait read is there even when the wait gave up; what a condition skipped is not.
-  const read = verb === 'wait_for' && condition === undefined && !clauses.goesOn;
+  // A value that a wait has read is present even if the wait timed out; the value of a skipped step is not.
+  const read = stepName === 'wait_for' && condition === undefined && !clauses.goesOn;
   for (const { name, type, value } of built.hoisted ?? []) {
-    names.declare(name, certain || read ? type : optional(type));
+    names.declare(name, certain || read ? type : makeOptional(type));
     if (certain && value !== undefined) compiler.remember(name, value);
   }
   if (yielded !== undefined) {
-    names.declare(yielded.name, certain || read ? yielded.type : optional(yielded.type));
+    names.declare(yielded.name, certain || read ? yielded.type : makeOptional(yielded.type));
     if (yielded.type === FAULTY.type) names.unknown.add(yielded.name);
   }
-  if (id !== undefined && yielded === undefined && !names.unknown.has(id)) checking.valueless.set(id, verb);
+  if (id !== undefined && yielded === undefined && !names.unknown.has(id)) checking.valueless.set(id, stepName);
   if (certain) {
     for (const present of built.assures ?? []) names.assume(present);
     if (yielded !== undefined && (awaited === 'any_fill' || awaited === 'filled'))
@@ -182,26 +184,26 @@ function checkStep(
     span: node.span,
     catch: clauses.clauses,
     feeds: [...feeds].sort(),
-    ...defined({
+    ...omitUndefined({
       id,
       if: condition,
-      retry: readRetry(checking, verb, node.get('retry')),
+      retry: readRetry(checking, stepName, node.get('retry')),
       timeout,
       onTimeout: onTimeout?.steps,
       undo,
       await: awaited,
       because,
-      note: textOf(node.get('note')),
+      note: getScalarText(node.get('note')),
     }),
     ...(allow === 'reduce' ? { allow } : {}),
   };
-  const step = { ...base, verb, args: built.args } as CheckedStep;
-  checking.places.set(step, { node, verb: entry.keySpan });
-  if (checking.errors(node.span) > said || checking.misshapen(node.span)) names.doubt = true;
+  const step = { ...base, verb: stepName, args: built.args } as CheckedStep;
+  checking.places.set(step, { node, nameSpan: entry.keySpan });
+  if (checking.countErrors(node.span) > errorsBefore || checking.isMisshapen(node.span)) names.doubt = true;
   return { step, ends: built.ends === true && condition === undefined && !clauses.goesOn };
 }
 
-/** Only a condition over what never changes holds again later. */
+/** Remembers the ids behind a condition that cannot change during a run, and so has the same value later. */
 function remember(
   checking: Checking,
   condition: Expr<boolean>,
@@ -214,29 +216,29 @@ function remember(
   if (steady) guarded.set(condition.text.trim(), [...(guarded.get(condition.text.trim()) ?? []), ...ids]);
 }
 
-/** The id, when it is one; said otherwise. */
+/** Reads the id; reports one that cannot be used. */
 function readId(checking: Checking, node: MapNode): string | undefined {
   const at = node.get('id');
   if (at === undefined) return undefined;
   if (at.kind === 'scalar' && !checking.compiler.isFaulty(at) && NAME.test(at.text)) {
     const taken = checking.ids.get(at.text)?.start !== at.span.start;
-    if (taken) checking.report(at, 'duplicate-id', `${at.text} is the id of another step already`);
+    if (taken) checking.report(at, 'duplicate-id', `${at.text} is already the id of another step`);
     else if (checking.mayDeclare(at.text, at.span)) return at.text;
   }
-  // Others refer to the step by a name that it does not get.
+  // Other steps may refer to this step by the refused id.
   checking.names.lost = true;
   return undefined;
 }
 
 function checkCleanup(
   checking: Checking,
-  verb: Verb,
+  stepName: Verb,
   allow: string | undefined,
   at: { readonly start: number; readonly end: number },
 ): void {
-  if (checking.cleanup === undefined || stepRow(verb).risk !== 'increases') return;
-  if (verb === 'place' && (allow === 'reduce' || checking.limits.mode === 'reducing')) return;
-  checking.report(at, 'risk-in-cleanup', `${verb} can add risk, and ${checking.cleanup} may only reduce it`);
+  if (checking.cleanup === undefined || stepRow(stepName).risk !== 'increases') return;
+  if (stepName === 'place' && (allow === 'reduce' || checking.limits.mode === 'reducing')) return;
+  checking.report(at, 'risk-in-cleanup', `${stepName} can add risk, and ${checking.cleanup} may only reduce it`);
 }
 
 function checkCatch(
@@ -253,15 +255,15 @@ function checkCatch(
     let condition: Expr<boolean> | undefined;
     const block = checkInner(checking, item.get('do'), `${path}/catch/${index + 1}`, () => {
       checking.names.declare('error', STEP_ERROR);
-      if (own !== undefined) checking.names.declare(own.name, optional(own.type));
+      if (own !== undefined) checking.names.declare(own.name, makeOptional(own.type));
       condition = item.get('if') === undefined ? undefined : checkCondition(checking, item.get('if'), 'if of a catch');
       if (condition !== undefined) assume(checking, condition);
     });
-    const then = (textOf(item.get('then')) ?? 'fail') as CatchClause['then'];
+    const then = (getScalarText(item.get('then')) ?? 'fail') as CatchClause['then'];
     const on = item.get('on');
     clauses.push({
       on: on?.kind === 'list' ? readKinds(on) : 'any',
-      ...defined({ if: condition }),
+      ...omitUndefined({ if: condition }),
       do: block.steps,
       then,
     });
@@ -273,30 +275,31 @@ function checkCatch(
 function checkOnTimeout(
   checking: Checking,
   node: MapNode,
-  { verb, path }: { readonly verb: Verb; readonly path: string },
+  { stepName, path }: { readonly stepName: Verb; readonly path: string },
   declared: readonly Declared[],
 ): Block | undefined {
   const entry = node.entry('on_timeout');
   if (entry === undefined || checking.compiler.isFaulty(entry.value)) return undefined;
-  if (verb !== 'wait_for' && node.get('timeout') === undefined)
+  if (stepName !== 'wait_for' && node.get('timeout') === undefined)
     checking.report(
       entry.keySpan,
       'on-timeout-without-timeout',
-      `on_timeout of ${verb} is never done: the step has no timeout`,
+      `on_timeout of ${stepName} never runs: the step has no timeout`,
     );
   return checkInner(checking, entry.value, `${path}/on_timeout`, () => {
-    for (const { name, type } of declared) checking.names.declare(name, verb === 'wait_for' ? type : optional(type));
+    for (const { name, type } of declared)
+      checking.names.declare(name, stepName === 'wait_for' ? type : makeOptional(type));
   });
 }
 
 function checkUndo(
   checking: Checking,
-  verb: Verb,
+  stepName: Verb,
   node: Node | undefined,
   path: string,
   own: Declared | undefined,
 ): StepBase['undo'] {
-  const byDefault = verb === 'place' ? 'cancel' : undefined;
+  const byDefault = stepName === 'place' ? 'cancel' : undefined;
   if (node === undefined || checking.compiler.isFaulty(node)) return byDefault;
   if (node.kind === 'scalar') return node.text === 'keep' || node.text === 'cancel' ? node.text : byDefault;
   const outer = checking.cleanup;

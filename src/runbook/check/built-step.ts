@@ -1,4 +1,4 @@
-/** What a step comes to when it has been checked, before its modifiers: the vocabulary between blocks and verbs. */
+/** Types of a checked step before its modifiers are added: the interface between blocks.ts and the files that check steps. */
 import type { Span } from '../../base/diagnostic.ts';
 import type { CheckedStep, StepOf, Verb } from '../checked.ts';
 import type { MapNode, Node } from '../document/nodes.ts';
@@ -6,27 +6,27 @@ import type { Declared } from '../expression/scope.ts';
 import type { Expr, ValueType } from '../values.ts';
 import type { Checking } from './checking.ts';
 
-/** A list of steps and whether whoever comes to its end goes on: not after `stop` and `fail`. */
+/** A checked list of steps; `ends` if a step such as `stop` or `fail` always ends the run there. */
 export interface Block {
   readonly steps: readonly CheckedStep[];
   readonly ends: boolean;
 }
 
-/** What a verb gives beside its arguments. */
+/** The checked arguments of a step, and what they mean for the steps after it. */
 export interface BuiltStep {
   readonly args: object;
   readonly yields: ValueType | undefined;
-  /** Names of inner blocks that may be known after the step. */
+  /** Names of inner blocks that are visible after the step. */
   readonly hoisted?: readonly Declared[];
-  /** Paths of optionals that are there once the step has succeeded. */
+  /** Paths of optional values that are present once the step has succeeded. */
   readonly assures?: readonly string[];
-  /** Whether nothing is done after the step. */
+  /** Whether no step runs after it. */
   readonly ends?: boolean;
-  /** `because` that stands inside the verb's own map. */
+  /** `because` inside the step's own map. */
   readonly because?: Expr<string>;
 }
 
-/** How lists of steps are checked. `before` and `after` run inside the block, where its names are in sight. */
+/** Checks lists of steps. `before` and `after` run inside the block, where its names are visible. */
 export interface StepChecks {
   inner(
     checking: Checking,
@@ -35,16 +35,16 @@ export interface StepChecks {
     before?: () => void,
     after?: () => void,
   ): Block & { readonly declared: readonly Declared[] };
-  one(checking: Checking, node: MapNode, verb: Verb, prefix: string): CheckedStep;
+  one(checking: Checking, node: MapNode, stepName: Verb, prefix: string): CheckedStep;
 }
 
-/** Where a step stands, and how the lists of steps in it are checked. */
+/** The place of a step, and the functions that check the lists of steps in it. */
 export interface Site {
   readonly path: string;
-  /** The verb's key. */
-  readonly verb: Span;
+  /** The step's name in the text. */
+  readonly nameSpan: Span;
   readonly steps: StepChecks;
 }
 
-/** Of one verb. */
+/** The checked arguments of one kind of step. */
 export type Built<V extends Verb> = BuiltStep & { readonly args: StepOf<V>['args'] };

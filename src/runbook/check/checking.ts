@@ -1,5 +1,5 @@
 /**
- * One file in the middle of being checked: what all parts of the check share. Collects findings; decides nothing.
+ * The state of the check of one file, shared by all its parts. Collects the findings.
  */
 
 import type { Decimal } from '../../base/decimal.ts';
@@ -13,18 +13,18 @@ import { Names, RESERVED_GLOBALS } from '../expression/scope.ts';
 import { RESERVED_WORDS } from '../expression/syntax.ts';
 import type { RecordValue, ValueType } from '../values.ts';
 
-/** What a call of another runbook came to. */
+/** The result of looking up a called runbook. */
 export type Callee =
   | { readonly kind: 'checked'; readonly runbook: CheckedRunbook }
   | { readonly kind: 'missing' }
   | { readonly kind: 'cycle'; readonly path: readonly string[] }
   | { readonly kind: 'invalid'; readonly errors: readonly Diagnostic[] };
 
-/** Where a checked step stands in the text. */
+/** The place of a checked step in the text. */
 interface StepPlace {
   readonly node: MapNode;
-  /** The verb's key. */
-  readonly verb: Span;
+  /** The step's name in the text. */
+  readonly nameSpan: Span;
 }
 
 /** The limits that are the same in every run. */
@@ -43,34 +43,34 @@ export class Checking {
   readonly names = new Names();
   readonly compiler: Compiler;
   readonly places = new Map<CheckedStep, StepPlace>();
-  /** Every id of the file with the key it stands at; what it is called twice is reported where it is met again. */
+  /** Every id of the file with its first place; a second step with the same id is reported at that step. */
   readonly ids = new Map<string, Span>();
-  /** Ids that stand for nothing, with their verbs. */
+  /** Ids of steps that yield nothing, with the name of the step. */
   readonly valueless = new Map<string, string>();
   readonly vars = new Map<string, ValueType>();
-  /** Names of let steps and of top-level lets, defs and vars, with their keys: for what nobody reads. */
+  /** Names of let steps and of top-level lets, defs and vars, with their places, to report the unused ones. */
   readonly lets: { readonly name: string; readonly span: Span }[] = [];
   readonly calls = new Map<string, CheckedRunbook>();
   limits: ConstantLimits = { mode: 'active' };
   /** Set while the steps of `finally` or `undo` are checked. */
   cleanup: 'finally' | 'undo' | undefined;
   needs: readonly string[] = [];
-  /** The values of the inputs where nobody gives others; one without a default throws. */
+  /** The default values of the inputs; reading an input without a default throws NotKnown. */
   defaults: RecordValue = {};
-  /** Inputs that need no value of a caller, also where the default is at fault. */
+  /** Inputs with a default, even a wrong one: the caller need not give a value. */
   readonly defaulted = new Set<string>();
-  /** Where names stand that could not be given. */
+  /** Start offsets of names that were refused. */
   readonly refused = new Set<number>();
-  /** Whether a step was left out because nobody knows what it is: then nothing can be said of the whole. */
+  /** Whether an unknown step was left out: then lints about the whole runbook prove nothing. */
   dropped = false;
   readonly source: SourceText;
-  readonly callee: (name: string) => Callee;
+  readonly findCallee: (name: string) => Callee;
   /** Result types of the profile's requests, when a profile is known. */
   readonly requests: Readonly<Record<string, ValueType>>;
   private readonly found: Diagnostic[] = [];
   private readonly before: readonly Diagnostic[];
 
-  /** `before`: what reading the file and looking at its shape have found. */
+  /** `before`: the findings of the stages before: YAML and shape. */
   constructor(
     source: SourceText,
     faulty: ReadonlySet<Node>,
@@ -81,7 +81,7 @@ export class Checking {
     this.source = source;
     this.before = before;
     this.compiler = new Compiler(source, this.names, faulty);
-    this.callee = callee;
+    this.findCallee = callee;
     this.requests = requests;
   }
 
@@ -94,21 +94,21 @@ export class Checking {
   }
 
   get diagnostics(): readonly Diagnostic[] {
-    return [...this.found, ...this.compiler.diagnostics.map((each) => this.explained(each))];
+    return [...this.found, ...this.compiler.diagnostics.map((each) => this.explain(each))];
   }
 
-  /** How many errors the check has found inside a range of the text. */
-  errors(span: Span): number {
+  /** Counts the errors found so far inside a range of the text. */
+  countErrors(span: Span): number {
     return [...this.found, ...this.compiler.diagnostics].filter((each) => isErrorIn(each, span)).length;
   }
 
-  /** Whether something inside a range could not be read, or has not the shape it needs. */
-  misshapen(span: Span): boolean {
+  /** Whether something inside a range could not be read, or has the wrong shape. */
+  isMisshapen(span: Span): boolean {
     return this.before.some((each) => isErrorIn(each, span));
   }
 
-  /** Whether a key inside a range was refused for what it is called, so that what it declares is not known. */
-  refusedName(span: Span): boolean {
+  /** Whether a key inside a range was refused because of its name, so that its declaration is not known. */
+  hasRefusedName(span: Span): boolean {
     const codes: readonly string[] = [
       'invalid-name',
       'yaml-key-form',
@@ -118,32 +118,33 @@ export class Checking {
     return this.before.some((each) => codes.includes(each.code) && isErrorIn(each, span));
   }
 
-  /** Says so, and answers false, when a new name can not be given. */
+  /** Whether a new name may be declared; reports one that may not. */
   mayDeclare(name: string, at: Span): boolean {
-    if (FORBIDDEN_KEYS.has(name)) this.report(at, 'forbidden-name', `${name} can not be a name`);
+    if (FORBIDDEN_KEYS.has(name)) this.report(at, 'forbidden-name', `${name} cannot be a name`);
     else if ((RESERVED_GLOBALS as readonly string[]).includes(name))
       this.report(at, 'reserved-name', `${name} has a meaning of its own: ${RESERVED_GLOBALS.join(', ')} are reserved`);
     else if (RESERVED_WORDS.has(name)) this.report(at, 'reserved-name', `${name} is a keyword of expressions`);
     else if (this.names.roots.has(name))
-      this.report(at, 'name-taken', `${name} means something else already, which it would hide`);
+      this.report(at, 'name-taken', `${name} already means something else, which it would hide`);
     else return true;
     this.refused.add(at.start);
     return false;
   }
 
-  /** A name nobody knows may be one that is known elsewhere. */
-  private explained(diagnostic: Diagnostic): Diagnostic {
+  /** Explains an unknown name that is known elsewhere in the file. */
+  private explain(diagnostic: Diagnostic): Diagnostic {
     if (diagnostic.code !== ('unknown-name' satisfies Code)) return diagnostic;
     const name = this.source.text.slice(diagnostic.span.start, diagnostic.span.end);
-    const verb = this.valueless.get(name);
-    if (verb === 'request')
+    const stepName = this.valueless.get(name);
+    if (stepName === 'request')
       return finding(
         this.source,
         diagnostic.span,
         'untyped-result',
-        `${name} is the result of a request, of a type only a profile declares`,
+        `${name} is the result of a request, and only a profile declares its type`,
       );
-    if (verb !== undefined) return { ...diagnostic, hint: `The step ${name} is a ${verb}, which yields nothing.` };
+    if (stepName !== undefined)
+      return { ...diagnostic, hint: `The step ${name} is a ${stepName}, which yields nothing.` };
     const at = this.ids.get(name);
     if (at === undefined) return diagnostic;
     const hint =

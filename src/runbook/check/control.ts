@@ -1,89 +1,89 @@
 /**
- * The verbs that call nothing by themselves: names, conditions, waits, loops, branches, calls of other runbooks, people,
- * ends. One function a verb; lists of steps are checked by whoever passes `steps` in, so that this file knows no modifier.
+ * Checks the arguments of the steps that do not call the venue: names, conditions, waits, loops, branches, calls of other
+ * runbooks, approvals, ends. One function for each step. The caller passes in `steps`, which checks inner lists of steps.
  */
 import type { Decimal } from '../../base/decimal.ts';
 import { didYouMean } from '../../base/spelling.ts';
 import type { CheckedStep, NamedExpr, Verb } from '../checked.ts';
 import type { MapNode, Node } from '../document/nodes.ts';
 import { FAULTY } from '../expression/compiler.ts';
-import { type Declared, optional } from '../expression/scope.ts';
-import { ORDER, recordType } from '../functions/records.ts';
+import { type Declared, makeOptional } from '../expression/scope.ts';
+import { makeRecordType, ORDER } from '../functions/records.ts';
 import { DURATION, INTEGER } from '../functions/typing.ts';
-import { verbOf } from '../shape/walk.ts';
+import { stepNameOf } from '../shape/walk.ts';
 import { stepRow } from '../steps.ts';
 import type { Duration, Expr, RecordValue, Time, Value, ValueType } from '../values.ts';
 import type { Built, BuiltStep, Site } from './built-step.ts';
-import { call } from './calls.ts';
+import { checkCall } from './calls.ts';
 import type { Checking } from './checking.ts';
-import { defined, textOf } from './declarations.ts';
-import { fieldsOf, mapShape, mismatch, Reader } from './field-reader.ts';
-import { valueText } from './inputs.ts';
-import { assume, assured, checkCondition } from './modifiers.ts';
+import { getScalarText, omitUndefined } from './declarations.ts';
+import { chooseMapShape, FieldReader, getFieldsShape, reportMismatch } from './field-reader.ts';
+import { formatValue } from './inputs.ts';
+import { assume, checkCondition, listAssured } from './modifiers.ts';
 
-type ControlVerb = Exclude<Verb, keyof typeof import('./arguments.ts')['VENUE_ARGS']>;
+type ControlStepName = Exclude<Verb, keyof typeof import('./arguments.ts')['VENUE_ARGS']>;
 
 const CONTROL = {
   let: letNames,
   set: setVariables,
   assert: (checking, node) => {
     const condition = checkCondition(checking, node, 'assert');
-    return { args: { condition }, yields: undefined, assures: assured(condition) };
+    return { args: { condition }, yields: undefined, assures: listAssured(condition) };
   },
-  wait,
-  wait_for: waitFor,
-  for_each: forEach,
-  repeat,
-  parallel,
-  switch: switchCases,
-  call,
+  wait: buildWait,
+  wait_for: buildWaitFor,
+  for_each: buildForEach,
+  repeat: buildRepeat,
+  parallel: buildParallel,
+  switch: buildSwitch,
+  call: checkCall,
   approve: (checking, node) => {
-    const read = new Reader(checking, node, fieldsOf('approve'));
-    const by = read.at('by');
-    const roles = by?.kind === 'list' ? by.items.map((item) => textOf(item) ?? '') : [];
+    const read = new FieldReader(checking, node, getFieldsShape('approve'));
+    const by = read.find('by');
+    const roles = by?.kind === 'list' ? by.items.map((item) => getScalarText(item) ?? '') : [];
     const args = {
-      ask: read.expr<string>('ask'),
+      ask: read.compile<string>('ask'),
       by: roles,
-      within: read.expr<Duration>('within'),
-      onTimeout: read.word('on_timeout') === 'fail' ? 'fail' : 'reject',
+      within: read.compile<Duration>('within'),
+      onTimeout: read.readWord('on_timeout') === 'fail' ? 'fail' : 'reject',
     } as const;
     return { args, yields: undefined };
   },
   notify: (checking, node) => {
-    const read = new Reader(checking, node, fieldsOf('notify'));
-    return { args: { to: read.word('to') ?? '', text: read.expr<string>('text') }, yields: undefined };
+    const read = new FieldReader(checking, node, getFieldsShape('notify'));
+    return { args: { to: read.readWord('to') ?? '', text: read.compile<string>('text') }, yields: undefined };
   },
   stop: (checking, node) => {
-    const read = new Reader(checking, node, fieldsOf('stop'));
+    const read = new FieldReader(checking, node, getFieldsShape('stop'));
     return {
-      args: { outcome: read.word('outcome') ?? '' },
+      args: { outcome: read.readWord('outcome') ?? '' },
       yields: undefined,
       ends: true,
-      ...defined({ because: read.optional<string>('because') }),
+      ...omitUndefined({ because: read.compileOptional<string>('because') }),
     };
   },
   fail: (checking, node) => ({
     args: {},
     yields: undefined,
     ends: true,
-    because: new Reader(checking, node, fieldsOf('fail')).expr<string>('because'),
+    because: new FieldReader(checking, node, getFieldsShape('fail')).compile<string>('because'),
   }),
-} as const satisfies { [V in ControlVerb]: (checking: Checking, node: Node, site: Site) => Built<V> };
+} as const satisfies { [V in ControlStepName]: (checking: Checking, node: Node, site: Site) => Built<V> };
 
-export function buildControl(checking: Checking, verb: Verb, node: Node, site: Site): BuiltStep {
-  return CONTROL[verb as ControlVerb](checking, node, site);
+export function buildControl(checking: Checking, stepName: Verb, node: Node, site: Site): BuiltStep {
+  return CONTROL[stepName as ControlStepName](checking, node, site);
 }
 
-/** Each name sees those before it in the same step. */
+/** Each name can use those before it in the same step. */
 function letNames(checking: Checking, node: Node): Built<'let'> {
   const names: NamedExpr[] = [];
   const hoisted: Declared[] = [];
-  for (const { key, keySpan, value } of entriesOf(node)) {
+  for (const { key, keySpan, value } of listEntries(node)) {
     if (!checking.mayDeclare(key, keySpan)) {
-      checking.compiler.value(value, 'any');
+      checking.compiler.compile(value, 'any');
       continue;
     }
-    const expr = checking.compiler.named(key, value);
+    const expr = checking.compiler.compileNamed(key, value);
     names.push({ name: key, value: expr });
     hoisted.push({ name: key, type: expr.type, value: expr });
     checking.lets.push({ name: key, span: keySpan });
@@ -93,7 +93,7 @@ function letNames(checking: Checking, node: Node): Built<'let'> {
 
 function setVariables(checking: Checking, node: Node): Built<'set'> {
   const names: NamedExpr[] = [];
-  for (const { key, keySpan, value } of entriesOf(node)) {
+  for (const { key, keySpan, value } of listEntries(node)) {
     const type = checking.vars.get(key);
     if (type === undefined && !checking.names.unknown.has(key) && !checking.names.lost) {
       const known = [...checking.vars.keys()];
@@ -106,53 +106,53 @@ function setVariables(checking: Checking, node: Node): Built<'set'> {
         meant && `Did you mean ${meant}?`,
       );
     }
-    names.push({ name: key, value: checking.compiler.value(value, type ?? 'any') });
+    names.push({ name: key, value: checking.compiler.compile(value, type ?? 'any') });
   }
   return { args: { names }, yields: undefined };
 }
 
-function wait(checking: Checking, node: Node): Built<'wait'> {
+function buildWait(checking: Checking, node: Node): Built<'wait'> {
   if (node.kind !== 'map')
-    return { args: { kind: 'for', for: checking.compiler.value<Duration>(node, DURATION) }, yields: undefined };
-  const read = new Reader(checking, node, mapShape('wait', node));
+    return { args: { kind: 'for', for: checking.compiler.compile<Duration>(node, DURATION) }, yields: undefined };
+  const read = new FieldReader(checking, node, chooseMapShape('wait', node));
   if (node.get('until') !== undefined)
-    return { args: { kind: 'until', until: read.expr<Time>('until') }, yields: undefined };
-  return { args: { kind: 'for', for: read.expr<Duration>('for') }, yields: undefined };
+    return { args: { kind: 'until', until: read.compile<Time>('until') }, yields: undefined };
+  return { args: { kind: 'for', for: read.compile<Duration>('for') }, yields: undefined };
 }
 
-/** An order named by a path of names, so that what is known of it can be noted. */
+/** An order given by a path of names, so that facts about it can be recorded. */
 const PLAIN_PATH = /^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*$/;
 
-function waitFor(checking: Checking, node: Node, site: Site): Built<'wait_for'> {
+function buildWaitFor(checking: Checking, node: Node, site: Site): Built<'wait_for'> {
   if (node.kind !== 'map') return { args: { kind: 'order', order: FAULTY, is: 'live', within: FAULTY }, yields: ORDER };
-  const read = new Reader(checking, node, mapShape('wait_for', node));
-  if (node.get('read') !== undefined) return waitForRead(checking, node, read, site);
-  const order = read.expr<RecordValue>('order');
-  const is = (read.word('is') ?? 'live') as 'live' | 'any_fill' | 'filled' | 'terminal';
+  const read = new FieldReader(checking, node, chooseMapShape('wait_for', node));
+  if (node.get('read') !== undefined) return buildWaitForRead(checking, node, read, site);
+  const order = read.compile<RecordValue>('order');
+  const is = (read.readWord('is') ?? 'live') as 'live' | 'any_fill' | 'filled' | 'terminal';
   const path = order.text.trim();
   const assures = (is === 'any_fill' || is === 'filled') && PLAIN_PATH.test(path) ? [`${path}.avg_price`] : [];
-  return { args: { kind: 'order', order, is, within: read.expr<Duration>('within') }, yields: ORDER, assures };
+  return { args: { kind: 'order', order, is, within: read.compile<Duration>('within') }, yields: ORDER, assures };
 }
 
-function waitForRead(checking: Checking, node: MapNode, fields: Reader, site: Site): Built<'wait_for'> {
+function buildWaitForRead(checking: Checking, node: MapNode, fields: FieldReader, site: Site): Built<'wait_for'> {
   const inner = node.get('read');
-  const verb = inner?.kind === 'map' ? verbOf(inner) : undefined;
-  const every = fields.expr<Duration>('every');
-  const within = fields.expr<Duration>('within');
-  positiveDuration(checking, fields.at('every'), every, 'every');
-  if (inner?.kind !== 'map' || verb === undefined) {
-    const id = inner?.kind === 'map' ? textOf(inner.get('id')) : undefined;
+  const stepName = inner?.kind === 'map' ? stepNameOf(inner) : undefined;
+  const every = fields.compile<Duration>('every');
+  const within = fields.compile<Duration>('within');
+  checkPositiveDuration(checking, fields.find('every'), every, 'every');
+  if (inner?.kind !== 'map' || stepName === undefined) {
+    const id = inner?.kind === 'map' ? getScalarText(inner.get('id')) : undefined;
     if (id !== undefined) checking.names.unknown.add(id);
     return { args: { kind: 'order', order: FAULTY, is: 'live', within }, yields: undefined };
   }
-  if (stepRow(verb).retry !== 'read' || verb === 'refresh_session')
+  if (stepRow(stepName).retry !== 'read' || stepName === 'refresh_session')
     checking.report(
-      inner.entry(verb)?.keySpan ?? inner,
+      inner.entry(stepName)?.keySpan ?? inner,
       'read-not-a-read',
-      `wait_for repeats a read, and ${verb} is none`,
+      `wait_for repeats a read, and ${stepName} is not one`,
     );
   const read = checking.names.enter();
-  const step = site.steps.one(checking, inner, verb, site.path);
+  const step = site.steps.one(checking, inner, stepName, site.path);
   const until = checkCondition(checking, node.get('until'), 'until');
   const hoisted = checking.names.leave(read);
   for (const { name, type } of hoisted) checking.names.declare(name, type);
@@ -160,103 +160,103 @@ function waitForRead(checking: Checking, node: MapNode, fields: Reader, site: Si
     args: { kind: 'read', read: step, until, every, within },
     yields: hoisted[0]?.type,
     hoisted,
-    assures: assured(until),
+    assures: listAssured(until),
   };
 }
 
-function forEach(checking: Checking, node: Node, site: Site): Built<'for_each'> {
-  const fields = new Reader(checking, node, fieldsOf('for_each'));
-  const list = listOf(checking, fields);
-  const each = fields.word('each') ?? '';
-  const at = fields.word('at');
-  const kept = fields.at('collect');
+function buildForEach(checking: Checking, node: Node, site: Site): Built<'for_each'> {
+  const fields = new FieldReader(checking, node, getFieldsShape('for_each'));
+  const list = compileList(checking, fields);
+  const each = fields.readWord('each') ?? '';
+  const at = fields.readWord('at');
+  const kept = fields.find('collect');
   let collect: readonly NamedExpr[] | undefined;
   const block = site.steps.inner(
     checking,
-    fields.at('do'),
+    fields.find('do'),
     `${site.path}/do`,
     () => {
-      declareItem(checking, fields.at('each'), each, list.item);
-      if (at !== undefined) declareItem(checking, fields.at('at'), at, INTEGER);
+      declareItem(checking, fields.find('each'), each, list.item);
+      if (at !== undefined) declareItem(checking, fields.find('at'), at, INTEGER);
     },
     () => {
       if (kept !== undefined)
-        collect = entriesOf(kept).map(({ key, value }) => ({
+        collect = listEntries(kept).map(({ key, value }) => ({
           name: key,
-          value: checking.compiler.value(value, 'any'),
+          value: checking.compiler.compile(value, 'any'),
         }));
     },
   );
   const record =
     collect &&
-    recordType(`round of ${site.path}`, Object.fromEntries(collect.map(({ name, value }) => [name, value.type])));
+    makeRecordType(`round of ${site.path}`, Object.fromEntries(collect.map(({ name, value }) => [name, value.type])));
   const sound = collect?.every(({ value }) => value !== FAULTY) ?? true;
   return {
-    args: { each, in: list.expr, do: block.steps, ...defined({ at, collect }) },
+    args: { each, in: list.expr, do: block.steps, ...omitUndefined({ at, collect }) },
     yields: record && (sound ? { kind: 'list', of: record } : FAULTY.type),
   };
 }
 
-function repeat(checking: Checking, node: Node, site: Site): Built<'repeat'> {
-  const fields = new Reader(checking, node, fieldsOf('repeat'));
-  const every = fields.optional<Duration>('every');
-  const bound = fields.optional<Duration>('for');
-  const max = fields.optional<Decimal>('max');
-  positiveDuration(checking, fields.at('every'), every, 'every');
-  positiveDuration(checking, fields.at('for'), bound, 'for');
-  positiveCount(checking, fields.at('max'), max, 'max of repeat');
+function buildRepeat(checking: Checking, node: Node, site: Site): Built<'repeat'> {
+  const fields = new FieldReader(checking, node, getFieldsShape('repeat'));
+  const every = fields.compileOptional<Duration>('every');
+  const bound = fields.compileOptional<Duration>('for');
+  const max = fields.compileOptional<Decimal>('max');
+  checkPositiveDuration(checking, fields.find('every'), every, 'every');
+  checkPositiveDuration(checking, fields.find('for'), bound, 'for');
+  checkPositiveCount(checking, fields.find('max'), max, 'max of repeat');
   const condition =
-    fields.at('while') === undefined ? undefined : checkCondition(checking, fields.at('while'), 'while');
+    fields.find('while') === undefined ? undefined : checkCondition(checking, fields.find('while'), 'while');
   let until: Expr<boolean> | undefined;
   const block = site.steps.inner(
     checking,
-    fields.at('do'),
+    fields.find('do'),
     `${site.path}/do`,
     () => condition && assume(checking, condition),
     () => {
-      until = fields.at('until') === undefined ? undefined : checkCondition(checking, fields.at('until'), 'until');
+      until = fields.find('until') === undefined ? undefined : checkCondition(checking, fields.find('until'), 'until');
     },
   );
   return {
-    args: { ...defined({ every, for: bound, max, while: condition, until }), do: block.steps },
+    args: { ...omitUndefined({ every, for: bound, max, while: condition, until }), do: block.steps },
     yields: undefined,
   };
 }
 
-function parallel(checking: Checking, node: Node, site: Site): Built<'parallel'> {
+function buildParallel(checking: Checking, node: Node, site: Site): Built<'parallel'> {
   if (node.kind !== 'map')
     return { args: { kind: 'branches', branches: [], join: 'all', onFail: 'cancel_others' }, yields: undefined };
-  const fields = new Reader(checking, node, mapShape('parallel', node));
-  const onFail = fields.word('on_fail') === 'let_others_finish' ? 'let_others_finish' : 'cancel_others';
+  const fields = new FieldReader(checking, node, chooseMapShape('parallel', node));
+  const onFail = fields.readWord('on_fail') === 'let_others_finish' ? 'let_others_finish' : 'cancel_others';
   if (node.get('branches') === undefined) {
-    const list = listOf(checking, fields);
-    const each = fields.word('each') ?? '';
-    const max = fields.expr<Decimal>('max');
-    positiveCount(checking, fields.at('max'), max, 'max of parallel');
-    const block = site.steps.inner(checking, fields.at('do'), `${site.path}/do`, () =>
-      declareItem(checking, fields.at('each'), each, list.item),
+    const list = compileList(checking, fields);
+    const each = fields.readWord('each') ?? '';
+    const max = fields.compile<Decimal>('max');
+    checkPositiveCount(checking, fields.find('max'), max, 'max of parallel');
+    const block = site.steps.inner(checking, fields.find('do'), `${site.path}/do`, () =>
+      declareItem(checking, fields.find('each'), each, list.item),
     );
     return { args: { kind: 'each', each, in: list.expr, max, do: block.steps, onFail }, yields: undefined };
   }
-  const join = fields.word('join') === 'any' ? 'any' : 'all';
+  const join = fields.readWord('join') === 'any' ? 'any' : 'all';
   const certain = join === 'all' && onFail === 'cancel_others';
   const hoisted: Declared[] = [];
   let ends = false;
-  const branches = entriesOf(fields.at('branches')).map(({ key, value }) => {
+  const branches = listEntries(fields.find('branches')).map(({ key, value }) => {
     const block = site.steps.inner(checking, value, `${site.path}/branches/${key}`);
     ends ||= block.ends && join === 'all';
-    hoisted.push(...block.declared.map(({ name, type }) => ({ name, type: certain ? type : optional(type) })));
+    hoisted.push(...block.declared.map(({ name, type }) => ({ name, type: certain ? type : makeOptional(type) })));
     return { name: key, do: block.steps };
   });
   return {
     args: { kind: 'branches', branches, join, onFail },
     yields: undefined,
-    hoisted: idsAmong(checking, hoisted),
+    hoisted: pickIds(checking, hoisted),
     ends,
   };
 }
 
-function switchCases(checking: Checking, node: Node, site: Site): Built<'switch'> {
+function buildSwitch(checking: Checking, node: Node, site: Site): Built<'switch'> {
   const cases: { when: Expr<boolean>; do: readonly CheckedStep[] }[] = [];
   const hoisted: Declared[] = [];
   let otherwise: readonly CheckedStep[] | undefined;
@@ -278,33 +278,33 @@ function switchCases(checking: Checking, node: Node, site: Site): Built<'switch'
         if (when !== undefined) assume(checking, when);
       },
     );
-    hoisted.push(...block.declared.map(({ name, type }) => ({ name, type: optional(type) })));
+    hoisted.push(...block.declared.map(({ name, type }) => ({ name, type: makeOptional(type) })));
     ends &&= block.ends;
     if (when === undefined) otherwise ??= block.steps;
     else cases.push({ when, do: block.steps });
   }
   return {
-    args: { cases, ...defined({ else: otherwise }) },
+    args: { cases, ...omitUndefined({ else: otherwise }) },
     yields: undefined,
-    hoisted: idsAmong(checking, hoisted),
+    hoisted: pickIds(checking, hoisted),
     ends: ends && otherwise !== undefined,
   };
 }
 
-/** Only ids are known after the block they stand in; names of lets are not. */
-function idsAmong(checking: Checking, declared: readonly Declared[]): readonly Declared[] {
+/** Only ids stay visible after their block; the names of lets do not. */
+function pickIds(checking: Checking, declared: readonly Declared[]): readonly Declared[] {
   return declared.filter(({ name }) => checking.ids.has(name));
 }
 
-/** The list a loop goes over, and what its items are. */
-function listOf(
+/** Compiles the list of a loop; also returns the type of its items. */
+function compileList(
   checking: Checking,
-  fields: Reader,
+  fields: FieldReader,
 ): { readonly expr: Expr<readonly Value[]>; readonly item: ValueType | undefined } {
-  const expr = fields.expr<readonly Value[]>('in');
+  const expr = fields.compile<readonly Value[]>('in');
   if ((expr as Expr) === FAULTY) return { expr, item: undefined };
   if (expr.type.kind === 'list') return { expr, item: expr.type.of };
-  mismatch(checking, fields.need('in'), 'in takes a list', expr.type);
+  reportMismatch(checking, fields.locate('in'), 'in takes a list', expr.type);
   return { expr: FAULTY, item: undefined };
 }
 
@@ -315,23 +315,28 @@ function declareItem(checking: Checking, at: Node | undefined, name: string, typ
   else checking.names.unknown.delete(name);
 }
 
-function positiveDuration(
+function checkPositiveDuration(
   checking: Checking,
   at: Node | undefined,
   expr: Expr<Duration> | undefined,
   what: string,
 ): void {
-  const value = checking.compiler.constant(expr);
+  const value = checking.compiler.evaluateConstant(expr);
   if (at !== undefined && value !== undefined && value.ms <= 0)
-    checking.report(at, 'duration-not-positive', `${what} must be longer than nothing, found ${valueText(value)}`);
+    checking.report(at, 'duration-not-positive', `${what} must be longer than 0s, found ${formatValue(value)}`);
 }
 
-function positiveCount(checking: Checking, at: Node | undefined, expr: Expr<Decimal> | undefined, what: string): void {
-  const value = checking.compiler.constant(expr);
+function checkPositiveCount(
+  checking: Checking,
+  at: Node | undefined,
+  expr: Expr<Decimal> | undefined,
+  what: string,
+): void {
+  const value = checking.compiler.evaluateConstant(expr);
   if (at && value?.lessThan(1))
     checking.report(at, 'out-of-range', `${what} must be at least 1, found ${value.toFixed()}`);
 }
 
-function entriesOf(node: Node | undefined): MapNode['entries'] {
+function listEntries(node: Node | undefined): MapNode['entries'] {
   return node?.kind === 'map' ? node.entries : [];
 }

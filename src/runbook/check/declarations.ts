@@ -1,6 +1,6 @@
 /**
- * The blocks at the head of a file: inputs, feeds, let, def, vars, limits, deadman, concurrency. Each becomes its part of
- * the checked runbook and puts its names in sight. What they mean while a run goes on is the engine's business.
+ * Checks the blocks at the head of a file: inputs, feeds, let, def, vars, limits, deadman, concurrency. Each becomes its
+ * part of the checked runbook and declares its names. The engine applies them during a run.
  */
 import type { Decimal } from '../../base/decimal.ts';
 import type {
@@ -12,13 +12,13 @@ import type {
   NamedExpr,
 } from '../checked.ts';
 import type { ListNode, MapNode, Node } from '../document/nodes.ts';
-import { derived, FAULTY } from '../expression/compiler.ts';
-import { readLiteral, typeOfWord } from '../expression/expression.ts';
-import { meantWord } from '../foreign-words.ts';
-import { RUN, recordType } from '../functions/records.ts';
+import { derive, FAULTY } from '../expression/compiler.ts';
+import { parseTypeWord, readLiteral } from '../expression/expression.ts';
+import { suggestWord } from '../foreign-words.ts';
+import { makeRecordType, RUN } from '../functions/records.ts';
 import {
   DURATION,
-  elementWord,
+  getElementWord,
   INTEGER,
   MARKET,
   MONEY,
@@ -32,28 +32,28 @@ import {
 } from '../functions/typing.ts';
 import { Duration, type Expr, NotKnown, type RecordValue, type Value, type ValueType } from '../values.ts';
 import type { Checking } from './checking.ts';
-import { elementType, isOrdered, order, valueText, violation } from './inputs.ts';
+import { compareValues, findViolation, formatValue, getElementType, isOrdered } from './inputs.ts';
 
-/** The inputs, and the root `inputs`. */
+/** Checks the inputs and declares the root `inputs`. */
 export function checkInputs(checking: Checking, node: Node | undefined): readonly InputDeclaration[] {
   if (node !== undefined && node.kind !== 'map') checking.names.unknown.add('inputs');
   const inputs: InputDeclaration[] = [];
-  for (const { key, value } of entriesOf(checking, node)) {
-    const declared = typeOf(checking, value);
+  for (const { key, value } of listEntries(checking, node)) {
+    const declared = readType(checking, value);
     if (declared === undefined || value.kind !== 'map') checking.names.unknown.add(`inputs.${key}`);
-    else inputs.push(input(checking, key, declared, value));
+    else inputs.push(checkInput(checking, key, declared, value));
   }
   const fields = Object.fromEntries(inputs.map(({ name, type }) => [name, type]));
-  checking.defaults = defaultsOf(inputs);
-  checking.names.declare('inputs', recordType('Inputs', fields));
+  checking.defaults = collectDefaults(inputs);
+  checking.names.declare('inputs', makeRecordType('Inputs', fields));
   return inputs;
 }
 
-function input(checking: Checking, name: string, { type, typeText }: Typed, node: MapNode): InputDeclaration {
+function checkInput(checking: Checking, name: string, { type, typeText }: Typed, node: MapNode): InputDeclaration {
   const { source } = checking;
-  const element = elementType(type);
-  const word = type.kind === 'list' ? elementWord(typeText) : typeText;
-  const literal = (key: string, of: ValueType, text: string): Value => {
+  const element = getElementType(type);
+  const word = type.kind === 'list' ? getElementWord(typeText) : typeText;
+  const readBound = (key: string, of: ValueType, text: string): Value => {
     const at = node.get(key);
     if (at === undefined || checking.compiler.isFaulty(at)) return undefined;
     const { value, diagnostics } = readLiteral(of, text, at, source);
@@ -67,48 +67,48 @@ function input(checking: Checking, name: string, { type, typeText }: Typed, node
       checking.report(
         entry.keySpan,
         'input-bounds',
-        `${name} is a ${typeText}, which has no order: ${key} means nothing`,
+        `${name} is a ${typeText}, which is not ordered: ${key} has no meaning`,
       );
   }
-  const min = bounded ? literal('min', element, word) : undefined;
-  const max = bounded ? literal('max', element, word) : undefined;
-  if (min !== undefined && max !== undefined && (order(min, max) ?? 0) > 0)
+  const min = bounded ? readBound('min', element, word) : undefined;
+  const max = bounded ? readBound('max', element, word) : undefined;
+  if (min !== undefined && max !== undefined && (compareValues(min, max) ?? 0) > 0)
     checking.report(
       node.get('min') ?? node,
       'input-bounds',
-      `min of ${name} is ${valueText(min)}, above its max ${valueText(max)}`,
+      `min of ${name} is ${formatValue(min)}, above its max ${formatValue(max)}`,
     );
-  const members = enumOf(checking, node.get('enum'), element, word);
-  const byDefault = literal('default', type, typeText);
+  const members = readEnum(checking, node.get('enum'), element, word);
+  const byDefault = readBound('default', type, typeText);
   if (node.get('default') !== undefined) checking.defaulted.add(name);
-  const bounds = { name, ...defined({ min, max, enum: members }) };
-  const problem = byDefault === undefined ? undefined : violation(bounds, byDefault);
+  const bounds = { name, ...omitUndefined({ min, max, enum: members }) };
+  const problem = byDefault === undefined ? undefined : findViolation(bounds, byDefault);
   if (problem !== undefined)
     checking.report(node.get('default') ?? node, problem.code, `the default: ${problem.message}`);
   for (const member of node.get('enum')?.kind === 'list' ? (node.get('enum') as ListNode).items : []) {
     const { value } = readLiteral(element, word, member, source);
-    const outside = value === undefined ? undefined : violation({ name, ...defined({ min, max }) }, value);
+    const outside = value === undefined ? undefined : findViolation({ name, ...omitUndefined({ min, max }) }, value);
     if (outside !== undefined) checking.report(member, outside.code, `a member of the enum: ${outside.message}`);
   }
   const narrowed =
     members !== undefined && element.kind === 'text' && element.of === undefined
-      ? withMembers(type, members as readonly string[])
+      ? narrowToMembers(type, members as readonly string[])
       : type;
   return {
     name,
     type: narrowed,
     typeText,
-    ...defined({ default: byDefault, min, max, enum: members, about: textOf(node.get('about')) }),
+    ...omitUndefined({ default: byDefault, min, max, enum: members, about: getScalarText(node.get('about')) }),
   };
 }
 
-/** An enum closes the set of a text, so that a comparison with a text outside of it is seen. */
-function withMembers(type: ValueType, members: readonly string[]): ValueType {
-  if (type.kind === 'list') return { kind: 'list', of: withMembers(type.of, members) };
+/** Narrows a text to the members of its enum, so that a comparison with another text is reported. */
+function narrowToMembers(type: ValueType, members: readonly string[]): ValueType {
+  if (type.kind === 'list') return { kind: 'list', of: narrowToMembers(type.of, members) };
   return type.kind === 'text' && type.market !== true ? { kind: 'text', of: members } : type;
 }
 
-function enumOf(
+function readEnum(
   checking: Checking,
   node: Node | undefined,
   type: ValueType,
@@ -124,12 +124,12 @@ function enumOf(
   return members.length === 0 ? undefined : members;
 }
 
-/** The feeds, and the root `feeds`. */
+/** Checks the feeds and declares the root `feeds`. */
 export function checkFeeds(checking: Checking, node: Node | undefined): readonly FeedDeclaration[] {
   if (node !== undefined && node.kind !== 'map') checking.names.unknown.add('feeds');
   const feeds: FeedDeclaration[] = [];
-  for (const { key, value } of entriesOf(checking, node)) {
-    const declared = typeOf(checking, value);
+  for (const { key, value } of listEntries(checking, node)) {
+    const declared = readType(checking, value);
     if (declared === undefined || value.kind !== 'map') {
       checking.names.unknown.add(`feeds.${key}`);
       continue;
@@ -139,16 +139,18 @@ export function checkFeeds(checking: Checking, node: Node | undefined): readonly
     feeds.push({
       name: key,
       type: declared.type,
-      maxAge: literalDuration(checking, value.get('max_age')) ?? new Duration(0),
+      maxAge: readLiteralDuration(checking, value.get('max_age')) ?? new Duration(0),
       ...follows,
     });
   }
-  checking.names.declare('feeds', recordType('Feeds', Object.fromEntries(feeds.map(({ name, type }) => [name, type]))));
+  checking.names.declare(
+    'feeds',
+    makeRecordType('Feeds', Object.fromEntries(feeds.map(({ name, type }) => [name, type]))),
+  );
   return feeds;
 }
 
-/** What is always in sight. */
-function defaultsOf(inputs: readonly InputDeclaration[]): RecordValue {
+function collectDefaults(inputs: readonly InputDeclaration[]): RecordValue {
   const defaults: Record<string, Value> = Object.create(null);
   for (const { name, default: value } of inputs)
     Object.defineProperty(defaults, name, {
@@ -166,27 +168,27 @@ export function declareGlobals(checking: Checking): void {
 }
 
 export function checkLets(checking: Checking, node: Node | undefined): readonly NamedExpr[] {
-  return named(checking, node);
+  return checkNamed(checking, node);
 }
 
-/** Named expressions; one may use those before it. */
+/** Checks the named expressions; each may use those before it. */
 export function checkDefs(checking: Checking, node: Node | undefined): readonly NamedExpr[] {
-  return named(checking, node, (name, value) => checking.names.defs.set(name, value));
+  return checkNamed(checking, node, (name, value) => checking.names.defs.set(name, value));
 }
 
-function named(
+function checkNamed(
   checking: Checking,
   node: Node | undefined,
   remember: (name: string, value: Expr) => void = () => {},
 ): readonly NamedExpr[] {
   const all: NamedExpr[] = [];
   if (node !== undefined && node.kind !== 'map') checking.names.lost = true;
-  for (const { key, keySpan, value } of entriesOf(checking, node)) {
+  for (const { key, keySpan, value } of listEntries(checking, node)) {
     if (!checking.mayDeclare(key, keySpan)) {
-      checking.compiler.value(value, 'any');
+      checking.compiler.compile(value, 'any');
       continue;
     }
-    const expr = checking.compiler.named(key, value);
+    const expr = checking.compiler.compileNamed(key, value);
     remember(key, expr);
     checking.lets.push({ name: key, span: keySpan });
     all.push({ name: key, value: expr });
@@ -197,12 +199,12 @@ function named(
 export function checkVars(checking: Checking, node: Node | undefined): CheckedRunbook['vars'] {
   const vars: { name: string; type: ValueType; init: Expr }[] = [];
   if (node !== undefined && node.kind !== 'map') checking.names.lost = true;
-  for (const { key, keySpan, value } of entriesOf(checking, node)) {
-    const declared = typeOf(checking, value);
+  for (const { key, keySpan, value } of listEntries(checking, node)) {
+    const declared = readType(checking, value);
     const free = checking.mayDeclare(key, keySpan);
     if (declared === undefined || value.kind !== 'map') checking.names.unknown.add(key);
     else {
-      const init = checking.compiler.value(value.get('init'), declared.type);
+      const init = checking.compiler.compile(value.get('init'), declared.type);
       if (!free) continue;
       checking.names.declare(key, declared.type);
       checking.vars.set(key, declared.type);
@@ -216,79 +218,79 @@ export function checkVars(checking: Checking, node: Node | undefined): CheckedRu
 export function checkLimits(checking: Checking, node: Node | undefined): LimitsDeclaration | undefined {
   if (node?.kind !== 'map' || checking.compiler.isFaulty(node)) return undefined;
   const { compiler } = checking;
-  const several = (key: string, type: ValueType): readonly Expr<string>[] | undefined => {
+  const compileList = (key: string, type: ValueType): readonly Expr<string>[] | undefined => {
     const at = node.get(key);
-    return at?.kind === 'list' ? at.items.map((item) => compiler.value<string>(item, type)) : undefined;
+    return at?.kind === 'list' ? at.items.map((item) => compiler.compile<string>(item, type)) : undefined;
   };
-  const amount = (key: string, type: ValueType): Expr<Decimal> | undefined => {
+  const compileAmount = (key: string, type: ValueType): Expr<Decimal> | undefined => {
     const at = node.get(key);
     if (at === undefined) return undefined;
-    const expr = compiler.value<Decimal>(at, type);
-    const value = compiler.constant(expr);
+    const expr = compiler.compile<Decimal>(at, type);
+    const value = compiler.evaluateConstant(expr);
     if (value !== undefined && !value.greaterThan(0))
       checking.report(at, 'limit-out-of-range', `${key} must be above zero, found ${value.toFixed()}`);
     return expr;
   };
   const band = node.get('price_band');
-  const mode = textOf(node.get('mode')) as LimitsDeclaration['mode'];
-  const limits = defined({
-    markets: several('markets', MARKET),
-    sides: several('sides', SIDE),
-    maxOrderSize: amount('max_order_size', SIZE),
-    maxOrderNotional: amount('max_order_notional', MONEY),
-    maxRunNotional: amount('max_run_notional', MONEY),
-    maxOpenOrders: amount('max_open_orders', INTEGER),
-    maxLeverage: amount('max_leverage', INTEGER),
-    maxWrites: amount('max_writes', INTEGER),
+  const mode = getScalarText(node.get('mode')) as LimitsDeclaration['mode'];
+  const limits = omitUndefined({
+    markets: compileList('markets', MARKET),
+    sides: compileList('sides', SIDE),
+    maxOrderSize: compileAmount('max_order_size', SIZE),
+    maxOrderNotional: compileAmount('max_order_notional', MONEY),
+    maxRunNotional: compileAmount('max_run_notional', MONEY),
+    maxOpenOrders: compileAmount('max_open_orders', INTEGER),
+    maxLeverage: compileAmount('max_leverage', INTEGER),
+    maxWrites: compileAmount('max_writes', INTEGER),
     priceBand:
       band?.kind === 'map'
         ? {
-            around: compiler.value<Decimal>(band.get('around'), PRICE),
-            within: compiler.value<Decimal>(band.get('within'), NUMBER),
+            around: compiler.compile<Decimal>(band.get('around'), PRICE),
+            within: compiler.compile<Decimal>(band.get('within'), NUMBER),
           }
         : undefined,
     mode: compiler.isFaulty(node.get('mode')) ? undefined : mode,
   }) as LimitsDeclaration;
-  const within = compiler.constant(limits.priceBand?.within);
+  const within = compiler.evaluateConstant(limits.priceBand?.within);
   if (within !== undefined && !(within.greaterThan(0) && within.lessThan(1)))
     checking.report(
       (band?.kind === 'map' ? band.get('within') : undefined) ?? node,
       'limit-out-of-range',
-      `within must be above 0 and below 1, found ${within.toFixed()}: a band of the whole price bounds nothing`,
+      `within must be above 0 and below 1, found ${within.toFixed()}: a band as wide as the price limits nothing`,
       within.greaterThan(0) ? `Did you mean ${within.toFixed()}%?` : 'Use a ratio above zero, such as 3%.',
     );
-  const leverage = compiler.constant(limits.maxLeverage);
+  const leverage = compiler.evaluateConstant(limits.maxLeverage);
   if (leverage?.greaterThan(20))
     checking.report(
       node.get('max_leverage') ?? node,
       'leverage-out-of-range',
       `max_leverage must be a whole number from 1 to 20, found ${leverage.toFixed()}`,
     );
-  checking.limits = constantLimits(checking, limits);
+  checking.limits = evaluateConstantLimits(checking, limits);
   return limits;
 }
 
-function constantLimits(checking: Checking, limits: LimitsDeclaration): Checking['limits'] {
+function evaluateConstantLimits(checking: Checking, limits: LimitsDeclaration): Checking['limits'] {
   const { compiler } = checking;
   const all = (exprs: readonly Expr<string>[] | undefined): readonly string[] | undefined => {
-    const values = exprs?.map((expr) => compiler.constant(expr));
+    const values = exprs?.map((expr) => compiler.evaluateConstant(expr));
     return values?.every((value) => value !== undefined) ? values : undefined;
   };
-  const around = compiler.constant(limits.priceBand?.around);
-  const within = compiler.constant(limits.priceBand?.within);
-  return defined({
+  const around = compiler.evaluateConstant(limits.priceBand?.around);
+  const within = compiler.evaluateConstant(limits.priceBand?.within);
+  return omitUndefined({
     band: around && within && { around, within },
     markets: all(limits.markets),
     sides: all(limits.sides),
-    maxOrderSize: compiler.constant(limits.maxOrderSize),
-    maxOrderNotional: compiler.constant(limits.maxOrderNotional),
-    maxRunNotional: compiler.constant(limits.maxRunNotional),
-    maxLeverage: compiler.constant(limits.maxLeverage),
+    maxOrderSize: compiler.evaluateConstant(limits.maxOrderSize),
+    maxOrderNotional: compiler.evaluateConstant(limits.maxOrderNotional),
+    maxRunNotional: compiler.evaluateConstant(limits.maxRunNotional),
+    maxLeverage: compiler.evaluateConstant(limits.maxLeverage),
     mode: limits.mode ?? 'active',
   }) as Checking['limits'];
 }
 
-/** The venue's smallest timeout (venue-api.md, rule 3), and what a live run refuses to go below. */
+/** The shortest timeout of a live run; the venue's own smallest is 1 ms (venue-api.md, rule 3). */
 const SHORTEST_LIVE_TIMEOUT_MS = 5000;
 
 export function checkDeadman(checking: Checking, root: MapNode): DeadmanDeclaration | undefined {
@@ -297,23 +299,23 @@ export function checkDeadman(checking: Checking, root: MapNode): DeadmanDeclarat
   if (entry === undefined || node?.kind !== 'map' || checking.compiler.isFaulty(node)) return undefined;
   const { compiler } = checking;
   const timeoutAt = node.get('timeout');
-  const timeout = compiler.value<Duration>(timeoutAt, DURATION);
+  const timeout = compiler.compile<Duration>(timeoutAt, DURATION);
   const keepAliveAt = node.get('keep_alive');
-  const keepAlive = keepAliveAt === undefined ? undefined : compiler.value<Duration>(keepAliveAt, DURATION);
-  const onExit = textOf(node.get('on_exit'));
-  const length = compiler.constant(timeout);
-  const pause = compiler.constant(keepAlive);
+  const keepAlive = keepAliveAt === undefined ? undefined : compiler.compile<Duration>(keepAliveAt, DURATION);
+  const onExit = getScalarText(node.get('on_exit'));
+  const length = compiler.evaluateConstant(timeout);
+  const pause = compiler.evaluateConstant(keepAlive);
   checkTimeout(checking, timeoutAt, length);
   if (length !== undefined && pause !== undefined && keepAliveAt !== undefined && pause.ms >= length.ms)
     checking.report(
       keepAliveAt,
       'deadman-keep-alive',
-      `keep_alive ${valueText(pause)} is not shorter than the timeout ${valueText(length)}`,
+      `keep_alive ${formatValue(pause)} is not shorter than the timeout ${formatValue(length)}`,
     );
   return {
-    market: compiler.value<string>(node.get('market'), MARKET),
+    market: compiler.compile<string>(node.get('market'), MARKET),
     timeout,
-    ...defined({ keepAlive, releaseAfter: textOf(node.get('release_after')) }),
+    ...omitUndefined({ keepAlive, releaseAfter: getScalarText(node.get('release_after')) }),
     onExit: onExit === 'leave_armed' ? onExit : 'disarm',
     span: entry.span,
   };
@@ -322,26 +324,26 @@ export function checkDeadman(checking: Checking, root: MapNode): DeadmanDeclarat
 export function checkTimeout(checking: Checking, at: Node | undefined, timeout: Duration | undefined): void {
   if (at === undefined || timeout === undefined) return;
   if (timeout.ms < 1)
-    checking.report(at, 'deadman-timeout', `the deadman timeout must be at least 1ms, found ${valueText(timeout)}`);
+    checking.report(at, 'deadman-timeout', `the deadman timeout must be at least 1ms, found ${formatValue(timeout)}`);
   else if (timeout.ms < SHORTEST_LIVE_TIMEOUT_MS)
     checking.report(
       at,
       'deadman-timeout-short',
-      `a deadman timeout of ${valueText(timeout)} is refused in a live run, which needs at least 5s`,
+      `a deadman timeout of ${formatValue(timeout)} is refused in a live run, which needs at least 5s`,
     );
 }
 
 export function checkConcurrency(checking: Checking, node: Node | undefined): CheckedRunbook['concurrency'] {
   if (node?.kind !== 'map' || checking.compiler.isFaulty(node)) return undefined;
-  const onBusy = textOf(node.get('on_busy'));
-  const key = checking.compiler.value<string>(node.get('key'), TEXT);
-  // One that is not known yet would be held by nobody, and two runs would go on at once without a word.
+  const onBusy = getScalarText(node.get('on_busy'));
+  const key = checking.compiler.compile<string>(node.get('key'), TEXT);
+  // No run would hold a key that is not known yet, and two runs would silently run at the same time.
   const others = (key as Expr) === FAULTY ? [] : key.reads.filter((root) => root !== 'inputs');
   if (others.length > 0)
     checking.report(
       node.get('key') ?? node,
       'concurrency-key',
-      `a concurrency key can read inputs alone, found ${others.join(', ')}`,
+      `a concurrency key can only read inputs, found ${others.join(', ')}`,
     );
   return {
     key,
@@ -350,26 +352,26 @@ export function checkConcurrency(checking: Checking, node: Node | undefined): Ch
 }
 
 /**
- * The market `tick` and `lot` mean where nothing nearer says so, and that a feed follows: the only one of `limits.markets`,
- * else the only input of type market, else the deadman's. The design leaves it open; two markets never give a guess.
+ * Finds the default market of `tick`, `lot` and feeds: the only one of `limits.markets`, else the only input of type market,
+ * else the deadman's. With two candidates there is no default, because a guess could be wrong.
  */
-export function defaultMarket(
+export function findDefaultMarket(
   limitMarkets: readonly Expr<string>[] | undefined,
   inputs: readonly InputDeclaration[],
   deadmanMarket: Expr<string> | undefined,
 ): Expr<string> | undefined {
   if (limitMarkets !== undefined && limitMarkets.length > 0)
-    return limitMarkets.length === 1 ? sound(limitMarkets[0]) : undefined;
+    return limitMarkets.length === 1 ? dropFaulty(limitMarkets[0]) : undefined;
   const markets = inputs.filter(({ type }) => type.kind === 'text' && type.market === true);
   const [only] = markets;
   if (markets.length === 1 && only !== undefined)
-    return derived({ text: `\${inputs.${only.name}}`, type: MARKET, reads: ['inputs'] }, (scope) =>
+    return derive({ text: `\${inputs.${only.name}}`, type: MARKET, reads: ['inputs'] }, (scope) =>
       String((scope.get('inputs') as RecordValue)[only.name]),
     );
-  return sound(deadmanMarket);
+  return dropFaulty(deadmanMarket);
 }
 
-function sound(expr: Expr<string> | undefined): Expr<string> | undefined {
+function dropFaulty(expr: Expr<string> | undefined): Expr<string> | undefined {
   return (expr as Expr | undefined) === FAULTY ? undefined : expr;
 }
 
@@ -378,13 +380,13 @@ interface Typed {
   readonly typeText: string;
 }
 
-/** The declared type of an input, feed or variable; a word nobody knows is reported. */
-function typeOf(checking: Checking, node: Node): Typed | undefined {
+/** Reads the declared type of an input, feed or variable; reports an unknown word. */
+function readType(checking: Checking, node: Node): Typed | undefined {
   const at = node.kind === 'map' ? node.get('type') : undefined;
   if (at?.kind !== 'scalar' || checking.compiler.isFaulty(at)) return undefined;
-  const type = typeOfWord(at.text);
+  const type = parseTypeWord(at.text);
   if (type === undefined) {
-    const meant = meantWord(at.text, TYPE_WORDS);
+    const meant = suggestWord(at.text, TYPE_WORDS);
     checking.report(
       at,
       'unknown-type',
@@ -395,23 +397,23 @@ function typeOf(checking: Checking, node: Node): Typed | undefined {
   return type && { type, typeText: at.text.trim() };
 }
 
-export function literalDuration(checking: Checking, node: Node | undefined): Duration | undefined {
+export function readLiteralDuration(checking: Checking, node: Node | undefined): Duration | undefined {
   if (node === undefined || checking.compiler.isFaulty(node)) return undefined;
   const { value, diagnostics } = readLiteral(DURATION, 'duration', node, checking.source);
   checking.add(diagnostics);
   return value as Duration | undefined;
 }
 
-export function textOf(node: Node | undefined): string | undefined {
+export function getScalarText(node: Node | undefined): string | undefined {
   return node?.kind === 'scalar' ? node.text : undefined;
 }
 
-function entriesOf(checking: Checking, node: Node | undefined): MapNode['entries'] {
+function listEntries(checking: Checking, node: Node | undefined): MapNode['entries'] {
   return node?.kind === 'map' && !checking.compiler.isFaulty(node) ? node.entries : [];
 }
 
-/** Without the keys whose value is undefined, as exact optional properties want it. */
-export function defined<T extends object>(all: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+/** Copies an object without the keys whose value is undefined, for exact optional properties. */
+export function omitUndefined<T extends object>(all: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) as {
     [K in keyof T]?: Exclude<T[K], undefined>;
   };

@@ -1,6 +1,6 @@
 /**
- * Values for a runbook's inputs against what it declares: defaults and schedules while it is checked, `--input` and the
- * caller's `with` before it runs. Names every problem; decides nothing about where values come from.
+ * Compares values for a runbook's inputs with their declarations: defaults and schedules during the check, `--input` and the
+ * caller's `with` before a run. Reports every problem.
  */
 import { Decimal, parseDecimal } from '../../base/decimal.ts';
 import { didYouMean } from '../../base/spelling.ts';
@@ -11,7 +11,7 @@ import { Duration, durationText, Time, timeText, type Value, type ValueType } fr
 
 type InputValues = { readonly values: Readonly<Record<string, Value>> } | { readonly problems: readonly string[] };
 
-/** Reads `--input` texts by the declared types and fills in defaults. Wrong, unknown and missing inputs are all named. */
+/** Reads `--input` texts with the declared types and fills in defaults. Reports all wrong, unknown and missing inputs. */
 export function readInputs(runbook: CheckedRunbook, given: Readonly<Record<string, string>>): InputValues {
   const problems: string[] = [];
   const values: Record<string, Value> = Object.create(null);
@@ -19,7 +19,7 @@ export function readInputs(runbook: CheckedRunbook, given: Readonly<Record<strin
   for (const [name, text] of Object.entries(given)) {
     const input = declared.get(name);
     if (input === undefined) {
-      problems.push(unknownInput(name, [...declared.keys()], runbook.name));
+      problems.push(describeUnknownInput(name, [...declared.keys()], runbook.name));
       continue;
     }
     const read = readInputText(input.type, input.typeText, text);
@@ -27,7 +27,7 @@ export function readInputs(runbook: CheckedRunbook, given: Readonly<Record<strin
       problems.push(`input ${name}: ${read.problem}`);
       continue;
     }
-    const refused = violation(input, read.value);
+    const refused = findViolation(input, read.value);
     if (refused === undefined) values[name] = read.value;
     else problems.push(`input ${refused.message}`);
   }
@@ -39,61 +39,61 @@ export function readInputs(runbook: CheckedRunbook, given: Readonly<Record<strin
   return problems.length > 0 ? { problems } : { values };
 }
 
-/** What a declaration refuses in a value of its type; undefined when nothing. */
-export function violation(
+/** Why a declaration refuses a value of its type; undefined if it accepts the value. */
+export function findViolation(
   input: Pick<InputDeclaration, 'name' | 'min' | 'max' | 'enum'>,
   value: Value,
 ): { readonly code: 'input-out-of-range' | 'input-not-in-enum'; readonly message: string } | undefined {
   for (const each of Array.isArray(value) ? (value as readonly Value[]) : [value]) {
-    const found = valueText(each);
-    if (input.min !== undefined && (order(each, input.min) ?? 0) < 0)
+    const found = formatValue(each);
+    if (input.min !== undefined && (compareValues(each, input.min) ?? 0) < 0)
       return {
         code: 'input-out-of-range',
-        message: `${input.name} must be at least ${valueText(input.min)}, found ${found}`,
+        message: `${input.name} must be at least ${formatValue(input.min)}, found ${found}`,
       };
-    if (input.max !== undefined && (order(each, input.max) ?? 0) > 0)
+    if (input.max !== undefined && (compareValues(each, input.max) ?? 0) > 0)
       return {
         code: 'input-out-of-range',
-        message: `${input.name} must be at most ${valueText(input.max)}, found ${found}`,
+        message: `${input.name} must be at most ${formatValue(input.max)}, found ${found}`,
       };
-    if (input.enum !== undefined && !input.enum.some((member) => same(member, each)))
+    if (input.enum !== undefined && !input.enum.some((member) => isSame(member, each)))
       return {
         code: 'input-not-in-enum',
-        message: `${input.name} must be one of ${input.enum.map(valueText).join(', ')}, found ${found}`,
+        message: `${input.name} must be one of ${input.enum.map(formatValue).join(', ')}, found ${found}`,
       };
   }
   return undefined;
 }
 
-export function unknownInput(name: string, known: readonly string[], runbook: string): string {
+export function describeUnknownInput(name: string, known: readonly string[], runbook: string): string {
   const meant = didYouMean(name, known);
   const list = known.length === 0 ? 'it has none' : `it has ${known.join(', ')}`;
   return `${runbook} has no input ${JSON.stringify(name)}${meant === undefined ? `; ${list}` : `; did you mean ${meant}?`}`;
 }
 
-/** The type a bound or a member of an enum has: that of the items, for a list. */
-export function elementType(type: ValueType): ValueType {
-  return type.kind === 'list' ? elementType(type.of) : type;
+/** The type of a bound or of an enum's member: for a list, the type of its items. */
+export function getElementType(type: ValueType): ValueType {
+  return type.kind === 'list' ? getElementType(type.of) : type;
 }
 
-/** Whether values of a type are ordered, so that `min` and `max` mean something. */
+/** Whether values of a type are ordered, so that `min` and `max` apply. */
 export function isOrdered(type: ValueType): boolean {
   return type.kind === 'decimal' || type.kind === 'duration' || type.kind === 'time';
 }
 
-/** Below, at or above zero as `left` is before, equal to or after `right`; undefined where there is no order. */
-export function order(left: Value, right: Value): number | undefined {
+/** Below zero, zero or above zero if `left` is less than, equal to or greater than `right`; undefined if they are not ordered. */
+export function compareValues(left: Value, right: Value): number | undefined {
   if (Decimal.isDecimal(left) && Decimal.isDecimal(right)) return (left as Decimal).comparedTo(right as Decimal);
   if (left instanceof Duration && right instanceof Duration) return left.ms - right.ms;
   if (left instanceof Time && right instanceof Time) return left.us - right.us;
   return undefined;
 }
 
-function same(left: Value, right: Value): boolean {
-  return order(left, right) === 0 || left === right;
+function isSame(left: Value, right: Value): boolean {
+  return compareValues(left, right) === 0 || left === right;
 }
 
-export function valueText(value: Value): string {
+export function formatValue(value: Value): string {
   if (Decimal.isDecimal(value)) return (value as Decimal).toFixed();
   if (value instanceof Duration) return durationText(value);
   if (value instanceof Time) return timeText(value);
@@ -101,8 +101,8 @@ export function valueText(value: Value): string {
 }
 
 /**
- * A value from its JSON in a journal or a fixture: the inverse of `valueJson`, by the declared type. Ratios are there as
- * ratios, whatever unit the author declared. Undefined for what does not fit the type.
+ * Reads a value from its JSON in a journal or a fixture, with the declared type: the inverse of `valueJson`. Ratios are
+ * stored as ratios, also for pct and bps. Undefined for JSON that does not fit the type.
  */
 export function valueOfJson(type: ValueType, json: unknown): Value {
   switch (type.kind) {
@@ -113,9 +113,9 @@ export function valueOfJson(type: ValueType, json: unknown): Value {
     case 'text':
       return typeof json === 'string' ? json : undefined;
     case 'duration':
-      return typeof json === 'string' ? readValue(readDuration(json)) : undefined;
+      return typeof json === 'string' ? unwrapReading(readDuration(json)) : undefined;
     case 'time':
-      return typeof json === 'string' ? readValue(readTime(json)) : undefined;
+      return typeof json === 'string' ? unwrapReading(readTime(json)) : undefined;
     case 'optional':
       return json === null ? undefined : valueOfJson(type.of, json);
     case 'list':
@@ -131,7 +131,7 @@ export function valueOfJson(type: ValueType, json: unknown): Value {
   }
 }
 
-function readValue<T extends Value>(reading: Reading<T>): T | undefined {
+function unwrapReading<T extends Value>(reading: Reading<T>): T | undefined {
   return 'value' in reading ? reading.value : undefined;
 }
 

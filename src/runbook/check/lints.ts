@@ -1,17 +1,16 @@
 /**
- * What can be said of a whole runbook once every step is understood: deadman switch against waits and stops, entries
- * against protection, the token rate, and what nobody reads (language.md, Checks 5). What a single field proves is said
- * where the field is read.
+ * Checks a whole runbook once every step is known: the deadman switch against waits and stops, entries against protection,
+ * the token rate, and unused names (language.md, Checks 5). Facts about a single field are reported where the field is read.
  */
 import type { Span } from '../../base/diagnostic.ts';
 import { didYouMean } from '../../base/spelling.ts';
-import { type Costs, steadyRate } from '../bounds.ts';
+import { type Costs, computeSteadyRate } from '../bounds.ts';
 import type { CheckedRunbook, CheckedStep, StepOf } from '../checked.ts';
 import type { MapNode, Node } from '../document/nodes.ts';
 import type { Duration, Expr } from '../values.ts';
 import type { Checking } from './checking.ts';
-import { valueText } from './inputs.ts';
-import { everyStep, innerBlocks } from './risk.ts';
+import { formatValue } from './inputs.ts';
+import { everyStep, listInnerBlocks } from './risk.ts';
 
 export interface Allowance {
   readonly costs: Costs;
@@ -19,57 +18,57 @@ export interface Allowance {
   readonly tokensPerMinute: number;
 }
 
-/** Lints that need every step to be there, for only then is the runbook what it says. */
+/** The lints that need every step: a step that was left out would make their findings wrong. */
 export function lintRunbook(checking: Checking, runbook: CheckedRunbook, root: MapNode, allowance: Allowance): void {
   lintDeadman(checking, runbook);
   lintProtection(checking, runbook);
   lintRate(checking, runbook, root, allowance);
 }
 
-/** `release_after` must name a step; it needs no more than the ids. */
+/** Checks that `release_after` names a step; needs only the ids. */
 export function lintRelease(checking: Checking, root: MapNode): void {
   const deadman = root.get('deadman');
   const at = deadman?.kind === 'map' ? deadman.get('release_after') : undefined;
   if (at?.kind !== 'scalar' || checking.compiler.isFaulty(at) || checking.ids.has(at.text)) return;
-  // The step may be one whose id was refused, or one that has been lost.
+  // The step may have a refused id, or may have been left out.
   if (checking.names.lost) return;
   const meant = didYouMean(at.text, checking.ids.keys());
   checking.report(
     at,
     'unknown-step',
-    `release_after names ${JSON.stringify(at.text)}, which is the id of no step`,
+    `release_after names ${JSON.stringify(at.text)}, which is not the id of a step`,
     meant && `Did you mean ${meant}?`,
   );
 }
 
-function verbSpan(checking: Checking, step: CheckedStep): Span {
-  return checking.places.get(step)?.verb ?? step.span;
+function findNameSpan(checking: Checking, step: CheckedStep): Span {
+  return checking.places.get(step)?.nameSpan ?? step.span;
 }
 
-/** How long a step may wait, when that is the same in every run. */
-function waitsFor(checking: Checking, step: CheckedStep): Duration | undefined {
+/** How long a step may wait, if that is the same in every run. */
+function evaluateWait(checking: Checking, step: CheckedStep): Duration | undefined {
   const { compiler } = checking;
-  if (step.verb === 'wait') return step.args.kind === 'for' ? compiler.constant(step.args.for) : undefined;
+  if (step.verb === 'wait') return step.args.kind === 'for' ? compiler.evaluateConstant(step.args.for) : undefined;
   return step.verb === 'wait_for' || step.verb === 'approve'
-    ? compiler.constant(step.args.within as Expr<Duration>)
+    ? compiler.evaluateConstant(step.args.within as Expr<Duration>)
     : undefined;
 }
 
 function lintDeadman(checking: Checking, runbook: CheckedRunbook): void {
   const { deadman } = runbook;
   if (deadman !== undefined) {
-    const pause = checking.compiler.constant(deadman.keepAlive);
-    const timeout = pause?.ms === 0 ? checking.compiler.constant(deadman.timeout) : undefined;
+    const pause = checking.compiler.evaluateConstant(deadman.keepAlive);
+    const timeout = pause?.ms === 0 ? checking.compiler.evaluateConstant(deadman.timeout) : undefined;
     const unreleased = deadman.releaseAfter === undefined;
     let released = false;
     for (const step of everyStep(runbook.steps)) {
       if (!released && timeout !== undefined) lintWait(checking, step, timeout);
       if (
         unreleased &&
-        (step.verb === 'protect' || (step.verb === 'call' && protectsWithin(runbook, step.args.runbook)))
+        (step.verb === 'protect' || (step.verb === 'call' && placesProtection(runbook, step.args.runbook)))
       )
         checking.report(
-          verbSpan(checking, step),
+          findNameSpan(checking, step),
           'protect-under-deadman',
           'the deadman switch stays armed while these orders rest, and cancels them too when it fires: the deadman block has no release_after',
         );
@@ -79,28 +78,31 @@ function lintDeadman(checking: Checking, runbook: CheckedRunbook): void {
   for (const block of [runbook.steps, runbook.onError, runbook.finally]) lintArmed(checking, block, undefined);
 }
 
-/** Whether a called runbook places protective orders: the switch of the caller covers those too. */
-function protectsWithin(runbook: CheckedRunbook, name: string): boolean {
+/** Whether a called runbook places protective orders: the caller's switch cancels those too. */
+function placesProtection(runbook: CheckedRunbook, name: string): boolean {
   const callee = runbook.calls[name];
   return (
     callee !== undefined &&
     [...everyStep(callee.steps)].some(
-      (step) => step.verb === 'protect' || (step.verb === 'call' && protectsWithin(callee, step.args.runbook)),
+      (step) => step.verb === 'protect' || (step.verb === 'call' && placesProtection(callee, step.args.runbook)),
     )
   );
 }
 
 function lintWait(checking: Checking, step: CheckedStep, timeout: Duration): void {
-  const wait = waitsFor(checking, step);
+  const wait = evaluateWait(checking, step);
   if (wait !== undefined && wait.ms > timeout.ms)
     checking.report(
-      verbSpan(checking, step),
+      findNameSpan(checking, step),
       'deadman-unattended',
-      `${step.verb} may take ${valueText(wait)}, the deadman switch fires after ${valueText(timeout)}, and nothing keeps it alive`,
+      `${step.verb} may take ${formatValue(wait)}, the deadman switch fires after ${formatValue(timeout)}, and nothing keeps it alive`,
     );
 }
 
-/** A switch armed by a bare step is kept alive by nobody until it is disarmed. Gives what is armed at the block's end. */
+/**
+ * Checks the steps while a switch is armed by a step: nothing keeps it alive until it is disarmed. Returns the step whose
+ * switch is armed at the end of the block.
+ */
 function lintArmed(
   checking: Checking,
   steps: readonly CheckedStep[],
@@ -111,22 +113,22 @@ function lintArmed(
     if (step.verb === 'arm_deadman') armed = step;
     else if (step.verb === 'disarm_deadman') armed = undefined;
     else if (armed !== undefined) {
-      const timeout = checking.compiler.constant(armed.args.timeout);
+      const timeout = checking.compiler.evaluateConstant(armed.args.timeout);
       if (timeout !== undefined) lintWait(checking, step, timeout);
       if (step.verb === 'protect')
         checking.report(
-          verbSpan(checking, step),
+          findNameSpan(checking, step),
           'protect-under-deadman',
           'the deadman switch armed before stays armed while these orders rest, and cancels them too when it fires',
           'Disarm it first with `disarm_deadman`, or use the deadman block with `release_after`.',
         );
     }
-    for (const block of innerBlocks(step)) armed = lintArmed(checking, block, armed);
+    for (const block of listInnerBlocks(step)) armed = lintArmed(checking, block, armed);
   }
   return armed;
 }
 
-/** What is known of an entry's fills when a step is met in reading order. */
+/** Checks that an entry is followed by protection, and that a fill is known before it; in reading order. */
 function lintProtection(checking: Checking, runbook: CheckedRunbook): void {
   let entry: StepOf<'place'> | undefined;
   let filled = false;
@@ -141,21 +143,21 @@ function lintProtection(checking: Checking, runbook: CheckedRunbook): void {
         protects = true;
         if (entry !== undefined && !filled && !checking.names.doubt)
           checking.report(
-            verbSpan(checking, step),
+            findNameSpan(checking, step),
             'protect-before-fill',
             'nothing is known to have filled when these orders are placed',
           );
       }
-      for (const block of innerBlocks(step)) visit(block);
+      for (const block of listInnerBlocks(step)) visit(block);
     }
   };
   visit(runbook.steps);
   protects ||= [...everyStep([...runbook.steps, ...runbook.onError])].some((step) => step.verb === 'protect');
   if (entry !== undefined && !protects)
     checking.report(
-      verbSpan(checking, entry),
+      findNameSpan(checking, entry),
       'entry-without-protect',
-      'this order opens a position, and no `protect` step of the runbook guards it',
+      'this order opens a position, and no `protect` step of the runbook protects it',
     );
 }
 
@@ -174,12 +176,10 @@ function lintRate(
   root: MapNode,
   { costs, tokensPerMinute }: Allowance,
 ): void {
-  const worst = steadyRate(runbook, costs);
+  const worst = computeSteadyRate(runbook, costs);
   if (worst <= tokensPerMinute / 2) return;
-  const at = dearestStep(checking, runbook, costs) ?? root.entry('steps')?.keySpan ?? root.span;
-  const figure = Number.isFinite(worst)
-    ? `${worst} tokens a minute`
-    : 'as many tokens a minute as the network lets through';
+  const at = findMostExpensiveStep(checking, runbook, costs) ?? root.entry('steps')?.keySpan ?? root.span;
+  const figure = Number.isFinite(worst) ? `${worst} tokens a minute` : 'as many tokens a minute as the network allows';
   if (worst > tokensPerMinute)
     checking.report(at, 'token-rate', `the worst case is ${figure}, and the account has ${tokensPerMinute}`);
   else
@@ -190,19 +190,19 @@ function lintRate(
     );
 }
 
-/** The top-level step whose own worst case is the largest. */
-function dearestStep(checking: Checking, runbook: CheckedRunbook, costs: Costs): Span | undefined {
+/** The top-level step with the largest worst case. */
+function findMostExpensiveStep(checking: Checking, runbook: CheckedRunbook, costs: Costs): Span | undefined {
   const alone = (step: CheckedStep): number =>
-    steadyRate({ ...runbook, steps: [step], onError: [], finally: [] }, costs);
-  let dearest: { readonly step: CheckedStep; readonly tokens: number } | undefined;
+    computeSteadyRate({ ...runbook, steps: [step], onError: [], finally: [] }, costs);
+  let worst: { readonly step: CheckedStep; readonly tokens: number } | undefined;
   for (const step of runbook.steps) {
     const tokens = alone(step);
-    if (dearest === undefined || tokens > dearest.tokens) dearest = { step, tokens };
+    if (worst === undefined || tokens > worst.tokens) worst = { step, tokens };
   }
-  return dearest && verbSpan(checking, dearest.step);
+  return worst && findNameSpan(checking, worst.step);
 }
 
-/** What is declared and read by nothing. `approve` is answered by its id, so an id there is in use. */
+/** Reports what is declared and never used. The id of an `approve` step counts as used, because it is answered by its id. */
 export function lintUnused(checking: Checking, root: MapNode, approvals: ReadonlySet<string>): void {
   const { used } = checking.compiler;
   const keys = (node: Node | undefined): MapNode['entries'] => (node?.kind === 'map' ? node.entries : []);
@@ -215,7 +215,7 @@ export function lintUnused(checking: Checking, root: MapNode, approvals: Readonl
   const deadman = root.get('deadman');
   const release = deadman?.kind === 'map' ? deadman.get('release_after') : undefined;
   const released = release?.kind === 'scalar' ? release.text : undefined;
-  // A misspelt reference may have meant any of them.
+  // A misspelt reference may be a use of any id.
   if (released !== undefined && !checking.ids.has(released)) return;
   for (const [id, span] of checking.ids)
     if (!used.has(id) && !approvals.has(id) && id !== released && !checking.refused.has(span.start))

@@ -1,19 +1,19 @@
 /**
- * The modifiers of a step that are data: retry, and the words of await, undo and allow. Those that hold steps or change
- * what is in sight are read where the names are kept, in blocks.ts.
+ * Reads the modifiers of a step that are plain data: retry and await; and checks conditions. blocks.ts reads the modifiers
+ * that hold steps or change which names are visible.
  */
 import { Decimal } from '../../base/decimal.ts';
 import { type AwaitTarget, ERROR_KINDS, type ErrorKind, type RetryDeclaration, type Verb } from '../checked.ts';
 import type { Node } from '../document/nodes.ts';
 import { FAULTY } from '../expression/compiler.ts';
-import { presentWhenTrue } from '../expression/expression.ts';
+import { listPresentWhenTrue } from '../expression/expression.ts';
 import { BOOLEAN } from '../functions/typing.ts';
 import { stepRow } from '../steps.ts';
 import { Duration, type Expr } from '../values.ts';
 import type { Checking } from './checking.ts';
-import { literalDuration, textOf } from './declarations.ts';
+import { getScalarText, readLiteralDuration } from './declarations.ts';
 
-/** What a verb that calls the venue is repeated for when the author does not say (language.md, decision 9). */
+/** The error kinds for which a step that calls the venue is retried by default (language.md, decision 9). */
 const RETRIED: Readonly<Record<'read' | 'write', readonly ErrorKind[]>> = {
   read: ['transport', 'rate_limited'],
   write: ['rate_limited'],
@@ -26,42 +26,42 @@ const DEFAULTS = {
   jitter: true,
 } as const;
 
-/** Undefined for a verb that calls nothing. */
-export function readRetry(checking: Checking, verb: Verb, node: Node | undefined): RetryDeclaration | undefined {
-  const kind = stepRow(verb).retry;
+/** The retry of a step; undefined for a step that does not call the venue. */
+export function readRetry(checking: Checking, stepName: Verb, node: Node | undefined): RetryDeclaration | undefined {
+  const kind = stepRow(stepName).retry;
   if (kind === 'none') return undefined;
   if (node?.kind !== 'map') return { on: RETRIED[kind], ...DEFAULTS };
   const number = (key: string): Node | undefined =>
     checking.compiler.isFaulty(node.get(key)) ? undefined : node.get(key);
-  const jitter = textOf(number('jitter'));
-  const factor = textOf(number('factor'));
+  const jitter = getScalarText(number('jitter'));
+  const factor = getScalarText(number('factor'));
   return {
     on: readKinds(node.get('on')),
-    max: Number(textOf(number('max')) ?? DEFAULTS.max),
-    first: literalDuration(checking, node.get('first')) ?? DEFAULTS.first,
+    max: Number(getScalarText(number('max')) ?? DEFAULTS.max),
+    first: readLiteralDuration(checking, node.get('first')) ?? DEFAULTS.first,
     factor: factor === undefined ? DEFAULTS.factor : new Decimal(factor),
-    maxDelay: literalDuration(checking, node.get('max_delay')) ?? DEFAULTS.maxDelay,
+    maxDelay: readLiteralDuration(checking, node.get('max_delay')) ?? DEFAULTS.maxDelay,
     jitter: jitter === undefined ? DEFAULTS.jitter : jitter === 'true',
   };
 }
 
-/** The kinds in a list; what is none has been reported. */
+/** The error kinds in a list; other words have been reported. */
 export function readKinds(node: Node | undefined): readonly ErrorKind[] {
-  const words = node?.kind === 'list' ? node.items.map(textOf) : [];
+  const words = node?.kind === 'list' ? node.items.map(getScalarText) : [];
   return ERROR_KINDS.filter((kind) => words.includes(kind));
 }
 
-export function readAwait(checking: Checking, verb: Verb, node: Node | undefined): AwaitTarget | undefined {
-  const row = stepRow(verb).await;
-  const word = checking.compiler.isFaulty(node) ? undefined : textOf(node);
+export function readAwait(checking: Checking, stepName: Verb, node: Node | undefined): AwaitTarget | undefined {
+  const row = stepRow(stepName).await;
+  const word = checking.compiler.isFaulty(node) ? undefined : getScalarText(node);
   return row?.allowed.find((target) => target === word) ?? row?.default;
 }
 
-/** Compiles a condition; one that is the same whatever happens is reported. */
+/** Compiles a condition; reports one that always has the same value. */
 export function checkCondition(checking: Checking, node: Node | undefined, what: string): Expr<boolean> {
-  const expr = checking.compiler.value<boolean>(node, BOOLEAN);
+  const expr = checking.compiler.compile<boolean>(node, BOOLEAN);
   if (node !== undefined && (expr as Expr) !== FAULTY && expr.constant && expr.reads.length === 0) {
-    const value = checking.compiler.constant(expr);
+    const value = checking.compiler.evaluateConstant(expr);
     checking.report(
       node,
       'constant-condition',
@@ -71,17 +71,17 @@ export function checkCondition(checking: Checking, node: Node | undefined, what:
   return expr;
 }
 
-/** The paths of the optionals that are there where a condition holds. */
-export function assured(condition: Expr<boolean>): readonly string[] {
-  return (condition as Expr) === FAULTY ? [] : presentWhenTrue(condition);
+/** The paths of the optional values that are present when a condition is true. */
+export function listAssured(condition: Expr<boolean>): readonly string[] {
+  return (condition as Expr) === FAULTY ? [] : listPresentWhenTrue(condition);
 }
 
-/** Takes them, and the ids of earlier steps that hung on the same condition, for there until the block ends. */
+/** Treats these values, and the ids of earlier steps with the same condition, as present until the block ends. */
 export function assume(
   checking: Checking,
   condition: Expr<boolean>,
   guarded: ReadonlyMap<string, readonly string[]> = new Map(),
 ): void {
-  for (const path of assured(condition)) checking.names.assume(path);
+  for (const path of listAssured(condition)) checking.names.assume(path);
   for (const name of guarded.get(condition.text.trim()) ?? []) checking.names.assume(name);
 }

@@ -1,6 +1,6 @@
 /**
- * What the constants of an order prove before any run: that it can not be sent, or that the runbook's own limits deny it
- * every time. What only a run will know is left to it.
+ * Reports what the constants of an order prove before any run: that it cannot be sent, or that the runbook's own limits
+ * always deny it. Values known only during a run are checked then.
  */
 import type { Decimal } from '../../base/decimal.ts';
 import type { Span } from '../../base/diagnostic.ts';
@@ -8,51 +8,51 @@ import type { Verb } from '../checked.ts';
 import type { Node } from '../document/nodes.ts';
 import type { Expr } from '../values.ts';
 import type { Checking } from './checking.ts';
-import type { Reader } from './field-reader.ts';
+import type { FieldReader } from './field-reader.ts';
 
-export function positive(
+export function checkPositive(
   checking: Checking,
-  read: Reader,
+  read: FieldReader,
   key: string,
   expr: Expr<Decimal> | undefined,
   code: 'size-not-positive' | 'price-not-positive',
 ): void {
-  const value = checking.compiler.constant(expr);
+  const value = checking.compiler.evaluateConstant(expr);
   if (value !== undefined && !value.greaterThan(0))
-    checking.report(read.need(key), code, `${key} must be above zero, found ${value.toFixed()}`);
+    checking.report(read.locate(key), code, `${key} must be above zero, found ${value.toFixed()}`);
 }
 
-export function checkHalted(checking: Checking, verb: Span, name: Verb): void {
+export function checkHalted(checking: Checking, nameSpan: Span, name: Verb): void {
   if (checking.limits.mode === 'halted')
-    checking.report(verb, 'write-under-halted', `limits.mode is halted, which denies ${name}`);
+    checking.report(nameSpan, 'write-under-halted', `limits.mode is halted, which denies ${name}`);
 }
 
 export function checkMarket(checking: Checking, at: Node | undefined, market: Expr<string>): void {
-  const id = checking.compiler.constant(market);
+  const id = checking.compiler.evaluateConstant(market);
   const { markets } = checking.limits;
   if (at !== undefined && id !== undefined && markets !== undefined && !markets.includes(id))
     checking.report(at, 'market-not-allowed', `${id} is not among limits.markets: ${markets.join(', ')}`);
 }
 
 export function checkSide(checking: Checking, at: Node | undefined, side: Expr<string>): void {
-  const known = checking.compiler.constant(side);
+  const known = checking.compiler.evaluateConstant(side);
   const { sides } = checking.limits;
   if (at !== undefined && known !== undefined && sides !== undefined && !sides.includes(known))
     checking.report(at, 'side-not-allowed', `${known} is not among limits.sides: ${sides.join(', ')}`);
 }
 
-/** A constant order against constant limits. An exit (`allow: reduce`) may pass the notional caps. */
+/** Compares a constant size and price with constant limits. An exit (`allow: reduce`) may exceed the notional caps. */
 export function checkSize(
   checking: Checking,
-  read: Reader,
+  read: FieldReader,
   size: Expr<Decimal> | undefined,
   price: Expr<Decimal> | undefined,
   exit: boolean,
 ): void {
   const { maxOrderSize, maxOrderNotional, maxRunNotional } = checking.limits;
-  const amount = checking.compiler.constant(size);
+  const amount = checking.compiler.evaluateConstant(size);
   if (amount === undefined) return;
-  const at = read.need('size');
+  const at = read.locate('size');
   if (maxOrderSize !== undefined && amount.greaterThan(maxOrderSize)) {
     checking.report(
       at,
@@ -61,7 +61,7 @@ export function checkSize(
     );
     return;
   }
-  const worth = checking.compiler.constant(price);
+  const worth = checking.compiler.evaluateConstant(price);
   if (worth === undefined || exit) return;
   const notional = amount.times(worth);
   const [name, cap] =
@@ -76,9 +76,9 @@ export function checkSize(
     );
 }
 
-export function checkBand(checking: Checking, read: Reader, price: Expr<Decimal> | undefined): void {
+export function checkBand(checking: Checking, read: FieldReader, price: Expr<Decimal> | undefined): void {
   const { band } = checking.limits;
-  const value = checking.compiler.constant(price);
+  const value = checking.compiler.evaluateConstant(price);
   if (
     band === undefined ||
     value === undefined ||
@@ -86,7 +86,7 @@ export function checkBand(checking: Checking, read: Reader, price: Expr<Decimal>
   )
     return;
   checking.report(
-    read.need('price'),
+    read.locate('price'),
     'price-outside-band',
     `price ${value.toFixed()} is further than ${band.within.toFixed()} from ${band.around.toFixed()}, limits.price_band`,
   );

@@ -1,9 +1,9 @@
-/** Which steps can add to what is at stake: what `finally` and `undo` may hold is decided by it. Decides nothing at run time. */
+/** Decides which steps can add risk, and so may not occur in `finally` and `undo`; walks the steps of a checked runbook. */
 import type { CheckedRunbook, CheckedStep } from '../checked.ts';
 import { stepRow } from '../steps.ts';
 
-/** The blocks a step does its own steps in, those of its modifiers apart. */
-export function innerBlocks(step: CheckedStep): readonly (readonly CheckedStep[])[] {
+/** The blocks of a step's own steps, without those of its modifiers. */
+export function listInnerBlocks(step: CheckedStep): readonly (readonly CheckedStep[])[] {
   switch (step.verb) {
     case 'for_each':
     case 'repeat':
@@ -19,8 +19,8 @@ export function innerBlocks(step: CheckedStep): readonly (readonly CheckedStep[]
   }
 }
 
-/** The blocks of a step's modifiers: what is done when something went wrong. */
-function exceptionalBlocks(step: CheckedStep): readonly (readonly CheckedStep[])[] {
+/** The blocks of a step's modifiers, which run after a failure. */
+function listExceptionalBlocks(step: CheckedStep): readonly (readonly CheckedStep[])[] {
   return [
     ...step.catch.map((clause) => clause.do),
     ...(step.onTimeout === undefined ? [] : [step.onTimeout]),
@@ -28,11 +28,11 @@ function exceptionalBlocks(step: CheckedStep): readonly (readonly CheckedStep[])
   ];
 }
 
-/** Every step of a list and of the blocks inside it, in reading order. */
+/** Yields every step of a list and of the blocks inside it, in reading order. */
 export function* everyStep(steps: readonly CheckedStep[]): Generator<CheckedStep> {
   for (const step of steps) {
     yield step;
-    for (const block of [...innerBlocks(step), ...exceptionalBlocks(step)]) yield* everyStep(block);
+    for (const block of [...listInnerBlocks(step), ...listExceptionalBlocks(step)]) yield* everyStep(block);
   }
 }
 

@@ -1,21 +1,21 @@
 /**
- * The schedule of a runbook as declared: zones, cron expressions, windows and inputs. When its slots fall, and which
- * collide, is worked out in schedule.ts.
+ * Checks the schedule block of a runbook: zones, cron expressions, windows and inputs. schedule/schedule.ts computes when the
+ * slots are due, schedule/collisions.ts which of them collide.
  */
-import { croner, luxon } from '../calendar.ts';
+import { loadCroner, loadLuxon } from '../calendar.ts';
 import type { InputDeclaration, ScheduleDeclaration } from '../checked.ts';
 import type { MapNode, Node } from '../document/nodes.ts';
 import { readLiteral } from '../expression/expression.ts';
 import { TIME } from '../functions/typing.ts';
 import { Duration, type Time, type Value } from '../values.ts';
 import type { Checking } from './checking.ts';
-import { defined, literalDuration, textOf } from './declarations.ts';
-import { unknownInput, valueText, violation } from './inputs.ts';
+import { getScalarText, omitUndefined, readLiteralDuration } from './declarations.ts';
+import { describeUnknownInput, findViolation, formatValue } from './inputs.ts';
 
-/** A run that is due waits for nothing: a minute covers a busy engine, not one that was down. */
+/** A minute covers a busy engine; an engine that was down for longer needs a misfire policy chosen by the author. */
 const DEFAULT_MISFIRE = { within: new Duration(60_000), then: 'run_once' } as const;
 
-/** A verdict waits for the disk; what is to happen more often than that is one run with a loop. */
+/** Each decision is written to disk first; anything more frequent belongs in one run with a loop. */
 const SHORTEST_EVERY_MS = 1_000;
 
 export function checkSchedule(
@@ -28,36 +28,36 @@ export function checkSchedule(
   const entries = node.kind === 'list' ? node.items : [node];
   return entries.flatMap((entry, index) =>
     entry.kind === 'map' && !checking.compiler.isFaulty(entry)
-      ? [slot(checking, entry, String(index), inputs, runbook)].flatMap((each) => each ?? [])
+      ? [checkSlot(checking, entry, String(index), inputs, runbook)].flatMap((each) => each ?? [])
       : [],
   );
 }
 
-function slot(
+function checkSlot(
   checking: Checking,
   node: MapNode,
   name: string,
   inputs: readonly InputDeclaration[],
   runbook: string,
 ): ScheduleDeclaration | undefined {
-  const from = time(checking, node.get('from'));
-  const to = time(checking, node.get('to'));
+  const from = readTimeField(checking, node.get('from'));
+  const to = readTimeField(checking, node.get('to'));
   if (from !== undefined && to !== undefined && from.us >= to.us)
     checking.report(
       node.get('to') ?? node,
       'schedule-window',
-      `to ${valueText(to)} is not after from ${valueText(from)}`,
+      `to ${formatValue(to)} is not after from ${formatValue(from)}`,
     );
   const zone = checkZone(checking, node.get('tz'));
-  const when = whenOf(checking, node, zone);
-  const values = inputValues(checking, node, inputs, runbook);
-  const jitter = literalDuration(checking, node.get('jitter'));
+  const when = readWhen(checking, node, zone);
+  const values = readInputValues(checking, node, inputs, runbook);
+  const jitter = readLiteralDuration(checking, node.get('jitter'));
   const misfire = node.get('misfire');
-  const within = misfire?.kind === 'map' ? literalDuration(checking, misfire.get('within')) : undefined;
-  const then = misfire?.kind === 'map' ? textOf(misfire.get('then')) : undefined;
-  const overlap = textOf(node.get('overlap'));
+  const within = misfire?.kind === 'map' ? readLiteralDuration(checking, misfire.get('within')) : undefined;
+  const then = misfire?.kind === 'map' ? getScalarText(misfire.get('then')) : undefined;
+  const overlap = getScalarText(node.get('overlap'));
   const dst = node.get('dst');
-  const rule = (key: string): string | undefined => (dst?.kind === 'map' ? textOf(dst.get(key)) : undefined);
+  const readRule = (key: string): string | undefined => (dst?.kind === 'map' ? getScalarText(dst.get(key)) : undefined);
   if (when === undefined) return undefined;
   return {
     slot: name,
@@ -68,37 +68,41 @@ function slot(
         : { within: within ?? DEFAULT_MISFIRE.within, then: then === 'skip' || then === 'run_all' ? then : 'run_once' },
     overlap: overlap === 'queue' || overlap === 'replace' ? overlap : 'skip',
     dst: {
-      gap: rule('gap') === 'skip' ? 'skip' : 'next_valid',
-      overlap: rule('overlap') === 'both' ? 'both' : 'first',
+      gap: readRule('gap') === 'skip' ? 'skip' : 'next_valid',
+      overlap: readRule('overlap') === 'both' ? 'both' : 'first',
     },
     inputs: values,
     span: node.span,
-    ...defined({ jitter, from, to }),
+    ...omitUndefined({ jitter, from, to }),
   };
 }
 
-function whenOf(checking: Checking, node: MapNode, zone: string | undefined): ScheduleDeclaration['when'] | undefined {
+function readWhen(
+  checking: Checking,
+  node: MapNode,
+  zone: string | undefined,
+): ScheduleDeclaration['when'] | undefined {
   const cron = node.get('cron');
   if (cron !== undefined) {
-    const text = textOf(cron) ?? '';
+    const text = getScalarText(cron) ?? '';
     return !checking.compiler.isFaulty(cron) && checkCron(checking, cron, text) && zone !== undefined
       ? { kind: 'cron', cron: text, tz: zone }
       : undefined;
   }
   const every = node.get('every');
   if (every !== undefined) {
-    const length = literalDuration(checking, every);
+    const length = readLiteralDuration(checking, every);
     if (length !== undefined && length.ms <= 0)
-      checking.report(every, 'duration-not-positive', `every must be longer than nothing, found ${valueText(length)}`);
+      checking.report(every, 'duration-not-positive', `every must be longer than 0s, found ${formatValue(length)}`);
     else if (length !== undefined && length.ms < SHORTEST_EVERY_MS)
-      checking.report(every, 'schedule-every', `every is at least 1s, found ${valueText(length)}`);
+      checking.report(every, 'schedule-every', `every must be at least 1s, found ${formatValue(length)}`);
     return length && { kind: 'every', every: length };
   }
-  const at = time(checking, node.get('at'));
-  return at && { kind: 'at', at, ...defined({ tz: zone }) };
+  const at = readTimeField(checking, node.get('at'));
+  return at && { kind: 'at', at, ...omitUndefined({ tz: zone }) };
 }
 
-/** From here a date that fits is looked for: in a leap year, so that 29 February is found. */
+/** Start of the search for a matching date: in a leap year, so that 29 February is found. */
 const SEARCHED_FROM = new Date(Date.UTC(2024, 0, 1));
 
 function checkCron(checking: Checking, at: Node, text: string): boolean {
@@ -112,7 +116,7 @@ function checkCron(checking: Checking, at: Node, text: string): boolean {
     return false;
   }
   try {
-    const pattern = new (croner().Cron)(text, { timezone: 'UTC', mode: '5-part' });
+    const pattern = new (loadCroner().Cron)(text, { timezone: 'UTC', mode: '5-part' });
     if (pattern.nextRun(SEARCHED_FROM) !== null) return true;
     checking.report(at, 'schedule-never', `no date fits ${JSON.stringify(text)}: the schedule never fires`);
   } catch (error) {
@@ -127,13 +131,13 @@ function checkCron(checking: Checking, at: Node, text: string): boolean {
 
 function checkZone(checking: Checking, at: Node | undefined): string | undefined {
   if (at?.kind !== 'scalar' || checking.compiler.isFaulty(at)) return undefined;
-  // Offsets and abbreviations know no daylight-saving time; a zone of the database has a slash, or is UTC.
-  if (luxon().IANAZone.isValidZone(at.text) && (at.text.includes('/') || at.text === 'UTC')) return at.text;
+  // Offsets and abbreviations have no daylight-saving time; a zone of the database has a slash, or is UTC.
+  if (loadLuxon().IANAZone.isValidZone(at.text) && (at.text.includes('/') || at.text === 'UTC')) return at.text;
   checking.report(at, 'schedule-zone', `${JSON.stringify(at.text)} is not a zone of the IANA database`);
   return undefined;
 }
 
-function inputValues(
+function readInputValues(
   checking: Checking,
   node: MapNode,
   inputs: readonly InputDeclaration[],
@@ -148,7 +152,7 @@ function inputValues(
         checking.report(
           keySpan,
           'unknown-input',
-          unknownInput(
+          describeUnknownInput(
             key,
             inputs.map((each) => each.name),
             runbook,
@@ -159,7 +163,7 @@ function inputValues(
     if (checking.compiler.isFaulty(value)) continue;
     const { value: read, diagnostics } = readLiteral(input.type, input.typeText, value, checking.source);
     checking.add(diagnostics);
-    const problem = read === undefined ? undefined : violation(input, read);
+    const problem = read === undefined ? undefined : findViolation(input, read);
     if (problem !== undefined) checking.report(value, problem.code, problem.message);
     if (read !== undefined) values[key] = read;
   }
@@ -173,7 +177,7 @@ function inputValues(
   return values;
 }
 
-function time(checking: Checking, node: Node | undefined): Time | undefined {
+function readTimeField(checking: Checking, node: Node | undefined): Time | undefined {
   if (node === undefined || checking.compiler.isFaulty(node)) return undefined;
   const { value, diagnostics } = readLiteral(TIME, 'time', node, checking.source);
   checking.add(diagnostics);

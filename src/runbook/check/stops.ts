@@ -1,7 +1,7 @@
 /**
- * Stop prices on the wrong side of each other, as far as that shows before a run: whatever the market does, a stop-loss
- * that lies where the take-profit should is gone at once. Feeds and fills are tried out at two prices; what hangs on an
- * input is judged by its default. Nothing is said where that leaves a doubt.
+ * Finds stop prices on the wrong side of each other before a run: a stop-loss in the place of the take-profit triggers at
+ * once at any market price. Expressions are evaluated with feeds and fills at two sample prices and inputs at their
+ * defaults. Doubtful cases are not reported.
  */
 import { Decimal } from '../../base/decimal.ts';
 import type { ProtectLeg } from '../checked.ts';
@@ -10,7 +10,7 @@ import { FAULTY } from '../expression/compiler.ts';
 import { Duration, type Expr, type Scope, Time, type Value, type ValueType } from '../values.ts';
 import type { Checking } from './checking.ts';
 
-/** Where the legs of a `protect` stand in the text. */
+/** A leg of a `protect` with its place in the text. */
 export interface LegPlace {
   readonly leg: ProtectLeg;
   readonly at: Node;
@@ -23,47 +23,47 @@ export function lintStops(
   takeProfit: LegPlace | undefined,
 ): void {
   const legs = [stopLoss, takeProfit].flatMap((each) => (each === undefined ? [] : [each.leg.trigger, each.leg.price]));
-  // Of two prices that are read in different places nobody knows which is the higher.
-  if (new Set(legs.flatMap((expr) => pricesRead(checking, expr.text))).size > 1) return;
-  const ways = PROBES.map((price) => probe(checking, price));
+  // Which of two prices from different sources is higher is not known.
+  if (new Set(legs.flatMap((expr) => listPricesRead(checking, expr.text))).size > 1) return;
+  const ways = PROBES.map((price) => buildProbe(checking, price));
   // The side of the closing order: a long position is closed by a short one, and its stop lies below.
-  const below = (first: Expr<Decimal>, second: Expr<Decimal>): boolean =>
+  const isBelow = (first: Expr<Decimal>, second: Expr<Decimal>): boolean =>
     ways.every((way) => {
-      const closing = tried(side, way);
-      const [a, b] = [tried(first, way), tried(second, way)];
+      const closing = tryEvaluate(side, way);
+      const [a, b] = [tryEvaluate(first, way), tryEvaluate(second, way)];
       if (closing === undefined || a === undefined || b === undefined) return false;
       return closing === 'short' ? a.lessThan(b) : a.greaterThan(b);
     });
-  if (stopLoss !== undefined && takeProfit !== undefined && below(takeProfit.leg.trigger, stopLoss.leg.trigger))
+  if (stopLoss !== undefined && takeProfit !== undefined && isBelow(takeProfit.leg.trigger, stopLoss.leg.trigger))
     checking.report(
       stopLoss.at,
       'stop-reversed',
-      'the stop-loss triggers on the far side of the take-profit: one of the two triggers at once',
+      'the stop-loss and the take-profit are on the wrong side of each other: one of them triggers at once',
     );
-  else if (stopLoss !== undefined && below(stopLoss.leg.trigger, stopLoss.leg.price))
+  else if (stopLoss !== undefined && isBelow(stopLoss.leg.trigger, stopLoss.leg.price))
     checking.report(
       stopLoss.at,
       'stop-reversed',
-      'the price of the stop-loss is better than its trigger: when it triggers, the market has passed the price already',
+      'the price of the stop-loss is better than its trigger: when it triggers, the market has already passed the price',
     );
 }
 
 const PROBES = [new Decimal(100), new Decimal(70_000)] as const;
 
-/** The names an expression reads at a run, through lets and defs, as they are written: `entry.avg_price`, `feeds.mid`. */
-function pricesRead(checking: Checking, text: string, level = 0): readonly string[] {
+/** The paths that an expression reads during a run, also through lets and defs: `entry.avg_price`, `feeds.mid`. */
+function listPricesRead(checking: Checking, text: string, level = 0): readonly string[] {
   const { names } = checking;
   return [...text.matchAll(/(?<![\w.'])[A-Za-z_]\w*(?:\.\w+)*(?![\w'(])/g)].flatMap(([path]) => {
     const root = path.split('.', 1)[0] as string;
     if (root === 'inputs' || names.constants.has(root) || !(names.roots.has(root) || names.defs.has(root))) return [];
-    const stands = names.defs.get(root) ?? names.lets.get(root);
-    if (stands === undefined) return [path];
-    return level > 16 ? [path] : pricesRead(checking, stands.text, level + 1);
+    const named = names.defs.get(root) ?? names.lets.get(root);
+    if (named === undefined) return [path];
+    return level > 16 ? [path] : listPricesRead(checking, named.text, level + 1);
   });
 }
 
-/** A world in which every price that is read is the same. */
-function probe(checking: Checking, price: Decimal): Scope {
+/** A scope in which every price has the same value. */
+function buildProbe(checking: Checking, price: Decimal): Scope {
   const { names } = checking;
   const scope: Scope = {
     get(root) {
@@ -73,15 +73,15 @@ function probe(checking: Checking, price: Decimal): Scope {
       const def = names.defs.get(root) ?? names.lets.get(root);
       if (def !== undefined) return def.evaluate(scope);
       const type = names.roots.get(root);
-      if (type === undefined) throw new Error(`nothing is called ${root}`);
-      return sample(type, price);
+      if (type === undefined) throw new Error(`unknown root ${root}`);
+      return makeSample(type, price);
     },
     rules: () => ({ tick: '0.000001', lot: '0.000001' }),
   };
   return scope;
 }
 
-function sample(type: ValueType, price: Decimal): Value {
+function makeSample(type: ValueType, price: Decimal): Value {
   switch (type.kind) {
     case 'decimal':
       return type.unit === 'price' ? price : new Decimal(1);
@@ -98,16 +98,16 @@ function sample(type: ValueType, price: Decimal): Value {
     case 'map':
       return new Map();
     case 'optional':
-      return sample(type.of, price);
+      return makeSample(type.of, price);
     case 'record':
-      return Object.fromEntries(Object.entries(type.fields).map(([name, field]) => [name, sample(field, price)]));
+      return Object.fromEntries(Object.entries(type.fields).map(([name, field]) => [name, makeSample(field, price)]));
     default:
       return type satisfies never;
   }
 }
 
-/** The value in such a world; undefined where it can not be worked out there. */
-function tried<T extends Value>(expr: Expr<T>, scope: Scope): T | undefined {
+/** The value of an expression in such a scope; undefined if it has none. */
+function tryEvaluate<T extends Value>(expr: Expr<T>, scope: Scope): T | undefined {
   if ((expr as Expr) === FAULTY) return undefined;
   try {
     return expr.evaluate(scope);

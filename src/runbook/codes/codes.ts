@@ -1,6 +1,6 @@
 /**
- * The table of codes a diagnostic can have, and the reference written from it. A code is a promise: programs and readers
- * search for it, so one that has been released keeps its meaning.
+ * All codes that a diagnostic can have, and the reference page that is generated from them. Programs and readers search
+ * for a code, so a released code keeps its meaning.
  */
 import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
 import { CHECK_CODES, type CheckCode } from './check.ts';
@@ -11,7 +11,7 @@ import { SYNTAX_CODES } from './syntax.ts';
 export const CODES = { ...SYNTAX_CODES, ...CHECK_CODES, ...SCHEDULE_CODES } as const satisfies Record<string, CodeRow>;
 export type Code = keyof typeof CODES;
 
-/** A diagnostic of the checks; severity and, where the caller has none, the hint come from the table. */
+/** A diagnostic of the checks. The table gives its severity, and its hint unless the caller gives one. */
 export function finding(source: SourceText, span: Span, code: CheckCode, message: string, hint?: string): Diagnostic {
   const row = CHECK_CODES[code];
   return { severity: row.severity, code, message, hint: hint ?? row.fix, source, span };
@@ -19,22 +19,22 @@ export function finding(source: SourceText, span: Span, code: CheckCode, message
 
 /** The text of docs/reference/errors.md. */
 export function errorReference(): string {
-  const section = (severity: CodeRow['severity'], title: string): string => {
+  const renderSection = (severity: CodeRow['severity'], title: string): string => {
     const rows = Object.entries(CODES as Record<string, CodeRow>).filter(([, row]) => row.severity === severity);
-    return `## ${title}\n\n${rows.map(([code, row]) => entry(code, row)).join('\n')}`;
+    return `## ${title}\n\n${rows.map(([code, row]) => renderEntry(code, row)).join('\n')}`;
   };
   return [
     '# Diagnostics\n',
     'Generated from the code table. An error keeps a runbook from running; a warning does not.\n',
-    section('error', 'Errors'),
-    section('warning', 'Warnings'),
+    renderSection('error', 'Errors'),
+    renderSection('warning', 'Warnings'),
   ].join('\n');
 }
 
-function entry(code: string, row: CodeRow): string {
+function renderEntry(code: string, row: CodeRow): string {
   return [
     `### ${code}\n`,
-    `${sentence(row.summary)} ${row.cause}\n`,
+    `${toSentence(row.summary)} ${row.cause}\n`,
     '```yaml',
     row.example,
     '```\n',
@@ -42,6 +42,6 @@ function entry(code: string, row: CodeRow): string {
   ].join('\n');
 }
 
-function sentence(text: string): string {
+function toSentence(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }

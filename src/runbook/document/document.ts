@@ -1,19 +1,19 @@
 /**
- * From YAML text to a tree in which every key and value knows its place. The only importer of `yaml`; reads YAML 1.2 with
- * less in it: whatever lets two people read one file differently (aliases, tags, merge keys, directives, several documents,
- * numbers in odd notations, invisible characters) or lets a small file become a large one is refused by name.
- * It knows nothing of runbooks, and it never throws.
+ * Reads YAML text into a tree in which every key and value has its place. The only importer of `yaml`. Reads a subset of YAML
+ * 1.2: everything that two readers may understand differently (aliases, tags, merge keys, directives, several documents,
+ * unusual number notations, invisible characters) or that makes a small file large is refused with a code of its own.
+ * Independent of the runbook language; never throws.
  */
 import { Composer, type CST, type Document, isMap, isScalar, isSeq, type ParsedNode, Parser, type Scalar } from 'yaml';
 import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
 import type { SyntaxCode } from '../codes/syntax.ts';
 import { diagnose } from '../codes/syntax.ts';
-import { oddBlank, strangeInFile, strangeInText } from './characters.ts';
-import { commaHint, cutValue, type Piece } from './flow-commas.ts';
+import { findForbiddenInFile, findForbiddenInText, findOddBlank } from './characters.ts';
+import { findCutValue, type Piece, suggestQuotes } from './flow-commas.ts';
 import { FORBIDDEN_KEYS, type MapEntry, type MapNode, type Node, type ScalarNode } from './nodes.ts';
-import { isOddKey, plainScalar } from './plain-scalars.ts';
-import { type ScalarWriting, scalarPlaces } from './scalar-places.ts';
-import { firstFault } from './yaml-faults.ts';
+import { isOddKey, readPlainScalar } from './plain-scalars.ts';
+import { locateCharacters, type ScalarWriting } from './scalar-places.ts';
+import { describeFirstFault } from './yaml-faults.ts';
 
 export type { ListNode, MapEntry, MapNode, Node, ScalarNode } from './nodes.ts';
 export { nodeAt, plainData } from './nodes.ts';
@@ -22,20 +22,20 @@ export interface DocumentLimits {
   readonly maxBytes: number;
   readonly maxNodes: number;
   readonly maxDepth: number;
-  /** Whether `null` may stand as a value: in recorded answers it may, in what an author writes it may not. */
+  /** Whether `null` is allowed as a value: in recorded responses it is, in a file that an author writes it is not. */
   readonly nulls: 'refused' | 'kept';
 }
 
-/** For what people write. A recording may be larger and hold nulls, and says so. */
+/** Limits of the files that people write. A recording may be larger and contain nulls. */
 export const AUTHORED: DocumentLimits = { maxBytes: 256 * 1024, maxNodes: 20_000, maxDepth: 32, nulls: 'refused' };
 
 interface ReadDocument {
-  /** Undefined when the text is not YAML or was refused whole; single faults leave a tree to go on with. */
+  /** Undefined if the text is not YAML or was refused as a whole; single errors still leave a tree. */
   readonly root: Node | undefined;
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** Reads the one document of a text. Sizes are looked at before anything is parsed, depth before anything recursive runs. */
+/** Reads the one document of a text. Size is checked before anything is parsed, depth before anything recursive runs. */
 export function readDocument(source: SourceText, limits: DocumentLimits = AUTHORED): ReadDocument {
   const found = new Findings(source);
   const bytes = Buffer.byteLength(source.text);
@@ -47,7 +47,7 @@ export function readDocument(source: SourceText, limits: DocumentLimits = AUTHOR
     );
     return { root: undefined, diagnostics: found.list };
   }
-  for (const { code, at, message, hint } of strangeInFile(source.text))
+  for (const { code, at, message, hint } of findForbiddenInFile(source.text))
     found.add(code, { start: at, end: at + 1 }, message, hint);
   if (found.list.length > 0) return { root: undefined, diagnostics: found.list };
 
@@ -55,22 +55,22 @@ export function readDocument(source: SourceText, limits: DocumentLimits = AUTHOR
   const unclosed = inspectTokens(tokens, limits, found);
   if (found.list.length > 0) return { root: undefined, diagnostics: found.list };
 
-  // `failsafe` leaves every scalar a text: what is a number is decided here, from its source, never by a conversion.
+  // With `failsafe` every scalar stays a text: numbers are recognized here, from their source, never by a conversion.
   const composer = new Composer({ version: '1.2', schema: 'failsafe', uniqueKeys: false, merge: false, strict: true });
   const documents = [...composer.compose(tokens, true, source.text.length)];
   const document = documents[0] as Document.Parsed | undefined;
   const problems = documents.flatMap((each) => [...each.errors, ...each.warnings]);
   if (problems.length > 0) {
-    const { code, span, message, hint } = firstFault(source.text, problems, unclosed);
+    const { code, span, message, hint } = describeFirstFault(source.text, problems, unclosed);
     found.add(code, span, message, hint);
     return { root: undefined, diagnostics: found.list };
   }
   const contents = document?.contents as ParsedNode | null | undefined;
   if (contents === null || contents === undefined || (isScalar(contents) && (contents.source ?? '') === '')) {
-    found.add('yaml-empty', { start: 0, end: 0 }, 'the file holds nothing');
+    found.add('yaml-empty', { start: 0, end: 0 }, 'the file is empty');
     return { root: undefined, diagnostics: found.list };
   }
-  return { root: new Conversion(source, limits, found).node(contents), diagnostics: found.list };
+  return { root: new Conversion(source, limits, found).convert(contents), diagnostics: found.list };
 }
 
 class Findings {
@@ -79,7 +79,7 @@ class Findings {
   constructor(source: SourceText) {
     this.source = source;
   }
-  /** Beyond fifty there is nothing to learn, and a hostile file should not buy a long answer. */
+  /** At most fifty: more do not help the author, and a hostile file must not cause a long answer. */
   add(code: SyntaxCode, span: Span, message: string, hint?: string): void {
     if (this.list.length < 50) this.list.push(diagnose(this.source, span, code, message, hint));
   }
@@ -88,15 +88,15 @@ class Findings {
 type AnyToken = CST.Token | CST.SourceToken;
 
 /**
- * Walks the concrete syntax with a stack of its own, so that depth is known before anything recursive is let near it. Gives
- * where brackets and quotes begin that have no end.
+ * Walks the concrete syntax with an explicit stack, so that the depth is known before anything recursive runs. Returns the
+ * offsets of brackets and quotes that are never closed.
  */
 function inspectTokens(tokens: readonly CST.Token[], limits: DocumentLimits, found: Findings): readonly number[] {
   const unclosed: number[] = [];
   let documents = 0;
   let nodes = 0;
   const stack: { readonly token: AnyToken; readonly depth: number }[] = [];
-  /** The last one first, so that the first is looked at first. */
+  /** Pushes the last token first, so that the first is visited first. */
   const push = (inner: readonly AnyToken[], depth: number): void => {
     for (let index = inner.length - 1; index >= 0; index -= 1) stack.push({ token: inner[index] as AnyToken, depth });
   };
@@ -106,16 +106,16 @@ function inspectTokens(tokens: readonly CST.Token[], limits: DocumentLimits, fou
     const span = { start: token.offset, end: token.offset + ('source' in token ? token.source.length : 1) };
     switch (token.type) {
       case 'directive':
-        found.add('yaml-directive', span, `the directive ${shortened(token.source)}`);
+        found.add('yaml-directive', span, `the directive ${shorten(token.source)}`);
         break;
       case 'anchor':
-        found.add('yaml-anchor', span, `the anchor ${shortened(token.source)}`);
+        found.add('yaml-anchor', span, `the anchor ${shorten(token.source)}`);
         break;
       case 'alias':
         found.add(
           'yaml-alias',
           span,
-          `the alias ${shortened(token.source)}`,
+          `the alias ${shorten(token.source)}`,
           /^\*[\w-]+$/.test(token.source) ? undefined : 'Put a text that begins with * in quotes.',
         );
         break;
@@ -123,7 +123,7 @@ function inspectTokens(tokens: readonly CST.Token[], limits: DocumentLimits, fou
         found.add(
           'yaml-tag',
           span,
-          `the tag ${shortened(token.source)}`,
+          `the tag ${shorten(token.source)}`,
           /[.(]/.test(token.source) ? 'Put an expression that begins with ! in quotes.' : undefined,
         );
         break;
@@ -187,7 +187,7 @@ const WRITING = {
   BLOCK_LITERAL: 'block',
 } as const satisfies Record<Scalar.Type, ScalarWriting['style']>;
 
-/** From yaml's nodes to ours; single faults are noted and the tree goes on without them. */
+/** Converts yaml's nodes to ours; single errors are reported and left out of the tree. */
 class Conversion {
   private readonly source: SourceText;
   private readonly limits: DocumentLimits;
@@ -199,24 +199,24 @@ class Conversion {
     this.found = found;
   }
 
-  node(node: ParsedNode): Node {
-    const span = spanOf(node.range);
-    if (isMap(node)) return this.map(node.items as readonly YamlPair[], span, node.flow === true);
+  convert(node: ParsedNode): Node {
+    const span = toSpan(node.range);
+    if (isMap(node)) return this.convertMap(node.items as readonly YamlPair[], span, node.flow === true);
     if (isSeq(node)) {
-      const items = this.items(node.items as readonly ParsedNode[], node.flow === true);
-      return { kind: 'list', span: node.flow === true ? span : upTo(span, items.at(-1)), items };
+      const items = this.convertItems(node.items as readonly ParsedNode[], node.flow === true);
+      return { kind: 'list', span: node.flow === true ? span : endAt(span, items.at(-1)), items };
     }
-    if (isScalar(node)) return this.scalar(node as Scalar.Parsed, span);
+    if (isScalar(node)) return this.convertScalar(node as Scalar.Parsed, span);
     return { kind: 'list', span, items: [] };
   }
 
-  private map(pairs: readonly YamlPair[], around: Span, flow: boolean): MapNode {
+  private convertMap(pairs: readonly YamlPair[], around: Span, flow: boolean): MapNode {
     const entries: MapEntry[] = [];
     const index = new Map<string, MapEntry>();
     let incomplete = false;
     for (let at = 0; at < pairs.length; at += 1) {
       const pair = pairs[at] as YamlPair;
-      const key = this.key(pair, around);
+      const key = this.convertKey(pair, around);
       if (key === undefined) {
         incomplete = true;
         continue;
@@ -225,7 +225,7 @@ class Conversion {
         ? this.cutByCommas(`${key.text}: `, (next) => (next === 0 ? pair.value : keyAlone(pairs[at + next])))
         : undefined;
       if (cut !== undefined) at += cut.pieces - 1;
-      const value = cut?.node ?? (pair.value ? this.node(pair.value) : this.nothing(key.span.end));
+      const value = cut?.node ?? (pair.value ? this.convert(pair.value) : this.makeNothing(key.span.end));
       const entry: MapEntry = {
         key: key.text,
         keySpan: key.span,
@@ -233,13 +233,13 @@ class Conversion {
         span: { start: key.span.start, end: Math.max(key.span.end, value.span.end) },
       };
       if (index.has(key.text)) {
-        this.found.add('yaml-duplicate-key', key.span, `the key "${shortened(key.text)}" stands here a second time`);
+        this.found.add('yaml-duplicate-key', key.span, `the key "${shorten(key.text)}" occurs a second time`);
         continue;
       }
       index.set(key.text, entry);
       entries.push(entry);
     }
-    const span = flow ? around : upTo(around, entries.at(-1));
+    const span = flow ? around : endAt(around, entries.at(-1));
     return {
       kind: 'map',
       span,
@@ -250,65 +250,66 @@ class Conversion {
     };
   }
 
-  private items(items: readonly ParsedNode[], flow: boolean): readonly Node[] {
+  private convertItems(items: readonly ParsedNode[], flow: boolean): readonly Node[] {
     const nodes: Node[] = [];
     for (let at = 0; at < items.length; at += 1) {
       const cut = flow ? this.cutByCommas('', (next) => items[at + next]) : undefined;
-      nodes.push(cut?.node ?? this.node(items[at] as ParsedNode));
+      nodes.push(cut?.node ?? this.convert(items[at] as ParsedNode));
       if (cut !== undefined) at += cut.pieces - 1;
     }
     return nodes;
   }
 
-  /** A value that a comma has cut, whole; said once. `before`: what a hint writes in front of it. */
+  /** Joins a value that commas have cut and reports it once. `before`: the text in front of it, for the hint. */
   private cutByCommas(
     before: string,
     piece: (index: number) => ParsedNode | null | undefined,
   ): { readonly node: ScalarNode; readonly pieces: number } | undefined {
-    const cut = cutValue((index) => plainPiece(piece(index)), before !== '');
+    const cut = findCutValue((index) => plainPiece(piece(index)), before !== '');
     if (cut === undefined) return undefined;
     const { span, pieces } = cut;
     const text = this.source.text.slice(span.start, span.end);
-    const message = `inside of {…} and […] the comma ends a value without quotes: ${shortened(text)}`;
-    this.found.add('yaml-comma', span, message, commaHint(before, text));
+    const message = `inside {…} and […] the comma ends a value without quotes: ${shorten(text)}`;
+    this.found.add('yaml-comma', span, message, suggestQuotes(before, text));
     const offset = (at: number): number => span.start + Math.max(0, Math.min(at, text.length));
     return { node: { kind: 'scalar', span, text, style: 'plain', type: 'text', offset }, pieces };
   }
 
-  private key(pair: YamlPair, around: Span): { text: string; span: Span } | undefined {
+  private convertKey(pair: YamlPair, around: Span): { text: string; span: Span } | undefined {
     const { key } = pair;
     if (!key || !isScalar(key)) {
-      this.found.add('yaml-complex-key', key ? spanOf(key.range) : around, 'a key that is not a text');
+      this.found.add('yaml-complex-key', key ? toSpan(key.range) : around, 'a key that is not a text');
       return undefined;
     }
-    const span = spanOf(key.range);
+    const span = toSpan(key.range);
     const text = String(key.value ?? '');
     const plain = key.type === 'PLAIN';
-    const blank = plain ? oddBlank(text) : undefined;
+    const blank = plain ? findOddBlank(text) : undefined;
     if (blank !== undefined)
       this.found.add(
         'yaml-hidden-character',
         { start: span.start + blank.at, end: span.start + blank.at + 1 },
-        `the character ${blank.name} looks like a blank and is none`,
-        'Write an ordinary blank.',
+        `the character ${blank.name} only looks like a space`,
+        'Write an ordinary space.',
       );
     else if (text === '<<' && plain) this.found.add('yaml-merge-key', span, 'the merge key <<');
     else if (FORBIDDEN_KEYS.has(text)) this.found.add('yaml-forbidden-key', span, `the key ${text}`);
     else if (plain && text === '') this.found.add('yaml-complex-key', span, 'a key that is empty');
     else if (plain && isOddKey(text))
-      this.found.add('yaml-key-form', span, `the key ${shortened(text)} reads as something other than a text`);
+      this.found.add('yaml-key-form', span, `the key ${shorten(text)} reads as something other than a text`);
     else {
       this.inspectText(
         text,
         span,
-        (at) => scalarPlaces(this.source.text, { span, style: WRITING[key.type ?? 'PLAIN'] }, text)[at] ?? span.start,
+        (at) =>
+          locateCharacters(this.source.text, { span, style: WRITING[key.type ?? 'PLAIN'] }, text)[at] ?? span.start,
       );
       return { text, span };
     }
     return undefined;
   }
 
-  private scalar(scalar: Scalar.Parsed, span: Span): ScalarNode {
+  private convertScalar(scalar: Scalar.Parsed, span: Span): ScalarNode {
     const text = String(scalar.value ?? '');
     const writing = WRITING[scalar.type ?? 'PLAIN'];
     const style = writing === 'single' || writing === 'double' ? 'quoted' : writing;
@@ -316,32 +317,32 @@ class Conversion {
     const offset = (index: number): number => {
       const at = Math.max(0, Math.min(index, text.length));
       if (style === 'plain' && span.end - span.start === text.length) return span.start + at;
-      places ??= scalarPlaces(this.source.text, { span, style: writing }, text);
+      places ??= locateCharacters(this.source.text, { span, style: writing }, text);
       return Math.max(span.start, Math.min(places[at] ?? span.end, span.end));
     };
-    const type = style === 'plain' ? this.plainType(text, span) : 'text';
+    const type = style === 'plain' ? this.readPlainType(text, span) : 'text';
     if (type === 'text') this.inspectText(text, span, offset);
     return { kind: 'scalar', span, text, style, type, offset };
   }
 
-  private plainType(text: string, span: Span): ScalarNode['type'] {
-    const { type, fault } = plainScalar(text, this.limits.nulls);
+  private readPlainType(text: string, span: Span): ScalarNode['type'] {
+    const { type, fault } = readPlainScalar(text, this.limits.nulls);
     if (fault !== undefined) this.found.add(fault.code, span, fault.message);
     return type;
   }
 
-  /** An escape (`"\u202e"`) brings in what the text itself may not hold. */
+  /** An escape (`"\u202e"`) can produce a character that the file itself may not contain. */
   private inspectText(text: string, span: Span, offset: (index: number) => number): void {
-    const strange = strangeInText(text);
-    if (strange === undefined) return;
-    const start = offset(strange.at);
-    const end = Math.max(start + 1, Math.min(offset(strange.at + 1), span.end));
-    this.found.add(strange.code, { start, end }, strange.message, strange.hint);
+    const forbidden = findForbiddenInText(text);
+    if (forbidden === undefined) return;
+    const start = offset(forbidden.at);
+    const end = Math.max(start + 1, Math.min(offset(forbidden.at + 1), span.end));
+    this.found.add(forbidden.code, { start, end }, forbidden.message, forbidden.hint);
   }
 
-  private nothing(at: number): ScalarNode {
+  private makeNothing(at: number): ScalarNode {
     const span = { start: at, end: at };
-    this.plainType('', span);
+    this.readPlainType('', span);
     return { kind: 'scalar', span, text: '', style: 'plain', type: 'null', offset: () => at };
   }
 }
@@ -351,7 +352,7 @@ interface YamlPair {
   readonly value: ParsedNode | null;
 }
 
-/** The key of a pair that has no value: what a comma has cut off. */
+/** The key of a pair without a value: a comma may have cut it off from the value before. */
 function keyAlone(pair: YamlPair | undefined): ParsedNode | null | undefined {
   const value = pair?.value ?? null;
   return value === null || (isScalar(value) && value.range[0] === value.range[1]) ? pair?.key : undefined;
@@ -359,19 +360,19 @@ function keyAlone(pair: YamlPair | undefined): ParsedNode | null | undefined {
 
 function plainPiece(node: ParsedNode | null | undefined): Piece | undefined {
   if (!isScalar(node) || node.type !== 'PLAIN' || node.value === '') return undefined;
-  return { text: String(node.value ?? ''), span: spanOf(node.range) };
+  return { text: String(node.value ?? ''), span: toSpan(node.range) };
 }
 
-function spanOf(range: readonly [number, number, number]): Span {
+function toSpan(range: readonly [number, number, number]): Span {
   return { start: range[0], end: range[1] };
 }
 
-/** A block collection ends where its last value does; yaml lets it reach to the next line. */
-function upTo(span: Span, last: { readonly span: Span } | undefined): Span {
+/** Ends a block collection where its last value ends; yaml ends it at the next line. */
+function endAt(span: Span, last: { readonly span: Span } | undefined): Span {
   return last === undefined ? span : { start: span.start, end: last.span.end };
 }
 
-function shortened(text: string): string {
+function shorten(text: string): string {
   const line = text.split('\n', 1)[0] ?? '';
   return line.length > 40 ? `${line.slice(0, 40)}…` : line;
 }

@@ -1,6 +1,5 @@
 /**
- * The tree of a document: what a map, a list and a value are to everything that is checked, each with its place in the text.
- * Knows nothing of how it is read.
+ * The tree of a document: maps, lists and values with their places in the text. All checks read it.
  */
 import type { Span } from '../../base/diagnostic.ts';
 import type { PlainType } from './plain-scalars.ts';
@@ -8,7 +7,7 @@ import type { PlainType } from './plain-scalars.ts';
 export interface ScalarNode {
   readonly kind: 'scalar';
   readonly span: Span;
-  /** The text it stands for; of a plain number, boolean or null exactly what is written. */
+  /** Its text; for a plain number, boolean or null exactly as written. */
   readonly text: string;
   readonly style: 'plain' | 'quoted' | 'block';
   readonly type: PlainType;
@@ -20,7 +19,7 @@ export interface MapNode {
   readonly kind: 'map';
   readonly span: Span;
   readonly entries: readonly MapEntry[];
-  /** Whether a key was refused and left out, so that what seems to be missing may have been there. */
+  /** Whether a key was refused and left out, so that a key that seems to be missing may have been written. */
   readonly incomplete: boolean;
   get(key: string): Node | undefined;
   entry(key: string): MapEntry | undefined;
@@ -42,7 +41,7 @@ export interface ListNode {
 
 export type Node = ScalarNode | MapNode | ListNode;
 
-/** Plain data with null prototypes for a schema to look at. Its numbers are JavaScript's: never to be used as values. */
+/** Plain data with null prototypes, for a schema. Its numbers are JavaScript numbers and must never be used as values. */
 export function plainData(node: Node): unknown {
   switch (node.kind) {
     case 'list':
@@ -61,12 +60,12 @@ export function plainData(node: Node): unknown {
   }
 }
 
-/** The node a path leads to, or the last one on the way there; `keySpan` where that node is the value of a key. */
+/** The node at a path, or the last existing one on the way; `keySpan` if that node is the value of a key. */
 export function nodeAt(root: Node, path: readonly (string | number)[]): { node: Node; span: Span; keySpan?: Span } {
   let node = root;
   let keySpan: Span | undefined;
   for (const part of path) {
-    // A key may look like a position (`"0"`), and a schema's path can not tell them apart: the node decides.
+    // A key may look like a position (`"0"`), and a schema's path does not distinguish them: the node decides.
     const entry: MapEntry | undefined = node.kind === 'map' ? node.entry(String(part)) : undefined;
     const next: Node | undefined = node.kind === 'list' ? node.items[Number(part)] : entry?.value;
     if (next === undefined) break;
@@ -76,10 +75,10 @@ export function nodeAt(root: Node, path: readonly (string | number)[]): { node: 
   return { node, span: node.span, ...(keySpan === undefined ? {} : { keySpan }) };
 }
 
-/** Names that reach behind the data of a JavaScript program; refused wherever a name is read. */
+/** Names that give access to more than data in JavaScript; refused wherever a name is read. */
 export const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
-/** Whether a value is written out and reads as `type`. */
+/** Whether a node is a scalar of a type. */
 export function isScalar<T extends ScalarNode['type']>(node: Node, type: T): node is ScalarNode & { readonly type: T } {
   return node.kind === 'scalar' && node.type === type;
 }

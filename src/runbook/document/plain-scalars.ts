@@ -1,6 +1,6 @@
 /**
- * What a YAML value without quotes stands for. Readers of YAML and JSON disagree about much that looks like a number or a
- * boolean; what any of them would take for one, and the language does not, is refused by name.
+ * Reads a YAML value without quotes as a text, number, boolean or null. Readers of YAML and JSON disagree about many values
+ * that look like a number or a boolean; a value that only some of them read so is refused with a code of its own.
  */
 import { parseAuthoredDecimal } from '../../base/decimal.ts';
 import type { SyntaxCode } from '../codes/syntax.ts';
@@ -9,19 +9,19 @@ export type PlainType = 'text' | 'number' | 'boolean' | 'null';
 
 interface PlainScalar {
   readonly type: PlainType;
-  /** Why it may not be written so. */
+  /** Why this spelling is refused. */
   readonly fault?: { readonly code: SyntaxCode; readonly message: string };
 }
 
 const NULL = /^(?:~|null|Null|NULL|)$/;
 const BOOLEAN = /^(?:true|false)$/;
 const ODD_BOOLEAN = /^(?:True|TRUE|False|FALSE)$/;
-/** Whatever some reader of YAML or JSON would take for a number; what the language takes is `parseAuthoredDecimal`. */
+/** Everything that some reader of YAML or JSON reads as a number; the language accepts only what `parseAuthoredDecimal` does. */
 const NUMBER_LIKE =
   /^[-+]?(?:0[xX][\da-fA-F_]+|0[oObB][\d_]+|[\d_]*\d[\d_]*\.?[\d_]*(?:[eE][-+]?\d+)?|\.[\d_]+(?:[eE][-+]?\d+)?|\.inf|\.Inf|\.INF|Infinity)$|^(?:\.nan|\.NaN|\.NAN|NaN)$/;
 
-/** Reads a value. `nulls`: whether null may stand there. */
-export function plainScalar(text: string, nulls: 'refused' | 'kept'): PlainScalar {
+/** Reads a value. `nulls`: whether null is allowed there. */
+export function readPlainScalar(text: string, nulls: 'refused' | 'kept'): PlainScalar {
   if (NULL.test(text)) {
     if (nulls === 'kept') return { type: 'null' };
     const message = text === '' ? 'a key without a value' : `the value ${text}`;
@@ -38,17 +38,17 @@ export function plainScalar(text: string, nulls: 'refused' | 'kept'): PlainScala
     fault: long
       ? {
           code: 'yaml-number-too-long',
-          message: `the number ${shortened(text)} has more than 36 digits, or 18 after the point`,
+          message: `the number ${shorten(text)} has more than 36 digits, or 18 after the point`,
         }
-      : { code: 'yaml-number-form', message: `the number ${shortened(text)} is not written as a plain decimal` },
+      : { code: 'yaml-number-form', message: `the number ${shorten(text)} is not written as a plain decimal` },
   };
 }
 
-/** Whether a key without quotes reads as something other than a text. */
+/** Whether a key without quotes can be read as something other than a text. */
 export function isOddKey(text: string): boolean {
   return [NULL, BOOLEAN, ODD_BOOLEAN, NUMBER_LIKE].some((form) => form.test(text));
 }
 
-function shortened(text: string): string {
+function shorten(text: string): string {
   return text.length > 40 ? `${text.slice(0, 40)}…` : text;
 }

@@ -1,16 +1,16 @@
 /**
- * What is wrong with a piece of an expression, said in words: what was found, what is known there, and what was probably
- * meant. Decides nothing: the analysis finds the fault.
+ * Describes the errors that the analysis of an expression finds: what was found, what is known at that place, and what was
+ * probably meant.
  */
 import type { Span } from '../../base/diagnostic.ts';
 import { ORDER_STATUSES, ORDER_TYPES, SIDES, TIMES_IN_FORCE } from '../../venue/records.ts';
 import type { SyntaxCode } from '../codes/syntax.ts';
-import { meantWord } from '../foreign-words.ts';
+import { suggestWord } from '../foreign-words.ts';
 import { isTypeMismatch, type Term, type TypeMismatch } from '../functions/term.ts';
 import type { ValueType } from '../values.ts';
 import type { SyntaxNode } from './syntax.ts';
 
-/** A fault with its place in the expression's text. */
+/** An error with its place in the expression's text. */
 export interface Fault {
   readonly code: SyntaxCode;
   readonly message: string;
@@ -18,16 +18,16 @@ export interface Fault {
   readonly span: Span;
 }
 
-/** Blocks whose names people put in front, as they do with `inputs` and `feeds`. */
+/** Blocks that people write as a prefix, as with `inputs` and `feeds`. */
 const BLOCKS: ReadonlySet<string> = new Set(['vars', 'let', 'def', 'steps', 'outputs']);
-/** Texts that people write without their quotes. */
+/** Texts that people write without quotes. */
 const WRITTEN_WORDS: ReadonlySet<string> = new Set<string>([
   ...SIDES,
   ...ORDER_TYPES,
   ...ORDER_STATUSES,
   ...TIMES_IN_FORCE,
 ]);
-/** What CEL has and the language has not: conversions, host-dependent calendars, and a search that can run for ever. */
+/** CEL functions that the language leaves out: conversions, host-dependent calendars, and a search that can run without end. */
 const REFUSED: ReadonlySet<string> = new Set(
   (
     'matches has dyn int double uint string bytes bool type timestamp duration bind optional of none value or optMap optFlatMap exists_one ' +
@@ -35,7 +35,7 @@ const REFUSED: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** Records that a file declares itself, with the block that does. */
+/** Records that the file itself declares, with the name of the block. */
 const DECLARED: Readonly<Record<string, string>> = { Inputs: 'inputs', Feeds: 'feeds' };
 
 export abstract class AnalysisFaults {
@@ -46,30 +46,31 @@ export abstract class AnalysisFaults {
     this.text = text;
   }
 
-  /** The names in sight. */
-  protected abstract known(): readonly string[];
+  /** The visible names. */
+  protected abstract listKnown(): readonly string[];
 
-  /** A name that nobody has declared. */
-  protected noName(name: string, place: Span): undefined {
-    const message = `nothing here is called ${shown(name)}`;
+  /** Reports a name that is not declared. */
+  protected reportUnknownName(name: string, place: Span): undefined {
+    const message = `the name ${shorten(name)} is not declared here`;
     if (BLOCKS.has(name))
-      return this.fault('unknown-name', place, message, 'What a block names is read by its name alone.');
-    if (WRITTEN_WORDS.has(name)) return this.fault('unknown-name', place, message, `A text is quoted: '${name}'.`);
-    return this.unknown('unknown-name', place, message, name, this.known());
+      return this.reportFault('unknown-name', place, message, 'Write the name alone, without the block in front.');
+    if (WRITTEN_WORDS.has(name))
+      return this.reportFault('unknown-name', place, message, `A text is quoted: '${name}'.`);
+    return this.unknown('unknown-name', place, message, name, this.listKnown());
   }
 
-  /** A word the venue is not known to use may be one that is new, or one that is misspelt. */
+  /** Warns of a word that the venue is not known to use: it may be new, or misspelt. */
   protected noteUnlikely(terms: readonly Term[], nodes: readonly SyntaxNode[]): void {
     for (const [index, { type, bare }] of terms.entries()) {
       const other = terms[1 - index]?.type;
       const usual = other?.kind === 'text' ? other.usual : undefined;
-      const strange =
+      const unusual =
         bare && type.kind === 'text' ? type.of?.find((each) => usual?.includes(each) === false) : undefined;
-      if (strange === undefined || usual === undefined) continue;
-      const meant = meantWord(strange, usual);
-      const message = `the venue is not known to use '${shown(strange)}' here`;
+      if (unusual === undefined || usual === undefined) continue;
+      const meant = suggestWord(unusual, usual);
+      const message = `the venue is not known to use '${shorten(unusual)}' here`;
       const hint = meant === undefined ? `It uses ${usual.join(', ')}.` : `Did you mean '${meant}'?`;
-      this.fault('unlikely-text', nodes[index] as SyntaxNode, message, hint);
+      this.reportFault('unlikely-text', nodes[index] as SyntaxNode, message, hint);
     }
   }
 
@@ -78,37 +79,37 @@ export abstract class AnalysisFaults {
     const place = found.at === undefined ? (operands.length === 1 ? operands[0] : whole) : operands[found.at];
     const { start, end } = place ?? whole;
     const message =
-      found.refused === 'optional-unhandled' ? `${shown(this.text.slice(start, end))} may be absent` : found.message;
-    return this.fault(found.refused, { start, end }, message, found.hint);
+      found.refused === 'optional-unhandled' ? `${shorten(this.text.slice(start, end))} may be absent` : found.message;
+    return this.reportFault(found.refused, { start, end }, message, found.hint);
   }
 
-  protected noFunction(name: string, place: Span, known: readonly string[]): undefined {
-    if (this.known().includes(name))
-      return this.fault(
+  protected reportUnknownFunction(name: string, place: Span, known: readonly string[]): undefined {
+    if (this.listKnown().includes(name))
+      return this.reportFault(
         'unknown-function',
         place,
-        `${name} is no function`,
+        `${name} is not a function`,
         `It is a value: write ${name} without ( ).`,
       );
-    if (REFUSED.has(name)) return this.fault('refused-function', place, `${name} is left out of the language`);
-    return this.unknown('unknown-function', place, `there is no function ${shown(name)}`, name, known);
+    if (REFUSED.has(name)) return this.reportFault('refused-function', place, `${name} is left out of the language`);
+    return this.unknown('unknown-function', place, `there is no function ${shorten(name)}`, name, known);
   }
 
-  protected noField(record: Extract<ValueType, { kind: 'record' }>, name: string, place: Span): undefined {
+  protected reportUnknownField(record: Extract<ValueType, { kind: 'record' }>, name: string, place: Span): undefined {
     const declared = Object.keys(record.fields);
     const block = DECLARED[record.name];
     if (block === undefined)
-      return this.unknown('unknown-field', place, `${record.name} has no field ${shown(name)}`, name, declared);
-    const message = `there is no ${block.slice(0, -1)} ${shown(name)}`;
+      return this.unknown('unknown-field', place, `${record.name} has no field ${shorten(name)}`, name, declared);
+    const message = `there is no ${block.slice(0, -1)} ${shorten(name)}`;
     if (declared.length > 0) return this.unknown('unknown-field', place, message, name, declared);
-    return this.fault('unknown-field', place, message, `Declare it in ${block}, which has none yet.`);
+    return this.reportFault('unknown-field', place, message, `Declare it in ${block}, which has none yet.`);
   }
 
   protected unknown(code: SyntaxCode, place: Span, message: string, name: string, known: readonly string[]): undefined {
-    const meant = meantWord(name, known);
-    if (meant !== undefined) return this.fault(code, place, message, `Did you mean ${meant}?`);
+    const meant = suggestWord(name, known);
+    if (meant !== undefined) return this.reportFault(code, place, message, `Did you mean ${meant}?`);
     const some = [...known].sort().slice(0, 12).join(', ');
-    return this.fault(
+    return this.reportFault(
       code,
       place,
       message,
@@ -116,7 +117,7 @@ export abstract class AnalysisFaults {
     );
   }
 
-  protected fault(code: SyntaxCode, place: Span, message: string, hint?: string): undefined {
+  protected reportFault(code: SyntaxCode, place: Span, message: string, hint?: string): undefined {
     this.faults.push({
       code,
       message,
@@ -127,6 +128,6 @@ export abstract class AnalysisFaults {
   }
 }
 
-export function shown(text: string): string {
+export function shorten(text: string): string {
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }

@@ -1,22 +1,22 @@
 /**
- * The checker of expressions: walks a syntax tree once, gives every piece a type and a closure, and notes every fault with
- * its place. Names are resolved among those declared only, fields among those of the record's type only: nothing is ever
- * looked up on an object because a text says so.
+ * Checks expressions: walks a syntax tree once, gives every part a type and a closure, and records every error with its
+ * place. Names must be declared and fields must belong to the record's type: no text ever selects a property of a JavaScript
+ * object.
  *
- * After a fault the piece is undefined and what is built on it keeps silent, so that one mistake gives one diagnostic;
- * its siblings are still checked.
+ * A wrong part is undefined and the parts built on it report nothing, so that one mistake gives one diagnostic; its
+ * siblings are still checked.
  */
 import { type Decimal, parseAuthoredDecimal, wholeNumber } from '../../base/decimal.ts';
 import type { Span } from '../../base/diagnostic.ts';
 import { formatCount } from '../../base/format.ts';
 import { type Frame, type Run, spend } from '../functions/evaluation.ts';
-import { FUNCTIONS, functionRow, isZone } from '../functions/functions.ts';
-import { BINARY_OPERATORS, type BinaryOperator, binary, negation } from '../functions/operators.ts';
-import { applied, arity, impliesMarket, type Match, matched } from '../functions/signatures.ts';
-import { fitted, isTypeMismatch, type Term, unified } from '../functions/term.ts';
+import { FUNCTIONS, findFunction, isZone } from '../functions/functions.ts';
+import { BINARY_OPERATORS, type BinaryOperator, checkBinary, checkNegation } from '../functions/operators.ts';
+import { applyFunction, describeArity, impliesMarket, type Match, matchCall } from '../functions/signatures.ts';
+import { fitTerm, isTypeMismatch, type Term, unifyTerms } from '../functions/term.ts';
 import { BOOLEAN, INTEGER, NUMBER, TEXT, typeName } from '../functions/typing.ts';
 import { EvaluationFailure, type Scope, type Value, type ValueType } from '../values.ts';
-import { AnalysisFaults, shown } from './analysis-faults.ts';
+import { AnalysisFaults, shorten } from './analysis-faults.ts';
 import type { TypeEnv } from './environment.ts';
 import { MAX_DEPTH, type SyntaxNode } from './syntax.ts';
 import { type Facts, VisibleNames } from './visible-names.ts';
@@ -26,7 +26,7 @@ const MACROS: ReadonlySet<string> = new Set(['map', 'filter', 'exists', 'all']);
 type NodeOf<O extends SyntaxNode['op']> = Extract<SyntaxNode, { op: O }>;
 
 export class Analysis extends AnalysisFaults {
-  /** How many pieces it has: what one evaluation counts against the budget. */
+  /** The number of parts, which one evaluation counts against its budget. */
   weight = 0;
   private readonly env: TypeEnv;
   private readonly visible: VisibleNames;
@@ -37,90 +37,90 @@ export class Analysis extends AnalysisFaults {
     this.visible = new VisibleNames(text, env, factsOf);
   }
 
-  /** The roots that were read, and of feeds each by name. */
+  /** The roots that were read, and `feeds.<name>` for each feed. */
   get reads(): ReadonlySet<string> {
     return this.visible.reads;
   }
 
-  protected override known(): readonly string[] {
-    return this.visible.all();
+  protected override listKnown(): readonly string[] {
+    return this.visible.listAll();
   }
 
   /** Checks a node; `level` counts from the root. */
-  term(node: SyntaxNode, level = 1): Term | undefined {
+  check(node: SyntaxNode, level = 1): Term | undefined {
     this.weight += 1;
     if (level > MAX_DEPTH) {
       if (!this.faults.some((each) => each.code === 'expression-too-deep'))
-        this.fault('expression-too-deep', node, `the expression is more than ${MAX_DEPTH} levels deep`);
+        this.reportFault('expression-too-deep', node, `the expression is more than ${MAX_DEPTH} levels deep`);
       return undefined;
     }
-    const found = this.checked(node, level + 1);
-    return found === undefined ? undefined : this.folded(found, node);
+    const found = this.checkNode(node, level + 1);
+    return found === undefined ? undefined : this.fold(found, node);
   }
 
   /** The term as one of type `wanted`, or a fault at `node`. */
   fit(term: Term | undefined, wanted: ValueType, node: SyntaxNode): Term | undefined {
-    return term === undefined ? undefined : this.settle(fitted(term, wanted), [node], node);
+    return term === undefined ? undefined : this.settle(fitTerm(term, wanted), [node], node);
   }
 
-  private checked(node: SyntaxNode, level: number): Term | undefined {
+  private checkNode(node: SyntaxNode, level: number): Term | undefined {
     switch (node.op) {
       case 'value':
-        return this.literal(node);
+        return this.checkLiteral(node);
       case 'id':
-        return this.name(node);
+        return this.checkName(node);
       case '.':
       case '.?':
-        return this.field(node, level);
+        return this.checkField(node, level);
       case '[]':
       case '[?]':
-        return this.index(node, level);
+        return this.checkIndex(node, level);
       case 'call':
-        return this.call(node.args[0], node.args[1], node, node.start, level);
+        return this.checkCall(node.args[0], node.args[1], node, node.start, level);
       case 'rcall':
-        return this.method(node, level);
+        return this.checkMethod(node, level);
       case 'list':
-        return this.list(node, level);
+        return this.checkList(node, level);
       case '?:':
-        return this.choice(node, level);
+        return this.checkChoice(node, level);
       case '&&':
       case '||':
-        return this.logic(node, level);
+        return this.checkLogic(node, level);
       case '!_':
-        return this.not(node, level);
+        return this.checkNot(node, level);
       case '-_': {
-        const operand = this.term(node.args, level);
-        return operand === undefined ? undefined : this.settle(negation(operand, this.text), [node.args], node);
+        const operand = this.check(node.args, level);
+        return operand === undefined ? undefined : this.settle(checkNegation(operand, this.text), [node.args], node);
       }
       case 'map':
-        return this.fault('refused-literal', node, 'a map can not be written in an expression');
+        return this.reportFault('refused-literal', node, 'a map cannot be written in an expression');
       default: {
         if (!OPERATORS.has(node.op))
-          return this.fault('expression-syntax', node, `the operator ${node.op} is not part of the language`);
-        const [left, right] = [this.term(node.args[0], level), this.term(node.args[1], level)];
+          return this.reportFault('expression-syntax', node, `the operator ${node.op} is not part of the language`);
+        const [left, right] = [this.check(node.args[0], level), this.check(node.args[1], level)];
         if (left === undefined || right === undefined) return undefined;
-        // What is constant as a whole is worked out, and told of, as a whole.
+        // A constant expression is evaluated, and reported, as a whole.
         if ((node.op === '/' || node.op === '%') && !left.constant && isZero(right))
-          return this.fault('expression-fails', node.args[1], 'this divides by zero, whatever stands before it');
+          return this.reportFault('expression-fails', node.args[1], 'this divides by zero, whatever the left side is');
         if (node.op === '==' || node.op === '!=') this.noteUnlikely([left, right], node.args);
-        return this.settle(binary(node.op as BinaryOperator, left, right, this.text), node.args, node);
+        return this.settle(checkBinary(node.op as BinaryOperator, left, right, this.text), node.args, node);
       }
     }
   }
 
-  private literal(node: NodeOf<'value'>): Term | undefined {
+  private checkLiteral(node: NodeOf<'value'>): Term | undefined {
     const value = node.args;
     if (typeof value === 'boolean') return { type: BOOLEAN, run: () => value, bare: true, constant: true };
     if (typeof value === 'string')
       return { type: { kind: 'text', of: [value] }, run: () => value, bare: true, constant: true };
-    if (value === null) return this.fault('refused-null', node, 'there is no null');
+    if (value === null) return this.reportFault('refused-null', node, 'the language has no null');
     if (value instanceof Uint8Array)
-      return this.fault('refused-literal', node, 'bytes can not be written in an expression');
-    // The parser's own number has lost digits by now: the exact one is read from the text.
+      return this.reportFault('refused-literal', node, 'bytes cannot be written in an expression');
+    // The parser's own number has lost digits: the exact one is read from the text.
     const written = this.text.slice(node.start, node.end);
     const number = parseAuthoredDecimal(written);
     if (number === undefined)
-      return this.fault(
+      return this.reportFault(
         'number-form',
         node,
         `${written.slice(0, 40)} is not a plain decimal of at most 36 digits, 18 after the point`,
@@ -128,15 +128,15 @@ export class Analysis extends AnalysisFaults {
     return { type: number.isInteger() ? INTEGER : NUMBER, run: () => number, bare: true, constant: true };
   }
 
-  private name(node: NodeOf<'id'>): Term | undefined {
+  private checkName(node: NodeOf<'id'>): Term | undefined {
     const name = node.args;
-    const found = this.visible.name(name);
+    const found = this.visible.findName(name);
     if (found !== undefined) return found;
-    return this.noName(name, node);
+    return this.reportUnknownName(name, node);
   }
 
-  private field(node: NodeOf<'.'> | NodeOf<'.?'>, level: number): Term | undefined {
-    const receiver = this.term(node.args[0], level);
+  private checkField(node: NodeOf<'.'> | NodeOf<'.?'>, level: number): Term | undefined {
+    const receiver = this.check(node.args[0], level);
     const name = node.args[1];
     if (receiver === undefined) return undefined;
     const record = receiver.type.kind === 'optional' ? receiver.type.of : receiver.type;
@@ -145,28 +145,28 @@ export class Analysis extends AnalysisFaults {
       const hint =
         record.kind === 'map'
           ? `Write [key] or [?key].`
-          : functionRow(name) !== undefined || MACROS.has(name)
+          : findFunction(name) !== undefined || MACROS.has(name)
             ? `Write .${name}(…).`
             : undefined;
-      return this.fault('unknown-field', place, `${typeName(record)} has no field ${name}`, hint);
+      return this.reportFault('unknown-field', place, `${typeName(record)} has no field ${name}`, hint);
     }
-    if (!Object.hasOwn(record.fields, name)) return this.noField(record, name, place);
-    return this.visible.field(receiver, name, record.fields[name] as ValueType, node.op === '.?');
+    if (!Object.hasOwn(record.fields, name)) return this.reportUnknownField(record, name, place);
+    return this.visible.readField(receiver, name, record.fields[name] as ValueType, node.op === '.?');
   }
 
-  private index(node: NodeOf<'[]'> | NodeOf<'[?]'>, level: number): Term | undefined {
-    const [of, key] = [this.term(node.args[0], level), this.term(node.args[1], level)];
+  private checkIndex(node: NodeOf<'[]'> | NodeOf<'[?]'>, level: number): Term | undefined {
+    const [of, key] = [this.check(node.args[0], level), this.check(node.args[1], level)];
     if (of === undefined || key === undefined) return undefined;
     const holder = of.type.kind === 'optional' ? of.type.of : of.type;
     if (holder.kind === 'record')
-      return this.fault(
+      return this.reportFault(
         'record-index',
         node.args[1],
-        `a field of ${holder.name} is looked up by a computed name`,
+        `a field of ${holder.name} is read by a computed name`,
         'Write `.name`, or choose with `?:`.',
       );
     if (holder.kind !== 'list' && holder.kind !== 'map')
-      return this.fault('type-mismatch', node, `${typeName(holder)} has no items`);
+      return this.reportFault('type-mismatch', node, `${typeName(holder)} has no items`);
     const at = this.fit(key, holder.kind === 'list' ? INTEGER : TEXT, node.args[1]);
     if (at === undefined) return undefined;
     const tolerant = node.op === '[?]' || of.type.kind === 'optional';
@@ -193,12 +193,12 @@ export class Analysis extends AnalysisFaults {
     return { type, run, bare: false, constant: of.constant && at.constant };
   }
 
-  private list(node: NodeOf<'list'>, level: number): Term | undefined {
+  private checkList(node: NodeOf<'list'>, level: number): Term | undefined {
     if (node.args.length === 0)
       return { type: { kind: 'list', of: NUMBER }, run: () => [], bare: true, constant: true, empty: true };
-    const items = this.all(node.args, level);
+    const items = this.checkAll(node.args, level);
     if (items === undefined) return undefined;
-    const common = this.common(items, node.args);
+    const common = this.unify(items, node.args);
     if (common === undefined) return undefined;
     const runs = common.terms.map((each) => each.run);
     const every = (test: (term: Term) => boolean): boolean => items.every(test);
@@ -210,13 +210,13 @@ export class Analysis extends AnalysisFaults {
     };
   }
 
-  private choice(node: NodeOf<'?:'>, level: number): Term | undefined {
+  private checkChoice(node: NodeOf<'?:'>, level: number): Term | undefined {
     const [test, first, second] = node.args;
-    const condition = this.condition(test, level);
-    const yes = this.visible.assuming(condition?.whenTrue, () => this.term(first, level));
-    const no = this.visible.assuming(condition?.whenFalse, () => this.term(second, level));
+    const condition = this.checkCondition(test, level);
+    const yes = this.visible.withAssumed(condition?.whenTrue, () => this.check(first, level));
+    const no = this.visible.withAssumed(condition?.whenFalse, () => this.check(second, level));
     if (condition === undefined || yes === undefined || no === undefined) return undefined;
-    const common = this.common([yes, no], [first, second]);
+    const common = this.unify([yes, no], [first, second]);
     if (common === undefined) return undefined;
     const [{ run: a }, { run: b }] = common.terms as readonly [Term, Term];
     const { run: decides } = condition;
@@ -228,12 +228,12 @@ export class Analysis extends AnalysisFaults {
     };
   }
 
-  /** Left to right, the right side only when it matters; a failure on the way is a failure of the whole. */
-  private logic(node: NodeOf<'&&'> | NodeOf<'||'>, level: number): Term | undefined {
+  /** Evaluates from left to right, the right side only if it matters; a failure of a side fails the whole. */
+  private checkLogic(node: NodeOf<'&&'> | NodeOf<'||'>, level: number): Term | undefined {
     const both = node.op === '&&';
-    const left = this.condition(node.args[0], level);
+    const left = this.checkCondition(node.args[0], level);
     const known = both ? left?.whenTrue : left?.whenFalse;
-    const right = this.visible.assuming(known, () => this.condition(node.args[1], level));
+    const right = this.visible.withAssumed(known, () => this.checkCondition(node.args[1], level));
     if (left === undefined || right === undefined) return undefined;
     const { run: a } = left;
     const { run: b } = right;
@@ -246,8 +246,8 @@ export class Analysis extends AnalysisFaults {
     return { type: BOOLEAN, run, bare: false, constant: left.constant && right.constant, ...facts };
   }
 
-  private not(node: NodeOf<'!_'>, level: number): Term | undefined {
-    const operand = this.condition(node.args, level);
+  private checkNot(node: NodeOf<'!_'>, level: number): Term | undefined {
+    const operand = this.checkCondition(node.args, level);
     if (operand === undefined) return undefined;
     const { run, whenTrue, whenFalse, constant } = operand;
     return {
@@ -260,54 +260,54 @@ export class Analysis extends AnalysisFaults {
     };
   }
 
-  private condition(node: SyntaxNode, level: number): Term | undefined {
-    return this.fit(this.term(node, level), BOOLEAN, node);
+  private checkCondition(node: SyntaxNode, level: number): Term | undefined {
+    return this.fit(this.check(node, level), BOOLEAN, node);
   }
 
-  private method(node: NodeOf<'rcall'>, level: number): Term | undefined {
+  private checkMethod(node: NodeOf<'rcall'>, level: number): Term | undefined {
     const [name, receiver, args] = node.args;
     const start = Math.max(node.start, this.text.indexOf(name, receiver.end));
     const place = { start, end: start + name.length };
-    if (MACROS.has(name)) return this.macro(name, receiver, args, place, level);
-    if (name === 'orValue' || name === 'hasValue') return this.presence(name, receiver, args, place, level);
-    const row = functionRow(name);
+    if (MACROS.has(name)) return this.checkMacro(name, receiver, args, place, level);
+    if (name === 'orValue' || name === 'hasValue') return this.checkPresence(name, receiver, args, place, level);
+    const row = findFunction(name);
     if (row !== undefined && row.method !== true)
-      return this.fault('unknown-function', place, `${name} is not called on a value`, `Write ${name}(…).`);
-    if (row !== undefined) return this.call(name, [receiver, ...args], node, start, level);
-    return this.noFunction(name, place, [
+      return this.reportFault('unknown-function', place, `${name} is not called on a value`, `Write ${name}(…).`);
+    if (row !== undefined) return this.checkCall(name, [receiver, ...args], node, start, level);
+    return this.reportUnknownFunction(name, place, [
       ...MACROS,
       'orValue',
       'hasValue',
-      ...Object.keys(FUNCTIONS).filter((each) => functionRow(each)?.method),
+      ...Object.keys(FUNCTIONS).filter((each) => findFunction(each)?.method),
     ]);
   }
 
-  private presence(
+  private checkPresence(
     name: 'orValue' | 'hasValue',
     on: SyntaxNode,
     args: readonly SyntaxNode[],
     place: Span,
     level: number,
   ): Term | undefined {
-    const receiver = this.term(on, level);
-    const others = this.all(args, level);
+    const receiver = this.check(on, level);
+    const others = this.checkAll(args, level);
     if (receiver === undefined || others === undefined) return undefined;
     const wanted = name === 'orValue' ? 1 : 0;
     if (args.length !== wanted)
-      return this.fault(
+      return this.reportFault(
         'argument-count',
         place,
         `${name} takes ${formatCount(wanted, 'argument')}, found ${args.length}`,
       );
     if (receiver.type.kind !== 'optional' && receiver.narrowed !== true)
-      this.fault('always-present', place, `this ${typeName(receiver.type)} is always there`);
+      this.reportFault('always-present', place, `this ${typeName(receiver.type)} is always present`);
     const { run: of, path } = receiver;
     if (name === 'hasValue') {
-      const known = path === undefined ? [] : prefixes(path);
+      const known = path === undefined ? [] : listPrefixes(path);
       return { type: BOOLEAN, run: (frame) => of(frame) !== undefined, bare: false, constant: false, whenTrue: known };
     }
     const inner: Term = { ...receiver, type: receiver.type.kind === 'optional' ? receiver.type.of : receiver.type };
-    const common = this.common([inner, others[0] as Term], [on, args[0] as SyntaxNode]);
+    const common = this.unify([inner, others[0] as Term], [on, args[0] as SyntaxNode]);
     if (common === undefined) return undefined;
     const { run: instead } = common.terms[1] as Term;
     return {
@@ -318,33 +318,37 @@ export class Analysis extends AnalysisFaults {
     };
   }
 
-  private macro(
+  private checkMacro(
     name: string,
     on: SyntaxNode,
     args: readonly SyntaxNode[],
     place: Span,
     level: number,
   ): Term | undefined {
-    const receiver = this.term(on, level);
+    const receiver = this.check(on, level);
     if (args.length !== 2)
-      return this.fault(
+      return this.reportFault(
         'argument-count',
         place,
         `${name} takes a name and an expression, found ${formatCount(args.length, 'argument')}`,
       );
     const [variable, body] = args as readonly [SyntaxNode, SyntaxNode];
-    if (variable.op !== 'id') return this.fault('expression-syntax', variable, `${name} takes a name first`);
+    if (variable.op !== 'id') return this.reportFault('expression-syntax', variable, `${name} takes a name first`);
     const each = variable.args;
-    if (this.visible.all().includes(each))
-      return this.fault('name-shadowed', variable, `${each} already means something here`);
+    if (this.visible.listAll().includes(each))
+      return this.reportFault('name-shadowed', variable, `${each} already means something here`);
     if (receiver === undefined) return undefined;
     if (receiver.type.kind !== 'list') {
       if (receiver.type.kind === 'optional')
-        return this.fault('optional-unhandled', on, `${shown(this.text.slice(on.start, on.end))} may be absent`);
-      return this.fault('type-mismatch', on, `${name} goes through a list, found ${typeName(receiver.type)}`);
+        return this.reportFault(
+          'optional-unhandled',
+          on,
+          `${shorten(this.text.slice(on.start, on.end))} may be absent`,
+        );
+      return this.reportFault('type-mismatch', on, `${name} goes through a list, found ${typeName(receiver.type)}`);
     }
     const weightBefore = this.weight;
-    const { slot, result: found } = this.visible.withLocal(each, receiver.type.of, () => this.term(body, level));
+    const { slot, result: found } = this.visible.withLocal(each, receiver.type.of, () => this.check(body, level));
     const inner = name === 'map' ? found : this.fit(found, BOOLEAN, body);
     if (inner === undefined) return undefined;
 
@@ -368,7 +372,7 @@ export class Analysis extends AnalysisFaults {
     return { type, run, bare: false, constant: false };
   }
 
-  private call(
+  private checkCall(
     name: string,
     nodes: readonly SyntaxNode[],
     node: SyntaxNode,
@@ -376,54 +380,58 @@ export class Analysis extends AnalysisFaults {
     level: number,
   ): Term | undefined {
     const place = { start, end: start + name.length };
-    const row = functionRow(name);
-    if (row === undefined) return this.noFunction(name, place, Object.keys(FUNCTIONS));
-    const args = this.all(nodes, level);
+    const row = findFunction(name);
+    if (row === undefined) return this.reportUnknownFunction(name, place, Object.keys(FUNCTIONS));
+    const args = this.checkAll(nodes, level);
     if (args === undefined) return undefined;
-    const match = matched(row, args);
+    const match = matchCall(row, args);
     if (match === undefined)
-      return this.fault(
+      return this.reportFault(
         'argument-count',
         place,
-        `${name} takes ${arity(row)}, found ${formatCount(args.length, 'argument')}`,
+        `${name} takes ${describeArity(row)}, found ${formatCount(args.length, 'argument')}`,
       );
     if (isTypeMismatch(match)) return this.settle({ ...match, message: `${name}: ${match.message}` }, nodes, node);
-    const strange = strangeZone(match);
-    if (strange !== undefined)
-      return this.fault('unknown-zone', nodes[strange.at] ?? node, `there is no time zone '${shown(strange.zone)}'`);
+    const unknown = findUnknownZone(match);
+    if (unknown !== undefined)
+      return this.reportFault(
+        'unknown-zone',
+        nodes[unknown.at] ?? node,
+        `there is no time zone '${shorten(unknown.zone)}'`,
+      );
     const implied = impliesMarket(match);
     const market = implied ? this.env.market : undefined;
     if (implied && market === undefined) {
       const hint = `Write ${name}(value, market), such as ${name}(value, inputs.market).`;
-      return this.fault('market-unknown', place, `${name} needs to know the market here`, hint);
+      return this.reportFault('market-unknown', place, `${name} needs a market here`, hint);
     }
     for (const read of market?.reads ?? []) this.visible.reads.add(read);
-    return applied(row, match, market, this.text);
+    return applyFunction(row, match, market, this.text);
   }
 
-  /** What depends on nothing is worked out now, so that `1 / 0` is found before a run; lists are left for when they are needed. */
-  private folded(term: Term, node: SyntaxNode): Term {
+  /** Evaluates a constant part now, so that `1 / 0` is found before a run; lists are evaluated when they are needed. */
+  private fold(term: Term, node: SyntaxNode): Term {
     if (!term.constant || node.op === 'value' || term.type.kind === 'list') return term;
     try {
       const value = term.run({ scope: NOWHERE, locals: [] });
       return { ...term, run: () => value };
     } catch (error) {
       if (!(error instanceof EvaluationFailure)) throw error;
-      this.fault('expression-fails', node, `this can not be worked out: ${error.message}`);
+      this.reportFault('expression-fails', node, `this cannot be evaluated: ${error.message}`);
       return { ...term, constant: false };
     }
   }
 
-  private all(nodes: readonly SyntaxNode[], level: number): readonly Term[] | undefined {
-    const terms = nodes.map((each) => this.term(each, level));
+  private checkAll(nodes: readonly SyntaxNode[], level: number): readonly Term[] | undefined {
+    const terms = nodes.map((each) => this.check(each, level));
     return terms.every((each) => each !== undefined) ? terms : undefined;
   }
 
-  private common(
+  private unify(
     terms: readonly Term[],
     nodes: readonly SyntaxNode[],
   ): { readonly terms: readonly Term[]; readonly type: ValueType } | undefined {
-    const found = unified(terms);
+    const found = unifyTerms(terms);
     if (!isTypeMismatch(found)) return found;
     this.settle(found, nodes, nodes[0] as SyntaxNode);
     return undefined;
@@ -442,15 +450,15 @@ function isZero({ constant, type, run }: Term): boolean {
 
 const NOWHERE: Scope = { get: () => undefined, rules: () => undefined };
 
-/** A time zone written out is looked up before the run. */
-function strangeZone({ signature, args }: Match): { readonly zone: string; readonly at: number } | undefined {
+/** Finds an unknown time zone among the literal arguments. */
+function findUnknownZone({ signature, args }: Match): { readonly zone: string; readonly at: number } | undefined {
   const at = signature.parameters.findIndex((each) => each.shape.kind === 'zone');
   const type = args[at]?.bare === true ? args[at]?.type : undefined;
   const zone = type?.kind === 'text' ? type.of?.find((each) => !isZone(each)) : undefined;
   return zone === undefined ? undefined : { zone, at };
 }
 
-function prefixes(path: string): readonly string[] {
+function listPrefixes(path: string): readonly string[] {
   const parts = path.split('.');
   return parts.map((_, index) => parts.slice(0, index + 1).join('.'));
 }

@@ -1,19 +1,19 @@
 /**
- * From the values of a document to the expressions of a checked runbook: compiles each in the names visible at its place,
- * keeps account of what is read, and says nothing about what has been said before. It knows no verb.
+ * Compiles the values of a document into the expressions of a checked runbook, with the names visible at each place. Records
+ * which names are read, and leaves out findings that follow from earlier ones.
  */
 import type { Diagnostic, SourceText } from '../../base/diagnostic.ts';
 import type { SyntaxCode } from '../codes/syntax.ts';
 import { diagnose } from '../codes/syntax.ts';
 import type { Node, ScalarNode } from '../document/nodes.ts';
-import { typeName, union } from '../functions/typing.ts';
+import { typeName, unifyTypes } from '../functions/typing.ts';
 import type { Expr, RecordValue, Scope, Value, ValueType } from '../values.ts';
 import { compileField, isBare } from './expression.ts';
 import type { Names } from './scope.ts';
 
 /**
- * Stands where an expression is missing or at fault. A runbook with errors is never given out, so nobody evaluates it;
- * who does has ignored a diagnostic.
+ * Placeholder for a missing or wrong expression. A runbook with errors is never returned, so it is never evaluated;
+ * evaluating it is an internal error, and throws.
  */
 export const FAULTY: Expr<never> = {
   text: '',
@@ -21,11 +21,11 @@ export const FAULTY: Expr<never> = {
   reads: [],
   constant: false,
   evaluate() {
-    throw new Error('an expression at fault was evaluated');
+    throw new Error('an expression with an error was evaluated');
   },
 };
 
-/** What is in sight of nothing: for constants. */
+/** A scope without values, for constants. */
 const NOWHERE: Scope = { get: () => undefined, rules: () => undefined };
 
 export class Compiler {
@@ -34,7 +34,7 @@ export class Compiler {
   readonly used = new Set<string>();
   /** The feeds read since a step began. */
   feeds = new Set<string>();
-  /** The market `tick` and `lot` mean where nothing nearer does. */
+  /** The default market of `tick` and `lot`. */
   market: Expr<string> | undefined;
   readonly source: SourceText;
   readonly names: Names;
@@ -50,20 +50,20 @@ export class Compiler {
     return node === undefined || this.faulty.has(node);
   }
 
-  /** Compiles what stands at a field; `FAULTY` where nothing sound does, which has been or is hereby reported. */
-  value<T extends Value>(node: Node | undefined, expected: ValueType | 'any', market = this.market): Expr<T> {
+  /** Compiles the value of a field; `FAULTY` if it is missing or wrong, which has been or is now reported. */
+  compile<T extends Value>(node: Node | undefined, expected: ValueType | 'any', market = this.market): Expr<T> {
     if (node === undefined || this.faulty.has(node)) return FAULTY;
-    if (node.kind === 'scalar') return this.scalar(node, expected, market) as Expr<T>;
-    if (node.kind === 'list') return this.list(node.items, node, expected, market) as unknown as Expr<T>;
+    if (node.kind === 'scalar') return this.compileScalar(node, expected, market) as Expr<T>;
+    if (node.kind === 'list') return this.compileList(node.items, node, expected, market) as unknown as Expr<T>;
     return FAULTY;
   }
 
-  private scalar(node: ScalarNode, expected: ValueType | 'any', market: Expr<string> | undefined): Expr {
+  private compileScalar(node: ScalarNode, expected: ValueType | 'any', market: Expr<string> | undefined): Expr {
     if (node.type === 'null') return FAULTY;
     const { expr, diagnostics } = compileField(node, this.source, this.names.env(market), expected);
     this.report(node, diagnostics);
     if (expr === undefined) {
-      // What is read by an expression at fault is in use all the same.
+      // Names in a wrong expression also count as used.
       for (const [word] of node.text.matchAll(/[A-Za-z_]\w*/g)) this.used.add(word);
       this.noteFields(node.text);
       return FAULTY;
@@ -72,7 +72,7 @@ export class Compiler {
     return expr;
   }
 
-  private list(
+  private compileList(
     items: readonly Node[],
     node: Node,
     expected: ValueType | 'any',
@@ -80,13 +80,13 @@ export class Compiler {
   ): Expr<readonly Value[]> {
     const wanted = expected !== 'any' && expected.kind === 'list' ? expected.of : 'any';
     const markets = wanted === 'any' && items.length > 0 && items.every(looksLikeMarket);
-    const parts = items.map((item) => this.value(item, markets ? { kind: 'text', market: true } : wanted, market));
+    const parts = items.map((item) => this.compile(item, markets ? { kind: 'text', market: true } : wanted, market));
     if (parts.includes(FAULTY)) return FAULTY;
     let of: ValueType | undefined = wanted === 'any' ? (parts[0]?.type ?? { kind: 'text' }) : wanted;
     for (const part of wanted === 'any' ? parts : []) {
-      const both: ValueType | undefined = of === undefined ? undefined : union(of, part.type);
+      const both: ValueType | undefined = of === undefined ? undefined : unifyTypes(of, part.type);
       if (both === undefined) {
-        this.report(node, [mixed(this.source, node, of, part)]);
+        this.report(node, [describeMixed(this.source, node, of, part)]);
         return FAULTY;
       }
       of = both;
@@ -100,15 +100,15 @@ export class Compiler {
     };
   }
 
-  /** Compiles what a name stands for and puts the name in sight. */
-  named(name: string, node: Node): Expr {
-    const expr = this.value(node, 'any');
+  /** Compiles the value of a name and declares the name. */
+  compileNamed(name: string, node: Node): Expr {
+    const expr = this.compile(node, 'any');
     this.names.declare(name, expr.type);
     this.remember(name, expr);
     return expr;
   }
 
-  /** Keeps what is known of a name beside its type: bare literals for units, constants for proofs, or that it is at fault. */
+  /** Records facts about a name besides its type: a bare literal (for units), a constant (for proofs), or a wrong declaration. */
   remember(name: string, expr: Expr): void {
     if (expr === FAULTY) {
       this.names.unknown.add(name);
@@ -117,19 +117,19 @@ export class Compiler {
     this.names.unknown.delete(name);
     this.names.lets.set(name, expr);
     if (isBare(expr)) this.names.bare.add(name);
-    const constant = this.constant(expr);
+    const constant = this.evaluateConstant(expr);
     if (constant !== undefined) this.names.constants.set(name, constant);
   }
 
-  /** The value of an expression that is the same in every run; undefined when it is not, or can not be worked out. */
-  constant<T extends Value>(expr: Expr<T> | undefined): T | undefined {
+  /** The value of an expression that is the same in every run; undefined if it varies or cannot be evaluated. */
+  evaluateConstant<T extends Value>(expr: Expr<T> | undefined): T | undefined {
     if (expr === undefined || expr === FAULTY) return undefined;
     if (!expr.constant && !(expr.reads.length > 0 && expr.reads.every((root) => this.names.constants.has(root))))
       return undefined;
     try {
       return expr.evaluate({ ...NOWHERE, get: (root) => this.names.constants.get(root) });
     } catch {
-      // `1 / 0` is the expression checker's to report.
+      // The check of the expression reports `1 / 0`.
       return undefined;
     }
   }
@@ -142,13 +142,13 @@ export class Compiler {
     this.noteFields(expr.text);
   }
 
-  /** `reads` names `inputs` as a whole: which of them is told by the text. */
+  /** Notes the single inputs and feeds in a text: `reads` only holds `inputs` as a whole. */
   private noteFields(text: string): void {
     for (const [, root, field] of text.matchAll(/\b(inputs|feeds)\s*\.\s*\??\s*([A-Za-z_]\w*)/g))
       this.used.add(`${root}.${field}`);
   }
 
-  /** Leaves out what follows from a declaration that was reported itself. */
+  /** Reports diagnostics, without those that follow from a declaration that has been reported. */
   private report(node: Node, diagnostics: readonly Diagnostic[]): void {
     if (diagnostics.length === 0) return;
     const { unknown } = this.names;
@@ -162,19 +162,19 @@ export class Compiler {
   }
 }
 
-/** An expression made by the checker itself: the market of an order, an input's value. */
-export function derived<T extends Value>(
+/** Makes an expression that the author did not write: the market of an order, an input's value. */
+export function derive<T extends Value>(
   from: { readonly text: string; readonly type: ValueType; readonly reads: readonly string[] },
   evaluate: (scope: Scope) => T,
 ): Expr<T> {
   return { ...from, constant: false, evaluate };
 }
 
-/** The market of the order an expression gives. */
-export function marketOf(orderExpr: Expr<RecordValue>): Expr<string> {
+/** An expression for the market of an order expression. */
+export function deriveMarket(orderExpr: Expr<RecordValue>): Expr<string> {
   if ((orderExpr as Expr) === FAULTY) return FAULTY;
   const { text, reads } = orderExpr;
-  return derived({ text: `${text}.market_id`, type: { kind: 'text', market: true }, reads }, (scope) =>
+  return derive({ text: `${text}.market_id`, type: { kind: 'text', market: true }, reads }, (scope) =>
     String(orderExpr.evaluate(scope)['market_id']),
   );
 }
@@ -185,12 +185,12 @@ function looksLikeMarket(node: Node): boolean {
 
 function mentions(node: Node, text: string, name: string): boolean {
   const at = text.slice(node.span.start, node.span.end);
-  // The name may be one that was refused for its characters.
+  // The name may have been refused because of its characters.
   const parts = name.split('.').map((part) => part.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&'));
   return new RegExp(`(?<![\\w])${parts.join('\\s*\\.\\s*')}(?!\\w)`).test(at);
 }
 
-function mixed(source: SourceText, node: Node, of: ValueType | undefined, part: Expr): Diagnostic {
+function describeMixed(source: SourceText, node: Node, of: ValueType | undefined, part: Expr): Diagnostic {
   const found = of === undefined ? 'several' : typeName(of);
   return diagnose(
     source,

@@ -1,11 +1,11 @@
 /**
- * What keeps an expression from being read, in the words of who wrote it: what stands there, and what the language has for
- * it. People bring habits of other languages along; the ones that are met most have an answer of their own here.
+ * Describes syntax errors of expressions in terms of their author: what was found, and what to write instead. The most common
+ * habits from other languages have messages of their own.
  */
 import type { Span } from '../../base/diagnostic.ts';
-import { codePoint, ordinary } from '../document/characters.ts';
+import { formatCodePoint, toOrdinary } from '../document/characters.ts';
 
-/** As the parser gives it: its sentence, and the range it stopped at. */
+/** An error of the parser: its message, and the range where it stopped. */
 interface ParserStop {
   readonly summary: string;
   readonly span: Span;
@@ -17,25 +17,27 @@ interface ExpressionFault {
   readonly span: Span;
 }
 
-/** Why `text` could not be read. */
-export function expressionFault(text: string, stop: ParserStop): ExpressionFault {
+/** Describes why `text` cannot be read. */
+export function describeExpressionFault(text: string, stop: ParserStop): ExpressionFault {
   const at = Math.min(stop.span.start, text.length);
-  return strangeSign(text, at) ?? habit(text, at) ?? unfinished(text, at, stop) ?? plain(text, stop);
+  return (
+    findLookalike(text, at) ?? findHabit(text, at) ?? findUnfinished(text, at, stop) ?? describePlainly(text, stop)
+  );
 }
 
-/** A character outside of ASCII: a look-alike of a sign, of a blank, or of a letter. */
-function strangeSign(text: string, at: number): ExpressionFault | undefined {
+/** Finds a character outside ASCII: a lookalike of an operator, a space or a letter. */
+function findLookalike(text: string, at: number): ExpressionFault | undefined {
   const character = String.fromCodePoint(text.codePointAt(at) ?? 0);
   if (character <= '\u007f') return undefined;
   const span = { start: at, end: at + character.length };
-  const meant = ordinary(character);
+  const meant = toOrdinary(character);
   return {
     span,
-    message: `the character ${character.trim() === '' ? '' : `${character} `}(${codePoint(text, at)}) means nothing in an expression`,
+    message: `the character ${character.trim() === '' ? '' : `${character} `}(${formatCodePoint(text, at)}) means nothing in an expression`,
     hint:
       meant === undefined
-        ? 'Names are written with plain letters: one of another alphabet may look the same.'
-        : `Write ${meant === ' ' ? 'an ordinary blank' : meant} instead.`,
+        ? 'Names use plain letters: a letter of another alphabet may look the same.'
+        : `Write ${meant === ' ' ? 'an ordinary space' : meant} instead.`,
   };
 }
 
@@ -59,33 +61,33 @@ const WORDS: Readonly<Record<string, string>> = {
   else: ':',
 };
 
-/** What other languages write: units behind numbers, words for operators, other signs. */
-function habit(text: string, at: number): ExpressionFault | undefined {
+/** Finds habits from other languages: units after numbers, words for operators, other signs. */
+function findHabit(text: string, at: number): ExpressionFault | undefined {
   for (const found of text.matchAll(/(?<![\w.])(\d+(?:\.\d+)?)\s?(%|bps|ms|[smhd])(?!\w)/g)) {
     const [written, count = '', unit = ''] = found;
     const end = found.index + written.length;
-    // Of a percentage the parser sees a remainder, and misses its other side.
+    // The parser reads a percentage as a remainder without its right side.
     const stopped = unit === '%' ? text.slice(end, at).trim() === '' && at >= end : at >= found.index && at <= end;
     if (stopped)
       return {
         span: { start: found.index, end },
-        message: `${written} can not be read as part of an expression`,
+        message: `${written} is not allowed in an expression`,
         hint: UNITS[unit]?.(count) ?? '',
       };
   }
-  for (const word of [wordAt(text, at), wordBefore(text, at)]) {
+  for (const word of [findWordAt(text, at), findWordBefore(text, at)]) {
     const operator = word && Object.hasOwn(WORDS, word.text) ? WORDS[word.text] : undefined;
     if (word !== undefined && operator !== undefined)
-      return { span: word, message: `${word.text} is no word of expressions`, hint: `Write ${operator} instead.` };
+      return { span: word, message: `${word.text} is not a word of expressions`, hint: `Write ${operator} instead.` };
   }
   const near = text.slice(Math.max(0, at - 2), at + 2);
-  const sign = { span: { start: at, end: at + 1 }, message: `${text[at] ?? ''} can not stand here` };
+  const sign = { span: { start: at, end: at + 1 }, message: `${text[at] ?? ''} is not allowed here` };
   if (/[<]>/.test(near)) return { ...sign, hint: 'Write != for “is not”.' };
-  if (text[at] === '=') return { ...sign, hint: 'Write == to compare; nothing is assigned in an expression.' };
+  if (text[at] === '=') return { ...sign, hint: 'Write == to compare; an expression cannot assign.' };
   if (text[at] === '&' || text[at] === '|') return { ...sign, hint: 'Write && or ||.' };
   if (text[at] === '^' || near.startsWith('**') || near.slice(1).startsWith('**'))
-    return { ...sign, hint: 'There is no power: multiply the value by itself.' };
-  if (text[at] === '$') return { ...sign, hint: 'A number has no currency sign: write the digits alone.' };
+    return { ...sign, hint: 'There is no power operator: multiply the value by itself.' };
+  if (text[at] === '$') return { ...sign, hint: 'Write the number without a currency sign.' };
   if (/\d[,_]\d/.test(text.slice(Math.max(0, at - 1), at + 2)))
     return { ...sign, hint: 'A number is a plain decimal: a point before the fraction, nothing between thousands.' };
   return undefined;
@@ -95,26 +97,26 @@ interface Word extends Span {
   readonly text: string;
 }
 
-function wordAt(text: string, at: number): Word | undefined {
+function findWordAt(text: string, at: number): Word | undefined {
   const start = at - (/\w*$/.exec(text.slice(0, at))?.[0].length ?? 0);
   const found = /^[A-Za-z]\w*/.exec(text.slice(start))?.[0];
   return found === undefined ? undefined : { text: found, start, end: start + found.length };
 }
 
-function wordBefore(text: string, at: number): Word | undefined {
+function findWordBefore(text: string, at: number): Word | undefined {
   const found = /([A-Za-z]+)\s+\w*$/.exec(text.slice(0, at));
   if (found === null) return undefined;
   const word = found[1] ?? '';
   return { text: word, start: found.index, end: found.index + word.length };
 }
 
-/** Brackets, quotes and operators that miss their other side. */
-function unfinished(text: string, at: number, { summary, span }: ParserStop): ExpressionFault | undefined {
+/** Finds brackets, quotes and operators without their other side. */
+function findUnfinished(text: string, at: number, { summary, span }: ParserStop): ExpressionFault | undefined {
   const before = text.slice(0, at).trimEnd();
   const ended = text.slice(at).trim() === '';
   const here = { span };
   if (/^Unterminated/.test(summary))
-    return { ...here, message: 'a text whose closing quote is missing', hint: 'Add the quote.' };
+    return { ...here, message: 'a text without its closing quote', hint: 'Add the quote.' };
   const missing = /^Expected (RPAREN|RBRACKET|COLON)/.exec(summary)?.[1];
   if (missing === 'COLON')
     return { ...here, message: 'a choice without its other side', hint: 'Write condition ? value : other value.' };
@@ -124,32 +126,32 @@ function unfinished(text: string, at: number, { summary, span }: ParserStop): Ex
   }
   const operator = /(?:[-+*/%<>!?:,]|[=!<>]=|&&|\|\||\bin)$/.exec(before)?.[0];
   if (operator !== undefined && (ended || /[)\],:?]/.test(text[at] ?? '')))
-    return { ...here, message: `nothing stands behind ${operator}`, hint: 'Write the value that is missing.' };
+    return { ...here, message: `a value is missing after ${operator}`, hint: 'Write the value that is missing.' };
   if (ended && before.endsWith('.'))
-    return { ...here, message: 'nothing stands behind the point', hint: 'Write a field.' };
+    return { ...here, message: 'a field is missing after the point', hint: 'Write a field.' };
   if (text[at] === ')' || text[at] === ']')
     return { ...here, message: `a ${text[at]} that nothing opened`, hint: `Remove it, or open it before.` };
   if (/[\w)\]'"]$/.test(before) && /[\w('"[]/.test(text[at] ?? ''))
     return {
       ...here,
-      message: `nothing stands between ${tail(before)} and ${head(text.slice(at))}`,
+      message: `there is no operator between ${takeTail(before)} and ${takeHead(text.slice(at))}`,
       hint: 'Write an operator between them; a text is written in single quotes.',
     };
   return undefined;
 }
 
-function plain(text: string, { summary, span }: ParserStop): ExpressionFault {
+function describePlainly(text: string, { summary, span }: ParserStop): ExpressionFault {
   const found = text.slice(span.start, span.end).trim();
   const where = found === '' ? 'its end' : found.length > 40 ? `${found.slice(0, 40)}…` : found;
   return /^Reserved identifier/.test(summary)
-    ? { span, message: `${where} is a keyword of expressions, and no name`, hint: 'Use another name.' }
-    : { span, message: `the expression can not be read at ${where}` };
+    ? { span, message: `${where} is a keyword of expressions, not a name`, hint: 'Use another name.' }
+    : { span, message: `the expression cannot be read at ${where}` };
 }
 
-function tail(text: string): string {
+function takeTail(text: string): string {
   return /[\w.]+$/.exec(text)?.[0] ?? text.slice(-1);
 }
 
-function head(text: string): string {
+function takeHead(text: string): string {
   return /^[\w.]+/.exec(text)?.[0] ?? text.slice(0, 1);
 }

@@ -1,14 +1,14 @@
 /**
- * From a field of a runbook to a typed, compiled expression. Whether a text is an expression, a template or a literal is
- * decided by the type the field expects, never by how the text looks; a fault is a diagnostic at its place in the file.
- * Nothing is evaluated here but what is constant, and nothing is thrown.
+ * Compiles a field of a runbook into a typed expression. The type that the field expects decides whether a text is an
+ * expression, a template or a literal, never how the text looks. Errors become diagnostics at their place in the file.
+ * Evaluates only constants, and never throws.
  */
 import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
 import type { SyntaxCode } from '../codes/syntax.ts';
 import { diagnose } from '../codes/syntax.ts';
 import type { ScalarNode } from '../document/nodes.ts';
-import { evaluateIn, type Run, textOf } from '../functions/evaluation.ts';
-import { fitted, isTypeMismatch, type Term } from '../functions/term.ts';
+import { evaluateIn, type Run, toText } from '../functions/evaluation.ts';
+import { fitTerm, isTypeMismatch, type Term } from '../functions/term.ts';
 import { DURATION, NUMBER, TEXT, TIME, typeName } from '../functions/typing.ts';
 import type { Expr, Value, ValueType } from '../values.ts';
 import { Analysis } from './analysis.ts';
@@ -27,39 +27,39 @@ import { parseExpression } from './syntax.ts';
 import { splitTemplate } from './template.ts';
 import type { Facts } from './visible-names.ts';
 
-export { typeOfWord } from '../functions/typing.ts';
+export { parseTypeWord } from '../functions/typing.ts';
 export type { TypeEnv } from './environment.ts';
 export { readInputText, readLiteral } from './literals.ts';
 
-/** An expression, absent after an error; diagnostics may be warnings beside it. */
+/** A compiled expression, undefined after an error; with an expression, the diagnostics are warnings. */
 export interface Compiled<T extends Value = Value> {
   readonly expr: Expr<T> | undefined;
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** What is known of an expression beside its type; kept here so that an `Expr` stays what the engine needs. */
+/** Facts about an expression besides its type; kept here so that an `Expr` holds only what the engine needs. */
 const FACTS = new WeakMap<Expr, Facts>();
 const NO_FACTS: Facts = { whenTrue: [], whenFalse: [], bare: false };
 
-/** Dotted paths that are present wherever the boolean expression is true: `taker` for `taker.hasValue()`. */
-export function presentWhenTrue(expr: Expr): readonly string[] {
+/** Dotted paths that are present when a boolean expression is true: `taker` for `taker.hasValue()`. */
+export function listPresentWhenTrue(expr: Expr): readonly string[] {
   return FACTS.get(expr)?.whenTrue ?? [];
 }
 
-/** Dotted paths that are present wherever the boolean expression is false: `taker` for `!taker.hasValue()`. */
-export function presentWhenFalse(expr: Expr): readonly string[] {
+/** Dotted paths that are present when a boolean expression is false: `taker` for `!taker.hasValue()`. */
+export function listPresentWhenFalse(expr: Expr): readonly string[] {
   return FACTS.get(expr)?.whenFalse ?? [];
 }
 
-/** Whether an expression is made of bare literals alone: a let of that kind belongs into `TypeEnv.bare`. */
+/** Whether an expression consists of bare literals: a let of this kind belongs in `TypeEnv.bare`. */
 export function isBare(expr: Expr): boolean {
   return FACTS.get(expr)?.bare === true;
 }
 
-/** A market written out, which an expression would take for a difference. */
+/** A literal market, which an expression would read as a subtraction. */
 const MARKET_LITERAL = /^[A-Z][A-Z0-9]{1,9}-USD[TC]?$/;
 
-/** Compiles a field by what it expects: a literal of the type, a template for texts, a bare expression for all else. */
+/** Compiles a field by the type it expects: a literal of that type, a template for a text, else a bare expression. */
 export function compileField(
   node: ScalarNode,
   source: SourceText,
@@ -71,7 +71,7 @@ export function compileField(
     return compileTemplate(node, source, env, expected);
   const text = node.text.trim();
   if (MARKET_LITERAL.test(text) && !env.roots.has(text.split('-', 1)[0] as string))
-    return refused(
+    return refuse(
       node,
       source,
       'type-mismatch',
@@ -80,15 +80,15 @@ export function compileField(
         ? `Put it in a list: [${text}].`
         : `In an expression a text is quoted: '${text}'; a list of markets is written [${text}].`,
     );
-  const literal = literalOf(text, kind, env);
+  const literal = readFieldLiteral(text, kind, env);
   if (literal === undefined) return compileExpression(node, source, env, expected);
-  if ('code' in literal) return refused(node, source, literal.code, literal.problem, literal.hint);
+  if ('code' in literal) return refuse(node, source, literal.code, literal.problem, literal.hint);
   const { value, type } = literal;
   const fit =
-    expected === 'any' ? undefined : fitted({ type, run: () => value, bare: false, constant: true }, expected);
+    expected === 'any' ? undefined : fitTerm({ type, run: () => value, bare: false, constant: true }, expected);
   if (fit !== undefined && isTypeMismatch(fit))
-    return refused(node, source, type === NUMBER ? 'ratio-not-here' : fit.refused, fit.message);
-  return { expr: literalExpr(text, fit?.type ?? type, value), diagnostics: [] };
+    return refuse(node, source, type === NUMBER ? 'ratio-not-here' : fit.refused, fit.message);
+  return { expr: makeLiteral(text, fit?.type ?? type, value), diagnostics: [] };
 }
 
 /** Compiles a bare expression. */
@@ -112,8 +112,8 @@ export function compileExpression(
 }
 
 /**
- * Compiles a text with `${…}`. Where one `${…}` is the whole text, its expression is checked against what is expected;
- * else the parts are put together as text, which a closed set (a side, a status) does not take.
+ * Compiles a text with `${…}`. If one `${…}` is the whole text, its expression must have the expected type; else the parts
+ * are joined into a text, which a closed set (a side, a status) does not accept.
  */
 export function compileTemplate(
   node: ScalarNode,
@@ -141,20 +141,20 @@ export function compileTemplate(
   const wanted = expected === 'any' ? TEXT : expected.kind === 'optional' ? expected.of : expected;
   const [only] = parts;
   if (only?.kind === 'expression' && parts.length === 1) {
-    // A free text takes whatever can be written; a closed set, a market and a declared type take their own kind only.
+    // A free text accepts any value that has a text form; a closed set, a market and a declared type accept only their own kind.
     const free = expected !== 'any' && wanted.kind === 'text' && wanted.of === undefined && wanted.market !== true;
     const compiled = compileSlice({ node, source, text: only.text, from: only.start }, env, free ? 'any' : expected);
     if (!free || compiled.expr === undefined || compiled.expr.type.kind === 'text') return compiled;
-    return joined(node, source, [compiled.expr], compiled.diagnostics);
+    return joinParts(node, source, [compiled.expr], compiled.diagnostics);
   }
   if (parts.every((part) => part.kind === 'text'))
-    return literalText(node, source, wanted, parts.map((part) => part.text).join(''));
+    return compileLiteralText(node, source, wanted, parts.map((part) => part.text).join(''));
   if (wanted.kind !== 'text' || wanted.of !== undefined)
-    return refused(
+    return refuse(
       node,
       source,
       'template-mixed',
-      `${typeName(wanted)} is needed; a text put together from parts can not be checked against it`,
+      `${typeName(wanted)} is needed; a text joined from parts cannot be checked against it`,
     );
   const compiled = parts.map((part) =>
     part.kind === 'text' ? part.text : compileSlice({ node, source, text: part.text, from: part.start }, env, 'any'),
@@ -162,12 +162,12 @@ export function compileTemplate(
   const diagnostics = compiled.flatMap((part) => (typeof part === 'string' ? [] : part.diagnostics));
   const exprs = compiled.map((part) => (typeof part === 'string' ? part : part.expr));
   return exprs.every((each) => each !== undefined)
-    ? joined(node, source, exprs, diagnostics)
+    ? joinParts(node, source, exprs, diagnostics)
     : { expr: undefined, diagnostics };
 }
 
-/** A literal that a bare expression could not be, by the kind expected; undefined where the text is to be compiled. */
-function literalOf(
+/** Reads a literal that is not a bare expression, by the kind expected; undefined if the text is to be compiled. */
+function readFieldLiteral(
   text: string,
   kind: string,
   env: TypeEnv,
@@ -190,7 +190,7 @@ function literalOf(
     const reading = readTime(text);
     return 'value' in reading ? { value: reading.value, type: TIME } : reading;
   }
-  // A number where a length of time belongs is the slip worth a word of its own: 30 of what?
+  // A number without a unit is a common mistake in a duration and has a message of its own.
   if (kind === 'duration' && /^-?\d+(\.\d+)?\s*[A-Za-z]*$/.test(text)) {
     const reading = readDuration(text);
     return 'value' in reading ? undefined : reading;
@@ -198,17 +198,17 @@ function literalOf(
   return undefined;
 }
 
-function literalText(node: ScalarNode, source: SourceText, wanted: ValueType, text: string): Compiled {
+function compileLiteralText(node: ScalarNode, source: SourceText, wanted: ValueType, text: string): Compiled {
   const reading = readScalar(wanted, typeName(wanted), text);
-  if (!('value' in reading)) return refused(node, source, reading.code, reading.problem, reading.hint);
+  if (!('value' in reading)) return refuse(node, source, reading.code, reading.problem, reading.hint);
   const { value } = reading;
   const type: ValueType =
     wanted.kind === 'text' && wanted.of === undefined && wanted.market !== true ? { kind: 'text', of: [text] } : wanted;
-  return { expr: literalExpr(node.text, type, value, { ...NO_FACTS, bare: true }), diagnostics: [] };
+  return { expr: makeLiteral(node.text, type, value, { ...NO_FACTS, bare: true }), diagnostics: [] };
 }
 
-/** Puts texts and expressions together; says so where a part may be absent, refuses what has no text. */
-function joined(
+/** Joins texts and expressions; warns of a part that may be absent, refuses one that has no text form. */
+function joinParts(
   node: ScalarNode,
   source: SourceText,
   parts: readonly (string | Expr)[],
@@ -223,7 +223,7 @@ function joined(
     const span = { start: node.offset(start), end: node.offset(start + Math.max(0, text.length - 1)) + 1 };
     if (item.kind === 'record' || item.kind === 'map' || item.kind === 'list')
       diagnostics.push(
-        diagnose(source, span, 'type-mismatch', `${typeName(type)} has no text of its own`, 'Name a field of it.'),
+        diagnose(source, span, 'type-mismatch', `${typeName(type)} has no text form`, 'Use one of its fields.'),
       );
     else if (type.kind === 'optional')
       diagnostics.push(diagnose(source, span, 'optional-in-text', `${text.trim()} may be absent`));
@@ -232,9 +232,9 @@ function joined(
   const reads = exprs.flatMap((each) => each.reads);
   const constant = exprs.every((each) => each.constant);
   const run: Run = ({ scope }) =>
-    parts.map((part) => (typeof part === 'string' ? part : textOf(part.evaluate(scope)))).join('');
+    parts.map((part) => (typeof part === 'string' ? part : toText(part.evaluate(scope)))).join('');
   return {
-    expr: expression(node.text, {
+    expr: makeExpression(node.text, {
       type: TEXT,
       reads,
       run,
@@ -256,11 +256,11 @@ interface Slice {
 
 function compileSlice({ node, source, text, from }: Slice, env: TypeEnv, expected: ValueType | 'any'): Compiled {
   const diagnostic = ({ code, message, hint, span }: Fault): Diagnostic =>
-    diagnose(source, spanIn(node, from, span), code, message, hint);
+    diagnose(source, toFileSpan(node, from, span), code, message, hint);
   const parsed = parseExpression(text);
   if (!('tree' in parsed)) return { expr: undefined, diagnostics: [diagnostic(parsed)] };
-  const analysis = new Analysis(text, env, (name) => factsOf(env, name));
-  const term = analysis.term(parsed.tree);
+  const analysis = new Analysis(text, env, (name) => findFacts(env, name));
+  const term = analysis.check(parsed.tree);
   const fit: Term | undefined = expected === 'any' ? term : analysis.fit(term, expected, parsed.tree);
   const diagnostics = analysis.faults.map(diagnostic);
   if (fit === undefined || diagnostics.some((each) => each.severity === 'error'))
@@ -268,15 +268,15 @@ function compileSlice({ node, source, text, from }: Slice, env: TypeEnv, expecte
   const facts = { whenTrue: fit.whenTrue ?? [], whenFalse: fit.whenFalse ?? [], bare: fit.bare };
   const { type, run, constant } = fit;
   const { reads, weight } = analysis;
-  return { expr: expression(text, { type, reads, run, weight, facts, constant }), diagnostics };
+  return { expr: makeExpression(text, { type, reads, run, weight, facts, constant }), diagnostics };
 }
 
-function factsOf(env: TypeEnv, name: string): Facts | undefined {
+function findFacts(env: TypeEnv, name: string): Facts | undefined {
   const expr = env.defs?.get(name);
   return expr === undefined ? undefined : FACTS.get(expr);
 }
 
-/** What was found out about an expression's text. */
+/** The result of checking an expression's text. */
 interface Meaning {
   readonly type: ValueType;
   readonly reads: Iterable<string>;
@@ -286,11 +286,11 @@ interface Meaning {
   readonly constant: boolean;
 }
 
-function literalExpr(text: string, type: ValueType, value: Value, facts = NO_FACTS): Expr {
-  return expression(text, { type, reads: [], run: () => value, weight: 1, facts, constant: true });
+function makeLiteral(text: string, type: ValueType, value: Value, facts = NO_FACTS): Expr {
+  return makeExpression(text, { type, reads: [], run: () => value, weight: 1, facts, constant: true });
 }
 
-function expression(text: string, { type, reads, run, weight, facts, constant }: Meaning): Expr {
+function makeExpression(text: string, { type, reads, run, weight, facts, constant }: Meaning): Expr {
   const sorted = [...new Set(reads)].sort();
   const expr: Expr = {
     text,
@@ -303,13 +303,13 @@ function expression(text: string, { type, reads, run, weight, facts, constant }:
   return expr;
 }
 
-/** Where a range of the text from character `from` on stands in the file; never empty, so that there is something to point at. */
-function spanIn(node: ScalarNode, from: number, { start, end }: Span): Span {
+/** The place in the file of a range of the text that begins at character `from`; an empty range still has a position. */
+function toFileSpan(node: ScalarNode, from: number, { start, end }: Span): Span {
   const first = node.offset(from + start);
   return { start: first, end: Math.max(first, end > start ? node.offset(from + end - 1) + 1 : first) };
 }
 
-function refused(
+function refuse(
   node: ScalarNode,
   source: SourceText,
   code: SyntaxCode,

@@ -1,13 +1,13 @@
 /**
- * What of a runbook is known before it runs. Nothing is guessed: what hangs on a feed, an answer or an input that nobody has
- * given is not known.
+ * Evaluates expressions that are known before a run. Nothing is guessed: a value that depends on a feed, on a response or on
+ * an input without a value is not known.
  */
 import { type Decimal, wholeNumber } from '../../base/decimal.ts';
 import type { CheckedRunbook } from '../checked.ts';
 import { Duration, type Expr, NotKnown, type Scope, type Value } from '../values.ts';
 
-/** What is known before the run: inputs when given, lets that hang on nothing else, and how long lists are. */
-export class Known {
+/** Values known before the run: given inputs, lets that depend on nothing else, and the lengths of lists. */
+export class KnownValues {
   private readonly scope: Scope;
   private readonly lengths = new Map<string, number>();
   private readonly mayKnow: (root: string) => boolean;
@@ -24,28 +24,28 @@ export class Known {
     this.mayKnow = (root) => lets.has(root) || (root === 'inputs' && inputs !== undefined);
   }
 
-  private value<T extends Value>(expr: Expr<T> | undefined): T | undefined {
+  private evaluate<T extends Value>(expr: Expr<T> | undefined): T | undefined {
     if (expr === undefined || !(expr.constant || expr.reads.every((root) => this.mayKnow(root)))) return undefined;
     try {
       return expr.evaluate(this.scope);
     } catch {
-      // NotKnown, or an evaluation that fails: then nothing is known of it.
+      // NotKnown, or a failed evaluation: the value is not known.
       return undefined;
     }
   }
 
-  decimal(expr: Expr<Decimal> | undefined): Decimal | undefined {
-    return this.value(expr);
+  evaluateDecimal(expr: Expr<Decimal> | undefined): Decimal | undefined {
+    return this.evaluate(expr);
   }
 
-  duration(expr: Expr<Duration> | undefined): number | undefined {
-    const value = this.value(expr);
+  evaluateDuration(expr: Expr<Duration> | undefined): number | undefined {
+    const value = this.evaluate(expr);
     return value instanceof Duration ? value.ms : undefined;
   }
 
-  /** How many items a list has at most. What `for_each` collects is as long as what it went over; a filter makes nothing longer. */
-  length(expr: Expr<readonly Value[]>, collectedAs?: string): number {
-    const value = this.value(expr);
+  /** The most items of a list. A collected list is as long as the list of its `for_each`, and a filter never adds items. */
+  countItems(expr: Expr<readonly Value[]>, collectedAs?: string): number {
+    const value = this.evaluate(expr);
     const from = /^\s*([A-Za-z_]\w*)\s*(?:\.\s*(?:filter|map)\s*\((?:[^()]|\([^()]*\))*\)\s*)*$/.exec(expr.text)?.[1];
     const length = Array.isArray(value) ? value.length : from === undefined ? undefined : this.lengths.get(from);
     if (collectedAs !== undefined && length !== undefined) this.lengths.set(collectedAs, length);
@@ -53,7 +53,7 @@ export class Known {
   }
 }
 
-/** A count that is known and whole; else `unknown`. */
-export function countOf(value: Decimal | undefined, unknown = Number.POSITIVE_INFINITY): number {
+/** A known whole number as a count; else `unknown`. */
+export function toCount(value: Decimal | undefined, unknown = Number.POSITIVE_INFINITY): number {
   return value?.isInteger() ? wholeNumber(value) : unknown;
 }

@@ -1,21 +1,21 @@
 /**
- * Literals: a value written out, read by the type declared for it. Defaults, bounds, enums, schedule inputs and `--input`
- * come through here, and so do the literals of fields that may also hold an expression. Nothing here is ever evaluated.
+ * Reads literals by their declared type: defaults, bounds, enums, schedule inputs and `--input`, and the literals of fields
+ * that may also hold an expression. Evaluates nothing.
  */
 import { isLosslessNumber, parse } from 'lossless-json';
 import { type Decimal, parseAuthoredDecimal } from '../../base/decimal.ts';
 import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
 import { durationWord } from '../../base/duration.ts';
-import { luxon } from '../calendar.ts';
+import { loadLuxon } from '../calendar.ts';
 import type { SyntaxCode } from '../codes/syntax.ts';
 import { diagnose } from '../codes/syntax.ts';
-import { codePoint, ordinary } from '../document/characters.ts';
+import { formatCodePoint, toOrdinary } from '../document/characters.ts';
 import { FORBIDDEN_KEYS, type Node } from '../document/nodes.ts';
-import { isMarket, notAMember } from '../functions/term.ts';
-import { elementWord, typeName } from '../functions/typing.ts';
+import { describeNonMember, isMarket } from '../functions/term.ts';
+import { getElementWord, typeName } from '../functions/typing.ts';
 import { Duration, Time, type Value, type ValueType } from '../values.ts';
 
-/** What a text stands for, or why for nothing. */
+/** The value of a text, or the reason why it has none. */
 export type Reading<T extends Value = Value> =
   | { readonly value: T }
   | { readonly code: SyntaxCode; readonly problem: string; readonly hint?: string };
@@ -25,14 +25,14 @@ interface LiteralReading {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** Reads a literal node as a value of `type`; `typeText` is the declared word, which tells `bps` from `number`. */
+/** Reads a literal node as a value of `type`; `typeText` is the declared word, which distinguishes `bps` from `number`. */
 export function readLiteral(type: ValueType, typeText: string, node: Node, source: SourceText): LiteralReading {
   const diagnostics: Diagnostic[] = [];
   const value = literal(type, typeText, node, source, diagnostics);
   return { value: diagnostics.length > 0 ? undefined : value, diagnostics };
 }
 
-/** Reads what was given as `--input name=text`; lists and maps are JSON, with exact numbers. */
+/** Reads the text of `--input name=text`; lists and maps are JSON, with exact numbers. */
 export function readInputText(
   type: ValueType,
   typeText: string,
@@ -44,7 +44,7 @@ export function readInputText(
     json = parse(text);
   } catch {
     return {
-      problem: `${typeText} is written as JSON, such as ${type.kind === 'list' ? '["BTC-USD"]' : '{"BTC-USD": 1}'}, found ${quoted(text)}`,
+      problem: `${typeText} is written as JSON, such as ${type.kind === 'list' ? '["BTC-USD"]' : '{"BTC-USD": 1}'}, found ${quote(text)}`,
     };
   }
   return readJson(type, typeText, json);
@@ -58,7 +58,7 @@ export function readScalar(type: ValueType, typeText: string, text: string): Rea
     case 'boolean':
       return text === 'true' || text === 'false'
         ? { value: text === 'true' }
-        : { ...misread(typeText, text, 'true or false'), ...hinted(flagMeant(text)) };
+        : { ...misread(typeText, text, 'true or false'), ...hinted(suggestBoolean(text)) };
     case 'text':
       return readText(type, text);
     case 'duration':
@@ -85,8 +85,8 @@ const ISO_DURATION =
 export function readDuration(text: string): Reading<Duration> {
   const refusal = {
     code: 'duration-form',
-    problem: `a duration is needed, such as 250ms, 30s, 10m, 4h, 7d, 1h30m or PT10M, found ${quoted(text)}`,
-    ...hinted(durationMeant(text)),
+    problem: `a duration is needed, such as 250ms, 30s, 10m, 4h, 7d, 1h30m or PT10M, found ${quote(text)}`,
+    ...hinted(suggestDuration(text)),
   } as const;
   let ms = 0;
   if (DURATION_LITERAL.test(text)) {
@@ -98,14 +98,14 @@ export function readDuration(text: string): Reading<Duration> {
       ms += Number(count) * size;
     }
   } else if (ISO_DURATION.test(text)) {
-    ms = luxon().Duration.fromISO(text).toMillis();
+    ms = loadLuxon().Duration.fromISO(text).toMillis();
   } else return refusal;
-  // Centuries are a slip of the finger; the bound also keeps what is added to them exact.
+  // A duration of centuries is a typing mistake; the bound also keeps sums of times exact.
   return Number.isSafeInteger(ms) && ms <= 36_525 * 86_400_000 ? { value: new Duration(ms) } : refusal;
 }
 
-/** A duration that was written as people say it: `10 min`, `1.5h`, `2 Hours`, or a number alone. */
-function durationMeant(text: string): string | undefined {
+/** Suggests the spelling of a duration such as `10 min`, `1.5h`, `2 Hours`, or a number without a unit. */
+function suggestDuration(text: string): string | undefined {
   const plain = text.trim().toLowerCase();
   if (/^\d{1,9}$/.test(plain)) return `Write its unit: ${plain}s, or ${plain}m.`;
   const found = /^(\d{1,9}(?:\.\d{1,3})?)\s*(ms|millis?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?)$/.exec(
@@ -124,25 +124,25 @@ export function looksLikeDuration(text: string): boolean {
 
 const TIME_LITERAL = /^(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?)(?:\.(\d{1,6}))?(Z|[+-]\d\d:\d\d)$/;
 
-/** ISO 8601 with an offset; up to six digits of a second. Without an offset it is refused: there is no implicit zone. */
+/** ISO 8601 with an offset; up to six digits of a second. Without an offset it is refused: there is no default zone. */
 export function readTime(text: string): Reading<Time> {
   const refusal = {
     code: 'time-form',
-    problem: `a time is ISO 8601 with its offset, such as 2026-01-05T08:00:00Z, found ${quoted(text)}`,
-    ...hinted(timeMeant(text)),
+    problem: `a time is ISO 8601 with its offset, such as 2026-01-05T08:00:00Z, found ${quote(text)}`,
+    ...hinted(suggestTime(text)),
   } as const;
   const parts = TIME_LITERAL.exec(text);
   if (parts === null) return refusal;
   const [, whole, fraction = '', offset] = parts;
-  const at = luxon().DateTime.fromISO(`${whole}${offset}`, { setZone: true });
+  const at = loadLuxon().DateTime.fromISO(`${whole}${offset}`, { setZone: true });
   if (!at.isValid) return refusal;
   const us = at.toMillis() * 1000 + Number(fraction.padEnd(6, '0'));
   // Microseconds are exact until the year 2255.
   return Number.isSafeInteger(us) ? { value: new Time(us) } : refusal;
 }
 
-/** A time without its offset, or one that does not exist. */
-function timeMeant(text: string): string | undefined {
+/** Suggests the spelling of a time without its offset, or says that it does not exist. */
+function suggestTime(text: string): string | undefined {
   if (TIME_LITERAL.test(text)) return 'There is no such day or hour.';
   const [, day, hour = '00:00:00'] = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d)?))?$/.exec(text) ?? [];
   return day && `Write ${day}T${hour}Z for UTC, or with its offset: ${day}T${hour}+01:00.`;
@@ -172,57 +172,57 @@ function readNumber(type: Extract<ValueType, { kind: 'decimal' }>, typeText: str
   if (looksLikeRatio(text)) {
     const ratio = readRatio(text);
     if (type.unit !== 'number' || type.integer === true)
-      return { code: 'ratio-not-here', problem: `${typeText} is no ratio, found ${quoted(text)}` };
+      return { code: 'ratio-not-here', problem: `${typeText} is not a ratio, found ${quote(text)}` };
     return ratio === undefined ? misread(typeText, text, 'a plain decimal') : { value: ratio };
   }
   const value = parseAuthoredDecimal(text);
   if (value === undefined) return misread(typeText, text, 'a plain decimal of at most 36 digits, 18 after the point');
   if (type.integer === true && !value.isInteger())
-    return { code: 'not-integer', problem: `${typeText} is a whole number, found ${quoted(text)}` };
+    return { code: 'not-integer', problem: `${typeText} is a whole number, found ${quote(text)}` };
   return { value: typeText === 'pct' ? value.div(100) : typeText === 'bps' ? value.div(10_000) : value };
 }
 
 function readText(type: Extract<ValueType, { kind: 'text' }>, text: string): Reading {
   if (type.of !== undefined && !type.of.includes(text)) {
-    const { message, hint } = notAMember([text], type.of);
-    return { code: 'not-a-member', problem: message, ...hinted(hint ?? expressionMeant(text)) };
+    const { message, hint } = describeNonMember([text], type.of);
+    return { code: 'not-a-member', problem: message, ...hinted(hint ?? suggestExpression(text)) };
   }
   if (type.market === true && !isMarket(text))
     return {
       code: 'market-form',
-      problem: `a market id is <BASE>-<QUOTE>, found ${quoted(text)}`,
-      ...hinted(expressionMeant(text) ?? marketMeant(text)),
+      problem: `a market id is <BASE>-<QUOTE>, found ${quote(text)}`,
+      ...hinted(suggestExpression(text) ?? suggestMarket(text)),
     };
   return { value: text };
 }
 
-/** `inputs.side` in a text: it is taken by its letters there. */
-function expressionMeant(text: string): string | undefined {
+/** Suggests `${…}` for a text that looks like an expression, such as `inputs.side`. */
+function suggestExpression(text: string): string | undefined {
   return /^(?:[a-z_]\w*|[A-Za-z_]\w*(?:\.\w+)+)(?:\(.*\))?$/.test(text) && !/^(?:btc|eth|sol)/.test(text)
-    ? `Where an expression is meant, write it in \${…}: "\${${text}}".`
+    ? `For an expression, write \${…}: "\${${text}}".`
     : undefined;
 }
 
-function marketMeant(text: string): string | undefined {
-  const plain = [...text.trim().toUpperCase()].map((each) => ordinary(each) ?? each).join('');
+function suggestMarket(text: string): string | undefined {
+  const plain = [...text.trim().toUpperCase()].map((each) => toOrdinary(each) ?? each).join('');
   const [, base, quote] = /^([A-Z0-9]{2,10}?)[-/_: ]?(USD[TC]?|EUR)$/.exec(plain) ?? [];
   if (base !== undefined) return `Did you mean ${base}-${quote}?`;
-  const strange = [...text].findIndex((each) => each > '\u007f');
-  return strange === -1
+  const foreign = [...text].findIndex((each) => each > '\u007f');
+  return foreign === -1
     ? undefined
-    : `${[...text][strange]} is ${codePoint([...text][strange] ?? '', 0)}, a character that market ids do not have.`;
+    : `${[...text][foreign]} is ${formatCodePoint([...text][foreign] ?? '', 0)}, a character that market ids do not contain.`;
 }
 
-function flagMeant(text: string): string | undefined {
+function suggestBoolean(text: string): string | undefined {
   if (/^(?:true|yes|on|y)$/i.test(text)) return 'Write true.';
   return /^(?:false|no|off|n)$/i.test(text) ? 'Write false.' : undefined;
 }
 
 function misread(typeText: string, text: string, wanted: string): Reading<never> {
-  return { code: 'literal-form', problem: `${typeText} is ${wanted}, found ${quoted(text)}` };
+  return { code: 'literal-form', problem: `${typeText} is ${wanted}, found ${quote(text)}` };
 }
 
-function quoted(text: string): string {
+function quote(text: string): string {
   return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);
 }
 
@@ -245,7 +245,7 @@ function literal(
         `${typeText} is a list, found a ${node.kind === 'map' ? 'map' : 'single value'}`,
         node.kind === 'scalar' ? `Put it in a list: [${node.text.slice(0, 60)}].` : undefined,
       );
-    return node.items.map((item) => literal(type.of, elementWord(typeText), item, source, found));
+    return node.items.map((item) => literal(type.of, getElementWord(typeText), item, source, found));
   }
   if (type.kind === 'map') {
     if (node.kind !== 'map')
@@ -255,7 +255,7 @@ function literal(
         `${typeText} is a map, found a ${node.kind === 'list' ? 'list' : 'single value'}`,
       );
     return new Map(
-      node.entries.map(({ key, value }) => [key, literal(type.of, elementWord(typeText), value, source, found)]),
+      node.entries.map(({ key, value }) => [key, literal(type.of, getElementWord(typeText), value, source, found)]),
     );
   }
   if (node.kind !== 'scalar')
@@ -265,7 +265,7 @@ function literal(
       'literal-form',
       node.span,
       `a literal ${typeName(type)} is needed here, found an expression`,
-      'Nothing can be computed here: write the value.',
+      'This field takes no expressions: write the value.',
     );
   const reading = readScalar(type, typeText, node.text);
   return 'value' in reading ? reading.value : refuse(reading.code, node.span, reading.problem, reading.hint);
@@ -278,7 +278,7 @@ function readJson(
 ): { readonly value: Value } | { readonly problem: string } {
   if (type.kind === 'list') {
     if (!Array.isArray(json)) return { problem: `${typeText} is a JSON list` };
-    const items = json.map((each: unknown) => readJson(type.of, elementWord(typeText), each));
+    const items = json.map((each: unknown) => readJson(type.of, getElementWord(typeText), each));
     const problem = items.find((each) => 'problem' in each);
     return problem ?? { value: items.map((each) => (each as { value: Value }).value) };
   }
@@ -286,9 +286,9 @@ function readJson(
     if (json === null || typeof json !== 'object' || Array.isArray(json) || isLosslessNumber(json))
       return { problem: `${typeText} is a JSON object` };
     const forbidden = Object.keys(json).find((key) => FORBIDDEN_KEYS.has(key));
-    if (forbidden !== undefined) return { problem: `${typeText} can not have the key ${forbidden}` };
+    if (forbidden !== undefined) return { problem: `${typeText} cannot have the key ${forbidden}` };
     const entries = Object.entries(json).map(
-      ([key, each]) => [key, readJson(type.of, elementWord(typeText), each)] as const,
+      ([key, each]) => [key, readJson(type.of, getElementWord(typeText), each)] as const,
     );
     const problem = entries.map(([, each]) => each).find((each) => 'problem' in each);
     return problem ?? { value: new Map(entries.map(([key, each]) => [key, (each as { value: Value }).value])) };

@@ -1,17 +1,17 @@
 /**
- * Which names an expression may use at one place of a runbook, with their types, and which optional ones are known to be
- * there. The checker walks the file once, in reading order; blocks are entered and left, so that one table serves all and
- * a file of a thousand steps costs no copies. Reports nothing.
+ * Tracks the names that an expression may use at one place of a runbook, with their types, and the optional values that are
+ * known to be present. The check walks the file once, in reading order, and enters and leaves blocks, so that one table
+ * serves a file of a thousand steps without copies.
  */
 
 import type { Expr, Value, ValueType } from '../values.ts';
 import type { TypeEnv } from './environment.ts';
 
-/** A name of a block that has been left: the block around it may go on knowing it. */
+/** A name of a block that has been left: the outer block may keep it visible. */
 export interface Declared {
   readonly name: string;
   readonly type: ValueType;
-  /** What a let stands for. */
+  /** The expression of a let. */
   readonly value?: Expr;
 }
 
@@ -19,7 +19,7 @@ type Change =
   | { readonly kind: 'root'; readonly name: string; readonly before: ValueType | undefined }
   | { readonly kind: 'present'; readonly path: string };
 
-/** Names with a meaning of their own (language.md, Checks 3). */
+/** Reserved names (language.md, Checks 3). */
 export const RESERVED_GLOBALS = ['inputs', 'feeds', 'now', 'run', 'error'] as const;
 
 export class Names {
@@ -27,15 +27,15 @@ export class Names {
   readonly present = new Set<string>();
   readonly defs = new Map<string, Expr>();
   readonly bare = new Set<string>();
-  /** What lets stand for. */
+  /** The expressions of lets. */
   readonly lets = new Map<string, Expr>();
-  /** Values of names that are the same in every run. */
+  /** The values of names that are the same in every run. */
   readonly constants = new Map<string, Value>();
-  /** Names whose declaration was at fault: what uses them is not reported again. */
+  /** Names with a wrong declaration: their uses are not reported again. */
   readonly unknown = new Set<string>();
-  /** Whether declarations were lost whose names nobody knows: then a name that is not known may have been one of them. */
+  /** Whether declarations were left out whose names are not known: an unknown name may be one of them. */
   lost = false;
-  /** Whether a step was at fault that may have made sure of a value: then that it may be absent follows from that. */
+  /** Whether a wrong step may have assured a value: then a finding that the value may be absent follows from that step. */
   doubt = false;
   private readonly changes: Change[] = [];
 
@@ -45,7 +45,7 @@ export class Names {
   }
 
   declare(name: string, type: ValueType): void {
-    // The name may have meant something else in a block that has been left.
+    // The name may have had another meaning in a block that has been left.
     this.bare.delete(name);
     this.constants.delete(name);
     this.lets.delete(name);
@@ -53,19 +53,19 @@ export class Names {
     this.roots.set(name, type);
   }
 
-  /** From here to the end of the block, the optional at `path` is there. */
+  /** From here to the end of the block, the optional value at `path` is present. */
   assume(path: string): void {
     if (this.present.has(path)) return;
     this.present.add(path);
     this.changes.push({ kind: 'present', path });
   }
 
-  /** A new block; what it gives back closes it again. */
+  /** Enters a block; returns the mark that `leave` takes. */
   enter(): number {
     return this.changes.length;
   }
 
-  /** Forgets everything since `enter`, and tells the names that were new in it, in the order of their declaration. */
+  /** Forgets everything since `enter`, and returns the names that the block declared, in the order of declaration. */
   leave(mark: number): Declared[] {
     const gone: Declared[] = [];
     const latest = new Map<string, ValueType>();
@@ -92,7 +92,7 @@ export class Names {
   }
 }
 
-/** The same type, possibly absent. */
-export function optional(type: ValueType): ValueType {
+/** The same type, as an optional. */
+export function makeOptional(type: ValueType): ValueType {
   return type.kind === 'optional' ? type : { kind: 'optional', of: type };
 }

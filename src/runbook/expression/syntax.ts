@@ -1,13 +1,13 @@
 /**
- * From an expression's text to its syntax tree. The only importer of the CEL parser, and all of CEL that is used: types
- * are checked and values computed by our own code, over one exact number type. Positions are those of the text given.
+ * Parses an expression's text into its syntax tree. The only importer of the CEL parser, which is the only part of CEL in
+ * use: our own code checks types and computes values, with one exact number type. Positions are those of the given text.
  */
 
 import type { ASTNode } from '@marcbachmann/cel-js';
 import { Environment, ParseError } from '@marcbachmann/cel-js';
 import type { Span } from '../../base/diagnostic.ts';
 import type { SyntaxCode } from '../codes/syntax.ts';
-import { expressionFault } from './expression-faults.ts';
+import { describeExpressionFault } from './expression-faults.ts';
 
 export type SyntaxNode = ASTNode;
 
@@ -23,7 +23,7 @@ type Parsed =
   | { readonly tree: SyntaxNode }
   | { readonly code: SyntaxCode; readonly message: string; readonly hint?: string; readonly span: Span };
 
-/** Parses one expression; every fault, also of the parser itself, comes back as one finding. */
+/** Parses one expression; returns every error, including those of the parser itself, as one finding. */
 export function parseExpression(text: string): Parsed {
   if (text.length > MAX_LENGTH)
     return {
@@ -34,7 +34,7 @@ export function parseExpression(text: string): Parsed {
   if (text.trim() === '')
     return { code: 'expression-empty', message: 'the expression is empty', span: { start: 0, end: text.length } };
   try {
-    return { tree: parser.parse(chainsAsCel(text)).ast };
+    return { tree: parser.parse(toCelChains(text)).ast };
   } catch (error) {
     if (!(error instanceof ParseError)) throw error;
     const span = error.range ?? { start: 0, end: text.length };
@@ -46,22 +46,22 @@ export function parseExpression(text: string): Parsed {
       };
     if (error.code.startsWith('invalid_') && /number|integer|exponent/.test(error.code))
       return { code: 'number-form', message: 'the number is not a plain decimal', span };
-    return { code: 'expression-syntax', ...expressionFault(text, { summary: error.summary, span }) };
+    return { code: 'expression-syntax', ...describeExpressionFault(text, { summary: error.summary, span }) };
   }
 }
 
 /**
- * `taker?.filled` is how the language spells CEL's `taker.?filled`. Swapping the two characters keeps every position.
- * Outside of quoted texts only; inside of one nothing is touched.
+ * Rewrites the language's `taker?.filled` as CEL's `taker.?filled`. Swapping the two characters keeps every position. Quoted
+ * texts are not changed.
  */
-function chainsAsCel(text: string): string {
+function toCelChains(text: string): string {
   if (!text.includes('?.')) return text;
   return text.replace(/'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\?\.(?=[A-Za-z_])/gs, (part) =>
     part === '?.' ? '.?' : part,
   );
 }
 
-/** Words CEL keeps for itself: no variable, step or loop variable can be named so (a field can: `inputs.for`). */
+/** Words that CEL reserves: they cannot name a variable, a step or a loop variable, but they can name a field: `inputs.for`. */
 export const RESERVED_WORDS: ReadonlySet<string> = new Set(
   'as break const continue else false for function if import in let loop namespace null package return true var void while'.split(
     ' ',

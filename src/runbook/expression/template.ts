@@ -1,15 +1,15 @@
 /**
- * Texts with `${…}`: cuts them into literal parts and expressions, each with its place in the text. `$${` stands for the
- * characters `${` themselves. What is inside is not looked at here, but for quotes and brackets, to find where it ends.
+ * Splits texts with `${…}` into literal parts and expressions, each with its place in the text. `$${` stands for the
+ * characters `${` themselves. Only quotes and brackets inside an expression are read, to find its end.
  */
 type TemplatePart =
   | { readonly kind: 'text'; readonly text: string }
-  /** `start`: where the expression begins in the template, after `${`. */
+  /** `start`: offset of the expression in the template, after `${`. */
   | { readonly kind: 'expression'; readonly text: string; readonly start: number };
 
 interface Template {
   readonly parts: readonly TemplatePart[];
-  /** Where an expression begins that has no end. */
+  /** Offset of an expression that is not closed. */
   readonly unclosed?: number;
 }
 
@@ -26,7 +26,7 @@ export function splitTemplate(text: string): Template {
       literal += '${';
       at += 3;
     } else if (text.startsWith('${', at)) {
-      const end = closing(text, at + 2);
+      const end = findClosing(text, at + 2);
       if (end === undefined) return { parts, unclosed: at };
       flush();
       parts.push({ kind: 'expression', text: text.slice(at + 2, end), start: at + 2 });
@@ -40,8 +40,8 @@ export function splitTemplate(text: string): Template {
   return { parts };
 }
 
-/** The `}` that ends an expression beginning at `from`; those inside of texts and of inner brackets do not count. */
-function closing(text: string, from: number): number | undefined {
+/** Finds the `}` that ends an expression that begins at `from`; those in texts and inner brackets do not count. */
+function findClosing(text: string, from: number): number | undefined {
   let open = 0;
   for (let at = from; at < text.length; at += 1) {
     const character = text[at];

@@ -1,6 +1,6 @@
 /**
- * What an expression may name, and how a name is read: roots of the environment, loop variables, fields of records. Also
- * what is known to be present at a place, so that an optional value can be used there as one that is certain.
+ * Resolves the names of an expression: roots of the environment, loop variables and fields of records. Also tracks which
+ * optional values are known to be present at a place and can be used there without a check.
  */
 
 import type { Run } from '../functions/evaluation.ts';
@@ -8,7 +8,7 @@ import type { Term } from '../functions/term.ts';
 import { EvaluationFailure, type RecordValue, type ValueType } from '../values.ts';
 import type { TypeEnv } from './environment.ts';
 
-/** Facts about an expression's value that a `def` passes on to who reads it. */
+/** Facts about an expression's value, which a `def` passes on to the expressions that use it. */
 export interface Facts {
   readonly whenTrue: readonly string[];
   readonly whenFalse: readonly string[];
@@ -29,12 +29,12 @@ export class VisibleNames {
     this.factsOf = factsOf;
   }
 
-  /** A loop variable or a root; undefined for a name nobody declared. */
-  name(name: string): Term | undefined {
+  /** Finds a loop variable or a root; undefined for a name that is not declared. */
+  findName(name: string): Term | undefined {
     const slot = this.locals.findIndex((each) => each.name === name);
     const local = this.locals[slot];
     if (local !== undefined)
-      return this.narrowed({
+      return this.narrow({
         type: local.type,
         run: (frame) => frame.locals[slot],
         bare: false,
@@ -47,9 +47,9 @@ export class VisibleNames {
     this.reads.add(name);
     for (const read of defined?.reads ?? []) this.reads.add(read);
     const facts = this.factsOf(name);
-    return this.narrowed({
+    return this.narrow({
       type,
-      run: this.certain(type, name, (frame) => frame.scope.get(name)),
+      run: this.requireValue(type, name, (frame) => frame.scope.get(name)),
       bare: facts?.bare === true || this.env.bare?.has(name) === true,
       constant: false,
       path: name,
@@ -57,28 +57,28 @@ export class VisibleNames {
     });
   }
 
-  /** A declared field of a record; of a record that may be absent, or by `?.`, it may be absent too. */
-  field(record: Term, name: string, own: ValueType, chained: boolean): Term {
+  /** Reads a declared field of a record; it may be absent if the record may be absent, or after `?.`. */
+  readField(record: Term, name: string, own: ValueType, chained: boolean): Term {
     if (record.path === 'feeds') this.reads.add(`feeds.${name}`);
     const optional = chained || record.type.kind === 'optional';
     const type: ValueType = optional && own.kind !== 'optional' ? { kind: 'optional', of: own } : own;
     const path = record.path === undefined ? undefined : `${record.path}.${name}`;
     const { run: of } = record;
-    return this.narrowed({
+    return this.narrow({
       type,
-      run: this.certain(type, path ?? name, (frame) => (of(frame) as RecordValue | undefined)?.[name]),
+      run: this.requireValue(type, path ?? name, (frame) => (of(frame) as RecordValue | undefined)?.[name]),
       bare: false,
       constant: false,
       ...(path === undefined ? {} : { path }),
     });
   }
 
-  /** Every name that can be used here. */
-  all(): readonly string[] {
+  /** All names that can be used here. */
+  listAll(): readonly string[] {
     return [...this.locals.map((each) => each.name), ...this.env.roots.keys(), ...(this.env.defs?.keys() ?? [])];
   }
 
-  /** Does `work` where a loop variable is visible; `slot` is its place in the frame. */
+  /** Runs `work` with a visible loop variable; `slot` is its index in the frame. */
   withLocal<T>(name: string, type: ValueType, work: () => T): { readonly slot: number; readonly result: T } {
     const outer = this.locals;
     this.locals = [...outer, { name, type }];
@@ -87,8 +87,8 @@ export class VisibleNames {
     return { slot: outer.length, result };
   }
 
-  /** Does `work` where these paths are present. */
-  assuming<T>(paths: readonly string[] | undefined, work: () => T): T {
+  /** Runs `work` with these paths known to be present. */
+  withAssumed<T>(paths: readonly string[] | undefined, work: () => T): T {
     if (paths === undefined || paths.length === 0) return work();
     const before = this.assumed;
     this.assumed = new Set([...before, ...paths]);
@@ -97,15 +97,15 @@ export class VisibleNames {
     return result;
   }
 
-  private narrowed(term: Term): Term {
+  private narrow(term: Term): Term {
     const { type, path, run } = term;
     if (type.kind !== 'optional' || path === undefined) return term;
     if (!this.env.present.has(path) && !this.assumed.has(path)) return term;
-    return { ...term, type: type.of, run: this.certain(type.of, path, run), narrowed: true };
+    return { ...term, type: type.of, run: this.requireValue(type.of, path, run), narrowed: true };
   }
 
-  /** Where a value is certain by type, its absence is a failure of the run, never an `undefined` that is computed with. */
-  private certain(type: ValueType, what: string, read: Run): Run {
+  /** Throws if a value that is not optional is absent, so that no expression computes with `undefined`. */
+  private requireValue(type: ValueType, what: string, read: Run): Run {
     if (type.kind === 'optional') return read;
     const { text } = this;
     return (frame) => {

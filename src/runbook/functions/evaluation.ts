@@ -1,7 +1,7 @@
 /**
- * What evaluating an expression rests on: the frame a compiled expression runs in, the budget that bounds it, and the few
- * operations on values that can fail. Evaluation has no clock, no randomness and no host behind it; it fails with an
- * EvaluationFailure, or with whatever the scope itself throws (NotKnown, a stale feed), and with nothing else.
+ * Runs compiled expressions: the frame of one evaluation, the budget that bounds it, and the operations on values that can
+ * fail. Evaluation uses no clock, no randomness and no host function. It fails only with an EvaluationFailure, or with an
+ * error that the scope throws (NotKnown, a stale feed).
  */
 import { Decimal, decimalText } from '../../base/decimal.ts';
 import { Duration, durationText, EvaluationFailure, type Scope, Time, timeText, type Value } from '../values.ts';
@@ -12,13 +12,13 @@ export interface Frame {
   readonly locals: Value[];
 }
 
-/** A compiled piece of an expression. */
+/** A compiled part of an expression. */
 export type Run = (frame: Frame) => Value;
 
-/** Iterations and list items that one evaluation may go through, those of the `def`s it reads among them. */
+/** The most iterations and list items of one evaluation, including those of the `def`s it reads. */
 const MAX_STEPS = 100_000;
 
-// Evaluation is synchronous, so that one counter serves an expression and all it sets off through its scope.
+// Evaluation is synchronous, so one counter serves an expression and everything it evaluates through its scope.
 let depth = 0;
 let steps = 0;
 
@@ -37,73 +37,75 @@ export function evaluateIn(scope: Scope, run: Run, weight: number, text: string)
 export function spend(count: number, text: string): void {
   steps += count;
   if (steps > MAX_STEPS || depth > 100)
-    throw new EvaluationFailure(`more than ${MAX_STEPS} steps to work it out`, text);
+    throw new EvaluationFailure(`the evaluation takes more than ${MAX_STEPS} steps`, text);
 }
 
-/** Sixty digits are exact up to here; far beyond it lies no price, size or amount. */
+/** Sixty digits are exact up to this exponent; no price, size or amount is near it. */
 const LARGEST_EXPONENT = 60;
 const SMALLEST_EXPONENT = -200;
 
-/** A result as it may be kept: finite and of a size that sixty digits hold. */
-export function bounded(value: Decimal, text: string): Decimal {
+/** Returns a result that is finite and within sixty digits; throws for any other. */
+export function requireBounded(value: Decimal, text: string): Decimal {
   if (!value.isFinite() || value.e > LARGEST_EXPONENT || (value.e < SMALLEST_EXPONENT && !value.isZero()))
-    throw new EvaluationFailure('the result is a number out of all proportion', text);
+    throw new EvaluationFailure('the result is too large or too small a number', text);
   return value;
 }
 
-export function quotient(left: Decimal, right: Decimal, text: string): Decimal {
+export function divide(left: Decimal, right: Decimal, text: string): Decimal {
   if (right.isZero()) throw new EvaluationFailure('division by zero', text);
-  return bounded(left.div(right), text);
+  return requireBounded(left.div(right), text);
 }
 
-export function remainder(left: Decimal, right: Decimal, text: string): Decimal {
+export function computeRemainder(left: Decimal, right: Decimal, text: string): Decimal {
   if (right.isZero()) throw new EvaluationFailure('division by zero', text);
-  return bounded(left.mod(right), text);
+  return requireBounded(left.mod(right), text);
 }
 
-/** A duration of whole milliseconds, to the nearest. */
-export function durationOf(ms: Decimal | number, text: string): Duration {
+/** A duration in whole milliseconds, rounded to the nearest. */
+export function toDuration(ms: Decimal | number, text: string): Duration {
   const whole = typeof ms === 'number' ? Math.round(ms) : Number(ms.toFixed(0));
-  if (!Number.isSafeInteger(whole)) throw new EvaluationFailure('the duration is out of all proportion', text);
+  if (!Number.isSafeInteger(whole)) throw new EvaluationFailure('the duration is too long', text);
   return new Duration(whole === 0 ? 0 : whole);
 }
 
-export function timeOf(us: number, text: string): Time {
-  if (!Number.isSafeInteger(us)) throw new EvaluationFailure('the time is out of all proportion', text);
+export function toTime(us: number, text: string): Time {
+  if (!Number.isSafeInteger(us)) throw new EvaluationFailure('the time is too far away', text);
   return new Time(us);
 }
 
-/** Equality of values that the checker found comparable. */
-export function equal(left: Value, right: Value): boolean {
+/** Whether two values are equal; the check has found them comparable. */
+export function areEqual(left: Value, right: Value): boolean {
   if (Decimal.isDecimal(left)) return (left as Decimal).eq(right as Decimal);
   if (left instanceof Duration) return left.ms === (right as Duration).ms;
   if (left instanceof Time) return left.us === (right as Time).us;
   if (Array.isArray(left)) {
     const other = right as readonly Value[];
-    return left.length === other.length && left.every((each, index) => equal(each, other[index]));
+    return left.length === other.length && left.every((each, index) => areEqual(each, other[index]));
   }
   if (left instanceof Map) {
     const other = right as ReadonlyMap<string, Value>;
-    return left.size === other.size && [...left].every(([key, each]) => other.has(key) && equal(each, other.get(key)));
+    return (
+      left.size === other.size && [...left].every(([key, each]) => other.has(key) && areEqual(each, other.get(key)))
+    );
   }
   return left === right;
 }
 
-/** Below, at or above zero; of numbers, durations and times. */
+/** Compares numbers, durations or times: below zero, zero or above zero. */
 export function compare(left: Value, right: Value): number {
   if (left instanceof Duration) return left.ms - (right as Duration).ms;
   if (left instanceof Time) return left.us - (right as Time).us;
   return (left as Decimal).cmp(right as Decimal);
 }
 
-/** A value inside a text with `${…}`, as a person would write it. */
-export function textOf(value: Value): string {
+/** The text of a value inside a text with `${…}`. */
+export function toText(value: Value): string {
   if (value === undefined) return '(absent)';
   if (typeof value === 'string') return value;
   if (typeof value === 'boolean') return String(value);
   if (Decimal.isDecimal(value)) return decimalText(value as Decimal);
   if (value instanceof Duration) return durationText(value);
   if (value instanceof Time) return timeText(value);
-  if (Array.isArray(value)) return value.map(textOf).join(', ');
+  if (Array.isArray(value)) return value.map(toText).join(', ');
   return '';
 }

@@ -1,11 +1,11 @@
 /**
- * The function table: every function an expression may call. A row says what it takes and gives, with units, what it
- * means, and how it is worked out; its examples are tests and the reference is printed from it. Whether a call fits its
- * row is decided elsewhere: `apply` may rely on the types.
+ * The function table: every function that an expression may call, with its parameters and result and their units, its
+ * description, its examples and its implementation. The examples are tests, and the reference is generated from the table.
+ * signatures.ts checks calls, so `apply` may rely on the types.
  */
 import type { DateTime } from 'luxon';
 import { Decimal, decimal, roundToStep, wholeNumber } from '../../base/decimal.ts';
-import { luxon } from '../calendar.ts';
+import { loadLuxon } from '../calendar.ts';
 import {
   Duration,
   EvaluationFailure,
@@ -15,13 +15,13 @@ import {
   type Value,
   type ValueType,
 } from '../values.ts';
-import { bounded, compare, durationOf, quotient } from './evaluation.ts';
+import { compare, divide, requireBounded, toDuration } from './evaluation.ts';
 import { FILL, ORDER } from './records.ts';
 import { DURATION, INTEGER, MARKET, MONEY, NUMBER, PRICE, SIDE, SIZE, TEXT, TIME } from './typing.ts';
 
 /**
- * What a parameter takes, beside a plain type: `unit` is a number of any unit, `ordered` whatever has a less and a more,
- * `any` everything. All `unit` and `ordered` parameters of one call have one type, which is also that of a result `same`.
+ * What a parameter accepts, besides a plain type: `unit` is a number of any unit, `ordered` a number, duration or time, `any`
+ * every value. All `unit` and `ordered` arguments of one call have one type, which is also the type of a result `same`.
  */
 export type Shape =
   | ValueType
@@ -33,13 +33,13 @@ export interface Parameter {
   readonly shape: Shape;
   /** Any number of further arguments like this one. */
   readonly rest?: true;
-  /** May be left out where the place of the expression has a market: that of its order. */
+  /** May be left out if the place of the expression has a market: the market of its order. */
   readonly implied?: true;
 }
 
 export interface Signature {
   readonly parameters: readonly Parameter[];
-  /** `same`: the type the `unit` or `ordered` arguments have in common; whole where argument `wholeAs` is. */
+  /** `same`: the common type of the `unit` or `ordered` arguments; an integer if argument `wholeAs` is one. */
   readonly result: ValueType | { readonly kind: 'same'; readonly wholeAs?: number };
 }
 
@@ -55,7 +55,7 @@ export interface FunctionRow {
   readonly signatures: readonly Signature[];
   /** `f(x)` may also be written `x.f()`. */
   readonly method?: true;
-  /** Its value does not follow from its arguments alone, or is large: never worked out before the run. */
+  /** Its value depends on more than its arguments, or is large: never evaluated before the run. */
   readonly late?: true;
   readonly doc: string;
   readonly examples: readonly { readonly expression: string; readonly value: string; readonly given?: string }[];
@@ -85,26 +85,26 @@ export const FUNCTIONS = {
   min: {
     signatures: leastOrMost(),
     method: true,
-    doc: 'The least of two or more values, or of a list. An empty list has none and fails the step.',
+    doc: 'The least of two or more values, or of a list. An empty list fails the step.',
     examples: [
       { expression: 'min(2, 1.5, 3)', value: '1.5' },
       { expression: '[4, 2].min()', value: '2' },
     ],
-    apply: (args, application) => extreme(args, -1, application),
+    apply: (args, application) => findExtreme(args, -1, application),
   },
   max: {
     signatures: leastOrMost(),
     method: true,
-    doc: 'The greatest of two or more values, or of a list. An empty list has none and fails the step.',
+    doc: 'The greatest of two or more values, or of a list. An empty list fails the step.',
     examples: [{ expression: 'max(2, 1.5, 3)', value: '3' }],
-    apply: (args, application) => extreme(args, 1, application),
+    apply: (args, application) => findExtreme(args, 1, application),
   },
   sum: {
     signatures: [{ parameters: [{ name: 'list', shape: { kind: 'list_of', of: UNIT } }], result: SAME }],
     method: true,
     doc: 'The sum of a list of numbers of one unit; 0 for an empty list.',
     examples: [{ expression: '[0.1, 0.2].sum()', value: '0.3' }],
-    apply: ([list], application) => sumOf(list as readonly Decimal[], application),
+    apply: ([list], application) => addUp(list as readonly Decimal[], application),
   },
   size: {
     signatures: [
@@ -113,7 +113,7 @@ export const FUNCTIONS = {
       { parameters: [{ name: 'text', shape: TEXT }], result: INTEGER },
     ],
     method: true,
-    doc: 'How many items a list, entries a map or characters a text has.',
+    doc: 'The number of items of a list, of entries of a map or of characters of a text.',
     examples: [
       { expression: 'range(4).size()', value: '4' },
       { expression: "size('BTC')", value: '3' },
@@ -134,10 +134,10 @@ export const FUNCTIONS = {
       },
     ],
     late: true,
-    doc: 'The price at the nearest tick of the market, halves away from zero. Inside an order the market is that of the order.',
+    doc: 'The price rounded to the nearest tick of the market, halves away from zero. Inside an order the market is that of the order.',
     examples: [{ expression: "tick(64000.4, 'BTC-USD')", value: '64000', given: 'tick 1' }],
     apply: ([price, market], application) =>
-      roundToStep(price as Decimal, decimal(rulesOf(market as string, application).tick), 'nearest'),
+      roundToStep(price as Decimal, decimal(getRules(market as string, application).tick), 'nearest'),
   },
   lot: {
     signatures: [
@@ -150,23 +150,28 @@ export const FUNCTIONS = {
       },
     ],
     late: true,
-    doc: 'The size rounded down to a whole number of lots of the market: never more than was asked for.',
+    doc: 'The size rounded down to a whole number of lots of the market: never more than the given size.',
     examples: [{ expression: "lot(0.12345, 'BTC-USD')", value: '0.1234', given: 'lot 0.0001' }],
     apply: ([size, market], application) => {
-      const step = decimal(rulesOf(market as string, application).lot);
-      // Toward zero for a negative size too: the larger position would be the worse mistake.
+      const step = decimal(getRules(market as string, application).lot);
+      // Toward zero for a negative size as well: a larger position would be the worse mistake.
       const lots = (size as Decimal).div(step).trunc();
-      return bounded(lots.times(step), application.text);
+      return requireBounded(lots.times(step), application.text);
     },
   },
-  floor_to: stepFunction(
+  floor_to: makeStepFunction(
     'down',
     'The greatest multiple of `step` that is not above x.',
     'floor_to(64000.7, 0.5)',
     '64000.5',
   ),
-  ceil_to: stepFunction('up', 'The least multiple of `step` that is not below x.', 'ceil_to(64000.2, 0.5)', '64000.5'),
-  round_to: stepFunction(
+  ceil_to: makeStepFunction(
+    'up',
+    'The least multiple of `step` that is not below x.',
+    'ceil_to(64000.2, 0.5)',
+    '64000.5',
+  ),
+  round_to: makeStepFunction(
     'nearest',
     'The multiple of `step` nearest to x, halves away from zero.',
     'round_to(2.25, 0.1)',
@@ -174,7 +179,7 @@ export const FUNCTIONS = {
   ),
   opposite: {
     signatures: [{ parameters: [{ name: 'side', shape: SIDE }], result: SIDE }],
-    doc: 'The other side: what closes a position of this one.',
+    doc: 'The other side: the side that closes a position of this side.',
     examples: [{ expression: "opposite('long')", value: 'short' }],
     apply: ([side]) => (side === 'long' ? 'short' : 'long'),
   },
@@ -182,13 +187,13 @@ export const FUNCTIONS = {
     signatures: [{ parameters: [{ name: 'n', shape: NUMBER }], result: NUMBER }],
     doc: 'n percent as a ratio.',
     examples: [{ expression: 'pct(3)', value: '0.03' }],
-    apply: ([n], application) => bounded((n as Decimal).div(100), application.text),
+    apply: ([n], application) => requireBounded((n as Decimal).div(100), application.text),
   },
   bps: {
     signatures: [{ parameters: [{ name: 'n', shape: NUMBER }], result: NUMBER }],
     doc: 'n basis points (hundredths of a percent) as a ratio.',
     examples: [{ expression: 'bps(25)', value: '0.0025' }],
-    apply: ([n], application) => bounded((n as Decimal).div(10_000), application.text),
+    apply: ([n], application) => requireBounded((n as Decimal).div(10_000), application.text),
   },
   range: {
     signatures: [{ parameters: [{ name: 'n', shape: INTEGER }], result: { kind: 'list', of: INTEGER } }],
@@ -211,10 +216,10 @@ export const FUNCTIONS = {
   net_size: {
     signatures: [{ parameters: [{ name: 'fills', shape: FILLS }], result: SIZE }],
     method: true,
-    doc: 'What fills add up to: long sizes less short sizes, so that long is positive; 0 without fills.',
+    doc: 'The net size of fills: long sizes minus short sizes, so long is positive; 0 without fills.',
     examples: [{ expression: 'net_size(fills)', value: '0.3', given: SAMPLE_FILLS }],
     apply: ([fills], application) =>
-      sumOf(
+      addUp(
         (fills as readonly RecordValue[]).map((fill) =>
           fill.side === 'short' ? (fill.size as Decimal).neg() : (fill.size as Decimal),
         ),
@@ -228,11 +233,11 @@ export const FUNCTIONS = {
     examples: [{ expression: 'avg_price(fills).orValue(0)', value: '64100', given: SAMPLE_FILLS }],
     apply: ([fills], application) => {
       const records = fills as readonly RecordValue[];
-      const size = sumOf(
+      const size = addUp(
         records.map((fill) => fill.size as Decimal),
         application,
       );
-      return size.isZero() ? undefined : quotient(notionalOf(records, application), size, application.text);
+      return size.isZero() ? undefined : divide(computeNotional(records, application), size, application.text);
     },
   },
   notional: {
@@ -242,26 +247,26 @@ export const FUNCTIONS = {
       { parameters: [{ name: 'order', shape: ORDER }], result: MONEY },
     ],
     method: true,
-    doc: 'Price times size, summed: of fills what was traded, of orders what is still to be (their `size` is the remaining one).',
+    doc: 'The sum of price times size: for fills the traded amount, for orders the amount still to be traded (their `size` is the remaining size).',
     examples: [{ expression: 'notional(fills)', value: '32050', given: SAMPLE_FILLS }],
     apply: ([of], application) =>
-      notionalOf(Array.isArray(of) ? (of as readonly RecordValue[]) : [of as RecordValue], application),
+      computeNotional(Array.isArray(of) ? (of as readonly RecordValue[]) : [of as RecordValue], application),
   },
-  days: durationFunction('day', 86_400_000, '7d'),
-  hours: durationFunction('hour', 3_600_000, '7h'),
-  minutes: durationFunction('minute', 60_000, '7m'),
-  seconds: durationFunction('second', 1000, '7s'),
+  days: makeDurationFunction('day', 86_400_000, '7d'),
+  hours: makeDurationFunction('hour', 3_600_000, '7h'),
+  minutes: makeDurationFunction('minute', 60_000, '7m'),
+  seconds: makeDurationFunction('second', 1000, '7s'),
   hour: {
     signatures: zoned(INTEGER),
     doc: 'The hour of the day, 0 to 23, in a time zone.',
     examples: [{ expression: "hour(now, 'Europe/London')", value: '9', given: 'now: 2026-07-06T08:00:00Z' }],
-    apply: ([time, zone], application) => new Decimal(localTime(time as Time, zone as string, application).hour),
+    apply: ([time, zone], application) => new Decimal(toLocalTime(time as Time, zone as string, application).hour),
   },
   weekday: {
     signatures: zoned(INTEGER),
     doc: 'The day of the week in a time zone: 1 is Monday, 7 is Sunday.',
     examples: [{ expression: "weekday(now, 'UTC')", value: '1', given: 'now: 2026-07-06T08:00:00Z' }],
-    apply: ([time, zone], application) => new Decimal(localTime(time as Time, zone as string, application).weekday),
+    apply: ([time, zone], application) => new Decimal(toLocalTime(time as Time, zone as string, application).weekday),
   },
   date: {
     signatures: zoned(TEXT),
@@ -269,19 +274,19 @@ export const FUNCTIONS = {
     examples: [
       { expression: "date(now, 'Pacific/Auckland')", value: '2026-07-06', given: 'now: 2026-07-06T08:00:00Z' },
     ],
-    apply: ([time, zone], application) => localTime(time as Time, zone as string, application).toFormat('yyyy-MM-dd'),
+    apply: ([time, zone], application) => toLocalTime(time as Time, zone as string, application).toFormat('yyyy-MM-dd'),
   },
 } as const satisfies Record<string, FunctionRow>;
 
 type FunctionName = keyof typeof FUNCTIONS;
 
-/** The row of a function, seen as `FunctionRow`; undefined for a name that is none. */
-export function functionRow(name: string): FunctionRow | undefined {
+/** The row of a function, typed as `FunctionRow`; undefined for an unknown name. */
+export function findFunction(name: string): FunctionRow | undefined {
   return Object.hasOwn(FUNCTIONS, name) ? FUNCTIONS[name as FunctionName] : undefined;
 }
 
 export function isZone(name: string): boolean {
-  return luxon().IANAZone.isValidZone(name);
+  return loadLuxon().IANAZone.isValidZone(name);
 }
 
 function leastOrMost(): readonly Signature[] {
@@ -297,7 +302,7 @@ function leastOrMost(): readonly Signature[] {
   ];
 }
 
-function extreme(args: readonly Value[], sign: 1 | -1, application: Application): Value {
+function findExtreme(args: readonly Value[], sign: 1 | -1, application: Application): Value {
   const values = Array.isArray(args[0]) ? (args[0] as readonly Value[]) : args;
   application.spend(values.length);
   if (values.length === 0)
@@ -305,7 +310,12 @@ function extreme(args: readonly Value[], sign: 1 | -1, application: Application)
   return values.reduce((best, each) => (compare(each, best) * sign > 0 ? each : best));
 }
 
-function stepFunction(mode: 'down' | 'up' | 'nearest', doc: string, expression: string, value: string): FunctionRow {
+function makeStepFunction(
+  mode: 'down' | 'up' | 'nearest',
+  doc: string,
+  expression: string,
+  value: string,
+): FunctionRow {
   return {
     signatures: [
       {
@@ -322,17 +332,17 @@ function stepFunction(mode: 'down' | 'up' | 'nearest', doc: string, expression: 
       const size = step as Decimal;
       if (size.lte(0))
         throw new EvaluationFailure(`the step must be above zero, found ${size.toFixed()}`, application.text);
-      return bounded(roundToStep(x as Decimal, size, mode), application.text);
+      return requireBounded(roundToStep(x as Decimal, size, mode), application.text);
     },
   };
 }
 
-function durationFunction(unit: string, ms: number, value: string): FunctionRow {
+function makeDurationFunction(unit: string, ms: number, value: string): FunctionRow {
   return {
     signatures: [{ parameters: [{ name: 'n', shape: NUMBER }], result: DURATION }],
     doc: `A duration of n ${unit}s, to the nearest millisecond.`,
     examples: [{ expression: `${unit}s(7)`, value }],
-    apply: ([n], application) => durationOf((n as Decimal).times(ms), application.text),
+    apply: ([n], application) => toDuration((n as Decimal).times(ms), application.text),
   };
 }
 
@@ -348,30 +358,30 @@ function zoned(result: ValueType): readonly Signature[] {
   ];
 }
 
-function sumOf(values: readonly Decimal[], application: Application): Decimal {
+function addUp(values: readonly Decimal[], application: Application): Decimal {
   application.spend(values.length);
-  return bounded(
+  return requireBounded(
     values.reduce((total, each) => total.plus(each), new Decimal(0)),
     application.text,
   );
 }
 
-function notionalOf(records: readonly RecordValue[], application: Application): Decimal {
-  return sumOf(
+function computeNotional(records: readonly RecordValue[], application: Application): Decimal {
+  return addUp(
     records.map((each) => (each.price as Decimal).times(each.size as Decimal)),
     application,
   );
 }
 
-function rulesOf(market: string, application: Application): { readonly tick: string; readonly lot: string } {
+function getRules(market: string, application: Application): { readonly tick: string; readonly lot: string } {
   const rules = application.scope.rules(market);
   if (rules === undefined)
-    throw new EvaluationFailure(`tick and lot of market ${market} are not known`, application.text);
+    throw new EvaluationFailure(`the tick and lot of market ${market} are not known`, application.text);
   return rules;
 }
 
-function localTime(time: Time, zone: string, application: Application): DateTime {
-  const local = luxon().DateTime.fromMillis(time.ms, { zone, locale: 'en-US' });
+function toLocalTime(time: Time, zone: string, application: Application): DateTime {
+  const local = loadLuxon().DateTime.fromMillis(time.ms, { zone, locale: 'en-US' });
   if (!local.isValid) throw new EvaluationFailure(`there is no time zone ${zone}`, application.text);
   return local;
 }

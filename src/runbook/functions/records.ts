@@ -1,9 +1,9 @@
 /**
- * The records a runbook can read, as types of the language: the venue's records of venue-api.md with units, and what is
- * derived from them. A field that is not listed can not be read, whatever the object behind it has.
+ * The records that a runbook can read, as types of the language: the venue's records of venue-api.md with units, and derived
+ * fields. Expressions cannot read a field that is not listed, even if the object has it.
  *
- * Units: prices and everything counted in the quote currency apart (`price`, `money`), sizes in the base currency. What
- * the document does not explain (health, account_leverage, account_margin) is a plain number.
+ * Units: `price` for prices and `money` for other amounts in the quote currency, `size` for amounts in the base currency.
+ * Fields that the document does not explain (health, account_leverage, account_margin) are plain numbers.
  */
 import { ORDER_STATUSES, ORDER_TYPES, TIMES_IN_FORCE } from '../../venue/records.ts';
 import { ERROR_KINDS } from '../checked.ts';
@@ -13,14 +13,14 @@ import { BOOLEAN, INTEGER, MARKET, MONEY, NUMBER, PRICE, SIDE, SIZE, TEXT, TIME 
 type RecordType = Extract<ValueType, { kind: 'record' }>;
 
 /** A record type; without a prototype, so that `constructor` is not a field of it. */
-export function recordType(name: string, fields: Readonly<Record<string, ValueType>>): RecordType {
+export function makeRecordType(name: string, fields: Readonly<Record<string, ValueType>>): RecordType {
   return { kind: 'record', name, fields: Object.assign(Object.create(null), fields) };
 }
 
 const optional = (of: ValueType): ValueType => ({ kind: 'optional', of });
 
-/** Order record (GET /orders) with what is derived from its fills; the fields of `OrderFields`. */
-export const ORDER = recordType('Order', {
+/** Order record (GET /orders) with fields derived from its fills; the fields of `OrderFields`. */
+export const ORDER = makeRecordType('Order', {
   id: TEXT,
   client_order_id: TEXT,
   market_id: MARKET,
@@ -42,7 +42,7 @@ export const ORDER = recordType('Order', {
 });
 
 /** Fill record (GET /fills, GET /fills/order). A negative fee is a rebate. */
-export const FILL = recordType('Fill', {
+export const FILL = makeRecordType('Fill', {
   id: TEXT,
   trade_id: TEXT,
   order_id: TEXT,
@@ -57,7 +57,7 @@ export const FILL = recordType('Fill', {
 });
 
 /** Account record (GET /account). */
-export const ACCOUNT = recordType('Account', {
+export const ACCOUNT = makeRecordType('Account', {
   id: INTEGER,
   status: TEXT,
   profile_type: TEXT,
@@ -75,18 +75,18 @@ export const ACCOUNT = recordType('Account', {
   total_position_margin: MONEY,
   last_liq_check: INTEGER,
   last_update: TIME,
-  /** By market, the leverage set for it; a market nobody has set is not in it. */
+  /** The leverage by market; a market without a set leverage is not in the map. */
   leverage: { kind: 'map', of: NUMBER },
 });
 
-const TIER_STEP = recordType('TierStep', { tier: INTEGER, title: TEXT, min_volume: MONEY });
-const TIER_STATUS = recordType('TierStatus', { current: TIER_STEP, next: TIER_STEP, needed_volume: MONEY });
+const TIER_STEP = makeRecordType('TierStep', { tier: INTEGER, title: TEXT, min_volume: MONEY });
+const TIER_STATUS = makeRecordType('TierStatus', { current: TIER_STEP, next: TIER_STEP, needed_volume: MONEY });
 
 /** Tier status record (GET /profile). */
-export const TIER = recordType('Tier', { tier_status: TIER_STATUS });
+export const TIER = makeRecordType('Tier', { tier_status: TIER_STATUS });
 
-/** Deadman switch record; its timeout is in milliseconds, as the venue counts. The step's value is absent when none is active. */
-export const DEADMAN = recordType('Deadman', {
+/** Deadman switch record; its timeout is in milliseconds, as at the venue. The step's value is absent when no switch is active. */
+export const DEADMAN = makeRecordType('Deadman', {
   market_id: optional(MARKET),
   timeout: INTEGER,
   last_updated: TIME,
@@ -94,37 +94,37 @@ export const DEADMAN = recordType('Deadman', {
 });
 
 /** `error` inside `catch`, `on_error` and `undo`: `kind` is one of the words of `catch`. */
-export const STEP_ERROR = recordType('StepError', {
+export const STEP_ERROR = makeRecordType('StepError', {
   kind: { kind: 'text', of: ERROR_KINDS },
   message: TEXT,
   step: TEXT,
 });
 
 /** `run`. */
-export const RUN = recordType('Run', { id: TEXT, started_at: TIME });
+export const RUN = makeRecordType('Run', { id: TEXT, started_at: TIME });
 
-/** A record of the reference: where it comes from, and what those of its fields mean that do not say so by their names. */
+/** A record of the reference: where it comes from, and the meaning of fields whose names do not show it. */
 export interface RecordRow {
   readonly type: RecordType;
   readonly about: string;
   readonly fields?: Readonly<Record<string, string>>;
 }
 
-/** What expressions can read, in the order of the reference. */
+/** The records that expressions can read, in the order of the reference. */
 export const RECORDS: readonly RecordRow[] = [
   {
     type: ORDER,
     about:
-      'What place, amend, cancel, refresh and wait_for yield, an item of list_orders, and a leg of protect: as it was when the step ended',
+      'The value of place, amend, cancel, refresh and wait_for, of an item of list_orders, and of a leg of protect: the order as it was when the step ended',
     fields: {
       price: 'limit price, quote currency',
-      size: 'what remains to be filled, as the venue told it',
-      initial_size: 'what was asked for; of a leg of protect the fraction of the position',
+      size: 'what remains to be filled, as the venue reports it',
+      initial_size: 'the size asked for; for a leg of protect the fraction of the position',
       total_filled_size: 'as the venue counts',
       status: ORDER_STATUSES.join(', '),
       order_type: ORDER_TYPES.join(', '),
       reason: 'why the venue ended it',
-      timestamp: 'of its last change at the venue',
+      timestamp: 'the time of its last change at the venue',
       filled: 'the sum of its fills',
       remaining: 'what can still fill',
       avg_price: 'average price of its fills; absent before the first',
@@ -139,23 +139,23 @@ export const RECORDS: readonly RecordRow[] = [
   },
   {
     type: ACCOUNT,
-    about: 'What read_account and set_leverage yield',
+    about: 'The value of read_account and set_leverage',
     fields: {
-      leverage: "by market: `acct.leverage[?'BTC-USD'].orValue(1)`; a market for which none was set is not in it",
+      leverage: "by market: `acct.leverage[?'BTC-USD'].orValue(1)`; a market without a set leverage is not in the map",
     },
   },
-  { type: TIER, about: 'What read_tier yields' },
-  { type: TIER_STATUS, about: 'Part of the tier', fields: { needed_volume: 'until the next tier' } },
+  { type: TIER, about: 'The value of read_tier' },
+  { type: TIER_STATUS, about: 'Part of the tier', fields: { needed_volume: 'volume missing to the next tier' } },
   { type: TIER_STEP, about: 'Part of the tier status' },
   {
     type: DEADMAN,
-    about: 'What arm_deadman yields, and read_deadman: absent there when no switch is armed',
-    fields: { timeout: 'milliseconds', market_id: 'absent where the venue does not tell it' },
+    about: 'The value of arm_deadman and read_deadman; for read_deadman absent when no switch is armed',
+    fields: { timeout: 'milliseconds', market_id: 'absent when the venue does not report it' },
   },
   {
     type: STEP_ERROR,
-    about: '`error`, inside of catch, on_error and undo',
+    about: '`error`, inside catch, on_error and undo',
     fields: { kind: ERROR_KINDS.join(', '), step: 'path of the step that failed' },
   },
-  { type: RUN, about: '`run`, everywhere; beside it stands `now`, the time at which the attempt of the step began' },
+  { type: RUN, about: '`run`, available everywhere, as is `now`, the time at which the attempt of the step began' },
 ];

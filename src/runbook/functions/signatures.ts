@@ -1,30 +1,30 @@
 /**
- * Calls against the function table: which signature of a row a list of checked arguments fits, what the type variables of
- * that signature then are, and the term that the call becomes. Knows types and rows, no places and no names.
+ * Matches calls with the function table: finds the signature that the checked arguments fit, binds its type variables, and
+ * builds the term of the call.
  */
 
 import { formatList } from '../../base/format.ts';
 import type { Expr, Scope, ValueType } from '../values.ts';
 import { type Run, spend } from './evaluation.ts';
 import type { Application, FunctionRow, Parameter, Shape, Signature } from './functions.ts';
-import { fitted, isTypeMismatch, type Term, type TypeMismatch, unified } from './term.ts';
+import { fitTerm, isTypeMismatch, type Term, type TypeMismatch, unifyTerms } from './term.ts';
 import { INTEGER, NUMBER, typeName } from './typing.ts';
 
-/** Arguments brought to the types of a signature. */
+/** Arguments fitted to a signature. */
 export interface Match {
   readonly signature: Signature;
   readonly args: readonly Term[];
-  /** What the `unit` and `ordered` parameters have in common. */
+  /** The common type of the `unit` and `ordered` arguments. */
   readonly same?: ValueType;
   /** Whether the arguments of those parameters are all bare literals. */
   readonly bare: boolean;
 }
 
 /**
- * Of several signatures the first that fits; when none does, the refusal of the one whose arguments came furthest.
- * Undefined when no signature takes as many arguments.
+ * Finds the first signature that fits; if none does, the mismatch of the signature that fitted the most arguments. Undefined
+ * if no signature takes this number of arguments.
  */
-export function matched(
+export function matchCall(
   row: FunctionRow,
   args: readonly Term[],
 ): Match | (TypeMismatch & { readonly at: number }) | undefined {
@@ -37,13 +37,13 @@ export function matched(
   return nearest;
 }
 
-/** Whether the call leaves out an argument that the place of the expression can give: the market of its order. */
+/** Whether the call leaves out the market, which its place can supply: the market of its order. */
 export function impliesMarket(match: Match): boolean {
   return match.signature.parameters[match.args.length]?.implied === true;
 }
 
-/** The call as a term; `market` stands in for an implied last argument. */
-export function applied(row: FunctionRow, match: Match, market: Expr<string> | undefined, text: string): Term {
+/** Builds the term of a call; `market` replaces an implied last argument. */
+export function applyFunction(row: FunctionRow, match: Match, market: Expr<string> | undefined, text: string): Term {
   const { signature, args, same, bare } = match;
   const runs: Run[] = args.map((each) => each.run);
   if (market !== undefined) runs.push((frame) => market.evaluate(frame.scope));
@@ -52,7 +52,7 @@ export function applied(row: FunctionRow, match: Match, market: Expr<string> | u
   const count = (items: number): void => spend(items, text);
   const context = (scope: Scope): Application => ({ scope, text, spend: count });
   const [only] = runs;
-  // Calls of one argument are nearly all there are; they are spared the list.
+  // Most calls have one argument; for those no list is built.
   const run: Run =
     runs.length === 1 && only !== undefined
       ? (frame) => row.apply([only(frame)], context(frame.scope))
@@ -69,7 +69,7 @@ export function applied(row: FunctionRow, match: Match, market: Expr<string> | u
   };
 }
 
-/** Fits arguments to one signature; a type variable is bound by the arguments themselves. */
+/** Fits arguments to one signature; the arguments determine its type variables. */
 function bound(signature: Signature, args: readonly Term[]): Match | (TypeMismatch & { readonly at: number }) {
   const last = signature.parameters.length - 1;
   const fits: Term[] = [];
@@ -82,7 +82,7 @@ function bound(signature: Signature, args: readonly Term[]): Match | (TypeMismat
     fits.push(found);
   }
   if (variable.length === 0) return { signature, args: fits, bare: false };
-  const common = unified(variable.map((index) => fits[index] as Term));
+  const common = unifyTerms(variable.map((index) => fits[index] as Term));
   if (isTypeMismatch(common)) return { ...common, at: variable[common.at ?? 0] ?? 0 };
   for (const [place, index] of variable.entries()) fits[index] = common.terms[place] as Term;
   return {
@@ -97,7 +97,7 @@ function isVariable(shape: Shape): boolean {
   return shape.kind === 'unit' || shape.kind === 'ordered' || (shape.kind === 'list_of' && isVariable(shape.of));
 }
 
-/** An argument as a parameter of this shape; variables are left open. */
+/** Fits an argument to a parameter of this shape; type variables stay open. */
 function shaped(term: Term, shape: Shape): Term | TypeMismatch {
   const { type } = term;
   const wrong = (wanted: string): TypeMismatch =>
@@ -125,7 +125,7 @@ function shaped(term: Term, shape: Shape): Term | TypeMismatch {
       return { ...term, type: { kind, of: item.type } };
     }
     default:
-      return fitted(term, shape);
+      return fitTerm(term, shape);
   }
 }
 
@@ -142,8 +142,8 @@ function takes(signature: Signature, count: number): boolean {
   return count >= least && (count <= parameters.length || parameters.at(-1)?.rest === true);
 }
 
-/** How many arguments a function takes, for a message. */
-export function arity(row: FunctionRow): string {
+/** The arguments that a function takes, for a message. */
+export function describeArity(row: FunctionRow): string {
   const lists = row.signatures.map(({ parameters }) =>
     parameters.map((each) => `${each.name}${each.rest === true ? ', …' : ''}${each.implied === true ? '?' : ''}`),
   );

@@ -1,38 +1,46 @@
 /**
- * A term: a piece of an expression that has been checked, with its type and the closure that works it out. Here is what
- * terms have in common: how a bare literal takes on a unit, how several become one type, and what a refusal is.
+ * Terms: checked parts of an expression, each with its type and the closure that computes it. Adapts bare literals to units,
+ * unifies the types of several terms, and describes why terms do not fit.
  */
 
 import type { SyntaxCode } from '../codes/syntax.ts';
-import { meantWord } from '../foreign-words.ts';
+import { suggestWord } from '../foreign-words.ts';
 import type { Unit, ValueType } from '../values.ts';
 import type { Run } from './evaluation.ts';
-import { comparable, type Misfit, misfit, typeName, union, unitOf, withUnit } from './typing.ts';
+import {
+  findComparisonMisfit,
+  findMisfit,
+  findUnit,
+  type Misfit,
+  replaceUnit,
+  typeName,
+  unifyTypes,
+} from './typing.ts';
 
 export interface Term {
   readonly type: ValueType;
   readonly run: Run;
-  /** Made of literals alone: its numbers have no unit of their own yet, its texts are exactly those of its type. */
+  /** Consists of literals: its numbers have no unit of their own yet, its texts are exactly those of its type. */
   readonly bare: boolean;
   /** Depends on nothing outside the expression. */
   readonly constant: boolean;
-  /** The dotted path it reads, where it is one: `entry.avg_price`. */
+  /** The dotted path it reads, if it is one: `entry.avg_price`. */
   readonly path?: string;
   /** Optional by declaration, known to be present here. */
   readonly narrowed?: true;
   /** The literal `[]`, a list of anything. */
   readonly empty?: true;
-  /** Paths that are present wherever it is true, or false. */
+  /** Paths that are present when it is true, or false. */
   readonly whenTrue?: readonly string[];
   readonly whenFalse?: readonly string[];
 }
 
-/** Why terms do not go together; whoever knows the place makes a diagnostic of it. */
+/** Why terms do not fit; the caller, who knows the place, makes a diagnostic of it. */
 export interface TypeMismatch {
   readonly refused: SyntaxCode;
   readonly message: string;
   readonly hint?: string;
-  /** Which operand is at fault, where it is one. */
+  /** Index of the wrong operand, if it is a single one. */
   readonly at?: number;
 }
 
@@ -40,18 +48,18 @@ export function isTypeMismatch(value: object): value is TypeMismatch {
   return 'refused' in value;
 }
 
-/** A bare term with the unit wanted; any other term as it is. */
-export function adapted(term: Term, unit: Unit | undefined): Term {
-  if (!term.bare || unit === undefined || unit === 'number' || unitOf(term.type) !== 'number') return term;
-  return { ...term, type: withUnit(term.type, unit) };
+/** A bare term with the wanted unit; any other term unchanged. */
+export function adaptUnit(term: Term, unit: Unit | undefined): Term {
+  if (!term.bare || unit === undefined || unit === 'number' || findUnit(term.type) !== 'number') return term;
+  return { ...term, type: replaceUnit(term.type, unit) };
 }
 
-/** The term as one of type `wanted`, or why it is none. */
-export function fitted(term: Term, wanted: ValueType): Term | TypeMismatch {
+/** Fits a term to the type `wanted`, or returns why it does not fit. */
+export function fitTerm(term: Term, wanted: ValueType): Term | TypeMismatch {
   if (term.empty === true && wanted.kind === 'list') return { ...term, type: wanted };
-  const fit = adapted(term, unitOf(wanted));
-  const why = misfit(fit.type, wanted);
-  if (why !== undefined) return refusalOf(why, fit, wanted);
+  const fit = adaptUnit(term, findUnit(wanted));
+  const why = findMisfit(fit.type, wanted);
+  if (why !== undefined) return toTypeMismatch(why, fit, wanted);
   const bad =
     wanted.kind === 'text' && wanted.market === true && term.type.kind === 'text'
       ? term.type.of?.find((each) => !isMarket(each))
@@ -69,10 +77,10 @@ const CODE: Readonly<Record<Misfit, SyntaxCode>> = {
   optional: 'optional-unhandled',
 };
 
-function refusalOf(why: Misfit, term: Term, wanted: ValueType): TypeMismatch {
+function toTypeMismatch(why: Misfit, term: Term, wanted: ValueType): TypeMismatch {
   if (why === 'member' && term.type.kind === 'text' && wanted.kind === 'text')
-    return notAMember(term.type.of ?? [], wanted.of ?? []);
-  const message = `${article(typeName(wanted))} is needed, found ${typeName(term.type)}`;
+    return describeNonMember(term.type.of ?? [], wanted.of ?? []);
+  const message = `${addArticle(typeName(wanted))} is needed, found ${typeName(term.type)}`;
   const scale =
     why === 'unit' && term.type.kind === 'decimal' && wanted.kind === 'decimal' && term.type.unit === 'number';
   return {
@@ -80,63 +88,65 @@ function refusalOf(why: Misfit, term: Term, wanted: ValueType): TypeMismatch {
     message,
     ...(wanted.kind === 'boolean' ? { hint: 'Write a comparison, such as x > 0.' } : {}),
     ...(scale
-      ? { hint: `A plain number is no ${wanted.unit}: write a literal, or declare the value with type ${wanted.unit}.` }
+      ? {
+          hint: `A plain number is not a ${wanted.unit}: write a literal, or declare the value with type ${wanted.unit}.`,
+        }
       : {}),
   };
 }
 
-export function notAMember(found: readonly string[], members: readonly string[]): TypeMismatch {
-  const stranger = found.find((each) => !members.includes(each)) ?? '';
-  const meant = meantWord(stranger, members);
+export function describeNonMember(found: readonly string[], members: readonly string[]): TypeMismatch {
+  const outsider = found.find((each) => !members.includes(each)) ?? '';
+  const meant = suggestWord(outsider, members);
   const known = members
     .slice(0, 10)
     .map((each) => `'${each}'`)
     .join(', ');
   return {
     refused: 'not-a-member',
-    message: `'${stranger.slice(0, 40)}' is none of ${known}`,
+    message: `'${outsider.slice(0, 40)}' is not one of ${known}`,
     ...(meant === undefined ? {} : { hint: `Did you mean '${meant}'?` }),
   };
 }
 
-/** Terms brought to one type, for arms of `?:`, items of a list, arguments that go together; `at` says who stands out. */
-export function unified(
+/** Unifies the types of terms: arms of `?:`, items of a list, arguments of one type. `at` of a mismatch is the term that differs. */
+export function unifyTerms(
   terms: readonly Term[],
 ): { readonly terms: readonly Term[]; readonly type: ValueType } | TypeMismatch {
-  const unit = terms.map((term) => (term.bare ? undefined : unitOf(term.type))).find((each) => each !== undefined);
-  const fits = terms.map((term) => adapted(term, unit));
+  const unit = terms.map((term) => (term.bare ? undefined : findUnit(term.type))).find((each) => each !== undefined);
+  const fits = terms.map((term) => adaptUnit(term, unit));
   let type: ValueType | undefined;
   for (const [index, term] of fits.entries()) {
     if (term.empty === true) continue;
-    const both: ValueType | undefined = type === undefined ? term.type : union(type, term.type);
+    const both: ValueType | undefined = type === undefined ? term.type : unifyTypes(type, term.type);
     if (both === undefined) {
-      const units = unitOf(type as ValueType) !== undefined && unitOf(term.type) !== undefined;
+      const units = findUnit(type as ValueType) !== undefined && findUnit(term.type) !== undefined;
       return {
         refused: units ? 'unit-mismatch' : 'type-mismatch',
-        message: `${typeName(type as ValueType)} and ${typeName(term.type)} do not go together`,
+        message: `${typeName(type as ValueType)} and ${typeName(term.type)} have no common type`,
         at: index,
       };
     }
     type = both;
   }
-  if (type === undefined) return { refused: 'type-mismatch', message: 'a list without items has no type here', at: 0 };
+  if (type === undefined) return { refused: 'type-mismatch', message: 'an empty list has no type here', at: 0 };
   const common = type;
   return { terms: fits.map((term) => (term.empty === true ? { ...term, type: common } : term)), type };
 }
 
-/** Whether two terms may be compared with `==`; a literal must be something the other side can be. */
-export function compared(left: Term, right: Term): TypeMismatch | undefined {
-  const [a, b] = [adapted(left, unitOf(right.type)), adapted(right, unitOf(left.type))];
+/** Why two terms cannot be compared with `==`: a literal must be a possible value of the other side. */
+export function checkComparable(left: Term, right: Term): TypeMismatch | undefined {
+  const [a, b] = [adaptUnit(left, findUnit(right.type)), adaptUnit(right, findUnit(left.type))];
   if ((a.empty === true || b.empty === true) && a.type.kind === b.type.kind) return undefined;
-  const literal = strangeLiteral(left, right.type) ?? strangeLiteral(right, left.type);
-  if (literal !== undefined) return { ...literal, at: strangeLiteral(left, right.type) === undefined ? 1 : 0 };
-  const why = comparable(a.type, b.type);
+  const literal = findImpossibleLiteral(left, right.type) ?? findImpossibleLiteral(right, left.type);
+  if (literal !== undefined) return { ...literal, at: findImpossibleLiteral(left, right.type) === undefined ? 1 : 0 };
+  const why = findComparisonMisfit(a.type, b.type);
   if (why === undefined) return undefined;
-  if (why === 'optional') return { ...optionalMismatch(), at: left.type.kind === 'optional' ? 0 : 1 };
-  return { refused: CODE[why], message: `${typeName(a.type)} and ${typeName(b.type)} can not be compared` };
+  if (why === 'optional') return { ...makeOptionalMismatch(), at: left.type.kind === 'optional' ? 0 : 1 };
+  return { refused: CODE[why], message: `${typeName(a.type)} and ${typeName(b.type)} cannot be compared` };
 }
 
-function strangeLiteral(literal: Term, other: ValueType): TypeMismatch | undefined {
+function findImpossibleLiteral(literal: Term, other: ValueType): TypeMismatch | undefined {
   if (!literal.bare || literal.type.kind !== 'text' || literal.type.of === undefined || other.kind !== 'text')
     return undefined;
   if (other.market === true) {
@@ -146,10 +156,10 @@ function strangeLiteral(literal: Term, other: ValueType): TypeMismatch | undefin
       : { refused: 'market-form', message: `a market id is <BASE>-<QUOTE>, found '${bad}'` };
   }
   if (other.of === undefined || literal.type.of.every((each) => other.of?.includes(each))) return undefined;
-  return notAMember(literal.type.of, other.of);
+  return describeNonMember(literal.type.of, other.of);
 }
 
-export function optionalMismatch(): TypeMismatch {
+export function makeOptionalMismatch(): TypeMismatch {
   return { refused: 'optional-unhandled', message: 'this value may be absent' };
 }
 
@@ -158,6 +168,6 @@ export function isMarket(text: string): boolean {
   return /^[A-Za-z0-9._]{1,32}-[A-Za-z0-9._]{1,32}$/.test(text);
 }
 
-function article(name: string): string {
+function addArticle(name: string): string {
   return /^[aeio]/.test(name) ? `an ${name}` : `a ${name}`;
 }

@@ -1,9 +1,9 @@
 /**
- * The relations between types: what fits where, what two branches have in common, what may be compared, and how a type
- * is called in a message. Looks at types alone, never at an expression.
+ * The relations between types: which type fits another, the common type of two branches, which types may be compared, and
+ * the name of a type in a message.
  *
- * A text literal has the type of the set of itself, so that `'short'` fits a side and `'lnog'` does not; a bare number
- * literal has the unit `number` and is adapted by whoever knows the unit wanted.
+ * The type of a text literal is the set of that one text, so `'short'` fits a side and `'lnog'` does not. A bare number
+ * literal has the unit `number`; term.ts adapts it to the wanted unit.
  */
 import { ORDER_STATUSES, SIDES } from '../../venue/records.ts';
 import type { Unit, ValueType } from '../values.ts';
@@ -20,7 +20,7 @@ export const SIDE: ValueType = { kind: 'text', of: SIDES };
 export const DURATION: ValueType = { kind: 'duration' };
 export const TIME: ValueType = { kind: 'time' };
 
-/** The words of the grammar's `type`. What sets pct and bps apart from number is how a literal is read, not the type. */
+/** The words of the grammar's `type`. pct and bps differ from number in how a literal is read, not in their type. */
 const WORDS: ReadonlyMap<string, ValueType> = new Map<string, ValueType>([
   ['market', MARKET],
   ['side', SIDE],
@@ -39,22 +39,22 @@ const WORDS: ReadonlyMap<string, ValueType> = new Map<string, ValueType>([
 
 export const TYPE_WORDS: readonly string[] = [...WORDS.keys(), 'list<…>', 'map<…>'];
 
-/** The type a word such as `price` or `list<market>` means; undefined for a word that means none. */
-export function typeOfWord(text: string): ValueType | undefined {
+/** The type of a word such as `price` or `list<market>`; undefined for an unknown word. */
+export function parseTypeWord(text: string): ValueType | undefined {
   const word = text.trim();
   const known = WORDS.get(word);
   if (known !== undefined || word.length > 200) return known;
   const nested = /^(list|map)\s*<(.*)>$/.exec(word);
-  const of = nested === null ? undefined : typeOfWord(nested[2] as string);
+  const of = nested === null ? undefined : parseTypeWord(nested[2] as string);
   return of === undefined ? undefined : { kind: nested?.[1] as 'list' | 'map', of };
 }
 
 /** The word inside `list<…>` or `map<…>`. */
-export function elementWord(typeText: string): string {
+export function getElementWord(typeText: string): string {
   return /^(?:list|map)\s*<(.*)>$/.exec(typeText.trim())?.[1]?.trim() ?? typeText;
 }
 
-/** How a message calls a type. */
+/** The name of a type in messages. */
 export function typeName(type: ValueType): string {
   switch (type.kind) {
     case 'decimal':
@@ -86,12 +86,12 @@ export function typeName(type: ValueType): string {
   }
 }
 
-/** Why a value of `found` does not fit where `wanted` is needed; undefined when it does. Bare literals are adapted before. */
+/** Why a value of type `found` does not fit type `wanted`. Bare literals have been adapted before. */
 export type Misfit = 'type' | 'unit' | 'integer' | 'member' | 'optional';
 
-export function misfit(found: ValueType, wanted: ValueType): Misfit | undefined {
-  if (wanted.kind === 'optional') return misfit(found.kind === 'optional' ? found.of : found, wanted.of);
-  if (found.kind === 'optional') return misfit(found.of, wanted) === undefined ? 'optional' : 'type';
+export function findMisfit(found: ValueType, wanted: ValueType): Misfit | undefined {
+  if (wanted.kind === 'optional') return findMisfit(found.kind === 'optional' ? found.of : found, wanted.of);
+  if (found.kind === 'optional') return findMisfit(found.of, wanted) === undefined ? 'optional' : 'type';
   switch (wanted.kind) {
     case 'decimal':
       if (found.kind !== 'decimal') return 'type';
@@ -104,7 +104,7 @@ export function misfit(found: ValueType, wanted: ValueType): Misfit | undefined 
       return found.of.every((each) => wanted.of?.includes(each)) ? undefined : 'member';
     case 'list':
     case 'map':
-      return found.kind === wanted.kind ? misfit(found.of, wanted.of) : 'type';
+      return found.kind === wanted.kind ? findMisfit(found.of, wanted.of) : 'type';
     case 'record':
       return found.kind === 'record' && found.name === wanted.name ? undefined : 'type';
     case 'boolean':
@@ -116,10 +116,10 @@ export function misfit(found: ValueType, wanted: ValueType): Misfit | undefined 
   }
 }
 
-/** The type that holds both, for the arms of `?:` and the items of a list; undefined when there is none. */
-export function union(left: ValueType, right: ValueType): ValueType | undefined {
+/** The common type of two types, for the arms of `?:` and the items of a list; undefined if there is none. */
+export function unifyTypes(left: ValueType, right: ValueType): ValueType | undefined {
   if (left.kind === 'optional' || right.kind === 'optional') {
-    const of = union(left.kind === 'optional' ? left.of : left, right.kind === 'optional' ? right.of : right);
+    const of = unifyTypes(left.kind === 'optional' ? left.of : left, right.kind === 'optional' ? right.of : right);
     return of === undefined ? undefined : { kind: 'optional', of };
   }
   switch (left.kind) {
@@ -136,7 +136,7 @@ export function union(left: ValueType, right: ValueType): ValueType | undefined 
     case 'list':
     case 'map': {
       if (right.kind !== left.kind) return undefined;
-      const of = union(left.of, right.of);
+      const of = unifyTypes(left.of, right.of);
       return of === undefined ? undefined : { kind: left.kind, of };
     }
     case 'record':
@@ -150,8 +150,8 @@ export function union(left: ValueType, right: ValueType): ValueType | undefined 
   }
 }
 
-/** Whether `==` means something between two types. Records are compared by a field, never whole: they change. */
-export function comparable(left: ValueType, right: ValueType): Misfit | undefined {
+/** Why `==` is not allowed between two types. Records change, so they are compared by a field, never as a whole. */
+export function findComparisonMisfit(left: ValueType, right: ValueType): Misfit | undefined {
   if (left.kind === 'optional' || right.kind === 'optional') return 'optional';
   if (left.kind === 'decimal' && right.kind === 'decimal')
     return left.unit === right.unit || left.unit === 'number' || right.unit === 'number' ? undefined : 'unit';
@@ -160,12 +160,12 @@ export function comparable(left: ValueType, right: ValueType): Misfit | undefine
       ? undefined
       : 'member';
   if ((left.kind === 'list' && right.kind === 'list') || (left.kind === 'map' && right.kind === 'map'))
-    return comparable(left.of, right.of);
+    return findComparisonMisfit(left.of, right.of);
   return left.kind === right.kind && left.kind !== 'record' ? undefined : 'type';
 }
 
-/** The same type with another unit for every number in it, for a bare literal that adapts. */
-export function withUnit(type: ValueType, unit: Unit): ValueType {
+/** The same type with another unit for all its numbers, for a bare literal that adapts. */
+export function replaceUnit(type: ValueType, unit: Unit): ValueType {
   switch (type.kind) {
     case 'decimal':
       return type.unit === unit
@@ -174,14 +174,14 @@ export function withUnit(type: ValueType, unit: Unit): ValueType {
     case 'list':
     case 'map':
     case 'optional':
-      return { kind: type.kind, of: withUnit(type.of, unit) };
+      return { kind: type.kind, of: replaceUnit(type.of, unit) };
     default:
       return type;
   }
 }
 
-/** The unit of the numbers in a type, where it has numbers. */
-export function unitOf(type: ValueType): Unit | undefined {
+/** The unit of the numbers in a type, if it has numbers. */
+export function findUnit(type: ValueType): Unit | undefined {
   if (type.kind === 'decimal') return type.unit;
-  return type.kind === 'list' || type.kind === 'map' || type.kind === 'optional' ? unitOf(type.of) : undefined;
+  return type.kind === 'list' || type.kind === 'map' || type.kind === 'optional' ? findUnit(type.of) : undefined;
 }

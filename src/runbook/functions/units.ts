@@ -1,19 +1,19 @@
 /**
- * The algebra of units: which quantities may be multiplied, divided, added and compared, and what comes out. Works on
- * units alone; it never sees a value, so a run is not slower for it.
+ * The algebra of units: which quantities may be multiplied and divided, and the unit of the result. Works on units during the
+ * check, so it costs a run nothing.
  */
 import type { Unit } from '../values.ts';
 
-/** price × size = money, in either order; a plain number scales anything; the rest means nothing at a venue. */
-export function productUnit(left: Unit, right: Unit): Unit | undefined {
+/** price × size = money, in either order; a plain number scales anything; other products have no meaning at a venue. */
+export function multiplyUnits(left: Unit, right: Unit): Unit | undefined {
   if (left === 'number') return right;
   if (right === 'number') return left;
   if ((left === 'price' && right === 'size') || (left === 'size' && right === 'price')) return 'money';
   return undefined;
 }
 
-/** money / price = size, money / size = price, like / like = number; nothing is divided by what it is not made of. */
-export function quotientUnit(left: Unit, right: Unit): Unit | undefined {
+/** money / price = size, money / size = price, a unit divided by itself = number; other quotients have no meaning. */
+export function divideUnits(left: Unit, right: Unit): Unit | undefined {
   if (right === 'number') return left;
   if (left === right) return 'number';
   if (left === 'money' && right === 'price') return 'size';
@@ -21,11 +21,11 @@ export function quotientUnit(left: Unit, right: Unit): Unit | undefined {
   return undefined;
 }
 
-/** What multiplies `left` into a unit the result has; for hints. */
-export function productHint(left: Unit, right: Unit): string {
+/** Explains which products have a unit, for hints. */
+export function explainProduct(left: Unit, right: Unit): string {
   return `${left} and ${right} have no product; price × size = money, and a plain number scales anything`;
 }
 
-export function quotientHint(left: Unit, right: Unit): string {
-  return `${left} can not be divided by ${right}; money / price = size, money / size = price, like by like is a number`;
+export function explainQuotient(left: Unit, right: Unit): string {
+  return `${left} cannot be divided by ${right}; money / price = size, money / size = price, a unit divided by itself is a number`;
 }

@@ -1,30 +1,30 @@
 /**
- * A month of schedules as an SVG drawing that stands by itself: no script, no font, no reference to anything outside, light
- * or dark as the reader's system is. Everything that comes from a runbook is text, never markup.
+ * Draws a month of schedules as a self-contained SVG: no script, no font, no external reference, light or dark like the
+ * reader's system. Everything from a runbook is text, never markup.
  */
 import { formatCount } from '../../base/format.ts';
 import { printable } from '../../base/printable.ts';
 import type { ScheduledSlot } from './collisions.ts';
-import { clockText, dateText, type ZoneChange, zoneChanges, zoneStretches } from './local-time.ts';
-import { eachOccurrence, type Occurrence } from './schedule.ts';
+import { formatClock, formatDate, listZoneChanges, listZoneStretches, type ZoneChange } from './local-time.ts';
+import { type Occurrence, walkOccurrences } from './schedule.ts';
 
 interface CalendarMonth {
   readonly year: number;
   /** From 1. */
   readonly month: number;
-  /** IANA zone whose days are drawn; slots of other zones appear at the time it is there. */
+  /** IANA zone whose days are drawn; slots of other zones appear at their time in this zone. */
   readonly zone: string;
 }
 
 interface Line {
   readonly text: string;
-  /** A daylight-saving change touched it. */
+  /** Whether a daylight-saving change affected it. */
   readonly changed: boolean;
-  /** Told in full to whoever points at it. */
+  /** The full text, shown as a tooltip. */
   readonly title: string;
 }
 
-/** Wide enough for `MOST_SHOWN` characters, also where a change of the clocks makes them bold. */
+/** Wide enough for `MOST_SHOWN` characters, even in bold, as on the day of a clock change. */
 const CELL = { width: 174, height: 112, line: 15, lines: 5 } as const;
 const HEAD = 78;
 const MARGIN = 16;
@@ -53,21 +53,21 @@ export function scheduleCalendar(slots: readonly ScheduledSlot[], { year, month,
   const width = 2 * MARGIN + 7 * CELL.width;
   const height = HEAD + weeks * CELL.height + MARGIN;
   const title = `Schedules, ${MONTHS[month - 1]} ${year}`;
-  const byDay = linesByDay(slots, firstDay, days, zone);
-  const changes = changesByDay(firstDay, days, zone);
+  const byDay = groupLinesByDay(slots, firstDay, days, zone);
+  const changes = groupChangesByDay(firstDay, days, zone);
   const total = [...byDay.values()].reduce((sum, { count }) => sum + count, 0);
   const cells = Array.from({ length: days }, (_, index) => {
-    const date = dateText(firstDay + index * DAY_MS);
+    const date = formatDate(firstDay + index * DAY_MS);
     const place = {
       x: MARGIN + ((blank + index) % 7) * CELL.width,
       y: HEAD + Math.floor((blank + index) / 7) * CELL.height,
     };
-    return dayCell(index + 1, place, byDay.get(date)?.lines ?? [], changes.get(date));
+    return drawDay(index + 1, place, byDay.get(date)?.lines ?? [], changes.get(date));
   });
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-labelledby="calendar-title calendar-desc">`,
     `<title id="calendar-title">${escapeText(title)}</title>`,
-    `<desc id="calendar-desc">${escapeText(description(total, byDay, changes, zone))}</desc>`,
+    `<desc id="calendar-desc">${escapeText(describeMonth(total, byDay, changes, zone))}</desc>`,
     `<style>${STYLE}</style>`,
     `<rect class="page" width="${width}" height="${height}"/>`,
     `<text class="title" x="${MARGIN}" y="32">${escapeText(title)}</text>`,
@@ -80,13 +80,13 @@ export function scheduleCalendar(slots: readonly ScheduledSlot[], { year, month,
   ].join('\n');
 }
 
-/** Changes of the zone's clocks by the date on which they begin. */
-function changesByDay(firstDay: number, days: number, zone: string): ReadonlyMap<string, ZoneChange> {
+/** Clock changes of the zone, by the date on which they begin. */
+function groupChangesByDay(firstDay: number, days: number, zone: string): ReadonlyMap<string, ZoneChange> {
   const begins = ({ atMs, offsetBeforeMs }: ZoneChange): number => atMs + offsetBeforeMs;
-  const changes = zoneChanges(zone, firstDay - DAY_MS, firstDay + (days + 1) * DAY_MS).filter(
+  const changes = listZoneChanges(zone, firstDay - DAY_MS, firstDay + (days + 1) * DAY_MS).filter(
     (change) => begins(change) >= firstDay && begins(change) < firstDay + days * DAY_MS,
   );
-  return new Map(changes.map((change) => [dateText(begins(change)), change]));
+  return new Map(changes.map((change) => [formatDate(begins(change)), change]));
 }
 
 const STYLE = [
@@ -95,7 +95,7 @@ const STYLE = [
   '@media (prefers-color-scheme:dark){text{fill:#f0f6fc}.quiet{fill:#9198a1}.page{fill:#0d1117}.cell{stroke:#3d444d}.shifted .cell{fill:#2e2a1f}.changed{fill:#d29922}}',
 ].join('');
 
-function dayCell(
+function drawDay(
   day: number,
   { x, y }: { readonly x: number; readonly y: number },
   lines: readonly Line[],
@@ -117,7 +117,7 @@ function dayCell(
     });
   }
   if (change !== undefined)
-    texts.unshift({ text: changeText(change), title: changeText(change), name: ' class="changed"' });
+    texts.unshift({ text: formatChange(change), title: formatChange(change), name: ' class="changed"' });
   return [
     `<g${change === undefined ? '' : ' class="shifted"'}><rect class="cell" x="${x}" y="${y}" width="${CELL.width}" height="${CELL.height}"/>`,
     `<text class="day" x="${x + 8}" y="${y + 18}">${day}</text>`,
@@ -129,12 +129,12 @@ function dayCell(
   ].join('');
 }
 
-function changeText({ atMs, offsetBeforeMs, offsetAfterMs }: ZoneChange): string {
+function formatChange({ atMs, offsetBeforeMs, offsetAfterMs }: ZoneChange): string {
   const before = atMs + offsetBeforeMs;
   const after = atMs + offsetAfterMs;
-  return dateText(before) === dateText(after)
-    ? `clocks ${clockText(before)} → ${clockText(after)}`
-    : `clocks → ${dateText(after)} ${clockText(after)}`;
+  return formatDate(before) === formatDate(after)
+    ? `clocks ${formatClock(before)} → ${formatClock(after)}`
+    : `clocks → ${formatDate(after)} ${formatClock(after)}`;
 }
 
 interface Day {
@@ -144,20 +144,20 @@ interface Day {
 
 interface Due {
   readonly slot: ScheduledSlot;
-  /** On the clocks of the calendar's zone. */
+  /** Local time in the calendar's zone, counted in ms as if it were UTC. */
   readonly wallMs: number;
   readonly occurrence: Occurrence;
 }
 
-function linesByDay(
+function groupLinesByDay(
   slots: readonly ScheduledSlot[],
   firstDay: number,
   days: number,
   zone: string,
 ): ReadonlyMap<string, Day> {
   const byDay = new Map<string, Due[]>();
-  for (const due of dueInMonth(slots, firstDay, firstDay + days * DAY_MS, zone)) {
-    const date = dateText(due.wallMs);
+  for (const due of listDueInMonth(slots, firstDay, firstDay + days * DAY_MS, zone)) {
+    const date = formatDate(due.wallMs);
     const others = byDay.get(date);
     if (others === undefined) byDay.set(date, [due]);
     else others.push(due);
@@ -165,12 +165,12 @@ function linesByDay(
   return new Map(
     [...byDay].map(([date, due]) => [
       date,
-      { lines: slots.flatMap((slot) => slotLines(slot, due)).sort((a, b) => a.atMs - b.atMs), count: due.length },
+      { lines: slots.flatMap((slot) => formatSlotLines(slot, due)).sort((a, b) => a.atMs - b.atMs), count: due.length },
     ]),
   );
 }
 
-function* dueInMonth(
+function* listDueInMonth(
   slots: readonly ScheduledSlot[],
   wallFromMs: number,
   wallToMs: number,
@@ -178,9 +178,9 @@ function* dueInMonth(
 ): Generator<Due, void, undefined> {
   const fromMs = wallFromMs - DAY_MS;
   const toMs = wallToMs + DAY_MS;
-  const stretches = [...zoneStretches(zone, fromMs, toMs)];
+  const stretches = [...listZoneStretches(zone, fromMs, toMs)];
   for (const slot of slots) {
-    for (const occurrence of eachOccurrence(slot.declaration, fromMs, toMs)) {
+    for (const occurrence of walkOccurrences(slot.declaration, fromMs, toMs)) {
       const wallMs =
         occurrence.nominalMs + (stretches.find(({ endMs }) => occurrence.nominalMs < endMs)?.offsetMs ?? 0);
       if (wallMs >= wallFromMs && wallMs < wallToMs) yield { slot, wallMs, occurrence };
@@ -188,19 +188,19 @@ function* dueInMonth(
   }
 }
 
-/** A slot that fires up to this often on a day is written out; above that one line tells how often. */
+/** The most occurrences of a slot on a day that are listed; more are summed up in one line. */
 const MOST_WRITTEN = 3;
 
-function slotLines(slot: ScheduledSlot, due: readonly Due[]): readonly (Line & { readonly atMs: number })[] {
+function formatSlotLines(slot: ScheduledSlot, due: readonly Due[]): readonly (Line & { readonly atMs: number })[] {
   const name = printable(slot.runbook, 60);
   const lines = due
     .filter((each) => each.slot === slot)
     .map(({ wallMs, occurrence: { nominalMs, notes } }) => ({
       atMs: nominalMs,
-      clock: clockText(wallMs),
-      text: `${clockText(wallMs)} ${name}`,
+      clock: formatClock(wallMs),
+      text: `${formatClock(wallMs)} ${name}`,
       changed: notes.length > 0,
-      title: [`${clockText(wallMs)} ${name} slot ${slot.declaration.slot}`, ...notes.map(({ text }) => text)].join(
+      title: [`${formatClock(wallMs)} ${name} slot ${slot.declaration.slot}`, ...notes.map(({ text }) => text)].join(
         ': ',
       ),
     }));
@@ -222,17 +222,17 @@ function slotLines(slot: ScheduledSlot, due: readonly Due[]): readonly (Line & {
   ];
 }
 
-function description(
+function describeMonth(
   total: number,
   byDay: ReadonlyMap<string, Day>,
   changes: ReadonlyMap<string, ZoneChange>,
   zone: string,
 ): string {
-  const shifts = [...changes].map(([date, change]) => ` On ${date} the ${changeText(change)}.`).join('');
+  const shifts = [...changes].map(([date, change]) => ` On ${date} the ${formatChange(change)}.`).join('');
   return `${formatCount(total, 'occurrence')} on ${formatCount(byDay.size, 'day')}, at local times of ${zone}.${shifts}`;
 }
 
-/** A cell holds about this many characters; the rest is told in full by its title. */
+/** The most characters of a line in a cell; its tooltip shows the full text. */
 const MOST_SHOWN = 21;
 
 function shorten(text: string): string {
@@ -248,7 +248,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** Text for between tags: without what XML can not hold at all, and with its own marks escaped. Line breaks stay. */
+/** Escapes text for SVG, without the characters that XML does not allow. Line breaks stay. */
 function escapeText(text: string): string {
   return text
     .split('\n')

@@ -1,22 +1,22 @@
 /**
- * Slots that come due at one instant under one concurrency key, within a runbook and across runbooks. Only nominal
- * instants are compared: how long a run will take is not known before it has run.
+ * Finds slots that are due at the same instant under the same concurrency key, within a runbook and across runbooks. Compares
+ * nominal instants only: the length of a run is not known in advance.
  */
 import type { CheckedRunbook, ScheduleDeclaration } from '../checked.ts';
 import { EvaluationFailure, NotKnown, type Scope, type Value } from '../values.ts';
-import { eachOccurrence, type Occurrence } from './schedule.ts';
+import { type Occurrence, walkOccurrences } from './schedule.ts';
 
-/** A slot together with what it takes to run it: one row of a daemon's timetable. */
+/** A slot with its runbook and concurrency key: one row of the scheduler's timetable. */
 export interface ScheduledSlot {
   readonly runbook: string;
   readonly declaration: ScheduleDeclaration;
-  /** Absent when runs of the runbook hold no key, or none that is known before they start. */
+  /** Absent if runs of the runbook have no key, or a key that is not known before they start. */
   readonly concurrency?: { readonly key: string; readonly onBusy: 'queue' | 'skip' | 'fail' };
 }
 
 type KeyedRunbook = Pick<CheckedRunbook, 'name' | 'inputs' | 'schedule' | 'concurrency'>;
 
-/** The slots of a runbook with their concurrency keys worked out. */
+/** The slots of a runbook with their evaluated concurrency keys. */
 export function scheduledSlots(runbook: KeyedRunbook): readonly ScheduledSlot[] {
   return runbook.schedule.map((declaration) => {
     const concurrency = concurrencyOf(runbook, slotInputs(runbook, declaration));
@@ -24,7 +24,7 @@ export function scheduledSlots(runbook: KeyedRunbook): readonly ScheduledSlot[] 
   });
 }
 
-/** What a run of the slot is given: the values of the schedule over the defaults. */
+/** The inputs of a slot's runs: the defaults, overridden by the values of the schedule. */
 export function slotInputs(
   { inputs }: Pick<CheckedRunbook, 'inputs'>,
   declaration: ScheduleDeclaration,
@@ -34,7 +34,7 @@ export function slotInputs(
   return Object.assign(values, declaration.inputs);
 }
 
-/** The key as a run with these inputs will evaluate it, where that follows from its inputs alone. */
+/** The key of a run with these inputs; undefined if it depends on more than the inputs. */
 export function concurrencyOf(
   { concurrency }: Pick<CheckedRunbook, 'concurrency'>,
   inputs: Readonly<Record<string, Value>>,
@@ -58,11 +58,11 @@ export interface Collision {
   readonly occurrence: Occurrence;
 }
 
-/** Comparing two dense schedules for a year would take seconds; what has not met by then is told apart on purpose. */
+/** The most occurrences compared for a pair: two dense schedules over a year would take seconds, and have met long before. */
 const MOST_COMPARED = 20_000;
 
-/** Every pair of slots that meets in the range, at its first meeting. */
-export function collisions(
+/** Every pair of slots that collides in the range, with the first collision. */
+export function findCollisions(
   slots: readonly ScheduledSlot[],
   range: { readonly fromMs: number; readonly toMs: number },
 ): readonly Collision[] {
@@ -70,19 +70,19 @@ export function collisions(
     slots.slice(0, index).flatMap((first) => {
       const key = first.concurrency?.key;
       if (key === undefined || key !== second.concurrency?.key) return [];
-      const occurrence = firstMeeting(first.declaration, second.declaration, range);
+      const occurrence = findFirstMeeting(first.declaration, second.declaration, range);
       return occurrence === undefined ? [] : [{ first, second, key, occurrence }];
     }),
   );
 }
 
-function firstMeeting(
+function findFirstMeeting(
   first: ScheduleDeclaration,
   second: ScheduleDeclaration,
   { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
 ): Occurrence | undefined {
-  const one = eachOccurrence(first, fromMs, toMs);
-  const other = eachOccurrence(second, fromMs, toMs);
+  const one = walkOccurrences(first, fromMs, toMs);
+  const other = walkOccurrences(second, fromMs, toMs);
   let a = one.next().value;
   let b = other.next().value;
   for (let compared = 0; a && b && compared < MOST_COMPARED; compared += 1) {

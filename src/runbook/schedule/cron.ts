@@ -1,30 +1,30 @@
 /**
- * A cron expression as a set of wall-clock times: what a clock on the wall shows when it fires. Counted in ms as if the
- * wall were in UTC. Which instants these are, in a zone that changes its clocks, is worked out in schedule.ts.
+ * Enumerates the wall-clock times of a cron expression, counted in ms as if they were UTC. schedule.ts turns them into
+ * instants of a zone with clock changes.
  *
- * The dates are croner's, asked in UTC where every local time exists once; the times of day are its parsed fields.
+ * croner computes the dates, in UTC, where every local time exists once; the times of day come from its parsed fields.
  */
 import type { Cron } from 'croner';
-import { croner } from '../calendar.ts';
+import { loadCroner } from '../calendar.ts';
 
 const DAY_MS = 86_400_000;
 const DAY_S = 86_400;
 const MOST_KNOWN = 400;
 
 export class CronTimes {
-  /** Whether every hour is meant: then it counts real time, and a repeated hour is an hour like any other. */
+  /** Whether the expression matches every hour: then it follows real time, and a repeated hour is an ordinary hour. */
   readonly everyHour: boolean;
   private readonly hours: readonly number[];
   private readonly minutes: readonly number[];
   private readonly seconds: readonly number[];
   private readonly dates: CronDates;
 
-  /** `text` has five fields, or six with the seconds first; what can not be read throws (the check has read it). */
+  /** `text` has five fields, or six with the seconds first; an invalid text throws RangeError (the check has validated it). */
   constructor(text: string) {
     const fields = text.trim().split(/\s+/);
     if (fields.length !== 5 && fields.length !== 6)
       throw new RangeError(`a cron expression has five or six fields, found ${JSON.stringify(text)}`);
-    const { CronPattern } = croner();
+    const { CronPattern } = loadCroner();
     const pattern = new CronPattern(text, 'UTC', { mode: '5-or-6-parts' });
     this.hours = marked(pattern.hour);
     this.minutes = marked(pattern.minute);
@@ -33,7 +33,7 @@ export class CronTimes {
     this.dates = datesOf(fields.slice(-3).join(' '));
   }
 
-  /** The first wall-clock time at or after `wallMs`; undefined when there is none until the year 9999. */
+  /** The first wall-clock time at or after `wallMs`; undefined if there is none before the year 9999. */
   next(wallMs: number): number | undefined {
     const second = Math.ceil(wallMs / 1000);
     const day = Math.floor(second / DAY_S);
@@ -45,7 +45,7 @@ export class CronTimes {
     return later === undefined ? undefined : later * DAY_MS + this.firstTime() * 1000;
   }
 
-  /** The times from `fromMs` up to, and without, `toMs`. */
+  /** The times from `fromMs`, inclusive, to `toMs`, exclusive. */
   *between(fromMs: number, toMs: number): Generator<number, void, undefined> {
     for (let wall = this.next(fromMs); wall !== undefined && wall < toMs; wall = this.next(wall + 1000)) yield wall;
   }
@@ -54,7 +54,7 @@ export class CronTimes {
     return (this.hours[0] as number) * 3600 + (this.minutes[0] as number) * 60 + (this.seconds[0] as number);
   }
 
-  /** The first second of the day at or after `from` that fits. */
+  /** The first matching second of the day at or after `from`. */
   private timeFrom(from: number): number | undefined {
     for (const hour of this.hours) {
       if (hour * 3600 + 3599 < from) continue;
@@ -70,19 +70,19 @@ export class CronTimes {
   }
 }
 
-/** The dates that the last three fields of an expression mean, as days since 1970. */
+/** The dates that match the last three fields of an expression, as days since 1970. */
 class CronDates {
   private readonly cron: Cron;
-  /** The first date on or after a day, of the days asked for lately: the same few are asked for again and again. */
+  /** The first date on or after a day, cached: the same few days are asked for repeatedly. */
   private readonly known = new Map<number, number | undefined>();
 
   constructor(fields: string) {
-    this.cron = new (croner().Cron)(`0 0 ${fields}`, { timezone: 'UTC', mode: '5-part' });
+    this.cron = new (loadCroner().Cron)(`0 0 ${fields}`, { timezone: 'UTC', mode: '5-part' });
   }
 
   from(day: number): number | undefined {
     if (this.known.has(day)) return this.known.get(day);
-    // croner looks for what comes after; a date is a midnight.
+    // croner searches strictly after an instant; a date is its midnight.
     const date = this.cron.nextRun(new Date(day * DAY_MS - 1000));
     const found = date === null ? undefined : date.getTime() / DAY_MS;
     if (this.known.size >= MOST_KNOWN) this.known.clear();
@@ -91,7 +91,7 @@ class CronDates {
   }
 }
 
-/** Of a thousand schedules most fire on the same dates, every day or every Monday, and differ in the time of day. */
+/** Most of a thousand schedules fire on the same dates, such as every day or every Monday, and differ in the time of day. */
 const datesKnown = new Map<string, CronDates>();
 
 function datesOf(fields: string): CronDates {

@@ -1,20 +1,19 @@
 /**
- * What a schedule that can be read will do that its author may not expect: never fire, meet a change of the clocks, meet
- * itself (language.md, Checks 5). Looks at the next twelve months; says nothing of syntax, which is checked where the
- * schedule is read.
+ * Warns of valid schedules that may surprise their author: they never fire, fall on a clock change, or collide with
+ * themselves (language.md, Checks 5). Covers the next twelve months; check/schedule-entries.ts checks the syntax.
  */
 import type { Diagnostic, Span } from '../../base/diagnostic.ts';
 import type { CheckedRunbook, ScheduleDeclaration } from '../checked.ts';
 import { finding } from '../codes/codes.ts';
 import { SCHEDULE_CODES, type ScheduleCode } from '../codes/schedule.ts';
 import { readDocument } from '../document/document.ts';
-import { type Collision, collisions, scheduledSlots } from './collisions.ts';
-import { clockEffects, effectText, nextOccurrence, occurrences } from './schedule.ts';
+import { type Collision, findCollisions, scheduledSlots } from './collisions.ts';
+import { describeEffect, findNextOccurrence, listClockEffects, occurrences } from './schedule.ts';
 
-/** What the lints read of a runbook; a whole one will do. */
+/** The parts of a runbook that the lints read. */
 export type ScheduledRunbook = Pick<CheckedRunbook, 'name' | 'source' | 'inputs' | 'schedule' | 'concurrency'>;
 
-/** The findings about a runbook's schedule as of `nowMs`: fits the `scheduleLint` of the check with the time filled in. */
+/** The findings about a runbook's schedule as of `nowMs`, epoch ms; the `scheduleLint` of the check calls it. */
 export function scheduleDiagnostics(runbook: ScheduledRunbook, nowMs: number): readonly Diagnostic[] {
   if (runbook.schedule.length === 0) return [];
   const year = { fromMs: nowMs, toMs: yearAfter(nowMs) };
@@ -26,31 +25,35 @@ export function scheduleDiagnostics(runbook: ScheduledRunbook, nowMs: number): r
   const found: Diagnostic[] = [];
   for (const slot of runbook.schedule) {
     if (saysNoTime(slot)) continue;
-    if (nextOccurrence(slot, nowMs) === undefined) {
+    if (findNextOccurrence(slot, nowMs) === undefined) {
       const bounds = slot.from === undefined && slot.to === undefined ? ': no date fits' : ' between its from and to';
       if (neverFires(slot))
         found.push(
-          finding(runbook.source, places.of(slot), 'schedule-never', `${whenText(slot)} never fires${bounds}`),
+          finding(runbook.source, places.of(slot), 'schedule-never', `${formatWhen(slot)} never fires${bounds}`),
         );
-      else found.push(warn(slot, 'schedule-over', `${whenText(slot)} fires no more: its last time has passed`));
+      else found.push(warn(slot, 'schedule-over', `${formatWhen(slot)} does not fire again: its last time has passed`));
       continue;
     }
-    const effects = clockEffects(slot, year).filter(({ outcome }) => outcome !== 'real_time');
+    const effects = listClockEffects(slot, year).filter(({ outcome }) => outcome !== 'real_time');
     const gap = effects.find(({ kind }) => kind === 'gap');
     const overlap = effects.find(({ kind }) => kind === 'overlap');
     if (gap !== undefined)
-      found.push(warn(slot, 'schedule-dst-gap', `in ${gap.zone}, ${effectText(gap)} (gap: ${slot.dst.gap})`));
+      found.push(warn(slot, 'schedule-dst-gap', `in ${gap.zone}, ${describeEffect(gap)} (gap: ${slot.dst.gap})`));
     if (overlap !== undefined)
       found.push(
-        warn(slot, 'schedule-dst-overlap', `in ${overlap.zone}, ${effectText(overlap)} (overlap: ${slot.dst.overlap})`),
+        warn(
+          slot,
+          'schedule-dst-overlap',
+          `in ${overlap.zone}, ${describeEffect(overlap)} (overlap: ${slot.dst.overlap})`,
+        ),
       );
   }
-  for (const collision of collisions(scheduledSlots(runbook), year))
-    found.push(warn(collision.second.declaration, 'schedule-collision', collisionText(collision)));
+  for (const collision of findCollisions(scheduledSlots(runbook), year))
+    found.push(warn(collision.second.declaration, 'schedule-collision', formatCollision(collision)));
   return found;
 }
 
-/** Twelve months later by the calendar. */
+/** Twelve months later, by the calendar. */
 function yearAfter(nowMs: number): number {
   const now = new Date(nowMs);
   return Date.UTC(
@@ -63,19 +66,19 @@ function yearAfter(nowMs: number): number {
   );
 }
 
-/** Refused where it was read: an interval of nothing, or a window that ends before it begins. */
+/** Whether the check has already refused the times: an interval of zero, or a window that ends before it begins. */
 function saysNoTime({ when, from, to }: ScheduleDeclaration): boolean {
   if (when.kind === 'every' && when.every.ms <= 0) return true;
   return from !== undefined && to !== undefined && from.us >= to.us;
 }
 
-/** Whenever one asks, past or future: what has merely passed is not an error, or files would break by lying there. */
+/** Whether a slot fires at no time, past or future. A slot that has passed is not an error: files must not break with age. */
 function neverFires(slot: ScheduleDeclaration): boolean {
   const fromMs = slot.when.kind === 'at' ? Math.min(0, slot.when.at.ms) : 0;
   return occurrences(slot, { fromMs, toMs: Number.POSITIVE_INFINITY, most: 1 }).length === 0;
 }
 
-function whenText({ when }: ScheduleDeclaration): string {
+function formatWhen({ when }: ScheduleDeclaration): string {
   switch (when.kind) {
     case 'cron':
       return JSON.stringify(when.cron);
@@ -88,13 +91,13 @@ function whenText({ when }: ScheduleDeclaration): string {
   }
 }
 
-function collisionText({ first, second, key, occurrence }: Collision): string {
+function formatCollision({ first, second, key, occurrence }: Collision): string {
   const onBusy = second.concurrency?.onBusy ?? 'queue';
   const then = { queue: 'one waits for the other', skip: 'one of them is skipped', fail: 'one of them fails' }[onBusy];
   return `slots ${first.declaration.slot} and ${second.declaration.slot} are both due at ${occurrence.local} under the concurrency key ${JSON.stringify(key)}: ${then}`;
 }
 
-/** Where the slots stand in the text, by the key that says when; the text is read only when there is something to say. */
+/** The places of the slots in the text, at the key with the time; the text is read only if there is a finding. */
 class Places {
   private readonly runbook: ScheduledRunbook;
   private spans: readonly (Span | undefined)[] | undefined;

@@ -1,11 +1,11 @@
 /**
- * What the clocks of a zone show: its changes of offset, the stretches between them, and an instant as local time. The
- * changes are found by asking the zone day by day, not by trusting a library's choice for a time that exists twice or not
- * at all. Knows nothing of schedules.
+ * Computes the local time of a zone: its clock changes, the stretches between them, and the local time of an instant. Finds
+ * the changes by comparing the offset of each day, so that it does not depend on a library's choice for a time that exists
+ * twice or not at all.
  */
-import { luxon } from '../calendar.ts';
+import { loadLuxon } from '../calendar.ts';
 
-/** The clocks are put forward (a gap in local time) or back (an overlap). */
+/** A clock change: forward (a gap in local time) or back (an overlap). */
 export interface ZoneChange {
   readonly atMs: number;
   /** Local time minus UTC. */
@@ -13,7 +13,7 @@ export interface ZoneChange {
   readonly offsetAfterMs: number;
 }
 
-/** A stretch of time, end exclusive, in which local time runs evenly. */
+/** A stretch of time with one offset; the end is exclusive. */
 export interface ZoneStretch {
   readonly startMs: number;
   readonly endMs: number;
@@ -22,11 +22,15 @@ export interface ZoneStretch {
 
 const DAY_MS = 86_400_000;
 
-/** The stretches of `zone` from `fromMs` to `toMs`, in order and without a hole; found as far as they are asked for. */
-export function* zoneStretches(zone: string, fromMs: number, toMs: number): Generator<ZoneStretch, void, undefined> {
+/** The stretches of `zone` from `fromMs` to `toMs`, ascending and without gaps; computed lazily. */
+export function* listZoneStretches(
+  zone: string,
+  fromMs: number,
+  toMs: number,
+): Generator<ZoneStretch, void, undefined> {
   let startMs = fromMs;
-  let offsetMs = zoneOffsetMs(zone, fromMs);
-  for (const change of changesFrom(zone, fromMs, toMs)) {
+  let offsetMs = readZoneOffsetMs(zone, fromMs);
+  for (const change of findChangesFrom(zone, fromMs, toMs)) {
     yield { startMs, endMs: change.atMs, offsetMs };
     startMs = change.atMs;
     offsetMs = change.offsetAfterMs;
@@ -35,20 +39,20 @@ export function* zoneStretches(zone: string, fromMs: number, toMs: number): Gene
 }
 
 /** The changes of `zone` after `fromMs` and before `toMs`. */
-export function zoneChanges(zone: string, fromMs: number, toMs: number): readonly ZoneChange[] {
-  return [...changesFrom(zone, fromMs, toMs)];
+export function listZoneChanges(zone: string, fromMs: number, toMs: number): readonly ZoneChange[] {
+  return [...findChangesFrom(zone, fromMs, toMs)];
 }
 
-function* changesFrom(zone: string, fromMs: number, toMs: number): Generator<ZoneChange, void, undefined> {
+function* findChangesFrom(zone: string, fromMs: number, toMs: number): Generator<ZoneChange, void, undefined> {
   for (let year = new Date(fromMs).getUTCFullYear(); Date.UTC(year) < toMs; year += 1) {
-    for (const change of changesOfYear(zone, year)) if (change.atMs > fromMs && change.atMs < toMs) yield change;
+    for (const change of findChangesOfYear(zone, year)) if (change.atMs > fromMs && change.atMs < toMs) yield change;
   }
 }
 
-/** A year is asked for 365 times at some microseconds each; the answer can not change while the process lives. */
+/** Cached: a year takes 365 lookups of some microseconds each, and the result cannot change while the process runs. */
 const known = new Map<string, readonly ZoneChange[]>();
 
-function changesOfYear(zone: string, year: number): readonly ZoneChange[] {
+function findChangesOfYear(zone: string, year: number): readonly ZoneChange[] {
   const key = `${zone} ${year}`;
   let changes = known.get(key);
   if (changes === undefined) {
@@ -61,61 +65,61 @@ function changesOfYear(zone: string, year: number): readonly ZoneChange[] {
 function searchYear(zone: string, year: number): readonly ZoneChange[] {
   const changes: ZoneChange[] = [];
   const endMs = Date.UTC(year + 1);
-  // A day at a time: no zone has ever been put forward and back again within one, some have within a month.
-  let offsetMs = zoneOffsetMs(zone, Date.UTC(year));
+  // A day at a time: no zone has changed its clocks twice within a day, but some have within a month.
+  let offsetMs = readZoneOffsetMs(zone, Date.UTC(year));
   for (let dayMs = Date.UTC(year); dayMs < endMs; dayMs += DAY_MS) {
-    const nextMs = zoneOffsetMs(zone, dayMs + DAY_MS);
+    const nextMs = readZoneOffsetMs(zone, dayMs + DAY_MS);
     if (nextMs !== offsetMs) searchDay(zone, dayMs, dayMs + DAY_MS, changes);
     offsetMs = nextMs;
   }
   return changes;
 }
 
-/** Halves the time until the second of the change is left. */
+/** Finds the second of a change by bisection. */
 function searchDay(zone: string, startMs: number, endMs: number, changes: ZoneChange[]): void {
-  const offsetBeforeMs = zoneOffsetMs(zone, startMs);
-  if (offsetBeforeMs === zoneOffsetMs(zone, endMs)) return;
+  const offsetBeforeMs = readZoneOffsetMs(zone, startMs);
+  if (offsetBeforeMs === readZoneOffsetMs(zone, endMs)) return;
   let before = startMs / 1000;
   let after = endMs / 1000;
   while (after - before > 1) {
     const middle = Math.floor((before + after) / 2);
-    if (zoneOffsetMs(zone, middle * 1000) === offsetBeforeMs) before = middle;
+    if (readZoneOffsetMs(zone, middle * 1000) === offsetBeforeMs) before = middle;
     else after = middle;
   }
   const atMs = after * 1000;
-  changes.push({ atMs, offsetBeforeMs, offsetAfterMs: zoneOffsetMs(zone, atMs) });
+  changes.push({ atMs, offsetBeforeMs, offsetAfterMs: readZoneOffsetMs(zone, atMs) });
   searchDay(zone, atMs, endMs, changes);
 }
 
-/** Local time minus UTC of `zone` at an instant, in ms. A name that is no zone is our mistake: the check refuses it. */
-function zoneOffsetMs(zone: string, atMs: number): number {
-  const minutes = luxon().IANAZone.create(zone).offset(atMs);
+/** Local time minus UTC of `zone` at an instant, in ms. An unknown zone throws RangeError: the check has refused it before. */
+function readZoneOffsetMs(zone: string, atMs: number): number {
+  const minutes = loadLuxon().IANAZone.create(zone).offset(atMs);
   if (!Number.isFinite(minutes)) throw new RangeError(`not a zone, or not an instant: ${zone} at ${atMs}`);
   return Math.round(minutes * 60_000);
 }
 
-/** What the clocks show at an instant, ISO 8601 with the offset: `2026-03-29T03:00:00.000+02:00`. */
-export function localText(atMs: number, offsetMs: number): string {
-  return `${wallText(atMs + offsetMs)}${offsetText(offsetMs)}`;
+/** The local time of an instant, ISO 8601 with the offset: `2026-03-29T03:00:00.000+02:00`. */
+export function formatLocal(atMs: number, offsetMs: number): string {
+  return `${formatWall(atMs + offsetMs)}${formatOffset(offsetMs)}`;
 }
 
-/** `2026-03-29T03:00:00.000`, of a wall-clock time counted as if it were UTC. */
-function wallText(wallMs: number): string {
+/** A wall-clock time, counted as if it were UTC, as `2026-03-29T03:00:00.000`. */
+function formatWall(wallMs: number): string {
   return new Date(wallMs).toISOString().slice(0, -1);
 }
 
-/** The shortest clock time that says it: `03:00`, `03:00:30`, `03:00:30.250`. */
-export function clockText(wallMs: number): string {
-  const text = wallText(wallMs).slice(11);
+/** The shortest exact form of a time of day: `03:00`, `03:00:30`, `03:00:30.250`. */
+export function formatClock(wallMs: number): string {
+  const text = formatWall(wallMs).slice(11);
   if (!text.endsWith('.000')) return text;
   return text.endsWith(':00.000') ? text.slice(0, 5) : text.slice(0, 8);
 }
 
-export function dateText(wallMs: number): string {
-  return wallText(wallMs).slice(0, 10);
+export function formatDate(wallMs: number): string {
+  return formatWall(wallMs).slice(0, 10);
 }
 
-function offsetText(offsetMs: number): string {
+function formatOffset(offsetMs: number): string {
   const minutes = Math.round(Math.abs(offsetMs) / 60_000);
   const two = (count: number): string => String(count).padStart(2, '0');
   return `${offsetMs < 0 ? '-' : '+'}${two(Math.floor(minutes / 60))}:${two(minutes % 60)}`;

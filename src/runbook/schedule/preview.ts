@@ -1,12 +1,11 @@
 /**
- * What would fire: the next occurrences of several slots in one list, with what daylight-saving changes and common
- * concurrency keys do to them, as data, as text and as the JSON of `schedule preview` (interface.md, JSON). Says what the
- * schedules say; whether a run then starts is for the engine to decide.
+ * Lists the next occurrences of several slots with the effects of clock changes and shared concurrency keys, as data, as
+ * text and as the JSON of `schedule preview` (interface.md, JSON). The engine decides later whether a run starts.
  */
 import { formatSpan, formatTable } from '../../base/format.ts';
 import { printable } from '../../base/printable.ts';
 import type { ScheduledSlot } from './collisions.ts';
-import { clockEffects, eachOccurrence, effectText, longestDelayMs, type Occurrence } from './schedule.ts';
+import { describeEffect, listClockEffects, longestDelayMs, type Occurrence, walkOccurrences } from './schedule.ts';
 
 interface PreviewRow {
   readonly runbook: string;
@@ -14,14 +13,14 @@ interface PreviewRow {
   readonly nominalMs: number;
   /** UTC, ISO 8601. */
   readonly at: string;
-  /** The same by the clocks of the slot's zone, ISO 8601 with the offset. */
+  /** The same instant in the slot's zone, ISO 8601 with the offset. */
   readonly local: string;
   readonly zone: string;
-  /** Daylight-saving effects, jitter and collisions, each half a sentence. */
+  /** Notes about clock changes, jitter and collisions; each is half a sentence. */
   readonly notes: readonly string[];
 }
 
-/** The next `next` occurrences of all slots together, from `fromMs` on (inclusive), by instant, then in the order of the slots. */
+/** The next `next` occurrences of all slots, from `fromMs` on (inclusive), by instant, then by position of the slot. */
 export function schedulePreview(
   slots: readonly ScheduledSlot[],
   options: { readonly fromMs: number; readonly next: number },
@@ -48,10 +47,10 @@ interface Due {
   readonly occurrence: Occurrence;
 }
 
-/** Each slot is asked one occurrence at a time: one that fires every minute must not be listed to the end of another's year. */
+/** Merges the slots one occurrence at a time, so that a slot of every minute is not listed for the whole year of another. */
 function nextOf(slots: readonly ScheduledSlot[], fromMs: number, most: number): readonly Due[] {
   const sources = slots.flatMap((slot) => {
-    const rest = eachOccurrence(slot.declaration, fromMs, Number.POSITIVE_INFINITY);
+    const rest = walkOccurrences(slot.declaration, fromMs, Number.POSITIVE_INFINITY);
     const head = rest.next().value;
     return head ? [{ slot, rest, head }] : [];
   });
@@ -69,7 +68,7 @@ function nextOf(slots: readonly ScheduledSlot[], fromMs: number, most: number): 
   return due;
 }
 
-/** The times are those of the schedule; which instant within the jitter it will be is the scheduler's to say. */
+/** Notes the jitter: the times are those of the schedule, and the scheduler draws the delay. */
 function jitterOf({ slot: { declaration }, occurrence }: Due): readonly string[] {
   const { jitter } = declaration;
   const mostMs = longestDelayMs(declaration, occurrence.nominalMs);
@@ -81,19 +80,19 @@ function jitterOf({ slot: { declaration }, occurrence }: Due): readonly string[]
   return [`starts up to ${formatSpan(mostMs)} later (jitter${cut})`];
 }
 
-/** What a gap took away since the slot's row before; with `gap: skip` no row would tell of it otherwise. */
+/** Notes times skipped by a gap since the slot's previous row; with `gap: skip` no row of their own shows them. */
 function skippedBefore(due: readonly Due[], index: number, fromMs: number): readonly string[] {
   const row = due[index] as Due;
   const previous = due.slice(0, index).findLast(({ slot }) => slot === row.slot);
-  return clockEffects(row.slot.declaration, {
+  return listClockEffects(row.slot.declaration, {
     fromMs: previous?.occurrence.nominalMs ?? fromMs,
     toMs: row.occurrence.nominalMs,
   })
     .filter(({ outcome }) => outcome === 'skipped')
-    .map((effect) => `before it, ${effectText(effect)}`);
+    .map((effect) => `before it, ${describeEffect(effect)}`);
 }
 
-/** Other slots due at the same instant under the same concurrency key. */
+/** Notes other slots that are due at the same instant under the same concurrency key. */
 function metBy(due: readonly Due[], row: Due): readonly string[] {
   const mine = row.slot.concurrency;
   if (mine === undefined) return [];
@@ -132,12 +131,12 @@ export function previewJson(rows: readonly PreviewRow[]): {
   };
 }
 
-/** For a terminal: a line for each occurrence, its notes on lines of their own below it. */
+/** Text for a terminal: a line for each occurrence, with its notes on separate lines below. */
 export function previewText(rows: readonly PreviewRow[]): string {
   if (rows.length === 0) return 'Nothing would fire.\n';
   const cells = rows.map((row) => [
-    utcText(row),
-    `${localDay(row)} ${row.zone}`,
+    formatUtc(row),
+    `${formatLocalDay(row)} ${row.zone}`,
     printable(row.runbook),
     `slot ${printable(row.slot)}`,
   ]);
@@ -147,18 +146,18 @@ export function previewText(rows: readonly PreviewRow[]): string {
   return `${lines.join('\n')}\n`;
 }
 
-function utcText(row: PreviewRow): string {
-  return `${row.at.slice(0, 10)} ${shortTime(row.at.slice(11, 23))}Z`;
+function formatUtc(row: PreviewRow): string {
+  return `${row.at.slice(0, 10)} ${shortenTime(row.at.slice(11, 23))}Z`;
 }
 
 const WEEKDAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'] as const;
 
-function localDay({ local }: PreviewRow): string {
+function formatLocalDay({ local }: PreviewRow): string {
   const date = local.slice(0, 10);
-  return `${WEEKDAYS[new Date(`${date}T00:00:00Z`).getUTCDay()]} ${date} ${shortTime(local.slice(11, 23))} ${local.slice(23)}`;
+  return `${WEEKDAYS[new Date(`${date}T00:00:00Z`).getUTCDay()]} ${date} ${shortenTime(local.slice(11, 23))} ${local.slice(23)}`;
 }
 
-/** `03:00:00.000` without what is nothing. */
-function shortTime(time: string): string {
+/** A time without trailing zeros: `03:00` for `03:00:00.000`. */
+function shortenTime(time: string): string {
   return time.replace(/(?::00)?\.000$/, '');
 }

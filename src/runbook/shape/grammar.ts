@@ -1,6 +1,6 @@
 /**
- * What stands around the verbs: the modifiers of a step and the keys of a file, in the vocabulary of shape.ts. Which verb
- * takes which modifier is a column of the step table.
+ * The grammar around the steps: the modifiers of a step and the keys of a file, in the vocabulary of shape.ts. The step table
+ * says which step takes which modifier.
  */
 import { ERROR_KINDS } from '../checked.ts';
 import type { Modifier } from '../steps.ts';
@@ -31,21 +31,21 @@ import {
 
 const kinds = list(word(...ERROR_KINDS));
 
-/** The modifiers, in the order in which the reference lists them. What each may hold; which verb takes it is in the table. */
+/** The modifiers and the values they take, in the order of the reference. */
 export const MODIFIERS = {
-  id: may(NAME_SHAPE, 'name of the step; expressions read what it yields by it'),
-  if: may(CONDITION, 'the step is skipped unless this holds'),
+  id: may(NAME_SHAPE, 'name of the step; expressions read its value by this name'),
+  if: may(CONDITION, 'the step is skipped unless this is true'),
   retry: may(
     fields({
-      on: need(kinds, 'kinds of errors that are tried again'),
+      on: need(kinds, 'kinds of errors after which it is tried again'),
       max: need({ kind: 'integer', min: 0, max: 1000 }, 'further attempts after the first'),
       first: may({ kind: 'duration' }, 'pause before the first further attempt', '250ms'),
       factor: may({ kind: 'number', min: 1 }, 'each pause is this many times the one before', '2'),
       max_delay: may({ kind: 'duration' }, 'longest pause', '8s'),
-      jitter: may({ kind: 'flag' }, 'draw each pause at random below its length', 'true'),
+      jitter: may({ kind: 'flag' }, 'draw each pause at random, at most its length', 'true'),
     }),
     'how failed attempts are repeated',
-    'reads: transport and rate_limited, 4 times; writes: rate_limited alone, 4 times',
+    'reads: transport and rate_limited, 4 times; writes: only rate_limited, 4 times',
   ),
   timeout: may(DURATION, 'the step fails with kind timeout after this'),
   catch: may(
@@ -53,27 +53,27 @@ export const MODIFIERS = {
       fields({
         on: need(
           { kind: 'choice', scalar: word('any'), list: kinds, accepts: `any, or a list of ${ERROR_KINDS.join(', ')}` },
-          'kinds of errors, or any: every kind but unknown_outcome, and but denied where `then` is continue',
+          'kinds of errors, or any: every kind except unknown_outcome, and except denied if `then` is continue',
         ),
-        if: may(CONDITION, 'the clause applies only when this holds'),
+        if: may(CONDITION, 'the clause applies only if this is true'),
         do: may(STEPS_SHAPE, 'steps'),
         then: need(word('continue', 'retry', 'fail', 'stop'), 'what happens to the run afterwards'),
       }),
     ),
-    'what is done when the step fails; the first clause that applies',
+    'what happens when the step fails; the first clause that applies',
   ),
   on_timeout: may(STEPS_SHAPE, 'steps instead of failing with kind timeout'),
   undo: may(
     { kind: 'choice', scalar: word('cancel', 'keep'), list: STEPS_SHAPE, accepts: 'cancel, keep or a list of steps' },
-    'what takes the step back when a later one fails',
+    'how the step is undone when a later one fails',
     'place: cancel',
   ),
   await: may(
     word('accepted', 'live', 'any_fill', 'filled', 'terminal'),
-    'how far the order must have come for the step to be done',
+    'the state that the order must reach for the step to end',
     'place, protect: live',
   ),
-  allow: may(word('reduce'), 'may pass notional caps, because it only lowers exposure'),
+  allow: may(word('reduce'), 'may exceed notional caps, because it only lowers exposure'),
   because: may(TEXT, 'why, for the reviewer'),
   note: may(PLAIN_TEXT, 'a remark'),
 } as const satisfies Record<Modifier, Field>;
@@ -89,21 +89,21 @@ const scheduleEntry = fields(
     misfire: may(
       fields({
         within: need({ kind: 'duration' }, 'how late it may still run'),
-        then: need(word('skip', 'run_once', 'run_all'), 'what is done about missed occurrences'),
+        then: need(word('skip', 'run_once', 'run_all'), 'what happens to missed occurrences'),
       }),
       'what happens when the engine was down',
       '{within: 1m, then: run_once}',
     ),
-    overlap: may(word('skip', 'queue', 'replace'), 'when the run before is still going on', 'skip'),
+    overlap: may(word('skip', 'queue', 'replace'), 'when the previous run has not ended', 'skip'),
     dst: may(
       fields({
         gap: may(word('next_valid', 'skip'), 'a local time that does not exist', 'next_valid'),
         overlap: may(word('first', 'both'), 'a local time that exists twice', 'first'),
       }),
-      'daylight-saving changes',
+      'what happens at daylight-saving changes',
       '{gap: next_valid, overlap: first}',
     ),
-    jitter: may({ kind: 'duration' }, 'delay drawn at random up to this'),
+    jitter: may({ kind: 'duration' }, 'random delay, at most this long'),
     inputs: may(names(boundary), 'inputs of the runs it starts'),
     from: may({ kind: 'time' }, 'no occurrence before'),
     to: may({ kind: 'time' }, 'no occurrence after'),
@@ -127,20 +127,20 @@ export const FILE = fields({
     names(
       fields({
         type: need({ kind: 'type' }, 'type word: market, price, list<market>, …'),
-        default: may(boundary, 'value when none is given; without it the input is required'),
+        default: may(boundary, 'value if none is given; without it the input is required'),
         min: may(boundary, 'smallest value'),
         max: may(boundary, 'largest value'),
         enum: may(list(boundary), 'the values it may have'),
         about: may(PLAIN_TEXT, 'what it is for'),
       }),
     ),
-    'what the caller gives',
+    'values that the caller gives',
   ),
   feeds: may(
     names(
       fields({
         type: need({ kind: 'type' }, 'type word'),
-        max_age: need({ kind: 'duration' }, 'older values are an error of kind stale_feed'),
+        max_age: need({ kind: 'duration' }, 'reading an older value fails with kind stale_feed'),
       }),
     ),
     'values from outside, bound by the profile',
@@ -149,7 +149,7 @@ export const FILE = fields({
   def: may(names(ANYTHING), 'named expressions, evaluated at each use'),
   vars: may(
     names(fields({ type: need({ kind: 'type' }, 'type word'), init: need(ANYTHING, 'value at the start') })),
-    'the only mutable things; changed by set',
+    'the only values that can change; set changes them',
   ),
   limits: may(
     fields({
@@ -171,11 +171,11 @@ export const FILE = fields({
         'active',
       ),
     }),
-    "what must hold before each write; may only tighten the profile's",
+    "conditions for each write; they can only be stricter than the profile's",
   ),
   deadman: may(
     fields({
-      market: need(MARKET, 'market named in the calls; the switch covers all'),
+      market: need(MARKET, 'market named in the requests; the switch covers all markets'),
       timeout: need(DURATION, 'time without an order request until all orders are cancelled'),
       keep_alive: may(DURATION, 'time between keep-alives; 0s turns them off', 'timeout / 4'),
       release_after: may(PLAIN_TEXT, 'id of the step after which the switch is disarmed'),
@@ -190,17 +190,17 @@ export const FILE = fields({
       maps: [{ by: 'cron', shape: scheduleEntry }],
       accepts: 'a schedule entry or a list of them',
     },
-    'when it runs by itself',
+    'when the scheduler starts it',
   ),
   concurrency: may(
     fields({
-      key: need(TEXT, 'runs with an equal key exclude each other'),
+      key: need(TEXT, 'runs with the same key exclude each other'),
       on_busy: may(word('queue', 'skip', 'fail'), 'when another run holds the key', 'queue'),
     }),
     'which runs exclude each other',
   ),
-  steps: need(STEPS_SHAPE, 'what is done, in order'),
-  on_error: may(STEPS_SHAPE, 'done when a step has failed, after undo'),
-  finally: may(STEPS_SHAPE, 'done at the end, whatever happened; only what reduces risk'),
-  outputs: may(names(ANYTHING), 'values the run gives'),
+  steps: need(STEPS_SHAPE, 'the steps, in sequence'),
+  on_error: may(STEPS_SHAPE, 'steps that run when a step has failed, after undo'),
+  finally: may(STEPS_SHAPE, 'steps that run at the end in every case; they may only reduce risk'),
+  outputs: may(names(ANYTHING), 'values that the run returns'),
 });

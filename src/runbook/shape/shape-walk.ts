@@ -1,6 +1,6 @@
 /**
- * Values against the shapes they should have: each departure is said once, where it is, with what was found and what is
- * accepted. Knows neither files nor steps; who does extends it.
+ * Compares values with the shapes they should have, and reports each difference once, at its place, with what was found and
+ * what is accepted. Walk extends it with files and steps.
  */
 import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
 import { formatList } from '../../base/format.ts';
@@ -8,27 +8,27 @@ import { didYouMean } from '../../base/spelling.ts';
 import type { CheckCode } from '../codes/check.ts';
 import { finding } from '../codes/codes.ts';
 import { isScalar, type ListNode, type MapNode, type Node, type ScalarNode } from '../document/nodes.ts';
-import { meantWord } from '../foreign-words.ts';
+import { suggestWord } from '../foreign-words.ts';
 import { type Fields, type FieldsShape, FREE_NAME_PATTERN, NAME_PATTERN, type Shape } from './shape.ts';
 import {
-  article,
-  bracesMeant,
+  addArticle,
   describe,
-  mapOf,
-  nameMeant,
-  oneOf,
-  quoted,
+  describeMap,
+  describeShape,
+  formatOneOf,
+  quote,
   SPELLINGS,
-  shortened,
-  spelt,
-  unitMeant,
-  valueMeant,
+  shorten,
+  suggestForBraces,
+  suggestName,
+  suggestUnit,
+  suggestValue,
 } from './shape-words.ts';
 
 const NAME = new RegExp(NAME_PATTERN, 'u');
 const FREE_NAME = new RegExp(FREE_NAME_PATTERN, 'u');
 
-/** Who holds the value looked at: what to call it, and what to point at when something is missing in it. */
+/** The owner of a value: its name in messages, and the place to point at when something is missing. */
 export interface Owner {
   readonly name: string;
   readonly span: Span;
@@ -47,53 +47,53 @@ export abstract class ShapeWalk {
     this.diagnostics.push(finding(this.source, 'kind' in at ? at.span : at, code, message, hint));
   }
 
-  /** Says that a value is not what is needed and that nobody need look at it again. A null was reported as it was read. */
+  /** Reports a value of the wrong shape and marks it, so that later checks skip it. A null has been reported before. */
   private refuse(node: Node, code: CheckCode, message: string, hint?: string): undefined {
     this.faulty.add(node);
     if (node.kind !== 'scalar' || node.type !== 'null') this.report(node, code, message, hint);
   }
 
-  protected wrongType(node: Node, owner: Owner, accepts: string, hint?: string): undefined {
+  protected refuseType(node: Node, owner: Owner, accepts: string, hint?: string): undefined {
     this.refuse(node, 'wrong-type', `${owner.name} takes ${accepts}, found ${describe(node)}`, hint);
   }
 
-  protected shape(node: Node, shape: Shape, owner: Owner): undefined {
+  protected checkShape(node: Node, shape: Shape, owner: Owner): undefined {
     switch (shape.kind) {
       case 'value':
-        return this.value(node, shape, owner);
+        return this.checkValue(node, shape, owner);
       case 'word':
-        return this.word(node, shape.values, owner);
+        return this.checkWord(node, shape.values, owner);
       case 'text':
       case 'name':
-        return this.text(node, shape, owner);
+        return this.checkText(node, shape, owner);
       case 'integer':
       case 'number':
-        return this.number(node, shape, owner);
+        return this.checkNumber(node, shape, owner);
       case 'flag':
         if (!isScalar(node, 'boolean')) return this.refuseFlag(node, shape, owner);
         return shape.only && node.text !== 'true' ? this.refuseFlag(node, shape, owner) : undefined;
       case 'duration':
       case 'time':
       case 'type':
-        if (!isScalar(node, 'text')) this.wrongType(node, owner, SPELLINGS[shape.kind], unitMeant(node, shape.kind));
+        if (!isScalar(node, 'text')) this.refuseType(node, owner, SPELLINGS[shape.kind], suggestUnit(node, shape.kind));
         return;
       case 'literal':
         if (node.kind === 'scalar' && node.type === 'null') this.faulty.add(node);
         return;
       case 'steps':
-        return this.steps(node, owner);
+        return this.checkSteps(node, owner);
       case 'step':
-        return this.step(node, owner);
+        return this.checkStep(node, owner);
       case 'list':
-        return this.list(node, shape.of, owner);
+        return this.checkList(node, shape.of, owner);
       case 'names':
-        return this.names(node, shape, owner);
+        return this.checkNames(node, shape, owner);
       case 'fields':
-        return this.fields(node, shape, owner);
+        return this.checkFields(node, shape, owner);
       case 'variants':
-        return this.variants(node, shape, owner);
+        return this.checkVariants(node, shape, owner);
       case 'choice':
-        return this.choice(node, shape, owner);
+        return this.checkChoice(node, shape, owner);
       default:
         return shape satisfies never;
     }
@@ -108,17 +108,18 @@ export abstract class ShapeWalk {
     );
   }
 
-  private value(node: Node, shape: Extract<Shape, { kind: 'value' }>, owner: Owner): undefined {
+  private checkValue(node: Node, shape: Extract<Shape, { kind: 'value' }>, owner: Owner): undefined {
     const { type, spelling } = shape;
     const takesList = spelling === 'list' || spelling === 'any value' || (type !== 'any' && type.kind === 'list');
     if (node.kind === 'list' && takesList) {
       for (const item of node.items)
         if (item.kind !== 'scalar')
-          this.wrongType(item, { ...owner, name: `an item of ${owner.name}` }, 'a literal or an expression');
+          this.refuseType(item, { ...owner, name: `an item of ${owner.name}` }, 'a literal or an expression');
       return;
     }
-    if (node.kind === 'map') return this.wrongType(node, owner, article(spelling), bracesMeant(type));
-    if (node.kind === 'list') return this.wrongType(node, owner, article(spelling), 'Write one value, without [ ].');
+    if (node.kind === 'map') return this.refuseType(node, owner, addArticle(spelling), suggestForBraces(type));
+    if (node.kind === 'list')
+      return this.refuseType(node, owner, addArticle(spelling), 'Write one value, without [ ].');
     const literal =
       type === 'any'
         ? spelling === 'any value'
@@ -133,31 +134,31 @@ export abstract class ShapeWalk {
       if (node.type === 'null') this.faulty.add(node);
       return;
     }
-    this.wrongType(node, owner, article(spelling), valueMeant(node, type));
+    this.refuseType(node, owner, addArticle(spelling), suggestValue(node, type));
   }
 
-  protected word(node: Node, values: readonly string[], owner: Owner): undefined {
-    if (!isScalar(node, 'text')) return this.wrongType(node, owner, oneOf(values));
+  protected checkWord(node: Node, values: readonly string[], owner: Owner): undefined {
+    if (!isScalar(node, 'text')) return this.refuseType(node, owner, formatOneOf(values));
     if (values.includes(node.text)) return;
-    const meant = meantWord(node.text, values);
+    const meant = suggestWord(node.text, values);
     this.refuse(
       node,
       'unknown-word',
-      `${owner.name} must be ${oneOf(values)}, found ${quoted(node.text)}`,
+      `${owner.name} must be ${formatOneOf(values)}, found ${quote(node.text)}`,
       meant && `Did you mean ${meant}?`,
     );
   }
 
-  private text(node: Node, shape: Extract<Shape, { kind: 'text' | 'name' }>, owner: Owner): undefined {
+  private checkText(node: Node, shape: Extract<Shape, { kind: 'text' | 'name' }>, owner: Owner): undefined {
     if (!isScalar(node, 'text'))
-      return this.wrongType(node, owner, 'a text', node.kind === 'scalar' ? 'Put it in quotes.' : undefined);
+      return this.refuseType(node, owner, 'a text', node.kind === 'scalar' ? 'Put it in quotes.' : undefined);
     if (shape.kind === 'name') {
       if (!NAME.test(node.text))
         this.refuse(
           node,
           'invalid-name',
-          `${owner.name} must be a name of letters, digits and underscores, found ${quoted(node.text)}`,
-          nameMeant(node.text, NAME),
+          `${owner.name} must be a name of letters, digits and underscores, found ${quote(node.text)}`,
+          suggestName(node.text, NAME),
         );
     } else if (shape.pattern !== undefined) {
       const pattern = new RegExp(shape.pattern, 'u');
@@ -165,43 +166,44 @@ export abstract class ShapeWalk {
         this.refuse(
           node,
           'invalid-text',
-          `${owner.name} must be ${shape.accepts ?? 'another text'}, found ${quoted(node.text)}`,
-          nameMeant(node.text, pattern),
+          `${owner.name} must be ${shape.accepts ?? 'another text'}, found ${quote(node.text)}`,
+          suggestName(node.text, pattern),
         );
     }
   }
 
-  private number(node: Node, shape: Extract<Shape, { kind: 'integer' | 'number' }>, owner: Owner): undefined {
+  private checkNumber(node: Node, shape: Extract<Shape, { kind: 'integer' | 'number' }>, owner: Owner): undefined {
     const whole = shape.kind === 'integer';
     const max = whole ? shape.max : undefined;
     const range =
       max === undefined ? `at least ${shape.min}` : max === shape.min ? `${max}` : `from ${shape.min} to ${max}`;
     const accepts = max === shape.min ? `the number ${max}` : `a ${whole ? 'whole ' : ''}number ${range}`;
     if (!isScalar(node, 'number'))
-      return this.wrongType(node, owner, accepts, 'Write the digits alone: nothing is computed here.');
+      return this.refuseType(node, owner, accepts, 'Write a number: this field takes no expressions.');
     const found = Number(node.text);
     if ((whole && !Number.isInteger(found)) || found < shape.min || (max !== undefined && found > max))
       this.refuse(node, 'out-of-range', `${owner.name} must be ${accepts}, found ${node.text}`);
   }
 
-  private list(node: Node, of: Shape, owner: Owner): undefined {
+  private checkList(node: Node, of: Shape, owner: Owner): undefined {
     if (node.kind !== 'list')
-      return this.wrongType(
+      return this.refuseType(
         node,
         owner,
         'a list',
-        node.kind === 'map' ? 'Begin each item with "- ".' : `Put it in a list: [${shortened(node.text)}].`,
+        node.kind === 'map' ? 'Begin each item with "- ".' : `Put it in a list: [${shorten(node.text)}].`,
       );
-    for (const item of node.items) this.shape(item, of, { name: `an item of ${owner.name}`, span: firstKey(item) });
+    for (const item of node.items)
+      this.checkShape(item, of, { name: `an item of ${owner.name}`, span: findFirstKey(item) });
   }
 
-  private names(node: Node, shape: Extract<Shape, { kind: 'names' }>, owner: Owner): undefined {
+  private checkNames(node: Node, shape: Extract<Shape, { kind: 'names' }>, owner: Owner): undefined {
     if (node.kind !== 'map')
-      return this.wrongType(
+      return this.refuseType(
         node,
         owner,
         'a map from names to values',
-        'Write name: value in each line, without a dash.',
+        'Write name: value on each line, without a dash.',
       );
     const pattern = shape.free ? FREE_NAME : NAME;
     for (const { key, keySpan, value } of node.entries) {
@@ -210,27 +212,27 @@ export abstract class ShapeWalk {
         this.report(
           keySpan,
           'invalid-name',
-          `${quoted(key)} in ${owner.name} must be a name of letters, digits and underscores`,
-          nameMeant(key, pattern),
+          `${quote(key)} in ${owner.name} must be a name of letters, digits and underscores`,
+          suggestName(key, pattern),
         );
       }
-      this.shape(value, shape.of, { name: key, span: keySpan });
+      this.checkShape(value, shape.of, { name: key, span: keySpan });
     }
   }
 
-  protected fields(node: Node, shape: FieldsShape, owner: Owner): undefined {
+  protected checkFields(node: Node, shape: FieldsShape, owner: Owner): undefined {
     if (node.kind !== 'map')
-      return this.wrongType(
+      return this.refuseType(
         node,
         owner,
         Object.keys(shape.fields).length === 0 ? '{}' : 'a map',
-        `Write ${mapOf(shape)}.`,
+        `Write ${describeMap(shape)}.`,
       );
     const codes = shape.codes ?? {};
     for (const { key, keySpan, value } of node.entries) {
       const field = own(shape.fields, key);
-      if (field === undefined) this.unknownKey(key, keySpan, Object.keys(shape.fields), owner);
-      else this.shape(value, field.shape, { name: key, span: keySpan });
+      if (field === undefined) this.reportUnknownKey(key, keySpan, Object.keys(shape.fields), owner);
+      else this.checkShape(value, field.shape, { name: key, span: keySpan });
     }
     const has = (key: string): boolean => node.get(key) !== undefined;
     for (const [key, field] of Object.entries(shape.fields))
@@ -238,15 +240,15 @@ export abstract class ShapeWalk {
         this.report(
           owner.span,
           codes[key] ?? 'missing-key',
-          `${owner.name} needs ${quoted(key)}: ${field.doc}`,
-          codes[key] === undefined ? `Add ${key}: with ${spelt(field.shape)}.` : undefined,
+          `${owner.name} needs ${quote(key)}: ${field.doc}`,
+          codes[key] === undefined ? `Add ${key}: with ${describeShape(field.shape)}.` : undefined,
         );
     for (const group of shape.atLeastOne ?? [])
       if (!node.incomplete && !group.some(has))
         this.report(
           owner.span,
           codes['atLeastOne'] ?? 'missing-key',
-          `${owner.name} needs ${formatList(group.map(quoted), 'or')}`,
+          `${owner.name} needs ${formatList(group.map(quote), 'or')}`,
         );
     for (const group of shape.atMostOne ?? []) {
       const [first, second] = node.entries.filter((entry) => group.includes(entry.key));
@@ -254,7 +256,7 @@ export abstract class ShapeWalk {
         this.report(
           second.keySpan,
           'conflicting-keys',
-          `${owner.name} takes ${quoted(first.key)} or ${quoted(second.key)}, not both`,
+          `${owner.name} takes ${quote(first.key)} or ${quote(second.key)}, not both`,
         );
     }
     for (const [key, beside] of Object.entries(shape.together ?? {})) {
@@ -263,80 +265,80 @@ export abstract class ShapeWalk {
         this.report(
           entry.keySpan,
           codes[key] ?? 'missing-key',
-          `${quoted(key)} of ${owner.name} needs ${quoted(beside)} beside it`,
+          `${quote(key)} of ${owner.name} needs ${quote(beside)} beside it`,
           `Add ${beside}: ${own(shape.fields, beside)?.doc ?? 'it goes with the other'}.`,
         );
     }
   }
 
-  private unknownKey(key: string, span: Span, known: readonly string[], owner: Owner): undefined {
-    const meant = meantWord(key, known);
+  private reportUnknownKey(key: string, span: Span, known: readonly string[], owner: Owner): undefined {
+    const meant = suggestWord(key, known);
     const glued = known.find((each) => key.startsWith(`${each}:`));
     const list = known.length === 0 ? 'It takes no keys.' : `It takes ${known.join(', ')}.`;
     this.report(
       span,
       'unknown-key',
-      `${quoted(key)} is not a key of ${owner.name}`,
+      `${quote(key)} is not a key of ${owner.name}`,
       glued !== undefined
-        ? `A blank follows the colon: ${glued}: ${key.slice(glued.length + 1)}`
+        ? `Put a space after the colon: ${glued}: ${key.slice(glued.length + 1)}`
         : meant !== undefined
           ? `Did you mean ${meant}?`
-          : `${this.elsewhere(key)}${list}`,
+          : `${this.describeElsewhere(key)}${list}`,
     );
   }
 
-  /** Whether a missing key stands there misspelt: that has been said. */
+  /** Whether a missing key is there but misspelt, which has been reported. */
   private misspelt(key: string, node: MapNode, known: Fields): boolean {
     return node.entries.some(
       (entry) =>
         own(known, entry.key) === undefined &&
-        (entry.key.startsWith(`${key}:`) || meantWord(entry.key, Object.keys(known)) === key),
+        (entry.key.startsWith(`${key}:`) || suggestWord(entry.key, Object.keys(known)) === key),
     );
   }
 
-  private variants(node: Node, shape: Extract<Shape, { kind: 'variants' }>, owner: Owner): undefined {
-    if (node.kind !== 'map') return this.wrongType(node, owner, 'a map');
+  private checkVariants(node: Node, shape: Extract<Shape, { kind: 'variants' }>, owner: Owner): undefined {
+    if (node.kind !== 'map') return this.refuseType(node, owner, 'a map');
     const words = Object.keys(shape.variants);
     const chosen = node.get(shape.by);
     if (chosen === undefined)
-      return this.report(owner.span, 'missing-key', `${owner.name} needs ${quoted(shape.by)}: ${words.join(', ')}`);
+      return this.report(owner.span, 'missing-key', `${owner.name} needs ${quote(shape.by)}: ${words.join(', ')}`);
     const variant = chosen.kind === 'scalar' ? own(shape.variants, chosen.text) : undefined;
     if (variant === undefined) {
       this.faulty.add(node);
-      return this.word(chosen, words, { name: shape.by, span: chosen.span });
+      return this.checkWord(chosen, words, { name: shape.by, span: chosen.span });
     }
-    this.fields(node, variant, {
+    this.checkFields(node, variant, {
       name: `${owner.name} of type ${chosen.kind === 'scalar' ? chosen.text : ''}`,
       span: owner.span,
     });
   }
 
-  private choice(node: Node, shape: Extract<Shape, { kind: 'choice' }>, owner: Owner): undefined {
+  private checkChoice(node: Node, shape: Extract<Shape, { kind: 'choice' }>, owner: Owner): undefined {
     const maps = shape.maps ?? [];
     if (node.kind === 'scalar' && shape.scalar !== undefined) {
       const alone =
         shape.list?.kind === 'list' && shape.list.of.kind === 'word' && shape.list.of.values.includes(node.text);
       return alone
-        ? this.wrongType(node, owner, shape.accepts, `Put it in a list: [${node.text}].`)
-        : this.shape(node, shape.scalar, owner);
+        ? this.refuseType(node, owner, shape.accepts, `Put it in a list: [${node.text}].`)
+        : this.checkShape(node, shape.scalar, owner);
     }
-    if (node.kind === 'list' && shape.list !== undefined) return this.shape(node, shape.list, owner);
+    if (node.kind === 'list' && shape.list !== undefined) return this.checkShape(node, shape.list, owner);
     if (node.kind === 'map' && maps.length > 0) {
       const chosen = maps.length === 1 ? maps[0] : this.chooseMap(node, maps);
-      if (chosen !== undefined) return this.shape(node, chosen.shape, owner);
+      if (chosen !== undefined) return this.checkShape(node, chosen.shape, owner);
       this.faulty.add(node);
       const known = maps.map(({ by }) => by);
       return this.report(
         owner.span,
         'missing-key',
-        `${owner.name} takes ${shape.accepts}; it has neither ${known.map(quoted).join(' nor ')}`,
+        `${owner.name} takes ${shape.accepts}; it has neither ${known.map(quote).join(' nor ')}`,
         `Add ${formatList(
           known.map((each) => `${each}:`),
           'or',
         )}.`,
       );
     }
-    this.wrongType(node, owner, shape.accepts);
+    this.refuseType(node, owner, shape.accepts);
   }
 
   private chooseMap<M extends { readonly by: string }>(node: MapNode, maps: readonly M[]): M | undefined {
@@ -344,18 +346,18 @@ export abstract class ShapeWalk {
     return maps.find(({ by }) => node.get(by) !== undefined) ?? maps.find(({ by }) => near(by));
   }
 
-  protected abstract steps(node: Node, owner: Owner): undefined;
-  protected abstract step(node: Node, owner: Owner): undefined;
-  /** Where a key that has no meaning here does belong; empty for nowhere. */
-  protected abstract elsewhere(key: string): string;
+  protected abstract checkSteps(node: Node, owner: Owner): undefined;
+  protected abstract checkStep(node: Node, owner: Owner): undefined;
+  /** Where a key that is not allowed here belongs; empty if nowhere. */
+  protected abstract describeElsewhere(key: string): string;
 }
 
 function own<T>(table: Readonly<Record<string, T>>, key: string): T | undefined {
   return Object.hasOwn(table, key) ? table[key] : undefined;
 }
 
-/** Where to point when a map lacks something and no key holds it: its first key, or the first character. */
-export function firstKey(node: MapNode | ListNode | ScalarNode): Span {
+/** The place to point at when a map lacks something: its first key, or the first character. */
+export function findFirstKey(node: MapNode | ListNode | ScalarNode): Span {
   const first = node.kind === 'map' ? node.entries[0] : undefined;
   return first?.keySpan ?? { start: node.span.start, end: Math.min(node.span.end, node.span.start + 1) };
 }

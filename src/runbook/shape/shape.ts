@@ -1,7 +1,6 @@
 /**
- * The vocabulary in which the grammar of the language is written down: what may stand where, as data. The step table and
- * the file's own keys are told in it; the JSON Schema, the walk over a document, the reference and the types that
- * expressions are checked against are all read from it. It knows no verb and reads no text.
+ * The vocabulary of the grammar: the shapes of values, as data. The step table and the keys of a file are written in it; the
+ * JSON Schema, the shape check of a document, the reference and the expected types of expressions are derived from it.
  */
 import { SIDES } from '../../venue/records.ts';
 import type { CheckCode } from '../codes/check.ts';
@@ -14,7 +13,7 @@ export type Shape =
   | { readonly kind: 'word'; readonly values: readonly string[] }
   /** A plain text, never an expression. */
   | { readonly kind: 'text'; readonly pattern?: string; readonly accepts?: string }
-  /** A name that expressions will use: letters, digits and underscores. */
+  /** A name for expressions: letters, digits and underscores. */
   | { readonly kind: 'name' }
   | { readonly kind: 'integer'; readonly min: number; readonly max?: number }
   | { readonly kind: 'number'; readonly min: number }
@@ -23,17 +22,17 @@ export type Shape =
   | { readonly kind: 'time' }
   /** A type word of `inputs`, `feeds` and `vars`. */
   | { readonly kind: 'type' }
-  /** A literal whose type is told elsewhere in the file: an input's default, a schedule's input. */
+  /** A literal whose type is declared elsewhere in the file: an input's default, a schedule's input. */
   | { readonly kind: 'literal' }
   | { readonly kind: 'steps' }
   | { readonly kind: 'step' }
   | { readonly kind: 'list'; readonly of: Shape }
-  /** A map from names the author chooses. `free`: not used in expressions, so dashes are allowed. */
+  /** A map whose keys are names that the author chooses. `free`: expressions do not use them, so dashes are allowed. */
   | { readonly kind: 'names'; readonly of: Shape; readonly free?: true }
   | FieldsShape
   /** Fields that depend on the word in one of them: `place` by its `type`. */
   | { readonly kind: 'variants'; readonly by: string; readonly variants: Readonly<Record<string, FieldsShape>> }
-  /** Told apart by what stands there: a plain value, a list, or a map that has the key `by`. */
+  /** One of several forms, by what is written: a plain value, a list, or a map that has the key `by`. */
   | {
       readonly kind: 'choice';
       readonly scalar?: Shape;
@@ -50,9 +49,9 @@ export interface FieldsShape {
   readonly atLeastOne?: readonly (readonly string[])[];
   /** At most one of each group may be there. */
   readonly atMostOne?: readonly (readonly string[])[];
-  /** A key to the key that must stand beside it. */
+  /** A key, to the key that it requires beside it. */
   readonly together?: Readonly<Record<string, string>>;
-  /** The codes of what is missing, where the case has a code of its own: by key, or `atLeastOne`. */
+  /** Codes of their own for missing keys: by key, or for `atLeastOne`. */
   readonly codes?: Readonly<Record<string, CheckCode>>;
 }
 export type Fields = Readonly<Record<string, Field>>;
@@ -107,7 +106,7 @@ export function record(type: ValueType, spelling: string): Shape {
   return value(type, spelling);
 }
 
-/** What an author may use as a name in expressions. */
+/** A name that expressions can use. */
 export const NAME_PATTERN = '^[A-Za-z_][A-Za-z0-9_]*$';
 /** A name outside of expressions: of a runbook, a branch, a channel. */
 export const FREE_NAME_PATTERN = '^[A-Za-z0-9][A-Za-z0-9_.-]*$';
