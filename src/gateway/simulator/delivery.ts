@@ -14,7 +14,7 @@ export type Delivery =
 export const TIMED_OUT: WireReply = { kind: 'failure', sent: true, message: 'timeout: response' };
 
 /** What is delivered where the request never got to the venue; undefined for every other fault. */
-export function turnedBack(fault: FaultRule | undefined): Delivery | undefined {
+export function interceptRequest(fault: FaultRule | undefined): Delivery | undefined {
   switch (fault?.do) {
     case 'refused':
       return { kind: 'refused' };
@@ -27,7 +27,7 @@ export function turnedBack(fault: FaultRule | undefined): Delivery | undefined {
   }
 }
 
-export function deliveryOf(answer: WireAnswer, fault: FaultRule | undefined): Delivery {
+export function deliverAnswer(answer: WireAnswer, fault: FaultRule | undefined): Delivery {
   switch (fault?.do) {
     case 'lost_after':
       return { kind: 'silence' };
@@ -43,7 +43,7 @@ export function deliveryOf(answer: WireAnswer, fault: FaultRule | undefined): De
 }
 
 /** What a client's transport makes of a delivery; undefined where it waits until its time is up. */
-export function replyOf(delivery: Delivery): WireReply | undefined {
+export function toReply(delivery: Delivery): WireReply | undefined {
   switch (delivery.kind) {
     case 'refused':
       return { kind: 'failure', sent: false, message: 'ECONNREFUSED' };

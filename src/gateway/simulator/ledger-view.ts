@@ -65,20 +65,20 @@ export interface Books {
   readonly account: AccountRecord;
 }
 
-export function booksOf(parts: {
-  book: OrderLedger;
+export function buildBooks(parts: {
+  ledger: OrderLedger;
   deadman: DeadmanSwitch;
   tokens: TokenWindow;
   seen: readonly SeenRequest[];
   account: AccountRecord;
   at: number;
 }): Books {
-  const { book, deadman, tokens, seen, account, at } = parts;
+  const { ledger, deadman, tokens, seen, account, at } = parts;
   return {
     at,
-    orders: book.orders.map(booked),
-    fills: book.fills.map((fill) => fill.record),
-    deadman: { armed: deadman.all(), lastActivityAt: deadman.lastActivityAt, events: [...deadman.events] },
+    orders: ledger.orders.map(toBookedOrder),
+    fills: ledger.fills.map((fill) => fill.record),
+    deadman: { armed: deadman.listArmed(), lastActivityAt: deadman.lastActivityAt, events: [...deadman.events] },
     tokens: { used: Math.ceil(tokens.used(at)), peak: tokens.peak, refused: tokens.refused },
     requests: [...seen],
     refusals: seen.filter((each) => each.success === false),
@@ -86,7 +86,7 @@ export function booksOf(parts: {
   };
 }
 
-function booked(order: SimOrder): BookedOrder {
+function toBookedOrder(order: SimOrder): BookedOrder {
   const now = order.history.at(-1) as Snapshot;
   return {
     id: order.id,

@@ -38,7 +38,7 @@ export async function startSimServer(
   { port, host = '127.0.0.1' }: SimServerOptions,
 ): Promise<SimServer> {
   const server = createServer((request, response) => void receive(simulator, request, response));
-  await listening(server, port, host);
+  await listen(server, port, host);
   const { port: bound } = server.address() as AddressInfo;
   return {
     url: `http://${host === '::1' ? '[::1]' : host}:${bound}`,
@@ -50,7 +50,7 @@ export async function startSimServer(
   };
 }
 
-function listening(server: Server, port: number, host: string): Promise<void> {
+function listen(server: Server, port: number, host: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, () => resolve());
@@ -59,18 +59,18 @@ function listening(server: Server, port: number, host: string): Promise<void> {
 
 async function receive(simulator: Simulator, request: IncomingMessage, response: ServerResponse): Promise<void> {
   response.on('error', () => response.destroy());
-  const body = await bodyOf(request);
+  const body = await readBody(request);
   if (body === undefined) return sendJson(response, 413, { success: false, error: 'BODY_TOO_LARGE', result: [] });
   const [path = '/', query = ''] = (request.url ?? '/').split('?', 2);
-  if (path.startsWith('/_sim/')) return control(simulator, request, path, body, response);
-  const asked = { method: request.method ?? 'GET', path, query, headers: headersOf(request), body };
+  if (path.startsWith('/_sim/')) return handleControl(simulator, request, path, body, response);
+  const asked = { method: request.method ?? 'GET', path, query, headers: readHeaders(request), body };
   simulator.clock.arrive(() =>
     simulator.serve(asked, (delivery) => send(simulator.clock, response, delivery, asked.headers)),
   );
 }
 
 /** The whole body as text; undefined when it is too long or the client went away. */
-async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
+async function readBody(request: IncomingMessage): Promise<string | undefined> {
   const parts: Buffer[] = [];
   let length = 0;
   try {
@@ -85,7 +85,7 @@ async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
   return Buffer.concat(parts).toString('utf8');
 }
 
-function headersOf(request: IncomingMessage): Record<string, string> {
+function readHeaders(request: IncomingMessage): Record<string, string> {
   return Object.fromEntries(
     Object.entries(request.headers).map(([name, value]) => [
       name,
@@ -136,16 +136,16 @@ function flood(response: ServerResponse, answer: WireAnswer, encodings: string):
   const ended = (): void => {
     response.destroy();
   };
-  if (compresses) pipeline(Readable.from(blanks()), createGzip(), response, ended);
-  else pipeline(Readable.from(blanks()), response, ended);
+  if (compresses) pipeline(Readable.from(generateBlanks()), createGzip(), response, ended);
+  else pipeline(Readable.from(generateBlanks()), response, ended);
 }
 
-function* blanks(): Generator<Buffer> {
+function* generateBlanks(): Generator<Buffer> {
   const part = Buffer.alloc(1024 * 1024, ' ');
   for (let sent = 0; sent < OVERSIZE_BYTES; sent += part.length) yield part;
 }
 
-function control(
+function handleControl(
   simulator: Simulator,
   request: IncomingMessage,
   path: string,
@@ -166,7 +166,7 @@ function control(
 }
 
 function changeFaults(simulator: Simulator, body: string, response: ServerResponse): void {
-  const read = faultsIn(body);
+  const read = parseFaults(body);
   if ('problems' in read) {
     sendJson(response, 400, read);
     return;
@@ -181,7 +181,7 @@ function isLoopback(host: string | undefined): boolean {
   return host !== undefined && /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/.test(host);
 }
 
-function faultsIn(body: string): ReturnType<typeof readFaults> {
+function parseFaults(body: string): ReturnType<typeof readFaults> {
   try {
     return readFaults(JSON.parse(body));
   } catch {

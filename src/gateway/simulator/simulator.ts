@@ -27,13 +27,13 @@ import type { DecimalString } from '../../base/decimal.ts';
 import { endpoint } from '../../venue/catalogue.ts';
 import type { MarketRules } from '../../venue/port.ts';
 import type { Transport, WireReply, WireRequest } from '../transport.ts';
-import { Admissions, isEndpoint, type Judged, requestName } from './admission.ts';
-import { complete, type SimulatorConfig } from './config/config.ts';
+import { Admission, getRequestName, type HandledRequest, isEndpoint } from './admission.ts';
+import { completeConfig, type SimulatorConfig } from './config/config.ts';
 import { type FaultRule, Faults } from './config/faults.ts';
 import { Chance } from './config/random.ts';
-import { type Delivery, deliveryOf, replyOf, TIMED_OUT, turnedBack } from './delivery.ts';
-import { type Books, booksOf, type SeenRequest } from './ledger-view.ts';
-import { feedPrice, isFeedName } from './market/feeds.ts';
+import { type Delivery, deliverAnswer, interceptRequest, TIMED_OUT, toReply } from './delivery.ts';
+import { type Books, buildBooks, type SeenRequest } from './ledger-view.ts';
+import { isFeedName, readFeedPrice } from './market/feeds.ts';
 import { type HttpRequest, readHttp, VenueError, type VenueRequest } from './market/request.ts';
 import type { Caller } from './market/sessions.ts';
 import { openVenue, type Venue } from './market/venue.ts';
@@ -60,7 +60,7 @@ export class Simulator {
   readonly clock: Clock;
   private readonly chance: Chance;
   private readonly venue: Venue;
-  private readonly gate: Admissions;
+  private readonly admission: Admission;
   private readonly faults: Faults;
   private readonly startedAt: number;
   private readonly seen: SeenRequest[] = [];
@@ -68,7 +68,7 @@ export class Simulator {
 
   /** `seed` is a whole number. Throws RangeError on a configuration that `readSimulatorConfig` reports problems of. */
   constructor(config: SimulatorConfig, clock: Clock, seed: number) {
-    const settings = complete(config);
+    const settings = completeConfig(config);
     this.clock = clock;
     this.startedAt = clock.now();
     this.chance = new Chance(seed);
@@ -76,7 +76,7 @@ export class Simulator {
       Object.entries(settings.markets).map(([id, { tick, lot, min_size }]) => [id, { tick, lot, min_size }]),
     );
     this.venue = openVenue(settings, clock, this.chance);
-    this.gate = new Admissions(this.venue, this.startedAt);
+    this.admission = new Admission(this.venue, this.startedAt);
     this.faults = new Faults(settings.faults, this.chance);
   }
 
@@ -96,9 +96,9 @@ export class Simulator {
           const timer = this.clock.at(this.clock.now() + timeoutMs, () => resolve(TIMED_OUT));
           const caller = { inProcess: true, token: credentials === undefined ? own : credentials.token() };
           const venueRequest: VenueRequest = { ...request, params: this.withRefreshToken(request), headers: {} };
-          this.exchange(venueRequest, caller, (delivery) => {
-            if (holds && request.endpoint === 'POST /jwt') own = issuedToken(delivery) ?? own;
-            const reply = replyOf(delivery);
+          this.exchangeRequest(venueRequest, caller, (delivery) => {
+            if (holds && request.endpoint === 'POST /jwt') own = readIssuedToken(delivery) ?? own;
+            const reply = toReply(delivery);
             if (reply === undefined) return;
             timer.cancel();
             resolve(reply);
@@ -122,7 +122,7 @@ export class Simulator {
     return new Promise((resolve) => {
       const timer = this.clock.at(this.clock.now() + timeoutMs, () => resolve(TIMED_OUT));
       this.serve(request, (delivery) => {
-        const reply = replyOf(delivery);
+        const reply = toReply(delivery);
         if (reply === undefined) return;
         timer.cancel();
         resolve(reply);
@@ -146,7 +146,7 @@ export class Simulator {
         unreadable: problem,
       };
     }
-    this.exchange(read, { inProcess: false, token: undefined }, deliver);
+    this.exchangeRequest(read, { inProcess: false, token: undefined }, deliver);
   }
 
   /**
@@ -159,16 +159,16 @@ export class Simulator {
     const market = key === undefined ? only : markets.get(key);
     if (market === undefined || !isFeedName(name)) return undefined;
     const at = this.clock.now();
-    return { value: feedPrice(market, name, at), at };
+    return { value: readFeedPrice(market, name, at), at };
   }
 
   /** What is really so: orders with their whole history, fills, the switch, tokens, every request that was sent here. */
   books(): Books {
     const at = this.clock.now();
-    const { account, agenda, book, deadman, floor } = this.venue;
-    agenda.settle(at);
-    const record = account.record(at, floor.exposures(at));
-    return booksOf({ book, deadman, tokens: this.gate.tokens, seen: this.seen, account: record, at });
+    const { account, events, ledger, deadman, fillEngine } = this.venue;
+    events.settle(at);
+    const record = account.toRecord(at, fillEngine.listExposures(at));
+    return buildBooks({ ledger, deadman, tokens: this.admission.tokens, seen: this.seen, account: record, at });
   }
 
   /** Other faults from now on. */
@@ -178,13 +178,13 @@ export class Simulator {
 
   // The road
 
-  private exchange(request: VenueRequest, caller: Caller, deliver: (delivery: Delivery) => void): void {
+  private exchangeRequest(request: VenueRequest, caller: Caller, deliver: (delivery: Delivery) => void): void {
     const sentAt = this.clock.now();
-    const name = requestName(request);
+    const name = getRequestName(request);
     const call = (this.calls.get(name) ?? 0) + 1;
     this.calls.set(name, call);
-    const latency = this.chance.within(this.venue.settings.latencyMs, `latency ${name}`, call);
-    const fault = this.faults.meet({
+    const latency = this.chance.drawWithin(this.venue.settings.latencyMs, `latency ${name}`, call);
+    const fault = this.faults.choose({
       endpoint: name,
       type: request.params['type']?.text,
       market: request.params['market_id']?.text,
@@ -193,34 +193,34 @@ export class Simulator {
     const there = Math.floor(latency / 2);
     const late = fault?.do === 'delay' ? (fault.ms ?? 0) : 0;
     const arrivesAt = sentAt + there + (fault?.way === 'request' ? late : 0);
-    const undelivered = turnedBack(fault);
+    const undelivered = interceptRequest(fault);
     if (undelivered !== undefined) {
-      this.note({ request, sentAt, fault });
+      this.recordRequest({ request, sentAt, fault });
       this.clock.at(sentAt + there, () => deliver(undelivered));
       return;
     }
     this.clock.at(arrivesAt, () => {
-      const judged = this.gate.answer(request, caller, arrivesAt, fault);
-      this.note({ request, sentAt, arrivedAt: arrivesAt, judged, fault });
-      const scan = judged.tokens === 0 ? 0 : Math.round(latency * (this.fullScan(request) - 1));
+      const judged = this.admission.answer(request, caller, arrivesAt, fault);
+      this.recordRequest({ request, sentAt, arrivedAt: arrivesAt, judged, fault });
+      const scan = judged.tokens === 0 ? 0 : Math.round(latency * (this.computeScanFactor(request) - 1));
       const back = latency - there + scan + (fault?.way === 'request' ? 0 : late);
-      this.clock.at(arrivesAt + back, () => deliver(deliveryOf(judged.said.answer, fault)));
+      this.clock.at(arrivesAt + back, () => deliver(deliverAnswer(judged.answer.wire, fault)));
     });
   }
 
   /** Orders, Fills: without start_time the whole history is read, up to about ten times slower. */
-  private fullScan(request: VenueRequest): number {
-    const { book } = this.venue;
-    const rows = { 'GET /orders': book.orders.length, 'GET /fills': book.fills.length }[requestName(request)];
+  private computeScanFactor(request: VenueRequest): number {
+    const { ledger } = this.venue;
+    const rows = { 'GET /orders': ledger.orders.length, 'GET /fills': ledger.fills.length }[getRequestName(request)];
     if (rows === undefined || request.params['start_time'] !== undefined) return 1;
     return Math.min(this.venue.settings.fullScanFactor, 1 + rows / ROWS_PER_LATENCY);
   }
 
-  private note(what: {
+  private recordRequest(what: {
     readonly request: VenueRequest;
     readonly sentAt: number;
     readonly arrivedAt?: number;
-    readonly judged?: Judged;
+    readonly judged?: HandledRequest;
     readonly fault: FaultRule | undefined;
   }): void {
     const { request, sentAt, arrivedAt, judged, fault } = what;
@@ -230,22 +230,25 @@ export class Simulator {
       ...(arrivedAt === undefined ? {} : { arrivedAt }),
       method: request.method,
       path: request.path,
-      params: redacted(request),
+      params: redactParams(request),
       tokens: judged?.tokens ?? 0,
-      ...(judged === undefined ? {} : saidOf(judged)),
+      ...(judged === undefined ? {} : toSeenAnswer(judged)),
       ...(fault === undefined ? {} : { fault: fault.do }),
     });
   }
 }
 
-function saidOf({ said, refusal }: Judged): Pick<SeenRequest, 'status' | 'success' | 'error' | 'refusal'> {
-  const { answer, success, error } = said;
+function toSeenAnswer({
+  answer: said,
+  refusal,
+}: HandledRequest): Pick<SeenRequest, 'status' | 'success' | 'error' | 'refusal'> {
+  const { wire: answer, success, error } = said;
   return { status: answer.status, success, error, ...(refusal === undefined ? {} : { refusal }) };
 }
 
 /** Parameters as text, without those that the endpoint table calls secret. */
-function redacted(request: VenueRequest): Record<string, string> {
-  const name = requestName(request);
+function redactParams(request: VenueRequest): Record<string, string> {
+  const name = getRequestName(request);
   const rows = isEndpoint(name) ? endpoint(name).parameters : {};
   return Object.fromEntries(
     Object.entries(request.params).map(([key, value]) => [
@@ -256,7 +259,7 @@ function redacted(request: VenueRequest): Record<string, string> {
 }
 
 /** The token in an answer to POST /jwt, in either shape. */
-function issuedToken(delivery: Delivery): string | undefined {
+function readIssuedToken(delivery: Delivery): string | undefined {
   if (delivery.kind !== 'answer' || delivery.wire !== undefined || delivery.answer.status !== 200) return undefined;
   try {
     const { success, result } = JSON.parse(delivery.answer.body) as {

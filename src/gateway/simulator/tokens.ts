@@ -34,7 +34,7 @@ export class TokenWindow {
   constructor(config: TokensConfig, startedAt: number) {
     this.config = config;
     this.startedAt = startedAt;
-    this.counter = counterOf(config);
+    this.counter = createCounter(config);
   }
 
   /** Asks for tokens; a refused request costs none. */
@@ -50,7 +50,7 @@ export class TokenWindow {
       admitted,
       remaining: Math.max(0, Math.floor(this.config.limit - now)),
       resetAt: this.counter.resetAt(at),
-      waitMs: admitted ? 0 : this.wait(tokens, at),
+      waitMs: admitted ? 0 : this.computeWait(tokens, at),
     };
   }
 
@@ -77,7 +77,7 @@ export class TokenWindow {
   }
 
   /** The least wait after which the tokens would be there if nobody else asked; found by halving, to the millisecond. */
-  private wait(tokens: number, at: number): number {
+  private computeWait(tokens: number, at: number): number {
     if (tokens > this.config.limit) return 2 * this.config.windowMs;
     let [no, yes] = [0, 2 * this.config.windowMs];
     while (yes - no > 1) {
@@ -89,7 +89,7 @@ export class TokenWindow {
   }
 }
 
-function counterOf(config: TokensConfig): Counter {
+function createCounter(config: TokensConfig): Counter {
   switch (config.algorithm) {
     case 'sliding_log':
       return new SlidingLog(config.windowMs);
@@ -165,14 +165,14 @@ class Windows implements Counter {
 
   used(at: number): number {
     const index = Math.floor(at / this.windowMs);
-    const [current, previous] = this.seenFrom(index);
+    const [current, previous] = this.countFrom(index);
     const left = 1 - (at - index * this.windowMs) / this.windowMs;
     return current + this.share * previous * left;
   }
 
   add(at: number, tokens: number): void {
     const index = Math.max(this.index, Math.floor(at / this.windowMs));
-    [this.current, this.previous] = this.seenFrom(index);
+    [this.current, this.previous] = this.countFrom(index);
     this.index = index;
     this.current += tokens;
   }
@@ -181,7 +181,7 @@ class Windows implements Counter {
     return (Math.floor(at / this.windowMs) + 1) * this.windowMs;
   }
 
-  private seenFrom(index: number): [number, number] {
+  private countFrom(index: number): [number, number] {
     if (index <= this.index) return [this.current, this.previous];
     return [0, index === this.index + 1 ? this.current : 0];
   }

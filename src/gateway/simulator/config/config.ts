@@ -14,8 +14,8 @@ import type { MarketConfig, Settings, SimulatorConfig } from './settings.ts';
 export type { SimulatorConfig } from './settings.ts';
 
 /** Fills in the defaults. Throws RangeError on what `readSimulatorConfig` would have reported: that is our mistake. */
-export function complete(config: SimulatorConfig): Settings {
-  const problems = [...crossProblems(config)];
+export function completeConfig(config: SimulatorConfig): Settings {
+  const problems = [...findProblems(config)];
   if (problems.length > 0) throw new RangeError(`not a simulator configuration: ${problems.join('; ')}`);
   return {
     ...DEFAULTS,
@@ -41,9 +41,9 @@ function completeMarket(id: string, given: Partial<MarketConfig>): MarketConfig 
 /** Reads a configuration that came from outside: schema first, then what a schema can not say. */
 export function readSimulatorConfig(data: unknown): { config: SimulatorConfig } | { problems: readonly string[] } {
   const issues = schemaIssues('simulator', () => SIMULATOR_SCHEMA, data);
-  if (issues.length > 0) return { problems: issues.map(issueText) };
+  if (issues.length > 0) return { problems: issues.map(describeIssue) };
   const config = data as SimulatorConfig;
-  const problems = [...crossProblems(config)];
+  const problems = [...findProblems(config)];
   return problems.length > 0 ? { problems } : { config };
 }
 
@@ -58,12 +58,12 @@ export function simulatorSchema(): object {
   return SIMULATOR_SCHEMA;
 }
 
-function issueText(issue: SchemaIssue): string {
+function describeIssue(issue: SchemaIssue): string {
   const where = issue.path.length === 0 ? 'the configuration' : issue.path.join('.');
   switch (issue.keyword) {
     case 'additionalProperties': {
       const found = String(issue.params['additionalProperty']);
-      return `${where}: "${found}" is not a key here${hint(found)}`;
+      return `${where}: "${found}" is not a key here${suggestKey(found)}`;
     }
     case 'required':
       return `${where}: "${String(issue.params['missingProperty'])}" is missing`;
@@ -76,7 +76,7 @@ function issueText(issue: SchemaIssue): string {
   }
 }
 
-function hint(word: string): string {
+function suggestKey(word: string): string {
   const near = didYouMean(word, [
     ...Object.keys(DEFAULTS),
     ...Object.keys(DEFAULTS.account),
@@ -88,8 +88,9 @@ function hint(word: string): string {
   return near === undefined ? '' : `; did you mean "${near}"?`;
 }
 
-function* crossProblems(config: SimulatorConfig): Generator<string> {
-  for (const [id, given] of Object.entries(config.markets ?? {})) yield* marketProblems(id, completeMarket(id, given));
+function* findProblems(config: SimulatorConfig): Generator<string> {
+  for (const [id, given] of Object.entries(config.markets ?? {}))
+    yield* findMarketProblems(id, completeMarket(id, given));
   for (const key of ['latencyMs', 'processingMs', 'visibilityLagMs'] as const) {
     const range = config[key];
     if (range !== undefined && range.max < range.min) yield `${key}: max ${range.max} is below min ${range.min}`;
@@ -113,7 +114,7 @@ function* crossProblems(config: SimulatorConfig): Generator<string> {
 /** Integers of ticks must stay exact in a JavaScript number; 2^40 leaves the walk room. */
 const MOST_TICKS = 2n ** 40n;
 
-function* marketProblems(id: string, market: MarketConfig): Generator<string> {
+function* findMarketProblems(id: string, market: MarketConfig): Generator<string> {
   if (!/^[A-Za-z0-9]+-[A-Za-z0-9]+$/.test(id)) yield `markets: "${id}" is not of the form <BASE>-<QUOTE>`;
   for (const key of ['tick', 'lot', 'start'] as const) {
     if (market[key] === undefined) yield `markets.${id}.${key}: is missing`;

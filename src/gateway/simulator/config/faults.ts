@@ -8,22 +8,22 @@ import type { Chance } from './random.ts';
 /** What a fault can do, and whom it concerns. */
 export const FAULTS = {
   /** The request never arrives; nobody answers. */
-  lost_before: 'road',
+  lost_before: 'network',
   /** It is carried out; the answer never comes. */
-  lost_after: 'road',
+  lost_after: 'network',
   /** It, or its answer (`way`), takes `ms` longer. A request later than its time-out still arrives: a ghost. */
-  delay: 'road',
+  delay: 'network',
   /** Nobody listens: no byte leaves. */
-  refused: 'road',
+  refused: 'network',
   /** The connection breaks before, or after, it is carried out. */
-  reset_before: 'road',
-  reset_after: 'road',
+  reset_before: 'network',
+  reset_after: 'network',
   /** An answer of which a byte comes now and then, and never the end. */
-  slow_loris: 'road',
+  slow_loris: 'network',
   /** An answer cut off in the middle, against its content-length. */
-  truncated: 'road',
+  truncated: 'network',
   /** An answer far over any size a client should read; compressed where the client takes that. */
-  oversize: 'road',
+  oversize: 'network',
   /** `status` with `body`; `processed` says whether the request was carried out all the same. */
   status: 'answer',
   /** `success: false` with the text `error` and `status` (200); `processed` as above. */
@@ -47,18 +47,18 @@ export const FAULTS = {
   /** A redirection to `location` with `status` (307); not carried out. */
   redirect: 'answer',
   /** The order becomes `rejected` with `reason` after its acknowledgement. */
-  late_reject: 'desk',
+  late_reject: 'orders',
   /** The outcome of the order, amend or cancel takes `ms` longer; without `ms` it never comes. */
-  stuck: 'desk',
+  stuck: 'orders',
   /** GET /orders does not show the order for `ms`. */
-  invisible: 'desk',
+  invisible: 'orders',
   /** Acknowledged, never executed: the order is still there afterwards. */
-  cancel_lost: 'desk',
+  cancel_lost: 'orders',
   /** Acknowledged; the old terms stay. */
-  amend_lost: 'desk',
+  amend_lost: 'orders',
   /** The order fills by `fraction` of what remains just before the cancel takes effect. */
-  fill_first: 'desk',
-} as const satisfies Record<string, 'road' | 'answer' | 'desk'>;
+  fill_first: 'orders',
+} as const satisfies Record<string, 'network' | 'answer' | 'orders'>;
 export type FaultKind = keyof typeof FAULTS;
 export const FAULT_KINDS = Object.keys(FAULTS) as readonly FaultKind[];
 
@@ -91,7 +91,7 @@ export interface FaultRule {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-interface FaultQuestion {
+interface FaultContext {
   readonly endpoint: string;
   readonly type?: string | undefined;
   readonly market?: string | undefined;
@@ -114,16 +114,16 @@ export class Faults {
   }
 
   /** The fault that this request meets. Every rule that could have matched counts it, also behind one that won. */
-  meet(question: FaultQuestion): FaultRule | undefined {
+  choose(question: FaultContext): FaultRule | undefined {
     let won: FaultRule | undefined;
     for (const [index, each] of this.rules.entries()) {
       if (!concerns(each.rule, question)) continue;
       each.met += 1;
       const { call, probability } = each.rule.when ?? {};
-      if (won !== undefined || !counts(call, each.met)) continue;
+      if (won !== undefined || !includesCall(call, each.met)) continue;
       if (
         probability !== undefined &&
-        this.chance.of(`fault ${index} ${each.rule.on} ${each.rule.do}`, each.met) >= probability
+        this.chance.draw(`fault ${index} ${each.rule.on} ${each.rule.do}`, each.met) >= probability
       )
         continue;
       won = each.rule;
@@ -132,7 +132,7 @@ export class Faults {
   }
 }
 
-function concerns({ on, when }: FaultRule, question: FaultQuestion): boolean {
+function concerns({ on, when }: FaultRule, question: FaultContext): boolean {
   return (
     (on === '*' || on === question.endpoint) &&
     (when?.type === undefined || when.type === question.type) &&
@@ -142,7 +142,7 @@ function concerns({ on, when }: FaultRule, question: FaultQuestion): boolean {
   );
 }
 
-function counts(call: number | string | undefined, met: number): boolean {
+function includesCall(call: number | string | undefined, met: number): boolean {
   if (call === undefined) return true;
   const [first = '', last] = String(call).replace('+', '-').split('-');
   if (last === undefined) return met === Number(first);

@@ -18,25 +18,25 @@ export class Chance {
   }
 
   /** A stream that lasts: the price path of a market. */
-  stream(name: string): Stream {
+  openStream(name: string): Stream {
     return sfc32(this.seed, name);
   }
 
   /** The one number in [0, 1) that belongs to the `index`-th thing called `name`, whoever asks and whenever. */
-  of(name: string, index: number): number {
+  draw(name: string, index: number): number {
     return sfc32(this.seed, `${name}#${index}`).next();
   }
 
   /** A whole number within the range, both ends possible. */
-  within(range: { readonly min: number; readonly max: number }, name: string, index: number): number {
+  drawWithin(range: { readonly min: number; readonly max: number }, name: string, index: number): number {
     if (range.max <= range.min) return range.min;
-    return range.min + Math.floor(this.of(name, index) * (range.max - range.min + 1));
+    return range.min + Math.floor(this.draw(name, index) * (range.max - range.min + 1));
   }
 }
 
 function sfc32(seed: number, name: string): Stream {
-  let a = mixed(name, 0x9e3779b9);
-  let b = mixed(name, 0x243f6a88);
+  let a = hashName(name, 0x9e3779b9);
+  let b = hashName(name, 0x243f6a88);
   let c = seed >>> 0;
   let counter = (Math.floor(seed / 2 ** 32) ^ 1) >>> 0;
   const draw = (): number => {
@@ -53,9 +53,9 @@ function sfc32(seed: number, name: string): Stream {
 }
 
 /** A 32-bit digest of a name (FNV-1a with a final mix); it spreads, it protects nothing. */
-function mixed(text: string, start: number): number {
+function hashName(text: string, start: number): number {
   let hash = (0x811c9dc5 ^ start) | 0;
-  for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  for (let index = 0; index < text.length; index += 1) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
   return hash ^ (hash >>> 16);

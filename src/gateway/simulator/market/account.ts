@@ -65,12 +65,12 @@ export class Account {
   }
 
   /** Net size of a market, long positive. */
-  net(marketId: string): Decimal {
+  getNetSize(marketId: string): Decimal {
     return this.positions.get(marketId)?.net ?? ZERO;
   }
 
   /** The fee of a trade, quote currency, exact; negative is a rebate. */
-  fee(price: Decimal, size: Decimal, isMaker: boolean): Decimal {
+  computeFee(price: Decimal, size: Decimal, isMaker: boolean): Decimal {
     return price.times(size).times(decimal(isMaker ? this.config.fees.maker : this.config.fees.taker));
   }
 
@@ -109,7 +109,7 @@ export class Account {
     }
   }
 
-  leverage(marketId: string): number {
+  getLeverage(marketId: string): number {
     return this.leverages.get(marketId) ?? this.config.leverage;
   }
 
@@ -119,17 +119,17 @@ export class Account {
   }
 
   /** What an order would tie up: nothing where it can only lower the position. */
-  orderMargin(order: Exposure): Decimal {
-    const net = this.net(order.marketId);
+  computeOrderMargin(order: Exposure): Decimal {
+    const net = this.getNetSize(order.marketId);
     const reduces =
       net.isNegative() === (order.side === 'long') && !net.isZero() && order.size.lessThanOrEqualTo(net.abs());
     if (reduces) return ZERO;
-    return roundToStep(order.size.times(order.price).div(this.leverage(order.marketId)), MARGIN_STEP, 'up');
+    return roundToStep(order.size.times(order.price).div(this.getLeverage(order.marketId)), MARGIN_STEP, 'up');
   }
 
   /** The record of GET /account; `working` are the orders that tie up margin. */
-  record(at: number, working: readonly Exposure[]): AccountRecord {
-    const sums = this.sums(at, working);
+  toRecord(at: number, working: readonly Exposure[]): AccountRecord {
+    const sums = this.computeSums(at, working);
     return {
       id: this.config.id,
       status: 'active',
@@ -138,9 +138,9 @@ export class Account {
       balance: decimalText(this.balance),
       withdrawable_balance: decimalText(Decimal.max(0, sums.free)),
       account_equity: decimalText(sums.equity),
-      account_leverage: decimalText(ratio(sums.notional, sums.equity)),
+      account_leverage: decimalText(computeRatio(sums.notional, sums.equity)),
       account_margin: decimalText(sums.equity.minus(sums.free)),
-      health: decimalText(ratio(Decimal.max(0, sums.free), sums.equity)),
+      health: decimalText(computeRatio(Decimal.max(0, sums.free), sums.equity)),
       cum_trading_volume: decimalText(this.volume),
       cum_unrealized_pnl: decimalText(sums.unrealized),
       total_notional: decimalText(sums.notional),
@@ -153,11 +153,11 @@ export class Account {
   }
 
   /** Equity that no margin ties up; below zero when the account could not carry what it has. */
-  free(at: number, working: readonly Exposure[]): Decimal {
-    return this.sums(at, working).free;
+  computeFree(at: number, working: readonly Exposure[]): Decimal {
+    return this.computeSums(at, working).free;
   }
 
-  private sums(at: number, working: readonly Exposure[]) {
+  private computeSums(at: number, working: readonly Exposure[]) {
     let unrealized = ZERO;
     let notional = ZERO;
     let positionMargin = ZERO;
@@ -166,9 +166,9 @@ export class Account {
       const value = net.times(this.markOf(marketId, at));
       unrealized = unrealized.plus(value.minus(cost));
       notional = notional.plus(value.abs());
-      positionMargin = positionMargin.plus(roundToStep(value.abs().div(this.leverage(marketId)), MARGIN_STEP, 'up'));
+      positionMargin = positionMargin.plus(roundToStep(value.abs().div(this.getLeverage(marketId)), MARGIN_STEP, 'up'));
     }
-    const orderMargin = working.reduce((sum, order) => sum.plus(this.orderMargin(order)), ZERO);
+    const orderMargin = working.reduce((sum, order) => sum.plus(this.computeOrderMargin(order)), ZERO);
     const equity = this.balance.plus(unrealized);
     return {
       unrealized,
@@ -181,23 +181,23 @@ export class Account {
   }
 
   /** The record of GET /profile. On the highest tier the next one is the same, and nothing is needed. */
-  tier(): TierRecord {
+  toTierRecord(): TierRecord {
     const tiers = this.config.tiers;
     let index = 0;
-    while (index + 1 < tiers.length && this.volume.greaterThanOrEqualTo(minVolume(tiers, index + 1))) index += 1;
+    while (index + 1 < tiers.length && this.volume.greaterThanOrEqualTo(readMinVolume(tiers, index + 1))) index += 1;
     const next = Math.min(index + 1, tiers.length - 1);
-    const needed: DecimalString = decimalText(Decimal.max(0, minVolume(tiers, next).minus(this.volume)));
-    const step = (at: number) => tiers[at] as AccountConfig['tiers'][number];
+    const needed: DecimalString = decimalText(Decimal.max(0, readMinVolume(tiers, next).minus(this.volume)));
+    const step = (position: number) => tiers[position] as AccountConfig['tiers'][number];
     return { tier_status: { current: step(index), next: step(next), needed_volume: needed } };
   }
 }
 
-function ratio(part: Decimal, whole: Decimal): Decimal {
+function computeRatio(part: Decimal, whole: Decimal): Decimal {
   if (!whole.greaterThan(0) || part.isZero()) return ZERO;
   // An account without a position asks for this at every look, and a division costs as much as all the rest.
   return part.equals(whole) ? ONE : roundToStep(part.div(whole), RATIO_STEP, 'down');
 }
 
-function minVolume(tiers: AccountConfig['tiers'], index: number): Decimal {
+function readMinVolume(tiers: AccountConfig['tiers'], index: number): Decimal {
   return decimal(tiers[index]?.min_volume ?? '0');
 }

@@ -39,7 +39,7 @@ export class DeadmanSwitch {
   }
 
   /** Rule 1: a qualifying request of the account arrived. */
-  activity(at: number): void {
+  noteActivity(at: number): void {
     this.activityAt = at;
   }
 
@@ -63,7 +63,7 @@ export class DeadmanSwitch {
     return this.armed.get(marketId);
   }
 
-  all(): readonly ArmedSwitch[] {
+  listArmed(): readonly ArmedSwitch[] {
     return [...this.armed.values()].map(({ marketId, timeoutMs }) => ({ marketId, timeoutMs }));
   }
 

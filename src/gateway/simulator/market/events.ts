@@ -28,7 +28,7 @@ export class EventQueue {
 
   /** Works off everything that prices have done up to a time. */
   settle(at: number): void {
-    for (let due = this.next(); due !== undefined && due.at <= at; due = this.next()) {
+    for (let due = this.findNext(); due !== undefined && due.at <= at; due = this.findNext()) {
       due.market.moveTo(due.at);
       if (due.happens) this.step(due.market, due.at);
     }
@@ -37,7 +37,7 @@ export class EventQueue {
   }
 
   /** Does something at a time, once prices have been worked off up to it. It is told that time, also where it runs late. */
-  at(when: number, work: (at: number) => void): void {
+  schedule(when: number, work: (at: number) => void): void {
     this.clock.at(when, () => {
       this.settle(when);
       work(when);
@@ -47,7 +47,7 @@ export class EventQueue {
 
   /** Puts the timer where it belongs, after orders have come, changed or gone. */
   watch(): void {
-    const at = this.next()?.at;
+    const at = this.findNext()?.at;
     if (at === this.timer?.at) return;
     this.timer?.timer.cancel();
     this.timer = undefined;
@@ -60,10 +60,10 @@ export class EventQueue {
   }
 
   /** The earliest over all markets; of two at one time, that of the market named first. */
-  private next(): Due | undefined {
+  private findNext(): Due | undefined {
     let first: Due | undefined;
     for (const market of this.markets) {
-      const next = market.next();
+      const next = market.findNext();
       if (next !== undefined && (first === undefined || next.at < first.at)) first = { market, ...next };
     }
     return first;

@@ -111,7 +111,7 @@ export class OrderLedger {
   }
 
   /** Every order with a client order id, in order of arrival; there may be several (venue-notes.md, surprise 8). */
-  withClientId(clientOrderId: string): readonly SimOrder[] {
+  findByClientId(clientOrderId: string): readonly SimOrder[] {
     return this.byClientId.get(clientOrderId) ?? [];
   }
 
@@ -120,7 +120,7 @@ export class OrderLedger {
     append(this.fillsByOrder, order.id, fill);
   }
 
-  fillsOf(orderId: string): readonly SimFill[] {
+  listFillsOf(orderId: string): readonly SimFill[] {
     return this.fillsByOrder.get(orderId) ?? [];
   }
 
@@ -130,7 +130,7 @@ export class OrderLedger {
     else this.open.add(order);
     const snapshot: Snapshot = {
       at,
-      status: this.status(order),
+      status: this.deriveStatus(order),
       reason: order.reason,
       price: decimalText(order.price ?? order.size.times(0)),
       size: decimalText(order.size),
@@ -142,7 +142,7 @@ export class OrderLedger {
   }
 
   /** The record as GET /orders showed it at a time; undefined where it did not show the order at all. */
-  recordAt(order: SimOrder, at: number): OrderRecord | undefined {
+  readRecordAt(order: SimOrder, at: number): OrderRecord | undefined {
     const { history } = order;
     let index = history.length - 1;
     while (index > 0 && (history[index] as Snapshot).at > at) index -= 1;
@@ -166,7 +166,7 @@ export class OrderLedger {
   }
 
   /** The status an order shows (States and transitions): what is under way hides what it is. */
-  private status(order: SimOrder): string {
+  private deriveStatus(order: SimOrder): string {
     if (isTerminal(order)) return order.stage;
     if (order.flickers) return 'canceled';
     if (order.cancelsAllUnderWay > 0) return 'cancelingall';

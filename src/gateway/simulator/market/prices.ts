@@ -18,12 +18,12 @@ export class PriceGrid {
     this.tick = tick;
   }
 
-  price(ticks: number): Decimal {
+  toPrice(ticks: number): Decimal {
     return this.tick.times(ticks);
   }
 
   /** The largest count of ticks at or below a price, or the smallest at or above it. Prices far outside give an infinity. */
-  ticks(price: Decimal, toward: 'down' | 'up'): number {
+  toTicks(price: Decimal, toward: 'down' | 'up'): number {
     const exact = price.div(this.tick);
     const whole = toward === 'down' ? exact.floor() : exact.ceil();
     return whole.greaterThan(Number.MAX_SAFE_INTEGER) ? Number.POSITIVE_INFINITY : Number(whole.toFixed());
@@ -53,30 +53,30 @@ export class PricePath {
     const { path } = market;
     this.originMs = originMs;
     this.stepMs = path.stepMs ?? (path.kind === 'walk' ? WALK_STEP_MS : POINTS_STEP_MS);
-    const start = grid.ticks(decimal(market.start), 'down');
+    const start = grid.toTicks(decimal(market.start), 'down');
     this.half = Math.max(1, Math.round((start * market.spreadBps) / 20_000));
-    this.points = pointsOf(path, start, this.stepMs, grid);
+    this.points = toPoints(path, start, this.stepMs, grid);
     this.walk = path.kind === 'walk' ? new Walk(start, this.half + 1, path.volatilityBps, stream) : undefined;
     this.lastChange = this.walk === undefined ? (this.points.at(-1)?.step ?? 0) : Number.POSITIVE_INFINITY;
   }
 
   /** The step in force at a time; times before the start have the first. */
-  stepAt(ms: number): number {
+  getStepAt(ms: number): number {
     return Math.max(0, Math.floor((ms - this.originMs) / this.stepMs));
   }
 
-  timeOf(step: number): number {
+  getTimeOf(step: number): number {
     return this.originMs + step * this.stepMs;
   }
 
-  quote(step: number): Quote {
-    const mid = this.mid(step);
+  getQuote(step: number): Quote {
+    const mid = this.getMid(step);
     return { bid: mid - this.half, mid, ask: mid + this.half };
   }
 
   /** The mid price at a step, in ticks. */
-  mid(step: number): number {
-    if (this.walk !== undefined) return this.walk.at(step);
+  getMid(step: number): number {
+    if (this.walk !== undefined) return this.walk.getTicks(step);
     let low = 0;
     for (let high = this.points.length - 1; low < high; ) {
       const middle = (low + high + 1) >> 1;
@@ -88,11 +88,11 @@ export class PricePath {
 }
 
 /** The points on the grid, with the start price before the first. */
-function pointsOf(path: PathConfig, start: number, stepMs: number, grid: PriceGrid): { step: number; ticks: number }[] {
+function toPoints(path: PathConfig, start: number, stepMs: number, grid: PriceGrid): { step: number; ticks: number }[] {
   if (path.kind === 'walk') return [];
   const points = path.points.map(({ afterMs, price }) => ({
     step: Math.ceil(afterMs / stepMs),
-    ticks: grid.ticks(decimal(price), 'down'),
+    ticks: grid.toTicks(decimal(price), 'down'),
   }));
   return points[0]?.step === 0 ? points : [{ step: 0, ticks: start }, ...points];
 }
@@ -118,7 +118,7 @@ class Walk {
     this.steps = [start];
   }
 
-  at(step: number): number {
+  getTicks(step: number): number {
     while (this.first + this.steps.length <= step) this.grow();
     const ticks = this.steps[step - this.first];
     if (ticks === undefined)

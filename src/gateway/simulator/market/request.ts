@@ -37,7 +37,7 @@ export class VenueError extends Error {
   readonly status: number;
   constructor(code: string, text: string, status = 400) {
     super(text);
-    this.name = 'Refusal';
+    this.name = 'VenueError';
     this.code = code;
     this.status = status;
   }
@@ -68,10 +68,10 @@ function readBody(body: string): [string, WireValue][] {
   }
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
     throw new VenueError('INVALID_JSON', 'the body is not an object');
-  return Object.entries(parsed).map(([name, value]) => [name, wireValue(name, value)]);
+  return Object.entries(parsed).map(([name, value]) => [name, toWireValue(name, value)]);
 }
 
-function wireValue(name: string, value: unknown): WireValue {
+function toWireValue(name: string, value: unknown): WireValue {
   if (isLosslessNumber(value)) return { as: 'number', text: value.value };
   if (typeof value === 'string') return { as: 'text', text: value };
   if (typeof value === 'boolean') return { as: 'boolean', text: String(value) };
@@ -88,7 +88,7 @@ export function readParams<E extends EndpointName>(
   bounds: Bounds = {},
 ): Params<E> {
   const rows = endpoint(name).parameters;
-  const given = named(name, request.params, surprises);
+  const given = normalizeNames(name, request.params, surprises);
   const values: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(given)) {
     const row = Object.hasOwn(rows, key) ? rows[key] : undefined;
@@ -108,7 +108,7 @@ export function readParams<E extends EndpointName>(
 }
 
 /** Undoes the spellings that some deployments have for position orders. */
-function named(
+function normalizeNames(
   name: EndpointName,
   params: VenueRequest['params'],
   surprises: SurprisesConfig,

@@ -27,17 +27,17 @@ export class Sessions {
   constructor(config: AuthConfig, startedAt: number) {
     this.config = config;
     this.refreshToken = config.refreshToken;
-    if (config.token !== undefined) this.ends.set(config.token, this.endOf(startedAt));
+    if (config.token !== undefined) this.ends.set(config.token, this.computeEnd(startedAt));
   }
 
   /** A new JWT: `iat` and `exp` are claims a client can read; the signature is a word. */
   issue(at: number): string {
     this.issued += 1;
-    const claims = { sub: 'simulated', jti: this.issued, iat: Math.floor(at / 1000), ...this.expiryClaim(at) };
+    const claims = { sub: 'simulated', jti: this.issued, iat: Math.floor(at / 1000), ...this.buildExpiryClaim(at) };
     const token = [{ alg: 'none', typ: 'JWT' }, claims]
       .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
       .join('.');
-    this.ends.set(`${token}.simulated`, this.endOf(at));
+    this.ends.set(`${token}.simulated`, this.computeEnd(at));
     return `${token}.simulated`;
   }
 
@@ -49,13 +49,13 @@ export class Sessions {
   }
 
   private checkToken(request: VenueRequest, caller: Caller, at: number): void {
-    const token = caller.inProcess ? caller.token : this.carried(request.headers);
+    const token = caller.inProcess ? caller.token : this.readToken(request.headers);
     // In process, who brings no token is taken as known unless the configuration is about tokens.
     if (token === undefined && caller.inProcess && this.config.accept === 'any') return;
     if (token === undefined || token === '') throw new VenueError('UNAUTHORIZED', 'no JWT was sent', 401);
     let end = this.ends.get(token);
     if (end === undefined && this.config.accept === 'any') {
-      end = this.endOf(at);
+      end = this.computeEnd(at);
       this.ends.set(token, end);
     }
     if (end === undefined) throw new VenueError('UNAUTHORIZED', 'the JWT is not known', 401);
@@ -74,15 +74,15 @@ export class Sessions {
     return { jwt, refresh_token: this.refreshToken };
   }
 
-  private endOf(at: number): number {
+  private computeEnd(at: number): number {
     return this.config.lifeMs === undefined ? Number.POSITIVE_INFINITY : at + this.config.lifeMs;
   }
 
-  private expiryClaim(at: number): { exp?: number } {
-    return this.config.lifeMs === undefined ? {} : { exp: Math.floor(this.endOf(at) / 1000) };
+  private buildExpiryClaim(at: number): { exp?: number } {
+    return this.config.lifeMs === undefined ? {} : { exp: Math.floor(this.computeEnd(at) / 1000) };
   }
 
-  private carried(headers: VenueRequest['headers']): string | undefined {
+  private readToken(headers: VenueRequest['headers']): string | undefined {
     const { cookie, header, prefix } = this.config;
     if (cookie !== undefined) {
       const pairs = (headers['cookie'] ?? '').split(';').map((pair) => pair.trim());
