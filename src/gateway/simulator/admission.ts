@@ -1,6 +1,6 @@
 /**
- * The venue's front gate: tokens first, then who is asking, then what is asked. Whatever comes in at a time leaves it
- * with an answer at that time; how long the answer travels, and whether it arrives, is the road's business.
+ * Admits and answers the requests that reach the simulated venue: it checks tokens first, then the session, then executes the
+ * request. An answer is made at the time the request arrives; simulator.ts decides how long it travels and whether it arrives.
  */
 import { CATALOGUE, type EndpointName, endpoint } from '../../venue/catalogue.ts';
 import { Answers, type Outcome, type VenueAnswer } from './answer.ts';
@@ -12,18 +12,18 @@ import type { Caller } from './market/sessions.ts';
 import type { Venue } from './market/venue.ts';
 import { type TokenVerdict, TokenWindow } from './tokens.ts';
 
-/** What was said to a request, and what it cost. */
+/** A request's answer and its cost. */
 export interface HandledRequest {
   readonly answer: VenueAnswer;
-  /** Tokens it was charged. */
+  /** Tokens that were charged. */
   readonly tokens: number;
-  /** Code of the refusal, when it was refused for what it asks or who asks. */
+  /** Code of the refusal if the request was refused for its content or its session. */
   readonly refusal?: string;
 }
 
-/** For calls that the document gives no cost, and for what it does not describe. */
+/** Cost in tokens of requests for which the venue document gives none. */
 const DEFAULT_COST = 10;
-/** How long a refusal says to wait where no window tells. */
+/** The wait that a refusal names if it does not follow from the token window. */
 const SHORT_WAIT_MS = 1000;
 const LIMITED = new VenueError('RATE_LIMIT_EXCEEDED', 'too many requests', 429);
 const ORDER_ACTIONS: ReadonlySet<string> = new Set<EndpointName>(['POST /orders', 'PUT /orders', 'DELETE /orders']);
@@ -39,7 +39,7 @@ export class Admission {
     this.answers = new Answers(venue.settings);
   }
 
-  /** Answers a request that arrived at a time, under the fault that it meets. */
+  /** Answers a request that arrived `at` (epoch ms), with the fault that applies to it. */
   answer(request: VenueRequest, caller: Caller, at: number, fault: FaultRule | undefined): HandledRequest {
     this.venue.events.settle(at);
     if (fault?.do === 'rate_limited') {
@@ -64,8 +64,8 @@ export class Admission {
     verdict: TokenVerdict,
   ): Omit<HandledRequest, 'tokens'> {
     const outcome = this.decideOutcome(request, caller, at, fault);
-    const said = this.answers.applyFault(this.answers.buildAnswer(outcome, verdict), fault);
-    return outcome.kind === 'refused' ? { answer: said, refusal: outcome.refusal.code } : { answer: said };
+    const answer = this.answers.applyFault(this.answers.buildAnswer(outcome, verdict), fault);
+    return outcome.kind === 'refused' ? { answer, refusal: outcome.refusal.code } : { answer };
   }
 
   private decideOutcome(request: VenueRequest, caller: Caller, at: number, fault: FaultRule | undefined): Outcome {
@@ -83,7 +83,7 @@ export class Admission {
     const name = getRequestName(request);
     if (!isEndpoint(name)) return this.readMarkets(request, at);
     if (name !== 'POST /jwt') this.venue.sessions.check(request, caller, at);
-    // venue-api.md, rule 1: what counts is that the request came, not that it was liked.
+    // venue-api.md, rule 1: the request counts because it arrived, also if it is refused.
     if (endpoint(name).qualifies) this.venue.deadman.noteActivity(at);
     if (request.unreadable !== undefined) throw request.unreadable;
     return this.handle(name, request, at, fault);
@@ -98,11 +98,11 @@ export class Admission {
     const { account, surprises } = this.venue.settings;
     const params = readParams(name, request, surprises, { leverage: { max: account.maxLeverage } });
     const handler: Handler<E> = HANDLERS[name];
-    const concerned = fault !== undefined && FAULTS[fault.do] === 'orders' ? fault : undefined;
-    return handler(this.venue, { params, at, fault: concerned });
+    const orderFault = fault !== undefined && FAULTS[fault.do] === 'orders' ? fault : undefined;
+    return handler(this.venue, { params, at, fault: orderFault });
   }
 
-  /** GET /markets, for feeds over HTTP: one market or all. Nobody is asked who they are. */
+  /** Answers GET /markets, which feeds read over HTTP: one market or all, without a session. */
   private readMarkets(request: VenueRequest, at: number): unknown {
     if (getRequestName(request) !== 'GET /markets') {
       throw new VenueError('NOT_FOUND', `there is no ${getRequestName(request)}`, 404);
@@ -127,7 +127,7 @@ export function isEndpoint(name: string): name is EndpointName {
   return Object.hasOwn(CATALOGUE, name);
 }
 
-/** Whether a fault answers in the venue's place, before anything is carried out. */
+/** Whether a fault answers instead of the venue, so that the request is not executed. */
 function preventsExecution(fault: FaultRule): boolean {
   if (fault.do === 'redirect') return true;
   return (fault.do === 'status' || fault.do === 'error') && fault.processed !== true;

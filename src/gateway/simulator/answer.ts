@@ -1,6 +1,6 @@
 /**
- * From a result or a refusal to the bytes of an answer: envelope, status, rate-limit headers; and the faults that spoil
- * an answer on its way. Knows nothing of orders.
+ * Turns a result or a refusal into the bytes of an answer (envelope, status, rate-limit headers) and applies the faults that
+ * change an answer.
  */
 import type { WireAnswer } from '../transport.ts';
 import type { FaultRule } from './config/faults.ts';
@@ -12,7 +12,7 @@ export type Outcome =
   | { readonly kind: 'done'; readonly result: unknown }
   | { readonly kind: 'refused'; readonly refusal: VenueError };
 
-/** An answer, and what the envelope in it says, for the books. */
+/** An answer, with the `success` and `error` of its envelope for the books. */
 export interface VenueAnswer {
   readonly wire: WireAnswer;
   readonly success: boolean;
@@ -35,7 +35,7 @@ export class Answers {
     return createAnswer(status, headers, formatEnvelope(false, error, []), error);
   }
 
-  /** A refusal for want of tokens. `retryAfter` stands in for the computed seconds, where a fault says so. */
+  /** Builds a refusal for lack of tokens. `retryAfter`, from a fault, replaces the computed seconds. */
   buildLimited(verdict: TokenVerdict, refusal: VenueError, retryAfter?: string): VenueAnswer {
     const { tokens } = this.settings;
     const seconds = retryAfter ?? String(Math.ceil(verdict.waitMs / 1000));
@@ -46,7 +46,7 @@ export class Answers {
     return createAnswer(tokens.status, headers, formatEnvelope(false, error, []), error);
   }
 
-  /** What a fault makes of an answer. */
+  /** Returns the answer as the fault changes it. */
   applyFault(original: VenueAnswer, fault: FaultRule | undefined): VenueAnswer {
     const { headers, body } = original.wire;
     switch (fault?.do) {
@@ -112,7 +112,7 @@ export class Answers {
     };
   }
 
-  /** Surprise 12: a bare code, a code and a text, or free text. */
+  /** Surprise 12: the error is a code, a code and a text, or free text. */
   private formatError(refusal: VenueError): string {
     const forms = { code: refusal.code, code_and_text: `${refusal.code}: ${refusal.message}`, text: refusal.message };
     return forms[this.settings.surprises.errorText];
@@ -131,7 +131,7 @@ function formatEnvelope(success: boolean, error: string, result: unknown): strin
   return JSON.stringify({ success, error, result });
 }
 
-/** Decimals in a body are strings, so that reading it back as JSON loses nothing. */
+/** Decimals in a body are strings, so parsing it as JSON loses no digits. */
 function rewriteRecords(body: string, change: (records: object[]) => object[]): string {
   const { success, error, result } = JSON.parse(body) as { success: boolean; error: string; result: unknown };
   return formatEnvelope(success, error, Array.isArray(result) ? change(result as object[]) : result);

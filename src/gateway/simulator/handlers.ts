@@ -1,6 +1,6 @@
 /**
- * The simulated venue's side of every endpoint: a handler for each row of the endpoint table, or it does not compile. A
- * handler gives the `result` of the envelope, or throws a Refusal. It shapes answers; deciding is the desk's.
+ * Handles every endpoint on the side of the simulated venue; a row of the endpoint table without a handler does not compile. A
+ * handler returns the `result` of the envelope or throws a `VenueError`. Handlers shape answers; orders.ts decides on orders.
  */
 import { decimalText } from '../../base/decimal.ts';
 import type { EndpointName, Params } from '../../venue/catalogue.ts';
@@ -16,7 +16,7 @@ interface Received<E extends EndpointName> {
   readonly params: Params<E>;
   /** Epoch ms of arrival. */
   readonly at: number;
-  /** The fault it met, for the desk. */
+  /** The fault, if it affects orders. */
   readonly fault: FaultRule | undefined;
 }
 

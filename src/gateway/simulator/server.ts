@@ -1,10 +1,10 @@
 /**
- * The simulated venue over HTTP on the loopback address, for `runbook sim`, for people and for tests of the live
- * transport. It carries what the simulator delivers onto real sockets, faults of the wire included, and adds nothing to
- * what the venue decides. It refuses to listen anywhere but on loopback: the simulator takes any token for a good one.
+ * Serves the simulated venue over HTTP on the loopback address, for `runbook sim`, for people and for tests of the live
+ * transport. It sends the simulator's deliveries over real sockets, faults of the wire included. It listens only on loopback,
+ * because the simulator may accept any token.
  *
- * Beside the venue's own paths it serves `GET /_sim/books`, what is really so, and `PUT /_sim/faults`, a JSON list of the
- * faults from now on. Neither costs tokens or is delayed.
+ * In addition to the venue's paths it serves `GET /_sim/books`, the venue's own books, and `PUT /_sim/faults`, which replaces the
+ * faults by a JSON list. Neither costs tokens or is delayed.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -17,22 +17,22 @@ import { type Delivery, type HttpRequest, readFaults, type Simulator } from './s
 export interface SimServer {
   /** `http://127.0.0.1:8080` */
   readonly url: string;
-  /** Ends all connections and listens no more. */
+  /** Closes all connections and stops listening. */
   close(): Promise<void>;
 }
 
 interface SimServerOptions {
-  /** 0 takes any free port. */
+  /** 0 chooses a free port. */
   readonly port: number;
   readonly host?: '127.0.0.1' | '::1';
 }
 
 const BODY_LIMIT_BYTES = 1024 * 1024;
-/** What the fault `oversize` sends before compression: far over the client's cap of 8 MiB. */
+/** Size of an answer with the fault `oversize` before compression; far above the client's limit of 8 MiB. */
 const OVERSIZE_BYTES = 64 * 1024 * 1024;
 const DRIP_MS = 1000;
 
-/** The simulator must run on a SystemClock. Rejects when the port is taken. */
+/** The simulator must run on a SystemClock. Rejects if the port is in use. */
 export async function startSimServer(
   simulator: Simulator,
   { port, host = '127.0.0.1' }: SimServerOptions,
@@ -69,7 +69,7 @@ async function receive(simulator: Simulator, request: IncomingMessage, response:
   );
 }
 
-/** The whole body as text; undefined when it is too long or the client went away. */
+/** Reads the whole body as text; undefined if it is too long or the client disconnected. */
 async function readBody(request: IncomingMessage): Promise<string | undefined> {
   const parts: Buffer[] = [];
   let length = 0;
@@ -94,10 +94,10 @@ function readHeaders(request: IncomingMessage): Record<string, string> {
   );
 }
 
-/** Puts a delivery on the socket, or does to the socket what the fault says. */
+/** Sends a delivery, or does to the socket what the fault demands. */
 function send(clock: Clock, response: ServerResponse, delivery: Delivery, asked: HttpRequest['headers']): void {
   if (response.destroyed || delivery.kind === 'silence') return;
-  // A server that runs can not make a connection refused: the nearest it can do is to break it.
+  // A running server cannot refuse a connection that is already open; breaking it comes closest.
   if (delivery.kind !== 'answer') {
     response.socket?.resetAndDestroy();
     return;
@@ -122,14 +122,14 @@ function send(clock: Clock, response: ServerResponse, delivery: Delivery, asked:
   }
 }
 
-/** A character a second, until the client has had enough; the last one is never sent. */
+/** Sends one character per second until the client disconnects; never sends the last one. */
 function drip(clock: Clock, response: ServerResponse, body: string, from = 0): void {
   if (response.destroyed || from >= body.length - 1) return;
   response.write(body[from]);
   clock.at(clock.now() + DRIP_MS, () => drip(clock, response, body, from + 1));
 }
 
-/** A body of blanks far over any sensible size, small on the wire where the client takes gzip. */
+/** Sends an oversized body of spaces, which is small on the wire if the client accepts gzip. */
 function flood(response: ServerResponse, answer: WireAnswer, encodings: string): void {
   const compresses = encodings.includes('gzip');
   response.writeHead(answer.status, { ...answer.headers, ...(compresses ? { 'content-encoding': 'gzip' } : {}) });
@@ -152,16 +152,18 @@ function handleControl(
   body: string,
   response: ServerResponse,
 ): void {
-  // A page in a browser could be made to talk to loopback under another name; it can not forge this header.
+  // A page in a browser can reach loopback under another name, but it cannot forge this header.
   if (!isLoopback(request.headers.host)) {
-    sendJson(response, 403, { problems: ['only under a loopback name'] });
+    sendJson(response, 403, {
+      problems: ['this path is served only under a loopback name, such as 127.0.0.1 or localhost'],
+    });
   } else if (request.method === 'GET' && path === '/_sim/books') {
     simulator.clock.arrive(() => sendJson(response, 200, simulator.books()));
   } else if (request.method === 'PUT' && path === '/_sim/faults') {
     changeFaults(simulator, body, response);
   } else {
     const asked = `${request.method ?? ''} ${path}`;
-    sendJson(response, 404, { problems: [`there is no ${asked}; there are GET /_sim/books and PUT /_sim/faults`] });
+    sendJson(response, 404, { problems: [`unknown request ${asked}; known are GET /_sim/books and PUT /_sim/faults`] });
   }
 }
 

@@ -1,26 +1,25 @@
 /**
- * The simulated venue: every private endpoint of venue-api.md in process, on the clock and the seed it is given. It
- * shares the shapes of the endpoint table and the records with the client and nothing else: the order machine, the
- * budget, the limits and the deadman model of the client are never imported here, or it would agree with our mistakes.
- * It opens no socket; `sim-server.ts` serves it over HTTP.
+ * Simulates the venue in process: every private endpoint of venue-api.md, on a given clock and seed. It shares only the endpoint
+ * table and the records with the client. The client's order machine, budget, limits and deadman model are never imported here:
+ * the simulator would repeat their mistakes. It opens no socket; `server.ts` serves it over HTTP.
  *
- * How it differs from the venue, as far as the documents let anybody say:
- * - Prices are a seeded walk, or given points; mid is mark and index as well. There is no one else in the book: liquidity is the
- *   same depth at each tick away from the touch and is whole again at each step of the path. The account's own orders never
- *   trade with each other.
- * - A stop is triggered by the mid price. A position order waits as a fraction and takes its size when it is triggered; after
- *   that it is an ordinary order, also when the position has gone meanwhile.
- * - There is no liquidation, no funding, no transfer of money; `last_liq_check` is the start. The formulas of the account
- *   record are this simulator's own (`account.ts`), and so are its error codes and reasons.
- * - `timestamp` of an order is that of its arrival and never changes. Order numbers are shared by all markets.
- * - Outcomes come after a delay drawn per order or action, however busy the venue is. Acknowledgements are never late by more
- *   than the latency; faults make them so.
- * - An amend of a post-only order to a price that crosses leaves the old terms, as does one that the margin does not allow.
- * - The deadman switch is armed per market and fires for the account. A request refused for want of tokens or of a session
- *   is no activity; one refused for what it asks is.
- * - A parameter is taken from query or body alike. One that the endpoint does not have is refused.
- * - Tokens are counted when a request arrives; a refused one costs none. Calls that the document gives no cost cost 10.
- * - GET /markets is an addition, so that feeds have something to read over HTTP. There is no websocket.
+ * Known differences from the venue of the documents:
+ * - Prices are a seeded walk or given points; mid is also mark and index. There are no other traders: liquidity has the same
+ *   depth at each tick away from the best price and returns at each step of the path. The account's own orders never trade with
+ *   each other.
+ * - The mid price triggers stops. A position order waits as a fraction and gets its size when it is triggered; from then on it is
+ *   an ordinary order, even if the position is closed meanwhile.
+ * - There is no liquidation, no funding and no transfer of money; `last_liq_check` is the start. The formulas of the account
+ *   record are the simulator's own (`market/account.ts`), and so are its error codes and reasons.
+ * - `timestamp` of an order is that of its arrival and never changes. All markets share the order numbers.
+ * - Outcomes follow after a delay drawn per order or action, independent of load. Acknowledgements take the latency alone, unless
+ *   a fault delays them.
+ * - An amend of a post-only order to a price that crosses leaves the old terms, and so does one that the margin does not allow.
+ * - The deadman switch is armed per market and fires for the account. A request that is refused for lack of tokens or of a session
+ *   is not an activity; a request that is refused for its content is.
+ * - Parameters are accepted in query and body alike. A parameter that the endpoint does not have is refused.
+ * - Tokens are counted when a request arrives; a refused one costs none. A request without a cost in the document costs 10.
+ * - GET /markets is an addition, which feeds read over HTTP. There is no websocket.
  */
 import type { Clock } from '../../base/clock.ts';
 import type { DecimalString } from '../../base/decimal.ts';
@@ -43,15 +42,15 @@ export type { Delivery } from './delivery.ts';
 export type { Books } from './ledger-view.ts';
 export type { HttpRequest } from './market/request.ts';
 
-/** The bearer token that a transport in process would have sent. */
+/** Supplies the bearer token of an in-process transport. */
 export interface Credentials {
   token(): string | undefined;
 }
 
 const HANDLE_TIMEOUT_MS = 30_000;
-/** History rows at which a listing without start_time is slower by one more latency. */
+/** Rows of history that slow down a listing without start_time by one latency. */
 const ROWS_PER_LATENCY = 50;
-/** Seen requests that are kept; a server that runs for weeks must not fill the memory. */
+/** Requests that are kept, so that a server that runs for weeks does not fill the memory. */
 const KEPT_REQUESTS = 250_000;
 
 export class Simulator {
@@ -66,7 +65,7 @@ export class Simulator {
   private readonly seen: SeenRequest[] = [];
   private readonly calls = new Map<string, number>();
 
-  /** `seed` is a whole number. Throws RangeError on a configuration that `readSimulatorConfig` reports problems of. */
+  /** `seed` is a whole number. Throws RangeError if `readSimulatorConfig` reports problems of the configuration. */
   constructor(config: SimulatorConfig, clock: Clock, seed: number) {
     const settings = completeConfig(config);
     this.clock = clock;
@@ -81,8 +80,8 @@ export class Simulator {
   }
 
   /**
-   * A transport into this venue. Without credentials it is taken as known, unless the configuration limits the life of
-   * tokens or takes only issued ones: then it holds a token of its own, which its POST /jwt renews.
+   * Returns a transport to this venue. Without credentials the venue accepts it, unless the configuration limits the lifetime
+   * of tokens or accepts only issued ones: then the transport holds a token of its own, which its POST /jwt renews.
    */
   transport(credentials?: Credentials): Transport {
     const { lifeMs, accept } = this.venue.settings.auth;
@@ -91,7 +90,7 @@ export class Simulator {
     return {
       send: (request, { timeoutMs }) =>
         new Promise<WireReply>((settle) => {
-          // What arrives comes behind all timers that are due, as it does over a socket: a replay hands it in at that place.
+          // A reply comes behind all timers that are due, as it does over a socket: a replay delivers it at the same place.
           const resolve = (reply: WireReply) => this.clock.arrive(() => settle(reply));
           const timer = this.clock.at(this.clock.now() + timeoutMs, () => resolve(TIMED_OUT));
           const caller = { inProcess: true, token: credentials === undefined ? own : credentials.token() };
@@ -107,7 +106,7 @@ export class Simulator {
     };
   }
 
-  /** A session puts the refresh token in where it is left empty; the transport in process stands in for one. */
+  /** Fills in an empty refresh token, as a session would; the in-process transport has no session. */
   private withRefreshToken({ endpoint: name, params }: WireRequest): WireRequest['params'] {
     const { refresh_token: asked } = params;
     if (name !== 'POST /jwt' || asked === undefined || asked.text !== '') return params;
@@ -117,7 +116,7 @@ export class Simulator {
     };
   }
 
-  /** One request as it comes over HTTP, answered as a transport would: what never comes is a failure after `timeoutMs`. */
+  /** Answers one HTTP request like a transport; without an answer, the result is a failure after `timeoutMs`. */
   handle(request: HttpRequest, timeoutMs: number = HANDLE_TIMEOUT_MS): Promise<WireReply> {
     return new Promise((resolve) => {
       const timer = this.clock.at(this.clock.now() + timeoutMs, () => resolve(TIMED_OUT));
@@ -130,7 +129,7 @@ export class Simulator {
     });
   }
 
-  /** One request as it comes over HTTP; `deliver` is called once, in a turn of the clock, also where nothing is to be sent. */
+  /** Serves one HTTP request. `deliver` is called once, in a turn of the clock, even if there is nothing to send. */
   serve(request: HttpRequest, deliver: (delivery: Delivery) => void): void {
     let read: VenueRequest;
     try {
@@ -150,8 +149,8 @@ export class Simulator {
   }
 
   /**
-   * A price of a market as it stands now: mid, bid, ask, mark, index or last. `key` is the market, which may be left out
-   * where there is only one. Undefined for a name or market there is not.
+   * Returns the present price of a market: mid, bid, ask, mark, index or last. `key` is the market and may be omitted if there
+   * is only one. Undefined for an unknown name or market.
    */
   feed(name: string, key: string | undefined): { value: DecimalString; at: number } | undefined {
     const { markets } = this.venue;
@@ -162,7 +161,7 @@ export class Simulator {
     return { value: readFeedPrice(market, name, at), at };
   }
 
-  /** What is really so: orders with their whole history, fills, the switch, tokens, every request that was sent here. */
+  /** Returns the venue's own books: orders with their history, fills, the deadman switch, tokens, every request sent here. */
   books(): Books {
     const at = this.clock.now();
     const { account, events, ledger, deadman, fillEngine } = this.venue;
@@ -171,12 +170,10 @@ export class Simulator {
     return buildBooks({ ledger, deadman, tokens: this.admission.tokens, seen: this.seen, account: record, at });
   }
 
-  /** Other faults from now on. */
+  /** Replaces the faults from now on. */
   setFaults(rules: readonly FaultRule[]): void {
     this.faults.replace(rules);
   }
-
-  // The road
 
   private exchangeRequest(request: VenueRequest, caller: Caller, deliver: (delivery: Delivery) => void): void {
     const sentAt = this.clock.now();
@@ -200,15 +197,15 @@ export class Simulator {
       return;
     }
     this.clock.at(arrivesAt, () => {
-      const judged = this.admission.answer(request, caller, arrivesAt, fault);
-      this.recordRequest({ request, sentAt, arrivedAt: arrivesAt, judged, fault });
-      const scan = judged.tokens === 0 ? 0 : Math.round(latency * (this.computeScanFactor(request) - 1));
+      const handled = this.admission.answer(request, caller, arrivesAt, fault);
+      this.recordRequest({ request, sentAt, arrivedAt: arrivesAt, handled, fault });
+      const scan = handled.tokens === 0 ? 0 : Math.round(latency * (this.computeScanFactor(request) - 1));
       const back = latency - there + scan + (fault?.way === 'request' ? 0 : late);
-      this.clock.at(arrivesAt + back, () => deliver(deliverAnswer(judged.answer.wire, fault)));
+      this.clock.at(arrivesAt + back, () => deliver(deliverAnswer(handled.answer.wire, fault)));
     });
   }
 
-  /** Orders, Fills: without start_time the whole history is read, up to about ten times slower. */
+  /** Without start_time, GET /orders and GET /fills read the whole history and take longer (`fullScanFactor`). */
   private computeScanFactor(request: VenueRequest): number {
     const { ledger } = this.venue;
     const rows = { 'GET /orders': ledger.orders.length, 'GET /fills': ledger.fills.length }[getRequestName(request)];
@@ -220,10 +217,10 @@ export class Simulator {
     readonly request: VenueRequest;
     readonly sentAt: number;
     readonly arrivedAt?: number;
-    readonly judged?: HandledRequest;
+    readonly handled?: HandledRequest;
     readonly fault: FaultRule | undefined;
   }): void {
-    const { request, sentAt, arrivedAt, judged, fault } = what;
+    const { request, sentAt, arrivedAt, handled, fault } = what;
     if (this.seen.length >= KEPT_REQUESTS) this.seen.splice(0, KEPT_REQUESTS / 10);
     this.seen.push({
       sentAt,
@@ -231,22 +228,22 @@ export class Simulator {
       method: request.method,
       path: request.path,
       params: redactParams(request),
-      tokens: judged?.tokens ?? 0,
-      ...(judged === undefined ? {} : toSeenAnswer(judged)),
+      tokens: handled?.tokens ?? 0,
+      ...(handled === undefined ? {} : toSeenAnswer(handled)),
       ...(fault === undefined ? {} : { fault: fault.do }),
     });
   }
 }
 
 function toSeenAnswer({
-  answer: said,
+  answer,
   refusal,
 }: HandledRequest): Pick<SeenRequest, 'status' | 'success' | 'error' | 'refusal'> {
-  const { wire: answer, success, error } = said;
-  return { status: answer.status, success, error, ...(refusal === undefined ? {} : { refusal }) };
+  const { wire, success, error } = answer;
+  return { status: wire.status, success, error, ...(refusal === undefined ? {} : { refusal }) };
 }
 
-/** Parameters as text, without those that the endpoint table calls secret. */
+/** Returns the parameters as text, without the values that the endpoint table marks as secret. */
 function redactParams(request: VenueRequest): Record<string, string> {
   const name = getRequestName(request);
   const rows = isEndpoint(name) ? endpoint(name).parameters : {};
@@ -258,7 +255,7 @@ function redactParams(request: VenueRequest): Record<string, string> {
   );
 }
 
-/** The token in an answer to POST /jwt, in either shape. */
+/** Reads the token in an answer to POST /jwt, in either form. */
 function readIssuedToken(delivery: Delivery): string | undefined {
   if (delivery.kind !== 'answer' || delivery.wire !== undefined || delivery.answer.status !== 200) return undefined;
   try {

@@ -1,5 +1,5 @@
 /**
- * The account's money: positions from fills, balances, margins. The records add up exactly, in decimals:
+ * Computes the account from its fills: positions, balances, margins. The records add up exactly, in decimals:
  *
  *   balance                 = equity at the start + realised profit - fees
  *   cum_unrealized_pnl      = sum over markets of (net size x mark - cost)
@@ -12,21 +12,21 @@
  *   account_leverage        = total_notional / account_equity, 0 when there is no equity
  *   health                  = (account_equity - account_margin) / account_equity, from 0 to 1
  *
- * Each margin is rounded up to 8 places before it is summed, the two ratios down to 6. The venue document shows none of
- * these formulas; they are this simulator's.
+ * Each margin is rounded up to 8 places before it is summed, the two ratios down to 6. The venue document does not give
+ * these formulas; they are the simulator's own.
  */
 import { Decimal, type DecimalString, decimal, decimalText, roundToStep } from '../../../base/decimal.ts';
 import type { AccountRecord, Side, TierRecord } from '../../../venue/records.ts';
 import type { AccountConfig } from '../config/settings.ts';
 
 interface Position {
-  /** Signed, long positive. */
+  /** Base currency, long positive. */
   net: Decimal;
-  /** What `net` cost: signed like it. */
+  /** Cost of `net` in quote currency, with the same sign. */
   cost: Decimal;
 }
 
-/** An order as the margin sees it. */
+/** The terms of an order that its margin depends on. */
 export interface Exposure {
   readonly marketId: string;
   readonly side: Side;
@@ -64,17 +64,17 @@ export class Account {
     this.updatedUs = startedAt * 1000;
   }
 
-  /** Net size of a market, long positive. */
+  /** Net size of the position in a market, base currency, long positive. */
   getNetSize(marketId: string): Decimal {
     return this.positions.get(marketId)?.net ?? ZERO;
   }
 
-  /** The fee of a trade, quote currency, exact; negative is a rebate. */
+  /** The exact fee of a trade in quote currency; a negative fee is a rebate. */
   computeFee(price: Decimal, size: Decimal, isMaker: boolean): Decimal {
     return price.times(size).times(decimal(isMaker ? this.config.fees.maker : this.config.fees.taker));
   }
 
-  /** Books a trade: position, realised profit, fee, volume. */
+  /** Adds a trade to the position, the realised profit, the fees and the volume. */
   trade(trade: { marketId: string; side: Side; price: Decimal; size: Decimal; fee: Decimal; atUs: number }): void {
     const position = this.positions.get(trade.marketId) ?? { net: ZERO, cost: ZERO };
     this.positions.set(trade.marketId, position);
@@ -90,7 +90,7 @@ export class Account {
     this.updatedUs = trade.atUs;
   }
 
-  /** Whatever part of the cost is taken as realised is taken off the position: rounding it loses nothing. */
+  /** The part of the cost that is realised is subtracted from the position, so that rounding loses nothing. */
   private reduce(position: Position, signed: Decimal, price: Decimal): void {
     const closing = Decimal.min(position.net.abs(), signed.abs());
     const all = closing.equals(position.net.abs());
@@ -118,7 +118,7 @@ export class Account {
     this.updatedUs = atUs;
   }
 
-  /** What an order would tie up: nothing where it can only lower the position. */
+  /** The margin that an order ties up; 0 if it can only reduce the position. */
   computeOrderMargin(order: Exposure): Decimal {
     const net = this.getNetSize(order.marketId);
     const reduces =
@@ -127,7 +127,7 @@ export class Account {
     return roundToStep(order.size.times(order.price).div(this.getLeverage(order.marketId)), MARGIN_STEP, 'up');
   }
 
-  /** The record of GET /account; `working` are the orders that tie up margin. */
+  /** Returns the record of GET /account; `working` are the orders that tie up margin. */
   toRecord(at: number, working: readonly Exposure[]): AccountRecord {
     const sums = this.computeSums(at, working);
     return {
@@ -152,7 +152,7 @@ export class Account {
     };
   }
 
-  /** Equity that no margin ties up; below zero when the account could not carry what it has. */
+  /** Equity that no margin ties up; negative if the account cannot carry its positions and orders. */
   computeFree(at: number, working: readonly Exposure[]): Decimal {
     return this.computeSums(at, working).free;
   }
@@ -180,7 +180,7 @@ export class Account {
     };
   }
 
-  /** The record of GET /profile. On the highest tier the next one is the same, and nothing is needed. */
+  /** Returns the record of GET /profile. On the highest tier, the next tier is the same and needs no volume. */
   toTierRecord(): TierRecord {
     const tiers = this.config.tiers;
     let index = 0;
@@ -194,7 +194,7 @@ export class Account {
 
 function computeRatio(part: Decimal, whole: Decimal): Decimal {
   if (!whole.greaterThan(0) || part.isZero()) return ZERO;
-  // An account without a position asks for this at every look, and a division costs as much as all the rest.
+  // Each record of an account without a position comes here, and a division would double its cost.
   return part.equals(whole) ? ONE : roundToStep(part.div(whole), RATIO_STEP, 'down');
 }
 

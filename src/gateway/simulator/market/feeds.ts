@@ -1,9 +1,9 @@
-/** What can be read of a market without an account: the names of feeds, and the record of GET /markets. */
+/** Reads public data of a market: the price feeds and the record of GET /markets. */
 import { type DecimalString, decimalText } from '../../../base/decimal.ts';
 import type { Market } from './matching.ts';
 import type { PricePath } from './prices.ts';
 
-/** Where each feed stands at a step, in ticks. `last` is the side that the price moved to at its last step. */
+/** The value of each feed at a step, in ticks. `last` is the side toward which the price moved at that step. */
 const FEEDS = {
   mid: (path: PricePath, step: number) => path.getQuote(step).mid,
   bid: (path: PricePath, step: number) => path.getQuote(step).bid,
@@ -23,7 +23,7 @@ export function readFeedPrice(market: Market, name: FeedName, at: number): Decim
   return decimalText(market.grid.toPrice(FEEDS[name](market.path, market.path.getStepAt(at))));
 }
 
-/** A record of GET /markets, which is this simulator's own: venue-api.md names market info and does not show it. */
+/** A record of GET /markets, in the simulator's own form: venue-api.md names market info and does not describe it. */
 interface MarketRecord {
   readonly id: string;
   readonly fair_price: DecimalString;

@@ -1,7 +1,6 @@
 /**
- * Where orders meet prices: an order enters the book, waits for its trigger, is filled, and ends. Every change goes into
- * the book with its time, every fill into the account. When any of it happens is the agenda's business, and what was
- * asked for the desk's.
+ * Matches orders with prices: an order waits for its trigger, enters the book, is filled, and ends. Every change goes into the
+ * ledger with its time, every fill into the account. events.ts decides when this happens, orders.ts what was asked for.
  */
 import { Decimal, decimal, decimalText } from '../../../base/decimal.ts';
 import type { Settings } from '../config/settings.ts';
@@ -17,7 +16,7 @@ interface FillEngineParts {
   readonly markets: ReadonlyMap<string, Market>;
 }
 
-/** What is new in an amend; an absent size stays. */
+/** The new terms of an amend; without a size, the size stays. */
 export interface NewTerms {
   readonly price: Decimal;
   readonly size: Decimal | undefined;
@@ -53,7 +52,7 @@ export class FillEngine {
     return market;
   }
 
-  /** The number that the next order gets. */
+  /** The number of the next order. */
   get nextNumber(): number {
     return this.numbers;
   }
@@ -80,7 +79,7 @@ export class FillEngine {
     return order;
   }
 
-  /** The positions and resting orders that the configuration begins with, oldest first. */
+  /** Adds the positions and resting orders of the configuration, oldest first. */
   openWith({ positions, resting }: Settings['account'], startedAt: number): void {
     const rows = [
       ...positions.map((row) => ({ ...row, kind: 'position' as const })),
@@ -110,7 +109,7 @@ export class FillEngine {
     }
   }
 
-  /** What becomes of an order that has been acknowledged (venue-notes.md, surprise 1). */
+  /** Decides the outcome of an order that has been acknowledged (venue-notes.md, surprise 1). */
   decide(order: SimOrder, at: number): void {
     const position = isPositionOrder(order);
     if (position && !this.closes(order)) {
@@ -124,7 +123,7 @@ export class FillEngine {
     }
   }
 
-  /** One price step: what rests is filled first, then triggers are looked at. */
+  /** Processes one price step: fills resting orders first, then checks triggers. */
   step(market: Market, at: number): void {
     for (const order of market.listCrossed()) {
       const execution = market.fillResting(order);
@@ -135,7 +134,7 @@ export class FillEngine {
     for (const order of market.listTriggered()) this.trigger(order, at);
   }
 
-  /** Whether an amend can be: not where a post-only order would cross, nor where the margin does not allow it. */
+  /** Whether an amend is possible: a post-only order must not cross, and the margin must suffice. */
   allows(order: SimOrder, terms: NewTerms, at: number): boolean {
     const changed = { ...order, price: terms.price };
     const crosses = order.stage === 'working' && this.getMarket(order.marketId).crossesNow(changed);
@@ -162,7 +161,7 @@ export class FillEngine {
     }
   }
 
-  /** Fills a fraction of what remains at the order's own price, whatever the market does. */
+  /** Fills a fraction of the remaining size at the order's own price, without regard to the market. */
   fillFraction(order: SimOrder, fraction: Decimal, at: number): void {
     const market = this.getMarket(order.marketId);
     const size = Decimal.min(order.size, order.size.times(fraction).div(market.lot).ceil().times(market.lot));
@@ -176,7 +175,7 @@ export class FillEngine {
     this.parts.ledger.note(order, at);
   }
 
-  /** What ties up margin: working orders and stops that wait, but not fractions of a position; without `besides`. */
+  /** Orders that tie up margin: working orders and waiting stops, without `besides` and without position orders. */
   listExposures(at: number, besides?: SimOrder): Exposure[] {
     const exposures: Exposure[] = [];
     for (const order of this.parts.ledger.open) {
@@ -197,7 +196,7 @@ export class FillEngine {
     return account.computeOrderMargin(exposure).lessThanOrEqualTo(Decimal.max(0, free));
   }
 
-  /** Whether a position order stands against a position. */
+  /** Whether a position order closes an existing position. */
   private closes(order: SimOrder): boolean {
     const net = this.parts.account.getNetSize(order.marketId);
     return order.side === 'short' ? net.greaterThan(0) : net.lessThan(0);
@@ -223,7 +222,7 @@ export class FillEngine {
     else this.enter(order, at);
   }
 
-  /** Into the book: takes what is there, then rests or ends by its time in force. */
+  /** Enters the book: takes the liquidity there is, then rests or ends by its time in force. */
   private enter(order: SimOrder, at: number): void {
     const market = this.getMarket(order.marketId);
     const tif = order.timeInForce;

@@ -1,11 +1,11 @@
-/** GET /orders and GET /fills: filters, order and pages over the book, as it looks to a reader at a time. */
+/** Answers GET /orders and GET /fills: filters, sorts and pages the ledger as it looks to a reader at a time. */
 import type { Params } from '../../../venue/catalogue.ts';
 import type { FillRecord, OrderRecord } from '../../../venue/records.ts';
 import type { Settings } from '../config/settings.ts';
 import type { OrderLedger, SimFill, SimOrder } from './ledger.ts';
 import { VenueError } from './request.ts';
 
-/** Rows of a page when p_limit is absent; the venue document does not show it. */
+/** Rows of a page if p_limit is absent; the venue document does not give the number. */
 const DEFAULT_PAGE_ROWS = 100;
 
 export function listOrders(
@@ -63,7 +63,10 @@ function isInRange(timestampUs: number, { start_time, end_time }: Paging): boole
   return (start_time === undefined || timestampUs >= start_time) && (end_time === undefined || timestampUs <= end_time);
 }
 
-/** One page of what `read` keeps of `rows`, which are in rising order of time. Pages are offsets: they drift (venue-notes.md, surprise 10). */
+/**
+ * One page of the rows that `read` keeps; `rows` are in rising order of time. Pages are offsets, so they drift (venue-notes.md,
+ * surprise 10).
+ */
 function selectPage<Row, Kept>(rows: readonly Row[], params: Paging, read: (row: Row) => Kept | undefined): Kept[] {
   const limit = params.p_limit ?? DEFAULT_PAGE_ROWS;
   let skip = (params.p_page ?? 0) * limit;

@@ -1,21 +1,21 @@
 /**
- * One market: what is offered at each tick away from the touch, and which working orders the price path reaches when. An
- * order that takes eats levels from the touch outward; one that rests is filled at its own price by what would have
- * traded through it. All liquidity is back at the next step. Orders of the account never trade with each other.
- * Decides prices and amounts only; what becomes of an order is the desk's.
+ * Simulates one market: the liquidity at each tick, and the time at which the price path reaches an order. A taking order
+ * consumes levels from the best price outward. A resting order is filled at its own price by the amount that would have traded
+ * through it. All liquidity returns at the next step, and orders of the account never trade with each other. The market decides
+ * prices and amounts; fills.ts decides the outcome of an order.
  */
 import { Decimal, decimal } from '../../../base/decimal.ts';
 import type { MarketConfig } from '../config/settings.ts';
 import { isPositionOrder, type SimOrder } from './ledger.ts';
 import type { PriceGrid, PricePath, Quote } from './prices.ts';
 
-/** An amount traded at one price. */
+/** An amount in base currency, traded at one price. */
 export interface Execution {
   readonly price: Decimal;
   readonly size: Decimal;
 }
 
-/** How far ahead the price path is searched at one go; a timer at the end of it searches on. */
+/** Steps of the price path that one search covers; a timer at their end continues the search. */
 const LOOKAHEAD_STEPS = 512;
 
 export class Market {
@@ -27,7 +27,7 @@ export class Market {
   private readonly depth: Decimal;
   private readonly levels: number;
   private readonly active = new Set<SimOrder>();
-  /** The last step that has been worked off. */
+  /** The last step that was processed. */
   private step = 0;
   private consumedAsks: Decimal[] = [];
   private consumedBids: Decimal[] = [];
@@ -51,7 +51,7 @@ export class Market {
     return this.grid.toPrice(this.path.getMid(this.path.getStepAt(ms)));
   }
 
-  /** Watches the price for an order: a waiting one for its trigger, a working one for its limit. */
+  /** Watches the price for an order: for its trigger while it waits, for its limit while it works. */
   watch(order: SimOrder): void {
     this.active.add(order);
     this.planned = undefined;
@@ -61,7 +61,7 @@ export class Market {
     if (this.active.delete(order)) this.planned = undefined;
   }
 
-  /** When the market must be looked at next, epoch ms; undefined where nothing will ever happen to a watched order. */
+  /** The next time at which the market must be processed; undefined if no watched order can be reached. */
   findNext(): Planned | undefined {
     if (this.active.size === 0) return undefined;
     this.planned ??= this.search();
@@ -74,11 +74,11 @@ export class Market {
     for (let step = this.step + 1; step <= end; step += 1) {
       if (reaches(reach, this.path.getQuote(step))) return { at: this.path.getTimeOf(step), happens: true };
     }
-    // Where the price stands still from here on, it reaches nothing that it does not reach now.
+    // A price that does not change from here on reaches nothing that it does not reach now.
     return { at: end > this.path.lastChange ? Number.POSITIVE_INFINITY : this.path.getTimeOf(end), happens: false };
   }
 
-  /** Moves to the step in force at a time; liquidity is whole again there. What `next` gave for before then must be done. */
+  /** Moves to the step of a time and restores the liquidity. Earlier events of `findNext` must be processed first. */
   moveTo(ms: number): void {
     const step = this.path.getStepAt(ms);
     if (this.planned !== undefined && this.planned.at <= ms) this.planned = undefined;
@@ -104,7 +104,7 @@ export class Market {
     });
   }
 
-  /** Whether the present price would fill at least part of an order that came in now. */
+  /** Whether the present price would fill at least part of an order that arrives now. */
   crossesNow(order: SimOrder): boolean {
     return this.crosses(order, this.path.getQuote(this.step));
   }
@@ -113,7 +113,7 @@ export class Market {
     return this.triggers(order, this.path.getMid(this.step));
   }
 
-  /** Takes what is offered up to the order's price, from the touch outward, at the prices offered. */
+  /** Takes the liquidity up to the order's price, from the best price outward, at the offered prices. */
   take(order: SimOrder): Execution[] {
     const executions: Execution[] = [];
     let wanted = order.size;
@@ -127,7 +127,7 @@ export class Market {
     return executions;
   }
 
-  /** Fills a resting order at its own price with what would have traded through it. */
+  /** Fills a resting order at its own price with the amount that would have traded through it. */
   fillResting(order: SimOrder): Execution | undefined {
     let filled = new Decimal(0);
     this.visitLevels(order, (level, offered) => {
@@ -140,7 +140,7 @@ export class Market {
     return { price: order.price ?? this.grid.toPrice(this.path.getMid(this.step)), size: filled };
   }
 
-  /** How much an order could take now. */
+  /** The amount that an order could take now, base currency. */
   sumAvailable(order: SimOrder): Decimal {
     let sum = new Decimal(0);
     this.visitLevels(order, (_, offered) => {
@@ -150,7 +150,7 @@ export class Market {
     return sum;
   }
 
-  /** Visits the levels an order can reach, from the touch outward, while `visit` says so. */
+  /** Visits the levels that an order can reach, from the best price outward, while `visit` returns true. */
   private visitLevels(order: SimOrder, visit: (level: number, offered: Decimal) => boolean): void {
     const eaten = order.side === 'long' ? this.consumedAsks : this.consumedBids;
     const limit = this.getLimitTicks(order);
@@ -167,7 +167,7 @@ export class Market {
     return order.side === 'long' ? ask + level : bid - level;
   }
 
-  /** The worst price an order accepts, as a count of ticks; an infinity where it accepts every price. */
+  /** The worst price that an order accepts, in ticks; infinite if it accepts every price. */
   private getLimitTicks({ side, price }: SimOrder): number {
     if (side === 'long') return price === undefined ? Number.POSITIVE_INFINITY : this.grid.toTicks(price, 'down');
     return price === undefined ? Number.NEGATIVE_INFINITY : this.grid.toTicks(price, 'up');
@@ -193,7 +193,7 @@ export class Market {
     return [...this.active].filter(chosen).sort((a, b) => a.number - b.number);
   }
 
-  /** The prices at which something happens to any watched order, as counts of ticks. */
+  /** The prices at which a watched order is triggered or filled, in ticks. */
   private computeReach(): Reach {
     const never = { falls: Number.NEGATIVE_INFINITY, rises: Number.POSITIVE_INFINITY };
     const reach = { askFalls: never.falls, bidRises: never.rises, midRises: never.rises, midFalls: never.falls };
@@ -213,7 +213,7 @@ export class Market {
 interface Planned {
   /** Epoch ms. */
   readonly at: number;
-  /** False: nothing happens until then, and the search goes on from there. */
+  /** If false, no order is reached until then, and the search continues from there. */
   readonly happens: boolean;
 }
 
@@ -234,8 +234,8 @@ function reaches(reach: Reach, quote: Quote): boolean {
 }
 
 /**
- * Whether an order is triggered by a rise. A stop follows its side; a position order closes the opposite position, so a
- * short stop-loss guards a long one against a fall, and its take-profit waits for a rise.
+ * Whether a rise of the price triggers an order. A stop follows its side. A position order closes the opposite position: a short
+ * stop-loss protects a long position against a fall, and a short take-profit waits for a rise.
  */
 function triggersOnRise(order: SimOrder): boolean {
   if (!isPositionOrder(order)) return order.side === 'long';

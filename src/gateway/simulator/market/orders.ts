@@ -1,6 +1,6 @@
 /**
- * What an account can ask to be done with orders. The desk accepts or refuses at once and answers with what is under way;
- * what becomes of it happens after a delay, and need not be what was asked for (venue-notes.md, surprise 1).
+ * Places, amends and cancels orders for the account. A request is accepted or refused at once; its outcome follows after a
+ * delay and can differ from the request (venue-notes.md, surprise 1).
  */
 import { type Decimal, decimal } from '../../../base/decimal.ts';
 import { formatCount } from '../../../base/format.ts';
@@ -111,7 +111,7 @@ export class OrderEntry {
     });
   }
 
-  /** venue-api.md, rule 2: every open order of every market, stops too, at once. */
+  /** venue-api.md, rule 2: cancels every open order of every market at once, stops included. */
   cancelByDeadman(at: number): void {
     const { events, fillEngine } = this.parts;
     events.settle(at);
@@ -119,7 +119,7 @@ export class OrderEntry {
     events.watch();
   }
 
-  /** Surprise 4: with a flicker, a working order shows as canceled, and is out of the book, until its terms apply. */
+  /** Surprise 4: with a flicker, a working order shows as canceled and leaves the book until its new terms apply. */
   private applyAmend(order: SimOrder, terms: NewTerms, at: number): void {
     const { events, ledger, fillEngine, settings } = this.parts;
     const { amendFlickerMs } = settings.surprises;
@@ -143,7 +143,7 @@ export class OrderEntry {
       ledger.note(order, at);
       return;
     }
-    // Surprise 3: the cancel loses against a fill.
+    // Surprise 3: a fill comes before the cancel.
     const fillsFirst = fault?.do === 'fill_first' && order.stage === 'working';
     if (fillsFirst) fillEngine.fillFraction(order, decimal(fault.fraction ?? '1'), at);
     if (!isTerminal(order)) fillEngine.end(order, 'canceled', '', at);
@@ -177,7 +177,7 @@ export class OrderEntry {
     return chance.drawWithin(settings.visibilityLagMs, 'visibility', fillEngine.nextNumber);
   }
 
-  /** Does something after the processing delay of its name; a stuck one later, or never. */
+  /** Runs `work` after the processing delay that belongs to `name`; with the fault `stuck` later or never. */
   private scheduleOutcome(at: number, name: string, fault: Fault, work: (at: number) => void): void {
     const stuck = fault?.do === 'stuck';
     if (stuck && fault.ms === undefined) return;

@@ -1,4 +1,4 @@
-/** The parts of the simulated venue and how they are put together; nothing here does anything. */
+/** Assembles the parts of the simulated venue. */
 import type { Clock } from '../../../base/clock.ts';
 import { decimal } from '../../../base/decimal.ts';
 import type { Chance } from '../config/random.ts';
@@ -25,7 +25,7 @@ export interface Venue {
   readonly sessions: Sessions;
 }
 
-/** Opens for business now, with the positions and orders that the settings begin with. */
+/** Starts the venue now, with the positions and orders of the settings. */
 export function openVenue(settings: Settings, clock: Clock, chance: Chance): Venue {
   const startedAt = clock.now();
   const markets = openMarkets(settings, startedAt, chance);
