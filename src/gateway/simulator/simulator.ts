@@ -37,7 +37,7 @@ import { type HttpRequest, readHttp, VenueError, type VenueRequest } from './mar
 import type { Caller } from './market/sessions.ts';
 import { openVenue, type Venue } from './market/venue.ts';
 
-export { readFaults, readSimulatorConfig, type SimulatorConfig, simulatorSchema } from './config/config.ts';
+export { readFaults, readSimulatorConfig, type SimulatorConfig } from './config/config.ts';
 export type { Delivery } from './delivery.ts';
 export type { Books } from './ledger-view.ts';
 export type { HttpRequest } from './market/request.ts';

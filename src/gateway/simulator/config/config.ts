@@ -53,11 +53,6 @@ export function readFaults(data: unknown): { faults: readonly FaultRule[] } | { 
   return 'problems' in read ? read : { faults: read.config.faults ?? [] };
 }
 
-/** The JSON Schema of a simulator configuration file. */
-export function simulatorSchema(): object {
-  return SIMULATOR_SCHEMA;
-}
-
 function describeIssue(issue: SchemaIssue): string {
   const where = issue.path.length === 0 ? 'the configuration' : issue.path.join('.');
   switch (issue.keyword) {
