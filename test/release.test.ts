@@ -54,7 +54,7 @@ describe('a release', () => {
     ['a table that still says next', { releases: ['next', '0.1.0'] }, /begins with next/],
     ['a table without rows', { releases: [] }, /begins with no row/],
     ['journals that were not kept', { journals: ['0.1.0'] }, /journals\/0\.2\.0 is missing/],
-    ['nothing in the changelog', { changelog: '# Changelog\n' }, /CHANGELOG\.md says nothing/],
+    ['nothing in the changelog', { changelog: '# Changelog\n' }, /CHANGELOG\.md has no entry/],
   ])('is refused for %s', (_, fault, problem) => {
     const { problems } = planRelease({ ...READY, ...fault }, DATE);
     expect(problems).toEqual([expect.stringMatching(problem)]);
