@@ -3,9 +3,9 @@ import { expect, it } from 'vitest';
 import { hasPostgres } from '../postgres.ts';
 import { soak } from './soaking.ts';
 
-/** `npm run soak -- --minutes 60` has more patience. */
+/** Short version of `npm run soak -- --minutes 60`. */
 it.runIf(hasPostgres)(
-  'two workers and their database, killed and restarted at random: every occurrence once, every order accounted for',
+  'runs every occurrence once and accounts for every order while two workers and their database are killed at random',
   async () => {
     const bin = fileURLToPath(new URL('../../bin/runbook.js', import.meta.url));
     const told = await soak({ bin, minutes: 1.4, workers: 2, seed: 1 });
