@@ -34,7 +34,7 @@ async function asks({ path }: Scene, times = 1): Promise<void> {
     if (entries.filter(({ type }) => type === 'approval.asked' || type === 'run.resumed').length >= times) return;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
-  throw new Error('nobody was asked');
+  throw new Error('the run did not ask');
 }
 
 describe.concurrent('an answer', { timeout: 60_000 }, () => {
