@@ -2,9 +2,9 @@
  * Builds dist/cli.cjs from src/cli/main.ts and dist/index.js from src/index.ts; with `--generate` it writes schemas/ and
  * docs/reference/ from the tables, with `--types` the declarations of the library (for `npm pack`).
  *
- * Three things differ from a plain bundle. Validators are compiled here, not at start: src/base/ajv.ts is replaced by what
- * finds their code. The code is split, so that a verb loads only what it needs. And what V8 compiles of it for the verbs that
- * people wait for is kept (bin/compiled.js).
+ * Three things differ from a plain bundle. Validators are compiled here, not at start: a module that finds their code replaces
+ * src/base/ajv.ts. The code is split, so that a command loads only what it needs. The code that V8 compiles for the commands
+ * used most is kept (bin/compiled.js).
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -26,7 +26,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 const root = dirname(fileURLToPath(import.meta.url));
 const dist = join(root, 'dist');
 
-/** In the place of src/base/ajv.ts: finds the validator of a schema, which is a file of its own, loaded when first asked for. */
+/** Replaces src/base/ajv.ts: loads the validator of a schema from its own file when it is first needed. */
 const VALIDATOR_FINDER = `
 export function compiledSchema(name) {
   const file = './' + name + '.validator.cjs';
@@ -40,9 +40,9 @@ export const compiledSchema = (name) => load('./' + name + '.validator.cjs').val
 `;
 
 /**
- * What dependencies do when they are loaded and this program has no use for. Of CEL it uses the parser alone
- * (src/runbook/expression/syntax.ts): what operators would compute is not registered. It has no command that is a program of
- * its own, for which commander would load all that starts processes.
+ * Work that dependencies do when they are loaded and that this program does not need. It uses only the parser of CEL
+ * (src/runbook/expression/syntax.ts), so the operators need not be registered. None of its commands is a separate program, for
+ * which commander would load `child_process`.
  */
 const NEEDLESS = [
   {
@@ -58,7 +58,7 @@ const NEEDLESS = [
 ];
 
 const tools = await load();
-if (tools !== undefined) await build(tools).catch(failed);
+if (tools !== undefined) await build(tools).catch(reportFailure);
 
 async function build(tools) {
   const generator = await loadGenerator(tools);
@@ -68,13 +68,13 @@ async function build(tools) {
   keepCompiled();
 }
 
-/** What esbuild finds wrong it has printed already. */
-function failed(error) {
+/** Errors of esbuild are printed already. */
+function reportFailure(error) {
   if (!('errors' in error)) console.error(error);
   process.exitCode = 1;
 }
 
-/** The build's own dependencies; absent after `npm ci --omit=dev`, when there is nothing to build with. */
+/** Loads the build's own dependencies; they are absent after `npm ci --omit=dev`. */
 async function load() {
   try {
     const [esbuild, { Ajv2020 }, standalone] = await Promise.all([
@@ -91,7 +91,7 @@ async function load() {
   }
 }
 
-/** The sources' own account of what is to be generated: bundled to a file, because Node 20 reads no TypeScript. */
+/** Loads the generator from the sources; it is bundled to a file first, because Node 20 does not read TypeScript. */
 async function loadGenerator({ esbuild }) {
   mkdirSync(dist, { recursive: true });
   const file = join(dist, `generator.${process.pid}.mjs`);
@@ -136,20 +136,20 @@ async function bundle(tools, generator) {
     platform: 'node',
     format: 'esm',
     target: 'node20.19',
-    // Half of the text is half of the time that reading it takes; names stay, for the reports of crashes.
+    // Reading half the text takes half the time; names stay, for crash reports.
     minifyWhitespace: true,
     minifySyntax: true,
-    // Its prebuilt binaries lie in its own folder.
+    // Its prebuilt binaries are in its own folder.
     external: ['@photostructure/sqlite'],
-    plugins: [validatorsAheadOfTime(), pageAssetsAsText(generator), versionsAsText(), withoutNeedless()],
+    plugins: [replaceValidators(), inlinePageAssets(generator), inlineVersions(), removeNeedless()],
     logLevel: 'warning',
   });
-  const pieces = await Promise.all(outputFiles.map((file) => commonJs(tools, file)));
-  writeDist([...pieces, ...(await library(tools)), ...(await validators(tools, generator))]);
+  const pieces = await Promise.all(outputFiles.map((file) => toCommonJs(tools, file)));
+  writeDist([...pieces, ...(await bundleLibrary(tools)), ...(await buildValidators(tools, generator))]);
 }
 
 /** The library: one module, whose dependencies stay packages. */
-async function library({ esbuild }) {
+async function bundleLibrary({ esbuild }) {
   const { outputFiles } = await esbuild.build({
     entryPoints: { index: join(root, 'src/index.ts') },
     outdir: dist,
@@ -159,7 +159,7 @@ async function library({ esbuild }) {
     platform: 'node',
     format: 'esm',
     target: 'node20.19',
-    plugins: [validatorsAheadOfTime(LIBRARY_VALIDATOR_FINDER), versionsAsText()],
+    plugins: [replaceValidators(LIBRARY_VALIDATOR_FINDER), inlineVersions()],
     logLevel: 'warning',
   });
   return outputFiles.map(({ path, contents }) => ({ path, contents: Buffer.from(contents) }));
@@ -186,10 +186,10 @@ function writeTypes() {
 }
 
 /**
- * A piece in the older module system: the newer one finds its files slowly, and on Node 20 can not be handed compiled code.
- * esbuild splits the newer one alone, so each piece is turned afterwards.
+ * Converts a piece to CommonJS: ESM resolves its files slowly, and on Node 20 it cannot be given compiled code. esbuild splits
+ * only ESM, so each piece is converted afterwards.
  */
-async function commonJs({ esbuild }, { path, text }) {
+async function toCommonJs({ esbuild }, { path, text }) {
   const { code } = await esbuild.transform(text, {
     platform: 'node',
     format: 'cjs',
@@ -197,7 +197,7 @@ async function commonJs({ esbuild }, { path, text }) {
     minifyWhitespace: true,
     minifySyntax: true,
     define: { 'import.meta.url': 'urlOfPiece' },
-    // `import()` would go round bin/compiled.js, and code that was kept compiled does not take it.
+    // `import()` would bypass bin/compiled.js, and kept code does not support it.
     supported: { 'dynamic-import': false },
     logLevel: 'warning',
   });
@@ -205,7 +205,7 @@ async function commonJs({ esbuild }, { path, text }) {
   return { path, contents: Buffer.from(url + code) };
 }
 
-/** Pieces first, the entry last, each at once: a program that starts meanwhile sees a whole build, old or new. */
+/** Writes the pieces first and the entry last, each atomically: a program that starts meanwhile sees one whole build. */
 function writeDist(outputFiles) {
   const names = new Set(outputFiles.map(({ path }) => relative(dist, path)));
   const entryLast = [...outputFiles].sort(
@@ -219,12 +219,12 @@ function writeDist(outputFiles) {
     if (!names.has(name)) rmSync(join(dist, name), { recursive: true, force: true });
 }
 
-/** Runs what people wait for most, so that its code is kept compiled. Without it the program only starts more slowly. */
+/** Runs the commands used most, so that their compiled code is kept. Without it the program only starts more slowly. */
 function keepCompiled() {
   if (nodeModule.enableCompileCache !== undefined) return;
   const state = mkdtempSync(join(tmpdir(), 'runbook-build-'));
   const [simple, rich] = ['twap.yaml', 'bracket-entry.yaml'].map((name) => join(root, 'runbooks', name));
-  const verbs = [
+  const commands = [
     ['--version'],
     ['--help'],
     ['validate', simple, rich],
@@ -232,14 +232,14 @@ function keepCompiled() {
     ['dry-run', rich],
     ['audit', 'list'],
   ];
-  for (const words of verbs) {
+  for (const words of commands) {
     const args = [join(root, 'bin/compiled.js'), ...words, '--state', state];
     spawnSync(process.execPath, args, { stdio: 'ignore', env: { ...process.env, NODE_OPTIONS: '' } });
   }
   rmSync(state, { recursive: true, force: true });
 }
 
-function validatorsAheadOfTime(contents = VALIDATOR_FINDER) {
+function replaceValidators(contents = VALIDATOR_FINDER) {
   return {
     name: 'validators-ahead-of-time',
     setup({ onLoad }) {
@@ -248,8 +248,8 @@ function validatorsAheadOfTime(contents = VALIDATOR_FINDER) {
   };
 }
 
-/** The review page's scripts and styles as texts, in the place of src/cli/serve/assets.ts, which reads their files. */
-function pageAssetsAsText({ pageAssets }) {
+/** Puts the review page's scripts and styles into the bundle as texts; src/cli/serve/assets.ts would read their files. */
+function inlinePageAssets({ pageAssets }) {
   const folder = pathToFileURL(join(root, 'src/report/page/assets/'));
   return {
     name: 'page-assets-as-text',
@@ -261,7 +261,7 @@ function pageAssetsAsText({ pageAssets }) {
   };
 }
 
-function withoutNeedless() {
+function removeNeedless() {
   return {
     name: 'without-needless',
     setup({ onLoad }) {
@@ -276,8 +276,8 @@ function withoutNeedless() {
   };
 }
 
-/** In the place of src/app/version.ts, which reads package.json and the lock file of a checkout. */
-function versionsAsText() {
+/** Puts the versions into the bundle; src/app/version.ts would read package.json and the lock file of a checkout. */
+function inlineVersions() {
   return {
     name: 'versions-as-text',
     setup({ onLoad }) {
@@ -294,10 +294,10 @@ function versionsAsText() {
   };
 }
 
-/** One file for each schema that the program checks values against. Nobody reads these: they are made small. */
-async function validators({ esbuild, Ajv2020, standaloneCode }, { AJV_OPTIONS, SCHEMAS }) {
+/** Builds one minified file for each schema that the program checks values against. */
+async function buildValidators({ esbuild, Ajv2020, standaloneCode }, { AJV_OPTIONS, SCHEMAS }) {
   const ajv = new Ajv2020({ ...AJV_OPTIONS, code: { source: true, esm: true } });
-  // Those that only editors use are compiled as well: a schema that ajv refuses must not be published.
+  // Schemas that only editors use are compiled as well: a schema that ajv refuses must not be published.
   for (const { name, schema } of SCHEMAS) ajv.addSchema(schema, name).getSchema(name);
   const builds = SCHEMAS.filter((each) => each.checked).map(({ name }) =>
     esbuild.build({

@@ -1,7 +1,7 @@
 /**
- * One of several processes that share a token budget: `acquirer.mjs LEDGER TOKENS WINDOW-MS FOR-MS START PAUSE-MS`. From the
- * epoch ms START it asks for one token after the other and answers for each. Prints when each request was sent (epoch ms) and
- * how long its tokens took (ms).
+ * Acquires tokens as one of several processes that share a budget: `acquirer.mjs LEDGER TOKENS WINDOW-MS FOR-MS START PAUSE-MS`.
+ * From the epoch ms START it acquires one token after another and reports each request as answered. Prints when each request was
+ * sent (epoch ms) and how long its token took (ms).
  */
 import { SystemClock } from '../src/base/clock.ts';
 import { LocalBudget } from '../src/gateway/tokens/budget.ts';

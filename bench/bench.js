@@ -1,6 +1,6 @@
 /**
- * `npm run bench`: brings the peers the product is measured against, builds the product and the benchmark, and runs it.
- * Whatever the figures say, it ends with 0: a target missed is a figure on docs/performance.md.
+ * Runs the benchmark (`npm run bench`): installs the peers that the product is compared with, builds the product and the
+ * benchmark, and starts it. The exit code does not depend on the figures: docs/performance.md shows a missed goal.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -26,12 +26,12 @@ await build({
   format: 'esm',
   target: 'node20.19',
   logLevel: 'warning',
-  plugins: [validatorsOfTheBuild()],
+  plugins: [useBuiltValidators()],
 });
 run(process.execPath, [`${here}dist/suite.mjs`, ...process.argv.slice(2)]);
 
-/** The schemas as the built program has them: compiled already. */
-function validatorsOfTheBuild() {
+/** Uses the validators that the built program uses, which are compiled already. */
+function useBuiltValidators() {
   const contents = `
     import { createRequire } from 'node:module';
     const load = createRequire(import.meta.url);

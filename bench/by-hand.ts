@@ -1,10 +1,11 @@
 /**
- * The least that a durable call can cost, written by hand: got, and one insert before and one after it. Arguments: address,
- * database, how many, the pause between two (ms). Prints the median in ms. With `send` it sends one DELETE and ends.
+ * Measures the lowest cost of a durable call, written by hand: a request with got, and one insert before and one after it.
+ * Arguments: address, database, number of calls, pause between two calls (ms). Prints the median in ms. With `send` in place of
+ * the database it sends one DELETE and ends.
  */
 import { got } from 'got';
 import { openDatabase } from '../src/journal/sql/sqlite.ts';
-import { median } from './measure.ts';
+import { computeMedian } from './measure.ts';
 import { ACCOUNT_RECORD } from './trials/account-record.ts';
 
 const [address = '', file = '', count = '0', pause = '0'] = process.argv.slice(2);
@@ -28,5 +29,5 @@ if (file === 'send') {
     times.push(performance.now() - begun);
   }
   database.close();
-  process.stdout.write(String(median(times.slice(20))));
+  process.stdout.write(String(computeMedian(times.slice(20))));
 }

@@ -1,23 +1,23 @@
 /**
- * How things are timed: medians of rounds in which what is compared takes turns, so that a machine that slows down slows
- * both. A ratio is the median of the rounds' ratios, never a ratio of two best cases.
+ * Times what the benchmark compares: the two sides take turns in each round, so that a machine that slows down slows both. A
+ * ratio is the median of the ratios of the rounds, never a ratio of two best cases.
  */
 import { spawnSync } from 'node:child_process';
 
-export function median(values: readonly number[]): number {
+export function computeMedian(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted.length >> 1;
   const upper = sorted[middle] ?? Number.NaN;
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2;
 }
 
-export function percentile(values: readonly number[], share: number): number {
+export function computePercentile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 
-/** Milliseconds from the start of a process to its end. Throws when it fails: there is nothing to measure then. */
-export function processMs(args: readonly string[], env: NodeJS.ProcessEnv = process.env): number {
+/** Milliseconds from the start of a process to its end. Throws if the process fails. */
+export function measureProcessMs(args: readonly string[], env: NodeJS.ProcessEnv = process.env): number {
   const begun = performance.now();
   const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', env });
   const took = performance.now() - begun;
@@ -25,8 +25,8 @@ export function processMs(args: readonly string[], env: NodeJS.ProcessEnv = proc
   return took;
 }
 
-/** Runs `ours` and `theirs` in turn, each first in every other round, and gives what each round gave. */
-export async function inTurns<T>(
+/** Runs `ours` and `theirs` in turn, each first in every other round, and returns the results of each round. */
+export async function alternate<T>(
   rounds: number,
   ours: () => T | Promise<T>,
   theirs: () => T | Promise<T>,
@@ -44,11 +44,11 @@ export async function inTurns<T>(
   return results;
 }
 
-/** Median ratio of ours to theirs over rounds that take turns. */
-export async function ratio(
+/** Median ratio of ours to theirs over alternating rounds. */
+export async function measureRatio(
   rounds: number,
   ours: () => number | Promise<number>,
   theirs: () => number | Promise<number>,
 ): Promise<number> {
-  return median((await inTurns(rounds, ours, theirs)).map((round) => round.ours / round.theirs));
+  return computeMedian((await alternate(rounds, ours, theirs)).map((round) => round.ours / round.theirs));
 }

@@ -1,4 +1,4 @@
-/** Orders as a book holds them while they rest at the venue. */
+/** Creates orders in the state in which the tracker holds them while they are open at the venue. */
 import type { Entry } from '../src/journal/entry.ts';
 import { OrderTracker } from '../src/journal/orders.ts';
 import type { OrderTerms } from '../src/venue/port.ts';
@@ -6,7 +6,7 @@ import type { OrderRecord } from '../src/venue/records.ts';
 
 export const AT = Date.parse('2026-01-05T08:00:00Z');
 
-export function terms(n: number): OrderTerms {
+export function createTerms(n: number): OrderTerms {
   return {
     clientOrderId: `rb-${n}`,
     market: 'BTC-USD',
@@ -18,8 +18,8 @@ export function terms(n: number): OrderTerms {
   };
 }
 
-export function orderRecord(n: number): OrderRecord {
-  const { clientOrderId, size, price = '0' } = terms(n);
+export function createOrderRecord(n: number): OrderRecord {
+  const { clientOrderId, size, price = '0' } = createTerms(n);
   return {
     id: `BTC-USD@${n + 1}`,
     client_order_id: clientOrderId,
@@ -38,17 +38,17 @@ export function orderRecord(n: number): OrderRecord {
   };
 }
 
-/** A book with so many orders, each placed, acknowledged and seen open. */
-export function openOrders(count: number): OrderTracker {
+/** Returns a tracker with `count` orders, each placed, acknowledged and read as open. */
+export function trackOpenOrders(count: number): OrderTracker {
   const tracker = new OrderTracker();
   for (let n = 0; n < count; n += 1) {
     const [post, read] = [`steps/${n}#1`, `steps/${n}#2`];
-    const { id } = orderRecord(n);
-    const { clientOrderId } = terms(n);
+    const { id } = createOrderRecord(n);
+    const { clientOrderId } = createTerms(n);
     const entries = [
       {
         type: 'call.intended',
-        data: { call: post, endpoint: 'POST /orders', params: {}, class: 'enter', intent: terms(n) },
+        data: { call: post, endpoint: 'POST /orders', params: {}, class: 'enter', intent: createTerms(n) },
       },
       { type: 'call.attempted', data: { call: post } },
       {
@@ -56,7 +56,7 @@ export function openOrders(count: number): OrderTracker {
         data: { call: post, kind: 'confirmed', result: [{ id, client_order_id: clientOrderId }], sentAt: AT },
       },
       { type: 'call.intended', data: { call: read, endpoint: 'GET /orders', params: { order_id: id }, class: 'read' } },
-      { type: 'call.settled', data: { call: read, kind: 'confirmed', result: [orderRecord(n)], sentAt: AT } },
+      { type: 'call.settled', data: { call: read, kind: 'confirmed', result: [createOrderRecord(n)], sentAt: AT } },
     ];
     for (const entry of entries) tracker.apply({ ...entry, at: AT, step: `steps/${n}` } as unknown as Entry);
   }

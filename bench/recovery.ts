@@ -1,27 +1,27 @@
 /**
- * A process that takes up what another has left, up to where it would ask the venue: `recovery.mjs JOURNAL`. Prints the ms
- * beyond a start that finds nothing to take up, and how many orders were open.
+ * Resumes the run that another process left, up to its first request to the venue: `recovery.mjs JOURNAL`. Prints the ms
+ * beyond a start that finds nothing to resume, and the number of open orders.
  */
 import { Playback } from '../src/engine/playback/playback.ts';
 import { startRun } from '../src/engine/run.ts';
 import { readEntry } from '../src/journal/chain.ts';
 import { openSqliteStore } from '../src/journal/stores/sqlite.ts';
 import { SIMULATED_PROFILE } from '../src/venue/profile/profile.ts';
-import { loaded } from './trials/product.ts';
+import { loadRunbook } from './trials/product.ts';
 
 const [file = ''] = process.argv.slice(2);
 const store = await openSqliteStore(file);
-// Whoever starts looks for what is unfinished, whether there is anything or not.
+// Every start looks for unfinished runs, so this is not part of the measurement.
 await store.runs({ unfinished: true, account: 'nobody' });
 
 const begun = performance.now();
 const [unfinished] = await store.runs({ unfinished: true });
-if (unfinished === undefined) throw new Error(`${file} holds nothing to take up`);
+if (unfinished === undefined) throw new Error(`${file} holds no unfinished run`);
 const entries = (await store.read(unfinished.run)).map(readEntry);
 const [first] = entries;
 if (first?.type !== 'run.started') throw new Error('a journal begins with run.started');
 const [source] = first.data.sources;
-const { runbook } = loaded(source?.text ?? '');
+const { runbook } = loadRunbook(source?.text ?? '');
 const { markets = {} } = first.data.settings as { markets?: ConstructorParameters<typeof Playback>[1]['markets'] };
 const absenceHorizonMs = SIMULATED_PROFILE.ambiguityWindowMs;
 const playback = new Playback(entries, { markets, absenceHorizonMs, resume: true });

@@ -1,17 +1,17 @@
-/** The runbooks that are measured, written for any size. All of them pass the checks without a warning. */
+/** Writes the runbooks that are measured, for any size. All of them pass the checks without a warning. */
 
-/** A line of calls, one read of the account each. */
-export function lineOf(steps: number): string {
+/** A line of calls, each a read of the account. */
+export function writeLine(steps: number): string {
   return `runbook: line\ndsl: 1\nsteps:\n${'  - read_account: {}\n'.repeat(steps)}`;
 }
 
-/** One call, so many times. */
-export function loopOf(iterations: number): string {
+/** One call, repeated. */
+export function writeLoop(iterations: number): string {
   return `runbook: loop\ndsl: 1\nsteps:\n  - repeat:\n      max: ${iterations}\n      do:\n        - read_account: {}\n`;
 }
 
-/** One condition, so many times. */
-export function conditionsOf(iterations: number): string {
+/** One condition, repeated. */
+export function writeConditions(iterations: number): string {
   return `runbook: conditions
 dsl: 1
 vars:
@@ -24,8 +24,8 @@ steps:
 `;
 }
 
-/** One condition in each of so many branches, all at once. */
-export function conditionBranchesOf(width: number): string {
+/** One condition in each of `width` parallel branches. */
+export function writeConditionBranches(width: number): string {
   return `runbook: condition-branches
 dsl: 1
 steps:
@@ -39,8 +39,8 @@ steps:
 `;
 }
 
-/** One call in each of so many branches, all at once. */
-export function branchesOf(width: number): string {
+/** One call in each of `width` parallel branches. */
+export function writeBranches(width: number): string {
   return `runbook: branches
 dsl: 1
 steps:
@@ -54,8 +54,8 @@ steps:
 `;
 }
 
-/** So many waits of one second, and a look at the time after each. */
-export function pollsOf(count: number): string {
+/** `count` waits of one second, with a check of the time after each. */
+export function writePolls(count: number): string {
   return `runbook: polls
 dsl: 1
 steps:
@@ -67,8 +67,8 @@ steps:
 `;
 }
 
-/** A line of writes: each is durable before its first byte leaves. */
-export function writesOf(count: number, every?: string): string {
+/** A line of writes; each is durable before its first byte is sent. */
+export function writeWrites(count: number, every?: string): string {
   return `runbook: writes
 dsl: 1
 steps:
@@ -79,8 +79,8 @@ ${every === undefined ? '' : `      every: ${every}\n`}      max: ${count}
 `;
 }
 
-/** So many orders that rest far below the market, and then a wait. */
-export function restingOrdersOf(count: number): string {
+/** `count` orders that stay open far below the market, and then a wait. */
+export function writeRestingOrders(count: number): string {
   return `runbook: resting
 dsl: 1
 steps:
@@ -92,8 +92,8 @@ steps:
 `;
 }
 
-/** A schedule of ten slots in several zones; `n` makes its times differ from those of others. */
-export function scheduleOf(n: number): string {
+/** A schedule of ten slots in several time zones; `n` makes its times differ from those of other schedules. */
+export function writeSchedule(n: number): string {
   const zones = ['Europe/Berlin', 'America/New_York', 'Asia/Tokyo', 'UTC', 'Australia/Sydney'];
   const slots = Array.from(
     { length: 10 },
@@ -114,8 +114,8 @@ const MIXTURE = [
     `  - list_fills: {market: BTC-USD, since: run.started_at}\n    retry: {on: [transport], max: ${(n % 3) + 1}, first: 250ms}\n`,
 ];
 
-/** What people write: reads, conditions, values, messages, a fifth of each. */
-export function mixtureOf(steps: number): string {
+/** A typical runbook: reads, checks, values, messages and lists, a fifth of each. */
+export function writeMixture(steps: number): string {
   const head = `runbook: mixture
 dsl: 1
 inputs:

@@ -1,6 +1,6 @@
 /**
- * The benchmark: every row in one run, its ratio beside its goal. `suite.mjs [ROW…]` measures those rows alone and leaves
- * bench/latest.json and the pages that show figures as they are. Nothing here fails for a figure; a row that can not be measured says why.
+ * Measures every row of the benchmark and compares it with its goal. `suite.mjs [ROW…]` measures only those rows and does not
+ * change bench/latest.json and the pages that show figures. A missed goal is not an error; a row that cannot be measured says why.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
@@ -29,11 +29,11 @@ const ROWS: readonly Row[] = [
   ...GROWTH_ROWS,
 ];
 
-/** What has a goal and no row. */
+/** The goal that has no row. */
 const NOT_MEASURED =
   'Not measured: `validate` against `ansible-playbook --syntax-check` of as many tasks (5b), for which Ansible would have to be installed.';
 
-/** The rows that the README shows, by their id and what they measure. */
+/** The rows in the README, by id and label. */
 const HEADLINE = [
   '1 1000 calls, from the text to the outcome, warm',
   '3 10000 iterations of a condition, warm',
@@ -45,7 +45,7 @@ const HEADLINE = [
   '15 a dry-run of 24 h, a condition every second (86 400)',
 ];
 
-/** bench/latest.json, as far as the pages show it. */
+/** The part of bench/latest.json that the pages show. */
 interface Kept {
   readonly machine: { readonly node: string; readonly processors: number; readonly model: string };
   readonly figures: readonly Figure[];
@@ -60,57 +60,65 @@ const figures: Figure[] = [];
 for (const row of ROWS) {
   if (wanted.length > 0 && !wanted.includes(row.id)) continue;
   process.stderr.write(`${row.id}  ${row.what}\n`);
-  figures.push(await figureOf(row));
+  figures.push(await measureRow(row));
 }
-process.stdout.write(`${table(figures)}\n`);
+process.stdout.write(`${formatTable(figures)}\n`);
 if (wanted.length === 0) keep(figures);
 process.exit(0);
 
-async function figureOf({ measure, ...row }: Row): Promise<Figure> {
+async function measureRow({ measure, ...row }: Row): Promise<Figure> {
   try {
     return { ...row, value: await measure() };
   } catch (error) {
-    return { ...row, problem: withoutFolders(error instanceof Error ? error.message : String(error)) };
+    return { ...row, problem: removeFolders(error instanceof Error ? error.message : String(error)) };
   }
 }
 
-/** The figures are published; where this machine keeps its files is not. */
-function withoutFolders(message: string): string {
+/** Removes the folders of this machine from a message, because the figures are published. */
+function removeFolders(message: string): string {
   return message.replace(/(?:\/[\w.@-]+)+\//g, '');
 }
 
-function table(all: readonly Figure[]): string {
+function formatTable(all: readonly Figure[]): string {
   const head = ['row', 'what', 'against', 'measured', 'pass', 'excellent', ''];
-  const lines = [head, head.map(() => '---'), ...all.map(cells)];
+  const lines = [head, head.map(() => '---'), ...all.map(formatCells)];
   return lines.map((line) => `| ${line.join(' | ')} |`).join('\n');
 }
 
-function cells(figure: Figure): readonly string[] {
+function formatCells(figure: Figure): readonly string[] {
   const { id, what, against, pass, excellent } = figure;
-  return [id, what, against, measured(figure), bound(figure, pass), bound(figure, excellent), verdict(figure)];
+  return [
+    id,
+    what,
+    against,
+    formatMeasured(figure),
+    formatBound(figure, pass),
+    formatBound(figure, excellent),
+    judge(figure),
+  ];
 }
 
-function measured({ value, unit, problem }: Figure): string {
+function formatMeasured({ value, unit, problem }: Figure): string {
   if (value === undefined) return `not measured: ${(problem ?? '').split('\n')[0]?.replaceAll('|', '/') ?? ''}`;
-  return `${shortNumber(value)}${unit === undefined ? ' ×' : unit === 'count' ? '' : ` ${unit}`}`;
+  return `${formatNumber(value)}${unit === undefined ? ' ×' : unit === 'count' ? '' : ` ${unit}`}`;
 }
 
-function shortNumber(value: number): string {
+function formatNumber(value: number): string {
   if (Number.isInteger(value)) return String(value);
   return Math.abs(value) >= 100 ? value.toFixed(0) : Math.abs(value) >= 10 ? value.toFixed(1) : value.toFixed(2);
 }
 
-function bound({ least }: Figure, limit: number | undefined): string {
+function formatBound({ least }: Figure, limit: number | undefined): string {
   return limit === undefined ? '–' : `${least ? '≥' : '≤'} ${limit}`;
 }
 
-function verdict({ value, pass, excellent, least }: Figure): string {
+function judge({ value, pass, excellent, least }: Figure): string {
   if (value === undefined || pass === undefined || excellent === undefined) return '';
   const holds = (limit: number) => (least ? value >= limit : value <= limit);
   return holds(excellent) ? 'excellent' : holds(pass) ? 'pass' : 'missed';
 }
 
-/** Keeps all rows as data and as docs/performance.md, and the headline rows in the README between its marks. */
+/** Writes all rows to bench/latest.json and docs/performance.md, and the headline rows to the README between its marks. */
 function keep(all: readonly Figure[]): void {
   const machine = { node: process.version, processors: cpus().length, model: cpus()[0]?.model.trim() ?? '' };
   writeFileSync(
@@ -120,24 +128,24 @@ function keep(all: readonly Figure[]): void {
   publish({ machine, figures: all });
 }
 
-/** The pages that show figures, made of the kept data: `suite.mjs --publish` makes them again without measuring. */
+/** Writes the pages that show figures; `suite.mjs --publish` writes them from the kept data without measuring. */
 function publish({ machine, figures: all }: Kept): void {
   const measured = `Measured by \`npm run bench\` on Node ${machine.node.slice(1)}, ${machine.processors} × ${machine.model}.`;
-  const headline = HEADLINE.flatMap((what) => all.find((figure) => headlineOf(figure) === what) ?? []);
-  replaceBlock('README.md', `${headlineTable(headline)}\n\n${measured}`);
-  replaceBlock('docs/performance.md', `${measured}\n\n${table(all)}\n\n${NOT_MEASURED}`);
+  const headline = HEADLINE.flatMap((what) => all.find((figure) => toHeadline(figure) === what) ?? []);
+  replaceBlock('README.md', `${formatHeadline(headline)}\n\n${measured}`);
+  replaceBlock('docs/performance.md', `${measured}\n\n${formatTable(all)}\n\n${NOT_MEASURED}`);
 }
 
-function headlineTable(headline: readonly Figure[]): string {
+function formatHeadline(headline: readonly Figure[]): string {
   const lines = [
     ['', 'against', 'measured'],
     ['---', '---', '---'],
-    ...headline.map((each) => [each.what, each.against, measured(each)]),
+    ...headline.map((each) => [each.what, each.against, formatMeasured(each)]),
   ];
   return lines.map((line) => `| ${line.join(' | ')} |`).join('\n');
 }
 
-function headlineOf({ id, what }: Figure): string {
+function toHeadline({ id, what }: Figure): string {
   return `${id} ${what}`;
 }
 

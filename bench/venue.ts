@@ -1,6 +1,6 @@
 /**
- * A venue that does nothing but answer, in a process of its own: every request is confirmed at once with a record of the
- * right kind. Prints its port; answers GET /seen with the instants (epoch ms) at which requests came.
+ * Runs a minimal venue in a process of its own: it confirms every request at once with a record of the right kind. Prints its
+ * port; answers GET /seen with the times (epoch ms) at which requests arrived.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,10 +1,10 @@
 /**
- * Loads the built program together with what V8 has compiled of it before: compiling is most of what a short verb costs.
+ * Loads the built program with code that V8 compiled before, because compiling is most of the cost of a short command.
  *
- * From 22.1 on, Node keeps compiled code itself. For Node 20 the build keeps it (`node bin/compiled.js VERB …` runs a verb and
- * keeps what it needed), and nothing is ever written afterwards: a folder that can not be written to is as fast. V8 refuses
- * what another version of it, or other flags, have compiled; of the text it compares the length alone, so the whole text lies
- * beside the code and is compared here. What does not fit is compiled as if nothing had been kept.
+ * Node 22.1 and newer keep compiled code themselves. For Node 20 the build keeps it: `node bin/compiled.js COMMAND …` runs a
+ * command and keeps the code that it needed. Nothing is written afterwards, so a read-only folder is as fast. V8 refuses code
+ * of another version or with other flags, but compares only the length of the source text. So the whole text is kept beside the
+ * code and compared here. Code that does not match is compiled again.
  */
 'use strict';
 
@@ -16,16 +16,16 @@ exports.start = start;
 
 if (require.main === module) keepAtExit(join(__dirname, '../dist'));
 
-/** Runs the program in `dist`, which takes its words from the command line. */
+/** Runs the program in `dist`, which reads its arguments from the command line. */
 function start(dist) {
-  if (nodeModule.enableCompileCache === undefined) return loader(dist).load('cli.cjs');
-  // Not the default folder under /tmp: whoever can write there could put code into this program.
+  if (nodeModule.enableCompileCache === undefined) return createLoader(dist).load('cli.cjs');
+  // Not the default folder under /tmp: other users could put code into this program there.
   nodeModule.enableCompileCache(join(dist, '.cache'));
   return require(join(dist, 'cli.cjs'));
 }
 
-/** The pieces of the program, which name one another as `./piece`; whatever else they name is Node's own to find. */
-function loader(dist) {
+/** Loads the pieces of the program, which name one another as `./piece`; Node resolves every other name. */
+function createLoader(dist) {
   const vm = require('node:vm');
   const outside = nodeModule.createRequire(join(dist, 'cli.cjs'));
   const pieces = new Map();
@@ -36,7 +36,7 @@ function loader(dist) {
     if (piece === undefined) {
       const filename = join(dist, name);
       const text = readFileSync(filename);
-      const script = compile(filename, text, keptCode(dist, name, text));
+      const script = compile(filename, text, readKeptCode(dist, name, text));
       piece = { text, script, module: { exports: {} } };
       pieces.set(name, piece);
       script.runInThisContext()(piece.module.exports, require_, piece.module, filename, dist);
@@ -52,12 +52,12 @@ function loader(dist) {
   return { load, pieces };
 }
 
-/** What was kept of a piece with this very text; undefined when there is none, or when coverage wants every line compiled. */
-function keptCode(dist, name, text) {
+/** Reads the code kept for a piece with exactly this text; undefined if there is none, or if coverage needs every line compiled. */
+function readKeptCode(dist, name, text) {
   if (process.env.NODE_V8_COVERAGE !== undefined) return undefined;
   let kept;
   try {
-    kept = readFileSync(keptFile(dist, name));
+    kept = readFileSync(getKeptFile(dist, name));
   } catch {
     return undefined;
   }
@@ -66,17 +66,17 @@ function keptCode(dist, name, text) {
     : undefined;
 }
 
-function keptFile(dist, name) {
+function getKeptFile(dist, name) {
   return join(dist, 'compiled', `${name}.bin`);
 }
 
-/** Runs the program and keeps all that was compiled for it; what an earlier verb has left is added to. */
+/** Runs the program and keeps all code that was compiled for it, in addition to that of earlier commands. */
 function keepAtExit(dist) {
-  const { load, pieces } = loader(dist);
+  const { load, pieces } = createLoader(dist);
   process.on('exit', () => {
     mkdirSync(join(dist, 'compiled'), { recursive: true });
     for (const [name, { text, script }] of pieces) {
-      const file = keptFile(dist, name);
+      const file = getKeptFile(dist, name);
       writeFileSync(`${file}.${process.pid}`, Buffer.concat([text, script.createCachedData()]));
       renameSync(`${file}.${process.pid}`, file);
     }

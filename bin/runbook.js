@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** Starts the built program; builds it first where it was installed without scripts. */
+/** Starts the built program; builds it first if it was installed without running scripts. */
 'use strict';
 
 const { existsSync } = require('node:fs');
@@ -16,7 +16,7 @@ function build() {
   const { status, stderr } = spawnSync(process.execPath, [join(__dirname, '../build.js')], { encoding: 'utf8' });
   if (status === 0) return;
   process.stderr.write(
-    `runbook: the program is not built and building it failed.\n${stderr ?? ''}Run npm ci in the folder of the package.\n`,
+    `runbook: the program is not built, and building it failed.\n${stderr ?? ''}Run npm ci in the folder of the package.\n`,
   );
   process.exit(2);
 }

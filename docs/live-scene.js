@@ -1,23 +1,23 @@
 /**
- * Scenes for the documentation that need a process to die: a live run against the simulated venue over HTTP, as a reader
- * would do it in two terminals. Figures differ each time; what happens does not.
+ * Plays scenes for the documentation in which a process is killed: a live run against the simulated venue over HTTP, as a reader
+ * would do it in two terminals. The figures differ each time, the events do not.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-const SCENES = { 'killed and resumed': killedAndResumed };
+const SCENES = { 'killed and resumed': killAndResume };
 
-/** The block of Markdown that a scene leaves. */
+/** Plays a scene and returns its block of Markdown. */
 export async function playScene(name, stage) {
   const scene = SCENES[name];
   if (scene === undefined) throw new Error(`paste live: there is no scene ${name}; there are ${Object.keys(SCENES)}`);
   const text = await scene(stage);
-  return `\`\`\`console\n${stage.alike(text, stage.folder).trimEnd()}\n\`\`\`\n`;
+  return `\`\`\`console\n${stage.normalize(text, stage.folder).trimEnd()}\n\`\`\`\n`;
 }
 
-/** kill -9 while an order rests; resume finds it and goes on. */
-async function killedAndResumed({ root, folder }) {
+/** Kills a run with SIGKILL while an order is open; `resume` finds the order and continues. */
+async function killAndResume({ root, folder }) {
   const env = {
     PATH: process.env.PATH,
     HOME: folder,
@@ -30,26 +30,26 @@ async function killedAndResumed({ root, folder }) {
   const start = (...words) => spawn(process.execPath, [runbook, ...words], { cwd: root, env });
   const sim = start('sim', '--port', '0');
   try {
-    const url = /http:\/\/[\d.:]+/.exec(await firstLine(sim))[0];
+    const url = /http:\/\/[\d.:]+/.exec(await readFirstLine(sim))[0];
     const profile = join(folder, 'local.yaml');
-    writeFileSync(profile, profileFor(url));
+    writeFileSync(profile, formatProfile(url));
     const entry = [
       'runbooks/bracket-entry.yaml',
       '--profile',
       profile,
-      ...inputs({ side: 'long', size: '0.25', trigger: '64200' }),
+      ...toInputs({ side: 'long', size: '0.25', trigger: '64200' }),
     ];
     const first = start('run', ...entry);
-    await until(async () => (await (await fetch(`${url}/_sim/books`)).text()).includes('"client_order_id":"rb'));
-    const killed = ended(first);
+    await waitUntil(async () => (await (await fetch(`${url}/_sim/books`)).text()).includes('"client_order_id":"rb'));
+    const killed = waitForExit(first);
     first.kill('SIGKILL');
     await killed;
     const second = start('resume');
-    const settled = ended(second);
-    await seconds(3);
+    const settled = waitForExit(second);
+    await sleep(3);
     second.kill('SIGINT');
     const code = await settled;
-    const told = spawnSync(process.execPath, [runbook, 'audit', 'show', 'last', '--order', 'entry'], {
+    const shown = spawnSync(process.execPath, [runbook, 'audit', 'show', 'last', '--order', 'entry'], {
       cwd: root,
       env,
       encoding: 'utf8',
@@ -60,14 +60,14 @@ async function killedAndResumed({ root, folder }) {
       '$ npx runbook resume        # interrupted with Ctrl-C after three seconds',
       `exit code ${code}`,
       '$ npx runbook audit show last --order entry',
-      told.stdout,
+      shown.stdout,
     ].join('\n');
   } finally {
     sim.kill();
   }
 }
 
-function profileFor(url) {
+function formatProfile(url) {
   return [
     'profile: local-sim',
     `base_url: ${url}`,
@@ -77,32 +77,32 @@ function profileFor(url) {
   ].join('\n');
 }
 
-function inputs(values) {
+function toInputs(values) {
   return Object.entries(values).flatMap(([name, value]) => ['--input', `${name}=${value}`]);
 }
 
-/** The exit code of a process that is still running; listened for before it can end. */
-function ended(child) {
+/** Waits for the exit code of a running process; called before the process can end. */
+function waitForExit(child) {
   child.stdout.resume();
   child.stderr.resume();
   return new Promise((resolve) => child.once('exit', resolve));
 }
 
-function firstLine(child) {
+function readFirstLine(child) {
   return new Promise((resolve) => {
     child.stdout.once('data', (data) => resolve(String(data)));
     child.stderr.once('data', (data) => resolve(String(data)));
   });
 }
 
-async function until(condition) {
+async function waitUntil(condition) {
   for (let tries = 0; tries < 100; tries += 1) {
     if (await condition()) return;
-    await seconds(0.1);
+    await sleep(0.1);
   }
-  throw new Error('paste live: what the scene waits for did not come');
+  throw new Error('paste live: the event that the scene waits for did not occur');
 }
 
-function seconds(count) {
-  return new Promise((resolve) => setTimeout(resolve, count * 1000));
+function sleep(seconds) {
+  return new Promise((resolve) => setTimeout(resolve, seconds * 1000));
 }

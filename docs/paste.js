@@ -1,14 +1,14 @@
 /**
- * Puts real output into the Markdown files: what stands between `<!-- paste: … -->` and `<!-- /paste -->` is replaced by the
- * output of the command named there, run now, from this checkout. Nobody types output by hand, so none can be out of date.
+ * Puts real output into the Markdown files: replaces the text between `<!-- paste: … -->` and `<!-- /paste -->` by the output of
+ * the command named there, which it runs from this checkout. No output is typed by hand, so none can be out of date.
  *
- *   paste: runbook dry-run … | show 1-12,-3     the command, and which lines to keep (all without `show`)
- *   paste: file runbooks/ladder.yaml            a file as it stands
+ *   paste: runbook dry-run … | show 1-12,-3     a command, and the lines to keep (all without `show`)
+ *   paste: file runbooks/ladder.yaml            the content of a file
  *   paste live: NAME                            a scene of live-scene.js, against the simulated venue over HTTP
  *
- * Commands of one file share a state folder of their own, in the order they stand. Names of runs and of their orders differ
- * from run to run and are written alike. `--check` writes nothing and ends with 1 where a block is out of date. Live scenes
- * take real time and never give the same figures twice: they are made anew with `--live` alone.
+ * The commands of one file share a state folder and run in the order of the file. Names of runs and orders differ from run to
+ * run and are replaced by fixed ones. `--check` writes nothing and ends with 1 if a block is out of date. Live scenes take real
+ * time and give different figures each time, so only `--live` renews them.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -22,10 +22,10 @@ const BLOCK = /(<!-- paste( live)?: (.+?) -->\n)([\s\S]*?)(<!-- \/paste -->)/g;
 
 const [check, live] = ['--check', '--live'].map((option) => process.argv.includes(option));
 let stale = 0;
-for (const file of markdownFiles()) await renew(file);
+for (const file of listMarkdownFiles()) await renew(file);
 if (check && stale > 0) process.exitCode = 1;
 
-function markdownFiles() {
+function listMarkdownFiles() {
   const guides = readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md'));
   return ['README.md', 'ARCHITECTURE.md', 'CHANGELOG.md', ...guides.map((name) => `docs/${name}`)];
 }
@@ -37,7 +37,7 @@ async function renew(file) {
   try {
     for (const [whole, begin, isLive, what, before, end] of text.matchAll(BLOCK)) {
       if (isLive && !live) continue;
-      const body = isLive ? await playScene(what, { root, folder, alike }) : output(what, folder);
+      const body = isLive ? await playScene(what, { root, folder, normalize }) : runCommand(what, folder);
       if (body === before) continue;
       stale += 1;
       if (check) console.error(`${file}: out of date, run npm run docs: ${what}`);
@@ -49,16 +49,16 @@ async function renew(file) {
   if (!check && renewed !== text) writeFileSync(join(root, file), renewed);
 }
 
-/** The block for a command or a file. */
-function output(what, folder) {
+/** Returns the block for a command or a file. */
+function runCommand(what, folder) {
   const [command, selection] = what.split(' | show ');
   const [program, ...words] = command.split(' ');
   if (program === 'file')
-    return fenced('yaml', chosen(readFileSync(join(root, words[0]), 'utf8').trimEnd(), selection));
+    return fence('yaml', selectLines(readFileSync(join(root, words[0]), 'utf8').trimEnd(), selection));
   if (program !== 'runbook') throw new Error(`paste: ${what}: neither runbook nor file`);
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
-    [join(root, 'bin/runbook.js'), ...unquoted(words.join(' '))],
+    [join(root, 'bin/runbook.js'), ...splitArguments(words.join(' '))],
     {
       cwd: root,
       encoding: 'utf8',
@@ -71,24 +71,24 @@ function output(what, folder) {
       },
     },
   );
-  const said = alike(`${stderr}${stdout}`, folder).trimEnd();
-  return fenced(
+  const printed = normalize(`${stderr}${stdout}`, folder).trimEnd();
+  return fence(
     'console',
-    [`$ npx ${command}`, chosen(said, selection), ...(status === 0 ? [] : [`exit code ${status}`])].join('\n'),
+    [`$ npx ${command}`, selectLines(printed, selection), ...(status === 0 ? [] : [`exit code ${status}`])].join('\n'),
   );
 }
 
-function fenced(language, text) {
+function fence(language, text) {
   return `\`\`\`${language}\n${text}\n\`\`\`\n`;
 }
 
-/** Arguments as a shell would see them; single quotes are the only ones. */
-function unquoted(line) {
+/** Splits a line into arguments like a shell; supports single quotes only. */
+function splitArguments(line) {
   return [...line.matchAll(/(?:'[^']*'|[^\s'])+/g)].map(([word]) => word.replaceAll("'", ''));
 }
 
-/** Lines `1-12,20,-3` of a text, an ellipsis where some are left out. */
-function chosen(text, selection) {
+/** Selects lines `1-12,20,-3` of a text, with an ellipsis for omitted ones. */
+function selectLines(text, selection) {
   if (selection === undefined) return text;
   const lines = text.split('\n');
   const kept = new Set();
@@ -106,8 +106,8 @@ function chosen(text, selection) {
     .join('\n');
 }
 
-/** The same text for every run: names of runs, of their orders, and of the folder they were kept in. */
-function alike(text, folder) {
+/** Makes the text the same for every run: replaces the names of runs, of their orders and of their folder. */
+function normalize(text, folder) {
   const orders = [];
   const order = (id) => {
     if (!orders.includes(id)) orders.push(id);

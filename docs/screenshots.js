@@ -1,7 +1,7 @@
 /**
- * Takes the pictures in docs/screenshots/ of the review page: `npm run screenshots`. Runs are made afresh, with fixed seeds
- * and times, in a folder that is gone afterwards, and one live run against the simulated venue; the browser is the machine's
- * own Chromium, or the one CHROMIUM names.
+ * Takes the screenshots of the review page in docs/screenshots/: `npm run screenshots`. It makes new runs with fixed seeds and
+ * times in a temporary folder, and one live run against the simulated venue. The browser is the machine's own Chromium or the
+ * one that CHROMIUM names.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -50,44 +50,44 @@ steps:
     place: {type: limit, market: BTC-USD, side: long, size: 0.01, price: 63400}
 `;
 
-/** Each with what is done before it is taken. `run` names one of RUNS; without it the list is shown. */
+/** The screenshots; `scene` runs before one is taken. `run` names one of RUNS; without it the list is shown. */
 const SHOTS = [
   { name: 'runs-light' },
   { name: 'runs-dark', theme: 'dark' },
   { name: 'overview-light', run: 'grid' },
-  { name: 'timeline-dark', run: 'grid', theme: 'dark', scene: timeline, size: { width: 1280, height: 1500 } },
+  { name: 'timeline-dark', run: 'grid', theme: 'dark', scene: showTimeline, size: { width: 1280, height: 1500 } },
   { name: 'chart-light', run: 'lost', tab: 'chart' },
   { name: 'chart-dark', run: 'twap', tab: 'chart', theme: 'dark' },
   { name: 'orders-light', run: 'bracket', tab: 'orders' },
   { name: 'story-light', run: 'lost', tab: 'story' },
-  { name: 'entries-dark', run: 'bracket', tab: 'entries', theme: 'dark', scene: entry },
+  { name: 'entries-dark', run: 'bracket', tab: 'entries', theme: 'dark', scene: openEntry },
   { name: 'compare-light', compare: ['lost', 'found'] },
   { name: 'live-light', run: 'asking' },
-  { name: 'approve-dark', run: 'asking', theme: 'dark', actions: true, scene: approve },
+  { name: 'approve-dark', run: 'asking', theme: 'dark', actions: true, scene: openApproval },
   { name: 'report-light', file: 'lost' },
   { name: 'overview-narrow', run: 'bracket', size: NARROW },
-  { name: 'timeline-narrow', run: 'grid', size: NARROW, theme: 'dark', scene: timeline },
+  { name: 'timeline-narrow', run: 'grid', size: NARROW, theme: 'dark', scene: showTimeline },
 ];
 
-async function timeline(page) {
+async function showTimeline(page) {
   const stage = page.locator('.axis');
   await stage.evaluate((node) => scrollTo(0, node.getBoundingClientRect().top + scrollY - 60));
   const { x, y, width } = await page.locator('.ruler-plot').boundingBox();
   await page.mouse.move(x + width * 0.34, y + 80);
 }
 
-async function entry(page) {
+async function openEntry(page) {
   await page.locator('.virtual-row').nth(5).click();
   await page.waitForSelector('.inspector:not([hidden]) pre');
 }
 
-async function approve(page) {
+async function openApproval(page) {
   await page.locator('.ask button.primary').click();
   await page.waitForSelector('dialog[open]');
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'runbook-pictures-'));
-// Nothing of the machine's own: neither its runs nor the name of who takes the pictures.
+// The screenshots show nothing of this machine: neither its runs nor the name of its user.
 const env = {
   PATH: process.env.PATH,
   HOME: folder,
@@ -99,20 +99,20 @@ const env = {
 };
 const started = [];
 try {
-  const runs = Object.fromEntries(Object.entries(RUNS).map(([name, words]) => [name, dryRun(words)]));
-  await takeAll({ ...runs, asking: await liveRun() });
+  const runs = Object.fromEntries(Object.entries(RUNS).map(([name, words]) => [name, makeDryRun(words)]));
+  await takeAll({ ...runs, asking: await startLiveRun() });
 } finally {
   for (const child of started) child.kill('SIGKILL');
   rmSync(folder, { recursive: true, force: true });
 }
 
-function dryRun(words) {
-  const { stdout, stderr } = runbook(['--json', 'dry-run', ...words, '--at', AT]);
+function makeDryRun(words) {
+  const { stdout, stderr } = runCommand(['--json', 'dry-run', ...words, '--at', AT]);
   if (stdout === '') throw new Error(stderr);
   return JSON.parse(stdout).run;
 }
 
-function runbook(words) {
+function runCommand(words) {
   const options = { cwd: ROOT, env, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 };
   return spawnSync(process.execPath, [join(ROOT, 'bin/runbook.js'), ...words], options);
 }
@@ -124,9 +124,9 @@ function start(...words) {
   return child;
 }
 
-/** Goes on for as long as the pictures take; its name, once it asks. */
-async function liveRun() {
-  const url = /http:\/\/[\d.:]+/.exec(await firstLine(start('sim', '--port', '0').stdout))[0];
+/** Starts a live run that continues while the screenshots are taken. Returns its name when it asks for approval. */
+async function startLiveRun() {
+  const url = /http:\/\/[\d.:]+/.exec(await readFirstLine(start('sim', '--port', '0').stdout))[0];
   writeFileSync(
     join(folder, 'local.yaml'),
     `profile: local-sim\nbase_url: ${url}\nauth: {mode: jwt, jwt: {env: VENUE_JWT}}\nmarkets: {BTC-USD: {tick: "1", lot: "0.0001", min_size: "0.0001"}}\n`,
@@ -134,22 +134,22 @@ async function liveRun() {
   writeFileSync(join(folder, 'second-look.yaml'), ASKING);
   start('run', 'second-look.yaml', '--profile', 'local.yaml').stdout.resume();
   for (let tries = 0; tries < 100; tries += 1) {
-    const { runs = [] } = JSON.parse(runbook(['--json', 'audit', 'list']).stdout || '{}');
+    const { runs = [] } = JSON.parse(runCommand(['--json', 'audit', 'list']).stdout || '{}');
     const live = runs.find(({ mode }) => mode === 'live')?.run;
-    if (live !== undefined && runbook(['audit', 'show', live]).stdout.includes('Place a second')) return live;
+    if (live !== undefined && runCommand(['audit', 'show', live]).stdout.includes('Place a second')) return live;
     await new Promise((resolve) => setTimeout(resolve, 300));
   }
-  throw new Error('the live run did not come to its question');
+  throw new Error('the live run did not ask for approval');
 }
 
 async function takeAll(runs) {
   mkdirSync(PICTURES, { recursive: true });
-  const urlOf = async (...options) =>
-    new URL(JSON.parse(await firstLine(start('--json', 'audit', 'serve', '--port', '0', ...options).stdout)).url);
+  const serve = async (...options) =>
+    new URL(JSON.parse(await readFirstLine(start('--json', 'audit', 'serve', '--port', '0', ...options).stdout)).url);
   const args = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
   const browser = await chromium.launch({ executablePath: findChromium(), args });
   try {
-    const [shows, acts] = [await urlOf(), await urlOf('--allow-actions')];
+    const [shows, acts] = [await serve(), await serve('--allow-actions')];
     for (const shot of SHOTS) await take(browser, shot.actions ? acts : shows, runs, shot);
   } finally {
     await browser.close();
@@ -166,13 +166,13 @@ async function take(browser, url, runs, { name, run, tab, compare, file, theme =
     await page.goto(`${url.origin}/compare?left=${runs[compare[0]]}&right=${runs[compare[1]]}`);
   if (file !== undefined) {
     const report = join(folder, 'report.html');
-    writeFileSync(report, runbook(['audit', 'export', runs[file], '--format', 'html']).stdout);
+    writeFileSync(report, runCommand(['audit', 'export', runs[file], '--format', 'html']).stdout);
     await page.goto(pathToFileURL(report).href);
   }
   await page.waitForLoadState('networkidle');
   await page.waitForSelector('.waiting', { state: 'detached' });
   await scene?.(page);
-  // The charts are drawn at the next frame.
+  // The charts are drawn in the next frame.
   await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
   await page.screenshot({ path: join(PICTURES, `${name}.png`) });
   await context.close();
@@ -191,9 +191,9 @@ function findChromium() {
   return found;
 }
 
-function firstLine(stream) {
+function readFirstLine(stream) {
   return new Promise((resolve, reject) => {
     stream.setEncoding('utf8').once('data', (text) => resolve(text.split('\n')[0]));
-    stream.once('end', () => reject(new Error('the server ended before it said where it is')));
+    stream.once('end', () => reject(new Error('the server ended before it printed its address')));
   });
 }

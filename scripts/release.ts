@@ -1,6 +1,6 @@
 /**
- * `npm run release`: makes the commit and the tag of the version that package.json names, when nothing prevents it
- * (docs/versions.md). `--dry-run` says what it would do. It never pushes and never publishes; it prints the commands.
+ * Makes the commit and the tag of the version in package.json if there is no problem (docs/versions.md): `npm run release`.
+ * `--dry-run` prints what it would do. It never pushes and never publishes; it prints the commands for both.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -42,8 +42,8 @@ function release(dryRun: boolean): number {
   if (dryRun) {
     if (isRenamed) say(`write ${CHANGELOG}: the section Unreleased becomes ${manifest.version}`);
     for (const words of CHECKS) say(words.join(' '));
-    if (isRenamed) say(`git ${quoted(commit)}`);
-    say(`git ${quoted(tag)}`);
+    if (isRenamed) say(`git ${quoteWords(commit)}`);
+    say(`git ${quoteWords(tag)}`);
   }
   if (dryRun || plan.problems.length > 0) return plan.problems.length === 0 ? 0 : 1;
 
@@ -70,7 +70,7 @@ function git(...words: readonly string[]): string {
   return execFileSync('git', words, { encoding: 'utf8' });
 }
 
-function quoted(words: readonly string[]): string {
+function quoteWords(words: readonly string[]): string {
   return words.map((word) => (/^[\w./-]+$/.test(word) ? word : `'${word}'`)).join(' ');
 }
 

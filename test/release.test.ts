@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest';
-import { planRelease, type ReleaseSource, releasedChangelog } from '../scripts/release-plan.ts';
+import { planRelease, type ReleaseSource, releaseChangelog } from '../scripts/release-plan.ts';
 
 const DATE = '2026-03-01';
 const CHANGELOG = '# Changelog\n\n## Unreleased\n\n### New\n\n- A thing.\n\n## 0.1.0\n\nThe first version.\n';
 
 describe('the changelog of a release', () => {
   it('has the version and its date in the place of Unreleased, and the rest as it was', () => {
-    expect(releasedChangelog(CHANGELOG, '0.2.0', DATE)).toBe(CHANGELOG.replace('Unreleased', `0.2.0 (${DATE})`));
+    expect(releaseChangelog(CHANGELOG, '0.2.0', DATE)).toBe(CHANGELOG.replace('Unreleased', `0.2.0 (${DATE})`));
   });
 
   it('is left alone where the section has the version already', () => {
     const released = CHANGELOG.replace('Unreleased', '0.2.0 (2026-02-28)');
-    expect(releasedChangelog(released, '0.2.0', DATE)).toBe(released);
-    expect(releasedChangelog(released, '0.1.0', DATE)).toBe(released);
+    expect(releaseChangelog(released, '0.2.0', DATE)).toBe(released);
+    expect(releaseChangelog(released, '0.1.0', DATE)).toBe(released);
   });
 
   it.each([
@@ -20,7 +20,7 @@ describe('the changelog of a release', () => {
     ['its section is empty', CHANGELOG.replace('- A thing.\n', '')],
     ['it has a section of its own beside Unreleased', CHANGELOG.replace('0.1.0', '0.2.0')],
     ['another version begins alike', CHANGELOG.replace('Unreleased', '0.2.01')],
-  ])('is none where %s', (_, text) => expect(releasedChangelog(text, '0.2.0', DATE)).toBeUndefined());
+  ])('is none where %s', (_, text) => expect(releaseChangelog(text, '0.2.0', DATE)).toBeUndefined());
 });
 
 describe('a release', () => {
@@ -38,7 +38,7 @@ describe('a release', () => {
     expect(planRelease(READY, DATE)).toEqual({
       tag: 'v0.2.0',
       problems: [],
-      changelog: releasedChangelog(CHANGELOG, '0.2.0', DATE),
+      changelog: releaseChangelog(CHANGELOG, '0.2.0', DATE),
     });
   });
 
@@ -54,7 +54,7 @@ describe('a release', () => {
     ['a table that still says next', { releases: ['next', '0.1.0'] }, /begins with next/],
     ['a table without rows', { releases: [] }, /begins with no row/],
     ['journals that were not kept', { journals: ['0.1.0'] }, /journals\/0\.2\.0 is missing/],
-    ['nothing in the changelog', { changelog: '# Changelog\n' }, /CHANGELOG\.md says nothing/],
+    ['nothing in the changelog', { changelog: '# Changelog\n' }, /CHANGELOG\.md has no entry/],
   ])('is refused for %s', (_, fault, problem) => {
     const { problems } = planRelease({ ...READY, ...fault }, DATE);
     expect(problems).toEqual([expect.stringMatching(problem)]);

@@ -1,33 +1,33 @@
-/** Rows 10 and 11: a journal of a million entries, read by a reviewer and by a process that takes up what another has left. */
+/** Measures rows 10 and 11: a journal of a million entries, read by a reviewer and by a process that resumes its last run. */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { readEntry } from '../../src/journal/chain.ts';
 import { openDatabase } from '../../src/journal/sql/sqlite.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { TimelineFold } from '../../src/report/timeline/timeline.ts';
-import { journalOf, type LargeJournal } from '../journals.ts';
-import { inTurns, median, processMs, ratio } from '../measure.ts';
+import { type LargeJournal, prepareJournal } from '../journals.ts';
+import { alternate, computeMedian, measureProcessMs, measureRatio } from '../measure.ts';
 import type { Row } from './row.ts';
 import { COMMAND } from './start-up.ts';
 
 const RECOVERY = fileURLToPath(new URL('./recovery.mjs', import.meta.url));
 const MILLION = 1_000_000;
 const SMALL = 10_000;
-/** As many as a run may have: the venue allows 1000, and fifty are left to whoever else acts for the account. */
+/** The most that a run may have: the venue allows 1000, and fifty are left to other programs of the account. */
 const OPEN = 950;
 const ROUNDS = 41;
 const PROCESSES = 5;
 
-const large = () => journalOf(MILLION, OPEN);
-const small = () => journalOf(SMALL, OPEN);
+const openLarge = () => prepareJournal(MILLION, OPEN);
+const openSmall = () => prepareJournal(SMALL, OPEN);
 
 interface Reader {
   once(): Promise<number>;
   close(): Promise<void>;
 }
 
-/** Reads a run and tells its story, line for line, as `audit show` does before it prints. */
-async function reviewer({ file, run }: LargeJournal): Promise<Reader> {
+/** Reads a run and makes the lines of its timeline, as `audit show` does before it prints. */
+async function openReviewer({ file, run }: LargeJournal): Promise<Reader> {
   const store = await openSqliteStore(file);
   return {
     async once() {
@@ -35,15 +35,15 @@ async function reviewer({ file, run }: LargeJournal): Promise<Reader> {
       const fold = new TimelineFold();
       let rows = 0;
       for (const entry of (await store.read(run)).map(readEntry)) rows += fold.apply(entry).length;
-      if (rows === 0) throw new Error(`run ${run} tells nothing`);
+      if (rows === 0) throw new Error(`run ${run} has no timeline`);
       return performance.now() - begun;
     },
     close: () => store.close(),
   };
 }
 
-/** The same entries by hand: one prepared query, each line parsed. */
-async function parser({ file, run }: LargeJournal): Promise<Reader> {
+/** Reads the same entries by hand: one prepared query, and JSON.parse for each line. */
+async function openParser({ file, run }: LargeJournal): Promise<Reader> {
   const database = await openDatabase(file);
   const query = database.statement('SELECT line FROM entries WHERE run = ? ORDER BY seq');
   return {
@@ -57,10 +57,10 @@ async function parser({ file, run }: LargeJournal): Promise<Reader> {
   };
 }
 
-async function readingRatio(ours: Promise<Reader>, theirs: Promise<Reader>): Promise<number> {
+async function measureReadingRatio(ours: Promise<Reader>, theirs: Promise<Reader>): Promise<number> {
   const [first, second] = [await ours, await theirs];
   try {
-    return await ratio(
+    return await measureRatio(
       ROUNDS,
       () => first.once(),
       () => second.once(),
@@ -71,15 +71,15 @@ async function readingRatio(ours: Promise<Reader>, theirs: Promise<Reader>): Pro
   }
 }
 
-/** Median of whole processes of the command over a journal. */
-async function commandMs(journal: LargeJournal, words: readonly string[], rounds: number): Promise<number> {
+/** Median time of whole processes of the command over a journal, ms. */
+async function measureCommandMs(journal: LargeJournal, words: readonly string[], rounds: number): Promise<number> {
   const times: number[] = [];
   for (let round = 0; round < rounds; round += 1)
-    times.push(processMs([COMMAND, ...words, '--state', journal.folder], { ...process.env, NO_COLOR: '1' }));
-  return median(times);
+    times.push(measureProcessMs([COMMAND, ...words, '--state', journal.folder], { ...process.env, NO_COLOR: '1' }));
+  return computeMedian(times);
 }
 
-function recovered({ file }: LargeJournal, open: number): number {
+function measureRecoveryMs({ file }: LargeJournal, open: number): number {
   const { status, stdout, stderr } = spawnSync(process.execPath, [RECOVERY, file], { encoding: 'utf8' });
   if (status !== 0) throw new Error(stderr.slice(0, 1000));
   const found = JSON.parse(stdout) as { readonly tookMs: number; readonly open: number };
@@ -87,14 +87,19 @@ function recovered({ file }: LargeJournal, open: number): number {
   return found.tookMs;
 }
 
-async function recoveryRatio(ours: Promise<LargeJournal>, theirs: Promise<LargeJournal>, open: number, fewer: number) {
+async function measureRecoveryRatio(
+  ours: Promise<LargeJournal>,
+  theirs: Promise<LargeJournal>,
+  open: number,
+  fewer: number,
+) {
   const [first, second] = [await ours, await theirs];
-  const rounds = await inTurns(
+  const rounds = await alternate(
     PROCESSES,
-    () => recovered(first, open),
-    () => recovered(second, fewer),
+    () => measureRecoveryMs(first, open),
+    () => measureRecoveryMs(second, fewer),
   );
-  return median(rounds.map((round) => round.ours / round.theirs));
+  return computeMedian(rounds.map((round) => round.ours / round.theirs));
 }
 
 export const AUDIT_ROWS: readonly Row[] = [
@@ -104,7 +109,7 @@ export const AUDIT_ROWS: readonly Row[] = [
     against: 'a prepared query and JSON.parse',
     pass: 3,
     excellent: 1.5,
-    measure: async () => readingRatio(reviewer(await large()), parser(await large())),
+    measure: async () => measureReadingRatio(openReviewer(await openLarge()), openParser(await openLarge())),
   },
   {
     id: '10',
@@ -112,7 +117,7 @@ export const AUDIT_ROWS: readonly Row[] = [
     against: 'among 10 000',
     pass: 2,
     excellent: 1.3,
-    measure: async () => readingRatio(reviewer(await large()), reviewer(await small())),
+    measure: async () => measureReadingRatio(openReviewer(await openLarge()), openReviewer(await openSmall())),
   },
   {
     id: '10',
@@ -122,8 +127,8 @@ export const AUDIT_ROWS: readonly Row[] = [
     pass: 150,
     excellent: 100,
     measure: async () => {
-      const journal = await large();
-      return commandMs(journal, ['audit', 'show', journal.run], PROCESSES);
+      const journal = await openLarge();
+      return measureCommandMs(journal, ['audit', 'show', journal.run], PROCESSES);
     },
   },
   {
@@ -133,7 +138,7 @@ export const AUDIT_ROWS: readonly Row[] = [
     unit: 'ms',
     pass: 5000,
     excellent: 2000,
-    measure: async () => commandMs(await large(), ['audit', 'verify'], 3),
+    measure: async () => measureCommandMs(await openLarge(), ['audit', 'verify'], 3),
   },
   {
     id: '11',
@@ -143,8 +148,8 @@ export const AUDIT_ROWS: readonly Row[] = [
     pass: 250,
     excellent: 60,
     measure: async () => {
-      const journal = await large();
-      return median(Array.from({ length: PROCESSES }, () => recovered(journal, OPEN)));
+      const journal = await openLarge();
+      return computeMedian(Array.from({ length: PROCESSES }, () => measureRecoveryMs(journal, OPEN)));
     },
   },
   {
@@ -153,7 +158,7 @@ export const AUDIT_ROWS: readonly Row[] = [
     against: 'of 10 000',
     pass: 1.5,
     excellent: 1.2,
-    measure: () => recoveryRatio(large(), small(), OPEN, OPEN),
+    measure: () => measureRecoveryRatio(openLarge(), openSmall(), OPEN, OPEN),
   },
   {
     id: '11',
@@ -161,6 +166,6 @@ export const AUDIT_ROWS: readonly Row[] = [
     against: `${OPEN / 10}`,
     pass: 15,
     excellent: 12,
-    measure: () => recoveryRatio(small(), journalOf(SMALL, OPEN / 10), OPEN, OPEN / 10),
+    measure: () => measureRecoveryRatio(openSmall(), prepareJournal(SMALL, OPEN / 10), OPEN, OPEN / 10),
   },
 ];

@@ -1,10 +1,10 @@
-/** Row 14: the token budget at full load against four ways of counting, and what asking it costs. */
+/** Measures row 14: the token budget at full load against four ways of counting, and the cost of an acquisition. */
 import { VirtualClock } from '../../src/base/clock.ts';
 import { LocalBudget } from '../../src/gateway/tokens/budget.ts';
 import { budgetSettings } from '../../src/venue/tokens/ledger.ts';
 import { COUNTING_RULES } from '../../test/venue/counting-venues.ts';
 import { type LoadResult, saturate } from '../../test/venue/saturation.ts';
-import { median, ratio } from '../measure.ts';
+import { computeMedian, measureRatio } from '../measure.ts';
 import type { Row } from './row.ts';
 
 const MINUTES = 5;
@@ -13,16 +13,16 @@ const ACQUISITIONS = 5000;
 const ROUNDS = 5;
 
 /**
- * The goals speak of the first three ways in which a venue may count. The fourth estimates how much of the window before
- * still counts, and may refuse what was never too much: it stands beside them, with no goal.
+ * The goals are for the first three ways in which a venue may count. The fourth estimates how much of the previous window
+ * still counts, and may refuse requests within the limit: it has a row without a goal.
  */
 const ESTIMATE = 'sliding counter';
 const READINGS = COUNTING_RULES.filter(({ name }) => name !== ESTIMATE);
 
 const loads = new Map<string, readonly LoadResult[]>();
 
-/** Every seed against ways of counting, with so many tokens kept for what is urgent. */
-function loaded(reserve: number, rules = READINGS): readonly LoadResult[] {
+/** Runs every seed against each way of counting, with `reserve` tokens kept for urgent requests. */
+function runLoad(reserve: number, rules = READINGS): readonly LoadResult[] {
   const key = `${reserve} ${rules.map(({ name }) => name).join()}`;
   const known = loads.get(key);
   if (known !== undefined) return known;
@@ -33,16 +33,16 @@ function loaded(reserve: number, rules = READINGS): readonly LoadResult[] {
   return results;
 }
 
-function refusals(rules = READINGS): number {
-  return [12, 0].flatMap((reserve) => loaded(reserve, rules)).reduce((sum, each) => sum + each.refusals, 0);
+function countRefusals(rules = READINGS): number {
+  return [12, 0].flatMap((reserve) => runLoad(reserve, rules)).reduce((sum, each) => sum + each.refusals, 0);
 }
 
-function utilisation(reserve: number): number {
-  return 100 * median(loaded(reserve).map((result) => result.utilisation));
+function computeUtilisation(reserve: number): number {
+  return 100 * computeMedian(runLoad(reserve).map((result) => result.utilisation));
 }
 
-/** µs of this process per acquisition while `waiting` others wait behind: reads, which are paced as cancels are not. */
-async function perAcquire(waiting: number): Promise<number> {
+/** Processor time in µs per acquisition while `waiting` other requests wait: reads, which are paced, unlike cancels. */
+async function measureAcquisition(waiting: number): Promise<number> {
   const clock = new VirtualClock(0);
   const budget = new LocalBudget(
     budgetSettings({ tokens: 1e9, burst: 1 }),
@@ -50,7 +50,7 @@ async function perAcquire(waiting: number): Promise<number> {
     {},
     { random: () => 0.5, queueLimit: 50_000 },
   );
-  // The first of them goes at once.
+  // The first of them is sent at once.
   for (let n = 0; n <= waiting; n += 1) void budget.acquire({ endpoint: 'GET /account', weight: 20, class: 'read' });
   await clock.quiesce();
   const found = budget.report().waiting;
@@ -77,7 +77,7 @@ export const BUDGET_ROWS: readonly Row[] = [
     pass: 98.5,
     excellent: 98.9,
     least: true,
-    measure: async () => utilisation(12),
+    measure: async () => computeUtilisation(12),
   },
   {
     id: '14',
@@ -87,7 +87,7 @@ export const BUDGET_ROWS: readonly Row[] = [
     pass: 99,
     excellent: 99.4,
     least: true,
-    measure: async () => utilisation(0),
+    measure: async () => computeUtilisation(0),
   },
   {
     id: '14b',
@@ -96,14 +96,14 @@ export const BUDGET_ROWS: readonly Row[] = [
     unit: 'count',
     pass: 0,
     excellent: 0,
-    measure: async () => refusals(),
+    measure: async () => countRefusals(),
   },
   {
     id: '14b',
     what: `the same where the venue counts by a ${ESTIMATE}`,
     against: 'none',
     unit: 'count',
-    measure: async () => refusals(COUNTING_RULES.filter(({ name }) => name === ESTIMATE)),
+    measure: async () => countRefusals(COUNTING_RULES.filter(({ name }) => name === ESTIMATE)),
   },
   {
     id: '14c',
@@ -112,7 +112,7 @@ export const BUDGET_ROWS: readonly Row[] = [
     unit: 'ms',
     pass: 50,
     excellent: 0,
-    measure: async () => Math.max(...loaded(60).map((result) => result.longestCancelWaitMs)),
+    measure: async () => Math.max(...runLoad(60).map((result) => result.longestCancelWaitMs)),
   },
   {
     id: '14d',
@@ -123,8 +123,8 @@ export const BUDGET_ROWS: readonly Row[] = [
     excellent: 3,
     measure: async () => {
       const rounds: number[] = [];
-      for (let round = 0; round < ROUNDS; round += 1) rounds.push(await perAcquire(0));
-      return median(rounds);
+      for (let round = 0; round < ROUNDS; round += 1) rounds.push(await measureAcquisition(0));
+      return computeMedian(rounds);
     },
   },
   {
@@ -134,10 +134,10 @@ export const BUDGET_ROWS: readonly Row[] = [
     pass: 2,
     excellent: 1.2,
     measure: () =>
-      ratio(
+      measureRatio(
         ROUNDS,
-        () => perAcquire(10_000),
-        () => perAcquire(0),
+        () => measureAcquisition(10_000),
+        () => measureAcquisition(0),
       ),
   },
 ];

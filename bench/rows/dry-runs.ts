@@ -1,6 +1,6 @@
-/** Rows 1 to 4: dry-runs in process, against Amazon States Language executed locally and against XState without an engine. */
+/** Measures rows 1 to 4 and 17: dry-runs in process, against local Amazon States Language and against plain XState. */
 import type { Row } from './row.ts';
-import { cold, type Pick, type Sample, swell, trialFigure, trialRatio, warm } from './trials.ts';
+import { measureTrial, measureTrialRatio, type Pick, pickCold, pickGrowth, pickWarm, type Sample } from './trials.ts';
 
 const STEPS = 1000;
 const ITERATIONS = 10_000;
@@ -12,8 +12,8 @@ const aslConditions: Sample = { trial: 'aslConditions', size: ITERATIONS, runs: 
 const branches: Sample = { trial: 'conditionBranches', size: 100, runs: 12 };
 const aslBranches: Sample = { trial: 'aslConditionBranches', size: 100, runs: 12 };
 
-function pair(row: Omit<Row, 'measure'>, ours: Sample, theirs: Sample, pick: Pick): Row {
-  return { ...row, measure: () => trialRatio(ours, theirs, pick) };
+function compare(row: Omit<Row, 'measure'>, ours: Sample, theirs: Sample, pick: Pick): Row {
+  return { ...row, measure: () => measureTrialRatio(ours, theirs, pick) };
 }
 
 const ASL = 'aws-local-stepfunctions';
@@ -21,33 +21,33 @@ const text = `${STEPS} calls, from the text to the outcome`;
 const alone = `${STEPS} calls, the execution alone`;
 
 export const DRY_RUN_ROWS: readonly Row[] = [
-  pair({ id: '1', what: `${text}, cold`, against: ASL, pass: 1, excellent: 0.7 }, whole, aslWhole, cold),
-  pair({ id: '1', what: `${text}, warm`, against: ASL, pass: 1, excellent: 0.7 }, whole, aslWhole, warm),
-  pair(
+  compare({ id: '1', what: `${text}, cold`, against: ASL, pass: 1, excellent: 0.7 }, whole, aslWhole, pickCold),
+  compare({ id: '1', what: `${text}, warm`, against: ASL, pass: 1, excellent: 0.7 }, whole, aslWhole, pickWarm),
+  compare(
     { id: '1b', what: `${alone}, warm`, against: `${ASL}, which keeps no journal` },
     { trial: 'line', size: STEPS },
     { trial: 'aslLine', size: STEPS },
-    warm,
+    pickWarm,
   ),
-  pair(
+  compare(
     { id: '1c', what: `${alone}, SQLite, warm`, against: 'the same, journal in memory' },
     { trial: 'lineSqlite', size: STEPS },
     { trial: 'line', size: STEPS },
-    warm,
+    pickWarm,
   ),
-  pair(
+  compare(
     { id: '2', what: `${text}, cold`, against: 'raw xstate, a machine of as many states', pass: 0.6, excellent: 0.4 },
     whole,
     { trial: 'xstateWholeLine', size: STEPS },
-    cold,
+    pickCold,
   ),
-  pair(
+  compare(
     { id: '2', what: `${text}, warm`, against: 'raw xstate, a machine of as many states', pass: 0.6, excellent: 0.4 },
     whole,
     { trial: 'xstateWholeLine', size: STEPS },
-    warm,
+    pickWarm,
   ),
-  pair(
+  compare(
     {
       id: '3',
       what: `${ITERATIONS} iterations of a condition, cold`,
@@ -57,9 +57,9 @@ export const DRY_RUN_ROWS: readonly Row[] = [
     },
     conditions,
     aslConditions,
-    cold,
+    pickCold,
   ),
-  pair(
+  compare(
     {
       id: '3',
       what: `${ITERATIONS} iterations of a condition, warm`,
@@ -69,7 +69,7 @@ export const DRY_RUN_ROWS: readonly Row[] = [
     },
     conditions,
     aslConditions,
-    warm,
+    pickWarm,
   ),
   {
     id: '3',
@@ -77,15 +77,15 @@ export const DRY_RUN_ROWS: readonly Row[] = [
     against: 'the process before it',
     pass: 1.5,
     excellent: 1.25,
-    measure: async () => trialFigure({ trial: 'conditionsSqlite', size: ITERATIONS, runs: 1 }, swell),
+    measure: async () => measureTrial({ trial: 'conditionsSqlite', size: ITERATIONS, runs: 1 }, pickGrowth),
   },
-  pair(
+  compare(
     { id: '3b', what: `${ITERATIONS} iterations of a call, warm`, against: `${ASL}, Map and Task` },
     { trial: 'loop', size: ITERATIONS, runs: 4 },
     { trial: 'aslLoop', size: ITERATIONS, runs: 4 },
-    warm,
+    pickWarm,
   ),
-  pair(
+  compare(
     {
       id: '4',
       what: '100 branches with a condition, cold',
@@ -95,9 +95,9 @@ export const DRY_RUN_ROWS: readonly Row[] = [
     },
     branches,
     aslBranches,
-    cold,
+    pickCold,
   ),
-  pair(
+  compare(
     {
       id: '4',
       what: '100 branches with a condition, warm',
@@ -107,31 +107,31 @@ export const DRY_RUN_ROWS: readonly Row[] = [
     },
     branches,
     aslBranches,
-    warm,
+    pickWarm,
   ),
-  pair(
+  compare(
     { id: '4b', what: '100 branches with a call, warm', against: `${ASL}, Parallel and Task` },
     { trial: 'branches', size: 100, runs: 12 },
     { trial: 'aslBranches', size: 100, runs: 12 },
-    warm,
+    pickWarm,
   ),
-  pair(
+  compare(
     { id: '4', what: '1000 branches', against: '100 branches', pass: 12, excellent: 11 },
     { ...branches, size: 1000 },
     branches,
-    warm,
+    pickWarm,
   ),
 ];
 
-/** Row 17: ten times as much, in how many times the time. */
+/** Row 17: how much longer ten times the work takes. */
 export const GROWTH_ROWS: readonly Row[] = [
-  growth('steps, read and executed', { trial: 'wholeLine', size: 300 }),
-  growth('iterations', { trial: 'loop', size: 1000 }),
-  growth('branches with a call', { trial: 'branches', size: 100 }),
+  compareGrowth('steps, read and executed', { trial: 'wholeLine', size: 300 }),
+  compareGrowth('iterations', { trial: 'loop', size: 1000 }),
+  compareGrowth('branches with a call', { trial: 'branches', size: 100 }),
 ];
 
-function growth(what: string, small: Sample): Row {
+function compareGrowth(what: string, small: Sample): Row {
   const large = { ...small, size: small.size * 10 };
   const row = { id: '17', what: `${large.size} ${what}`, against: `${small.size}`, pass: 13, excellent: 11 };
-  return pair(row, large, small, warm);
+  return compare(row, large, small, pickWarm);
 }

@@ -1,12 +1,12 @@
-/** Row 9: what an entry costs beside the insert of its bytes, in the store that a live run uses. */
+/** Measures row 9: the cost of an entry compared with the insert of its bytes, in the store that a live run uses. */
 import { join } from 'node:path';
 import { SystemClock } from '../../src/base/clock.ts';
 import { openDatabase } from '../../src/journal/sql/sqlite.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { JournalWriter } from '../../src/journal/writer.ts';
-import { ratio } from '../measure.ts';
+import { measureRatio } from '../measure.ts';
 import { ACCOUNT_RECORD } from '../trials/account-record.ts';
-import { workFolder } from '../work-folder.ts';
+import { getWorkFolder } from '../work-folder.ts';
 import type { Row } from './row.ts';
 
 const ENTRIES = 400;
@@ -14,9 +14,9 @@ const ROUNDS = 9;
 const RESULT = JSON.parse(ACCOUNT_RECORD) as object;
 let files = 0;
 
-/** `ENTRIES` entries in commits of `together` each: ms per entry. The pen of a live run, or of a dry-run, which is one of 256. */
-async function appended(durable: boolean, together: number): Promise<number> {
-  const store = await openSqliteStore(join(workFolder(), `journal-${++files}.db`));
+/** Appends `ENTRIES` entries in commits of `together` each, with the writer of a live run or of a dry-run; ms per entry. */
+async function measureAppend(durable: boolean, together: number): Promise<number> {
+  const store = await openSqliteStore(join(getWorkFolder(), `journal-${++files}.db`));
   const clock = new SystemClock();
   const writer = new JournalWriter(store, {
     run: 'bench',
@@ -57,9 +57,9 @@ async function appended(durable: boolean, together: number): Promise<number> {
   return took / ENTRIES;
 }
 
-/** The same bytes, each in a transaction of its own, and nothing else done. */
-async function inserted(durable: boolean): Promise<number> {
-  const database = await openDatabase(join(workFolder(), `raw-${++files}.db`));
+/** Inserts the same bytes, each in a transaction of its own; ms per row. */
+async function measureInsert(durable: boolean): Promise<number> {
+  const database = await openDatabase(join(getWorkFolder(), `raw-${++files}.db`));
   database.exec(
     'CREATE TABLE entries (run TEXT, seq INTEGER, at INTEGER, type TEXT, step TEXT, line TEXT, hash TEXT, PRIMARY KEY (run, seq))',
   );
@@ -82,10 +82,10 @@ export const JOURNAL_ROWS: readonly Row[] = [
     pass: 1.2,
     excellent: 1.1,
     measure: () =>
-      ratio(
+      measureRatio(
         ROUNDS,
-        () => appended(true, 1),
-        () => inserted(true),
+        () => measureAppend(true, 1),
+        () => measureInsert(true),
       ),
   },
   {
@@ -95,10 +95,10 @@ export const JOURNAL_ROWS: readonly Row[] = [
     pass: 1.7,
     excellent: 1.35,
     measure: () =>
-      ratio(
+      measureRatio(
         ROUNDS,
-        () => appended(false, 1),
-        () => inserted(false),
+        () => measureAppend(false, 1),
+        () => measureInsert(false),
       ),
   },
   {
@@ -108,10 +108,10 @@ export const JOURNAL_ROWS: readonly Row[] = [
     pass: 0.25,
     excellent: 0.15,
     measure: () =>
-      ratio(
+      measureRatio(
         ROUNDS,
-        () => appended(true, 10),
-        () => appended(true, 1),
+        () => measureAppend(true, 10),
+        () => measureAppend(true, 1),
       ),
   },
 ];

@@ -1,4 +1,4 @@
-/** Rows 7, 8 and 18: the built command against a venue on the loopback, in processes of their own. */
+/** Measures rows 7, 8 and 18: the built command against a venue on loopback, in separate processes. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -6,48 +6,48 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readEntry } from '../../src/journal/chain.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
-import { median, ratio } from '../measure.ts';
-import { writesOf } from '../runbooks.ts';
-import { workFolder } from '../work-folder.ts';
+import { computeMedian, measureRatio } from '../measure.ts';
+import { writeWrites } from '../runbooks.ts';
+import { getWorkFolder } from '../work-folder.ts';
 import type { Row } from './row.ts';
 import { COMMAND } from './start-up.ts';
 
 const BY_HAND = fileURLToPath(new URL('./by-hand.mjs', import.meta.url));
 const VENUE = fileURLToPath(new URL('./venue.mjs', import.meta.url));
-/** As many as the tokens of one minute allow, which the check of the runbook goes by. */
+/** The most that the tokens of one minute allow; the check of the runbook counts them. */
 const STEPS = 60;
 const ROUNDS = 5;
-/** What the first steps of a process cost tells of compiling, not of calling. */
+/** Steps to leave out: the first ones of a process measure compilation, not calls. */
 const WARMING = 20;
-/** Clock ticks a second, in which Linux counts a process's time. */
+/** Clock ticks per second, in which Linux counts the time of a process. */
 const TICKS = 100;
 
 let address: Promise<string> | undefined;
 let folders = 0;
 
-function venue(): Promise<string> {
+function startVenue(): Promise<string> {
   address ??= (async () => {
     const child = spawn(process.execPath, [VENUE], { stdio: ['pipe', 'pipe', 'inherit'] });
     process.on('exit', () => child.kill());
     const [port] = (await once(child.stdout, 'data')) as [Buffer];
-    // It must not keep the benchmark from ending.
+    // The benchmark can end while the venue runs.
     child.unref();
     return `http://127.0.0.1:${port.toString().trim()}`;
   })();
   return address;
 }
 
-interface Desk {
+interface RunFolder {
   readonly folder: string;
   start(...words: readonly string[]): ChildProcess;
 }
 
-async function desk(runbook: string): Promise<Desk> {
-  const folder = join(workFolder(), `live-${++folders}`);
+async function createRunFolder(runbook: string): Promise<RunFolder> {
+  const folder = join(getWorkFolder(), `live-${++folders}`);
   mkdirSync(join(folder, 'home'), { recursive: true });
   writeFileSync(join(folder, 'writes.yaml'), runbook);
   const profile = `profile: bench
-base_url: ${await venue()}
+base_url: ${await startVenue()}
 account: main
 auth: {mode: jwt, jwt: {env: VENUE_JWT}}
 rate_limit: {tokens: 1000000, window: 60s}
@@ -63,7 +63,7 @@ markets:
   };
 }
 
-async function ended(child: ChildProcess): Promise<void> {
+async function waitForExit(child: ChildProcess): Promise<void> {
   let said = '';
   child.stderr?.setEncoding('utf8').on('data', (piece: string) => {
     said += piece;
@@ -72,10 +72,10 @@ async function ended(child: ChildProcess): Promise<void> {
   if (exit !== 0) throw new Error(`runbook ended with ${exit}: ${said.slice(0, 1000)}`);
 }
 
-/** Median of a step, from its start to its end by its own journal, ms. */
-async function ourStep(every?: string): Promise<number> {
-  const { folder, start } = await desk(writesOf(STEPS, every));
-  await ended(start('run', 'writes.yaml', '--profile', 'profile.yaml'));
+/** Median time of a step, from its start to its end in the journal, ms. */
+async function measureOurStep(every?: string): Promise<number> {
+  const { folder, start } = await createRunFolder(writeWrites(STEPS, every));
+  await waitForExit(start('run', 'writes.yaml', '--profile', 'profile.yaml'));
   const store = await openSqliteStore(join(folder, '.runbook', 'runbook.db'));
   const [run] = await store.runs();
   const entries = (await store.read(run?.run ?? '')).map(readEntry);
@@ -87,33 +87,40 @@ async function ourStep(every?: string): Promise<number> {
     if (type === 'step.started') begun.set(step, mono);
     if (type === 'step.ended') times.push(mono - (begun.get(step) ?? Number.NaN));
   }
-  return median(times.slice(WARMING));
+  return computeMedian(times.slice(WARMING));
 }
 
-async function theirStep(pauseMs: number): Promise<number> {
-  const args = [BY_HAND, await venue(), join(workFolder(), `by-hand-${++folders}.db`), String(STEPS), String(pauseMs)];
+async function measureTheirStep(pauseMs: number): Promise<number> {
+  const args = [
+    BY_HAND,
+    await startVenue(),
+    join(getWorkFolder(), `by-hand-${++folders}.db`),
+    String(STEPS),
+    String(pauseMs),
+  ];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const [text] = (await once(child.stdout, 'data')) as [Buffer];
   return Number(text.toString());
 }
 
-/** Share of one processor, in percent, of a run that sends twenty a second; the first second is the start's. */
-async function processorShare(): Promise<number> {
-  const { start } = await desk(writesOf(STEPS, '50ms'));
+/** Share of one processor in percent while a run sends twenty requests per second; leaves out the first second. */
+async function measureProcessorShare(): Promise<number> {
+  const { start } = await createRunFolder(writeWrites(STEPS, '50ms'));
   const child = start('run', 'writes.yaml', '--profile', 'profile.yaml');
   const samples: { readonly at: number; readonly usedMs: number }[] = [];
   const look = setInterval(() => {
-    const used = usedMs(child.pid ?? 0);
+    const used = readUsedMs(child.pid ?? 0);
     if (used !== undefined) samples.push({ at: performance.now(), usedMs: used });
   }, 100);
-  await ended(child);
+  await waitForExit(child);
   clearInterval(look);
   const [first, last] = [samples[10], samples.at(-1)];
-  if (first === undefined || last === undefined) throw new Error('this system does not tell the time of processes');
+  if (first === undefined || last === undefined)
+    throw new Error('this system does not report the processor time of processes');
   return (100 * (last.usedMs - first.usedMs)) / (last.at - first.at);
 }
 
-function usedMs(pid: number): number | undefined {
+function readUsedMs(pid: number): number | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
@@ -123,9 +130,9 @@ function usedMs(pid: number): number | undefined {
   }
 }
 
-/** From the start of a process to the first DELETE at the venue, ms. */
-async function toTheWire(begin: () => Promise<void> | void): Promise<number> {
-  const url = `${await venue()}/seen`;
+/** Time from the start of a process to the first DELETE at the venue, ms. */
+async function measureToFirstDelete(begin: () => Promise<void> | void): Promise<number> {
+  const url = `${await startVenue()}/seen`;
   await (await fetch(url)).text();
   const begun = performance.timeOrigin + performance.now();
   await begin();
@@ -133,14 +140,14 @@ async function toTheWire(begin: () => Promise<void> | void): Promise<number> {
   return (seen.find(({ method }) => method === 'DELETE')?.at ?? Number.NaN) - begun;
 }
 
-async function killed(): Promise<number> {
-  const { start } = await desk(writesOf(1));
-  return toTheWire(() => ended(start('kill', '--profile', 'profile.yaml')));
+async function measureKill(): Promise<number> {
+  const { start } = await createRunFolder(writeWrites(1));
+  return measureToFirstDelete(() => waitForExit(start('kill', '--profile', 'profile.yaml')));
 }
 
-async function sentByHand(): Promise<number> {
-  const url = await venue();
-  return toTheWire(() => void spawnSync(process.execPath, [BY_HAND, url, 'send'], { encoding: 'utf8' }));
+async function measureByHand(): Promise<number> {
+  const url = await startVenue();
+  return measureToFirstDelete(() => void spawnSync(process.execPath, [BY_HAND, url, 'send'], { encoding: 'utf8' }));
 }
 
 export const LIVE_ROWS: readonly Row[] = [
@@ -151,10 +158,10 @@ export const LIVE_ROWS: readonly Row[] = [
     pass: 1.5,
     excellent: 1.25,
     measure: () =>
-      ratio(
+      measureRatio(
         ROUNDS,
-        () => ourStep(),
-        () => theirStep(0),
+        () => measureOurStep(),
+        () => measureTheirStep(0),
       ),
   },
   {
@@ -164,10 +171,10 @@ export const LIVE_ROWS: readonly Row[] = [
     pass: 1.5,
     excellent: 1.2,
     measure: () =>
-      ratio(
+      measureRatio(
         3,
-        () => ourStep('50ms'),
-        () => theirStep(50),
+        () => measureOurStep('50ms'),
+        () => measureTheirStep(50),
       ),
   },
   {
@@ -177,12 +184,12 @@ export const LIVE_ROWS: readonly Row[] = [
     unit: '%',
     pass: 15,
     excellent: 10,
-    measure: processorShare,
+    measure: measureProcessorShare,
   },
   {
     id: '18',
     what: 'kill: from the start of the command to the first byte at the venue',
     against: 'a process that only sends it with got',
-    measure: () => ratio(ROUNDS, killed, sentByHand),
+    measure: () => measureRatio(ROUNDS, measureKill, measureByHand),
   },
 ];

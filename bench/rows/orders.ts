@@ -1,4 +1,4 @@
-/** Rows 12 and 13: what an open order weighs and what an event of its life costs. */
+/** Measures rows 12 and 13: the memory of an open order, and the cost of an event of its life. */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -8,8 +8,8 @@ import { newOrder } from '../../src/venue/order/context.ts';
 import { observed, stepOrder } from '../../src/venue/order/life.ts';
 import { SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
 import { readAnswer } from '../../src/venue/wire/answer.ts';
-import { inTurns, median, ratio } from '../measure.ts';
-import { AT, openOrders, orderRecord, terms } from '../open-orders.ts';
+import { alternate, computeMedian, measureRatio } from '../measure.ts';
+import { AT, createOrderRecord, createTerms, trackOpenOrders } from '../open-orders.ts';
 import type { Row } from './row.ts';
 
 const ORDERS = 1000;
@@ -20,51 +20,51 @@ interface Weight {
   readonly rssMb: number;
 }
 
-function weightOf(what: 'orders' | 'actors'): Weight {
+function weigh(what: 'orders' | 'actors'): Weight {
   const program = fileURLToPath(new URL('./heap.mjs', import.meta.url));
   const { stdout } = spawnSync(process.execPath, ['--expose-gc', program, what, String(ORDERS)], { encoding: 'utf8' });
   return JSON.parse(stdout) as Weight;
 }
 
-let weights: ReturnType<typeof inTurns<Weight>> | undefined;
+let weights: ReturnType<typeof alternate<Weight>> | undefined;
 
-async function weightRatio(pick: (weight: Weight) => number): Promise<number> {
-  weights ??= inTurns(
+async function measureWeightRatio(pick: (weight: Weight) => number): Promise<number> {
+  weights ??= alternate(
     5,
-    () => weightOf('orders'),
-    () => weightOf('actors'),
+    () => weigh('orders'),
+    () => weigh('actors'),
   );
-  return median((await weights).map((round) => pick(round.ours) / pick(round.theirs)));
+  return computeMedian((await weights).map((round) => pick(round.ours) / pick(round.theirs)));
 }
 
-function perEvent(send: (n: number) => void): number {
+function measureEvents(send: (n: number) => void): number {
   const begun = performance.now();
   for (let n = 0; n < EVENTS; n += 1) send(n);
   return performance.now() - begun;
 }
 
-function ourEvents(): number {
-  let order = stepOrder(newOrder(terms(1), AT), { type: 'SUBMIT', at: AT }).snapshot;
-  const record = orderRecord(1);
-  return perEvent((n) => {
+function measureOurEvents(): number {
+  let order = stepOrder(newOrder(createTerms(1), AT), { type: 'SUBMIT', at: AT }).snapshot;
+  const record = createOrderRecord(1);
+  return measureEvents((n) => {
     order = stepOrder(order, observed(record, AT + n, AT + n)).snapshot;
   });
 }
 
-function theirEvents(): number {
+function measureTheirEvents(): number {
   const actor = createActor(createMachine({ initial: 'open', states: { open: { on: { SEEN: 'open' } } } })).start();
-  return perEvent(() => actor.send({ type: 'SEEN' }));
+  return measureEvents(() => actor.send({ type: 'SEEN' }));
 }
 
 const page = JSON.stringify({
   success: true,
   error: '',
-  result: Array.from({ length: ORDERS }, (_, n) => orderRecord(n)),
+  result: Array.from({ length: ORDERS }, (_, n) => createOrderRecord(n)),
 });
 
-/** Takes in one answer with a thousand orders that stand as they did. */
-function reconciler(): () => number {
-  const tracker = openOrders(ORDERS);
+/** Applies one answer with a thousand unchanged orders. */
+function createReconciler(): () => number {
+  const tracker = trackOpenOrders(ORDERS);
   let turn = 0;
   return () => {
     const begun = performance.now();
@@ -86,15 +86,17 @@ function reconciler(): () => number {
   };
 }
 
-/** The same by hand: parsed, validated, each compared with what is known. */
-function comparer(): () => number {
-  const sample = orderRecord(0);
+/** Does the same by hand: parses, validates and compares each order with the known one. */
+function createComparer(): () => number {
+  const sample = createOrderRecord(0);
   const properties = Object.fromEntries(Object.entries(sample).map(([name, value]) => [name, { type: typeof value }]));
   const validate = new Ajv2020().compile({
     type: 'array',
     items: { type: 'object', required: Object.keys(sample), properties },
   });
-  const known = new Map(Array.from({ length: ORDERS }, (_, n) => [orderRecord(n).id, JSON.stringify(orderRecord(n))]));
+  const known = new Map(
+    Array.from({ length: ORDERS }, (_, n) => [createOrderRecord(n).id, JSON.stringify(createOrderRecord(n))]),
+  );
   return () => {
     const begun = performance.now();
     const { result } = JSON.parse(page) as { result: { id: string }[] };
@@ -112,7 +114,7 @@ export const ORDER_ROWS: readonly Row[] = [
     against: 'a bare XState actor',
     pass: 2,
     excellent: 1.3,
-    measure: () => weightRatio(({ heapPerOrder }) => heapPerOrder),
+    measure: () => measureWeightRatio(({ heapPerOrder }) => heapPerOrder),
   },
   {
     id: '12',
@@ -120,7 +122,7 @@ export const ORDER_ROWS: readonly Row[] = [
     against: 'the same process with as many bare actors',
     pass: 1.4,
     excellent: 1.15,
-    measure: () => weightRatio(({ rssMb }) => rssMb),
+    measure: () => measureWeightRatio(({ rssMb }) => rssMb),
   },
   {
     id: '13',
@@ -128,7 +130,7 @@ export const ORDER_ROWS: readonly Row[] = [
     against: 'actor.send',
     pass: 4,
     excellent: 2,
-    measure: () => ratio(9, ourEvents, theirEvents),
+    measure: () => measureRatio(9, measureOurEvents, measureTheirEvents),
   },
   {
     id: '13',
@@ -136,6 +138,6 @@ export const ORDER_ROWS: readonly Row[] = [
     against: 'JSON.parse, ajv and a comparison',
     pass: 4,
     excellent: 2,
-    measure: () => ratio(30, reconciler(), comparer()),
+    measure: () => measureRatio(30, createReconciler(), createComparer()),
   },
 ];

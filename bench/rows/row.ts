@@ -1,20 +1,20 @@
-/** One line of the table: what is measured, against what, and how well it should do. */
+/** Defines a row of the table: what is measured, what it is compared with, and its goals. */
 export interface Row {
-  /** Number of the goal; a letter behind it for what belongs to it. */
+  /** Number of the goal; a letter after it marks a related figure. */
   readonly id: string;
   readonly what: string;
   readonly against: string;
-  /** At most (`least: true`: at least) this to pass, and to be excellent; absent where nothing was promised. */
+  /** Highest value (with `least: true`, lowest) to pass and to be excellent; absent without a goal. */
   readonly pass?: number;
   readonly excellent?: number;
   readonly least?: true;
-  /** What the figure is: a ratio when absent. */
+  /** Unit of the figure; without it, the figure is a ratio. */
   readonly unit?: 'ms' | '%' | 'µs' | 'count';
   measure(): Promise<number>;
 }
 
 export interface Figure extends Omit<Row, 'measure'> {
-  /** Undefined when it could not be measured; `problem` says why. */
+  /** Undefined if it could not be measured; `problem` says why. */
   readonly value?: number;
   readonly problem?: string;
 }

@@ -1,22 +1,22 @@
-/** Row 14e: processes that share one token budget, on the real clock. */
+/** Measures row 14e: processes that share one token budget, on the real clock. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { percentile } from '../measure.ts';
-import { workFolder } from '../work-folder.ts';
+import { computePercentile } from '../measure.ts';
+import { getWorkFolder } from '../work-folder.ts';
 import type { Row } from './row.ts';
 
 const ACQUIRER = fileURLToPath(new URL('./acquirer.mjs', import.meta.url));
 const PROCESSES = 3;
-/** At full load: a limit that three processes exhaust at once, again and again. */
+/** Limit at full load: three processes exhaust it at once, repeatedly. */
 const LIMIT = 600;
 const WINDOW_MS = 2000;
 const FULL_LOAD_MS = 9000;
-/** Far below the limit: what a request pays for the sharing alone. */
+/** Limit at light load: only the cost of sharing is measured. */
 const AMPLE = 1e9;
 const LIGHT_LOAD_MS = 4000;
-/** Until all processes are there. */
+/** Time in which all processes start. */
 const HEAD_START_MS = 1500;
 
 interface Acquired {
@@ -26,8 +26,8 @@ interface Acquired {
 
 let ledgers = 0;
 
-async function together(tokens: number, forMs: number, pauseMs: number): Promise<readonly Acquired[]> {
-  const ledger = join(workFolder(), `ledger-${++ledgers}.db`);
+async function runTogether(tokens: number, forMs: number, pauseMs: number): Promise<readonly Acquired[]> {
+  const ledger = join(getWorkFolder(), `ledger-${++ledgers}.db`);
   const start = Date.now() + HEAD_START_MS;
   const words = [ledger, tokens, WINDOW_MS, forMs, start, pauseMs].map(String);
   return Promise.all(
@@ -44,8 +44,8 @@ async function together(tokens: number, forMs: number, pauseMs: number): Promise
   );
 }
 
-/** Requests that a venue would have refused which counts each for one window from when it was sent. */
-function refusals(sent: readonly number[]): number {
+/** Counts the requests that a venue would refuse if it counts each for one window after it was sent. */
+function countRefusals(sent: readonly number[]): number {
   const times = [...sent].sort((a, b) => a - b);
   const counted: number[] = [];
   let from = 0;
@@ -60,8 +60,8 @@ function refusals(sent: readonly number[]): number {
 
 let lightLoad: Promise<readonly number[]> | undefined;
 
-function acquisitions(): Promise<readonly number[]> {
-  lightLoad ??= together(AMPLE, LIGHT_LOAD_MS, 2).then((all) => all.flatMap(({ took }) => took));
+function measureAcquisitions(): Promise<readonly number[]> {
+  lightLoad ??= runTogether(AMPLE, LIGHT_LOAD_MS, 2).then((all) => all.flatMap(({ took }) => took));
   return lightLoad;
 }
 
@@ -74,10 +74,10 @@ export const SHARED_BUDGET_ROWS: readonly Row[] = [
     pass: 0,
     excellent: 0,
     measure: async () => {
-      const sent = (await together(LIMIT, FULL_LOAD_MS, 0)).flatMap((each) => each.sent);
+      const sent = (await runTogether(LIMIT, FULL_LOAD_MS, 0)).flatMap((each) => each.sent);
       if (sent.length < LIMIT * 2)
         throw new Error(`only ${sent.length} requests: the budget was never exhausted twice`);
-      return refusals(sent);
+      return countRefusals(sent);
     },
   },
   {
@@ -87,7 +87,7 @@ export const SHARED_BUDGET_ROWS: readonly Row[] = [
     unit: 'ms',
     pass: 0.5,
     excellent: 0.1,
-    measure: async () => percentile(await acquisitions(), 0.5),
+    measure: async () => computePercentile(await measureAcquisitions(), 0.5),
   },
   {
     id: '14e',
@@ -96,6 +96,6 @@ export const SHARED_BUDGET_ROWS: readonly Row[] = [
     unit: 'ms',
     pass: 20,
     excellent: 2,
-    measure: async () => percentile(await acquisitions(), 0.99),
+    measure: async () => computePercentile(await measureAcquisitions(), 0.99),
   },
 ];

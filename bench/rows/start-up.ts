@@ -1,23 +1,23 @@
-/** Rows 5 and 6: whole processes of the command, against Node itself and against a process that only parses. */
+/** Measures rows 5 and 6: whole processes of the command, against plain Node and against a process that only parses. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { processMs, ratio } from '../measure.ts';
-import { mixtureOf } from '../runbooks.ts';
-import { workFolder } from '../work-folder.ts';
+import { measureProcessMs, measureRatio } from '../measure.ts';
+import { writeMixture } from '../runbooks.ts';
+import { getWorkFolder } from '../work-folder.ts';
 import type { Row } from './row.ts';
 
 export const COMMAND = fileURLToPath(new URL('../../bin/runbook.js', import.meta.url));
 const ROUNDS = 15;
 
-function written(steps: number): string {
-  const file = join(workFolder(), `mixture-${steps}.yaml`);
-  writeFileSync(file, mixtureOf(steps));
+function writeRunbook(steps: number): string {
+  const file = join(getWorkFolder(), `mixture-${steps}.yaml`);
+  writeFileSync(file, writeMixture(steps));
   return file;
 }
 
-/** Here and not in a file of the benchmark's own: nothing else is loaded, as in a script one would write for it. */
-function parser(): string {
+/** Writes the script at run time, so that it loads nothing but the parser, like a script written for this purpose. */
+function writeParser(): string {
   const file = fileURLToPath(new URL('./parse-only.mjs', import.meta.url));
   writeFileSync(
     file,
@@ -26,7 +26,7 @@ function parser(): string {
   return file;
 }
 
-const bare = () => processMs(['-e', '0']);
+const measureBare = () => measureProcessMs(['-e', '0']);
 
 export const START_UP_ROWS: readonly Row[] = [
   {
@@ -36,11 +36,11 @@ export const START_UP_ROWS: readonly Row[] = [
     pass: 1.4,
     excellent: 1.15,
     measure: () => {
-      const [file, script] = [written(1000), parser()];
-      return ratio(
+      const [file, script] = [writeRunbook(1000), writeParser()];
+      return measureRatio(
         ROUNDS,
-        () => processMs([COMMAND, 'validate', file]),
-        () => processMs([script, file]),
+        () => measureProcessMs([COMMAND, 'validate', file]),
+        () => measureProcessMs([script, file]),
       );
     },
   },
@@ -50,7 +50,7 @@ export const START_UP_ROWS: readonly Row[] = [
     against: 'node -e 0',
     pass: 1.5,
     excellent: 1.2,
-    measure: () => ratio(ROUNDS, () => processMs([COMMAND, '--version']), bare),
+    measure: () => measureRatio(ROUNDS, () => measureProcessMs([COMMAND, '--version']), measureBare),
   },
   {
     id: '6',
@@ -58,7 +58,7 @@ export const START_UP_ROWS: readonly Row[] = [
     against: 'node -e 0',
     pass: 1.5,
     excellent: 1.2,
-    measure: () => ratio(ROUNDS, () => processMs([COMMAND, '--help']), bare),
+    measure: () => measureRatio(ROUNDS, () => measureProcessMs([COMMAND, '--help']), measureBare),
   },
   {
     id: '6',
@@ -67,8 +67,8 @@ export const START_UP_ROWS: readonly Row[] = [
     pass: 2.1,
     excellent: 1.5,
     measure: () => {
-      const file = written(20);
-      return ratio(ROUNDS, () => processMs([COMMAND, 'validate', file]), bare);
+      const file = writeRunbook(20);
+      return measureRatio(ROUNDS, () => measureProcessMs([COMMAND, 'validate', file]), measureBare);
     },
   },
 ];

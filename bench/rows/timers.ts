@@ -1,12 +1,12 @@
-/** Rows 15 and 16: virtual time, schedules, and how late a turn of the real clock is. */
+/** Measures rows 15 and 16: virtual time, schedules, and how late a turn of the real clock is. */
 import { SystemClock, VirtualClock } from '../../src/base/clock.ts';
-import { median, percentile } from '../measure.ts';
+import { computeMedian, computePercentile } from '../measure.ts';
 import type { Row } from './row.ts';
-import { cold, trialFigure } from './trials.ts';
+import { measureTrial, pickCold } from './trials.ts';
 
 const TIMERS = 100_000;
 
-async function perTimer(): Promise<number> {
+async function measureTimer(): Promise<number> {
   const clock = new VirtualClock(0);
   const begun = performance.now();
   await clock.runUntil(
@@ -21,8 +21,8 @@ async function perTimer(): Promise<number> {
 const TURNS = 400;
 const TURN_EVERY_MS = 7;
 
-/** By how much 99 of 100 are late at most, ms. `ask` has `turn` run at an epoch ms. */
-async function lateness(ask: (atMs: number, turn: () => void) => void): Promise<number> {
+/** Lateness in ms that 99 of 100 turns do not exceed. `ask` schedules `turn` at an epoch ms. */
+async function measureLateness(ask: (atMs: number, turn: () => void) => void): Promise<number> {
   const begun = Date.now() + 50;
   const late: number[] = [];
   await new Promise<void>((resolve) => {
@@ -34,13 +34,13 @@ async function lateness(ask: (atMs: number, turn: () => void) => void): Promise<
       });
     }
   });
-  return percentile(late, 0.99);
+  return computePercentile(late, 0.99);
 }
 
-async function latenessBeyondTimers(): Promise<number> {
+async function measureExcessLateness(): Promise<number> {
   const clock = new SystemClock();
-  const own = await lateness((at, turn) => void clock.at(at, turn));
-  return own - (await lateness((at, turn) => void setTimeout(turn, at - Date.now())));
+  const own = await measureLateness((at, turn) => void clock.at(at, turn));
+  return own - (await measureLateness((at, turn) => void setTimeout(turn, at - Date.now())));
 }
 
 export const TIMER_ROWS: readonly Row[] = [
@@ -51,7 +51,7 @@ export const TIMER_ROWS: readonly Row[] = [
     unit: 'µs',
     pass: 20,
     excellent: 5,
-    measure: async () => median([await perTimer(), await perTimer(), await perTimer()]),
+    measure: async () => computeMedian([await measureTimer(), await measureTimer(), await measureTimer()]),
   },
   {
     id: '15',
@@ -60,7 +60,7 @@ export const TIMER_ROWS: readonly Row[] = [
     unit: 'ms',
     pass: 4000,
     excellent: 1500,
-    measure: async () => trialFigure({ trial: 'polls', size: 86_400, runs: 1 }, cold),
+    measure: async () => measureTrial({ trial: 'polls', size: 86_400, runs: 1 }, pickCold),
   },
   {
     id: '16',
@@ -69,7 +69,7 @@ export const TIMER_ROWS: readonly Row[] = [
     unit: 'ms',
     pass: 400,
     excellent: 200,
-    measure: async () => trialFigure({ trial: 'schedules', size: 1000, runs: 1 }, cold, 5),
+    measure: async () => measureTrial({ trial: 'schedules', size: 1000, runs: 1 }, pickCold, 5),
   },
   {
     id: '16',
@@ -79,6 +79,6 @@ export const TIMER_ROWS: readonly Row[] = [
     pass: 20,
     excellent: 5,
     measure: async () =>
-      median([await latenessBeyondTimers(), await latenessBeyondTimers(), await latenessBeyondTimers()]),
+      computeMedian([await measureExcessLateness(), await measureExcessLateness(), await measureExcessLateness()]),
   },
 ];

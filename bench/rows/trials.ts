@@ -1,8 +1,8 @@
-/** Trials as ratios: each round starts two fresh processes, ours and theirs, one after the other. */
+/** Measures trials: each round of a ratio starts two fresh processes, ours and theirs, one after the other. */
 
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { inTurns, median } from '../measure.ts';
+import { alternate, computeMedian } from '../measure.ts';
 import type { TrialResult } from '../trials/trial.ts';
 
 const PROGRAM = fileURLToPath(new URL('./trial.mjs', import.meta.url));
@@ -10,10 +10,10 @@ const ROUNDS = 5;
 
 export type Pick = (result: TrialResult) => number;
 
-export const cold: Pick = ({ coldMs }) => coldMs;
-export const warm: Pick = ({ warmMs }) => warmMs;
-/** How much larger the process became than it was before. */
-export const swell: Pick = ({ idleMb, peakMb }) => peakMb / idleMb;
+export const pickCold: Pick = ({ coldMs }) => coldMs;
+export const pickWarm: Pick = ({ warmMs }) => warmMs;
+/** Peak memory of the process relative to its memory before the trial. */
+export const pickGrowth: Pick = ({ idleMb, peakMb }) => peakMb / idleMb;
 
 export interface Sample {
   readonly trial: string;
@@ -23,23 +23,23 @@ export interface Sample {
 
 const pairs = new Map<string, Promise<readonly { readonly ours: TrialResult; readonly theirs: TrialResult }[]>>();
 
-/** Several rows read several figures of one pair: it is run once. */
-export async function trialRatio(ours: Sample, theirs: Sample, pick: Pick): Promise<number> {
+/** Measures the ratio of two trials. Several rows use figures of the same pair, so each pair runs only once. */
+export async function measureTrialRatio(ours: Sample, theirs: Sample, pick: Pick): Promise<number> {
   const key = JSON.stringify([ours, theirs]);
   const pair =
     pairs.get(key) ??
-    inTurns(
+    alternate(
       ROUNDS,
       () => run(ours),
       () => run(theirs),
     );
   pairs.set(key, pair);
-  return median((await pair).map((round) => pick(round.ours) / pick(round.theirs)));
+  return computeMedian((await pair).map((round) => pick(round.ours) / pick(round.theirs)));
 }
 
-/** One figure of one trial: the median of fresh processes. */
-export function trialFigure(sample: Sample, pick: Pick, rounds = 3): number {
-  return median(Array.from({ length: rounds }, () => pick(run(sample))));
+/** Measures one figure of one trial: the median over fresh processes. */
+export function measureTrial(sample: Sample, pick: Pick, rounds = 3): number {
+  return computeMedian(Array.from({ length: rounds }, () => pick(run(sample))));
 }
 
 function run({ trial, size, runs = 6 }: Sample): TrialResult {

@@ -1,4 +1,4 @@
-/** What GET /account answers, as text: what each call of a peer parses, and what the benchmark's own venue says. */
+/** Holds the answer of GET /account as text: each call of a peer parses it, and the benchmark's own venue sends it. */
 export const ACCOUNT_RECORD = JSON.stringify({
   id: 1,
   status: 'active',

@@ -1,6 +1,6 @@
 /**
- * The peer: Amazon States Language executed locally. Each Task calls a local function that gives a record as long as the
- * account record the product's calls get. No journal, no limits, no token budget: it has none.
+ * Defines the trials of a peer that executes Amazon States Language locally. Each Task calls a local function that returns the
+ * account record, as the product's calls do. The peer has no journal, no limits and no token budget.
  */
 import { ACCOUNT_RECORD } from './account-record.ts';
 import type { Trial } from './trial.ts';
@@ -14,7 +14,7 @@ interface Peer {
 
 const RESOURCE = 'arn:aws:lambda:us-east-1:123456789012:function:read';
 
-/** Its Task states want Node 22. */
+/** The peer's Task states need Node 22. */
 function polyfill(): void {
   const promise = Promise as unknown as { withResolvers?: unknown };
   promise.withResolvers ??= () => {
@@ -24,7 +24,7 @@ function polyfill(): void {
   };
 }
 
-function task(next: string | undefined): object {
+function defineTask(next: string | undefined): object {
   return {
     Type: 'Task',
     Resource: RESOURCE,
@@ -39,9 +39,9 @@ interface Definition {
   readonly input: unknown;
 }
 
-async function peer(): Promise<Peer> {
+async function loadPeer(): Promise<Peer> {
   polyfill();
-  // Typed here, so that the sources can be checked without the peers.
+  // Typed here, so that the sources can be type-checked without the peers.
   return (await import('aws-local-stepfunctions' as string)) as Peer;
 }
 
@@ -51,11 +51,11 @@ async function execute(machine: StateMachine, { tasks, input }: Definition): Pro
   await machine.run(input, { overrides: { taskResourceLocalHandlers } }).result;
 }
 
-/** The execution alone, of a machine that was made before. */
-function running(define: (size: number) => Definition): Trial {
+/** Measures only the execution of a machine that was created before. */
+function runExecution(define: (size: number) => Definition): Trial {
   return {
     async prepare(size) {
-      const { StateMachine } = await peer();
+      const { StateMachine } = await loadPeer();
       const definition = define(size);
       const machine = new StateMachine(definition.machine, { validationOptions: { noValidate: true } });
       return () => execute(machine, definition);
@@ -63,11 +63,11 @@ function running(define: (size: number) => Definition): Trial {
   };
 }
 
-/** From the definition's text to the outcome, with the checks that the peer makes unless told otherwise. */
-function whole(define: (size: number) => Definition): Trial {
+/** Measures from the text of the definition to the outcome, with the peer's default checks. */
+function runFromText(define: (size: number) => Definition): Trial {
   return {
     async prepare(size) {
-      const { StateMachine } = await peer();
+      const { StateMachine } = await loadPeer();
       const definition = define(size);
       const text = JSON.stringify(definition.machine);
       return () => execute(new StateMachine(JSON.parse(text) as object, {}), definition);
@@ -75,27 +75,27 @@ function whole(define: (size: number) => Definition): Trial {
   };
 }
 
-function chain(size: number): Definition {
+function defineChain(size: number): Definition {
   const tasks = Array.from({ length: size }, (_, index) => `step ${index}`);
-  const states = tasks.map((name, index) => [name, task(tasks[index + 1])] as const);
+  const states = tasks.map((name, index) => [name, defineTask(tasks[index + 1])] as const);
   return { machine: { StartAt: tasks[0], States: Object.fromEntries(states) }, tasks, input: {} };
 }
 
-function map(size: number, states: object, first: string): Definition {
+function defineMap(size: number, states: object, first: string): Definition {
   const Iterator = { StartAt: first, States: states };
   const machine = { StartAt: 'loop', States: { loop: { Type: 'Map', MaxConcurrency: 1, Iterator, End: true } } };
   return { machine, tasks: ['read'], input: Array.from({ length: size }, (_, index) => ({ index })) };
 }
 
-/** A condition and what follows from it. */
-function condition(name: string) {
+/** Defines a condition and its successor. */
+function defineCondition(name: string) {
   return {
     [name]: { Type: 'Choice', Choices: [{ Variable: '$.index', NumericGreaterThanEquals: 0, Next: `${name} holds` }] },
     [`${name} holds`]: { Type: 'Succeed' },
   };
 }
 
-function parallel(size: number, branch: (name: string) => object): Definition {
+function defineParallel(size: number, branch: (name: string) => object): Definition {
   const names = Array.from({ length: size }, (_, index) => `branch ${index}`);
   const Branches = names.map((name) => ({ StartAt: name, States: branch(name) }));
   const machine = { StartAt: 'all', States: { all: { Type: 'Parallel', Branches, End: true } } };
@@ -103,10 +103,10 @@ function parallel(size: number, branch: (name: string) => object): Definition {
 }
 
 export const ASL_TRIALS = {
-  aslWholeLine: whole(chain),
-  aslLine: running(chain),
-  aslLoop: running((size) => map(size, { read: task(undefined) }, 'read')),
-  aslConditions: running((size) => map(size, condition('check'), 'check')),
-  aslBranches: running((size) => parallel(size, (name) => ({ [name]: task(undefined) }))),
-  aslConditionBranches: running((size) => parallel(size, condition)),
+  aslWholeLine: runFromText(defineChain),
+  aslLine: runExecution(defineChain),
+  aslLoop: runExecution((size) => defineMap(size, { read: defineTask(undefined) }, 'read')),
+  aslConditions: runExecution((size) => defineMap(size, defineCondition('check'), 'check')),
+  aslBranches: runExecution((size) => defineParallel(size, (name) => ({ [name]: defineTask(undefined) }))),
+  aslConditionBranches: runExecution((size) => defineParallel(size, defineCondition)),
 } as const satisfies Record<string, Trial>;

@@ -1,4 +1,4 @@
-/** Dry-runs of the product, as the command does them: simulated venue, limits, token budget, journal. */
+/** Defines the trials of the product: dry-runs like those of the command, with simulated venue, limits, token budget, journal. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,12 +9,20 @@ import type { JournalStore } from '../../src/journal/store.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { checkRunbook } from '../../src/runbook/check.ts';
-import { branchesOf, conditionBranchesOf, conditionsOf, lineOf, loopOf, pollsOf, scheduleOf } from '../runbooks.ts';
+import {
+  writeBranches,
+  writeConditionBranches,
+  writeConditions,
+  writeLine,
+  writeLoop,
+  writePolls,
+  writeSchedule,
+} from '../runbooks.ts';
 import type { Trial } from './trial.ts';
 
 const START_MS = Date.parse('2026-01-05T08:00:00Z');
 
-export function loaded(text: string): LoadedRunbook {
+export function loadRunbook(text: string): LoadedRunbook {
   const source = { file: 'bench.yaml', text };
   const { runbook, diagnostics } = checkRunbook(source, () => undefined);
   if (runbook === undefined) throw new Error(diagnostics.map(({ message }) => message).join('; '));
@@ -34,20 +42,20 @@ export async function execute(runbook: LoadedRunbook, store: JournalStore, run: 
   if (result.outcome !== 'succeeded') throw new Error(`the run ${result.outcome}: ${result.reason ?? ''}`);
 }
 
-/** Each run has a store of its own, so that none finds the entries of the one before. */
-function inMemory(text: (size: number) => string): Trial {
+/** Each run has its own store, so that it does not find the entries of the run before. */
+function runInMemory(text: (size: number) => string): Trial {
   return {
     async prepare(size) {
-      const runbook = loaded(text(size));
+      const runbook = loadRunbook(text(size));
       return () => execute(runbook, new MemoryStore(), 'bench');
     },
   };
 }
 
-function inSqlite(text: (size: number) => string): Trial {
+function runInSqlite(text: (size: number) => string): Trial {
   return {
     async prepare(size) {
-      const runbook = loaded(text(size));
+      const runbook = loadRunbook(text(size));
       const folder = mkdtempSync(join(tmpdir(), 'runbook-bench-'));
       process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
       const store = await openSqliteStore(join(folder, 'runbook.db'));
@@ -57,26 +65,27 @@ function inSqlite(text: (size: number) => string): Trial {
   };
 }
 
-/** From the text to the outcome, as the command does it: read, checked, executed. */
-function whole(text: (size: number) => string): Trial {
+/** Measures from the text to the outcome, like the command: read, check, execute. */
+function runFromText(text: (size: number) => string): Trial {
   return {
     async prepare(size) {
       const written = text(size);
-      return () => execute(loaded(written), new MemoryStore(), 'bench');
+      return () => execute(loadRunbook(written), new MemoryStore(), 'bench');
     },
   };
 }
 
-/** What a scheduler does first: looks at the time, and finds when each of so many slots is due next. */
+/** Measures the first decision of a scheduler: when each of `size` slots is due next. */
 const schedules: Trial = {
   async prepare(size) {
-    const slots = Array.from({ length: size / 10 }, (_, n) => loaded(scheduleOf(n)).runbook).flatMap((runbook) =>
-      runbook.schedule.map((declaration) => ({
-        id: `${runbook.name} ${declaration.slot}`,
-        declaration,
-        knownSinceMs: START_MS,
-        enabled: true,
-      })),
+    const slots = Array.from({ length: size / 10 }, (_, n) => loadRunbook(writeSchedule(n)).runbook).flatMap(
+      (runbook) =>
+        runbook.schedule.map((declaration) => ({
+          id: `${runbook.name} ${declaration.slot}`,
+          declaration,
+          knownSinceMs: START_MS,
+          enabled: true,
+        })),
     );
     if (slots.length !== size) throw new Error(`${slots.length} schedules, not ${size}`);
     return async () => void decide(slots, EMPTY_SCHEDULE, { nowMs: START_MS, running: [], killed: false });
@@ -84,14 +93,14 @@ const schedules: Trial = {
 };
 
 export const PRODUCT_TRIALS = {
-  wholeLine: whole(lineOf),
-  line: inMemory(lineOf),
-  lineSqlite: inSqlite(lineOf),
-  loop: inMemory(loopOf),
-  conditions: inMemory(conditionsOf),
-  conditionsSqlite: inSqlite(conditionsOf),
-  conditionBranches: inMemory(conditionBranchesOf),
-  branches: inMemory(branchesOf),
-  polls: inMemory(pollsOf),
+  wholeLine: runFromText(writeLine),
+  line: runInMemory(writeLine),
+  lineSqlite: runInSqlite(writeLine),
+  loop: runInMemory(writeLoop),
+  conditions: runInMemory(writeConditions),
+  conditionsSqlite: runInSqlite(writeConditions),
+  conditionBranches: runInMemory(writeConditionBranches),
+  branches: runInMemory(writeBranches),
+  polls: runInMemory(writePolls),
   schedules,
 } as const satisfies Record<string, Trial>;

@@ -1,6 +1,6 @@
-/** One thing that is timed in a process of its own: prepared once, then run several times. */
+/** Defines a trial, which is timed in a process of its own: prepared once, then run several times. */
 export interface Trial {
-  /** Everything that is not measured: loading, checking, building. Gives what is. */
+  /** Does what is not measured (loading, checking, building) and returns the function that is. */
   prepare(size: number): Promise<() => Promise<void>>;
 }
 
@@ -9,7 +9,7 @@ export interface TrialResult {
   readonly coldMs: number;
   /** Median of the later runs, ms. */
   readonly warmMs: number;
-  /** Resident memory after preparing, and the most there ever was, MB. */
+  /** Resident memory after preparing, and its maximum, MB. */
   readonly idleMb: number;
   readonly peakMb: number;
 }

@@ -19,7 +19,7 @@ import type { Value } from '../runbook/values.ts';
 import { costOf, type Profile, SIMULATED_PROFILE } from '../venue/profile/profile.ts';
 import { EXIT, UserError } from './errors.ts';
 import { inputValues, type LoadedRunbook } from './files/load.ts';
-import { planDocument, planFor } from './plan.ts';
+import { makePlanDocument, planFor } from './plan.ts';
 import { type DryRun, dryRun as execute } from './run/virtual-run.ts';
 
 export interface CheckResult {
@@ -85,12 +85,12 @@ export interface PlanOptions {
 }
 
 /** Requests and worst case, as `plan --json` prints them (interface.md, JSON). */
-export type PlanDocument = ReturnType<typeof planDocument>;
+export type PlanDocument = ReturnType<typeof makePlanDocument>;
 
 /** What a run would send: every request with its parameters and tokens, the worst case, and the hash a person approves. */
 export function planRun({ runbook }: LoadedRunbook, { inputs, profile, fixture, now }: PlanOptions): PlanDocument {
   const plan = planFor(runbook, inputs, { profile, fixture, now });
-  return planDocument(
+  return makePlanDocument(
     plan,
     worstCase(runbook, (name) => costOf(profile ?? SIMULATED_PROFILE, name), inputs),
   );

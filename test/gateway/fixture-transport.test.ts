@@ -87,9 +87,7 @@ describe('matching', () => {
     const read = () => body(wire('GET', '/account'));
     expect([await read(), await read(), await read(), await read()]).toEqual(['"a"', '"b"', '"b"', '"b"']);
     await body(wire('DELETE', '/orders'));
-    expect(await body(wire('DELETE', '/orders'))).toBe(
-      'fixture: nothing recorded answers DELETE /orders {} once more; the last such exchange, number 3, has been used',
-    );
+    expect(await body(wire('DELETE', '/orders'))).toMatch(/^fixture: .* DELETE \/orders {} .*exchange 3/);
     expect(misses).toHaveLength(1);
 
     const strict = stage(recorded, { repeatLastRead: false });
@@ -119,9 +117,7 @@ describe('matching', () => {
 
   it('names the recorded endpoints where none is the one asked for', async () => {
     const { body } = stage([exchange('GET', '/account', {})]);
-    expect(await body(wire('GET', '/fills'))).toBe(
-      'fixture: nothing recorded answers GET /fills {}; recorded are GET /account',
-    );
+    expect(await body(wire('GET', '/fills'))).toMatch(/^fixture: .* GET \/fills {}; .*GET \/account$/);
   });
 
   it('lists what no request has asked for', async () => {

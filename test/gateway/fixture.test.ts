@@ -151,12 +151,7 @@ describe('reading a fixture', () => {
       ['markets', 'X', 'tick'],
       'must be a plain decimal above 0, found 0',
     ],
-    [
-      'a day that does not exist',
-      { ...least, start: '2026-02-41T00:00:00Z' },
-      ['start'],
-      'start is no time that exists',
-    ],
+    ['a day that does not exist', { ...least, start: '2026-02-41T00:00:00Z' }, ['start'], 'start is not a valid time'],
   ];
   it.each(faults)('names the place of %s', (_name, data, path, message) => {
     const problems = readFixture(JSON.parse(JSON.stringify(data))).problems ?? [];
@@ -166,7 +161,7 @@ describe('reading a fixture', () => {
 
   it('names the line of JSON lines that is no JSON', () => {
     const text = `${JSON.stringify(least)}\n\n{"after":\n`;
-    expect(readFixtureLines(text).problems?.[0]?.message).toMatch(/^line 3 can not be read: not JSON/);
+    expect(readFixtureLines(text).problems?.[0]?.message).toMatch(/^line 3 cannot be read: not JSON/);
     expect(readFixtureLines('').problems?.[0]?.message).toMatch(/^the first line must be the header/);
   });
 });

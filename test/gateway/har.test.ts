@@ -90,8 +90,8 @@ describe('a HAR as fixture', () => {
       ],
     });
     expect(notes).toEqual([
-      '1 entry left out: no request to https://api.example.test/v1',
-      expect.stringMatching(/^a HAR does not tell the steps of the markets/),
+      expect.stringMatching(/^1 entry left out: .*https:\/\/api\.example\.test\/v1$/),
+      expect.stringMatching(/steps of the markets/),
     ]);
   });
 
@@ -144,7 +144,7 @@ describe('a HAR as fixture', () => {
   });
 
   it.each([
-    ['text', 'no json', /^it can not be read: not JSON/],
+    ['text', 'no json', /not JSON/],
     ['other JSON', '{"log":{}}', /^it is not HAR/],
     [
       'another site',

@@ -59,7 +59,7 @@ describe.concurrent('credentials', { timeout: 60_000 }, () => {
       },
     ));
 
-  it('a JWT that is refused is renewed once, and a rotated refresh token is used the next time', () =>
+  it('renews a refused JWT once, and uses a rotated refresh token the next time', () =>
     scene(
       {
         profile: 'auth: {mode: jwt, jwt: {env: VENUE_JWT}, refresh_token: {env: VENUE_REFRESH_TOKEN}, is_client: true}',
@@ -76,7 +76,7 @@ describe.concurrent('credentials', { timeout: 60_000 }, () => {
         const env = { VENUE_JWT: JWT, VENUE_REFRESH_TOKEN: 'refresh-token-of-the-environment' };
         const first = await live([], env);
         expect([first.exit, (await live([], env)).exit]).toEqual([0, 0]);
-        // Both attempts of the first reading were answered: 401, and then as usual.
+        // The first read was answered twice: with 401, and then as usual.
         expect(first.report.requests.slice(0, 3)).toMatchObject([
           { method: 'GET', path: '/orders', status: 401, success: false },
           { method: 'POST', path: '/jwt', status: 200 },
@@ -91,7 +91,7 @@ describe.concurrent('credentials', { timeout: 60_000 }, () => {
       },
     ));
 
-  it('a session that can not be had ends in order, with nothing placed', () =>
+  it('ends cleanly without a session, and places nothing', () =>
     scene(
       {
         venue: (venue) => {
@@ -140,7 +140,7 @@ describe.concurrent('the deadman switch', { timeout: 60_000 }, () => {
     ),
   );
 
-  it('has its parameters in the query where the profile says so, with an empty JSON body', () =>
+  it('sends its parameters in the query if the profile says so, with an empty JSON body', () =>
     scene(
       {
         runbook: GUARDED,
@@ -156,7 +156,7 @@ describe.concurrent('the deadman switch', { timeout: 60_000 }, () => {
       },
     ));
 
-  it('that a step finds off although it was armed has fired: the run does not go on as if it stood', () =>
+  it('counts as fired when a step finds it off although it was armed: the run does not continue as if it were armed', () =>
     scene(
       {
         runbook: GUARDED,

@@ -5,7 +5,7 @@ import { scene } from './desk.ts';
 import { JWT } from './mock-venue.ts';
 import { webhook } from './webhook.ts';
 
-/** Three orders are more than ten order events, so that anchors are written before the end. */
+/** Three orders make more than ten order events, so that anchors are written before the end. */
 const PATIENT = `runbook: one
 dsl: 1
 deadman: {market: BTC-USD, timeout: 20s, keep_alive: 1s, on_exit: disarm}
@@ -25,7 +25,7 @@ const PROFILE = (patience: string) =>
   `anchors: {copies: {away: {webhook: {env: ANCHORS_WEBHOOK}}}, patience: ${patience}}`;
 
 it.concurrent(
-  'a copy of the anchors that is down for longer than the patience: no order goes, cancels and the switch do',
+  'sends no order while a copy of the anchors is down for too long, but sends cancels and the deadman switch',
   () =>
     webhook(503, (url, posted) =>
       scene({ runbook: PATIENT, profile: PROFILE('1s') }, async ({ venue, live, path }) => {
@@ -51,7 +51,7 @@ it.concurrent(
 );
 
 it.concurrent(
-  'a copy of the anchors that answers has each of them, and holds nothing up',
+  'writes each anchor to a copy that answers, and delays nothing',
   () =>
     webhook(204, (url, posted) =>
       scene({ runbook: PATIENT, profile: PROFILE('1s') }, async ({ venue, live, path }) => {

@@ -1,4 +1,4 @@
-/** What people say to live runs, and what is told of it afterwards: who, to which question, and of a run that halted. */
+/** Tests the answers that people give to live runs and to halted ones, and what the journal says of them: who, and to which question. */
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readEntry } from '../../src/journal/chain.ts';
@@ -34,11 +34,11 @@ async function asks({ path }: Scene, times = 1): Promise<void> {
     if (entries.filter(({ type }) => type === 'approval.asked' || type === 'run.resumed').length >= times) return;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
-  throw new Error('nobody was asked');
+  throw new Error('the run did not ask');
 }
 
 describe.concurrent('an answer', { timeout: 60_000 }, () => {
-  it('is of a named person, to a step that asks, and told as such: by whom, when, for which plan', () =>
+  it('comes from a named person to a step that asks, and is shown with person, time and plan', () =>
     scene({ runbook: ASKING }, async (at) => {
       const { run, start, path } = at;
       const first = start(RUN, { VENUE_JWT: JWT, USER: 'ada' });
@@ -87,7 +87,7 @@ describe.concurrent('an answer', { timeout: 60_000 }, () => {
 });
 
 describe.concurrent('a run that halted', { timeout: 60_000 }, () => {
-  it('has in its own journal who answered for it, chained and anchored, and can still be asked once more', () =>
+  it('has in its journal who answered for it, chained and anchored, and can still be resumed', () =>
     scene(
       {
         runbook: LIMIT.replace('outputs', '  - cancel: o\n    await: terminal\noutputs'),

@@ -15,7 +15,7 @@ steps:
     place: {type: limit, market: BTC-USD, side: long, size: 0.0001, price: 19700}
 `;
 
-/** As if the journal had been cut or rewritten since: the last anchor names a hash that it does not have. */
+/** Makes the journal look cut or rewritten: the last anchor names a hash that it does not have. */
 function contradict(path: string): string {
   const file = join(path, '.runbook', 'anchors.jsonl');
   const last = readAnchors(file).anchors.at(-1);
@@ -31,7 +31,7 @@ async function resumed({ run }: Scene): Promise<Ended> {
 }
 
 describe.concurrent('a journal that an anchor contradicts', { timeout: 60_000 }, () => {
-  it('is not traded on: a new run is refused with exit 1, nothing is sent, until the anchors are put elsewhere', () =>
+  it('refuses a new run with exit 1 and sends nothing until the anchors are moved', () =>
     scene({}, async ({ venue, live, path }) => {
       expect((await live()).exit).toBe(0);
       const file = contradict(path);
@@ -45,10 +45,10 @@ describe.concurrent('a journal that an anchor contradicts', { timeout: 60_000 },
       expect(readFileSync(file, 'utf8')).not.toContain('c'.repeat(64));
     }));
 
-  it('lets a run that is taken up cancel what rests, and place nothing', () =>
+  it('lets a resumed run cancel its open orders, and place nothing', () =>
     scene({ runbook: WAITING }, async (stage) => {
       const { venue, start, path } = stage;
-      // An anchor is there before the process dies: one of the run before.
+      // The run before has written an anchor before this process dies.
       const first = await stage.live(['--until', 'o']);
       expect(first.exit).toBe(0);
       const running = start(['run', 'one.yaml', '--profile', 'p.yaml', '--json']);

@@ -1,4 +1,4 @@
-/** The built command at work for somebody: a folder and a home of their own, processes that can be watched and ended. */
+/** Runs the built command in its own folder and home, with processes that a test can watch and end. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import {
   mkdirSync,
@@ -37,7 +37,7 @@ export interface Redirected {
 export interface Desk {
   readonly path: string;
   write(name: string, text: string, mode?: number): string;
-  /** Starts `runbook` with these words. `to`: open files in the place of what is read here. */
+  /** Starts `runbook` with these words. `to`: open files that replace standard output and error. */
   start(words: readonly string[], env?: Readonly<Record<string, string>>, to?: Redirected): Started;
   run(words: readonly string[], env?: Readonly<Record<string, string>>): Promise<Ended>;
   /** Every file below the folder, as bytes of Latin 1. */
@@ -80,11 +80,11 @@ function openDesk(): Desk & { close(): void } {
 
 export interface Scene extends Desk {
   readonly venue: MockVenue;
-  /** `runbook run one.yaml --profile p.yaml --json` and more words. */
+  /** Runs `runbook run one.yaml --profile p.yaml --json` with more words. */
   live(words?: readonly string[], env?: Readonly<Record<string, string>>): Promise<LiveEnded>;
 }
 export interface LiveEnded extends Ended {
-  /** The one document on standard output. */
+  /** The document on standard output. */
   readonly report: Report;
 }
 export interface Report {
@@ -107,13 +107,13 @@ export interface Report {
 
 export interface Given {
   readonly venue?: (venue: MockVenue) => void;
-  /** Text of `one.yaml`; a single limit order where absent. */
+  /** Text of `one.yaml`; by default a single limit order. */
   readonly runbook?: string;
-  /** What the profile says differently. */
+  /** YAML that changes the profile. */
   readonly profile?: string;
 }
 
-/** Plays with a venue and a desk of one's own, which are gone afterwards. */
+/** Plays a scene with its own venue and desk, and removes both afterwards. */
 export async function scene(given: Given, play: (scene: Scene) => Promise<void>): Promise<void> {
   const venue = await new MockVenue().open();
   given.venue?.(venue);
@@ -150,10 +150,10 @@ steps:
   - wait: 60s
 `;
 
-/** The order is placed and was seen to rest. */
+/** Waits until the order is placed and was read as open. */
 export const rests = (venue: MockVenue) => until(() => venue.of('GET', '/orders').length >= 2);
 
-/** Standard output as the one JSON document it must be. */
+/** Parses standard output as one JSON document. */
 export function document(out: string): unknown {
   if (!out.endsWith('\n') || out.trimEnd().includes('\n')) throw new Error(`not one document in one line: ${out}`);
   return JSON.parse(out);
@@ -166,7 +166,7 @@ function below(folder: string): readonly string[] {
   });
 }
 
-/** A profile for a venue at this address; `more` is YAML that is added or takes the place of a key. */
+/** A profile for a venue at this address; `more` is YAML that adds or replaces keys. */
 export function profile(url: string, more = ''): string {
   const given = new Set(more.split('\n').map((line) => line.split(':')[0]));
   return [
@@ -182,7 +182,7 @@ export function profile(url: string, more = ''): string {
     .join('\n');
 }
 
-/** Resolves when something holds; rejects when it does not within the time. */
+/** Resolves when a condition holds; rejects if it does not within the time. */
 export async function until(holds: () => boolean, withinMs = 50_000): Promise<void> {
   const end = Date.now() + withinMs;
   while (!holds()) {

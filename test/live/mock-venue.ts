@@ -1,13 +1,13 @@
 /**
- * A venue over real sockets, written from venue-api.md and venue-notes.md alone and sharing no line with the simulator: what
- * both get wrong in the same way no test of ours would see. It keeps every request as the bytes that came. It computes
- * nothing with decimals: an order rests, or fills as a whole.
+ * Serves a venue over real sockets. It is written from venue-api.md and venue-notes.md and shares no code with the simulator,
+ * because no test would find a mistake that both share. It keeps every request as the bytes received. It does not compute with
+ * decimals: an order stays open, or fills as a whole.
  */
 import { createHash, createHmac } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A request as it came. `params`: every literal as it stood on the wire, texts without their quotes. */
+/** A request as received. `params`: every literal as it was on the wire, texts without quotes. */
 export interface Heard {
   readonly method: string;
   readonly path: string;
@@ -18,15 +18,15 @@ export interface Heard {
   readonly at: number;
 }
 
-/** How a request is answered instead of as usual. */
+/** An answer other than the usual one. */
 export interface Reaction {
-  /** Whether what was asked for is done all the same; false where absent. */
+  /** Whether the request is carried out nevertheless; default false. */
   readonly done?: boolean;
   readonly status?: number;
   readonly body?: string | object;
   readonly headers?: Readonly<Record<string, string>>;
   readonly delayMs?: number;
-  /** The connection is cut in the place of an answer. */
+  /** The connection is cut instead of an answer. */
   readonly cut?: boolean;
 }
 export type Rule = (heard: Heard, count: number) => Reaction | undefined;
@@ -57,20 +57,20 @@ export class MockVenue {
   readonly heard: Heard[] = [];
   readonly orders: MockOrder[] = [];
   readonly fills: Record<string, unknown>[] = [];
-  /** Asked in turn; the first that reacts decides. `count`: how many such requests (method and path) came, this one included. */
+  /** Called in turn; the first that returns a reaction decides. `count`: such requests (method and path) so far, with this one. */
   readonly rules: Rule[] = [];
-  /** What becomes of an order that is placed: its status in the first record that is read. */
+  /** Status of a placed order in the first record that is read. */
   outcome: (order: MockOrder) => { status: string; filled?: boolean; reason?: string } = (order) =>
     order.order_type === 'market' ? { status: 'closed', filled: true } : { status: 'open' };
-  /** How long an order is not shown after it was placed, ms. */
+  /** Time after its placement during which an order is not shown, ms. */
   hiddenMs = 0;
-  /** Whether a second order with a client order id that is known is refused. */
+  /** Whether a second order with a known client order id is refused. */
   refusesDuplicates = true;
   authorized: (headers: Readonly<Record<string, string>>) => boolean = (headers) =>
     headers['authorization'] === `Bearer ${JWT}`;
   jwt: () => unknown = () => [JWT];
   switchTimeout: string | undefined;
-  /** How the deadman switch is shown: the record is handed in, undefined where it is not active. */
+  /** How the deadman switch is shown; the record is undefined if the switch is not active. */
   showSwitch: (record: object | undefined) => unknown = (record) => record ?? {};
   /** How a decimal is shown in an answer. */
   shown: (decimal: string) => unknown = (decimal) => decimal;
@@ -95,7 +95,7 @@ export class MockVenue {
     return this.heard.filter((each) => each.method === method && each.path === path);
   }
 
-  /** Requests that place. */
+  /** Requests that place an order. */
   get placed(): readonly Heard[] {
     return this.of('POST', '/orders');
   }
@@ -294,7 +294,7 @@ export function ok(result: unknown): { status: number; body: object } {
   return { status: 200, body: envelope(result) };
 }
 
-/** Status 200, as has been seen: the envelope alone says that it failed. */
+/** Status 200: only the envelope says that the request failed. */
 export function refused(error: string): { status: number; body: object } {
   return { status: 200, body: envelope([], error) };
 }
@@ -319,7 +319,7 @@ function queryParams(query: string): Record<string, string> {
   return Object.fromEntries(new URLSearchParams(query));
 }
 
-/** The members of a flat body, numbers as the text that stood there. */
+/** Reads the members of a flat body, numbers as their text. */
 function bodyParams(body: string): Record<string, string> {
   if (body === '') return {};
   const quoted = body.replace(/:\s*(-?[0-9][0-9.eE+-]*)\s*(?=[,}])/g, ':"$1"');

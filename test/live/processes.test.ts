@@ -20,7 +20,7 @@ const GUARDED = resting('60s', 'deadman: {market: BTC-USD, timeout: 20s, on_exit
 
 const report = ({ out }: Ended) => document(out) as Report;
 
-/** Resumes once the lease of the process that died has run out, which is at most 15 s. */
+/** Resumes when the lease of the dead process has expired, after 15 s at most. */
 async function resumed({ run }: Scene, words: readonly string[] = []): Promise<Ended> {
   for (const end = Date.now() + 50_000; ; await pause(300)) {
     const ended = await run(['resume', '--json', ...words]);
@@ -54,7 +54,7 @@ describe.concurrent('signals', { timeout: 60_000 }, () => {
 });
 
 describe.concurrent('a reader that goes away', { timeout: 60_000 }, () => {
-  it('ends no run: it is brought to its end, and its exit code is its own', () =>
+  it('does not end the run, which completes with its own exit code', () =>
     scene(
       {
         runbook: resting('500ms').replace('  - cancel', '  - notify: {to: desk, text: "still here"}\n  - cancel'),
@@ -74,7 +74,7 @@ describe.concurrent('a reader that goes away', { timeout: 60_000 }, () => {
 });
 
 describe.concurrent('a process that dies', { timeout: 60_000 }, () => {
-  it('is not followed by one that tells again what was told: a notice of a run goes out once', () =>
+  it('is followed by one that does not repeat its notices: each is sent once', () =>
     scene(
       {
         runbook: resting('2s')
@@ -95,7 +95,7 @@ describe.concurrent('a process that dies', { timeout: 60_000 }, () => {
       },
     ));
 
-  it('at rest: the run goes on by the text it was begun with, ends, and its journal is what was written', () =>
+  it('while its orders are open: the run continues with its original text, ends, and its journal is intact', () =>
     scene({ runbook: resting('2s') }, async (stage) => {
       const { venue, start, run, write } = stage;
       const running = start(RUN);
@@ -120,7 +120,7 @@ describe.concurrent('a process that dies', { timeout: 60_000 }, () => {
       expect(document((await run(['resume', '--json'])).out)).toEqual({ runs: [] });
     }));
 
-  it('between the order and its answer: adopted, not placed a second time', () =>
+  it('between the order and its answer: the order is adopted, not placed a second time', () =>
     scene(
       {
         runbook: resting('100ms'),
@@ -144,7 +144,7 @@ describe.concurrent('a process that dies', { timeout: 60_000 }, () => {
       },
     ));
 
-  it('with a cancel that it had not written down yet: whoever resumes the run reads it again, and places nothing more', () =>
+  it('before it wrote down a cancel: the process that resumes the run reads it again, and places nothing more', () =>
     scene(
       {
         runbook: `${resting('3s')}  - place: {type: limit, market: BTC-USD, side: long, size: 0.0001, price: 19700}\n`,
@@ -154,7 +154,7 @@ describe.concurrent('a process that dies', { timeout: 60_000 }, () => {
         const running = start([...RUN, '--state', join(path, 'state')]);
         await rests(venue);
         await pause(300);
-        // Somebody else writes to the journal's file for a while.
+        // Another process writes to the journal's file for a while.
         const other = await openDatabase(join(path, 'state', 'runbook.db'));
         other.exec('BEGIN IMMEDIATE');
         expect((await run(['cancel', 'last', '--by', 'ada', '--state', join(path, 'state')])).exit).toBe(0);
@@ -187,7 +187,7 @@ describe.concurrent('a process that dies', { timeout: 60_000 }, () => {
 });
 
 describe.concurrent('several processes', { timeout: 60_000 }, () => {
-  it('a second run of the account is refused with exit 3 and sends nothing; kill ends the first; release frees it', () =>
+  it('refuse a second run of the account with exit 3; kill ends the first; release frees the account', () =>
     scene({ runbook: GUARDED }, async ({ venue, start, run, write }) => {
       const first = start(RUN);
       await rests(venue);
@@ -220,7 +220,7 @@ describe.concurrent('several processes', { timeout: 60_000 }, () => {
       expect([(await run(RUN)).exit, venue.placed.length]).toEqual([0, 2]);
     }));
 
-  it('under another spelling of its base URL an account is the same: held, and killed with all that it runs', () =>
+  it('treat an account under another spelling of its base URL as the same: held, and killed with all its runs', () =>
     scene({ runbook: GUARDED }, async ({ venue, start, run, write, path }) => {
       const odd = venue.url.replace('127.0.0.1', '127.1');
       expect(odd).not.toBe(venue.url);
@@ -236,7 +236,7 @@ describe.concurrent('several processes', { timeout: 60_000 }, () => {
       expect(document((await run(RUN)).out)).toMatchObject({ error: { kind: 'killed' } });
     }));
 
-  it('from another folder is refused as well, and a kill from there ends the first', () =>
+  it('refuse a run from another folder as well, and a kill from there ends the first', () =>
     scene({ runbook: GUARDED }, async ({ venue, start, run, path }) => {
       const first = start(RUN);
       await rests(venue);
@@ -252,7 +252,7 @@ describe.concurrent('several processes', { timeout: 60_000 }, () => {
       expect([(await run([...RUN, '--until', 'o'])).exit, venue.placed.length]).toEqual([0, 2]);
     }));
 
-  it('kill with a profile and no run at all cancels what others left', () =>
+  it('kill with a profile and without a run cancels the orders that others left', () =>
     scene({}, async ({ venue, run, live }) => {
       expect((await live()).exit).toBe(0);
       expect(venue.orders.map(({ status }) => status)).toEqual(['open']);
@@ -261,7 +261,7 @@ describe.concurrent('several processes', { timeout: 60_000 }, () => {
       expect(venue.orders.map(({ status }) => status)).toEqual(['canceled']);
     }));
 
-  it('cancel asks a run to stop in order', () =>
+  it('cancel asks a run to stop cleanly', () =>
     scene({ runbook: GUARDED }, async ({ venue, start, run }) => {
       const running = start(RUN);
       await rests(venue);
@@ -276,7 +276,7 @@ describe.concurrent('several processes', { timeout: 60_000 }, () => {
 });
 
 describe.concurrent('what is written', { timeout: 60_000 }, () => {
-  it('holds no secret in any spelling, whatever the venue sends back; the recording dry-runs to the same end', () =>
+  it('holds no secret in any spelling, even if the venue repeats one; the recording dry-runs to the same end', () =>
     scene(
       {
         profile: 'auth: {mode: jwt, jwt: {env: VENUE_JWT}, refresh_token: {env: VENUE_REFRESH_TOKEN}, is_client: true}',
@@ -305,7 +305,7 @@ describe.concurrent('what is written', { timeout: 60_000 }, () => {
         expect([ended.exit, ended.report.error?.kind]).toEqual([1, 'rejected']);
         const texts = new Map([...files(), ['standard output', ended.out], ['standard error', ended.err]]);
         expect(texts.has(`${path}/rec.yaml`)).toBe(true);
-        // The one place where the venue's next refresh token must be kept, for its owner alone.
+        // The only place that keeps the venue's next refresh token, readable only by its owner.
         texts.delete(`${path}/.runbook/refresh-token.mock`);
         const found = [JWT, REFRESH, ISSUED, ROTATED].flatMap((secret) =>
           [
@@ -329,7 +329,7 @@ describe.concurrent('what is written', { timeout: 60_000 }, () => {
       expect(recording).not.toContain('52908400098527886E0F7030069857D2E4169EE7');
     }));
 
-  it('has no colours where NO_COLOR is set, and no stack trace', () =>
+  it('has no colours with NO_COLOR, and no stack trace', () =>
     scene({}, async ({ run }) => {
       const words = ['run', 'one.yaml', '--profile', 'p.yaml'];
       const plain = await run(words, { VENUE_JWT: JWT, NO_COLOR: '1', FORCE_COLOR: '1' });

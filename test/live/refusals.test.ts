@@ -10,7 +10,7 @@ interface Refused extends Given {
   readonly says: RegExp;
 }
 
-/** Everything here ends with exit 2 before a single request has been sent. */
+/** Each case ends with exit 2 before a request is sent. */
 const REFUSED: Readonly<Record<string, Refused>> = {
   'a secret in the place of a reference': {
     profile: `auth: {mode: jwt, jwt: ${JWT}}`,
@@ -34,7 +34,7 @@ const REFUSED: Readonly<Record<string, Refused>> = {
     env: { VENUE_JWT: JWT, NODE_TLS_REJECT_UNAUTHORIZED: '0' },
     says: /NODE_TLS_REJECT_UNAUTHORIZED=0/,
   },
-  'a secret that is not there': { env: {}, says: /auth\.jwt: the environment variable VENUE_JWT is not set/ },
+  'a missing secret': { env: {}, says: /auth\.jwt: the environment variable VENUE_JWT is not set/ },
   'a plan other than the approved one': {
     words: ['--plan', 'deadbeef'],
     says: /the plan is [0-9a-f]{12}, not deadbeef/,
@@ -44,25 +44,25 @@ const REFUSED: Readonly<Record<string, Refused>> = {
     says: /one needs cancel_all; the profile grants no capabilities/,
   },
   'an unknown input': { words: ['--input', 'x=1'], says: /one has no input "x"; it has none/ },
-  'a file of inputs that is not there': { words: ['--inputs', 'no.yaml'], says: /no\.yaml can not be read/ },
+  'a missing file of inputs': { words: ['--inputs', 'no.yaml'], says: /no\.yaml can not be read/ },
   'a deadman timeout too short to act by': {
     runbook: LIMIT.replace('dsl: 1', 'dsl: 1\ndeadman: {market: BTC-USD, timeout: 1s, on_exit: disarm}'),
     says: /a deadman timeout of 1 s is too short/,
   },
-  'a deadman switch whose beats the limit can not carry': {
+  'a deadman switch whose heartbeat needs more tokens than the limit': {
     runbook: LIMIT.replace(
       'dsl: 1',
       'dsl: 1\ndeadman: {market: BTC-USD, timeout: 5s, keep_alive: 100ms, on_exit: disarm}',
     ),
     says: /deadman switch: .*100 ms, .*20 s, need 6050 tokens in 1 min; of the limit of 1200, 1120 /,
   },
-  'a step to stop after that is not there': { words: ['--until', 'nope'], says: /--until names no step: nope/ },
-  'asking where nobody can answer': { words: ['--step'], says: /standard input is no terminal/ },
+  'an unknown step to stop after': { words: ['--until', 'nope'], says: /--until names no step: nope/ },
+  'a question without a terminal to answer it': { words: ['--step'], says: /standard input is no terminal/ },
   'a recording that could not be written': {
     words: ['--record', 'no/such/folder/rec.yaml'],
     says: /no\/such\/folder\/rec\.yaml can not be written: there is no such file or directory; nothing was sent/,
   },
-  'a recording that would take the place of a runbook': {
+  'a recording that would overwrite a runbook': {
     words: ['--record', 'one.yaml'],
     says: /one\.yaml exists and is no fixture; it was left as it is/,
   },
@@ -80,7 +80,7 @@ describe.concurrent('refused before anything is sent', { timeout: 60_000 }, () =
     }),
   );
 
-  it("a secret in a file that others can read; taken once it is its owner's alone", () =>
+  it('a secret in a file that others can read; accepted when only its owner can read it', () =>
     scene({ profile: 'auth: {mode: jwt, jwt: {file: token}}' }, async ({ path, venue, write, live }) => {
       write('token', `${JWT}\n`);
       chmodSync(join(path, 'token'), 0o644);
@@ -91,7 +91,7 @@ describe.concurrent('refused before anything is sent', { timeout: 60_000 }, () =
       expect([(await live([], {})).exit, venue.placed.length]).toEqual([0, 1]);
     }));
 
-  it('a runbook with something wrong in it: diagnostics and exit 1', () =>
+  it('a runbook with errors: diagnostics and exit 1', () =>
     scene({ runbook: 'runbook: one\ndsl: 1\nsteps: &a [*a]\n' }, async ({ venue, run }) => {
       const { exit, err } = await run(['run', 'one.yaml', '--profile', 'p.yaml', '--json']);
       expect([exit, venue.heard]).toEqual([1, []]);

@@ -5,7 +5,7 @@ import { webhook } from './webhook.ts';
 
 const NEXT = 'runbook: one\ndsl: 1\nsteps:\n  - read_account: {}\n  - wait: 1s\n';
 
-it('an order that comes after its run has halted is told by the next run: on the terminal, to ops, and in its journal', async () => {
+it('reports an order that appears after its run halted in the next run: on the terminal, to ops, and in its journal', async () => {
   await webhook(204, async (url, posted) => {
     const env = { VENUE_JWT: JWT, OPS_WEBHOOK: url };
     await scene(
@@ -26,7 +26,7 @@ it('an order that comes after its run has halted is told by the next run: on the
         const told = `is closed at the venue, with 0.0001 filled, although the journal of run`;
         expect(next.err).toContain(`client order id ${order?.clientOrderId}) ${told}`);
         expect(posted).toEqual([{ to: 'ops', text: expect.stringContaining(told) }]);
-        // The look is one request beside the run's own, and counts among its tokens.
+        // The look-up is one request in addition to the run's own, and counts among its tokens.
         expect(next.report.requests.map(({ method, path }) => `${method} ${path}`).sort()).toEqual([
           'GET /account',
           'GET /orders',

@@ -18,7 +18,7 @@ function heard(child: { readonly stderr: NodeJS.ReadableStream | null }): () => 
 }
 
 describe.concurrent('a run under way', { timeout: 60_000 }, () => {
-  it('says what it asks a person, until when, and how to answer', () =>
+  it('shows what it asks a person, until when, and how to answer', () =>
     scene({ runbook: ASKING }, async ({ start, run }) => {
       const running = start(RUN);
       const said = heard(running.child);
@@ -30,7 +30,7 @@ describe.concurrent('a run under way', { timeout: 60_000 }, () => {
       expect((await running.ended).exit).toBe(0);
     }));
 
-  it('that is asked to end while the venue is silent says what is open, and again at a second Ctrl-C', () =>
+  it('shows what is open when it is asked to end while the venue is silent, and again at a second Ctrl-C', () =>
     scene({ runbook: RESTING }, async ({ venue, start }) => {
       const running = start(RUN);
       const said = heard(running.child);
@@ -45,7 +45,7 @@ describe.concurrent('a run under way', { timeout: 60_000 }, () => {
       expect(said()).toContain('docs/live.md, Stop one run');
     }));
 
-  it('that died reads no cancel: whoever sends one is told so, and where there is nothing to resume', () =>
+  it('does not read a cancel after its process died: the sender is warned, also if there is nothing to resume', () =>
     scene({ runbook: RESTING }, async ({ venue, start, run, path }) => {
       const running = start(RUN);
       await rests(venue);

@@ -5,12 +5,12 @@ import { document, RESTING, type Report, rests, scene, until } from './desk.ts';
 import type { MockVenue } from './mock-venue.ts';
 
 const RUN = ['run', 'one.yaml', '--profile', 'p.yaml'];
-/** Long enough to be read as the head of one. */
+/** Long enough to be read as the header of a database. */
 const NO_DATABASE = 'this is no database at all '.repeat(40);
 const states = (venue: MockVenue) => venue.orders.map(({ status }) => status);
 
-describe.concurrent('where nothing can be said', { timeout: 60_000, tags: ['full-device'] }, () => {
-  it('standard error on a full disk keeps no run from being brought to its end', () =>
+describe.concurrent('an output that cannot be written', { timeout: 60_000, tags: ['full-device'] }, () => {
+  it('standard error on a full disk does not stop a run', () =>
     scene({ runbook: RESTING }, async ({ venue, start }) => {
       const full = openSync('/dev/full', 'w');
       const running = start([...RUN, '--json'], undefined, { err: full });
@@ -25,7 +25,7 @@ describe.concurrent('where nothing can be said', { timeout: 60_000, tags: ['full
       ]);
     }));
 
-  it('standard output on a full disk is told, and changes no exit code but that of a success', () =>
+  it('standard output on a full disk is reported, and changes only the exit code of a success', () =>
     scene({ runbook: RESTING }, async ({ venue, start }) => {
       const full = openSync('/dev/full', 'w');
       const running = start(RUN, undefined, { out: full });
@@ -41,7 +41,7 @@ describe.concurrent('where nothing can be said', { timeout: 60_000, tags: ['full
 });
 
 describe.concurrent('kill', { timeout: 60_000 }, () => {
-  it('without a profile, where no run is at work, says that no venue was asked', () =>
+  it('without a profile and without a run says that no venue was asked', () =>
     scene({}, async ({ venue, run, live, path }) => {
       expect((await live()).exit).toBe(0);
       const heard = venue.heard.length;
@@ -58,7 +58,7 @@ describe.concurrent('kill', { timeout: 60_000 }, () => {
     ['what is shared is no database', [], ['.runbook/shared.db']],
     ['the guard of the accounts is no database', [], ['home/.local/state/perp-runbook/accounts.db']],
     ['the folder of the user is a file', [], ['home/.local']],
-  ])('with a profile cancels where %s, and says that no other process was told', (_what, words, spoilt) =>
+  ])('with a profile cancels if %s, and says that no other process was notified', (_what, words, spoilt) =>
     scene({}, async ({ venue, run, live, write, path }) => {
       expect((await live()).exit).toBe(0);
       for (const file of spoilt ?? []) {
@@ -72,7 +72,7 @@ describe.concurrent('kill', { timeout: 60_000 }, () => {
     }),
   );
 
-  it('with a profile needs no journal: one that is no database costs nothing', () =>
+  it('with a profile needs no journal: it works although the journal is not a database', () =>
     scene({}, async ({ venue, run, live, write, path }) => {
       expect((await live()).exit).toBe(0);
       for (const suffix of ['', '-wal', '-shm']) rmSync(join(path, `.runbook/runbook.db${suffix}`), { force: true });
@@ -82,7 +82,7 @@ describe.concurrent('kill', { timeout: 60_000 }, () => {
       expect(document((await run(RUN.concat('--json'))).out)).toHaveProperty('error');
     }));
 
-  it('that is ended by a signal says what is so', () =>
+  it('says what it has done when a signal ends it', () =>
     scene({}, async ({ venue, start, live }) => {
       expect((await live()).exit).toBe(0);
       venue.rules.push(({ method }) => (method === 'DELETE' ? { delayMs: 60_000 } : undefined));

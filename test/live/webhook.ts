@@ -1,8 +1,8 @@
-/** A place that things are posted to, over a real socket. */
+/** Serves a webhook over a real socket. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** `status` is what it answers; `posted`: the documents that came so far. */
+/** `status` is its answer; `posted` holds the documents received so far. */
 export async function webhook<T>(
   status: number,
   play: (url: string, posted: readonly unknown[]) => Promise<T>,

@@ -1,6 +1,6 @@
 /**
- * What a soak must leave behind, whatever happened: one verdict for each occurrence that an oracle of its own counts, one run
- * for each verdict that started one, every order of the venue in one run's journal and every order of a journal at the venue.
+ * Checks the result of a soak: one verdict for each occurrence that a separate oracle counts, one run for each verdict that
+ * started one, every order of the venue in exactly one journal, and every order of a journal at the venue.
  */
 import type { Books } from '../../src/gateway/simulator/ledger-view.ts';
 import { readEntry } from '../../src/journal/chain.ts';
@@ -14,12 +14,12 @@ import { RunFold, type RunReport } from '../../src/report/folds/run.ts';
 import { ACCOUNTS, RUNBOOKS, type Stage, TOKENS_PER_MINUTE } from './stage.ts';
 
 export interface Accounting {
-  /** Each in a sentence. */
+  /** One sentence each. */
   readonly problems: readonly string[];
   readonly figures: Readonly<Record<string, number>>;
 }
 
-/** Nothing falls due more rarely than this, ms: the last verdict is no older when everything was calm. */
+/** The longest period of a schedule in ms: after a calm time, the last verdict is not older. */
 const LONGEST_PERIOD_MS = 7_000;
 /** States of an order that was never at the venue. */
 const NEVER = new Set(['denied', 'absent', 'draft']);
@@ -42,7 +42,7 @@ export async function account(stage: Stage, calmAt: number): Promise<Accounting>
       problems.push(...verdictProblems(name, rows, since, calmAt), ...runProblems(name, rows, runs));
     }
     const books = await stage.books();
-    // One after the other: an hour's runs at once would wait for the few connections for longer than these wait.
+    // One after another: the runs of an hour at once would exceed the time limit of the few connections.
     const journals: Journal[] = [];
     for (const row of runs) journals.push(await journalOf(store, row));
     problems.push(...journals.flatMap(({ problems: found }) => found));
@@ -68,7 +68,7 @@ export async function account(stage: Stage, calmAt: number): Promise<Accounting>
   }
 }
 
-/** Counted by hand, since the schedules are as simple as they come: every multiple of the period since the slot was known. */
+/** Counts occurrences by hand, because the schedules are simple: every multiple of the period since the slot was known. */
 function verdictProblems(
   name: string,
   rows: readonly OccurrenceRow[],
@@ -99,7 +99,7 @@ function verdictProblems(
   return problems;
 }
 
-/** A verdict that says so has one run, and a run one such verdict. */
+/** Each verdict that started a run has exactly one run, and each run one such verdict. */
 function runProblems(name: string, rows: readonly OccurrenceRow[], runs: readonly RunRow[]): string[] {
   const started = rows.flatMap(({ verdict, run }) => (verdict === 'started' && run !== undefined ? [run] : []));
   const begun = new Set(runs.filter((row) => row.account === name).map(({ run }) => run));
@@ -113,7 +113,7 @@ function runProblems(name: string, rows: readonly OccurrenceRow[], runs: readonl
 interface Journal {
   readonly row: RunRow;
   readonly report: RunReport;
-  /** How many processes wrote it. */
+  /** Number of processes that wrote it. */
   readonly epochs: number;
   readonly problems: readonly string[];
 }

@@ -2,10 +2,10 @@ import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { soak } from './soaking.ts';
 
-/** A minute of mishaps, and the calm behind it; `npm run soak -- --minutes 60` has more patience. */
+/** A minute of injected faults and the time after it; `npm run soak -- --minutes 60` takes longer. */
 const MINUTES = 1.6;
 
-it('two workers and their database, killed and restarted at random: every occurrence once, every order accounted for', {
+it('runs every occurrence once and accounts for every order while two workers and their database are killed', {
   tags: ['long', 'postgres'],
   timeout: 300_000,
 }, async () => {

@@ -1,4 +1,4 @@
-/** `npm run soak -- --minutes 60 --workers 2 --seed 1`: as long as wanted, with progress on a terminal and a verdict at the end. */
+/** Runs a soak for a given time, with progress on a terminal and a verdict: `npm run soak -- --minutes 60 --workers 2 --seed 1`. */
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { soak } from './soaking.ts';
@@ -8,7 +8,7 @@ const { values } = parseArgs({
     minutes: { type: 'string', default: '60' },
     workers: { type: 'string', default: '2' },
     seed: { type: 'string', default: '1' },
-    // Another build of the command than this checkout's.
+    // The command; may be another build than that of this checkout.
     bin: { type: 'string', default: join('bin', 'runbook.js') },
   },
 });

@@ -1,6 +1,6 @@
 /**
- * Workers on one PostgreSQL in real time: killed, stopped, overtaken, restarted, their database taken away and given back, at
- * moments that a seed decides; then everything is left alone, settled, and compared (accounting.ts).
+ * Soaks workers on one PostgreSQL in real time: kills, stops, suspends and restarts them, and takes their database down, at times
+ * that a seed decides. At the end nothing is disturbed for a while; then the results are compared (accounting.ts).
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Draws } from '../simulation/draws.ts';
@@ -17,7 +17,7 @@ export interface SoakWanted {
 
 export interface SoakTold extends Accounting {
   readonly injectedFaults: Readonly<Record<string, number>>;
-  /** What was done when, for whoever looks for a reason. */
+  /** What was done and when, to explain a problem. */
   readonly story: readonly string[];
   readonly folder: string;
   readonly summary: string;
@@ -26,7 +26,7 @@ export interface SoakTold extends Accounting {
 const INJECTED_FAULTS = ['kill', 'sleep', 'long sleep', 'stop', 'restart', 'crash', 'outage'] as const;
 type InjectedFault = (typeof INJECTED_FAULTS)[number];
 
-/** How long everything is left alone at the end: a lease, and what a run takes. */
+/** Undisturbed time at the end: a lease plus the duration of a run. */
 const CALM_MS = 35_000;
 
 export async function soak(wanted: SoakWanted): Promise<SoakTold> {
@@ -39,7 +39,7 @@ export async function soak(wanted: SoakWanted): Promise<SoakTold> {
     ...wanted,
     note,
     restartMs: () => draws.within(200, 3_000),
-    // One seat: the accounts are spread. Two: whoever comes first has both.
+    // With 1 the accounts are shared; with 2 the first worker can serve both.
     seats: () => draws.within(1, 2),
   });
   const injectedFaults: Record<string, number> = {};
@@ -48,9 +48,9 @@ export async function soak(wanted: SoakWanted): Promise<SoakTold> {
     const until = startedAt + wanted.minutes * 60_000 - CALM_MS;
     const bag: InjectedFault[] = [];
     await pause(6_000);
-    // What nothing explains is the end of it: the rest of the time would only say so again.
+    // An unexplained exit ends the soak: the rest of the time would only repeat it.
     while (Date.now() < until && stage.surprises.length === 0) {
-      // A bag that is emptied before it is filled again: also a short soak meets most of them.
+      // Draws without replacement, so that a short soak has most faults too.
       if (bag.length === 0) bag.push(...INJECTED_FAULTS);
       const [mishap] = bag.splice(draws.within(0, bag.length - 1), 1) as [InjectedFault];
       injectedFaults[mishap] = (injectedFaults[mishap] ?? 0) + 1;
@@ -84,7 +84,7 @@ async function meet(mishap: InjectedFault, stage: Stage, draws: Draws, note: (li
       return stage.kill(worker, mishap === 'kill' ? 'SIGKILL' : 'SIGTERM');
     case 'sleep':
     case 'long sleep': {
-      // A lease lives for 15 s: the longer one wakes up and finds that it has been replaced.
+      // A lease lasts 15 s: after the longer sleep, the worker finds that it was replaced.
       const ms = mishap === 'sleep' ? draws.within(500, 9_000) : draws.within(16_000, 22_000);
       note(`${worker.name}: SIGSTOP for ${ms} ms`);
       await stage.sleep(worker, ms);
@@ -96,7 +96,7 @@ async function meet(mishap: InjectedFault, stage: Stage, draws: Draws, note: (li
       await stage.restartDatabase(mishap === 'restart' ? 'fast' : 'crash');
       return note('the database is back');
     case 'outage': {
-      // Sometimes for longer than a lease: then nobody holds anything any more when it comes back.
+      // Sometimes longer than a lease: then no lease is held when the database returns.
       const ms = draws.chance(0.3) ? draws.within(16_000, 24_000) : draws.within(2_000, 9_000);
       note(`the database: away for ${ms} ms`);
       await stage.withoutDatabase(ms);

@@ -1,4 +1,4 @@
-/** What a soak plays on: a simulated venue, a PostgreSQL of its own, and workers that are started again whenever they end. */
+/** Sets the stage of a soak: a simulated venue, its own PostgreSQL, and workers that are restarted whenever they end. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createWriteStream, mkdirSync, mkdtempSync, rmSync, type WriteStream, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -31,9 +31,9 @@ store: {postgres: {env: DATABASE_URL}}
 
 const MISFIRE = 'misfire: {within: 10m, then: run_once}';
 /**
- * Orders that rest and are cancelled, orders that fill, one that is changed, runs that outlive a worker, and a read. Each
- * order may be sent again once its absence is proven (so all are limit orders): a process killed before the first byte
- * would halt the run else.
+ * Orders that stay open and are cancelled, orders that fill, one that is amended, runs that outlive a worker, and a read. Each
+ * order may be sent again once its absence is proven (so all are limit orders): otherwise a process that is killed before the
+ * first byte would halt the run.
  */
 export const RUNBOOKS = {
   orders: `runbook: orders
@@ -73,11 +73,11 @@ export interface StageParts {
   readonly bin: string;
   readonly workers: number;
   readonly seed: number;
-  /** Told of everything that happens. */
+  /** Called for every event. */
   readonly note: (line: string) => void;
-  /** How long a worker that has ended is missed, ms. */
+  /** Time before a worker that has ended is restarted, ms. */
   readonly restartMs: () => number;
-  /** How many accounts a worker that starts may act for. */
+  /** Number of accounts that a new worker serves at most. */
   readonly seats: () => number;
 }
 
@@ -92,7 +92,7 @@ export class Stage {
   readonly folder: string;
   readonly workers: readonly StageWorker[];
   readonly url: string;
-  /** Exits that nobody asked for and no pause explains. */
+  /** Exits that were not requested and that no pause explains. */
   readonly surprises: string[] = [];
   private readonly parts: StageParts;
   private readonly venue: ChildProcess;
@@ -144,7 +144,7 @@ export class Stage {
     });
     for (const account of ACCOUNTS) writeFileSync(join(folder, `${account}.yaml`), profile(url, account));
     const stage = new Stage(parts, folder, venue, url, postgres, database);
-    // Whoever interrupts a soak finds nothing of it left; the database ends by itself.
+    // An interrupted soak leaves no process behind; the database ends by itself.
     process.once('exit', () => stage.endProcesses());
     for (const worker of stage.workers) stage.start(worker);
     return stage;
@@ -154,7 +154,7 @@ export class Stage {
     return this.database;
   }
 
-  /** A worker as an operator would keep it: whatever it ends with, it is started again after a while. */
+  /** Starts a worker like a service manager: it is restarted after a while, whatever its exit code. */
   private start(worker: StageWorker): void {
     const seats = this.parts.seats();
     const words = ['schedule', 'runbooks', '--port', '0', '--seats', String(seats)];
@@ -172,7 +172,7 @@ export class Stage {
     child.once('exit', (code, signal) => {
       worker.child = undefined;
       this.parts.note(`${worker.name} ended with ${signal ?? code}`);
-      // 3: it was overtaken; 4: its journal could not be written; 143: it was asked to. All are taken up by the next.
+      // 3: it lost its lease; 4: its journal could not be written; 143: it was asked to end. The next worker resumes its runs.
       if (signal === null && ![3, 4, 143].includes(code ?? -1))
         this.surprises.push(`${worker.name} ended with ${code}, which nothing explains`);
       if (this.restarting) setTimeout(() => this.restarting && this.start(worker), this.parts.restartMs());
@@ -212,7 +212,7 @@ export class Stage {
     return (await (await fetch(`${this.url}/_sim/books`)).json()) as Books;
   }
 
-  /** Ends the workers in order; the venue and the database stay for those who compare. */
+  /** Ends the workers cleanly; the venue and the database stay for the comparison. */
   async settle(withinMs: number): Promise<void> {
     this.restarting = false;
     for (const worker of this.workers) this.kill(worker, 'SIGTERM');
@@ -231,7 +231,7 @@ export class Stage {
     this.venue.kill('SIGKILL');
   }
 
-  /** `keep`: the folder with the logs stays. */
+  /** With `keep`, the folder with the logs stays. */
   async close(keep: boolean): Promise<void> {
     this.restarting = false;
     this.endProcesses();

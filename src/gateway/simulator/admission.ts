@@ -1,34 +1,34 @@
 /**
- * The venue's front gate: tokens first, then who is asking, then what is asked. Whatever comes in at a time leaves it
- * with an answer at that time; how long the answer travels, and whether it arrives, is the road's business.
+ * Admits and answers the requests that reach the simulated venue: it checks tokens first, then the session, then executes the
+ * request. An answer is made at the time the request arrives; simulator.ts decides how long it travels and whether it arrives.
  */
 import { CATALOGUE, type EndpointName, endpoint } from '../../venue/catalogue.ts';
-import { Answers, type Outcome, type SaidAnswer } from './answer.ts';
+import { Answers, type Outcome, type VenueAnswer } from './answer.ts';
 import { FAULTS, type FaultRule } from './config/faults.ts';
 import { HANDLERS, type Handler } from './handlers.ts';
-import { marketRecord } from './market/feeds.ts';
+import { buildMarketRecord } from './market/feeds.ts';
 import { readParams, VenueError, type VenueRequest } from './market/request.ts';
 import type { Caller } from './market/sessions.ts';
 import type { Venue } from './market/venue.ts';
 import { type TokenVerdict, TokenWindow } from './tokens.ts';
 
-/** What was said to a request, and what it cost. */
-export interface Judged {
-  readonly said: SaidAnswer;
-  /** Tokens it was charged. */
+/** A request's answer and its cost. */
+export interface HandledRequest {
+  readonly answer: VenueAnswer;
+  /** Tokens that were charged. */
   readonly tokens: number;
-  /** Code of the refusal, when it was refused for what it asks or who asks. */
+  /** Code of the refusal if the request was refused for its content or its session. */
   readonly refusal?: string;
 }
 
-/** For calls that the document gives no cost, and for what it does not describe. */
+/** Cost in tokens of requests for which the venue document gives none. */
 const DEFAULT_COST = 10;
-/** How long a refusal says to wait where no window tells. */
+/** The wait that a refusal names if it does not follow from the token window. */
 const SHORT_WAIT_MS = 1000;
 const LIMITED = new VenueError('RATE_LIMIT_EXCEEDED', 'too many requests', 429);
 const ORDER_ACTIONS: ReadonlySet<string> = new Set<EndpointName>(['POST /orders', 'PUT /orders', 'DELETE /orders']);
 
-export class Admissions {
+export class Admission {
   readonly tokens: TokenWindow;
   private readonly venue: Venue;
   private readonly answers: Answers;
@@ -39,52 +39,52 @@ export class Admissions {
     this.answers = new Answers(venue.settings);
   }
 
-  /** Answers a request that arrived at a time, under the fault that it meets. */
-  answer(request: VenueRequest, caller: Caller, at: number, fault: FaultRule | undefined): Judged {
-    this.venue.agenda.settle(at);
+  /** Answers a request that arrived `at` (epoch ms), with the fault that applies to it. */
+  answer(request: VenueRequest, caller: Caller, at: number, fault: FaultRule | undefined): HandledRequest {
+    this.venue.events.settle(at);
     if (fault?.do === 'rate_limited') {
       const nothingLeft = { admitted: false, remaining: 0, resetAt: at + SHORT_WAIT_MS, waitMs: SHORT_WAIT_MS };
-      return { said: this.answers.limited(nothingLeft, LIMITED, fault.retryAfter), tokens: 0 };
+      return { answer: this.answers.buildLimited(nothingLeft, LIMITED, fault.retryAfter), tokens: 0 };
     }
-    const name = requestName(request);
-    const cost = this.cost(name);
+    const name = getRequestName(request);
+    const cost = this.getCost(name);
     const verdict = this.tokens.ask(cost, at);
-    if (!verdict.admitted) return { said: this.answers.limited(verdict, LIMITED), tokens: 0 };
+    if (!verdict.admitted) return { answer: this.answers.buildLimited(verdict, LIMITED), tokens: 0 };
     if (ORDER_ACTIONS.has(name) && !this.tokens.askOrderAction(at)) {
-      return { said: this.answers.limited({ ...verdict, waitMs: SHORT_WAIT_MS }, LIMITED), tokens: cost };
+      return { answer: this.answers.buildLimited({ ...verdict, waitMs: SHORT_WAIT_MS }, LIMITED), tokens: cost };
     }
-    return { ...this.carriedOut(request, caller, at, fault, verdict), tokens: cost };
+    return { ...this.carryOut(request, caller, at, fault, verdict), tokens: cost };
   }
 
-  private carriedOut(
+  private carryOut(
     request: VenueRequest,
     caller: Caller,
     at: number,
     fault: FaultRule | undefined,
     verdict: TokenVerdict,
-  ): Omit<Judged, 'tokens'> {
-    const outcome = this.outcome(request, caller, at, fault);
-    const said = this.answers.spoil(this.answers.plain(outcome, verdict), fault);
-    return outcome.kind === 'refused' ? { said, refusal: outcome.refusal.code } : { said };
+  ): Omit<HandledRequest, 'tokens'> {
+    const outcome = this.decideOutcome(request, caller, at, fault);
+    const answer = this.answers.applyFault(this.answers.buildAnswer(outcome, verdict), fault);
+    return outcome.kind === 'refused' ? { answer, refusal: outcome.refusal.code } : { answer };
   }
 
-  private outcome(request: VenueRequest, caller: Caller, at: number, fault: FaultRule | undefined): Outcome {
+  private decideOutcome(request: VenueRequest, caller: Caller, at: number, fault: FaultRule | undefined): Outcome {
     try {
       if (fault?.do === 'unauthorized') throw new VenueError('UNAUTHORIZED', 'the session is over', 401);
-      if (fault !== undefined && stopsAtGate(fault)) return { kind: 'done', result: [] };
-      return { kind: 'done', result: this.result(request, caller, at, fault) };
+      if (fault !== undefined && preventsExecution(fault)) return { kind: 'done', result: [] };
+      return { kind: 'done', result: this.execute(request, caller, at, fault) };
     } catch (problem) {
       if (problem instanceof VenueError) return { kind: 'refused', refusal: problem };
       throw problem;
     }
   }
 
-  private result(request: VenueRequest, caller: Caller, at: number, fault: FaultRule | undefined): unknown {
-    const name = requestName(request);
-    if (!isEndpoint(name)) return this.publicRead(request, at);
+  private execute(request: VenueRequest, caller: Caller, at: number, fault: FaultRule | undefined): unknown {
+    const name = getRequestName(request);
+    if (!isEndpoint(name)) return this.readMarkets(request, at);
     if (name !== 'POST /jwt') this.venue.sessions.check(request, caller, at);
-    // venue-api.md, rule 1: what counts is that the request came, not that it was liked.
-    if (endpoint(name).qualifies) this.venue.deadman.activity(at);
+    // venue-api.md, rule 1: the request counts because it arrived, also if it is refused.
+    if (endpoint(name).qualifies) this.venue.deadman.noteActivity(at);
     if (request.unreadable !== undefined) throw request.unreadable;
     return this.handle(name, request, at, fault);
   }
@@ -98,28 +98,28 @@ export class Admissions {
     const { account, surprises } = this.venue.settings;
     const params = readParams(name, request, surprises, { leverage: { max: account.maxLeverage } });
     const handler: Handler<E> = HANDLERS[name];
-    const concerned = fault !== undefined && FAULTS[fault.do] === 'desk' ? fault : undefined;
-    return handler(this.venue, { params, at, fault: concerned });
+    const orderFault = fault !== undefined && FAULTS[fault.do] === 'orders' ? fault : undefined;
+    return handler(this.venue, { params, at, fault: orderFault });
   }
 
-  /** GET /markets, for feeds over HTTP: one market or all. Nobody is asked who they are. */
-  private publicRead(request: VenueRequest, at: number): unknown {
-    if (requestName(request) !== 'GET /markets') {
-      throw new VenueError('NOT_FOUND', `there is no ${requestName(request)}`, 404);
+  /** Answers GET /markets, which feeds read over HTTP: one market or all, without a session. */
+  private readMarkets(request: VenueRequest, at: number): unknown {
+    if (getRequestName(request) !== 'GET /markets') {
+      throw new VenueError('NOT_FOUND', `there is no ${getRequestName(request)}`, 404);
     }
     const wanted = request.params['market_id']?.text;
     return [...this.venue.markets.values()]
       .filter((market) => wanted === undefined || market.id === wanted)
-      .map((market) => marketRecord(market, at));
+      .map((market) => buildMarketRecord(market, at));
   }
 
-  private cost(name: string): number {
+  private getCost(name: string): number {
     if (!isEndpoint(name)) return DEFAULT_COST;
     return this.venue.settings.tokens.costs[name] ?? endpoint(name).tokens ?? DEFAULT_COST;
   }
 }
 
-export function requestName({ method, path }: VenueRequest): string {
+export function getRequestName({ method, path }: VenueRequest): string {
   return `${method} ${path}`;
 }
 
@@ -127,8 +127,8 @@ export function isEndpoint(name: string): name is EndpointName {
   return Object.hasOwn(CATALOGUE, name);
 }
 
-/** Whether a fault answers in the venue's place, before anything is carried out. */
-function stopsAtGate(fault: FaultRule): boolean {
+/** Whether a fault answers instead of the venue, so that the request is not executed. */
+function preventsExecution(fault: FaultRule): boolean {
   if (fault.do === 'redirect') return true;
   return (fault.do === 'status' || fault.do === 'error') && fault.processed !== true;
 }

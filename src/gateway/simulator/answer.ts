@@ -1,6 +1,6 @@
 /**
- * From a result or a refusal to the bytes of an answer: envelope, status, rate-limit headers; and the faults that spoil
- * an answer on its way. Knows nothing of orders.
+ * Turns a result or a refusal into the bytes of an answer (envelope, status, rate-limit headers) and applies the faults that
+ * change an answer.
  */
 import type { WireAnswer } from '../transport.ts';
 import type { FaultRule } from './config/faults.ts';
@@ -12,9 +12,9 @@ export type Outcome =
   | { readonly kind: 'done'; readonly result: unknown }
   | { readonly kind: 'refused'; readonly refusal: VenueError };
 
-/** An answer, and what the envelope in it says, for the books. */
-export interface SaidAnswer {
-  readonly answer: WireAnswer;
+/** An answer, with the `success` and `error` of its envelope for the books. */
+export interface VenueAnswer {
+  readonly wire: WireAnswer;
   readonly success: boolean;
   readonly error: string;
 }
@@ -26,116 +26,118 @@ export class Answers {
     this.settings = settings;
   }
 
-  plain(outcome: Outcome, verdict: TokenVerdict): SaidAnswer {
-    const headers = { 'content-type': 'application/json', ...this.rateHeaders(verdict) };
-    if (outcome.kind === 'done') return said(200, headers, envelope(true, '', outcome.result), '');
+  buildAnswer(outcome: Outcome, verdict: TokenVerdict): VenueAnswer {
+    const headers = { 'content-type': 'application/json', ...this.buildRateHeaders(verdict) };
+    if (outcome.kind === 'done') return createAnswer(200, headers, formatEnvelope(true, '', outcome.result), '');
     const { refusalStatus } = this.settings.surprises;
     const status = refusalStatus === 'by_kind' ? outcome.refusal.status : refusalStatus;
-    const error = this.errorText(outcome.refusal);
-    return said(status, headers, envelope(false, error, []), error);
+    const error = this.formatError(outcome.refusal);
+    return createAnswer(status, headers, formatEnvelope(false, error, []), error);
   }
 
-  /** A refusal for want of tokens. `retryAfter` stands in for the computed seconds, where a fault says so. */
-  limited(verdict: TokenVerdict, refusal: VenueError, retryAfter?: string): SaidAnswer {
+  /** Builds a refusal for lack of tokens. `retryAfter`, from a fault, replaces the computed seconds. */
+  buildLimited(verdict: TokenVerdict, refusal: VenueError, retryAfter?: string): VenueAnswer {
     const { tokens } = this.settings;
     const seconds = retryAfter ?? String(Math.ceil(verdict.waitMs / 1000));
-    const headers: Record<string, string> = { 'content-type': 'application/json', ...this.rateHeaders(verdict) };
+    const headers: Record<string, string> = { 'content-type': 'application/json', ...this.buildRateHeaders(verdict) };
     if (tokens.retryAfter === 'x' || tokens.retryAfter === 'both') headers['x-ratelimit-retry-after'] = seconds;
     if (tokens.retryAfter === 'plain' || tokens.retryAfter === 'both') headers['retry-after'] = seconds;
-    const error = this.errorText(refusal);
-    return said(tokens.status, headers, envelope(false, error, []), error);
+    const error = this.formatError(refusal);
+    return createAnswer(tokens.status, headers, formatEnvelope(false, error, []), error);
   }
 
-  /** What a fault makes of an answer. */
-  spoil(true_: SaidAnswer, fault: FaultRule | undefined): SaidAnswer {
-    const { headers, body } = true_.answer;
+  /** Returns the answer as the fault changes it. */
+  applyFault(original: VenueAnswer, fault: FaultRule | undefined): VenueAnswer {
+    const { headers, body } = original.wire;
     switch (fault?.do) {
       case 'malformed':
-        return spoiled(
+        return createSpoiled(
           200,
           { ...headers, ...fault.headers },
           fault.body ?? body.slice(0, Math.max(1, body.length >> 1)),
         );
       case 'empty':
-        return spoiled(fault.status ?? 200, headers, '');
+        return createSpoiled(fault.status ?? 200, headers, '');
       case 'html':
-        return spoiled(
+        return createSpoiled(
           fault.status ?? 200,
           { ...headers, 'content-type': 'text/html' },
           fault.body ?? '<html><body>502 Bad Gateway</body></html>',
         );
       case 'status':
-        return spoiled(
+        return createSpoiled(
           fault.status ?? 503,
           { 'content-type': 'text/plain', ...fault.headers },
           fault.body ?? 'upstream error',
         );
       case 'error':
-        return said(
+        return createAnswer(
           fault.status ?? 200,
           headers,
-          envelope(false, fault.error ?? 'SOMETHING_WENT_WRONG', []),
+          formatEnvelope(false, fault.error ?? 'SOMETHING_WENT_WRONG', []),
           fault.error ?? 'SOMETHING_WENT_WRONG',
         );
       case 'redirect':
-        return spoiled(fault.status ?? 307, { location: fault.location ?? 'http://127.0.0.1:9/elsewhere' }, '');
+        return createSpoiled(fault.status ?? 307, { location: fault.location ?? 'http://127.0.0.1:9/elsewhere' }, '');
       case 'empty_result':
-        return said(200, headers, envelope(true, '', []), '');
+        return createAnswer(200, headers, formatEnvelope(true, '', []), '');
       case 'two_records':
-        return said(
+        return createAnswer(
           200,
           headers,
-          rewritten(body, (records) => [...records, ...records]),
+          rewriteRecords(body, (records) => [...records, ...records]),
           '',
         );
       case 'other_record':
-        return said(
+        return createAnswer(
           200,
           headers,
-          rewritten(body, (records) => records.map((record) => ({ ...record, client_order_id: 'somebody-elses' }))),
+          rewriteRecords(body, (records) =>
+            records.map((record) => ({ ...record, client_order_id: 'somebody-elses' })),
+          ),
           '',
         );
       default:
-        return true_;
+        return original;
     }
   }
 
-  private rateHeaders(verdict: TokenVerdict): Record<string, string> {
+  private buildRateHeaders(verdict: TokenVerdict): Record<string, string> {
     const { tokens } = this.settings;
     if (!tokens.headers) return {};
     return {
       'x-ratelimit-limit': String(tokens.limit),
       'x-ratelimit-remaining': String(verdict.remaining),
-      'x-ratelimit-reset': instant(verdict.resetAt, tokens.resetUnit),
+      'x-ratelimit-reset': formatInstant(verdict.resetAt, tokens.resetUnit),
     };
   }
 
-  /** Surprise 12: a bare code, a code and a text, or free text. */
-  private errorText(refusal: VenueError): string {
+  /** Surprise 12: the error is a code, a code and a text, or free text. */
+  private formatError(refusal: VenueError): string {
     const forms = { code: refusal.code, code_and_text: `${refusal.code}: ${refusal.message}`, text: refusal.message };
     return forms[this.settings.surprises.errorText];
   }
 }
 
-function said(status: number, headers: Record<string, string>, body: string, error: string): SaidAnswer {
-  return { answer: { kind: 'answer', status, headers, body }, success: error === '', error };
+function createAnswer(status: number, headers: Record<string, string>, body: string, error: string): VenueAnswer {
+  return { wire: { kind: 'answer', status, headers, body }, success: error === '', error };
 }
 
-function spoiled(status: number, headers: Record<string, string>, body: string): SaidAnswer {
-  return { answer: { kind: 'answer', status, headers, body }, success: false, error: '' };
+function createSpoiled(status: number, headers: Record<string, string>, body: string): VenueAnswer {
+  return { wire: { kind: 'answer', status, headers, body }, success: false, error: '' };
 }
 
-function envelope(success: boolean, error: string, result: unknown): string {
+function formatEnvelope(success: boolean, error: string, result: unknown): string {
   return JSON.stringify({ success, error, result });
 }
 
-/** Decimals in a body are strings, so that reading it back as JSON loses nothing. */
-function rewritten(body: string, change: (records: object[]) => object[]): string {
+/** Decimals in a body are strings, so parsing it as JSON loses no digits. */
+function rewriteRecords(body: string, change: (records: object[]) => object[]): string {
   const { success, error, result } = JSON.parse(body) as { success: boolean; error: string; result: unknown };
-  return envelope(success, error, Array.isArray(result) ? change(result as object[]) : result);
+  return formatEnvelope(success, error, Array.isArray(result) ? change(result as object[]) : result);
 }
 
-function instant(ms: number, unit: Settings['tokens']['resetUnit']): string {
+function formatInstant(ms: number, unit: Settings['tokens']['resetUnit']): string {
   switch (unit) {
     case 's':
       return String(Math.ceil(ms / 1000));

@@ -1,8 +1,8 @@
-/** The last stretch of the road: what a fault leaves of an answer, and what a client's transport makes of that. */
+/** Delivers answers to the client: applies the faults of the network and turns a delivery into the reply of a transport. */
 import type { WireAnswer, WireReply } from '../transport.ts';
 import type { FaultRule } from './config/faults.ts';
 
-/** What comes back over the road: an answer, perhaps crippled on the wire, or none. */
+/** What reaches the client: an answer, possibly damaged on the wire, or none. */
 export type Delivery =
   | {
       readonly kind: 'answer';
@@ -13,8 +13,8 @@ export type Delivery =
 
 export const TIMED_OUT: WireReply = { kind: 'failure', sent: true, message: 'timeout: response' };
 
-/** What is delivered where the request never got to the venue; undefined for every other fault. */
-export function turnedBack(fault: FaultRule | undefined): Delivery | undefined {
+/** Returns the delivery of a fault that keeps the request from the venue; undefined for every other fault. */
+export function interceptRequest(fault: FaultRule | undefined): Delivery | undefined {
   switch (fault?.do) {
     case 'refused':
       return { kind: 'refused' };
@@ -27,7 +27,7 @@ export function turnedBack(fault: FaultRule | undefined): Delivery | undefined {
   }
 }
 
-export function deliveryOf(answer: WireAnswer, fault: FaultRule | undefined): Delivery {
+export function deliverAnswer(answer: WireAnswer, fault: FaultRule | undefined): Delivery {
   switch (fault?.do) {
     case 'lost_after':
       return { kind: 'silence' };
@@ -42,8 +42,8 @@ export function deliveryOf(answer: WireAnswer, fault: FaultRule | undefined): De
   }
 }
 
-/** What a client's transport makes of a delivery; undefined where it waits until its time is up. */
-export function replyOf(delivery: Delivery): WireReply | undefined {
+/** Converts a delivery to the reply of a client's transport; undefined if the client waits for its timeout. */
+export function toReply(delivery: Delivery): WireReply | undefined {
   switch (delivery.kind) {
     case 'refused':
       return { kind: 'failure', sent: false, message: 'ECONNREFUSED' };

@@ -1,6 +1,6 @@
 /**
- * The simulated venue's side of every endpoint: a handler for each row of the endpoint table, or it does not compile. A
- * handler gives the `result` of the envelope, or throws a Refusal. It shapes answers; deciding is the desk's.
+ * Handles every endpoint on the side of the simulated venue; a row of the endpoint table without a handler does not compile. A
+ * handler returns the `result` of the envelope or throws a `VenueError`. Handlers shape answers; orders.ts decides on orders.
  */
 import { decimalText } from '../../base/decimal.ts';
 import type { EndpointName, Params } from '../../venue/catalogue.ts';
@@ -16,25 +16,25 @@ interface Received<E extends EndpointName> {
   readonly params: Params<E>;
   /** Epoch ms of arrival. */
   readonly at: number;
-  /** The fault it met, for the desk. */
+  /** The fault, if it affects orders. */
   readonly fault: FaultRule | undefined;
 }
 
 export type Handler<E extends EndpointName> = (venue: Venue, received: Received<E>) => unknown;
 
 export const HANDLERS: { readonly [E in EndpointName]: Handler<E> } = {
-  'GET /account': ({ account, floor }, { at }) => [account.record(at, floor.exposures(at))],
+  'GET /account': ({ account, fillEngine }, { at }) => [account.toRecord(at, fillEngine.listExposures(at))],
 
   'PUT /account/leverage': (venue, { params, at }) => {
-    const { account, floor, book } = venue;
-    floor.market(params.market_id);
-    const before = account.leverage(params.market_id);
-    account.setLeverage(params.market_id, params.leverage, book.stamp(at));
-    if (account.free(at, floor.exposures(at)).isNegative() && params.leverage < before) {
-      account.setLeverage(params.market_id, before, book.stamp(at));
+    const { account, fillEngine, ledger } = venue;
+    fillEngine.getMarket(params.market_id);
+    const before = account.getLeverage(params.market_id);
+    account.setLeverage(params.market_id, params.leverage, ledger.stamp(at));
+    if (account.computeFree(at, fillEngine.listExposures(at)).isNegative() && params.leverage < before) {
+      account.setLeverage(params.market_id, before, ledger.stamp(at));
       throw new VenueError('INSUFFICIENT_MARGIN', `leverage ${params.leverage} would need more margin than there is`);
     }
-    return [account.record(at, floor.exposures(at))];
+    return [account.toRecord(at, fillEngine.listExposures(at))];
   },
 
   'POST /jwt': ({ sessions, settings }, { params, at }) => {
@@ -42,9 +42,11 @@ export const HANDLERS: { readonly [E in EndpointName]: Handler<E> } = {
     return [settings.auth.result === 'object' || fresh.refresh_token !== undefined ? fresh : fresh.jwt];
   },
 
-  'GET /orders': ({ book, settings }, { params, at }) => listOrders(book, params, at, settings),
+  'GET /orders': ({ ledger, settings }, { params, at }) => listOrders(ledger, params, at, settings),
 
-  'POST /orders': (venue, { params, at, fault }) => [placementAck(venue, venue.orderEntry.place(params, at, fault))],
+  'POST /orders': (venue, { params, at, fault }) => [
+    buildPlacementAck(venue, venue.orderEntry.place(params, at, fault)),
+  ],
 
   'PUT /orders': ({ orderEntry, settings }, { params, at, fault }) => {
     const { order, terms } = orderEntry.amend(params, at, fault);
@@ -75,24 +77,24 @@ export const HANDLERS: { readonly [E in EndpointName]: Handler<E> } = {
     return settings.surprises.cancelAllResult === 'true' ? [true] : [];
   },
 
-  'GET /fills': ({ book, settings }, { params, at }) => listFills(book, params, at, settings),
+  'GET /fills': ({ ledger, settings }, { params, at }) => listFills(ledger, params, at, settings),
 
-  'GET /fills/order': ({ book, settings }, { params, at }) => listFillsOf(book, params.order_id, at, settings),
+  'GET /fills/order': ({ ledger, settings }, { params, at }) => listFillsOf(ledger, params.order_id, at, settings),
 
-  'GET /profile': ({ account }) => [account.tier()],
+  'GET /profile': ({ account }) => [account.toTierRecord()],
 
   'POST /cancel_all_after': (venue, { params, at }) => {
-    venue.floor.market(params.market_id);
+    venue.fillEngine.getMarket(params.market_id);
     venue.deadman.arm(params.market_id, params.timeout, at);
-    return deadmanResult(venue, {
+    return buildDeadmanResult(venue, {
       market_id: params.market_id,
-      ...deadmanRecord(venue, { marketId: params.market_id, timeoutMs: params.timeout }),
+      ...buildDeadmanRecord(venue, { marketId: params.market_id, timeoutMs: params.timeout }),
     });
   },
 
   'GET /cancel_all_after': (venue, { params }) => {
     const armed = venue.deadman.read(params.market_id);
-    if (armed !== undefined) return deadmanResult(venue, deadmanRecord(venue, armed));
+    if (armed !== undefined) return buildDeadmanResult(venue, buildDeadmanRecord(venue, armed));
     return { object: {}, array: [], null: null }[venue.settings.surprises.deadmanEmpty];
   },
 
@@ -102,7 +104,7 @@ export const HANDLERS: { readonly [E in EndpointName]: Handler<E> } = {
   },
 };
 
-function placementAck({ settings }: Venue, order: SimOrder): PlacementAck {
+function buildPlacementAck({ settings }: Venue, order: SimOrder): PlacementAck {
   return {
     id: order.id,
     is_liquidation: false,
@@ -118,7 +120,7 @@ function placementAck({ settings }: Venue, order: SimOrder): PlacementAck {
   };
 }
 
-function deadmanRecord({ settings, deadman }: Venue, armed: ArmedSwitch): DeadmanRecord {
+function buildDeadmanRecord({ settings, deadman }: Venue, armed: ArmedSwitch): DeadmanRecord {
   return {
     profile_id: settings.account.id,
     timeout: armed.timeoutMs,
@@ -127,6 +129,6 @@ function deadmanRecord({ settings, deadman }: Venue, armed: ArmedSwitch): Deadma
   };
 }
 
-function deadmanResult({ settings }: Venue, record: DeadmanRecord): DeadmanRecord | [DeadmanRecord] {
+function buildDeadmanResult({ settings }: Venue, record: DeadmanRecord): DeadmanRecord | [DeadmanRecord] {
   return settings.surprises.deadmanResult === 'array' ? [record] : record;
 }

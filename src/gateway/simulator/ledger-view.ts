@@ -1,6 +1,6 @@
 /**
- * The venue's own books, as plain data: what a test or a person compares the engine's account of events with. Read-only
- * copies; nothing in them is subject to visibility lag. All times are epoch ms, all decimals texts.
+ * Copies the venue's own books to plain data, with which a test or a person compares what the engine recorded. The books show
+ * everything without visibility lag. All times are epoch ms, all decimals are texts.
  */
 import type { DecimalString } from '../../base/decimal.ts';
 import type { AccountRecord, FillRecord, Side } from '../../venue/records.ts';
@@ -17,35 +17,35 @@ export interface BookedOrder {
   readonly time_in_force: string;
   readonly price?: DecimalString;
   readonly trigger_price?: DecimalString;
-  /** Remaining. */
+  /** Remaining size. */
   readonly size: DecimalString;
   readonly initial_size: DecimalString;
   readonly filled: DecimalString;
   readonly status: string;
   readonly reason: string;
   readonly arrivedAt: number;
-  /** When GET /orders begins to show it; absent for one that it never shows. */
+  /** When GET /orders begins to show the order; absent if it never does. */
   readonly visibleAt?: number;
   readonly terminal: boolean;
-  /** Every look it ever had, the first at its arrival. */
+  /** Every state that the order has shown, the first at its arrival. */
   readonly history: readonly Snapshot[];
 }
 
-/** A request that somebody sent; `arrivedAt` is absent where it never arrived, the rest where nothing was said. */
+/** A request that was sent. `arrivedAt` is absent if it never arrived, the fields of the answer if there was none. */
 export interface SeenRequest {
   readonly sentAt: number;
   readonly arrivedAt?: number;
   readonly method: string;
   readonly path: string;
   readonly params: Readonly<Record<string, string>>;
-  /** Tokens it was charged. */
+  /** Tokens that were charged. */
   readonly tokens: number;
   readonly status?: number;
   readonly success?: boolean;
   readonly error?: string;
-  /** Code of the refusal, when it was refused for what it is. */
+  /** Code of the refusal if the request was refused for its content or its session. */
   readonly refusal?: string;
-  /** The fault it met. */
+  /** The fault that was injected. */
   readonly fault?: string;
 }
 
@@ -60,25 +60,25 @@ export interface Books {
   };
   readonly tokens: { readonly used: number; readonly peak: number; readonly refused: number };
   readonly requests: readonly SeenRequest[];
-  /** Requests that were answered, but not with success. */
+  /** Requests whose answer was not a success. */
   readonly refusals: readonly SeenRequest[];
   readonly account: AccountRecord;
 }
 
-export function booksOf(parts: {
-  book: OrderLedger;
+export function buildBooks(parts: {
+  ledger: OrderLedger;
   deadman: DeadmanSwitch;
   tokens: TokenWindow;
   seen: readonly SeenRequest[];
   account: AccountRecord;
   at: number;
 }): Books {
-  const { book, deadman, tokens, seen, account, at } = parts;
+  const { ledger, deadman, tokens, seen, account, at } = parts;
   return {
     at,
-    orders: book.orders.map(booked),
-    fills: book.fills.map((fill) => fill.record),
-    deadman: { armed: deadman.all(), lastActivityAt: deadman.lastActivityAt, events: [...deadman.events] },
+    orders: ledger.orders.map(toBookedOrder),
+    fills: ledger.fills.map((fill) => fill.record),
+    deadman: { armed: deadman.listArmed(), lastActivityAt: deadman.lastActivityAt, events: [...deadman.events] },
     tokens: { used: Math.ceil(tokens.used(at)), peak: tokens.peak, refused: tokens.refused },
     requests: [...seen],
     refusals: seen.filter((each) => each.success === false),
@@ -86,7 +86,7 @@ export function booksOf(parts: {
   };
 }
 
-function booked(order: SimOrder): BookedOrder {
+function toBookedOrder(order: SimOrder): BookedOrder {
   const now = order.history.at(-1) as Snapshot;
   return {
     id: order.id,

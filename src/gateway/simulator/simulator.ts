@@ -1,57 +1,56 @@
 /**
- * The simulated venue: every private endpoint of venue-api.md in process, on the clock and the seed it is given. It
- * shares the shapes of the endpoint table and the records with the client and nothing else: the order machine, the
- * budget, the limits and the deadman model of the client are never imported here, or it would agree with our mistakes.
- * It opens no socket; `sim-server.ts` serves it over HTTP.
+ * Simulates the venue in process: every private endpoint of venue-api.md, on a given clock and seed. It shares only the endpoint
+ * table and the records with the client. The client's order machine, budget, limits and deadman model are never imported here:
+ * the simulator would repeat their mistakes. It opens no socket; `server.ts` serves it over HTTP.
  *
- * How it differs from the venue, as far as the documents let anybody say:
- * - Prices are a seeded walk, or given points; mid is mark and index as well. There is no one else in the book: liquidity is the
- *   same depth at each tick away from the touch and is whole again at each step of the path. The account's own orders never
- *   trade with each other.
- * - A stop is triggered by the mid price. A position order waits as a fraction and takes its size when it is triggered; after
- *   that it is an ordinary order, also when the position has gone meanwhile.
- * - There is no liquidation, no funding, no transfer of money; `last_liq_check` is the start. The formulas of the account
- *   record are this simulator's own (`account.ts`), and so are its error codes and reasons.
- * - `timestamp` of an order is that of its arrival and never changes. Order numbers are shared by all markets.
- * - Outcomes come after a delay drawn per order or action, however busy the venue is. Acknowledgements are never late by more
- *   than the latency; faults make them so.
- * - An amend of a post-only order to a price that crosses leaves the old terms, as does one that the margin does not allow.
- * - The deadman switch is armed per market and fires for the account. A request refused for want of tokens or of a session
- *   is no activity; one refused for what it asks is.
- * - A parameter is taken from query or body alike. One that the endpoint does not have is refused.
- * - Tokens are counted when a request arrives; a refused one costs none. Calls that the document gives no cost cost 10.
- * - GET /markets is an addition, so that feeds have something to read over HTTP. There is no websocket.
+ * Known differences from the venue of the documents:
+ * - Prices are a seeded walk or given points; mid is also mark and index. There are no other traders: liquidity has the same
+ *   depth at each tick away from the best price and returns at each step of the path. The account's own orders never trade with
+ *   each other.
+ * - The mid price triggers stops. A position order waits as a fraction and gets its size when it is triggered; from then on it is
+ *   an ordinary order, even if the position is closed meanwhile.
+ * - There is no liquidation, no funding and no transfer of money; `last_liq_check` is the start. The formulas of the account
+ *   record are the simulator's own (`market/account.ts`), and so are its error codes and reasons.
+ * - `timestamp` of an order is that of its arrival and never changes. All markets share the order numbers.
+ * - Outcomes follow after a delay drawn per order or action, independent of load. Acknowledgements take the latency alone, unless
+ *   a fault delays them.
+ * - An amend of a post-only order to a price that crosses leaves the old terms, and so does one that the margin does not allow.
+ * - The deadman switch is armed per market and fires for the account. A request that is refused for lack of tokens or of a session
+ *   is not an activity; a request that is refused for its content is.
+ * - Parameters are accepted in query and body alike. A parameter that the endpoint does not have is refused.
+ * - Tokens are counted when a request arrives; a refused one costs none. A request without a cost in the document costs 10.
+ * - GET /markets is an addition, which feeds read over HTTP. There is no websocket.
  */
 import type { Clock } from '../../base/clock.ts';
 import type { DecimalString } from '../../base/decimal.ts';
 import { endpoint } from '../../venue/catalogue.ts';
 import type { MarketRules } from '../../venue/port.ts';
 import type { Transport, WireReply, WireRequest } from '../transport.ts';
-import { Admissions, isEndpoint, type Judged, requestName } from './admission.ts';
-import { complete, type SimulatorConfig } from './config/config.ts';
+import { Admission, getRequestName, type HandledRequest, isEndpoint } from './admission.ts';
+import { completeConfig, type SimulatorConfig } from './config/config.ts';
 import { type FaultRule, Faults } from './config/faults.ts';
 import { Chance } from './config/random.ts';
-import { type Delivery, deliveryOf, replyOf, TIMED_OUT, turnedBack } from './delivery.ts';
-import { type Books, booksOf, type SeenRequest } from './ledger-view.ts';
-import { feedPrice, isFeedName } from './market/feeds.ts';
+import { type Delivery, deliverAnswer, interceptRequest, TIMED_OUT, toReply } from './delivery.ts';
+import { type Books, buildBooks, type SeenRequest } from './ledger-view.ts';
+import { isFeedName, readFeedPrice } from './market/feeds.ts';
 import { type HttpRequest, readHttp, VenueError, type VenueRequest } from './market/request.ts';
 import type { Caller } from './market/sessions.ts';
 import { openVenue, type Venue } from './market/venue.ts';
 
-export { readFaults, readSimulatorConfig, type SimulatorConfig, simulatorSchema } from './config/config.ts';
+export { readFaults, readSimulatorConfig, type SimulatorConfig } from './config/config.ts';
 export type { Delivery } from './delivery.ts';
 export type { Books } from './ledger-view.ts';
 export type { HttpRequest } from './market/request.ts';
 
-/** The bearer token that a transport in process would have sent. */
+/** Supplies the bearer token of an in-process transport. */
 export interface Credentials {
   token(): string | undefined;
 }
 
 const HANDLE_TIMEOUT_MS = 30_000;
-/** History rows at which a listing without start_time is slower by one more latency. */
+/** Rows of history that slow down a listing without start_time by one latency. */
 const ROWS_PER_LATENCY = 50;
-/** Seen requests that are kept; a server that runs for weeks must not fill the memory. */
+/** Requests that are kept, so that a server that runs for weeks does not fill the memory. */
 const KEPT_REQUESTS = 250_000;
 
 export class Simulator {
@@ -60,15 +59,15 @@ export class Simulator {
   readonly clock: Clock;
   private readonly chance: Chance;
   private readonly venue: Venue;
-  private readonly gate: Admissions;
+  private readonly admission: Admission;
   private readonly faults: Faults;
   private readonly startedAt: number;
   private readonly seen: SeenRequest[] = [];
   private readonly calls = new Map<string, number>();
 
-  /** `seed` is a whole number. Throws RangeError on a configuration that `readSimulatorConfig` reports problems of. */
+  /** `seed` is a whole number. Throws RangeError if `readSimulatorConfig` reports problems of the configuration. */
   constructor(config: SimulatorConfig, clock: Clock, seed: number) {
-    const settings = complete(config);
+    const settings = completeConfig(config);
     this.clock = clock;
     this.startedAt = clock.now();
     this.chance = new Chance(seed);
@@ -76,13 +75,13 @@ export class Simulator {
       Object.entries(settings.markets).map(([id, { tick, lot, min_size }]) => [id, { tick, lot, min_size }]),
     );
     this.venue = openVenue(settings, clock, this.chance);
-    this.gate = new Admissions(this.venue, this.startedAt);
+    this.admission = new Admission(this.venue, this.startedAt);
     this.faults = new Faults(settings.faults, this.chance);
   }
 
   /**
-   * A transport into this venue. Without credentials it is taken as known, unless the configuration limits the life of
-   * tokens or takes only issued ones: then it holds a token of its own, which its POST /jwt renews.
+   * Returns a transport to this venue. Without credentials the venue accepts it, unless the configuration limits the lifetime
+   * of tokens or accepts only issued ones: then the transport holds a token of its own, which its POST /jwt renews.
    */
   transport(credentials?: Credentials): Transport {
     const { lifeMs, accept } = this.venue.settings.auth;
@@ -91,14 +90,14 @@ export class Simulator {
     return {
       send: (request, { timeoutMs }) =>
         new Promise<WireReply>((settle) => {
-          // What arrives comes behind all timers that are due, as it does over a socket: a replay hands it in at that place.
+          // A reply comes behind all timers that are due, as it does over a socket: a replay delivers it at the same place.
           const resolve = (reply: WireReply) => this.clock.arrive(() => settle(reply));
           const timer = this.clock.at(this.clock.now() + timeoutMs, () => resolve(TIMED_OUT));
           const caller = { inProcess: true, token: credentials === undefined ? own : credentials.token() };
           const venueRequest: VenueRequest = { ...request, params: this.withRefreshToken(request), headers: {} };
-          this.exchange(venueRequest, caller, (delivery) => {
-            if (holds && request.endpoint === 'POST /jwt') own = issuedToken(delivery) ?? own;
-            const reply = replyOf(delivery);
+          this.exchangeRequest(venueRequest, caller, (delivery) => {
+            if (holds && request.endpoint === 'POST /jwt') own = readIssuedToken(delivery) ?? own;
+            const reply = toReply(delivery);
             if (reply === undefined) return;
             timer.cancel();
             resolve(reply);
@@ -107,7 +106,7 @@ export class Simulator {
     };
   }
 
-  /** A session puts the refresh token in where it is left empty; the transport in process stands in for one. */
+  /** Fills in an empty refresh token, as a session would; the in-process transport has no session. */
   private withRefreshToken({ endpoint: name, params }: WireRequest): WireRequest['params'] {
     const { refresh_token: asked } = params;
     if (name !== 'POST /jwt' || asked === undefined || asked.text !== '') return params;
@@ -117,12 +116,12 @@ export class Simulator {
     };
   }
 
-  /** One request as it comes over HTTP, answered as a transport would: what never comes is a failure after `timeoutMs`. */
+  /** Answers one HTTP request like a transport; without an answer, the result is a failure after `timeoutMs`. */
   handle(request: HttpRequest, timeoutMs: number = HANDLE_TIMEOUT_MS): Promise<WireReply> {
     return new Promise((resolve) => {
       const timer = this.clock.at(this.clock.now() + timeoutMs, () => resolve(TIMED_OUT));
       this.serve(request, (delivery) => {
-        const reply = replyOf(delivery);
+        const reply = toReply(delivery);
         if (reply === undefined) return;
         timer.cancel();
         resolve(reply);
@@ -130,7 +129,7 @@ export class Simulator {
     });
   }
 
-  /** One request as it comes over HTTP; `deliver` is called once, in a turn of the clock, also where nothing is to be sent. */
+  /** Serves one HTTP request. `deliver` is called once, in a turn of the clock, even if there is nothing to send. */
   serve(request: HttpRequest, deliver: (delivery: Delivery) => void): void {
     let read: VenueRequest;
     try {
@@ -146,12 +145,12 @@ export class Simulator {
         unreadable: problem,
       };
     }
-    this.exchange(read, { inProcess: false, token: undefined }, deliver);
+    this.exchangeRequest(read, { inProcess: false, token: undefined }, deliver);
   }
 
   /**
-   * A price of a market as it stands now: mid, bid, ask, mark, index or last. `key` is the market, which may be left out
-   * where there is only one. Undefined for a name or market there is not.
+   * Returns the present price of a market: mid, bid, ask, mark, index or last. `key` is the market and may be omitted if there
+   * is only one. Undefined for an unknown name or market.
    */
   feed(name: string, key: string | undefined): { value: DecimalString; at: number } | undefined {
     const { markets } = this.venue;
@@ -159,32 +158,30 @@ export class Simulator {
     const market = key === undefined ? only : markets.get(key);
     if (market === undefined || !isFeedName(name)) return undefined;
     const at = this.clock.now();
-    return { value: feedPrice(market, name, at), at };
+    return { value: readFeedPrice(market, name, at), at };
   }
 
-  /** What is really so: orders with their whole history, fills, the switch, tokens, every request that was sent here. */
+  /** Returns the venue's own books: orders with their history, fills, the deadman switch, tokens, every request sent here. */
   books(): Books {
     const at = this.clock.now();
-    const { account, agenda, book, deadman, floor } = this.venue;
-    agenda.settle(at);
-    const record = account.record(at, floor.exposures(at));
-    return booksOf({ book, deadman, tokens: this.gate.tokens, seen: this.seen, account: record, at });
+    const { account, events, ledger, deadman, fillEngine } = this.venue;
+    events.settle(at);
+    const record = account.toRecord(at, fillEngine.listExposures(at));
+    return buildBooks({ ledger, deadman, tokens: this.admission.tokens, seen: this.seen, account: record, at });
   }
 
-  /** Other faults from now on. */
+  /** Replaces the faults from now on. */
   setFaults(rules: readonly FaultRule[]): void {
     this.faults.replace(rules);
   }
 
-  // The road
-
-  private exchange(request: VenueRequest, caller: Caller, deliver: (delivery: Delivery) => void): void {
+  private exchangeRequest(request: VenueRequest, caller: Caller, deliver: (delivery: Delivery) => void): void {
     const sentAt = this.clock.now();
-    const name = requestName(request);
+    const name = getRequestName(request);
     const call = (this.calls.get(name) ?? 0) + 1;
     this.calls.set(name, call);
-    const latency = this.chance.within(this.venue.settings.latencyMs, `latency ${name}`, call);
-    const fault = this.faults.meet({
+    const latency = this.chance.drawWithin(this.venue.settings.latencyMs, `latency ${name}`, call);
+    const fault = this.faults.choose({
       endpoint: name,
       type: request.params['type']?.text,
       market: request.params['market_id']?.text,
@@ -193,59 +190,62 @@ export class Simulator {
     const there = Math.floor(latency / 2);
     const late = fault?.do === 'delay' ? (fault.ms ?? 0) : 0;
     const arrivesAt = sentAt + there + (fault?.way === 'request' ? late : 0);
-    const undelivered = turnedBack(fault);
+    const undelivered = interceptRequest(fault);
     if (undelivered !== undefined) {
-      this.note({ request, sentAt, fault });
+      this.recordRequest({ request, sentAt, fault });
       this.clock.at(sentAt + there, () => deliver(undelivered));
       return;
     }
     this.clock.at(arrivesAt, () => {
-      const judged = this.gate.answer(request, caller, arrivesAt, fault);
-      this.note({ request, sentAt, arrivedAt: arrivesAt, judged, fault });
-      const scan = judged.tokens === 0 ? 0 : Math.round(latency * (this.fullScan(request) - 1));
+      const handled = this.admission.answer(request, caller, arrivesAt, fault);
+      this.recordRequest({ request, sentAt, arrivedAt: arrivesAt, handled, fault });
+      const scan = handled.tokens === 0 ? 0 : Math.round(latency * (this.computeScanFactor(request) - 1));
       const back = latency - there + scan + (fault?.way === 'request' ? 0 : late);
-      this.clock.at(arrivesAt + back, () => deliver(deliveryOf(judged.said.answer, fault)));
+      this.clock.at(arrivesAt + back, () => deliver(deliverAnswer(handled.answer.wire, fault)));
     });
   }
 
-  /** Orders, Fills: without start_time the whole history is read, up to about ten times slower. */
-  private fullScan(request: VenueRequest): number {
-    const { book } = this.venue;
-    const rows = { 'GET /orders': book.orders.length, 'GET /fills': book.fills.length }[requestName(request)];
+  /** Without start_time, GET /orders and GET /fills read the whole history and take longer (`fullScanFactor`). */
+  private computeScanFactor(request: VenueRequest): number {
+    const { ledger } = this.venue;
+    const rows = { 'GET /orders': ledger.orders.length, 'GET /fills': ledger.fills.length }[getRequestName(request)];
     if (rows === undefined || request.params['start_time'] !== undefined) return 1;
     return Math.min(this.venue.settings.fullScanFactor, 1 + rows / ROWS_PER_LATENCY);
   }
 
-  private note(what: {
+  private recordRequest(what: {
     readonly request: VenueRequest;
     readonly sentAt: number;
     readonly arrivedAt?: number;
-    readonly judged?: Judged;
+    readonly handled?: HandledRequest;
     readonly fault: FaultRule | undefined;
   }): void {
-    const { request, sentAt, arrivedAt, judged, fault } = what;
+    const { request, sentAt, arrivedAt, handled, fault } = what;
     if (this.seen.length >= KEPT_REQUESTS) this.seen.splice(0, KEPT_REQUESTS / 10);
     this.seen.push({
       sentAt,
       ...(arrivedAt === undefined ? {} : { arrivedAt }),
       method: request.method,
       path: request.path,
-      params: redacted(request),
-      tokens: judged?.tokens ?? 0,
-      ...(judged === undefined ? {} : saidOf(judged)),
+      params: redactParams(request),
+      tokens: handled?.tokens ?? 0,
+      ...(handled === undefined ? {} : toSeenAnswer(handled)),
       ...(fault === undefined ? {} : { fault: fault.do }),
     });
   }
 }
 
-function saidOf({ said, refusal }: Judged): Pick<SeenRequest, 'status' | 'success' | 'error' | 'refusal'> {
-  const { answer, success, error } = said;
-  return { status: answer.status, success, error, ...(refusal === undefined ? {} : { refusal }) };
+function toSeenAnswer({
+  answer,
+  refusal,
+}: HandledRequest): Pick<SeenRequest, 'status' | 'success' | 'error' | 'refusal'> {
+  const { wire, success, error } = answer;
+  return { status: wire.status, success, error, ...(refusal === undefined ? {} : { refusal }) };
 }
 
-/** Parameters as text, without those that the endpoint table calls secret. */
-function redacted(request: VenueRequest): Record<string, string> {
-  const name = requestName(request);
+/** Returns the parameters as text, without the values that the endpoint table marks as secret. */
+function redactParams(request: VenueRequest): Record<string, string> {
+  const name = getRequestName(request);
   const rows = isEndpoint(name) ? endpoint(name).parameters : {};
   return Object.fromEntries(
     Object.entries(request.params).map(([key, value]) => [
@@ -255,8 +255,8 @@ function redacted(request: VenueRequest): Record<string, string> {
   );
 }
 
-/** The token in an answer to POST /jwt, in either shape. */
-function issuedToken(delivery: Delivery): string | undefined {
+/** Reads the token in an answer to POST /jwt, in either form. */
+function readIssuedToken(delivery: Delivery): string | undefined {
   if (delivery.kind !== 'answer' || delivery.wire !== undefined || delivery.answer.status !== 200) return undefined;
   try {
     const { success, result } = JSON.parse(delivery.answer.body) as {

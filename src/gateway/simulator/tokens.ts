@@ -1,17 +1,17 @@
 /**
- * The shared token window as a venue might count it, in each of the four ways that "a one-minute sliding window" can mean.
- * Counts requests that were let in and refuses the others; what a client should do about it is not its business, and it
- * shares no line with the client's own ledger. Tokens are whole numbers, times epoch ms.
+ * Counts the shared token window as a venue might, in each of the four ways that "a one-minute sliding window" can mean. It
+ * counts admitted requests and refuses the others. It shares no code with the client's own ledger, so that it cannot repeat
+ * the client's mistakes. Tokens are whole numbers, times are epoch ms.
  */
 import type { TokensConfig } from './config/settings.ts';
 
 export interface TokenVerdict {
   readonly admitted: boolean;
-  /** Tokens left after this request, whole, never below 0. */
+  /** Whole tokens left after this request, at least 0. */
   readonly remaining: number;
-  /** When all tokens are back, epoch ms. */
+  /** When all tokens are available again, epoch ms. */
   readonly resetAt: number;
-  /** When this request would have been let in, ms from now; 0 when it was. */
+  /** Time until this request would be admitted, ms; 0 if it was. */
   readonly waitMs: number;
 }
 
@@ -27,14 +27,14 @@ export class TokenWindow {
   private readonly startedAt: number;
   private foreignSeen = 0;
   private readonly orderTimes: number[] = [];
-  /** Most tokens ever in use at once. */
+  /** Highest number of tokens in use at once. */
   peak = 0;
   refused = 0;
 
   constructor(config: TokensConfig, startedAt: number) {
     this.config = config;
     this.startedAt = startedAt;
-    this.counter = counterOf(config);
+    this.counter = createCounter(config);
   }
 
   /** Asks for tokens; a refused request costs none. */
@@ -50,11 +50,11 @@ export class TokenWindow {
       admitted,
       remaining: Math.max(0, Math.floor(this.config.limit - now)),
       resetAt: this.counter.resetAt(at),
-      waitMs: admitted ? 0 : this.wait(tokens, at),
+      waitMs: admitted ? 0 : this.computeWait(tokens, at),
     };
   }
 
-  /** Whether the account may act on one more order in this second; counts it if so. */
+  /** Whether the account may send one more order action in this second; counts the action if so. */
   askOrderAction(at: number): boolean {
     const most = this.config.ordersPerSecond;
     if (most === undefined) return true;
@@ -76,8 +76,8 @@ export class TokenWindow {
     }
   }
 
-  /** The least wait after which the tokens would be there if nobody else asked; found by halving, to the millisecond. */
-  private wait(tokens: number, at: number): number {
+  /** The shortest wait in ms after which the tokens are available without other requests; found by bisection. */
+  private computeWait(tokens: number, at: number): number {
     if (tokens > this.config.limit) return 2 * this.config.windowMs;
     let [no, yes] = [0, 2 * this.config.windowMs];
     while (yes - no > 1) {
@@ -89,7 +89,7 @@ export class TokenWindow {
   }
 }
 
-function counterOf(config: TokensConfig): Counter {
+function createCounter(config: TokensConfig): Counter {
   switch (config.algorithm) {
     case 'sliding_log':
       return new SlidingLog(config.windowMs);
@@ -116,7 +116,7 @@ class SlidingLog implements Counter {
     this.windowMs = windowMs;
   }
 
-  /** Asking about the future must forget nothing: only `add` drops what is over. */
+  /** A question about the future must not drop entries; only `add` drops those that are over. */
   used(at: number): number {
     let sum = this.sum;
     for (let index = this.first; index < this.log.length; index += 1) {
@@ -150,7 +150,7 @@ class SlidingLog implements Counter {
   }
 }
 
-/** Windows by the wall clock; with a share of 1 the window before counts for the part of it that is not yet over. */
+/** Fixed windows of epoch time; with a share of 1, the previous window counts in proportion to its part still in range. */
 class Windows implements Counter {
   private readonly windowMs: number;
   private readonly share: number;
@@ -165,14 +165,14 @@ class Windows implements Counter {
 
   used(at: number): number {
     const index = Math.floor(at / this.windowMs);
-    const [current, previous] = this.seenFrom(index);
+    const [current, previous] = this.countFrom(index);
     const left = 1 - (at - index * this.windowMs) / this.windowMs;
     return current + this.share * previous * left;
   }
 
   add(at: number, tokens: number): void {
     const index = Math.max(this.index, Math.floor(at / this.windowMs));
-    [this.current, this.previous] = this.seenFrom(index);
+    [this.current, this.previous] = this.countFrom(index);
     this.index = index;
     this.current += tokens;
   }
@@ -181,7 +181,7 @@ class Windows implements Counter {
     return (Math.floor(at / this.windowMs) + 1) * this.windowMs;
   }
 
-  private seenFrom(index: number): [number, number] {
+  private countFrom(index: number): [number, number] {
     if (index <= this.index) return [this.current, this.previous];
     return [0, index === this.index + 1 ? this.current : 0];
   }

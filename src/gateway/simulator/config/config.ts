@@ -1,6 +1,6 @@
 /**
- * A configuration as somebody wrote it: checked, and completed by the defaults. One that does not fit is a list of
- * problems, never an exception half-way through a simulation.
+ * Checks a configuration of the simulator and completes it with the defaults. An invalid configuration gives a list of
+ * problems before the simulation starts.
  */
 import { decimal, decimalText, parseDecimal } from '../../../base/decimal.ts';
 import { type SchemaIssue, schemaIssues } from '../../../base/schema.ts';
@@ -13,9 +13,9 @@ import type { MarketConfig, Settings, SimulatorConfig } from './settings.ts';
 
 export type { SimulatorConfig } from './settings.ts';
 
-/** Fills in the defaults. Throws RangeError on what `readSimulatorConfig` would have reported: that is our mistake. */
-export function complete(config: SimulatorConfig): Settings {
-  const problems = [...crossProblems(config)];
+/** Fills in the defaults. Throws RangeError on a problem that `readSimulatorConfig` reports; the caller has to check first. */
+export function completeConfig(config: SimulatorConfig): Settings {
+  const problems = [...findProblems(config)];
   if (problems.length > 0) throw new RangeError(`not a simulator configuration: ${problems.join('; ')}`);
   return {
     ...DEFAULTS,
@@ -32,51 +32,46 @@ function completeMarkets(markets: NonNullable<SimulatorConfig['markets']>): Reco
   return Object.fromEntries(Object.entries(markets).map(([id, given]) => [id, completeMarket(id, given)]));
 }
 
-/** May lack tick, lot or start: `marketProblems` says so before anybody relies on it. */
+/** The result may lack tick, lot or start; `findMarketProblems` reports that before the values are used. */
 function completeMarket(id: string, given: Partial<MarketConfig>): MarketConfig {
   const known = DEFAULT_MARKETS[id] ?? { ...NEW_MARKET, ...(given.lot === undefined ? {} : { min_size: given.lot }) };
   return { ...known, ...given } as MarketConfig;
 }
 
-/** Reads a configuration that came from outside: schema first, then what a schema can not say. */
+/** Reads a configuration from outside: checks the schema first, then the rules that a schema cannot express. */
 export function readSimulatorConfig(data: unknown): { config: SimulatorConfig } | { problems: readonly string[] } {
   const issues = schemaIssues('simulator', () => SIMULATOR_SCHEMA, data);
-  if (issues.length > 0) return { problems: issues.map(issueText) };
+  if (issues.length > 0) return { problems: issues.map(describeIssue) };
   const config = data as SimulatorConfig;
-  const problems = [...crossProblems(config)];
+  const problems = [...findProblems(config)];
   return problems.length > 0 ? { problems } : { config };
 }
 
-/** Reads a list of faults alone, as PUT /_sim/faults brings it. */
+/** Reads a list of faults, the body of PUT /_sim/faults. */
 export function readFaults(data: unknown): { faults: readonly FaultRule[] } | { problems: readonly string[] } {
   const read = readSimulatorConfig({ faults: data });
   return 'problems' in read ? read : { faults: read.config.faults ?? [] };
 }
 
-/** The JSON Schema of a simulator configuration file. */
-export function simulatorSchema(): object {
-  return SIMULATOR_SCHEMA;
-}
-
-function issueText(issue: SchemaIssue): string {
+function describeIssue(issue: SchemaIssue): string {
   const where = issue.path.length === 0 ? 'the configuration' : issue.path.join('.');
   switch (issue.keyword) {
     case 'additionalProperties': {
       const found = String(issue.params['additionalProperty']);
-      return `${where}: "${found}" is not a key here${hint(found)}`;
+      return `${where}: "${found}" is not a key here${suggestKey(found)}`;
     }
     case 'required':
       return `${where}: "${String(issue.params['missingProperty'])}" is missing`;
     case 'enum':
       return `${where}: must be one of ${(issue.params['allowedValues'] as readonly unknown[]).join(', ')}`;
     case 'pattern':
-      return `${where}: does not have the form it must have (${String(issue.params['pattern'])})`;
+      return `${where}: does not match the pattern ${String(issue.params['pattern'])}`;
     default:
       return `${where}: ${issue.message}`;
   }
 }
 
-function hint(word: string): string {
+function suggestKey(word: string): string {
   const near = didYouMean(word, [
     ...Object.keys(DEFAULTS),
     ...Object.keys(DEFAULTS.account),
@@ -88,8 +83,9 @@ function hint(word: string): string {
   return near === undefined ? '' : `; did you mean "${near}"?`;
 }
 
-function* crossProblems(config: SimulatorConfig): Generator<string> {
-  for (const [id, given] of Object.entries(config.markets ?? {})) yield* marketProblems(id, completeMarket(id, given));
+function* findProblems(config: SimulatorConfig): Generator<string> {
+  for (const [id, given] of Object.entries(config.markets ?? {}))
+    yield* findMarketProblems(id, completeMarket(id, given));
   for (const key of ['latencyMs', 'processingMs', 'visibilityLagMs'] as const) {
     const range = config[key];
     if (range !== undefined && range.max < range.min) yield `${key}: max ${range.max} is below min ${range.min}`;
@@ -107,13 +103,13 @@ function* crossProblems(config: SimulatorConfig): Generator<string> {
     }
   }
   if (config.auth?.mode === 'api_key' && config.auth.apiKey === undefined)
-    yield 'auth.apiKey: is missing, and mode is api_key';
+    yield 'auth.apiKey: is missing, but mode is api_key';
 }
 
-/** Integers of ticks must stay exact in a JavaScript number; 2^40 leaves the walk room. */
+/** A count of ticks must stay exact in a JavaScript number; 2^40 leaves room for the walk. */
 const MOST_TICKS = 2n ** 40n;
 
-function* marketProblems(id: string, market: MarketConfig): Generator<string> {
+function* findMarketProblems(id: string, market: MarketConfig): Generator<string> {
   if (!/^[A-Za-z0-9]+-[A-Za-z0-9]+$/.test(id)) yield `markets: "${id}" is not of the form <BASE>-<QUOTE>`;
   for (const key of ['tick', 'lot', 'start'] as const) {
     if (market[key] === undefined) yield `markets.${id}.${key}: is missing`;

@@ -1,10 +1,10 @@
 /**
- * The venue that a dry-run meets when nothing is said: friendly, moderately moving, and with the delays that make an
- * engine honest. Each default of a surprise is the reading of venue-api.md itself, or the notes' own default.
+ * Holds the default configuration of the simulated venue: no faults, moderate price moves, and delays long enough to expose an
+ * engine that does not wait. The default of each surprise follows venue-api.md, or the default of venue-notes.md.
  */
 import type { MarketConfig, Settings } from './settings.ts';
 
-/** Prices near those of the examples; volatility of a lively but ordinary day: some 4 % for BTC. */
+/** Prices are near those of the examples; the volatility is that of a lively but ordinary day, about 4 % for BTC. */
 export const DEFAULT_MARKETS: Readonly<Record<string, MarketConfig>> = {
   'BTC-USD': {
     tick: '1',
@@ -38,7 +38,7 @@ export const DEFAULT_MARKETS: Readonly<Record<string, MarketConfig>> = {
   },
 };
 
-/** What a market that is not one of the defaults gets for what it leaves out; it must name tick, lot and start itself. */
+/** Defaults for a market that is not one of the default ones; its tick, lot and start have no default. */
 export const NEW_MARKET = {
   path: { kind: 'walk', volatilityBps: 1, stepMs: 1000 },
   spreadBps: 1,

@@ -1,79 +1,79 @@
 /**
- * Faults by configuration: which request meets which fault. The first rule that matches wins, and each rule counts the
- * requests that match it, so that "the second POST of a stop_loss" is sayable. What a fault does is carried out by those
- * it concerns: the road (`simulator.ts`), the answer (`answer.ts`) or the order desk (`desk.ts`).
+ * Defines the faults that a configuration can inject, and chooses the fault for a request. The first rule that matches applies.
+ * Each rule counts the requests that match it, so that a rule can say "the second POST of a stop_loss". The module that a fault
+ * affects carries it out: the network (`simulator.ts`, `delivery.ts`), the answer (`answer.ts`) or the orders (`orders.ts`).
  */
 import type { Chance } from './random.ts';
 
-/** What a fault can do, and whom it concerns. */
+/** Every kind of fault, and the part that it affects. */
 export const FAULTS = {
-  /** The request never arrives; nobody answers. */
-  lost_before: 'road',
-  /** It is carried out; the answer never comes. */
-  lost_after: 'road',
-  /** It, or its answer (`way`), takes `ms` longer. A request later than its time-out still arrives: a ghost. */
-  delay: 'road',
-  /** Nobody listens: no byte leaves. */
-  refused: 'road',
-  /** The connection breaks before, or after, it is carried out. */
-  reset_before: 'road',
-  reset_after: 'road',
-  /** An answer of which a byte comes now and then, and never the end. */
-  slow_loris: 'road',
-  /** An answer cut off in the middle, against its content-length. */
-  truncated: 'road',
-  /** An answer far over any size a client should read; compressed where the client takes that. */
-  oversize: 'road',
-  /** `status` with `body`; `processed` says whether the request was carried out all the same. */
+  /** The request never arrives and gets no answer. */
+  lost_before: 'network',
+  /** The request is carried out; the answer never comes. */
+  lost_after: 'network',
+  /** The request or its answer (`way`) takes `ms` longer. A request that is delayed past its timeout still arrives. */
+  delay: 'network',
+  /** The connection is refused: no byte is sent. */
+  refused: 'network',
+  /** The connection breaks before, or after, the request is carried out. */
+  reset_before: 'network',
+  reset_after: 'network',
+  /** The answer arrives byte by byte and never ends. */
+  slow_loris: 'network',
+  /** The answer ends in the middle, short of its content-length. */
+  truncated: 'network',
+  /** The answer is larger than a client should read; compressed if the client accepts that. */
+  oversize: 'network',
+  /** Answers `status` with `body`; `processed` says whether the request is carried out nevertheless. */
   status: 'answer',
-  /** `success: false` with the text `error` and `status` (200); `processed` as above. */
+  /** Answers `success: false` with the text `error` and `status` (200); `processed` as above. */
   error: 'answer',
-  /** Refused for want of tokens, with `retryAfter` as it stands, garbage too. */
+  /** Refused for lack of tokens, with `retryAfter` as written, even if it is invalid. */
   rate_limited: 'answer',
-  /** Refused as if the session had run out. */
+  /** Refused as if the session had expired. */
   unauthorized: 'answer',
-  /** Carried out; the body does not parse (`body`, or the true one without its end). */
+  /** Carried out; the body does not parse (`body`, or the first half of the true one). */
   malformed: 'answer',
-  /** Carried out; 200 with no body at all. */
+  /** Carried out; `status` (200) without a body. */
   empty: 'answer',
   /** Carried out; a page of HTML. */
   html: 'answer',
-  /** Carried out; success with nothing in `result`. */
+  /** Carried out; success with an empty `result`. */
   empty_result: 'answer',
-  /** Carried out; two records where there should be one. */
+  /** Carried out; each record appears twice. */
   two_records: 'answer',
-  /** Carried out; the record is of another client order id. */
+  /** Carried out; the record has another client order id. */
   other_record: 'answer',
-  /** A redirection to `location` with `status` (307); not carried out. */
+  /** Redirects to `location` with `status` (307); not carried out. */
   redirect: 'answer',
   /** The order becomes `rejected` with `reason` after its acknowledgement. */
-  late_reject: 'desk',
-  /** The outcome of the order, amend or cancel takes `ms` longer; without `ms` it never comes. */
-  stuck: 'desk',
+  late_reject: 'orders',
+  /** The outcome of the order, amend or cancel comes `ms` later; without `ms` never. */
+  stuck: 'orders',
   /** GET /orders does not show the order for `ms`. */
-  invisible: 'desk',
-  /** Acknowledged, never executed: the order is still there afterwards. */
-  cancel_lost: 'desk',
-  /** Acknowledged; the old terms stay. */
-  amend_lost: 'desk',
+  invisible: 'orders',
+  /** The cancel is acknowledged and never executed: the order stays. */
+  cancel_lost: 'orders',
+  /** The amend is acknowledged; the old terms stay. */
+  amend_lost: 'orders',
   /** The order fills by `fraction` of what remains just before the cancel takes effect. */
-  fill_first: 'desk',
-} as const satisfies Record<string, 'road' | 'answer' | 'desk'>;
+  fill_first: 'orders',
+} as const satisfies Record<string, 'network' | 'answer' | 'orders'>;
 export type FaultKind = keyof typeof FAULTS;
 export const FAULT_KINDS = Object.keys(FAULTS) as readonly FaultKind[];
 
-/** A rule of the configuration. Fields that a kind does not read do nothing. */
+/** A rule of the configuration. Fields that its kind does not use have no effect. */
 export interface FaultRule {
   /** An endpoint, or `*` for all. */
   readonly on: string;
   readonly when?: {
-    /** Which of the requests that match everything else: `2`, `"2+"`, `"2-4"`; from 1. */
+    /** Which of the requests that match all other conditions, counted from 1: `2`, `"2+"`, `"2-4"`. */
     readonly call?: number | string;
     readonly probability?: number;
-    /** POST /orders: the order's type. */
+    /** The order type of a POST /orders. */
     readonly type?: string;
     readonly market?: string;
-    /** Milliseconds from the start of the simulation, from and until. */
+    /** From this time and before `untilMs`; milliseconds since the start of the simulation. */
     readonly afterMs?: number;
     readonly untilMs?: number;
   };
@@ -91,7 +91,7 @@ export interface FaultRule {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-interface FaultQuestion {
+interface FaultContext {
   readonly endpoint: string;
   readonly type?: string | undefined;
   readonly market?: string | undefined;
@@ -108,22 +108,22 @@ export class Faults {
     this.replace(rules);
   }
 
-  /** Takes other rules from now on; their counts start at 0. */
+  /** Replaces the rules from now on; their counts start at 0. */
   replace(rules: readonly FaultRule[]): void {
     this.rules = rules.map((rule) => ({ rule, met: 0 }));
   }
 
-  /** The fault that this request meets. Every rule that could have matched counts it, also behind one that won. */
-  meet(question: FaultQuestion): FaultRule | undefined {
+  /** Returns the fault for a request. Every rule that matches counts the request, even if an earlier rule applies. */
+  choose(question: FaultContext): FaultRule | undefined {
     let won: FaultRule | undefined;
     for (const [index, each] of this.rules.entries()) {
       if (!concerns(each.rule, question)) continue;
       each.met += 1;
       const { call, probability } = each.rule.when ?? {};
-      if (won !== undefined || !counts(call, each.met)) continue;
+      if (won !== undefined || !includesCall(call, each.met)) continue;
       if (
         probability !== undefined &&
-        this.chance.of(`fault ${index} ${each.rule.on} ${each.rule.do}`, each.met) >= probability
+        this.chance.draw(`fault ${index} ${each.rule.on} ${each.rule.do}`, each.met) >= probability
       )
         continue;
       won = each.rule;
@@ -132,7 +132,7 @@ export class Faults {
   }
 }
 
-function concerns({ on, when }: FaultRule, question: FaultQuestion): boolean {
+function concerns({ on, when }: FaultRule, question: FaultContext): boolean {
   return (
     (on === '*' || on === question.endpoint) &&
     (when?.type === undefined || when.type === question.type) &&
@@ -142,7 +142,7 @@ function concerns({ on, when }: FaultRule, question: FaultQuestion): boolean {
   );
 }
 
-function counts(call: number | string | undefined, met: number): boolean {
+function includesCall(call: number | string | undefined, met: number): boolean {
   if (call === undefined) return true;
   const [first = '', last] = String(call).replace('+', '-').split('-');
   if (last === undefined) return met === Number(first);

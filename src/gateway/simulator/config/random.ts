@@ -1,7 +1,7 @@
 /**
- * Chance with a name. Every draw belongs to a named stream of its own, so that a fault more or a poll less never shifts
- * the price path or another request's latency. sfc32 on unsigned 32-bit integers: the same on every machine; `Math.random`
- * appears nowhere.
+ * Draws seeded random numbers from named streams. Each purpose has its own stream, so that one fault more or one poll less
+ * never shifts the price path or the latency of another request. The generator is sfc32 on unsigned 32-bit integers, which
+ * gives the same numbers on every machine.
  */
 
 /** A stream of numbers in [0, 1). */
@@ -17,26 +17,26 @@ export class Chance {
     this.seed = seed;
   }
 
-  /** A stream that lasts: the price path of a market. */
-  stream(name: string): Stream {
+  /** Opens a stream that continues: the price path of a market. */
+  openStream(name: string): Stream {
     return sfc32(this.seed, name);
   }
 
-  /** The one number in [0, 1) that belongs to the `index`-th thing called `name`, whoever asks and whenever. */
-  of(name: string, index: number): number {
+  /** Returns the number in [0, 1) for a name and an index; it is the same at each call. */
+  draw(name: string, index: number): number {
     return sfc32(this.seed, `${name}#${index}`).next();
   }
 
-  /** A whole number within the range, both ends possible. */
-  within(range: { readonly min: number; readonly max: number }, name: string, index: number): number {
+  /** Returns a whole number within the range, both ends included. */
+  drawWithin(range: { readonly min: number; readonly max: number }, name: string, index: number): number {
     if (range.max <= range.min) return range.min;
-    return range.min + Math.floor(this.of(name, index) * (range.max - range.min + 1));
+    return range.min + Math.floor(this.draw(name, index) * (range.max - range.min + 1));
   }
 }
 
 function sfc32(seed: number, name: string): Stream {
-  let a = mixed(name, 0x9e3779b9);
-  let b = mixed(name, 0x243f6a88);
+  let a = hashName(name, 0x9e3779b9);
+  let b = hashName(name, 0x243f6a88);
   let c = seed >>> 0;
   let counter = (Math.floor(seed / 2 ** 32) ^ 1) >>> 0;
   const draw = (): number => {
@@ -47,15 +47,15 @@ function sfc32(seed: number, name: string): Stream {
     c = ((c << 21) | (c >>> 11)) + sum;
     return sum >>> 0;
   };
-  // The first values still show the seed; twelve rounds are what the generator's author asks for.
+  // The first values still depend on the seed in a visible way; the generator's author asks for twelve rounds.
   for (let round = 0; round < 12; round += 1) draw();
   return { next: () => draw() / 2 ** 32 };
 }
 
-/** A 32-bit digest of a name (FNV-1a with a final mix); it spreads, it protects nothing. */
-function mixed(text: string, start: number): number {
+/** A 32-bit hash of a name (FNV-1a with a final mix); not cryptographic. */
+function hashName(text: string, start: number): number {
   let hash = (0x811c9dc5 ^ start) | 0;
-  for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  for (let index = 0; index < text.length; index += 1) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
   return hash ^ (hash >>> 16);

@@ -1,4 +1,4 @@
-/** The JSON Schema of a simulator configuration: the shape alone; what spans several fields is checked in `config.ts`. */
+/** Defines the JSON Schema of a simulator configuration; rules that span several fields are checked in `config.ts`. */
 import { ENDPOINT_NAMES } from '../../../venue/catalogue.ts';
 import { ORDER_TYPES, SIDES } from '../../../venue/records.ts';
 import { FAULT_KINDS } from './faults.ts';

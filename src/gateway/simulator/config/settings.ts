@@ -1,26 +1,26 @@
 /**
- * Everything that can be said about the simulated venue, as types: markets and their price paths, the account, delays, the
- * token window, sessions, and the switches for what venue-notes.md calls surprises. No values: `defaults.ts` has them.
+ * Defines the types of the simulator's configuration: markets and their price paths, the account, delays, the token window,
+ * sessions, and the switches for the surprises of venue-notes.md. `defaults.ts` holds the values.
  */
 import type { DecimalString } from '../../../base/decimal.ts';
 import type { EndpointName } from '../../../venue/catalogue.ts';
 import type { Side } from '../../../venue/records.ts';
 import type { FaultRule } from './faults.ts';
 
-/** Milliseconds, both ends possible. */
+/** Milliseconds, both ends included. */
 interface RangeMs {
   readonly min: number;
   readonly max: number;
 }
 
 export type PathConfig =
-  /** A seeded walk: each step moves by a nearly normal draw with this deviation. */
+  /** A seeded walk: each step moves by a nearly normal draw with this standard deviation. */
   | { readonly kind: 'walk'; readonly volatilityBps: number; readonly stepMs?: number }
   /** The price holds from each point to the next; `afterMs` counts from the start of the simulation. */
   | {
       readonly kind: 'points';
       readonly points: readonly { readonly afterMs: number; readonly price: DecimalString }[];
-      /** How often liquidity comes back, and the grid a point's time is rounded up to. */
+      /** The interval at which liquidity returns, and the grid to which the time of a point is rounded up. */
       readonly stepMs?: number;
     };
 
@@ -31,35 +31,35 @@ export interface MarketConfig {
   /** Mid price when the simulation starts. */
   readonly start: DecimalString;
   readonly path: PathConfig;
-  /** Distance between best bid and best ask, basis points of `start`; never less than two ticks. */
+  /** Distance between best bid and best ask in basis points of `start`; at least two ticks. */
   readonly spreadBps: number;
-  /** Base currency offered at each tick away from the touch; all of it is back at the next step. */
+  /** Base currency offered at each tick away from the best price; all of it returns at the next step. */
   readonly depth: DecimalString;
-  /** Ticks away from the touch at which anything is offered at all. */
+  /** Number of ticks away from the best price at which liquidity is offered. */
   readonly levels: number;
 }
 
 export interface AccountConfig {
   readonly id: number;
   readonly wallet: string;
-  /** Quote currency, before anything is traded. */
+  /** Equity at the start, quote currency. */
   readonly equity: DecimalString;
-  /** Leverage of every market until it is set. */
+  /** Leverage of each market until a request sets it. */
   readonly leverage: number;
   readonly maxLeverage: number;
-  /** Rates of the notional; a maker's is negative: a rebate. */
+  /** Fractions of the notional; a negative rate is a rebate. */
   readonly fees: { readonly maker: DecimalString; readonly taker: DecimalString };
-  /** Traded before the simulation starts, quote currency. */
+  /** Volume traded before the simulation starts, quote currency. */
   readonly volume: DecimalString;
   readonly tiers: readonly { readonly tier: number; readonly title: string; readonly min_volume: DecimalString }[];
-  /** Positions held already: each is a closed market order with one fill, `agoMs` before the start. Negative size is short. */
+  /** Positions at the start: each is a closed market order with one fill, `agoMs` before the start. A negative size is short. */
   readonly positions: readonly {
     readonly market: string;
     readonly size: DecimalString;
     readonly price: DecimalString;
     readonly agoMs: number;
   }[];
-  /** Limit orders that rest already, placed by another program `agoMs` before the start. */
+  /** Limit orders that are open at the start, placed by another program `agoMs` before it. */
   readonly resting: readonly {
     readonly market: string;
     readonly side: Side;
@@ -77,33 +77,33 @@ export interface TokensConfig {
   readonly limit: number;
   readonly windowMs: number;
   readonly algorithm: TokenAlgorithm;
-  /** Costs that differ from the venue document, or that it does not show (10 then). */
+  /** Costs in tokens that differ from the venue document, or that it does not give (default 10). */
   readonly costs: Readonly<Partial<Record<EndpointName, number>>>;
-  /** Status of a refusal for want of tokens. */
+  /** HTTP status of a refusal for lack of tokens. */
   readonly status: number;
   readonly resetUnit: 's' | 'ms' | 'us' | 'iso';
-  /** False: no X-RateLimit headers at all. */
+  /** If false, answers have no X-RateLimit headers. */
   readonly headers: boolean;
-  /** Adds a plain Retry-After, or puts it in the place of X-RateLimit-Retry-After. */
+  /** Which headers a refusal carries: X-RateLimit-Retry-After, a plain Retry-After, both or none. */
   readonly retryAfter: 'x' | 'plain' | 'both' | 'none';
-  /** Tokens that other programs on the address use. */
+  /** Tokens that other programs on the same address use. */
   readonly foreign: readonly { readonly afterMs: number; readonly tokens: number }[];
-  /** Order actions a second for the account; off when absent. */
+  /** Order actions per second for the account; no such limit if absent. */
   readonly ordersPerSecond?: number;
 }
 
 export interface AuthConfig {
-  /** `off`: nobody is asked; `jwt`: HTTP callers need a token; `api_key`: HTTP callers must sign. */
+  /** `off`: no session is needed; `jwt`: HTTP callers need a token; `api_key`: HTTP callers must sign. */
   readonly mode: 'off' | 'jwt' | 'api_key';
-  /** `any`: every token is good (and lives from when it is first seen); `issued`: only what POST /jwt gave, or `token`. */
+  /** `any`: every token is valid, and its life begins with its first use; `issued`: only `token` and those of POST /jwt. */
   readonly accept: 'any' | 'issued';
-  /** Life of a token; absent: for ever. The in-process transport is bound by it too. */
+  /** Lifetime of a token; without it, tokens do not expire. It applies to the in-process transport too. */
   readonly lifeMs?: number;
-  /** A token that is good from the start, beside those issued. */
+  /** A token that is valid from the start, in addition to issued ones. */
   readonly token?: string;
-  /** The only refresh token that is taken; absent: any. */
+  /** The only refresh token that is accepted; without it, any is. */
   readonly refreshToken?: string;
-  /** Each refresh spends the refresh token and gives a new one. */
+  /** If true, each refresh invalidates the refresh token and returns a new one. */
   readonly rotate: boolean;
   readonly result: 'text' | 'object';
   readonly header: string;
@@ -112,34 +112,34 @@ export interface AuthConfig {
   readonly apiKey?: { readonly key: string; readonly secret: string };
 }
 
-/** The switches: each a reading of something venue-api.md leaves open (venue-notes.md, Surprises). */
+/** Switches for what venue-api.md leaves open; each value is one possible reading (venue-notes.md, Surprises). */
 export interface SurprisesConfig {
-  /** Status shown for an untriggered stop: `open`, or `placed`, or any other text. */
+  /** Status of an untriggered stop: `open`, `placed` or any other text. */
   readonly stopStatus: string;
-  /** Surprise 4: an amended order shows as `canceled` for so long before it is open with its new terms. 0: never. */
+  /** Surprise 4: how long an amended order shows as `canceled` before it is open with its new terms; 0: never. */
   readonly amendFlickerMs: number;
-  /** Surprise 5: an amend's size is the order's total, or what shall remain whatever was filled before. */
+  /** Surprise 5: the size of an amend is the total of the order, or what remains to be filled. */
   readonly amendSize: 'total' | 'remaining';
-  /** Surprise 3: what an immediate-or-cancel that is not wholly filled ends as. */
+  /** Surprise 3: final status of an immediate-or-cancel order that is not completely filled. */
   readonly iocRest: 'canceled' | 'rejected';
-  /** Surprises 8 and 11: a second order with the same client order id. */
+  /** Surprises 8 and 11: how a second order with the same client order id is treated. */
   readonly duplicateIds: 'accept' | 'refuse';
-  /** Surprise 12: how errors are worded. */
+  /** Surprise 12: form of the error text. */
   readonly errorText: 'code' | 'code_and_text' | 'text';
-  /** Status of refusals: 400, 401 and 404 by kind, or one for all. */
+  /** HTTP status of refusals: 400, 401 or 404 by kind, or one status for all. */
   readonly refusalStatus: 'by_kind' | 200 | 400;
   readonly cancelAllResult: 'empty' | 'true';
   readonly deadmanResult: 'object' | 'array';
   readonly deadmanEmpty: 'object' | 'array' | 'null';
-  /** Firing can take seconds (venue-notes.md, surprise 7). */
+  /** Delay before the deadman switch fires (venue-notes.md, surprise 7). */
   readonly deadmanDelayMs: number;
   /** cancel_all and the deadman switch miss orders that are still `processing`. */
   readonly cancelAllSkipsProcessing: boolean;
-  /** A price off the tick or a size off the lot. */
+  /** How a price off the tick or a size off the lot is treated. */
   readonly offStep: 'refuse' | 'accept';
   readonly marketWithoutPrice: 'accept' | 'refuse';
   readonly unknownParameters: 'refuse' | 'ignore';
-  /** Name of a position order's fraction, and what its type ends in. */
+  /** Name of the parameter that holds the fraction of a position order; `positionTypeSuffix` is added to its type. */
   readonly positionSizeField: 'size' | 'size_percent';
   readonly positionTypeSuffix: '' | '_limit';
 }
@@ -147,17 +147,17 @@ export interface SurprisesConfig {
 export interface Settings {
   readonly markets: Readonly<Record<string, MarketConfig>>;
   readonly account: AccountConfig;
-  /** There and back, half each way. */
+  /** Round trip, half each way. */
   readonly latencyMs: RangeMs;
-  /** From the acknowledgement to the outcome: of an order, an amend, a cancel. */
+  /** From the acknowledgement of an order, an amend or a cancel to its outcome. */
   readonly processingMs: RangeMs;
-  /** Surprise 2: how long after its arrival GET /orders does not show an order. */
+  /** Surprise 2: time after its arrival during which GET /orders does not show an order. */
   readonly visibilityLagMs: RangeMs;
-  /** How old the picture is that GET /orders shows of orders it does show. */
+  /** Age of the state of an order that GET /orders shows. */
   readonly readLagMs: number;
-  /** How long GET /fills does not show a fill. */
+  /** Time during which GET /fills does not show a new fill. */
   readonly fillLagMs: number;
-  /** GET /orders and GET /fills without start_time take up to so many times as long, with the length of the history. */
+  /** How many times longer GET /orders and GET /fills without start_time take at most; grows with the history. */
   readonly fullScanFactor: number;
   readonly tokens: TokensConfig;
   readonly auth: AuthConfig;
@@ -165,10 +165,10 @@ export interface Settings {
   readonly faults: readonly FaultRule[];
 }
 
-/** What a person writes: every part optional. A market that is one of the defaults may leave out what it does not change. */
+/** The configuration as a person writes it: every part is optional, and so is each field of a default market. */
 export interface SimulatorConfig
   extends Partial<Omit<Settings, 'markets' | 'account' | 'tokens' | 'auth' | 'surprises'>> {
-  /** The markets there are, instead of the three default ones. */
+  /** Replaces the three default markets. */
   readonly markets?: Readonly<Record<string, Partial<MarketConfig>>>;
   readonly account?: Partial<Omit<AccountConfig, 'fees'>> & { readonly fees?: Partial<AccountConfig['fees']> };
   readonly tokens?: Partial<TokensConfig>;

@@ -1,5 +1,5 @@
 /**
- * The account's money: positions from fills, balances, margins. The records add up exactly, in decimals:
+ * Computes the account from its fills: positions, balances, margins. The records add up exactly, in decimals:
  *
  *   balance                 = equity at the start + realised profit - fees
  *   cum_unrealized_pnl      = sum over markets of (net size x mark - cost)
@@ -12,21 +12,21 @@
  *   account_leverage        = total_notional / account_equity, 0 when there is no equity
  *   health                  = (account_equity - account_margin) / account_equity, from 0 to 1
  *
- * Each margin is rounded up to 8 places before it is summed, the two ratios down to 6. The venue document shows none of
- * these formulas; they are this simulator's.
+ * Each margin is rounded up to 8 places before it is summed, the two ratios down to 6. The venue document does not give
+ * these formulas; they are the simulator's own.
  */
 import { Decimal, type DecimalString, decimal, decimalText, roundToStep } from '../../../base/decimal.ts';
 import type { AccountRecord, Side, TierRecord } from '../../../venue/records.ts';
 import type { AccountConfig } from '../config/settings.ts';
 
 interface Position {
-  /** Signed, long positive. */
+  /** Base currency, long positive. */
   net: Decimal;
-  /** What `net` cost: signed like it. */
+  /** Cost of `net` in quote currency, with the same sign. */
   cost: Decimal;
 }
 
-/** An order as the margin sees it. */
+/** The terms of an order that its margin depends on. */
 export interface Exposure {
   readonly marketId: string;
   readonly side: Side;
@@ -64,17 +64,17 @@ export class Account {
     this.updatedUs = startedAt * 1000;
   }
 
-  /** Net size of a market, long positive. */
-  net(marketId: string): Decimal {
+  /** Net size of the position in a market, base currency, long positive. */
+  getNetSize(marketId: string): Decimal {
     return this.positions.get(marketId)?.net ?? ZERO;
   }
 
-  /** The fee of a trade, quote currency, exact; negative is a rebate. */
-  fee(price: Decimal, size: Decimal, isMaker: boolean): Decimal {
+  /** The exact fee of a trade in quote currency; a negative fee is a rebate. */
+  computeFee(price: Decimal, size: Decimal, isMaker: boolean): Decimal {
     return price.times(size).times(decimal(isMaker ? this.config.fees.maker : this.config.fees.taker));
   }
 
-  /** Books a trade: position, realised profit, fee, volume. */
+  /** Adds a trade to the position, the realised profit, the fees and the volume. */
   trade(trade: { marketId: string; side: Side; price: Decimal; size: Decimal; fee: Decimal; atUs: number }): void {
     const position = this.positions.get(trade.marketId) ?? { net: ZERO, cost: ZERO };
     this.positions.set(trade.marketId, position);
@@ -90,7 +90,7 @@ export class Account {
     this.updatedUs = trade.atUs;
   }
 
-  /** Whatever part of the cost is taken as realised is taken off the position: rounding it loses nothing. */
+  /** The part of the cost that is realised is subtracted from the position, so that rounding loses nothing. */
   private reduce(position: Position, signed: Decimal, price: Decimal): void {
     const closing = Decimal.min(position.net.abs(), signed.abs());
     const all = closing.equals(position.net.abs());
@@ -109,7 +109,7 @@ export class Account {
     }
   }
 
-  leverage(marketId: string): number {
+  getLeverage(marketId: string): number {
     return this.leverages.get(marketId) ?? this.config.leverage;
   }
 
@@ -118,18 +118,18 @@ export class Account {
     this.updatedUs = atUs;
   }
 
-  /** What an order would tie up: nothing where it can only lower the position. */
-  orderMargin(order: Exposure): Decimal {
-    const net = this.net(order.marketId);
+  /** The margin that an order ties up; 0 if it can only reduce the position. */
+  computeOrderMargin(order: Exposure): Decimal {
+    const net = this.getNetSize(order.marketId);
     const reduces =
       net.isNegative() === (order.side === 'long') && !net.isZero() && order.size.lessThanOrEqualTo(net.abs());
     if (reduces) return ZERO;
-    return roundToStep(order.size.times(order.price).div(this.leverage(order.marketId)), MARGIN_STEP, 'up');
+    return roundToStep(order.size.times(order.price).div(this.getLeverage(order.marketId)), MARGIN_STEP, 'up');
   }
 
-  /** The record of GET /account; `working` are the orders that tie up margin. */
-  record(at: number, working: readonly Exposure[]): AccountRecord {
-    const sums = this.sums(at, working);
+  /** Returns the record of GET /account; `working` are the orders that tie up margin. */
+  toRecord(at: number, working: readonly Exposure[]): AccountRecord {
+    const sums = this.computeSums(at, working);
     return {
       id: this.config.id,
       status: 'active',
@@ -138,9 +138,9 @@ export class Account {
       balance: decimalText(this.balance),
       withdrawable_balance: decimalText(Decimal.max(0, sums.free)),
       account_equity: decimalText(sums.equity),
-      account_leverage: decimalText(ratio(sums.notional, sums.equity)),
+      account_leverage: decimalText(computeRatio(sums.notional, sums.equity)),
       account_margin: decimalText(sums.equity.minus(sums.free)),
-      health: decimalText(ratio(Decimal.max(0, sums.free), sums.equity)),
+      health: decimalText(computeRatio(Decimal.max(0, sums.free), sums.equity)),
       cum_trading_volume: decimalText(this.volume),
       cum_unrealized_pnl: decimalText(sums.unrealized),
       total_notional: decimalText(sums.notional),
@@ -152,12 +152,12 @@ export class Account {
     };
   }
 
-  /** Equity that no margin ties up; below zero when the account could not carry what it has. */
-  free(at: number, working: readonly Exposure[]): Decimal {
-    return this.sums(at, working).free;
+  /** Equity that no margin ties up; negative if the account cannot carry its positions and orders. */
+  computeFree(at: number, working: readonly Exposure[]): Decimal {
+    return this.computeSums(at, working).free;
   }
 
-  private sums(at: number, working: readonly Exposure[]) {
+  private computeSums(at: number, working: readonly Exposure[]) {
     let unrealized = ZERO;
     let notional = ZERO;
     let positionMargin = ZERO;
@@ -166,9 +166,9 @@ export class Account {
       const value = net.times(this.markOf(marketId, at));
       unrealized = unrealized.plus(value.minus(cost));
       notional = notional.plus(value.abs());
-      positionMargin = positionMargin.plus(roundToStep(value.abs().div(this.leverage(marketId)), MARGIN_STEP, 'up'));
+      positionMargin = positionMargin.plus(roundToStep(value.abs().div(this.getLeverage(marketId)), MARGIN_STEP, 'up'));
     }
-    const orderMargin = working.reduce((sum, order) => sum.plus(this.orderMargin(order)), ZERO);
+    const orderMargin = working.reduce((sum, order) => sum.plus(this.computeOrderMargin(order)), ZERO);
     const equity = this.balance.plus(unrealized);
     return {
       unrealized,
@@ -180,24 +180,24 @@ export class Account {
     };
   }
 
-  /** The record of GET /profile. On the highest tier the next one is the same, and nothing is needed. */
-  tier(): TierRecord {
+  /** Returns the record of GET /profile. On the highest tier, the next tier is the same and needs no volume. */
+  toTierRecord(): TierRecord {
     const tiers = this.config.tiers;
     let index = 0;
-    while (index + 1 < tiers.length && this.volume.greaterThanOrEqualTo(minVolume(tiers, index + 1))) index += 1;
+    while (index + 1 < tiers.length && this.volume.greaterThanOrEqualTo(readMinVolume(tiers, index + 1))) index += 1;
     const next = Math.min(index + 1, tiers.length - 1);
-    const needed: DecimalString = decimalText(Decimal.max(0, minVolume(tiers, next).minus(this.volume)));
-    const step = (at: number) => tiers[at] as AccountConfig['tiers'][number];
+    const needed: DecimalString = decimalText(Decimal.max(0, readMinVolume(tiers, next).minus(this.volume)));
+    const step = (position: number) => tiers[position] as AccountConfig['tiers'][number];
     return { tier_status: { current: step(index), next: step(next), needed_volume: needed } };
   }
 }
 
-function ratio(part: Decimal, whole: Decimal): Decimal {
+function computeRatio(part: Decimal, whole: Decimal): Decimal {
   if (!whole.greaterThan(0) || part.isZero()) return ZERO;
-  // An account without a position asks for this at every look, and a division costs as much as all the rest.
+  // Each record of an account without a position comes here, and a division would double its cost.
   return part.equals(whole) ? ONE : roundToStep(part.div(whole), RATIO_STEP, 'down');
 }
 
-function minVolume(tiers: AccountConfig['tiers'], index: number): Decimal {
+function readMinVolume(tiers: AccountConfig['tiers'], index: number): Decimal {
   return decimal(tiers[index]?.min_volume ?? '0');
 }

@@ -1,7 +1,7 @@
 /**
- * The deadman switch by its four rules (venue-api.md, Deadman switch). Armed per market, watched for the account: any
- * qualifying request renews every armed switch, and one that fires cancels all open orders of all markets and is off
- * afterwards. What "cancel" means is the desk's business.
+ * Simulates the deadman switch with its four rules (venue-api.md, Deadman switch). It is armed per market and renewed for the
+ * account: a qualifying request renews every armed switch. A switch that fires cancels all open orders of all markets and is
+ * disarmed; orders.ts does the cancelling.
  */
 import type { Clock, Timer } from '../../../base/clock.ts';
 
@@ -10,7 +10,7 @@ export interface ArmedSwitch {
   readonly timeoutMs: number;
 }
 
-/** What happened to the switch, for the books. */
+/** An event of the switch, for the books. */
 export interface DeadmanEvent {
   readonly at: number;
   readonly event: 'armed' | 'renewed' | 'disarmed' | 'fired';
@@ -38,8 +38,8 @@ export class DeadmanSwitch {
     return this.activityAt;
   }
 
-  /** Rule 1: a qualifying request of the account arrived. */
-  activity(at: number): void {
+  /** Rule 1: notes that a qualifying request of the account arrived. */
+  noteActivity(at: number): void {
     this.activityAt = at;
   }
 
@@ -63,11 +63,11 @@ export class DeadmanSwitch {
     return this.armed.get(marketId);
   }
 
-  all(): readonly ArmedSwitch[] {
+  listArmed(): readonly ArmedSwitch[] {
     return [...this.armed.values()].map(({ marketId, timeoutMs }) => ({ marketId, timeoutMs }));
   }
 
-  /** One timer looks at the time that is due; activity in between only makes it look again later. */
+  /** Sets one timer for the due time. Activity in between does not move it; the timer then sets the next one. */
   private watch(armed: ArmedSwitch, dueAt: number): void {
     const timer = this.clock.at(dueAt, () => {
       const due = this.activityAt + armed.timeoutMs;

@@ -1,7 +1,7 @@
 /**
- * What happens when, if nobody asks: price steps that reach an order, and outcomes that are due. Markets are worked off in
- * order of time before anything else is done at a time, so that a history does not depend on who looked. One timer
- * stands at the next price step that matters, none while nothing works: virtual time can end.
+ * Processes the events of the simulated venue at their time: price steps that reach an order, and outcomes that are due. At
+ * each time, all earlier price steps are processed first, so that the history does not depend on who reads it and when. One
+ * timer waits for the next price step that matters. Without working orders there is none, so that virtual time can end.
  */
 import type { Clock, Timer } from '../../../base/clock.ts';
 import type { Market } from './matching.ts';
@@ -19,16 +19,16 @@ export class EventQueue {
   private readonly step: (market: Market, at: number) => void;
   private timer: { readonly at: number; readonly timer: Timer } | undefined;
 
-  /** `step` works off one price step of one market. */
+  /** `step` processes one price step of one market. */
   constructor(clock: Clock, markets: readonly Market[], step: (market: Market, at: number) => void) {
     this.clock = clock;
     this.markets = markets;
     this.step = step;
   }
 
-  /** Works off everything that prices have done up to a time. */
+  /** Processes all price steps up to a time. */
   settle(at: number): void {
-    for (let due = this.next(); due !== undefined && due.at <= at; due = this.next()) {
+    for (let due = this.findNext(); due !== undefined && due.at <= at; due = this.findNext()) {
       due.market.moveTo(due.at);
       if (due.happens) this.step(due.market, due.at);
     }
@@ -36,8 +36,8 @@ export class EventQueue {
     this.watch();
   }
 
-  /** Does something at a time, once prices have been worked off up to it. It is told that time, also where it runs late. */
-  at(when: number, work: (at: number) => void): void {
+  /** Runs `work` at a time, after all price steps up to it. `work` gets that time even if the timer fires late. */
+  schedule(when: number, work: (at: number) => void): void {
     this.clock.at(when, () => {
       this.settle(when);
       work(when);
@@ -45,9 +45,9 @@ export class EventQueue {
     });
   }
 
-  /** Puts the timer where it belongs, after orders have come, changed or gone. */
+  /** Sets the timer again after orders were added, changed or removed. */
   watch(): void {
-    const at = this.next()?.at;
+    const at = this.findNext()?.at;
     if (at === this.timer?.at) return;
     this.timer?.timer.cancel();
     this.timer = undefined;
@@ -59,11 +59,11 @@ export class EventQueue {
     this.timer = { at, timer };
   }
 
-  /** The earliest over all markets; of two at one time, that of the market named first. */
-  private next(): Due | undefined {
+  /** The earliest event of all markets; at the same time, the one of the market that the configuration names first. */
+  private findNext(): Due | undefined {
     let first: Due | undefined;
     for (const market of this.markets) {
-      const next = market.next();
+      const next = market.findNext();
       if (next !== undefined && (first === undefined || next.at < first.at)) first = { market, ...next };
     }
     return first;

@@ -1,7 +1,6 @@
 /**
- * Where orders meet prices: an order enters the book, waits for its trigger, is filled, and ends. Every change goes into
- * the book with its time, every fill into the account. When any of it happens is the agenda's business, and what was
- * asked for the desk's.
+ * Matches orders with prices: an order waits for its trigger, enters the book, is filled, and ends. Every change goes into the
+ * ledger with its time, every fill into the account. events.ts decides when this happens, orders.ts what was asked for.
  */
 import { Decimal, decimal, decimalText } from '../../../base/decimal.ts';
 import type { Settings } from '../config/settings.ts';
@@ -12,12 +11,12 @@ import { VenueError } from './request.ts';
 
 interface FillEngineParts {
   readonly settings: Settings;
-  readonly book: OrderLedger;
+  readonly ledger: OrderLedger;
   readonly account: Account;
   readonly markets: ReadonlyMap<string, Market>;
 }
 
-/** What is new in an amend; an absent size stays. */
+/** The new terms of an amend; without a size, the size stays. */
 export interface NewTerms {
   readonly price: Decimal;
   readonly size: Decimal | undefined;
@@ -47,13 +46,13 @@ export class FillEngine {
     this.parts = parts;
   }
 
-  market(id: string): Market {
+  getMarket(id: string): Market {
     const market = this.parts.markets.get(id);
     if (market === undefined) throw new VenueError('MARKET_NOT_FOUND', `there is no market ${id}`, 404);
     return market;
   }
 
-  /** The number that the next order gets. */
+  /** The number of the next order. */
   get nextNumber(): number {
     return this.numbers;
   }
@@ -64,11 +63,11 @@ export class FillEngine {
       number: this.numbers,
       id: `${given.marketId}@${this.numbers}`,
       arrivedAt: at,
-      timestampUs: this.parts.book.stamp(at),
+      timestampUs: this.parts.ledger.stamp(at),
       initialSize: given.size,
       filled: new Decimal(0),
       reason: '',
-      priority: this.nextPriority(),
+      priority: this.takePriority(),
       amendsUnderWay: 0,
       flickers: false,
       cancelsUnderWay: 0,
@@ -76,11 +75,11 @@ export class FillEngine {
       history: [],
     };
     this.numbers += 1;
-    this.parts.book.add(order, at);
+    this.parts.ledger.add(order, at);
     return order;
   }
 
-  /** The positions and resting orders that the configuration begins with, oldest first. */
+  /** Adds the positions and resting orders of the configuration, oldest first. */
   openWith({ positions, resting }: Settings['account'], startedAt: number): void {
     const rows = [
       ...positions.map((row) => ({ ...row, kind: 'position' as const })),
@@ -105,17 +104,17 @@ export class FillEngine {
         },
         at,
       );
-      if (rests) this.market(row.market).watch(order);
+      if (rests) this.getMarket(row.market).watch(order);
       else this.fill(order, { price, size: size.abs() }, false, at);
     }
   }
 
-  /** What becomes of an order that has been acknowledged (venue-notes.md, surprise 1). */
+  /** Decides the outcome of an order that has been acknowledged (venue-notes.md, surprise 1). */
   decide(order: SimOrder, at: number): void {
     const position = isPositionOrder(order);
     if (position && !this.closes(order)) {
       this.end(order, 'rejected', 'NO_POSITION', at);
-    } else if (!position && !this.affords(this.exposure(order, at), at)) {
+    } else if (!position && !this.affords(this.toExposure(order, at), at)) {
       this.end(order, 'rejected', 'INSUFFICIENT_MARGIN', at);
     } else if (order.trigger === undefined) {
       this.enter(order, at);
@@ -124,23 +123,23 @@ export class FillEngine {
     }
   }
 
-  /** One price step: what rests is filled first, then triggers are looked at. */
+  /** Processes one price step: fills resting orders first, then checks triggers. */
   step(market: Market, at: number): void {
-    for (const order of market.crossed()) {
+    for (const order of market.listCrossed()) {
       const execution = market.fillResting(order);
       if (execution === undefined) continue;
       this.fill(order, execution, true, at);
       if (!isTerminal(order)) market.watch(order);
     }
-    for (const order of market.triggered()) this.trigger(order, at);
+    for (const order of market.listTriggered()) this.trigger(order, at);
   }
 
-  /** Whether an amend can be: not where a post-only order would cross, nor where the margin does not allow it. */
+  /** Whether an amend is possible: a post-only order must not cross, and the margin must suffice. */
   allows(order: SimOrder, terms: NewTerms, at: number): boolean {
     const changed = { ...order, price: terms.price };
-    const crosses = order.stage === 'working' && this.market(order.marketId).crossesNow(changed);
+    const crosses = order.stage === 'working' && this.getMarket(order.marketId).crossesNow(changed);
     if (crosses && order.timeInForce === 'post_only') return false;
-    return isPositionOrder(order) || this.affords(this.exposure(order, at, terms), at, order);
+    return isPositionOrder(order) || this.affords(this.toExposure(order, at, terms), at, order);
   }
 
   /** Gives an order new terms; it loses its place in the queue. */
@@ -150,72 +149,72 @@ export class FillEngine {
       order.initialSize = size;
       order.size = this.parts.settings.surprises.amendSize === 'total' ? size.minus(order.filled) : size;
     }
-    order.priority = this.nextPriority();
+    order.priority = this.takePriority();
     if (!order.size.greaterThan(0)) {
       order.size = new Decimal(0);
       this.end(order, 'closed', '', at);
     } else if (order.stage === 'working') {
       this.enter(order, at);
     } else {
-      this.parts.book.note(order, at);
-      if (order.stage === 'waiting') this.market(order.marketId).watch(order);
+      this.parts.ledger.note(order, at);
+      if (order.stage === 'waiting') this.getMarket(order.marketId).watch(order);
     }
   }
 
-  /** Fills a fraction of what remains at the order's own price, whatever the market does. */
+  /** Fills a fraction of the remaining size at the order's own price, without regard to the market. */
   fillFraction(order: SimOrder, fraction: Decimal, at: number): void {
-    const market = this.market(order.marketId);
+    const market = this.getMarket(order.marketId);
     const size = Decimal.min(order.size, order.size.times(fraction).div(market.lot).ceil().times(market.lot));
-    this.fill(order, { price: order.price ?? market.midAt(at), size }, true, at);
+    this.fill(order, { price: order.price ?? market.getMidAt(at), size }, true, at);
   }
 
   end(order: SimOrder, stage: Extract<Stage, 'closed' | 'canceled' | 'rejected'>, reason: string, at: number): void {
     order.stage = stage;
     order.reason = reason;
-    this.market(order.marketId).unwatch(order);
-    this.parts.book.note(order, at);
+    this.getMarket(order.marketId).unwatch(order);
+    this.parts.ledger.note(order, at);
   }
 
-  /** What ties up margin: working orders and stops that wait, but not fractions of a position; without `besides`. */
-  exposures(at: number, besides?: SimOrder): Exposure[] {
+  /** Orders that tie up margin: working orders and waiting stops, without `besides` and without position orders. */
+  listExposures(at: number, besides?: SimOrder): Exposure[] {
     const exposures: Exposure[] = [];
-    for (const order of this.parts.book.open) {
+    for (const order of this.parts.ledger.open) {
       if (order === besides || order.stage === 'processing' || isPositionOrder(order)) continue;
-      exposures.push(this.exposure(order, at));
+      exposures.push(this.toExposure(order, at));
     }
     return exposures;
   }
 
-  private exposure(order: SimOrder, at: number, terms?: NewTerms): Exposure {
-    const price = terms?.price ?? order.price ?? this.market(order.marketId).midAt(at);
+  private toExposure(order: SimOrder, at: number, terms?: NewTerms): Exposure {
+    const price = terms?.price ?? order.price ?? this.getMarket(order.marketId).getMidAt(at);
     return { marketId: order.marketId, side: order.side, size: terms?.size ?? order.size, price };
   }
 
   private affords(exposure: Exposure, at: number, besides?: SimOrder): boolean {
     const { account } = this.parts;
-    const free = account.free(at, this.exposures(at, besides));
-    return account.orderMargin(exposure).lessThanOrEqualTo(Decimal.max(0, free));
+    const free = account.computeFree(at, this.listExposures(at, besides));
+    return account.computeOrderMargin(exposure).lessThanOrEqualTo(Decimal.max(0, free));
   }
 
-  /** Whether a position order stands against a position. */
+  /** Whether a position order closes an existing position. */
   private closes(order: SimOrder): boolean {
-    const net = this.parts.account.net(order.marketId);
+    const net = this.parts.account.getNetSize(order.marketId);
     return order.side === 'short' ? net.greaterThan(0) : net.lessThan(0);
   }
 
   private wait(order: SimOrder, at: number): void {
     order.stage = 'waiting';
-    this.parts.book.note(order, at);
-    const market = this.market(order.marketId);
+    this.parts.ledger.note(order, at);
+    const market = this.getMarket(order.marketId);
     if (market.triggersNow(order)) this.trigger(order, at);
     else market.watch(order);
   }
 
   private trigger(order: SimOrder, at: number): void {
-    const market = this.market(order.marketId);
+    const market = this.getMarket(order.marketId);
     market.unwatch(order);
     if (isPositionOrder(order)) {
-      const held = this.closes(order) ? this.parts.account.net(order.marketId).abs() : new Decimal(0);
+      const held = this.closes(order) ? this.parts.account.getNetSize(order.marketId).abs() : new Decimal(0);
       order.size = held.times(order.size).div(market.lot).floor().times(market.lot);
       order.initialSize = order.size;
     }
@@ -223,20 +222,20 @@ export class FillEngine {
     else this.enter(order, at);
   }
 
-  /** Into the book: takes what is there, then rests or ends by its time in force. */
+  /** Enters the book: takes the liquidity there is, then rests or ends by its time in force. */
   private enter(order: SimOrder, at: number): void {
-    const market = this.market(order.marketId);
+    const market = this.getMarket(order.marketId);
     const tif = order.timeInForce;
     if (tif === 'post_only' && market.crossesNow(order)) {
       this.end(order, 'rejected', 'POST_ONLY_WOULD_CROSS', at);
       return;
     }
-    if (tif === 'fill_or_kill' && market.available(order).lessThan(order.size)) {
+    if (tif === 'fill_or_kill' && market.sumAvailable(order).lessThan(order.size)) {
       this.end(order, 'rejected', 'FILL_OR_KILL_NOT_FILLED', at);
       return;
     }
     order.stage = 'working';
-    this.parts.book.note(order, at);
+    this.parts.ledger.note(order, at);
     for (const execution of market.take(order)) this.fill(order, execution, false, at);
     if (isTerminal(order)) return;
     if (tif === 'immediate_or_cancel') {
@@ -247,17 +246,17 @@ export class FillEngine {
   }
 
   private fill(order: SimOrder, { price, size }: Execution, isMaker: boolean, at: number): void {
-    const { account, book, settings } = this.parts;
-    const atUs = book.stamp(at);
-    const fee = account.fee(price, size, isMaker);
+    const { account, ledger, settings } = this.parts;
+    const atUs = ledger.stamp(at);
+    const fee = account.computeFee(price, size, isMaker);
     account.trade({ marketId: order.marketId, side: order.side, price, size, fee, atUs });
     order.filled = order.filled.plus(size);
     order.size = order.size.minus(size);
-    book.addFill(order, {
+    ledger.addFill(order, {
       at,
       record: {
-        trade_id: this.nextTrade(order.marketId),
-        id: this.nextTrade(order.marketId),
+        trade_id: this.takeTradeId(order.marketId),
+        id: this.takeTradeId(order.marketId),
         order_id: order.id,
         market_id: order.marketId,
         profile_id: settings.account.id,
@@ -271,15 +270,15 @@ export class FillEngine {
       },
     });
     if (order.size.isZero()) this.end(order, 'closed', '', at);
-    else book.note(order, at);
+    else ledger.note(order, at);
   }
 
-  private nextPriority(): number {
+  private takePriority(): number {
     this.priorities += 1;
     return this.priorities;
   }
 
-  private nextTrade(marketId: string): string {
+  private takeTradeId(marketId: string): string {
     const number = (this.trades.get(marketId) ?? 0) + 1;
     this.trades.set(marketId, number);
     return `${marketId}-${number}`;

@@ -1,18 +1,18 @@
 /**
- * The venue's own record of orders and fills: the truth that a simulation test compares the engine with. Every change of
- * an order is kept with its time, which is also what lets a read show an older picture than the present one. Decides
- * nothing: prices, delays and faults are the business of the desk.
+ * Keeps the venue's own record of orders and fills, the truth with which a simulation test compares the engine. Every change of
+ * an order is kept with its time, so that a read can show an earlier state. The ledger decides nothing: orders.ts and fills.ts
+ * handle prices, delays and faults.
  */
 import { type Decimal, type DecimalString, decimalText } from '../../../base/decimal.ts';
 import type { FillRecord, OrderRecord, OrderType, Side, TimeInForce } from '../../../venue/records.ts';
 
-/** Where an order really is; the status that is shown follows from it and from what is under way. */
+/** The true stage of an order; the status that it shows follows from this and from actions in progress. */
 export type Stage =
-  /** Acknowledged, its outcome not yet decided. */
+  /** Acknowledged; its outcome is not decided yet. */
   | 'processing'
-  /** A stop or position order that its trigger has not reached. */
+  /** A stop or position order whose trigger has not been reached. */
   | 'waiting'
-  /** In the book. */
+  /** In the order book. */
   | 'working'
   | 'closed'
   | 'canceled'
@@ -31,7 +31,7 @@ export type Snapshot = {
 };
 
 export interface SimOrder {
-  /** The number in its id; also its priority until an amend gives it a new one. */
+  /** The number in the order's id. */
   readonly number: number;
   readonly id: string;
   readonly clientOrderId: string;
@@ -41,12 +41,12 @@ export interface SimOrder {
   readonly timeInForce: TimeInForce;
   readonly arrivedAt: number;
   readonly timestampUs: number;
-  /** Until then GET /orders does not show it. */
+  /** Time from which GET /orders shows the order, epoch ms. */
   readonly visibleAt: number;
   readonly trigger: Decimal | undefined;
-  /** Undefined: whatever the market asks. */
+  /** Undefined for an order that accepts every price. */
   price: Decimal | undefined;
-  /** Remaining; for a position order that waits, the fraction. */
+  /** Remaining size; the fraction for a position order that waits. */
   size: Decimal;
   initialSize: Decimal;
   filled: Decimal;
@@ -54,7 +54,7 @@ export interface SimOrder {
   reason: string;
   priority: number;
   amendsUnderWay: number;
-  /** Surprise 4: shown as canceled for an instant. */
+  /** Surprise 4: the order shows as canceled for a short time. */
   flickers: boolean;
   cancelsUnderWay: number;
   cancelsAllUnderWay: number;
@@ -71,7 +71,7 @@ export function isTerminal(order: SimOrder): boolean {
   return order.stage === 'closed' || order.stage === 'canceled' || order.stage === 'rejected';
 }
 
-/** Whether an order is a fraction of a position rather than a size. */
+/** Whether an order closes a fraction of a position instead of a size. */
 export function isPositionOrder(order: SimOrder): boolean {
   return order.type === 'stop_loss' || order.type === 'take_profit';
 }
@@ -93,7 +93,7 @@ export class OrderLedger {
     this.stopStatus = stopStatus;
   }
 
-  /** A timestamp of the venue: µs, unique, rising. */
+  /** Returns a new timestamp of the venue in µs; each is greater than the one before. */
   stamp(atMs: number): number {
     this.lastUs = Math.max(this.lastUs + 1, atMs * 1000);
     return this.lastUs;
@@ -111,7 +111,7 @@ export class OrderLedger {
   }
 
   /** Every order with a client order id, in order of arrival; there may be several (venue-notes.md, surprise 8). */
-  withClientId(clientOrderId: string): readonly SimOrder[] {
+  findByClientId(clientOrderId: string): readonly SimOrder[] {
     return this.byClientId.get(clientOrderId) ?? [];
   }
 
@@ -120,17 +120,17 @@ export class OrderLedger {
     append(this.fillsByOrder, order.id, fill);
   }
 
-  fillsOf(orderId: string): readonly SimFill[] {
+  listFillsOf(orderId: string): readonly SimFill[] {
     return this.fillsByOrder.get(orderId) ?? [];
   }
 
-  /** Keeps the present look of an order, where it differs from the last. */
+  /** Adds the present state of an order to its history if it shows a difference. */
   note(order: SimOrder, at: number): void {
     if (isTerminal(order)) this.open.delete(order);
     else this.open.add(order);
     const snapshot: Snapshot = {
       at,
-      status: this.status(order),
+      status: this.deriveStatus(order),
       reason: order.reason,
       price: decimalText(order.price ?? order.size.times(0)),
       size: decimalText(order.size),
@@ -141,8 +141,8 @@ export class OrderLedger {
     if (last === undefined || SHOWN.some((field) => last[field] !== snapshot[field])) order.history.push(snapshot);
   }
 
-  /** The record as GET /orders showed it at a time; undefined where it did not show the order at all. */
-  recordAt(order: SimOrder, at: number): OrderRecord | undefined {
+  /** Returns the record as GET /orders showed it at a time. */
+  readRecordAt(order: SimOrder, at: number): OrderRecord | undefined {
     const { history } = order;
     let index = history.length - 1;
     while (index > 0 && (history[index] as Snapshot).at > at) index -= 1;
@@ -165,8 +165,8 @@ export class OrderLedger {
     };
   }
 
-  /** The status an order shows (States and transitions): what is under way hides what it is. */
-  private status(order: SimOrder): string {
+  /** Derives the status that an order shows (States and transitions): an action in progress hides the stage. */
+  private deriveStatus(order: SimOrder): string {
     if (isTerminal(order)) return order.stage;
     if (order.flickers) return 'canceled';
     if (order.cancelsAllUnderWay > 0) return 'cancelingall';

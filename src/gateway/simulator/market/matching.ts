@@ -1,21 +1,21 @@
 /**
- * One market: what is offered at each tick away from the touch, and which working orders the price path reaches when. An
- * order that takes eats levels from the touch outward; one that rests is filled at its own price by what would have
- * traded through it. All liquidity is back at the next step. Orders of the account never trade with each other.
- * Decides prices and amounts only; what becomes of an order is the desk's.
+ * Simulates one market: the liquidity at each tick, and the time at which the price path reaches an order. A taking order
+ * consumes levels from the best price outward. A resting order is filled at its own price by the amount that would have traded
+ * through it. All liquidity returns at the next step, and orders of the account never trade with each other. The market decides
+ * prices and amounts; fills.ts decides the outcome of an order.
  */
 import { Decimal, decimal } from '../../../base/decimal.ts';
 import type { MarketConfig } from '../config/settings.ts';
 import { isPositionOrder, type SimOrder } from './ledger.ts';
 import type { PriceGrid, PricePath, Quote } from './prices.ts';
 
-/** An amount traded at one price. */
+/** An amount in base currency, traded at one price. */
 export interface Execution {
   readonly price: Decimal;
   readonly size: Decimal;
 }
 
-/** How far ahead the price path is searched at one go; a timer at the end of it searches on. */
+/** Steps of the price path that one search covers; a timer at their end continues the search. */
 const LOOKAHEAD_STEPS = 512;
 
 export class Market {
@@ -27,10 +27,10 @@ export class Market {
   private readonly depth: Decimal;
   private readonly levels: number;
   private readonly active = new Set<SimOrder>();
-  /** The last step that has been worked off. */
+  /** The last step that was processed. */
   private step = 0;
-  private eatenAsks: Decimal[] = [];
-  private eatenBids: Decimal[] = [];
+  private consumedAsks: Decimal[] = [];
+  private consumedBids: Decimal[] = [];
   private planned: Planned | undefined;
 
   constructor(id: string, config: MarketConfig, grid: PriceGrid, path: PricePath) {
@@ -44,14 +44,14 @@ export class Market {
   }
 
   quoteAt(ms: number): Quote {
-    return this.path.quote(this.path.stepAt(ms));
+    return this.path.getQuote(this.path.getStepAt(ms));
   }
 
-  midAt(ms: number): Decimal {
-    return this.grid.price(this.path.mid(this.path.stepAt(ms)));
+  getMidAt(ms: number): Decimal {
+    return this.grid.toPrice(this.path.getMid(this.path.getStepAt(ms)));
   }
 
-  /** Watches the price for an order: a waiting one for its trigger, a working one for its limit. */
+  /** Watches the price for an order: for its trigger while it waits, for its limit while it works. */
   watch(order: SimOrder): void {
     this.active.add(order);
     this.planned = undefined;
@@ -61,147 +61,149 @@ export class Market {
     if (this.active.delete(order)) this.planned = undefined;
   }
 
-  /** When the market must be looked at next, epoch ms; undefined where nothing will ever happen to a watched order. */
-  next(): Planned | undefined {
+  /** The next time at which the market must be processed; undefined if no watched order can be reached. */
+  findNext(): Planned | undefined {
     if (this.active.size === 0) return undefined;
     this.planned ??= this.search();
     return this.planned.at === Number.POSITIVE_INFINITY ? undefined : this.planned;
   }
 
   private search(): Planned {
-    const reach = this.reached();
+    const reach = this.computeReach();
     const end = Math.min(this.step + LOOKAHEAD_STEPS, Math.max(this.path.lastChange, this.step + 1));
     for (let step = this.step + 1; step <= end; step += 1) {
-      if (reaches(reach, this.path.quote(step))) return { at: this.path.timeOf(step), happens: true };
+      if (reaches(reach, this.path.getQuote(step))) return { at: this.path.getTimeOf(step), happens: true };
     }
-    // Where the price stands still from here on, it reaches nothing that it does not reach now.
-    return { at: end > this.path.lastChange ? Number.POSITIVE_INFINITY : this.path.timeOf(end), happens: false };
+    // A price that does not change from here on reaches nothing that it does not reach now.
+    return { at: end > this.path.lastChange ? Number.POSITIVE_INFINITY : this.path.getTimeOf(end), happens: false };
   }
 
-  /** Moves to the step in force at a time; liquidity is whole again there. What `next` gave for before then must be done. */
+  /** Moves to the step of a time and restores the liquidity. Earlier events of `findNext` must be processed first. */
   moveTo(ms: number): void {
-    const step = this.path.stepAt(ms);
+    const step = this.path.getStepAt(ms);
     if (this.planned !== undefined && this.planned.at <= ms) this.planned = undefined;
     if (step <= this.step) return;
     this.step = step;
-    this.eatenAsks = [];
-    this.eatenBids = [];
+    this.consumedAsks = [];
+    this.consumedBids = [];
   }
 
   /** Waiting orders whose trigger the price has reached, in order of arrival. */
-  triggered(): SimOrder[] {
-    const { mid } = this.path.quote(this.step);
-    return this.inOrder((order) => order.stage === 'waiting' && this.triggers(order, mid));
+  listTriggered(): SimOrder[] {
+    const { mid } = this.path.getQuote(this.step);
+    return this.selectInOrder((order) => order.stage === 'waiting' && this.triggers(order, mid));
   }
 
   /** Working orders that the present step fills, best price first, then by priority. */
-  crossed(): SimOrder[] {
-    const quote = this.path.quote(this.step);
-    return this.inOrder((order) => order.stage === 'working' && this.crosses(order, quote)).sort((a, b) => {
+  listCrossed(): SimOrder[] {
+    const quote = this.path.getQuote(this.step);
+    return this.selectInOrder((order) => order.stage === 'working' && this.crosses(order, quote)).sort((a, b) => {
       if (a.side !== b.side || a.price === undefined || b.price === undefined) return a.priority - b.priority;
       const better = a.side === 'long' ? b.price.comparedTo(a.price) : a.price.comparedTo(b.price);
       return better || a.priority - b.priority;
     });
   }
 
-  /** Whether the present price would fill at least part of an order that came in now. */
+  /** Whether the present price would fill at least part of an order that arrives now. */
   crossesNow(order: SimOrder): boolean {
-    return this.crosses(order, this.path.quote(this.step));
+    return this.crosses(order, this.path.getQuote(this.step));
   }
 
   triggersNow(order: SimOrder): boolean {
-    return this.triggers(order, this.path.mid(this.step));
+    return this.triggers(order, this.path.getMid(this.step));
   }
 
-  /** Takes what is offered up to the order's price, from the touch outward, at the prices offered. */
+  /** Takes the liquidity up to the order's price, from the best price outward, at the offered prices. */
   take(order: SimOrder): Execution[] {
     const executions: Execution[] = [];
     let wanted = order.size;
-    this.walk(order, (level, offered) => {
+    this.visitLevels(order, (level, offered) => {
       const size = Decimal.min(offered, wanted);
       wanted = wanted.minus(size);
-      this.eat(order, level, size);
-      executions.push({ price: this.grid.price(this.levelTicks(order, level)), size });
+      this.consume(order, level, size);
+      executions.push({ price: this.grid.toPrice(this.getLevelTicks(order, level)), size });
       return wanted.greaterThan(0);
     });
     return executions;
   }
 
-  /** Fills a resting order at its own price with what would have traded through it. */
+  /** Fills a resting order at its own price with the amount that would have traded through it. */
   fillResting(order: SimOrder): Execution | undefined {
     let filled = new Decimal(0);
-    this.walk(order, (level, offered) => {
+    this.visitLevels(order, (level, offered) => {
       const size = Decimal.min(offered, order.size.minus(filled));
-      this.eat(order, level, size);
+      this.consume(order, level, size);
       filled = filled.plus(size);
       return filled.lessThan(order.size);
     });
     if (filled.isZero()) return undefined;
-    return { price: order.price ?? this.grid.price(this.path.mid(this.step)), size: filled };
+    return { price: order.price ?? this.grid.toPrice(this.path.getMid(this.step)), size: filled };
   }
 
-  /** How much an order could take now. */
-  available(order: SimOrder): Decimal {
+  /** The amount that an order could take now, base currency. */
+  sumAvailable(order: SimOrder): Decimal {
     let sum = new Decimal(0);
-    this.walk(order, (_, offered) => {
+    this.visitLevels(order, (_, offered) => {
       sum = sum.plus(offered);
       return sum.lessThan(order.size);
     });
     return sum;
   }
 
-  /** Visits the levels an order can reach, from the touch outward, while `visit` says so. */
-  private walk(order: SimOrder, visit: (level: number, offered: Decimal) => boolean): void {
-    const eaten = order.side === 'long' ? this.eatenAsks : this.eatenBids;
-    const limit = this.limitTicks(order);
+  /** Visits the levels that an order can reach, from the best price outward, while `visit` returns true. */
+  private visitLevels(order: SimOrder, visit: (level: number, offered: Decimal) => boolean): void {
+    const eaten = order.side === 'long' ? this.consumedAsks : this.consumedBids;
+    const limit = this.getLimitTicks(order);
     for (let level = 0; level < this.levels; level += 1) {
-      const ticks = this.levelTicks(order, level);
+      const ticks = this.getLevelTicks(order, level);
       if (ticks <= 0 || (order.side === 'long' ? ticks > limit : ticks < limit)) return;
       const offered = this.depth.minus(eaten[level] ?? 0);
       if (offered.greaterThan(0) && !visit(level, offered)) return;
     }
   }
 
-  private levelTicks(order: SimOrder, level: number): number {
-    const { bid, ask } = this.path.quote(this.step);
+  private getLevelTicks(order: SimOrder, level: number): number {
+    const { bid, ask } = this.path.getQuote(this.step);
     return order.side === 'long' ? ask + level : bid - level;
   }
 
-  /** The worst price an order accepts, as a count of ticks; an infinity where it accepts every price. */
-  private limitTicks({ side, price }: SimOrder): number {
-    if (side === 'long') return price === undefined ? Number.POSITIVE_INFINITY : this.grid.ticks(price, 'down');
-    return price === undefined ? Number.NEGATIVE_INFINITY : this.grid.ticks(price, 'up');
+  /** The worst price that an order accepts, in ticks; infinite if it accepts every price. */
+  private getLimitTicks({ side, price }: SimOrder): number {
+    if (side === 'long') return price === undefined ? Number.POSITIVE_INFINITY : this.grid.toTicks(price, 'down');
+    return price === undefined ? Number.NEGATIVE_INFINITY : this.grid.toTicks(price, 'up');
   }
 
-  private eat(order: SimOrder, level: number, size: Decimal): void {
-    const eaten = order.side === 'long' ? this.eatenAsks : this.eatenBids;
+  private consume(order: SimOrder, level: number, size: Decimal): void {
+    const eaten = order.side === 'long' ? this.consumedAsks : this.consumedBids;
     eaten[level] = size.plus(eaten[level] ?? 0);
   }
 
   private crosses(order: SimOrder, quote: Quote): boolean {
-    return order.side === 'long' ? quote.ask <= this.limitTicks(order) : quote.bid >= this.limitTicks(order);
+    return order.side === 'long' ? quote.ask <= this.getLimitTicks(order) : quote.bid >= this.getLimitTicks(order);
   }
 
   private triggers(order: SimOrder, mid: number): boolean {
     if (order.trigger === undefined) return false;
-    return risesTo(order) ? mid >= this.grid.ticks(order.trigger, 'up') : mid <= this.grid.ticks(order.trigger, 'down');
+    return triggersOnRise(order)
+      ? mid >= this.grid.toTicks(order.trigger, 'up')
+      : mid <= this.grid.toTicks(order.trigger, 'down');
   }
 
-  private inOrder(chosen: (order: SimOrder) => boolean): SimOrder[] {
+  private selectInOrder(chosen: (order: SimOrder) => boolean): SimOrder[] {
     return [...this.active].filter(chosen).sort((a, b) => a.number - b.number);
   }
 
-  /** The prices at which something happens to any watched order, as counts of ticks. */
-  private reached(): Reach {
+  /** The prices at which a watched order is triggered or filled, in ticks. */
+  private computeReach(): Reach {
     const never = { falls: Number.NEGATIVE_INFINITY, rises: Number.POSITIVE_INFINITY };
     const reach = { askFalls: never.falls, bidRises: never.rises, midRises: never.rises, midFalls: never.falls };
     for (const order of this.active) {
       if (order.stage === 'waiting' && order.trigger !== undefined) {
-        if (risesTo(order)) reach.midRises = Math.min(reach.midRises, this.grid.ticks(order.trigger, 'up'));
-        else reach.midFalls = Math.max(reach.midFalls, this.grid.ticks(order.trigger, 'down'));
+        if (triggersOnRise(order)) reach.midRises = Math.min(reach.midRises, this.grid.toTicks(order.trigger, 'up'));
+        else reach.midFalls = Math.max(reach.midFalls, this.grid.toTicks(order.trigger, 'down'));
       } else if (order.stage === 'working') {
-        if (order.side === 'long') reach.askFalls = Math.max(reach.askFalls, this.limitTicks(order));
-        else reach.bidRises = Math.min(reach.bidRises, this.limitTicks(order));
+        if (order.side === 'long') reach.askFalls = Math.max(reach.askFalls, this.getLimitTicks(order));
+        else reach.bidRises = Math.min(reach.bidRises, this.getLimitTicks(order));
       }
     }
     return reach;
@@ -211,7 +213,7 @@ export class Market {
 interface Planned {
   /** Epoch ms. */
   readonly at: number;
-  /** False: nothing happens until then, and the search goes on from there. */
+  /** If false, no order is reached until then, and the search continues from there. */
   readonly happens: boolean;
 }
 
@@ -232,10 +234,10 @@ function reaches(reach: Reach, quote: Quote): boolean {
 }
 
 /**
- * Whether an order is triggered by a rise. A stop follows its side; a position order closes the opposite position, so a
- * short stop-loss guards a long one against a fall, and its take-profit waits for a rise.
+ * Whether a rise of the price triggers an order. A stop follows its side. A position order closes the opposite position: a short
+ * stop-loss protects a long position against a fall, and a short take-profit waits for a rise.
  */
-function risesTo(order: SimOrder): boolean {
+function triggersOnRise(order: SimOrder): boolean {
   if (!isPositionOrder(order)) return order.side === 'long';
   return (order.type === 'stop_loss') === (order.side === 'long');
 }

@@ -1,6 +1,6 @@
 /**
- * What an account can ask to be done with orders. The desk accepts or refuses at once and answers with what is under way;
- * what becomes of it happens after a delay, and need not be what was asked for (venue-notes.md, surprise 1).
+ * Places, amends and cancels orders for the account. A request is accepted or refused at once; its outcome follows after a
+ * delay and can differ from the request (venue-notes.md, surprise 1).
  */
 import { type Decimal, decimal } from '../../../base/decimal.ts';
 import { formatCount } from '../../../base/format.ts';
@@ -17,9 +17,9 @@ import { checkSteps, checkTerms } from './terms.ts';
 interface OrderEntryParts {
   readonly settings: Settings;
   readonly chance: Chance;
-  readonly agenda: EventQueue;
-  readonly floor: FillEngine;
-  readonly book: OrderLedger;
+  readonly events: EventQueue;
+  readonly fillEngine: FillEngine;
+  readonly ledger: OrderLedger;
 }
 
 type Fault = FaultRule | undefined;
@@ -33,61 +33,64 @@ export class OrderEntry {
   }
 
   place(params: Params<'POST /orders'>, at: number, fault: Fault): SimOrder {
-    const { settings, book, floor } = this.parts;
-    checkTerms(params, floor.market(params.market_id), settings.surprises);
+    const { settings, ledger, fillEngine } = this.parts;
+    checkTerms(params, fillEngine.getMarket(params.market_id), settings.surprises);
     const clientOrderId = params.client_order_id ?? '';
-    const used = clientOrderId !== '' && book.withClientId(clientOrderId).length > 0;
+    const used = clientOrderId !== '' && ledger.findByClientId(clientOrderId).length > 0;
     if (used && settings.surprises.duplicateIds === 'refuse') {
       throw new VenueError('CLIENT_ORDER_ID_DUPLICATE', `client order id ${clientOrderId} has been used`);
     }
-    if (book.open.size >= settings.account.maxOpenOrders) {
-      throw new VenueError('OPEN_ORDERS_LIMIT', `the account has ${formatCount(book.open.size, 'open order')} already`);
+    if (ledger.open.size >= settings.account.maxOpenOrders) {
+      throw new VenueError(
+        'OPEN_ORDERS_LIMIT',
+        `the account has ${formatCount(ledger.open.size, 'open order')} already`,
+      );
     }
-    const order = floor.add(
+    const order = fillEngine.add(
       {
         marketId: params.market_id,
         side: params.side,
         type: params.type,
         clientOrderId,
         timeInForce: params.time_in_force ?? 'good_till_cancel',
-        price: optionalDecimal(params.price),
-        trigger: optionalDecimal(params.trigger_price),
+        price: toOptionalDecimal(params.price),
+        trigger: toOptionalDecimal(params.trigger_price),
         size: decimal(params.size),
         stage: 'processing',
-        visibleAt: at + this.visibilityLag(fault),
+        visibleAt: at + this.drawVisibilityLag(fault),
       },
       at,
     );
-    this.later(at, `place ${order.number}`, fault, (when) => {
+    this.scheduleOutcome(at, `place ${order.number}`, fault, (when) => {
       if (order.stage !== 'processing') return;
-      if (fault?.do === 'late_reject') floor.end(order, 'rejected', fault.reason ?? 'REJECTED', when);
-      else floor.decide(order, when);
+      if (fault?.do === 'late_reject') fillEngine.end(order, 'rejected', fault.reason ?? 'REJECTED', when);
+      else fillEngine.decide(order, when);
     });
     return order;
   }
 
   amend(params: Params<'PUT /orders'>, at: number, fault: Fault): { order: SimOrder; terms: NewTerms } {
-    const { settings, book, floor } = this.parts;
-    const order = this.openOrder(book.find(params.order_id), params.market_id);
+    const { settings, ledger, fillEngine } = this.parts;
+    const order = this.requireOpen(ledger.find(params.order_id), params.market_id);
     const isFraction = isPositionOrder(order) && order.stage !== 'working';
-    checkSteps(params, isFraction, floor.market(params.market_id), settings.surprises);
-    const terms = { price: decimal(params.price), size: optionalDecimal(params.size) };
+    checkSteps(params, isFraction, fillEngine.getMarket(params.market_id), settings.surprises);
+    const terms = { price: decimal(params.price), size: toOptionalDecimal(params.size) };
     order.amendsUnderWay += 1;
-    book.note(order, at);
-    this.later(at, this.nextAction(), fault, (when) => {
+    ledger.note(order, at);
+    this.scheduleOutcome(at, this.takeActionName(), fault, (when) => {
       order.amendsUnderWay -= 1;
       if (isTerminal(order)) return;
-      if (fault?.do === 'amend_lost' || !floor.allows(order, terms, when)) book.note(order, when);
+      if (fault?.do === 'amend_lost' || !fillEngine.allows(order, terms, when)) ledger.note(order, when);
       else this.applyAmend(order, terms, when);
     });
     return { order, terms };
   }
 
   cancel(params: Params<'DELETE /orders'>, at: number, fault: Fault): SimOrder {
-    const order = this.openOrder(this.named(params), params.market_id);
+    const order = this.requireOpen(this.findNamed(params), params.market_id);
     order.cancelsUnderWay += 1;
-    this.parts.book.note(order, at);
-    this.later(at, this.nextAction(), fault, (when) => {
+    this.parts.ledger.note(order, at);
+    this.scheduleOutcome(at, this.takeActionName(), fault, (when) => {
       order.cancelsUnderWay -= 1;
       this.finishCancel(order, when, fault);
     });
@@ -95,12 +98,12 @@ export class OrderEntry {
   }
 
   cancelAll(at: number, fault: Fault): void {
-    const orders = this.openOrders();
+    const orders = this.listOpen();
     for (const order of orders) {
       order.cancelsAllUnderWay += 1;
-      this.parts.book.note(order, at);
+      this.parts.ledger.note(order, at);
     }
-    this.later(at, this.nextAction(), fault, (when) => {
+    this.scheduleOutcome(at, this.takeActionName(), fault, (when) => {
       for (const order of orders) {
         order.cancelsAllUnderWay -= 1;
         this.finishCancel(order, when, fault);
@@ -108,54 +111,54 @@ export class OrderEntry {
     });
   }
 
-  /** venue-api.md, rule 2: every open order of every market, stops too, at once. */
+  /** venue-api.md, rule 2: cancels every open order of every market at once, stops included. */
   cancelByDeadman(at: number): void {
-    const { agenda, floor } = this.parts;
-    agenda.settle(at);
-    for (const order of this.openOrders()) floor.end(order, 'canceled', 'deadman switch', at);
-    agenda.watch();
+    const { events, fillEngine } = this.parts;
+    events.settle(at);
+    for (const order of this.listOpen()) fillEngine.end(order, 'canceled', 'deadman switch', at);
+    events.watch();
   }
 
-  /** Surprise 4: with a flicker, a working order shows as canceled, and is out of the book, until its terms apply. */
+  /** Surprise 4: with a flicker, a working order shows as canceled and leaves the book until its new terms apply. */
   private applyAmend(order: SimOrder, terms: NewTerms, at: number): void {
-    const { agenda, book, floor, settings } = this.parts;
+    const { events, ledger, fillEngine, settings } = this.parts;
     const { amendFlickerMs } = settings.surprises;
     if (amendFlickerMs === 0 || order.stage !== 'working') {
-      floor.amend(order, terms, at);
+      fillEngine.amend(order, terms, at);
       return;
     }
     order.flickers = true;
-    floor.market(order.marketId).unwatch(order);
-    book.note(order, at);
-    agenda.at(at + amendFlickerMs, (when) => {
+    fillEngine.getMarket(order.marketId).unwatch(order);
+    ledger.note(order, at);
+    events.schedule(at + amendFlickerMs, (when) => {
       order.flickers = false;
-      if (!isTerminal(order)) floor.amend(order, terms, when);
+      if (!isTerminal(order)) fillEngine.amend(order, terms, when);
     });
   }
 
   private finishCancel(order: SimOrder, at: number, fault: Fault): void {
-    const { book, floor } = this.parts;
+    const { ledger, fillEngine } = this.parts;
     if (isTerminal(order)) return;
     if (fault?.do === 'cancel_lost') {
-      book.note(order, at);
+      ledger.note(order, at);
       return;
     }
-    // Surprise 3: the cancel loses against a fill.
-    const fills = fault?.do === 'fill_first' && order.stage === 'working';
-    if (fills) floor.fillFraction(order, decimal(fault.fraction ?? '1'), at);
-    if (!isTerminal(order)) floor.end(order, 'canceled', '', at);
+    // Surprise 3: a fill comes before the cancel.
+    const fillsFirst = fault?.do === 'fill_first' && order.stage === 'working';
+    if (fillsFirst) fillEngine.fillFraction(order, decimal(fault.fraction ?? '1'), at);
+    if (!isTerminal(order)) fillEngine.end(order, 'canceled', '', at);
   }
 
-  private named(params: Params<'DELETE /orders'>): SimOrder | undefined {
-    const { book } = this.parts;
-    if (params.order_id !== undefined) return book.find(params.order_id);
+  private findNamed(params: Params<'DELETE /orders'>): SimOrder | undefined {
+    const { ledger } = this.parts;
+    if (params.order_id !== undefined) return ledger.find(params.order_id);
     const { client_order_id: clientOrderId = '', market_id: marketId } = params;
     if (clientOrderId === '') throw new VenueError('MISSING_PARAMETER', 'order_id or client_order_id is required');
-    const orders = book.withClientId(clientOrderId).filter((order) => order.marketId === marketId);
+    const orders = ledger.findByClientId(clientOrderId).filter((order) => order.marketId === marketId);
     return orders.find((order) => !isTerminal(order)) ?? orders.at(-1);
   }
 
-  private openOrder(order: SimOrder | undefined, marketId: string): SimOrder {
+  private requireOpen(order: SimOrder | undefined, marketId: string): SimOrder {
     if (order === undefined || order.marketId !== marketId) {
       throw new VenueError('ORDER_NOT_FOUND', 'there is no such order in that market', 404);
     }
@@ -163,31 +166,31 @@ export class OrderEntry {
     return order;
   }
 
-  private openOrders(): SimOrder[] {
+  private listOpen(): SimOrder[] {
     const skips = this.parts.settings.surprises.cancelAllSkipsProcessing;
-    return [...this.parts.book.open].filter((order) => !(skips && order.stage === 'processing'));
+    return [...this.parts.ledger.open].filter((order) => !(skips && order.stage === 'processing'));
   }
 
-  private visibilityLag(fault: Fault): number {
-    const { chance, floor, settings } = this.parts;
+  private drawVisibilityLag(fault: Fault): number {
+    const { chance, fillEngine, settings } = this.parts;
     if (fault?.do === 'invisible') return fault.ms ?? Number.POSITIVE_INFINITY;
-    return chance.within(settings.visibilityLagMs, 'visibility', floor.nextNumber);
+    return chance.drawWithin(settings.visibilityLagMs, 'visibility', fillEngine.nextNumber);
   }
 
-  /** Does something after the processing delay of its name; a stuck one later, or never. */
-  private later(at: number, name: string, fault: Fault, work: (at: number) => void): void {
+  /** Runs `work` after the processing delay that belongs to `name`; with the fault `stuck` later or never. */
+  private scheduleOutcome(at: number, name: string, fault: Fault, work: (at: number) => void): void {
     const stuck = fault?.do === 'stuck';
     if (stuck && fault.ms === undefined) return;
-    const delay = this.parts.chance.within(this.parts.settings.processingMs, name, 0);
-    this.parts.agenda.at(at + delay + (stuck ? (fault.ms ?? 0) : 0), work);
+    const delay = this.parts.chance.drawWithin(this.parts.settings.processingMs, name, 0);
+    this.parts.events.schedule(at + delay + (stuck ? (fault.ms ?? 0) : 0), work);
   }
 
-  private nextAction(): string {
+  private takeActionName(): string {
     this.actions += 1;
     return `action ${this.actions}`;
   }
 }
 
-function optionalDecimal(text: string | undefined): Decimal | undefined {
+function toOptionalDecimal(text: string | undefined): Decimal | undefined {
   return text === undefined ? undefined : decimal(text);
 }

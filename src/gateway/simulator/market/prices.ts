@@ -1,7 +1,7 @@
 /**
- * The price of a market as a function of seed, market and time: it comes out the same whoever asks, when and how often.
- * A path is a row of steps on a grid of time; at each it stands on a whole number of ticks. Counts of ticks are
- * integers and may be JavaScript numbers; a price is a Decimal, made from a count by `PriceGrid`.
+ * Computes the price of a market from the seed, the market and the time; the number and order of reads do not change it. A path
+ * is a sequence of steps on a grid of time, and at each step the price is a whole number of ticks. Counts of ticks are integers
+ * and may be JavaScript numbers; a price is a Decimal that `PriceGrid` makes from a count.
  */
 import { type Decimal, decimal } from '../../../base/decimal.ts';
 import type { Stream } from '../config/random.ts';
@@ -10,7 +10,7 @@ import type { MarketConfig, PathConfig } from '../config/settings.ts';
 const WALK_STEP_MS = 1000;
 const POINTS_STEP_MS = 100;
 
-/** Between prices and counts of ticks. */
+/** Converts between prices and counts of ticks. */
 export class PriceGrid {
   readonly tick: Decimal;
 
@@ -18,30 +18,30 @@ export class PriceGrid {
     this.tick = tick;
   }
 
-  price(ticks: number): Decimal {
+  toPrice(ticks: number): Decimal {
     return this.tick.times(ticks);
   }
 
-  /** The largest count of ticks at or below a price, or the smallest at or above it. Prices far outside give an infinity. */
-  ticks(price: Decimal, toward: 'down' | 'up'): number {
+  /** The largest count of ticks at or below a price, or the smallest at or above it; infinite beyond safe integers. */
+  toTicks(price: Decimal, toward: 'down' | 'up'): number {
     const exact = price.div(this.tick);
     const whole = toward === 'down' ? exact.floor() : exact.ceil();
     return whole.greaterThan(Number.MAX_SAFE_INTEGER) ? Number.POSITIVE_INFINITY : Number(whole.toFixed());
   }
 }
 
-/** Best bid, mid and best ask as counts of ticks. */
+/** Best bid, mid and best ask in ticks. */
 export interface Quote {
   readonly bid: number;
   readonly mid: number;
   readonly ask: number;
 }
 
-/** A walk keeps this many of its past steps; nobody asks for older ones. */
+/** Past steps that a walk keeps at least; older ones are not read. */
 const KEPT_STEPS = 4096;
 
 export class PricePath {
-  /** The step after which the price stands still for ever; infinity for a walk. */
+  /** The step after which the price does not change any more; infinity for a walk. */
   readonly lastChange: number;
   private readonly originMs: number;
   private readonly stepMs: number;
@@ -53,30 +53,30 @@ export class PricePath {
     const { path } = market;
     this.originMs = originMs;
     this.stepMs = path.stepMs ?? (path.kind === 'walk' ? WALK_STEP_MS : POINTS_STEP_MS);
-    const start = grid.ticks(decimal(market.start), 'down');
+    const start = grid.toTicks(decimal(market.start), 'down');
     this.half = Math.max(1, Math.round((start * market.spreadBps) / 20_000));
-    this.points = pointsOf(path, start, this.stepMs, grid);
+    this.points = toPoints(path, start, this.stepMs, grid);
     this.walk = path.kind === 'walk' ? new Walk(start, this.half + 1, path.volatilityBps, stream) : undefined;
     this.lastChange = this.walk === undefined ? (this.points.at(-1)?.step ?? 0) : Number.POSITIVE_INFINITY;
   }
 
-  /** The step in force at a time; times before the start have the first. */
-  stepAt(ms: number): number {
+  /** The step of a time; times before the start have the first step. */
+  getStepAt(ms: number): number {
     return Math.max(0, Math.floor((ms - this.originMs) / this.stepMs));
   }
 
-  timeOf(step: number): number {
+  getTimeOf(step: number): number {
     return this.originMs + step * this.stepMs;
   }
 
-  quote(step: number): Quote {
-    const mid = this.mid(step);
+  getQuote(step: number): Quote {
+    const mid = this.getMid(step);
     return { bid: mid - this.half, mid, ask: mid + this.half };
   }
 
   /** The mid price at a step, in ticks. */
-  mid(step: number): number {
-    if (this.walk !== undefined) return this.walk.at(step);
+  getMid(step: number): number {
+    if (this.walk !== undefined) return this.walk.getTicks(step);
     let low = 0;
     for (let high = this.points.length - 1; low < high; ) {
       const middle = (low + high + 1) >> 1;
@@ -87,19 +87,19 @@ export class PricePath {
   }
 }
 
-/** The points on the grid, with the start price before the first. */
-function pointsOf(path: PathConfig, start: number, stepMs: number, grid: PriceGrid): { step: number; ticks: number }[] {
+/** Puts the points on the grid, with the start price before the first. */
+function toPoints(path: PathConfig, start: number, stepMs: number, grid: PriceGrid): { step: number; ticks: number }[] {
   if (path.kind === 'walk') return [];
   const points = path.points.map(({ afterMs, price }) => ({
     step: Math.ceil(afterMs / stepMs),
-    ticks: grid.ticks(decimal(price), 'down'),
+    ticks: grid.toTicks(decimal(price), 'down'),
   }));
   return points[0]?.step === 0 ? points : [{ step: 0, ticks: start }, ...points];
 }
 
 /**
- * A geometric walk. Its position between ticks is an IEEE double moved by + and * alone, which come out the same on every
- * machine; the nearly normal draw is a sum of four uniform ones, which needs no logarithm (those differ).
+ * A geometric walk. Its position between ticks is an IEEE double that only + and * change, which give the same result on every
+ * machine. The nearly normal draw is a sum of four uniform ones and needs no logarithm, whose result can differ.
  */
 class Walk {
   private position: number;
@@ -107,7 +107,7 @@ class Walk {
   private readonly deviation: number;
   private readonly stream: Stream;
   private readonly steps: number[];
-  /** The step that `steps[0]` is. */
+  /** Number of the step in `steps[0]`. */
   private first = 0;
 
   constructor(start: number, least: number, volatilityBps: number, stream: Stream) {
@@ -118,7 +118,7 @@ class Walk {
     this.steps = [start];
   }
 
-  at(step: number): number {
+  getTicks(step: number): number {
     while (this.first + this.steps.length <= step) this.grow();
     const ticks = this.steps[step - this.first];
     if (ticks === undefined)

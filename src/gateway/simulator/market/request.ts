@@ -1,7 +1,7 @@
 /**
- * A request as the venue reads it, and how it says no. Parameters are read by the endpoint table's types alone: a
- * decimal is a plain JSON number literal and stays the text it came as, an integer is whole, an enumeration has its
- * values. What a combination of parameters means is the desk's business.
+ * Reads a request as the venue does, and defines its refusals. Parameters are read by the types of the endpoint table: a decimal
+ * is a plain JSON number literal and stays the text that was sent, an integer is whole, an enumeration has its values. orders.ts
+ * and terms.ts check combinations of parameters.
  */
 import { isLosslessNumber, parse } from 'lossless-json';
 import { decimal, parseDecimal } from '../../../base/decimal.ts';
@@ -24,26 +24,26 @@ export interface VenueRequest {
   readonly method: string;
   readonly path: string;
   readonly params: Readonly<Record<string, WireValue>>;
-  /** Where each came from: in a query every value is text, in a body a number must be a number. */
+  /** Where the parameters were sent: in a query every value is text, in a body a number must be a number. */
   readonly placement: 'query' | 'body';
   readonly headers: Readonly<Record<string, string>>;
-  /** Set where the body could not be read: the request still costs tokens and is answered in its turn. */
+  /** Set if the body could not be read: the request still costs tokens and is answered at its time. */
   readonly unreadable?: VenueError;
 }
 
-/** Why the venue refuses: a code, a sentence, and the status where the statuses are by kind. */
+/** A refusal of the venue: a code, a sentence, and the HTTP status if statuses are by kind. */
 export class VenueError extends Error {
   readonly code: string;
   readonly status: number;
   constructor(code: string, text: string, status = 400) {
     super(text);
-    this.name = 'Refusal';
+    this.name = 'VenueError';
     this.code = code;
     this.status = status;
   }
 }
 
-/** Reads query and body. A body that is no JSON object, or holds anything but plain values, is refused. */
+/** Reads query and body. Throws a VenueError if the body is not a JSON object of plain values. */
 export function readHttp(request: HttpRequest): VenueRequest {
   const params: Record<string, WireValue> = Object.create(null) as Record<string, WireValue>;
   for (const [name, text] of new URLSearchParams(request.query)) params[name] = { as: 'text', text };
@@ -68,10 +68,10 @@ function readBody(body: string): [string, WireValue][] {
   }
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
     throw new VenueError('INVALID_JSON', 'the body is not an object');
-  return Object.entries(parsed).map(([name, value]) => [name, wireValue(name, value)]);
+  return Object.entries(parsed).map(([name, value]) => [name, toWireValue(name, value)]);
 }
 
-function wireValue(name: string, value: unknown): WireValue {
+function toWireValue(name: string, value: unknown): WireValue {
   if (isLosslessNumber(value)) return { as: 'number', text: value.value };
   if (typeof value === 'string') return { as: 'text', text: value };
   if (typeof value === 'boolean') return { as: 'boolean', text: String(value) };
@@ -80,7 +80,7 @@ function wireValue(name: string, value: unknown): WireValue {
 
 type Bounds = Readonly<Record<string, { readonly max?: number }>>;
 
-/** The parameters of an endpoint, checked against its row of the table; `bounds` are this account's own. */
+/** Reads the parameters of an endpoint by its row of the table; `bounds` are those of this account. Throws a VenueError. */
 export function readParams<E extends EndpointName>(
   name: E,
   request: VenueRequest,
@@ -88,7 +88,7 @@ export function readParams<E extends EndpointName>(
   bounds: Bounds = {},
 ): Params<E> {
   const rows = endpoint(name).parameters;
-  const given = named(name, request.params, surprises);
+  const given = normalizeNames(name, request.params, surprises);
   const values: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(given)) {
     const row = Object.hasOwn(rows, key) ? rows[key] : undefined;
@@ -107,8 +107,8 @@ export function readParams<E extends EndpointName>(
   return values as unknown as Params<E>;
 }
 
-/** Undoes the spellings that some deployments have for position orders. */
-function named(
+/** Replaces the spellings that some deployments use for position orders by the usual ones. */
+function normalizeNames(
   name: EndpointName,
   params: VenueRequest['params'],
   surprises: SurprisesConfig,
@@ -163,7 +163,7 @@ function readValue(
     case 'boolean':
       return value.text === 'true' || (value.text === 'false' ? false : refuse('true or false'));
     case 'enum':
-      // A deployment that shows another status for stops can be asked for it.
+      // A deployment that shows another status for stops accepts it as a filter too.
       return row.values.includes(value.text) || (name === 'status' && value.text === surprises.stopStatus)
         ? value.text
         : refuse(`one of ${row.values.join(', ')}`);

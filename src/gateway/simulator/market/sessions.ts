@@ -1,24 +1,24 @@
 /**
- * Who is asking: JWTs that this venue issued or takes as good, their life, refreshing and rotation; and API-key
- * signatures, recomputed here from the notes' own recipe and not with the client's code. The tokens protect nothing: they
- * exist so that a client's session can be tried.
+ * Authenticates callers: JWTs that this venue issued or accepts, their lifetime, refresh and rotation; and API-key signatures,
+ * recomputed here from venue-notes.md and not with the client's code. The tokens protect nothing; they exist so that the
+ * session of a client can be tested.
  */
 import { createHash, createHmac } from 'node:crypto';
 import type { AuthConfig } from '../config/settings.ts';
 import { VenueError, type VenueRequest } from './request.ts';
 
-/** In-process callers carry no header: `token` is what they would have sent. */
+/** In-process callers send no headers; `token` is the one that they would send. */
 export interface Caller {
   readonly inProcess: boolean;
   readonly token: string | undefined;
 }
 
-/** Longest life of a signature, seconds (venue-notes.md, Signed requests). */
+/** Longest lifetime of a signature in seconds (venue-notes.md, Signed requests). */
 const SIGNATURE_LIFE_S = 600;
 
 export class Sessions {
   private readonly config: AuthConfig;
-  /** Token to its end, epoch ms. */
+  /** Expiry of each token, epoch ms. */
   private readonly ends = new Map<string, number>();
   private readonly spent = new Set<string>();
   private refreshToken: string | undefined;
@@ -27,21 +27,21 @@ export class Sessions {
   constructor(config: AuthConfig, startedAt: number) {
     this.config = config;
     this.refreshToken = config.refreshToken;
-    if (config.token !== undefined) this.ends.set(config.token, this.endOf(startedAt));
+    if (config.token !== undefined) this.ends.set(config.token, this.computeEnd(startedAt));
   }
 
-  /** A new JWT: `iat` and `exp` are claims a client can read; the signature is a word. */
+  /** Issues a new JWT. A client can read the claims `iat` and `exp`; the signature is only a word. */
   issue(at: number): string {
     this.issued += 1;
-    const claims = { sub: 'simulated', jti: this.issued, iat: Math.floor(at / 1000), ...this.expiryClaim(at) };
+    const claims = { sub: 'simulated', jti: this.issued, iat: Math.floor(at / 1000), ...this.buildExpiryClaim(at) };
     const token = [{ alg: 'none', typ: 'JWT' }, claims]
       .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
       .join('.');
-    this.ends.set(`${token}.simulated`, this.endOf(at));
+    this.ends.set(`${token}.simulated`, this.computeEnd(at));
     return `${token}.simulated`;
   }
 
-  /** Refuses a caller that is not known, or whose token has run out. */
+  /** Throws a VenueError for an unknown caller or an expired token. */
   check(request: VenueRequest, caller: Caller, at: number): void {
     if (this.config.mode === 'off') return;
     if (!caller.inProcess && this.config.mode === 'api_key') this.checkSignature(request, at);
@@ -49,20 +49,20 @@ export class Sessions {
   }
 
   private checkToken(request: VenueRequest, caller: Caller, at: number): void {
-    const token = caller.inProcess ? caller.token : this.carried(request.headers);
-    // In process, who brings no token is taken as known unless the configuration is about tokens.
+    const token = caller.inProcess ? caller.token : this.readToken(request.headers);
+    // An in-process caller without a token is accepted unless only issued tokens are.
     if (token === undefined && caller.inProcess && this.config.accept === 'any') return;
     if (token === undefined || token === '') throw new VenueError('UNAUTHORIZED', 'no JWT was sent', 401);
     let end = this.ends.get(token);
     if (end === undefined && this.config.accept === 'any') {
-      end = this.endOf(at);
+      end = this.computeEnd(at);
       this.ends.set(token, end);
     }
     if (end === undefined) throw new VenueError('UNAUTHORIZED', 'the JWT is not known', 401);
     if (at >= end) throw new VenueError('JWT_EXPIRED', 'the JWT has expired', 401);
   }
 
-  /** POST /jwt: a new token for a refresh token that is good; with rotation the old one is spent. */
+  /** POST /jwt: returns a new token for a valid refresh token; with rotation, the old refresh token becomes invalid. */
   refresh(refreshToken: string, at: number): { jwt: string; refresh_token?: string } {
     const wanted = this.refreshToken;
     const good = wanted === undefined ? refreshToken !== '' && !this.spent.has(refreshToken) : refreshToken === wanted;
@@ -74,15 +74,15 @@ export class Sessions {
     return { jwt, refresh_token: this.refreshToken };
   }
 
-  private endOf(at: number): number {
+  private computeEnd(at: number): number {
     return this.config.lifeMs === undefined ? Number.POSITIVE_INFINITY : at + this.config.lifeMs;
   }
 
-  private expiryClaim(at: number): { exp?: number } {
-    return this.config.lifeMs === undefined ? {} : { exp: Math.floor(this.endOf(at) / 1000) };
+  private buildExpiryClaim(at: number): { exp?: number } {
+    return this.config.lifeMs === undefined ? {} : { exp: Math.floor(this.computeEnd(at) / 1000) };
   }
 
-  private carried(headers: VenueRequest['headers']): string | undefined {
+  private readToken(headers: VenueRequest['headers']): string | undefined {
     const { cookie, header, prefix } = this.config;
     if (cookie !== undefined) {
       const pairs = (headers['cookie'] ?? '').split(';').map((pair) => pair.trim());

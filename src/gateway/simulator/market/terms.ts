@@ -1,11 +1,11 @@
-/** What the terms of an order must be for the venue to take it at all; refused at once, unlike what only its outcome shows. */
+/** Checks the terms of an order. Wrong terms are refused at once; all other reasons show only in the outcome of the order. */
 import { decimal, decimalText } from '../../../base/decimal.ts';
 import type { Params } from '../../../venue/catalogue.ts';
 import type { SurprisesConfig } from '../config/settings.ts';
 import type { Market } from './matching.ts';
 import { VenueError } from './request.ts';
 
-/** Refuses an order whose type asks for other parameters, or whose prices and size are off the market's steps. */
+/** Throws a VenueError if the order's type needs other parameters, or if its prices or size are off the market's steps. */
 export function checkTerms(params: Params<'POST /orders'>, market: Market, surprises: SurprisesConfig): void {
   const { type } = params;
   const isFraction = type === 'stop_loss' || type === 'take_profit';
@@ -23,7 +23,7 @@ export function checkTerms(params: Params<'POST /orders'>, market: Market, surpr
   checkSteps(params, isFraction, market, surprises);
 }
 
-/** Refuses prices off the tick and sizes off the lot, below the smallest, or above the whole position. */
+/** Throws a VenueError for a price off the tick, or a size off the lot, below the minimum or above the whole position. */
 export function checkSteps(
   terms: Pick<Params<'POST /orders'>, 'price' | 'trigger_price'> & { readonly size?: string | undefined },
   isFraction: boolean,

@@ -1,4 +1,4 @@
-/** The parts of the simulated venue and how they are put together; nothing here does anything. */
+/** Assembles the parts of the simulated venue. */
 import type { Clock } from '../../../base/clock.ts';
 import { decimal } from '../../../base/decimal.ts';
 import type { Chance } from '../config/random.ts';
@@ -16,36 +16,38 @@ import { Sessions } from './sessions.ts';
 export interface Venue {
   readonly settings: Settings;
   readonly markets: ReadonlyMap<string, Market>;
-  readonly book: OrderLedger;
+  readonly ledger: OrderLedger;
   readonly account: Account;
-  readonly floor: FillEngine;
-  readonly agenda: EventQueue;
+  readonly fillEngine: FillEngine;
+  readonly events: EventQueue;
   readonly orderEntry: OrderEntry;
   readonly deadman: DeadmanSwitch;
   readonly sessions: Sessions;
 }
 
-/** Opens for business now, with the positions and orders that the settings begin with. */
+/** Starts the venue now, with the positions and orders of the settings. */
 export function openVenue(settings: Settings, clock: Clock, chance: Chance): Venue {
   const startedAt = clock.now();
   const markets = openMarkets(settings, startedAt, chance);
-  const book = new OrderLedger(settings.account.id, settings.surprises.stopStatus);
-  const account = new Account(settings.account, [...markets.keys()], startedAt, (id, at) => floor.market(id).midAt(at));
-  const floor = new FillEngine({ settings, book, account, markets });
-  const agenda = new EventQueue(clock, [...markets.values()], (market, at) => floor.step(market, at));
-  const orderEntry = new OrderEntry({ settings, chance, agenda, floor, book });
+  const ledger = new OrderLedger(settings.account.id, settings.surprises.stopStatus);
+  const account = new Account(settings.account, [...markets.keys()], startedAt, (id, at) =>
+    fillEngine.getMarket(id).getMidAt(at),
+  );
+  const fillEngine = new FillEngine({ settings, ledger, account, markets });
+  const events = new EventQueue(clock, [...markets.values()], (market, at) => fillEngine.step(market, at));
+  const orderEntry = new OrderEntry({ settings, chance, events, fillEngine, ledger });
   const deadman = new DeadmanSwitch(clock, settings.surprises.deadmanDelayMs, (at) => orderEntry.cancelByDeadman(at));
   const sessions = new Sessions(settings.auth, startedAt);
-  floor.openWith(settings.account, startedAt);
-  agenda.watch();
-  return { settings, markets, book, account, floor, agenda, orderEntry, deadman, sessions };
+  fillEngine.openWith(settings.account, startedAt);
+  events.watch();
+  return { settings, markets, ledger, account, fillEngine, events, orderEntry, deadman, sessions };
 }
 
 function openMarkets(settings: Settings, startedAt: number, chance: Chance): Map<string, Market> {
   return new Map(
     Object.entries(settings.markets).map(([id, config]) => {
       const grid = new PriceGrid(decimal(config.tick));
-      const path = new PricePath(config, grid, startedAt, chance.stream(`prices ${id}`));
+      const path = new PricePath(config, grid, startedAt, chance.openStream(`prices ${id}`));
       return [id, new Market(id, config, grid, path)];
     }),
   );
