@@ -11,7 +11,7 @@ import {
 } from 'xstate';
 import type { SourceText } from '../../src/base/diagnostic.ts';
 import { dotChart, mermaidChart, xstateChart } from '../../src/engine/chart/chart.ts';
-import { mermaidText } from '../../src/engine/chart/mermaid.ts';
+import { escapeLabel } from '../../src/engine/chart/mermaid.ts';
 import type { XStateNode } from '../../src/engine/chart/xstate.ts';
 import { checkRunbook } from '../../src/runbook/check.ts';
 import type { CheckedRunbook } from '../../src/runbook/checked.ts';
@@ -182,7 +182,7 @@ describe('mermaidChart', () => {
     ['\u001b[31m\u202e', '#27;#91;31m#8238;'],
     ['  ', '#32;'],
   ])('writes the label %j as %j', (text, label) => {
-    expect(mermaidText(text)).toBe(label);
+    expect(escapeLabel(text)).toBe(label);
   });
 });
 
