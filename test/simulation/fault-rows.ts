@@ -432,7 +432,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
         'is told by the wall on another machine, never as less than nothing, and without proof: %s',
       ],
       SEEDS,
-      ['test/engine/daemon.test.ts', 'a clock put back starts nothing again, and nothing late once it has caught up'],
+      ['test/engine/daemon.test.ts', 'a clock set back starts nothing again, and nothing late once it has caught up'],
       gateway('session', 'holds a JWT that has run out by our clock for good a while, because the clock may be off'),
     ],
   },
@@ -567,7 +567,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
       ['test/simulation/killed-story.test.ts', 'leaves a run that goes on under the text it began with'],
       [
         'test/engine/daemon.test.ts',
-        'an edited slot is another one: nothing of it was missed, nothing of the old is started',
+        'an edited slot is a new one: it missed nothing, and nothing of the old one is started',
       ],
     ],
   },
@@ -581,7 +581,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     fault: 'a timer is overdue after a pause',
     handled: 'by the schedule’s misfire policy; waits of a run end at once',
     covers: [
-      ['test/engine/daemon.test.ts', 'a clock put forward past several is a misfire of each, and is told'],
+      ['test/engine/daemon.test.ts', 'a clock set forward past several is a misfire of each, and is reported'],
       SEEDS,
     ],
   },
