@@ -1,4 +1,4 @@
-/** What all parts of one run share while it is executed; run.ts makes one, everything else in the engine is handed it. */
+/** Holds what the parts of one run share while it is executed. run.ts creates it and passes it to the rest of the engine. */
 
 import type { Heartbeat } from './deadman/heartbeat.ts';
 import type { FeedCache } from './feeds.ts';
@@ -14,9 +14,9 @@ export interface RunContext extends RunPorts {
   readonly heartbeat: Heartbeat;
   readonly feeds: FeedCache;
   readonly approvals: Approvals;
-  /** Numbers the calls of a step: `<path>#<n>`, the same whenever the run is executed again. */
+  /** Numbers the calls of a step: `<path>#<n>`. A replay gives the same numbers. */
   callId(path: string): string;
-  /** Completed steps that know how to undo themselves, oldest first. */
+  /** Completed steps that can be undone, oldest first. */
   readonly undos: UndoEntry[];
 }
 
@@ -26,6 +26,6 @@ export interface UndoEntry {
 }
 
 export interface Approvals {
-  /** Resolves with the first answer for the step; rejects with Abandoned when the scope is left. */
+  /** Resolves with the first answer for the step; rejects with Abandoned when the scope is cancelled. */
   answer(step: string, cancel: Cancellation): Promise<OperatorCommand>;
 }

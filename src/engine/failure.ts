@@ -1,4 +1,4 @@
-/** From a call's outcome to the error a runbook can catch. */
+/** Turns a call's outcome into the error that a runbook can catch. */
 import { type CallOutcome, STALE_INTENT } from '../venue/port.ts';
 import { Halt, StepFailure } from './interruption.ts';
 
@@ -8,12 +8,12 @@ export function failureOfOutcome(
 ): StepFailure | Halt {
   switch (outcome.kind) {
     case 'denied':
-      // Without a journal nothing that this run still does is on record: whoever takes it up would not know that it gave the
-      // deadman switch back, for one. It halts, and leaves everything as the record has it.
+      // Without a journal no further act of this run is recorded: the process that resumes it would not know, for one, that
+      // the deadman switch was disarmed. The run halts and leaves everything as recorded.
       if (outcome.code === 'JOURNAL') return new Halt('denied', outcome.message, step);
       return new StepFailure('denied', outcome.message, step);
     case 'unresolved':
-      // Made again by a retry it would be what it was not to be: a person says what is wanted by now.
+      // A retry would send the stale intent after all: a person decides what is wanted now.
       if (outcome.code === STALE_INTENT) return new Halt('unknown_outcome', outcome.message, step);
       return new StepFailure('transport', outcome.message, step);
     case 'rejected':
@@ -23,7 +23,7 @@ export function failureOfOutcome(
   }
 }
 
-/** A session that was refused twice is a road that is closed, not an order that is bad. */
+/** A session that was refused twice is a failure of transport, not of the order. */
 const KINDS = {
   transport: 'transport',
   rate_limited: 'rate_limited',

@@ -1,6 +1,6 @@
 /**
- * Feeds as the steps see them: each read anew when older than half its `max_age`, refused when older than `max_age`.
- * A stale feed is an error a runbook can catch, never an old price.
+ * Reads feeds for the steps: again when a value is older than half its `max_age`; refused when older than `max_age`. A stale
+ * feed is an error that a runbook can catch, never an old price.
  */
 
 import type { Clock } from '../base/clock.ts';
@@ -26,7 +26,7 @@ export class FeedCache {
     this.clock = clock;
   }
 
-  /** Makes the named feeds fresh before the expressions of a step are evaluated. Throws StepFailure `stale_feed`. */
+  /** Refreshes the named feeds before the expressions of a step are evaluated. Throws StepFailure `stale_feed`. */
   async ensure(
     names: readonly string[],
     declared: readonly FeedDeclaration[],
@@ -36,9 +36,9 @@ export class FeedCache {
     for (const name of names) {
       const feed = declared.find((each) => each.name === name);
       if (feed === undefined) throw new Error(`engine: step ${step} reads feed ${name}, which is not declared`);
-      const markets = this.marketsOf(feed, scope);
+      const markets = this.listMarkets(feed, scope);
       for (const market of markets) await this.ensureOne(feed, market, step);
-      if (feed.type.kind === 'map' && !markets.some((market) => this.readings.has(key(name, market)))) {
+      if (feed.type.kind === 'map' && !markets.some((market) => this.readings.has(keyOf(name, market)))) {
         throw new StepFailure('stale_feed', `feed ${name}: no market's value could be read`, step);
       }
     }
@@ -50,21 +50,21 @@ export class FeedCache {
     for (const feed of declared) {
       if (feed.type.kind === 'map') {
         const known = this.venue.markets.flatMap((market): [string, Decimal][] => {
-          const reading = this.readings.get(key(feed.name, market));
+          const reading = this.readings.get(keyOf(feed.name, market));
           return reading === undefined ? [] : [[market, reading.value]];
         });
         fields[feed.name] = new Map(known);
       } else {
-        const [market] = this.marketsOf(feed, scope);
-        fields[feed.name] = this.readings.get(key(feed.name, market))?.value;
+        const [market] = this.listMarkets(feed, scope);
+        fields[feed.name] = this.readings.get(keyOf(feed.name, market))?.value;
       }
     }
     return fields;
   }
 
   /**
-   * When the oldest of the named feeds was true, epoch ms: what a price made of them is as old as. Of a map counts the value of
-   * the market asked about, and of one that does not have it the oldest. Undefined without any.
+   * The instant of the oldest of the named feeds, epoch ms: a price computed from them is as old. Of a map the value of
+   * `market` counts, or the oldest where the map lacks it. Undefined without a reading.
    */
   oldestAt(
     names: readonly string[],
@@ -75,22 +75,22 @@ export class FeedCache {
     const times = declared
       .filter((feed) => names.includes(feed.name))
       .flatMap((feed) => {
-        const one = this.readings.get(key(feed.name, market));
+        const one = this.readings.get(keyOf(feed.name, market));
         if (feed.type.kind === 'map' && one !== undefined) return [one.at];
-        return this.marketsOf(feed, scope).map((each) => this.readings.get(key(feed.name, each))?.at);
+        return this.listMarkets(feed, scope).map((each) => this.readings.get(keyOf(feed.name, each))?.at);
       })
       .filter((at) => at !== undefined);
     return times.length === 0 ? undefined : Math.min(...times);
   }
 
-  private marketsOf(feed: FeedDeclaration, scope: Scope): readonly (string | undefined)[] {
+  private listMarkets(feed: FeedDeclaration, scope: Scope): readonly (string | undefined)[] {
     if (feed.type.kind === 'map') return this.venue.markets;
     return [feed.market?.evaluate(scope)];
   }
 
   private async ensureOne(feed: FeedDeclaration, market: string | undefined, step: string): Promise<void> {
     const maxAge = feed.maxAge.ms;
-    const name = key(feed.name, market);
+    const name = keyOf(feed.name, market);
     const held = this.readings.get(name);
     if (held !== undefined && this.clock.now() - held.at <= maxAge / 2) return;
     const read = await this.venue.feed(feed.name, market, step);
@@ -99,7 +99,7 @@ export class FeedCache {
     const reading = this.readings.get(name);
     const age = reading === undefined ? undefined : this.clock.now() - reading.at;
     if (age !== undefined && age <= maxAge) return;
-    // One dead market of a map must not stop the others: it is simply absent from the map.
+    // One market without a value must not stop the others: it is absent from the map.
     if (feed.type.kind === 'map') {
       this.readings.delete(name);
       return;
@@ -113,6 +113,6 @@ export class FeedCache {
   }
 }
 
-function key(name: string, market: string | undefined): string {
+function keyOf(name: string, market: string | undefined): string {
   return market === undefined ? name : `${name}\0${market}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Gives a runbook its roots when it starts: inputs, `run`, variables, lets in their order, limits with their values. The
- * same for the run's own runbook and for one that it calls.
+ * Evaluates a runbook's globals when it starts: inputs, `run`, lets in sequence, variables, limits. Serves the run's own
+ * runbook and those it calls.
  */
 import { type Decimal, decimalText, wholeNumber } from '../base/decimal.ts';
 import type { CheckedRunbook, LimitsDeclaration } from '../runbook/checked.ts';
@@ -11,7 +11,7 @@ import type { RunContext } from './context.ts';
 import { StepFailure } from './interruption.ts';
 import { Frame, type RunbookGlobals, StepScope } from './scope.ts';
 
-/** Makes the roots; reads the feeds that lets and variables need. Throws StepFailure for what can not be evaluated. */
+/** Creates the globals, and reads the feeds that lets and variables need. Throws StepFailure where an expression fails. */
 export async function startGlobals(
   run: Pick<RunContext, 'setup' | 'venue' | 'wall' | 'feeds'>,
   runbook: CheckedRunbook,
@@ -30,28 +30,30 @@ export async function startGlobals(
     feeds: (scope) => run.feeds.record(runbook.feeds, scope),
     rules: (market) => run.venue.market(market),
     limits: at.limits,
-    bandFeeds: band === undefined ? [] : feedsOf(band.around),
+    bandFeeds: band === undefined ? [] : listFeeds(band.around),
     reference: (scope) => band?.around.evaluate(scope),
   };
   const frame = new Frame(globals, { staticPath: '', path: at.path });
   const scope = () => new StepScope(frame, run.wall.now());
   const evaluate = async (expr: Expr): Promise<Value> => {
-    await run.feeds.ensure(feedsOf(expr), runbook.feeds, scope(), at.path);
-    return evaluated(expr, scope(), at.path);
+    await run.feeds.ensure(listFeeds(expr), runbook.feeds, scope(), at.path);
+    return evaluateGlobal(expr, scope(), at.path);
   };
   for (const { name, value } of runbook.let) values.set(name, await evaluate(value));
   for (const { name, init } of runbook.vars) values.set(name, await evaluate(init));
   const own =
-    runbook.limits === undefined ? undefined : ruleValues(runbook.limits, (expr) => evaluated(expr, scope(), at.path));
+    runbook.limits === undefined
+      ? undefined
+      : ruleValues(runbook.limits, (expr) => evaluateGlobal(expr, scope(), at.path));
   globals.limits = own === undefined ? at.limits : at.limits === undefined ? own : tighter(at.limits, own);
   return globals;
 }
 
-function feedsOf(expr: Expr): readonly string[] {
+function listFeeds(expr: Expr): readonly string[] {
   return expr.reads.filter((root) => root.startsWith('feeds.')).map((root) => root.slice('feeds.'.length));
 }
 
-function evaluated<T extends Value>(expr: Expr<T>, scope: StepScope, path: string): T {
+function evaluateGlobal<T extends Value>(expr: Expr<T>, scope: StepScope, path: string): T {
   try {
     return expr.evaluate(scope);
   } catch (error) {
@@ -60,7 +62,7 @@ function evaluated<T extends Value>(expr: Expr<T>, scope: StepScope, path: strin
   }
 }
 
-/** The limits of a runbook as the checks take them: decimals as strings. Without those that `value` does not know. */
+/** The limits of a runbook as the checks take them, decimals as strings. Leaves out those for which `value` gives undefined. */
 export function ruleValues(
   limits: LimitsDeclaration,
   value: <T extends Value>(expr: Expr<T>) => T | undefined,

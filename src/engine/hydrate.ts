@@ -1,8 +1,8 @@
-/** From the JSON of a record (decimals as strings, instants as µs) to a value of the language, by its type. */
+/** Turns the JSON of a record (decimals as strings, instants as µs) into a value of the language, by its type. */
 import { decimal } from '../base/decimal.ts';
 import { Time, type Value, type ValueType } from '../runbook/values.ts';
 
-/** A field the type does not name is left out; one the record lacks is absent. Throws on what `answers.ts` would not have let through. */
+/** Leaves out fields that the type does not name. Throws on JSON that venue/wire/answer.ts would have refused. */
 export function hydrate(type: ValueType, json: unknown): Value {
   switch (type.kind) {
     case 'optional':

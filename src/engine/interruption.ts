@@ -1,6 +1,6 @@
 /**
- * How the walk through a runbook is left early. Each is thrown inside the engine and caught inside the engine; none
- * reaches a user as an exception.
+ * The errors that end a walk through a runbook early, and the scopes that can be cancelled. Each error is thrown and caught
+ * inside the engine; none reaches a user as an exception.
  */
 import type { ErrorFact } from '../journal/entry.ts';
 import type { ErrorKind } from '../runbook/checked.ts';
@@ -9,9 +9,9 @@ import type { Wanted } from '../venue/port.ts';
 /** A step failed for a reason that the runbook can catch. */
 export class StepFailure extends Error {
   readonly kind: ErrorKind;
-  /** Where the failure happened; filled in by the step that meets it first. */
+  /** Path of the step that failed; set by the innermost one. */
   readonly step: string;
-  /** Not before this long from now may it be tried again (X-RateLimit-Retry-After). */
+  /** The step is not retried sooner than this, ms (X-RateLimit-Retry-After). */
   readonly retryAfterMs: number | undefined;
   constructor(kind: ErrorKind, message: string, step: string, retryAfterMs?: number) {
     super(message);
@@ -22,13 +22,13 @@ export class StepFailure extends Error {
   get fact(): ErrorFact {
     return { kind: this.kind, message: this.message, step: this.step };
   }
-  /** The same failure, of another step. */
+  /** The same failure, with another step's path. */
   at(step: string): StepFailure {
     return new StepFailure(this.kind, this.message, step, this.retryAfterMs);
   }
 }
 
-/** An outcome at the venue is not known, or a contradiction needs a person: nothing that adds risk may follow. */
+/** An outcome at the venue is unknown, or a contradiction needs a person. Nothing that adds risk may follow. */
 export class Halt extends Error {
   readonly fact: ErrorFact;
   constructor(kind: string, message: string, step: string) {
@@ -48,7 +48,7 @@ export class Stop extends Error {
   }
 }
 
-/** The scope a wait belongs to was left: its time ran out, a sibling failed, a person asked. Never caught by a runbook. */
+/** The scope of a wait was cancelled: a timeout, a sibling's failure, a person's command. A runbook cannot catch it. */
 export class Abandoned extends Error {
   readonly reason: AbandonReason;
   constructor(reason: AbandonReason) {
@@ -60,13 +60,13 @@ export interface AbandonReason {
   /** `timeout`: the step's own; `sibling`: another branch ended the block; `operator`; `deadman`: the switch fired. */
   readonly why: 'timeout' | 'sibling' | 'operator' | 'deadman' | 'halt';
   readonly message: string;
-  /** The cancellation that began it, so that only the step that owns it turns it into an error. */
+  /** The cancellation that began it: only the step that owns it turns it into an error. */
   readonly origin: Cancellation;
 }
 
 /**
- * A tree of scopes that can be left: leaving one leaves all below it. Waits listen. A request that is under way must be
- * answered for, whatever else happens; one that has not left yet is withdrawn.
+ * A tree of scopes that can be cancelled; cancelling one cancels all below it. Waits listen. A request that was sent is
+ * awaited in any case; one that was not sent yet is withdrawn.
  */
 export class Cancellation {
   private readonly parent: Cancellation | undefined;
@@ -74,8 +74,8 @@ export class Cancellation {
   private listeners = new Set<(reason: AbandonReason) => void>();
   private readonly withdrawals = new Set<Withdrawal>();
   private reasonGiven: AbandonReason | undefined;
-  /** An interruption that nobody was waiting for: the next to begin something is told. */
-  private untold: AbandonReason | undefined;
+  /** An interruption that came while nothing waited: the next `check` throws it. */
+  private pending: AbandonReason | undefined;
 
   constructor(parent?: Cancellation) {
     this.parent = parent;
@@ -87,7 +87,7 @@ export class Cancellation {
     return this.reasonGiven;
   }
 
-  /** Whether it was its own time that ran out. */
+  /** Whether its own timeout cancelled it. */
   get timedOut(): boolean {
     return this.reasonGiven?.why === 'timeout' && this.reasonGiven.origin === this;
   }
@@ -97,19 +97,19 @@ export class Cancellation {
   }
 
   /**
-   * Breaks off what is being waited for, and leaves no scope: what follows is decided by who waited. When nobody did, the
-   * next that begins something in these scopes is told instead.
+   * Interrupts the waits here and below without cancelling a scope: the code that waited decides what follows. Where nothing
+   * waits, the next `check` in these scopes throws instead.
    */
   interrupt(why: AbandonReason['why'], message: string): void {
     const reason: AbandonReason = { why, message, origin: this };
-    if (this.reasonGiven === undefined && !this.pass(reason)) this.untold = reason;
+    if (this.reasonGiven === undefined && !this.notifyAll(reason)) this.pending = reason;
   }
 
-  /** Throws when this scope has been left: asked before anything new is begun. */
+  /** Throws Abandoned when this scope was cancelled. Called before anything new begins. */
   check(): void {
     if (this.reasonGiven !== undefined) throw new Abandoned(this.reasonGiven);
-    const untold = this.takeUntold();
-    if (untold !== undefined) throw new Abandoned(untold);
+    const pending = this.takePending();
+    if (pending !== undefined) throw new Abandoned(pending);
   }
 
   listen(listener: (reason: AbandonReason) => void): () => void {
@@ -118,7 +118,7 @@ export class Cancellation {
     return () => listeners.delete(listener);
   }
 
-  /** For a request that has not left yet: to be ended when it has its outcome. */
+  /** For a request that was not sent yet. To be ended when it has its outcome. */
   withdrawal(): Withdrawal {
     const withdrawal = new Withdrawal(() => this.withdrawals.delete(withdrawal));
     if (this.reasonGiven !== undefined) withdrawal.withdraw(this.reasonGiven);
@@ -126,33 +126,33 @@ export class Cancellation {
     return withdrawal;
   }
 
-  /** Lets go of the parent: to be called when the scope's work is over. */
+  /** Detaches the scope from its parent. To be called when its work is over. */
   close(): void {
     this.parent?.children.delete(this);
   }
 
-  private takeUntold(): AbandonReason | undefined {
-    const { untold } = this;
-    this.untold = undefined;
-    return untold ?? this.parent?.takeUntold();
+  private takePending(): AbandonReason | undefined {
+    const { pending } = this;
+    this.pending = undefined;
+    return pending ?? this.parent?.takePending();
   }
 
   private leave(reason: AbandonReason): void {
     if (this.reasonGiven !== undefined) return;
     this.reasonGiven = reason;
-    this.tell(reason);
+    this.notify(reason);
     for (const child of [...this.children]) child.leave(reason);
     this.children.clear();
   }
 
-  /** Tells all who wait here and below; false when nobody did. */
-  private pass(reason: AbandonReason): boolean {
-    let told = this.tell(reason);
-    for (const child of [...this.children]) told = child.pass(reason) || told;
-    return told;
+  /** Notifies the waits here and below; false when there were none. */
+  private notifyAll(reason: AbandonReason): boolean {
+    let notified = this.notify(reason);
+    for (const child of [...this.children]) notified = child.notifyAll(reason) || notified;
+    return notified;
   }
 
-  private tell(reason: AbandonReason): boolean {
+  private notify(reason: AbandonReason): boolean {
     const waiting = [...this.listeners];
     this.listeners = new Set();
     for (const listener of waiting) listener(reason);
@@ -162,8 +162,8 @@ export class Cancellation {
 }
 
 /**
- * Whether a request that may still be waiting to leave is wanted. It hears of an interruption as well, and does not count
- * as who was told of it: one that has left goes on, and then nobody would act on what it heard.
+ * Says whether a request that may still wait to be sent is wanted. An interruption withdraws it too, but it does not count as
+ * a wait: a request that was sent goes on, and then nothing would act on the interruption.
  */
 export class Withdrawal implements Wanted {
   private readonly ended: () => void;
@@ -174,7 +174,7 @@ export class Withdrawal implements Wanted {
     this.ended = ended;
   }
 
-  /** The first that was heard. */
+  /** The first reason. */
   get reason(): AbandonReason | undefined {
     return this.reasonHeard;
   }

@@ -1,7 +1,7 @@
 /**
- * The two machines that decide how a run and a step go on. They are flat and hold no timers, no calls and no children:
- * an event goes in, the next state comes out, and the interpreter does what the state asks for. (The third, an order's,
- * is in venue/order.) They are never persisted: a resumed run feeds them again.
+ * The two machines that decide the next state of a run and of a step. They are flat, without timers, calls or children: an
+ * event goes in, the next state comes out, and the interpreter does what the state asks for. (The machine of an order is in
+ * venue/order.) They are never persisted: a resumed run replays their events.
  */
 import {
   type AnyMachineSnapshot,
@@ -13,8 +13,9 @@ import {
 } from 'xstate';
 
 /**
- * A run's life. A failure undoes completed steps in reverse before `on_error`; a halt goes the same way with what only
- * reduces risk and leaves the deadman switch alone; `stop` and success go to `finally` at once (docs/language.md, How a run ends).
+ * The states of a run. A failure undoes completed steps in reverse before `on_error`. A halt takes the same path, does only
+ * what reduces risk, and leaves the deadman switch as it is. `stop` and success go directly to `finally` (docs/language.md,
+ * How a run ends).
  */
 export const runMachine = setup({
   types: {
@@ -50,14 +51,14 @@ export const runMachine = setup({
     succeeded: { tags: 'ended' },
     stopped: { tags: 'ended' },
     failed: { tags: 'ended' },
-    // A person has looked, or time has passed: what was not known is asked for again.
+    // `resume` looks up again what was unknown.
     halted: { tags: 'ended', on: { RESUMED: 'settling' } },
     settling: { on: { DONE: 'failed', HALTED: 'halted' } },
   },
 });
 export type RunEvent = EventFromLogic<typeof runMachine>['type'];
 
-/** A step's attempts: RETRY and CATCH carry the decision that was made from the step's `retry` and `catch`. */
+/** The attempts of a step. RETRY and CATCH are decided from the step's `retry` and `catch`. */
 export const stepMachine = setup({
   types: {
     events: {} as
@@ -74,7 +75,7 @@ export const stepMachine = setup({
   id: 'step',
   initial: 'waiting',
   states: {
-    // A condition that can not be told is a failure before the first attempt.
+    // A condition that cannot be evaluated is a failure before the first attempt.
     waiting: {
       on: {
         SKIP: 'skipped',
@@ -117,56 +118,55 @@ export const stepMachine = setup({
 export type StepEvent = EventFromLogic<typeof stepMachine>['type'];
 
 /**
- * One walk through one of these machines. They have no context and no actions, so all that XState can say of a state and an
- * event is which state follows, for every walk the same: each pair is asked once and remembered, and a step of a long run
- * costs no more than a look-up.
+ * One walk through one of these machines. They have no context and no actions, so the next state depends on state and event
+ * alone. XState is asked once for each pair and the answer is kept: a step of a long run costs a look-up.
  */
 export interface Decider<E extends string> {
   readonly state: string;
   /**
-   * Moves to the next state. XState drops an event that a state does not handle without a word; here that would be a
-   * decision lost, so it is our mistake and stops the run.
+   * Moves to the next state. XState silently ignores an event that a state does not handle; here that would lose a decision,
+   * so it is an internal error and stops the run.
    */
   decide(event: E): string;
 }
 export type RunActor = Decider<RunEvent>;
 export type StepActor = Decider<StepEvent>;
 
-export const startRunActor: () => RunActor = decidersOf<RunEvent>(runMachine);
-export const startStepActor: () => StepActor = decidersOf<StepEvent>(stepMachine);
+export const startRunActor: () => RunActor = createDeciders<RunEvent>(runMachine);
+export const startStepActor: () => StepActor = createDeciders<StepEvent>(stepMachine);
 
-/** A state that has been met, and what was found to follow from it. */
+/** A state that was reached, and the states that follow it as far as they were asked for. */
 interface KnownState<E extends string> {
   readonly name: string;
   readonly snapshot: AnyMachineSnapshot;
   readonly next: Map<E, KnownState<E>>;
 }
 
-function decidersOf<E extends string>(machine: AnyStateMachine): () => Decider<E> {
+function createDeciders<E extends string>(machine: AnyStateMachine): () => Decider<E> {
   const states = new Map<string, KnownState<E>>();
-  const known = (snapshot: AnyMachineSnapshot): KnownState<E> => {
+  const remember = (snapshot: AnyMachineSnapshot): KnownState<E> => {
     const name = String(snapshot.value);
     const state = states.get(name) ?? { name, snapshot, next: new Map() };
     states.set(name, state);
     return state;
   };
-  const after = ({ name, snapshot, next }: KnownState<E>, type: E): KnownState<E> => {
+  const findNext = ({ name, snapshot, next }: KnownState<E>, type: E): KnownState<E> => {
     if (!snapshot.can({ type })) throw new Error(`engine: state ${name} does not take ${type}`);
     const [found] = transition(machine, snapshot, { type });
-    const state = known(found);
+    const state = remember(found);
     next.set(type, state);
     return state;
   };
   let initial: KnownState<E> | undefined;
   return () => {
-    initial ??= known(initialTransition(machine)[0]);
+    initial ??= remember(initialTransition(machine)[0]);
     let state = initial;
     return {
       get state() {
         return state.name;
       },
       decide(event) {
-        state = state.next.get(event) ?? after(state, event);
+        state = state.next.get(event) ?? findNext(state, event);
         return state.name;
       },
     };

@@ -1,6 +1,6 @@
 /**
- * What a run is given from outside: its identity, the road to the venue, its journal, the time, people. Made by whoever
- * composes a run; nothing here knows how one is executed.
+ * The ports of a run: its identity, the venue, its journal, the clock, notices and commands of people. The caller that starts
+ * a run implements them; nothing here knows how one is executed.
  */
 import type { Clock } from '../base/clock.ts';
 import type { DataOf, EntryType, RunMode } from '../journal/entry.ts';
@@ -9,13 +9,13 @@ import type { CheckedRunbook } from '../runbook/checked.ts';
 import type { Value } from '../runbook/values.ts';
 import type { VenuePort } from '../venue/port.ts';
 
-/** Where the engine writes what happens; entries come back to `book` in the order they were written. */
+/** The engine appends its entries here. `tracker` folds each entry in the sequence in which it was appended. */
 export interface RunJournal {
   append<T extends EntryType>(type: T, data: DataOf<T>, step?: string, actor?: string): void;
   readonly tracker: OrderTracker;
 }
 
-/** What a person or a signal wants of a run while it goes on. */
+/** A command of a person or a signal to a run under way. */
 export interface OperatorCommand {
   readonly command: 'approve' | 'reject' | 'cancel' | 'kill' | 'interrupt';
   readonly by: string;
@@ -24,7 +24,7 @@ export interface OperatorCommand {
 }
 
 export interface Notifier {
-  /** Hands a message over; must neither throw nor make the run wait. */
+  /** Sends a message. Must neither throw nor make the run wait. */
   send(to: string, text: string): void;
 }
 
@@ -37,11 +37,11 @@ export interface RunSetup {
   readonly seed: number;
   /** Epoch ms. */
   readonly startedAt: number;
-  /** How long after the last attempt "not found" may not yet mean absent, ms (profile: ambiguity.window). */
+  /** For this long after the last attempt, ms, "not found" does not prove an order absent (profile: ambiguity.window). */
   readonly absenceHorizonMs: number;
-  /** Id of the step after which the run stops, where somebody asked for that. */
+  /** Id of the step after which the run stops (`run --until`). */
   readonly until?: string | undefined;
-  /** Names the plan an approver sees; an `approve` step is bound to it. */
+  /** Hash of the plan that an approver sees; an `approve` step is bound to it. */
   readonly plan: string;
 }
 

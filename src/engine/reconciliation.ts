@@ -1,7 +1,6 @@
 /**
- * Before a live run does anything: what is open on the account, and whose it is. Orders that nobody here placed are shown as
- * external and left alone; orders that carry our prefix and that this run does not know belong to another run, or to a
- * journal that was lost.
+ * Lists the open orders of the account before a live run does anything, and journals whose they are. Orders without our prefix
+ * are external and left alone. Orders with our prefix that this run does not know belong to another run or to a lost journal.
  */
 import { CLIENT_ORDER_PREFIX } from '../venue/order/identity.ts';
 import type { OrderRecord } from '../venue/records.ts';
@@ -11,20 +10,20 @@ import { type Cancellation, StepFailure } from './interruption.ts';
 import { REPEAT_DELAYS_MS, sleepUntil } from './waiting.ts';
 
 const STEP = 'reconcile';
-/** How far back open orders are looked for; without a start the venue reads its whole history, ten times slower. */
+/** How far back open orders are listed, ms. Without a start the venue reads its whole history, ten times slower. */
 const LOOK_BACK_MS = 90 * 86_400_000;
 const PAGE_ROWS = 1000;
 
 type ReconciliationParts = Pick<RunContext, 'venue' | 'clock' | 'log' | 'callId'>;
 
-/** Reads the open orders in one page and writes down what they are. Throws StepFailure when the venue does not answer. */
+/** Reads the open orders in one page and journals them. Throws StepFailure when the venue does not answer. */
 export async function reconcile(parts: ReconciliationParts, cancel: Cancellation): Promise<void> {
   const { log } = parts;
-  const open = await openOrders(parts, cancel);
+  const open = await readOpenOrders(parts, cancel);
   const unknown = open.filter(
     (record) => log.tracker.byId(record.id) === undefined && log.tracker.get(record.client_order_id) === undefined,
   );
-  const named = (ours: boolean) =>
+  const listUnknown = (ours: boolean) =>
     unknown
       .filter((record) => new RegExp(`^${CLIENT_ORDER_PREFIX}[a-z2-7]{20}(-|$)`).test(record.client_order_id) === ours)
       .map(({ id, client_order_id, market_id, side, size, price }) => ({
@@ -35,11 +34,15 @@ export async function reconcile(parts: ReconciliationParts, cancel: Cancellation
         size,
         price,
       }));
-  log.append('account.reconciled', { open: open.length, external: named(false), ofOtherRuns: named(true) }, STEP);
+  log.append(
+    'account.reconciled',
+    { open: open.length, external: listUnknown(false), ofOtherRuns: listUnknown(true) },
+    STEP,
+  );
 }
 
-/** One page of what is open; asked again as any read is, while no answer comes or the tokens are used up. */
-async function openOrders(
+/** Reads one page of open orders; repeated while no answer comes or the tokens are used up. */
+async function readOpenOrders(
   { venue, clock, callId }: ReconciliationParts,
   cancel: Cancellation,
 ): Promise<readonly OrderRecord[]> {

@@ -30,20 +30,20 @@ export interface RunResult {
 export interface RunningRun {
   readonly done: Promise<RunResult>;
   /**
-   * Another process goes on. A halted run asks once more for every order whose fate is not known, cancels what turns out to
-   * rest, and leaves the deadman switch as declared; it ends as failed, or halted again. One that was under way just goes on;
-   * where nobody can tell how long it was left alone (`away`), it takes a deadman switch that stood for fired.
+   * Another process continues the run. A halted run looks up every order whose fate is unknown, cancels those that rest, and
+   * leaves the deadman switch as declared; it ends failed, or halted again. A run that was under way continues. Where only the
+   * wall clock knows how long no process ran it (`away`), an armed deadman switch counts as fired.
    */
   takenUp(away?: Away): void;
-  /** The end of the last reopening; the run's own end before there was one. */
+  /** The end of the last resume; the run's first end where it was not resumed. */
   settled(): Promise<RunResult>;
-  /** Hands the run what a person or a signal wants; already in the journal. */
+  /** Passes a command of a person or a signal to the run. Its journal entry exists already. */
   command(command: OperatorCommand): void;
-  /** Tells the run that the clock on the wall was put, and how far it is ahead of the run's own; already in the journal. */
+  /** Reports that the wall clock was adjusted, and by how many ms it is ahead of the run's clock. Its journal entry exists already. */
   clockPut(wallAheadMs: number): void;
 }
 
-/** Starts a run. `run.started` is already in the journal. The promise rejects only for our own mistakes. */
+/** Starts a run. `run.started` is already in the journal. The promise rejects only for an internal error. */
 export function startRun(setup: RunSetup, ports: RunPorts): RunningRun {
   const execution = new Execution(setup, ports);
   const done = execution.run();
@@ -53,15 +53,15 @@ export function startRun(setup: RunSetup, ports: RunPorts): RunningRun {
     command: (command) => execution.command(command),
     clockPut: (wallAheadMs) => execution.clockPut(wallAheadMs),
     takenUp: (away) => {
-      execution.goesOn();
-      if (away?.by === 'wall') execution.leftUnseen();
+      execution.markResumed();
+      if (away?.by === 'wall') execution.markUnseen();
       if (execution.hasHalted) last = execution.settleHalted();
     },
     settled: () => last,
   };
 }
 
-/** How the steps of a run came to their end. */
+/** How the steps of a run ended. */
 type Ending =
   | { readonly kind: 'completed' }
   | { readonly kind: 'stopped'; readonly stop: Stop }
@@ -103,10 +103,10 @@ class Execution {
       this.approvals.give(command);
       return;
     }
-    const word = { cancel: 'cancelled', kill: 'kill switch engaged', interrupt: 'interrupted' }[command.command];
+    const verb = { cancel: 'cancelled', kill: 'kill switch engaged', interrupt: 'interrupted' }[command.command];
     this.whole.cancel(
       'operator',
-      `${word} by ${command.by}${command.reason === undefined ? '' : `: ${command.reason}`}`,
+      `${verb} by ${command.by}${command.reason === undefined ? '' : `: ${command.reason}`}`,
     );
   }
 
@@ -114,11 +114,11 @@ class Execution {
     this.context.wall.put(wallAheadMs);
   }
 
-  goesOn(): void {
+  markResumed(): void {
     this.context.heartbeat.takenUp();
   }
 
-  leftUnseen(): void {
+  markUnseen(): void {
     this.context.heartbeat.unseen();
   }
 
@@ -130,10 +130,10 @@ class Execution {
       { completed: 'COMPLETED', stopped: 'STOPPED', failed: 'FAILED', halted: 'HALTED' }[ending.kind] as RunEvent,
     );
     while (!ENDED.has(state)) {
-      const part = await this.attempt(() => this.part(state, error));
+      const part = await this.attempt(() => this.runPart(state, error));
       if (part.kind === 'failed' || part.kind === 'halted') error ??= part.error;
       if (part.kind === 'halted' && ending.kind !== 'halted') {
-        // What a person has to look at goes before why the run was ending.
+        // The error that needs a person takes precedence over the one that ended the run.
         ending = part;
         error = part.error;
       }
@@ -148,7 +148,7 @@ class Execution {
     if (state === 'halted') await heartbeat.abandon();
     await orderManager.watch.quiet();
     const outcome = state as RunOutcome;
-    const outputs = outcome === 'succeeded' || outcome === 'stopped' ? this.outputs() : {};
+    const outputs = outcome === 'succeeded' || outcome === 'stopped' ? this.evaluateOutputs() : {};
     this.haltedFor = outcome === 'halted' ? error : undefined;
     const result: RunResult = {
       outcome,
@@ -166,7 +166,7 @@ class Execution {
     return this.haltedFor !== undefined;
   }
 
-  /** What a halted run can still do: find out, take away what rests, and give the switch back. */
+  /** Settles a halted run: looks up orders in doubt, cancels those that rest, and disarms the switch if so declared. */
   async settleHalted(): Promise<RunResult> {
     const { orderManager, heartbeat, log } = this.context;
     const before = this.haltedFor;
@@ -201,13 +201,13 @@ class Execution {
       if (setup.mode === 'live') await reconcile(this.context, this.whole);
       await heartbeat.enter(this.frame, this.context.wall.now(), '');
       await this.interpreter.block(setup.runbook.steps, this.frame, this.whole);
-      // What nobody was waiting for when it came: the switch fired in the last step, or a person cancelled.
+      // An interruption that came while no step was waiting: the switch fired in the last step, or a person cancelled.
       this.whole.check();
     });
   }
 
-  /** What a state of the run machine asks for. Clean-up has a scope of its own: it goes on after the run was cancelled. */
-  private async part(state: string, error: ErrorFact | undefined): Promise<void> {
+  /** Does the work of one state of the run machine. Clean-up has a scope of its own, so it runs after a cancel as well. */
+  private async runPart(state: string, error: ErrorFact | undefined): Promise<void> {
     const { runbook } = this.context.setup;
     const { orderManager, heartbeat, undos } = this.context;
     const cleanup = new Cancellation();
@@ -219,14 +219,14 @@ class Execution {
         return;
       case 'handling':
       case 'handlingHalted':
-        if (frame !== undefined && (state === 'handling' || reducesOnly(runbook.onError)))
+        if (frame !== undefined && (state === 'handling' || areReducing(runbook.onError)))
           await this.interpreter.block(runbook.onError, frame, cleanup);
         return;
       case 'finalizing':
       case 'finalizingStopped':
       case 'finalizingFailed':
       case 'finalizingHalted':
-        await this.both(
+        await this.runBoth(
           async () => frame !== undefined && this.interpreter.block(runbook.finally, frame, cleanup),
           () => orderManager.settle('settle', cleanup, state === 'finalizingFailed'),
         );
@@ -236,15 +236,15 @@ class Execution {
     }
   }
 
-  /** The second also where the first fails; of two errors the one that halts counts, else the first. */
-  private async both(first: () => Promise<unknown>, second: () => Promise<unknown>): Promise<void> {
+  /** Runs the second where the first fails as well. Of two errors a halt is thrown before the first. */
+  private async runBoth(first: () => Promise<unknown>, second: () => Promise<unknown>): Promise<void> {
     const results = [await Promise.allSettled([first()]), await Promise.allSettled([second()])].flat();
     const errors = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
     const worst = errors.find((error) => error instanceof Halt) ?? errors[0];
     if (worst !== undefined) throw worst;
   }
 
-  /** Undoes completed steps, newest first. One that fails does not keep the others from being undone. */
+  /** Undoes completed steps, newest first. After one fails the others are still undone. */
   private async undo(undos: UndoEntry[], cancel: Cancellation): Promise<void> {
     let worst: unknown;
     for (let entry = undos.pop(); entry !== undefined; entry = undos.pop()) {
@@ -258,7 +258,7 @@ class Execution {
     if (worst !== undefined) throw worst;
   }
 
-  private outputs(): JsonObject {
+  private evaluateOutputs(): JsonObject {
     const { runbook } = this.context.setup;
     if (this.frame === undefined) return {};
     const scope = new StepScope(this.frame, this.context.wall.now());
@@ -267,7 +267,7 @@ class Execution {
       try {
         fields[name] = valueJson(value.evaluate(scope) as Value);
       } catch {
-        // A run that stopped early has not made all that its outputs speak of.
+        // A run that stopped early may lack values that its outputs name.
         fields[name] = null;
       }
     }
@@ -301,12 +301,12 @@ class Execution {
 
 const ENDED = new Set(['succeeded', 'stopped', 'failed', 'halted']);
 
-/** Writes down what becomes of the orders, right behind the entry that caused it. */
+/** Journals each order's change of state, directly after the entry that caused it. */
 function journalOrders(log: RunPorts['log']): void {
   log.tracker.onChange(({ order, from, to, event, alarms }) => {
     const { clientOrderId } = order.intent;
     const { venueId, filled: read, recordFilled } = order.snapshot.context;
-    // A record may be ahead of the fills that were read.
+    // A record may show more than the fills that were read.
     const filled = largerDecimal(read, recordFilled);
     if (from !== to) {
       const id = venueId === undefined ? {} : { orderId: venueId };
@@ -316,14 +316,14 @@ function journalOrders(log: RunPorts['log']): void {
   });
 }
 
-/** Whether steps hold nothing that adds risk: all that a halted run may still do (docs/language.md, How a run ends). */
-function reducesOnly(steps: RunSetup['runbook']['steps']): boolean {
+/** Whether no step adds risk, which is the condition for running them after a halt (docs/language.md, How a run ends). */
+function areReducing(steps: RunSetup['runbook']['steps']): boolean {
   return steps.every(
     (step) => !['place', 'amend', 'set_leverage', 'call'].includes(step.verb) || step.allow === 'reduce',
   );
 }
 
-/** Answers to `approve` steps, by the step they are for. */
+/** Waits for the answers to `approve` steps. */
 class OpenApprovals implements Approvals {
   private readonly waiting = new Map<string, (command: OperatorCommand) => void>();
 
@@ -345,7 +345,7 @@ class OpenApprovals implements Approvals {
   }
 
   give(command: OperatorCommand): void {
-    // A step is named by its path, or by its id when that is enough to tell which.
+    // A command names a step by its path, or by its id.
     for (const [step, resolve] of this.waiting) {
       if (command.step === undefined || step === command.step || step.endsWith(`/${command.step}`)) resolve(command);
     }

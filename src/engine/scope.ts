@@ -1,6 +1,6 @@
 /**
- * What an expression sees while a step runs: the names of its block and of the blocks around it, the runbook's own
- * roots, and the step's pinned `now`. Names never change under a step but for `vars` and for orders that it touches.
+ * The names that an expression sees while a step runs: those of its block and of the blocks around it, the runbook's globals,
+ * and the step's pinned `now`. During a step only `vars` and the orders that it touches change.
  */
 import type { Decimal, DecimalString } from '../base/decimal.ts';
 import type { ErrorFact } from '../journal/entry.ts';
@@ -12,7 +12,7 @@ export type MarketLookup = (
   market: string,
 ) => { readonly tick: DecimalString; readonly lot: DecimalString } | undefined;
 
-/** The roots of one runbook (the run's own, or one that it calls): inputs, lets, vars, defs. */
+/** The globals of one runbook (the run's own, or one that it calls): inputs, lets, vars, defs. */
 export interface RunbookGlobals {
   readonly runbook: CheckedRunbook;
   readonly values: Map<string, Value>;
@@ -21,17 +21,17 @@ export interface RunbookGlobals {
   readonly rules: MarketLookup;
   /** The runbook's limits with their values, tightened by those of the runbook that called it. */
   readonly limits: LimitRules | undefined;
-  /** Feeds the price band's reference reads: made fresh before an order. */
+  /** Feeds that the price band's reference reads; refreshed before an order. */
   readonly bandFeeds: readonly string[];
-  /** The price band's reference now. */
+  /** The current reference of the price band. */
   readonly reference: (scope: Scope) => Decimal | undefined;
 }
 
-/** A block's names, and the blocks around it. `path` and `staticPath` place its steps: iterations come in brackets. */
+/** The names of a block, with the blocks around it. `path` and `staticPath` locate its steps; iterations are in brackets. */
 export class Frame {
   readonly globals: RunbookGlobals;
   readonly parent: Frame | undefined;
-  /** Path in the file of the step this frame is the body of, and the same with its iterations. */
+  /** Path in the file of the step whose body this is, and the same path with iterations. */
   readonly staticPath: string;
   readonly path: string;
   readonly error: ErrorFact | undefined;
@@ -45,7 +45,7 @@ export class Frame {
     this.error = error ?? parent?.error;
   }
 
-  /** The frame of a block inside: same place unless said otherwise. */
+  /** The frame of a nested block, at the same path unless `at` gives another. */
   inner(at?: { staticPath: string; path: string }, error?: ErrorFact): Frame {
     return new Frame(this.globals, at ?? this, this, error);
   }
@@ -54,7 +54,7 @@ export class Frame {
     this.names.set(name, value);
   }
 
-  /** Where a step of this block is in the run: the file's path with the iterations of the loops around it. */
+  /** The path of a step of this block in the run: that of the file, with the iterations of the loops around it. */
   pathOf(staticPath: string): string {
     return staticPath.startsWith(this.staticPath)
       ? this.path + staticPath.slice(this.staticPath.length)
@@ -82,7 +82,7 @@ export class StepScope implements Scope {
   get(root: string): Value {
     if (root === 'now') return this.now;
     if (root === 'feeds') return this.frame.globals.feeds(this);
-    if (root === 'error') return this.frame.error === undefined ? undefined : errorRecord(this.frame.error);
+    if (root === 'error') return this.frame.error === undefined ? undefined : toErrorRecord(this.frame.error);
     const def = this.frame.globals.defs.get(root);
     return def === undefined ? this.frame.find(root) : def.evaluate(this);
   }
@@ -92,6 +92,6 @@ export class StepScope implements Scope {
   }
 }
 
-function errorRecord(error: ErrorFact): RecordValue {
+function toErrorRecord(error: ErrorFact): RecordValue {
   return { kind: error.kind, message: error.message, step: error.step ?? '' };
 }

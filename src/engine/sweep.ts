@@ -1,13 +1,12 @@
 /**
- * Takes every order of an account away, and believes it only when the venue shows, for a while, none that could still fill:
- * cancel_all, read back, and again. Orders that outlive two of them are cancelled one by one. An order that was on its way
- * when the first cancel_all came is one of them (fault-matrix.md, row 36). `runbook kill` and the step `cancel_all` differ in
- * how long they insist, and in nothing else.
+ * Cancels every order of an account, and ends only when the venue has shown for a while no order that could still fill:
+ * cancel_all, read back, again. Orders that outlive two of them are cancelled one by one; an order in transit during the first
+ * cancel_all may be one of these (fault-matrix.md, row 36). `runbook kill` and the step `cancel_all` differ only in their bounds.
  */
 import type { EndpointName, Params, Result } from '../venue/catalogue.ts';
 import { isTerminalStatus, type OrderRecord } from '../venue/records.ts';
 
-/** What was answered; anything but `confirmed` is no answer, with what is to be said of it. */
+/** An answer of the venue. All but `confirmed` counts as no answer, with the reason for people. */
 export type SweepAnswer<E extends EndpointName> =
   | { readonly kind: 'confirmed'; readonly result: Result<E> }
   | { readonly kind: 'no answer'; readonly why: string };
@@ -16,40 +15,40 @@ export interface SweptVenue {
   ask<E extends EndpointName>(name: E, params: Params<E>): Promise<SweepAnswer<E>>;
   /** Epoch ms, for how far back orders are listed. */
   now(): number;
-  /** Ms that only grow. */
+  /** Monotonic ms. */
   monotonic(): number;
   pause(ms: number): Promise<void>;
-  /** Told how many orders are left, after each reading. */
+  /** Called after each reading with the number of orders left. */
   progress?(left: number): void;
 }
 
 export interface Swept {
-  /** Orders that could still fill when nothing changed any more, as last read; undefined where no reading was ever whole. */
+  /** Orders that could still fill at the end, as last read; undefined where no reading was complete. */
   readonly left: readonly OrderRecord[] | undefined;
-  /** Cancel_alls that were sent, and readings that were begun. */
+  /** Number of cancel_all requests sent, and of readings begun. */
   readonly cancels: number;
   readonly readings: number;
-  /** Of the last request that got no answer, or was refused, where something is left: why. */
+  /** The reason of the last request that got no answer or was refused, where orders are left. */
   readonly because?: string;
 }
 
 export interface SweepBounds {
-  /** How long nothing must have been left before that is believed, ms. */
+  /** How long no order must have been left before the sweep ends, ms. */
   readonly quietMs: number;
-  /** Within that time, how often it is looked, ms. */
+  /** Pause between readings within that time, ms. */
   readonly lookEveryMs: number;
-  /** How long it goes on without any progress before a person is told, ms. */
+  /** How long the sweep continues without progress, ms. */
   readonly patienceMs: number;
   readonly mostReadings: number;
-  /** Of the whole list, which alone shows statuses that nobody knows: an account with more orders than this has its newest read. */
+  /** Most pages of the whole list, which alone shows unknown statuses; of more orders only the newest are read. */
   readonly mostPages: number;
-  /** Orders that are cancelled one by one in a round, where cancel_all did not take them. */
+  /** Most orders that are cancelled one by one in a round, where cancel_all left them. */
   readonly byThemselves: number;
 }
 
 /**
- * `runbook kill`: nothing waits for it, and a person believes what it says. So it outlasts whatever had left a process when
- * the switch was engaged (budget.md, In-transit limit): an order that comes behind "nothing is left" is watched by nobody.
+ * `runbook kill`: no step waits for it, and a person relies on its answer. So it outlasts every request in transit when the switch
+ * was engaged (budget.md, In-transit limit): no process would watch an order that arrives after "nothing is left".
  */
 export const KILL_SWEEP: SweepBounds = {
   quietMs: 10_000,
@@ -61,8 +60,8 @@ export const KILL_SWEEP: SweepBounds = {
 };
 
 /**
- * The step `cancel_all`: steps wait behind it that close a position, and new orders of every run of the account. Longer would
- * make the position the larger danger; shorter would not outlast an order that was on its way.
+ * The step `cancel_all`: steps that close a position wait for it, and so do new orders of every run of the account. If it took
+ * longer, the open position would be the larger risk; if shorter, it would not outlast an order in transit.
  */
 export const STEP_SWEEP: SweepBounds = {
   quietMs: 3_000,
@@ -73,12 +72,12 @@ export const STEP_SWEEP: SweepBounds = {
   byThemselves: 20,
 };
 
-/** Orders older than this are not looked for. */
+/** Older orders are not listed, ms. */
 const LOOK_BACK_MS = 90 * 86_400_000;
-/** Statuses under which an order can still fill. The venue filters by these; what it calls otherwise only the whole list shows. */
+/** Statuses under which an order can still fill. The venue filters by these; an order under another status is only in the whole list. */
 const LIVE_STATUSES = ['open', 'processing', 'amending', 'canceling', 'cancelingall'] as const;
 const PAGE_ROWS = 1000;
-/** Cancel_alls that an order has outlived before it is cancelled by itself. */
+/** An order that has outlived this many cancel_alls is cancelled by itself. */
 const OUTLIVED = 2;
 
 export async function sweep(venue: SweptVenue, bounds: SweepBounds): Promise<Swept> {
@@ -100,15 +99,15 @@ export async function sweep(venue: SweptVenue, bounds: SweepBounds): Promise<Swe
       cancels += 1;
     }
     const readAt = venue.monotonic();
-    const found = await stillLive({ ...venue, ask }, bounds.mostPages);
+    const found = await readLive({ ...venue, ask }, bounds.mostPages);
     if (found !== undefined) {
       venue.progress?.(found.length);
       left = found;
-      // Whoever goes on placing orders must not keep this from ending: only fewer than ever is progress.
+      // Another client that keeps placing orders must not prolong the sweep: only a new minimum is progress.
       if (left.length < least) progressAt = readAt;
       least = Math.min(least, left.length);
       emptySince = left.length > 0 ? undefined : (emptySince ?? readAt);
-      // The reading that ends it was begun after the quiet, so nothing on its way at the start is missed.
+      // The reading that ends the sweep begins after the quiet time, so an order in transit at the start is seen.
       if (emptySince !== undefined && readAt - emptySince >= bounds.quietMs)
         return { left: [], cancels, readings: readings + 1 };
       if (cancels > OUTLIVED) {
@@ -122,8 +121,8 @@ export async function sweep(venue: SweptVenue, bounds: SweepBounds): Promise<Swe
   return { left, cancels, readings, ...(because === undefined ? {} : { because }) };
 }
 
-/** Orders that could still fill, those of the first status that has any; undefined where a reading got no answer. The whole list is read once no status has. */
-async function stillLive(
+/** Reads the orders that could still fill: those of the first status that has any, else of the whole list. Undefined where a reading got no answer. */
+async function readLive(
   venue: Pick<SweptVenue, 'ask' | 'now'>,
   mostPages: number,
 ): Promise<readonly OrderRecord[] | undefined> {

@@ -1,11 +1,11 @@
-/** Waits of the engine: for a time, for a promise, for the first of several; each ends when its scope is left. */
+/** Waits for an instant or a signal, and paces loops. A wait ends when its scope is cancelled. */
 import type { Clock } from '../base/clock.ts';
 import { Abandoned, type Cancellation } from './interruption.ts';
 
-/** Pauses before a request that may be repeated is made again, ms. */
+/** Pauses before a repeatable request is sent again, ms. */
 export const REPEAT_DELAYS_MS = [250, 500, 1000, 2000, 4000] as const;
 
-/** Resolves at `whenMs` (epoch ms); rejects with Abandoned when the scope is left first. */
+/** Resolves at `whenMs` (epoch ms); rejects with Abandoned when the scope is cancelled first. */
 export function sleepUntil(clock: Clock, whenMs: number, cancel: Cancellation): Promise<void> {
   return new Promise((resolve, reject) => {
     if (cancel.reason !== undefined) {
@@ -23,13 +23,13 @@ export function sleepUntil(clock: Clock, whenMs: number, cancel: Cancellation): 
   });
 }
 
-/** Rounds of loops at one instant: some milliseconds of work, so that a beat or a signal waits no longer than that. */
+/** Rounds of loops at one instant: a few milliseconds of work, the longest that a heartbeat or a signal waits. */
 const ROUNDS_PER_TURN = 64;
 
 /**
- * Keeps a loop that waits for nothing from being one turn, in which no signal is heard, no lease renewed and no deadman switch
- * kept alive. After so many rounds at one instant the next one begins a millisecond later, in a turn of its own. A later
- * instant, and not only a later turn: the time at which a round began is what a replay finds in the journal, and turns are not.
+ * Splits a loop that never waits into turns, so that signals are handled, leases renewed and heartbeats sent. After
+ * `ROUNDS_PER_TURN` rounds at one instant the next begins a millisecond later. A later instant, not only a later turn: the
+ * journal has the instant at which a round began, for a replay to find, but not its turn.
  */
 export class Pace {
   private readonly clock: Clock;
@@ -40,15 +40,15 @@ export class Pace {
     this.clock = clock;
   }
 
-  /** Asked before each round; undefined when it may begin at once. Rejects as `sleepUntil` does. */
+  /** Called before each round; undefined when it may begin at once. Rejects as `sleepUntil` does. */
   next(cancel: Cancellation): Promise<void> | undefined {
-    if (this.counted() <= ROUNDS_PER_TURN) return undefined;
-    // All that wait have a turn each, also where a thousand branches do: they need not share out instants among them.
-    return sleepUntil(this.clock, this.clock.now() + 1, cancel).then(() => void this.counted());
+    if (this.count() <= ROUNDS_PER_TURN) return undefined;
+    // All branches that wait here begin at the same instant, each in a turn of its own, even a thousand of them.
+    return sleepUntil(this.clock, this.clock.now() + 1, cancel).then(() => void this.count());
   }
 
-  /** Rounds at this instant, with the one that is about to begin. */
-  private counted(): number {
+  /** Counts the round that is about to begin; gives the rounds at this instant. */
+  private count(): number {
     const now = this.clock.now();
     if (now !== this.instant) {
       this.instant = now;
@@ -59,7 +59,7 @@ export class Pace {
   }
 }
 
-/** A promise with its handles outside: how something that arrives later wakes somebody who waits. */
+/** A promise that is resolved from outside, by an event that arrives later. */
 export interface Signal<T> {
   readonly promise: Promise<T>;
   resolve(value: T): void;

@@ -1,6 +1,6 @@
 /**
- * The agenda decides: misfire, overlap and concurrency by cases a person can check, then whole histories of a clock that
- * jumps, a machine that sleeps and a process that dies, against the promise of one verdict each (ARCHITECTURE.md, I16).
+ * Tests the scheduler's decisions: misfire, overlap and concurrency by cases that a person can check, then random histories of a
+ * clock that jumps, a machine that sleeps and a process that dies, against the invariant of one verdict each (ARCHITECTURE.md, I16).
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -60,8 +60,8 @@ const runOf = (slot: ScheduleSlot, rest: Partial<ScheduleRun> = {}): ScheduleRun
   ...rest,
 });
 
-/** `start 08:00`, `missed 07:58 late`: what was decided, short. */
-function told(decisions: readonly Decision[]): readonly string[] {
+/** Decisions in short: `start 08:00`, `missed 07:58 late`. */
+function summarize(decisions: readonly Decision[]): readonly string[] {
   return decisions.map((decision) => {
     const time = new Date(decision.nominalMs).toISOString().slice(11, 16);
     switch (decision.type) {
@@ -102,21 +102,21 @@ describe('on time', () => {
   it('owes nothing from before the schedule was known', () => {
     const slot = slotOf({ knownSinceMs: EIGHT + 1, within: DAY_MS, policy: 'run_all' });
     expect(decide([slot], EMPTY_SCHEDULE, at(EIGHT + MINUTE_MS)).decisions).toEqual([]);
-    expect(told(decide([{ ...slot, knownSinceMs: EIGHT }], EMPTY_SCHEDULE, at(EIGHT + MINUTE_MS)).decisions)).toEqual([
-      'start 08:00',
-    ]);
+    expect(
+      summarize(decide([{ ...slot, knownSinceMs: EIGHT }], EMPTY_SCHEDULE, at(EIGHT + MINUTE_MS)).decisions),
+    ).toEqual(['start 08:00']);
   });
 
-  it('never starts again what was decided, with the clock put back', () => {
+  it('never starts a decided occurrence again after the clock is set back', () => {
     const slot = slotOf({ every: MINUTE_MS });
     const { decisions } = decide([slot], through(slot, EIGHT - MINUTE_MS), at(EIGHT));
     const after = foldSchedule(decisions, through(slot, EIGHT - MINUTE_MS));
     for (const backMs of [1, MINUTE_MS, HOUR_MS])
       expect(decide([slot], after, at(EIGHT - backMs)).decisions).toEqual([]);
-    expect(told(decide([slot], after, at(EIGHT + MINUTE_MS)).decisions)).toEqual(['start 08:01']);
+    expect(summarize(decide([slot], after, at(EIGHT + MINUTE_MS)).decisions)).toEqual(['start 08:01']);
   });
 
-  it('takes slots due at one instant in their order', () => {
+  it('takes slots due at one instant in the sequence of the timetable', () => {
     const slots = ['b/0', 'a/0'].map((id) => slotOf({ id }));
     const decisions = decide(
       slots,
@@ -130,7 +130,7 @@ describe('on time', () => {
 describe('down across', () => {
   const across = (count: number, policy: ScheduleDeclaration['misfire']['then'], within: number): readonly string[] => {
     const slot = slotOf({ every: MINUTE_MS, policy, within });
-    return told(decide([slot], through(slot, EIGHT - count * MINUTE_MS), at(EIGHT + 45_000)).decisions);
+    return summarize(decide([slot], through(slot, EIGHT - count * MINUTE_MS), at(EIGHT + 45_000)).decisions);
   };
 
   it('one occurrence: skipped, made up for, or missed when its window is over', () => {
@@ -162,11 +162,11 @@ describe('down across', () => {
     expect(decisions.map(({ nominalMs }) => nominalMs)).toEqual(
       Array.from({ length: 500 }, (_, index) => EIGHT - (499 - index) * MINUTE_MS),
     );
-    const count = (text: RegExp): number => told(decisions).filter((each) => text.test(each)).length;
+    const count = (text: RegExp): number => summarize(decisions).filter((each) => text.test(each)).length;
     expect([count(/late$/), count(/superseded$/), count(/^start/)]).toEqual([480, 19, 1]);
   });
 
-  it('a year of minutes: in portions, none lost', () => {
+  it('a year of minutes: in batches, none lost', () => {
     const slot = slotOf({
       every: MINUTE_MS,
       policy: 'run_once',
@@ -187,7 +187,7 @@ describe('down across', () => {
     expect(all.filter(({ type }) => type === 'start').map(({ nominalMs }) => nominalMs)).toEqual([EIGHT]);
   });
 
-  it('two weeks of minutes whose window is open: in portions too, and one run makes up for all', () => {
+  it('two weeks of minutes whose window is open: in batches too, and one run makes up for all', () => {
     const slot = slotOf({ every: MINUTE_MS, within: 30 * DAY_MS, knownSinceMs: EIGHT - 20_000 * MINUTE_MS });
     let state = EMPTY_SCHEDULE;
     const portions: number[] = [];
@@ -203,10 +203,10 @@ describe('down across', () => {
     expect(all.map(({ nominalMs }) => nominalMs)).toEqual(
       Array.from({ length: 20_001 }, (_, index) => EIGHT - (20_000 - index) * MINUTE_MS),
     );
-    expect(told(all.slice(-2))).toEqual(['missed 07:59 superseded', 'start 08:00']);
+    expect(summarize(all.slice(-2))).toEqual(['missed 07:59 superseded', 'start 08:00']);
   });
 
-  it('two weeks of minutes that are all made up for: each waits, and each is found again by its name', () => {
+  it('two weeks of minutes that are all made up for: each waits, and each is found again by its key', () => {
     const slot = slotOf({ every: MINUTE_MS, within: 30 * DAY_MS, policy: 'run_all' });
     const before = through(slot, EIGHT - 20_000 * MINUTE_MS);
     const { decisions } = decide([slot], before, at(EIGHT));
@@ -218,13 +218,13 @@ describe('down across', () => {
 
   it('and one that is due now: it makes up for those before it', () => {
     const slot = slotOf({ every: MINUTE_MS, within: HOUR_MS });
-    expect(told(decide([slot], through(slot, EIGHT - 3 * MINUTE_MS), at(EIGHT)).decisions)).toEqual([
+    expect(summarize(decide([slot], through(slot, EIGHT - 3 * MINUTE_MS), at(EIGHT)).decisions)).toEqual([
       'missed 07:58 superseded',
       'missed 07:59 superseded',
       'start 08:00',
     ]);
     const all = slotOf({ every: MINUTE_MS, within: HOUR_MS, policy: 'run_all' });
-    expect(told(decide([all], through(all, EIGHT - 3 * MINUTE_MS), at(EIGHT)).decisions)).toEqual([
+    expect(summarize(decide([all], through(all, EIGHT - 3 * MINUTE_MS), at(EIGHT)).decisions)).toEqual([
       'start 07:58',
       'queue 07:59 overlap',
       'queue 08:00 overlap',
@@ -235,16 +235,16 @@ describe('down across', () => {
     const slot = slotOf({ every: MINUTE_MS, within: HOUR_MS, policy: 'run_all' });
     const first = decide([slot], through(slot, EIGHT - 3 * MINUTE_MS), at(EIGHT));
     let state = foldSchedule(first.decisions, through(slot, EIGHT - 3 * MINUTE_MS));
-    expect(told(decide([slot], state, at(EIGHT + 1000, { running: [runOf(slot)] })).decisions)).toEqual([]);
+    expect(summarize(decide([slot], state, at(EIGHT + 1000, { running: [runOf(slot)] })).decisions)).toEqual([]);
     const second = decide([slot], state, at(EIGHT + 2000));
-    expect(told(second.decisions)).toEqual(['start 07:59 waited']);
+    expect(summarize(second.decisions)).toEqual(['start 07:59 waited']);
     state = foldSchedule(second.decisions, state);
-    expect(told(decide([slot], state, at(EIGHT + 3000)).decisions)).toEqual(['start 08:00 waited']);
+    expect(summarize(decide([slot], state, at(EIGHT + 3000)).decisions)).toEqual(['start 08:00 waited']);
   });
 
   it('replacing, only the newest is started: each would only replace the one before', () => {
     const slot = slotOf({ every: MINUTE_MS, within: HOUR_MS, policy: 'run_all', overlap: 'replace' });
-    expect(told(decide([slot], through(slot, EIGHT - 3 * MINUTE_MS), at(EIGHT + 45_000)).decisions)).toEqual([
+    expect(summarize(decide([slot], through(slot, EIGHT - 3 * MINUTE_MS), at(EIGHT + 45_000)).decisions)).toEqual([
       'missed 07:58 superseded',
       'missed 07:59 superseded',
       'start 08:00',
@@ -252,7 +252,7 @@ describe('down across', () => {
   });
 });
 
-describe('while the run before goes on', () => {
+describe('while the previous run is under way', () => {
   const meet = (
     overlap: ScheduleDeclaration['overlap'],
   ): { readonly slot: ScheduleSlot; readonly state: ScheduleState; readonly decisions: readonly Decision[] } => {
@@ -263,17 +263,19 @@ describe('while the run before goes on', () => {
   };
 
   it('skip: it is not started', () => {
-    expect(told(meet('skip').decisions)).toEqual(['skip 08:00 overlap']);
+    expect(summarize(meet('skip').decisions)).toEqual(['skip 08:00 overlap']);
   });
 
   it('queue: it starts when the run has ended, within its window', () => {
     const { slot, state, decisions } = meet('queue');
-    expect(told(decisions)).toEqual(['queue 08:00 overlap']);
-    expect(told(decide([slot], state, at(EIGHT + 10 * MINUTE_MS, { running: [runOf(slot)] })).decisions)).toEqual([]);
+    expect(summarize(decisions)).toEqual(['queue 08:00 overlap']);
+    expect(summarize(decide([slot], state, at(EIGHT + 10 * MINUTE_MS, { running: [runOf(slot)] })).decisions)).toEqual(
+      [],
+    );
     expect(decide([slot], state, at(EIGHT + 10 * MINUTE_MS)).decisions).toEqual([
       { type: 'start', slot: slot.id, nominalMs: EIGHT, latenessMs: 10 * MINUTE_MS, waited: true },
     ]);
-    expect(told(decide([slot], state, at(EIGHT + 10 * MINUTE_MS + 1)).decisions)).toEqual(['skip 08:00 late']);
+    expect(summarize(decide([slot], state, at(EIGHT + 10 * MINUTE_MS + 1)).decisions)).toEqual(['skip 08:00 late']);
     expect(decide([slot], state, at(EIGHT + 10 * MINUTE_MS - 5, { running: [runOf(slot)] })).nextLookMs).toBe(
       EIGHT + 10 * MINUTE_MS + 1,
     );
@@ -283,26 +285,26 @@ describe('while the run before goes on', () => {
     const { slot, state, decisions } = meet('replace');
     expect(decisions).toEqual([{ type: 'replace', slot: slot.id, nominalMs: EIGHT, runs: ['r1'] }]);
     // Asked again by a process that died between recording and asking; not of a run that is stopping.
-    expect(told(decide([slot], state, at(EIGHT + 1000, { running: [runOf(slot)] })).decisions)).toEqual([
+    expect(summarize(decide([slot], state, at(EIGHT + 1000, { running: [runOf(slot)] })).decisions)).toEqual([
       'replace 08:00 r1',
     ]);
     expect(
-      told(decide([slot], state, at(EIGHT + 1000, { running: [runOf(slot, { stopping: true })] })).decisions),
+      summarize(decide([slot], state, at(EIGHT + 1000, { running: [runOf(slot, { stopping: true })] })).decisions),
     ).toEqual([]);
-    expect(told(decide([slot], state, at(EIGHT + 1000)).decisions)).toEqual(['start 08:00 waited']);
+    expect(summarize(decide([slot], state, at(EIGHT + 1000)).decisions)).toEqual(['start 08:00 waited']);
   });
 
   it('replace: a newer one takes the place of one that waits', () => {
     const slot = slotOf({ every: MINUTE_MS, overlap: 'replace', within: HOUR_MS });
     const state = foldSchedule([{ type: 'replace', slot: slot.id, nominalMs: EIGHT, runs: ['r1'] }]);
     const running = [runOf(slot, { stopping: true })];
-    expect(told(decide([slot], state, at(EIGHT + MINUTE_MS, { running })).decisions)).toEqual([
+    expect(summarize(decide([slot], state, at(EIGHT + MINUTE_MS, { running })).decisions)).toEqual([
       'skip 08:00 overlap',
       'queue 08:01 overlap',
     ]);
   });
 
-  it('a clock put back does not start early what waits', () => {
+  it('does not start a waiting occurrence early after the clock is set back', () => {
     const { slot, state } = meet('queue');
     expect(decide([slot], state, at(EIGHT - MINUTE_MS))).toEqual({
       decisions: [],
@@ -310,13 +312,12 @@ describe('while the run before goes on', () => {
     });
   });
 
-  it('slots of one runbook do not stand in each other’s way', () => {
+  it('slots of one runbook do not block each other', () => {
     const slots = [slotOf({ id: 'nightly/0' }), slotOf({ id: 'nightly/1' })];
     const state = { through: new Map(slots.map(({ id }) => [id, EIGHT - 1])), waiting: [] };
-    expect(told(decide(slots, state, at(EIGHT, { running: [{ run: 'r1', slot: 'nightly/0' }] })).decisions)).toEqual([
-      'skip 08:00 overlap',
-      'start 08:00',
-    ]);
+    expect(
+      summarize(decide(slots, state, at(EIGHT, { running: [{ run: 'r1', slot: 'nightly/0' }] })).decisions),
+    ).toEqual(['skip 08:00 overlap', 'start 08:00']);
   });
 });
 
@@ -332,41 +333,43 @@ describe('under one concurrency key', () => {
   };
 
   it('one starts, and the other waits, is skipped, or fails', () => {
-    expect(told(decide(pair('queue'), fresh, at(EIGHT)).decisions)).toEqual(['start 08:00', 'queue 08:00 key']);
-    expect(told(decide(pair('skip'), fresh, at(EIGHT)).decisions)).toEqual(['start 08:00', 'skip 08:00 busy']);
-    expect(told(decide(pair('fail'), fresh, at(EIGHT)).decisions)).toEqual(['start 08:00', 'skip 08:00 busy failed']);
+    expect(summarize(decide(pair('queue'), fresh, at(EIGHT)).decisions)).toEqual(['start 08:00', 'queue 08:00 key']);
+    expect(summarize(decide(pair('skip'), fresh, at(EIGHT)).decisions)).toEqual(['start 08:00', 'skip 08:00 busy']);
+    expect(summarize(decide(pair('fail'), fresh, at(EIGHT)).decisions)).toEqual([
+      'start 08:00',
+      'skip 08:00 busy failed',
+    ]);
   });
 
   it('a run started by hand holds it as well', () => {
     const running = [{ run: 'manual', key: 'account' }];
     const { decisions } = decide(pair('queue'), fresh, at(EIGHT, { running }));
-    expect(told(decisions)).toEqual(['queue 08:00 key', 'queue 08:00 key']);
+    expect(summarize(decisions)).toEqual(['queue 08:00 key', 'queue 08:00 key']);
     const state = foldSchedule(decisions, fresh);
     expect(decide(pair('queue'), state, at(EIGHT + MINUTE_MS)).decisions.map(({ type, slot }) => [type, slot])).toEqual(
       [['start', 'a/0']],
     );
   });
 
-  it('another key is no matter', () => {
-    expect(told(decide(pair('skip'), fresh, at(EIGHT, { running: [{ run: 'r9', key: 'desk' }] })).decisions)).toEqual([
-      'start 08:00',
-      'skip 08:00 busy',
-    ]);
+  it('ignores another key', () => {
+    expect(
+      summarize(decide(pair('skip'), fresh, at(EIGHT, { running: [{ run: 'r9', key: 'desk' }] })).decisions),
+    ).toEqual(['start 08:00', 'skip 08:00 busy']);
   });
 });
 
 describe('with the kill switch engaged, or the slot off', () => {
-  it('what is due is skipped for good, and so is what waits', () => {
+  it('skips due and waiting occurrences permanently', () => {
     const slot = slotOf({ within: 10 * MINUTE_MS });
     const waiting = foldSchedule([{ type: 'queue', slot: slot.id, nominalMs: EIGHT - HOUR_MS, behind: 'key' }]);
     const { decisions } = decide([slot], waiting, at(EIGHT, { killed: true }));
-    expect(told(decisions)).toEqual(['skip 07:00 kill', 'skip 08:00 kill']);
+    expect(summarize(decisions)).toEqual(['skip 07:00 kill', 'skip 08:00 kill']);
     expect(decide([slot], foldSchedule(decisions, waiting), at(EIGHT + 1000)).decisions).toEqual([]);
-    expect(told(decide([{ ...slot, enabled: false }], waiting, at(EIGHT)).decisions)).toEqual([
+    expect(summarize(decide([{ ...slot, enabled: false }], waiting, at(EIGHT)).decisions)).toEqual([
       'skip 07:00 disabled',
       'skip 08:00 disabled',
     ]);
-    expect(told(decide([], waiting, at(EIGHT)).decisions)).toEqual(['skip 07:00 disabled']);
+    expect(summarize(decide([], waiting, at(EIGHT)).decisions)).toEqual(['skip 07:00 disabled']);
   });
 });
 
@@ -398,17 +401,17 @@ describe('jitter', () => {
     }
   });
 
-  it('starts then, not before', () => {
+  it('starts at the delayed instant, not before', () => {
     const due = dueMs(slot, EIGHT);
     const before = through(slot, EIGHT - 1);
     expect(decide([slot], before, at(due - 1)).decisions).toEqual([]);
     expect(decide([slot], before, at(due - 1)).nextLookMs).toBe(due);
-    expect(told(decide([slot], before, at(due)).decisions)).toEqual(['start 08:00']);
+    expect(summarize(decide([slot], before, at(due)).decisions)).toEqual(['start 08:00']);
   });
 });
 
 describe('a jump of the clock', () => {
-  it('is told from drift by the clock that never jumps', () => {
+  it('is distinguished from drift by the monotonic clock', () => {
     expect(
       clockJumpMs({ wallMs: EIGHT, monotonicMs: 0 }, { wallMs: EIGHT + 31_999, monotonicMs: 30_000 }),
     ).toBeUndefined();
@@ -433,7 +436,7 @@ const schedules = fc.record({
   onBusy: fc.constantFrom('queue', 'skip', 'fail'),
 });
 
-function agendaSlot(
+function randomSlot(
   id: string,
   knownSinceMs: number,
   { kind, within, policy, overlap, jitter, key, onBusy }: Parameters<Parameters<typeof schedules.map>[0]>[0],
@@ -468,7 +471,7 @@ const happenings = fc.oneof(
   { weight: 1, arbitrary: fc.record({ type: fc.constant('kill' as const) }) },
 );
 
-describe('whatever the clock, the machine and the process do', () => {
+describe('under any clock, machine and process', () => {
   it('each occurrence has exactly one verdict, is started at most once, never early, never after its window', () => {
     fc.assert(
       fc.property(
@@ -477,7 +480,7 @@ describe('whatever the clock, the machine and the process do', () => {
         fc.array(happenings, { maxLength: 60 }),
         (rows, start, story) => {
           const startMs = Date.parse(start);
-          const slots = rows.map((row, index) => agendaSlot(`r/${index}`, startMs, row));
+          const slots = rows.map((row, index) => randomSlot(`r/${index}`, startMs, row));
           const recorded: Decision[] = [];
           let running: ScheduleRun[] = [];
           let state: ScheduleState = EMPTY_SCHEDULE;
@@ -527,7 +530,7 @@ describe('whatever the clock, the machine and the process do', () => {
             }
             latestMs = Math.max(latestMs, nowMs);
           }
-          // In the end the clock has been right for a day, and runs end by themselves.
+          // At the end the clock has been right for a day, and runs end by themselves.
           killed = false;
           nowMs = latestMs + DAY_MS;
           do {
@@ -554,11 +557,11 @@ describe('whatever the clock, the machine and the process do', () => {
     );
   });
 
-  it('with a process that looks when asked to, every occurrence starts on time', () => {
+  it('starts every occurrence on time with a process that looks when asked to', () => {
     fc.assert(
       fc.property(schedules, fc.constantFrom('2026-03-28T23:10:00Z', '2026-10-24T22:10:00Z'), (row, start) => {
         const startMs = Date.parse(start);
-        const slot = agendaSlot('r/0', startMs, { ...row, within: Math.max(row.within, MINUTE_MS) });
+        const slot = randomSlot('r/0', startMs, { ...row, within: Math.max(row.within, MINUTE_MS) });
         let state = EMPTY_SCHEDULE;
         const starts: number[] = [];
         for (let nowMs = startMs; nowMs < startMs + 8 * HOUR_MS; ) {

@@ -11,7 +11,7 @@ async function performed(steps: string, config: SimulatorConfig = {}): Promise<P
   return performance;
 }
 
-/** The PUTs in the order in which they left and were answered. */
+/** The PUTs in the sequence in which they were sent and answered. */
 function puts({ entries }: Performance): readonly string[] {
   const asked = new Set(
     entries.flatMap((entry) =>
@@ -25,7 +25,7 @@ function puts({ entries }: Performance): readonly string[] {
   });
 }
 
-/** Why each step failed. */
+/** The cause of each failed step. */
 function failures({ entries }: Performance): readonly string[] {
   return entries.flatMap((entry) =>
     entry.type === 'step.ended' && entry.data.error !== undefined ? [entry.data.error.message.split(':')[0] ?? ''] : [],
@@ -46,7 +46,7 @@ const AT_64000: SimulatorConfig = {
 };
 
 describe('an amend', () => {
-  it('waits for that of another branch, and both are told the truth', async () => {
+  it('waits for that of another branch, and both get their own result', async () => {
     const performance = await performed(`  - id: o
     place: {type: limit, market: BTC-USD, side: long, size: 0.01, price: 50000}
   - parallel:

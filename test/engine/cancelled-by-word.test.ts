@@ -1,4 +1,4 @@
-/** A cancel that is answered as done ends an order by word alone: what was filled before is read before the step is over. */
+/** Tests a cancel whose answer alone ends an order: its earlier fills are read before the step ends. */
 import { expect, it } from 'vitest';
 import { inputsFrom, loadedFrom, perform, replay, type Scene } from './stage.ts';
 

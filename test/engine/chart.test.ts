@@ -11,7 +11,7 @@ import {
 } from 'xstate';
 import type { SourceText } from '../../src/base/diagnostic.ts';
 import { dotChart, mermaidChart, xstateChart } from '../../src/engine/chart/chart.ts';
-import { mermaidText } from '../../src/engine/chart/mermaid.ts';
+import { escapeLabel } from '../../src/engine/chart/mermaid.ts';
 import type { XStateNode } from '../../src/engine/chart/xstate.ts';
 import { checkRunbook } from '../../src/runbook/check.ts';
 import type { CheckedRunbook } from '../../src/runbook/checked.ts';
@@ -77,7 +77,7 @@ function machineOf(runbook: CheckedRunbook, holds: (guard: string) => boolean = 
 }
 
 /**
- * Walks the chart as a run would: whatever is asked for is done, unless `fate` says otherwise. Gives the steps in order;
+ * Walks the chart as a run would: every step succeeds, unless `fate` says otherwise. Gives the steps in their sequence;
  * `steps` is filled on the way, for guards that count.
  */
 function walk(
@@ -102,7 +102,7 @@ describe.each(EXAMPLES)('the chart of %s', (file) => {
   const runbook = example(file);
   const chart = xstateChart(runbook);
 
-  it('is a machine that XState takes, as plain JSON', () => {
+  it('is a machine that XState accepts, as plain JSON', () => {
     expect(JSON.parse(JSON.stringify(chart))).toStrictEqual(chart);
     // Targets are resolved when the machine is made and when its states are first asked for.
     const machine = createMachine(chart as never);
@@ -134,7 +134,7 @@ describe.each(EXAMPLES)('the chart of %s', (file) => {
     expect(stuck).toEqual([]);
   });
 
-  it('ends succeeded when all goes well, failed when the first request fails for good', () => {
+  it('ends succeeded when all goes well, failed when the first request fails permanently', () => {
     const steps: string[] = [];
     const holds = (guard: string): boolean =>
       !/^retry|^an outcome|^another|within|rounds/.test(guard) ||
@@ -182,7 +182,7 @@ describe('mermaidChart', () => {
     ['\u001b[31m\u202e', '#27;#91;31m#8238;'],
     ['  ', '#32;'],
   ])('writes the label %j as %j', (text, label) => {
-    expect(mermaidText(text)).toBe(label);
+    expect(escapeLabel(text)).toBe(label);
   });
 });
 
@@ -246,7 +246,7 @@ describe('xstateChart', () => {
     expect(went).toEqual({ steps: ['steps/2:read_account', 'finally/1:read_tier'], ended: 'succeeded' });
   });
 
-  it('polls until it is so, or too late', () => {
+  it('polls until the condition holds or the time is over', () => {
     const runbook = written(
       `- wait_for: {read: {id: acct, read_account: {}}, until: acct.health > 1, every: 1s, within: 1m}\n  on_timeout: [{fail: {because: never}}]`,
     );
@@ -275,7 +275,7 @@ describe('xstateChart', () => {
     });
   });
 
-  it('keeps names apart that differ in what a key can not hold', () => {
+  it('gives distinct keys to names that differ only in characters a key cannot hold', () => {
     const runbook = written(
       `- read_account: {}\n- id: read_account_1\n  read_account: {}\n- id: done\n  read_account: {}`,
     );

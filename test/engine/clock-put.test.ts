@@ -23,8 +23,8 @@ function timesOf({ entries }: Performance, type: string, about: (data: object) =
   return entries.filter((entry) => entry.type === type && about(entry.data)).map(({ at }) => at - START);
 }
 
-describe.each(PUTS)('a clock on the wall that is %s', (_, byMs) => {
-  it('moves no beat of the deadman switch and no wait', async () => {
+describe.each(PUTS)('a wall clock that is %s', (_, byMs) => {
+  it('moves no heartbeat and no wait', async () => {
     const performance = await played(
       sceneOf(
         `deadman: {market: BTC-USD, timeout: 20s, on_exit: disarm}
@@ -39,9 +39,9 @@ steps:
       ),
     );
     expect(performance.report.outcome).toBe('succeeded');
-    const beats = timesOf(performance, 'deadman.moved', (data) => (data as { event: string }).event === 'renewed');
-    const gaps = beats.map((at, index) => at - (beats[index - 1] ?? 0));
-    expect(beats.length).toBeGreaterThanOrEqual(8);
+    const heartbeats = timesOf(performance, 'deadman.moved', (data) => (data as { event: string }).event === 'renewed');
+    const gaps = heartbeats.map((at, index) => at - (heartbeats[index - 1] ?? 0));
+    expect(heartbeats.length).toBeGreaterThanOrEqual(8);
     expect(Math.max(...gaps)).toBeLessThanOrEqual(8_000);
     expect(performance.books.orders.map(({ status }) => status)).toEqual(['canceled']);
     const [ended] = timesOf(performance, 'run.ended');
@@ -74,7 +74,7 @@ steps:
   });
 });
 
-describe('what was written as an instant', () => {
+describe('an instant that an author wrote', () => {
   const until = (clock: string) => `deadman: {market: BTC-USD, timeout: 20s, on_exit: disarm}
 steps:
   - id: o
@@ -84,14 +84,14 @@ steps:
 outputs: {then: then}
 `;
 
-  it('comes sooner when the clock is put forward', async () => {
+  it('comes sooner when the clock is set forward', async () => {
     const performance = await played(sceneOf(until('08:30:00'), HOUR));
     expect(performance.report.outcome).toBe('succeeded');
     expect(timesOf(performance, 'run.ended')[0]).toBeLessThan(7_000);
     expect(performance.report.outputs['then']).toMatch(/^2026-01-05T09:00:05/);
   });
 
-  it('comes later when it is put back, and the switch is kept for so long', async () => {
+  it('comes later when it is set back, and heartbeats go on until then', async () => {
     const performance = await played(sceneOf(until('08:01:00'), -600_000));
     expect(performance.report.outcome).toBe('succeeded');
     const [ended] = timesOf(performance, 'run.ended');
@@ -103,7 +103,7 @@ outputs: {then: then}
     ).toEqual([]);
   });
 
-  it('is looked for from where the clock stands by now', async () => {
+  it('is read from the adjusted wall time on', async () => {
     const performance = await played(
       sceneOf(
         `steps:

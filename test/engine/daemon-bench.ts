@@ -1,4 +1,4 @@
-/** A scheduler in virtual time: a clock whose wall can be set, runs that only last, and a record of all that happened. */
+/** A bench for the scheduler in virtual time: a settable wall clock, runs of a given length, and a record of all events. */
 import { type Clock, type Metronome, type Timer, VirtualClock } from '../../src/base/clock.ts';
 import type { OperatorCommand } from '../../src/engine/ports.ts';
 import type { Launch, Launcher, RunEnding } from '../../src/engine/schedule/launcher.ts';
@@ -9,7 +9,7 @@ import type { ScheduleDeclaration } from '../../src/runbook/checked.ts';
 
 export const ACCOUNT = 'http://127.0.0.1:8080 main';
 
-/** Virtual time with a clock on the wall that somebody may set. */
+/** Virtual time with a wall clock that can be set. */
 export class WallClock implements Clock, Metronome {
   readonly time: VirtualClock;
   private aheadMs = 0;
@@ -32,11 +32,11 @@ export class WallClock implements Clock, Metronome {
   arrive(turn: () => void): void {
     this.time.arrive(turn);
   }
-  /** Puts the clock on the wall forward (positive) or back. */
+  /** Sets the wall clock forward (positive) or back. */
   set(byMs: number): void {
     this.aheadMs += byMs;
   }
-  /** Lets time pass, by the clock that never jumps. */
+  /** Lets monotonic time pass. */
   pass(ms: number): Promise<void> {
     return this.time.advanceTo(this.time.now() + ms);
   }
@@ -65,11 +65,11 @@ export class Bench {
   readonly scheduler: Scheduler;
   /** Ends a run by hand. */
   readonly ends = new Map<string, (ending: RunEnding) => void>();
-  /** Undefined: it can not be read. */
+  /** Undefined: it cannot be read. */
   killed: boolean | undefined = false;
-  /** Whether the journals of runs have their beginnings; undefined: nobody knows. */
+  /** Whether the journals of runs have their first entry; undefined: unknown. */
   begins: boolean | undefined = true;
-  /** A process that died starts nothing and hears of nothing. */
+  /** The process died: it starts nothing and gets no events. */
   dead = false;
 
   constructor({
@@ -124,14 +124,14 @@ export class Bench {
     return { begun: Promise.resolve(this.begins), done, stop };
   }
 
-  /** `started 08:00`, in the order of their times. */
+  /** `started 08:00`, by their instants. */
   async verdicts(): Promise<readonly string[]> {
     const rows = await this.scheduleStore.occurrences(ACCOUNT);
-    return [...rows].reverse().map(told);
+    return [...rows].reverse().map(formatVerdict);
   }
 }
 
-function told({ nominalMs, verdict, why }: OccurrenceRow): string {
+function formatVerdict({ nominalMs, verdict, why }: OccurrenceRow): string {
   return `${verdict} ${new Date(nominalMs).toISOString().slice(11, 19)}${why === undefined ? '' : ` ${why}`}`;
 }
 

@@ -1,4 +1,4 @@
-/** Two schedulers on one store at the same instant, over every store there is: the store alone decides who starts what. */
+/** Tests two schedulers on one store at the same instant, over every kind of store: the store alone decides which one starts a run. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -33,7 +33,7 @@ const STORES: Readonly<Record<string, Row>> = {
   sqlite: {
     rounds: 1_000,
     async open() {
-      const folder = mkdtempSync(join(tmpdir(), 'daemons-'));
+      const folder = mkdtempSync(join(tmpdir(), 'schedulers-'));
       const [one, two] = [
         await openSqliteScheduleStore(join(folder, 'x.db')),
         await openSqliteScheduleStore(join(folder, 'x.db')),
@@ -55,18 +55,20 @@ const STORES: Readonly<Record<string, Row>> = {
 };
 
 function testStore({ rounds, open }: Row): void {
-  it(`${rounds} times at the same instant: one starts it, the other stops for good`, { timeout: 120_000 }, async () => {
+  it(`${rounds} times at the same instant: one starts it, the other stops permanently`, {
+    timeout: 120_000,
+  }, async () => {
     const [one, two, gone] = await open();
     for (let round = 0; round < rounds; round += 1) {
       const clock = new WallClock(NINE - 1_000 - (round % 7));
       const journal = new Set<string>();
-      // As if both held the lease. An account of its own for each round: what is tried is the first verdict.
+      // As if both held the lease. Each round has its own account: the first verdict is tested.
       const account = `http://127.0.0.1:8080 round-${round}`;
       const slots = [slotOf(everySlot(HOUR_MS))];
       const both = [one, two].map(
         (scheduleStore) => new Bench({ startMs: 0, slots, scheduleStore, clock, journal, epoch: 5, account }),
       );
-      // The store answers in its own time, and the clock stands still meanwhile.
+      // The store answers in its own time, and the clock does not move meanwhile.
       await Promise.all(both.map(({ scheduler }) => scheduler.begin(slots)));
       await clock.pass(2_000);
       const launches = () => both.flatMap((each) => each.launches);

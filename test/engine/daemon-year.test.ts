@@ -1,4 +1,4 @@
-/** A year of the runbooks that come with the program, in virtual time, against an oracle that shares no code with it. */
+/** Schedules the shipped runbooks for a year of virtual time, against an oracle that shares no code with the program. */
 import { readFileSync } from 'node:fs';
 import { CronExpressionParser } from 'cron-parser';
 import { describe, expect, it } from 'vitest';
@@ -28,7 +28,7 @@ function slotsOf(name: string): readonly TimetableSlot[] {
   }));
 }
 
-/** By cron-parser; these times lie in no hour that a change of the clocks touches. */
+/** By cron-parser; no change of daylight saving time touches these times. */
 function oracle(slots: readonly TimetableSlot[], fromMs: number, toMs: number): readonly string[] {
   return slots
     .flatMap(({ id, declaration: { when } }) => {

@@ -1,4 +1,4 @@
-/** The scheduler's loop in virtual time: what it starts, what it records, and what it leaves alone when things go wrong. */
+/** Tests the scheduler's loop in virtual time: the runs it starts, the verdicts it records, and its behaviour under faults. */
 import { describe, expect, it } from 'vitest';
 import { LOOK_EVERY_MS } from '../../src/engine/schedule/decide.ts';
 import type { TimetableSlot } from '../../src/engine/schedule/scheduler.ts';
@@ -45,7 +45,7 @@ describe('time passes', () => {
     }
   });
 
-  it('a clock put forward past several is a misfire of each, and is told', async () => {
+  it('a clock set forward past several is a misfire of each, and is reported', async () => {
     const bench = new Bench({ startMs: START, slots: [hourly({ misfire: misfire(90 * MINUTE_MS, 'run_once') })] });
     await bench.begin();
     bench.clock.set(3 * HOUR_MS);
@@ -54,7 +54,7 @@ describe('time passes', () => {
     expect(bench.events).toContainEqual({ type: 'jumped', ms: 3 * HOUR_MS });
   });
 
-  it('a clock put back starts nothing again, and nothing late once it has caught up', async () => {
+  it('a clock set back starts nothing again, and nothing late once it has caught up', async () => {
     const bench = new Bench({ startMs: START, slots: [hourly()] });
     await bench.begin();
     await bench.clock.pass(2 * HOUR_MS);
@@ -66,7 +66,7 @@ describe('time passes', () => {
     expect(bench.events.filter(({ type }) => type === 'jumped')).toEqual([{ type: 'jumped', ms: -70 * MINUTE_MS }]);
   });
 
-  it('is as punctual with a clock put back as without', async () => {
+  it('is as punctual with a clock set back as without', async () => {
     const bench = new Bench({ startMs: START, slots: [hourly()] });
     await bench.begin();
     bench.clock.set(-10 * MINUTE_MS);
@@ -101,7 +101,7 @@ describe('a process that was down', () => {
     expect(verdicts.filter(({ verdict }) => verdict === 'missed')).toHaveLength(rows - started.length);
   });
 
-  it('misses nothing of a slot that it did not know', async () => {
+  it('misses nothing of a slot that was not known', async () => {
     const scheduleStore = new MemoryScheduleStore();
     const one = new Bench({ startMs: START, slots: [hourly()], scheduleStore });
     await one.begin();
@@ -113,7 +113,7 @@ describe('a process that was down', () => {
     expect((await scheduleStore.occurrences(ACCOUNT, { slot: 'nightly/times' })).length).toBe(5);
   });
 
-  describe('died between the record and the beginning', () => {
+  describe('died between the record and the begin of the run', () => {
     const slots = [hourly({ misfire: misfire(10 * MINUTE_MS, 'run_once') })];
     const died = async () => {
       const scheduleStore = new MemoryScheduleStore();
@@ -140,7 +140,7 @@ describe('a process that was down', () => {
       expect(await scheduleStore.promised(ACCOUNT)).toEqual([]);
     });
 
-    it('and is lost, with a word, when there is none', async () => {
+    it('and is lost, with a report, when there is none', async () => {
       const { scheduleStore, journal, run } = await died();
       const next = new Bench({ startMs: EIGHT + HOUR_MS + 11 * MINUTE_MS, slots, scheduleStore, journal, epoch: 2 });
       await next.begin();
@@ -149,7 +149,7 @@ describe('a process that was down', () => {
       expect(await scheduleStore.promised(ACCOUNT)).toEqual([]);
     });
 
-    it('a run that the journal has is left to whoever takes it up', async () => {
+    it('a run that the journal has is left to the process that resumes it', async () => {
       const { scheduleStore, journal, run } = await died();
       journal.add(run);
       const next = new Bench({ startMs: EIGHT + HOUR_MS + MINUTE_MS, slots, scheduleStore, journal, epoch: 2 });
@@ -171,7 +171,7 @@ describe('a process that was down', () => {
 });
 
 describe('two schedulers on one store', () => {
-  it('one whose lease has passed on records nothing and stops for good', async () => {
+  it('one whose lease has passed on records nothing and stops permanently', async () => {
     const clock = new WallClock(START);
     const { leases } = openSharedMemory(() => clock.monotonic());
     const scheduleStore = new MemoryScheduleStore();
@@ -256,19 +256,19 @@ describe('a run that is still under way', () => {
     ]);
   });
 
-  it('one that is stuck keeps its slot until a person has dealt with it', async () => {
+  it('one that is stuck keeps its slot until a person has answered for it', async () => {
     const bench = new Bench({ startMs: START, slots: [hourly()], runMs: Number.POSITIVE_INFINITY });
     await bench.begin();
     await bench.clock.pass(HOUR_MS);
     const run = bench.launches[0]?.run ?? '';
-    bench.ends.get(run)?.({ kind: 'stuck', why: 'nobody knows' });
+    bench.ends.get(run)?.({ kind: 'stuck', why: 'unknown' });
     await bench.clock.pass(2 * HOUR_MS);
     expect(clockTimes(bench)).toEqual(['09:00']);
     expect(bench.scheduler.running().map((each) => each.run)).toEqual([run]);
-    expect(bench.scheduler.unresolved()).toEqual([{ run, runbook: 'nightly', why: 'nobody knows' }]);
+    expect(bench.scheduler.unresolved()).toEqual([{ run, runbook: 'nightly', why: 'unknown' }]);
   });
 
-  it('so does one that has halted: the next would act on what nobody knows', async () => {
+  it('so does one that has halted: the next would act on an unknown state', async () => {
     const slots = [hourly(), hourly({}, { id: 'weekly/times', runbook: 'weekly' })];
     const bench = new Bench({ startMs: START, slots, runMs: Number.POSITIVE_INFINITY });
     await bench.begin();
@@ -294,13 +294,13 @@ describe('a run that is still under way', () => {
     expect(bench.launches.filter(({ slot }) => slot === 'nightly/times')).toHaveLength(2);
   });
 
-  it('one that is left to another process frees nothing, and promises what it promised', async () => {
+  it('one that is left to another process keeps its slot and its promise', async () => {
     const bench = new Bench({ startMs: START, slots: [hourly()], runMs: Number.POSITIVE_INFINITY });
     bench.begins = undefined;
     await bench.begin();
     await bench.clock.pass(HOUR_MS);
     const run = bench.launches[0]?.run ?? '';
-    bench.ends.get(run)?.({ kind: 'left', why: 'the journal can not be written' });
+    bench.ends.get(run)?.({ kind: 'left', why: 'the journal cannot be written' });
     await bench.clock.pass(HOUR_MS);
     expect(bench.launches).toHaveLength(1);
     expect(bench.scheduler.unresolved()).toEqual([]);
@@ -320,14 +320,14 @@ describe('the kill switch', () => {
   });
 });
 
-describe('a kill switch that can not be read', () => {
-  it('is no verdict: nothing is started meanwhile, and what is due then is judged as late as it is', async () => {
+describe('a kill switch that cannot be read', () => {
+  it('gives no verdict: nothing is started meanwhile, and a due occurrence is judged by its real lateness', async () => {
     const bench = new Bench({ startMs: START, slots: [hourly()] });
     await bench.begin();
     bench.killed = undefined;
     await bench.clock.pass(HOUR_MS - 20_000);
     expect(await bench.verdicts()).toEqual([]);
-    expect(bench.events).toEqual([{ type: 'unrecorded', message: 'the kill switch can not be read' }]);
+    expect(bench.events).toEqual([{ type: 'unrecorded', message: 'the kill switch cannot be read' }]);
     bench.killed = false;
     await bench.clock.pass(1_000);
     expect(clockTimes(bench)).toEqual(['09:00 +11s']);
@@ -354,7 +354,7 @@ describe('a store that refuses', () => {
     expect(clockTimes(bench)).toEqual(['09:00 +6s']);
   });
 
-  it('a commit it lost sight of is looked up: kept, it is acted on, and not taken for another process’s', async () => {
+  it('a commit it lost sight of is looked up: kept, it is acted on and not taken for another process’s', async () => {
     const scheduleStore = new MemoryScheduleStore();
     const record = scheduleStore.record.bind(scheduleStore);
     let answers = false;
@@ -390,7 +390,7 @@ describe('a store that refuses', () => {
     ]);
   });
 
-  it('gives thousands of verdicts in portions, with room between them for whatever else is due', async () => {
+  it('gives thousands of verdicts in batches, with room between them for other turns', async () => {
     const scheduleStore = new MemoryScheduleStore();
     const slots = [slotOf(everySlot(MINUTE_MS))];
     await new Bench({ startMs: START, slots, scheduleStore }).begin();
@@ -398,16 +398,16 @@ describe('a store that refuses', () => {
     const record = scheduleStore.record.bind(scheduleStore);
     const order: string[] = [];
     scheduleStore.record = async (...all) => {
-      order.push('portion');
-      bench.clock.arrive(() => order.push('beat'));
+      order.push('batch');
+      bench.clock.arrive(() => order.push('heartbeat'));
       return record(...all);
     };
     await bench.begin();
     await bench.clock.pass(1);
-    expect(order).toEqual(['portion', 'beat', 'portion', 'beat', 'portion', 'beat']);
+    expect(order).toEqual(['batch', 'heartbeat', 'batch', 'heartbeat', 'batch', 'heartbeat']);
   });
 
-  it('a mistake of ours is not taken for one of the store', async () => {
+  it('an internal error is not taken for one of the store', async () => {
     const scheduleStore = new MemoryScheduleStore();
     scheduleStore.marks = async () => {
       throw new TypeError('ours');
@@ -417,7 +417,7 @@ describe('a store that refuses', () => {
 });
 
 describe('another timetable', () => {
-  it('an edited slot is another one: nothing of it was missed, nothing of the old is started', async () => {
+  it('an edited slot is a new one: it missed nothing, and nothing of the old one is started', async () => {
     const bench = new Bench({ startMs: START, slots: [hourly()] });
     await bench.begin();
     await bench.clock.pass(HOUR_MS);
@@ -428,7 +428,7 @@ describe('another timetable', () => {
     ).toEqual(['nightly/times 09:00', 'nightly/edited 09:30', 'nightly/edited 10:00']);
   });
 
-  it('what waits of a slot that is gone is skipped', async () => {
+  it('waiting occurrences of a slot that is gone are skipped', async () => {
     const slots = [hourly({ overlap: 'queue', misfire: misfire(2 * HOUR_MS, 'run_once') })];
     const bench = new Bench({ startMs: START, slots, runMs: 90 * MINUTE_MS });
     await bench.begin();
@@ -462,15 +462,15 @@ describe('stopping', () => {
   });
 });
 
-describe('a run handed over', () => {
-  const submission = (run: string, rest: Partial<Submission>, bench: Bench, told: string[]): Submission => ({
+describe('a submitted run', () => {
+  const submission = (run: string, rest: Partial<Submission>, bench: Bench, log: string[]): Submission => ({
     run,
     runbook: 'ladder',
     begin: async () => {
-      told.push(`begin ${run} ${(bench.clock.now() - START) / MINUTE_MS}`);
+      log.push(`begin ${run} ${(bench.clock.now() - START) / MINUTE_MS}`);
       return bench.run(run, 10 * MINUTE_MS);
     },
-    refuse: async (why) => void told.push(`refuse ${run}: ${why}`),
+    refuse: async (why) => void log.push(`refuse ${run}: ${why}`),
     ...rest,
   });
 
@@ -478,48 +478,45 @@ describe('a run handed over', () => {
     const key = { key: 'account', onBusy: 'queue' } as const;
     const slots = [hourly({ misfire: misfire(HOUR_MS, 'run_once') }, { concurrency: key })];
     const bench = new Bench({ startMs: START, slots });
-    const told: string[] = [];
+    const log: string[] = [];
     await bench.begin();
     await bench.clock.pass(55 * MINUTE_MS);
-    bench.scheduler.admit(submission('a', { concurrency: key }, bench, told));
-    bench.scheduler.admit(submission('b', { concurrency: key }, bench, told));
-    bench.scheduler.admit(submission('c', {}, bench, told));
+    bench.scheduler.admit(submission('a', { concurrency: key }, bench, log));
+    bench.scheduler.admit(submission('b', { concurrency: key }, bench, log));
+    bench.scheduler.admit(submission('c', {}, bench, log));
     await bench.clock.pass(HOUR_MS);
     // The occurrence of 09:00 had come before b was looked at again.
-    expect(told).toEqual(['begin a 55', 'begin c 55', `begin b ${65 + 1 / 60}`]);
+    expect(log).toEqual(['begin a 55', 'begin c 55', `begin b ${65 + 1 / 60}`]);
     expect(clockTimes(bench)).toEqual(['09:00 +330s']);
   });
 
   it.each(['skip', 'fail'] as const)('is refused while its key is held, with on_busy: %s', async (onBusy) => {
     const bench = new Bench({ startMs: START, slots: [] });
-    const told: string[] = [];
+    const log: string[] = [];
     await bench.begin();
-    bench.scheduler.admit(submission('a', { concurrency: { key: 'k', onBusy } }, bench, told));
-    bench.scheduler.admit(submission('b', { concurrency: { key: 'k', onBusy } }, bench, told));
+    bench.scheduler.admit(submission('a', { concurrency: { key: 'k', onBusy } }, bench, log));
+    bench.scheduler.admit(submission('b', { concurrency: { key: 'k', onBusy } }, bench, log));
     await bench.clock.pass(HOUR_MS);
-    expect(told).toEqual([
-      'begin a 0',
-      `refuse b: the concurrency key "k" is held by another run (on_busy: ${onBusy})`,
-    ]);
+    expect(log).toEqual(['begin a 0', `refuse b: the concurrency key "k" is held by another run (on_busy: ${onBusy})`]);
   });
 
   it('is begun later when the store refuses to say that it was taken', async () => {
     const bench = new Bench({ startMs: START, slots: [] });
-    const told: string[] = [];
+    const log: string[] = [];
     await bench.begin();
     let tries = 0;
     const begin = async () => {
       tries += 1;
-      if (tries < 3) throw new StoreError('unavailable', 'the database can not be reached');
-      told.push(`begun at the try ${tries}`);
+      if (tries < 3) throw new StoreError('unavailable', 'the database cannot be reached');
+      log.push(`begun at the try ${tries}`);
       return bench.run('a', MINUTE_MS);
     };
-    bench.scheduler.admit(submission('a', { begin }, bench, told));
-    bench.scheduler.admit(submission('b', {}, bench, told));
+    bench.scheduler.admit(submission('a', { begin }, bench, log));
+    bench.scheduler.admit(submission('b', {}, bench, log));
     await bench.clock.pass(10_000);
-    expect(told).toEqual(['begun at the try 3', `begin b ${2 / 60}`]);
+    expect(log).toEqual(['begun at the try 3', `begin b ${2 / 60}`]);
     expect(bench.events.filter(({ type }) => type === 'unrecorded')).toEqual([
-      { type: 'unrecorded', message: 'the database can not be reached' },
+      { type: 'unrecorded', message: 'the database cannot be reached' },
     ]);
   });
 
@@ -527,12 +524,12 @@ describe('a run handed over', () => {
     const exclusive = ['deadman switch'];
     const slots = [hourly({ misfire: misfire(HOUR_MS, 'run_once') }, { exclusive })];
     const bench = new Bench({ startMs: START, slots });
-    const told: string[] = [];
+    const log: string[] = [];
     await bench.begin();
     await bench.clock.pass(55 * MINUTE_MS);
-    bench.scheduler.admit(submission('a', { exclusive }, bench, told));
+    bench.scheduler.admit(submission('a', { exclusive }, bench, log));
     await bench.clock.pass(30 * MINUTE_MS);
-    expect(told).toEqual(['begin a 55']);
+    expect(log).toEqual(['begin a 55']);
     expect(clockTimes(bench)).toEqual(['09:00 +330s']);
   });
 });

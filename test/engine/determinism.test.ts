@@ -5,7 +5,7 @@ import { chance } from '../../src/venue/order/identity.ts';
 import { loadShipped, SHIPPED, shippedInputs, shippedVenue } from '../shipped-runbooks.ts';
 import { type Performance, perform, replay, type Scene } from './stage.ts';
 
-/** What may befall a venue in a bad hour; each with the endpoints that it concerns. */
+/** Faults of a venue, each with the endpoints that it concerns. */
 const INJECTED_FAULTS: readonly FaultRule[] = [
   { on: '*', do: 'lost_before' },
   { on: '*', do: 'lost_after' },
@@ -28,10 +28,10 @@ const INJECTED_FAULTS: readonly FaultRule[] = [
   { on: 'POST /cancel_all_after', do: 'lost_before' },
 ];
 
-/** Two mishaps by the seed, each now and then. */
-function befallen(config: SimulatorConfig, seed: number): SimulatorConfig {
+/** Adds two faults drawn by the seed, each with a probability. */
+function withFaults(config: SimulatorConfig, seed: number): SimulatorConfig {
   const faults = [0, 1].map((index): FaultRule => {
-    const rule = INJECTED_FAULTS[Math.floor(chance(seed, `mishap ${index}`) * INJECTED_FAULTS.length)] as FaultRule;
+    const rule = INJECTED_FAULTS[Math.floor(chance(seed, `fault ${index}`) * INJECTED_FAULTS.length)] as FaultRule;
     return { ...rule, when: { probability: 0.02 + 0.2 * chance(seed, `how often ${index}`) } };
   });
   return { ...config, faults: [...faults, ...(config.faults ?? [])] };
@@ -40,7 +40,7 @@ function befallen(config: SimulatorConfig, seed: number): SimulatorConfig {
 function scenes(name: string): (seed: number) => Scene {
   const loaded = loadShipped(name);
   const venue = shippedVenue(name);
-  return (seed) => ({ loaded, inputs: shippedInputs(name, loaded), config: befallen(venue, seed), seed });
+  return (seed) => ({ loaded, inputs: shippedInputs(name, loaded), config: withFaults(venue, seed), seed });
 }
 
 /** Client order ids that the venue knows more than once: two orders for one intent. */
@@ -50,7 +50,7 @@ function doubled({ books }: Performance): string[] {
 }
 
 /** The same seed at the same time is the same run, and its journal is executed to the same requests again. */
-describe.each(SHIPPED)('%s, whatever befalls it', (name) => {
+describe.each(SHIPPED)('%s, under faults', (name) => {
   it('is the same each time, 10 seeds', () => sameEachTime(scenes(name), 10));
 
   it('is the same each time, 50 seeds', { tags: ['long'], timeout: 120_000 }, () => sameEachTime(scenes(name), 50));
@@ -66,6 +66,6 @@ async function sameEachTime(scene: (seed: number) => Scene, seeds: number): Prom
     expect(doubled(first), `seed ${seed}`).toEqual([]);
     if (first.report.requests.some(({ success }) => !success)) troubled += 1;
   }
-  // Mishaps that nobody meets prove nothing.
+  // Faults that no request meets prove nothing.
   expect(troubled).toBeGreaterThan(seeds / 4);
 }

@@ -4,12 +4,13 @@ import { parse } from 'yaml';
 import { parseDurationMs } from '../../src/base/duration.ts';
 import type { OperatorCommand } from '../../src/engine/ports.ts';
 import { readSimulatorConfig, type SimulatorConfig } from '../../src/gateway/simulator/simulator.ts';
-import type { Entry } from '../../src/journal/entry.ts';
+import type { Entry, ErrorFact } from '../../src/journal/entry.ts';
 import { inputsFrom, loadedFrom, type Performance, perform, replay, type Scene, START } from './stage.ts';
 
 /**
- * One behaviour a file: a runbook, `---`, what it meets (inputs, faults, what a person does), `---`, what comes of it.
- * `npx vitest run test/engine/golden.test.ts -u` writes what comes of it now: read the difference before believing it.
+ * One behaviour per file: a runbook, `---`, its setting (inputs, faults, what a person does), `---`, the result. Errors are
+ * kept by kind, code and step, so that a sentence can be improved without touching a golden.
+ * `npx vitest run test/engine/golden.test.ts -u` writes the results anew: read the difference before you commit it.
  */
 const FOLDER = new URL('../golden/engine/', import.meta.url);
 const GOLDENS = readdirSync(FOLDER).filter((name) => name.endsWith('.yml'));
@@ -25,7 +26,7 @@ interface Setting {
   readonly look_after?: string;
 }
 
-/** A quiet venue with even delays: what is not said in a golden does not show in it. */
+/** A quiet venue with even delays: a golden shows only the faults that its setting names. */
 const QUIET: SimulatorConfig = {
   latencyMs: { min: 10, max: 10 },
   processingMs: { min: 50, max: 50 },
@@ -33,19 +34,19 @@ const QUIET: SimulatorConfig = {
   markets: { 'BTC-USD': { path: { kind: 'points', points: [{ afterMs: 0, price: '64000' }] } } },
 };
 
-function durationMs(text: string): number {
+function readDurationMs(text: string): number {
   const ms = parseDurationMs(text);
   if (ms === undefined) throw new Error(`not a duration: ${text}`);
   return ms;
 }
 
-function configOf(simulator: object): SimulatorConfig {
+function readConfig(simulator: object): SimulatorConfig {
   const read = readSimulatorConfig({ ...QUIET, ...simulator });
   if ('problems' in read) throw new Error(read.problems.join('\n'));
   return read.config;
 }
 
-function sceneOf(name: string, runbook: string, setting: Setting): Scene {
+function makeScene(name: string, runbook: string, setting: Setting): Scene {
   const { called = {}, inputs = {}, simulator = {}, seed, commands = [] } = setting;
   const loaded = loadedFrom({ file: name, text: runbook }, (callee) =>
     Object.hasOwn(called, callee) ? { file: `${callee}.yaml`, text: called[callee] as string } : undefined,
@@ -57,32 +58,34 @@ function sceneOf(name: string, runbook: string, setting: Setting): Scene {
   return {
     loaded,
     inputs: inputsFrom(loaded, Object.fromEntries(texts)),
-    config: configOf(simulator),
+    config: readConfig(simulator),
     ...(seed === undefined ? {} : { seed }),
-    commands: commands.map(({ after, ...command }) => ({ ...command, afterMs: durationMs(after) })),
+    commands: commands.map(({ after, ...command }) => ({ ...command, afterMs: readDurationMs(after) })),
   };
 }
 
 /** Seconds since the start, to the millisecond. */
-function since(time: string | number): string {
+function formatSince(time: string | number): string {
   const ms = (typeof time === 'number' ? time : Date.parse(time)) - START;
   return `+${(ms / 1000).toFixed(3)}s`;
 }
 
-/** The client order ids of a run are digests: the order's number in the run is easier to read. */
-function named(text: string, orders: Performance['report']['orders']): string {
+/** Replaces client order ids, which are digests, by the order's number in the run. */
+function nameOrders(text: string, orders: Performance['report']['orders']): string {
   return orders.reduce((shown, { clientOrderId }, index) => shown.replaceAll(clientOrderId, `#${index + 1}`), text);
 }
 
-/** Parameters as they went out, without what is in every request of their kind. */
-function shown(params: object): string {
+/** Parameters as they were sent; instants count from the start. */
+function formatParams(params: object): string {
   return Object.entries(params)
-    .map(([key, value]) => `${key}=${/_time$/.test(key) ? since(Math.round(Number(value) / 1000)) : String(value)}`)
+    .map(
+      ([key, value]) => `${key}=${/_time$/.test(key) ? formatSince(Math.round(Number(value) / 1000)) : String(value)}`,
+    )
     .join(' ');
 }
 
-/** The same request again and again is one line: polls are counted, not listed. */
-function folded(rows: readonly { readonly at: string; readonly text: string }[]): string[] {
+/** Equal requests in a row are one line with their number. */
+function foldRepeats(rows: readonly { readonly at: string; readonly text: string }[]): string[] {
   const lines: { at: string; text: string; count: number; lastAt: string }[] = [];
   for (const row of rows) {
     const line = lines.at(-1);
@@ -93,83 +96,137 @@ function folded(rows: readonly { readonly at: string; readonly text: string }[])
   }
   return lines.map(
     ({ at, text, count, lastAt }) =>
-      `  ${since(at)} ${text}${count === 1 ? '' : ` (${count} times, last ${since(lastAt)})`}`,
+      `  ${formatSince(at)} ${text}${count === 1 ? '' : ` (${count} times, last ${formatSince(lastAt)})`}`,
   );
 }
 
-function section(title: string, lines: readonly string[]): readonly string[] {
+/** The code in a message: of a denial, of the venue, or of the system. */
+function codeOf(message: string): string {
+  const [, code] = /(?:^|[:(] ?)([A-Z][A-Z_]+)(?=[:);]|$)/.exec(message) ?? [];
+  return code === undefined ? '' : ` ${code}`;
+}
+
+/** Kind, code and step of an error. */
+function formatError({ kind, message, step }: ErrorFact): string {
+  return `${kind}${codeOf(message)}${step === undefined ? '' : ` in ${step}`}`;
+}
+
+function isSameError(error: ErrorFact, other: ErrorFact | undefined): boolean {
+  return other !== undefined && formatError(error) === formatError(other);
+}
+
+/** The figures of a denial: `size=0.1, max=0.05`. */
+function figuresOf(message: string): string {
+  const figures = message.match(/\b\w+=[^,;\s]+/g) ?? [];
+  return figures.length === 0 ? '' : `: ${figures.join(', ')}`;
+}
+
+function formatSection(title: string, lines: readonly string[]): readonly string[] {
   return lines.length === 0 ? [] : [title, ...lines];
 }
 
-function of<T extends Entry['type']>(entries: readonly Entry[], type: T): readonly Extract<Entry, { type: T }>[] {
+function selectEntries<T extends Entry['type']>(
+  entries: readonly Entry[],
+  type: T,
+): readonly Extract<Entry, { type: T }>[] {
   return entries.filter((entry): entry is Extract<Entry, { type: T }> => entry.type === type);
 }
 
-function told({ report, entries }: Performance): string {
+function describeResult({ report, entries }: Performance): string {
   const { outcome, reason, error, steps, requests, orders, deadman, outputs } = report;
   const lines = [
-    `${outcome}${outcome === 'stopped' ? ` as ${reason}` : ''} at ${since(report.endedAt)}`,
-    ...(error === undefined
-      ? []
-      : [`error ${error.kind}${error.step === undefined ? '' : ` in ${error.step}`}: ${error.message}`]),
-    ...section(
+    `${outcome}${outcome === 'stopped' ? ` as ${reason}` : ''} at ${formatSince(report.endedAt)}`,
+    ...(error === undefined ? [] : [`error ${formatError(error)}`]),
+    ...formatSection(
       'steps',
       steps.map(
         ({ startedAt, endedAt, verb, path, outcome: end, attempts }) =>
-          `  ${since(startedAt)} ${verb} ${path} ${end}${end === 'skipped' ? '' : ` ${since(endedAt)}`}${attempts > 1 ? ` after ${attempts} attempts` : ''}`,
+          `  ${formatSince(startedAt)} ${verb} ${path} ${end}${end === 'skipped' ? '' : ` ${formatSince(endedAt)}`}${attempts > 1 ? ` after ${attempts} attempts` : ''}`,
       ),
     ),
-    ...section(
+    ...formatSection(
+      'failures',
+      selectEntries(entries, 'step.ended').flatMap(({ at, data }) =>
+        data.error === undefined || isSameError(data.error, error)
+          ? []
+          : [`  ${formatSince(at)} ${formatError(data.error)}`],
+      ),
+    ),
+    ...formatSection(
       'requests',
-      folded(
+      foldRepeats(
         requests.map(({ at, method, path, params, status, success }) => ({
           at,
-          text: `${method} ${path} ${shown(params)} → ${status ?? 'no answer'}${success || status === null ? '' : ' refused'}`,
+          text: `${method} ${path} ${formatParams(params)} → ${status ?? 'no answer'}${success || status === null ? '' : ' refused'}`,
         })),
       ),
     ),
-    ...section(
+    ...formatSection(
       'orders',
       orders.map(
         ({ orderId = 'no id', type, side, size, price, filled, averagePrice, state }, index) =>
           `  #${index + 1} ${orderId} ${type} ${side} ${size}${price === undefined ? '' : ` at ${price}`} filled ${filled}${averagePrice === undefined ? '' : ` at ${averagePrice}`} ${state}`,
       ),
     ),
-    ...section('deadman', folded(deadman.map(({ at, event }) => ({ at, text: event })))),
-    ...section(
+    ...formatSection('deadman', foldRepeats(deadman.map(({ at, event }) => ({ at, text: event })))),
+    ...formatSection(
       'denied',
-      of(entries, 'call.settled').flatMap(({ at, data }) =>
-        data.kind === 'denied' ? [`  ${since(at)} ${data.message ?? ''}`] : [],
+      selectEntries(entries, 'call.settled').flatMap(({ at, data }) =>
+        data.kind === 'denied' ? [`  ${formatSince(at)} ${data.code ?? ''}${figuresOf(data.message ?? '')}`] : [],
       ),
     ),
-    ...section(
-      'told',
-      of(entries, 'notification.sent').map(({ at, data }) => `  ${since(at)} ${data.to}: ${data.text}`),
+    ...formatSection(
+      'notified',
+      selectEntries(entries, 'notification.sent').map(
+        ({ at, data }) => `  ${formatSince(at)} ${data.to}: ${data.text}`,
+      ),
     ),
-    ...section(
+    ...formatSection(
       'outputs',
       Object.entries(outputs).map(([name, value]) => `  ${name}: ${JSON.stringify(value)}`),
     ),
   ];
-  return named(lines.join('\n'), orders);
+  return nameOrders(lines.join('\n'), orders);
 }
 
-/** The venue's own view, where a golden asks for it: what a switch that was left armed does behind the run's back. */
-async function seenLater(performance: Performance, after: string): Promise<string> {
-  const books = await performance.later(durationMs(after));
+/** The venue's own orders some time after the run, where a golden asks for them: a switch that was left armed may act. */
+async function describeVenueLater(performance: Performance, after: string): Promise<string> {
+  const books = await performance.later(readDurationMs(after));
   const orders = books.orders.map(({ id, status, filled }) => `  ${id} ${status} filled ${filled}`);
   return ['', `at the venue ${after} later`, ...orders].join('\n');
 }
 
+interface Golden {
+  readonly runbook: string;
+  readonly setting: string;
+  readonly asked: Setting;
+}
+
+function readGolden(name: string): Golden {
+  const [runbook = '', setting = '', ...rest] = readFileSync(new URL(name, FOLDER), 'utf8').split(/^---\n/m);
+  expect(rest.length, 'a runbook, its setting, the result').toBeLessThanOrEqual(1);
+  return { runbook, setting, asked: (parse(setting) ?? {}) as Setting };
+}
+
 describe('the engine', () => {
   it.each(GOLDENS)('%s', async (name) => {
-    const [runbook = '', setting = '', ...rest] = readFileSync(new URL(name, FOLDER), 'utf8').split(/^---\n/m);
-    expect(rest.length, 'a runbook, what it meets, what comes of it').toBeLessThanOrEqual(1);
-    const { look_after, ...asked } = (parse(setting) ?? {}) as Setting;
-    const scene = sceneOf(name, runbook, asked);
+    const { runbook, setting, asked } = readGolden(name);
+    const scene = makeScene(name, runbook, asked);
     const performance = await perform(scene);
-    const text = `${told(performance)}${look_after === undefined ? '' : await seenLater(performance, look_after)}`;
+    const later = asked.look_after === undefined ? '' : await describeVenueLater(performance, asked.look_after);
+    const text = `${describeResult(performance)}${later}`;
     await expect(`${runbook}---\n${setting}---\n${text}\n`).toMatchFileSnapshot(new URL(name, FOLDER).pathname);
     await replay(performance, scene);
+  });
+
+  it.each([
+    ['fail-gives-its-reason', 'because of the moon'],
+    ['catch-fail-does-its-steps-and-fails-with-the-first-error', 'it must be so'],
+    ['a-person-cancels-a-run', 'ada: enough for today'],
+    ['approve-fails-when-a-person-refuses', 'ada: not today'],
+  ])('%s: an error keeps the words of its author', async (name, words) => {
+    const { runbook, asked } = readGolden(`${name}.yml`);
+    const { report } = await perform(makeScene(name, runbook, asked));
+    expect(report.error?.message).toContain(words);
   });
 });

@@ -1,4 +1,4 @@
-/** The deadman switch of a run: kept alive by what the run does and by nothing else, and missed when somebody takes it away. */
+/** Tests the heartbeats of a run: sent only while the run makes progress, and restored when another client disarms the switch. */
 import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/journal/entry.ts';
 import { SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
@@ -24,14 +24,14 @@ const HOUR = 3_600_000;
 /** Seconds after the start. */
 const seconds = ({ entries }: Performance, at: number) => (at - (entries[0]?.at ?? 0)) / 1000;
 
-/** What became of the switch, with the seconds at which it did. */
+/** The events of the switch, with their seconds after the start. */
 function moves(performance: Performance): readonly (readonly [number, string])[] {
   return performance.entries.flatMap((entry) =>
     entry.type === 'deadman.moved' ? [[Math.floor(seconds(performance, entry.at)), entry.data.event] as const] : [],
   );
 }
 
-/** When the requests left, in seconds. */
+/** When the requests were sent, in seconds after the start. */
 function sent(performance: Performance, endpoint: string): readonly number[] {
   const calls = new Set(
     performance.entries.flatMap((entry) =>
@@ -48,7 +48,7 @@ describe('a step that hangs', () => {
   const HUNG = `feeds: {mid: {type: price, max_age: 5s}}\n${SWITCH}steps:\n${RESTING}`;
   const config: Scene['config'] = { markets: { 'BTC-USD': { tick: '1', lot: '0.0001', start: '64000' } } };
 
-  it('lets the switch fire after two time-outs without progress, though every beat was answered', async () => {
+  it('lets the switch fire after two timeouts without progress, although every heartbeat was answered', async () => {
     const performance = await performed(`${HUNG}  - assert: feeds.mid > 0\n`, { config, feedAfterMs: HOUR });
     const { report, books } = performance;
     expect(moves(performance)).toContainEqual([60, 'assumed_fired']);
@@ -60,14 +60,14 @@ describe('a step that hangs', () => {
     ]);
   });
 
-  it('is no wait where it stands inside a loop that may go on for hours', async () => {
+  it('is no wait inside a loop that may go on for hours', async () => {
     const loop = '  - repeat:\n      every: 3s\n      for: 2h\n      do: [{assert: feeds.mid > 0}]\n';
     const performance = await performed(`${HUNG}${loop}`, { config, feedAfterMs: HOUR });
     expect(performance.books.orders[0]?.status).toBe('canceled');
     expect(sent(performance, 'POST /cancel_all_after').filter((at) => at > 60)).toEqual([]);
   });
 
-  it('has what its own time allows: the beats go on until then', async () => {
+  it('has its own timeout: heartbeats go on until then', async () => {
     const performance = await performed(
       `${HUNG}  - assert: feeds.mid > 0\n    timeout: 5m\n    catch: [{on: any, then: continue}]\n`,
       {
@@ -75,13 +75,13 @@ describe('a step that hangs', () => {
         feedAfterMs: HOUR,
       },
     );
-    const beats = sent(performance, 'POST /cancel_all_after');
-    expect(beats.at(-1)).toBeGreaterThan(290);
-    expect(beats.at(-1)).toBeLessThan(345);
+    const heartbeats = sent(performance, 'POST /cancel_all_after');
+    expect(heartbeats.at(-1)).toBeGreaterThan(290);
+    expect(heartbeats.at(-1)).toBeLessThan(345);
   });
 });
 
-it('a wait for an order whose readings all fail is no progress: nobody could tell what becomes of it', async () => {
+it('a wait for an order whose readings all fail is no progress: the state of the order is unknown', async () => {
   const performance = await performed(
     `${SWITCH}steps:\n  - id: q\n    place: {type: limit, market: BTC-USD, side: long, size: 0.01, price: 50000}\n    await: filled\n`,
     {
@@ -99,14 +99,14 @@ it('a wait for an order whose readings all fail is no progress: nobody could tel
   expect(performance.books.orders[0]?.status).toBe('canceled');
 });
 
-it('one answer that is lost is no hang, however short the switch', async () => {
+it('one lost answer is no hang, however short the timeout', async () => {
   let lost = 0;
   const performance = await performed(
     `deadman: {market: BTC-USD, timeout: 5s, on_exit: disarm}\nsteps:\n${RESTING}  - refresh: q\n`,
     {
       between: (venue, clock) => ({
         async send(request, options) {
-          // The second reading: the order has been seen, and nothing else goes on.
+          // The second reading: the order has been confirmed, and nothing else is under way.
           if (request.endpoint !== 'GET /orders' || ++lost !== 2) return venue.send(request, options);
           await new Promise<void>((done) => void clock.after(options.timeoutMs, done));
           return { kind: 'failure', sent: true, message: 'timeout: response' };
@@ -129,18 +129,18 @@ ${RESTING}  - repeat:
         - amend: {order: q, price: p}
 `;
 
-  it('do not stand for beats: one goes in each time-out, and the switch is read back', async () => {
+  it('do not replace heartbeats: one is sent in each timeout, and the switch is read back', async () => {
     const performance = await performed(QUOTING);
     expect(performance.report.outcome).toBe('succeeded');
-    const beats = sent(performance, 'POST /cancel_all_after');
-    expect(beats.length).toBeGreaterThan(10);
-    expect(Math.max(...gaps(beats))).toBeLessThanOrEqual(20.5);
+    const heartbeats = sent(performance, 'POST /cancel_all_after');
+    expect(heartbeats.length).toBeGreaterThan(10);
+    expect(Math.max(...gaps(heartbeats))).toBeLessThanOrEqual(20.5);
     const readings = sent(performance, 'GET /cancel_all_after');
     expect(readings.length).toBeGreaterThanOrEqual(3);
     expect(Math.max(...gaps(readings))).toBeLessThanOrEqual(100);
   });
 
-  it('renew nothing where somebody else has taken it away: it stands again within a time-out', async () => {
+  it('renew nothing where another client has disarmed it: it is armed again within a timeout', async () => {
     const performance = await performed(QUOTING, {
       between: (venue, clock) => {
         // Another program of the account.
@@ -158,10 +158,10 @@ ${RESTING}  - repeat:
   });
 });
 
-describe('a step that takes the switch in hand, in a runbook that is called', () => {
+describe('a step of a called runbook that changes the switch', () => {
   const QUIET = `${SWITCH}steps:\n${RESTING}  - call: {runbook: tidy}\n  - wait: 2m\n`;
 
-  it('has taken it away: it is armed again at once, for the lease still stands', async () => {
+  it('has disarmed it: it is armed again at once, because the caller still requires it', async () => {
     const performance = await performed(QUIET, {}, 'steps:\n  - disarm_deadman: {market: BTC-USD}\n');
     const { events } = performance.books.deadman;
     const gone = events.findIndex(({ event }) => event === 'disarmed');
@@ -170,7 +170,7 @@ describe('a step that takes the switch in hand, in a runbook that is called', ()
     expect([performance.report.outcome, performance.books.orders[0]?.status]).toEqual(['succeeded', 'open']);
   });
 
-  it('has armed it with a shorter time-out: the lease’s is asked for again at once', async () => {
+  it('has armed it with a shorter timeout: that of the caller is requested again at once', async () => {
     const performance = await performed(QUIET, {}, 'steps:\n  - arm_deadman: {market: BTC-USD, timeout: 6s}\n');
     const { events } = performance.books.deadman;
     const short = events.findIndex(({ timeoutMs }) => timeoutMs === 6_000);
@@ -180,7 +180,7 @@ describe('a step that takes the switch in hand, in a runbook that is called', ()
   });
 });
 
-it('release_after means a step of its own runbook, and none of that name in one that it calls', async () => {
+it('release_after names a step of its own runbook, not one of the same name in a called runbook', async () => {
   const performance = await performed(
     `deadman: {market: BTC-USD, timeout: 20s, release_after: guard, on_exit: disarm}
 steps:
@@ -203,11 +203,11 @@ ${RESTING}  - wait: 1m
   expect(moves(performance).at(-1)?.[0]).toBeGreaterThanOrEqual(60);
 });
 
-it('a switch that fires under the last step ends no run as succeeded', async () => {
+it('a run whose switch fires during the last step does not succeed', async () => {
   const performance = await performed(`${SWITCH}steps:\n${RESTING}  - list_orders: {}\n`, {
     between: (venue, clock) => ({
       async send(request, options) {
-        // The last step's answer takes longer than any switch stands, and nobody waits for anything else.
+        // The last step's answer takes longer than the switch lasts, and no other wait is under way.
         if (request.endpoint === 'GET /orders') await new Promise<void>((done) => void clock.after(90_000, done));
         if (request.endpoint === 'POST /cancel_all_after' && clock.now() > START + 1_000)
           return { kind: 'failure', sent: true, message: 'timeout' };
@@ -221,7 +221,7 @@ it('a switch that fires under the last step ends no run as succeeded', async () 
 describe('a person who is asked before each write', () => {
   const ASKED = `${SWITCH}steps:\n${RESTING}  - wait: 30s\n  - cancel: q\n    await: terminal\n`;
 
-  it('is asked for what adds risk alone: no beat and no cancel waits for an answer', async () => {
+  it('is asked only for what adds risk: no heartbeat and no cancel waits for an answer', async () => {
     const asked: string[] = [];
     const performance = await performed(ASKED, { confirm: async ({ endpoint }) => asked.push(endpoint) > 0 });
     expect(asked).toEqual(['POST /orders']);

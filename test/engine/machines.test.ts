@@ -1,4 +1,4 @@
-/** What is remembered of XState's decisions is what an actor of the same machine does, event after event. */
+/** Compares the remembered decisions with an XState actor of the same machine, event after event. */
 import { describe, expect, it } from 'vitest';
 import { type AnyStateMachine, createActor } from 'xstate';
 import { type Decider, runMachine, startRunActor, startStepActor, stepMachine } from '../../src/engine/machines.ts';
@@ -9,15 +9,15 @@ interface Move {
   readonly to: string;
 }
 
-interface Told {
+interface Observed {
   readonly initial: string;
   readonly moves: readonly Move[];
   /** Events that lead to each state from the first one. */
   readonly ways: ReadonlyMap<string, readonly string[]>;
 }
 
-/** Where actors of the machine go that are led to each state and then sent each event. */
-function toldBy(machine: AnyStateMachine): Told {
+/** The next states of actors of the machine, from each state by each event. */
+function observeActors(machine: AnyStateMachine): Observed {
   const ledTo = (events: readonly string[]) => {
     const actor = createActor(machine).start();
     for (const type of events) actor.send({ type });
@@ -43,7 +43,7 @@ const STEP = { machine: stepMachine as AnyStateMachine, start: startStepActor as
 const RUN = { machine: runMachine as AnyStateMachine, start: startRunActor as () => Decider<string> };
 
 describe.each([STEP, RUN])('the machine "$machine.id"', ({ machine, start }) => {
-  const { initial, moves, ways } = toldBy(machine);
+  const { initial, moves, ways } = observeActors(machine);
   const ledTo = (state: string) => {
     const actor = start();
     for (const event of ways.get(state) ?? []) actor.decide(event);

@@ -10,7 +10,7 @@ async function performed(steps: string, more: Partial<Scene> = {}): Promise<Perf
 }
 
 describe('a run that fails', () => {
-  it('ends when it has seen the stop that the venue had not shown while its step waited', async () => {
+  it('ends after it has seen the stop that the venue did not show while its step waited', async () => {
     const { report, books } = await performed(
       `steps:
   - place: {type: market, market: BTC-USD, side: long, size: 0.01, price: 70000}
@@ -26,8 +26,8 @@ describe('a run that fails', () => {
   });
 });
 
-describe('what the journal says of an order that has ended', () => {
-  it('has its filled size where it says that it closed, although its fills are read behind that', async () => {
+describe('the journal of an order that has ended', () => {
+  it('has its filled size where it says that it closed, although its fills are read afterwards', async () => {
     const { entries } = await performed(`steps:
   - id: o
     place: {type: market, market: BTC-USD, side: long, size: 0.01, price: 70000}
@@ -37,7 +37,7 @@ describe('what the journal says of an order that has ended', () => {
     expect(moves.at(-1)).toMatchObject({ to: 'closed', filled: '0.01' });
   });
 
-  it('has the price it was amended to, where it filled before anybody saw it open again', async () => {
+  it('has the price it was amended to, where it filled before a record showed it open again', async () => {
     const { report, books } = await performed(
       `steps:
   - id: o
@@ -54,8 +54,8 @@ outputs: {status: "\${o.status}"}
   });
 });
 
-/** From the n-th list of orders on, every order is shown under a status that no document names, until the m-th. */
-function strangeFrom(first: number, last = Number.POSITIVE_INFINITY): NonNullable<Scene['between']> {
+/** Shows every order under an unknown status, from the n-th list of orders to the m-th. */
+function unknownStatusFrom(first: number, last = Number.POSITIVE_INFINITY): NonNullable<Scene['between']> {
   let lists = 0;
   return (venue) => ({
     async send(request, options) {
@@ -73,30 +73,31 @@ const PLACED = `steps:
     place: {type: limit, market: BTC-USD, side: long, size: 0.001, price: 50000}
 `;
 
-describe('an order under a status that nobody knows', () => {
+describe('an order under an unknown status', () => {
   it.each([
-    ['from the beginning, on which it is taken back', PLACED, 1, 160],
+    ['from the beginning, and is cancelled', PLACED, 1, 160],
     ['while it is waited for', `${PLACED}    await: filled\n`, 2, 65],
     ['while it is cancelled', `${PLACED}  - cancel: o\n    await: terminal\n`, 2, 65],
     ['while it is amended', `${PLACED}  - amend: {order: o, price: 50001}\n`, 2, 65],
-  ])('is a case for a person: %s', async (_, steps, first, withinS) => {
-    const { report, entries } = await performed(`${steps}    timeout: 10m\n`, { between: strangeFrom(first) });
+  ])('halts the run: %s', async (_, steps, first, withinS) => {
+    const { report, entries } = await performed(`${steps}    timeout: 10m\n`, { between: unknownStatusFrom(first) });
     const [order] = report.orders;
     expect([report.outcome, report.error?.kind, order?.state]).toEqual(['halted', 'unknown_outcome', 'quarantined']);
-    expect(report.error?.message).toBe(
-      `the venue shows order ${order?.orderId} as "in_limbo", a status that is not known here: it may work or be over; look it up at the venue by its client order id ${order?.clientOrderId}, then resume the run, which asks again`,
-    );
+    for (const fact of [order?.orderId, order?.clientOrderId, '"in_limbo"'])
+      expect(report.error?.message).toContain(fact);
     const [started, ended] = [entries[0]?.at ?? 0, entries.at(-1)?.at ?? 0];
     expect(ended - started).toBeLessThan(withinS * 1000);
   });
 
   it('is waited for where the venue names another soon', async () => {
-    const { report } = await performed(`${PLACED}  - cancel: o\n    await: terminal\n`, { between: strangeFrom(1, 4) });
+    const { report } = await performed(`${PLACED}  - cancel: o\n    await: terminal\n`, {
+      between: unknownStatusFrom(1, 4),
+    });
     expect([report.outcome, report.orders[0]?.state]).toEqual(['succeeded', 'canceled']);
   });
 });
 
-it('says in the journal that the venue armed its switch with another time-out than was asked for', async () => {
+it('says in the journal that the venue armed its switch with another timeout than requested', async () => {
   const { entries, report } = await performed(`deadman: {market: BTC-USD, timeout: 20s, on_exit: disarm}\n${PLACED}`, {
     between: (venue) => ({
       async send(request, options) {
@@ -111,15 +112,15 @@ it('says in the journal that the venue armed its switch with another time-out th
   expect(armed).toMatchObject({ event: 'armed', timeoutMs: 15_000, because: expect.stringContaining('15 s') });
 });
 
-describe('an order that was to be taken away and can not be', () => {
+describe('an order that cannot be cancelled', () => {
   const WAITING = `${PLACED}  - wait: 1h
 `;
   const interrupt = [{ command: 'interrupt', by: 'SIGINT', afterMs: 5_000 }] as const;
 
   it.each([
     ['is answered with 503', { on: 'DELETE /orders', do: 'error', error: 'BUSY', status: 503 }],
-    ['is taken and lost', { on: 'DELETE /orders', do: 'cancel_lost' }],
-    ['is refused in words nobody knows', { on: 'DELETE /orders', do: 'error', error: 'NO', status: 400 }],
+    ['is accepted and lost', { on: 'DELETE /orders', do: 'cancel_lost' }],
+    ['is refused with an unknown text', { on: 'DELETE /orders', do: 'error', error: 'NO', status: 400 }],
   ] as const)('halts an interrupted run, and is named: its cancel %s', async (_name, fault) => {
     const { report, books } = await performed(WAITING, { config: { faults: [fault] }, commands: interrupt });
     const [order] = report.orders;
@@ -128,7 +129,7 @@ describe('an order that was to be taken away and can not be', () => {
     expect(report.error?.kind).toBe('unknown_outcome');
   });
 
-  it('halts it as well where no cancel could leave, which is not told as a refusal', async () => {
+  it('halts it as well where no cancel could be sent, which is not journaled as a refusal', async () => {
     const between: Scene['between'] = (venue) => {
       return {
         async send(request, options) {
@@ -143,7 +144,7 @@ describe('an order that was to be taken away and can not be', () => {
     expect(report.reason).toContain('ECONNREFUSED');
   });
 
-  it('fails the step and halts the run at its end, although the step was forgiven', async () => {
+  it('fails the step and halts the run at its end, although the step caught the error', async () => {
     const { report } = await performed(
       `${PLACED}  - cancel: o
     await: terminal
@@ -154,7 +155,7 @@ describe('an order that was to be taken away and can not be', () => {
     expect(report.outcome).toBe('halted');
   });
 
-  it('does not halt where the last cancel took it', async () => {
+  it('does not halt where the last cancel succeeds', async () => {
     const { report, books } = await performed(WAITING, {
       config: { faults: [{ on: 'DELETE /orders', do: 'error', error: 'BUSY', status: 503, when: { call: '1-3' } }] },
       commands: interrupt,

@@ -1,4 +1,4 @@
-/** A loop that waits for nothing: others have their turns meanwhile, and its journal says all that a replay needs. */
+/** Tests a loop that never waits: other turns take place meanwhile, and its journal holds all that a replay needs. */
 import { describe, expect, it } from 'vitest';
 import { replayRun } from '../../src/app/run/virtual-run.ts';
 import { type MachineTime, SystemClock } from '../../src/base/clock.ts';
@@ -78,7 +78,7 @@ async function performed(text: string, meanwhile: (clock: SystemClock, seq: () =
   return { loaded, result, entries: (await store.read('loop')).map(readEntry) };
 }
 
-describe('a loop that waits for nothing', () => {
+describe('a loop that never waits', () => {
   it('lets a timer of 10 ms and an arrival have their turns, and is executed again from its journal', async () => {
     const heard: [string, number][] = [];
     const { loaded, result, entries } = await performed(

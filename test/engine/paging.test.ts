@@ -41,7 +41,7 @@ describe('lists longer than a page', () => {
     });
   });
 
-  it('lose none and double none at a page’s edge where all have one time: pages go by number, rows are told apart by id', async () => {
+  it('lose none and double none at a page’s edge where all have one time: pages go by number, rows are distinguished by id', async () => {
     const { outputs, pages } = await outputsOf('all_pages: true', (venue) => ({
       async send(request, options) {
         const reply = await venue.send(request, options);

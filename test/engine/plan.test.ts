@@ -1,4 +1,4 @@
-/** `planRun`: what is listed of runbooks that call others, and of branches of which one is known to be taken. */
+/** Tests `planRun` on runbooks that call others, and on branches of which one is known to be taken. */
 import { describe, expect, it } from 'vitest';
 import { type Plan, planRun } from '../../src/engine/plan/plan.ts';
 import { checkRunbook } from '../../src/runbook/check.ts';
@@ -26,7 +26,7 @@ function plan(files: Readonly<Record<string, string>>): Plan {
   });
 }
 
-/** Each request with what decides it. */
+/** Each request with its condition. */
 function requests({ rows }: Plan): readonly string[] {
   return rows.flatMap((row) =>
     row.kind === 'note' ? [] : [`${row.method} ${row.path}${row.when === undefined ? '' : ` if ${row.when}`}`],
@@ -65,7 +65,7 @@ steps:
     ]);
   });
 
-  it('is part of what is approved, also where only a failure comes by', () => {
+  it('is part of what is approved, even where only a failure leads to it', () => {
     const calling = (onError: string): Plan =>
       plan({
         main: 'steps: [{call: {runbook: outer}}]',

@@ -1,4 +1,4 @@
-/** An order whose POST was refused although the venue took it: it is found and kept, and never sent a second time. */
+/** Tests an order whose POST was refused although the venue accepted it: it is found and kept, and never sent again. */
 import { expect, it } from 'vitest';
 import type { SimulatorConfig } from '../../src/gateway/simulator/simulator.ts';
 import { inputsFrom, loadedFrom, type Performance, perform, replay, type Scene } from './stage.ts';

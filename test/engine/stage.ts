@@ -1,6 +1,6 @@
 /**
- * A stage for the engine: a run against the simulated venue in virtual time, with the venue's own books at hand and a
- * person who may act while it goes on. Put together as the command line does it, but for the journal's place: in memory.
+ * A stage for the engine: performs a run against the simulated venue in virtual time, with the venue's own books and commands of
+ * a person. Composed as in the program, except that the journal is in memory.
  */
 
 import type { LoadedRunbook } from '../../src/app/files/load.ts';
@@ -40,9 +40,9 @@ export interface Scene {
   readonly config: SimulatorConfig;
   readonly seed?: number;
   readonly run?: string;
-  /** What a person does, milliseconds after the start. */
+  /** Commands of a person, ms after the start. */
   readonly commands?: readonly (OperatorCommand & { readonly afterMs: number })[];
-  /** What stands between the run and the venue, and may change what is said. */
+  /** Wraps the venue's transport: may change requests and answers. */
   readonly between?: (venue: Transport, time: VirtualClock) => Transport;
   /** The person whom `run --step` asks. */
   readonly confirm?: ClientParts['confirm'];
@@ -52,24 +52,24 @@ export interface Scene {
   readonly feedAgeMs?: number;
   /** Limits of the profile. */
   readonly limits?: LimitRules;
-  /** How long the nth commit that somebody waits for takes, ms; the first is 1. */
+  /** How long the nth awaited commit takes, ms; the first is 1. */
   readonly commitMs?: (n: number) => number;
-  /** Why nothing may leave that does not protect: a kill switch that is engaged. */
+  /** The reason why no request may be sent that does not protect, such as an engaged kill switch. */
   readonly forbidden?: (time: VirtualClock) => string | undefined;
-  /** When the clock on the wall is put, ms after the start, and by how much. */
+  /** An adjustment of the wall clock: its instant, ms after the start, and its size. */
   readonly clockPut?: { readonly afterMs: number; readonly byMs: number };
 }
 
 export interface Performance {
   readonly entries: readonly Entry[];
   readonly report: RunReport;
-  /** What is really so at the venue. */
+  /** The venue's own books. */
   readonly books: Books;
-  /** Sets the venue's time forward, and reads its books again: what a switch left armed does in the meantime. */
+  /** Lets time pass at the venue and reads its books again: a switch that was left armed may fire. */
   later(ms: number): Promise<Books>;
 }
 
-/** Checks a runbook, and those it calls. Throws with every error of it: a stage takes only sound ones. */
+/** Checks a runbook and those it calls. Throws with every error found. */
 export function loadedFrom(
   source: SourceText,
   load: (name: string) => SourceText | undefined = () => undefined,
@@ -99,7 +99,7 @@ export function inputsFrom(
 
 export async function perform(scene: Scene): Promise<Performance> {
   const { loaded, inputs, config, seed = 1, run = 'staged', commands = [], clockPut } = scene;
-  // The venue's clock is right; the one on this machine's wall can be put.
+  // The venue's clock is right; the wall clock of this machine can be adjusted.
   const time = new VirtualClock(START);
   const wall = new PutClock(time);
   const clock = new RunClock(wall, START);
@@ -211,7 +211,7 @@ export async function perform(scene: Scene): Promise<Performance> {
   };
 }
 
-/** A machine whose clock on the wall can be put, while time goes on as it does. */
+/** A machine whose wall clock can be adjusted while its monotonic clock goes on. */
 class PutClock implements ProcessClock {
   byMs = 0;
   private readonly time: VirtualClock;
@@ -240,7 +240,7 @@ class PutClock implements ProcessClock {
   }
 }
 
-/** Executes a performance again from its journal. Throws Divergence where today's engine does otherwise. */
+/** Executes a performance again from its journal. Throws Divergence where the engine differs. */
 export function replay({ entries }: Performance, { loaded, inputs }: Scene): Promise<void> {
   return replayRun(entries, loaded, inputs);
 }

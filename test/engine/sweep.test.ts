@@ -5,14 +5,14 @@ import type { EndpointName, Params } from '../../src/venue/catalogue.ts';
 import { ORDER_STATUSES, type OrderRecord } from '../../src/venue/records.ts';
 import { inputsFrom, loadedFrom, perform, replay, type Scene } from './stage.ts';
 
-interface Told {
+interface VenueBehaviour {
   /** Status that an order keeps, whatever is cancelled, until this many cancels by its own id. */
   readonly stubborn?: number;
   readonly mute?: boolean;
 }
 
 /** A venue with these orders by status; cancel_all takes the open ones. */
-function venueOf(statuses: readonly string[], { stubborn = 0, mute = false }: Told = {}) {
+function venueOf(statuses: readonly string[], { stubborn = 0, mute = false }: VenueBehaviour = {}) {
   const clock = new VirtualClock(1_700_000_000_000);
   const orders = statuses.map((status, index) => ({ id: `BTC-USD@${index}`, market_id: 'BTC-USD', status, asked: 0 }));
   const asked: string[] = [];
@@ -35,7 +35,7 @@ function venueOf(statuses: readonly string[], { stubborn = 0, mute = false }: To
         if (order !== undefined && ++order.asked >= stubborn) order.status = 'canceled';
         return answer([]);
       }
-      // A status that the document does not name can not be asked for.
+      // The venue cannot filter by a status that its document does not name.
       expect(status === undefined || (ORDER_STATUSES as readonly string[]).includes(status)).toBe(true);
       return answer(
         orders.filter((order) => status === undefined || order.status === status) as unknown as OrderRecord[],
@@ -45,7 +45,7 @@ function venueOf(statuses: readonly string[], { stubborn = 0, mute = false }: To
   return { venue, clock, orders, asked };
 }
 
-describe('taking away everything', () => {
+describe('cancelling everything', () => {
   it('ends when the venue has shown nothing that could fill for ten seconds, under any status', async () => {
     const { venue, clock, asked } = venueOf(['open', 'closed', 'rejected']);
     const started = clock.now();
@@ -56,7 +56,7 @@ describe('taking away everything', () => {
     expect(asked).toContain('GET /orders');
   });
 
-  it('takes an order that was on its way when it began, and comes five or nine seconds later', async () => {
+  it('cancels an order in transit at the start that arrives five or nine seconds later', async () => {
     for (const lateMs of [5_000, 9_000]) {
       const { venue, clock, orders } = venueOf(['open']);
       clock.after(lateMs, () => orders.push({ id: 'BTC-USD@9', market_id: 'BTC-USD', status: 'open', asked: 0 }));
@@ -75,7 +75,7 @@ describe('taking away everything', () => {
     },
   );
 
-  it('goes on for as long as there are ever fewer, and tells what is left when nothing changes any more', async () => {
+  it('goes on while the number falls, and reports what is left when nothing changes any more', async () => {
     const { venue, clock } = venueOf(['placed', 'placed'], { stubborn: Number.POSITIVE_INFINITY });
     const started = clock.now();
     expect(await clock.runUntil(sweep(venue, KILL_SWEEP))).toMatchObject({
@@ -84,7 +84,7 @@ describe('taking away everything', () => {
     expect(clock.now() - started).toBeGreaterThanOrEqual(120_000);
   });
 
-  it('knows nothing where the venue never answers', async () => {
+  it('has no list where the venue never answers', async () => {
     const { venue, clock } = venueOf(['open'], { mute: true });
     expect(await clock.runUntil(sweep(venue, KILL_SWEEP))).toMatchObject({ left: undefined, because: 'down' });
   });
@@ -97,7 +97,7 @@ describe('taking away everything', () => {
   });
 });
 
-describe('a recording of one cancel_all, and of nothing that shows what was left', () => {
+describe('a recording of one cancel_all, without readings of what was left', () => {
   it('is not asked for more: the step is done with its one request, and so is its replay', async () => {
     const loaded = loadedFrom({
       file: 'all.yaml',

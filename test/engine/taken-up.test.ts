@@ -1,4 +1,4 @@
-/** A run that is taken up long after its process died: what it had decided to do was decided for another day. */
+/** Tests a run that is resumed long after its process died: its open decisions are stale. */
 import { expect, it } from 'vitest';
 import { VirtualClock } from '../../src/base/clock.ts';
 import { RunClock } from '../../src/base/run-clock.ts';
@@ -20,15 +20,15 @@ import { inputsFrom, loadedFrom, perform } from './stage.ts';
 const MARKETS = { 'BTC-USD': { tick: '1', lot: '0.0001', start: '64000' } };
 const HOUR = 3_600_000;
 
-/** Performed until its process dies behind an entry, and taken up `away` later, when a stranger's order rests. */
-async function takenUp(text: string, diesBehind: (entry: Entry) => boolean, away: Away) {
+/** Performs a run until its process dies after an entry, and resumes it `away` later, when an order of another client rests. */
+async function resumeAfter(text: string, diesAfter: (entry: Entry) => boolean, away: Away) {
   const awayMs = away.ms;
   const loaded = loadedFrom({ file: 'runbook.yaml', text });
   const inputs = inputsFrom(loaded, {});
   const whole = (await perform({ loaded, inputs, config: { markets: MARKETS } })).entries;
-  const entries = whole.slice(0, whole.findIndex(diesBehind) + 1);
+  const entries = whole.slice(0, whole.findIndex(diesAfter) + 1);
   const [first, last] = [entries[0], entries.at(-1)];
-  if (first === undefined || last === undefined) throw new Error('it never came so far');
+  if (first === undefined || last === undefined) throw new Error('the run never reached that entry');
 
   const time = new VirtualClock(last.at + awayMs);
   const clock = new RunClock(time, last.at + awayMs);
@@ -97,7 +97,7 @@ async function takenUp(text: string, diesBehind: (entry: Entry) => boolean, away
 }
 
 const cancelledAll = (awayMs: number) =>
-  takenUp(
+  resumeAfter(
     'runbook: sweep\ndsl: 1\nneeds: [cancel_all]\nsteps:\n  - cancel_all: {everyone: true}\n',
     (entry) => entry.type === 'call.attempted' && entry.data.method === 'DELETE',
     { ms: awayMs, by: 'machine' },
@@ -108,21 +108,21 @@ it('a cancel of everything is sent again soon after the process died', async () 
   expect([result.outcome, statuses]).toEqual(['succeeded', ['canceled']]);
 });
 
-it('and not hours later, when it would take what somebody else has placed since: a person is asked', async () => {
+it('and not hours later, when it would cancel orders of other clients placed since: the run halts', async () => {
   const { result, statuses } = await cancelledAll(10 * HOUR);
   expect([result.outcome, result.error?.kind, statuses]).toEqual(['halted', 'unknown_outcome', ['open']]);
   expect(result.reason).toContain('10 h ago, by a process that died before it was answered');
 });
 
-const placed = (diesBehind: (entry: Entry) => boolean, away: Away) =>
-  takenUp(
+const placed = (diesAfter: (entry: Entry) => boolean, away: Away) =>
+  resumeAfter(
     `runbook: buys
 dsl: 1
 feeds: {mid: {type: price, max_age: 5s}}
 steps:
   - place: {type: limit, market: BTC-USD, side: long, size: 0.01, price: tick(feeds.mid)}
 `,
-    diesBehind,
+    diesAfter,
     away,
   );
 const intended = (entry: Entry) => entry.type === 'call.intended' && entry.data.endpoint === 'POST /orders';
@@ -131,17 +131,17 @@ const decided = (entry: Entry) => entry.type === 'feed.read';
 it.each([
   ['that was intended', intended],
   ['that was decided', decided],
-])('an order %s leaves where the process comes back at once', async (_, diesBehind) => {
-  const { result, statuses } = await placed(diesBehind, { ms: 5_000, by: 'machine' });
+])('an order %s is sent where the process comes back at once', async (_, diesAfter) => {
+  const { result, statuses } = await placed(diesAfter, { ms: 5_000, by: 'machine' });
   expect([result.outcome, statuses.length]).toEqual(['succeeded', 2]);
 });
 
 it.each<[string, (entry: Entry) => boolean, Away]>([
   ['that was intended, hours later', intended, { ms: 10 * HOUR, by: 'machine' }],
   ['that was decided, hours later', decided, { ms: 10 * HOUR, by: 'machine' }],
-  ['that was intended, where only the wall tells how long ago', intended, { ms: 5_000, by: 'wall' }],
-])('and not one %s: its price is of another day', async (_, diesBehind, away) => {
-  const { result, statuses } = await placed(diesBehind, away);
+  ['that was intended, where only the wall clock measured the absence', intended, { ms: 5_000, by: 'wall' }],
+])('and not one %s: its price is stale', async (_, diesAfter, away) => {
+  const { result, statuses } = await placed(diesAfter, away);
   expect([result.outcome, result.error?.kind, statuses]).toEqual(['failed', 'denied', ['open']]);
   expect(result.error?.message).toContain('STALE_INTENT');
 });

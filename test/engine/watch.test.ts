@@ -46,7 +46,7 @@ function orderOf(id: string): TrackedOrder {
   } as unknown as TrackedOrder;
 }
 
-describe('orders that are waited for while tokens are scarce', () => {
+describe('orders that are awaited while tokens are scarce', () => {
   it('have one reading under way or waiting, and the next some time after its answer', async () => {
     const { clock, watch, asked, most } = watching(10_000);
     const whole = new Cancellation();
@@ -61,7 +61,7 @@ describe('orders that are waited for while tokens are scarce', () => {
     expect(asked).toHaveLength(3);
   });
 
-  it('are read together with whoever came meanwhile, and do not hold up another market', async () => {
+  it('are read together with later waiters, and do not hold up another market', async () => {
     const { clock, watch, asked, most } = watching(3_000);
     const whole = new Cancellation();
     const wait = (id: string) => watch.until(orderOf(id), () => false, whole).catch(() => 'left');

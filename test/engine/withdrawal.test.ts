@@ -1,5 +1,5 @@
 /**
- * An order leaves while it is wanted, and not behind: not when its step, its branch or its run was over before its tokens
+ * Tests that an order is sent only while its step still needs it: not when its step, its branch or its run ended before its tokens
  * or its commit were there, and not when a process that died had decided it.
  */
 import { describe, expect, it } from 'vitest';
@@ -16,7 +16,7 @@ const RESTING = 'place: {type: limit, market: BTC-USD, side: long, size: 0.01, p
 const TAKING = 'place: {type: market, market: BTC-USD, side: long, size: 0.1, price: 70000}';
 const ADA_CANCELS = { command: 'cancel', by: 'ada' } as const;
 
-/** Performed, and executed again from its journal: what was decided must follow from what is written. */
+/** Performs a run and replays it: every decision must follow from the journal. */
 async function performed(text: string, more: Partial<Scene>): Promise<Performance> {
   const loaded = loadedFrom({ file: 'orders.yaml', text: `runbook: orders\ndsl: 1\n${text}\n` });
   const scene: Scene = { loaded, inputs: inputsFrom(loaded, {}), config: {}, ...more };
@@ -25,7 +25,7 @@ async function performed(text: string, more: Partial<Scene>): Promise<Performanc
   return performance;
 }
 
-/** What became of each order that was asked for: when, ms after the start, and why it did not leave. */
+/** The outcome of each order, ms after the start, and why it was not sent. */
 function fates({ entries }: Performance) {
   const asked = entries.flatMap((entry) =>
     entry.type === 'call.intended' && entry.data.endpoint === 'POST /orders' ? [entry.data.call] : [],
@@ -44,7 +44,7 @@ function errorOf({ entries }: Performance): string | undefined {
 }
 
 describe('an order that waits for its tokens', () => {
-  it('does not leave when a person has ended the run meanwhile, and keeps nobody waiting', async () => {
+  it('is not sent when a person has ended the run meanwhile, and does not delay the end', async () => {
     const performance = await performed(`steps:\n  - read_account: {}\n  - ${TAKING}`, {
       config: NO_TOKENS,
       commands: [{ ...ADA_CANCELS, afterMs: 3_000 }],
@@ -55,7 +55,7 @@ describe('an order that waits for its tokens', () => {
     expect((performance.entries.at(-1)?.at ?? 0) - START).toBeLessThan(4_000);
   });
 
-  it('does not leave when its step has run out of time', async () => {
+  it('is not sent when its step has run out of time', async () => {
     const performance = await performed(
       `steps:\n  - read_account: {}\n  - ${TAKING}\n    timeout: 5s\n    on_timeout: [{stop: {outcome: late, because: too late}}]`,
       { config: NO_TOKENS },
@@ -67,7 +67,7 @@ describe('an order that waits for its tokens', () => {
     ]);
   });
 
-  it('does not leave when another branch has won', async () => {
+  it('is not sent when another branch has won', async () => {
     const performance = await performed(
       `steps:
   - read_account: {}
@@ -84,7 +84,7 @@ describe('an order that waits for its tokens', () => {
     expect(fates(performance).map(({ is }) => is)).toEqual(['STEP_ENDED']);
   });
 
-  it('leaves as soon as they are there where nobody minds', async () => {
+  it('is sent as soon as they are there otherwise', async () => {
     const performance = await performed(`steps:\n  - read_account: {}\n  - ${RESTING}`, { config: NO_TOKENS });
     expect(performance.report.outcome).toBe('succeeded');
     expect(performance.books.orders).toHaveLength(1);
@@ -93,7 +93,7 @@ describe('an order that waits for its tokens', () => {
 });
 
 describe('an order that waits for the deadman switch', () => {
-  it('does not leave when a person has ended the run meanwhile', async () => {
+  it('is not sent when a person has ended the run meanwhile', async () => {
     const performance = await performed(`${ARMED}\nsteps:\n  - ${RESTING}`, {
       config: SLOW_ARMING,
       commands: [{ ...ADA_CANCELS, afterMs: 200 }],
@@ -102,7 +102,7 @@ describe('an order that waits for the deadman switch', () => {
     expect(performance.books.orders).toEqual([]);
   });
 
-  it('does not leave when its step has run out of time', async () => {
+  it('is not sent when its step has run out of time', async () => {
     const { books } = await performed(
       `${ARMED}\nsteps:\n  - ${RESTING}\n    timeout: 200ms\n    undo: keep\n    catch: [{on: [timeout], then: continue}]`,
       { config: SLOW_ARMING },
@@ -114,14 +114,14 @@ describe('an order that waits for the deadman switch', () => {
 describe('an order whose commit takes long', () => {
   const STALLED = { commitMs: (n: number) => (n === 2 ? 60_000 : 0) };
 
-  it('does not leave when the deadman switch is taken for fired meanwhile', async () => {
+  it('is not sent when the deadman switch is taken for fired meanwhile', async () => {
     const performance = await performed(`${ARMED}\nsteps:\n  - ${RESTING}\n    await: accepted`, STALLED);
     expect(performance.books.orders).toEqual([]);
     expect(fates(performance).map(({ is }) => is)).toEqual(['STEP_ENDED']);
     expect(performance.report.outcome).not.toBe('succeeded');
   });
 
-  it('does not leave when a kill switch is engaged meanwhile', async () => {
+  it('is not sent when a kill switch is engaged meanwhile', async () => {
     const performance = await performed(`steps:\n  - ${RESTING}`, {
       commitMs: (n) => (n === 1 ? 5_000 : 0),
       forbidden: (time) => (time.now() >= START + 4_000 ? 'KILL_SWITCH_ENGAGED: by ada' : undefined),
@@ -133,7 +133,7 @@ describe('an order whose commit takes long', () => {
     expect(performance.report.orders.map(({ state }) => state)).toEqual(['denied']);
   });
 
-  it('does not leave when a person has ended the run meanwhile', async () => {
+  it('is not sent when a person has ended the run meanwhile', async () => {
     const performance = await performed(`steps:\n  - ${RESTING}`, {
       commitMs: (n) => (n === 1 ? 5_000 : 0),
       commands: [{ ...ADA_CANCELS, afterMs: 2_000 }],

@@ -49,7 +49,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     handled:
       'adopted by the run while it goes on; after that each run of the account that begins within 24 h asks, writes it down and tells `ops`',
     covers: [
-      golden('a-ghost-that-arrives-behind-its-time-out-is-adopted'),
+      golden('a-ghost-that-arrives-after-its-timeout-is-adopted'),
       venue('order-guards', 'is taken back by whatever shows the order'),
       ['test/cli/resurrected.test.ts', 'is told by the next run, where it %s'],
       live('resurfaced', 'an order that comes after its run has halted is told by the next run'),
@@ -287,7 +287,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     covers: [
       golden('cancel-all-keeps-new-orders-back-while-it-is-under-way'),
       golden('cancel-all-takes-an-order-that-was-on-its-way'),
-      golden('cancel-all-tells-what-it-could-not-take'),
+      golden('cancel-all-reports-what-it-could-not-take'),
       ['test/engine/sweep.test.ts', 'ends when the venue has shown nothing that could fill for'],
       kept(6791),
       SEEDS,
@@ -301,7 +301,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
       kept(426),
       kept(10007),
       gateway('budget', 'find their tokens, whatever else every process of the address wants'),
-      golden('deadman-is-assumed-fired-when-no-beat-is-answered'),
+      golden('deadman-is-assumed-fired-when-no-heartbeat-is-answered'),
       golden('deadman-is-armed-again-before-the-next-order-after-it-fired'),
       venue('deadman', 'never says armed, and never allows an order, when the switch has fired'),
       SEEDS,
@@ -432,7 +432,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
         'is taken from the wall clock on another machine, at least 0, and is not evidence: %s',
       ],
       SEEDS,
-      ['test/engine/daemon.test.ts', 'a clock put back starts nothing again, and nothing late once it has caught up'],
+      ['test/engine/daemon.test.ts', 'a clock set back starts nothing again, and nothing late once it has caught up'],
       gateway('session', 'holds a JWT that has run out by our clock for good a while, because the clock may be off'),
     ],
   },
@@ -567,7 +567,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
       ['test/simulation/killed-story.test.ts', 'leaves a run that goes on under the text it began with'],
       [
         'test/engine/daemon.test.ts',
-        'an edited slot is another one: nothing of it was missed, nothing of the old is started',
+        'an edited slot is a new one: it missed nothing, and nothing of the old one is started',
       ],
     ],
   },
@@ -581,7 +581,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     fault: 'a timer is overdue after a pause',
     handled: 'by the schedule’s misfire policy; waits of a run end at once',
     covers: [
-      ['test/engine/daemon.test.ts', 'a clock put forward past several is a misfire of each, and is told'],
+      ['test/engine/daemon.test.ts', 'a clock set forward past several is a misfire of each, and is reported'],
       SEEDS,
     ],
   },

@@ -1,22 +1,22 @@
-/** The whole state chart of a checked runbook, in three languages. Pure; what it is made of is in chart-model.ts. */
+/** Renders the state chart of a checked runbook as Mermaid, XState JSON or Graphviz. Pure; the chart's parts are in model.ts. */
 import type { CheckedRunbook } from '../../runbook/checked.ts';
 import { renderDot } from './dot.ts';
 import { renderMermaid } from './mermaid.ts';
 import { chartOf } from './phases.ts';
 import { renderXState, type XStateChart } from './xstate.ts';
 
-/** A Mermaid `stateDiagram-v2`. */
+/** Renders a Mermaid `stateDiagram-v2`. */
 export function mermaidChart(runbook: CheckedRunbook): string {
   return renderMermaid(chartOf(runbook));
 }
 
-/** The configuration of an XState machine as JSON: `createMachine` takes it, Stately's tools draw it. */
+/** Renders the configuration of an XState machine as JSON: `createMachine` accepts it, Stately's tools draw it. */
 export function xstateChart(runbook: CheckedRunbook): XStateChart {
   const { name, about, source, sha256 } = runbook;
   return renderXState(chartOf(runbook), { name, about, file: source.file, sha256 });
 }
 
-/** A digraph for Graphviz. */
+/** Renders a digraph for Graphviz. */
 export function dotChart(runbook: CheckedRunbook): string {
   return renderDot(chartOf(runbook), runbook.name);
 }

@@ -1,11 +1,11 @@
-/** The chart in Graphviz' language, from which the SVG is laid out: blocks are clusters, arrows end at their borders. */
+/** Renders the chart in the language of Graphviz, from which the SVG is laid out. Blocks are clusters; arrows end at their borders. */
 import { type Arrow, type ChartBlock, type ChartState, DONE, type Target } from './model.ts';
 
 export function renderDot(root: ChartBlock, name: string): string {
   const rendering = new Rendering(root);
   rendering.block(root, [], 1, false);
   return [
-    `digraph ${quoted(name)} {`,
+    `digraph ${quote(name)} {`,
     '  compound=true; rankdir=TB; newrank=true; fontname="Helvetica"; bgcolor="white";',
     '  node [shape=box, style="rounded,filled", fillcolor="white", color="#5b6470", fontname="Helvetica", fontsize=11];',
     '  edge [color="#5b6470", fontname="Helvetica", fontsize=9];',
@@ -29,7 +29,7 @@ const KIND_STYLE: Readonly<Record<ChartState['kind'], string>> = {
   final: ', peripheries=2',
 };
 
-/** Where an edge begins: its state, with its path and those beside it. */
+/** The start of an edge: its state, its path, and its siblings. */
 interface Tail {
   readonly state: ChartState;
   readonly path: readonly string[];
@@ -48,7 +48,7 @@ class Rendering {
 
   block({ states }: ChartBlock, path: readonly string[], depth: number, hasEnd = true): void {
     for (const state of states) this.state(state, path, depth);
-    if (hasEnd) this.line(depth, `${quoted(idOf([...path, DONE]))} [shape=point, width=0.12, label=""];`);
+    if (hasEnd) this.line(depth, `${quote(makeId([...path, DONE]))} [shape=point, width=0.12, label=""];`);
     for (const state of states) this.arrows(state, path, states);
   }
 
@@ -56,13 +56,13 @@ class Rendering {
     const { key, kind, label, inside, regions } = state;
     const path = [...parent, key];
     if (inside === undefined && regions === undefined) {
-      this.line(depth, `${quoted(idOf(path))} [label=${quoted(label)}${KIND_STYLE[kind]}];`);
+      this.line(depth, `${quote(makeId(path))} [label=${quote(label)}${KIND_STYLE[kind]}];`);
       return;
     }
-    this.line(depth, `subgraph ${quoted(`cluster_${idOf(path)}`)} {`);
+    this.line(depth, `subgraph ${quote(`cluster_${makeId(path)}`)} {`);
     this.line(
       depth + 1,
-      `label=${quoted(label)}; fontsize=11; style="rounded${regions === undefined ? '' : ',dashed'}"; color="#9aa4b0";`,
+      `label=${quote(label)}; fontsize=11; style="rounded${regions === undefined ? '' : ',dashed'}"; color="#9aa4b0";`,
     );
     if (inside !== undefined) this.block(inside, path, depth + 1);
     for (const region of regions ?? []) this.state(region, path, depth + 1);
@@ -87,38 +87,38 @@ class Rendering {
       to.in === 'run' ? this.root.states : to.in === 'block' ? siblings : this.statesAt(parent.slice(0, -1));
     const at = to.in === 'run' ? [] : to.in === 'block' ? parent : parent.slice(0, -1);
     const target = block.find(({ key }) => key === to.key);
-    const head = target === undefined ? quoted(idOf([...at, to.key])) : this.first(target, [...at, to.key]);
+    const head = target === undefined ? quote(makeId([...at, to.key])) : this.first(target, [...at, to.key]);
     const attributes = [
-      ...(label === undefined ? [] : [`label=${quoted(clipped(label))}`]),
-      ...(isCompound(target) ? [`lhead=${quoted(`cluster_${idOf([...at, to.key])}`)}`] : []),
-      ...(isCompound(state) ? [`ltail=${quoted(`cluster_${idOf(path)}`)}`] : []),
+      ...(label === undefined ? [] : [`label=${quote(clip(label))}`]),
+      ...(isCompound(target) ? [`lhead=${quote(`cluster_${makeId([...at, to.key])}`)}`] : []),
+      ...(isCompound(state) ? [`ltail=${quote(`cluster_${makeId(path)}`)}`] : []),
     ];
     this.edges.push(
       `  ${this.last(state, path)} -> ${head}${attributes.length === 0 ? '' : ` [${attributes.join(', ')}]`};`,
     );
   }
 
-  /** A node inside, for an arrow that ends at the border. */
+  /** A node inside the cluster, for an arrow that ends at its border. */
   private first(state: ChartState, path: readonly string[]): string {
     if (state.inside !== undefined) return this.entry(state.inside, path);
     const [region] = state.regions ?? [];
-    return region === undefined ? quoted(idOf(path)) : this.first(region, [...path, region.key]);
+    return region === undefined ? quote(makeId(path)) : this.first(region, [...path, region.key]);
   }
 
   private last(state: ChartState, path: readonly string[]): string {
-    if (state.inside !== undefined) return quoted(idOf([...path, DONE]));
+    if (state.inside !== undefined) return quote(makeId([...path, DONE]));
     const [region] = state.regions ?? [];
-    return region === undefined ? quoted(idOf(path)) : this.last(region, [...path, region.key]);
+    return region === undefined ? quote(makeId(path)) : this.last(region, [...path, region.key]);
   }
 
   private entry({ initial, states }: ChartBlock, path: readonly string[]): string {
     const first = states.find(({ key }) => key === initial);
-    return first === undefined ? quoted(idOf([...path, initial])) : this.first(first, [...path, initial]);
+    return first === undefined ? quote(makeId([...path, initial])) : this.first(first, [...path, initial]);
   }
 
   private head({ initial, states }: ChartBlock, path: readonly string[]): string {
     return isCompound(states.find(({ key }) => key === initial))
-      ? ` [lhead=${quoted(`cluster_${idOf([...path, initial])}`)}]`
+      ? ` [lhead=${quote(`cluster_${makeId([...path, initial])}`)}]`
       : '';
   }
 
@@ -136,7 +136,7 @@ class Rendering {
   }
 }
 
-/** The end of a block that no arrow comes to, because it stops or fails the run: it would stretch the block for nothing. */
+/** Whether a line draws the end of a block that no arrow reaches, because the block stops or fails the run. */
 function isLooseEnd(line: string, edges: readonly string[]): boolean {
   const [, id] = /^ *(".*") \[shape=point,/.exec(line) ?? [];
   return id !== undefined && !edges.some((edge) => edge.includes(id));
@@ -146,17 +146,17 @@ function isCompound(state: ChartState | undefined): boolean {
   return state?.inside !== undefined || state?.regions !== undefined;
 }
 
-function idOf(path: readonly string[]): string {
+function makeId(path: readonly string[]): string {
   return path.join('/');
 }
 
-function clipped(text: string): string {
+function clip(text: string): string {
   const line = text.replace(/\s+/g, ' ').trim();
   return line.length <= 60 ? line : `${line.slice(0, 59)}…`;
 }
 
-/** A quoted text of the language: in it only the quote and the backslash mean anything. */
-function quoted(text: string): string {
+/** Quotes a text for Graphviz, in which only the quote and the backslash are special. */
+function quote(text: string): string {
   const line = text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ');
   return `"${line.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
 }

@@ -1,7 +1,6 @@
 /**
- * The chart as a Mermaid state diagram, which many places that show Markdown draw. Mermaid can not lead an arrow out of a
- * block into another, so what ends the run from inside a block is a box of its own there; where it leads is drawn once,
- * between the phases.
+ * Renders the chart as a Mermaid state diagram, which many Markdown viewers draw. A Mermaid arrow cannot lead from inside one
+ * block into another, so a stop inside a block is a box of its own; its arrow is drawn once, between the phases.
  */
 import { type Arrow, type ChartBlock, type ChartState, DONE, type Target } from './model.ts';
 
@@ -11,12 +10,12 @@ export function renderMermaid(root: ChartBlock): string {
   return `stateDiagram-v2\n  direction TB\n${rendering.lines.join('\n')}\n`;
 }
 
-/** Where an arrow begins: its state, and the block around that. */
+/** The start of an arrow: its state, and the block around it. */
 interface Tail {
   readonly from: string;
   readonly parent: readonly string[];
   readonly depth: number;
-  /** Whether the block's end is drawn as Mermaid's own. */
+  /** Whether the block's end is drawn as Mermaid's end state. */
   readonly hasEnd: boolean;
 }
 
@@ -39,7 +38,7 @@ class Rendering {
       this.line(depth, `state ${id} <<choice>>`);
       return;
     }
-    this.line(depth, `${id} : ${mermaidText(label)}`);
+    this.line(depth, `${id} : ${escapeLabel(label)}`);
     if (inside !== undefined) {
       this.line(depth, `state ${id} {`);
       this.block(inside, path, depth + 1);
@@ -63,30 +62,30 @@ class Rendering {
     for (const arrow of state.leads) draw(arrow, arrow.guard ?? otherwise);
     if (state.after !== undefined)
       draw(state.after, state.after.delay.startsWith('until ') ? state.after.delay : `after ${state.after.delay}`);
-    // Clean-up goes on in the same direction whether it failed or not.
+    // Clean-up leads to the same state whether it failed or not.
     if (state.fails !== state.leads) for (const arrow of state.fails) draw(arrow, arrow.guard ?? 'fails');
     if (state.halts !== undefined) draw({ to: state.halts }, 'an outcome is not known');
     if (state.kind === 'final') this.line(depth, `${from} --> [*]`);
     if (state.key === 'running' && parent.length === 0) this.stops(depth);
   }
 
-  /** Arrows out of a block become a box that says so. */
+  /** Draws an arrow. One out of a block becomes a box that says so. */
   private arrow({ from, parent, depth, hasEnd }: Tail, { to }: Arrow, label: string | undefined): void {
     if (to.in === 'run' && parent.length > 0) {
       this.stopPhase = to.key;
-      // A `stop` step says by itself what it does.
+      // A `stop` step needs no box.
       if (label === undefined) return;
       const box = `${from}_ends`;
       if (!this.taken.has(box)) this.line(depth, `${box} : stops the run`);
       this.taken.add(box);
-      this.line(depth, `${from} --> ${box} : ${mermaidText(label)}`);
+      this.line(depth, `${from} --> ${box} : ${escapeLabel(label)}`);
       return;
     }
     // The join of a parallel state: drawn at the state itself.
     if (to.in === 'parent') return;
     this.line(
       depth,
-      `${from} --> ${this.target(to, parent, hasEnd)}${label === undefined ? '' : ` : ${mermaidText(label)}`}`,
+      `${from} --> ${this.target(to, parent, hasEnd)}${label === undefined ? '' : ` : ${escapeLabel(label)}`}`,
     );
   }
 
@@ -118,10 +117,10 @@ class Rendering {
 }
 
 /**
- * A label in which nothing means anything to Mermaid: what is not a letter, a digit or harmless becomes an entity. `direction`
- * before a word ends a line in its grammar wherever it stands.
+ * Escapes a label for Mermaid: characters other than letters, digits and harmless ones become entities. `direction` is escaped as
+ * well, because Mermaid's grammar takes it for a statement anywhere in a line.
  */
-export function mermaidText(text: string): string {
+export function escapeLabel(text: string): string {
   const entity = (character: string) => `#${character.codePointAt(0) ?? 32};`;
   const safe = text
     .replace(/\s+/g, ' ')

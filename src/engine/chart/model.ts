@@ -1,4 +1,4 @@
-/** What a chart is made of, whatever language it is then written in: states, blocks of states, and arrows between them. */
+/** The parts of a chart, independent of the language it is rendered in: states, blocks of states, and arrows between them. */
 import type { CheckedStep } from '../../runbook/checked.ts';
 import type { ChartJson } from './text.ts';
 
@@ -14,17 +14,17 @@ export interface ChartState {
   readonly kind: 'step' | 'choice' | 'round' | 'branch' | 'handler' | 'pause' | 'phase' | 'cleanup' | 'final';
   readonly label: string;
   readonly step?: StepFacts;
-  /** What is asked to be done in it: a verb, and its arguments as the author wrote them. */
+  /** The work of the state: a step's name, and its arguments as the author wrote them. */
   readonly does?: { readonly verb: string; readonly id: string; readonly input: ChartJson };
   readonly inside?: ChartBlock;
-  /** Happen at the same time. */
+  /** Blocks that run at the same time. */
   readonly regions?: readonly ChartState[];
-  /** When it is done, or, for a choice, at once: the first whose guard holds. */
+  /** Arrows of success; of a choice, taken at once. The first whose guard holds applies. */
   readonly leads: readonly Arrow[];
-  /** When it fails and an arrow takes the failure; else the failure is that of the block around it. */
+  /** Arrows of failure. A failure that none takes is that of the block around it. */
   readonly fails: readonly Arrow[];
   readonly after?: { readonly delay: string; readonly to: Arrow['to'] };
-  /** When the outcome of a request is not known. */
+  /** The target when the outcome of a request is unknown. */
   readonly halts?: Arrow['to'];
   /** Attempts that are made before a failure counts, in words. */
   readonly retry?: string;
@@ -36,7 +36,7 @@ export interface Arrow {
   readonly to: Target;
 }
 
-/** A state of the same block; one beside the block's own state; a phase of the run. */
+/** A state of the same block, a sibling of the block's own state, or a phase of the run. */
 export type Target = { readonly in: 'block' | 'parent' | 'run'; readonly key: string };
 
 export interface StepFacts {
@@ -57,8 +57,8 @@ export const here = (key: string): Target => ({ in: 'block', key });
 /** A phase of the run. */
 export const phase = (key: string): Target => ({ in: 'run', key });
 
-/** The arrows of a state that holds a block: none when the block never comes to its end, because it stops or fails the run. */
-export function onwards(inside: ChartBlock, leads: readonly Arrow[]): readonly Arrow[] {
+/** The arrows of a state that holds a block; none where the block never ends, because it stops or fails the run. */
+export function selectLeads(inside: ChartBlock, leads: readonly Arrow[]): readonly Arrow[] {
   const ends = ({ to }: Arrow) => to.in === 'block' && to.key === DONE;
   const comesToEnd = inside.states.some(
     (state) => [...state.leads, ...state.fails].some(ends) || (state.after !== undefined && ends(state.after)),

@@ -1,6 +1,6 @@
 /**
- * The whole chart of a checked runbook: its steps, and the phases a run ends in (docs/language.md, How a run ends). Drawn from
- * the runbook alone, for people and their tools; nothing executes it (what executes are the flat machines of machines.ts).
+ * Builds the whole chart of a checked runbook: its steps, and the phases in which a run ends (docs/language.md, How a run ends).
+ * For people and their tools; nothing executes it (a run executes the flat machines of machines.ts).
  */
 import type { CheckedRunbook, CheckedStep } from '../../runbook/checked.ts';
 import { type Arrow, type ChartBlock, type ChartState, DONE, here, Names, nameOf, phase } from './model.ts';
@@ -24,7 +24,7 @@ class RunChart {
   /** The phases of a run (docs/language.md, How a run ends). */
   run(): ChartBlock {
     const { runbook } = this;
-    const undos = undoable(runbook);
+    const undos = listUndoable(runbook);
     const cleanup = this.firstOf('undo', 'on_error', 'finally', 'on_exit');
     const states: ChartState[] = [];
     if (runbook.deadman !== undefined) {
@@ -61,7 +61,7 @@ class RunChart {
   }
 
   private cleanup(key: string, label: string, inside: ChartBlock, leads: readonly Arrow[]): ChartState {
-    // Clean-up that fails does not keep the rest from being done.
+    // After clean-up fails the rest is still done.
     return { key, kind: 'phase', label, inside, leads, fails: leads };
   }
 
@@ -77,21 +77,21 @@ class RunChart {
     return { key: 'on_exit', kind: 'phase', label, does, leads: OUTCOMES, fails: [{ to: here('failed') }] };
   }
 
-  /** Where a phase of clean-up leads. */
+  /** The arrows after a phase of clean-up. */
   private after(key: 'undo' | 'on_error' | 'finally'): readonly Arrow[] {
     const order = ['undo', 'on_error', 'finally'] as const;
     const next = this.firstOf(...order.slice(order.indexOf(key) + 1));
     if (next !== undefined) return [{ to: here(next) }];
     const halted: Arrow = { guard: HALTED, to: here('halted') };
     if (this.runbook.deadman !== undefined) return [halted, { to: here('on_exit') }];
-    // Undo and on_error are reached by failures alone.
+    // Only failures lead to undo and on_error.
     return key === 'finally' ? [halted, ...OUTCOMES] : [halted, { to: here('failed') }];
   }
 
   private firstOf(...phases: readonly ('undo' | 'on_error' | 'finally' | 'on_exit')[]): string | undefined {
     const { onError, finally: last, deadman } = this.runbook;
     const has = {
-      undo: undoable(this.runbook).length > 0,
+      undo: listUndoable(this.runbook).length > 0,
       on_error: onError.length > 0,
       finally: last.length > 0,
       on_exit: deadman !== undefined,
@@ -139,12 +139,12 @@ const OUTCOMES: readonly Arrow[] = [
 ];
 
 /** Steps that are undone when a later one fails, the last first. */
-function undoable(runbook: CheckedRunbook): readonly CheckedStep[] {
+function listUndoable(runbook: CheckedRunbook): readonly CheckedStep[] {
   const found: CheckedStep[] = [];
   const walk = (steps: readonly CheckedStep[]): void => {
     for (const step of steps) {
       if (step.undo !== undefined && step.undo !== 'keep') found.push(step);
-      for (const inner of innerSteps(step)) walk(inner);
+      for (const inner of listInnerSteps(step)) walk(inner);
     }
   };
   walk(runbook.steps);
@@ -154,7 +154,7 @@ function undoable(runbook: CheckedRunbook): readonly CheckedStep[] {
 }
 
 /** The lists of steps inside a step, but for its undo. */
-function innerSteps(step: CheckedStep): readonly (readonly CheckedStep[])[] {
+function listInnerSteps(step: CheckedStep): readonly (readonly CheckedStep[])[] {
   const handlers = [...step.catch.map((clause) => clause.do), step.onTimeout ?? []];
   switch (step.verb) {
     case 'for_each':

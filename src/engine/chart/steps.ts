@@ -1,6 +1,6 @@
 /**
- * Lists of steps as blocks of states: every step exactly once, the question before it, its handlers beside it, and the
- * states a loop or a wait has of its own.
+ * Builds the chart's blocks from lists of steps: each step exactly once, its condition before it, its handlers beside it, and the
+ * states of a loop or a wait.
  */
 import { positionAt, type SourceText } from '../../base/diagnostic.ts';
 import type { CatchClause, CheckedStep, StepOf } from '../../runbook/checked.ts';
@@ -12,11 +12,11 @@ import {
   here,
   Names,
   nameOf,
-  onwards,
   type StepFacts,
+  selectLeads,
   type Target,
 } from './model.ts';
-import { argumentTexts, stepTitle } from './text.ts';
+import { formatArguments, formatStepTitle } from './text.ts';
 
 export class StepChart {
   private readonly source: SourceText;
@@ -43,7 +43,7 @@ export class StepChart {
     return { initial: named[0]?.entry ?? end, states: [...states, ...last] };
   }
 
-  /** A step with what belongs to it: the question before it, and its handlers beside it. */
+  /** A step with its condition before it and its handlers beside it. */
   private step(step: CheckedStep, at: StepPlace): readonly ChartState[] {
     const { key, entry, next, names } = at;
     const states: ChartState[] = [];
@@ -64,14 +64,16 @@ export class StepChart {
     if (step.onTimeout !== undefined) {
       timedOut = names.of(`${key}_on_timeout`);
       handlers.push(
-        holding({ key: timedOut, kind: 'handler', label: 'on timeout' }, this.block(step.onTimeout), [{ to: next }]),
+        makeBlockState({ key: timedOut, kind: 'handler', label: 'on timeout' }, this.block(step.onTimeout), [
+          { to: next },
+        ]),
       );
     }
     const delay = step.verb === 'wait_for' ? step.args.within : step.timeout;
     states.push({
       key,
       kind: 'step',
-      label: stepTitle(step),
+      label: formatStepTitle(step),
       step: this.facts(step),
       ...this.body(step, next),
       fails,
@@ -104,7 +106,7 @@ export class StepChart {
       fail: undefined,
     };
     const to = onwards[clause.then];
-    // Nothing to do, and the failure goes on as it would without the clause.
+    // Without steps or a target the failure goes on as without the clause.
     if (clause.do.length === 0) return to === undefined ? [] : [{ guard, to }];
     const last: ChartState[] =
       to === undefined
@@ -120,7 +122,7 @@ export class StepChart {
           ]
         : [];
     handlers.push(
-      holding(
+      makeBlockState(
         { key, kind: 'handler', label: `catch ${guard}` },
         this.block(clause.do, last),
         to === undefined ? [] : [{ to }],
@@ -135,7 +137,7 @@ export class StepChart {
       case 'for_each': {
         const { each, in: list, do: steps } = step.args;
         return {
-          inside: rounds(
+          inside: makeRounds(
             this.block(steps),
             [{ guard: `another ${each} in ${list.text}`, to: here('round') }, { to: here(DONE) }],
             { label: `each ${each}` },
@@ -150,15 +152,17 @@ export class StepChart {
       case 'parallel':
         return { regions: this.branches(step, next), leads };
       case 'wait_for':
-        return step.args.kind === 'read' ? { inside: this.polled(step.args), leads } : { does: doesOf(step), leads };
+        return step.args.kind === 'read'
+          ? { inside: this.polled(step.args), leads }
+          : { does: describeWork(step), leads };
       case 'stop':
         return { leads: [{ to: this.stopTo }] };
       case 'fail':
-        return { does: doesOf(step), leads: [] };
+        return { does: describeWork(step), leads: [] };
       case 'wait':
         return { leads: [] };
       default:
-        return { does: doesOf(step), leads };
+        return { does: describeWork(step), leads };
     }
   }
 
@@ -169,7 +173,7 @@ export class StepChart {
       ...(args.max === undefined ? [] : [`fewer than ${args.max.text} rounds`]),
     ];
     const again: readonly Arrow[] = [{ guard: bounds.join(' and '), to: here('round') }, { to: here(DONE) }];
-    return rounds(this.block(args.do), again, {
+    return makeRounds(this.block(args.do), again, {
       label: 'each round',
       until: args.until?.text,
       every: args.every?.text,
@@ -193,12 +197,12 @@ export class StepChart {
       fails: [],
       after: { delay: every.text, to: here(initial) },
     };
-    return { initial, states: [...states.map((state) => redirected(state, DONE, 'until')), asked, pause] };
+    return { initial, states: [...states.map((state) => redirect(state, DONE, 'until')), asked, pause] };
   }
 
   private switched(step: StepOf<'switch'>, leads: readonly Arrow[]): Pick<ChartState, 'inside' | 'leads'> {
     const inside = this.cases(step);
-    return { inside, leads: onwards(inside, leads) };
+    return { inside, leads: selectLeads(inside, leads) };
   }
 
   private cases({ args }: StepOf<'switch'>): ChartBlock {
@@ -212,7 +216,7 @@ export class StepChart {
       fails: [],
     };
     const branch = (key: string, label: string, steps: readonly CheckedStep[]): ChartState =>
-      holding({ key, kind: 'branch', label }, this.block(steps), [{ to: here(DONE) }]);
+      makeBlockState({ key, kind: 'branch', label }, this.block(steps), [{ to: here(DONE) }]);
     return {
       initial: 'choose',
       states: [
@@ -237,7 +241,7 @@ export class StepChart {
       ];
     }
     const names = new Names();
-    // The first branch that is done takes the run onwards; it leaves the parallel state from inside.
+    // The first branch that is done continues the run; its arrow leaves the parallel state from inside.
     const first: readonly Arrow[] =
       args.join === 'any' ? [{ to: next.in === 'block' ? { in: 'parent', key: next.key } : next }] : [];
     return args.branches.map(({ name, do: steps }) => ({
@@ -265,22 +269,22 @@ export class StepChart {
 
 interface StepPlace {
   readonly key: string;
-  /** The state others go to: the step, or the question before it. */
+  /** The state that others lead to: the step, or the condition before it. */
   readonly entry: string;
   readonly next: Target;
   readonly names: Names;
 }
 
-/** A state that holds a block. */
-function holding(
+/** Makes a state that holds a block. */
+function makeBlockState(
   state: Pick<ChartState, 'key' | 'kind' | 'label'>,
   inside: ChartBlock,
   leads: readonly Arrow[],
 ): ChartState {
-  return { ...state, inside, leads: onwards(inside, leads), fails: [] };
+  return { ...state, inside, leads: selectLeads(inside, leads), fails: [] };
 }
 
-function rounds(
+function makeRounds(
   inside: ChartBlock,
   again: readonly Arrow[],
   {
@@ -321,8 +325,8 @@ function rounds(
   return { initial: 'again', states };
 }
 
-/** The state with its arrows to one sibling turned to another. */
-function redirected(state: ChartState, from: string, to: string): ChartState {
+/** The state with its arrows to one sibling redirected to another. */
+function redirect(state: ChartState, from: string, to: string): ChartState {
   const turn = (target: Target): Target => (target.in === 'block' && target.key === from ? here(to) : target);
   const arrows = (list: readonly Arrow[]) => list.map((arrow) => ({ ...arrow, to: turn(arrow.to) }));
   return {
@@ -333,10 +337,10 @@ function redirected(state: ChartState, from: string, to: string): ChartState {
   };
 }
 
-function doesOf(step: CheckedStep): NonNullable<ChartState['does']> {
+function describeWork(step: CheckedStep): NonNullable<ChartState['does']> {
   return {
     verb: step.verb === 'call' ? `runbook ${step.args.runbook}` : step.verb,
     id: step.path,
-    input: argumentTexts(step.args),
+    input: formatArguments(step.args),
   };
 }

@@ -1,4 +1,4 @@
-/** What a step is called in a chart, and its arguments as the author wrote them. */
+/** Formats the title of a step for a chart, and its arguments as the author wrote them. */
 
 import { Decimal, decimalText } from '../../base/decimal.ts';
 import type { CheckedStep } from '../../runbook/checked.ts';
@@ -9,13 +9,13 @@ export type ChartJson = string | number | boolean | readonly ChartJson[] | { rea
 /** Long enough to recognise an expression, short enough for a box. */
 const LONGEST = 70;
 
-export function stepTitle(step: CheckedStep): string {
-  const main = clipped(mainArgument(step));
-  const what = main === '' ? step.verb : `${step.verb} ${main}`;
-  return step.id === undefined ? what : `${step.id}: ${what}`;
+export function formatStepTitle(step: CheckedStep): string {
+  const main = clip(formatMainArgument(step));
+  const title = main === '' ? step.verb : `${step.verb} ${main}`;
+  return step.id === undefined ? title : `${step.id}: ${title}`;
 }
 
-function mainArgument(step: CheckedStep): string {
+function formatMainArgument(step: CheckedStep): string {
   switch (step.verb) {
     case 'place':
       return `${step.args.type} ${step.args.side.text}`;
@@ -70,22 +70,22 @@ function mainArgument(step: CheckedStep): string {
   }
 }
 
-function clipped(text: string): string {
+function clip(text: string): string {
   const line = text.replace(/\s+/g, ' ').trim();
   return line.length <= LONGEST ? line : `${line.slice(0, LONGEST - 1)}…`;
 }
 
-/** Expressions as their text, literals as they are, lists of steps left out: they are drawn. */
-export function argumentTexts(args: object): { readonly [key: string]: ChartJson } {
+/** Formats arguments: expressions as their text, literals as they are. Lists of steps are left out, because they are drawn. */
+export function formatArguments(args: object): { readonly [key: string]: ChartJson } {
   return Object.fromEntries(
     Object.entries(args).flatMap(([name, value]): [string, ChartJson][] => {
-      const text = argumentText(value);
+      const text = formatArgument(value);
       return text === undefined ? [] : [[name, text]];
     }),
   );
 }
 
-function argumentText(value: unknown): ChartJson | undefined {
+function formatArgument(value: unknown): ChartJson | undefined {
   if (typeof value === 'string' || typeof value === 'boolean' || typeof value === 'number') return value;
   if (value instanceof Duration) return durationText(value);
   if (value instanceof Time) return timeText(value);
@@ -93,17 +93,17 @@ function argumentText(value: unknown): ChartJson | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   if ('evaluate' in value && 'text' in value) return String(value.text);
   // A named expression of `let` and `set`; a step.
-  if (Array.isArray(value)) return listText(value);
-  return argumentTexts(value);
+  if (Array.isArray(value)) return formatList(value);
+  return formatArguments(value);
 }
 
-function listText(list: readonly unknown[]): ChartJson | undefined {
+function formatList(list: readonly unknown[]): ChartJson | undefined {
   const named = list.filter(
     (each): each is { readonly name: string; readonly value: object } =>
       typeof each === 'object' && each !== null && 'name' in each && 'value' in each,
   );
-  if (named.length > 0) return Object.fromEntries(named.map(({ name, value }) => [name, argumentText(value) ?? '']));
+  if (named.length > 0) return Object.fromEntries(named.map(({ name, value }) => [name, formatArgument(value) ?? '']));
   if (list.some((each) => typeof each === 'object' && each !== null && ('verb' in each || 'do' in each)))
     return undefined;
-  return list.flatMap((each) => argumentText(each) ?? []);
+  return list.flatMap((each) => formatArgument(each) ?? []);
 }

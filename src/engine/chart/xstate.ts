@@ -1,7 +1,7 @@
 /**
- * The chart as the configuration of an XState machine, plain JSON: `createMachine` takes it and Stately's tools draw it.
- * Steps are invoked actors named by their verb, guards are named by the author's expressions, and a failure that no arrow
- * takes rises to the block around it, as it does in a run. It is a drawing: nobody has implemented its guards.
+ * Renders the chart as the configuration of an XState machine, plain JSON: `createMachine` accepts it and Stately's tools draw it.
+ * Steps are invoked actors with the step's name, guards have the author's expressions as names, and a failure that no arrow takes
+ * rises to the block around it, as in a run. It is a drawing: its guards have no implementation.
  */
 import { type Arrow, type ChartBlock, type ChartState, DONE, type StepFacts, type Target } from './model.ts';
 import type { ChartJson } from './text.ts';
@@ -38,7 +38,7 @@ interface XStateArrow {
   readonly reenter?: true;
 }
 
-/** Any actor's failure that nothing inside has taken. */
+/** An actor's failure that no state inside has taken. */
 const FAILURE = 'xstate.error.actor.*';
 
 export function renderXState(
@@ -61,7 +61,7 @@ export function renderXState(
 
 class Rendering {
   private readonly name: string;
-  /** States that are named from elsewhere than their own block, by their ids. */
+  /** Ids of states to which arrows of other blocks lead. */
   private readonly named = new Set<string>();
 
   constructor(name: string, root: ChartBlock) {
@@ -128,7 +128,7 @@ class Rendering {
     };
   }
 
-  /** Only a step that asks for something has attempts. */
+  /** The arrow of a retry. Only a step that does work has attempts. */
   private retry({ key, retry, does }: ChartState): readonly XStateArrow[] {
     return retry === undefined || does === undefined
       ? []
@@ -136,7 +136,7 @@ class Rendering {
   }
 
   private arrow({ guard, to }: Arrow, parent: readonly string[]): XStateArrow {
-    const path = targetPath(to, parent);
+    const path = resolveTarget(to, parent);
     return { ...(guard === undefined ? {} : { guard }), target: to.in === 'block' ? to.key : `#${this.idOf(path)}` };
   }
 
@@ -154,14 +154,14 @@ class Rendering {
       const targets = [...leads, ...fails]
         .map(({ to }) => to)
         .concat(after === undefined ? [] : [after.to], halts === undefined ? [] : [halts]);
-      for (const to of targets) if (to.in !== 'block') this.named.add(this.idOf(targetPath(to, parent)));
+      for (const to of targets) if (to.in !== 'block') this.named.add(this.idOf(resolveTarget(to, parent)));
       this.collect(inside?.states ?? regions ?? [], [...parent, key]);
     }
   }
 }
 
-/** From the root; `parent` is the path of the block the arrow begins in. */
-function targetPath(to: Target, parent: readonly string[]): readonly string[] {
+/** The path of a target from the root; `parent` is the path of the block in which the arrow begins. */
+function resolveTarget(to: Target, parent: readonly string[]): readonly string[] {
   if (to.in === 'run') return [to.key];
   return to.in === 'block' ? [...parent, to.key] : [...parent.slice(0, -1), to.key];
 }

@@ -1,6 +1,6 @@
 /**
- * When the deadman switch is renewed and read back: one timer, for the next heartbeat while the run makes progress, the next
- * reading between two of them, and the moment at which the switch must be taken for fired.
+ * Schedules heartbeats and readings of the deadman switch with one timer: for the next heartbeat while the run makes progress,
+ * for the next reading between two heartbeats, and for the instant from which the switch counts as fired.
  */
 import type { Clock, Timer } from '../../base/clock.ts';
 import { type DeadmanState, deadmanAnswerMs, renewDueAt, standsUntil } from '../../venue/deadman.ts';
@@ -12,11 +12,11 @@ export class HeartbeatTimer {
   private readonly wake: (at: number) => void;
   private timer: Timer | undefined;
   private timerAt = 0;
-  /** When the switch is to be read back; undefined before it was armed, and while that is done. */
+  /** When the switch is to be read back; undefined before it is armed and during a reading. */
   private readDueAt: number | undefined;
   private isStopped = false;
 
-  /** `wake` is handed the time that the timer was set for. */
+  /** `wake` is called with the instant for which the timer was set. */
   constructor(clock: Clock, progress: Progress, wake: (at: number) => void) {
     this.clock = clock;
     this.progress = progress;
@@ -41,10 +41,11 @@ export class HeartbeatTimer {
     if (this.isStopped) return;
     const due = renewDueAt(state);
     const until = standsUntil(state);
-    const beatAt = due !== undefined && this.mayRenewAt(due, state) ? due : until === undefined ? undefined : until + 1;
+    const heartbeatAt =
+      due !== undefined && this.mayRenewAt(due, state) ? due : until === undefined ? undefined : until + 1;
     const readAt = this.readAt(state);
-    const next = readAt === undefined || (beatAt !== undefined && beatAt < readAt) ? beatAt : readAt;
-    // Requests put the beat off all the time: a timer that wakes too early looks again, and is cheaper than a new one each time.
+    const next = readAt === undefined || (heartbeatAt !== undefined && heartbeatAt < readAt) ? heartbeatAt : readAt;
+    // Requests keep postponing the heartbeat: a timer that wakes too early and checks again is cheaper than a new one each time.
     if (next === undefined || (this.timer !== undefined && this.timerAt <= next)) return;
     this.timer?.cancel();
     this.timerAt = next;
@@ -55,19 +56,19 @@ export class HeartbeatTimer {
   }
 
   /**
-   * What is due by the time that the timer was set for. However late the timer runs, what came due since is not: a replay,
-   * where nothing tells of it, may run it later than it ran then, and must come to the same order of things.
+   * What was due at the instant for which the timer was set. What came due since does not count, however late the timer runs:
+   * a replay may run the timer later than the live run did, and must reach the same sequence of events.
    */
-  dueBy(at: number, state: DeadmanState): 'beat' | 'reading' | undefined {
+  dueBy(at: number, state: DeadmanState): 'heartbeat' | 'reading' | undefined {
     if (this.isStopped) return undefined;
     const due = renewDueAt(state);
-    if (due !== undefined && due <= at && this.mayRenewAt(due, state)) return 'beat';
+    if (due !== undefined && due <= at && this.mayRenewAt(due, state)) return 'heartbeat';
     return (this.readAt(state) ?? at + 1) <= at ? 'reading' : undefined;
   }
 
   /**
-   * When the switch is to be read back, as its orders are: between two beats, so that one which hangs is given up before the next
-   * is due. Undefined where no such time is known: the next answer leads to one.
+   * When the switch is to be read back: between two heartbeats, so that a reading which hangs is given up before the next
+   * heartbeat is due. Undefined where no such instant is known; the next answer sets one.
    */
   private readAt(state: DeadmanState): number | undefined {
     const { readDueAt } = this;
@@ -83,7 +84,7 @@ export class HeartbeatTimer {
   }
 }
 
-/** How long a reading between two beats may take, ms: half of the pause between them. */
+/** How long a reading between two heartbeats may take, ms: half of the pause between them. */
 export function readAnswerMs({ keepAliveMs, timeoutMs }: DeadmanState): number {
   return keepAliveMs === 0 ? deadmanAnswerMs(timeoutMs) : Math.max(1, Math.floor(keepAliveMs / 2));
 }

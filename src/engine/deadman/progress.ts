@@ -1,18 +1,18 @@
 /**
- * Whether a run goes on, for the switch that is renewed only while it does: a step has begun or ended, a request of one was
- * answered, or a step is within its own time. What hangs says nothing here, and after a while that is what it means.
+ * Measures whether a run makes progress, without which the deadman switch is not renewed: a step has begun or ended, a request
+ * of a step was answered, or a step is within its own time. Silence counts as a hang after a while.
  */
 import type { Clock } from '../../base/clock.ts';
 
-/** A step without a time of its own counts as making progress for this many timeouts after the run last did something. */
+/** A step without a timeout counts as progress for this many deadman timeouts after the last sign of progress. */
 const ALLOWANCE = 2;
-/** And for so long at least, ms: an answer that is lost is waited for as long as half of it, and that is no hang yet. */
+/** The least such time, ms: waiting for an answer that is lost takes half of it, and that is no hang yet. */
 const LEAST_ALLOWANCE_MS = 20_000;
 
 export class Progress {
   private readonly clock: Clock;
   private lastAt: number;
-  /** Until when waits that were asked for go on, by the attempt that waits. */
+  /** By attempt, until when its deliberate wait lasts (epoch ms). */
   private readonly waits = new Map<string, number>();
 
   constructor(clock: Clock) {
@@ -20,23 +20,23 @@ export class Progress {
     this.lastAt = clock.now();
   }
 
-  /** Something was done. */
-  made(): void {
+  /** Records progress now. */
+  record(): void {
     this.lastAt = this.clock.now();
   }
 
-  /** An attempt of a step goes on until then, or waits on purpose (epoch ms). */
-  goesOnUntil(path: string, until: number): void {
+  /** Records that an attempt is within its time, or waits on purpose, until then (epoch ms). */
+  extendUntil(path: string, until: number): void {
     for (const [each, over] of this.waits) if (over < this.clock.now()) this.waits.delete(each);
     this.waits.set(path, until);
   }
 
-  ended(path: string): void {
+  end(path: string): void {
     this.waits.delete(path);
-    this.made();
+    this.record();
   }
 
-  /** Until when a switch of this time-out may be kept from firing (epoch ms), by what is known now. */
+  /** Until when a switch with this timeout may be renewed (epoch ms), by the progress so far. */
   countsUntil(timeoutMs: number): number {
     const until = this.lastAt + Math.max(ALLOWANCE * timeoutMs, LEAST_ALLOWANCE_MS);
     return Math.max(until, ...this.waits.values());

@@ -1,6 +1,6 @@
 /**
- * Amends orders of ours, one request for an order at a time: a second PUT before the terms are known would leave nobody
- * knowing them (orders.md, Unknown outcomes 8). An acknowledged amend is an intent; which terms are in force a record says.
+ * Amends our orders, one request per order at a time: after a second PUT before the terms are known, the terms could not be
+ * determined (orders.md, Unknown outcomes 8). An acknowledged amend is an intent; a record shows which terms are in force.
  */
 
 import { type Decimal, decimal } from '../../base/decimal.ts';
@@ -13,23 +13,23 @@ import { failureOfOutcome } from '../failure.ts';
 import { type Cancellation, StepFailure } from '../interruption.ts';
 import {
   conclude,
-  isStranded,
+  isUnknownTooLong,
   limitsOf,
   type OrderManagerParts,
   type OrderRequestContext,
-  strand,
+  quarantineUnknown,
   whileWanted,
 } from './parts.ts';
 import { CONFIRM_WITHIN_MS, hasTerms, isEnded, isQuarantined, nameOf, quarantined } from './status.ts';
 import type { OrderWatch } from './watch.ts';
 
-/** How long the terms of an amended order may stay untold before a person has to look, ms. */
+/** How long the terms of an amended order may stay unknown before a person has to look, ms. */
 const AMEND_WITHIN_MS = 240_000;
 
 export class Amending {
   private readonly run: OrderManagerParts;
   private readonly watch: OrderWatch;
-  /** Orders that a step is amending at this moment. */
+  /** Orders that a step is amending now. */
   private readonly underWay = new Set<TrackedOrder>();
 
   constructor(run: OrderManagerParts, watch: OrderWatch) {
@@ -37,7 +37,7 @@ export class Amending {
     this.watch = watch;
   }
 
-  /** Resolves when the new terms are in force. Throws StepFailure `not_found` when the order is over, `rejected` when the old terms stayed. */
+  /** Resolves when the new terms are in force. Throws StepFailure `not_found` when the order has ended, `rejected` when it kept its old terms. */
   async own(order: TrackedOrder, price: Decimal, size: Decimal | undefined, at: OrderRequestContext): Promise<void> {
     if (isTerminal(order.snapshot.state))
       throw new StepFailure(
@@ -59,15 +59,15 @@ export class Amending {
     }
   }
 
-  /** A run that was told to end while it waited for an amend: which terms are in force is found out all the same. */
+  /** Finds out which terms are in force where the run ends during an amend. */
   async settle(order: TrackedOrder, step: string, cancel: Cancellation): Promise<void> {
-    const told = await this.watch.within(
+    const isKnown = await this.watch.within(
       CONFIRM_WITHIN_MS,
       order,
       (each) => each.snapshot.state !== 'amending',
       cancel,
     );
-    if (!told)
+    if (!isKnown)
       conclude(
         this.run.log,
         order,
@@ -77,13 +77,13 @@ export class Amending {
     if (isQuarantined(order)) throw quarantined(order, step);
   }
 
-  /** What the order's life does not allow (`orderCan.amend`), said before anything is sent. */
+  /** Refuses what the order's state does not allow (`orderCan.amend`), before anything is sent. */
   private refuse(order: TrackedOrder, size: Decimal | undefined, step: string): void {
     const { snapshot } = order;
     if (snapshot.state !== 'open' || orderCan.amend(snapshot, { size: size?.toFixed() })) return;
     const because = isPositionStop(order.intent)
-      ? `AMEND_SIZE_OF_POSITION_STOP: order ${nameOf(order)} is for a part of the position; whether a new size is a part or an amount is not shown: cancel it and place another`
-      : `AMEND_SIZE_OF_PART_FILLED: order ${nameOf(order)} has filled ${exposureOf(snapshot).filled}; what a new size means then is not shown`;
+      ? `AMEND_SIZE_OF_POSITION_STOP: order ${nameOf(order)} is for a fraction of the position, and the venue does not say whether a new size would be a fraction or an amount; cancel it and place another`
+      : `AMEND_SIZE_OF_PART_FILLED: order ${nameOf(order)} has filled ${exposureOf(snapshot).filled}, and the venue does not say what a new size means then; cancel it and place another`;
     throw new StepFailure('denied', because, step);
   }
 
@@ -116,30 +116,30 @@ export class Amending {
       if (isTerminal(order.snapshot.state))
         throw new StepFailure(
           'not_found',
-          `order ${nameOf(order)} was ${order.snapshot.state} before the amend came`,
+          `order ${nameOf(order)} was ${order.snapshot.state} before the amend arrived`,
           at.step,
         );
       throw failureOfOutcome(outcome, at.step);
     }
-    const told = await this.watch.within(
+    const isKnown = await this.watch.within(
       AMEND_WITHIN_MS,
       order,
-      (each) => each.snapshot.state !== 'amending' || isStranded(this.run, each),
+      (each) => each.snapshot.state !== 'amending' || isUnknownTooLong(this.run, each),
       at.cancel,
     );
-    if (!told)
+    if (!isKnown)
       conclude(
         this.run.log,
         order,
-        { event: 'T_EXHAUSTED', because: `its terms could not be told for ${formatSpan(AMEND_WITHIN_MS)}` },
+        { event: 'T_EXHAUSTED', because: `its terms were unknown for ${formatSpan(AMEND_WITHIN_MS)}` },
         at.step,
       );
-    strand(this.run, order, at.step);
+    quarantineUnknown(this.run, order, at.step);
     await this.watch.readFills(order, at.step, at.cancel);
     if (isTerminal(order.snapshot.state)) {
       throw new StepFailure(
         'not_found',
-        `order ${nameOf(order)} was ${order.snapshot.state} before the amend took`,
+        `order ${nameOf(order)} was ${order.snapshot.state} before the amend took effect`,
         at.step,
       );
     }

@@ -1,6 +1,6 @@
 /**
- * Takes orders away: one of ours until its record says that it is over, one of somebody else's, or all of the account. An
- * acknowledged cancel is an intent; a cancel is sent again as often as that is harmless, which is always.
+ * Cancels orders and waits until their end is known: one of ours, one of another origin, or all of the account. An
+ * acknowledged cancel is an intent; repeating a cancel is always harmless.
  */
 import type { TrackedOrder } from '../../journal/orders.ts';
 import type { AwaitTarget } from '../../runbook/checked.ts';
@@ -23,7 +23,7 @@ import {
   isQuarantined,
   nameOf,
   quarantined,
-  shownOrder,
+  toJsonOrder,
 } from './status.ts';
 import type { OrderWatch } from './watch.ts';
 
@@ -37,8 +37,8 @@ export class Cancelling {
   }
 
   /**
-   * Cancels an order of ours. One that is over already needs no request. Throws StepFailure where it was seen to work on, or
-   * where nobody answers.
+   * Cancels an order of ours. One that has ended already needs no request. Throws StepFailure where a record shows it still
+   * working, or where no answer comes.
    */
   async own(
     order: TrackedOrder,
@@ -47,40 +47,35 @@ export class Cancelling {
     most: number = TIMINGS.cancelTries,
   ): Promise<void> {
     for (let tries = 1; !isTerminal(order.snapshot.state); tries += 1) {
-      // What is on its way already is waited for first.
+      // A cancel under way is awaited first.
       const outcome = tries === 1 && isBeingCancelled(order) ? undefined : await this.send(order, at);
       if (outcome?.kind === 'denied') throw failureOfOutcome(outcome, at.step);
       if (outcome?.kind === 'rejected' && outcome.failure !== 'duplicate') {
-        // Refused: most often a fill or an earlier cancel won. The record decides, not the text.
+        // Refused: most often a fill or an earlier cancel came first. The record decides, not the text.
         const read = await this.watch.read(order, at.step, 'confirm', 'reconcile');
         this.watch.check();
         if (isTerminal(order.snapshot.state)) break;
-        // Still `canceling`: the text says that it is over, and no record does yet; or no cancel has left, and nobody answers.
-        const unheard = outcome.failure === 'transport' && read.kind !== 'confirmed';
-        if (unheard || order.snapshot.state !== 'canceling') throw failureOfOutcome(outcome, at.step);
+        // Still `canceling`: the text says that it has ended and no record does yet; or no cancel was sent and no answer came.
+        const isUnanswered = outcome.failure === 'transport' && read.kind !== 'confirmed';
+        if (isUnanswered || order.snapshot.state !== 'canceling') throw failureOfOutcome(outcome, at.step);
       }
       if (target === 'accepted') break;
-      const told = await this.watch.within(
+      const isDecided = await this.watch.within(
         CONFIRM_WITHIN_MS,
         order,
         (each) => isEnded(each) || each.snapshot.state === 'open',
         at.cancel,
       );
       if (isTerminal(order.snapshot.state) || isQuarantined(order)) break;
-      // Under a status that nobody knows it may be over for long: asked again it would say the same.
+      // Under an unknown status it may have ended long ago: another cancel would be answered the same.
       if (tries < most && !hasUnknownStatus(order, this.run.clock.now(), CONFIRM_WITHIN_MS / 2)) continue;
-      if (told)
+      if (isDecided)
         throw new StepFailure(
           'rejected',
-          `the venue did not cancel order ${nameOf(order)}, asked ${tries === 1 ? 'once more' : `${tries} times`}${saying(outcome)}`,
+          `the venue did not cancel order ${nameOf(order)}, asked ${tries === 1 ? 'again' : `${tries} times`}${describeAnswer(outcome)}`,
           at.step,
         );
-      conclude(
-        this.run.log,
-        order,
-        { event: 'T_EXHAUSTED', because: `no end to be seen after ${tries} cancels` },
-        at.step,
-      );
+      conclude(this.run.log, order, { event: 'T_EXHAUSTED', because: `no end seen after ${tries} cancels` }, at.step);
       break;
     }
     if (isQuarantined(order)) throw quarantined(order, at.step);
@@ -88,8 +83,8 @@ export class Cancelling {
   }
 
   /**
-   * Cancels every order of the account, ours or not, and gives those that could still fill when it had insisted long enough;
-   * what is left is written down. Throws StepFailure where the venue does not take the request, or never shows what is left.
+   * Cancels every order of the account, ours or not, and gives those that could still fill when the bounds of the sweep were
+   * reached; they are journaled. Throws StepFailure where the venue refuses the request, or never shows which orders are left.
    */
   async all(at: OrderRequestContext): Promise<readonly OrderRecord[]> {
     const { venue, clock, log, callId } = this.run;
@@ -101,7 +96,7 @@ export class Cancelling {
         step: at.step,
         endpoint: name,
         params,
-        // Readings leave the tokens of cancels and beats alone, and are given up where none can be had in time.
+        // Readings leave the tokens of cancels and heartbeats alone, and are given up where no tokens are free in time.
         class: isReading ? 'resolve' : 'protect',
         ...(isReading ? { deadlineAt: clock.now() + STEP_SWEEP.patienceMs } : {}),
         ...(isTaken ? { purpose: SWEEP } : {}),
@@ -135,7 +130,7 @@ export class Cancelling {
       {
         cancels,
         readings,
-        ...(left === undefined ? {} : { left: left.map(shownOrder) }),
+        ...(left === undefined ? {} : { left: left.map(toJsonOrder) }),
         inDoubt: inDoubt.map(({ intent }) => intent.clientOrderId),
         ...(because === undefined ? {} : { because }),
       },
@@ -144,12 +139,12 @@ export class Cancelling {
     if (left !== undefined) return left;
     throw new StepFailure(
       'transport',
-      `the venue took cancel_all, and did not show what is left: ${because ?? 'no answer'}`,
+      `the venue accepted cancel_all, but did not show which orders are left: ${because ?? 'no answer'}`,
       at.step,
     );
   }
 
-  /** Cancels an order that is not of this run; there is no book of it, so its own record is asked. */
+  /** Cancels an order that is not of this run. It has no tracker, so its record is read. */
   async external(handle: OrderHandle, target: AwaitTarget, at: OrderRequestContext): Promise<void> {
     for (let tries = 1; ; tries += 1) {
       const outcome = await this.run.venue.call({
@@ -161,20 +156,20 @@ export class Cancelling {
       });
       if (outcome.kind === 'unresolved') throw new StepFailure('transport', outcome.message, at.step);
       if (outcome.kind === 'rejected' && outcome.failure === 'rejected') {
-        // Refused: most often it is over. The record decides, not the text.
+        // Refused: most often it has ended. The record decides, not the text.
         await this.readExternal(handle, at);
         if (handle.terminal)
           throw new StepFailure('not_found', `order ${handle.id} is ${handle.status} already`, at.step);
       }
       if (outcome.kind !== 'confirmed') throw failureOfOutcome(outcome, at.step);
-      if (target !== 'terminal' || (await this.seenEnded(handle, at))) return;
+      if (target !== 'terminal' || (await this.awaitEnd(handle, at))) return;
       if (tries >= TIMINGS.cancelTries)
         throw new StepFailure('rejected', `the venue did not cancel order ${handle.id} after ${tries} tries`, at.step);
     }
   }
 
-  /** Reads an order that is not of this run until it is over; false when it still works after a while. */
-  private async seenEnded(handle: OrderHandle, at: OrderRequestContext): Promise<boolean> {
+  /** Reads an order that is not of this run until it has ended; false when it still works after a while. */
+  private async awaitEnd(handle: OrderHandle, at: OrderRequestContext): Promise<boolean> {
     const { clock } = this.run;
     for (const delay of REPEAT_DELAYS_MS.slice(1)) {
       await sleepUntil(clock, clock.now() + delay, at.cancel);
@@ -184,7 +179,7 @@ export class Cancelling {
     return false;
   }
 
-  /** Reads the record of an order that is not of this run. Throws StepFailure where there is none, or no answer. */
+  /** Reads the record of an order that is not of this run. Throws StepFailure where there is no record, or no answer. */
   async readExternal(handle: OrderHandle, at: OrderRequestContext): Promise<void> {
     const outcome = await this.run.venue.call({
       id: this.run.callId(at.step),
@@ -204,7 +199,7 @@ export class Cancelling {
     handle.touch(record);
   }
 
-  /** One cancel of ours, repeated while nothing is known of it. */
+  /** Sends one cancel of ours, repeated while its outcome is unknown. */
   async send(order: TrackedOrder, at: OrderRequestContext): Promise<CallOutcome<'DELETE /orders'>> {
     const { clock, venue, callId } = this.run;
     for (let tries = 0; ; tries += 1) {
@@ -220,21 +215,21 @@ export class Cancelling {
         class: 'protect',
         clientOrderId: order.intent.clientOrderId,
       });
-      const repeat =
+      const mayRepeat =
         outcome.kind === 'unresolved' ||
         (outcome.kind === 'rejected' && ['transport', 'rate_limited', 'unauthorized'].includes(outcome.failure));
       const delay = REPEAT_DELAYS_MS[tries];
-      if (!repeat || delay === undefined || isTerminal(order.snapshot.state)) return outcome;
+      if (!mayRepeat || delay === undefined || isTerminal(order.snapshot.state)) return outcome;
       const hinted = outcome.kind === 'rejected' ? (outcome.retryAfterMs ?? 0) : 0;
       await sleepUntil(clock, clock.now() + Math.max(delay, hinted), new Cancellation());
     }
   }
 }
 
-/** A recording without readings of what was left is one of a venue that did as it was asked. */
+/** Thrown where a recording has no readings after cancel_all: it then counts as having cancelled all. */
 class NotRecorded extends Error {}
 
-/** What the last cancel was answered with, where that was no acknowledgement. */
-function saying(outcome: CallOutcome<'DELETE /orders'> | undefined): string {
+/** The answer to the last cancel, where it was no acknowledgement; empty otherwise. */
+function describeAnswer(outcome: CallOutcome<'DELETE /orders'> | undefined): string {
   return outcome === undefined || outcome.kind === 'confirmed' ? '' : ` (${outcome.message})`;
 }

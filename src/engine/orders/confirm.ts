@@ -1,6 +1,6 @@
 /**
- * Waits until an order has come as far as was asked: confirmed by a record, filled, over. One that no record shows in time is
- * cancelled; an acknowledgement is never taken for an outcome.
+ * Waits until an order has reached the state asked for: confirmed by a record, filled, ended. An order that no record shows in
+ * time is cancelled; an acknowledgement is never taken for an outcome.
  */
 import { formatSpan } from '../../base/format.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
@@ -8,8 +8,14 @@ import type { AwaitTarget } from '../../runbook/checked.ts';
 import { Halt, StepFailure } from '../interruption.ts';
 import type { Cancelling } from './cancel.ts';
 import { type OrderHandle, ownOrder } from './handles.ts';
-import { conclude, isStranded, type OrderManagerParts, type OrderRequestContext, strand } from './parts.ts';
-import { CONFIRM_WITHIN_MS, isConfirmed, isEnded, isQuarantined, nameOf, quarantined, reached } from './status.ts';
+import {
+  conclude,
+  isUnknownTooLong,
+  type OrderManagerParts,
+  type OrderRequestContext,
+  quarantineUnknown,
+} from './parts.ts';
+import { CONFIRM_WITHIN_MS, hasReached, isConfirmed, isEnded, isQuarantined, nameOf, quarantined } from './status.ts';
 import type { OrderWatch } from './watch.ts';
 
 export class Confirming {
@@ -23,23 +29,23 @@ export class Confirming {
     this.cancelling = cancelling;
   }
 
-  /** Waits until the order has come as far as `target`; then its fills are known as well. Throws StepFailure when it cannot any more. */
+  /** Waits until the order has reached `target` and its fills are known. Throws StepFailure when it can no longer reach it. */
   async reach(handle: OrderHandle, target: AwaitTarget, at: OrderRequestContext): Promise<void> {
     const order = ownOrder(handle, at.step);
     if (target === 'accepted') return handle.touch();
     if (!isConfirmed(order)) await this.confirm(order, at);
     await this.watch.until(
       order,
-      (each) => reached(each, target) || isEnded(each) || isStranded(this.run, each),
+      (each) => hasReached(each, target) || isEnded(each) || isUnknownTooLong(this.run, each),
       at.cancel,
     );
-    if (!reached(order, target)) strand(this.run, order, at.step);
+    if (!hasReached(order, target)) quarantineUnknown(this.run, order, at.step);
     await this.watch.readFills(order, at.step, at.cancel);
     handle.touch();
     this.refuseEnded(order, target, at.step);
   }
 
-  /** Waits until a record shows the order. Throws StepFailure when it was cancelled instead, Halt when that cannot be told. */
+  /** Waits until a record shows the order. Throws StepFailure when it was cancelled instead, Halt when that is unknown. */
   async confirm(order: TrackedOrder, at: OrderRequestContext): Promise<void> {
     if (await this.watch.within(CONFIRM_WITHIN_MS, order, isConfirmed, at.cancel)) return;
     conclude(
@@ -59,11 +65,11 @@ export class Confirming {
         at.step,
       );
     }
-    strand(this.run, order, at.step);
+    quarantineUnknown(this.run, order, at.step);
     if (isQuarantined(order)) throw quarantined(order, at.step);
     throw new Halt(
       'unknown_outcome',
-      `order ${nameOf(order)} stays ${order.snapshot.state} and can not be cancelled`,
+      `order ${nameOf(order)} stays ${order.snapshot.state} and cannot be cancelled`,
       at.step,
     );
   }
@@ -78,10 +84,10 @@ export class Confirming {
         step,
       );
     }
-    if (reached(order, target)) return;
+    if (hasReached(order, target)) return;
     throw new StepFailure(
       'cancelled',
-      `order ${nameOf(order)} is ${state} with ${context.filled} filled: it can not become ${target} any more`,
+      `order ${nameOf(order)} is ${state} with ${context.filled} filled: it can no longer become ${target}`,
       step,
     );
   }

@@ -1,6 +1,6 @@
 /**
- * Orders as a runbook holds them: snapshots that change only when a step touches the order (language.md, decision 6),
- * whatever has been learned about it in the meantime.
+ * Holds orders for a runbook, as snapshots that change only when a step touches the order (language.md, decision 6), whatever
+ * became known about it in the meantime.
  */
 import { Decimal, decimal } from '../../base/decimal.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
@@ -13,7 +13,7 @@ import { StepFailure } from '../interruption.ts';
 
 /** An order of this run, or one that a list showed; its fields read like a record's. */
 export class OrderHandle implements OrderFields {
-  /** The book's order where it is ours. */
+  /** The tracked order, where it is ours. */
   readonly own: TrackedOrder | undefined;
   private fields: OrderFields;
 
@@ -23,16 +23,16 @@ export class OrderHandle implements OrderFields {
   }
 
   static ofOwn(order: TrackedOrder): OrderHandle {
-    return new OrderHandle(order, ownFields(order));
+    return new OrderHandle(order, toOwnFields(order));
   }
   static ofRecord(record: OrderRecord, own?: TrackedOrder): OrderHandle {
-    return new OrderHandle(own, recordFields(record));
+    return new OrderHandle(own, toRecordFields(record));
   }
 
-  /** Takes in what is known now. */
+  /** Updates the snapshot to what is known now. */
   touch(record?: OrderRecord): void {
-    if (this.own !== undefined) this.fields = ownFields(this.own);
-    else if (record !== undefined) this.fields = recordFields(record);
+    if (this.own !== undefined) this.fields = toOwnFields(this.own);
+    else if (record !== undefined) this.fields = toRecordFields(record);
   }
 
   get id(): string {
@@ -105,7 +105,7 @@ export function handleOf(value: Value): OrderHandle | undefined {
   return value instanceof OrderHandle ? value : undefined;
 }
 
-/** The handles of a run's own orders: one for each, whoever holds it. */
+/** The handles of a run's own orders, exactly one for each. */
 export class OrderHandles {
   private readonly handles = new Map<string, OrderHandle>();
 
@@ -118,23 +118,23 @@ export class OrderHandles {
   }
 }
 
-/** The order of this run behind a handle. Throws StepFailure where it is of somebody else. */
+/** The order of this run behind a handle. Throws StepFailure where this run did not place it. */
 export function ownOrder(handle: OrderHandle, step: string): TrackedOrder {
   if (handle.own === undefined) {
     throw new StepFailure(
       'denied',
-      `NOT_OUR_ORDER: order ${handle.id} was not placed by this run; it can be listed, refreshed and cancelled only`,
+      `NOT_OUR_ORDER: order ${handle.id} was not placed by this run; it can only be listed, refreshed and cancelled`,
       step,
     );
   }
   return handle.own;
 }
 
-function ownFields(order: TrackedOrder): OrderFields {
+function toOwnFields(order: TrackedOrder): OrderFields {
   const { intent, snapshot } = order;
   const { context, state } = snapshot;
   const record = context.lastRecord;
-  // A record may be ahead of the fills that were read: what has filled is the larger of the two.
+  // A record may show more than the fills that were read: the larger of the two has filled.
   const filled = Decimal.max(decimal(context.filled), decimal(context.recordFilled));
   const ordered = record === undefined ? decimal(intent.size) : decimal(record.initial_size);
   const terminal = isTerminal(state);
@@ -162,7 +162,7 @@ function ownFields(order: TrackedOrder): OrderFields {
   };
 }
 
-function recordFields(record: OrderRecord): OrderFields {
+function toRecordFields(record: OrderRecord): OrderFields {
   const filled = decimal(record.total_filled_size);
   const terminal = isTerminalStatus(record.status);
   return {

@@ -1,4 +1,4 @@
-/** An order as it is meant: from a step's terms to the intent that is journaled, and to the parameters of its POST. */
+/** Builds the intent of an order from a step's terms, and the parameters of its POST from the intent. */
 import type { Params } from '../../venue/catalogue.ts';
 import type { OrderTerms } from '../../venue/port.ts';
 import type { Terms } from './parts.ts';
@@ -21,7 +21,7 @@ export function paramsOf(intent: OrderTerms): Params<'POST /orders'> {
   };
 }
 
-/** Whether an intent that was never sent can be sent for these terms. */
+/** Whether an intent that was never sent has these terms, so that it can be sent for them. */
 export function sameTerms(intent: OrderTerms, terms: Terms): boolean {
   return (
     intent.market === terms.market &&

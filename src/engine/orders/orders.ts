@@ -1,6 +1,6 @@
 /**
- * The order desk: what the steps and the end of a run ask for its orders. Placing, confirming, amending, cancelling and
- * settling have a file each; every answer that was asked for is waited for.
+ * Manages the orders of a run for its steps and for its end. Placing, confirming, amending, cancelling and settling have a file
+ * each. Every request that was sent is awaited.
  */
 import type { Decimal } from '../../base/decimal.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
@@ -29,7 +29,7 @@ export class OrderManager {
   private readonly amending: Amending;
   private readonly cancelling: Cancelling;
   private readonly settling: Settling;
-  /** While a cancel_all is under way nothing new is decided: what it takes is to be known first. */
+  /** Resolves when no cancel_all is under way: new orders and amends wait until its result is known. */
   private barrier: Promise<unknown> = Promise.resolve();
 
   constructor(run: OrderManagerParts) {
@@ -53,19 +53,19 @@ export class OrderManager {
   }
 
   /**
-   * Places an order and resolves when its fate is known to be at the venue: acknowledged or found. Throws StepFailure when
-   * it certainly is not, Halt when that cannot be told.
+   * Places an order and resolves when it is known to be at the venue: acknowledged or found. Throws StepFailure when it is
+   * certainly not there, Halt when that is unknown.
    */
   place(at: OrderRequestContext, leg: string, terms: Terms): Promise<OrderHandle> {
     return this.placing.place(at, leg, terms);
   }
 
-  /** Waits until the order has come as far as `target`; then its fills are known as well. Throws StepFailure when it cannot any more. */
+  /** Waits until the order has reached `target` and its fills are known. Throws StepFailure when it can no longer reach it. */
   reach(handle: OrderHandle, target: AwaitTarget, at: OrderRequestContext): Promise<void> {
     return this.confirming.reach(handle, target, at);
   }
 
-  /** Cancels an order of ours or one that a list showed. An order that is over already needs no request. */
+  /** Cancels an order of ours or one that a list showed. An order that has ended already needs no request. */
   async cancel(handle: OrderHandle, target: AwaitTarget, at: OrderRequestContext): Promise<void> {
     if (handle.own === undefined) return this.cancelling.external(handle, target, at);
     this.settling.markUnwanted(handle.own);
@@ -73,7 +73,7 @@ export class OrderManager {
     handle.touch();
   }
 
-  /** Amends an order and waits until its terms are known. Throws StepFailure `not_found` when it is over, `rejected` when the old terms stayed. */
+  /** Amends an order and waits until its terms are known. Throws StepFailure `not_found` when it has ended, `rejected` when it kept its old terms. */
   async amend(handle: OrderHandle, price: Decimal, size: Decimal | undefined, at: OrderRequestContext): Promise<void> {
     await this.barrier;
     at.cancel.check();
@@ -85,7 +85,7 @@ export class OrderManager {
     }
   }
 
-  /** Reads an order and takes in what is found. */
+  /** Reads an order and updates its handle. */
   async refresh(handle: OrderHandle, at: OrderRequestContext): Promise<void> {
     const order = handle.own;
     if (order !== undefined) {
@@ -101,17 +101,17 @@ export class OrderManager {
     await this.cancelling.readExternal(handle, at);
   }
 
-  /** Cancels every order of the account, ours or not, and gives those that are left all the same. */
+  /** Cancels every order of the account, ours or not, and gives those that are left. */
   cancelAll(at: OrderRequestContext): Promise<readonly OrderRecord[]> {
     for (const order of this.working()) this.settling.markUnwanted(order);
     const work = this.cancelling.all(at);
     this.barrier = work.catch(() => {});
-    // What another run would place meanwhile would be taken away with the rest, and keep this from ending.
+    // An order that another run placed meanwhile would be cancelled too, and would prolong the sweep.
     this.run.venue.keepOrdersBack(this.barrier);
     return work;
   }
 
-  /** Orders of this run that rest or may rest. */
+  /** Orders of this run that work or may work at the venue. */
   working(market?: string): readonly TrackedOrder[] {
     return workingOrders(this.run.log, market);
   }
@@ -127,14 +127,14 @@ export class OrderManager {
   }
 
   /**
-   * Asks again for every order whose fate was not known, and cancels those that turn out to rest. Throws Halt while one of
-   * them still cannot be told, or when the venue does not answer.
+   * Looks up every order whose fate was unknown, and cancels those that rest. Throws Halt while one of them is still unknown,
+   * or when the venue does not answer.
    */
   settleDoubts(step: string): Promise<void> {
     return this.settling.settleDoubts(step);
   }
 
-  /** Before a run ends: nothing of it is left behind in doubt. */
+  /** Settles the orders before a run ends, so that none is left in doubt. */
   settle(step: string, cancel: Cancellation, failed: boolean): Promise<void> {
     return this.settling.settle(step, cancel, failed);
   }

@@ -1,3 +1,4 @@
+/** The parts that the files of the order manager share: the context of a request, conclusions, and calls that can be withdrawn. */
 import { formatSpan } from '../../base/format.ts';
 import type { DataOf } from '../../journal/entry.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
@@ -10,17 +11,17 @@ import type { RunJournal, RunPorts, RunSetup } from '../ports.ts';
 import type { WallTime } from '../wall-time.ts';
 import { CONFIRM_WITHIN_MS, hasUnknownStatus, isEnded } from './status.ts';
 
-/** Where in the run a desk order is given: the step, and the scope its waits belong to. */
+/** The context of a request about an order: the step, and the scope of its waits. */
 export interface OrderRequestContext {
   /** The step's path with iterations. */
   readonly step: string;
   readonly cancel: Cancellation;
-  /** The same for every attempt of a step: which intents it has made, by leg. */
+  /** Shared by the attempts of a step: its intents so far, by leg. */
   readonly memory: Map<string, unknown>;
   readonly limits: LimitRules | undefined;
   readonly reference: { readonly price: string; readonly at: number } | undefined;
 }
-/** What the desk needs of the run. */
+/** The parts of a run that the order manager needs. */
 export interface OrderManagerParts extends RunPorts {
   readonly setup: RunSetup;
   readonly wall: WallTime;
@@ -30,7 +31,7 @@ export interface OrderManagerParts extends RunPorts {
 
 export type Terms = Omit<OrderTerms, 'clientOrderId'> & { readonly tag?: string };
 
-/** The limits of a write, and the reference its price is measured against. */
+/** The limits of a write, and the reference of its price band. */
 export function limitsOf(at: OrderRequestContext): { limits?: LimitRules; reference?: { price: string; at: number } } {
   return {
     ...(at.limits === undefined ? {} : { limits: at.limits }),
@@ -38,7 +39,7 @@ export function limitsOf(at: OrderRequestContext): { limits?: LimitRules; refere
   };
 }
 
-/** Makes a call that is given up when its scope is left before it has gone. Throws Abandoned where that was so. */
+/** Makes a call that is withdrawn when its scope is cancelled before it was sent; then throws Abandoned. */
 export async function whileWanted<E extends EndpointName>(
   cancel: Cancellation,
   make: (wanted: Wanted) => Promise<CallOutcome<E>>,
@@ -47,9 +48,9 @@ export async function whileWanted<E extends EndpointName>(
   try {
     const outcome = await make(wanted);
     if (outcome.kind !== 'denied' || outcome.code !== STEP_ENDED) return outcome;
-    // Who hears of an interruption that nobody else was told of has been told.
+    // An interruption that is pending because nothing waited counts as delivered here.
     cancel.check();
-    if (wanted.reason === undefined) throw new Error('engine: a call was withdrawn by nobody');
+    if (wanted.reason === undefined) throw new Error('engine: a call was withdrawn without a reason');
     throw new Abandoned(wanted.reason);
   } finally {
     wanted.end();
@@ -58,28 +59,29 @@ export async function whileWanted<E extends EndpointName>(
 
 export type Conclusion = Omit<DataOf<'order.concluded'>, 'clientOrderId'>;
 
-/** Writes down what the engine concludes about an order without a new answer; the book takes it in. */
+/** Journals what the engine concludes about an order without a new answer; the tracker folds it. */
 export function conclude(log: RunJournal, order: TrackedOrder, conclusion: Conclusion, step: string): void {
   log.append('order.concluded', { clientOrderId: order.intent.clientOrderId, ...conclusion }, step);
 }
 
-/** A desk order of the run itself, where no step gives one: before it ends, or when it is taken up again. */
+/** The context of a request that no step makes: before the run ends, or when it is resumed. */
 export function internalRequest(step: string, cancel: Cancellation): OrderRequestContext {
   return { step, cancel, memory: new Map(), limits: undefined, reference: undefined };
 }
 
-/** Shown for so long under a status that nobody knows that waiting on would only hide it from people. */
-export function isStranded(run: OrderManagerParts, order: TrackedOrder): boolean {
+/** Whether the venue has shown the order under an unknown status for so long that a person has to look. */
+export function isUnknownTooLong(run: OrderManagerParts, order: TrackedOrder): boolean {
   return hasUnknownStatus(order, run.clock.now(), CONFIRM_WITHIN_MS);
 }
 
-export function strand(run: OrderManagerParts, order: TrackedOrder, step: string): void {
-  if (!isStranded(run, order) || isEnded(order)) return;
+/** Quarantines an order whose status has been unknown for too long. */
+export function quarantineUnknown(run: OrderManagerParts, order: TrackedOrder, step: string): void {
+  if (!isUnknownTooLong(run, order) || isEnded(order)) return;
   const because = `shown under an unknown status for ${formatSpan(CONFIRM_WITHIN_MS)}`;
   conclude(run.log, order, { event: 'T_EXHAUSTED', because }, step);
 }
 
-/** Orders of the run that rest or may rest. */
+/** Orders of the run that work or may work at the venue. */
 export function workingOrders(log: RunJournal, market?: string): readonly TrackedOrder[] {
   return log.tracker
     .orders()

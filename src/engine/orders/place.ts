@@ -1,5 +1,5 @@
 /**
- * Places an order, and finds out whether it is at the venue. It never sends a second POST for an intent whose first may have
+ * Places an order and finds out whether it is at the venue. Never sends a second POST for an intent whose first may have
  * arrived (orders.md, "Unknown outcomes").
  */
 import type { TrackedOrder } from '../../journal/orders.ts';
@@ -45,16 +45,16 @@ export class Placing {
   }
 
   /**
-   * Places an order and resolves when its fate is known to be at the venue: acknowledged or found. Throws StepFailure when
-   * it certainly is not, Halt when that cannot be told.
+   * Places an order and resolves when it is known to be at the venue: acknowledged or found. Throws StepFailure when it is
+   * certainly not there, Halt when that is unknown.
    */
   async place(at: OrderRequestContext, leg: string, terms: Terms): Promise<OrderHandle> {
     await this.swept();
     at.cancel.check();
     await this.run.heartbeat.beforeOrder(at.step);
-    // Arming the switch takes its time, and so does looking for an order that was refused for want of tokens.
+    // Arming the switch takes time, and so does looking up an order that was rate-limited.
     at.cancel.check();
-    const placed = this.placedBefore(at, leg);
+    const placed = this.recallPlaced(at, leg);
     const before = placed.order;
     if (before !== undefined && isWorking(before.snapshot.state)) return this.handles.of(before);
     const again = before !== undefined && before.snapshot.state === 'draft' && sameTerms(before.intent, terms);
@@ -75,14 +75,14 @@ export class Placing {
         });
     const intent = intentOf(terms, id);
     if (placed.limited && before !== undefined && (await this.resolution.lookUpOnce(before, at.step)))
-      return this.adopted(before, at.step);
+      return this.adopt(before, at.step);
     at.cancel.check();
     return this.post(at, placed, intent);
   }
 
   private async post(at: OrderRequestContext, placed: Placed, intent: OrderTerms): Promise<OrderHandle> {
     for (let sends = 1; ; sends += 1) {
-      // Finding out what became of the first may have taken longer than the deadman switch lasts.
+      // Resolving the first attempt may have taken longer than the deadman switch lasts.
       if (sends > 1) await this.beforeResend(at);
       const outcome = await whileWanted(at.cancel, (wanted) =>
         this.run.venue.call({
@@ -98,7 +98,7 @@ export class Placing {
         }),
       );
       const order = this.run.log.tracker.get(intent.clientOrderId);
-      if (order === undefined) throw new Error(`engine: intent ${intent.clientOrderId} did not reach the book`);
+      if (order === undefined) throw new Error(`engine: intent ${intent.clientOrderId} did not reach the tracker`);
       placed.order = order;
       placed.limited = outcome.kind === 'rejected' && outcome.failure === 'rate_limited';
       switch (outcome.kind) {
@@ -108,18 +108,17 @@ export class Placing {
           throw failureOfOutcome(outcome, at.step);
         case 'rejected': {
           if (outcome.failure === 'duplicate') break;
-          // A refused session is definite by the venue's document. One that took the order all the same has had the time to show it.
+          // A refused session is definite by the venue's document. The look-up comes late enough to find an order that was accepted all the same.
           if (
             outcome.failure === 'unauthorized' &&
             sends === 1 &&
             !(await this.resolution.lookUpRefused(order, at.step))
           )
             continue;
-          if (outcome.failure === 'unauthorized' && order.snapshot.state !== 'draft')
-            return this.adopted(order, at.step);
+          if (outcome.failure === 'unauthorized' && order.snapshot.state !== 'draft') return this.adopt(order, at.step);
           if (outcome.definite || outcome.failure === 'transport' || outcome.failure === 'rate_limited')
             throw failureOfOutcome(outcome, at.step);
-          if (await this.resolution.lookUpRefused(order, at.step)) return this.adopted(order, at.step);
+          if (await this.resolution.lookUpRefused(order, at.step)) return this.adopt(order, at.step);
           conclude(
             this.run.log,
             order,
@@ -134,7 +133,7 @@ export class Placing {
           outcome satisfies never;
       }
       await this.resolution.resolve(order, at.step);
-      if (order.snapshot.state !== 'absent') return this.adopted(order, at.step);
+      if (order.snapshot.state !== 'absent') return this.adopt(order, at.step);
       if (intent.onAmbiguous !== 'resend' || sends > RESENDS) {
         throw new Halt(
           'unknown_outcome',
@@ -152,12 +151,12 @@ export class Placing {
     at.cancel.check();
   }
 
-  private adopted(order: TrackedOrder, step: string): OrderHandle {
+  private adopt(order: TrackedOrder, step: string): OrderHandle {
     if (order.snapshot.state === 'quarantined') throw quarantined(order, step);
     return this.handles.of(order);
   }
 
-  private placedBefore(at: OrderRequestContext, leg: string): Placed {
+  private recallPlaced(at: OrderRequestContext, leg: string): Placed {
     const known = at.memory.get(`order:${leg}`) as Placed | undefined;
     const placed: Placed = known ?? { attempt: 0, order: undefined, limited: false };
     if (known === undefined) at.memory.set(`order:${leg}`, placed);

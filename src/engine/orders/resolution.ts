@@ -1,3 +1,4 @@
+/** Finds out whether an order whose fate is unknown is at the venue, by look-ups only: it never sends the order again. */
 import { formatCount, formatSpan } from '../../base/format.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
 import { TIMINGS } from '../../venue/order/context.ts';
@@ -8,10 +9,10 @@ import { conclude, type OrderManagerParts } from './parts.ts';
 import { CONFIRM_WITHIN_MS, hasUnknownStatus, isQuarantined, nameOf, quarantined } from './status.ts';
 import type { OrderWatch } from './watch.ts';
 
-/** Look-ups of an order whose fate is not known, ms after the doubt began; then every five seconds (orders.md, Unknown outcomes 5). */
+/** Look-ups of an order whose fate is unknown, ms after the doubt began; then every five seconds (orders.md, Unknown outcomes 5). */
 const LOOKUPS_MS = [500, 1000, 2000, 4000, 8000] as const;
 const LOOKUP_EVERY_MS = 5000;
-/** A venue that answers nothing at all for this many absence horizons is a person's business. */
+/** After this many absence horizons without an answer a person has to look. */
 const PATIENCE = 10;
 
 export class Resolution {
@@ -24,8 +25,8 @@ export class Resolution {
   }
 
   /**
-   * Finds out whether an order whose POST got no answer is there: look-ups by client order id until it is found, or until
-   * nothing was found five times and the last time after the absence horizon, and a page of the market shows nothing either.
+   * Finds out whether an order whose POST got no answer is at the venue. Looks it up by client order id until it is found; or
+   * until five look-ups found nothing, the last of them after the absence horizon, and a page of the market shows nothing either.
    */
   async resolve(order: TrackedOrder, step: string): Promise<void> {
     const { clock, setup, venue, callId } = this.run;
@@ -40,7 +41,7 @@ export class Resolution {
       const outcome = await this.watch.read(order, step, 'lookup', 'resolve');
       this.watch.check();
       if (isFound(order.snapshot.state)) return;
-      // It is there, under a status that nobody knows: more look-ups would only say so again.
+      // It is there, under an unknown status: more look-ups would show the same.
       if (hasUnknownStatus(order, clock.now(), CONFIRM_WITHIN_MS)) break;
       if (outcome.kind === 'confirmed') reads += 1;
       if (
@@ -49,7 +50,7 @@ export class Resolution {
       )
         break;
     }
-    // An independent question: a page of the market, and its fills, in case the look-up itself is what fails.
+    // Independent evidence, in case the look-up itself fails: a page of the market, and its fills.
     await this.watch.readMarket(order.intent.market, order.createdAt, step, 'lookup');
     if (isFound(order.snapshot.state)) return;
     await venue.call({
@@ -66,8 +67,8 @@ export class Resolution {
   }
 
   /**
-   * One look-up of an order that was refused in words nobody knows, once it would be visible if it is there; true when it is.
-   * Asked at once, "not found" would only mean that it is not shown yet (venue-notes.md, surprise 2).
+   * Looks an order up once that was refused with an unknown text, when it would be visible if it is there; true when it is.
+   * Immediately, "not found" would only mean that it is not visible yet (venue-notes.md, surprise 2).
    */
   async lookUpRefused(order: TrackedOrder, step: string): Promise<boolean> {
     const { clock, setup } = this.run;
@@ -76,19 +77,19 @@ export class Resolution {
     return this.lookUpOnce(order, step);
   }
 
-  /** One look-up by client order id; true when the venue knows the order. */
+  /** Looks an order up once by client order id; true when the venue knows it. */
   async lookUpOnce(order: TrackedOrder, step: string): Promise<boolean> {
     const outcome = await this.watch.read(order, step, 'lookup', 'resolve');
     if (outcome.kind === 'confirmed')
       return outcome.result.some((record) => record.client_order_id === order.intent.clientOrderId);
-    // Not even the look-up was answered: the doubt stands, and is resolved with patience.
+    // The look-up got no answer either: the order is still in doubt and is resolved as such.
     await this.resolve(order, step);
     return isFound(order.snapshot.state);
   }
 
   /**
-   * Asks again for every order whose fate was not known when the run halted. Throws Halt while one of them still can not be
-   * told, or when the venue does not answer.
+   * Looks up every order whose fate was unknown when the run halted. Throws Halt while one of them is still unknown, or when
+   * the venue does not answer.
    */
   async settleDoubts(step: string): Promise<void> {
     for (const order of this.run.log.tracker.orders()) {
@@ -97,7 +98,7 @@ export class Resolution {
       if (outcome.kind !== 'confirmed')
         throw new Halt('unknown_outcome', `order ${nameOf(order)} could not be looked up: ${outcome.message}`, step);
       if (isFound(order.snapshot.state)) continue;
-      // The horizon passed before the run halted, and the venue still knows no such order: absent, and a person has seen it.
+      // `absent`: the horizon passed before the run halted, and the venue still knows no such order.
       if (order.snapshot.state !== 'absent') await this.resolve(order, step);
     }
   }

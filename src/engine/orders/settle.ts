@@ -1,6 +1,6 @@
 /**
- * Leaves no order of a run behind in doubt: before the run ends, and again when a halted run is resumed. What was asked to be
- * cancelled is seen to be cancelled, what is not known is asked for once more.
+ * Settles the orders of a run before it ends, and again when a halted run is resumed: cancels are confirmed, unknown orders are
+ * looked up, none is left in doubt.
  */
 import type { TrackedOrder } from '../../journal/orders.ts';
 import { TIMINGS } from '../../venue/order/context.ts';
@@ -11,7 +11,7 @@ import type { Confirming } from './confirm.ts';
 import type { OrderHandles } from './handles.ts';
 import { conclude, internalRequest, type OrderManagerParts, type OrderRequestContext, workingOrders } from './parts.ts';
 import type { Resolution } from './resolution.ts';
-import { isBeingCancelled, isConfirmed, isQuarantined, leftBehind, nameOf } from './status.ts';
+import { haltForWorking, isBeingCancelled, isConfirmed, isQuarantined, nameOf } from './status.ts';
 import type { OrderWatch } from './watch.ts';
 
 interface SettlingParts {
@@ -26,7 +26,7 @@ interface SettlingParts {
 export class Settling {
   private readonly run: OrderManagerParts;
   private readonly parts: SettlingParts;
-  /** Orders that were asked to be cancelled: none of them is left behind without a word. */
+  /** Orders for which a cancel was asked: none of them is left working without an error. */
   private readonly unwanted = new Set<TrackedOrder>();
 
   constructor(run: OrderManagerParts, parts: SettlingParts) {
@@ -34,15 +34,15 @@ export class Settling {
     this.parts = parts;
   }
 
-  /** The order was asked to be cancelled. */
+  /** Marks an order for which a cancel was asked. */
   markUnwanted(order: TrackedOrder): void {
     this.unwanted.add(order);
   }
 
   /**
-   * Before a run ends: what was asked to be cancelled is seen to be cancelled, and what ended is final. Of one that failed
-   * (`failed`) every order is seen as well: the step that would have waited for it may be what was given up. Throws Halt where
-   * an order that was to go may still work, or that is not known: a clean end would hide it.
+   * Settles the orders before a run ends: cancels are confirmed, and drafts are closed. Where the run failed (`failed`), every
+   * order is confirmed as well, because the step that would have waited for it may have been abandoned. Throws Halt where an
+   * order to be cancelled may still work: a clean end would hide it.
    */
   async settle(step: string, cancel: Cancellation, failed: boolean): Promise<void> {
     for (const order of workingOrders(this.run.log))
@@ -53,20 +53,20 @@ export class Settling {
     const leftOver = workingOrders(this.run.log).filter(
       (order) => !isQuarantined(order) && (order.snapshot.state === 'canceling' || this.unwanted.has(order)),
     );
-    await this.takeAway(leftOver, internalRequest(step, cancel));
+    await this.cancelAll(leftOver, internalRequest(step, cancel));
     for (const order of this.run.log.tracker.orders()) {
       if (order.snapshot.state === 'draft')
         conclude(this.run.log, order, { event: 'DENY', because: 'the run ended before it was sent' }, step);
     }
   }
 
-  /** Cancels all of them, also where one cannot be: throws Halt that names those which could not be shown to be gone. */
-  private async takeAway(orders: readonly TrackedOrder[], at: OrderRequestContext): Promise<void> {
+  /** Cancels all of them, even after one fails. Throws Halt that names those which may still work. */
+  private async cancelAll(orders: readonly TrackedOrder[], at: OrderRequestContext): Promise<void> {
     let halt: Halt | undefined;
     const left: string[] = [];
     let why = '';
     for (const order of orders) {
-      // A cancel that failed is retried once; `resume` does the rest. One that was acknowledged and not waited for has not failed yet.
+      // A cancel that failed is retried once; `resume` does the rest. A cancel that was acknowledged and not awaited has not failed.
       const hasFailed = this.unwanted.has(order) && !isBeingCancelled(order);
       const tries = hasFailed ? 1 : TIMINGS.cancelTries;
       this.unwanted.add(order);
@@ -81,17 +81,17 @@ export class Settling {
         } else throw error;
       }
     }
-    if (left.length > 0) throw leftBehind(left, why, at.step);
+    if (left.length > 0) throw haltForWorking(left, why, at.step);
     if (halt !== undefined) throw halt;
   }
 
-  /** An order that no step waits for any more is waited for, or taken back. */
+  /** Confirms an order that no step awaits any more, or cancels it. */
   private async settleUnconfirmed(order: TrackedOrder, at: OrderRequestContext): Promise<void> {
     try {
       await this.parts.confirming.confirm(order, at);
       await this.parts.watch.readFills(order, at.step, at.cancel);
     } catch (error) {
-      // Taken back, with the fills it had: it is known.
+      // It was cancelled, and its fills are known.
       if (!(error instanceof StepFailure)) throw error;
     } finally {
       this.parts.handles.of(order).touch();
@@ -99,11 +99,11 @@ export class Settling {
   }
 
   /**
-   * Asks again for every order whose fate was not known, and cancels those that turn out to rest. Throws Halt while one of
-   * them still cannot be told, or when the venue does not answer.
+   * Looks up every order whose fate was unknown, and cancels those that rest. Throws Halt while one of them is still unknown,
+   * or when the venue does not answer.
    */
   async settleDoubts(step: string): Promise<void> {
     await this.parts.resolution.settleDoubts(step);
-    await this.takeAway(workingOrders(this.run.log), internalRequest(step, new Cancellation()));
+    await this.cancelAll(workingOrders(this.run.log), internalRequest(step, new Cancellation()));
   }
 }

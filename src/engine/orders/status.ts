@@ -1,6 +1,6 @@
 /**
- * How an order stands, in the words of those who wait for it: seen, found, over, or a person's case. Questions to the book
- * alone; none of them asks the venue.
+ * Answers questions about the status of a tracked order: confirmed, being cancelled, ended, quarantined. Reads the tracker alone,
+ * never the venue.
  */
 import { Decimal, decimal } from '../../base/decimal.ts';
 import { pluralize } from '../../base/format.ts';
@@ -11,7 +11,7 @@ import { isPlaced, isTerminal } from '../../venue/order/states.ts';
 import type { OrderRecord } from '../../venue/records.ts';
 import { Halt } from '../interruption.ts';
 
-/** An order that is not what it was asked to be for this long is a case for a cancel, or a person (fault-matrix.md, row 29). */
+/** After this long without the expected state an order is cancelled, or a person has to look, ms (fault-matrix.md, row 29). */
 export const CONFIRM_WITHIN_MS = 60_000;
 
 export function isConfirmed(order: TrackedOrder): boolean {
@@ -20,7 +20,7 @@ export function isConfirmed(order: TrackedOrder): boolean {
 export function isQuarantined(order: TrackedOrder): boolean {
   return order.snapshot.state === 'quarantined';
 }
-/** Whether a cancel, one of the account or a fired switch among them, is known to be at work. */
+/** Whether a cancel was acknowledged: of the order, of the account, or by a fired switch. */
 export function isBeingCancelled({ snapshot }: TrackedOrder): boolean {
   const { cancel } = snapshot.context;
   return snapshot.state === 'canceling' && cancel?.ackedAt !== undefined;
@@ -29,7 +29,7 @@ export function isEnded(order: TrackedOrder): boolean {
   return isTerminal(order.snapshot.state) || isQuarantined(order);
 }
 
-export function reached(order: TrackedOrder, target: AwaitTarget): boolean {
+export function hasReached(order: TrackedOrder, target: AwaitTarget): boolean {
   const { state, context } = order.snapshot;
   const filled = Decimal.max(decimal(context.filled), decimal(context.recordFilled));
   switch (target) {
@@ -53,8 +53,8 @@ export function nameOf(order: TrackedOrder): string {
 }
 
 /**
- * Whether an amend would change nothing. It is not sent then: it would cost the order its place in the queue, and no reading
- * could tell whether it was taken.
+ * Whether an amend would change nothing. Then it is not sent: it would cost the order its place in the queue, and no reading
+ * could show whether it was accepted.
  */
 export function hasTerms(order: TrackedOrder, price: Decimal, size: Decimal | undefined): boolean {
   const { state, context } = order.snapshot;
@@ -66,37 +66,37 @@ export function hasTerms(order: TrackedOrder, price: Decimal, size: Decimal | un
   );
 }
 
-/** Whether the venue has shown it under a status that nobody knows for as long as `ms`, and under no other since. */
+/** Whether the venue has shown the order for `ms` under an unknown status, and under no other since. */
 export function hasUnknownStatus(order: TrackedOrder, now: number, ms: number): boolean {
   const { strange } = order.snapshot.context;
   return strange !== undefined && now - strange.since >= ms;
 }
 
-/** An order that is not of this run, as the journal keeps it: what a person needs to find it at the venue. */
-export function shownOrder(record: OrderRecord): JsonObject {
+/** An order of another origin as the journal keeps it: the fields with which a person finds it at the venue. */
+export function toJsonOrder(record: OrderRecord): JsonObject {
   const { id, client_order_id, market_id, side, size, price, status } = record;
   return { id, client_order_id, market_id, side, size, price, status };
 }
 
-/** A person's case: what became of the order, and where to look. */
+/** The halt for a quarantined order: what is unknown, and where to look. */
 export function quarantined(order: TrackedOrder, step: string): Halt {
   const { strange } = order.snapshot.context;
-  const what =
+  const found =
     strange === undefined
-      ? `what became of order ${nameOf(order)} can not be told`
-      : `the venue shows order ${nameOf(order)} as ${JSON.stringify(strange.status)}, a status that is not known here: it may work or be over`;
+      ? `the outcome of order ${nameOf(order)} is unknown`
+      : `the venue shows order ${nameOf(order)} as ${JSON.stringify(strange.status)}, an unknown status: it may work or have ended`;
   return new Halt(
     'unknown_outcome',
-    `${what}; look it up at the venue by its client order id ${order.intent.clientOrderId}, then resume the run, which asks again`,
+    `${found}; look it up at the venue by its client order id ${order.intent.clientOrderId}, then resume the run, which looks it up again`,
     step,
   );
 }
 
-/** Orders that were to be taken away and can not be shown to be gone: `names` of all, and why the last of them could not. */
-export function leftBehind(names: readonly string[], why: string, step: string): Halt {
+/** The halt for orders that were to be cancelled and may still work: the `names` of all, and why the last one failed. */
+export function haltForWorking(names: readonly string[], why: string, step: string): Halt {
   return new Halt(
     'unknown_outcome',
-    `${pluralize(names.length, 'order')} ${names.join(', ')} could not be cancelled and may still fill: ${why}; resume the run, which asks once more and cancels, or cancel at the venue`,
+    `${pluralize(names.length, 'order')} ${names.join(', ')} could not be cancelled and may still fill: ${why}; resume the run, which looks them up and cancels again, or cancel at the venue`,
     step,
   );
 }

@@ -1,6 +1,6 @@
 /**
- * Learns how orders stand, cheaply: one reading serves every order that is waited for in a market, and polling begins at
- * once and settles at one reading every two seconds, never two of a market at a time. This is the one place that would change if a push channel told us.
+ * Polls the records of awaited orders: one reading serves all orders awaited in a market. Polling begins after half a second and
+ * settles at one reading every two seconds, never two of a market at a time. Only this file would change for a push channel.
  */
 import type { Clock, Timer } from '../../base/clock.ts';
 import { decimal } from '../../base/decimal.ts';
@@ -16,7 +16,7 @@ import type { WallTime } from '../wall-time.ts';
 const FIRST_POLL_MS = 500;
 /** Every further reading, ms: with GET /orders at 10 tokens that is 300 of 1200 tokens a minute. */
 export const POLL_MS = 2000;
-/** How far before an order's intent a reading begins: clocks differ (fault-matrix.md, row 51). */
+/** How far before an order's intent a reading begins, ms: clocks differ (fault-matrix.md, row 51). */
 export const LOOK_BACK_MS = 3_600_000;
 interface Waiter {
   readonly order: TrackedOrder;
@@ -39,7 +39,7 @@ export class OrderWatch {
   private readonly wall: WallTime;
   private readonly callId: (path: string) => string;
   private readonly waiters = new Set<Waiter>();
-  /** By market: under way, or waiting for tokens. */
+  /** Readings under way or waiting for tokens, by market. */
   private readonly polls = new Map<string, Promise<void>>();
   private timer: Timer | undefined;
   private timerAt = Number.POSITIVE_INFINITY;
@@ -51,7 +51,7 @@ export class OrderWatch {
     this.callId = callId;
   }
 
-  /** Resolves when `until` holds for the order; reads as often as it takes. Rejects with Abandoned when the scope is left. */
+  /** Resolves when `until` holds for the order; polls until then. Rejects with Abandoned when the scope is cancelled. */
   until(order: TrackedOrder, until: (order: TrackedOrder) => boolean, cancel: Cancellation): Promise<void> {
     if (until(order)) return Promise.resolve();
     return new Promise((resolve, reject) => {
@@ -99,7 +99,7 @@ export class OrderWatch {
     }
   }
 
-  /** Reads one order now; the book takes it in. `lookup` asks by client order id, for an order whose fate is not known. */
+  /** Reads one order now; the tracker folds the record. `lookup` asks by client order id, for an order whose fate is unknown. */
   read(
     order: TrackedOrder,
     step: string,
@@ -140,10 +140,10 @@ export class OrderWatch {
     });
   }
 
-  /** Reads the fills of an order when its record says that there are some we have not seen. */
+  /** Reads the fills of an order when its record shows more than were read. */
   async readFills(order: TrackedOrder, step: string, cancel: Cancellation): Promise<void> {
     const { clock, venue, callId } = this;
-    // A cancel that was answered as done ends the order, and says nothing of what was filled before.
+    // A cancel that was answered as done ends the order, but does not show what was filled before.
     for (const delay of REPEAT_DELAYS_MS) {
       if (!isEndUnseen(order.snapshot)) break;
       await this.read(order, step, 'confirm', 'reconcile');
@@ -171,17 +171,17 @@ export class OrderWatch {
     }
   }
 
-  /** From where on records must be read to meet what was done at `at` (epoch ms on the run's clock): microseconds. */
+  /** The start of a reading that must find what was done at `at` (epoch ms on the run's clock), in µs. */
   lookFrom(at: number): number {
     return (this.wall.earliest(at) - LOOK_BACK_MS) * 1000;
   }
 
-  /** Somebody learned something: waiters whose condition holds by now go on without another reading. */
+  /** Wakes the waiters whose condition holds by now, without another reading. */
   check(): void {
     for (const waiter of [...this.waiters]) if (waiter.until(waiter.order)) waiter.done();
   }
 
-  /** Resolves when every reading that was begun has its answer: nothing may come in behind the end of a run. */
+  /** Resolves when every reading under way has its answer: none may arrive after the end of a run. */
   async quiet(): Promise<void> {
     await Promise.all(this.polls.values());
   }
@@ -195,7 +195,7 @@ export class OrderWatch {
     this.timer = next === Number.POSITIVE_INFINITY ? undefined : this.clock.at(next, () => this.poll());
   }
 
-  /** A second reading behind one that still waits for its tokens, or its answer, would tell nothing and cost as much. */
+  /** A second reading behind one that still waits for its tokens or its answer would show nothing new and cost as much. */
   private isBeingRead({ order }: Waiter): boolean {
     return this.polls.has(order.intent.market);
   }
@@ -204,7 +204,7 @@ export class OrderWatch {
     const now = this.clock.now();
     const due = [...this.waiters].filter((waiter) => waiter.nextAt <= now && !this.isBeingRead(waiter));
     const markets = new Set(due.map((waiter) => waiter.order.intent.market));
-    // Whoever waits in a market that is read anyway is served by the same page.
+    // Waiters of a market that is read anyway are served by the same page.
     for (const waiter of this.waiters) {
       if (!markets.has(waiter.order.intent.market)) continue;
       waiter.nextAt = now + (waiter.polled ? POLL_MS : POLL_MS - FIRST_POLL_MS);
@@ -229,7 +229,7 @@ export class OrderWatch {
     } finally {
       this.polls.delete(market);
     }
-    // One that took its time is not followed by the next at once.
+    // A slow reading is not followed by the next at once.
     for (const waiter of served) waiter.nextAt = Math.max(waiter.nextAt, this.clock.now() + FIRST_POLL_MS);
     this.check();
     this.arm();

@@ -1,6 +1,6 @@
 /**
- * What the verbs that call the venue would send: one request or several for each step, with its exact parameters, and the
- * value the step would yield as far as that is known before the run.
+ * Plans the steps that call the venue: their requests with exact parameters, and the value each step would yield as far as that
+ * is known before the run.
  */
 import { Decimal, decimal, decimalText } from '../../base/decimal.ts';
 import { formatCount } from '../../base/format.ts';
@@ -14,9 +14,9 @@ import { hydrate } from '../hydrate.ts';
 import type { PlannedSwitches } from './deadman.ts';
 import type { PlannedWrite } from './limits.ts';
 import type { PlanRows } from './rows.ts';
-import { isOpen, KNOWN_AFTER_RUN, type PlanContext, type PlanScope, plannedOrder } from './scope.ts';
+import { isOpen, KNOWN_AFTER_RUN, makePlannedOrder, type PlanContext, type PlanScope } from './scope.ts';
 
-/** What a step yields, where only the run will know. */
+/** The value of a step, where only the run will know it. */
 export const UNKNOWN = Symbol('not known');
 export type Planned = Value | typeof UNKNOWN;
 
@@ -34,31 +34,31 @@ export class PlannedCalls {
     this.read = read;
   }
 
-  /** Lists the requests of a step; `at` is its path. */
-  call(step: VenueStep, scope: PlanScope, at: string): Planned {
+  /** Lists the requests of a step. */
+  call(step: VenueStep, scope: PlanScope, path: string): Planned {
     const { rows } = this;
     switch (step.verb) {
       case 'place':
-        return this.placement(step, scope, at);
+        return this.planPlace(step, scope, path);
       case 'protect':
-        return this.protection(step, scope, at);
+        return this.planProtect(step, scope, path);
       case 'amend':
         rows.request(
-          at,
+          path,
           'PUT /orders',
           {
-            order_id: orderId(step.args.order),
+            order_id: describeOrderId(step.args.order),
             price: scope.number(step.args.price),
             ...(step.args.size === undefined ? {} : { size: scope.number(step.args.size) }),
           },
-          { order: orderBefore(step.args.order, scope) },
+          { order: findOrderBefore(step.args.order, scope) },
         );
         return UNKNOWN;
       case 'cancel':
         rows.request(
-          at,
+          path,
           'DELETE /orders',
-          step.args.kind === 'order' ? { order_id: orderId(step.args.order) } : { order_id: KNOWN_AFTER_RUN },
+          step.args.kind === 'order' ? { order_id: describeOrderId(step.args.order) } : { order_id: KNOWN_AFTER_RUN },
           {
             ...(step.args.kind === 'mine'
               ? { times: `for each order of this run in ${scope.text(step.args.market)}` }
@@ -68,14 +68,14 @@ export class PlannedCalls {
         );
         return UNKNOWN;
       case 'cancel_all':
-        rows.request(at, 'DELETE /orders/cancel_all', {});
+        rows.request(path, 'DELETE /orders/cancel_all', {});
         return undefined;
       case 'set_leverage': {
         const market = scope.text(step.args.market);
         const leverage = scope.number(step.args.leverage);
-        const before = this.leverageBefore(market);
+        const before = this.findLeverage(market);
         rows.request(
-          at,
+          path,
           'PUT /account/leverage',
           { market_id: market, leverage },
           before === undefined ? {} : { limits: `${before} -> ${leverage}` },
@@ -83,44 +83,44 @@ export class PlannedCalls {
         return UNKNOWN;
       }
       case 'read_account':
-        return this.account(at);
+        return this.planAccount(path);
       case 'read_tier':
-        rows.request(at, 'GET /profile', {});
+        rows.request(path, 'GET /profile', {});
         return UNKNOWN;
       case 'list_orders':
-        rows.request(at, 'GET /orders', listParams(step, scope), ofPages(step));
+        rows.request(path, 'GET /orders', makeListParams(step, scope), describePages(step));
         return UNKNOWN;
       case 'list_fills':
-        return this.fills(step, scope, at);
+        return this.planFills(step, scope, path);
       case 'refresh':
-        rows.request(at, 'GET /orders', { order_id: orderId(step.args.order) });
+        rows.request(path, 'GET /orders', { order_id: describeOrderId(step.args.order) });
         return UNKNOWN;
       case 'arm_deadman': {
         const timeout = scope.known(step.args.timeout);
-        rows.request(at, 'POST /cancel_all_after', {
+        rows.request(path, 'POST /cancel_all_after', {
           market_id: scope.text(step.args.market),
           timeout: timeout === undefined ? KNOWN_AFTER_RUN : String(timeout.ms),
         });
         return UNKNOWN;
       }
       case 'read_deadman':
-        rows.request(at, 'GET /cancel_all_after', { market_id: scope.text(step.args.market) });
+        rows.request(path, 'GET /cancel_all_after', { market_id: scope.text(step.args.market) });
         return UNKNOWN;
       case 'disarm_deadman':
-        rows.request(at, 'DELETE /cancel_all_after', { market_id: scope.text(step.args.market) });
+        rows.request(path, 'DELETE /cancel_all_after', { market_id: scope.text(step.args.market) });
         return undefined;
       case 'refresh_session':
-        rows.request(at, 'POST /jwt', { is_client: 'true', refresh_token: '[redacted]' });
+        rows.request(path, 'POST /jwt', { is_client: 'true', refresh_token: '[redacted]' });
         return undefined;
       case 'request':
-        rows.note(at, `request ${step.args.name} of the profile`);
+        rows.note(path, `request ${step.args.name} of the profile`);
         return UNKNOWN;
       default:
         return step satisfies never;
     }
   }
 
-  private placement(step: PlaceStep, scope: PlanScope, at: string): Value {
+  private planPlace(step: PlaceStep, scope: PlanScope, path: string): Value {
     const { args } = step;
     this.switches.beforeOrder();
     const params = {
@@ -139,19 +139,19 @@ export class PlannedCalls {
         : Array.isArray(step.undo)
           ? formatCount(step.undo.length, 'step')
           : 'DELETE /orders';
-    const notional = this.notionalOf(params);
+    const notional = this.computeNotional(params);
     const { maxOrderNotional } = this.rows.bounds.rules;
-    const most = maxOrderNotional === undefined ? '' : `/${decimalText(decimal(maxOrderNotional))}`;
-    this.rows.request(at, 'POST /orders', params, {
+    const maximum = maxOrderNotional === undefined ? '' : `/${decimalText(decimal(maxOrderNotional))}`;
+    this.rows.request(path, 'POST /orders', params, {
       undo,
       allow: step.allow,
-      ...(notional === undefined ? {} : { limits: `notional ${notional}${most}` }),
+      ...(notional === undefined ? {} : { limits: `notional ${notional}${maximum}` }),
     });
-    return plannedOrder(params);
+    return makePlannedOrder(params);
   }
 
-  /** As the limits would measure it; of a short of which nothing says where the market will stand, what it comes to at least. */
-  private notionalOf(params: Readonly<Record<string, string | undefined>>): string | undefined {
+  /** The notional as the limits would measure it; for a short without a known market price, the least it can be. */
+  private computeNotional(params: Readonly<Record<string, string | undefined>>): string | undefined {
     const { market_id: market = '', side, size = '', type = '', price, trigger_price: trigger } = params;
     if ([side, size, price, trigger].includes(KNOWN_AFTER_RUN)) return undefined;
     const { rules, reference } = this.rows.bounds;
@@ -162,7 +162,7 @@ export class PlannedCalls {
     );
   }
 
-  private protection(step: StepOf<'protect'>, scope: PlanScope, at: string): Value {
+  private planProtect(step: StepOf<'protect'>, scope: PlanScope, path: string): Value {
     const { args } = step;
     const value: Record<string, Value> = {};
     for (const [type, leg] of [['stop_loss', args.stopLoss] as const, ['take_profit', args.takeProfit] as const]) {
@@ -177,31 +177,31 @@ export class PlannedCalls {
         price: scope.number(leg.price),
         client_order_id: KNOWN_AFTER_RUN,
       };
-      this.rows.request(at, 'POST /orders', params);
-      value[type] = plannedOrder(params);
+      this.rows.request(path, 'POST /orders', params);
+      value[type] = makePlannedOrder(params);
     }
     return value;
   }
 
-  private account(at: string): Planned {
-    this.rows.request(at, 'GET /account', {});
+  private planAccount(path: string): Planned {
+    this.rows.request(path, 'GET /account', {});
     const [record] = (this.read('GET /account') as readonly unknown[] | undefined) ?? [];
     return record === undefined ? UNKNOWN : hydrate(ACCOUNT, record);
   }
 
-  private leverageBefore(market: string): string | undefined {
+  private findLeverage(market: string): string | undefined {
     const [record] =
       (this.read('GET /account') as readonly { readonly leverage?: Readonly<Record<string, string>> }[] | undefined) ??
       [];
     return record?.leverage?.[market];
   }
 
-  private fills(step: StepOf<'list_fills'>, scope: PlanScope, at: string): Planned {
+  private planFills(step: StepOf<'list_fills'>, scope: PlanScope, path: string): Planned {
     if (step.args.order !== undefined) {
-      this.rows.request(at, 'GET /fills/order', { order_id: orderIdOf(step.args.order, scope) });
+      this.rows.request(path, 'GET /fills/order', { order_id: resolveOrderId(step.args.order, scope) });
       return UNKNOWN;
     }
-    this.rows.request(at, 'GET /fills', listParams(step, scope), ofPages(step));
+    this.rows.request(path, 'GET /fills', makeListParams(step, scope), describePages(step));
     const records = this.read('GET /fills') as readonly unknown[] | undefined;
     return records === undefined ? UNKNOWN : { fills: records.map((record) => hydrate(FILL, record)) };
   }
@@ -209,12 +209,12 @@ export class PlannedCalls {
 
 type Listing = StepOf<'list_orders'> | StepOf<'list_fills'>;
 
-function listParams(step: Listing, scope: PlanScope): Readonly<Record<string, string>> {
+function makeListParams(step: Listing, scope: PlanScope): Readonly<Record<string, string>> {
   const { market, order, since, until, limit, page, sort, allPages } = step.args;
   const { status, clientOrderId } = step.verb === 'list_orders' ? step.args : {};
   return {
     ...(status === undefined ? {} : { status: scope.text(status) }),
-    ...(order === undefined ? {} : { order_id: orderIdOf(order, scope) }),
+    ...(order === undefined ? {} : { order_id: resolveOrderId(order, scope) }),
     ...(clientOrderId === undefined ? {} : { client_order_id: scope.text(clientOrderId) }),
     ...(market === undefined ? {} : { market_id: scope.text(market) }),
     ...(since === undefined ? {} : { start_time: since.text }),
@@ -225,12 +225,12 @@ function listParams(step: Listing, scope: PlanScope): Readonly<Record<string, st
   };
 }
 
-function ofPages({ args }: Listing): { readonly times?: string } {
+function describePages({ args }: Listing): { readonly times?: string } {
   return args.allPages ? { times: 'for each page' } : {};
 }
 
-/** What an amend knows of its order: what the plan has placed. */
-function orderBefore(expr: Expr<RecordValue>, scope: PlanScope): PlannedWrite['order'] {
+/** The order of an amend, as far as the plan has placed it. */
+function findOrderBefore(expr: Expr<RecordValue>, scope: PlanScope): PlannedWrite['order'] {
   const order = scope.known(expr);
   if (order === undefined) return undefined;
   const field = (name: string): string => {
@@ -246,12 +246,12 @@ function orderBefore(expr: Expr<RecordValue>, scope: PlanScope): PlannedWrite['o
   return { market_id, side, size, price, type: field('order_type') };
 }
 
-function orderId(expr: Expr): string {
+function describeOrderId(expr: Expr): string {
   return `<${expr.text}.id>`;
 }
 
-/** Of an order, or an id as it stands. */
-function orderIdOf(expr: Expr, scope: PlanScope): string {
+/** The id of an order; a text is taken as an id. */
+function resolveOrderId(expr: Expr, scope: PlanScope): string {
   const value = expr.type.kind === 'text' ? scope.known(expr) : undefined;
-  return typeof value === 'string' ? value : expr.type.kind === 'text' ? KNOWN_AFTER_RUN : orderId(expr);
+  return typeof value === 'string' ? value : expr.type.kind === 'text' ? KNOWN_AFTER_RUN : describeOrderId(expr);
 }

@@ -1,6 +1,6 @@
 /**
- * The deadman switches of a plan: each is listed right before the first order that stands under it, wherever that is, and
- * where it is taken off again.
+ * Lists the deadman switches of a plan: arming directly before the first order that needs it, wherever that is, and disarming at
+ * the end of its runbook or after `release_after`.
  */
 import { durationWord } from '../../base/duration.ts';
 import type { DeadmanDeclaration } from '../../runbook/checked.ts';
@@ -12,13 +12,13 @@ export interface PlannedSwitch {
   readonly deadman: DeadmanDeclaration;
   readonly scope: PlanScope;
   readonly prefix: string;
-  /** The conditions under which arming it has been listed. */
+  /** The conditions under which its arming has been listed. */
   readonly under: string[];
 }
 
 export class PlannedSwitches {
   private readonly rows: PlanRows;
-  /** Those that are asked for and do not certainly stand yet. */
+  /** Those that are declared and not certainly armed yet. */
   private unarmed: readonly PlannedSwitch[] = [];
 
   constructor(rows: PlanRows) {
@@ -36,7 +36,7 @@ export class PlannedSwitches {
   beforeOrder(): void {
     const when = this.rows.when.when ?? '';
     for (const planned of this.unarmed) {
-      // Where only some ways come by here, it may still have to be armed at a later order.
+      // Where only some paths lead here, it may still have to be armed at a later order.
       if (planned.under.some((before) => when === before || when.startsWith(`${before} && `))) continue;
       this.rows.once(() => this.arm(planned));
       planned.under.push(when);
@@ -44,11 +44,11 @@ export class PlannedSwitches {
     if (when === '') this.unarmed = [];
   }
 
-  /** The runbook has come to its end. */
+  /** The runbook has ended. */
   end(planned: PlannedSwitch): void {
     const { onExit, releaseAfter } = planned.deadman;
-    const stands = planned.under.length > 0;
-    if (stands && onExit === 'disarm' && releaseAfter === undefined) this.disarm(planned);
+    const isArmed = planned.under.length > 0;
+    if (isArmed && onExit === 'disarm' && releaseAfter === undefined) this.disarm(planned);
     this.unarmed = this.unarmed.filter((each) => each !== planned);
   }
 
@@ -64,8 +64,8 @@ export class PlannedSwitches {
       market_id: scope.text(deadman.market),
       timeout: timeout === undefined ? KNOWN_AFTER_RUN : String(timeout.ms),
     });
-    const beat = deadman.keepAlive === undefined ? undefined : scope.known(deadman.keepAlive)?.ms;
-    const every = beat ?? (timeout === undefined ? undefined : Math.floor(timeout.ms / 4));
+    const keepAliveMs = deadman.keepAlive === undefined ? undefined : scope.known(deadman.keepAlive)?.ms;
+    const every = keepAliveMs ?? (timeout === undefined ? undefined : Math.floor(timeout.ms / 4));
     if (every !== undefined)
       this.rows.note(
         prefix,

@@ -1,7 +1,7 @@
 /**
- * Which requests of a plan the limits would deny. Only what is certain before the run is said: a control whose fact only the
- * run will know (a position after a fill, the age of a reading, a price that is not known yet) is left out, so that no plan
- * tells of a denial that need not come. That nothing is marked is no promise that all will pass.
+ * Finds the requests of a plan that the limits would deny. Only certain denials are marked: a control whose facts only the run
+ * will know (a position after a fill, the age of a reading, a price not known yet) is left out. An unmarked plan is no promise
+ * that every request passes.
  */
 import { Decimal, decimal, decimalText } from '../../base/decimal.ts';
 import { type EndpointName, endpoint } from '../../venue/catalogue.ts';
@@ -20,14 +20,14 @@ export interface PlannedWrite {
   readonly endpoint: EndpointName;
   readonly step: string;
   readonly params: Readonly<Record<string, string>>;
-  /** Of an amend: the order as it is before it. */
+  /** Of an amend: the order before it. */
   readonly order?: Readonly<Record<string, string | undefined>> | undefined;
   readonly allow?: 'reduce' | undefined;
-  /** Whether the run comes by here on every way through, exactly once. */
+  /** Whether every path sends it, exactly once. */
   readonly certain: boolean;
-  /** Of the runbook it stands in, and the profile's. */
+  /** The limits of its runbook, tightened by those of the profile. */
   readonly rules: LimitRules;
-  /** Of the price band: undefined where no band names any, `open` where only the run will know. */
+  /** The reference of the price band: undefined without a band, `open` where only the run will know. */
   readonly reference: string | undefined;
 }
 
@@ -35,10 +35,10 @@ export class PlanLimits {
   private readonly market: (id: string) => MarketRules | undefined;
   private readonly marketsDescribed: boolean;
   private readonly now: number;
-  /** What the run has certainly sent by here. */
+  /** Writes that the run has certainly sent so far. */
   private writes = 0;
   private notional = new Decimal(0);
-  /** Until an order is sent or fills are read, the run knows of no position. */
+  /** True until an order is sent or fills are read: the run knows of no position. */
   private flat = true;
   private accountRead = false;
   private amended = false;
@@ -53,21 +53,21 @@ export class PlanLimits {
     this.now = parts.now;
   }
 
-  /** The denial that would come, if it is certain. Requests are given in the order in which they are planned. */
+  /** The denial of a request, if it is certain. Requests are given in the sequence of the plan. */
   next(write: PlannedWrite): PlannedDenial | undefined {
-    const terms = termsOf(write, this.market);
-    // What an order's size is after an amend is the venue's answer.
+    const terms = collectTerms(write, this.market);
+    // After an amend only the venue knows the order's size.
     if (this.amended && write.endpoint === 'PUT /orders' && write.params['size'] === undefined) terms.open.add('size');
-    const denial = this.denial(write, terms);
-    if (denial === undefined) this.sent(write, terms);
+    const denial = this.findDenial(write, terms);
+    if (denial === undefined) this.recordSent(write, terms);
     return denial;
   }
 
-  private denial(write: PlannedWrite, terms: PlannedTerms): PlannedDenial | undefined {
+  private findDenial(write: PlannedWrite, terms: PlannedTerms): PlannedDenial | undefined {
     const { market, open } = terms;
     const asked = write.params['price'];
     const price = asked === KNOWN_AFTER_RUN ? undefined : asked;
-    // Where only the run will know the market, a short is taken for what it comes to at least: its own price.
+    // Where only the run will know the market price, a short counts at its own price, the least it can be.
     const reference = write.reference === 'open' ? price : write.reference;
     const verdict = checkLimits(
       {
@@ -77,7 +77,7 @@ export class PlanLimits {
         allow: write.allow,
         ...(terms.intent === undefined ? {} : { intent: terms.intent }),
       },
-      this.certainRules(write, open),
+      this.selectCertainRules(write, open),
       {
         now: this.now,
         working: [],
@@ -93,8 +93,8 @@ export class PlanLimits {
     return verdict.ok ? undefined : { code: verdict.code, message: verdict.message };
   }
 
-  /** Without the controls that what is `open`, and what the run may have learnt by here, leave undecided. */
-  private certainRules({ rules, reference, allow, params }: PlannedWrite, open: ReadonlySet<Term>): LimitRules {
+  /** The rules without the controls that depend on open terms or on what the run may have learned so far. */
+  private selectCertainRules({ rules, reference, allow, params }: PlannedWrite, open: ReadonlySet<Term>): LimitRules {
     const left: Partial<Record<keyof LimitRules, unknown>> = { ...rules };
     const drop = (...controls: (keyof LimitRules)[]) => {
       for (const control of controls) delete left[control];
@@ -112,7 +112,7 @@ export class PlanLimits {
     if (!this.flat || open.has('side')) {
       drop('sides', 'maxPosition', 'maxMarketNotional', 'maxExposure', 'minEquity', 'minHealth');
       if (allow === 'reduce') drop('maxOrderNotional', 'maxRunNotional');
-      // What reduces can not be told from what does not; what is halted is halted.
+      // Whether an order reduces is unknown here; `halted` denies in any case.
       if (left.mode === 'reducing') drop('mode');
       if (rules.marketModes !== undefined)
         left.marketModes = Object.fromEntries(
@@ -122,7 +122,10 @@ export class PlanLimits {
     return left as LimitRules;
   }
 
-  private sent({ endpoint: name, certain, rules, reference }: PlannedWrite, { intent, open }: PlannedTerms): void {
+  private recordSent(
+    { endpoint: name, certain, rules, reference }: PlannedWrite,
+    { intent, open }: PlannedTerms,
+  ): void {
     const { method, path } = endpoint(name);
     if (name === 'GET /account' || name === 'PUT /account/leverage') this.accountRead = true;
     if (name === 'PUT /orders') this.amended = true;
@@ -139,13 +142,13 @@ export class PlanLimits {
 
 type Term = 'market' | 'side' | 'type' | 'size' | 'price' | 'leverage';
 interface PlannedTerms {
-  /** Undefined for what is no order. What is open in it has a value that offends nothing. */
+  /** Undefined where there is no order. Open terms have a value that no control denies. */
   readonly intent: WriteTerms | undefined;
   readonly market: string | undefined;
   readonly open: Set<Term>;
 }
 
-function termsOf(
+function collectTerms(
   { endpoint: name, params, order }: PlannedWrite,
   rulesOf: (id: string) => MarketRules | undefined,
 ): PlannedTerms {

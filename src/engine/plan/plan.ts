@@ -1,6 +1,4 @@
-/**
- * What a run would send, without sending anything, and the hash that an approval is bound to.
- */
+/** Plans a run: lists the requests it would send, without sending any, and computes the hash that an approval is bound to. */
 import { createHash } from 'node:crypto';
 import { canonicalJson } from '../../base/json.ts';
 import type { CheckedRunbook } from '../../runbook/checked.ts';
@@ -12,7 +10,7 @@ import { PlanWalk } from './walk.ts';
 export type { PlannedRequest, PlanRow } from './rows.ts';
 
 export interface Plan {
-  /** sha256 over definitions, inputs, the profile's limits and rows, hex: what `run --plan` and an approver are bound to. */
+  /** sha256 over definitions, inputs, the profile's limits and rows, hex. `run --plan` and an approval are bound to it. */
   readonly hash: string;
   readonly rows: readonly PlanRow[];
 }
@@ -23,8 +21,8 @@ export function planRun(context: PlanContext): Plan {
   walk.runbook(runbook, context.inputs, '');
   const rows = walk.rows.list;
   const inputs = Object.fromEntries(Object.entries(context.inputs).map(([name, value]) => [name, valueJson(value)]));
-  // What a called runbook does on a failure is in no row, and is approved with the rest all the same.
-  const called = calledDefinitions(runbook);
+  // The failure handlers of a called runbook are in no row, but are approved with the rest.
+  const called = listCalledDefinitions(runbook);
   const essence = {
     definition: runbook.sha256,
     ...(called.length === 0 ? {} : { called }),
@@ -37,7 +35,7 @@ export function planRun(context: PlanContext): Plan {
 }
 
 /** The definitions of all runbooks that are called from here, at any depth, each once. */
-function calledDefinitions({ calls }: CheckedRunbook): readonly string[] {
-  const all = Object.values(calls).flatMap((callee) => [callee.sha256, ...calledDefinitions(callee)]);
+function listCalledDefinitions({ calls }: CheckedRunbook): readonly string[] {
+  const all = Object.values(calls).flatMap((callee) => [callee.sha256, ...listCalledDefinitions(callee)]);
   return [...new Set(all)].sort();
 }

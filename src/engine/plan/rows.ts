@@ -1,41 +1,41 @@
 /**
- * The lines of a plan as they are listed: each request with what decides whether it is sent, how often, and what the limits
- * would say. Holds the conditions and loops that the walk is in; knows no verb.
+ * Collects the rows of a plan: each request with its condition, its number of times, and the verdict of the limits. Holds the
+ * conditions and loops around the walk; knows no step.
  */
 import { type EndpointName, endpoint } from '../../venue/catalogue.ts';
 import type { LimitRules } from '../../venue/limits/check.ts';
 import { PlanLimits, type PlannedDenial, type PlannedWrite } from './limits.ts';
 import type { PlanContext } from './scope.ts';
 
-/** One line of a plan. Requests are numbered among themselves by whoever prints them. */
+/** One row of a plan. Requests are numbered when they are printed. */
 export type PlanRow =
   | {
       readonly kind: 'request';
       readonly step: string;
       readonly method: string;
       readonly path: string;
-      /** Texts, and literals of numbers; `(known after run)` where only the run will tell. */
+      /** Values as text; `(known after run)` where only the run will know. */
       readonly params: Readonly<Record<string, string>>;
       readonly tokens: number;
-      /** Whether it happens on every way through, and what decides it otherwise. */
+      /** The condition under which it is sent; absent where it is sent on every path. */
       readonly when?: string;
       readonly times?: string;
       readonly undo?: string;
       readonly limits?: string;
-      /** What certainly would be denied here, so that nothing is sent: the limits of profile and runbook, ticks and lots. */
+      /** The denial, where it is certain: by limits of profile and runbook, ticks and lots. */
       readonly denied?: PlannedDenial;
     }
   | { readonly kind: 'note'; readonly step: string; readonly text: string; readonly when?: string };
 export type PlannedRequest = Extract<PlanRow, { kind: 'request' }>;
 
-/** What binds the requests of a runbook. */
+/** The limits that apply to the requests of a runbook. */
 export interface Bounds {
   readonly rules: LimitRules;
-  /** Of the price band: undefined where no band names any, `open` where only the run will know. */
+  /** The reference of the price band: undefined without a band, `open` where only the run will know. */
   readonly reference: () => string | undefined;
 }
 
-/** What is told of a request beside its parameters. */
+/** Details of a request beside its parameters. */
 export interface RequestDetails {
   readonly undo?: string;
   readonly limits?: string;
@@ -51,7 +51,7 @@ export class PlanRows {
   private readonly limits: PlanLimits;
   private readonly conditions: string[] = [];
   private loops: readonly string[] = [];
-  /** Of branches, the others may end the run before this one gets anywhere. */
+  /** Depth of parallel branches: another branch may end the run before this one gets anywhere. */
   private branches = 0;
 
   constructor({ limits, market, markets, now, costOf }: PlanContext) {
@@ -68,7 +68,7 @@ export class PlanRows {
   ): void {
     const { method, path, parameters } = endpoint(name);
     const { undo, limits, allow, order } = details;
-    // In the order in which they go on the wire.
+    // In the sequence of the wire format.
     const ordered = Object.fromEntries(
       Object.keys(parameters).flatMap((key) => (params[key] === undefined ? [] : [[key, params[key]]])),
     );
@@ -103,29 +103,29 @@ export class PlanRows {
     this.list.push({ kind: 'note', step, text, ...this.when });
   }
 
-  /** What decides whether the walk comes by here; nothing where it always does. */
+  /** The conditions under which the walk gets here; empty where it always does. */
   get when(): { readonly when?: string } {
     return this.conditions.length === 0 ? {} : { when: this.conditions.join(' && ') };
   }
 
-  /** Lists what happens only where a condition holds; with none, what happens in any case. */
+  /** Lists what happens under a condition; without one, what happens in any case. */
   under(condition: string | undefined, body: () => void): void {
     if (condition !== undefined) this.conditions.push(condition);
     body();
     if (condition !== undefined) this.conditions.pop();
   }
 
-  /** Lists what happens again and again, within a bound. */
+  /** Lists what happens repeatedly, within a bound. */
   loop(bound: string, body: () => void): void {
     this.inLoops([...this.loops, bound], body);
   }
 
-  /** Lists what happens once, although the walk is inside of a loop. */
+  /** Lists what happens once, although the walk is inside a loop. */
   once(body: () => void): void {
     this.inLoops([], body);
   }
 
-  /** Lists what happens beside other branches. */
+  /** Lists what happens in parallel with other branches. */
   beside(body: () => void): void {
     this.branches += 1;
     body();

@@ -1,6 +1,6 @@
 /**
- * What expressions see while a run is planned: values where they are known, and NotKnown where only the run will tell. A
- * record may be known in part: its fields are made when they are read, so that one unknown field does not hide the others.
+ * The names that expressions see while a run is planned: values where they are known, NotKnown where only the run will know. A
+ * record may be known in part: its fields are computed when read, so that one unknown field does not hide the others.
  */
 import { Decimal, decimalText } from '../../base/decimal.ts';
 import type { CheckedRunbook } from '../../runbook/checked.ts';
@@ -23,7 +23,7 @@ export const KNOWN_AFTER_RUN = '(known after run)';
 export interface PlanContext {
   readonly runbook: CheckedRunbook;
   readonly inputs: Readonly<Record<string, Value>>;
-  /** Epoch ms taken for `now`; rounded away from the hash. */
+  /** Epoch ms taken for `now`; not part of the hash. */
   readonly now: number;
   readonly market: (id: string) => MarketRules | undefined;
   readonly markets: readonly string[];
@@ -32,13 +32,13 @@ export interface PlanContext {
   /** The recorded result of a read, where there is one. */
   readonly read: (name: EndpointName) => unknown;
   readonly costOf: (name: EndpointName) => number;
-  /** The profile's limits, as far as there is a profile; part of the hash. */
+  /** The profile's limits, where there is a profile; part of the hash. */
   readonly limits: LimitRules | undefined;
-  /** What the plan is for beside the runbook: base URL and account; part of the hash. */
+  /** Base URL and account; part of the hash. */
   readonly deployment: string;
 }
 
-/** Names in sight while planning. What is not known yet throws NotKnown when it is read. */
+/** The names in sight while planning. Reading one that is not known yet throws NotKnown. */
 export class PlanScope implements Scope {
   private readonly names = new Map<string, Value>();
   private readonly unknown = new Map<string, string>();
@@ -54,7 +54,7 @@ export class PlanScope implements Scope {
       runbook === undefined
         ? (parent?.defs ?? new Map())
         : new Map(runbook.def.map(({ name, value }) => [name, value]));
-    this.feeds = runbook === undefined ? (parent?.feeds ?? {}) : plannedFeeds(runbook, context);
+    this.feeds = runbook === undefined ? (parent?.feeds ?? {}) : makePlannedFeeds(runbook, context);
   }
 
   set(name: string, value: Value): void {
@@ -65,7 +65,7 @@ export class PlanScope implements Scope {
     this.names.delete(name);
     this.unknown.set(name, name);
   }
-  /** Changes a variable where it was declared; undefined: it is not known any more. */
+  /** Changes a variable where it was declared; with undefined it becomes unknown. */
   assign(name: string, value: Value | undefined): void {
     let owner: PlanScope = this;
     while (!owner.names.has(name) && !owner.unknown.has(name) && owner.parent !== undefined) owner = owner.parent;
@@ -86,7 +86,7 @@ export class PlanScope implements Scope {
   }
 
   rules(market: string): MarketRules | undefined {
-    return this.context.market(market) ?? unknownRules(market);
+    return this.context.market(market) ?? throwUnknownRules(market);
   }
 
   /** Gives a name the value of an expression, as far as it is known. */
@@ -99,7 +99,7 @@ export class PlanScope implements Scope {
     }
   }
 
-  /** The value, or undefined while it is not known; an expression that is absent for good is undefined too. */
+  /** The value; undefined where it is unknown or absent. */
   known<T extends Value>(expr: Expr<T>): T | undefined {
     try {
       return expr.evaluate(this);
@@ -118,8 +118,8 @@ export class PlanScope implements Scope {
     return this.known(expr) ?? KNOWN_AFTER_RUN;
   }
 
-  /** For a reader: the value, or the expression while nobody knows it. */
-  shown(expr: Expr): string {
+  /** For a reader: the value, or the expression where it is unknown. */
+  format(expr: Expr): string {
     const value = this.known(expr);
     if (value === undefined) return expr.text;
     const json = valueJson(value);
@@ -127,25 +127,25 @@ export class PlanScope implements Scope {
   }
 }
 
-/** Without a market table nothing can be rounded: what is rounded is then not known. */
-function unknownRules(market: string): never {
+/** Without a market table nothing can be rounded: the value is then unknown. */
+function throwUnknownRules(market: string): never {
   throw new NotKnown(`the step of ${market}`);
 }
 
-/** Not known yet; or what can not be worked out from what is known now, and may be by the time it is needed. */
+/** Whether an error means "not known yet": the value may be computable by the time it is needed. */
 export function isOpen(error: unknown): boolean {
   return error instanceof NotKnown || error instanceof EvaluationFailure;
 }
 
-/** A record whose fields are made when they are read, so that one unknown field does not hide the others. */
-export function lazyRecord(fields: readonly (readonly [string, () => Value])[]): RecordValue {
+/** A record whose fields are computed when read, so that one unknown field does not hide the others. */
+export function makeLazyRecord(fields: readonly (readonly [string, () => Value])[]): RecordValue {
   const record: Record<string, Value> = Object.create(null);
   for (const [name, get] of fields) Object.defineProperty(record, name, { get, enumerable: true });
   return record;
 }
 
 /** An order as far as it is known before it is placed. */
-export function plannedOrder(params: Readonly<Record<string, string>>): RecordValue {
+export function makePlannedOrder(params: Readonly<Record<string, string>>): RecordValue {
   const unknown = (name: string) => (): never => {
     throw new NotKnown(name);
   };
@@ -166,7 +166,7 @@ export function plannedOrder(params: Readonly<Record<string, string>>): RecordVa
     'terminal',
     'total_filled_size',
   ];
-  return lazyRecord([
+  return makeLazyRecord([
     ...names.map((name) => [name, unknown(name)] as const),
     ['price', decimalOf('price')],
     ['size', decimalOf('size')],
@@ -178,8 +178,8 @@ export function plannedOrder(params: Readonly<Record<string, string>>): RecordVa
   ]);
 }
 
-function plannedFeeds(runbook: CheckedRunbook, context: PlanContext): RecordValue {
-  return lazyRecord(
+function makePlannedFeeds(runbook: CheckedRunbook, context: PlanContext): RecordValue {
+  return makeLazyRecord(
     runbook.feeds.map((feed) => [
       feed.name,
       () => {

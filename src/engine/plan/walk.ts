@@ -1,7 +1,7 @@
 /**
- * Walks a runbook with values where they are known and "(known after run)" where they are not. Every write is listed with its
- * exact parameters, its tokens, the limit it uses, whether the limits would deny it, and how it would be undone. Branches that
- * only a failure takes (catch, on_timeout, on_error) are not walked.
+ * Walks a runbook to plan it, with "(known after run)" where a value is unknown. Lists every write with its exact parameters, its
+ * tokens, the limit it uses, a certain denial, and its undo. Branches that only a failure takes (catch, on_timeout, on_error) are
+ * not walked.
  */
 
 import { Decimal, decimalText } from '../../base/decimal.ts';
@@ -14,9 +14,9 @@ import { POLL_MS } from '../orders/watch.ts';
 import { type Planned, PlannedCalls, UNKNOWN, type VenueStep } from './calls.ts';
 import { type PlannedSwitch, PlannedSwitches } from './deadman.ts';
 import { type Bounds, PlanRows } from './rows.ts';
-import { KNOWN_AFTER_RUN, lazyRecord, type PlanContext, PlanScope } from './scope.ts';
+import { KNOWN_AFTER_RUN, makeLazyRecord, type PlanContext, PlanScope } from './scope.ts';
 
-/** Where the walk is: the runbook, what its names stand for, what its paths begin with, and its deadman switch. */
+/** The place of the walk: the runbook, its names, the prefix of its paths, and its deadman switch. */
 interface Place {
   readonly runbook: CheckedRunbook;
   readonly scope: PlanScope;
@@ -43,7 +43,7 @@ export class PlanWalk {
     for (const { name, value } of runbook.let) scope.define(name, value);
     for (const { name, init } of runbook.vars) scope.define(name, init);
     const outer = this.rows.bounds;
-    this.rows.bounds = boundsOf(runbook, scope, outer.rules);
+    this.rows.bounds = tightenBounds(runbook, scope, outer.rules);
     const deadman = runbook.deadman && this.switches.expect(runbook.deadman, scope, prefix);
     const place: Place = { runbook, scope, prefix, deadman };
     this.block(runbook.steps, place);
@@ -65,7 +65,7 @@ export class PlanWalk {
     for (const step of steps) {
       const holds = step.if === undefined ? true : place.scope.known(step.if);
       if (holds === false) {
-        this.rows.note(pathOf(step, place), `skipped: ${step.if?.text ?? ''} is false`);
+        this.rows.note(makePath(step, place), `skipped: ${step.if?.text ?? ''} is false`);
         if (step.id !== undefined) place.scope.set(step.id, undefined);
         continue;
       }
@@ -74,7 +74,7 @@ export class PlanWalk {
   }
 
   private step(step: CheckedStep, place: Place): void {
-    const value = this.effect(step, place, pathOf(step, place));
+    const value = this.effect(step, place, makePath(step, place));
     if (step.id === undefined) return;
     const { deadman, scope } = place;
     if (deadman !== undefined && deadman.deadman.releaseAfter === step.id) this.switches.disarm(deadman);
@@ -82,7 +82,7 @@ export class PlanWalk {
     else scope.set(step.id, value);
   }
 
-  private effect(step: CheckedStep, place: Place, at: string): Planned {
+  private effect(step: CheckedStep, place: Place, path: string): Planned {
     const { rows } = this;
     const { scope } = place;
     switch (step.verb) {
@@ -90,7 +90,7 @@ export class PlanWalk {
         for (const { name, value } of step.args.names) scope.define(name, value);
         return undefined;
       case 'set': {
-        // Where a step stands in a block it may be done any number of times: what its variables are then is not known.
+        // A step in a block may be done any number of times: the variables are then unknown.
         const once = place.prefix === '' && step.if === undefined && step.path.split('/').length === 2;
         const values = step.args.names.map(({ name, value }) => [name, once ? scope.known(value) : undefined] as const);
         for (const [name, value] of values) scope.assign(name, value);
@@ -99,60 +99,60 @@ export class PlanWalk {
       case 'assert': {
         const holds = scope.known(step.args.condition);
         const verdict = holds === undefined ? KNOWN_AFTER_RUN : holds ? 'OK' : 'FAILS';
-        rows.note(at, `assert ${step.args.condition.text}   ${verdict}`);
+        rows.note(path, `assert ${step.args.condition.text}   ${verdict}`);
         return undefined;
       }
       case 'wait':
         rows.note(
-          at,
+          path,
           step.args.kind === 'for'
-            ? `wait ${scope.shown(step.args.for)}`
-            : `wait until ${scope.shown(step.args.until)}`,
+            ? `wait ${scope.format(step.args.for)}`
+            : `wait until ${scope.format(step.args.until)}`,
         );
         return undefined;
       case 'wait_for':
-        this.waitFor(step, place, at);
+        this.waitFor(step, place, path);
         return undefined;
       case 'for_each':
         return this.forEach(step, place);
       case 'repeat':
-        rows.loop(boundOf(step, scope), () => this.block(step.args.do, this.inside(place)));
+        rows.loop(describeBound(step, scope), () => this.block(step.args.do, this.inside(place)));
         return undefined;
       case 'parallel':
-        this.parallel(step, place, at);
+        this.parallel(step, place, path);
         return undefined;
       case 'switch':
         this.switch(step, place);
         return undefined;
       case 'call':
-        return this.call(step, place, at);
+        return this.call(step, place, path);
       case 'approve':
         rows.note(
-          at,
-          `approve "${scope.shown(step.args.ask)}" by ${step.args.by.join(' or ')} within ${scope.shown(step.args.within)}`,
+          path,
+          `approve "${scope.format(step.args.ask)}" by ${step.args.by.join(' or ')} within ${scope.format(step.args.within)}`,
         );
         return undefined;
       case 'notify':
-        rows.note(at, `notify ${step.args.to}: ${scope.shown(step.args.text)}`);
+        rows.note(path, `notify ${step.args.to}: ${scope.format(step.args.text)}`);
         return undefined;
       case 'stop':
-        rows.note(at, `stop as ${step.args.outcome}`);
+        rows.note(path, `stop as ${step.args.outcome}`);
         return undefined;
       case 'fail':
-        rows.note(at, 'fail');
+        rows.note(path, 'fail');
         return undefined;
       default:
-        return this.calls.call(step satisfies VenueStep, scope, at);
+        return this.calls.call(step satisfies VenueStep, scope, path);
     }
   }
 
-  private waitFor({ args }: StepOf<'wait_for'>, place: Place, at: string): void {
+  private waitFor({ args }: StepOf<'wait_for'>, place: Place, path: string): void {
     const { scope } = place;
-    const within = scope.shown(args.within);
+    const within = scope.format(args.within);
     if (args.kind === 'order')
-      this.rows.note(at, `wait ${args.is} <= ${within}   poll GET /orders every ${durationWord(POLL_MS)}`);
+      this.rows.note(path, `wait ${args.is} <= ${within}   poll GET /orders every ${durationWord(POLL_MS)}`);
     else
-      this.rows.loop(`every ${scope.shown(args.every)} until ${args.until.text}, at most ${within}`, () =>
+      this.rows.loop(`every ${scope.format(args.every)} until ${args.until.text}, at most ${within}`, () =>
         this.step(args.read, place),
       );
   }
@@ -174,21 +174,21 @@ export class PlanWalk {
       if (position !== undefined) inner.scope.set(position, new Decimal(index));
       this.block(steps, inner);
       if (collect === undefined) continue;
-      collected.push(lazyRecord(collect.map(({ name, value }) => [name, () => value.evaluate(inner.scope)])));
+      collected.push(makeLazyRecord(collect.map(({ name, value }) => [name, () => value.evaluate(inner.scope)])));
     }
     return collect === undefined ? undefined : collected;
   }
 
-  private parallel({ args }: StepOf<'parallel'>, place: Place, at: string): void {
+  private parallel({ args }: StepOf<'parallel'>, place: Place, path: string): void {
     if (args.kind === 'branches') {
-      this.rows.note(at, `in parallel, join ${args.join}: ${args.branches.map(({ name }) => name).join(', ')}`);
+      this.rows.note(path, `in parallel, join ${args.join}: ${args.branches.map(({ name }) => name).join(', ')}`);
       this.rows.beside(() => {
         for (const branch of args.branches) this.block(branch.do, place);
       });
       return;
     }
     const items = place.scope.known(args.in);
-    this.rows.note(at, `in parallel for each ${args.each} in ${args.in.text}`);
+    this.rows.note(path, `in parallel for each ${args.each} in ${args.in.text}`);
     this.rows.beside(() => {
       for (const item of items ?? [UNKNOWN]) {
         const inner = this.inside(place);
@@ -213,27 +213,27 @@ export class PlanWalk {
     this.rows.under(otherwise(), () => this.block(args.else ?? [], this.inside(place)));
   }
 
-  private call({ args }: StepOf<'call'>, { runbook, scope }: Place, at: string): Planned {
+  private call({ args }: StepOf<'call'>, { runbook, scope }: Place, path: string): Planned {
     const callee = runbook.calls[args.runbook];
     if (callee === undefined) throw new Error(`${runbook.name} calls ${args.runbook}, which was not loaded with it`);
-    this.rows.note(at, `call ${args.runbook}:`);
-    const inputs = lazyRecord(
+    this.rows.note(path, `call ${args.runbook}:`);
+    const inputs = makeLazyRecord(
       callee.inputs.map((input) => {
         const expr = args.with[input.name];
         return [input.name, () => (expr === undefined ? input.default : expr.evaluate(scope))];
       }),
     );
-    const inner = this.runbook(callee, inputs, `${at}/`);
-    return lazyRecord(callee.outputs.map(({ name, value }) => [name, () => value.evaluate(inner)]));
+    const inner = this.runbook(callee, inputs, `${path}/`);
+    return makeLazyRecord(callee.outputs.map(({ name, value }) => [name, () => value.evaluate(inner)]));
   }
 }
 
-function pathOf(step: CheckedStep, { prefix }: Place): string {
+function makePath(step: CheckedStep, { prefix }: Place): string {
   return prefix + step.path;
 }
 
-/** The tighter of what holds outside of a runbook and what it asks for itself. */
-function boundsOf({ limits }: CheckedRunbook, scope: PlanScope, outer: LimitRules): Bounds {
+/** The limits around a runbook, tightened by its own. */
+function tightenBounds({ limits }: CheckedRunbook, scope: PlanScope, outer: LimitRules): Bounds {
   if (limits === undefined) return { rules: outer, reference: () => undefined };
   const around = limits.priceBand?.around;
   return {
@@ -249,13 +249,13 @@ function boundsOf({ limits }: CheckedRunbook, scope: PlanScope, outer: LimitRule
   };
 }
 
-/** How often a loop goes round at most, in words. */
-function boundOf({ args }: StepOf<'repeat'>, scope: PlanScope): string {
+/** The bound of a loop, in words. */
+function describeBound({ args }: StepOf<'repeat'>, scope: PlanScope): string {
   const { every, for: duration, max } = args;
   return [
-    every === undefined ? '' : `every ${scope.shown(every)}`,
-    duration === undefined ? '' : `for at most ${scope.shown(duration)}`,
-    max === undefined ? '' : `at most ${scope.shown(max)} times`,
+    every === undefined ? '' : `every ${scope.format(every)}`,
+    duration === undefined ? '' : `for at most ${scope.format(duration)}`,
+    max === undefined ? '' : `at most ${scope.format(max)} times`,
     args.while === undefined ? '' : `while ${args.while.text}`,
     args.until === undefined ? '' : `until ${args.until.text}`,
   ]

@@ -1,9 +1,9 @@
-/** What the journal recorded of an answer, as the `VenuePort` gives it: of a call, of a declared request, of a feed. */
+/** Turns recorded answers into what the `VenuePort` gives: of a call, of a declared request, of a feed. */
 import type { DataOf, EntryOf } from '../../journal/entry.ts';
 import type { EndpointName, Result } from '../../venue/catalogue.ts';
 import type { CallOutcome, FeedValue, RejectionCause, RequestOutcome } from '../../venue/port.ts';
 
-/** A feed reading's name in the journal. */
+/** The id of a feed reading in the journal. */
 export function feedId(name: string, key: string | undefined, step: string): string {
   return `${step}#feed:${name}${key === undefined ? '' : `:${key}`}`;
 }
@@ -14,7 +14,7 @@ export function feedOf(data: DataOf<'feed.read'>): FeedValue | undefined {
   return { name, ...(key === undefined ? {} : { key }), value, at };
 }
 
-/** The outcome that a settled entry recorded. */
+/** The outcome that a `call.settled` entry recorded. */
 export function outcomeOf(entry: EntryOf<'call.settled'>): CallOutcome {
   const { data, at } = entry;
   const times = { settledAt: at, ...(data.sentAt === undefined ? {} : { sentAt: data.sentAt }) };

@@ -1,7 +1,7 @@
 /**
- * Executes a recorded run again. What came from outside (answers, feeds, commands) is handed in from the journal at its
- * time; what the engine writes is compared with what it wrote then. To the end, that is a replay; up to where a process
- * died, it is how a run is taken up again: the journal is the truth, and starting is resuming.
+ * Executes a recorded run again. What came from outside (answers, feeds, commands) is delivered from the journal at its recorded
+ * time; what the engine appends is compared with the record. To the end of the run this is a replay; to the entry at which a
+ * process died it is the first half of a resume: there is no other state than the journal.
  */
 import { type Clock, VirtualClock } from '../../base/clock.ts';
 import { canonicalJson, isSameJson } from '../../base/json.ts';
@@ -14,7 +14,7 @@ import type { CallOutcome, FeedValue, MarketRules, RequestOutcome, VenueCall, Ve
 import type { Notifier, OperatorCommand, RunJournal } from '../ports.ts';
 import { feedId, feedOf, outcomeOf, requestOutcomeOf } from './answers.ts';
 
-/** The first thing that today's engine does differently. */
+/** The first entry at which this engine differs from the record. */
 export class Divergence extends Error {
   readonly sequence: number;
   readonly step: string;
@@ -35,27 +35,27 @@ interface OpenCall {
   attempts: number;
 }
 
-/** What takes over when the record ends before the run does. */
+/** The live parts that continue the run when the record ends before the run does. */
 export interface Takeover {
-  /** Writes an entry that the run's book has already taken in. */
+  /** Appends an entry that the run's tracker has folded already. */
   readonly keep: RunJournal['append'];
   readonly log: Pick<RunJournal, 'append'>;
   readonly venue: VenuePort;
   readonly clock: Clock;
-  /** The process that goes on, for the record. */
+  /** The process that continues the run, for the record. */
   readonly process?: ProcessFact;
-  /** How long nobody executed the run; left out where no time but the clock's own passes. */
+  /** How long no process executed the run; left out where no time passes outside of the clock. */
   readonly away?: Away;
-  /** Settles a call whose process died: it never left, or nobody knows. */
+  /** Settles a call whose process died: it was never sent, or its outcome is unknown. */
   continueCall(call: VenueCall, attempts: number): Promise<CallOutcome>;
 }
 
 export interface PlaybackOptions {
   readonly markets: Readonly<Record<string, MarketRules>>;
   readonly absenceHorizonMs?: number;
-  /** True where the run is to go on behind the end of the record; false for a replay, which must end with it. */
+  /** True where the run continues after the end of the record; false for a replay, which must end with it. */
   readonly resume: boolean;
-  /** Told of every recorded entry as it is taken in. */
+  /** Called with every recorded entry as it is played. */
   readonly observe?: (entry: Entry) => void;
 }
 
@@ -69,16 +69,16 @@ export class Playback {
   private readonly open = new Map<string, OpenCall>();
   private readonly feeds: { readonly call: string; readonly settle: (value: FeedValue | undefined) => void }[] = [];
   private readonly requests = new Map<string, (outcome: RequestOutcome) => void>();
-  /** What the run wants behind the end of the record, in the order it wanted it: done when somebody takes over. */
+  /** What the run does after the end of the record, in sequence: held back until the takeover. */
   private readonly beyond: ((takeover: Takeover) => void)[] = [];
-  /** What keeps new orders of the account back, where the record ends before it is over. */
+  /** Sweeps that keep new orders of the account back and have not ended where the record ends. */
   private readonly keepingBack = new Set<Promise<unknown>>();
   private cursor = 0;
   private problem: Divergence | undefined;
   private takeover: Takeover | undefined;
-  /** Whether the engine's last entry stands in the record. */
+  /** Whether the record holds the engine's last entry. */
   private wasRecorded = true;
-  /** When what the record leaves undone was decided, epoch ms on the clock that takes over. */
+  /** When the calls that the record leaves open were decided, epoch ms on the clock that takes over. */
   private decidedAt = 0;
   private onCommand: (command: OperatorCommand) => void = () => {};
   private onClockPut: (wallAheadMs: number) => void = () => {};
@@ -94,22 +94,22 @@ export class Playback {
     const tracker = new OrderTracker(
       options.absenceHorizonMs === undefined ? {} : { absenceHorizonMs: options.absenceHorizonMs },
     );
-    this.log = { tracker, append: (type, data, step, actor) => this.appended(type, data, step ?? '', actor) };
-    this.venue = this.recordedVenue();
+    this.log = { tracker, append: (type, data, step, actor) => this.compare(type, data, step ?? '', actor) };
+    this.venue = this.createVenue();
     this.take(first);
   }
 
-  /** Called where the record says that the run was taken up again, and when it is by `takeOver`: a halted run then asks once more. */
+  /** `receive` is called where the record has `run.resumed`, and by `takeOver`. */
   resumedTo(receive: (away: Away | undefined) => void): void {
     this.onResumed = receive;
   }
 
-  /** The engine tells where commands go before it starts. */
+  /** `receive` gets the recorded commands. To be set before the engine starts. */
   commandsTo(receive: (command: OperatorCommand) => void): void {
     this.onCommand = receive;
   }
 
-  /** Says what the record says already to nobody: the process before this one has. What it had not come to is said at the takeover. */
+  /** A notifier that does not send recorded messages again. Messages after the end of the record are sent at the takeover. */
   notifier(inner: Notifier): Notifier {
     return {
       send: (to, text) => {
@@ -119,14 +119,14 @@ export class Playback {
     };
   }
 
-  /** Where the engine hears that the clock on the wall was put. */
+  /** `receive` gets the recorded adjustments of the wall clock. */
   clockPutTo(receive: (wallAheadMs: number) => void): void {
     this.onClockPut = receive;
   }
 
   /**
-   * Plays the record to its end. Throws the first Divergence. `work` is the run; it is finished when the record holds its
-   * end, and still under way when the record stops early.
+   * Plays the record to its end. Throws the first Divergence. `work` is the run: it is finished where the record holds its end,
+   * and still under way where the record stops earlier.
    */
   async play(work: Promise<unknown>): Promise<void> {
     work.catch(() => {});
@@ -138,7 +138,7 @@ export class Playback {
       else if (this.time.now() < entry.at) await this.time.jumpTo(entry.at);
       if (this.cursor !== before || this.problem !== undefined) continue;
       if (ORIGIN[entry.type] === 'engine') {
-        this.problem = new Divergence(entry.seq, entry.step, brief(entry), 'nothing');
+        this.problem = new Divergence(entry.seq, entry.step, formatBrief(entry), 'nothing');
         break;
       }
       this.deliver(entry);
@@ -148,14 +148,14 @@ export class Playback {
   }
 
   /**
-   * Hands the run over to the present, in a turn of the clock that takes over: first what it had wanted behind the end of
-   * the record, then the calls that nobody has answered for, then its timers. After `play`, on an unfinished run.
+   * Continues the run live, in a turn of the clock that takes over: first what it did after the end of the record, then the
+   * calls without an outcome, then its timers. To be called after `play`, on an unfinished run.
    */
   takeOver(takeover: Takeover): void {
     this.takeover = takeover;
     for (const work of this.keepingBack) takeover.venue.keepOrdersBack(work);
     const { process, away } = takeover;
-    // What only the wall can tell the length of may have been any time.
+    // An absence that only the wall clock measured may have lasted any time.
     this.decidedAt = away?.by === 'wall' ? Number.NEGATIVE_INFINITY : this.time.now();
     for (const act of this.beyond.splice(0)) act(takeover);
     takeover.log.append('run.resumed', {
@@ -164,7 +164,7 @@ export class Playback {
       ...(away === undefined ? {} : { away }),
     });
     this.clock.switchTo(takeover.clock);
-    // As a replay hears of it: before anything that was under way goes on.
+    // Before anything under way continues, as in a replay.
     this.onResumed(away);
     for (const [id, { call, settle, attempts }] of [...this.open]) {
       this.open.delete(id);
@@ -185,37 +185,37 @@ export class Playback {
     return { ...call, decidedAt: this.decidedAt };
   }
 
-  private appended<T extends EntryType>(type: T, data: DataOf<T>, step: string, actor?: string): void {
+  private compare<T extends EntryType>(type: T, data: DataOf<T>, step: string, actor?: string): void {
     if (this.takeover !== undefined) {
       this.takeover.log.append(type, data, step, actor);
       return;
     }
-    const recorded = this.nextTold();
+    const recorded = this.nextRecorded();
     if (this.problem !== undefined) return;
     this.wasRecorded = recorded !== undefined;
     if (recorded === undefined) {
-      if (!this.wantsMore(step, type)) return;
+      if (!this.mayContinue(step, type)) return;
       this.beyond.push(({ keep }) => keep(type, data, step, actor));
-      // The book must know at once; its seal comes with the takeover.
+      // The tracker must fold it now; the entry is sealed at the takeover.
       this.log.tracker.apply({ ...(this.entries[0] as Entry), type, data, step, at: this.time.now() } as Entry);
       return;
     }
     if (recorded.type !== type || recorded.step !== step || !isSameJson(recorded.data, data)) {
-      this.problem = new Divergence(recorded.seq, step, brief(recorded), `${type} ${canonicalJson(data)}`);
+      this.problem = new Divergence(recorded.seq, step, formatBrief(recorded), `${type} ${canonicalJson(data)}`);
       return;
     }
     this.take(recorded);
   }
 
-  /** The next entry that the engine or an answer must match: what the gateway did meanwhile wakes nobody and is taken in on the way. */
-  private nextTold(): Entry | undefined {
+  /** The next entry that the engine must match. Gateway entries that wake nothing are played on the way. */
+  private nextRecorded(): Entry | undefined {
     for (let next = this.entries[this.cursor]; next !== undefined && isSilent(next); next = this.entries[this.cursor])
       this.deliver(next);
     return this.entries[this.cursor];
   }
 
-  /** Behind the end of the record: allowed for a run that goes on, a divergence for a replay. */
-  private wantsMore(step: string, found: string): boolean {
+  /** Whether the run may continue after the end of the record: for a replay that is a divergence. */
+  private mayContinue(step: string, found: string): boolean {
     if (this.options.resume) return true;
     this.problem = new Divergence(this.cursor + 1, step, 'the end of the journal', found);
     return false;
@@ -237,14 +237,14 @@ export class Playback {
         return;
       }
       case 'call.settled': {
-        this.settled(entry);
+        this.settle(entry);
         return;
       }
       case 'feed.read': {
         const index = this.feeds.findIndex((each) => each.call === entry.data.call);
         const [feed] = index === -1 ? [] : this.feeds.splice(index, 1);
         if (feed === undefined)
-          this.problem ??= new Divergence(entry.seq, entry.step, brief(entry), 'no such feed was read');
+          this.problem ??= new Divergence(entry.seq, entry.step, formatBrief(entry), 'no such feed was read');
         else feed.settle(feedOf(entry.data));
         return;
       }
@@ -258,14 +258,14 @@ export class Playback {
         this.onResumed(entry.data.away);
         return;
       case 'call.intended':
-        this.problem ??= new Divergence(entry.seq, entry.step, brief(entry), 'no such call');
+        this.problem ??= new Divergence(entry.seq, entry.step, formatBrief(entry), 'no such call');
         return;
       default:
         return;
     }
   }
 
-  private settled(entry: EntryOf<'call.settled'>): void {
+  private settle(entry: EntryOf<'call.settled'>): void {
     const request = this.requests.get(entry.data.call);
     if (request !== undefined) {
       this.requests.delete(entry.data.call);
@@ -274,20 +274,20 @@ export class Playback {
     }
     const open = this.open.get(entry.data.call);
     if (open === undefined) {
-      this.problem ??= new Divergence(entry.seq, entry.step, brief(entry), 'no such call is under way');
+      this.problem ??= new Divergence(entry.seq, entry.step, formatBrief(entry), 'no such call is under way');
       return;
     }
     this.open.delete(entry.data.call);
     open.settle(outcomeOf(entry));
   }
 
-  private recordedVenue(): VenuePort {
+  private createVenue(): VenuePort {
     const { markets } = this.options;
     return {
       call: <E extends EndpointName>(call: VenueCall<E>): Promise<CallOutcome<E>> => {
         if (this.takeover !== undefined) return this.takeover.venue.call(call);
         return new Promise((resolve) => {
-          const asked = this.intended(call.id, call.endpoint, call.params, call.step);
+          const asked = this.matchCall(call.id, call.endpoint, call.params, call.step);
           if (asked === 'beyond') this.beyond.push(({ venue }) => void venue.call(this.asOld(call)).then(resolve));
           if (asked !== 'recorded') return;
           this.open.set(call.id, {
@@ -299,16 +299,16 @@ export class Playback {
       },
       keepOrdersBack: (until) => {
         if (this.takeover !== undefined) return this.takeover.venue.keepOrdersBack(until);
-        const over = () => void this.keepingBack.delete(until);
+        const release = () => void this.keepingBack.delete(until);
         this.keepingBack.add(until);
-        void until.then(over, over);
+        void until.then(release, release);
       },
       feed: (name, key, step) => {
         if (this.takeover !== undefined) return this.takeover.venue.feed(name, key, step);
         return new Promise((resolve) => {
           this.feeds.push({ call: feedId(name, key, step), settle: resolve });
           this.beyond.push(({ venue }) => {
-            // Only where the record did not answer: readings are told one by one, and not before they are there.
+            // Only where the record has no answer: each reading is journaled when it is answered.
             const waiting = this.feeds.findIndex((each) => each.settle === resolve);
             if (waiting === -1) return;
             this.feeds.splice(waiting, 1);
@@ -319,7 +319,7 @@ export class Playback {
       request: (name, params, id, step) => {
         if (this.takeover !== undefined) return this.takeover.venue.request(name, params, id, step);
         return new Promise((resolve) => {
-          const asked = this.intended(id, undefined, params, step);
+          const asked = this.matchCall(id, undefined, params, step);
           if (asked === 'beyond')
             this.beyond.push(({ venue }) => void venue.request(name, params, id, step).then(resolve));
           if (asked === 'recorded') this.requests.set(id, resolve);
@@ -330,25 +330,25 @@ export class Playback {
     };
   }
 
-  /** The engine asks for a call: the record must ask for the same one, here, or have ended. */
-  private intended(
+  /** Compares a call of the engine with the record, which must have the same one next or have ended. */
+  private matchCall(
     id: string,
     endpoint: string | undefined,
     params: object,
     step: string,
   ): 'recorded' | 'beyond' | 'nowhere' {
-    const recorded = this.nextTold();
+    const recorded = this.nextRecorded();
     if (this.problem !== undefined) return 'nowhere';
-    // Spelled only where it is told: of a run that goes as it went, nobody asks.
-    const found = () => `${endpoint ?? 'request'} ${canonicalJson(params)}`;
-    if (recorded === undefined) return this.wantsMore(step, found()) ? 'beyond' : 'nowhere';
-    const same =
+    // Formatted only for a divergence: a run that matches its record needs no text.
+    const formatFound = () => `${endpoint ?? 'request'} ${canonicalJson(params)}`;
+    if (recorded === undefined) return this.mayContinue(step, formatFound()) ? 'beyond' : 'nowhere';
+    const isSame =
       recorded.type === 'call.intended' &&
       recorded.data.call === id &&
       (endpoint === undefined || recorded.data.endpoint === endpoint) &&
       (endpoint === 'POST /jwt' || isSameJson(recorded.data.params, params));
-    if (!same) {
-      this.problem = new Divergence(recorded.seq, step, brief(recorded), found());
+    if (!isSame) {
+      this.problem = new Divergence(recorded.seq, step, formatBrief(recorded), formatFound());
       return 'nowhere';
     }
     this.take(recorded);
@@ -356,12 +356,12 @@ export class Playback {
   }
 }
 
-/** Gateway entries that answer nobody. */
+/** Whether a gateway entry answers nothing that the engine waits for. */
 function isSilent(entry: Entry): boolean {
   if (entry.type === 'call.intended' || entry.type === 'call.settled') return isFeedRequest(entry.data.call);
   return ['call.attempted', 'call.answered', 'call.checked', 'run.resumed'].includes(entry.type);
 }
 
-function brief(entry: Entry): string {
+function formatBrief(entry: Entry): string {
   return `${entry.type} ${canonicalJson(entry.data)}`;
 }

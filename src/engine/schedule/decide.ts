@@ -1,43 +1,42 @@
 /**
- * What is done about each occurrence of each schedule. Pure: slots, what was decided before, the time and the runs under
- * way in; decisions out. It reads no clock and starts nothing: whoever asks records a decision durably, then acts on it.
+ * Decides about each occurrence of each schedule. Pure: slots, earlier decisions, the time and the runs under way in; decisions
+ * out. It reads no clock and starts nothing: the caller records a decision durably, then acts on it.
  *
- * What holds, whatever the clock does (ARCHITECTURE.md, I16): every nominal instant of a slot since it became known has
- * exactly one verdict (start, skip, missed); it is started at most once, never before its time, never after its window.
- * What has been decided lies at or before a mark that only moves forward: a clock put back finds nothing due until it has
- * passed the mark again, a clock put forward finds everything between, and the misfire policy decides. A suspended machine
- * is a clock put forward.
+ * Whatever the clock does (ARCHITECTURE.md, I16): every nominal instant of a slot since it became known has exactly one verdict
+ * (start, skip, missed). It is started at most once, never before its time, never after its window. Decided instants lie at or
+ * before a mark that only moves forward: after the clock is set back nothing is due until it has passed the mark again; after it
+ * is set forward everything between is due, and the misfire policy decides. A suspended machine is a clock set forward.
  *
- * Two kinds of crowding: `overlap` is about runs of the same slot, a concurrency key about runs of any slot and runbook.
+ * `overlap` limits runs of the same slot; a concurrency key limits runs of any slot and runbook.
  */
 import { createHash } from 'node:crypto';
 import type { ScheduleDeclaration } from '../../runbook/checked.ts';
 import { longestDelayMs, occurrences } from '../../runbook/schedule/schedule.ts';
 
-/** A slot on the agenda. */
+/** A slot of the timetable, with the instant since which it is known. */
 export interface ScheduleSlot {
-  /** Under which its occurrences are recorded, for ever: runbook and slot. */
+  /** Runbook and slot. Its occurrences are recorded under this id, so it never changes. */
   readonly id: string;
   readonly declaration: ScheduleDeclaration;
   /**
-   * When the schedule became known, epoch ms, recorded then: earlier instants were never promised. A slot whose times were
-   * edited becomes known anew, or its new times would be looked for in the past.
+   * When the schedule became known, epoch ms, recorded at that time: earlier instants were never promised. A slot whose times
+   * were edited becomes known again, or its new times would be due in the past.
    */
   readonly knownSinceMs: number;
   readonly enabled: boolean;
   readonly concurrency?: { readonly key: string; readonly onBusy: 'queue' | 'skip' | 'fail' };
-  /** What of the account only one run may use at a time, such as its deadman switch: who finds it in use waits. */
+  /** Resources of the account that one run uses at a time, such as its deadman switch: another run waits. */
   readonly exclusive?: readonly string[];
 }
 
-/** A run under way, whoever started it. */
+/** A run under way, started by a schedule or by a person. */
 export interface ScheduleRun {
   readonly run: string;
   /** The slot whose schedule started it. */
   readonly slot?: string;
   readonly key?: string;
   readonly exclusive?: readonly string[];
-  /** Asked to stop already. */
+  /** It was asked to stop already. */
   readonly stopping?: boolean;
 }
 
@@ -55,8 +54,8 @@ interface Decided {
 }
 
 /**
- * `start`, `skip` and `missed` are verdicts and final. `queue` and `replace` say that an occurrence waits for one; `replace`
- * also wants `runs` asked to stop, and may be said again of an occurrence that waits already.
+ * `start`, `skip` and `missed` are verdicts and final. With `queue` and `replace` an occurrence waits for its verdict; `replace`
+ * also asks `runs` to stop, and may be repeated for an occurrence that waits already.
  */
 export type Decision =
   | (Decided & { readonly type: 'start'; readonly latenessMs: number; readonly waited: boolean })
@@ -66,14 +65,14 @@ export type Decision =
   | (Decided & { readonly type: 'replace'; readonly runs: readonly string[] });
 
 /**
- * It could have been started, and was not: the slot's run before went on, its key was held (`failed` where `on_busy: fail`
- * calls that a failure), the kill switch, the slot is off, or it waited until its window was over.
+ * Why an occurrence that was due in time was not started: the slot's previous run was under way, its key was held (`failed`
+ * with `on_busy: fail`), the kill switch, the slot is disabled, or it waited until its window was over.
  */
 export type SkipReason = 'overlap' | 'busy' | 'kill' | 'disabled' | 'late';
-/** Nobody looked in time: its window was over, `misfire: skip`, or a later one was run in its place. */
+/** Why an occurrence was not seen in time: its window was over, `misfire: skip`, or a later one was run in its place. */
 export type MissReason = 'late' | 'misfire' | 'superseded';
 
-/** What was decided before; `foldAgenda` makes it from the recorded decisions. */
+/** The state after the decisions so far; `foldSchedule` makes it from them. */
 export interface ScheduleState {
   /** By slot, the last nominal instant decided or waiting. */
   readonly through: ReadonlyMap<string, number>;
@@ -82,7 +81,7 @@ export interface ScheduleState {
 
 export const EMPTY_SCHEDULE: ScheduleState = { through: new Map(), waiting: [] };
 
-/** The state after further decisions, in the order they were recorded. */
+/** The state after further decisions, in the sequence in which they were recorded. */
 export function foldSchedule(decisions: Iterable<Decision>, before: ScheduleState = EMPTY_SCHEDULE): ScheduleState {
   const through = new Map(before.through);
   const waiting = new Map(before.waiting.map((each) => [keyOf(each), each]));
@@ -99,24 +98,24 @@ function keyOf({ slot, nominalMs }: Decided): string {
   return `${nominalMs} ${slot}`;
 }
 
-/** The clock is read again at least this often: clocks jump and machines suspend. */
+/** The clock is read at least this often, ms: clocks jump and machines suspend. */
 export const LOOK_EVERY_MS = 30_000;
-/** Later than this is a misfire: whoever looks every 30 s is never later, so somebody did not look. */
+/** Later than this, ms, is a misfire: a scheduler that looks every 30 s is never later unless it did not run. */
 const PUNCTUAL_MS = LOOK_EVERY_MS;
-/** Verdicts on what was missed are given in portions: a year of minutes must be neither one transaction nor one long turn. */
+/** Verdicts on missed occurrences are given in batches: a year of minutes must be neither one transaction nor one long turn. */
 const MOST_MISSED = 5000;
 
 export interface ScheduleAnswer {
-  /** In the order they are to be recorded and done. */
+  /** In the sequence in which they are to be recorded and carried out. */
   readonly decisions: readonly Decision[];
-  /** Look again at this time at the latest, epoch ms; not after `nowMs` when not everything could be decided at once. */
+  /** The latest instant of the next look, epoch ms; `nowMs` when not everything could be decided at once. */
   readonly nextLookMs: number;
 }
 
 /** Decides everything that can be decided at a moment. */
 export function decide(slots: readonly ScheduleSlot[], state: ScheduleState, moment: ScheduleMoment): ScheduleAnswer {
   const look = new Look(slots, state, moment);
-  const batches = slots.map((slot) => batchOf(slot, state.through.get(slot.id), moment.nowMs));
+  const batches = slots.map((slot) => collectBatch(slot, state.through.get(slot.id), moment.nowMs));
   look.resumeWaiting();
   look.takeMissed(batches);
   look.takeDue(batches);
@@ -126,7 +125,7 @@ export function decide(slots: readonly ScheduleSlot[], state: ScheduleState, mom
   };
 }
 
-/** The ms by which the wall clock ran ahead (positive) or fell back between two readings; under 2 s is drift, not a jump. */
+/** The jump of the wall clock between two readings, ms, positive forward; undefined for drift of 2 s or less. */
 export function clockJumpMs(before: ClockReading, after: ClockReading): number | undefined {
   const jumpMs = Math.round(after.wallMs - before.wallMs - (after.monotonicMs - before.monotonicMs));
   return Math.abs(jumpMs) > 2000 ? jumpMs : undefined;
@@ -136,35 +135,35 @@ export interface ClockReading {
   readonly monotonicMs: number;
 }
 
-// What has come due in one slot.
+// The occurrences of one slot that are due.
 
 interface Batch {
   readonly slot: ScheduleSlot;
   readonly missed: readonly { readonly nominalMs: number; readonly why: MissReason }[];
   readonly due: readonly number[];
-  /** These are a catch-up of several: they run one after another, whatever `overlap` says of each other. */
+  /** These are a catch-up of several: they run one after another, whatever `overlap` says. */
   readonly catchUp: boolean;
   /** When something may come due next. */
   readonly nextMs: number;
 }
 
-function batchOf(slot: ScheduleSlot, through: number | undefined, nowMs: number): Batch {
+function collectBatch(slot: ScheduleSlot, through: number | undefined, nowMs: number): Batch {
   const { declaration } = slot;
   const windowMs = declaration.misfire.within.ms;
   const fromMs = Math.max(slot.knownSinceMs, (through ?? Number.NEGATIVE_INFINITY) + 1);
-  // Nothing before this can be started any more.
+  // No occurrence before this can be started any more.
   const openMs = nowMs - windowMs;
-  const late = nominals(declaration, fromMs, openMs, MOST_MISSED);
+  const late = listNominals(declaration, fromMs, openMs, MOST_MISSED);
   const missed = late.map((nominalMs) => ({ nominalMs, why: 'late' as const }));
-  // What is still open is judged together, so only once all before it has been.
+  // Open occurrences are judged together, so only after all earlier ones.
   if (late.length === MOST_MISSED) return { slot, missed, due: [], catchUp: false, nextMs: nowMs };
 
   const openFromMs = Math.max(fromMs, openMs);
   const punctualMs = Math.min(PUNCTUAL_MS, windowMs);
   if (!runsAll(declaration)) {
     const hopelessMs = nowMs - punctualMs - (declaration.jitter?.ms ?? 0);
-    const passed = nominals(declaration, openFromMs, hopelessMs, MOST_MISSED + 1);
-    // Whichever of those to come is run, it is none of these.
+    const passed = listNominals(declaration, openFromMs, hopelessMs, MOST_MISSED + 1);
+    // Whichever later occurrence is run, none of these is.
     if (passed.length > MOST_MISSED) {
       const why = declaration.misfire.then === 'skip' ? ('misfire' as const) : ('superseded' as const);
       const over = passed.slice(0, MOST_MISSED).map((nominalMs) => ({ nominalMs, why }));
@@ -173,7 +172,7 @@ function batchOf(slot: ScheduleSlot, through: number | undefined, nowMs: number)
   }
 
   const soonMs = nowMs + LOOK_EVERY_MS;
-  const open = nominals(declaration, openFromMs, soonMs + 1).map((nominalMs) => ({
+  const open = listNominals(declaration, openFromMs, soonMs + 1).map((nominalMs) => ({
     nominalMs,
     dueMs: dueMs(slot, nominalMs),
   }));
@@ -187,12 +186,12 @@ function batchOf(slot: ScheduleSlot, through: number | undefined, nowMs: number)
   };
 }
 
-/** Whether each of several misfires is made up for. One that replaces would only replace the one before. */
+/** Whether each of several misfires is run. With `overlap: replace` each would only replace the previous one. */
 function runsAll({ misfire, overlap }: ScheduleDeclaration): boolean {
   return misfire.then === 'run_all' && overlap !== 'replace';
 }
 
-/** The misfire policy. A run on time makes up for those missed before it. */
+/** Applies the misfire policy. A run on time makes up for those missed before it. */
 function judge(
   declaration: ScheduleDeclaration,
   late: Batch['missed'],
@@ -216,7 +215,12 @@ function judge(
   };
 }
 
-function nominals(declaration: ScheduleDeclaration, fromMs: number, toMs: number, most?: number): readonly number[] {
+function listNominals(
+  declaration: ScheduleDeclaration,
+  fromMs: number,
+  toMs: number,
+  most?: number,
+): readonly number[] {
   if (fromMs >= toMs) return [];
   return occurrences(declaration, { fromMs, toMs, ...(most !== undefined && { most }) }).map(
     ({ nominalMs }) => nominalMs,
@@ -231,7 +235,7 @@ export function dueMs(slot: ScheduleSlot, nominalMs: number): number {
   return nominalMs + Math.floor((digest.readUIntBE(0, 6) / 2 ** 48) * (mostMs + 1));
 }
 
-// One look: what is taken changes what is left for the next.
+// One look: each decision changes what the next may do.
 
 class Look {
   readonly decisions: Decision[] = [];
@@ -239,7 +243,7 @@ class Look {
   private readonly nowMs: number;
   private readonly killed: boolean;
   private readonly running: readonly ScheduleRun[];
-  /** By slot and instant: after a long absence thousands may wait, and each is taken out by its name. */
+  /** By slot and instant: after a long absence thousands may wait, and each is removed by key. */
   private readonly waiting = new Map<string, Map<number, Decided>>();
   /** Slots and keys held by runs under way, and by those started in this look. */
   private readonly heldSlots: Set<string>;
@@ -257,11 +261,11 @@ class Look {
     this.heldExclusive = new Set(running.flatMap(({ exclusive }) => exclusive ?? []));
   }
 
-  /** Those that wait are older than whatever comes due now, and go first. */
+  /** Waiting occurrences are older than those due now, and go first. */
   resumeWaiting(): void {
-    for (const each of this.allWaiting().sort(byInstant)) {
+    for (const each of this.listWaiting().sort(compareInstants)) {
       const slot = this.slots.get(each.slot);
-      const refusal = this.refusal(slot);
+      const refusal = this.findRefusal(slot);
       if (refusal !== undefined) this.skip(each, refusal);
       else if (slot !== undefined && this.nowMs > each.nominalMs + slot.declaration.misfire.within.ms)
         this.skip(each, 'late');
@@ -270,12 +274,12 @@ class Look {
   }
 
   private resume(slot: ScheduleSlot, each: Decided): void {
-    // A clock put back: it was due, and will be again.
+    // The clock was set back: the occurrence was due, and will be again.
     if (this.nowMs < dueMs(slot, each.nominalMs)) return;
     if (this.heldSlots.has(slot.id)) {
       // A process may have died between recording a replacement and asking for it.
       if (slot.declaration.overlap === 'replace') this.askToStop(slot, each);
-    } else if (!this.keyHeld(slot) && !this.exclusiveHeld(slot)) this.start(slot, each.nominalMs, true);
+    } else if (!this.isKeyHeld(slot) && !this.isExclusiveHeld(slot)) this.start(slot, each.nominalMs, true);
   }
 
   takeMissed(batches: readonly Batch[]): void {
@@ -283,18 +287,18 @@ class Look {
       for (const { nominalMs, why } of missed) this.decisions.push({ type: 'missed', slot: slot.id, nominalMs, why });
   }
 
-  /** In order of their instants over all slots; of equal ones, in the order of the slots. */
+  /** By their instants over all slots; equal instants by the sequence of the slots. */
   takeDue(batches: readonly Batch[]): void {
     const busyBefore = new Set([...this.heldSlots, ...this.waiting.keys()]);
     const due = batches.flatMap(({ slot, due, catchUp }) =>
       due.map((nominalMs) => ({ slot, nominalMs, linesUp: catchUp && !busyBefore.has(slot.id) })),
     );
-    for (const { slot, nominalMs, linesUp } of due.sort(byInstant)) this.take(slot, nominalMs, linesUp);
+    for (const { slot, nominalMs, linesUp } of due.sort(compareInstants)) this.take(slot, nominalMs, linesUp);
   }
 
   private take(slot: ScheduleSlot, nominalMs: number, linesUp: boolean): void {
     const each = { slot: slot.id, nominalMs };
-    const refusal = this.refusal(slot);
+    const refusal = this.findRefusal(slot);
     if (refusal !== undefined) this.skip(each, refusal);
     else if (!this.heldSlots.has(slot.id) && !this.waiting.has(slot.id)) this.takeFree(slot, each);
     else this.takeOverlapping(slot, each, linesUp ? 'queue' : slot.declaration.overlap);
@@ -318,9 +322,9 @@ class Look {
     }
   }
 
-  /** No run of the slot is in the way; one of another may hold the key. */
+  /** Starts an occurrence whose slot is free, unless another run holds its key. */
   private takeFree(slot: ScheduleSlot, each: Decided): void {
-    const onBusy = this.keyHeld(slot) ? slot.concurrency?.onBusy : this.exclusiveHeld(slot) ? 'queue' : undefined;
+    const onBusy = this.isKeyHeld(slot) ? slot.concurrency?.onBusy : this.isExclusiveHeld(slot) ? 'queue' : undefined;
     if (onBusy === undefined) this.start(slot, each.nominalMs, false);
     else if (onBusy === 'queue') this.wait({ type: 'queue', ...each, behind: 'key' });
     else this.skip(each, 'busy', onBusy === 'fail');
@@ -363,27 +367,27 @@ class Look {
     if (others?.size === 0) this.waiting.delete(slot);
   }
 
-  private allWaiting(): Decided[] {
+  private listWaiting(): Decided[] {
     return [...this.waiting.values()].flatMap((ofSlot) => [...ofSlot.values()]);
   }
 
-  private refusal(slot: ScheduleSlot | undefined): 'kill' | 'disabled' | undefined {
+  private findRefusal(slot: ScheduleSlot | undefined): 'kill' | 'disabled' | undefined {
     if (this.killed) return 'kill';
     return slot?.enabled ? undefined : 'disabled';
   }
 
-  private keyHeld(slot: ScheduleSlot): boolean {
+  private isKeyHeld(slot: ScheduleSlot): boolean {
     return slot.concurrency !== undefined && this.heldKeys.has(slot.concurrency.key);
   }
 
-  private exclusiveHeld(slot: ScheduleSlot): boolean {
+  private isExclusiveHeld(slot: ScheduleSlot): boolean {
     return slot.exclusive?.some((each) => this.heldExclusive.has(each)) === true;
   }
 
   /** When the window of something that waits ends, or its time comes again. */
   nextDeadlineMs(): number {
     let earliestMs = this.nowMs + LOOK_EVERY_MS;
-    for (const { slot: id, nominalMs } of this.allWaiting()) {
+    for (const { slot: id, nominalMs } of this.listWaiting()) {
       const windowMs = this.slots.get(id)?.declaration.misfire.within.ms;
       if (windowMs === undefined) continue;
       earliestMs = Math.min(earliestMs, nominalMs > this.nowMs ? nominalMs : nominalMs + windowMs + 1);
@@ -392,6 +396,6 @@ class Look {
   }
 }
 
-function byInstant(a: { readonly nominalMs: number }, b: { readonly nominalMs: number }): number {
+function compareInstants(a: { readonly nominalMs: number }, b: { readonly nominalMs: number }): number {
   return a.nominalMs - b.nominalMs;
 }

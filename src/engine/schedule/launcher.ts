@@ -1,4 +1,4 @@
-/** Runs as the scheduler has them: how one is started, stopped and how it may end. The doing is a port (cli/daemon-runs.ts). */
+/** The port through which the scheduler starts and stops runs, and how they may end. Implemented in app/schedule. */
 import type { RunOutcome } from '../../journal/entry.ts';
 import type { OperatorCommand } from '../ports.ts';
 
@@ -8,7 +8,7 @@ export interface Launch {
   readonly nominalMs: number;
 }
 
-/** Starts and finds runs. Nothing of it throws: what goes wrong with a run is how it ended. */
+/** Starts and finds runs. Nothing here throws: a fault of a run is how it ended. */
 export interface Launcher {
   start(launch: Launch): LaunchedRun;
   /** Whether the journal holds a run of this name. */
@@ -16,10 +16,10 @@ export interface Launcher {
 }
 
 export interface LaunchedRun {
-  /** True once the journal has its beginning; false when it was refused before; undefined when nobody knows which. */
+  /** True once the journal has its first entry; false when it was refused before; undefined when that is unknown. */
   readonly begun: Promise<boolean | undefined>;
   readonly done: Promise<RunEnding>;
-  /** Asks it to stop in order; does nothing once it has ended. */
+  /** Asks it to stop cleanly; does nothing once it has ended. */
   stop(command: OperatorCommand): void;
 }
 
@@ -27,7 +27,7 @@ export type RunEnding =
   | { readonly kind: 'ended'; readonly outcome: RunOutcome; readonly reason?: string }
   /** Never begun: nothing was sent. */
   | { readonly kind: 'refused'; readonly why: string }
-  /** Given up by this process without an end of its own: nobody but a person can say what is to become of it. */
+  /** Given up by this process without an end: a person has to decide what becomes of it. */
   | { readonly kind: 'stuck'; readonly why: string }
-  /** Given up by this process, which can not write its journal: whoever acts for the account next takes it up. */
+  /** Given up by this process, which cannot write its journal: the next process of the account resumes it. */
   | { readonly kind: 'left'; readonly why: string };

@@ -1,10 +1,10 @@
 /**
- * The scheduler's loop: looks at the clock, lets the agenda decide, records what was decided, then does it, in this order.
- * It starts and stops runs through a port and owns no socket, file or signal. The wall clock is read again at least every
- * half minute, and pauses are counted on the clock that never jumps: a clock put back must not put the scheduler to sleep.
+ * Runs the scheduler's loop: reads the clock, decides (decide.ts), records the decisions, then acts on them, in this sequence.
+ * It starts and stops runs through a port and owns no socket, file or signal. The wall clock is read at least every half minute,
+ * and pauses are counted on the monotonic clock: setting the wall clock back must not put the scheduler to sleep.
  *
- * A verdict is durable before its run exists, and the run's name follows from the occurrence: whoever comes after a crash
- * finds either the run, or a promise that it may still keep in time, and can in neither case begin a second one.
+ * A verdict is durable before its run exists, and the run's name follows from the occurrence: after a crash the next process
+ * finds either the run, or a promise that it may still keep in time, and in neither case begins a second run.
  */
 import { createHash } from 'node:crypto';
 import type { Clock, Metronome, Timer } from '../../base/clock.ts';
@@ -26,7 +26,7 @@ import {
 import type { Launch, LaunchedRun, Launcher, RunEnding } from './launcher.ts';
 import { type Submission, Submissions } from './submissions.ts';
 
-/** A slot of the timetable; since when it is known, the store knows. */
+/** A slot of the timetable. The store knows since when it is known. */
 export interface TimetableSlot extends Omit<ScheduleSlot, 'knownSinceMs' | 'enabled'> {
   readonly runbook: string;
 }
@@ -35,29 +35,29 @@ export type SchedulerEvent =
   | { readonly type: 'decided'; readonly decision: Decision; readonly runbook: string; readonly run?: string }
   | { readonly type: 'begun'; readonly run: string; readonly runbook: string }
   | { readonly type: 'ended'; readonly run: string; readonly runbook: string; readonly ending: RunEnding }
-  /** Its run was promised, and something came between before it began; now it is too late. */
+  /** Its run was promised and did not begin in time. */
   | { readonly type: 'lost'; readonly run: string; readonly slot: string; readonly nominalMs: number }
   | { readonly type: 'jumped'; readonly ms: number }
-  /** The store refused; it is asked again and again, and nothing is started meanwhile. Told once. */
+  /** The store refused; it is retried, and nothing is started meanwhile. Reported once. */
   | { readonly type: 'unrecorded'; readonly message: string }
-  /** A person has answered for a run that halted or could not be taken up: what it held is free. */
+  /** A person has answered for a run that halted or could not be resumed: what it held is free. */
   | { readonly type: 'settled'; readonly run: string; readonly runbook: string; readonly by: string }
-  /** Another process acts for the account: this one has stopped for good. */
+  /** Another process acts for the account: this scheduler has stopped permanently. */
   | { readonly type: 'overtaken'; readonly message: string };
 
 export interface SchedulerParts {
   readonly account: string;
-  /** Of the account's lease. */
+  /** Epoch of the account's lease. */
   readonly epoch: number;
   readonly clock: Clock & Metronome;
   readonly scheduleStore: Pick<ScheduleStore, 'engage' | 'marks' | 'record' | 'promised' | 'settle'>;
   readonly launcher: Launcher;
-  /** Whether the kill switch is engaged; undefined when nobody can tell at the moment. Never rejects. */
+  /** Whether the kill switch is engaged; undefined when that is unknown at the moment. Never rejects. */
   readonly killed: () => Promise<boolean | undefined>;
   readonly tell: (event: SchedulerEvent) => void;
 }
 
-/** A run whose end nobody but a person can say: it halted, or was given up without an end. */
+/** A run that waits for a person: it halted, or was given up without an end. */
 export interface UnresolvedRun {
   readonly run: string;
   readonly runbook: string;
@@ -72,9 +72,9 @@ interface Held {
   readonly unresolved?: string;
 }
 
-/** How soon a store that refused is asked again. */
+/** How soon a store that refused is asked again, ms. */
 const RETRY_MS = 1_000;
-const KILL_UNREAD = 'the kill switch can not be read';
+const KILL_UNREAD = 'the kill switch cannot be read';
 
 export class Scheduler {
   private readonly parts: SchedulerParts;
@@ -91,19 +91,19 @@ export class Scheduler {
   private lookAsked = false;
   private lookedAt: number | undefined;
   private problem: string | undefined;
-  /** The store refused, and may have kept what it was given all the same. */
+  /** The store refused, and may have kept the decisions all the same. */
   private doubtful = false;
 
   constructor(parts: SchedulerParts) {
     this.parts = parts;
   }
 
-  /** Monotonic ms of the last look at which everything could be decided and recorded; undefined before the first. */
+  /** Monotonic ms of the last look at which everything was decided and recorded; undefined before the first. */
   lastLook(): number | undefined {
     return this.lookedAt;
   }
 
-  /** Runs under way, and those that are stuck. */
+  /** Runs under way, and those that wait for a person. */
   running(): readonly ScheduleRun[] {
     return [...this.held.values()].map(({ run }) => run);
   }
@@ -119,52 +119,52 @@ export class Scheduler {
   }
 
   /**
-   * A run that was begun before this process: it holds what it held. Call before `begin`. One that is not under way holds it
-   * until a person has answered for it: `why` says what is the matter.
+   * Takes in a run that an earlier process began, with what it holds. To be called before `begin`. A run that is not under way
+   * keeps its slot and key until a person has answered for it; `why` says why it waits.
    */
   adopt(run: ScheduleRun, runbook: string, state: LaunchedRun | { readonly why: string }): void {
     if ('why' in state) this.held.set(run.run, { run, runbook, launched: undefined, unresolved: state.why });
     else this.hold(run, runbook, state);
   }
 
-  /** A person answers for a run that waits for one: its slot and its key are free. Does nothing for any other. */
+  /** A person answers for a run that waits for one: its slot and key are free. Does nothing for any other run. */
   settle(run: string, by: string): void {
     const held = this.held.get(run);
     if (held?.unresolved === undefined) return;
     this.held.delete(run);
     this.parts.tell({ type: 'settled', run, runbook: held.runbook, by });
-    this.soon();
+    this.lookSoon();
   }
 
-  /** Takes the timetable, keeps what was promised, and goes on looking until it is stopped. */
+  /** Sets the timetable, keeps the promises of earlier processes, and looks again and again until stopped. */
   begin(timetable: readonly TimetableSlot[]): Promise<void> {
-    return this.alone(async () => {
+    return this.runAlone(async () => {
       await this.engage(timetable);
       await this.keepPromises();
       this.phase = 'looking';
-      this.soon();
+      this.lookSoon();
     });
   }
 
-  /** From now on this is the timetable. A slot that is gone is decided no more; what waits of it is skipped. */
+  /** Replaces the timetable. Occurrences of a slot that is gone are not decided any more; those that wait are skipped. */
   retime(timetable: readonly TimetableSlot[]): Promise<void> {
-    return this.alone(async () => {
+    return this.runAlone(async () => {
       await this.engage(timetable);
-      this.soon();
+      this.lookSoon();
     });
   }
 
-  /** Begins a run when nothing it needs is held. */
+  /** Begins a submitted run when nothing it needs is held. */
   admit(submission: Submission): void {
     this.submissions.add(submission);
-    this.soon();
+    this.lookSoon();
   }
 
-  /** Starts nothing any more, asks every run to stop in order, and resolves when all have ended. */
+  /** Starts nothing any more, asks every run to stop cleanly, and resolves when all have ended. */
   async stop(command: OperatorCommand): Promise<void> {
     if (this.phase !== 'overtaken') this.phase = 'stopping';
     this.timer?.cancel();
-    // What is being recorded is done: a promise is not left behind on purpose.
+    // What is being recorded is carried out: no promise is left open on purpose.
     await this.work.catch(() => undefined);
     const under = [...this.held.values()].flatMap(({ launched }) => launched ?? []);
     for (const launched of under) launched.stop(command);
@@ -180,11 +180,11 @@ export class Scheduler {
     this.state = { through: marks.through, waiting: marks.waiting };
     this.slots = timetable.map((slot) => ({ ...slot, knownSinceMs: since.get(slot.id) ?? clock.now(), enabled: true }));
     const named = timetable.map(({ id, runbook }) => [id, runbook] as const);
-    // What waits of a slot that is gone is still to be named in its verdict.
+    // Waiting occurrences of a slot that is gone still need its runbook in their verdict.
     this.runbooks = new Map([...this.runbooks, ...named]);
   }
 
-  /** What was recorded as started and not begun, by a process before this one or in a commit that this one lost sight of. */
+  /** Starts, where still in time, runs that were recorded as started and never begun: by an earlier process, or in a commit of unknown outcome. */
   private async keepPromises(): Promise<void> {
     const { scheduleStore, account, launcher, killed } = this.parts;
     for (const { run, slot: id, nominalMs } of await scheduleStore.promised(account)) {
@@ -213,22 +213,22 @@ export class Scheduler {
     tell({ type: 'lost', ...launch });
   }
 
-  // Looking. One look at a time; whoever wants one while another goes on gets the next.
+  // Looks are made one at a time. A look that is asked for during another follows it.
 
-  private soon(): void {
+  private lookSoon(): void {
     if (this.phase !== 'looking' || this.lookAsked) return;
     this.lookAsked = true;
     this.parts.clock.arrive(() => void this.look());
   }
 
   private look(): Promise<void> {
-    return this.alone(async () => {
+    return this.runAlone(async () => {
       this.lookAsked = false;
       this.timer?.cancel();
       if (this.phase !== 'looking') return;
       this.noticeJump();
       const nextMs = await this.unlessRefused(() => this.decideAll());
-      const admitted = await this.unlessRefused(() => this.admitGuests());
+      const admitted = await this.unlessRefused(() => this.admitSubmissions());
       if (nextMs !== undefined && admitted !== undefined) this.problem = undefined;
       const pauseMs = admitted === undefined ? RETRY_MS : (nextMs ?? RETRY_MS);
       if (this.phase !== 'looking') return;
@@ -244,12 +244,12 @@ export class Scheduler {
     if (ms !== undefined) tell({ type: 'jumped', ms });
   }
 
-  /** Undefined where the store refused: then nothing was done of what it did not keep, and it is asked again soon. */
+  /** Undefined where the store refused: nothing that it did not keep was done, and it is retried soon. */
   private async unlessRefused<T>(work: () => Promise<T>): Promise<T | undefined> {
     try {
       return await work();
     } catch (error) {
-      this.refused(error);
+      this.handleRefusal(error);
       return undefined;
     }
   }
@@ -261,7 +261,7 @@ export class Scheduler {
     for (;;) {
       const engaged = await killed();
       if (this.phase !== 'looking') return RETRY_MS;
-      // A verdict is for ever: what is only not known for a moment must not become one.
+      // A verdict is final: a kill switch that is unreadable for a moment must not become one.
       if (engaged === undefined) throw new StoreError('unavailable', KILL_UNREAD);
       const nowMs = clock.now();
       const moment = { nowMs, running: this.running(), killed: engaged };
@@ -269,22 +269,22 @@ export class Scheduler {
       if (decisions.length > 0) await this.carryOut(decisions, nowMs);
       this.lookedAt = clock.monotonic();
       if (decisions.length === 0 || nextLookMs > nowMs) return nextLookMs - clock.now();
-      // Another portion: beats and renewals that fell due meanwhile go first.
+      // Another batch: heartbeats and renewals that fell due meanwhile go first.
       await new Promise<void>((resolve) => clock.arrive(resolve));
     }
   }
 
-  /** Finds out what the store kept of what it refused: recorded once more, it would look like another process's verdict. */
+  /** Finds out what the store kept of decisions it refused: recorded again, they would look like those of another process. */
   private async readAgain(): Promise<void> {
     await this.engage(this.timetable);
     await this.keepPromises();
     this.doubtful = false;
   }
 
-  /** Records decisions, then acts on them. Where they can not be recorded nothing of them is done. */
+  /** Records decisions, then acts on them. Decisions that cannot be recorded are not carried out. */
   private async carryOut(decisions: readonly Decision[], nowMs: number): Promise<void> {
     const { scheduleStore, account, epoch } = this.parts;
-    const rows = decisions.map((decision) => this.row(decision, nowMs));
+    const rows = decisions.map((decision) => this.toRow(decision, nowMs));
     this.doubtful = true;
     await scheduleStore.record(account, epoch, rows);
     this.doubtful = false;
@@ -292,7 +292,7 @@ export class Scheduler {
     for (const decision of decisions) this.act(decision);
   }
 
-  private refused(error: unknown): void {
+  private handleRefusal(error: unknown): void {
     if (!(error instanceof StoreError)) throw error;
     const { tell } = this.parts;
     if (error.reason === 'fenced' || error.reason === 'conflict') {
@@ -302,7 +302,7 @@ export class Scheduler {
     this.problem = error.message;
   }
 
-  private row(decision: Decision, decidedAt: number): OccurrenceRow {
+  private toRow(decision: Decision, decidedAt: number): OccurrenceRow {
     const { slot, nominalMs, type } = decision;
     const common = { slot, nominalMs, decidedAt };
     switch (type) {
@@ -322,17 +322,22 @@ export class Scheduler {
   }
 
   private nameOf({ slot, nominalMs }: { readonly slot: string; readonly nominalMs: number }): string {
-    return scheduledRunName(this.parts.account, this.runbookOf(slot), slot, nominalMs);
+    return scheduledRunName(this.parts.account, this.findRunbook(slot), slot, nominalMs);
   }
 
-  private runbookOf(slot: string): string {
+  private findRunbook(slot: string): string {
     return this.runbooks.get(slot) ?? slot.split('/')[0] ?? slot;
   }
 
   private act(decision: Decision): void {
     const { slot: id, nominalMs } = decision;
     const run = decision.type === 'start' ? this.nameOf(decision) : undefined;
-    this.parts.tell({ type: 'decided', decision, runbook: this.runbookOf(id), ...(run === undefined ? {} : { run }) });
+    this.parts.tell({
+      type: 'decided',
+      decision,
+      runbook: this.findRunbook(id),
+      ...(run === undefined ? {} : { run }),
+    });
     if (decision.type === 'replace')
       for (const each of decision.runs)
         this.replace(each, `replaced by the occurrence of ${new Date(nominalMs).toISOString()}`);
@@ -357,15 +362,15 @@ export class Scheduler {
     const key = concurrency === undefined ? {} : { key: concurrency.key };
     this.hold(
       { run: launch.run, slot: id, ...key, ...(exclusive === undefined ? {} : { exclusive }) },
-      this.runbookOf(id),
+      this.findRunbook(id),
       launched,
     );
     void launched.begun
-      // What is not known is found out by whoever comes next, in the journal.
+      // An unknown begin is settled by the next process, from the journal.
       .then((begun) =>
         begun === undefined ? undefined : scheduleStore.settle(account, launch.run, begun ? 'begun' : 'lost'),
       )
-      // Whoever starts next finds the run in the journal, and settles it then.
+      // The next process finds the run in the journal and settles it.
       .catch(ignoreStore);
   }
 
@@ -378,46 +383,46 @@ export class Scheduler {
     void launched.done.then((ending) => {
       tell({ type: 'ended', run: run.run, runbook, ending });
       const why = unresolvedReason(ending);
-      // It keeps its slot and its key: the next one would act on what nobody knows.
+      // It keeps its slot and key: the next run would act on an unknown state.
       if (ending.kind === 'left') return;
       if (why !== undefined) this.held.set(run.run, { run, runbook, launched, unresolved: why });
       else this.held.delete(run.run);
-      this.soon();
+      this.lookSoon();
     });
   }
 
-  /** True once all that were handed over have been looked at. */
-  private async admitGuests(): Promise<true> {
+  /** True once all submissions have been considered. */
+  private async admitSubmissions(): Promise<true> {
     await this.submissions.admit({
       running: () => this.running(),
-      goesOn: () => this.phase === 'looking',
+      mayBegin: () => this.phase === 'looking',
       hold: (run, runbook, launched) => this.hold(run, runbook, launched),
     });
     return true;
   }
 
-  /** One thing at a time: what is decided must see everything that was decided before. */
-  private alone(work: () => Promise<void>): Promise<void> {
+  /** Runs works one at a time: a decision must see every earlier one. */
+  private runAlone(work: () => Promise<void>): Promise<void> {
     const done = this.work.catch(() => undefined).then(work);
     this.work = done;
     return done;
   }
 }
 
-/** For what whoever comes next finds out by itself. */
+/** Ignores a refusal of the store whose effect the next process finds by itself. */
 function ignoreStore(error: unknown): void {
   if (!(error instanceof StoreError)) throw error;
 }
 
-/** Why a run that ended so waits for a person; undefined when it does not. */
+/** Why a run with this ending waits for a person; undefined when it does not. */
 function unresolvedReason(ending: RunEnding): string | undefined {
   if (ending.kind === 'stuck') return ending.why;
   return ending.kind === 'ended' && ending.outcome === 'halted' ? (ending.reason ?? 'it halted') : undefined;
 }
 
 /**
- * The name of the run of an occurrence: the same whoever gives it, so that two processes can not begin it twice, and no
- * order of the one could be taken for an order of the other.
+ * The name of the run of an occurrence. Every process computes the same name, so two processes cannot begin it twice, and no
+ * order of one occurrence can be taken for an order of another.
  */
 export function scheduledRunName(account: string, runbook: string, slot: string, nominalMs: number): string {
   const stamp = new Date(nominalMs).toISOString().replace(/[-:.Z]/g, '');

@@ -1,26 +1,26 @@
 /**
- * Runs that somebody handed over: each begins when nothing that it needs is held by another. What is theirs is decided here,
- * beside the schedules; the loop that looks again is the scheduler's (daemon.ts).
+ * Admits submitted runs: each begins when no other run holds what it needs. The loop that looks again is the scheduler's
+ * (scheduler.ts).
  */
 import type { ScheduleRun } from './decide.ts';
 import type { LaunchedRun } from './launcher.ts';
 
-/** A run that somebody handed over: it has no slot, but keeps to concurrency keys as all do. */
+/** A run that a person submitted: it has no slot, but respects concurrency keys as scheduled runs do. */
 export interface Submission {
   readonly run: string;
   readonly runbook: string;
   readonly concurrency?: { readonly key: string; readonly onBusy: 'queue' | 'skip' | 'fail' };
   readonly exclusive?: readonly string[];
-  /** Undefined when it is not wanted any more. A StoreError: nothing was begun, and it can be asked again. */
+  /** Undefined when it is no longer wanted. Throws StoreError when nothing was begun and it can be tried again. */
   begin(): Promise<LaunchedRun | undefined>;
   refuse(why: string): Promise<void>;
 }
 
-/** Those who decide and hold for all runs of the account. */
+/** What admission needs of the scheduler. */
 export interface SubmissionQueue {
   readonly running: () => readonly ScheduleRun[];
-  /** False once nothing is to be begun any more. */
-  readonly goesOn: () => boolean;
+  /** False once nothing may begin any more. */
+  readonly mayBegin: () => boolean;
   readonly hold: (run: ScheduleRun, runbook: string, launched: LaunchedRun) => void;
 }
 
@@ -35,18 +35,18 @@ export class Submissions {
     this.submissions = [...this.submissions, submission];
   }
 
-  /** Begins or refuses, in the order they came, what need not wait. A StoreError leaves whoever it met, and the rest, waiting. */
-  async admit(house: SubmissionQueue): Promise<void> {
+  /** Begins or refuses, in their sequence, those that need not wait. After a StoreError that one and the rest keep waiting. */
+  async admit(queue: SubmissionQueue): Promise<void> {
     for (const submission of this.submissions) {
-      if (!house.goesOn()) return;
-      if (await admitted(submission, house))
+      if (!queue.mayBegin()) return;
+      if (await tryAdmit(submission, queue))
         this.submissions = this.submissions.filter((other) => other !== submission);
     }
   }
 }
 
-/** False when it has to wait. */
-async function admitted(submission: Submission, { running, hold }: SubmissionQueue): Promise<boolean> {
+/** Begins or refuses one submission; false when it has to wait. */
+async function tryAdmit(submission: Submission, { running, hold }: SubmissionQueue): Promise<boolean> {
   const { run, runbook, concurrency, exclusive } = submission;
   const others = running();
   const keyHeld = concurrency !== undefined && others.some(({ key }) => key === concurrency.key);

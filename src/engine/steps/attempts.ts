@@ -1,6 +1,6 @@
 /**
- * The attempts of one step: its condition, its feeds, what it does within its time, then what was caught, and one entry for
- * each of these in the journal. What an attempt leads to is decided by the step machine.
+ * Executes the attempts of one step: condition, feeds, work within its timeout, catch clauses, each with its journal entry. The
+ * step machine decides what follows an attempt.
  */
 
 import { Decimal, wholeNumber } from '../../base/decimal.ts';
@@ -19,7 +19,7 @@ import { StepExecution, type StepPlace } from './execution.ts';
 import { isVenueVerb, runVenueVerb } from './verbs.ts';
 import type { Walker } from './walker.ts';
 
-/** More `then: retry` than this from one catch is a loop that nothing bounds. */
+/** A bound on `then: retry` of one step's catch, which would otherwise loop without end. */
 const CATCH_RETRIES = 10;
 
 export class StepAttempts implements StepPlace {
@@ -30,7 +30,7 @@ export class StepAttempts implements StepPlace {
   readonly memory = new Map<string, unknown>();
   private readonly cancel: Cancellation;
   private readonly machine = startStepActor();
-  /** The number of the attempt under way. */
+  /** Number of the attempt under way, from 1. */
   private attempt = 0;
 
   constructor(walker: Walker, step: CheckedStep, frame: Frame, cancel: Cancellation) {
@@ -69,7 +69,7 @@ export class StepAttempts implements StepPlace {
         await this.backOff(failure);
         continue;
       }
-      const clause = await this.clauseFor(failure);
+      const clause = await this.findClause(failure);
       if (clause === undefined) {
         machine.decide('FAIL');
         this.end('failed', { error: failure.fact });
@@ -106,19 +106,19 @@ export class StepAttempts implements StepPlace {
       return this.walker.decideCondition('if', step.if, new StepScope(frame, wall.now()), path);
     } catch (error) {
       if (!(error instanceof StepFailure)) throw error;
-      log.append('step.started', { verb: step.verb, ...named(step), attempt: this.attempt, now }, path);
+      log.append('step.started', { verb: step.verb, ...withId(step), attempt: this.attempt, now }, path);
       return error;
     }
   }
 
-  /** One attempt; gives the failure a runbook may catch, throws what it may not. */
+  /** Makes one attempt. Returns a failure that the runbook may catch, throws any other error. */
   private async execute(): Promise<StepFailure | undefined> {
     const { step, path, frame, machine } = this;
     const { clock, wall, log, heartbeat, feeds } = this.walker.run;
     const startedAt = clock.now();
     const now = wall.now();
     machine.decide('BEGIN');
-    log.append('step.started', { verb: step.verb, ...named(step), attempt: this.attempt, now }, path);
+    log.append('step.started', { verb: step.verb, ...withId(step), attempt: this.attempt, now }, path);
     const own = new Cancellation(this.cancel);
     const execution = new StepExecution(this, this.attempt, new StepScope(frame, now), own);
     let progress: { end(): void } | undefined;
@@ -133,7 +133,7 @@ export class StepAttempts implements StepPlace {
       progress = heartbeat.began(execution.path, timeout === undefined ? undefined : startedAt + timeout.ms);
       await feeds.ensure(step.feeds, frame.globals.runbook.feeds, execution.scope, path);
       const value = isVenueVerb(execution) ? await runVenueVerb(execution) : await runControl(execution);
-      // A read that was answered too late is no read in time. A write is another matter: what it did is done.
+      // A read that was answered too late has timed out. A write has not: its effect exists.
       if (stepRow(step.verb).retry === 'read') own.check();
       if (step.id !== undefined) frame.set(step.id, value);
       this.undoLater();
@@ -142,14 +142,14 @@ export class StepAttempts implements StepPlace {
       this.end('succeeded', step.id === undefined ? {} : { value });
       return undefined;
     } catch (error) {
-      const failure = failureOf(error, own, path) ?? doubtCaught(step, error);
+      const failure = toCatchable(error, own, path) ?? toCaughtDoubt(step, error);
       if (failure !== undefined) return failure.step === execution.path ? failure.at(path) : failure;
       if (isHalt(error)) {
         machine.decide('HALT');
         this.end('halted', { error: error instanceof Halt ? error.fact : undefined });
       } else {
         machine.decide('FAIL');
-        this.end(error instanceof Stop ? 'succeeded' : 'failed', { error: factOf(error, path) });
+        this.end(error instanceof Stop ? 'succeeded' : 'failed', { error: toErrorFact(error, path) });
       }
       throw error;
     } finally {
@@ -159,7 +159,7 @@ export class StepAttempts implements StepPlace {
     }
   }
 
-  /** Steps of `undo` see the names of the block they are in, as they are when it comes to undoing. */
+  /** Registers the steps of `undo`. They see the names of their block as they are at the time of undoing. */
   private undoLater(): void {
     const { walker, path, frame } = this;
     const { undo } = this.step;
@@ -170,7 +170,7 @@ export class StepAttempts implements StepPlace {
     });
   }
 
-  /** Runs the steps of a catch or on_timeout; what they throw ends this step too. */
+  /** Runs the steps of a catch or on_timeout; an error that they throw ends this step too. */
   private async handle(steps: readonly CheckedStep[], failure: StepFailure): Promise<void> {
     const { walker, frame, machine } = this;
     const inner = frame.inner({ staticPath: frame.staticPath, path: frame.path }, failure.fact);
@@ -184,10 +184,10 @@ export class StepAttempts implements StepPlace {
     }
   }
 
-  private async clauseFor(failure: StepFailure): Promise<CatchClause | undefined> {
+  private async findClause(failure: StepFailure): Promise<CatchClause | undefined> {
     const { walker, frame, path } = this;
     for (const clause of this.step.catch) {
-      if (!catches(clause, failure.kind)) continue;
+      if (!isCaughtBy(clause, failure.kind)) continue;
       if (clause.if === undefined) return clause;
       const scope = new StepScope(frame.inner(undefined, failure.fact), walker.run.wall.now());
       if (walker.decideCondition('catch', clause.if, scope, path)) return clause;
@@ -199,7 +199,7 @@ export class StepAttempts implements StepPlace {
     const { step, path, attempt, machine } = this;
     const { setup, clock, log, heartbeat } = this.walker.run;
     machine.decide('RETRY');
-    const delay = backOffMs(step, attempt, failure, chance(setup.seed, `${path}~${attempt}`));
+    const delay = computeBackOffMs(step, attempt, failure, chance(setup.seed, `${path}~${attempt}`));
     const retryAt = clock.now() + delay;
     log.append('step.retried', { verb: step.verb, attempt, error: failure.fact, retryAt }, path);
     heartbeat.waitsUntil(path, retryAt);
@@ -215,7 +215,7 @@ export class StepAttempts implements StepPlace {
       'step.ended',
       {
         verb: step.verb,
-        ...named(step),
+        ...withId(step),
         outcome,
         attempts,
         ...(error === undefined ? {} : { error }),
@@ -226,7 +226,7 @@ export class StepAttempts implements StepPlace {
   }
 }
 
-function named(step: CheckedStep): { id?: string } {
+function withId(step: CheckedStep): { id?: string } {
   return step.id === undefined ? {} : { id: step.id };
 }
 
@@ -234,8 +234,8 @@ function isHalt(error: unknown): boolean {
   return error instanceof Halt || (error instanceof Abandoned && error.reason.why === 'halt');
 }
 
-/** What a runbook may catch of an error; undefined for what passes through every catch. */
-function failureOf(error: unknown, own: Cancellation, path: string): StepFailure | undefined {
+/** The error as one that a runbook may catch; undefined for errors that no catch takes. */
+function toCatchable(error: unknown, own: Cancellation, path: string): StepFailure | undefined {
   if (error instanceof StepFailure) return error;
   if (error instanceof Abandoned) {
     if (own.timedOut) return new StepFailure('timeout', error.reason.message, path);
@@ -244,14 +244,14 @@ function failureOf(error: unknown, own: Cancellation, path: string): StepFailure
   return undefined;
 }
 
-/** An outcome that is not known halts the run, unless the step's own `catch` names it: then its author takes it on. */
-function doubtCaught(step: CheckedStep, error: unknown): StepFailure | undefined {
+/** An unknown outcome halts the run, unless the step's own `catch` names `unknown_outcome`: then its author handles it. */
+function toCaughtDoubt(step: CheckedStep, error: unknown): StepFailure | undefined {
   if (!(error instanceof Halt) || error.fact.kind !== 'unknown_outcome') return undefined;
   const named = step.catch.some(({ on }) => on !== 'any' && on.includes('unknown_outcome'));
   return named ? new StepFailure('unknown_outcome', error.fact.message, error.fact.step ?? '') : undefined;
 }
 
-function factOf(error: unknown, step: string): ErrorFact | undefined {
+function toErrorFact(error: unknown, step: string): ErrorFact | undefined {
   if (error instanceof Abandoned) {
     return { kind: error.reason.why === 'timeout' ? 'timeout' : 'cancelled', message: error.reason.message, step };
   }
@@ -263,17 +263,17 @@ function mayRetry(step: CheckedStep, failure: StepFailure, attempt: number): boo
 }
 
 /**
- * `any` does not take two kinds: an outcome that is not known (it halts), and, with `continue`, a denial: a limit must not
- * be stepped over by a catch that was written for something else (language.md, decision 11).
+ * `any` does not catch two kinds: an unknown outcome, which halts, and, with `continue`, a denial: a catch that was written for
+ * another error must not pass over a limit (language.md, decision 11).
  */
-function catches(clause: CatchClause, kind: ErrorKind): boolean {
+function isCaughtBy(clause: CatchClause, kind: ErrorKind): boolean {
   if (clause.on !== 'any') return clause.on.includes(kind);
   if (kind === 'unknown_outcome') return false;
   return !(kind === 'denied' && clause.then === 'continue');
 }
 
-/** Exponential from `first`, capped, with half of it jittered; never before what the venue asked for. */
-function backOffMs(step: CheckedStep, attempt: number, failure: StepFailure, draw: number): number {
+/** The pause before a retry, ms: exponential from `first`, capped, half of it jittered; at least what the venue asked for. */
+function computeBackOffMs(step: CheckedStep, attempt: number, failure: StepFailure, draw: number): number {
   const retry = step.retry;
   const first = new Decimal(retry?.first.ms ?? 250);
   const most = retry?.maxDelay.ms ?? 8000;

@@ -1,6 +1,6 @@
 /**
- * `call`: another runbook inside this run. It has its own names and its own limits, which can only be tighter; its
- * failures and its deadman switch are those of the run.
+ * Executes `call`: another runbook inside this run. It has names of its own, and limits that can only tighten those of its
+ * caller; its failures and its deadman switch are those of the run.
  */
 import type { StepOf } from '../../runbook/checked.ts';
 import type { Value } from '../../runbook/values.ts';
@@ -29,7 +29,7 @@ export async function callRunbook(execution: StepExecution<StepOf<'call'>>): Pro
     if (error instanceof StepFailure) await execution.block(callee.onError, frame.inner(undefined, error.fact));
     throw error;
   } finally {
-    // What a callee promises at its end is kept however it ended.
+    // The callee's `finally` runs however its steps ended.
     await execution.walker.block(callee.finally, frame.inner(), new Cancellation());
     await lease.leave();
   }

@@ -1,6 +1,6 @@
 /**
- * The control constructs: what walks, waits, branches and repeats. Each is one function; none of them talks to the venue
- * but through the steps inside it. Every loop is bounded by the checker, and bounded again here by what was asked.
+ * Executes the steps that control the walk: wait, branch, repeat, stop. Each is one function. They reach the venue only through
+ * the steps inside them. The checker requires a bound of every loop; it is enforced here.
  */
 import { Decimal, wholeNumber } from '../../base/decimal.ts';
 import type { CheckedStep, StepOf, Verb } from '../../runbook/checked.ts';
@@ -66,11 +66,11 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
     const deadline = clock.now() + execution.evaluate(args.within).ms;
     const every = execution.evaluate(args.every).ms;
     for (let round = 0; ; round += 1) {
-      const frame = iteration(execution, round);
+      const frame = makeIteration(execution, round);
       const startedAt = clock.now();
       await execution.walker.step(args.read, frame, execution.cancel);
       const { id } = args.read;
-      // The read's name outlives the wait: on_timeout and the steps after speak of what was read last.
+      // The read's name outlives the wait: on_timeout and later steps refer to the last reading.
       if (id !== undefined) execution.frame.set(id, frame.find(id));
       if (execution.decide('until', args.until, new StepScope(frame, wall.now()))) return undefined;
       const next = startedAt + every;
@@ -89,7 +89,7 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
     for (const [index, item] of items.entries()) {
       const pause = execution.walker.pace.next(execution.cancel);
       if (pause !== undefined) await pause;
-      const frame = iteration(execution, index);
+      const frame = makeIteration(execution, index);
       frame.set(each, item);
       if (position !== undefined) frame.set(position, new Decimal(index));
       await execution.block(steps, frame);
@@ -112,7 +112,7 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
       const pause = execution.walker.pace.next(execution.cancel);
       if (pause !== undefined) await pause;
       if (endsAt !== undefined && clock.now() >= endsAt) break;
-      const frame = iteration(execution, round);
+      const frame = makeIteration(execution, round);
       if (condition !== undefined && !(await decideFresh(execution, 'while', condition, frame))) break;
       const roundAt = clock.now();
       await execution.block(steps, frame);
@@ -140,7 +140,7 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
             }),
           }))
         : execution.evaluate(args.in).map((item, index) => {
-            const frame = iteration(execution, index);
+            const frame = makeIteration(execution, index);
             frame.set(args.each, item);
             return { steps: args.do, frame };
           });
@@ -148,7 +148,7 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
     const join = args.kind === 'branches' ? args.join : 'all';
     await runBranches(execution, branches, { width, join, onFail: args.onFail });
     if (args.kind === 'branches') {
-      // Branch names live on behind the join; a branch that did not finish leaves its names absent.
+      // Names of the branches stay visible after the join; those of a branch that did not finish are absent.
       for (const [index, branch] of args.branches.entries()) {
         for (const step of branch.do)
           if (step.id !== undefined) execution.frame.set(step.id, branches[index]?.frame.find(step.id));
@@ -176,7 +176,7 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
     log.append('approval.asked', { ask: execution.evaluate(ask), by, until, plan: setup.plan }, execution.path);
     heartbeat.waitsUntil(execution.path, until);
     const own = new Cancellation(execution.cancel);
-    const timer = clock.at(until, () => own.cancel('timeout', `nobody answered within the time given`));
+    const timer = clock.at(until, () => own.cancel('timeout', 'no answer within the time given'));
     try {
       const answer = await approvals.answer(execution.path, own);
       if (answer.command === 'approve') return undefined;
@@ -197,9 +197,9 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
 
   notify(execution) {
     const { to, text } = execution.args;
-    const said = execution.evaluate(text);
-    execution.run.log.append('notification.sent', { to, text: said }, execution.path);
-    execution.run.notifier.send(to, said);
+    const message = execution.evaluate(text);
+    execution.run.log.append('notification.sent', { to, text: message }, execution.path);
+    execution.run.notifier.send(to, message);
     return undefined;
   },
 
@@ -209,21 +209,21 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
   },
 
   fail(execution) {
-    const because = execution.evaluateGiven(execution.step.because) ?? 'the runbook says fail';
+    const because = execution.evaluateGiven(execution.step.because) ?? 'the runbook failed here';
     throw new StepFailure('assertion', because, execution.path);
   },
 };
 
 /**
- * Waits on purpose. The keeper hears of the wait alone, and not of all the time that a loop has: a step inside it that hangs
- * must not be taken for a loop that waits.
+ * Waits on purpose. Only this wait counts as progress for the heartbeats, not the whole time of a loop: a step that hangs inside
+ * a loop must not pass for a loop that waits.
  */
 function waitUntil(execution: StepExecution, until: number): Promise<void> {
   execution.run.heartbeat.waitsUntil(execution.path, until);
   return sleepUntil(execution.run.clock, until, execution.cancel);
 }
 
-function iteration({ frame, step, path }: StepExecution, index: number): Frame {
+function makeIteration({ frame, step, path }: StepExecution, index: number): Frame {
   return frame.inner({ staticPath: step.path, path: `${path}[${index}]` });
 }
 
@@ -272,8 +272,8 @@ async function runBranches(
         finished += 1;
         if (policy.join === 'any') own.cancel('sibling', 'another branch was first');
       } catch (error) {
-        const mine = error instanceof Abandoned && error.reason.origin === own;
-        if (!mine) failures.push(error);
+        const isOwn = error instanceof Abandoned && error.reason.origin === own;
+        if (!isOwn) failures.push(error);
         if (!(error instanceof StepFailure))
           own.cancel(error instanceof Stop ? 'sibling' : 'halt', 'another branch ended the run');
         else if (policy.onFail === 'cancel_others' && policy.join === 'all')
@@ -283,11 +283,11 @@ async function runBranches(
   };
   await Promise.all(Array.from({ length: Math.max(1, Math.min(policy.width, branches.length)) }, worker));
   own.close();
-  // An outcome that is not known halts the run, also one that is being cancelled: cancelled it would count as over.
+  // An unknown outcome halts the run, even one that is being cancelled, which would count as ended.
   const halt = failures.find((error) => error instanceof Halt);
   if (halt !== undefined) throw halt;
   execution.cancel.check();
-  // An interruption of the whole run counts before a failure that a catch could take.
+  // An interruption of the whole run takes precedence over a failure that a catch could take.
   const worst = failures.find((error) => !(error instanceof StepFailure)) ?? failures[0];
   if (worst !== undefined && (policy.join === 'all' || finished === 0 || !(worst instanceof StepFailure))) throw worst;
 }

@@ -1,6 +1,6 @@
 /**
- * One execution of one step, which is one of its attempts: the step, where it is in the run, what its expressions see, and
- * the scope that its waits belong to. Every function that carries out a step is handed this one object.
+ * Holds one attempt of one step: the step, its place in the run, the names that its expressions see, and the scope of its waits.
+ * Every function that executes a step takes this one object.
  */
 import type { CheckedStep } from '../../runbook/checked.ts';
 import { EvaluationFailure, type Expr, type Value } from '../../runbook/values.ts';
@@ -9,7 +9,7 @@ import { type Cancellation, StepFailure } from '../interruption.ts';
 import type { Frame, StepScope } from '../scope.ts';
 import type { Walker } from './walker.ts';
 
-/** A step at its place in the run: what all its attempts share. */
+/** A step at its place in the run, shared by all its attempts. */
 export interface StepPlace<S extends CheckedStep = CheckedStep> {
   readonly walker: Walker;
   readonly step: S;
@@ -30,7 +30,7 @@ export class StepExecution<S extends CheckedStep = CheckedStep> implements StepP
   readonly memory: Map<string, unknown>;
   readonly attempt: number;
   readonly scope: StepScope;
-  /** Left when the step's own time is over, or with the block around it. */
+  /** Cancelled when the step's own timeout is over, or with the block around it. */
   readonly cancel: Cancellation;
 
   constructor(place: StepPlace<S>, attempt: number, scope: StepScope, cancel: Cancellation) {
@@ -52,17 +52,17 @@ export class StepExecution<S extends CheckedStep = CheckedStep> implements StepP
     return this.step.args;
   }
 
-  /** Evaluates with the failure in words that a runbook can catch. */
+  /** Evaluates an expression; a fault is a StepFailure `assertion`, which a runbook can catch. */
   evaluate<T extends Value>(expr: Expr<T>, scope = this.scope): T {
     return evaluate(expr, scope, this.path);
   }
 
-  /** The same of an argument that may be left out. */
+  /** Evaluates an argument that may be left out. */
   evaluateGiven<T extends Value>(expr: Expr<T> | undefined): T | undefined {
     return expr === undefined ? undefined : this.evaluate(expr);
   }
 
-  /** Evaluates a condition and writes down what it was decided from. */
+  /** Evaluates a condition and journals the values it was decided from. */
   decide(what: string, condition: Expr<boolean>, scope = this.scope): boolean {
     return this.walker.decideCondition(what, condition, scope, this.path);
   }
@@ -73,12 +73,12 @@ export class StepExecution<S extends CheckedStep = CheckedStep> implements StepP
   }
 }
 
-/** What the calls of an attempt are named after; a step that failed is named without it. */
+/** The path from which the calls of an attempt get their ids. Errors name a step by its path alone. */
 export function pathOfAttempt(path: string, attempt: number): string {
   return attempt === 1 ? path : `${path}~${attempt}`;
 }
 
-/** Evaluates with the failure in words that a runbook can catch. */
+/** Evaluates an expression; a fault is a StepFailure `assertion`, which a runbook can catch. */
 export function evaluate<T extends Value>(expr: Expr<T>, scope: StepScope, path: string): T {
   try {
     return expr.evaluate(scope);

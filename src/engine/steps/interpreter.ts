@@ -1,6 +1,6 @@
 /**
- * Walks a checked runbook. Blocks are data and are walked here; the attempts of one step are in attempts.ts, what a step
- * does is in verbs.ts (venue) and control.ts (control flow).
+ * Walks the blocks of a checked runbook. The attempts of a step are in attempts.ts; the steps themselves are in verbs.ts (venue)
+ * and control.ts (control flow).
  */
 
 import type { CheckedStep } from '../../runbook/checked.ts';
@@ -22,7 +22,7 @@ export class Interpreter implements Walker {
     this.pace = new Pace(run.clock);
   }
 
-  /** Runs steps in order. A step's name is visible to the steps after it. */
+  /** Runs steps in sequence. A step's name is visible to the steps after it. */
   async block(steps: readonly CheckedStep[], frame: Frame, cancel: Cancellation): Promise<void> {
     for (const step of steps) {
       cancel.check();
@@ -33,10 +33,10 @@ export class Interpreter implements Walker {
   async step(step: CheckedStep, frame: Frame, cancel: Cancellation): Promise<void> {
     await new StepAttempts(this, step, frame, cancel).run();
     if (step.id !== undefined && step.id === this.run.setup.until)
-      throw new Stop('until', `stopped after ${step.id}, as asked`);
+      throw new Stop('until', `stopped after ${step.id}, as asked by --until`);
   }
 
-  /** Evaluates a condition and writes down what it was decided from. */
+  /** Evaluates a condition and journals the values it was decided from. */
   decideCondition(what: string, expr: Expr<boolean>, scope: StepScope, path: string): boolean {
     const value = evaluate(expr, scope, path);
     const inputs = Object.fromEntries(
@@ -47,7 +47,7 @@ export class Interpreter implements Walker {
   }
 }
 
-/** A root's value for the journal; what cannot be read is not shown rather than stopping the step. */
+/** A name's value for the journal; null where it cannot be read, which must not fail the step. */
 function readJson(root: string, scope: StepScope): ReturnType<typeof valueJson> {
   const [head = root, field] = root.split('.');
   try {

@@ -1,6 +1,6 @@
 /**
- * Steps about orders, between the runbook and the desk: the order that a step speaks of, the terms it gives, what it waits for,
- * and what taking it back means.
+ * Helps the steps about orders: finds the order that a step names, evaluates its terms, waits for its state, and registers its
+ * undo.
  */
 import { decimal, decimalText } from '../../base/decimal.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
@@ -23,7 +23,7 @@ export async function waitForOrder(
   },
 ): Promise<Value> {
   const { clock, orderManager, heartbeat } = execution.run;
-  const handle = orderOf(execution, args.order);
+  const handle = resolveOrder(execution, args.order);
   const until = clock.now() + execution.evaluate(args.within).ms;
   heartbeat.waitsUntil(execution.path, until);
   const own = new Cancellation(execution.cancel);
@@ -31,7 +31,7 @@ export async function waitForOrder(
     own.cancel('timeout', `order ${handle.id} did not become ${args.is} within the time given`),
   );
   try {
-    await orderManager.reach(handle, args.is, { ...orderContextOf(execution, handle.market_id), cancel: own });
+    await orderManager.reach(handle, args.is, { ...makeOrderContext(execution, handle.market_id), cancel: own });
     return undefined;
   } catch (error) {
     handle.touch();
@@ -43,7 +43,7 @@ export async function waitForOrder(
   }
 }
 
-export function legTerms(
+export function evaluateLeg(
   execution: StepExecution,
   leg: ProtectLeg,
   position: { market: string; side: Side; type: 'stop_loss' | 'take_profit' },
@@ -58,8 +58,8 @@ export function legTerms(
 }
 
 /**
- * Before a place is tried again: an order of an earlier attempt that still rests is taken away first. One that has filled
- * makes another attempt a second position, so the step fails instead.
+ * Cancels the order of an earlier attempt before `place` is tried again. Where it has fills, another order would be a second
+ * position, so the step fails instead.
  */
 export async function clearEarlier(execution: StepExecution<StepOf<'place'>>, leg: string): Promise<void> {
   const { orderManager } = execution.run;
@@ -67,17 +67,17 @@ export async function clearEarlier(execution: StepExecution<StepOf<'place'>>, le
   const order = placed?.order;
   if (order === undefined || order.snapshot.state === 'draft') return;
   const handle = orderManager.handle(order);
-  await orderManager.cancel(handle, 'terminal', orderContextOf(execution, order.intent.market));
+  await orderManager.cancel(handle, 'terminal', makeOrderContext(execution, order.intent.market));
   if (decimal(order.snapshot.context.filled).gt(0)) {
     throw new StepFailure(
       'rejected',
-      `order ${handle.id} of an earlier attempt has filled ${order.snapshot.context.filled}; another would be a second position`,
+      `order ${handle.id} of an earlier attempt has filled ${order.snapshot.context.filled}; another order would be a second position`,
       execution.path,
     );
   }
 }
 
-/** What taking a placed order back means: its unfilled rest is cancelled, unless the runbook says otherwise. */
+/** Registers the default undo of a placed order: its unfilled rest is cancelled. `undo` of the step may say otherwise. */
 export function undoLater(execution: StepExecution<StepOf<'place'>>, handle: OrderHandle): void {
   const { undo } = execution.step;
   if (undo === 'keep' || Array.isArray(undo)) return;
@@ -90,7 +90,7 @@ export async function ensureBand({ run, frame, scope, path }: StepExecution): Pr
   await run.feeds.ensure(frame.globals.bandFeeds, frame.globals.runbook.feeds, scope, path);
 }
 
-export function orderContextOf(execution: StepExecution, market: string | undefined): OrderRequestContext {
+export function makeOrderContext(execution: StepExecution, market: string | undefined): OrderRequestContext {
   const { globals } = execution.frame;
   const path = execution.attempt === 1 ? execution.path : execution.path.slice(0, execution.path.lastIndexOf('~'));
   return {
@@ -98,12 +98,12 @@ export function orderContextOf(execution: StepExecution, market: string | undefi
     cancel: execution.cancel,
     memory: execution.memory,
     limits: globals.limits,
-    reference: market === undefined ? undefined : referenceFor(execution, market),
+    reference: market === undefined ? undefined : findReference(execution, market),
   };
 }
 
-/** What the price band measures by. A price made of feeds is as old as the oldest of them; any other is what the author says it is. */
-function referenceFor({ run, frame, scope }: StepExecution, market: string): OrderRequestContext['reference'] {
+/** The reference of the price band. A price computed from feeds is as old as the oldest of them; any other is taken as current. */
+function findReference({ run, frame, scope }: StepExecution, market: string): OrderRequestContext['reference'] {
   const { globals } = frame;
   const price = globals.reference(scope);
   if (price === undefined) return undefined;
@@ -111,14 +111,14 @@ function referenceFor({ run, frame, scope }: StepExecution, market: string): Ord
   return { price: decimalText(price), at: at ?? run.clock.now() };
 }
 
-export function orderOf(execution: StepExecution, expr: Expr<RecordValue>): OrderHandle {
+export function resolveOrder(execution: StepExecution, expr: Expr<RecordValue>): OrderHandle {
   const handle = handleOf(execution.evaluate(expr));
   if (handle === undefined)
-    throw new StepFailure('not_found', `${expr.text} is no order that this run knows`, execution.path);
+    throw new StepFailure('not_found', `${expr.text} is not an order that this run knows`, execution.path);
   return handle;
 }
 
-export function handleById(run: RunContext, id: string): OrderHandle {
+export function findHandle(run: RunContext, id: string): OrderHandle {
   const own = run.log.tracker
     .orders()
     .find((order) => order.snapshot.context.venueId === id || order.intent.clientOrderId === id);
@@ -141,12 +141,12 @@ export function handleById(run: RunContext, id: string): OrderHandle {
   });
 }
 
-export function listed(record: OrderRecord, own: TrackedOrder | undefined): RecordValue {
+export function toListed(record: OrderRecord, own: TrackedOrder | undefined): RecordValue {
   return OrderHandle.ofRecord(record, own).value;
 }
 
-/** The id of an order, or an id that was written as such. */
-export function orderIdOf(execution: StepExecution, expr: Expr): string {
+/** The id of an order; a text is taken as an id. */
+export function resolveOrderId(execution: StepExecution, expr: Expr): string {
   const value = execution.evaluate(expr);
   return handleOf(value)?.id ?? String(value);
 }

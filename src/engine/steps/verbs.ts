@@ -1,6 +1,6 @@
 /**
- * What each venue verb does: one function per row of the step table. A function gets its endpoints through `call`, typed
- * by its row, so that a verb which calls anything its row does not name does not compile; orders go through the desk.
+ * Executes the steps that call the venue: one function per row of the step table. A function reaches its endpoints through
+ * `call`, typed by its row: a call of an endpoint that the row does not name does not compile. Orders go through the order manager.
  */
 import { Decimal, decimalText, wholeNumber } from '../../base/decimal.ts';
 import type { StepOf, Verb } from '../../runbook/checked.ts';
@@ -20,12 +20,12 @@ import type { StepExecution } from './execution.ts';
 import {
   clearEarlier,
   ensureBand,
-  handleById,
-  legTerms,
-  listed,
-  orderContextOf,
-  orderIdOf,
-  orderOf,
+  evaluateLeg,
+  findHandle,
+  makeOrderContext,
+  resolveOrder,
+  resolveOrderId,
+  toListed,
   undoLater,
 } from './order-steps.ts';
 
@@ -64,7 +64,7 @@ const VERBS: { readonly [V in VenueVerb]: VerbFunction<V> } = {
       ...(args.tag === undefined ? {} : { tag: args.tag }),
     };
     await ensureBand(execution);
-    const on = orderContextOf(execution, market);
+    const on = makeOrderContext(execution, market);
     await clearEarlier(execution, '');
     const handle = await run.orderManager.place(on, '', terms);
     undoLater(execution, handle);
@@ -76,7 +76,7 @@ const VERBS: { readonly [V in VenueVerb]: VerbFunction<V> } = {
     const { args, step, run } = execution;
     const market = execution.evaluate(args.market);
     const side = execution.evaluate(args.side) as Side;
-    const on = orderContextOf(execution, market);
+    const on = makeOrderContext(execution, market);
     const legs = [
       ['stop_loss', args.stopLoss],
       ['take_profit', args.takeProfit],
@@ -84,7 +84,7 @@ const VERBS: { readonly [V in VenueVerb]: VerbFunction<V> } = {
     const value: Record<string, Value> = {};
     for (const [type, leg] of legs) {
       if (leg === undefined) continue;
-      const handle = await run.orderManager.place(on, type, legTerms(execution, leg, { market, side, type }));
+      const handle = await run.orderManager.place(on, type, evaluateLeg(execution, leg, { market, side, type }));
       await run.orderManager.reach(handle, step.await ?? 'live', on);
       value[type] = handle.value;
     }
@@ -93,11 +93,11 @@ const VERBS: { readonly [V in VenueVerb]: VerbFunction<V> } = {
 
   async amend(execution) {
     const { args, run } = execution;
-    const handle = orderOf(execution, args.order);
+    const handle = resolveOrder(execution, args.order);
     const price = execution.evaluate(args.price);
     const size = execution.evaluateGiven(args.size);
     await ensureBand(execution);
-    await run.orderManager.amend(handle, price, size, orderContextOf(execution, handle.market_id));
+    await run.orderManager.amend(handle, price, size, makeOrderContext(execution, handle.market_id));
     return handle.value;
   },
 
@@ -106,27 +106,27 @@ const VERBS: { readonly [V in VenueVerb]: VerbFunction<V> } = {
     const { orderManager } = run;
     const target = execution.step.await ?? 'accepted';
     if (args.kind === 'order') {
-      const handle = orderOf(execution, args.order);
-      await orderManager.cancel(handle, target, orderContextOf(execution, handle.market_id));
+      const handle = resolveOrder(execution, args.order);
+      await orderManager.cancel(handle, target, makeOrderContext(execution, handle.market_id));
       return handle.value;
     }
     if (args.kind === 'mine') {
       const market = execution.evaluate(args.market);
       for (const order of orderManager.working(market))
-        await orderManager.cancel(orderManager.handle(order), target, orderContextOf(execution, market));
+        await orderManager.cancel(orderManager.handle(order), target, makeOrderContext(execution, market));
       return undefined;
     }
     for (const value of execution.evaluate(args.ids)) {
-      const handle = handleOf(value) ?? handleById(run, String(value));
-      await orderManager.cancel(handle, target, orderContextOf(execution, handle.market_id));
+      const handle = handleOf(value) ?? findHandle(run, String(value));
+      await orderManager.cancel(handle, target, makeOrderContext(execution, handle.market_id));
     }
     return undefined;
   },
 
   async cancel_all(execution) {
     const { orderManager, log } = execution.run;
-    const left = await orderManager.cancelAll(orderContextOf(execution, undefined));
-    return { left: left.map((record) => listed(record, log.tracker.get(record.client_order_id))) };
+    const left = await orderManager.cancelAll(makeOrderContext(execution, undefined));
+    return { left: left.map((record) => toListed(record, log.tracker.get(record.client_order_id))) };
   },
 
   async set_leverage(execution) {
@@ -134,19 +134,19 @@ const VERBS: { readonly [V in VenueVerb]: VerbFunction<V> } = {
     const leverage = wholeNumber(execution.evaluate(execution.args.leverage));
     const set = () => call(execution, 'PUT /account/leverage', { market_id, leverage }, 'enter');
     const outcome = await set();
-    // A leverage that was set twice is set once: an answer that never came is simply asked for again (fault-matrix.md, row 64).
+    // Setting a leverage twice is harmless: without an answer the request is repeated (fault-matrix.md, row 64).
     const settled = outcome.kind === 'unresolved' ? await set() : outcome;
-    return named(execution, ACCOUNT, one(execution, confirmed(execution, settled)));
+    return toNamedValue(execution, ACCOUNT, requireOne(execution, requireConfirmed(execution, settled)));
   },
 
   async read_account(execution) {
     const outcome = await call(execution, 'GET /account', {}, 'read');
-    return named(execution, ACCOUNT, one(execution, confirmed(execution, outcome)));
+    return toNamedValue(execution, ACCOUNT, requireOne(execution, requireConfirmed(execution, outcome)));
   },
 
   async read_tier(execution) {
     const outcome = await call(execution, 'GET /profile', {}, 'read');
-    return named(execution, TIER, one(execution, confirmed(execution, outcome)));
+    return toNamedValue(execution, TIER, requireOne(execution, requireConfirmed(execution, outcome)));
   },
 
   async list_orders(execution) {
@@ -154,47 +154,49 @@ const VERBS: { readonly [V in VenueVerb]: VerbFunction<V> } = {
     const filter = {
       market_id: execution.evaluateGiven(args.market),
       status: execution.evaluateGiven(args.status) as Params<'GET /orders'>['status'],
-      order_id: args.order === undefined ? undefined : orderIdOf(execution, args.order),
+      order_id: args.order === undefined ? undefined : resolveOrderId(execution, args.order),
       client_order_id: execution.evaluateGiven(args.clientOrderId),
     };
-    const records = await pages(execution, (paging) =>
+    const records = await readPages(execution, (paging) =>
       call(execution, 'GET /orders', { ...filter, ...paging }, 'read'),
     );
     const { tracker } = execution.run.log;
-    return { orders: records.map((record) => listed(record, tracker.get(record.client_order_id))) };
+    return { orders: records.map((record) => toListed(record, tracker.get(record.client_order_id))) };
   },
 
   async list_fills(execution) {
     const { args } = execution;
     if (args.order !== undefined) {
-      const order_id = orderIdOf(execution, args.order);
-      const fills = confirmed(execution, await call(execution, 'GET /fills/order', { order_id }, 'read'));
+      const order_id = resolveOrderId(execution, args.order);
+      const fills = requireConfirmed(execution, await call(execution, 'GET /fills/order', { order_id }, 'read'));
       return { fills: fills.map(hydrateFill) };
     }
     const market_id = execution.evaluateGiven(args.market);
-    const fills = await pages(execution, (paging) => call(execution, 'GET /fills', { market_id, ...paging }, 'read'));
+    const fills = await readPages(execution, (paging) =>
+      call(execution, 'GET /fills', { market_id, ...paging }, 'read'),
+    );
     return { fills: fills.map(hydrateFill) };
   },
 
   async refresh(execution) {
-    const handle = orderOf(execution, execution.args.order);
-    await execution.run.orderManager.refresh(handle, orderContextOf(execution, handle.market_id));
+    const handle = resolveOrder(execution, execution.args.order);
+    await execution.run.orderManager.refresh(handle, makeOrderContext(execution, handle.market_id));
     return handle.value;
   },
 
   async arm_deadman(execution) {
     const market_id = execution.evaluate(execution.args.market);
     const timeout: Duration = execution.evaluate(execution.args.timeout);
-    const outcome = await insisted(execution, () =>
+    const outcome = await repeatUnanswered(execution, () =>
       call(execution, 'POST /cancel_all_after', { market_id, timeout: timeout.ms }, 'protect'),
     );
-    const record = confirmed(execution, outcome);
+    const record = requireConfirmed(execution, outcome);
     execution.run.log.append(
       'deadman.moved',
       { event: 'armed', market: market_id, timeoutMs: timeout.ms, because: 'arm_deadman' },
       execution.path,
     );
-    return record === null ? undefined : named(execution, DEADMAN, record);
+    return record === null ? undefined : toNamedValue(execution, DEADMAN, record);
   },
 
   async read_deadman(execution) {
@@ -202,17 +204,17 @@ const VERBS: { readonly [V in VenueVerb]: VerbFunction<V> } = {
     const market_id = execution.evaluate(execution.args.market);
     const askedAt = clock.now();
     const outcome = await call(execution, 'GET /cancel_all_after', { market_id }, 'read');
-    const record = confirmed(execution, outcome);
+    const record = requireConfirmed(execution, outcome);
     heartbeat.observed(market_id, outcome.sentAt ?? askedAt, record);
-    return record === null ? undefined : named(execution, DEADMAN, record);
+    return record === null ? undefined : toNamedValue(execution, DEADMAN, record);
   },
 
   async disarm_deadman(execution) {
     const market_id = execution.evaluate(execution.args.market);
-    const outcome = await insisted(execution, () =>
+    const outcome = await repeatUnanswered(execution, () =>
       call(execution, 'DELETE /cancel_all_after', { market_id }, 'protect'),
     );
-    confirmed(execution, outcome);
+    requireConfirmed(execution, outcome);
     execution.run.log.append(
       'deadman.moved',
       { event: 'disarmed', market: market_id, because: 'disarm_deadman' },
@@ -222,9 +224,9 @@ const VERBS: { readonly [V in VenueVerb]: VerbFunction<V> } = {
   },
 
   async refresh_session(execution) {
-    // The gateway holds the refresh token and puts it in; it never passes through the engine or the journal.
+    // The gateway inserts the refresh token; it never passes through the engine or the journal.
     const outcome = await call(execution, 'POST /jwt', { is_client: true, refresh_token: '' }, 'protect');
-    confirmed(execution, outcome);
+    requireConfirmed(execution, outcome);
     return undefined;
   },
 
@@ -268,8 +270,8 @@ function call<S extends StepOf<VenueVerb>, E extends EndpointsOf<S['verb']>>(
   return whileWanted(cancel, (wanted) => venue.call({ ...wants, wanted }));
 }
 
-/** Repeats a call whose effect is the same however often it arrives, while no answer comes. */
-async function insisted<E extends EndpointName>(
+/** Repeats an idempotent call while no answer comes. */
+async function repeatUnanswered<E extends EndpointName>(
   { run: { clock }, cancel }: StepExecution,
   once: () => Promise<CallOutcome<E>>,
 ): Promise<CallOutcome<E>> {
@@ -281,17 +283,17 @@ async function insisted<E extends EndpointName>(
   return outcome;
 }
 
-function confirmed<E extends EndpointName>({ path }: StepExecution, outcome: CallOutcome<E>): Result<E> {
+function requireConfirmed<E extends EndpointName>({ path }: StepExecution, outcome: CallOutcome<E>): Result<E> {
   if (outcome.kind === 'confirmed') return outcome.result;
   throw failureOfOutcome(outcome, path);
 }
 
-/** The value of a record where the step has a name; where it has none nothing can refer to it, and it is not made. */
-function named({ step }: StepExecution, type: ValueType, record: unknown): Value {
+/** The value of a record where the step has an id; without one no expression can refer to it. */
+function toNamedValue({ step }: StepExecution, type: ValueType, record: unknown): Value {
   return step.id === undefined ? undefined : hydrate(type, record);
 }
 
-function one<T>({ path }: StepExecution, records: readonly T[]): T {
+function requireOne<T>({ path }: StepExecution, records: readonly T[]): T {
   const [record] = records;
   if (record === undefined) throw new StepFailure('transport', 'the venue confirmed and sent no record', path);
   return record;
@@ -306,10 +308,10 @@ interface Paging {
 }
 
 /**
- * Reads a list, page by page with `all_pages`. Rows move between pages while orders change: pages are read oldest first,
- * and a record that comes twice counts once (venue-notes.md, surprise 10).
+ * Reads a list, page by page with `all_pages`. Rows move between pages while orders change, so pages are read oldest first and
+ * a repeated record counts once (venue-notes.md, surprise 10).
  */
-async function pages<E extends 'GET /orders' | 'GET /fills'>(
+async function readPages<E extends 'GET /orders' | 'GET /fills'>(
   execution: StepExecution<StepOf<'list_orders'>> | StepExecution<StepOf<'list_fills'>>,
   read: (paging: Paging) => Promise<CallOutcome<E>>,
 ): Promise<Result<E>> {
@@ -322,14 +324,14 @@ async function pages<E extends 'GET /orders' | 'GET /fills'>(
   };
   if (!args.allPages) {
     const p_order = args.sort === undefined ? undefined : args.sort === 'asc' ? 'ASC' : 'DESC';
-    return confirmed(
+    return requireConfirmed(
       execution,
       await read({ ...range, p_limit: number(args.limit), p_page: number(args.page), p_order }),
     );
   }
   const found = new Map<string, OrderRecord | FillRecord>();
   for (let page = 0; page < MOST_PAGES; page += 1) {
-    const rows = confirmed(
+    const rows = requireConfirmed(
       execution,
       await read({ ...range, p_limit: PAGE_ROWS, p_page: page, p_order: 'ASC' }),
     ) as readonly (OrderRecord | FillRecord)[];

@@ -1,4 +1,4 @@
-/** What a step may ask of the interpreter that walks the runbook, so that steps and interpreter do not import each other. */
+/** The interface of the interpreter towards the steps, so that steps and interpreter do not import each other. */
 import type { CheckedStep } from '../../runbook/checked.ts';
 import type { Expr } from '../../runbook/values.ts';
 import type { RunContext } from '../context.ts';
@@ -8,11 +8,11 @@ import type { Pace } from '../waiting.ts';
 
 export interface Walker {
   readonly run: RunContext;
-  /** Of all loops of the run together. */
+  /** Shared by all loops of the run. */
   readonly pace: Pace;
-  /** Runs steps in order. */
+  /** Runs steps in sequence. */
   block(steps: readonly CheckedStep[], frame: Frame, cancel: Cancellation): Promise<void>;
   step(step: CheckedStep, frame: Frame, cancel: Cancellation): Promise<void>;
-  /** Evaluates a condition and writes down what it was decided from. */
+  /** Evaluates a condition and journals the values it was decided from. */
   decideCondition(what: string, expr: Expr<boolean>, scope: StepScope, path: string): boolean;
 }
