@@ -1,7 +1,7 @@
 #!/bin/sh
-# `runbook` as the service has it: its user, its state folder, its secrets. For whoever looks after it, as root:
+# Runs `runbook` with the service's user, state folder and secrets. For administration, as root:
 #   perp-runbook audit show RUN
-# docs/deployment.md installs it as /usr/local/bin/perp-runbook. Of several workers it speaks for the first:
+# docs/deployment.md installs it as /usr/local/bin/perp-runbook. With several workers it uses the state folder of the first:
 #   RUNBOOK_STATE=/var/lib/perp-runbook/state-2 perp-runbook audit list
 set -eu
 user=perp-runbook

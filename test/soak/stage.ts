@@ -157,7 +157,7 @@ export class Stage {
   /** A worker as an operator would keep it: whatever it ends with, it is started again after a while. */
   private start(worker: StageWorker): void {
     const seats = this.parts.seats();
-    const words = ['schedule', 'runbooks', '--port', '0', '--seats', String(seats)];
+    const words = ['schedule', 'runbooks', '--port', '0', '--max-accounts', String(seats)];
     const profiles = ACCOUNTS.flatMap((account) => ['--profile', `${account}.yaml`]);
     const folder = join(this.folder, worker.name.replace(' ', '-'));
     const child = spawn(process.execPath, [this.parts.bin, ...words, ...profiles], {
