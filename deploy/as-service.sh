@@ -1,7 +1,7 @@
 #!/bin/sh
-# Runs `runbook` like the service: with its user, its state folder and its secrets. For administrators, as root:
+# Runs `runbook` with the service's user, state folder and secrets. For administration, as root:
 #   perp-runbook audit show RUN
-# docs/deployment.md installs it as /usr/local/bin/perp-runbook. With several workers it uses the state of the first; for another:
+# docs/deployment.md installs it as /usr/local/bin/perp-runbook. With several workers it uses the state folder of the first:
 #   RUNBOOK_STATE=/var/lib/perp-runbook/state-2 perp-runbook audit list
 set -eu
 user=perp-runbook

@@ -143,9 +143,9 @@ describe('workers that share accounts', { tags: ['postgres'] }, () => {
 
   it('spread them by their seats, hand them back at once, and say who serves which', async () => {
     at.write('tick.yaml', TICK);
-    const one = worker(['tick.yaml'], ['main', 'other'], '--seats', '1');
+    const one = worker(['tick.yaml'], ['main', 'other'], '--max-accounts', '1');
     const [first] = await one.sees('started');
-    const two = worker(['tick.yaml'], ['main', 'other'], '--seats', '1');
+    const two = worker(['tick.yaml'], ['main', 'other'], '--max-accounts', '1');
     const [second] = await two.sees('started');
     expect([first?.account, second?.account].sort()).toEqual(['main', 'other']);
     const where = String(first?.account);
@@ -158,7 +158,7 @@ describe('workers that share accounts', { tags: ['postgres'] }, () => {
     expect(metrics).toContain(`perp_runbook_seat_held{account="${where}"} 1`);
     expect(metrics).not.toContain(`perp_runbook_lease_epoch{account="${elsewhere}"}`);
 
-    const three = worker(['tick.yaml'], ['main', 'other'], '--seats', '1');
+    const three = worker(['tick.yaml'], ['main', 'other'], '--max-accounts', '1');
     await three.sees('queue_joined');
     const asked = Date.now();
     expect((await one.stop('SIGTERM')).exit).toBe(143);

@@ -157,7 +157,7 @@ export class Stage {
   /** Starts a worker like a service manager: it is restarted after a while, whatever its exit code. */
   private start(worker: StageWorker): void {
     const seats = this.parts.seats();
-    const words = ['schedule', 'runbooks', '--port', '0', '--seats', String(seats)];
+    const words = ['schedule', 'runbooks', '--port', '0', '--max-accounts', String(seats)];
     const profiles = ACCOUNTS.flatMap((account) => ['--profile', `${account}.yaml`]);
     const folder = join(this.folder, worker.name.replace(' ', '-'));
     const child = spawn(process.execPath, [this.parts.bin, ...words, ...profiles], {
