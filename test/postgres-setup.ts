@@ -1,4 +1,4 @@
-/** Says in one line that a run has skipped the PostgreSQL store; where nothing may be skipped it is no run at all. */
+/** Prints one line when a test run skips the PostgreSQL store; in CI, where nothing may be skipped, it fails the run. */
 import { hasPostgres } from './postgres.ts';
 
 const MISSING =
@@ -6,6 +6,6 @@ const MISSING =
 
 export function setup(): (() => void) | undefined {
   if (hasPostgres) return undefined;
-  if (process.env.CI === 'true') throw new Error(MISSING.replace('are skipped', 'can not run'));
+  if (process.env.CI === 'true') throw new Error(MISSING.replace('are skipped', 'cannot run'));
   return () => console.warn(`\n${MISSING}`);
 }

@@ -12,8 +12,8 @@ function exchange(path: string, body: string, status = 200): RecordedExchange {
   };
 }
 
-describe('answers of a fixture that are none', () => {
-  it('are named by their place, with what is wrong', () => {
+describe('invalid answers of a fixture', () => {
+  it('are reported by position, with the fault', () => {
     const exchanges: RecordedExchange[] = [
       exchange('/orders', '{"success":true,"error":"","result":[]}'),
       exchange('/orders', '{"success":true,"error":"","result":[{"id":7}]}'),
@@ -24,8 +24,8 @@ describe('answers of a fixture that are none', () => {
     ];
     const fixture: Fixture = { recordedAt: 0, startMs: 0, markets: {}, feeds: [], exchanges };
     expect(unfitAnswers(fixture, SIMULATED_PROFILE)).toEqual([
-      expect.stringMatching(/^exchange 2: the recorded answer of GET \/orders is none of the venue: .*id/),
-      expect.stringMatching(/^exchange 4: the recorded answer of GET \/fills is none of the venue: .*not JSON/),
+      expect.stringMatching(/^exchange 2: the recorded answer of GET \/orders is not a valid answer .*id/),
+      expect.stringMatching(/^exchange 4: the recorded answer of GET \/fills is not a valid answer .*not JSON/),
     ]);
   });
 });
