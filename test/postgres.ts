@@ -1,7 +1,7 @@
 /**
- * A PostgreSQL server of the tests' own: made in a temporary folder, with a password, on a free port of the loopback
- * address, and removed again. Its commits wait for the disk, as those of the server it stands for do. A test file starts one
- * of its own, so that one that kills its server disturbs nobody.
+ * Starts a PostgreSQL server for the tests: in a temporary folder, with a password, on a free port of the loopback
+ * address, and removes it again. Its commits wait for the disk, as in production. Each test file starts its own server, so
+ * that a file that kills its server does not disturb others.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -23,21 +23,21 @@ import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll } from 'vitest';
 
-/** Looked for in everything that is printed or stored: it must be nowhere. */
+/** Tests look for it in everything that is printed or stored; it must not appear anywhere. */
 export const POSTGRES_PASSWORD = 'canary-Zq7vX2mKp9';
 const ROLE = 'runbook';
 const LONGEST_START_MS = 30_000;
 
 export interface PostgresServer {
   readonly port: number;
-  /** A database nobody else uses, and the URL for it. */
+  /** Creates a database that no other test uses, and gives its URL. */
   database(): Promise<string>;
-  /** Stops the server, cutting connections off; `crash` kills it without a word, as a power cut would. */
+  /** Stops the server and cuts its connections; `crash` kills it at once, as a power cut would. */
   stop(how?: 'fast' | 'crash'): Promise<void>;
-  /** Starts it again, on the same port, with what it had. */
+  /** Starts it again, on the same port, with its data. */
   start(): Promise<void>;
   restart(how?: 'fast' | 'crash'): Promise<void>;
-  /** Runs one statement as the owner of everything. */
+  /** Runs one statement as the superuser. */
   query(sql: string, url?: string): Promise<readonly Record<string, unknown>[]>;
   /** Stops and removes it. */
   remove(): Promise<void>;
@@ -76,10 +76,10 @@ export function onServer(store: string): { readonly tags: string[] } {
 }
 
 export async function startPostgres(): Promise<PostgresServer> {
-  const programs = programFolder();
+  const programs = findProgramFolder();
   if (programs === undefined)
     throw new Error('no PostgreSQL server is installed: apt-get install postgresql, or put its programs on the PATH');
-  const user = unprivileged();
+  const user = findUnprivilegedUser();
   const folder = mkdtempSync(join(tmpdir(), 'postgres-'));
   const data = join(folder, 'data');
   const passwordFile = join(folder, 'password');
@@ -93,9 +93,9 @@ export async function startPostgres(): Promise<PostgresServer> {
     ],
     { ...user, cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] },
   );
-  const port = await freePort();
+  const port = await findFreePort();
   const url = (database: string) => `postgres://${ROLE}:${POSTGRES_PASSWORD}@127.0.0.1:${port}/${database}`;
-  let keeper: ChildProcess | undefined;
+  let supervisor: ChildProcess | undefined;
   let databases = 0;
 
   const server: PostgresServer = {
@@ -106,8 +106,8 @@ export async function startPostgres(): Promise<PostgresServer> {
       return url(`test_${databases}`);
     },
     async stop(how = 'fast') {
-      const running = keeper;
-      keeper = undefined;
+      const running = supervisor;
+      supervisor = undefined;
       if (running === undefined) return;
       const gone = once(running, 'exit');
       running.stdin?.end(how === 'fast' ? 'INT\n' : 'KILL\n');
@@ -115,10 +115,10 @@ export async function startPostgres(): Promise<PostgresServer> {
     },
     async start() {
       const deadline = Date.now() + LONGEST_START_MS;
-      // After a crash the old server's children live on for a moment, and hold its memory.
-      while (keeper === undefined) {
+      // After a crash the old server's children run on for a moment and hold its memory.
+      while (supervisor === undefined) {
         const started = await serve(join(programs, 'postgres'), folder, data, port, user);
-        if (typeof started !== 'string') keeper = started;
+        if (typeof started !== 'string') supervisor = started;
         else if (Date.now() > deadline) throw new Error(`PostgreSQL does not start: ${started}`);
         else await pause(50);
       }
@@ -151,52 +151,52 @@ export async function startPostgres(): Promise<PostgresServer> {
 }
 
 /**
- * Ends the server by the signal it reads; where the tests' process ended without saying one, it ends it at once and removes
- * the folder, so that nothing of a test run that was killed stays behind.
+ * Supervises the server: ends it with the signal it reads. When the tests' process ended without sending one, it ends the
+ * server at once and removes the folder, so that a killed test run leaves nothing behind.
  */
-const KEEPER = `
+const SUPERVISOR = `
   folder=$1; shift
   "$@" & server=$!
   if read -r signal; then kill -"$signal" $server; wait $server
   else kill -QUIT $server; wait $server; rm -rf "$folder"; fi 2>/dev/null`;
 
-/** The running server, or what it said when it would not start. */
+/** Starts the server; gives its process, or its output when it does not start. */
 async function serve(program: string, folder: string, data: string, port: number, user: Identity | undefined) {
   const settings = [
     ...[`port=${port}`, 'listen_addresses=127.0.0.1', `unix_socket_directories=${folder}`, 'fsync=on'],
     ...['shared_buffers=16MB', 'max_connections=60', 'log_destination=stderr', 'logging_collector=off'],
   ];
   const options = settings.flatMap((setting) => ['-c', setting]);
-  const keeper = spawn('sh', ['-c', KEEPER, 'sh', folder, program, '-D', data, ...options], {
+  const supervisor = spawn('sh', ['-c', SUPERVISOR, 'sh', folder, program, '-D', data, ...options], {
     ...user,
     cwd: folder,
-    // A group of its own: Ctrl-C is for the tests, which then stop it.
+    // A process group of its own: Ctrl-C goes to the tests, which then stop it.
     detached: true,
     stdio: ['pipe', 'ignore', 'pipe'],
   });
-  keeper.stdin.on('error', () => {});
-  let said = '';
+  supervisor.stdin.on('error', () => {});
+  let output = '';
   const ready = new Promise<boolean>((resolve) => {
-    keeper.stderr.on('data', (chunk: Buffer) => {
-      said += chunk.toString();
-      if (said.includes('is ready to accept connections')) resolve(true);
-      // Those who call while it is on its way up are told so as well.
-      if (/FATAL:(?! +the database system is )/.test(said)) resolve(false);
+    supervisor.stderr.on('data', (chunk: Buffer) => {
+      output += chunk.toString();
+      if (output.includes('is ready to accept connections')) resolve(true);
+      // Clients that connect during the start get a FATAL message too.
+      if (/FATAL:(?! +the database system is )/.test(output)) resolve(false);
     });
-    keeper.on('exit', () => resolve(false));
+    supervisor.on('exit', () => resolve(false));
   });
   if (await ready) {
-    keeper.unref();
-    return keeper;
+    supervisor.unref();
+    return supervisor;
   }
-  const gone = once(keeper, 'exit');
-  keeper.stdin.end('QUIT\n');
+  const gone = once(supervisor, 'exit');
+  supervisor.stdin.end('QUIT\n');
   await gone;
-  return said.trim();
+  return output.trim();
 }
 
-/** Where `initdb` and `postgres` lie together. */
-function programFolder(): string | undefined {
+/** Finds the folder with `initdb` and `postgres`. */
+function findProgramFolder(): string | undefined {
   const debian = '/usr/lib/postgresql';
   const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : [];
   const folders = [
@@ -221,8 +221,8 @@ interface Identity {
   readonly gid: number;
 }
 
-/** PostgreSQL refuses to run as root, and so runs as whoever is there for such things. */
-function unprivileged(): Identity | undefined {
+/** PostgreSQL refuses to run as root; finds an unprivileged user for it. */
+function findUnprivilegedUser(): Identity | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const users = readFileSync('/etc/passwd', 'utf8')
     .split('\n')
@@ -232,7 +232,7 @@ function unprivileged(): Identity | undefined {
   return { uid: Number(found[2]), gid: Number(found[3]) };
 }
 
-async function freePort(): Promise<number> {
+async function findFreePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1');
   await once(probe, 'listening');
   const address = probe.address();

@@ -503,7 +503,11 @@ describe.concurrent('runbook schedule', { timeout: 120_000 }, () => {
       [['nowhere', '--profile', 'profile.yaml'], 2, 'no such file'],
       [['asked.yaml'], 2, '--profile'],
       [['capable.yaml', '--profile', 'profile.yaml', '--port', '99999'], 2, '--port takes a port'],
-      [['tick.yaml', '--profile', 'profile.yaml', '--max-accounts', '1'], 2, '--max-accounts is for accounts that workers share'],
+      [
+        ['tick.yaml', '--profile', 'profile.yaml', '--max-accounts', '1'],
+        2,
+        '--max-accounts is for accounts that workers share',
+      ],
       [['tick.yaml', '--profile', 'profile.yaml', '--profile', 'profile.yaml'], 2, 'two profiles are of the account'],
       [['tick.yaml', '--profile', 'profile.yaml', '--profile', 'shared.yaml'], 2, 'by processes of their own'],
     ];

@@ -14,7 +14,7 @@ const server = postgresOfFile();
 
 type OpenStore = (folder: string) => Promise<ScheduleStore>;
 
-/** Every memory of a scheduler there is: a new one is a line here and passes all of this. */
+/** All schedule stores: a new one gets a line here and must pass every test. */
 const STORES: Readonly<Record<string, OpenStore>> = {
   memory: async () => new MemoryScheduleStore(),
   sqlite: (folder) => openSqliteScheduleStore(join(folder, 'runbook.db')),
@@ -55,7 +55,7 @@ function testStore(open: OpenStore): void {
   let folder: string;
   let scheduleStore: ScheduleStore;
   beforeEach(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'agenda-'));
+    folder = mkdtempSync(join(tmpdir(), 'schedule-'));
     scheduleStore = await open(folder);
   });
   afterEach(async () => {
@@ -64,7 +64,7 @@ function testStore(open: OpenStore): void {
   });
 
   describe('slots', () => {
-    it('forgets old verdicts, and nothing that could make one fall due again', async () => {
+    it('forgets old verdicts, but none whose loss would make an occurrence fall due again', async () => {
       await scheduleStore.record(MAIN, 1, [
         row('a', 1_000),
         started('a', 2_000, 'begun'),
@@ -90,7 +90,7 @@ function testStore(open: OpenStore): void {
       expect(await scheduleStore.occurrences(OTHER)).toHaveLength(2);
     });
 
-    it('are known since they were first in force, by account', async () => {
+    it('are known from when they were first in force, per account', async () => {
       expect(await scheduleStore.engage(MAIN, 1, ['a', 'b'], 1000)).toEqual(
         new Map([
           ['a', 1000],
@@ -114,7 +114,7 @@ function testStore(open: OpenStore): void {
   });
 
   describe('occurrences', () => {
-    it('are given back, the newest first, by slot and number', async () => {
+    it('are listed newest first, by slot and up to a limit', async () => {
       const rows = [row('a', 10), started('b', 20, 'r1'), waiting('a', 30)];
       await scheduleStore.record(MAIN, 1, rows);
       await scheduleStore.record(OTHER, 1, [row('a', 99)]);
@@ -123,7 +123,7 @@ function testStore(open: OpenStore): void {
       expect(await scheduleStore.occurrences(MAIN, { limit: 1 })).toEqual([rows[2]]);
     });
 
-    it('mark how far slots have been decided, and what waits of any', async () => {
+    it('show how far slots have been decided, and which occurrences wait', async () => {
       await scheduleStore.record(MAIN, 1, [
         row('a', 10),
         waiting('a', 30),
@@ -143,7 +143,7 @@ function testStore(open: OpenStore): void {
       });
     });
 
-    it('have one verdict: what waits may get one, what has one keeps it', async () => {
+    it('have one verdict: a waiting occurrence may get one, a decided one keeps it', async () => {
       await scheduleStore.record(MAIN, 1, [waiting('a', 10)]);
       await scheduleStore.record(MAIN, 1, [waiting('a', 10)]);
       await scheduleStore.record(MAIN, 1, [started('a', 10, 'r1')]);
@@ -155,7 +155,7 @@ function testStore(open: OpenStore): void {
       expect(await scheduleStore.occurrences(MAIN)).toEqual([started('a', 10, 'r1')]);
     });
 
-    it('are recorded in the order they were decided: what waits may have its verdict in the same breath', async () => {
+    it('are recorded in the order of decision: a waiting one may get its verdict in the same batch', async () => {
       await scheduleStore.record(MAIN, 1, [waiting('a', 10), waiting('a', 20), row('a', 10, { verdict: 'skipped' })]);
       expect(await scheduleStore.occurrences(MAIN)).toEqual([waiting('a', 20), row('a', 10, { verdict: 'skipped' })]);
       await expect(scheduleStore.record(MAIN, 1, [row('a', 30), waiting('a', 30)])).rejects.toMatchObject({
@@ -164,7 +164,7 @@ function testStore(open: OpenStore): void {
       expect(await scheduleStore.marks(MAIN, ['a'])).toMatchObject({ through: new Map([['a', 20]]) });
     });
 
-    it('are recorded by the thousand, and found again one by one', async () => {
+    it('are recorded by the thousand, and found one by one', async () => {
       const rows = Array.from({ length: 5_000 }, (_, n) => (n % 2 === 0 ? row('a', n) : started('b', n, `r${n}`)));
       await scheduleStore.record(MAIN, 1, rows);
       expect(await scheduleStore.occurrences(MAIN)).toEqual([...rows].reverse());
@@ -181,7 +181,7 @@ function testStore(open: OpenStore): void {
       expect(await scheduleStore.occurrences(MAIN)).toEqual([row('a', 10)]);
     });
 
-    it('are refused of a process whose lease has passed on, and its slots too', async () => {
+    it('are refused from a process that lost its lease, and so are its slots', async () => {
       await scheduleStore.record(MAIN, 2, [row('a', 10)]);
       await expect(scheduleStore.record(MAIN, 1, [row('a', 20)])).rejects.toMatchObject({ reason: 'fenced' });
       await expect(scheduleStore.engage(MAIN, 1, ['a'], 5)).rejects.toMatchObject({ reason: 'fenced' });
@@ -191,7 +191,7 @@ function testStore(open: OpenStore): void {
       expect(await scheduleStore.occurrences(MAIN)).toEqual([row('a', 10)]);
     });
 
-    it('that were started are promised until something is known of their run', async () => {
+    it('that were started are promised until their run has begun or is lost', async () => {
       await scheduleStore.record(MAIN, 1, [
         started('a', 30, 'r3'),
         started('a', 10, 'r1'),
@@ -215,8 +215,8 @@ function testStore(open: OpenStore): void {
     });
   });
 
-  describe('runs handed over', () => {
-    it('are given to the account they are for, in order, until somebody answers', async () => {
+  describe('submissions', () => {
+    it('are listed for their account in the order of posting, until they are answered', async () => {
       await scheduleStore.post(request('r1'));
       await scheduleStore.post(request('r2', OTHER));
       await scheduleStore.post({ ...request('r3'), until: 'entry' });
@@ -227,14 +227,14 @@ function testStore(open: OpenStore): void {
       expect(await scheduleStore.submission('r1')).toEqual({ state: 'taken' });
     });
 
-    it('are answered once: what was withdrawn is not taken', async () => {
+    it('are answered once: a withdrawn one is not taken', async () => {
       await scheduleStore.post(request('r1'));
       expect(await scheduleStore.answer('r1', { state: 'withdrawn' })).toBe(true);
       expect(await scheduleStore.answer('r1', { state: 'taken' })).toBe(false);
       expect(await scheduleStore.submission('r1')).toEqual({ state: 'withdrawn' });
     });
 
-    it('that were taken are open until it is said what became of them', async () => {
+    it('that were taken stay open until their run has begun or is refused', async () => {
       for (const run of ['r1', 'r2', 'r3']) await scheduleStore.post(request(run));
       await scheduleStore.post(request('r4', OTHER));
       expect(await scheduleStore.answer('r1', { state: 'begun' }, 'taken')).toBe(false);
@@ -251,7 +251,7 @@ function testStore(open: OpenStore): void {
       ]);
     });
 
-    it('are forgotten once they are old and answered for good', async () => {
+    it('are forgotten once they are old and have their final answer', async () => {
       for (const [run, at] of [
         ['open', 10],
         ['taken', 10],
@@ -290,11 +290,11 @@ function testStore(open: OpenStore): void {
 }
 
 for (const [name, open] of Object.entries(STORES))
-  describe(`agenda store: ${name}`, onServer(name), () => testStore(open));
+  describe(`schedule store: ${name}`, onServer(name), () => testStore(open));
 
 describe('in the journal’s file', () => {
-  it('it stands beside the entries, for two processes, and survives both', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'agenda-'));
+  it('is beside the entries, is shared by two processes, and survives both', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'schedule-'));
     const file = join(folder, 'runbook.db');
     try {
       const store = await openSqliteStore(file);

@@ -1,6 +1,6 @@
 /**
- * A process that always wants more, for shared-processes.test.ts: it holds a lease, takes tokens from the shared ledger and
- * asks the parent, which plays the venue. Arguments: folder or URL of a database, owner, settings as JSON.
+ * Runs as a process of shared-processes.test.ts: holds a lease, takes tokens from the shared ledger without end, and sends
+ * requests to the parent, which plays the venue. Arguments: folder or URL of a database, owner, settings as JSON.
  */
 import { join } from 'node:path';
 import { SystemClock } from '../../src/base/clock.ts';

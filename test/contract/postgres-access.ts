@@ -1,4 +1,4 @@
-/** A database of the tests' own server, as the stores are given one. */
+/** Gives the stores access to a database of the tests' own server. */
 import type { PostgresAccess } from '../../src/journal/sql/postgres.ts';
 import type { PostgresServer } from '../postgres.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Real processes on one real file, or on one real server: the only test that waits for a real clock, because it is about what processes and the
- * operating system do. It plays the venue itself, with a window short enough to be filled several times over.
+ * Real processes on one real file or one real server: the only test that waits for a real clock, because it tests processes and
+ * the operating system. It plays the venue itself, with a window short enough to be filled several times.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -21,7 +21,7 @@ let folder = '';
 const children: ChildProcess[] = [];
 
 beforeAll(async () => {
-  // Below the project, so that the script finds the SQL driver where the project has it.
+  // Inside the project, so that the script finds the project's SQL driver.
   const cache = join(ROOT, 'node_modules', '.cache');
   mkdirSync(cache, { recursive: true });
   folder = mkdtempSync(join(cache, 'budget-'));
@@ -42,10 +42,10 @@ afterAll(() => {
 
 const server = postgresOfFile();
 
-/** Where processes meet, as the client is told it, and what the test opens there. */
+/** The store that the processes share, as the client's argument, and the records that the test opens in it. */
 interface Meeting {
   readonly place: string;
-  /** Resolves when whoever comes anew can open it. */
+  /** Resolves when a new process can open it. */
   readonly reachable?: Promise<void>;
   open(): Promise<Shared>;
 }
@@ -107,12 +107,12 @@ function testMeeting(name: string, meet: () => Promise<Meeting>): void {
     const windows = (performance.now() - begun) / SETTINGS.windowMs;
     expect(sums.refused).toBe(0);
     expect(byOwner.get('d')).toBeGreaterThan(0);
-    // A server that is away for a second or two costs what would have been granted meanwhile, and no more.
+    // A server that is down for a second or two costs only the tokens that would have been granted meanwhile.
     expect(sums.granted / (SETTINGS.tokens * windows)).toBeGreaterThan(name.includes('restarted') ? 0.25 : 0.6);
 
     const shared = await meeting.open();
     expect(await shared.leases.acquire('account of a', 'test')).toMatchObject({ kind: 'taken', heldBy: 'a' });
-    // Of a killed process at once; the epoch goes on.
+    // The lease of a killed process is free at once; the epoch continues.
     expect(await shared.leases.acquire('account of b', 'test')).toEqual({ kind: 'held', epoch: 2 });
     await shared.close();
     for (const child of running) child.kill('SIGKILL');

@@ -28,7 +28,7 @@ function folder(): string {
   return made;
 }
 
-/** A machine in a test: its clock, its start, and who has died on it. */
+/** A machine in a test: its clock, its start, and the processes that have died on it. */
 interface Bench {
   nowMs: number;
   clockId: string;
@@ -60,7 +60,7 @@ async function sqlite(on: Bench, at: string, self = 'process 1', accounts?: stri
 
 const server = postgresOfFile();
 
-/** What the server takes for its clock is the bench's: told anew before each call. */
+/** The server's clock is the bench's, set before each call. */
 async function postgresql(on: Bench, self = 'process 1', access?: PostgresAccess): Promise<Shared> {
   const database = access ?? (await accessTo(server()));
   const shared = await openSharedPostgres(database, machineOf(on, self));
@@ -106,7 +106,7 @@ const BACKENDS: Readonly<Record<string, OpenBackend>> = {
 
 function testBackend(openBackend: OpenBackend): void {
   describe('a ledger row', () => {
-    it('is given to one change after another, with a revision that grows by one', async () => {
+    it('serves one change after another, with a revision that grows by one', async () => {
       const { ledgers } = await openBackend(bench());
       const seen: unknown[] = [];
       const change = (key: string, text: string | undefined) =>
@@ -128,7 +128,7 @@ function testBackend(openBackend: OpenBackend): void {
       ]);
     });
 
-    it('stays as it was when the change throws', async () => {
+    it('stays unchanged when the change throws', async () => {
       const { ledgers } = await openBackend(bench());
       await ledgers.change('a', () => ({ text: 'one', result: 0 }));
       await expect(
@@ -144,7 +144,7 @@ function testBackend(openBackend: OpenBackend): void {
   });
 
   describe('a lease', () => {
-    it('is held by one at a time, under an epoch that grows with every acquisition', async () => {
+    it('is held by one process at a time, under an epoch that grows with every acquisition', async () => {
       const on = bench();
       const { leases } = await openBackend(on);
       expect(await leases.acquire('main', 'run 1')).toEqual({ kind: 'held', epoch: 1 });
@@ -157,7 +157,7 @@ function testBackend(openBackend: OpenBackend): void {
       expect(await leases.acquire('main', 'run 3')).toMatchObject({ kind: 'taken', heldBy: 'run 2' });
     });
 
-    it('tells who holds it, and takes nothing by that', async () => {
+    it('names its holder without taking it', async () => {
       const on = bench();
       const { leases } = await openBackend(on);
       expect(await leases.holder('main')).toBeUndefined();
@@ -171,7 +171,7 @@ function testBackend(openBackend: OpenBackend): void {
       expect(await leases.holder('main')).toBeUndefined();
     });
 
-    it('lives by renewal, and after its life anybody may take it', async () => {
+    it('is kept by renewal, and is free after its life', async () => {
       const on = bench();
       const { leases } = await openBackend(on);
       await leases.acquire('main', 'run 1');
@@ -188,7 +188,7 @@ function testBackend(openBackend: OpenBackend): void {
       expect(await leases.renew('nobody', 1)).toBe(false);
     });
 
-    it('may be renewed late as long as nobody took it', async () => {
+    it('may be renewed late while no other process has taken it', async () => {
       const on = bench();
       const { leases } = await openBackend(on);
       await leases.acquire('main', 'run 1');
@@ -201,7 +201,7 @@ function testBackend(openBackend: OpenBackend): void {
   describe('the kill switch', () => {
     const kill = (scope: string, at: number) => ({ scope, by: 'ana', reason: `because of ${scope}`, at });
 
-    it('holds for an account, or for every one, until a named person lifts it', async () => {
+    it('applies to an account, or to all, until a named person lifts it', async () => {
       const { killSwitch } = await openBackend(bench());
       expect(await killSwitch.engaged('main')).toBeUndefined();
       await killSwitch.engage(kill('main', 1));
@@ -214,7 +214,7 @@ function testBackend(openBackend: OpenBackend): void {
       expect(await killSwitch.release('main', 'bo', 4)).toBe(false);
     });
 
-    it('of every account is lifted for one alone, or for all', async () => {
+    it('of every account is lifted for one account, or for all', async () => {
       const { killSwitch } = await openBackend(bench());
       await killSwitch.engage(kill('*', 1));
       expect(await killSwitch.release('main', 'bo', 2)).toBe(true);
@@ -229,7 +229,7 @@ function testBackend(openBackend: OpenBackend): void {
     });
   });
 
-  it('a kill under another spelling of the account, by an older version, holds and is lifted as its own', async () => {
+  it('a kill that an older version stored under another spelling of the account is in force, and can be lifted', async () => {
     const { killSwitch } = await openBackend(bench());
     const old = { scope: 'https://Venue.example:443/api/ main', by: 'ana', reason: 'drill', at: 1 };
     await killSwitch.engage(old);
@@ -241,7 +241,7 @@ function testBackend(openBackend: OpenBackend): void {
   });
 
   describe('the history of the kill switch', () => {
-    it('has each event once, in order: of the account and of every one, or of all', async () => {
+    it('has each event once, oldest first: of the account and of `*`, or of all accounts', async () => {
       const { killSwitch } = await openBackend(bench());
       expect(await killSwitch.history('main')).toEqual([]);
       const all = { scope: '*', by: 'ana', reason: 'drill', at: 1 };
@@ -266,7 +266,7 @@ function testBackend(openBackend: OpenBackend): void {
   });
 
   describe('the mailbox', () => {
-    it('gives a run its commands in order until they are acknowledged', async () => {
+    it('gives a run its commands in the order of posting until they are acknowledged', async () => {
       const { mailbox } = await openBackend(bench());
       const approve = { run: 'r1', command: 'approve', by: 'ana', at: 5, step: 'ask', reason: 'size is fine' } as const;
       const cancel = { run: 'r1', command: 'cancel', by: 'bo', at: 6 } as const;
@@ -305,14 +305,14 @@ async function seeEachOther(one: Shared, two: Shared): Promise<void> {
 }
 
 describe('two processes on one file', () => {
-  it('see what the other wrote: ledger, lease, kill and commands', async () => {
+  it('see each other’s ledger, lease, kill and commands', async () => {
     const on = bench();
     const at = folder();
     const [one, two] = [await sqlite(on, at, 'process 1'), await sqlite(on, at, 'process 2')];
     await seeEachOther(one, two);
   });
 
-  it('free a lease at once when its process has certainly gone', async () => {
+  it('free a lease at once when its process has certainly ended', async () => {
     const on = bench();
     const at = folder();
     const [one, two] = [await sqlite(on, at, 'process 1'), await sqlite(on, at, 'process 2')];
@@ -322,7 +322,7 @@ describe('two processes on one file', () => {
     expect(await one.leases.renew('main', 1)).toBe(false);
   });
 
-  it('let a lease from before a restart of the machine live one life more, and no longer', async () => {
+  it('let a lease from before a restart of the machine last one more life, and no longer', async () => {
     const on = bench();
     const at = folder();
     const one = await sqlite(on, at);
@@ -339,7 +339,7 @@ describe('two processes on one file', () => {
     expect(await one.leases.acquire('main', 'run 2')).toEqual({ kind: 'held', epoch: 2 });
   });
 
-  it('read a ledger on a clock that goes on from where it stood when the machine starts again', async () => {
+  it('read a ledger on a clock that continues after a restart of the machine', async () => {
     const on = bench();
     const at = folder();
     const { ledgers } = await sqlite(on, at);
@@ -351,7 +351,7 @@ describe('two processes on one file', () => {
     expect(await now()).toBe(1_000_000);
     on.nowMs += 700;
     expect(await now()).toBe(1_000_700);
-    // A container with a clock of its own: no time has passed for it either, and none is lost for the others.
+    // A container with its own clock: no time has passed there, and the others lose none.
     Object.assign(on, { clockId: 'start 1', nowMs: 9_000_000 });
     expect(await now()).toBe(1_000_000);
   });
@@ -364,12 +364,12 @@ describe('two machines on one PostgreSQL database', { tags: ['postgres'] }, () =
     return { on, one: await postgresql(on, 'process 1', access), two: await postgresql(on, 'process 2', access) };
   };
 
-  it('see what the other wrote: ledger, lease, kill and commands', async () => {
+  it('see each other’s ledger, lease, kill and commands', async () => {
     const { one, two } = await twoMachines();
     await seeEachOther(one, two);
   });
 
-  it('free a lease at once when its process has certainly gone, seen from its own machine', async () => {
+  it('free a lease at once when its process has certainly ended, seen from its own machine', async () => {
     const { on, one, two } = await twoMachines();
     await one.leases.acquire('main', 'run 1');
     on.gone.add('process 1');
@@ -377,7 +377,7 @@ describe('two machines on one PostgreSQL database', { tags: ['postgres'] }, () =
     expect(await one.leases.renew('main', 1)).toBe(false);
   });
 
-  it('let one of many have the account, and each epoch be given once', async () => {
+  it('give the account to one of many, and each epoch once', async () => {
     const { one, two } = await twoMachines();
     const asked = await Promise.all(
       Array.from({ length: 12 }, (_, index) => (index % 2 ? one : two).leases.acquire('main', `run ${index}`)),
@@ -385,7 +385,7 @@ describe('two machines on one PostgreSQL database', { tags: ['postgres'] }, () =
     expect(asked.filter(({ kind }) => kind === 'held')).toEqual([{ kind: 'held', epoch: 1 }]);
   });
 
-  it('let no more through a ledger than its limit, however many ask at once', async () => {
+  it('grant no more than the limit of a ledger, however many processes ask at once', async () => {
     const { one, two } = await twoMachines();
     const takeOne = (shared: Shared) =>
       shared.ledgers.change('a', (row) => {
@@ -402,7 +402,7 @@ describe('two machines on one PostgreSQL database', { tags: ['postgres'] }, () =
     expect(answers.filter(Boolean)).toHaveLength(9);
   });
 
-  it('read a ledger and a lease on a clock that goes on from where it stood when the server’s is set back', async () => {
+  it('read a ledger and a lease on a clock that continues when the server’s is set back', async () => {
     const { on, one } = await twoMachines();
     const now = () => one.ledgers.change('a', (_row, nowMs) => ({ text: undefined, result: nowMs }));
     await one.ledgers.change('a', () => ({ text: 'one', result: 0 }));
@@ -417,7 +417,7 @@ describe('two machines on one PostgreSQL database', { tags: ['postgres'] }, () =
   });
 });
 
-describe('a kill switch that can not be read', () => {
+describe('a kill switch that cannot be read', () => {
   it('counts as engaged', async () => {
     const at = folder();
     const shared = await sqlite(bench(), at);
@@ -426,7 +426,7 @@ describe('a kill switch that can not be read', () => {
     vandal.close();
     const order = await shared.killSwitch.engaged('main');
     expect(order).toMatchObject({ scope: 'main', by: 'perp-runbook' });
-    expect(order?.reason).toContain('can not be read, so it counts as engaged');
+    expect(order?.reason).toContain('cannot be read');
   });
 
   it('does not open', async () => {
@@ -436,7 +436,7 @@ describe('a kill switch that can not be read', () => {
   });
 });
 
-describe('the keeper of a lease', () => {
+describe('a held lease', () => {
   async function kept() {
     const on = bench();
     const clock = new VirtualClock(0);
@@ -449,51 +449,51 @@ describe('the keeper of a lease', () => {
         return shared.leases.renew(account, epoch);
       },
     };
-    const keeper = await takeLease({
+    const lease = await takeLease({
       leases,
       account: 'main',
       holder: 'run 1',
       clock,
       onLost: () => (state.lost += 1),
     });
-    if (!(keeper instanceof HeldLease)) throw new Error('not taken');
-    return { clock, keeper, state, leases: shared.leases };
+    if (!(lease instanceof HeldLease)) throw new Error('not taken');
+    return { clock, lease, state, leases: shared.leases };
   }
 
-  it('renews it, and gives it back', async () => {
-    const { clock, keeper, leases } = await kept();
+  it('is renewed and released', async () => {
+    const { clock, lease, leases } = await kept();
     await clock.advanceTo(120_000);
-    expect(keeper.mayAct()).toBe(true);
-    expect(keeper.epoch).toBe(1);
+    expect(lease.mayAct()).toBe(true);
+    expect(lease.epoch).toBe(1);
     expect(await leases.acquire('main', 'run 2')).toMatchObject({ kind: 'taken' });
-    await keeper.release();
-    expect(keeper.mayAct()).toBe(false);
+    await lease.release();
+    expect(lease.mayAct()).toBe(false);
     expect(await leases.acquire('main', 'run 2')).toEqual({ kind: 'held', epoch: 2 });
   });
 
-  it('holds back after half a life without renewal, and goes on when the store is back', async () => {
-    const { clock, keeper, state } = await kept();
+  it('allows nothing after half a life without renewal, and continues when the store is back', async () => {
+    const { clock, lease, state } = await kept();
     state.fails = true;
     await clock.advanceTo(7_499);
-    expect(keeper.mayAct()).toBe(true);
+    expect(lease.mayAct()).toBe(true);
     await clock.advanceTo(7_500);
-    expect(keeper.mayAct()).toBe(false);
+    expect(lease.mayAct()).toBe(false);
     state.fails = false;
     await clock.advanceTo(9_000);
-    expect(keeper.mayAct()).toBe(true);
+    expect(lease.mayAct()).toBe(true);
     expect(state.lost).toBe(0);
   });
 
-  it('holds back at once when it wakes after a sleep, before it knows that another has taken over', async () => {
-    const { clock, keeper, state, leases } = await kept();
-    // Stopped for a minute: no timer ran, and another process took the account.
+  it('allows nothing right after the process slept, before it knows that another has taken over', async () => {
+    const { clock, lease, state, leases } = await kept();
+    // Suspended for a minute: no timer ran, and another process took the account.
     const late = clock.jumpTo(60_000);
-    expect(keeper.mayAct()).toBe(false);
+    expect(lease.mayAct()).toBe(false);
     expect(await leases.acquire('main', 'run 2')).toEqual({ kind: 'held', epoch: 2 });
     await late;
-    expect(keeper.mayAct()).toBe(false);
+    expect(lease.mayAct()).toBe(false);
     expect(state.lost).toBe(1);
-    await keeper.release();
+    await lease.release();
     expect(await leases.acquire('main', 'run 3')).toMatchObject({ kind: 'taken', heldBy: 'run 2' });
   });
 
@@ -508,7 +508,7 @@ describe('the keeper of a lease', () => {
 });
 
 describe('this machine', () => {
-  it('knows itself alive, and claims nothing about a mark it can not read', () => {
+  it('knows that it is running itself, and claims nothing about a mark it cannot read', () => {
     const machine = thisMachine();
     expect(machine.isGone(machine.self)).toBe(false);
     for (const mark of ['', 'elsewhere 1 1', `${machine.self.split(' ')[0]} pid:[0] 1 1`])
@@ -525,7 +525,7 @@ describe('this machine', () => {
   });
 });
 
-it('finds a ledger by base URL and name, however the URL is written', () => {
+it('finds a ledger by base URL and name, in any spelling of the URL', () => {
   const key = ledgerKey('https://Venue.example/v1/', 'default');
   expect(key).toBe('https://venue.example/v1 default');
   expect(ledgerKey('https://venue.example:443/v1', 'default')).toBe(key);

@@ -13,7 +13,7 @@ const server = postgresOfFile();
 
 type OpenStore = (folder: string) => Promise<JournalStore>;
 
-/** Every store there is: a new one is a line here and passes all of this. */
+/** All stores: a new one gets a line here and must pass every test. */
 const STORES: Readonly<Record<string, OpenStore>> = {
   memory: async () => new MemoryStore(),
   sqlite: (folder) => openSqliteStore(join(folder, 'journal.db')),
@@ -57,12 +57,15 @@ function testStore(open: OpenStore): void {
     rmSync(folder, { recursive: true });
   });
 
-  it.each([true, false])('gives back what it was given, byte for byte and in order (durable: %s)', async (durable) => {
-    const entries = [...some('a', 1, 3), entry('a', 4, { line: `{"big":"${'☃'.repeat(50_000)}"}` })];
-    await store.append(entries.slice(0, 2), { durable, row: row('a') });
-    await store.append(entries.slice(2), { durable });
-    expect(await store.read('a')).toEqual(entries);
-  });
+  it.each([true, false])(
+    'gives entries back byte for byte, in the order of their numbers (durable: %s)',
+    async (durable) => {
+      const entries = [...some('a', 1, 3), entry('a', 4, { line: `{"big":"${'☃'.repeat(50_000)}"}` })];
+      await store.append(entries.slice(0, 2), { durable, row: row('a') });
+      await store.append(entries.slice(2), { durable });
+      expect(await store.read('a')).toEqual(entries);
+    },
+  );
 
   it('reads a range', async () => {
     await store.append(some('a', 1, 10), { durable: true, row: row('a') });
@@ -81,7 +84,7 @@ function testStore(open: OpenStore): void {
   });
 
   it.each([
-    ['a number that is there already', some('a', 3, 3)],
+    ['a number that exists already', some('a', 3, 3)],
     ['a gap', some('a', 5, 5)],
     ['a gap inside the batch', [entry('a', 4), entry('a', 6)]],
     ['a number twice inside the batch', [entry('a', 4), entry('a', 4)]],
@@ -117,7 +120,7 @@ function testStore(open: OpenStore): void {
     expect(await store.read('a')).toEqual([]);
   });
 
-  it('lists runs newest first, by account, by runbook, unfinished ones, so many', async () => {
+  it('lists runs newest first, by account, runbook, unfinished, and up to a limit', async () => {
     const rows = [
       row('a', { startedAt: 1 }),
       row('b', { startedAt: 3, account: 'other' }),
@@ -144,7 +147,7 @@ function testStore(open: OpenStore): void {
     expect(await store.runs({ unfinished: true })).toEqual([]);
   });
 
-  it('takes out an ended run whole, and nothing else', async () => {
+  it('removes an ended run completely, and nothing else', async () => {
     const ended = row('a', { endedAt: 77, outcome: 'succeeded' });
     await store.append(some('a', 1, 3), { durable: true, row: ended, epoch: 2 });
     await store.append(some('b', 1, 2), { durable: true, row: row('b', { endedAt: 78, outcome: 'failed' }) });
@@ -161,7 +164,7 @@ function testStore(open: OpenStore): void {
     expect(await store.run('a')).toBeUndefined();
     expect((await store.runs()).map((each) => each.run)).toEqual(['open', 'b']);
     expect(await store.read('b')).toHaveLength(2);
-    // The name is free again, with no epoch left behind that would fence a writer.
+    // The id is free again, and no old epoch fences a writer.
     await store.append(some('a', 1, 1), { durable: true, row: row('a'), epoch: 1 });
     expect(await store.read('a')).toHaveLength(1);
   });

@@ -48,7 +48,7 @@ function setUp({ clock = new VirtualClock(START), costs = {}, ...options }: Give
   return { clock, budget, ask, log, answers, ticket };
 }
 
-describe('whose turn it is', () => {
+describe('the order of requests', () => {
   it('is by class, and first in first out inside one', async () => {
     const { clock, ask, log } = setUp();
     ask('full', 'enter', 120);
@@ -58,21 +58,21 @@ describe('whose turn it is', () => {
     expect(log).toEqual(['full', 'protect', 'enter1', 'enter2', 'reconcile1', 'reconcile2', 'read1', 'read2']);
   });
 
-  it('comes to those who have waited long, but never before a cancel', async () => {
+  it('favours requests that have waited long, but never before a cancel', async () => {
     const { clock, ask, log, answers } = setUp();
     ask('full', 'enter', 120);
     ask('old', 'read');
-    // Order entries come faster than tokens: without ageing the read would wait for ever.
+    // Orders come faster than tokens: without ageing the read would never be served.
     for (let at = 0; at < 40_000; at += 40) clock.at(START + at, () => ask(`enter@${at}`, 'enter'));
     await clock.advanceTo(START + 40_000);
     const waitedMs = (name: string) => (answers.get(name) as { waitedMs?: number } | undefined)?.waitedMs;
-    // A quarter of a window for each class: after half a minute it stands beside order entry, and is the oldest there.
+    // A quarter of a window per class: after half a minute it ranks with order entry, and is the oldest there.
     expect(waitedMs('old')).toBe(30_000);
     expect(log.indexOf('old')).toBe(600);
     expect(waitedMs('enter@24000')).toBeGreaterThan(6_000);
   });
 
-  it('passes to lighter requests where a heavy one was refused by the venue', async () => {
+  it('lets lighter requests pass when the venue refused a heavy one', async () => {
     const { clock, ask, log, ticket } = setUp();
     ask('heavy', 'read', 20);
     await clock.quiesce();
@@ -88,7 +88,7 @@ describe('whose turn it is', () => {
 });
 
 describe('a rate of order actions', () => {
-  /** Orders and cancels at full speed, counted by the venue in any second; gives the most it saw, and the slowest cancel. */
+  /** Sends orders and cancels at full speed; gives the most that the venue counts in any second, and the slowest cancel. */
   async function driven(orderRate: number | undefined) {
     const clock = new VirtualClock(START);
     const budget = budgetOn(clock, { orderRate, random: randomFrom(5) });
@@ -118,7 +118,7 @@ describe('a rate of order actions', () => {
     return { most, slowest, sent };
   }
 
-  it('is never passed, whenever the venue counts, and most of it is used', async () => {
+  it('is never exceeded, whenever the venue’s second begins, and most of it is used', async () => {
     const { most, slowest, sent } = await driven(20);
     expect(most).toBeLessThanOrEqual(20);
     expect(sent).toBeGreaterThan(120);
@@ -146,12 +146,12 @@ describe('a refusal without a time', () => {
     ['s', '1700000003'],
     ['ms', '1700000003000'],
     ['us', '1700000003000000'],
-  ] as const)('ends its back-off when the bucket resets, told in %s', async (resetUnit, reset) => {
+  ] as const)('ends its back-off when the bucket resets, given in %s', async (resetUnit, reset) => {
     const { clock, ask, log, ticket } = setUp({ random: () => 1, resetUnit });
     for (let n = 1; n <= 6; n += 1) {
       ask(`try${n}`, 'read', 20);
       while (!log.includes(`try${n}`)) await clock.advanceTo(clock.now() + 50);
-      // 0.25, 0.5 and 1 s of back-off, then 2 s that would end behind the reset.
+      // 0.25, 0.5 and 1 s of back-off, then 2 s that would end after the reset.
       ticket(`try${n}`).answered({ 'x-ratelimit-reset': reset }, { limited: true });
       if (n < 4) continue;
       const asked = clock.now();
@@ -165,7 +165,7 @@ describe('a refusal without a time', () => {
 });
 
 describe('a deadline', () => {
-  it('that can not be met is refused at once, with the earliest time', async () => {
+  it('that cannot be met is refused at once, with the earliest time', async () => {
     const { clock, ask, answers, log } = setUp();
     ask('full', 'enter', 120);
     ask('late', 'read', 20, { deadlineAt: START + 999 });
@@ -177,7 +177,7 @@ describe('a deadline', () => {
     expect(answers.get('in time')).toMatchObject({ kind: 'granted', waitedMs: 1_000 });
   });
 
-  it('that passes while others went first is refused when it passes', async () => {
+  it('that expires while others go first is refused when it expires', async () => {
     const { clock, ask, answers } = setUp();
     ask('full', 'enter', 120);
     ask('waits', 'read', 20, { deadlineAt: START + 1_500 });
@@ -190,7 +190,7 @@ describe('a deadline', () => {
 });
 
 describe('a full queue', () => {
-  it('refuses the lowest class first, the last come of it, and a request that is itself the lowest', async () => {
+  it('refuses the newest request of the lowest class, and a new request that is itself the lowest', async () => {
     const { clock, ask, answers, log } = setUp({ queueLimit: 2 });
     ask('full', 'enter', 120);
     ask('read1', 'read');
@@ -217,7 +217,7 @@ describe('a ticket', () => {
     expect(() => ticket('a').aborted()).toThrow('given back twice');
   });
 
-  it('frees its tokens at once when nothing left, and a window later when it was answered', async () => {
+  it('frees its tokens at once when nothing was sent, and a window later when it was answered', async () => {
     const { clock, budget, ask, ticket } = setUp();
     ask('a', 'enter', 5);
     ask('b', 'enter', 7);
@@ -230,7 +230,7 @@ describe('a ticket', () => {
     expect(budget.report()).toMatchObject({ used: 0, ownTokens: 5, peakPerMinute: 5 });
   });
 
-  it('is not granted before the tokens that the journal attempted last are back', async () => {
+  it('is not granted before the tokens of the journal’s last attempts are free again', async () => {
     const { clock, budget, ask, log } = setUp();
     budget.assume(1_200);
     ask('a', 'protect');
@@ -241,7 +241,7 @@ describe('a ticket', () => {
   });
 });
 
-/** Clients that always want more, on one address, in virtual time. */
+/** Runs clients that send without end, on one address, in virtual time. */
 async function load(
   budgets: readonly LocalBudget[],
   clock: VirtualClock,
@@ -327,7 +327,7 @@ describe('a shared ledger', () => {
     return { ...setUp({ clock, share: { rows, key: 'k', owner: 'a' } }), clock, ledgers, state };
   }
 
-  it('that can not be had lets urgent requests go and keeps ordinary ones waiting; then everything is counted', async () => {
+  it('that is unavailable lets urgent requests go and makes ordinary ones wait; then everything is counted', async () => {
     const { clock, budget, ask, log, ticket, state, ledgers } = failing();
     ask('read', 'read', 10);
     ask('cancel', 'protect', 1);
@@ -345,7 +345,7 @@ describe('a shared ledger', () => {
     expect(other.report().used).toBe(11);
   });
 
-  it('that fails while a grant is being stored grants nothing, and keeps the order', async () => {
+  it('that fails while a grant is being stored grants nothing, and keeps the order of requests', async () => {
     const { clock, ask, log, state, ledgers } = failing();
     state.fails = false;
     const change = ledgers.change.bind(ledgers);
@@ -363,7 +363,7 @@ describe('a shared ledger', () => {
     expect(log).toEqual(['first', 'second']);
   });
 
-  it('keeps what a process held that died: another finds it used until nothing can come of it', async () => {
+  it('keeps the tokens that a dead process held: they count as used until its requests can no longer arrive', async () => {
     const clock = new VirtualClock(START);
     const { ledgers: rows } = openSharedMemory(() => clock.monotonic());
     const dead = setUp({ clock, share: { rows, key: 'k', owner: 'dead' } });
@@ -378,11 +378,11 @@ describe('a shared ledger', () => {
   });
 });
 
-describe('beats of a deadman switch', () => {
+describe('heartbeats of a deadman switch', () => {
   const heartbeat = { of: 'main', everyMs: 5_000, timeoutMs: 20_000, readWeight: 10 };
-  const BEAT = { endpoint: 'POST /cancel_all_after', heartbeat } as const;
+  const HEARTBEAT = { endpoint: 'POST /cancel_all_after', heartbeat } as const;
 
-  /** A switch that is armed in the middle of reads, and beaten beside look-ups without end; gives the longest wait of a beat. */
+  /** Arms a switch among reads, and renews it among endless lookups; gives the longest wait of a heartbeat. */
   async function guarded(keep: boolean) {
     const clock = new VirtualClock(START);
     const { ledgers: rows } = openSharedMemory(() => clock.monotonic());
@@ -404,55 +404,58 @@ describe('beats of a deadman switch', () => {
     for (const budget of [own, other]) void lane(budget, 'read');
     await clock.advanceTo(START + 20_000);
     let longestMs = 0;
-    let beats = 0;
+    let renewals = 0;
     void (async () => {
-      const of = keep ? BEAT : { endpoint: BEAT.endpoint };
+      const of = keep ? HEARTBEAT : { endpoint: HEARTBEAT.endpoint };
       await call(own, { ...of, weight: 10, class: 'enter' });
       for (const budget of [own, other]) void lane(budget, 'resolve');
       for (;;) {
         await new Promise<void>((resolve) => clock.after(heartbeat.everyMs, resolve));
         longestMs = Math.max(longestMs, await call(own, { ...of, weight: 10, class: 'protect' }));
-        beats += 1;
+        renewals += 1;
       }
     })();
     await clock.advanceTo(START + 600_000);
-    return { longestMs, beats, kept: other.report().beats };
+    return { longestMs, renewals, kept: other.report().beats };
   }
 
   it('find their tokens, whatever else every process of the address wants', async () => {
-    const { longestMs, beats, kept } = await guarded(true);
+    const { longestMs, renewals, kept } = await guarded(true);
     expect(longestMs).toBe(0);
-    expect(beats).toBeGreaterThan(80);
+    expect(renewals).toBeGreaterThan(80);
     expect(kept).toBe(150);
-    // Without tokens of their own they wait for what look-ups have taken.
+    // Without reserved tokens they wait for those that lookups have taken.
     expect((await guarded(false)).longestMs).toBeGreaterThan(2_000);
   });
 
-  it('keep nothing back once the switch is off, or nothing has renewed it for longer than a window', async () => {
+  it('reserve nothing once the switch is off, or has not been renewed for longer than a window', async () => {
     const { clock, budget, ask, ticket } = setUp();
-    const beats = () => budget.report().beats;
+    const reserved = () => budget.report().beats;
     const armed = async (name: string) => {
-      ask(name, 'enter', 10, BEAT);
+      ask(name, 'enter', 10, HEARTBEAT);
       await clock.quiesce();
       ticket(name).answered({}, { limited: false });
     };
-    expect(beats()).toBe(0);
+    expect(reserved()).toBe(0);
     await armed('first');
-    expect(beats()).toBe(150);
+    expect(reserved()).toBe(150);
     budget.standDown('other');
-    expect(beats()).toBe(150);
+    expect(reserved()).toBe(150);
     budget.standDown('main');
-    expect(beats()).toBe(0);
+    expect(reserved()).toBe(0);
     await armed('second');
     await clock.advanceTo(clock.now() + 79_999);
-    expect(beats()).toBe(150);
+    expect(reserved()).toBe(150);
     await clock.advanceTo(clock.now() + 1);
-    expect(beats()).toBe(0);
+    expect(reserved()).toBe(0);
   });
 
-  it('that the limit can not carry are refused before anything waits for them, and say what they need', async () => {
+  it('that exceed the limit are refused before anything waits for them, with the tokens they need', async () => {
     const { clock, ask, answers, log } = setUp();
-    const quick = (of: string) => ({ ...BEAT, heartbeat: { of, everyMs: 1_250, timeoutMs: 5_000, readWeight: 10 } });
+    const quick = (of: string) => ({
+      ...HEARTBEAT,
+      heartbeat: { of, everyMs: 1_250, timeoutMs: 5_000, readWeight: 10 },
+    });
     ask('first', 'enter', 10, quick('main'));
     ask('second', 'enter', 10, quick('second'));
     ask('third', 'enter', 10, quick('third'));
@@ -475,11 +478,11 @@ describe('beats of a deadman switch', () => {
   });
 });
 
-describe('a look at a shared ledger that takes its time', () => {
-  it('misses nobody who comes as it ends', async () => {
+describe('a slow access to a shared ledger', () => {
+  it('serves a request that comes as it ends', async () => {
     const clock = new VirtualClock(START);
     const { ledgers } = openSharedMemory(() => clock.monotonic());
-    // Whoever asks in the very turn in which the look before has been answered finds it ending, not ended.
+    // A request in the very turn in which the access before is answered finds it ending, not ended.
     let after: () => void = () => {};
     const rows: LedgerRows = {
       change: async (key, work) => {

@@ -16,7 +16,7 @@ import { budgetSettings } from '../../src/venue/tokens/ledger.ts';
 
 const START = Date.UTC(2026, 0, 5, 8);
 
-/** Two runs of one account in one process, and what of theirs left when. */
+/** Two runs of one account in one process, with the times at which their requests were sent. */
 function twoRuns(barrier: CancelAllBarrier | undefined) {
   const clock = new VirtualClock(START);
   const simulator = new Simulator({ faults: [{ on: 'DELETE /orders/cancel_all', do: 'delay', ms: 2000 }] }, clock, 1);
@@ -75,7 +75,7 @@ const ORDER: VenueCall<'POST /orders'> = {
 };
 
 describe('a cancel of all orders of the account', () => {
-  it('keeps back what another run of the process would place meanwhile, and nothing else', async () => {
+  it('holds back orders of another run of the process meanwhile, and nothing else', async () => {
     const { clock, left, first, second } = twoRuns(new CancelAllBarrier());
     const sweep = first.call(SWEEP);
     const order = second.call(ORDER);
@@ -88,13 +88,13 @@ describe('a cancel of all orders of the account', () => {
     expect(left.slice(0, 2).sort()).toEqual(['0 DELETE /orders/cancel_all', '0 GET /account']);
     const [at, ...what] = (left[2] ?? '').split(' ');
     expect([what.join(' '), Number(at) >= 2_000]).toEqual(['POST /orders', true]);
-    // With a barrier of its own for each, as two processes have them, nothing is kept back.
+    // With a barrier for each run, as in two processes, nothing is held back.
     const apart = twoRuns(undefined);
     await apart.clock.runUntil(Promise.all([apart.first.call(SWEEP), apart.second.call(ORDER)]));
     expect(apart.left).toContain('0 POST /orders');
   });
 
-  it('that never gets an answer lets orders go when it has been given up', async () => {
+  it('without an answer lets orders go once it has been given up', async () => {
     const barrier = new CancelAllBarrier();
     const { clock, left, second } = twoRuns(barrier);
     const lost = barrier.during(new Promise((_, reject) => clock.after(10_000, () => reject(new Error('given up')))));

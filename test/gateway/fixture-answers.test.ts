@@ -12,8 +12,8 @@ function exchange(path: string, body: string, status = 200): RecordedExchange {
   };
 }
 
-describe('answers of a fixture that are none', () => {
-  it('are named by their place, with what is wrong', () => {
+describe('invalid answers of a fixture', () => {
+  it('are reported by position, with the fault', () => {
     const exchanges: RecordedExchange[] = [
       exchange('/orders', '{"success":true,"error":"","result":[]}'),
       exchange('/orders', '{"success":true,"error":"","result":[{"id":7}]}'),

@@ -33,7 +33,7 @@ function wire(method: RecordedRequest['method'], path: string, params: Record<st
   return { endpoint: `GET ${path}`, method, path, params: Object.fromEntries(values), placement: 'query' };
 }
 
-/** A transport over `exchanges`, and how to ask it: the reply and the virtual time it took. */
+/** Builds a transport over `exchanges`, and a function that gives its reply and the virtual time it took. */
 function stage(exchanges: readonly RecordedExchange[], { startMs = START, repeatLastRead = true } = {}) {
   const clock = new VirtualClock(startMs);
   const misses: FixtureMiss[] = [];
@@ -71,13 +71,13 @@ describe('matching', () => {
     expect(misses).toEqual([]);
   });
 
-  it('compares numbers by value and texts by letter', async () => {
+  it('compares numbers by value and texts exactly', async () => {
     const { body, misses } = stage([exchange('POST', '/orders', { size: '0.250', side: 'long' }, '"ok"')]);
     expect(await body(wire('POST', '/orders', { size: '0.25', side: 'long' }))).toBe('"ok"');
     expect(misses).toEqual([]);
   });
 
-  it('repeats the last answer of a read that is asked once more, never that of a write', async () => {
+  it('repeats the last answer of a read that is repeated, never that of a write', async () => {
     const recorded = [
       exchange('GET', '/account', {}, '"a"'),
       exchange('GET', '/account', {}, '"b"'),
@@ -96,7 +96,7 @@ describe('matching', () => {
     expect(await strict.body(wire('GET', '/account'))).toMatch(/^fixture: /);
   });
 
-  it('tells a miss with the nearest exchange and every difference, and sends nothing', async () => {
+  it('reports a miss with the nearest exchange and every difference, and sends nothing', async () => {
     const { ask, misses } = stage([
       exchange('POST', '/orders', { market_id: 'ETH-USD', side: 'short', price: '1' }),
       exchange('POST', '/orders', { market_id: 'BTC-USD', side: 'long', price: '64200' }),
@@ -115,18 +115,18 @@ describe('matching', () => {
     );
   });
 
-  it('names the recorded endpoints where none is the one asked for', async () => {
+  it('names the recorded endpoints when the requested one has none', async () => {
     const { body } = stage([exchange('GET', '/account', {})]);
     expect(await body(wire('GET', '/fills'))).toMatch(/^fixture: .* GET \/fills {}; .*GET \/account$/);
   });
 
-  it('lists what no request has asked for', async () => {
+  it('lists unused exchanges', async () => {
     const { body, transport } = stage([exchange('GET', '/account', {}), exchange('GET', '/fills', {})]);
     await body(wire('GET', '/fills'));
     expect(transport.listUnused().map(({ position }) => position)).toEqual([1]);
   });
 
-  it('times out where the recorded answer came later than the run waits', async () => {
+  it('times out when the recorded answer came later than the run waits', async () => {
     const { ask } = stage([exchange('GET', '/account', {}, '{}', 12_000)]);
     expect(await ask(wire('GET', '/account'), 10_000)).toEqual({
       reply: { kind: 'failure', sent: true, message: 'timeout: response' },
@@ -138,7 +138,7 @@ describe('matching', () => {
 describe("the run's own order ids", () => {
   const ack = (id: string, client: string) => `{"result":[{"id":"${id}","client_order_id":"${client}"}]}`;
 
-  it('stand in answers in the place of the recorded ones, also before and after in other orders', async () => {
+  it('replace the recorded ones in answers, also in other orders before and after', async () => {
     const { body, misses } = stage([
       exchange('POST', '/orders', { client_order_id: R1, price: '1' }, ack('X@1', R1)),
       exchange('POST', '/orders', { client_order_id: R2, price: '2' }, ack('X@2', R2)),
@@ -152,7 +152,7 @@ describe("the run's own order ids", () => {
     expect(misses).toEqual([]);
   });
 
-  it('once bound, fit no other order', async () => {
+  it('once paired, match no other order', async () => {
     const { body } = stage([
       exchange('POST', '/orders', { client_order_id: R1 }, ack('X@1', R1)),
       exchange('GET', '/orders', { client_order_id: R1 }, ack('X@1', R1)),
@@ -167,7 +167,7 @@ describe("the run's own order ids", () => {
     expect(await body(wire('POST', '/orders', { client_order_id: `${N1}-exit` }))).toBe('"ok"');
   });
 
-  it('are given to an order that was recorded without one', async () => {
+  it('are given to an order recorded without one', async () => {
     const { body } = stage([
       exchange('POST', '/orders', { price: '1' }, ack('X@1', '')),
       exchange(
@@ -188,7 +188,7 @@ describe('time', () => {
   const later = START + 86_400_000;
   const us = (ms: number) => String(ms * 1000);
 
-  it('is measured from the start of either run', async () => {
+  it('is relative to the start of each run', async () => {
     const { body, misses } = stage(
       [
         exchange(
@@ -208,12 +208,12 @@ describe('time', () => {
     expect(misses).toHaveLength(1);
   });
 
-  it('written by the author is the same instant in both', async () => {
+  it('that the author wrote is the same instant in both runs', async () => {
     const { body } = stage([exchange('GET', '/fills', { end_time: us(START) }, '"ok"')], { startMs: later });
     expect(await body(wire('GET', '/fills', { end_time: us(START) }))).toBe('"ok"');
   });
 
-  it('moves the reset of the rate limit, whatever its unit', async () => {
+  it('shifts the reset of the rate limit in any unit', async () => {
     const reset = async (value: string) => {
       const recorded: RecordedExchange = {
         ...exchange('GET', '/account', {}),
@@ -231,7 +231,7 @@ describe('time', () => {
 });
 
 describe('feeds', () => {
-  it('give the newest value that was true by now', async () => {
+  it('give the newest value so far', async () => {
     const clock = new VirtualClock(START);
     const feeds = [
       { name: 'mid', value: '2', afterMs: 5000 },
@@ -249,7 +249,7 @@ describe('feeds', () => {
 });
 
 describe('a recorder', () => {
-  const SECRET = 'a-refresh-token-nobody-may-see';
+  const SECRET = 'a-refresh-token-no-reader-may-see';
   const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJleHAiOjE3MDAwMDAwMDB9.c2lnbmF0dXJl';
   const WALLET = '0x52908400098527886E0F7030069857D2E4169EE7';
 
@@ -260,7 +260,7 @@ describe('a recorder', () => {
     };
   }
 
-  it('keeps what passed, in the order it was sent, without a secret in it', async () => {
+  it('records the exchanges in the order of sending, without secrets', async () => {
     const clock = new VirtualClock(START);
     const answer = (body: string): WireReply => ({
       kind: 'answer',

@@ -46,17 +46,17 @@ const fixture: Fixture = {
 };
 
 describe('a fixture as text', () => {
-  it('comes back whole from JSON lines', () => {
+  it('is read back complete from JSON lines', () => {
     expect(readFixtureLines(writeFixtureLines(fixture))).toEqual({ fixture });
   });
 
-  it('holds one exchange on each line, with nothing a terminal would obey', () => {
+  it('has one exchange per line, without terminal control characters', () => {
     const text = writeFixture(fixture);
     expect(text.split('\n').filter((line) => line.startsWith('  - {"after"'))).toHaveLength(4);
     expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
   });
 
-  it('shows a body as a structure where that is exact, else as a string', () => {
+  it('writes a body as a structure when that is exact, otherwise as a string', () => {
     const lines = writeFixtureLines(fixture).split('\n');
     expect(lines[1]).toContain('"body": {"success": true, "error": "", "result": [{"id": "BTC-USD@1191"');
     expect(lines[4]).toContain('"body": "{\\"a\\": 0.1000000000000000055511151231257827}"');
@@ -78,7 +78,7 @@ describe('reading a fixture', () => {
     answer: { status: 200, body: {} },
   };
 
-  it('takes what people write: bare numbers, structures, headers in any case', () => {
+  it('accepts what people write: bare numbers, structures, headers in any case', () => {
     const { fixture: read, problems } = readFixture({
       ...least,
       markets: { 'BTC-USD': { tick: 0.5, lot: exactNumber('0.00000000000000000001') } },
@@ -153,13 +153,13 @@ describe('reading a fixture', () => {
     ],
     ['a day that does not exist', { ...least, start: '2026-02-41T00:00:00Z' }, ['start'], 'start is not a valid time'],
   ];
-  it.each(faults)('names the place of %s', (_name, data, path, message) => {
+  it.each(faults)('names the position of %s', (_name, data, path, message) => {
     const problems = readFixture(JSON.parse(JSON.stringify(data))).problems ?? [];
     expect(problems.map((problem) => problem.path)).toContainEqual(path);
     expect(problems.map((problem) => problem.message).join('\n')).toContain(message);
   });
 
-  it('names the line of JSON lines that is no JSON', () => {
+  it('names the line of JSON lines that is not JSON', () => {
     const text = `${JSON.stringify(least)}\n\n{"after":\n`;
     expect(readFixtureLines(text).problems?.[0]?.message).toMatch(/^line 3 cannot be read: not JSON/);
     expect(readFixtureLines('').problems?.[0]?.message).toMatch(/^the first line must be the header/);

@@ -110,7 +110,7 @@ describe('a HAR as fixture', () => {
     expect(JSON.stringify(fixture)).not.toContain('opaque');
   });
 
-  it('hides what its own headers and cookies identify somebody by, wherever a body says it again', () => {
+  it('hides the credentials of its own headers and cookies wherever a body repeats them', () => {
     const key = 'k3y-of-4-real-account+and/more==';
     const session = 'sess10n-c00kie-value';
     const asked = entry(
@@ -133,7 +133,7 @@ describe('a HAR as fixture', () => {
     });
   });
 
-  it('hides what a field is named after, in what is asked and in what is answered', () => {
+  it('hides fields named as secrets, in requests and in answers', () => {
     const body =
       '{"market_id":"BTC-USD","api_secret":"opaque-1","apiKey":"opaque-2","passphrase":77712345,"size":"0.1"}';
     const { fixture } = harToFixture(har(entry(0, 'POST', 'https://v.test/orders', body, ok(body))));
@@ -157,7 +157,7 @@ describe('a HAR as fixture', () => {
     expect(notes.at(-1)).toMatch(reason);
   });
 
-  it('comes back whole from a HAR that was written from a fixture', () => {
+  it('is read back complete from a HAR written from a fixture', () => {
     const fixture: Fixture = {
       recordedAt: START,
       startMs: START - 500,

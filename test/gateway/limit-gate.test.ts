@@ -1,6 +1,6 @@
 /**
- * The facts behind the limits, folded from the entries that a run writes: every case here is what the gate makes of calls and
- * answers by way of a real order book, both as they come and as a process finds them that takes the run up.
+ * The facts of the limits, folded from the entries that a run writes. Every case checks the limits after calls and answers that
+ * pass through a real order tracker, both live and as a process that resumes the run finds them.
  */
 import { describe, expect, it } from 'vitest';
 import { LimitFactsFold } from '../../src/gateway/limits/facts.ts';
@@ -14,7 +14,7 @@ import { fill, record, T0, terms } from '../venue/order-samples.ts';
 
 const DAY_US = 86_400_000_000;
 
-/** A run as its entries, one second apart, with what the gate and the book make of them. */
+/** A run as its entries, one second apart, folded by the limit facts and the tracker. */
 class Story {
   now = T0;
   private tracker = new OrderTracker();
@@ -64,7 +64,7 @@ class Story {
       return this.settle(call, { kind: 'rejected', failure: 'rejected', definite: true, message: refusal });
     return this.confirm(call, [{ ...params, id: `BTC-USD@${number}`, status: 'amending' }]);
   }
-  /** Cancelled, by a venue that says so at once. */
+  /** Cancels an order; the venue confirms at once. */
   cancelled(number: number): this {
     const call = this.intend(
       'DELETE /orders',
@@ -76,7 +76,7 @@ class Story {
     this.attempt(call, 'DELETE');
     return this.confirm(call, [{ id: `BTC-USD@${number}`, status: 'canceled' }]);
   }
-  /** A record of an order is read. */
+  /** Reads a record of an order. */
   shown(number: number, status: string, over: Partial<OrderRecord> = {}): this {
     const one = record(status, { id: `BTC-USD@${number}`, client_order_id: `rb${number}`, ...over });
     return this.read('GET /orders', { order_id: one.id, market_id: 'BTC-USD' }, [one]);
@@ -94,7 +94,7 @@ class Story {
     return this;
   }
 
-  /** What an order meets, asked of this gate and of one that was handed the same entries and then the book. */
+  /** Checks an order with these facts, and with facts that got the same entries first and then the tracker. */
   asks(over: Partial<OrderTerms>, rules: LimitRules, more: Partial<VenueCall> = {}): string {
     const intent = terms({ clientOrderId: 'rbnew', ...over });
     const call: VenueCall = {
@@ -114,7 +114,7 @@ class Story {
     if (verdict === undefined) throw new Error('no verdict');
     return verdict.ok ? 'ok' : verdict.message;
   }
-  /** The same for an amend of an order. */
+  /** Checks an amend of an order likewise. */
   asksAmend(number: number, params: { price: string; size?: string }, rules: LimitRules): string {
     return this.asks({}, rules, {
       endpoint: 'PUT /orders',
@@ -153,7 +153,7 @@ class Story {
     this.now += 1_000;
     this.tracker.apply(this.observe(type, data));
   }
-  /** As a run's journal does it: the gate first, then the book. */
+  /** As a run's journal does: the limit facts first, then the tracker. */
   private observe<T extends EntryType>(type: T, data: DataOf<T>): Entry {
     const entry = { type, data, at: this.now, step: `steps/${this.calls}` } as unknown as Entry;
     this.entries.push(entry);
@@ -175,7 +175,7 @@ const SHORT = { side: 'short', price: '100' } as const;
 describe('the position', () => {
   const rules: LimitRules = { maxPosition: '12', selfMatch: 'allow' };
 
-  it('holds what a record says has filled, and a fill once it is read only once', () => {
+  it('counts the fills of a record, and a fill that is read later only once', () => {
     const story = new Story().placed(1).shown(1, 'closed', { total_filled_size: '10' });
     expect(story.asks({ size: '2' }, rules)).toBe('ok');
     expect(story.asks({ size: '2.1' }, rules)).toBe('POSITION_EXCEEDS_MAX: position=12.1, max=12');
@@ -187,7 +187,7 @@ describe('the position', () => {
     expect(story.asks({ size: '2.1' }, rules)).toBe('POSITION_EXCEEDS_MAX: position=12.1, max=12');
   });
 
-  it('holds a position stop that closed by its record alone', () => {
+  it('counts a position stop that closed by its record alone', () => {
     const stop = { ...SHORT, type: 'stop_loss', size: '1', trigger: '90' } as const;
     const story = new Story()
       .placed(1)
@@ -198,7 +198,7 @@ describe('the position', () => {
     expect(story.asks({ ...SHORT, size: '0.1' }, { mode: 'reducing' })).toContain('position=0,');
   });
 
-  it('may be all that an order could have filled before the venue called it canceled, until a record tells', () => {
+  it('includes all that an order could have filled before the venue called it canceled, until a record shows it', () => {
     const story = new Story().placed(1).shown(1, 'open').cancelled(1);
     expect(story.asks({ size: '2' }, rules)).toBe('ok');
     expect(story.asks({ size: '3' }, rules)).toBe('POSITION_EXCEEDS_MAX: position=13, max=12');
@@ -212,7 +212,7 @@ describe('the position', () => {
     expect(story.asks({ ...SHORT, size: '4.1' }, { mode: 'reducing' })).toContain('REDUCING_ONLY');
   });
 
-  it('is neither raised nor set off by what others did, as far as a list without proof shows it', () => {
+  it('is neither raised nor netted by fills of others from an incomplete list', () => {
     const story = new Story().placed(1).shown(1, 'closed', { total_filled_size: '10' });
     story.listed({}, [theirs(1, 'short', '5')]);
     expect(story.asks({ size: '2.1' }, rules)).toContain('position=12.1');
@@ -222,20 +222,20 @@ describe('the position', () => {
   });
 });
 
-describe('what proves a position', () => {
+describe('the proof of a position', () => {
   const rules: LimitRules = { mode: 'reducing' };
   const page = { p_limit: 2, p_page: 0, p_order: 'ASC', start_time: T0 * 1000 - DAY_US };
   const sell = (story: Story, size = '3') => story.asks({ ...SHORT, size }, rules);
   const [first, second, third] = [theirs(1, 'long', '1'), theirs(2, 'long', '1'), theirs(3, 'long', '1')];
 
-  it('is a list of the account of which the last page was not full', () => {
+  it('is a list of the account whose last page was not full', () => {
     const story = new Story().listed(page, [first, second]);
     expect(sell(story)).toContain('REDUCING_ONLY');
     story.listed({ ...page, p_page: 1 }, [third]);
     expect(sell(story)).toBe('ok');
     expect(sell(story, '3.1')).toContain('position=3,');
   });
-  it('counts with it what the run does from then on', () => {
+  it('includes what the run does afterwards', () => {
     const story = new Story().listed({ ...page, p_limit: 9 }, [first, second, third]);
     story.placed(1, { ...SHORT, size: '2' }).shown(1, 'open', { side: 'short', size: '2', initial_size: '2' });
     expect(sell(story, '1')).toBe('ok');
@@ -280,14 +280,14 @@ describe('what proves a position', () => {
   ])('is not %s', (_, told) => {
     expect(sell(told(new Story()))).toContain('REDUCING_ONLY');
   });
-  it('is a page that was asked for more than it has, the whole history, and all markets together', () => {
+  it('can be a page that was not full, the whole history, or all markets together', () => {
     const all = [first, second, third];
     expect(sell(new Story().listed({ p_limit: 4, start_time: page.start_time }, all))).toBe('ok');
     expect(sell(new Story().listed({ p_limit: 4, p_order: 'DESC' }, all))).toBe('ok');
     expect(sell(new Story().listed({ p_limit: 4, market_id: undefined }, all))).toBe('ok');
     expect(sell(new Story().listed({ p_limit: 4 }, all).wait(118_999))).toBe('ok');
   });
-  it('leaves to a stop that works the part that it may still take, also when it is amended', () => {
+  it('leaves to a working stop the part that it may still close, also when it is amended', () => {
     const story = new Story().listed({ ...page, p_limit: 9 }, [first, second, theirs(3, 'long', '2')]);
     story.placed(1, { ...SHORT, type: 'stop_loss', size: '0.5', trigger: '90' });
     story.shown(1, 'open', { side: 'short', order_type: 'stop_loss', size: '0.5', initial_size: '0.5' });
@@ -306,17 +306,17 @@ describe('the notional of the run', () => {
   const rules: LimitRules = { maxRunNotional: '2000', selfMatch: 'allow' };
   const one = { size: '1' };
 
-  it('counts each order at the most it was ever sent for', () => {
+  it('counts each order with its largest notional ever sent', () => {
     const story = new Story().placed(1).shown(1, 'open').amended(1, { price: '120' });
     story.shown(1, 'open', { price: '120' }).amended(1, { price: '90' }).shown(1, 'open', { price: '90' });
     expect(story.asks({ price: '800', ...one }, rules)).toBe('ok');
     expect(story.asks({ price: '801', ...one }, rules)).toContain('notional=801, sent=1200, max=2000');
-    // Back up to what it counted for already, and beyond.
+    // Back up to the notional that it counted with already, and beyond.
     expect(story.asksAmend(1, { price: '200' }, rules)).toBe('ok');
     expect(story.asksAmend(1, { price: '201' }, rules)).toContain('notional=810, sent=1200, max=2000');
     expect(story.asksAmend(1, { price: '90', size: '23' }, rules)).toContain('notional=870, sent=1200');
   });
-  it('leaves out an amend that was refused, and an order that was, but not one that was cancelled', () => {
+  it('leaves out a refused amend and a refused order, but not a cancelled one', () => {
     const story = new Story().placed(1).shown(1, 'open').amended(1, { price: '150' }, 'no margin');
     expect(story.asks({ price: '1001', ...one }, rules)).toContain('sent=1000');
     story.rejected(2);
@@ -328,7 +328,7 @@ describe('the notional of the run', () => {
     const story = new Story().placed(1).shown(1, 'rejected', { total_filled_size: '4' });
     expect(story.asks({ price: '1601', ...one }, rules)).toContain('sent=400');
   });
-  it('counts terms that somebody else gave an order of ours', () => {
+  it('counts terms that another program gave an order of ours', () => {
     const story = new Story()
       .placed(1)
       .shown(1, 'open')
@@ -336,7 +336,7 @@ describe('the notional of the run', () => {
       .shown(1, 'open', { size: '15', initial_size: '15' });
     expect(story.asks({ price: '501', ...one }, rules)).toContain('sent=1500');
   });
-  it('counts a short and a market order by the reference they were sent under', () => {
+  it('measures a short and a market order by the reference they were sent with', () => {
     const market = { type: 'market', price: undefined } as unknown as Partial<OrderTerms>;
     const story = new Story().placed(1, SHORT, '110').placed(2, { ...market, size: '1' }, '110');
     expect(story.asks({ price: '791', ...one }, rules)).toContain('sent=1210');
@@ -361,20 +361,20 @@ describe('the notional of the run', () => {
   });
 });
 
-describe('where the market stands', () => {
+describe('the market price', () => {
   const rules: LimitRules = { maxOrderNotional: '1000', selfMatch: 'allow' };
-  it('is told a short by the last fill that was read', () => {
+  it('of a short comes from the last fill that was read', () => {
     const story = new Story();
     expect(story.asks({ ...SHORT, size: '5' }, rules)).toContain('NOTIONAL_UNKNOWN');
     story.listed({}, [theirs(1, 'long', '1', { price: '200' })]);
     expect(story.asks({ ...SHORT, size: '5' }, rules)).toBe('ok');
     story.listed({}, [theirs(2, 'long', '1', { price: '201', timestamp: T0 * 1000 + 1 })]);
     expect(story.asks({ ...SHORT, size: '5' }, rules)).toContain('notional=1005');
-    // An older one that is read later says nothing newer.
+    // An older fill that is read later does not replace it.
     story.listed({}, [theirs(3, 'long', '1', { price: '300', timestamp: T0 * 1000 - 1 })]);
     expect(story.asks({ ...SHORT, size: '5' }, rules)).toContain('notional=1005');
   });
-  it('is told by a short of our own that came to rest, and by no other order', () => {
+  it('comes from a short of our own that rests, and from no other order', () => {
     const story = new Story().placed(1, { price: '50' }).shown(1, 'open', { price: '50' });
     expect(story.asks({ ...SHORT, size: '5' }, rules)).toContain('NOTIONAL_UNKNOWN');
     story.placed(2, { side: 'short', price: '200', size: '1', timeInForce: 'post_only' });
@@ -386,7 +386,7 @@ describe('where the market stands', () => {
 });
 
 describe('counts that outlive a process', () => {
-  it('take a fill for the step whose order it was, and an own open order for no stranger', () => {
+  it('count a fill for the step of its order, and do not count an own open order as external', () => {
     const story = new Story().placed(1).shown(1, 'open');
     story.read('GET /orders', { status: 'open' }, [
       record('open', { id: 'BTC-USD@1', client_order_id: 'rb1' }),

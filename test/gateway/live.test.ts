@@ -18,7 +18,7 @@ const PLACE = wireRequest(
 );
 const LIST = wireRequest('GET /orders', { order_id: 'BTC-USD@7', p_limit: 10 }, SIMULATED_PROFILE);
 
-/** Sockets are real, time is not: what arrives is run at once, and counted. */
+/** A clock for real sockets: runs what arrives at once, and counts it. */
 class ArrivalClock extends VirtualClock implements Clock {
   turns = 0;
   inTurn = false;
@@ -37,7 +37,7 @@ afterEach(() => {
   for (const close of closing.splice(0)) close();
 });
 
-function listening<T extends Server | TcpServer>(server: T): Promise<T> {
+function startListening<T extends Server | TcpServer>(server: T): Promise<T> {
   closing.push(() => {
     if ('closeAllConnections' in server) server.closeAllConnections();
     server.close();
@@ -45,11 +45,11 @@ function listening<T extends Server | TcpServer>(server: T): Promise<T> {
   return new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(server)));
 }
 
-function portOf(server: Server | TcpServer): number {
+function readPort(server: Server | TcpServer): number {
   return (server.address() as AddressInfo).port;
 }
 
-function transportTo(baseUrl: string, parts: Partial<LiveParts> = {}): LiveTransport {
+function openTransport(baseUrl: string, parts: Partial<LiveParts> = {}): LiveTransport {
   const opened = openLive({
     profile: { baseUrl, allowedAddresses: [] },
     clock: new ArrivalClock(0),
@@ -61,23 +61,23 @@ function transportTo(baseUrl: string, parts: Partial<LiveParts> = {}): LiveTrans
   return opened.transport;
 }
 
-async function serving(
+async function serve(
   handle: (request: IncomingMessage, response: ServerResponse, body: string) => void,
 ): Promise<LiveTransport> {
-  const server = await listening(
+  const server = await startListening(
     createHttp((request, response) => {
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
       request.on('end', () => handle(request, response, Buffer.concat(chunks).toString()));
     }),
   );
-  return transportTo(`http://127.0.0.1:${portOf(server)}/api`);
+  return openTransport(`http://127.0.0.1:${readPort(server)}/api`);
 }
 
-/** A server that does with its raw socket what it likes, once a request has begun to come in. */
-async function rawServing(talk: (socket: Socket, requests: number) => void): Promise<LiveTransport> {
+/** A server that calls `talk` with its raw socket once a request begins to arrive. */
+async function serveRaw(talk: (socket: Socket, requests: number) => void): Promise<LiveTransport> {
   let requests = 0;
-  const server = await listening(
+  const server = await startListening(
     createTcp((socket) => {
       socket.on('error', () => {});
       socket.on('data', () => {
@@ -86,15 +86,15 @@ async function rawServing(talk: (socket: Socket, requests: number) => void): Pro
       });
     }),
   );
-  return transportTo(`http://127.0.0.1:${portOf(server)}`);
+  return openTransport(`http://127.0.0.1:${readPort(server)}`);
 }
 
 const OPTIONS = { timeoutMs: 5_000 };
 
 describe('LiveTransport, requests and answers', () => {
-  it('sends the exact body with its headers and gives the answer whole', async () => {
+  it('sends the exact body with its headers and gives the complete answer', async () => {
     const seen: unknown[] = [];
-    const transport = await serving((request, response, body) => {
+    const transport = await serve((request, response, body) => {
       const { authorization, 'content-type': type, 'user-agent': agent } = request.headers;
       seen.push([request.method, request.url, body, type, authorization, agent]);
       response
@@ -122,7 +122,7 @@ describe('LiveTransport, requests and answers', () => {
 
   it('puts the parameters of a GET into the query and sends no body', async () => {
     const seen: unknown[] = [];
-    const transport = await serving((request, response, body) => {
+    const transport = await serve((request, response, body) => {
       seen.push([request.method, request.url, body, request.headers['content-length']]);
       response.end('{}');
     });
@@ -132,7 +132,7 @@ describe('LiveTransport, requests and answers', () => {
 
   it('sends a body with a DELETE', async () => {
     const bodies: string[] = [];
-    const transport = await serving((_, response, body) => {
+    const transport = await serve((_, response, body) => {
       bodies.push(body);
       response.end('{}');
     });
@@ -146,14 +146,14 @@ describe('LiveTransport, requests and answers', () => {
 
   it('settles inside a turn of the clock', async () => {
     const clock = new ArrivalClock(0);
-    const server = await listening(createHttp((_, response) => response.end('{}')));
-    const transport = transportTo(`http://127.0.0.1:${portOf(server)}`, { clock });
+    const server = await startListening(createHttp((_, response) => response.end('{}')));
+    const transport = openTransport(`http://127.0.0.1:${readPort(server)}`, { clock });
     const inTurn = await transport.send(LIST, OPTIONS).then(() => clock.inTurn);
     expect([inTurn, clock.turns]).toEqual([true, 1]);
   });
 
   it('unpacks gzip', async () => {
-    const transport = await serving((_, response) =>
+    const transport = await serve((_, response) =>
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('{"success":true}')),
     );
     expect(await transport.send(LIST, OPTIONS)).toMatchObject({ kind: 'answer', body: '{"success":true}' });
@@ -161,7 +161,7 @@ describe('LiveTransport, requests and answers', () => {
 
   it.each([[301], [302], [307], [308]])('does not follow a %i, nor repeat the request elsewhere', async (status) => {
     let requests = 0;
-    const transport = await serving((_, response) => {
+    const transport = await serve((_, response) => {
       requests += 1;
       response.writeHead(status, { location: '/api/elsewhere' }).end();
     });
@@ -171,7 +171,7 @@ describe('LiveTransport, requests and answers', () => {
 
   it.each([[500], [503], [429], [408]])('does not repeat a request that was answered with %i', async (status) => {
     let requests = 0;
-    const transport = await serving((_, response) => {
+    const transport = await serve((_, response) => {
       requests += 1;
       response.writeHead(status, { 'retry-after': '0' }).end('x');
     });
@@ -181,7 +181,7 @@ describe('LiveTransport, requests and answers', () => {
 
   it('keeps a connection for the next request', async () => {
     const ports: (number | undefined)[] = [];
-    const transport = await serving((request, response) => {
+    const transport = await serve((request, response) => {
       ports.push(request.socket.remotePort);
       response.end('{}');
     });
@@ -199,16 +199,18 @@ describe('LiveTransport, no answer', () => {
   });
 
   it('knows that nothing was sent where the connection was refused', async () => {
-    const server = await listening(createTcp());
-    const port = portOf(server);
+    const server = await startListening(createTcp());
+    const port = readPort(server);
     await new Promise((resolve) => server.close(resolve));
-    expect(await transportTo(`http://127.0.0.1:${port}`).send(PLACE, OPTIONS)).toEqual(failure(false, 'ECONNREFUSED'));
+    expect(await openTransport(`http://127.0.0.1:${port}`).send(PLACE, OPTIONS)).toEqual(
+      failure(false, 'ECONNREFUSED'),
+    );
   });
 
   it('knows that nothing was sent where the name does not resolve', async () => {
     const resolve: NonNullable<LiveParts['resolve']> = (_host, _options, done) =>
       setImmediate(() => done(Object.assign(new Error('no'), { code: 'ENOTFOUND' }), []));
-    expect(await transportTo('https://venue.example', { resolve }).send(PLACE, OPTIONS)).toEqual(
+    expect(await openTransport('https://venue.example', { resolve }).send(PLACE, OPTIONS)).toEqual(
       failure(false, 'ENOTFOUND'),
     );
   });
@@ -227,63 +229,63 @@ describe('LiveTransport, no answer', () => {
         { address: '8.8.8.8', family: 4 },
         { address, family: address.includes(':') ? 6 : 4 },
       ]);
-    expect(await transportTo('https://venue.example', { resolve }).send(PLACE, OPTIONS)).toEqual(
+    expect(await openTransport('https://venue.example', { resolve }).send(PLACE, OPTIONS)).toEqual(
       failure(false, 'BLOCKED_ADDRESS'),
     );
   });
 
   it('connects to a private address that the profile allows', async () => {
-    const server = await listening(createHttp((_, response) => response.end('{}')));
+    const server = await startListening(createHttp((_, response) => response.end('{}')));
     const resolve: NonNullable<LiveParts['resolve']> = (_host, _options, done) =>
       done(null, [{ address: '127.0.0.1', family: 4 }]);
-    const profile = { baseUrl: `http://venue.example:${portOf(server)}`, allowedAddresses: ['127.0.0.0/8'] };
-    expect(await transportTo(profile.baseUrl, { profile, resolve }).send(LIST, OPTIONS)).toMatchObject({
+    const profile = { baseUrl: `http://venue.example:${readPort(server)}`, allowedAddresses: ['127.0.0.0/8'] };
+    expect(await openTransport(profile.baseUrl, { profile, resolve }).send(LIST, OPTIONS)).toMatchObject({
       kind: 'answer',
       body: '{}',
     });
   });
 
-  it('does not let localhost lead anywhere else', async () => {
+  it('does not let localhost resolve to other addresses', async () => {
     const resolve: NonNullable<LiveParts['resolve']> = (_host, _options, done) =>
       done(null, [{ address: '8.8.8.8', family: 4 }]);
-    expect(await transportTo('http://localhost:1', { resolve }).send(PLACE, OPTIONS)).toEqual(
+    expect(await openTransport('http://localhost:1', { resolve }).send(PLACE, OPTIONS)).toEqual(
       failure(false, 'BLOCKED_ADDRESS'),
     );
   });
 
-  it('sends nothing to a server whose certificate nobody trusts', async () => {
+  it('sends nothing to a server whose certificate is not trusted', async () => {
     const received: string[] = [];
-    const server = await listening(
+    const server = await startListening(
       createTls(UNTRUSTED, (socket) =>
         socket.on('error', () => {}).on('data', (data) => received.push(data.toString())),
       ),
     );
-    expect(await transportTo(`https://127.0.0.1:${portOf(server)}`).send(PLACE, OPTIONS)).toEqual(
+    expect(await openTransport(`https://127.0.0.1:${readPort(server)}`).send(PLACE, OPTIONS)).toEqual(
       failure(false, 'DEPTH_ZERO_SELF_SIGNED_CERT'),
     );
     expect(received).toEqual([]);
   });
 
   it('sends nothing to a server that does not speak TLS', async () => {
-    const server = await listening(
+    const server = await startListening(
       createTcp((socket) =>
         socket.on('error', () => {}).on('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')),
       ),
     );
-    expect(await transportTo(`https://127.0.0.1:${portOf(server)}`).send(PLACE, OPTIONS)).toMatchObject({
+    expect(await openTransport(`https://127.0.0.1:${readPort(server)}`).send(PLACE, OPTIONS)).toMatchObject({
       sent: false,
       message: expect.stringMatching(/^(ERR_SSL_|EPROTO)/),
     });
   });
 
   it('cannot say that nothing was sent where the connection broke during the request', async () => {
-    const transport = await rawServing((socket) => socket.resetAndDestroy());
+    const transport = await serveRaw((socket) => socket.resetAndDestroy());
     expect(await transport.send(PLACE, OPTIONS)).toEqual(failure(true, 'ECONNRESET'));
   });
 
-  it('cannot say it either where a kept connection broke, and does not try again', async () => {
+  it('cannot say it for a reused connection either, and does not try again', async () => {
     let requests = 0;
-    const transport = await rawServing((socket, count) => {
+    const transport = await serveRaw((socket, count) => {
       requests = count;
       if (count === 1) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}');
       else socket.resetAndDestroy();
@@ -293,63 +295,63 @@ describe('LiveTransport, no answer', () => {
     expect(requests).toBe(2);
   });
 
-  it('takes a body that was cut short for no answer', async () => {
-    const transport = await rawServing((socket) =>
+  it('treats a truncated body as no answer', async () => {
+    const transport = await serveRaw((socket) =>
       socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"success":true'),
     );
     expect(await transport.send(PLACE, OPTIONS)).toEqual(failure(true, 'ECONNRESET'));
   });
 
-  it('takes chunks without an end for no answer', async () => {
-    const transport = await rawServing((socket) =>
+  it('treats chunks without an end as no answer', async () => {
+    const transport = await serveRaw((socket) =>
       socket.end('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n'),
     );
     expect(await transport.send(PLACE, OPTIONS)).toEqual(failure(true, 'ECONNRESET'));
   });
 
-  it('takes what is not HTTP for no answer', async () => {
-    const transport = await rawServing((socket) => socket.end('hello\r\n\r\n'));
+  it('treats a reply that is not HTTP as no answer', async () => {
+    const transport = await serveRaw((socket) => socket.end('hello\r\n\r\n'));
     expect(await transport.send(PLACE, OPTIONS)).toEqual(failure(true, expect.stringMatching(/^HPE_/)));
   });
 
   it('gives up on a venue that does not answer', async () => {
-    const transport = await rawServing(() => {});
+    const transport = await serveRaw(() => {});
     expect(await transport.send(PLACE, { timeoutMs: 40 })).toEqual(
       failure(true, expect.stringMatching(/^timeout: (response|request)$/)),
     );
   });
 
   it('gives up on an answer that drips', async () => {
-    const transport = await rawServing((socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{'));
+    const transport = await serveRaw((socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{'));
     expect(await transport.send(PLACE, { timeoutMs: 60 })).toEqual(failure(true, 'timeout: request'));
   });
 
   it('stops reading after 8 MiB', async () => {
-    const transport = await serving((_, response) => response.end(Buffer.alloc(LARGEST_BODY + 1, 0x20)));
+    const transport = await serve((_, response) => response.end(Buffer.alloc(LARGEST_BODY + 1, 0x20)));
     expect(await transport.send(PLACE, OPTIONS)).toEqual(failure(true, 'body over 8 MiB'));
   });
 
   it('stops unpacking after 8 MiB', async () => {
     const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024, 0x20));
-    const transport = await serving((_, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb));
+    const transport = await serve((_, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb));
     expect(bomb.length).toBeLessThan(100_000);
     expect(await transport.send(PLACE, OPTIONS)).toEqual(failure(true, 'body over 8 MiB'));
   });
 
-  it('takes a damaged gzip for no answer', async () => {
-    const transport = await serving((_, response) =>
+  it('treats a damaged gzip as no answer', async () => {
+    const transport = await serve((_, response) =>
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(Buffer.from('not gzip')),
     );
     expect(await transport.send(PLACE, OPTIONS)).toEqual(failure(true, 'Z_DATA_ERROR'));
   });
 
-  it('takes what is not UTF-8 for no answer', async () => {
-    const transport = await serving((_, response) => response.end(Buffer.from([0x7b, 0xff, 0x7d])));
+  it('treats a body that is not UTF-8 as no answer', async () => {
+    const transport = await serve((_, response) => response.end(Buffer.from([0x7b, 0xff, 0x7d])));
     expect(await transport.send(PLACE, OPTIONS)).toEqual(failure(true, 'body is not UTF-8'));
   });
 
-  it('never lets a header’s content into a message', async () => {
-    const transport = await serving((_, response) => response.end('{}'));
+  it('never shows a header’s content in a message', async () => {
+    const transport = await serve((_, response) => response.end('{}'));
     const reply = await transport.send(PLACE, { ...OPTIONS, headers: { authorization: 'Bearer very-secret\nx' } });
     expect(reply).toEqual(failure(false, 'ERR_INVALID_CHAR'));
   });
@@ -361,8 +363,7 @@ describe('openLive', () => {
 
   it('refuses to start where the check of certificates is switched off', () => {
     expect(open('https://venue.example', { NODE_TLS_REJECT_UNAUTHORIZED: '0' })).toEqual({
-      problem:
-        'NODE_TLS_REJECT_UNAUTHORIZED=0 switches off the check of certificates; unset it, a live run does not start with it',
+      problem: expect.stringContaining('NODE_TLS_REJECT_UNAUTHORIZED=0'),
     });
   });
 
@@ -373,7 +374,7 @@ describe('openLive', () => {
     },
   );
 
-  it('takes public addresses, loopback ones and those the profile allows', () => {
+  it('accepts public addresses, loopback addresses and those that the profile allows', () => {
     for (const opened of [
       open('https://8.8.8.8'),
       open('http://127.0.0.1:1'),

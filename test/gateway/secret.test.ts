@@ -41,7 +41,7 @@ function jwtProfile(auth: Partial<Extract<Profile['auth'], { mode: 'jwt' }>>): P
 }
 
 describe('Secret', () => {
-  it('shows itself to no one but who asks for it', () => {
+  it('shows its text only through `reveal`', () => {
     const secret = new Secret('auth.jwt', TOKEN);
     const error = new Error('wrapped', { cause: { secret } });
     const shown = [
@@ -79,7 +79,7 @@ describe('loadSecrets', () => {
     expect(secretVariables(profile)).toEqual(['VENUE_JWT', 'HOOK']);
   });
 
-  it('reads the key of anchors, also from a variable of one line, and refuses any other key', () => {
+  it('reads the key of anchors, also from a one-line variable, and refuses any other key', () => {
     const anchors = (text: string) =>
       loadSecrets(
         { ...jwtProfile({ jwt: { env: 'A' } }), anchors: { key: { env: 'K' }, copies: {}, patienceMs: 1 } },
@@ -100,7 +100,7 @@ describe('loadSecrets', () => {
     }
   });
 
-  it('can do without a JWT where there is a refresh token, but not without both', () => {
+  it('needs no JWT when there is a refresh token, but one of the two', () => {
     const both = jwtProfile({ jwt: { env: 'A' }, refreshToken: { env: 'B' } });
     expect(loadSecrets(both, { B: TOKEN }).problems).toEqual([]);
     expect(loadSecrets(both, {}).problems).toEqual(['auth.refresh_token: the environment variable B is not set']);
@@ -113,7 +113,7 @@ describe('loadSecrets', () => {
     [
       'a line break',
       'abc\ndefgh',
-      'holds characters that can not be sent in a header: blanks, line breaks or others that are not printable',
+      'holds characters that cannot be sent in a header: blanks, line breaks or others that are not printable',
     ],
     ['too little', 'abc', 'holds fewer than 6 characters'],
   ])('refuses a JWT of %s without repeating it', (_, text, why) => {
@@ -135,7 +135,7 @@ describe('loadSecrets', () => {
     expect(secrets.apiKey?.reveal()).toBe('key-123');
   });
 
-  it('does not take what objects inherit for variables', () => {
+  it('does not treat inherited properties as variables', () => {
     expect(loadSecrets(jwtProfile({ jwt: { env: 'constructor' } }), {}).problems).toEqual([
       'auth.jwt: the environment variable constructor is not set',
     ]);
@@ -148,7 +148,7 @@ describe('readSecretFile', () => {
     return 'problem' in read ? read.problem : 'read';
   };
 
-  it('reads a file that is its owner’s alone', () => {
+  it('reads a file that only its owner can read', () => {
     expect(readSecretFile(file('good', ` ${TOKEN} \n`))).toEqual({ text: TOKEN });
     expect(readSecretFile(file('readonly', TOKEN, 0o400))).toEqual({ text: TOKEN });
   });
@@ -159,7 +159,7 @@ describe('readSecretFile', () => {
     );
   });
 
-  it('refuses a link, a folder, what is missing, and what is too large', () => {
+  it('refuses a link, a folder, a missing file, and a file that is too large', () => {
     symlinkSync(file('target'), join(folder, 'link'));
     expect(problem(join(folder, 'link'))).toBe('is a link; name the file itself');
     expect(problem(folder)).toBe('is not a regular file');
@@ -177,7 +177,7 @@ describe('readSecretFile', () => {
 });
 
 describe('replaceSecretFile', () => {
-  it('leaves one whole file, for its owner alone', async () => {
+  it('leaves one complete file, for its owner only', async () => {
     const inside = join(folder, 'replaced');
     mkdirSync(inside);
     const path = join(inside, 'token');
@@ -190,9 +190,9 @@ describe('replaceSecretFile', () => {
     ]);
   });
 
-  it('says that it could not, without the text', async () => {
+  it('reports a failure without the secret', async () => {
     const path = join(folder, 'nowhere', 'token');
-    await expect(replaceSecretFile(path, TOKEN)).rejects.toThrow(`the file ${path} can not be written (ENOENT)`);
+    await expect(replaceSecretFile(path, TOKEN)).rejects.toThrow(`the file ${path} cannot be written (ENOENT)`);
   });
 });
 
@@ -243,14 +243,14 @@ describe('Redactor', () => {
     for (let at = 0; at + 12 <= text.length; at += 1) expect(redacted).not.toContain(text.slice(at, at + 12));
   });
 
-  it('takes out what JSON escapes', () => {
+  it('removes a secret that JSON escapes', () => {
     const odd = 'quote"and\\back\nslash-and-more';
     const line = JSON.stringify({ error: `bad token ${odd}!` });
     const redacted = new Redactor([new Secret('a', odd)]).redact(line);
     expect(JSON.parse(redacted)).toEqual({ error: 'bad token [redacted]!' });
   });
 
-  it('takes out each of several occurrences once, and what was added later', () => {
+  it('removes every occurrence, and secrets added later', () => {
     const later = new Redactor();
     later.add(new Secret('a', TOKEN));
     later.add(new Secret('b', 'short-1'));
@@ -266,7 +266,7 @@ describe('Redactor', () => {
     );
   });
 
-  it('hides of a URL what is secret in it, not scheme, host, user and database', () => {
+  it('hides the secret parts of a URL, not scheme, host, user and database', () => {
     const url = new Redactor([
       new Secret('store.postgres', 'postgres://runbook:p4ssw0rd-p4ssw0rd@db.example:5432/runbook'),
       new Secret('notify.ops', 'https://hooks.example/services/T0/B0/abc'),

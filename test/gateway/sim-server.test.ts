@@ -1,4 +1,4 @@
-/** The simulated venue on real sockets: what a client of HTTP sees, faults of the wire included. */
+/** The simulated venue on real sockets, as an HTTP client sees it, with faults of the connection. */
 import { request } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import { SystemClock } from '../../src/base/clock.ts';
@@ -18,7 +18,7 @@ afterEach(async () => {
   server = undefined;
 });
 
-async function served(config: SimulatorConfig = {}): Promise<string> {
+async function startVenue(config: SimulatorConfig = {}): Promise<string> {
   server = await startSimServer(new Simulator({ ...QUICK, ...config }, new SystemClock(), 1), { port: 0 });
   return server.url;
 }
@@ -37,7 +37,7 @@ const ORDER = '{"market_id":"BTC-USD","side":"long","type":"limit","price":63000
 
 describe('requests', () => {
   it('places an order from a JSON body and lists it by query', async () => {
-    const url = await served();
+    const url = await startVenue();
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
     const placed = await ask(url, 'POST', '/orders', ORDER);
     expect([placed.status, placed.headers.get('x-ratelimit-remaining')]).toEqual([200, '1199']);
@@ -47,7 +47,7 @@ describe('requests', () => {
   });
 
   it('keeps every digit of a number in a body', async () => {
-    const url = await served({ surprises: { offStep: 'accept' } });
+    const url = await startVenue({ surprises: { offStep: 'accept' } });
     const placed = await ask(url, 'POST', '/orders', ORDER.replace('63000', '0.1234567890123456789'));
     expect(placed.json().result[0].price).toBe('0.1234567890123456789');
   });
@@ -56,31 +56,31 @@ describe('requests', () => {
     ['a decimal sent as text', ORDER.replace('63000', '"63000"'), 'INVALID_PARAMETER'],
     ['an exponent', ORDER.replace('63000', '6.3e4'), 'INVALID_PARAMETER'],
     ['a nested value', ORDER.replace('63000', '[63000]'), 'INVALID_PARAMETER'],
-    ['no JSON', '{"market_id":', 'INVALID_JSON'],
-    ['no object', '[1]', 'INVALID_JSON'],
-    ['a parameter there is not', ORDER.replace('}', ',"leverage":3}'), 'INVALID_PARAMETER'],
+    ['not JSON', '{"market_id":', 'INVALID_JSON'],
+    ['not an object', '[1]', 'INVALID_JSON'],
+    ['an unknown parameter', ORDER.replace('}', ',"leverage":3}'), 'INVALID_PARAMETER'],
     ['a prototype', ORDER.replace('}', ',"__proto__":{"x":1}}'), 'INVALID_PARAMETER'],
   ])('refuses %s', async (_, body, code) => {
-    const url = await served();
+    const url = await startVenue();
     const refused = await ask(url, 'POST', '/orders', body);
     expect([refused.status, refused.json()]).toEqual([400, { success: false, error: code, result: [] }]);
   });
 
-  it('asks for a token, in whatever header or cookie it is told to', async () => {
-    const url = await served();
+  it('requires a token, in the configured header or cookie', async () => {
+    const url = await startVenue();
     const nobody = await ask(url, 'GET', '/account', undefined, {});
     expect([nobody.status, nobody.json().error]).toEqual([401, 'UNAUTHORIZED']);
     await server?.close();
-    const other = await served({ auth: { header: 'RBT-JWT', prefix: '' } });
+    const other = await startVenue({ auth: { header: 'RBT-JWT', prefix: '' } });
     expect((await ask(other, 'GET', '/account', undefined, { 'rbt-jwt': 'x' })).status).toBe(200);
     await server?.close();
-    const cookie = await served({ auth: { cookie: 'jwt' } });
+    const cookie = await startVenue({ auth: { cookie: 'jwt' } });
     expect((await ask(cookie, 'GET', '/account', undefined, { cookie: 'a=b; jwt=x' })).status).toBe(200);
     expect((await ask(cookie, 'GET', '/account')).status).toBe(401);
   });
 
-  it('has prices for feeds, for which nobody is asked who they are', async () => {
-    const url = await served();
+  it('serves prices for feeds without authentication', async () => {
+    const url = await startVenue();
     const markets = (await ask(url, 'GET', '/markets?market_id=ETH-USD', undefined, {})).json().result;
     expect(markets).toEqual([
       expect.objectContaining({
@@ -91,8 +91,8 @@ describe('requests', () => {
     ]);
   });
 
-  it('answers 404 for a path there is not, and 413 for a body that is too long', async () => {
-    const url = await served();
+  it('answers 404 for an unknown path, and 413 for a body that is too long', async () => {
+    const url = await startVenue();
     expect((await ask(url, 'GET', '/positions')).status).toBe(404);
     expect((await ask(url, 'POST', '/orders', ' '.repeat(1024 * 1024 + 1))).status).toBe(413);
   });
@@ -100,10 +100,10 @@ describe('requests', () => {
 
 describe('faults of the wire', () => {
   const under = (fault: string, more = {}) =>
-    served({ faults: [{ on: 'POST /orders', do: fault as 'delay', ...more }] });
+    startVenue({ faults: [{ on: 'POST /orders', do: fault as 'delay', ...more }] });
   const ordersIn = async (url: string) => (await ask(url, 'GET', '/_sim/books')).json().orders.length;
 
-  /** Comes back once the POST is in the books, however slow this machine is. */
+  /** Resolves once the POST is in the books, however slow this machine is. */
   const seen = async (url: string): Promise<void> => {
     const { requests } = (await ask(url, 'GET', '/_sim/books')).json();
     return requests.length > 0 ? undefined : seen(url);
@@ -125,7 +125,7 @@ describe('faults of the wire', () => {
     expect(await ordersIn(url)).toBe(1);
   });
 
-  it('oversize sends little that becomes much', async () => {
+  it('oversize sends a small body that unpacks to a large one', async () => {
     const url = await under('oversize');
     const { text } = await ask(url, 'POST', '/orders', ORDER, { ...BEARER, 'accept-encoding': 'gzip' });
     expect(text.length).toBe(64 * 1024 * 1024);
@@ -161,7 +161,7 @@ describe('faults of the wire', () => {
 
 describe('the control paths', () => {
   it('show the books and change the faults', async () => {
-    const url = await served();
+    const url = await startVenue();
     expect(
       (await ask(url, 'PUT', '/_sim/faults', '[{"on":"GET /account","do":"status","status":503}]')).json(),
     ).toEqual({ faults: 1 });
@@ -173,8 +173,8 @@ describe('the control paths', () => {
     expect(tokens.used).toBe(20);
   });
 
-  it('refuse another host name, and what they do not know', async () => {
-    const url = await served();
+  it('refuse another host name and unknown settings', async () => {
+    const url = await startVenue();
     const status = await new Promise((resolve, reject) => {
       request(`${url}/_sim/books`, { headers: { host: 'evil.example' } }, (answer) =>
         resolve(answer.resume().statusCode),

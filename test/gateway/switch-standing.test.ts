@@ -4,8 +4,8 @@ import type { DataOf, Entry, EntryType } from '../../src/journal/entry.ts';
 
 const NINE = Date.parse('2026-01-05T09:00:00Z');
 
-/** A switch told of entries, each at so many ms after nine. */
-function told(...entries: readonly (readonly [at: number, type: EntryType, data: object])[]): DeadmanFacts {
+/** A switch after some entries, each at so many ms after nine. */
+function applyEntries(...entries: readonly (readonly [at: number, type: EntryType, data: object])[]): DeadmanFacts {
   const standing = new DeadmanFacts();
   for (const [at, type, data] of entries)
     standing.apply({ at: NINE + at, type, data: data as DataOf<EntryType> } as Entry);
@@ -21,29 +21,39 @@ const ARMED = [
   [30, ...moved('armed', { timeoutMs: 5000 })],
 ] as const;
 
-describe('a deadman switch, as the journal has it', () => {
-  it('stands for its time-out from when the request was sent, and then may have fired', () => {
-    const standing = told(...ARMED);
+describe('a deadman switch in the journal', () => {
+  it('is armed for its timeout from when the request was sent, and then may have fired', () => {
+    const standing = applyEntries(...ARMED);
     expect(standing.lapsedAt(NINE + 5010)).toBeUndefined();
     expect(standing.lapsedAt(NINE + 5011)).toBe(NINE + 5010);
     expect(standing.lapsedAt(NINE + 60_000)).toBe(NINE + 5010);
   });
 
-  it('may have fired once nobody can tell for how long no process was there, until it is armed anew', () => {
+  it('may have fired after an unknown time without a process, until it is armed again', () => {
     const unseen = [100, 'run.resumed', { openCalls: [], away: { ms: 5, by: 'wall' } }] as const;
     const seen = [100, 'run.resumed', { openCalls: [], away: { ms: 5, by: 'machine' } }] as const;
-    expect(told(...ARMED, seen).lapsedAt(NINE + 200)).toBeUndefined();
-    expect(told(...ARMED, unseen).lapsedAt(NINE + 200)).toBe(NINE + 200);
-    expect(told(...ARMED, unseen, [150, ...moved('armed', { timeoutMs: 5000 })]).lapsedAt(NINE + 200)).toBeUndefined();
-    expect(told(unseen).lapsedAt(NINE + 200)).toBeUndefined();
+    expect(applyEntries(...ARMED, seen).lapsedAt(NINE + 200)).toBeUndefined();
+    expect(applyEntries(...ARMED, unseen).lapsedAt(NINE + 200)).toBe(NINE + 200);
+    expect(
+      applyEntries(...ARMED, unseen, [150, ...moved('armed', { timeoutMs: 5000 })]).lapsedAt(NINE + 200),
+    ).toBeUndefined();
+    expect(applyEntries(unseen).lapsedAt(NINE + 200)).toBeUndefined();
   });
 
-  it('is renewed by what qualifies and was confirmed, and by nothing else', () => {
-    const renewed = told(...ARMED, [100, ...intended('b', 'DELETE /orders')], [300, ...settled('b', 'confirmed', 200)]);
+  it('is renewed by qualifying requests that were confirmed, and by nothing else', () => {
+    const renewed = applyEntries(
+      ...ARMED,
+      [100, ...intended('b', 'DELETE /orders')],
+      [300, ...settled('b', 'confirmed', 200)],
+    );
     expect(renewed.lapsedAt(NINE + 5200)).toBeUndefined();
     expect(renewed.lapsedAt(NINE + 5201)).toBe(NINE + 5200);
-    const read = told(...ARMED, [100, ...intended('b', 'GET /orders')], [300, ...settled('b', 'confirmed', 200)]);
-    const unanswered = told(
+    const read = applyEntries(
+      ...ARMED,
+      [100, ...intended('b', 'GET /orders')],
+      [300, ...settled('b', 'confirmed', 200)],
+    );
+    const unanswered = applyEntries(
       ...ARMED,
       [100, ...intended('b', 'POST /orders')],
       [300, ...settled('b', 'unresolved', 200)],
@@ -51,24 +61,24 @@ describe('a deadman switch, as the journal has it', () => {
     for (const standing of [read, unanswered]) expect(standing.lapsedAt(NINE + 5011)).toBe(NINE + 5010);
   });
 
-  it('that is taken for fired stays so until it is armed again', () => {
+  it('taken for fired stays so until it is armed again', () => {
     const fired = [...ARMED, [100, ...moved('assumed_fired')]] as const;
-    expect(told(...fired).lapsedAt(NINE + 200)).toBe(NINE + 200);
+    expect(applyEntries(...fired).lapsedAt(NINE + 200)).toBe(NINE + 200);
     const again = [
       [300, ...intended('c', 'POST /cancel_all_after')],
       [330, ...settled('c', 'confirmed', 310)],
       [330, ...moved('armed', { timeoutMs: 5000 })],
     ] as const;
-    expect(told(...fired, ...again).lapsedAt(NINE + 400)).toBeUndefined();
+    expect(applyEntries(...fired, ...again).lapsedAt(NINE + 400)).toBeUndefined();
   });
 
-  it('keeps nobody back who never asked for it, gave it back, or armed it by a step of their own', () => {
-    expect(told().lapsedAt(NINE + 60_000)).toBeUndefined();
+  it('blocks no order of a run that never requested it, disarmed it, or armed it by a step', () => {
+    expect(applyEntries().lapsedAt(NINE + 60_000)).toBeUndefined();
     expect(
-      told(...ARMED, [100, ...moved('disarmed', { because: 'the run has ended' })]).lapsedAt(NINE + 60_000),
+      applyEntries(...ARMED, [100, ...moved('disarmed', { because: 'the run has ended' })]).lapsedAt(NINE + 60_000),
     ).toBeUndefined();
     expect(
-      told([0, ...moved('armed', { timeoutMs: 5000, because: 'arm_deadman' })]).lapsedAt(NINE + 60_000),
+      applyEntries([0, ...moved('armed', { timeoutMs: 5000, because: 'arm_deadman' })]).lapsedAt(NINE + 60_000),
     ).toBeUndefined();
   });
 });

@@ -1,4 +1,4 @@
-/** A self-signed certificate for 127.0.0.1 that nobody trusts, for servers inside tests. Its key guards nothing. */
+/** A self-signed, untrusted certificate for 127.0.0.1, for servers inside tests. Its key protects nothing. */
 export const UNTRUSTED = {
   key: `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQggPlwMF/5AaVNzUaW

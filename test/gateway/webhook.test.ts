@@ -21,8 +21,8 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close();
 });
 
-/** A place that answers with these statuses, one after another, and keeps what it was sent. */
-async function place(statuses: readonly number[]) {
+/** A server that answers with these statuses, one after another, and records the requests. */
+async function serveStatuses(statuses: readonly number[]) {
   const heard: unknown[] = [];
   const server = createServer((request, response) => {
     let body = '';
@@ -46,14 +46,14 @@ async function place(statuses: readonly number[]) {
 
 const POSTED = { method: 'POST', url: PATH, type: 'application/json', body: ANCHOR };
 
-it('posts an anchor as it stands in the anchor file', async () => {
-  const { heard, sink } = await place([204]);
+it('posts an anchor as in the anchor file', async () => {
+  const { heard, sink } = await serveStatuses([204]);
   await sink.write(ANCHOR);
   expect([sink.name, heard]).toEqual(['anchors.copies.desk', [POSTED]]);
 });
 
-it('tries once more, and has the anchor only when the place says so', async () => {
-  const { heard, sink } = await place([503, 200]);
+it('tries once more, and counts an anchor as stored only when the server says so', async () => {
+  const { heard, sink } = await serveStatuses([503, 200]);
   await sink.write(ANCHOR);
   expect(heard).toEqual([POSTED, POSTED]);
 });
@@ -61,14 +61,14 @@ it('tries once more, and has the anchor only when the place says so', async () =
 it.each([
   ['refuses', [500, 503], /^ERR_NON_2XX_3XX_RESPONSE$/],
   ['sends it elsewhere', [302, 307], /^REDIRECTED_307$/],
-])('fails where the place %s, and follows nobody', async (_what, statuses, why) => {
-  const { heard, sink } = await place(statuses);
+])('fails when the server %s, and follows no redirect', async (_what, statuses, why) => {
+  const { heard, sink } = await serveStatuses(statuses);
   await expect(sink.write(ANCHOR)).rejects.toThrow(why);
   expect(heard).toEqual([POSTED, POSTED]);
 });
 
-it('fails where nobody listens, and names no address', async () => {
-  const { sink, close } = await place([]);
+it('fails when no server listens, and names no address', async () => {
+  const { sink, close } = await serveStatuses([]);
   await close();
   await expect(sink.write(ANCHOR)).rejects.toThrow(/^ECONNREFUSED$/);
 });

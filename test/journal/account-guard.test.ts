@@ -4,7 +4,7 @@ import { openSharedMemory } from '../../src/journal/shared/memory.ts';
 import { EVERY_ACCOUNT, LEASE_LIFE_MS } from '../../src/journal/shared/shared.ts';
 
 /** Two stores of one user. */
-function stores() {
+function openStores() {
   const on = { nowMs: 1_000_000 };
   const [user, one, two] = [1, 2, 3].map(() => openSharedMemory(() => on.nowMs));
   if (user === undefined || one === undefined || two === undefined) throw new Error('no stores');
@@ -17,8 +17,8 @@ function stores() {
 }
 
 describe('the lease of an account with two stores', () => {
-  it('is held through one of them at a time, and the other says where', async () => {
-    const { one, two } = stores();
+  it('is held through one of them at a time, and the other names the holder', async () => {
+    const { one, two } = openStores();
     expect(await one.leases.acquire('main', 'scheduler, process 7')).toEqual({ kind: 'held', epoch: 1 });
     expect(await two.leases.acquire('main', 'run of b')).toEqual({
       kind: 'taken',
@@ -31,13 +31,13 @@ describe('the lease of an account with two stores', () => {
     ]);
     expect(await two.leases.acquire('other', 'run of b')).toEqual({ kind: 'held', epoch: 1 });
     await one.leases.release('main', 1);
-    // The epochs of a store are its own: its journal is fenced by them.
+    // Each store has its own epochs, which fence its journal.
     expect(await two.leases.acquire('main', 'run of b')).toEqual({ kind: 'held', epoch: 1 });
     expect(await one.leases.acquire('main', 'run of a')).toMatchObject({ kind: 'taken' });
   });
 
-  it('is lost where it has passed to the other one', async () => {
-    const { on, one, two } = stores();
+  it('is lost when the other store has taken it', async () => {
+    const { on, one, two } = openStores();
     await one.leases.acquire('main', 'a');
     on.nowMs += LEASE_LIFE_MS - 1;
     expect(await one.leases.renew('main', 1)).toBe(true);
@@ -48,8 +48,8 @@ describe('the lease of an account with two stores', () => {
     expect(await two.leases.renew('main', 1)).toBe(true);
   });
 
-  it('is not kept half where the store beside it is held', async () => {
-    const { user, one } = stores();
+  it('is released in the user’s folder when the other store refuses it', async () => {
+    const { user, one } = openStores();
     await one.leases.acquire('main', 'a');
     await user.leases.release('main', 1);
     expect(await one.leases.acquire('main', 'b')).toMatchObject({ kind: 'taken', heldBy: 'a' });
@@ -58,8 +58,8 @@ describe('the lease of an account with two stores', () => {
 });
 
 describe('the kill switch of an account with two stores', () => {
-  it('of an account bars it in both, and is lifted where it was engaged', async () => {
-    const { one, two } = stores();
+  it('of an account applies to both, and is lifted where it was engaged', async () => {
+    const { one, two } = openStores();
     await one.kills.engage({ scope: 'main', by: 'ada', reason: 'r', at: 1 });
     expect([await one.kills.engaged('main'), await two.kills.engaged('main')]).toMatchObject([
       { by: 'ada' },
@@ -71,8 +71,8 @@ describe('the kill switch of an account with two stores', () => {
     expect(await two.kills.release('main', 'ada', 3)).toBe(false);
   });
 
-  it('has one history: what both kept once, and what was done through the other store', async () => {
-    const { one, two } = stores();
+  it('has one history: events in both stores once, and those of the other store', async () => {
+    const { one, two } = openStores();
     await one.kills.engage({ scope: 'main', by: 'ada', reason: 'r', at: 1 });
     await two.kills.release('main', 'bo', 2);
     await one.kills.engage({ scope: EVERY_ACCOUNT, by: 'ada', reason: 's', at: 3 });
@@ -89,8 +89,8 @@ describe('the kill switch of an account with two stores', () => {
     expect(await two.kills.history('main')).toEqual([engaged, released, last]);
   });
 
-  it('of every account is that of one store', async () => {
-    const { one, two } = stores();
+  it('of every account belongs to one store', async () => {
+    const { one, two } = openStores();
     await one.kills.engage({ scope: EVERY_ACCOUNT, by: 'ada', reason: 'r', at: 1 });
     expect([await one.kills.engaged('main'), await two.kills.engaged('main')]).toMatchObject([
       { by: 'ada' },

@@ -30,7 +30,7 @@ class MemorySink implements AnchorSink {
   }
 }
 
-function moved(filled: string) {
+function toMove(filled: string) {
   return { clientOrderId: 'c1', orderId: 'BTC-USD@1', from: 'open', to: 'open', event: 'FILL', filled } as const;
 }
 
@@ -42,7 +42,7 @@ describe('Anchorer', () => {
     const anchorer = new Anchorer(writer, { run: 'r1', clock: new VirtualClock(START), sinks: [sink], everyMs: null });
     writer.append('run.started', startedData());
     for (let index = 0; index < 25; index += 1) {
-      writer.append('order.moved', moved(String(index)));
+      writer.append('order.moved', toMove(String(index)));
       if (index === 9) expect(sink.anchors).toEqual([]);
       if (index % 5 === 4) await writer.flush();
     }
@@ -61,7 +61,7 @@ describe('Anchorer', () => {
     for (const each of sink.anchors) expect((await store.read('r1'))[each.seq - 1]?.hash).toBe(each.head);
   });
 
-  it('anchors once a minute while something new was stored, and not when nothing was', async () => {
+  it('anchors once a minute while new entries are stored, and not otherwise', async () => {
     const clock = new VirtualClock(START);
     const writer = newWriter(new MemoryStore(), 'r1', { clock });
     const sink = new MemorySink();
@@ -76,7 +76,7 @@ describe('Anchorer', () => {
     ]);
   });
 
-  it('goes on with the other sinks when one fails, and tells once that it failed and once that it works again', async () => {
+  it('continues with the other sinks when one fails, and reports once that it failed and once that it works again', async () => {
     const writer = newWriter(new MemoryStore(), 'r1');
     const good = new MemorySink('good');
     const bad = new MemorySink('bad');
@@ -93,7 +93,7 @@ describe('Anchorer', () => {
     });
     writer.append('run.started', startedData());
     for (const filled of ['1', '2', '3']) {
-      writer.append('order.moved', moved(filled));
+      writer.append('order.moved', toMove(filled));
       await writer.flush();
       await anchorer.settled();
       if (filled === '2') {
@@ -110,8 +110,8 @@ describe('Anchorer', () => {
   });
 });
 
-describe('a sink that is down', () => {
-  it('is given the newest anchor as soon as it works again, though nothing more is written', async () => {
+describe('a sink that fails', () => {
+  it('gets the newest anchor once it works again, even when no entry is written', async () => {
     const clock = new VirtualClock(START);
     const writer = newWriter(new MemoryStore(), 'r1', { clock });
     const sink = new MemorySink();
@@ -119,7 +119,7 @@ describe('a sink that is down', () => {
     const anchorer = new Anchorer(writer, { run: 'r1', clock, sinks: [sink], everyOrderEvents: 1 });
     writer.append('run.started', startedData());
     for (const filled of ['1', '2']) {
-      writer.append('order.moved', moved(filled));
+      writer.append('order.moved', toMove(filled));
       await writer.flush();
       await anchorer.settled();
     }
@@ -135,14 +135,14 @@ describe('a sink that is down', () => {
     expect(anchorer.longestFailure).toBeUndefined();
   });
 
-  it('holds nothing up once the run is over: no timer is left', async () => {
+  it('leaves no timer after the end of the run', async () => {
     const clock = new VirtualClock(START);
     const writer = newWriter(new MemoryStore(), 'r1', { clock });
     const sink = new MemorySink();
     sink.fails = true;
     const anchorer = new Anchorer(writer, { run: 'r1', clock, sinks: [sink], everyOrderEvents: 1 });
     writer.append('run.started', startedData());
-    writer.append('order.moved', moved('1'));
+    writer.append('order.moved', toMove('1'));
     await writer.flush();
     await anchorer.settled();
     anchorer.close();
@@ -162,7 +162,7 @@ describe('anchor file', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  it('is read back, belongs to its owner alone, and is empty when absent', async () => {
+  it('is read back, is private to its owner, and counts as empty when absent', async () => {
     expect(readAnchors(file)).toEqual({ anchors: [], unreadable: [], changed: [], unsigned: [] });
     const sink = new AnchorFile(file);
     await sink.write(anchor(1));
@@ -172,7 +172,7 @@ describe('anchor file', () => {
     expect(statSync(join(folder, 'state')).mode & 0o777).toBe(0o700);
   });
 
-  it('survives a line that a crash cut short', async () => {
+  it('tolerates a line that a crash cut short', async () => {
     const sink = new AnchorFile(file);
     await sink.write(anchor(1));
     appendFileSync(file, '{"v":1,"run":"r1","se');
@@ -180,7 +180,7 @@ describe('anchor file', () => {
     expect(readAnchors(file)).toEqual({ anchors: [anchor(1), anchor(12)], unreadable: [2], changed: [], unsigned: [] });
   });
 
-  it('tells a line that a crash cut short, wherever it was cut, from one that was changed', () => {
+  it('distinguishes a line that a crash cut short, wherever it was cut, from a changed one', () => {
     const line = JSON.stringify({ ...anchor(12), signature: 'YWJj+/=' });
     const cut = join(folder, 'cut.jsonl');
     for (let left = 1; left < line.length; left += 1) {
@@ -199,7 +199,7 @@ describe('anchor file', () => {
     }
   });
 
-  it('takes signed anchors alone where a public key is given', async () => {
+  it('accepts only signed anchors when a public key is given', async () => {
     const { privateKey, publicKey } = generateKeyPairSync('ed25519');
     const key = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
     const publicPem = publicKey.export({ type: 'spki', format: 'pem' }).toString();
@@ -228,7 +228,7 @@ describe('anchor file', () => {
     expect(readAnchors(file, { publicKey: publicPem })).toMatchObject({ anchors: [{ seq: 2 }], unsigned: [1, 2] });
   });
 
-  it('takes no other key than Ed25519', () => {
+  it('accepts only Ed25519 keys', () => {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const key = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
     const writer = newWriter(new MemoryStore(), 'r1');

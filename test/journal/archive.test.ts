@@ -27,7 +27,7 @@ interface Sample {
   readonly anchors: readonly Anchor[];
 }
 
-async function runOf(run: string, count: number): Promise<Sample> {
+async function makeRun(run: string, count: number): Promise<Sample> {
   const store = new MemoryStore();
   const writer = newWriter(store, run);
   appendMany(writer, count);
@@ -38,15 +38,15 @@ async function runOf(run: string, count: number): Promise<Sample> {
   return { row: (await store.run(run)) as RunRow, entries, anchors: [anchor] };
 }
 
-function written(samples: readonly Sample[]): string {
+function writeArchive(samples: readonly Sample[]): string {
   const writer = new ArchiveWriter(folder, ABOUT, process.pid);
   for (const { row, entries, anchors } of samples) writer.add(row, entries, anchors);
   writer.finish();
   return writer.publish();
 }
 
-/** The same archive with one run's part replaced, its place in the file kept right: by somebody who knows the format. */
-function rewritten(file: string, run: string, change: (lines: readonly string[]) => readonly string[]): string {
+/** Writes the same archive with one run's member replaced and a correct table of contents, as a forger who knows the format would. */
+function forgeArchive(file: string, run: string, change: (lines: readonly string[]) => readonly string[]): string {
   const bytes = readFileSync(file);
   const contents = readContents(file);
   const writer = new ArchiveWriter(join(folder, 'forged'), ABOUT, process.pid);
@@ -77,15 +77,15 @@ function rewritten(file: string, run: string, change: (lines: readonly string[])
 }
 
 describe('an archive', () => {
-  it('gives back every run byte for byte, with its row and anchors', async () => {
-    const samples = [await runOf('r1', 57), await runOf('r2', 12), await runOf('r3', 7000)];
-    const archive = openArchive(written(samples));
+  it('gives every run back byte for byte, with its row and anchors', async () => {
+    const samples = [await makeRun('r1', 57), await makeRun('r2', 12), await makeRun('r3', 7000)];
+    const archive = openArchive(writeArchive(samples));
     for (const { row, entries } of samples) {
       expect(await archive.read(row.run)).toEqual(entries);
       expect(await archive.run(row.run)).toEqual(row);
     }
     expect(await archive.read('r3', { after: 5000, limit: 3 })).toEqual(samples[2]?.entries.slice(5000, 5003));
-    expect(await archive.read('nobody')).toEqual([]);
+    expect(await archive.read('unknown')).toEqual([]);
     expect(archive.contents.anchors).toEqual(samples.flatMap((sample) => sample.anchors));
     const verdicts = await verifyJournal(archive, [...archive.contents.anchors, ...archive.ends]);
     expect(verdicts.map(({ run, ok, entries, anchors }) => [run, ok, entries, anchors])).toEqual([
@@ -96,16 +96,16 @@ describe('an archive', () => {
   });
 
   it('is read by gunzip, as lines that can be verified without this program', async () => {
-    const sample = await runOf('r1', 20);
-    const lines = execFileSync('gunzip', ['-c', written([sample])], { encoding: 'utf8' }).split('\n');
+    const sample = await makeRun('r1', 20);
+    const lines = execFileSync('gunzip', ['-c', writeArchive([sample])], { encoding: 'utf8' }).split('\n');
     expect(lines.slice(1, 21).join('\n')).toBe(jsonlExport(sample.entries).trimEnd());
     expect(JSON.parse(lines[0] ?? '')).toEqual({ v: 1, archive: 'perp-runbook archive', ...ABOUT });
     expect((JSON.parse(lines[21] ?? '') as ArchiveContents).runs).toHaveLength(1);
   });
 
-  it('never takes the place of another, and leaves nothing half done behind', async () => {
-    const first = written([await runOf('r1', 20)]);
-    const second = written([await runOf('r2', 20)]);
+  it('never replaces another, and leaves no partial files', async () => {
+    const first = writeArchive([await makeRun('r1', 20)]);
+    const second = writeArchive([await makeRun('r2', 20)]);
     expect([first, second].map((file) => file.slice(folder.length + 1))).toEqual([
       '2026-01.jsonl.gz',
       '2026-01.2.jsonl.gz',
@@ -122,12 +122,12 @@ describe('an archive', () => {
     ]);
   });
 
-  it('names the entry that was changed in it, though everything was packed again', async () => {
-    const samples = [await runOf('r1', 57), await runOf('r2', 57)];
-    const file = written(samples);
+  it('names the changed entry, even when everything was packed again', async () => {
+    const samples = [await makeRun('r1', 57), await makeRun('r2', 57)];
+    const file = writeArchive(samples);
     const anchors = samples.flatMap((sample) => sample.anchors);
     const verdict = async (change: (lines: readonly string[]) => readonly string[]) => {
-      const forged = openArchive(rewritten(file, 'r1', change));
+      const forged = openArchive(forgeArchive(file, 'r1', change));
       expect(await verifyRun(forged, 'r2', [...anchors, ...forged.ends])).toMatchObject({ ok: true });
       const { problem } = await verifyRun(forged, 'r1', [...anchors, ...forged.ends]);
       return [problem?.kind, problem?.sequence];
@@ -140,8 +140,8 @@ describe('an archive', () => {
     expect(await verdict((lines) => lines.slice(0, 8))).toEqual(['truncated', 9]);
   });
 
-  it('says in a sentence that it is cut short, or is none', async () => {
-    const file = written([await runOf('r1', 20)]);
+  it('reports in one sentence that it is truncated, or is not an archive', async () => {
+    const file = writeArchive([await makeRun('r1', 20)]);
     const bytes = readFileSync(file);
     for (const left of [0, 10, bytes.length >> 1, bytes.length - 1]) {
       writeFileSync(file, bytes.subarray(0, left));
@@ -152,12 +152,12 @@ describe('an archive', () => {
     writeFileSync(file, bytes);
     appendFileSync(file, 'x');
     expect(() => openArchive(file)).toThrow('is not a whole archive');
-    expect(() => openArchive(join(folder, 'nothing.jsonl.gz'))).toThrow('can not be read or written');
+    expect(() => openArchive(join(folder, 'nothing.jsonl.gz'))).toThrow('cannot be read or written');
   });
 
-  it('loses one run alone to a damaged part, and says from which entry on', async () => {
-    const samples = [await runOf('r1', 4000), await runOf('r2', 57)];
-    const file = written(samples);
+  it('loses only one run to a damaged member, and names the first lost entry', async () => {
+    const samples = [await makeRun('r1', 4000), await makeRun('r2', 57)];
+    const file = writeArchive(samples);
     const bytes = readFileSync(file);
     const part = readContents(file).runs[0];
     if (part === undefined) throw new Error('r1 is not there');
@@ -168,7 +168,7 @@ describe('an archive', () => {
       writeFileSync(file, damaged);
       const archive = openArchive(file);
       const verdict = await verifyRun(archive, 'r1', archive.ends);
-      // A flag or a time in the part's header changes nothing that was written.
+      // A flag or a time in the member's header does not affect the contents.
       if (verdict.ok) {
         expect(at - part.at).toBeLessThan(10);
         continue;

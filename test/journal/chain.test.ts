@@ -19,7 +19,7 @@ const envelope = {
 } as const;
 const body = { type: 'variable.set', data: { name: 'v', value: 'plain' } } as const;
 
-async function chainOf(count: number): Promise<StoredEntry[]> {
+async function makeChain(count: number): Promise<StoredEntry[]> {
   const store = new MemoryStore();
   const writer = newWriter(store, 'r1');
   appendMany(writer, count);
@@ -46,7 +46,7 @@ describe('sealEntry', () => {
     expect(entry).toEqual({ ...envelope, ...body, seq: 42, prev: head.hash, hash: stored.hash });
   });
 
-  it('reads back as the entry it was', () => {
+  it('is read back as the same entry', () => {
     const { entry, stored } = sealEntry(
       { type: 'variable.set', data: { name: 'v', value: [1, null, { a: '\ud800 \u2028 é 😀' }] } },
       envelope,
@@ -74,7 +74,7 @@ describe('sealEntry', () => {
 const LINE = '{"v":1,"run":"r1","seq":7,"at":1,"type":"x","step":"","prev":"p","data":{}}';
 
 describe('readEntry', () => {
-  it('takes a line that has all it needs', () => {
+  it('accepts a line with all required fields', () => {
     expect(readEntry({ run: 'r1', seq: 7, at: 1, type: 'x', step: '', line: LINE, hash: 'h' })).toMatchObject({
       seq: 7,
       at: 1,
@@ -104,14 +104,14 @@ describe('readEntry', () => {
 });
 
 describe('verifyChain', () => {
-  it('accepts an empty chain and a whole one', async () => {
-    const entries = await chainOf(20);
+  it('accepts an empty chain and a complete one', async () => {
+    const entries = await makeChain(20);
     expect(verifyChain([])).toEqual({ ok: true, entries: 0, head: EMPTY_HEAD.hash });
     expect(verifyChain(entries)).toEqual({ ok: true, entries: 20, head: entries.at(-1)?.hash });
   });
 
   it('finds a change of any single byte of any line', async () => {
-    const entries = await chainOf(4);
+    const entries = await makeChain(4);
     for (const [index, entry] of entries.entries()) {
       for (let at = 0; at < entry.line.length; at += 1) {
         const line = `${entry.line.slice(0, at)}${entry.line[at] === '1' ? '2' : '1'}${entry.line.slice(at + 1)}`;
@@ -122,7 +122,7 @@ describe('verifyChain', () => {
   });
 
   it.each(['at', 'type', 'step', 'run', 'hash'] as const)('finds a change of the column %s', async (column) => {
-    const entries = await chainOf(6);
+    const entries = await makeChain(6);
     const changed = { ...(entries[3] as StoredEntry), [column]: column === 'at' ? 5 : 'other' };
     expect(verifyChain(entries.with(3, changed))).toMatchObject({ ok: false, entries: 6, problem: { sequence: 4 } });
   });

@@ -1,6 +1,6 @@
 /**
- * Journals written by released versions stay readable for ever: what a later version says of them is what the version
- * said that wrote them. How they were made, and why they are never made again: the page in each folder of test/golden/journals.
+ * Journals written by released versions stay readable: a later version reports the same about them as the version that wrote
+ * them. The page in each folder of test/golden/journals says how they were made, and why they are never made again.
  */
 import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,10 +22,10 @@ import { openDatabase } from '../../src/journal/sql/sqlite.ts';
 const WRITTEN_BY = '0.1.0';
 const GOLDEN = fileURLToPath(new URL(`../golden/journals/${WRITTEN_BY}`, import.meta.url));
 
-/** What version 0.1.0 said of a run. */
-interface Said {
+/** The report of version 0.1.0 about a run. */
+interface RecordedReport {
   readonly name: string;
-  /** The state folder it is in. */
+  /** Its state folder. */
   readonly state: string;
   readonly run: string;
   readonly runbook: string;
@@ -38,7 +38,7 @@ interface Said {
   readonly lastHash: string;
   readonly anchors: number;
   readonly types: Readonly<Record<string, number>>;
-  /** Of `audit orders`, the moves counted alone. */
+  /** From `audit orders`, with moves only counted. */
   readonly orders: readonly { readonly clientOrderId: string; readonly moves: number }[];
   readonly fills: number;
   readonly requests: number;
@@ -53,9 +53,9 @@ interface Said {
 const manifest = JSON.parse(readFileSync(join(GOLDEN, 'manifest.json'), 'utf8')) as {
   readonly version: string;
   readonly kills: readonly object[];
-  /** Types of entries that none of them has. */
+  /** Types of entries that none of the journals has. */
   readonly missingTypes: readonly string[];
-  readonly runs: readonly Said[];
+  readonly runs: readonly RecordedReport[];
 };
 
 interface Answered {
@@ -64,8 +64,8 @@ interface Answered {
   readonly err: string;
 }
 
-/** A copy of the folder, and the command on it: as in a process of its own, a tenth of a second less. */
-function copied() {
+/** Copies the folder and gives the command on it, in this process, which saves a tenth of a second. */
+function copyState() {
   const path = mkdtempSync(join(tmpdir(), 'runbook-golden-'));
   afterAll(() => rmSync(path, { recursive: true, force: true }));
   cpSync(GOLDEN, path, { recursive: true });
@@ -113,17 +113,17 @@ function copied() {
 }
 
 /** `replay` and `audit replay` refuse a journal of an older entry version and name the version that can replay it. */
-async function expectReplay({ run, json }: ReturnType<typeof copied>, said: Said) {
-  const { exit, document } = await json(said.state, 'replay', said.run);
+async function expectReplay({ run, json }: ReturnType<typeof copyState>, recorded: RecordedReport) {
+  const { exit, document } = await json(recorded.state, 'replay', recorded.run);
   expect({ exit, kind: document.error.kind }).toEqual({ exit: EXIT.usage, kind: 'version' });
   expect(document.error.message).toContain(`perp-runbook ${WRITTEN_BY}`);
-  expect((await run(said.state, 'audit', 'replay', said.run)).exit).toBe(EXIT.usage);
+  expect((await run(recorded.state, 'audit', 'replay', recorded.run)).exit).toBe(EXIT.usage);
 }
 
 describe(`the journals of ${WRITTEN_BY}`, () => {
-  const here = copied();
+  const here = copyState();
   const { run, json } = here;
-  let listed: Readonly<Record<string, readonly Said[]>>;
+  let listed: Readonly<Record<string, readonly RecordedReport[]>>;
   beforeAll(async () => {
     const states = [...new Set(manifest.runs.map(({ state }) => state))];
     const lists = states.map(async (state) => [state, (await json(state, 'audit', 'list')).document.runs] as const);
@@ -135,13 +135,13 @@ describe(`the journals of ${WRITTEN_BY}`, () => {
     expect(runs.sort()).toEqual(manifest.runs.map((each) => each.run).sort());
   });
 
-  it('have every type of entry that their version wrote', () => {
+  it('contain every type of entry that their version wrote', () => {
     const found = new Set(manifest.runs.flatMap(({ types }) => Object.keys(types)));
     const current = [...found, ...manifest.missingTypes].map(currentType);
     expect(current.sort()).toEqual(Object.keys(ORIGIN).sort());
   });
 
-  it('are what was written, archives and signed anchors too', async () => {
+  it('verify, archives and signed anchors included', async () => {
     expect(await json('state', 'audit', 'verify')).toMatchObject({ exit: EXIT.done, document: { ok: true } });
     const archive = join(here.path, 'state/archive/2026-10.jsonl.gz');
     expect(await json('state', 'audit', 'verify', '--archive', archive)).toMatchObject({
@@ -152,88 +152,88 @@ describe(`the journals of ${WRITTEN_BY}`, () => {
     expect(signed).toMatchObject({ exit: EXIT.done, document: { ok: true } });
   });
 
-  it('come with the kills and releases of their time', async () => {
+  it('have the kills and releases of their time', async () => {
     expect((await json('state', 'audit', 'kills')).document.kills).toMatchObject(manifest.kills);
   });
 
-  describe.each(manifest.runs)('$name', (said) => {
-    const { state } = said;
+  describe.each(manifest.runs)('$name', (recorded) => {
+    const { state } = recorded;
 
     it('is listed as it ended', () => {
-      const { runbook, mode, trigger, outcome, startedAt, endedAt } = said;
-      const row = { run: said.run, runbook, mode, trigger, outcome, startedAt, endedAt };
-      expect(listed[state]?.find((each) => each.run === said.run)).toEqual(row);
+      const { runbook, mode, trigger, outcome, startedAt, endedAt } = recorded;
+      const row = { run: recorded.run, runbook, mode, trigger, outcome, startedAt, endedAt };
+      expect(listed[state]?.find((each) => each.run === recorded.run)).toEqual(row);
     });
 
-    it('is what was written', async () => {
-      expect(await json(state, 'audit', 'verify', said.run)).toMatchObject({
-        exit: said.audit.verify,
-        document: { ok: true, runs: [{ run: said.run, ok: true, entries: said.entries }] },
+    it('verifies', async () => {
+      expect(await json(state, 'audit', 'verify', recorded.run)).toMatchObject({
+        exit: recorded.audit.verify,
+        document: { ok: true, runs: [{ run: recorded.run, ok: true, entries: recorded.entries }] },
       });
     });
 
     it('is exported byte for byte', async () => {
-      const { exit, out } = await run(state, 'audit', 'export', said.run, '--format', 'jsonl');
+      const { exit, out } = await run(state, 'audit', 'export', recorded.run, '--format', 'jsonl');
       expect(exit).toBe(EXIT.done);
-      expect(out).toBe(readFileSync(join(GOLDEN, `${said.name}.jsonl`), 'utf8'));
+      expect(out).toBe(readFileSync(join(GOLDEN, `${recorded.name}.jsonl`), 'utf8'));
       const entries = out
         .trim()
         .split('\n')
         .map((line) => JSON.parse(line) as { readonly hash: string });
-      expect([entries.length, entries.at(-1)?.hash]).toEqual([said.entries, said.lastHash]);
+      expect([entries.length, entries.at(-1)?.hash]).toEqual([recorded.entries, recorded.lastHash]);
     });
 
-    it('is told and summed up', async () => {
-      const shown = await run(state, 'audit', 'show', said.run, '--all');
-      expect([shown.exit, shown.out.includes(said.run)]).toEqual([said.audit.show, true]);
-      const { exit, document } = await json(state, 'audit', 'summary', said.run);
-      expect(exit).toBe(said.audit.summary);
-      const outcome = said.outcome ?? undefined;
+    it('is shown as a timeline and as a summary', async () => {
+      const shown = await run(state, 'audit', 'show', recorded.run, '--all');
+      expect([shown.exit, shown.out.includes(recorded.run)]).toEqual([recorded.audit.show, true]);
+      const { exit, document } = await json(state, 'audit', 'summary', recorded.run);
+      expect(exit).toBe(recorded.audit.summary);
+      const outcome = recorded.outcome ?? undefined;
       if (outcome !== undefined) expect(document.outcome).toBe(outcome);
-      expect(document.kills.length).toBe(said.kills);
-      expect(document.answers.map(({ tone }: { tone: string }) => tone)).toEqual(said.tones);
+      expect(document.kills.length).toBe(recorded.kills);
+      expect(document.answers.map(({ tone }: { tone: string }) => tone)).toEqual(recorded.tones);
     });
 
     it('has the same orders, fills, requests and tokens', async () => {
-      const { orders } = (await json(state, 'audit', 'orders', said.run)).document;
+      const { orders } = (await json(state, 'audit', 'orders', recorded.run)).document;
       expect(
         orders.map(({ history, ...order }: { readonly history?: readonly object[] }) => ({
           ...order,
           moves: history?.length ?? 0,
         })),
-      ).toEqual(said.orders);
-      expect((await json(state, 'audit', 'fills', said.run)).document.fills).toHaveLength(said.fills);
-      const { requests, used, peak } = (await json(state, 'audit', 'budget', said.run)).document;
+      ).toEqual(recorded.orders);
+      expect((await json(state, 'audit', 'fills', recorded.run)).document.fills).toHaveLength(recorded.fills);
+      const { requests, used, peak } = (await json(state, 'audit', 'budget', recorded.run)).document;
       expect({ requests, tokens: used, peak }).toEqual({
-        requests: said.requests,
-        tokens: said.tokens,
-        peak: said.peak,
+        requests: recorded.requests,
+        tokens: recorded.tokens,
+        peak: recorded.peak,
       });
     });
 
-    it('is not replayed by this version, which says so', () => expectReplay(here, said));
+    it('is not replayed by this version, which says so', () => expectReplay(here, recorded));
   });
 });
 
 describe('a copy in which one byte was changed', () => {
-  const { path, json } = copied();
-  const said = manifest.runs.find(({ name }) => name === 'failed') as Said;
+  const { path, json } = copyState();
+  const recorded = manifest.runs.find(({ name }) => name === 'failed') as RecordedReport;
 
-  it('is not what was written, and its neighbours still are', async () => {
-    const database = await openDatabase(join(path, said.state, 'runbook.db'));
+  it('does not verify, and its neighbours still do', async () => {
+    const database = await openDatabase(join(path, recorded.state, 'runbook.db'));
     const { changes } = database
       .statement(
         'UPDATE entries SET line = replace(line, \'"account":"main"\', \'"account":"mein"\') WHERE run = ? AND seq = 7',
       )
-      .run(said.run);
+      .run(recorded.run);
     database.close();
     expect(changes).toBe(1);
-    expect(await json(said.state, 'audit', 'verify', said.run)).toMatchObject({
+    expect(await json(recorded.state, 'audit', 'verify', recorded.run)).toMatchObject({
       exit: EXIT.failed,
-      document: { ok: false, runs: [{ run: said.run, ok: false }] },
+      document: { ok: false, runs: [{ run: recorded.run, ok: false }] },
     });
-    const { document } = await json(said.state, 'audit', 'verify');
-    const broken = document.runs.filter(({ ok }: { ok: boolean }) => !ok).map((each: Said) => each.run);
-    expect(broken).toEqual([said.run]);
+    const { document } = await json(recorded.state, 'audit', 'verify');
+    const broken = document.runs.filter(({ ok }: { ok: boolean }) => !ok).map((each: RecordedReport) => each.run);
+    expect(broken).toEqual([recorded.run]);
   });
 });

@@ -5,7 +5,7 @@ import { openSharedMemory } from '../../src/journal/shared/memory.ts';
 import { LEASE_LIFE_MS, type Leases } from '../../src/journal/shared/shared.ts';
 import { StoreError } from '../../src/journal/store.ts';
 
-async function kept(ofThisMachine = true) {
+async function holdLease(ofThisMachine = true) {
   const clock = new VirtualClock(1_000_000);
   const shared = openSharedMemory(() => clock.monotonic());
   const state = { fails: false, renewals: 0 };
@@ -18,75 +18,75 @@ async function kept(ofThisMachine = true) {
       return shared.leases.renew(account, epoch);
     },
   };
-  const keeper = await takeLease({ leases, account: 'main', holder: 'run 1', clock });
-  if (!(keeper instanceof HeldLease)) throw new Error('not taken');
-  return { clock, keeper, state, leases };
+  const lease = await takeLease({ leases, account: 'main', holder: 'run 1', clock });
+  if (!(lease instanceof HeldLease)) throw new Error('not taken');
+  return { clock, lease, state, leases };
 }
 
-describe('whether a process still acts for its account', () => {
-  it('is certain at once while half a life is left, and asks nobody', async () => {
-    const { clock, keeper, state } = await kept();
+describe('a lease, before an attempt', () => {
+  it('holds at once while half a life is left, without asking the store', async () => {
+    const { clock, lease, state } = await holdLease();
     await clock.advanceTo(clock.now() + 4_000);
-    expect([await keeper.holds(), state.renewals]).toEqual([true, 0]);
+    expect([await lease.holds(), state.renewals]).toEqual([true, 0]);
   });
 
-  it('is asked anew by one that slept: its own lateness is no loss where nobody took the account', async () => {
-    const { clock, keeper } = await kept();
+  it('is renewed first by a process that slept, and holds when no other process took the account', async () => {
+    const { clock, lease } = await holdLease();
     clock.skipTo(clock.now() + 10 * LEASE_LIFE_MS);
-    expect(keeper.mayAct()).toBe(false);
-    expect(await keeper.holds()).toBe(true);
-    expect(keeper.mayAct()).toBe(true);
+    expect(lease.mayAct()).toBe(false);
+    expect(await lease.holds()).toBe(true);
+    expect(lease.mayAct()).toBe(true);
   });
 
-  it('is denied to one that slept while another took the account', async () => {
-    const { clock, keeper, leases } = await kept();
+  it('is lost to a process that took the account during a sleep', async () => {
+    const { clock, lease, leases } = await holdLease();
     clock.skipTo(clock.now() + LEASE_LIFE_MS);
     expect(await leases.acquire('main', 'run 2')).toEqual({ kind: 'held', epoch: 2 });
-    expect(await keeper.holds()).toBe(false);
+    expect(await lease.holds()).toBe(false);
   });
 
-  it('is waited for while the store can not tell', async () => {
-    const { clock, keeper, state } = await kept();
+  it('is awaited while the store does not answer', async () => {
+    const { clock, lease, state } = await holdLease();
     state.fails = true;
     await clock.advanceTo(clock.now() + 8_000);
-    let told: boolean | undefined;
-    void keeper.holds().then((holds) => {
-      told = holds;
+    let answer: boolean | undefined;
+    void lease.holds().then((holds) => {
+      answer = holds;
     });
     await clock.advanceTo(clock.now() + 5_000);
-    expect(told).toBeUndefined();
+    expect(answer).toBeUndefined();
     state.fails = false;
     await clock.advanceTo(clock.now() + 2_000);
-    expect(told).toBe(true);
+    expect(answer).toBe(true);
   });
 
-  it('does not keep a cancel back that nobody else can be in the way of: a disk that is full is full for all', async () => {
-    const { clock, keeper, state } = await kept();
+  it('does not delay a cancel while no other process can have taken the account: a full disk is full for all', async () => {
+    const { clock, lease, state } = await holdLease();
     state.fails = true;
     await clock.advanceTo(clock.now() + 60_000);
-    expect(await keeper.holds(true)).toBe(true);
+    expect(await lease.holds(true)).toBe(true);
   });
 
   it.each([
     ['on a store that machines share', false, 8_000],
     ['for a process that slept for longer than the lease lived', true, 0],
-  ])('keeps it back %s', async (_, ofThisMachine, awakeMs) => {
-    const { clock, keeper, state } = await kept(ofThisMachine);
+  ])('delays it %s', async (_, ofThisMachine, awakeMs) => {
+    const { clock, lease, state } = await holdLease(ofThisMachine);
     state.fails = awakeMs > 0;
     await clock.advanceTo(clock.now() + awakeMs);
     state.fails = true;
     if (awakeMs === 0) clock.skipTo(clock.now() + 2 * LEASE_LIFE_MS);
-    let told: boolean | undefined;
-    void keeper.holds(true).then((holds) => {
-      told = holds;
+    let answer: boolean | undefined;
+    void lease.holds(true).then((holds) => {
+      answer = holds;
     });
     await clock.advanceTo(clock.now() + 5_000);
-    expect(told).toBeUndefined();
+    expect(answer).toBeUndefined();
   });
 
-  it('is over once the lease was given back', async () => {
-    const { keeper } = await kept();
-    await keeper.release();
-    expect(await keeper.holds()).toBe(false);
+  it('does not hold once it is released', async () => {
+    const { lease } = await holdLease();
+    await lease.release();
+    expect(await lease.holds()).toBe(false);
   });
 });

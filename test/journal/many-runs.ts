@@ -1,7 +1,7 @@
 /**
- * A journal of very many entries, for measuring: one real run, written again and again under other names and times, each
- * copy with a chain of its own. Made in seconds, kept nowhere; the benchmark and whoever measures by hand share it. A copy
- * verifies and can be told; it does not replay, because what is inside its entries keeps the times of the first.
+ * Writes a journal of very many entries, for measuring: one real run, copied again and again under other names and times, each
+ * copy with a chain of its own. Takes seconds; shared by the benchmark and measurements by hand. A copy verifies and can be
+ * shown; it does not replay, because the contents of its entries keep the times of the first.
  */
 import { headOf, sealEntry } from '../../src/journal/chain.ts';
 import type { DataOf, Entry, EntryBody } from '../../src/journal/entry.ts';
@@ -11,7 +11,7 @@ import { nextRow } from '../../src/journal/writer.ts';
 export interface ManyRuns {
   readonly runs: number;
   readonly entries: number;
-  /** The names, oldest first. */
+  /** The run ids, oldest first. */
   readonly names: readonly string[];
 }
 
@@ -24,7 +24,7 @@ export async function writeManyRuns(
 ): Promise<ManyRuns> {
   const names: string[] = [];
   for (let written = 0; written < entries; written += template.length) {
-    const name = copyName(template, names.length);
+    const name = nameCopy(template, names.length);
     await writeCopy(store, template, name, names.length * everyMs);
     names.push(name);
   }
@@ -35,7 +35,7 @@ async function writeCopy(store: JournalStore, template: readonly Entry[], run: s
   const copies: StoredEntry[] = [];
   let row: ReturnType<typeof nextRow>;
   for (const entry of template) {
-    const body = { type: entry.type, data: moved(entry, laterMs) } as EntryBody;
+    const body = { type: entry.type, data: shiftTimes(entry, laterMs) } as EntryBody;
     const { entry: copy, stored } = sealEntry(body, { ...entry, run, at: entry.at + laterMs }, headOf(copies.at(-1)));
     row = nextRow(row, copy);
     copies.push(stored);
@@ -43,11 +43,11 @@ async function writeCopy(store: JournalStore, template: readonly Entry[], run: s
   await store.append(copies, { durable: false, epoch: 1, ...(row === undefined ? {} : { row }) });
 }
 
-function moved({ type, data }: Entry, laterMs: number): DataOf<Entry['type']> {
+function shiftTimes({ type, data }: Entry, laterMs: number): DataOf<Entry['type']> {
   return type === 'run.started' ? { ...data, startedAt: data.startedAt + laterMs } : data;
 }
 
-/** As the command line names runs, so that their order is that of their making. */
-function copyName([first]: readonly Entry[], index: number): string {
+/** Names a copy as the command line names runs, so that they sort by time. */
+function nameCopy([first]: readonly Entry[], index: number): string {
   return `20260105T${String(index).padStart(9, '0')}-${first?.type === 'run.started' ? first.data.runbook : 'run'}-${index.toString(16).padStart(10, '0')}`;
 }

@@ -24,7 +24,7 @@ const anchor = (run: string, seq: number, head = 'a'.repeat(64)): Anchor => ({
 const lines = (anchors: readonly Anchor[]) => anchors.map((each) => `${JSON.stringify(each)}\n`).join('');
 
 describe('the newest anchors', () => {
-  it('are the furthest of each run, those of the runs anchored last first', () => {
+  it('are the furthest of each run, latest runs first', () => {
     writeFileSync(
       file,
       lines([anchor('a', 4), anchor('b', 2), anchor('a', 9), anchor('b', 12), anchor('b', 11), anchor('c', 1)]),
@@ -43,14 +43,14 @@ describe('the newest anchors', () => {
     ]);
   });
 
-  it('are none where there is no file', () => {
+  it('are none when there is no file', () => {
     expect(newestAnchors(join(folder, 'nothing.jsonl'))).toEqual([]);
     rmSync(folder, { recursive: true });
   });
 });
 
 describe('a journal', () => {
-  /** A run of three entries, less or other ones where `kept` says so; and the anchor of its third. */
+  /** A run of three entries, or fewer or changed ones as `kept` says, and the anchor of its third. */
   async function journal(kept: (entries: StoredEntry[]) => StoredEntry[]) {
     const row = {
       run: 'a',
@@ -82,11 +82,11 @@ describe('a journal', () => {
     return contradictedAnchor(store, [anchor('archived', 7), anchor('a', seq, hash)]);
   }
 
-  it('agrees with an anchor of an entry that it has; of a run that is elsewhere nothing is said', async () => {
+  it('agrees with an anchor of an entry that it has; a run that is elsewhere does not count', async () => {
     expect(await journal((entries) => entries)).toBeUndefined();
   });
 
-  it('is contradicted by an anchor of an entry that was cut off, or that was written afresh', async () => {
+  it('is contradicted by an anchor of an entry that was cut off or rewritten', async () => {
     expect(await journal((entries) => entries.slice(0, 2))).toMatchObject({
       kind: 'cut',
       anchor: { run: 'a', seq: 3 },

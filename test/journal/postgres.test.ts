@@ -1,4 +1,4 @@
-/** What only a server can do to a store: be restarted, be cut off in the middle of a commit, refuse, and be told secrets. */
+/** Tests what only a server can do to a store: restart, lose the connection during a commit, refuse, and get secrets. */
 import { once } from 'node:events';
 import { createServer, connect as dial, type Socket } from 'node:net';
 import { inspect } from 'node:util';
@@ -44,10 +44,10 @@ const numbers = (entries: readonly StoredEntry[]) => entries.map(({ seq }) => se
 const UNAVAILABLE = { name: 'StoreError', reason: 'unavailable' };
 
 /**
- * A line to the server that is cut where a commit passes: `before` the server hears of it, or `after`, so that it commits
- * and nobody hears of that. Cut once, and whole again.
+ * Opens a connection to the server that is cut once at a commit: `before` the server gets it, or `after`, so that it commits
+ * and the answer is lost.
  */
-async function lineThatCuts(access: PostgresAccess, cut: 'before' | 'after'): Promise<PostgresAccess> {
+async function openCuttingLine(access: PostgresAccess, cut: 'before' | 'after'): Promise<PostgresAccess> {
   const url = new URL(access.url);
   const port = Number(url.port);
   let armed = true;
@@ -83,7 +83,7 @@ async function lineThatCuts(access: PostgresAccess, cut: 'before' | 'after'): Pr
   return { ...access, url: url.href };
 }
 
-describe('a server that goes away', { timeout: 40_000, tags: ['postgres'] }, () => {
+describe('a server that goes down', { timeout: 40_000, tags: ['postgres'] }, () => {
   it.each(['fast', 'crash'] as const)(
     '%s: appends are refused, nothing is half there, and then it goes on',
     async (how) => {
@@ -100,7 +100,7 @@ describe('a server that goes away', { timeout: 40_000, tags: ['postgres'] }, () 
     },
   );
 
-  it('for a moment: an append waits for it', async () => {
+  it('for a moment makes an append wait', async () => {
     const store = await opened(openPostgresStore(await accessTo(server())));
     await store.append([entry(1)], { durable: true, row, epoch: 1 });
     await server().stop();
@@ -110,7 +110,7 @@ describe('a server that goes away', { timeout: 40_000, tags: ['postgres'] }, () 
     expect(numbers(await store.read('a'))).toEqual([1, 2]);
   });
 
-  it('in the middle of many appends: all that resolved are there, in order, and no other', async () => {
+  it('during many appends keeps exactly those that resolved', async () => {
     const access = await accessTo(server());
     const store = await opened(openPostgresStore(access, { patienceMs: 0 }));
     await store.append([entry(1)], { durable: true, row, epoch: 1 });
@@ -130,12 +130,12 @@ describe('a server that goes away', { timeout: 40_000, tags: ['postgres'] }, () 
     await crash;
     const kept = numbers(await store.read('a'));
     expect(kept).toEqual(kept.map((_, index) => index + 1));
-    // The batch under way when it crashed may have been committed: whole or not at all.
+    // The batch in progress during the crash is committed completely or not at all.
     expect([acknowledged, acknowledged + 2]).toContain(kept.length);
     await store.append([entry(kept.length + 1)], { durable: true, epoch: 1 });
   });
 
-  it('a ledger grants nothing while it is away, and afterwards no more than was left', async () => {
+  it('grants nothing from a ledger meanwhile, and afterwards no more than was left', async () => {
     const { ledgers, killSwitch, leases } = await opened(openSharedPostgres(await accessTo(server())));
     const take = () =>
       ledgers.change('k', (found) => {
@@ -154,12 +154,12 @@ describe('a server that goes away', { timeout: 40_000, tags: ['postgres'] }, () 
     expect(await leases.renew('main', epoch)).toBe(true);
   });
 
-  it('for good: the kill switch counts as engaged', async () => {
+  it('for long makes the kill switch count as engaged', async () => {
     const { killSwitch } = await opened(openSharedPostgres(await accessTo(server())));
     await server().stop();
     const order = await killSwitch.engaged('main');
     await server().start();
-    expect(order?.reason).toContain('can not be read, so it counts as engaged');
+    expect(order?.reason).toContain('cannot be read');
     expect(await killSwitch.engaged('main')).toBeUndefined();
   });
 });
@@ -171,17 +171,17 @@ describe('a commit whose answer is lost', { timeout: 40_000, tags: ['postgres'] 
       const access = await accessTo(server());
       const direct = await opened(openPostgresStore(access));
       await direct.append([entry(1)], { durable: true, row, epoch: 1 });
-      const store = await opened(openPostgresStore(await lineThatCuts(access, cut)));
+      const store = await opened(openPostgresStore(await openCuttingLine(access, cut)));
       await store.append([entry(2), entry(3)], { durable: true, epoch: 1 });
       expect(numbers(await direct.read('a'))).toEqual([1, 2, 3]);
     },
   );
 
-  it('and meanwhile another has written: a conflict, for what is there is not ours', async () => {
+  it('after another process has written is a conflict, because the stored entry is not ours', async () => {
     const access = await accessTo(server());
     const direct = await opened(openPostgresStore(access));
     await direct.append([entry(1)], { durable: true, row, epoch: 1 });
-    const store = await opened(openPostgresStore(await lineThatCuts(access, 'before')));
+    const store = await opened(openPostgresStore(await openCuttingLine(access, 'before')));
     const appended = store.append([entry(2)], { durable: true, epoch: 1 });
     appended.catch(() => {});
     await direct.append([entry(2, '{"other":true}')], { durable: true, epoch: 1 }).catch(() => {});
@@ -192,10 +192,10 @@ describe('a commit whose answer is lost', { timeout: 40_000, tags: ['postgres'] 
     );
   });
 
-  it('of a change to a ledger: found out, so that nothing is counted twice', async () => {
+  it('on a ledger is checked, so that nothing is counted twice', async () => {
     const access = await accessTo(server());
     await (await opened(openSharedPostgres(access))).ledgers.change('k', () => ({ text: '1', result: 0 }));
-    const { ledgers } = await opened(openSharedPostgres(await lineThatCuts(access, 'after')));
+    const { ledgers } = await opened(openSharedPostgres(await openCuttingLine(access, 'after')));
     expect(await ledgers.change('k', (found) => ({ text: `${found?.text}+1`, result: 'done' }))).toBe('done');
     expect(await ledgers.change('k', (found) => ({ text: undefined, result: found }))).toEqual({
       revision: 2,
@@ -203,21 +203,21 @@ describe('a commit whose answer is lost', { timeout: 40_000, tags: ['postgres'] 
     });
   });
 
-  it('of a decision about an occurrence: recorded once, and no conflict with itself', async () => {
+  it('on an occurrence is recorded once, and does not conflict with itself', async () => {
     const access = await accessTo(server());
     await opened(openPostgresScheduleStore(access));
-    const scheduleStore = await opened(openPostgresScheduleStore(await lineThatCuts(access, 'after')));
+    const scheduleStore = await opened(openPostgresScheduleStore(await openCuttingLine(access, 'after')));
     const decided = { slot: 's', nominalMs: 10, verdict: 'started', run: 'r', decidedAt: 11 } as const;
     await scheduleStore.record('main', 1, [decided]);
     expect(await scheduleStore.occurrences('main')).toEqual([decided]);
   });
 });
 
-describe('a process that stands still inside a transaction', { timeout: 40_000, tags: ['postgres'] }, () => {
-  it('holds a lock no longer than its patience allows others to wait, then loses it', async () => {
+describe('a process that hangs inside a transaction', { timeout: 40_000, tags: ['postgres'] }, () => {
+  it('holds a lock no longer than others wait, then loses it', async () => {
     const access = await accessTo(server());
-    const manners = { connections: 1, connectMs: 1_000, lockMs: 300, answerMs: 1_000 };
-    const [one, two] = [await opened(openPostgres(access, manners)), await opened(openPostgres(access, manners))];
+    const timeouts = { connections: 1, connectMs: 1_000, lockMs: 300, answerMs: 1_000 };
+    const [one, two] = [await opened(openPostgres(access, timeouts)), await opened(openPostgres(access, timeouts))];
     const still = one.transaction('x', () => new Promise<void>((resolve) => setTimeout(resolve, 6_500)));
     still.catch(() => {});
     await new Promise((resolve) => setTimeout(resolve, 200));
@@ -228,7 +228,7 @@ describe('a process that stands still inside a transaction', { timeout: 40_000, 
   });
 });
 
-describe('a database that can not be used', { tags: ['postgres'] }, () => {
+describe('a database that cannot be used', { tags: ['postgres'] }, () => {
   const refusal = async (access: PostgresAccess) => {
     const error: unknown = await openPostgresStore(access).then(
       () => undefined,
@@ -236,17 +236,17 @@ describe('a database that can not be used', { tags: ['postgres'] }, () => {
     );
     const said = inspect(error, { depth: 10, showHidden: true });
     for (const secret of [POSTGRES_PASSWORD, '127.0.0.1', 'test_', String(server().port)]) {
-      // Frames of a stack are of the program.
+      // Stack frames belong to the program.
       expect(said.replace(/^ +at .*$/gm, '')).not.toContain(secret);
     }
     return error;
   };
   it.each([
     ['another password', { password: `not-${POSTGRES_PASSWORD}` }, 'refuses the user or the password'],
-    ['no password', { password: '' }, 'can not be opened: its URL is not one of PostgreSQL, or lacks a part'],
+    ['no password', { password: '' }, 'cannot be opened'],
     ['no such database', { pathname: '/test_nowhere' }, 'does not exist on its server'],
-    ['nobody listening', { port: '1' }, 'can not be reached (ECONNREFUSED)'],
-    ['TLS it does not have', { search: '?sslmode=verify-full' }, 'can not be reached over TLS'],
+    ['no server listening', { port: '1' }, 'cannot be reached (ECONNREFUSED)'],
+    ['TLS it does not have', { search: '?sslmode=verify-full' }, 'cannot be reached over TLS'],
   ])('%s is said in a sentence without the URL', async (_what, change, sentence) => {
     const given = await accessTo(server());
     const url = Object.assign(new URL(given.url), change);
@@ -256,12 +256,12 @@ describe('a database that can not be used', { tags: ['postgres'] }, () => {
     });
   });
 
-  it('what is no URL at all is said so, and not repeated', async () => {
+  it('reports a text that is not a URL, without repeating it', async () => {
     const error = await refusal({ url: `postgres://user:${POSTGRES_PASSWORD}@[/x`, name: 'the database' });
     expect(error).toMatchObject(UNAVAILABLE);
   });
 
-  it('tables of another version are left alone', async () => {
+  it('leaves tables of another version alone', async () => {
     const given = await accessTo(server());
     await (await openPostgresStore(given)).close();
     await server().query('UPDATE runbook.store_version SET version = 99', given.url);
@@ -271,7 +271,7 @@ describe('a database that can not be used', { tags: ['postgres'] }, () => {
     });
   });
 
-  it('a user without rights is told so; one that may use the tables need not be able to make them', async () => {
+  it('reports a user without rights; one that may use the tables need not be able to create them', async () => {
     const given = await accessTo(server());
     await (await openPostgresStore(given)).close();
     await server().query(`CREATE ROLE clerk LOGIN PASSWORD '${POSTGRES_PASSWORD}'`, given.url);
@@ -288,7 +288,7 @@ describe('a database that can not be used', { tags: ['postgres'] }, () => {
     expect(await store.read('a')).toEqual([entry(1)]);
   });
 
-  it('many that come first at once make its tables once', async () => {
+  it('creates its tables once for many first processes', async () => {
     const given = await accessTo(server());
     const stores = await Promise.all(Array.from({ length: 5 }, () => opened(openPostgresStore(given))));
     await stores[0]?.append([entry(1)], { durable: true, row });

@@ -1,4 +1,4 @@
-/** A small run as its entries' bodies: two calls, an order that fills, an end. Journal and report tests share it. */
+/** Builds sample journals, shared by the journal and report tests. */
 import { VirtualClock } from '../../src/base/clock.ts';
 import type { DataOf } from '../../src/journal/entry.ts';
 import type { JournalStore } from '../../src/journal/store.ts';
@@ -37,7 +37,7 @@ export function newWriter(store: JournalStore, run: string, overrides: Partial<W
   });
 }
 
-/** Appends `run.started`, `count - 2` variables with all sorts of text, and `run.ended`. */
+/** Appends `run.started`, `count - 2` variables with various texts, and `run.ended`. */
 export function appendMany(writer: JournalWriter, count: number): void {
   writer.append('run.started', startedData());
   for (let index = 2; index < count; index += 1) {

@@ -21,7 +21,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 describe('openDatabase', () => {
-  it('makes folder and files for the owner alone', async () => {
+  it('creates folder and files for the owner only', async () => {
     const database = await openDatabase(file);
     database.exec('CREATE TABLE a (b); INSERT INTO a VALUES (1)');
     const modes = ['', '-wal', '-shm'].map((suffix) => statSync(file + suffix).mode & 0o777);
@@ -43,7 +43,7 @@ describe('openDatabase', () => {
     database.close();
   });
 
-  it('rolls back what throws, and can go on', async () => {
+  it('rolls back what throws, and continues', async () => {
     const database = await openDatabase(file);
     database.exec('CREATE TABLE a (b INTEGER PRIMARY KEY)');
     expect(() =>
@@ -86,7 +86,7 @@ describe('openDatabase', () => {
 
   it.each([
     ['a text', 'this is no database\n'.repeat(400)],
-    ['a header with nothing behind it', `SQLite format 3\0${'\0'.repeat(60)}`],
+    ['a header without a body', `SQLite format 3\0${'\0'.repeat(60)}`],
   ])('says damaged, naming the file, for %s', async (_what, content) => {
     mkdirSync(join(folder, 'state'));
     writeFileSync(file, content);
@@ -95,7 +95,7 @@ describe('openDatabase', () => {
     expect((error as Error).message).toContain(file);
   });
 
-  it('says unavailable where a folder can not be made', async () => {
+  it('says unavailable when a folder cannot be created', async () => {
     writeFileSync(join(folder, 'state'), 'a file, not a folder');
     await expect(openDatabase(file)).rejects.toMatchObject({
       name: 'StoreError',
@@ -106,7 +106,7 @@ describe('openDatabase', () => {
 });
 
 describe('openSqliteStore', () => {
-  it('keeps a run across opening again', async () => {
+  it('keeps a run when it is opened again', async () => {
     const before = await openSqliteStore(file);
     const writer = newWriter(before, 'r1');
     appendMany(writer, 300);
@@ -133,7 +133,7 @@ describe('openSqliteStore', () => {
     await two.close();
   });
 
-  it('refuses a process that was left behind, also the one entry that follows its own last', async () => {
+  it('refuses a process of an older epoch, also the entry that follows its own last one', async () => {
     const [old, young] = await Promise.all([openSqliteStore(file), openSqliteStore(file)]);
     const row = { run: 'a', runbook: 'r', mode: 'live', account: 'main', trigger: 'manual', startedAt: 1 } as const;
     const entry = (seq: number, line = 'one') => [
@@ -151,7 +151,7 @@ describe('openSqliteStore', () => {
     await young.close();
   });
 
-  it('refuses a writer whose run was taken out', async () => {
+  it('refuses a writer whose run was removed', async () => {
     const [writer, archive] = await Promise.all([openSqliteStore(file), openSqliteStore(file)]);
     const row = { run: 'a', runbook: 'r', mode: 'live', account: 'main', trigger: 'manual', startedAt: 1 } as const;
     const entry = (seq: number) => [{ run: 'a', seq, at: seq, type: 'variable.set', step: '', line: '{}', hash: 'h' }];
@@ -175,7 +175,7 @@ describe('openSqliteStore', () => {
     });
   });
 
-  it('finds a damaged page when it reads it, and says which run can not be verified', async () => {
+  it('finds a damaged page when it reads it, and names the run that cannot be verified', async () => {
     const store = await openSqliteStore(file);
     const writer = newWriter(store, 'r1');
     appendMany(writer, 2000);
@@ -196,7 +196,7 @@ describe('openSqliteStore', () => {
     await damaged.close();
   });
 
-  it('says unavailable for a file that may only be read', { tags: ['unprivileged'] }, async () => {
+  it('says unavailable for a read-only file', { tags: ['unprivileged'] }, async () => {
     await (await openSqliteStore(file)).close();
     chmodSync(file, 0o400);
     await expect(openSqliteStore(file)).rejects.toMatchObject({ reason: 'unavailable' });
@@ -204,8 +204,8 @@ describe('openSqliteStore', () => {
 });
 
 describe('a process killed while it writes', () => {
-  it('loses nothing that was reported durable, and leaves a chain that holds', async () => {
-    // Node 20 runs no TypeScript; a module on standard input finds packages from the folder it is run in.
+  it('loses nothing that was reported durable, and leaves a chain that verifies', async () => {
+    // Node 20 does not run TypeScript; a module on standard input finds packages from its working directory.
     const script = fileURLToPath(new URL('./writing-process.ts', import.meta.url));
     const { outputFiles } = buildSync({
       entryPoints: [script],

@@ -5,7 +5,7 @@ import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { appendMany, newWriter, START, startedData } from './sample.ts';
 
 describe('JournalWriter', () => {
-  it('seals at once, numbers without gaps and stores nothing before it is asked to', async () => {
+  it('seals at once, numbers without gaps and stores nothing before a flush', async () => {
     const store = new MemoryStore();
     const writer = newWriter(store, 'r1');
     const first = writer.append('run.started', startedData());
@@ -18,7 +18,7 @@ describe('JournalWriter', () => {
     expect(writer.storedHead).toEqual({ seq: 2, hash: second.hash });
   });
 
-  it('makes one commit of all that is flushed in one turn', async () => {
+  it('makes one commit for everything flushed in one turn', async () => {
     const store = new MemoryStore();
     const writer = newWriter(store, 'r1');
     const lane = async (name: string, microtasks: number) => {
@@ -50,7 +50,7 @@ describe('JournalWriter', () => {
     expect(times).toEqual([START, START, START, START, START]);
   });
 
-  it('commits in order while a slow disk still works on the commit before', async () => {
+  it('commits in sequence while a slow disk still works on the commit before', async () => {
     let release: () => void = () => {};
     const slow = new Promise<void>((resolve) => {
       release = resolve;
@@ -72,11 +72,11 @@ describe('JournalWriter', () => {
     expect((await store.read('r1')).map((entry) => entry.seq)).toEqual([1, 2]);
   });
 
-  it.each([true, false])('keeps no long turn back whole (durable: %s)', async (durable) => {
+  it.each([true, false])('does not buffer a long turn completely (durable: %s)', async (durable) => {
     const store = new MemoryStore();
     const writer = newWriter(store, 'r1', { durable });
     writer.append('run.started', startedData());
-    // One turn: nothing here waits for more than a promise.
+    // One turn: only promises are awaited.
     for (let index = 0; index < 2000; index += 1) {
       writer.append('variable.set', { name: 'a', value: String(index) });
       await Promise.resolve();
@@ -89,7 +89,7 @@ describe('JournalWriter', () => {
     expect(verifyChain(await store.read('r1'))).toMatchObject({ ok: true, entries: 2001 });
   });
 
-  it('fails for ever after one failed commit, with the same error, and says so to everyone', async () => {
+  it('fails every time after one failed commit, with the same error, for every caller', async () => {
     const store = new MemoryStore({ failAfter: 1 });
     const writer = newWriter(store, 'r1');
     writer.append('run.started', startedData());
@@ -107,7 +107,7 @@ describe('JournalWriter', () => {
     expect(await store.read('r1')).toHaveLength(1);
   });
 
-  it('passes on that another process wrote, and that it was fenced', async () => {
+  it('reports that another process wrote, and that it was fenced', async () => {
     const conflicting = newWriter(new MemoryStore({ conflictAfter: 0 }), 'r1');
     conflicting.append('run.started', startedData());
     await expect(conflicting.flush()).rejects.toMatchObject({ reason: 'conflict' });
@@ -124,7 +124,7 @@ describe('JournalWriter', () => {
     expect(verifyChain(await store.read('r1'))).toMatchObject({ ok: true, entries: 2 });
   });
 
-  it('tells listeners in the order of the entries, also of those appended by a listener', () => {
+  it('calls listeners in the order of the entries, also for entries that a listener appends', () => {
     const writer = newWriter(new MemoryStore(), 'r1');
     const first: number[] = [];
     const second: number[] = [];
@@ -141,7 +141,7 @@ describe('JournalWriter', () => {
     expect(second).toEqual([1, 2, 3]);
   });
 
-  it('batches what need not be durable, and has it all at the end', async () => {
+  it('batches entries that need not be durable, and stores all by the end', async () => {
     const store = new MemoryStore();
     const writer = newWriter(store, 'r1', { durable: false });
     writer.append('run.started', startedData());
@@ -183,7 +183,7 @@ describe('JournalWriter', () => {
     });
   });
 
-  it('goes on where a chain stands', async () => {
+  it('continues an existing chain', async () => {
     const store = new MemoryStore();
     const before = newWriter(store, 'r1');
     before.append('run.started', startedData());

@@ -1,4 +1,4 @@
-/** Run by sqlite.test.ts as a process of its own: appends one entry after another and says each number once it is durable. */
+/** Runs as a process of sqlite.test.ts: appends one entry after another and prints each number once it is durable. */
 import { writeSync } from 'node:fs';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { newWriter, startedData } from './sample.ts';

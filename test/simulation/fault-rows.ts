@@ -73,7 +73,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     fault: 'TLS certificate invalid, expired, of another host',
     handled: 'not sent, no fallback',
     covers: [
-      gateway('live', 'sends nothing to a server whose certificate nobody trusts'),
+      gateway('live', 'sends nothing to a server whose certificate is not trusted'),
       gateway('live', 'refuses to start where the check of certificates is switched off'),
     ],
   },
@@ -85,7 +85,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
   {
     fault: 'reset on an idle connection',
     handled: 'ambiguous for what changes something, never replayed',
-    covers: [gateway('live', 'cannot say it either where a kept connection broke, and does not try again')],
+    covers: [gateway('live', 'cannot say it for a reused connection either, and does not try again')],
   },
   {
     fault: '500, 502, 503, 504',
@@ -206,8 +206,8 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     fault: 'the refresh fails, times out or rotates',
     handled: 'the old token is kept until the new one is there; after three failures an alert and no new orders',
     covers: [
-      gateway('session', 'keeps the old JWT until a new one is there, and waits longer after each failure'),
-      gateway('session', 'keeps the new one before anything uses it'),
+      gateway('session', 'keeps the old JWT until there is a new one, and waits longer after each failure'),
+      gateway('session', 'stores the new one before anything uses it'),
       live('account', 'a session that can not be had ends in order, with nothing placed'),
       SEEDS,
     ],
@@ -215,7 +215,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
   {
     fault: 'two refusals of one session at once',
     handled: 'one refresh',
-    covers: [gateway('session', 'renews once for all who wait')],
+    covers: [gateway('session', 'renews once for all waiting requests')],
   },
   {
     fault: 'the order is not shown yet',
@@ -366,8 +366,11 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     handled: 'the last commit is whole or not there; damage in the middle is refused',
     covers: [
       SEEDS,
-      ['test/journal/sqlite.test.ts', 'loses nothing that was reported durable, and leaves a chain that holds'],
-      ['test/journal/sqlite.test.ts', 'finds a damaged page when it reads it, and says which run can not be verified'],
+      ['test/journal/sqlite.test.ts', 'loses nothing that was reported durable, and leaves a chain that verifies'],
+      [
+        'test/journal/sqlite.test.ts',
+        'finds a damaged page when it reads it, and names the run that cannot be verified',
+      ],
     ],
   },
   {
@@ -381,7 +384,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
         'test/journal/sqlite.test.ts',
         'says unavailable when the disk is full, keeps what was there and works again when there is room',
       ],
-      ['test/journal/sqlite.test.ts', 'says unavailable for a file that may only be read'],
+      ['test/journal/sqlite.test.ts', 'says unavailable for a read-only file'],
     ],
   },
   {
@@ -390,7 +393,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     covers: [
       [
         'test/journal/writer.test.ts',
-        'fails for ever after one failed commit, with the same error, and says so to everyone',
+        'fails every time after one failed commit, with the same error, for every caller',
       ],
       ['test/simulation/mutants.ts', 'takes a failed sync for a good one'],
     ],
@@ -433,7 +436,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
       ],
       SEEDS,
       ['test/engine/daemon.test.ts', 'a clock set back starts nothing again, and nothing late once it has caught up'],
-      gateway('session', 'holds a JWT that has run out by our clock for good a while, because the clock may be off'),
+      gateway('session', 'treats a JWT that expired by our clock as valid for a while, because the clock may be wrong'),
     ],
   },
   {
@@ -544,7 +547,10 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     fault: 'the budget is lost with the process',
     handled: 'the shared ledger survives; else the last minute counts as used',
     covers: [
-      gateway('budget', 'keeps what a process held that died: another finds it used until nothing can come of it'),
+      gateway(
+        'budget',
+        'keeps the tokens that a dead process held: they count as used until its requests can no longer arrive',
+      ),
       [
         'test/contract/shared-processes.test.ts',
         'three processes, one of them killed and replaced, never overrun the limit and use it up',
@@ -609,7 +615,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     covers: [
       [
         'test/journal/anchors.test.ts',
-        'goes on with the other sinks when one fails, and tells once that it failed and once that it works again',
+        'continues with the other sinks when one fails, and reports once that it failed and once that it works again',
       ],
       live('anchors', 'a copy of the anchors that is down for longer than the patience: no order goes'),
     ],
@@ -630,7 +636,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     fault: 'a request that no recorded exchange answers',
     handled: 'the nearest one and the difference; never a live call',
     covers: [
-      gateway('fixture-transport', 'tells a miss with the nearest exchange and every difference, and sends nothing'),
+      gateway('fixture-transport', 'reports a miss with the nearest exchange and every difference, and sends nothing'),
     ],
   },
 ];
