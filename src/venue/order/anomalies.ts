@@ -1,6 +1,6 @@
 /**
- * Events that the table turns away: dropped and counted, refused as a caller's mistake, or kept as a contradiction with
- * both facts. None vanishes, none is thrown at a runbook, and three contradictions in a minute are a person's case.
+ * Handles events that the table does not accept: dropped and counted, refused as a caller's mistake, or kept as a contradiction
+ * with both facts. No event is lost, none fails a runbook, and three contradictions within a minute need a person.
  */
 
 import { begin, type Change, type Draft, enter, NOTHING, raise, toChange, want } from './change.ts';
@@ -17,7 +17,7 @@ import { largerDecimal } from './fills.ts';
 import { isForeign, isObservation } from './guards.ts';
 import type { OrderState } from './states.ts';
 
-/** Takes an event that the table turns away: dropped and counted, or kept as a contradiction with both facts. */
+/** Applies an event that the table does not accept: counts it, or keeps it as a contradiction with both facts. */
 export function applyAnomaly(
   { state, context }: OrderSnapshot,
   event: OrderEvent,
@@ -36,7 +36,7 @@ export function applyAnomaly(
     : toChange(draft);
 }
 
-/** Three contradictions on one order within 60 s make it a case for a person (orders.md, Contradictions). */
+/** Whether this is the third contradiction on one order within 60 s, which needs a person (orders.md, Contradictions). */
 export function isQuarantineDue(
   state: OrderState,
   context: OrderContext,
@@ -47,7 +47,7 @@ export function isQuarantineDue(
   return listRecentIllegal(context, event.at).length + 1 >= TIMINGS.illegalEvents;
 }
 
-/** Keeps both facts of a contradiction, once per cell, and asks for a read that may explain it. */
+/** Keeps both facts of a contradiction, with one alarm per cell, and asks for a read that may explain it. */
 function contradict(draft: Draft, event: OrderEvent): void {
   const { order, from } = draft;
   const foreign = isForeign(order, event);
@@ -97,8 +97,8 @@ function describeContradiction(order: OrderContext, from: OrderState, event: Ord
 }
 
 /**
- * Whether a contradiction counts towards quarantine. An unknown status is tolerated (fault-matrix.md, row 56), and fills of
- * a rejected order are booked and alarmed while it keeps its status: neither is made better by stopping the market.
+ * Whether a contradiction counts towards quarantine. An unknown status is tolerated (fault-matrix.md, row 56), and fills of a
+ * rejected order are booked and alarmed while it keeps its status: stopping the market helps with neither.
  */
 function countsTowardsQuarantine(context: OrderContext, event: OrderEvent): boolean {
   return isForeign(context, event) || (event.type !== 'P_UNKNOWN_STATUS' && event.type !== 'FILL');

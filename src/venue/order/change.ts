@@ -1,6 +1,6 @@
 /**
- * One event's working copy of an order, and what every event may do to it: raise an alarm, ask for something, enter a
- * state. Which state is decided by the table in transitions.ts.
+ * The draft of an order that one event changes, and the changes every event may make: raise an alarm, ask for something, enter
+ * a state. The table in transitions.ts decides which state.
  */
 import {
   type OrderAlarm,
@@ -16,13 +16,13 @@ export interface Change {
   readonly context: OrderContext;
   readonly alarms: readonly OrderAlarm[];
   readonly wants: readonly OrderWant[];
-  /** The event was taken and said nothing new: a fill that is booked already. */
+  /** The event was accepted and adds nothing new, such as a fill that is already booked. */
   readonly redundant: boolean;
 }
 
 export type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
-/** One event's working copy. */
+/** A working copy of an order for one event. */
 export interface Draft {
   readonly order: Writable<OrderContext>;
   readonly from: OrderState;
@@ -50,7 +50,7 @@ export function want(draft: Draft, wanted: OrderWant): void {
   if (!draft.wants.includes(wanted)) draft.wants.push(wanted);
 }
 
-/** What entering a state means whatever led there. */
+/** Makes the changes of entering a state, whichever event led there. */
 export function enter(draft: Draft, event: OrderEvent): void {
   const { order, from, to } = draft;
   order.since = event.at;
@@ -71,7 +71,7 @@ export function enter(draft: Draft, event: OrderEvent): void {
       illegal: order.illegal.recent.length,
     });
   }
-  // A cancel asked for while there was no order to cancel yet, or one that was lost, is asked for again.
+  // A cancel that was requested before there was an order to cancel, or that was lost, is requested again.
   const live = to === 'processing' || to === 'open';
   if (
     live &&

@@ -1,44 +1,44 @@
 /**
- * What is remembered of one order beside its state, and the events that change it: pure data, decimals as strings,
- * instants in epoch ms. Nothing is decided here; the table is in transitions.ts, its guards in guards.ts.
+ * The context of one order beside its state, and the events that change it: pure data, decimals as strings, instants in epoch
+ * ms. Nothing is decided here; the table is in transitions.ts, its guards in guards.ts.
  */
 import type { DecimalString } from '../../base/decimal.ts';
 import type { OrderTerms } from '../port.ts';
 import type { FillRecord, OrderRecord } from '../records.ts';
 import type { OrderState } from './states.ts';
 
-/** Every figure a guard or a caller's timer is measured with. The lags are guesses about a venue that shows none (orders.md). */
+/** Every duration and count that a guard or a caller's timer uses. The lags are guesses: the document gives none (orders.md). */
 export const TIMINGS = {
-  /** A read may show the terms from before an amend for this long after the amend was resolved: too short would call an applied amend lost. */
+  /** A read may show the old terms for this long after an amend was resolved: with too short a time an applied amend counts as lost. */
   amendLagMs: 3_000,
-  /** How many such late reads with the old terms make an amend lost: one alone may come from a replica that hangs. */
+  /** This many later reads with the old terms make an amend lost: a single one may come from a replica that hangs. */
   amendLostReads: 2,
   /** A `canceled` seen around an amend must still be there this much later: the venue may show it for an instant (venue-notes.md, surprise 4). */
   phantomMs: 2_000,
-  /** How long after an amend a `canceled` is suspected to be that instant. */
+  /** For this long after an amend a `canceled` may be only that instant. */
   phantomWindowMs: 20_000,
-  /** A read may lag this far behind one that was answered before it. */
+  /** A read may be this much older than one that was answered before it. */
   readLagMs: 2_500,
-  /** `open` read this long after a cancel was answered means that the cancel failed; earlier it may only not have arrived yet. */
+  /** `open` in a read this long after a cancel was answered means that the cancel failed; before that the cancel may not be visible yet. */
   cancelLagMs: 3_500,
-  /** Like the read lag, but longer: `closed` is reached by fills, and reopening a filled order would be the worse mistake. */
+  /** Like the read lag, but longer: fills lead to `closed`, and reopening a filled order would be the worse mistake. */
   closedLagMs: 5_000,
-  /** Cancels sent for one order before a person is asked. */
+  /** Cancels sent for one order before a person is needed. */
   cancelTries: 3,
-  /** A state in flight that is older than this wants a read (T_CONFIRM); longer than any request's own time-out would hide a dead one. */
+  /** A state in flight that is older than this needs a read (T_CONFIRM); longer than the time-out of a request would hide a dead one. */
   confirmMs: 15_000,
   /** Late-fill grace after a terminal status (T_SETTLE): twice the longest lag above. */
   settleMs: 10_000,
-  /** Reads that found nothing before an order may be called absent. */
+  /** Reads that must find nothing before an order may be called absent. */
   absenceReads: 5,
   /** Default of `ambiguity.window`: how long after the last attempt a request may still arrive at the venue. */
   absenceHorizonMs: 90_000,
-  /** Contradictions on one order within the window that make it a case for a person. */
+  /** Contradictions on one order within the window after which a person is needed. */
   illegalEvents: 3,
   illegalWindowMs: 60_000,
 } as const;
 
-/** Who wants an order gone. `external`: the venue showed it cancelling, and nobody here asked. */
+/** Why an order is cancelled. `external`: the venue showed it cancelling without a request of ours. */
 export type CancelCause = 'run' | 'operator' | 'cancel_all' | 'deadman' | 'kill' | 'external';
 
 interface Timed {
@@ -46,7 +46,7 @@ interface Timed {
   readonly at: number;
 }
 interface Observed extends Timed {
-  /** Epoch ms when the read was sent: what the admissibility rule compares. For a push: when it arrived. */
+  /** Epoch ms when the read was sent, which decides whether it is admissible. For a push: when it arrived. */
   readonly sentAt: number;
   readonly record: OrderRecord;
 }
@@ -67,7 +67,7 @@ export type ObservationType =
 
 export type Observation = Observed & { readonly type: ObservationType };
 
-/** The rows of the table. Commands come first, then answers to them, then what was read, then time. */
+/** The rows of the table: commands, then their answers, then records, then time. */
 export type OrderEvent =
   | (Timed & { readonly type: 'SUBMIT' })
   | (Refusal & { readonly type: 'DENY' })
@@ -99,7 +99,7 @@ export type OrderEvent =
   | (Timed & { readonly type: 'FILL'; readonly fill: FillRecord });
 export type OrderEventType = OrderEvent['type'];
 
-/** Price and ordered size; price is undefined while nobody has said one (a market order without). */
+/** Price and ordered size; price is undefined while none is known (a market order without one). */
 export interface Terms {
   readonly price?: DecimalString | undefined;
   readonly size?: DecimalString | undefined;
@@ -107,12 +107,12 @@ export interface Terms {
 
 export interface Amend {
   readonly old: Terms;
-  /** Undefined for an amend that nobody here asked for. */
+  /** Undefined for an amend that this program did not send. */
   readonly req?: Terms | undefined;
   readonly sentAt: number;
-  /** When the PUT was answered or given up; until then no read says anything about it. */
+  /** When the PUT was answered or given up; until then no read proves anything about it. */
   readonly resolvedAt?: number | undefined;
-  /** Late reads that still showed the old terms, and when the last of them was sent. */
+  /** Later reads that still showed the old terms, and when the last of them was sent. */
   readonly oldReads: number;
   readonly oldReadSentAt?: number | undefined;
   readonly outcome?: 'applied' | 'lost' | 'refused' | undefined;
@@ -123,7 +123,7 @@ export interface Cancel {
   readonly sentAt: number;
   /** When the cancel in force was answered or given up. */
   readonly ackedAt?: number | undefined;
-  /** DELETEs asked for, all in all. */
+  /** DELETEs requested in all. */
   readonly tries: number;
 }
 
@@ -137,11 +137,11 @@ export interface Absence {
   readonly abortAt?: number | undefined;
   /** `abortAt` plus the horizon: absence needs a read sent later than this. */
   readonly provenAfter?: number | undefined;
-  /** The venue called the client order id a duplicate: it exists there, whatever reads say. */
+  /** The venue called the client order id a duplicate: the order exists, whatever reads show. */
   readonly duplicateSeen: boolean;
 }
 
-/** Everything beside the state. `fills` is a map for its lookup; all else is plain JSON. */
+/** Everything known of an order beside its state. `fills` is a map for look-ups; the rest is plain JSON. */
 export interface OrderContext {
   readonly intent: OrderTerms & { readonly attempt: number };
   /** When the present state was entered. */
@@ -158,14 +158,14 @@ export interface OrderContext {
   readonly fills: ReadonlyMap<string, FillRecord>;
   /** Σ fills. */
   readonly filled: DecimalString;
-  /** The largest filled size a record has said. */
+  /** The largest filled size in any record. */
   readonly recordFilled: DecimalString;
-  /** What is not filled yet of the size in force; `0` for stop_loss and take_profit until a record has given a size. */
+  /** The part of the size in force that is not filled yet; `0` for stop_loss and take_profit until a record has given a size. */
   readonly remaining: DecimalString;
   readonly overfilled: boolean;
   readonly amend?: Amend | undefined;
   readonly cancel?: Cancel | undefined;
-  /** When a record of it was first read. */
+  /** When a record of the order was first read. */
   readonly confirmedAt?: number | undefined;
   /** When the terminal status was known. */
   readonly terminalAt?: number | undefined;
@@ -174,16 +174,16 @@ export interface OrderContext {
   /** The late-fill grace is over. */
   readonly settled: boolean;
   readonly lastRecord?: OrderRecord | undefined;
-  /** The status that nobody knows under which the venue shows it, and since when; gone as soon as it shows another. */
+  /** The unknown status under which the venue shows it, and since when; cleared as soon as it shows a known one. */
   readonly strange?: { readonly status: string; readonly since: number } | undefined;
-  /** An attempt was made, and refused for want of tokens or of a session. */
+  /** An attempt was refused for want of tokens or of a session. */
   readonly refused?: boolean | undefined;
   /** Why it was refused, denied or rejected: the venue's text or ours. */
   readonly reason?: string | undefined;
   /** Stale and redundant events dropped. */
   readonly stale: number;
   readonly illegal: {
-    /** `state × event` cells that were alarmed already. */
+    /** `state × event` cells that have raised their alarm. */
     readonly cells: readonly string[];
     /** Times of those that count towards quarantine. */
     readonly recent: readonly number[];
@@ -197,21 +197,22 @@ export interface OrderSnapshot {
 }
 
 export const ORDER_ALARMS = {
-  LateFill: 'a fill arrived that no record had announced before the order ended, or after it was settled',
-  Overfill: 'more was filled than was ever ordered; the market is to be halted',
+  LateFill: 'a fill arrived after the order was settled, or after it ended without a record that announced it',
+  Overfill: 'more was filled than was ever ordered; the market must be halted',
   RejectedWithFill: 'a rejected order has fills; they count',
   LateOrder: 'an order that had ended is working again',
   Reappeared: 'an order that was proven absent is at the venue',
-  ExternalChange: 'terms changed, and no amend of ours did it',
-  ExternalAction: 'the venue liquidated',
-  AmendLost: 'an amend was taken and the old terms stayed',
-  CancelLost: 'a cancel was taken and the order is still working',
-  FillCorrected: 'a known fill came again with other figures; the larger size counts',
-  FillsIncomplete: 'the late-fill grace is over and the fills do not add up to what the record says',
+  ExternalChange: 'the terms changed without an amend of ours',
+  ExternalAction: 'the venue liquidated the position',
+  AmendLost: 'the venue acknowledged an amend, and the old terms remain',
+  CancelLost: 'the venue acknowledged a cancel, and the order still works',
+  FillCorrected: 'a known fill arrived again with other figures; the larger size counts',
+  FillsIncomplete: 'the late-fill grace is over and the fills do not add up to the filled size of the record',
   DuplicateOrder: 'another order at the venue carries this client order id',
-  UnknownStatus: 'the venue showed a status that is not known; taken as not terminal',
-  Contradiction: 'what was read does not fit what was known; both are in the detail',
-  Quarantined: 'not resolvable by machine: no new exposure in this market until a person or a definite read settles it',
+  UnknownStatus: 'the venue showed an unknown status; it counts as not terminal',
+  Contradiction: 'a read contradicts what was known; the detail holds both',
+  Quarantined:
+    'cannot be resolved automatically: no new exposure in this market until a person or a definite read settles it',
 } as const satisfies Record<string, string>;
 export type OrderAlarmName = keyof typeof ORDER_ALARMS;
 
@@ -221,7 +222,7 @@ export interface OrderAlarm {
   readonly detail: { readonly [key: string]: string | number | boolean };
 }
 
-/** What the order would like done next; the caller decides. `cancel_again` is never asked for more than three tries. */
+/** The next request that the order needs; the caller decides. `cancel_again` is never wanted after three tries. */
 export type OrderWant = 'resync' | 'read_fills' | 'cancel_again' | 'halt_market';
 
 export interface OrderStep {
@@ -237,12 +238,12 @@ export interface OrderOptions {
   readonly absenceHorizonMs?: number;
 }
 
-/** Whether its size is a fraction of the position: it can only reduce, and its figures must not be added to base sizes. */
+/** Whether the size is a fraction of the position: such an order can only reduce, and its size must not be added to base sizes. */
 export function isPositionStop(terms: { readonly type: string }): boolean {
   return terms.type === 'stop_loss' || terms.type === 'take_profit';
 }
 
-/** An order that is validated and journaled, and not sent. `at` is epoch ms. */
+/** An order that is validated and journaled but not sent. `at` is epoch ms. */
 export function newOrder(intent: OrderTerms, at: number, options: OrderOptions = {}): OrderSnapshot {
   const fraction = isPositionStop(intent);
   return {

@@ -1,6 +1,6 @@
 /**
- * What is filled of an order, and what is left: by its fills, each once, and by the largest size a record has said. A fill
- * is booked in whatever state it finds the order, for exposure must not wait for an explanation.
+ * Books the fills of an order and computes its remaining size: by its fills, each counted once, and by the largest filled size
+ * of its records. A fill is booked in every state, because exposure must not wait for an explanation.
  */
 
 import type { FillRecord, OrderRecord } from '../records.ts';
@@ -9,7 +9,7 @@ import { isPositionStop, type OrderContext } from './context.ts';
 import { bookFill, exceeds, largerDecimal, sameDecimal, shortfall } from './fills.ts';
 import { isTerminal } from './states.ts';
 
-/** A filled size only grows, so the largest that any record says is true, however late it was read. */
+/** A filled size only grows, so the largest in any record is right, however late it was read. */
 export function takeFilled(draft: Draft, record: OrderRecord, outdated = false): void {
   const { order } = draft;
   const before = order.recordFilled;
@@ -20,7 +20,7 @@ export function takeFilled(draft: Draft, record: OrderRecord, outdated = false):
   if (exceeds(order.recordFilled, order.filled)) want(draft, 'read_fills');
 }
 
-/** Books a fill in any state. Late is one that no record announced before the end, or that comes after the grace. */
+/** Books a fill in any state. A fill is late if no record announced it before the end, or if it comes after the grace. */
 export function bookFillOfOrder(draft: Draft, fill: FillRecord): void {
   const { order, from } = draft;
   const booking = bookFill(order.fills, order.filled, fill);
@@ -68,14 +68,14 @@ function updateRemaining(order: Writable<OrderContext>): void {
     SHOWS_REST.has(lastRecord.status) &&
     sameDecimal(lastRecord.initial_size, order.size)
   ) {
-    // The record's own rest, less what was filled since: after an amend it need not be size less filled (venue-notes.md, surprise 5).
+    // The record's own rest, less later fills: after an amend it need not be size less filled (venue-notes.md, surprise 5).
     order.remaining = fraction ? '0' : shortfall(lastRecord.size, shortfall(done, lastRecord.total_filled_size));
   } else {
     order.remaining = fraction ? '0' : shortfall(order.size, done);
   }
 }
 
-/** Statuses whose record says how much is still working. */
+/** Statuses whose record gives the size that still works. */
 const SHOWS_REST: ReadonlySet<string> = new Set([
   'open',
   'placed',

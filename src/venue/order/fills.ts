@@ -1,11 +1,11 @@
 /**
- * The arithmetic of fills: exposure is their sum, each counted once by its id. It knows no status: any order may have
- * fills, also one that was cancelled or rejected (venue-notes.md, surprise 3).
+ * Adds up fills: exposure is their sum, each counted once by its id. Status plays no part: any order may have fills, even one
+ * that was cancelled or rejected (venue-notes.md, surprise 3).
  */
 import { Decimal, type DecimalString, decimal, decimalText } from '../../base/decimal.ts';
 import type { FillRecord } from '../records.ts';
 
-/** Whether two decimals are the same number; `0.10` is `0.1`. */
+/** Whether two decimals are the same number, as `0.10` and `0.1` are. */
 export function sameDecimal(a: DecimalString, b: DecimalString): boolean {
   return a === b || decimal(a).eq(decimal(b));
 }
@@ -37,7 +37,7 @@ export function sumOfFills(fills: Iterable<FillRecord>): DecimalString {
   return decimalText(sum);
 }
 
-/** Σ size × price / Σ size, quote currency, to 18 places: what an author may write, for a quotient can go on for ever. Undefined without fills. */
+/** Σ size × price / Σ size, quote currency, to 18 places, the most that an author may write. Undefined without fills. */
 export function averagePrice(fills: Iterable<FillRecord>): DecimalString | undefined {
   let size = new Decimal(0);
   let value = new Decimal(0);
@@ -48,21 +48,21 @@ export function averagePrice(fills: Iterable<FillRecord>): DecimalString | undef
   return size.isZero() ? undefined : decimalText(value.div(size).toDecimalPlaces(18));
 }
 
-/** Σ size, long positive, base currency: what the fills did to the position. */
+/** Σ size, long positive, base currency: the change of the position. */
 export function netSizeOfFills(fills: Iterable<FillRecord>): DecimalString {
   let net = new Decimal(0);
   for (const fill of fills) net = fill.side === 'long' ? net.plus(decimal(fill.size)) : net.minus(decimal(fill.size));
   return decimalText(net);
 }
 
-/** What a fill did to a book of fills: a repeated one changes nothing, a corrected one counts with its larger size. */
+/** The result of adding a fill: a repeated one changes nothing, a corrected one counts with its larger size. */
 export interface Booking {
   readonly fills: ReadonlyMap<string, FillRecord>;
   readonly filled: DecimalString;
   readonly kind: 'added' | 'repeated' | 'corrected';
 }
 
-/** Adds a fill to a book whose sum is `filled`. Exposure must not be understated, so of two sizes the larger stays. */
+/** Adds a fill to fills whose sum is `filled`. Exposure must not be understated, so the larger of two sizes counts. */
 export function bookFill(fills: ReadonlyMap<string, FillRecord>, filled: DecimalString, fill: FillRecord): Booking {
   const known = fills.get(fill.id);
   if (known === undefined) {

@@ -1,8 +1,7 @@
 /**
- * The guards of the split cells of the table in transitions.ts: pure predicates over what is known of an order and the event at
- * hand (orders.md, Guards and actions). The rule behind all of them replaces the version number that the venue's records
- * lack: an observation counts by the time its request was *sent*, compared with the time the command in question was
- * *resolved*. A guard decides only; what an event leaves behind is written in updates.ts.
+ * The guards of the split cells in transitions.ts: pure predicates over an order's context and an event (orders.md, Guards and
+ * actions). The venue's records have no version number, so an observation counts by the time its request was *sent*, compared
+ * with the time the command in question was *resolved*. Guards change nothing; updates.ts applies events.
  */
 
 import type { OrderRecord } from '../records.ts';
@@ -17,7 +16,7 @@ import {
 import { sameDecimal } from './fills.ts';
 
 export const GUARDS = {
-  /** Five reads found nothing, the last of them after the horizon, and nothing ever spoke for the order being there: no record, no acknowledgement. */
+  /** Five reads found nothing, the last after the horizon, and no record, acknowledgement or fill ever showed the order. */
   absenceProven: ({ absence, confirmedAt, venueId, strange, fills }) =>
     confirmedAt === undefined &&
     venueId === undefined &&
@@ -29,7 +28,7 @@ export const GUARDS = {
     absence.lastSentAt !== undefined &&
     absence.lastSentAt > absence.provenAfter,
 
-  /** The requested terms are there, or the old ones are still there in a second read sent late enough. */
+  /** The record has the requested terms, or the old ones in a second read that was sent late enough. */
   amendSettled: ({ amend }, event) => {
     if (amend?.req === undefined) return true;
     if (!isObservation(event)) return false;
@@ -39,21 +38,21 @@ export const GUARDS = {
     );
   },
 
-  /** A read sent long enough after the cancel was answered; while a cancel is in flight no read can speak against it. */
+  /** The read was sent long enough after the cancel was answered; while a cancel is in flight no read can contradict it. */
   cancelLost: ({ cancel }, event) =>
     isObservation(event) && cancel?.ackedAt !== undefined && event.sentAt > cancel.ackedAt + TIMINGS.cancelLagMs,
 
-  /** The refusal says that the order has ended: almost always a fill or an earlier cancel won, and a read will tell. */
+  /** The refusal says that the order has ended: almost always after a fill or an earlier cancel, which a read will show. */
   cancelOvertaken: (_, event) => event.type === 'CANCEL_REFUSED' && ENDED_TEXT.test(event.message ?? ''),
 
-  /** The end that was seen around an amend is still there in a read sent later. */
+  /** The end seen around an amend is still shown by a read that was sent later. */
   phantomConfirmed: ({ phantom }, event) => isObservation(event) && phantomHolds(phantom, event),
 
-  /** `canceled` after a cancel of ours is final, unless an amend ran so recently that it may be the amend's instant. */
+  /** `canceled` after a cancel of ours is final, unless a recent amend may show it only for an instant. */
   cancelConfirmed: (context, event) =>
     isObservation(event) && (!wasAmendedLately(context.amend, event.sentAt) || phantomHolds(context.phantom, event)),
 
-  /** The read was sent before the terminal status could have reached every replica. */
+  /** The read was sent before every replica could have had the terminal status. */
   sentBeforeEnd: ({ terminalAt }, event) =>
     isObservation(event) && terminalAt !== undefined && event.sentAt < terminalAt + TIMINGS.readLagMs,
 
@@ -61,20 +60,20 @@ export const GUARDS = {
   sentBeforeClose: ({ terminalAt }, event) =>
     isObservation(event) && terminalAt !== undefined && event.sentAt < terminalAt + TIMINGS.closedLagMs,
 
-  /** A draft again after an attempt, which the venue said it had not taken. */
+  /** The order is a draft again after an attempt that the venue definitely did not accept. */
   refusedBefore: ({ refused }) => refused === true,
 
-  /** No record of it was ever read. */
+  /** No record of the order was ever read. */
   neverConfirmed: ({ confirmedAt }) => confirmedAt === undefined,
 
-  /** "Not found" by a read that was sent before the order's first record could have reached every replica. */
+  /** "Not found" in a read that was sent before every replica could have had the order's first record. */
   sentBeforeConfirmed: ({ confirmedAt }, event) =>
     event.type === 'P_NOT_FOUND' && confirmedAt !== undefined && event.sentAt < confirmedAt + TIMINGS.readLagMs,
 } as const satisfies Record<string, (context: OrderContext, event: OrderEvent) => boolean>;
 
 export type GuardName = keyof typeof GUARDS;
 
-/** Texts of a refused cancel that say the order is not there to be cancelled any more; the venue shows no list of them. */
+/** Texts of a refused cancel which say that the order has ended or does not exist; the document gives no list. */
 const ENDED_TEXT =
   /closed|not[ _-]?(?:found|open)|unknown[ _-]?order|does[ _-]?not[ _-]?exist|no[ _-]?such|duplicat|already|filled|cancell?ed/i;
 
@@ -87,7 +86,7 @@ export function showsRequested(amend: Amend, record: OrderRecord): boolean {
   return amend.req !== undefined && showsTerms(amend.req, record);
 }
 
-/** Old terms, in a read sent so long after the amend was resolved that they must have changed if they ever will; each read once. */
+/** Whether a read shows the old terms although it was sent so late after the amend that they should have changed; each read once. */
 export function isLateOldRead(amend: Amend, event: Observation): boolean {
   return (
     amend.resolvedAt !== undefined &&
@@ -99,8 +98,8 @@ export function isLateOldRead(amend: Amend, event: Observation): boolean {
 }
 
 /**
- * Whether a record's terms differ from those in force. A price is compared only where the order has one of its own: the
- * venue may show what it likes for a market or stop order.
+ * Whether a record's terms differ from those in force. A price is compared only where the order has one of its own: for other
+ * types the venue may show any price.
  */
 export function showsOtherTerms(context: OrderContext, record: OrderRecord): boolean {
   const priced = context.intent.type === 'limit' || context.intent.type === 'stop_limit';

@@ -1,15 +1,15 @@
 /**
- * Names that must come out the same whenever they are made: client order ids are a pure function of the intent
- * (ARCHITECTURE.md, I6), so that a process that died can find its orders again, and no two intents share one.
+ * Derives client order ids and repeatable random numbers. A client order id is a pure function of the intent (ARCHITECTURE.md,
+ * I6), so that after a crash the next process finds its orders, and no two intents share an id.
  */
 import { sha256 } from '../../base/digest.ts';
 
-/** Marks every order of this program, so that a scan of the venue's list finds them although the journal were lost. */
+/** The beginning of every client order id of this program, which finds its orders in the venue's list even without the journal. */
 export const CLIENT_ORDER_PREFIX = 'rb';
 
 const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';
 
-/** 22 characters of `[a-z0-9]`, and the author's tag behind a dash; at most 50 in all (venue-notes.md, surprise 8). */
+/** 22 characters of `[a-z0-9]`, then a dash and the author's tag if there is one; at most 50 in all (venue-notes.md, surprise 8). */
 export function clientOrderId(intent: {
   account: string;
   run: string;
@@ -34,7 +34,7 @@ export function clientOrderId(intent: {
   return intent.tag === undefined ? id : `${id}-${intent.tag}`.slice(0, 50);
 }
 
-/** A number in [0, 1) from a seed and a name: jitter that a replay draws again whatever else was drawn. */
+/** A number in [0, 1) from a seed and a name: jitter that a replay repeats, independent of other draws. */
 export function chance(seed: number, name: string): number {
   const digest = sha256(`${seed}\0${name}`);
   return Number.parseInt(digest.slice(0, 8), 16) / 2 ** 32;

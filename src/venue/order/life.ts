@@ -1,6 +1,6 @@
 /**
- * The life of an order: one event folded over a snapshot by the table of transitions, what a caller may ask of it, and what it
- * may still fill. Nothing here asks the time, sends anything, or throws at what a venue says.
+ * Folds one event over an order by the table of transitions, and answers which requests an order allows and how much it may
+ * still fill. It reads no clock, sends nothing, and does not throw at anything a venue sends.
  */
 import { isTerminalStatus, type OrderRecord } from '../records.ts';
 import { applyAnomaly, isQuarantineDue } from './anomalies.ts';
@@ -18,36 +18,36 @@ import { isWorking, type OrderState } from './states.ts';
 import { type Outcome, TRANSITIONS } from './transitions.ts';
 import { applyEvent } from './updates.ts';
 
-/** Canceled by the word of an answer alone: no record has shown the end yet, nor how much was filled before it. */
+/** Whether only an answer said `canceled`: no record has shown the end yet, nor how much was filled before it. */
 export function isEndUnseen({ state, context }: OrderSnapshot): boolean {
   const { lastRecord } = context;
   return state === 'canceled' && (lastRecord === undefined || !isTerminalStatus(lastRecord.status));
 }
 
-/** What a caller may send a request for. The predicates are the table's, narrowed to the cells that mean a request. */
+/** The requests that a caller may send: the table's cells, narrowed to those that mean a request. */
 export const orderCan = {
   /** POST: a draft, or an order proven absent that the author allowed to be sent again. */
   submit(order: OrderSnapshot): boolean {
     return order.state === 'draft' || (order.state === 'absent' && order.context.intent.onAmbiguous === 'resend');
   },
   /**
-   * PUT. A new size only while nothing is filled, and never for a part of the position: whether the venue reads it as the
-   * whole, as the rest or as a fraction is not shown (fault-matrix.md, row 32).
+   * PUT. A new size only while nothing is filled, and never for a part of the position: the document does not say whether the
+   * venue reads it as the whole, as the rest or as a fraction (fault-matrix.md, row 32).
    */
   amend(order: OrderSnapshot, change: { readonly size?: string | undefined } = {}): boolean {
     if (order.state !== 'open') return false;
     return change.size === undefined || (!isPositionStop(order.context.intent) && exposureOf(order).filled === '0');
   },
-  /** DELETE: whatever may be at the venue and has a name there. An order in `submitting` is cancelled when its POST is settled. */
+  /** DELETE: every order that may be at the venue. An order in `submitting` is cancelled when its POST is settled. */
   cancel({ state }: OrderSnapshot): boolean {
     return isWorking(state) && state !== 'submitting';
   },
 } as const;
 
 /**
- * What the order did and what it may still do, base currency, unsigned. `filled` is the larger of the fills read and what
- * the records say; `worstRemaining` is the most that can still fill: an order whose fate is not known counts whole, an
- * amend in doubt with the larger of its sizes. A stop_loss or take_profit counts only what its records say.
+ * The filled size and the most that can still fill, base currency, unsigned. `filled` is the larger of the fills read and the
+ * filled size of the records. In `worstRemaining` an order of unknown fate counts whole, and an amend in doubt with the larger
+ * of its sizes. A stop_loss or take_profit counts only with the sizes of its records.
  */
 export function exposureOf({ state, context }: OrderSnapshot): {
   readonly filled: string;
@@ -74,17 +74,17 @@ const OBSERVATIONS: Readonly<Record<string, ObservationType>> = {
   rejected: 'P_REJECTED',
 };
 
-/** The row a record belongs to, by its status; P_UNKNOWN_STATUS for any text that is not known. */
+/** The event type of a record by its status; P_UNKNOWN_STATUS for any unknown text. */
 export function observationOf(record: OrderRecord): ObservationType {
   return (Object.hasOwn(OBSERVATIONS, record.status) ? OBSERVATIONS[record.status] : undefined) ?? 'P_UNKNOWN_STATUS';
 }
 
-/** The event of having read a record: `sentAt` is when the read was sent, `at` when its answer was known (epoch ms). */
+/** The event of a record that was read: `sentAt` is when the read was sent, `at` when its answer was known (epoch ms). */
 export function observed(record: OrderRecord, sentAt: number, at: number): OrderEvent {
   return { type: observationOf(record), record, sentAt, at };
 }
 
-/** What the table says for this event now: split cells decided, and a record of another order turned away. */
+/** The table's outcome for an event: decides split cells, and calls a record of another order a contradiction. */
 export function outcomeOf({ state, context }: OrderSnapshot, event: OrderEvent): Outcome {
   if (isForeign(context, event)) return '!';
   const cell = TRANSITIONS[event.type][state];
@@ -93,7 +93,7 @@ export function outcomeOf({ state, context }: OrderSnapshot, event: OrderEvent):
   return cell.otherwise;
 }
 
-/** Folds one event over an order; pure. An event that the state does not take is counted or kept as a contradiction, never lost. */
+/** Folds one event over an order; pure. An event that the state does not accept is counted or kept as a contradiction, never lost. */
 export function stepOrder(order: OrderSnapshot, event: OrderEvent): OrderStep {
   const outcome = outcomeOf(order, event);
   switch (outcome) {

@@ -1,7 +1,7 @@
 /**
- * The table of transitions as an XState machine: flat, without timers, calls or children. Orders are folded by the table
- * itself (`stepOrder`), for an order has a context and a step of XState's costs several times as much; a test holds every
- * state and event of the two equal.
+ * Builds an XState machine from the table of transitions: flat, without timers, calls or children. Orders are folded by the
+ * table itself (`stepOrder`), because a step of XState costs several times as much; a test compares every state and event of
+ * the two.
  */
 import { assign, setup } from 'xstate';
 import type { OrderTerms } from '../port.ts';
@@ -20,7 +20,7 @@ import { isTerminal, isWorking, ORDER_STATES, type OrderState } from './states.t
 import { type Cell, ORDER_EVENT_TYPES, type Outcome, type Split, TRANSITIONS } from './transitions.ts';
 import { applyEvent } from './updates.ts';
 
-/** An event that the state does not take, wrapped so that it leaves a trace: XState would drop it without a word. */
+/** An event that the state does not accept, wrapped so that it leaves a trace: XState would drop it silently. */
 interface Anomaly {
   readonly type: 'ANOMALY';
   readonly event: OrderEvent;
@@ -35,7 +35,7 @@ interface MachineContext {
   readonly redundant: boolean;
 }
 
-interface Way {
+interface Move {
   readonly from: OrderState;
   readonly to: OrderState;
 }
@@ -48,7 +48,7 @@ const machineSetup = setup({
     tags: {} as 'terminal' | 'working',
   },
   guards: {
-    /** A split cell's arm: named in the drawing by the guard that opens it. */
+    /** An arm of a split cell, named in the drawing by its guard. */
     cell: (
       { context, event },
       { state, is }: { readonly state: OrderState; readonly is: Outcome; readonly when: string },
@@ -57,7 +57,7 @@ const machineSetup = setup({
       event.type === 'ANOMALY' && isQuarantineDue(state, context.order, event.event, event.outcome),
   },
   actions: {
-    take: assign(({ context, event }, { from, to }: Way) => {
+    take: assign(({ context, event }, { from, to }: Move) => {
       if (event.type === 'ANOMALY') {
         const order = { state: from, context: context.order };
         return toContext(applyAnomaly(order, event.event, event.outcome, to !== from));
@@ -71,13 +71,13 @@ function toContext({ context, alarms, wants, redundant }: Change): MachineContex
   return { order: context, alarms, wants, redundant };
 }
 
-/** One arm of a cell as a transition. Cells that stay have no target, so that XState re-enters nothing. */
+/** One arm of a cell as a transition. Cells that stay have no target, so that XState re-enters no state. */
 function toTransition(from: OrderState, to: OrderState) {
   const take = { type: 'take', params: { from, to } } as const;
   return to === from ? ({ actions: take } as const) : ({ target: to, actions: take } as const);
 }
 
-/** The transitions of a cell: none where the event is turned away, for `can()` must then say no. */
+/** The transitions of a cell: none where the event is not accepted, so that `can()` says no. */
 function listTransitions(state: OrderState, cell: Cell) {
   const split: Split = typeof cell === 'string' ? { arms: [], otherwise: cell } : cell;
   const named = split.arms.map(([guard, is]) => ({ is, when: guard as string }));
@@ -104,8 +104,7 @@ function buildStateNode(state: OrderState) {
 }
 
 /**
- * The table as an XState machine: flat, with no timers, calls or children inside. Terminal states are tagged, not final:
- * a final state would drop a late fill.
+ * The table as an XState machine. Terminal states are tagged, not final: a final state would drop a late fill.
  */
 export const orderMachine = machineSetup.createMachine({
   id: 'order',

@@ -1,26 +1,26 @@
 /**
- * The thirteen states of an order as one table: a row for each state, a column for each question that the program asks of a
- * state. Every list of states elsewhere is a column here (orders.md, States).
+ * The thirteen states of an order as one table: a row for each state, a column for each property that the program needs. Every
+ * list of states elsewhere is a column here (orders.md, States).
  */
 
-/** What is known of an order in a state. */
+/** The properties of a state. */
 interface StateRow {
   /**
-   * `working`: it is in the venue's book, or may come to be. `terminal`: it does not leave the state by itself; fills may
-   * still arrive, and a contradicting record can still re-open it.
+   * `working`: the order is in the venue's book or may get there. `terminal`: the order does not leave the state by itself; fills
+   * may still arrive, and a contradicting record can re-open it.
    */
   readonly life: 'draft' | 'working' | 'terminal';
-  /** Whether the venue has it, or ever had it, is not known for certain. */
+  /** It is not certain whether the venue has it or ever had it. */
   readonly inDoubt: boolean;
-  /** What became of placing it is known, or is left to a person: no step waits for that any longer. */
+  /** The result of placing it is known, or is left to a person: no step waits for it any longer. */
   readonly placed: boolean;
-  /** There is nothing left that a look-up by its client order id could find. */
+  /** A look-up by its client order id could find nothing more. */
   readonly found: boolean;
-  /** It rests at the venue, and nothing is taking it away. */
+  /** It rests at the venue and is not being cancelled. */
   readonly resting: boolean;
-  /** Its terms count towards what was sent: the venue has not certainly refused it, or never had it. */
+  /** Its terms count as sent: it is not certain that the venue refused it or never had it. */
   readonly counts: boolean;
-  /** What a reviewer looks at first. */
+  /** How closely a reviewer should look: `unclear` and `odd` come first. */
   readonly review: 'unclear' | 'odd' | 'plain';
   /** In a few words, for someone who never saw a runbook. */
   readonly words: string;
@@ -41,7 +41,7 @@ const STATES = {
   closed:      { life: 'terminal', inDoubt: no,  placed: yes, found: yes, resting: no,  counts: yes, review: 'plain',   words: 'done' },
   canceled:    { life: 'terminal', inDoubt: no,  placed: yes, found: yes, resting: no,  counts: yes, review: 'plain',   words: 'cancelled' },
   rejected:    { life: 'terminal', inDoubt: no,  placed: yes, found: yes, resting: no,  counts: no,  review: 'odd',     words: 'rejected by the venue' },
-  // Proven absent, and still asked for: a late answer may say otherwise.
+  // Proven absent, and still looked up: a late answer may contradict that.
   absent:      { life: 'terminal', inDoubt: yes, placed: yes, found: no,  resting: no,  counts: no,  review: 'odd',     words: 'proven not to be at the venue' },
   denied:      { life: 'terminal', inDoubt: no,  placed: yes, found: yes, resting: no,  counts: no,  review: 'plain',   words: 'refused here, never sent' },
   quarantined: { life: 'working',  inDoubt: yes, placed: yes, found: yes, resting: no,  counts: yes, review: 'unclear', words: 'not to be settled by machine; a person is needed' },
@@ -56,52 +56,52 @@ export function isTerminal(state: OrderState): boolean {
   return STATES[state].life === 'terminal';
 }
 
-/** Whether it counts as live in every limit: `submitting`, `unknown` and `quarantined` orders too, for it may be. */
+/** Whether it counts as live in every limit; `submitting`, `unknown` and `quarantined` orders do, because they may be live. */
 export function isWorking(state: OrderState): boolean {
   return STATES[state].life === 'working';
 }
 
-/** Whether nobody knows for certain if the venue has it. */
+/** Whether it is uncertain that the venue has it. */
 export function isInDoubt(state: OrderState): boolean {
   return STATES[state].inDoubt;
 }
 
-/** Whether the venue has shown it, and no end of it. */
+/** Whether the venue has shown it and has not shown its end. */
 export function isAtVenue(state: OrderState): boolean {
   return isWorking(state) && !isInDoubt(state);
 }
 
-/** Whether nothing of it is at the venue, for certain. */
+/** Whether it is certainly not at the venue. */
 export function isGone(state: OrderState): boolean {
   return !isWorking(state) && !isInDoubt(state);
 }
 
-/** Whether what became of placing it is known, or is left to a person. */
+/** Whether the result of placing it is known, or is left to a person. */
 export function isPlaced(state: OrderState): boolean {
   return STATES[state].placed;
 }
 
-/** Whether there is nothing left that a look-up by its client order id could find. */
+/** Whether a look-up by its client order id could find nothing more. */
 export function isFound(state: OrderState): boolean {
   return STATES[state].found;
 }
 
-/** Whether it rests at the venue, and nothing is taking it away. */
+/** Whether it rests at the venue and is not being cancelled. */
 export function isResting(state: OrderState): boolean {
   return STATES[state].resting;
 }
 
-/** Whether its terms count towards what was sent. */
+/** Whether its terms count as sent. */
 export function countsAsSent(state: OrderState): boolean {
   return STATES[state].counts;
 }
 
-/** What a reviewer looks at first. */
+/** How closely a reviewer should look at an order in the state. */
 export function reviewOf(state: OrderState): StateRow['review'] {
   return STATES[state].review;
 }
 
-/** The state in a few words; undefined for a word that a journal has and this table has not. */
+/** The state in a few words; undefined for a state of a journal that this table does not have. */
 export function wordsOf(state: string): string | undefined {
   return isOrderState(state) ? STATES[state].words : undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * Terms of an order: what was asked for, what is in force, and what records say about an amend of ours or of somebody
- * else. Acknowledgements only say when the question was put; a record answers it.
+ * Tracks the terms of an order: those requested, those in force, and the result of an amend, ours or another program's, as
+ * records show it. An acknowledgement gives only the time of an amend; a record shows its result.
  */
 import { decimal, decimalText } from '../../base/decimal.ts';
 import type { OrderRecord } from '../records.ts';
@@ -33,19 +33,19 @@ export function reviseDraft(
 
 export function beginAmend(order: Writable<OrderContext>, event: OrderEvent & { type: 'AMEND' }): void {
   order.amend = { old: { price: order.price, size: order.size }, req: termsOf(event), sentAt: event.at, oldReads: 0 };
-  // Whoever amends does not want it gone: an earlier cancel that was lost is not asked for again.
+  // An amend means that the order is still wanted: an earlier cancel that was lost is not repeated.
   order.cancel = undefined;
   if (event.size !== undefined && order.authorised !== undefined)
     order.authorised = largerDecimal(order.authorised, event.size);
 }
 
-/** The PUT was answered or given up; `req` is what the answer says was asked for, for an amend that is not remembered. */
+/** The PUT was answered or given up; `req` holds the requested terms from the answer, for an amend that is not known here. */
 export function resolveAmend(order: Writable<OrderContext>, at: number, req: Amend['req']): void {
   const known: Amend = order.amend ?? { old: { price: order.price, size: order.size }, req, sentAt: at, oldReads: 0 };
   order.amend = { ...known, resolvedAt: at, oldReads: 0, oldReadSentAt: undefined, outcome: undefined };
 }
 
-/** What a working record says about the terms: an amend's result, somebody else's change, or older terms by a late read. */
+/** Reads the terms of a working record: an amend's result, another program's change, or older terms in a late read. */
 export function takeTerms(draft: Draft, event: Observation, first: boolean): 'taken' | 'outdated' {
   const { order, from, to } = draft;
   const { record } = event;
@@ -70,18 +70,18 @@ export function takeTerms(draft: Draft, event: Observation, first: boolean): 'ta
     return 'taken';
   }
   if (!showsOtherTerms(order, record)) {
-    // A position stop's size follows the position, and the first record may say more than the intent did.
+    // A position stop's size follows the position, and the first record may hold more than the intent.
     if (first || isPositionStop(order.intent)) adoptTerms(order, record, undefined);
     return 'taken';
   }
-  // Soon after the terms changed a read may still show those before.
+  // Soon after a change a read may still show the previous terms.
   if (order.termsSince !== undefined && event.sentAt <= order.termsSince + TIMINGS.amendLagMs) return 'outdated';
   noteExternalChange(draft, record);
   adoptTerms(order, record, first ? undefined : event.at);
   return 'taken';
 }
 
-/** What a working record says of an amend that is not settled; undefined while it may only be too early. */
+/** The outcome that a working record shows for an open amend; undefined while the record may be too early. */
 function decideAmendOutcome(amend: Amend, { record, sentAt }: Observation, from: OrderState): Amend['outcome'] {
   if (amend.req === undefined || showsRequested(amend, record)) return 'applied';
   const late = amend.resolvedAt !== undefined && sentAt > amend.resolvedAt + TIMINGS.amendLagMs;
@@ -108,24 +108,24 @@ function noteExternalChange(draft: Draft, record: OrderRecord): void {
   });
 }
 
-/** `since`: when the terms changed, so that older reads are known; undefined for the first record. */
+/** Adopts a record's terms. `since`: when they changed, so that older reads are recognized; undefined for the first record. */
 export function adoptTerms(order: Writable<OrderContext>, record: OrderRecord, since: number | undefined): void {
   order.termsSince = since ?? order.termsSince;
   order.price = record.price;
   order.size = record.initial_size;
-  // Whether an amended size is the whole or the rest is not shown (venue-notes.md, surprise 5): what may fill in all is the larger reading.
-  // Of an order that has filled nothing, which most records are of, the two are one text.
+  // An amended size may be the whole or the rest (venue-notes.md, surprise 5): the larger reading is the most that may fill.
+  // For an order without fills, as in most records, the two are the same text.
   const untouched = record.total_filled_size === '0' && record.size === record.initial_size;
   const most = untouched
     ? record.initial_size
     : largerDecimal(record.initial_size, decimalText(decimal(record.size).plus(decimal(record.total_filled_size))));
   if (!isPositionStop(order.intent)) order.authorised = largerDecimal(order.authorised ?? most, most);
-  // A record that repeats the fraction says nothing about a size in base currency.
+  // A record that repeats the fraction gives no size in base currency.
   else if (!sameDecimal(order.intent.size, record.initial_size))
     order.authorised = largerDecimal(order.authorised ?? most, most);
 }
 
-/** The order has ended: which terms an amend left it with its last record says, and no later one will. */
+/** The order has ended: its last record shows the terms that an amend left, and no later record will. */
 export function settleTerms(order: Writable<OrderContext>, record: OrderRecord): void {
   const { amend } = order;
   if (amend === undefined) return;
@@ -134,7 +134,7 @@ export function settleTerms(order: Writable<OrderContext>, record: OrderRecord):
   adoptTerms(order, record, undefined);
 }
 
-/** The venue shows an amend in progress. One of ours that was thought settled is open again; another's has no requested terms. */
+/** The venue shows an amend in progress. A recent one of ours is open again; one of another program has no requested terms. */
 export function noteAmending(order: Writable<OrderContext>, event: Observation): void {
   const { amend } = order;
   if (amend !== undefined && amend.outcome === undefined) return;

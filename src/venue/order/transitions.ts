@@ -1,5 +1,5 @@
 /**
- * What each event does to an order in each state, as one total table, with the reason beside each odd row (orders.md, The
+ * The table of transitions: the outcome of each event in each state, with the reason beside each odd row (orders.md, The
  * transition table). Acknowledgements set intent, records set truth, exposure is the sum of fills.
  */
 import type { OrderEventType } from './context.ts';
@@ -7,12 +7,12 @@ import type { GuardName } from './guards.ts';
 import { ORDER_STATES, type OrderState } from './states.ts';
 
 /**
- * What a cell says: a state to go to · `.` stay, update the context · `~` stale or redundant: drop, count · `!`
+ * The outcome of a cell: a state to go to · `.` stay and update the context · `~` stale or redundant: drop and count · `!`
  * contradiction: keep both facts, stay, read again · `X` the caller's mistake: refuse, no request is sent.
  */
 export type Outcome = OrderState | '.' | '~' | '!' | 'X';
 
-/** A cell that depends: the first arm whose guard holds, else the last. */
+/** A cell with guards: the first arm whose guard holds, else `otherwise`. */
 export interface Split {
   readonly arms: readonly (readonly [guard: GuardName, then: Outcome])[];
   readonly otherwise: Outcome;
@@ -65,9 +65,9 @@ const ROWS = {
   DENY:              [denied,              X,           X,                   X,           X,                 X,                   X,                   X,                X,               X,               X,           _,           X],
   // One amend at a time, and none before the terms are known. A draft's terms change without a request.
   AMEND:             [_,                   X,           X,                   X,           amending,          X,                   X,                   X,                X,               X,               X,           X,           X],
-  // Never refused: cancelling what has ended is harmless, refusing to cancel what lives is not. In `submitting` the wish is kept until an id is known.
+  // Never refused: cancelling an ended order is harmless, refusing to cancel a live one is not. In `submitting` the cancel is kept until an id is known.
   CANCEL:            [denied,              _,           _,                   canceling,   canceling,         canceling,           _,                   _,                _,               _,               _,           _,           _],
-  // Answers to a POST. A late ACK heals `unknown`, `absent` and `quarantined`: it is the venue's word that the order exists.
+  // Answers to a POST. A late ACK resolves `unknown`, `absent` and `quarantined`: it proves that the order exists.
   ACK:               [X,                   processing,  processing,          stale,       stale,             stale,               stale,               stale,            stale,           stale,           processing,  X,           processing],
   REFUSED:           [X,                   rejected,    rejected,            stale,       stale,             stale,               stale,               stale,            stale,           stale,           stale,       X,           _],
   // A 429 is definite: nothing was placed, and the same attempt may be sent again.
@@ -75,30 +75,30 @@ const ROWS = {
   // "Duplicate" means that it exists: look it up, and never call it absent (venue-notes.md, surprise 11).
   DUPLICATE:         [X,                   unknown,     _,                   stale,       stale,             stale,               stale,               stale,            stale,           stale,           unknown,     X,           _],
   SUBMIT_UNKNOWN:    [X,                   unknown,     _,                   stale,       stale,             stale,               stale,               stale,            stale,           stale,           stale,       X,           _],
-  // Answers to a PUT. In `open` a late one re-opens the question: the terms are unknown again until a record shows them.
+  // Answers to a PUT. In `open` a late answer makes the terms unknown again until a record shows them.
   AMEND_ACK:         [X,                   X,           contradicts,         contradicts, amending,          _,                   _,                   stale,            stale,           stale,           stale,       X,           _],
   AMEND_REFUSED:     [X,                   X,           contradicts,         stale,       stale,             open,                _,                   stale,            stale,           stale,           stale,       X,           _],
   AMEND_UNKNOWN:     [X,                   X,           contradicts,         stale,       amending,          _,                   _,                   stale,            stale,           stale,           stale,       X,           _],
   // Answers to a DELETE. An acknowledged cancel is an intent; only CANCEL_FINAL, whose status is `canceled`, is an end.
   CANCEL_ACK:        [X,                   X,           canceling,           canceling,   canceling,         canceling,           _,                   stale,            stale,           stale,           stale,       X,           _],
   CANCEL_FINAL:      [X,                   X,           canceled,            canceled,    canceled,          canceled,            canceled,            stale,            stale,           stale,           stale,       X,           canceled],
-  // Refused because it has ended already: stay and read, for a fill or an earlier cancel won. Refused otherwise: it still works.
+  // Refused because the order has ended: stay and read, because a fill or an earlier cancel came first. Refused otherwise: it still works.
   CANCEL_REFUSED:    [X,                   X,           _,                   _,           stale,             _,                   openUnlessOvertaken, stale,            stale,           stale,           stale,       X,           _],
   CANCEL_UNKNOWN:    [X,                   X,           _,                   canceling,   canceling,         canceling,           _,                   stale,            stale,           stale,           stale,       X,           _],
-  // Account-wide cancels. Each order still needs a terminal record of its own; what survives is swept again. One in flight may land behind them.
+  // Account-wide cancels. Each order still needs its own terminal record; survivors are cancelled again. A POST in flight may arrive after them.
   CANCELALL_ACK:     [_,                   _,           _,                   canceling,   canceling,         canceling,           _,                   stale,            stale,           stale,           stale,       stale,       _],
   CANCELALL_UNKNOWN: [_,                   _,           _,                   canceling,   canceling,         canceling,           _,                   stale,            stale,           stale,           stale,       stale,       _],
   DEADMAN:           [_,                   _,           _,                   canceling,   canceling,         canceling,           _,                   stale,            stale,           stale,           stale,       stale,       _],
-  // Records. A draft that was never sent and a denied order: whatever is read of them is somebody else's, or our mistake. A
-  // draft that was sent and refused is at the venue all the same when a record shows it.
+  // Records. A record of a draft that was never sent, or of a denied order, belongs to another program or is an internal error.
+  // A draft that was sent and refused is at the venue after all when a record shows it.
   P_PROCESSING:      [processingIfRefused, processing,  processing,          _,           stale,             stale,               _,                   stale,            stale,           stale,           processing,  contradicts, _],
   // `amending`: only the requested terms, or the old ones late and twice, settle it. `canceling`: a lost cancel only if the read was sent late.
   // `canceled`, `rejected`: a read from before the end is stale, a later one re-opens. `closed` is never re-opened: fills closed it.
   P_OPEN:            [openIfRefused,       open,        open,                open,        _,                 openIfAmendSettled,  openIfCancelLost,    staleBeforeClose, openUnlessStale, openUnlessStale, open,        contradicts, open],
-  // Nobody can amend what has not been seen: before `open` it contradicts. `rejected` keeps its end: only P_OPEN re-opens it.
+  // An order cannot be amended before it was seen: before `open` it contradicts. `rejected` keeps its end: only P_OPEN re-opens it.
   P_AMENDING:        [contradicts,         contradicts, contradicts,         contradicts, amending,          _,                   _,                   stale,            openUnlessStale, stale,           contradicts, contradicts, _],
   P_CANCELING:       [cancelingIfRefused,  canceling,   canceling,           canceling,   canceling,         canceling,           _,                   stale,            stale,           stale,           canceling,   contradicts, _],
-  // Terminal records are admissible at once. `closed` outranks `canceled` and `rejected`: a fill that won shows last.
+  // Terminal records are admissible at once. `closed` outranks `canceled` and `rejected`: the fill that closed the order shows last.
   P_CLOSED:          [closedIfRefused,     closed,      closed,              closed,      closed,            closed,              closed,              _,                closed,          closed,          closed,      contradicts, closed],
   // Around an amend the venue may show `canceled` for an instant (surprise 4): there it must be seen twice.
   P_CANCELED:        [canceledIfRefused,   canceled,    canceled,            canceled,    canceled,          canceledIfSeenTwice, canceledIfConfirmed, contradicts,      _,               contradicts,     canceled,    contradicts, canceled],
@@ -109,7 +109,7 @@ const ROWS = {
   P_NOT_FOUND:       [_,                   _,           _,                   _,           staleBeforeRecord, staleBeforeRecord,   stayBeforeRecord,    stale,            stale,           stale,           _,           _,           _],
   // A fill is booked in every state, the contradicting ones too: exposure must not wait for an explanation.
   FILL:              [openIfRefused,       _,           _,                   open,        _,                 _,                   _,                   _,                _,               contradicts,     open,        contradicts, _],
-  // Time. What is not resolved when the reads are used up is a person's case; only a never-seen order can be proven absent.
+  // Time. An order that is not resolved when the reads are used up needs a person; only an order that was never seen can be proven absent.
   T_CONFIRM:         [stale,               unknown,     _,                   _,           _,                 _,                   _,                   stale,            stale,           stale,           stale,       stale,       _],
   T_EXHAUSTED:       [stale,               unknown,     absentOrQuarantined, quarantined, quarantined,       quarantined,         absentOrQuarantined, stale,            stale,           stale,           stale,       stale,       _],
   T_SETTLE:          [stale,               stale,       stale,               stale,       stale,             stale,               stale,               _,                _,               _,               _,           _,           stale],
@@ -117,7 +117,7 @@ const ROWS = {
 
 export const ORDER_EVENT_TYPES = Object.keys(ROWS) as readonly OrderEventType[];
 
-/** The table of orders.md: event, then state, then what happens. */
+/** The table of orders.md: event, then state, then outcome. */
 export const TRANSITIONS: Readonly<Record<OrderEventType, Readonly<Record<OrderState, Cell>>>> = Object.fromEntries(
   ORDER_EVENT_TYPES.map((type) => [
     type,

@@ -1,6 +1,6 @@
 /**
- * What an event that the table lets through leaves behind in an order's context, and what it asks for. Where the order
- * goes is not decided here: the table in transitions.ts has said so already, and hands in the states before and after.
+ * Applies an event that the table accepts to an order's context, and notes the requests that follow. The table in
+ * transitions.ts has already decided the state; the states before and after are passed in.
  */
 
 import type { OrderRecord } from '../records.ts';
@@ -20,7 +20,7 @@ import {
   termsOf,
 } from './terms.ts';
 
-/** Takes an event that the table lets through. */
+/** Applies an event that the table accepts. */
 export function applyEvent(context: OrderContext, from: OrderState, to: OrderState, event: OrderEvent): Change {
   if (from === to && repeatsRecord(context, from, event)) return { ...NOTHING, context };
   const draft = begin(context, from, to);
@@ -32,8 +32,8 @@ export function applyEvent(context: OrderContext, from: OrderState, to: OrderSta
 }
 
 /**
- * Whether an open order was read again exactly as it stands, with nothing in doubt: what almost every record of a page says.
- * All that the record would be compared with was settled when it came first; anything beyond that is taken the long way.
+ * Whether a read repeats an open order exactly, with nothing in doubt, as almost every record of a page does. Everything that
+ * the record would be compared with was settled when it was first read; any other record is applied in full.
  */
 function repeatsRecord(order: OrderContext, state: OrderState, event: OrderEvent): boolean {
   if (state !== 'open' || event.type !== 'P_OPEN') return false;
@@ -54,7 +54,7 @@ function repeatsRecord(order: OrderContext, state: OrderState, event: OrderEvent
   );
 }
 
-/** Every field, so that one that is added some day is not overlooked here. */
+/** Every field of a record, checked by the compiler so that a new one is not forgotten here. */
 const RECORD_FIELDS = Object.keys({
   total_filled_size: true,
   timestamp: true,
@@ -127,7 +127,7 @@ function updateContext(draft: Draft, event: OrderEvent): void {
       return;
     case 'CANCEL_FINAL':
       resolveCancel(order, order.cancel?.cause ?? 'run', event.at);
-      // The end is the venue's word, how much was filled before it is not known yet.
+      // The answer proves the end, but not how much was filled before it.
       want(draft, 'resync');
       return;
     case 'CANCEL_REFUSED':
@@ -179,7 +179,7 @@ function forgetAttempt(order: Writable<OrderContext>): void {
   order.cancel = undefined;
 }
 
-/** The POST was answered or given up: reads sent from now on say something about absence, earlier ones do not. */
+/** The POST was answered or given up: only reads sent from now on can prove absence. */
 function settleSubmission(order: Writable<OrderContext>, at: number): void {
   const { horizonMs, duplicateSeen } = order.absence;
   order.absence = { horizonMs, duplicateSeen, count: 0, abortAt: at, provenAfter: at + horizonMs };
@@ -198,7 +198,7 @@ function countAbsence(order: Writable<OrderContext>, sentAt: number): void {
 
 function askCancel({ order, from }: Draft, cause: CancelCause, at: number): void {
   if (isTerminal(from) || from === 'draft') return;
-  // No DELETE leaves while the POST is in flight: the wish is kept, its tries begin when there is something to cancel.
+  // No DELETE is sent while the POST is in flight: the cancel is kept, and its tries begin when there is an order to cancel.
   const tries = (order.cancel?.tries ?? 0) + (from === 'submitting' ? 0 : 1);
   order.cancel = { cause: order.cancel?.cause ?? cause, sentAt: at, tries };
 }
@@ -208,7 +208,7 @@ function resolveCancel(order: Writable<OrderContext>, cause: CancelCause, at: nu
   order.cancel = { ...known, ackedAt: at };
 }
 
-/** An account-wide cancel. An order whose POST is in flight may land behind it, so nothing is concluded for that one. */
+/** An account-wide cancel. An order whose POST is in flight may arrive after it, so nothing is concluded for that order. */
 function applyCancelAll(draft: Draft, cause: CancelCause, at: number): void {
   const { order, from, to } = draft;
   if (to === 'canceling') {
@@ -219,7 +219,7 @@ function applyCancelAll(draft: Draft, cause: CancelCause, at: number): void {
   }
 }
 
-/** A record was read and let through. */
+/** Applies a record that the table accepts. */
 function observe(draft: Draft, event: Observation): void {
   const { order, to } = draft;
   const { record } = event;
@@ -242,7 +242,7 @@ function observe(draft: Draft, event: Observation): void {
   }
 }
 
-/** Keeps the suspicion that an end seen around an amend is only the amend's instant; any other status clears it. */
+/** Remembers that an end seen around an amend may be shown only for an instant; any other status clears it. */
 function watchPhantom({ order, from, to }: Draft, event: Observation): void {
   const ending = event.type === 'P_CANCELED' || event.type === 'P_REJECTED';
   if (!ending || from !== to) {
