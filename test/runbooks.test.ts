@@ -21,7 +21,7 @@ import {
   shippedVenue,
 } from './shipped-runbooks.ts';
 
-/** Warnings that are meant: the examples of the language design come without a stop of their own, and one input is for people. */
+/** Intended warnings: the examples of the language design have no stop of their own, and one input is for people. */
 const MEANT: Readonly<Record<string, readonly string[]>> = {
   flatten: ['unused-input'],
   ladder: ['entry-without-protect'],
@@ -47,7 +47,7 @@ function fixtureOf(name: string) {
   };
 }
 
-/** Against the recording, with the inputs it was made with. */
+/** Runs against the recording, with the inputs it was made with. */
 function fromFixture(name: string, run: string): Promise<Rehearsed> {
   const { fixture, venue } = fixtureOf(name);
   const loaded = loadShipped(name);
@@ -63,7 +63,7 @@ function withoutNames({ report }: Rehearsed): unknown {
 }
 
 describe('the runbooks that ship', () => {
-  it('are these, each with a recording, a venue it was made of, and a test file', () => {
+  it('are listed, each with a recording, its simulated venue and a test file', () => {
     const files = readdirSync(SHIPPED_FOLDER).filter((file) => file.endsWith('.yaml'));
     const named = (ending: string) => SHIPPED.map((name) => `${name}${ending}`).sort();
     expect(files.filter((file) => !file.endsWith('.test.yaml')).sort()).toEqual(named('.yaml'));
@@ -71,7 +71,7 @@ describe('the runbooks that ship', () => {
     expect(readdirSync(`${SHIPPED_FOLDER}fixtures`).sort()).toEqual([...named('.yaml'), ...named('.sim.yaml')].sort());
   });
 
-  it.each(SHIPPED)('%s is sound, and says in an editor what it may hold', (name) => {
+  it.each(SHIPPED)('%s is valid, and names its schema for editors', (name) => {
     const text = shippedSource(name) ?? { file: name, text: '' };
     const { runbook, diagnostics } = checkRunbook(text, shippedSource);
     expect(diagnostics.map(({ code }) => code)).toEqual(MEANT[name] ?? []);
@@ -91,7 +91,7 @@ describe('the runbooks that ship', () => {
 });
 
 describe('recordings', () => {
-  it.each(SHIPPED)('%s: recording again gives the same file', async (name) => {
+  it.each(SHIPPED)('%s: recording again writes the same file', async (name) => {
     const loaded = loadShipped(name);
     const { recording, result } = await dryRun({
       loaded,
@@ -108,7 +108,7 @@ describe('recordings', () => {
     await expect(writeFixture(recording)).toMatchFileSnapshot(`${SHIPPED_FOLDER}fixtures/${name}.yaml`);
   });
 
-  it.each(SHIPPED)('%s: a dry-run from it succeeds, and again, and is the same', async (name) => {
+  it.each(SHIPPED)('%s: two dry-runs from it succeed with the same report', async (name) => {
     const first = await fromFixture(name, 'the-first');
     const second = await fromFixture(name, 'another-name');
     expect(first.report).toMatchObject({ outcome: 'succeeded', mode: 'fixtures' });
@@ -125,7 +125,7 @@ describe('recordings', () => {
 });
 
 describe('test files', () => {
-  it.each(SHIPPED)('%s: every case holds, and every rule was of use', async (name) => {
+  it.each(SHIPPED)('%s: every case passes, and every rule is used', async (name) => {
     const texts = SHIPPED.map((each) => [`${each}.yaml`, shippedSource(each)?.text ?? '']);
     const { files } = await testing({
       ...Object.fromEntries(texts),
@@ -133,7 +133,7 @@ describe('test files', () => {
     });
     const cases = files.flatMap((file) => file.cases);
     expect(cases.filter(({ ok, unusedRules }) => !ok || unusedRules.length > 0)).toEqual([]);
-    // A good way and at least three bad ones.
+    // The success case and at least three failures.
     expect(cases.length).toBeGreaterThanOrEqual(4);
   });
 });

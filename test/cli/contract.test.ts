@@ -55,7 +55,7 @@ describe('validate --json', () => {
             {
               severity: 'error',
               code: 'unknown-key',
-              message: '"wiat" is neither a verb nor a modifier of a step',
+              message: expect.stringContaining('"wiat"'),
               hint: 'Did you mean wait?',
               file: 'odd.yaml',
               line: 4,

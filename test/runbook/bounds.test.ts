@@ -15,7 +15,7 @@ function worst(text: string, inputs?: Readonly<Record<string, Value>>) {
 const ORDER = 'place: {type: limit, market: BTC-USD, side: long, size: 2, price: 100}, allow: reduce';
 
 describe('the worst case of a runbook', () => {
-  it('is the sum of what is done once', () => {
+  it('is the sum of the steps that run once', () => {
     expect(worst(`steps: [{read_account: {}}, {${ORDER}}]`)).toEqual({
       tokensPerMinute: 21,
       writes: 1,
@@ -24,7 +24,7 @@ describe('the worst case of a runbook', () => {
     });
   });
 
-  it('is spread over minutes where it is done once and is more than a minute has', () => {
+  it('spreads steps that run once over several minutes when they need more than one', () => {
     expect(worst('steps: [{for_each: {each: k, in: range(500), do: [{read_account: {}}]}}]')).toEqual({
       tokensPerMinute: 1200,
       writes: 0,
@@ -43,7 +43,7 @@ describe('the worst case of a runbook', () => {
     expect(worst('steps: [{repeat: {for: 1h, do: [{read_account: {}}, {wait: 10s}]}}]').tokensPerMinute).toBe(120);
   });
 
-  it('has no bound on orders over a list nobody knows, unless the limits have one', () => {
+  it('has no bound on orders over a list of unknown length, unless the limits give one', () => {
     const steps = `inputs: {markets: {type: list<market>}}\nsteps: [{for_each: {each: m, in: inputs.markets, do: [{${ORDER.replace('BTC-USD', '"${m}"')}}]}}]`;
     expect(worst(steps)).toMatchObject({ orders: 'unbounded', writes: 'unbounded' });
     expect(worst(`limits: {max_writes: 5}\n${steps}`)).toMatchObject({ orders: 5, writes: 5 });
@@ -54,7 +54,7 @@ describe('the worst case of a runbook', () => {
     });
   });
 
-  it('follows the length of what a loop collected', () => {
+  it('follows the length of a collected list', () => {
     const text = `inputs: {n: {type: integer}}
 steps:
   - id: rungs
@@ -63,7 +63,7 @@ steps:
     expect(worst(text, { n: new Decimal(4) })).toMatchObject({ orders: 4, writes: 8 });
   });
 
-  it('takes the dearest case of a switch and all branches of a parallel block', () => {
+  it('takes the most expensive case of a switch and all branches of a parallel block', () => {
     const cases = `inputs: {on: {type: boolean}}\nsteps: [{switch: [{when: inputs.on, do: [{${ORDER}}, {${ORDER}}]}, {else: [{${ORDER}}]}]}]`;
     expect(worst(cases)).toMatchObject({ orders: 2 });
     expect(
@@ -77,7 +77,7 @@ steps:
     );
   });
 
-  it('counts the readings of one market once, however many wait in it', () => {
+  it('counts the reads of one market once for all waits in it', () => {
     const waits = (limits: string) =>
       worst(
         `${limits}steps: [{parallel: {each: k, in: range(3), max: 3, do: [{id: o, ${ORDER}}, {wait_for: {order: o, is: terminal, within: 1h}}]}}]`,

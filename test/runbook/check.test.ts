@@ -5,7 +5,7 @@ import { checkRunbook } from '../../src/runbook/check.ts';
 import { CHECK_CODES } from '../../src/runbook/codes/check.ts';
 import { CODES, errorReference } from '../../src/runbook/codes/codes.ts';
 
-/** One behaviour a file: a runbook, `---`, and a line `LINE:COLUMN CODE` for each diagnostic, in reading order. */
+/** One behaviour per file: a runbook, `---`, and a line `LINE:COLUMN CODE` for each diagnostic, in reading order. */
 const FOLDER = new URL('../golden/runbooks/', import.meta.url);
 const GOLDENS = readdirSync(FOLDER).filter((name) => /^(errors|warns|accepts)-.*\.yml$/.test(name));
 
@@ -17,6 +17,22 @@ function golden(name: string): { readonly source: SourceText; readonly expected:
   const [text = '', rest = ''] = read(name).split(/^---\n/m);
   return { source: { file: name, text }, expected: rest.split('\n').filter((line) => line !== '') };
 }
+
+/** Codes about something that is missing, or about several steps: their messages do not quote the line. */
+const ABOUT_THE_WHOLE: ReadonlySet<string> = new Set([
+  'else-not-last',
+  'entry-without-protect',
+  'no-verb',
+  'protect-before-fill',
+  'protect-under-deadman',
+  'stop-reversed',
+  'token-rate',
+  'token-rate-high',
+  'unreachable-step',
+  'yaml-hidden-character',
+  'yaml-null',
+  'yaml-syntax',
+] satisfies (keyof typeof CODES)[]);
 
 const CALLED = new Map(
   readdirSync(new URL('called/', FOLDER)).map((file) => [
@@ -49,13 +65,29 @@ describe('a runbook is checked', () => {
     }
   });
 
+  it('names in every message what it is about: a word or value of the line, or of the line before', () => {
+    for (const name of GOLDENS) {
+      const { source } = golden(name);
+      const lines = source.text.split('\n');
+      for (const { code, line, message } of check(source).diagnostics.map(place)) {
+        const words =
+          lines
+            .slice(Math.max(0, line - 2), line)
+            .join(' ')
+            .match(/\w+/g) ?? [];
+        const found = words.find((word) => new RegExp(`\\b${word}\\b`).test(message));
+        if (!ABOUT_THE_WHOLE.has(code)) expect([name, message, found]).not.toContain(undefined);
+      }
+    }
+  });
+
   it('has a golden for every code of the checks', () => {
     const shown = new Set(GOLDENS.flatMap((name) => golden(name).expected.map((line) => line.split(' ')[1])));
-    // What the schema alone would find is by intention nothing: the walk says it first.
+    // The walk reports every violation before the schema, so no golden can have this code.
     expect(Object.keys(CHECK_CODES).filter((code) => !shown.has(code) && code !== 'schema-violation')).toEqual([]);
   });
 
-  it('says of every code in the reference what it means and what to do', () => {
+  it('describes every code in the reference: its meaning and what to do', () => {
     const reference = errorReference();
     for (const [code, row] of Object.entries(CODES))
       expect(reference).toContain(`### ${code}\n\n${row.summary.charAt(0).toUpperCase()}`);

@@ -21,7 +21,7 @@ function scalar(text: string, key = 'a'): ScalarNode {
   return node;
 }
 
-describe('what is refused by name', () => {
+describe('refused texts', () => {
   const cases: readonly (readonly [name: string, text: string, ...expected: string[]])[] = [
     ['an anchor', 'a: 1\nb: &x 2\n', 'yaml-anchor 2:4'],
     ['an alias', 'a: *x\n', 'yaml-alias 1:4'],
@@ -105,17 +105,17 @@ describe('what is refused by name', () => {
     const [diagnostic] = read('a: 1e-3').diagnostics;
     expect(diagnostic).toMatchObject({
       severity: 'error',
-      message: 'the number 1e-3 is not written as a plain decimal',
+      message: expect.stringContaining('1e-3'),
     });
     expect(diagnostic?.hint).toContain('0.001');
   });
 
-  it('gives at most fifty diagnostics', () => {
+  it('reports at most fifty diagnostics', () => {
     expect(read('a: null\n'.repeat(500)).diagnostics).toHaveLength(50);
   });
 });
 
-describe('what is read', () => {
+describe('accepted texts', () => {
   it('keeps every digit and every trailing zero of a plain number', () => {
     const node = scalar('a: 123456789012345678.100000000000000000\n');
     expect([node.type, node.style, node.text]).toEqual(['number', 'plain', '123456789012345678.100000000000000000']);
@@ -141,27 +141,27 @@ describe('what is read', () => {
     expect([node.type, node.text]).toEqual([type, value]);
   });
 
-  it('takes nulls where they are asked for', () => {
+  it('accepts nulls if the limits allow them', () => {
     const source = { file: 'recorded.yaml', text: 'result: null\n' };
     const { root, diagnostics } = readDocument(source, { maxBytes: 100, maxNodes: 10, maxDepth: 3, nulls: 'kept' });
     expect(diagnostics).toEqual([]);
     expect(plainData(root as Node)).toEqual({ result: null });
   });
 
-  it('takes a byte order mark and Windows line ends', () => {
+  it('accepts a byte order mark and Windows line ends', () => {
     const { root, diagnostics } = read('\ufeffa: 1\r\nb: x\r\n');
     expect(diagnostics).toEqual([]);
     expect(plainData(root as Node)).toEqual({ a: 1, b: 'x' });
   });
 
-  it('gives plain data without prototypes', () => {
+  it('returns plain data without prototypes', () => {
     const data = plainData(read('a: {b: [1, "2", true]}').root as Node) as { a: object };
     expect(data).toEqual({ a: { b: [1, '2', true] } });
     expect(Object.getPrototypeOf(data)).toBeNull();
     expect(Object.getPrototypeOf(data.a)).toBeNull();
   });
 
-  it('goes on after a single fault', () => {
+  it('continues after a single error', () => {
     const { root, diagnostics } = read('a: 1\na: 2\nb: ~\nc: x\n');
     expect(diagnostics).toHaveLength(2);
     expect(plainData(root as Node)).toEqual({ a: 1, b: null, c: 'x' });
@@ -180,7 +180,7 @@ describe('places', () => {
     expect(slice(steps?.span as typeof span)).toMatch(/^steps:[\s\S]*\}$/);
   });
 
-  it('gives the nearest node on the way to one that is not there', () => {
+  it('returns the nearest node on the way to a missing one', () => {
     const { span, keySpan } = nodeAt(read(text).root as Node, ['steps', 0, 'place', 'market', 'x']);
     expect([slice(span), slice(keySpan as typeof span)]).toEqual(['{size: 0.5, side: "long"}', 'place']);
   });
@@ -200,7 +200,7 @@ describe('places', () => {
     ['a literal block', 'a: |\n  first line\n    second\n\n  third\n'],
     ['plain over lines', 'a: one two\n   three\n   four\n'],
   ];
-  it.each(written)('maps every visible character of %s to where it is written', (_, yaml) => {
+  it.each(written)('maps every visible character of %s to its offset', (_, yaml) => {
     const node = scalar(yaml);
     const escapes: Readonly<Record<string, string>> = { '"': '\\"', A: '\\u0041', '\t': '\\t' };
     const seen = [...node.text].length;
@@ -250,11 +250,11 @@ steps:
 `;
 
 describe('hostile input', () => {
-  it('reads the runbook that is then mangled', () => {
+  it('reads the runbook before it is mangled', () => {
     expect(faults(RUNBOOK)).toEqual([]);
   });
 
-  it('never throws on a mangled runbook, whatever is read in its place', () => {
+  it('never throws on a mangled runbook', () => {
     const noise = fc.constantFrom(
       '',
       ' ',
@@ -300,7 +300,7 @@ describe('hostile input', () => {
     );
   });
 
-  it('never throws, and places every diagnostic inside of the text', () => {
+  it('never throws, and places every diagnostic inside the text', () => {
     const fragment = fc.constantFrom(
       'a: ',
       '- ',

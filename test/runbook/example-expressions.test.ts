@@ -1,4 +1,4 @@
-/** Every expression of the five example runbooks, in the surroundings it has there. */
+/** Every expression of the five example runbooks, with the names visible there. */
 import { describe, expect, it } from 'vitest';
 import { compileField, type TypeEnv } from '../../src/runbook/expression/expression.ts';
 import { ACCOUNT, FILL, makeRecordType, ORDER, STEP_ERROR } from '../../src/runbook/functions/records.ts';
@@ -23,7 +23,7 @@ import { faults, plain } from './sample.ts';
 interface Example {
   readonly inputs: Readonly<Record<string, string>>;
   readonly feeds?: Readonly<Record<string, string>>;
-  /** Names beside inputs, feeds, now and run: step ids, loop variables. */
+  /** Names besides inputs, feeds, now and run: step ids, loop variables. */
   readonly names?: Readonly<Record<string, ValueType>>;
   readonly present?: readonly string[];
   readonly let?: Readonly<Record<string, string>>;
@@ -210,7 +210,7 @@ describe.each(Object.entries(EXAMPLES))('%s', (_, example) => {
   });
 });
 
-it('reads through a def to its feeds', () => {
+it('reads feeds through a def', () => {
   const env = environment(EXAMPLES.requote as Example);
   const { node, source } = plain('target');
   expect(compileField(node, source, env, PRICE).expr?.reads).toEqual([

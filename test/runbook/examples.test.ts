@@ -33,7 +33,7 @@ function stepAt<V extends Verb>(runbook: CheckedRunbook, path: string, verb: V):
 const NO_SCOPE: Scope = { get: () => undefined, rules: () => undefined };
 
 describe('the examples', () => {
-  it('hold no error, and the warnings that are known', () => {
+  it('have no errors, and only the known warnings', () => {
     const said = readdirSync(FOLDER)
       .filter((file) => !file.endsWith('.test.yaml'))
       .flatMap((file) => {
@@ -51,19 +51,19 @@ describe('the examples', () => {
     ]);
   });
 
-  it('have the worst cases that the design works out by hand', () => {
+  it('have the worst cases that the design computes by hand', () => {
     const tokens = (name: string, deadman: number) =>
       worstCase(checked(name), (endpoint) =>
         endpoint === 'POST /cancel_all_after' ? deadman : readDocumentedCost(endpoint),
       ).tokensPerMinute;
-    // 30 polls and 4 keep-alives, each costed at 10: 340. The switch is read back every four timeouts besides: a quarter.
+    // 30 polls and 4 keep-alives, each costing 10: 340. The switch is also read back every four timeouts: a quarter.
     expect(tokens('bracket-entry', 10)).toBe(340 + 3);
-    // 30 rounds of GET /orders and PUT /orders, 12 keep-alives: 342 and 450; three quarters of a reading.
+    // 30 rounds of GET /orders and PUT /orders, 12 keep-alives: 342 and 450; three quarters of a read.
     expect(tokens('requote', 1)).toBe(342 + 8);
     expect(tokens('requote', 10)).toBe(450 + 8);
   });
 
-  it('have paths of ids, or of verbs and positions', () => {
+  it('have paths of ids, or of positions and step names', () => {
     expect([...everyStep(checked('bracket-entry').steps)].map((step) => step.path)).toEqual([
       'steps/before',
       'steps/2:assert',
@@ -87,7 +87,7 @@ describe('the examples', () => {
     expect(new Set(housekeeping).size).toBe(housekeeping.length);
   });
 
-  it('have defaults that protect filled in', () => {
+  it('have the protective defaults filled in', () => {
     const bracket = checked('bracket-entry');
     const entry = stepAt(bracket, 'steps/entry', 'place');
     expect(entry).toMatchObject({
@@ -119,7 +119,7 @@ describe('the examples', () => {
     expect(bracket.deadman?.keepAlive).toBeUndefined();
   });
 
-  it('have names and types of what is given and of what comes out', () => {
+  it('have the names and types of their inputs and outputs', () => {
     const bracket = checked('bracket-entry');
     expect(bracket.inputs.find(({ name }) => name === 'risk')).toMatchObject({
       typeText: 'pct',
@@ -141,7 +141,7 @@ describe('the examples', () => {
     expect(ladder.limits?.priceBand?.within.evaluate(NO_SCOPE)).toEqual(new Decimal('0.03'));
   });
 
-  it('know which feeds a step reads, through named expressions too', () => {
+  it('know which feeds a step reads, also through named expressions', () => {
     const requote = checked('requote');
     expect(stepAt(requote, 'steps/quote', 'place').feeds).toEqual(['ask', 'bid']);
     expect(stepAt(requote, 'steps/2:repeat', 'repeat').feeds).toEqual([]);
@@ -158,7 +158,7 @@ describe('the examples', () => {
     expect(checked('flatten').feeds[0]?.market).toBeUndefined();
   });
 
-  it('carry their schedules and what they call', () => {
+  it('hold their schedules and the runbooks they call', () => {
     const { schedule, concurrency, calls } = checked('housekeeping');
     expect(schedule).toHaveLength(2);
     expect(schedule[0]).toMatchObject({

@@ -31,7 +31,7 @@ const SIXTH = `0.1${'6'.repeat(59)}`;
 
 /** [expression, type, value as JSON]; the names are those of sample.ts. */
 const VALUES: readonly (readonly [expression: string, type: string, value: unknown])[] = [
-  // One exact number type: the traps of a language with floats.
+  // One exact number type: cases that floats get wrong.
   ['0.1 + 0.2 == 0.3', 'boolean', true],
   ['(0.1 + 0.2) * qty', 'size', '0.15'],
   ['1 / 3 * qty', 'size', SIXTH],
@@ -93,7 +93,7 @@ const VALUES: readonly (readonly [expression: string, type: string, value: unkno
   ['inputs.budget / inputs.rungs', 'money', '6000'],
   ['acct.account_equity * 3 > inputs.size * inputs.trigger', 'boolean', true],
   ['acct.account_equity - acct.total_notional', 'money', '-1765.9'],
-  // A bare literal takes the unit of what stands beside it.
+  // A bare literal adapts to the unit of its neighbour.
   ['inputs.cross ? qty : 0', 'size', '0'],
   ['inputs.cross ? 0 : qty', 'size', '0.5'],
   ['inputs.cross ? 1 : -1', 'integer', '-1'],
@@ -106,7 +106,7 @@ const VALUES: readonly (readonly [expression: string, type: string, value: unkno
   ['floor_to(px, 0.5)', 'price', '100'],
   ['px in [100, 200]', 'boolean', true],
   ['min(1 + 1, px)', 'price', '2'],
-  // Booleans: left to right, and only as far as needed.
+  // Booleans: from left to right, only as far as needed.
   ['true && false', 'boolean', false],
   ['true || 1 > 2', 'boolean', true],
   ['false && qty / (n - 3) > 1', 'boolean', false],
@@ -189,7 +189,7 @@ const VALUES: readonly (readonly [expression: string, type: string, value: unkno
   ['ladder.map(r, r.o.avg_price.orValue(0)).max()', 'price', '64001.5'],
   ['fills.filter(f, f.side == inputs.side).map(f, f.size).sum()', 'size', '0.4'],
   ['net_size(fills) == 0', 'boolean', false],
-  // What may be absent.
+  // Values that may be absent.
   ['entry.avg_price', 'optional price', '64001.5'],
   ['entry.avg_price.orValue(entry.price) * 2', 'price', '128003'],
   ['entry.avg_price.hasValue()', 'boolean', true],
@@ -323,7 +323,7 @@ const FAULTS: readonly (readonly [expression: string, ...faults: string[]])[] = 
   ["'a' == 'b'", 'not-a-member@1'],
   ["inputs.market == 'BTCUSD'", 'market-form@18'],
   ["error.kind == 'rejetced'", 'not-a-member@15'],
-  // What may be absent.
+  // Values that may be absent.
   ['entry.avg_price * 2', 'optional-unhandled@1'],
   ['2 * entry.avg_price', 'optional-unhandled@5'],
   ['entry.avg_price > 3', 'optional-unhandled@1'],
@@ -380,7 +380,7 @@ describe('values', () => {
   });
 });
 
-describe('faults', () => {
+describe('errors', () => {
   it.each(FAULTS)('%s', (text, ...expected) => {
     const compiled = compile(text);
     expect(faults(compiled)).toEqual(expected);
@@ -404,11 +404,11 @@ describe('faults', () => {
     ]);
   });
 
-  it('names what may be absent', () => {
-    expect(compile('2 * entry.avg_price').diagnostics[0]?.message).toBe('entry.avg_price may be absent');
+  it('names the value that may be absent', () => {
+    expect(compile('2 * entry.avg_price').diagnostics[0]?.message).toContain('entry.avg_price');
   });
 
-  it('refuses what nobody can review', () => {
+  it('refuses expressions that are too long or too deep to review', () => {
     expect(faults(compile(`${'1 + '.repeat(500)}1`))).toEqual(['expression-too-long@1']);
     expect(faults(compile(`${'('.repeat(65)}1${')'.repeat(65)}`))).toEqual(['expression-too-deep@65']);
     expect(faults(compile(`${'-'.repeat(70)}1`))).toEqual(['expression-too-deep@65']);
@@ -417,7 +417,7 @@ describe('faults', () => {
   });
 });
 
-describe('what a field expects', () => {
+describe('the type a field expects', () => {
   const cases: readonly (readonly [text: string, expected: ValueType, result: string])[] = [
     ['64000', PRICE, 'price'],
     ['1 / 2', SIZE, 'size'],
@@ -528,7 +528,7 @@ describe('fields: literal, expression or template by the type expected', () => {
     expect(compiled.expr === undefined ? faults(compiled)[0] : valueIn(compiled.expr)).toEqual(result);
   });
 
-  it('keeps the type of an expression that is the whole of a template', () => {
+  it('keeps the type of an expression that is the whole template', () => {
     expect(typeName((field('${entry.filled}', 'any').expr as Expr).type)).toBe('size');
     expect(typeName((template('${entry.filled}').expr as Expr).type)).toBe('text');
   });
@@ -557,14 +557,14 @@ describe('places in the file', () => {
     expect(yaml.slice(diagnostic?.span.start, diagnostic?.span.end)).toBe('prise');
   });
 
-  it('tells who puts the block before the name how it is read', () => {
+  it('suggests the name without its block', () => {
     const { node, source } = scalarOf('price: vars.px\n');
     expect(compileField(node, source, ENV, PRICE).diagnostics).toEqual([
-      expect.objectContaining({ code: 'unknown-name', hint: 'What a block names is read by its name alone.' }),
+      expect.objectContaining({ code: 'unknown-name', hint: expect.stringContaining('without the block') }),
     ]);
   });
 
-  it('places a fault inside of a template', () => {
+  it('places an error inside a template', () => {
     const yaml = 'text: "filled ${entry.filled} at ${entry.prise}"\n';
     const { node, source } = scalarOf(yaml);
     const [diagnostic] = compileField(node, source, ENV, TEXT).diagnostics;
@@ -572,10 +572,10 @@ describe('places in the file', () => {
   });
 });
 
-describe('what an expression reads', () => {
+describe('the names an expression reads', () => {
   const reads = (text: string, env?: TypeEnv): readonly string[] | undefined => compile(text, 'any', env).expr?.reads;
 
-  it('lists roots and feeds, sorted, once', () => {
+  it('lists roots and feeds sorted and without duplicates', () => {
     expect(reads('qty * feeds.mid + feeds.mark[inputs.market] * qty')).toEqual([
       'feeds',
       'feeds.mark',
@@ -587,7 +587,7 @@ describe('what an expression reads', () => {
     expect(reads('1 + 2')).toEqual([]);
   });
 
-  it('counts what a def reads, and the market that tick means', () => {
+  it('includes what a def reads, and the default market of tick', () => {
     const target = compile('feeds.mid * (1 - inputs.ratio)').expr as Expr;
     const market = field('${inputs.market}', MARKET).expr as Expr<string>;
     const env: TypeEnv = {
@@ -622,17 +622,16 @@ describe('the market of tick and lot', () => {
   const market = field('${inputs.market}', MARKET).expr as Expr<string>;
   const env: TypeEnv = { ...ENV, market };
 
-  it('is that of the order, or the one named', () => {
+  it('is that of the order, or the one given', () => {
     expect(valueIn(compile('tick(px + 0.4)', PRICE, env).expr)).toBe('100');
     expect(valueIn(compile("tick(px + 0.4, 'ETH-USD')", PRICE, env).expr)).toBe('100.5');
     expect(valueIn(compile('lot(cash / 3 / px)', SIZE, env).expr)).toBe('3.3333');
   });
 
-  it('is named when it is not known', () => {
+  it('is named in the failure when it is unknown', () => {
     const expr = compile("tick(px, 'SOL-USD')", PRICE).expr as Expr;
-    expect(() => expr.evaluate(scopeOf())).toThrow(
-      new EvaluationFailure('tick and lot of market SOL-USD are not known', "tick(px, 'SOL-USD')"),
-    );
+    expect(() => expr.evaluate(scopeOf())).toThrow(EvaluationFailure);
+    expect(() => expr.evaluate(scopeOf())).toThrow('SOL-USD');
   });
 });
 
@@ -642,7 +641,7 @@ describe('narrowing', () => {
     return [listPresentWhenTrue(expr), listPresentWhenFalse(expr)];
   };
 
-  it('tells what is present where a condition holds', () => {
+  it('lists the values that are present when a condition is true', () => {
     expect(paths('taker.hasValue()')).toEqual([['taker'], []]);
     expect(paths('!taker.hasValue()')).toEqual([[], ['taker']]);
     expect(paths('entry.avg_price.hasValue() && px > 0')).toEqual([['entry', 'entry.avg_price'], []]);
@@ -661,7 +660,7 @@ describe('narrowing', () => {
     expect(listPresentWhenTrue(compile('done && px > 0', BOOLEAN, env).expr as Expr)).toEqual(['taker']);
   });
 
-  it('takes what the checker knows to be present', () => {
+  it('uses the values that the check knows to be present', () => {
     const env: TypeEnv = { roots: ROOTS, present: new Set(['taker', 'entry.avg_price']) };
     expect(faults(compile('taker.filled + 1', SIZE, env))).toEqual([]);
     expect(faults(compile('entry.avg_price * 2', PRICE, env))).toEqual([]);
@@ -669,7 +668,7 @@ describe('narrowing', () => {
     expect(faults(compile('taker.avg_price * 2', PRICE, env))).toEqual(['optional-unhandled@1']);
   });
 
-  it('fails the step when what should be present is absent after all', () => {
+  it('fails the step when a value that should be present is absent', () => {
     const env: TypeEnv = { roots: ROOTS, present: new Set(['taker']) };
     const expr = compile('taker.filled + 1', SIZE, env).expr as Expr;
     expect(() => expr.evaluate(scopeOf())).toThrow('taker has no value');
@@ -677,7 +676,7 @@ describe('narrowing', () => {
 });
 
 describe('bare literals behind a name', () => {
-  it('are told apart from numbers that were worked out', () => {
+  it('are distinguished from computed numbers', () => {
     expect(
       ['100', '-1', 'inputs.cross ? 1 : 2', '[1, 2]', 'pct(1)', 'n', 'px'].map((text) =>
         isBare(compile(text).expr as Expr),
@@ -685,7 +684,7 @@ describe('bare literals behind a name', () => {
     ).toEqual([true, true, true, true, false, false, false]);
   });
 
-  it('take a unit where the environment says that they are', () => {
+  it('adapt to a unit when the environment marks them as bare', () => {
     const roots = new Map<string, ValueType>([...ROOTS, ['gap', INTEGER]]);
     expect(faults(compile('px - gap', PRICE, { roots, present: new Set() }))).toEqual(['unit-mismatch@1']);
     expect(faults(compile('px - gap', PRICE, { roots, present: new Set(), bare: new Set(['gap']) }))).toEqual([]);
@@ -718,21 +717,21 @@ describe('evaluation', () => {
     ['floor_to(n, n - 3)', 'the step must be above zero, found 0'],
     ['range(0 - k)', 'range of a negative number, -2'],
     ['range(10001)', 'range has at most 10000 items, asked for 10001'],
-    ['range(1000).map(a, range(1000).map(b, a * b).sum()).sum()', 'more than 100000 steps to work it out'],
-    ['inputs.for * 100000000000000000000', 'the duration is out of all proportion'],
-    ['now + inputs.for * 20000000', 'the time is out of all proportion'],
+    ['range(1000).map(a, range(1000).map(b, a * b).sum()).sum()', '100000'],
+    ['inputs.for * 100000000000000000000', 'duration'],
+    ['now + inputs.for * 20000000', 'time'],
   ])('%s', (text, message) => {
-    expect(failure(text)).toBe(message);
+    expect(failure(text)).toContain(message);
   });
 
   it('bounds the size of numbers', () => {
     const text = Array.from({ length: 4 }, () => 'n').join(' * ');
-    expect(failure(text, { n: new Decimal('1e30') })).toBe('the result is a number out of all proportion');
-    expect(failure(text, { n: new Decimal('1e-80') })).toBe('the result is a number out of all proportion');
+    expect(failure(text, { n: new Decimal('1e30') })).toContain('too large');
+    expect(failure(text, { n: new Decimal('1e-80') })).toContain('too small');
     expect(failure(text, { n: new Decimal('1e12') })).toBe(`no failure: "1${'0'.repeat(48)}"`);
   });
 
-  it('shares its budget with the expressions it sets off, so that defs can not multiply it', () => {
+  it('shares its budget with the expressions it evaluates, so that defs cannot multiply it', () => {
     const roots = new Map(ROOTS);
     const defs = new Map<string, Expr>();
     for (let level = 0; level < 40; level += 1) {
@@ -744,11 +743,11 @@ describe('evaluation', () => {
     const base = scopeOf();
     const scope = { ...base, get: (root: string) => defs.get(root)?.evaluate(scope) ?? base.get(root) };
     expect(valueIn(defs.get('d8'), scope)).toBe('768');
-    expect(() => defs.get('d39')?.evaluate(scope)).toThrow('more than 100000 steps');
+    expect(() => defs.get('d39')?.evaluate(scope)).toThrow('100000');
     expect(valueIn(defs.get('d8'), scope)).toBe('768');
   });
 
-  it('lets through what the scope itself throws', () => {
+  it('rethrows errors of the scope', () => {
     const scope = {
       ...scopeOf(),
       get: () => {
@@ -758,7 +757,7 @@ describe('evaluation', () => {
     expect(() => compile('px * 2').expr?.evaluate(scope)).toThrow(NotKnown);
   });
 
-  it('reads declared fields only, also of objects with getters', () => {
+  it('reads only declared fields, also of objects with getters', () => {
     class Live {
       get filled(): Decimal {
         return new Decimal(3);
@@ -774,7 +773,7 @@ describe('evaluation', () => {
     expect(makeRecordType('r', { a: NUMBER }).fields).not.toHaveProperty('constructor');
   });
 
-  it('gives each evaluation loop variables of its own', () => {
+  it('gives each evaluation its own loop variables', () => {
     const expr = compile('ladder.map(r, ladder.filter(q, q.k != r.k).map(s, s.k + r.k).sum())').expr;
     expect(valueIn(expr)).toEqual(['1', '1']);
     expect(valueIn(expr)).toEqual(['1', '1']);
@@ -902,7 +901,7 @@ describe('properties', () => {
     );
   });
 
-  it('gives a value of the type it was given, whenever it gives one', () => {
+  it('returns a value of its type, whenever it returns one', () => {
     const operand = fc.constantFrom(
       'px',
       'qty',

@@ -14,7 +14,7 @@ describe('the function table', () => {
     expect(Object.keys(FUNCTIONS).sort()).toEqual(names.split(' ').sort());
   });
 
-  it('does not take a property of every object for a function', () => {
+  it('does not find a function in a property that every object has', () => {
     expect(findFunction('constructor')).toBeUndefined();
     expect(findFunction('abs')?.doc).toContain('without its sign');
   });
@@ -48,7 +48,7 @@ describe('rounding', () => {
 });
 
 describe('fills', () => {
-  it('add up to nothing when there are none', () => {
+  it('add up to zero when there are none', () => {
     const none = scopeOf({ fills: [] });
     expect(
       ['net_size(fills)', 'notional(fills)', 'avg_price(fills)', 'fills.size()'].map((text) =>
@@ -63,7 +63,7 @@ describe('fills', () => {
     expect(valueIn(compile('fills.map(f, f.price * f.size).sum()').expr, scopeOf({ fills }))).toBe('1500');
   });
 
-  it('have a notional with their sign left out: what was traded', () => {
+  it('have a notional without sign: the traded amount', () => {
     expect(
       valueIn(
         compile('notional(fills)').expr,

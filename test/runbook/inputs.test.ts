@@ -22,7 +22,7 @@ function given(inputs: Readonly<Record<string, string>>) {
 }
 
 describe('inputs of a run', () => {
-  it('are read by their types, with defaults for those not given', () => {
+  it('are read by their types, with defaults for missing ones', () => {
     const read = given({ side: 'long', size: '0.25', markets: '["ETH-USD","BTC-USD"]', patience: '1h30m' });
     expect('values' in read && { ...read.values }).toEqual({
       side: 'long',
@@ -34,20 +34,20 @@ describe('inputs of a run', () => {
     });
   });
 
-  it('name every problem: missing, unknown, of another type, outside of their bounds', () => {
+  it('report every problem: missing, unknown, wrong type, outside the bounds', () => {
     const read = given({ size: '0.75', sied: 'long', mode: 'quick', patience: '10s', risk: 'much' });
     const problems = 'problems' in read ? read.problems : [];
-    expect(problems.map((each) => each.replace(/^(input risk): .*$/, '$1: …'))).toEqual([
-      'input size must be at most 0.5, found 0.75',
-      'case has no input "sied"; did you mean side?',
-      "input mode: 'quick' is none of 'fast', 'slow'",
-      'input patience must be at least 1m, found 10s',
-      'input risk: …',
-      'input side (side) is missing: it has no default',
+    expect(problems).toEqual([
+      expect.stringMatching(/size .*0\.5.*0\.75/),
+      expect.stringMatching(/"sied".*side/),
+      expect.stringMatching(/mode.*'quick'.*'fast', 'slow'/),
+      expect.stringMatching(/patience.*1m.*10s/),
+      expect.stringContaining('risk'),
+      expect.stringMatching(/side \(side\).*missing/),
     ]);
   });
 
-  it.each(['__proto__', 'constructor', 'toString'])('does not take %s for an input', (name) => {
+  it.each(['__proto__', 'constructor', 'toString'])('does not accept %s as an input', (name) => {
     const read = given({ side: 'long', size: '0.1', [name]: 'x' });
     expect('problems' in read ? read.problems : []).toHaveLength(1);
   });

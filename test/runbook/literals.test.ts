@@ -6,7 +6,7 @@ import { readDuration, readInputText, readLiteral } from '../../src/runbook/expr
 import { parseTypeWord, typeName } from '../../src/runbook/functions/typing.ts';
 import { durationText, type ValueType, valueJson } from '../../src/runbook/values.ts';
 
-/** The value of `word: literal` as JSON, or `code line:column` of what is wrong with it. */
+/** The value of a literal of type `word` as JSON, or `code line:column` of its errors. */
 function literal(word: string, yaml: string): unknown {
   const source = { file: 'a.yaml', text: `a: ${yaml}\n` };
   const { root, diagnostics } = readDocument(source);
@@ -44,7 +44,7 @@ describe('words of types', () => {
     '__proto__',
     'list<price',
     `${'list<'.repeat(2000)}price${'>'.repeat(2000)}`,
-  ])('%s is none', (word) => {
+  ])('%s is not a type', (word) => {
     expect(parseTypeWord(word)).toBeUndefined();
   });
 });
@@ -110,24 +110,22 @@ describe('inputs given as text', () => {
   });
 
   it.each([
-    ['price', '1e3', 'price is a plain decimal of at most 36 digits, 18 after the point, found "1e3"'],
-    ['price', '', 'price is a plain decimal of at most 36 digits, 18 after the point, found ""'],
-    ['integer', '1.5', 'integer is a whole number, found "1.5"'],
-    ['side', 'flat', "'flat' is none of 'long', 'short'"],
-    ['list<market>', 'BTC-USD', 'list<market> is written as JSON, such as ["BTC-USD"], found "BTC-USD"'],
-    ['list<market>', '{"a": 1}', 'list<market> is a JSON list'],
-    ['list<price>', '[null]', 'price is a single value, found null'],
-    ['list<price>', '[1e3]', 'price is a plain decimal of at most 36 digits, 18 after the point, found "1e3"'],
-    ['map<price>', '[1]', 'map<price> is a JSON object'],
-    ['map<price>', '5', 'map<price> is a JSON object'],
-    ['map<price>', '{"__proto__": 1}', 'map<price> can not have the key __proto__'],
-    [
-      'time',
-      '9999-12-31T23:59:59Z',
-      'a time is ISO 8601 with its offset, such as 2026-01-05T08:00:00Z, found "9999-12-31T23:59:59Z"',
-    ],
+    ['price', '1e3', /price.*plain decimal.*"1e3"/],
+    ['price', '', /price.*plain decimal.*""/],
+    ['integer', '1.5', /integer.*"1\.5"/],
+    ['side', 'flat', /'flat'.*'long', 'short'/],
+    ['list<market>', 'BTC-USD', /list<market>.*JSON.*"BTC-USD"/],
+    ['list<market>', '{"a": 1}', /list<market>.*JSON list/],
+    ['list<price>', '[null]', /price.*null/],
+    ['list<price>', '[1e3]', /price.*plain decimal.*"1e3"/],
+    ['map<price>', '[1]', /map<price>.*JSON object/],
+    ['map<price>', '5', /map<price>.*JSON object/],
+    ['map<price>', '{"__proto__": 1}', /map<price>.*__proto__/],
+    ['time', '9999-12-31T23:59:59Z', /ISO 8601.*"9999-12-31T23:59:59Z"/],
   ])('%s %s is refused', (word, text, problem) => {
-    expect(readInputText(parseTypeWord(word) as ValueType, word, text)).toMatchObject({ problem });
+    expect(readInputText(parseTypeWord(word) as ValueType, word, text)).toMatchObject({
+      problem: expect.stringMatching(problem),
+    });
   });
 
   it('never throws', () => {
@@ -169,7 +167,7 @@ describe('inputs given as text', () => {
 });
 
 describe('durations', () => {
-  it('are read as they are written', () => {
+  it('are read back from their written form', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 10_000 * 86_400_000 }), (ms) => {
         const written = durationText({ ms } as never);

@@ -1,4 +1,4 @@
-/** Schedule declarations for tests, as the check would make them; and a clock for a zone that shares nothing with ours. */
+/** Schedule declarations for tests, as the check makes them, and local time from a source other than ours. */
 import type { ScheduleDeclaration } from '../../src/runbook/checked.ts';
 import { Duration, Time } from '../../src/runbook/values.ts';
 

@@ -1,4 +1,4 @@
-/** A small world for expression tests: what may be named, with types, and the values behind it. */
+/** Names with types and values for expression tests. */
 import { Decimal } from '../../src/base/decimal.ts';
 import { positionAt } from '../../src/base/diagnostic.ts';
 import { readDocument, type ScalarNode } from '../../src/runbook/document/document.ts';

@@ -1,4 +1,4 @@
-/** Lints of schedules, through the check as an author meets them: code, place and what is said. */
+/** Lints of schedules, through the whole check: code, place, and the times in the message. */
 import { describe, expect, it } from 'vitest';
 import { place } from '../../src/base/diagnostic.ts';
 import { checkRunbook } from '../../src/runbook/check.ts';
@@ -19,68 +19,70 @@ function lint(
   return diagnostics.map(place).map(({ code, line, column, message }) => ({ code, at: `${line}:${column}`, message }));
 }
 
-describe('what can not be a schedule', () => {
+describe('invalid schedules', () => {
   it.each([
-    ['{every: 0s}', [['duration-not-positive', 'every must be longer than nothing, found 0s']]],
-    ['{every: 999ms}', [['schedule-every', 'every is at least 1s, found 999ms']]],
+    ['{every: 0s}', [['duration-not-positive', '0s']]],
+    ['{every: 999ms}', [['schedule-every', '999ms']]],
     ['{every: 1s}', []],
     [
       '{every: 1h, from: 2026-02-01T00:00:00Z, to: 2026-01-01T00:00:00Z}',
-      [['schedule-window', 'to 2026-01-01T00:00:00.000Z is not after from 2026-02-01T00:00:00.000Z']],
+      [['schedule-window', '2026-01-01T00:00:00.000Z']],
     ],
-  ])('%s is told once, for what it is', (schedule, told) => {
-    expect(lint(`  - ${schedule}`).map(({ code, message }) => [code, message])).toEqual(told);
+  ])('%s is reported once', (schedule, expected) => {
+    expect(lint(`  - ${schedule}`).map(({ code, message }) => [code, message])).toEqual(
+      expected.map(([code, figure = '']) => [code, expect.stringContaining(figure)]),
+    );
   });
 });
 
-describe('changes of the clocks in the next twelve months', () => {
-  it('warns of a time that will not exist, and of one that comes twice, at the expression', () => {
+describe('clock changes in the next twelve months', () => {
+  it('cause a warning for a time that does not exist and for one that occurs twice, at the expression', () => {
     expect(lint('  - cron: "30 2 * * *"\n    tz: Europe/Berlin')).toEqual([
       {
         code: 'schedule-dst-gap',
         at: '4:11',
-        message:
-          'in Europe/Berlin, 02:30 does not exist on 2026-03-29 (the clocks go from 02:00 to 03:00): fires at 03:00 instead (gap: next_valid)',
+        message: expect.stringMatching(/^in Europe\/Berlin, 02:30 .*2026-03-29.*02:00 to 03:00.*\(gap: next_valid\)$/),
       },
       {
         code: 'schedule-dst-overlap',
         at: '4:11',
-        message:
-          'in Europe/Berlin, 02:30 comes twice on 2026-10-25 (the clocks go from 03:00 back to 02:00): fires the first time only (overlap: first)',
+        message: expect.stringMatching(
+          /^in Europe\/Berlin, 02:30 .*2026-10-25.*03:00 back to 02:00.*\(overlap: first\)$/,
+        ),
       },
     ]);
   });
 
-  it('says nothing of hours that no change touches, of intervals, or of zones that change no clocks', () => {
+  it('cause no warning for other hours, for intervals, or in zones without clock changes', () => {
     expect(
       lint('  - {cron: "30 21 * * 1-5", tz: Europe/London}\n  - {every: 1h}\n  - {cron: "30 2 * * *", tz: Asia/Tokyo}'),
     ).toEqual([]);
   });
 
-  it('says nothing of what fires through every hour', () => {
+  it('cause no warning for a schedule of every hour', () => {
     expect(lint('  - {cron: "*/5 * * * *", tz: Europe/Berlin}')).toEqual([]);
   });
 
-  it('says nothing of changes after the schedule has ended', () => {
+  it('cause no warning after the end of the schedule', () => {
     expect(lint('  - {cron: "30 2 * * *", tz: Europe/Berlin, to: 2026-03-01T00:00:00Z}')).toEqual([]);
   });
 });
 
 describe('schedules that do not fire', () => {
-  it('is an error when no date lies between from and to', () => {
+  it('are an error when no date lies between from and to', () => {
     expect(lint('  - {cron: "0 0 25 12 *", tz: UTC, from: 2026-01-01T00:00:00Z, to: 2026-06-01T00:00:00Z}')).toEqual([
-      { code: 'schedule-never', at: '4:12', message: '"0 0 25 12 *" never fires between its from and to' },
+      { code: 'schedule-never', at: '4:12', message: expect.stringContaining('"0 0 25 12 *"') },
     ]);
   });
 
-  it('is a warning when all dates have passed, for a file does not break by lying there', () => {
+  it('are only a warning when all dates have passed: a file must not break with age', () => {
     expect(lint('  - {at: 2025-12-24T18:00:00Z}')).toEqual([
-      { code: 'schedule-over', at: '4:10', message: 'the one time fires no more: its last time has passed' },
+      { code: 'schedule-over', at: '4:10', message: expect.stringContaining('passed') },
     ]);
     expect(lint('  - {at: 2025-12-24T18:00:00Z}', '', Date.parse('2025-12-24T17:59:00Z'))).toEqual([]);
   });
 
-  it('is said once of an expression that fits no date', () => {
+  it('are reported once for an expression that matches no date', () => {
     expect(lint('  - {cron: "0 0 31 2 *", tz: UTC}').map(({ code }) => code)).toEqual(['schedule-never']);
   });
 });
@@ -88,18 +90,17 @@ describe('schedules that do not fire', () => {
 describe('slots under one concurrency key', () => {
   const two = '  - {cron: "0 20 * * 1-5", tz: UTC}\n  - {cron: "0 15 * * 5", tz: America/New_York}';
 
-  it('warns where they are due at one instant, at the later slot', () => {
+  it('cause a warning at the later slot when both are due at one instant', () => {
     expect(lint(two, 'concurrency: {key: account, on_busy: skip}\n')).toEqual([
       {
         code: 'schedule-collision',
         at: '6:12',
-        message:
-          'slots 0 and 1 are both due at 2026-01-09T15:00:00.000-05:00 under the concurrency key "account": one of them is skipped',
+        message: expect.stringMatching(/slots 0 and 1 .*2026-01-09T15:00:00\.000-05:00 .*"account".*skipped/),
       },
     ]);
   });
 
-  it('says nothing without a key, or when they never meet', () => {
+  it('cause no warning without a key, or when they never collide', () => {
     expect(lint(two)).toEqual([]);
     expect(
       lint(
@@ -109,7 +110,7 @@ describe('slots under one concurrency key', () => {
     ).toEqual([]);
   });
 
-  it('tells keys apart by the inputs of the slot', () => {
+  it('have the keys of their own inputs', () => {
     const keyed = `inputs:\n  market: {type: market, default: BTC-USD}\nconcurrency: {key: "desk-\${inputs.market}", on_busy: fail}\n`;
     const apart = '  - {cron: "0 20 * * *", tz: UTC}\n  - {cron: "0 20 * * *", tz: UTC, inputs: {market: ETH-USD}}';
     const same = '  - {cron: "0 20 * * *", tz: UTC}\n  - {cron: "0 20 * * *", tz: UTC, inputs: {market: BTC-USD}}';
@@ -117,12 +118,12 @@ describe('slots under one concurrency key', () => {
     expect(lint(same, keyed).map(({ code, message }) => [code, message])).toEqual([
       [
         'schedule-collision',
-        'slots 0 and 1 are both due at 2026-01-05T20:00:00.000+00:00 under the concurrency key "desk-BTC-USD": one of them fails',
+        expect.stringMatching(/slots 0 and 1 .*2026-01-05T20:00:00\.000\+00:00 .*"desk-BTC-USD".*fails/),
       ],
     ]);
   });
 });
 
-it('every code says what to do about it', () => {
+it('every code has a fix', () => {
   for (const row of Object.values(SCHEDULE_CODES)) expect(row.fix.length).toBeGreaterThan(10);
 });

@@ -1,4 +1,4 @@
-/** What a person and a program are shown of what would fire: rows, text, JSON, a month as a drawing. */
+/** The preview of schedules: rows, text, JSON, and a month as a drawing. */
 import { describe, expect, it } from 'vitest';
 import type { ScheduleDeclaration } from '../../src/runbook/checked.ts';
 import { scheduleCalendar } from '../../src/runbook/schedule/calendar-drawing.ts';
@@ -19,7 +19,7 @@ describe('the next occurrences', () => {
     slotOf('housekeeping', cronSlot('30 21 * * 1-5', 'Europe/London', { slot: '1' })),
   ];
 
-  it('are one list by instant, in UTC and by the clocks there, with what a change does', () => {
+  it('are one list by instant, in UTC and in local time, with the effects of clock changes', () => {
     expect(previewJson(schedulePreview(slots, { fromMs, next: 4 }))).toEqual({
       occurrences: [
         { runbook: 'housekeeping', slot: '1', at: '2026-03-27T21:30:00.000Z', local: '2026-03-27T21:30:00.000+00:00' },
@@ -36,7 +36,7 @@ describe('the next occurrences', () => {
     });
   });
 
-  it('are a table for a terminal', () => {
+  it('are a table on a terminal', () => {
     expect(previewText(schedulePreview(slots, { fromMs, next: 3 }))).toBe(
       [
         '2026-03-27 21:30Z  Fri 2026-03-27 21:30 +00:00 Europe/London  housekeeping  slot 1',
@@ -48,7 +48,7 @@ describe('the next occurrences', () => {
     );
   });
 
-  it('tell of what a gap takes away at the next that fires', () => {
+  it('note times skipped by a gap at the next occurrence', () => {
     const rows = schedulePreview(
       [slotOf('flatten', cronSlot('30 2 * * *', 'Europe/Berlin', { dst: { gap: 'skip', overlap: 'first' } }))],
       { fromMs, next: 3 },
@@ -63,7 +63,7 @@ describe('the next occurrences', () => {
     ]);
   });
 
-  it('tell of slots due together under one key', () => {
+  it('note slots that are due together under one key', () => {
     const together = [
       slotOf('a', everySlot(60 * MINUTE_MS), 'account'),
       slotOf('b', everySlot(120 * MINUTE_MS), 'account'),
@@ -90,7 +90,7 @@ describe('the next occurrences', () => {
     expect(previewText([])).toBe('Nothing would fire.\n');
   });
 
-  it('do not let a name write on the terminal', () => {
+  it('escape control characters of a name for the terminal', () => {
     const text = previewText(schedulePreview([slotOf('a\u001b[2J', everySlot(MINUTE_MS))], { fromMs, next: 1 }));
     expect(text).toContain('a\\u001b[2J');
     expect(text).not.toContain('\u001b');
@@ -105,18 +105,18 @@ describe('a month', () => {
   ];
   const svg = scheduleCalendar(slots, { year: 2026, month: 3, zone: 'Europe/Berlin' });
 
-  it('says what it shows to whoever can not see it', () => {
+  it('describes itself for screen readers', () => {
     expect(svg).toMatch(
       /^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg"[^>]* role="img" aria-labelledby="calendar-title calendar-desc">/,
     );
     expect(svg).toContain('<title id="calendar-title">Schedules, March 2026</title>');
-    // 31 × flatten, 22 weekdays of close, and 31 days of five minutes but for the lost hour.
+    // 31 × flatten, 22 weekdays of close, and 31 days of every five minutes without the lost hour.
     expect(svg).toContain(
       `<desc id="calendar-desc">${31 + 22 + 31 * 288 - 12} occurrences on 31 days, at local times of Europe/Berlin. On 2026-03-29 the clocks 02:00 → 03:00.</desc>`,
     );
   });
 
-  it('has every day, and marks the one on which the clocks change', () => {
+  it('has every day, and marks the day of a clock change', () => {
     expect([...svg.matchAll(/<text class="day"[^>]*>(\d+)</g)].map(([, day]) => Number(day))).toEqual(
       Array.from({ length: 31 }, (_, index) => index + 1),
     );
@@ -125,7 +125,7 @@ describe('a month', () => {
     expect(svg).toContain('fires at 03:00 instead</title>03:00 flatten</text>');
   });
 
-  it('shows a slot of another zone at the time it is here, and counts what fires often', () => {
+  it('shows a slot of another zone at its time in this zone, and counts frequent occurrences', () => {
     expect(svg).toContain('22:00 close slot 0</title>');
     // New York changes three weeks before Berlin.
     expect(svg).toContain('21:00 close slot 0</title>');
@@ -133,7 +133,7 @@ describe('a month', () => {
     expect(svg).toContain('00:00–23:55 ×276 watch &amp; &lt;wait&gt; slot 0');
   });
 
-  it('holds no markup that a runbook wrote, no script and nothing from outside', () => {
+  it('contains no markup from a runbook, no script and no external reference', () => {
     const hostile = scheduleCalendar(
       [slotOf('</text><script>alert(1)</script>"\'&\u0000\u202e', everySlot(60 * MINUTE_MS))],
       { year: 2026, month: 2, zone: 'UTC' },
@@ -149,7 +149,7 @@ describe('a month', () => {
     expect(open).toEqual([]);
   });
 
-  it('is readable in the dark', () => {
+  it('has a dark color scheme', () => {
     expect(svg).toContain('@media (prefers-color-scheme:dark)');
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Occurrences against three oracles: a walk over every minute with the platform's own clock for the zone and a cron matcher
- * of a dozen lines, croner with its own zones, and cron-parser with its own.
+ * Compares occurrences with three oracles: a walk over every minute with the platform's own zone data and a small cron matcher,
+ * croner with its own zones, and cron-parser with its own.
  */
 import { CronExpressionParser } from 'cron-parser';
 import { Cron } from 'croner';
@@ -109,7 +109,7 @@ function set(field: string, index: number): Set<number> {
   return values;
 }
 
-/** The rules of interface.md read out loud over the minutes that there were. */
+/** The rules of interface.md, applied minute by minute. */
 function byWalking(
   minutes: readonly Minute[],
   fires: Matcher,
@@ -132,7 +132,7 @@ function byWalking(
 const iso = (instants: readonly number[]): readonly string[] => instants.map((each) => new Date(each).toISOString());
 
 describe.each(CHANGES)('in %s', (zone, ...days) => {
-  it.each(days)('around %s, every rule gives what a walk over the minutes gives', (day) => {
+  it.each(days)('around %s, every rule agrees with a walk over the minutes', (day) => {
     const fromMs = Date.parse(`${day}T00:00:00Z`) - DAY_MS;
     const toMs = fromMs + 3 * DAY_MS;
     // The walk begins earlier: an overlap may be under way at the start of the range.
@@ -164,7 +164,7 @@ describe.each(CHANGES)('in %s', (zone, ...days) => {
     }
   });
 
-  it('shows each occurrence by the clocks of the zone', () => {
+  it('shows each occurrence in the local time of the zone', () => {
     const fromMs = Date.parse(`${days[0]}T00:00:00Z`) - DAY_MS;
     for (const { nominalMs, local } of occurrences(cronSlot('*/20 * * * *', zone), {
       fromMs,
@@ -175,7 +175,7 @@ describe.each(CHANGES)('in %s', (zone, ...days) => {
     }
   });
 
-  it('agrees with croner where its rules are ours', () => {
+  it('agrees with croner where the rules are the same', () => {
     const [day] = days as [string];
     const fromMs = Date.parse(`${day}T00:00:00Z`) - DAY_MS;
     const toMs = fromMs + 3 * DAY_MS;
@@ -199,7 +199,7 @@ describe.each(CHANGES)('in %s', (zone, ...days) => {
     // It drops a fixed time when the gap reaches into the next day: Apia, Kwajalein.
     const wholeDay = zone === 'Pacific/Kwajalein';
     if (!wholeDay) expect(ours('30 2 * * *', 'next_valid')).toEqual(theirs('30 2 * * *'));
-    // What fires every hour it takes for an interval, and skips what a gap loses.
+    // It treats an expression of every hour as an interval, and skips the times lost in a gap.
     expect(ours('*/30 * * * *', 'skip')).toEqual(theirs('*/30 * * * *'));
   });
 });
@@ -224,7 +224,7 @@ describe('cron-parser', () => {
     }
   });
 
-  it('differs on purpose in a gap: it fires half an hour later, we at the first time there is', () => {
+  it('differs on purpose in a gap: it fires half an hour later, we fire at the first existing time', () => {
     const fromMs = Date.UTC(2026, 2, 29);
     expect(iso(theirs('30 2 * * *', 'Europe/Berlin', fromMs, 1))).toEqual(['2026-03-29T01:30:00.000Z']);
     expect(
@@ -253,7 +253,7 @@ const cronText = fc
   .map((fields) => fields.join(' '));
 
 describe('any cron expression', () => {
-  it('gives in UTC what croner and cron-parser give', () => {
+  it('agrees in UTC with croner and cron-parser', () => {
     fc.assert(
       fc.property(cronText, fc.integer({ min: 0, max: 365 * 24 }), (pattern, hour) => {
         const fromMs = Date.UTC(2026, 0, 1) + hour * HOUR_MS;
@@ -272,7 +272,7 @@ describe('any cron expression', () => {
     );
   });
 
-  it('gives the same instants however a range is cut', () => {
+  it('gives the same instants for any split of a range', () => {
     fc.assert(
       fc.property(
         cronText,

@@ -9,7 +9,7 @@ import { STEP_NAMES, STEPS } from '../../src/runbook/steps.ts';
 const GOLDENS = new URL('../golden/runbooks/', import.meta.url);
 const RUNBOOKS = new URL('../../runbooks/', import.meta.url);
 
-/** Whether the schema, and whether the walk, refuses a text; undefined for what is not read as a tree at all. */
+/** Whether the schema and the walk refuse a text; undefined if it is not read as a tree at all. */
 function verdicts(text: string): { readonly schema: boolean; readonly walk: boolean } | undefined {
   const source = { file: 'case.yaml', text };
   const { root, diagnostics } = readDocument(source);
@@ -31,7 +31,7 @@ function examples(): readonly { readonly name: string; readonly data: unknown }[
 
 const INTRUDERS = [7, 'a b', true, ['word'], { read_account: {} }] as const;
 
-/** The data with one thing changed, in every place: a value replaced, a key removed, misspelt or added. */
+/** Copies of the data with one change each, in every place: a value replaced, a key removed, misspelt or added. */
 function* mutants(data: unknown): Generator<unknown> {
   for (const intruder of INTRUDERS) yield intruder;
   if (Array.isArray(data)) {
@@ -79,7 +79,7 @@ function agree(data: unknown, step: number): void {
 }
 
 describe('the schema', () => {
-  it('describes every verb, so that an editor can complete it', () => {
+  it('describes every step, so that an editor can complete it', () => {
     const { $defs } = runbookSchema() as { $defs: Record<string, { description?: string; properties?: object }> };
     for (const name of STEP_NAMES) expect($defs[`step-${name}`]?.description).toBe(STEPS[name].summary);
     expect(Object.keys($defs['step']?.properties ?? {})).toEqual(expect.arrayContaining([...STEP_NAMES]));
