@@ -2,10 +2,12 @@
  * Builds the journal entries of a call: intent, attempt and outcome. Secrets are replaced by a word here, and only the listed
  * parts of an answer are kept.
  */
+
 import type { DataOf, Json, JsonObject } from '../journal/entry.ts';
 import { type EndpointName, endpoint } from '../venue/catalogue.ts';
 import type { CallOutcome, VenueCall } from '../venue/port.ts';
 import { digestOf } from '../venue/wire/request.ts';
+import type { Ticket } from './tokens/budget.ts';
 import type { WireAnswer, WireReply, WireRequest } from './transport.ts';
 
 /** Gives a call's parameters for the journal, with secrets replaced by a word. */
@@ -83,4 +85,10 @@ export function rateHeaders(answer: WireAnswer): JsonObject {
   for (const [name, value] of Object.entries(answer.headers))
     if (name.startsWith('x-ratelimit-') || name === 'retry-after' || name === 'date') kept[name] = value;
   return kept;
+}
+
+/** Returns the tokens of a request that was not sent; holds those of one that may have been. */
+export function endTicket(ticket: Ticket, failure: { readonly sent: boolean }): void {
+  if (failure.sent) ticket.aborted();
+  else ticket.notSent();
 }

@@ -1,14 +1,5 @@
-/**
- * Sends every request to the venue. One path, top to bottom: validate, check limits, acquire tokens, journal the attempt, send,
- * classify the answer, journal the outcome, learn from the headers. It retries nothing that could become a second order.
- * call-outcome.ts decides the outcome of a call; call-entries.ts builds its journal entries.
- */
-import type { Clock } from '../base/clock.ts';
-import { formatCount, formatSpan } from '../base/format.ts';
-import type { DataOf, EntryType, Json } from '../journal/entry.ts';
-import type { OrderTracker } from '../journal/orders.ts';
+import { formatCount } from '../base/format.ts';
 import { type EndpointName, endpoint } from '../venue/catalogue.ts';
-import { type LimitRules, type LimitVerdict, tighter } from '../venue/limits/check.ts';
 import {
   type CallOutcome,
   type FeedValue,
@@ -21,87 +12,31 @@ import {
   type VenueCall,
   type VenuePort,
 } from '../venue/port.ts';
-import type { Profile } from '../venue/profile/profile.ts';
 import type { HeartbeatDemand } from '../venue/tokens/heartbeat-reserve.ts';
 import { readAnswer } from '../venue/wire/answer.ts';
 import { requestProblems } from '../venue/wire/bounds.ts';
 import { wireRequest } from '../venue/wire/request.ts';
-import { type Attempt, attemptOf, journalParams, rateHeaders, settledData } from './call-entries.ts';
+import { type Attempt, attemptOf, endTicket, journalParams, rateHeaders, settledData } from './call-entries.ts';
 import { outcomeOf } from './call-outcome.ts';
 import { CancelAllBarrier } from './cancel-all-barrier.ts';
-import { type CrashPoint, type CrashPoints, pointOf } from './crash-points.ts';
-import type { LimitFactsFold } from './limits/facts.ts';
+import type { ClientParts } from './client-parts.ts';
+import { type CrashPoint, pointOf } from './crash-points.ts';
+import { sendDeclared } from './declared-call.ts';
+import { maySkipJournal, SendChecks } from './send-checks.ts';
 import type { Budget, Ticket } from './tokens/budget.ts';
-import type { Transport, WireAnswer, WireReply, WireRequest } from './transport.ts';
-
-/** Longest time for a whole exchange, ms; a later answer counts as none. */
-const EXCHANGE_TIMEOUT_MS = 10_000;
-
-/** Oldest decision under which an order may still be sent, ms; an order waits no longer for its tokens either. */
-const STALE_AFTER_MS = 60_000;
-
-/** The journal of the run; `flush` resolves when everything appended is durable. */
-interface GatewayLog {
-  append<T extends EntryType>(type: T, data: DataOf<T>, step?: string): void;
-  flush(): Promise<void>;
-  readonly tracker: OrderTracker;
-}
-
-/** The session of a transport that needs one; simulated and recorded transports need none. */
-export interface Session {
-  /** Ensures a valid session before a request is sent. False when none can be obtained. */
-  ready(): Promise<boolean>;
-  /** Obtains a new session after the venue refused the old one, once for all callers. False when none can be obtained. */
-  renew(): Promise<boolean>;
-}
-
-/** The source of feeds: the simulator, a fixture, or a request that the profile declares. */
-export interface FeedSource {
-  read(name: string, key: string | undefined, step: string): Promise<FeedValue | undefined>;
-}
-
-export interface ClientParts {
-  readonly profile: Profile;
-  readonly transport: Transport;
-  readonly budget: Budget;
-  readonly log: GatewayLog;
-  readonly clock: Clock;
-  /** Gets the entries of the run from the same source as the tracker. */
-  readonly gate: LimitFactsFold;
-  readonly feeds: FeedSource;
-  readonly markets: Readonly<Record<string, MarketRules>>;
-  readonly epoch: number;
-  readonly session?: Session;
-  /** Called before each attempt; resolves, once it is certain, to whether this process still acts for the account. */
-  readonly lease?: { holds(harmless: boolean): Promise<boolean> };
-  /** Gives the reason why nothing may be sent now, although the limits allow it: a kill switch is engaged. */
-  readonly forbidden?: (protective: boolean) => string | undefined;
-  /** Asks a person before each write that adds risk (`run --step`); false denies it. */
-  readonly confirm?: (call: VenueCall) => Promise<boolean>;
-  /** Shared by the runs of an account within a process; the client creates its own when absent. */
-  readonly barrier?: CancelAllBarrier;
-  /** Builds declared requests and reads their answers. */
-  readonly requests?: RequestReader;
-  /** Notified of the points that a call reaches; used by simulations only. */
-  readonly crashPoints?: CrashPoints;
-}
-
-export interface RequestReader {
-  wire(
-    name: string,
-    params: Readonly<Record<string, string>>,
-  ): { readonly request: WireRequest; readonly tokens: number } | { readonly problem: string };
-  read(name: string, answer: WireAnswer): { readonly result: unknown } | { readonly problem: string };
-}
+import type { WireAnswer, WireReply } from './transport.ts';
+import { EXCHANGE_TIMEOUT_MS } from './transport.ts';
 
 export class VenueClient implements VenuePort {
   readonly markets: readonly string[];
   private readonly parts: ClientParts;
   private readonly barrier: CancelAllBarrier;
+  private readonly checks: SendChecks;
 
   constructor(parts: ClientParts) {
     this.parts = parts;
     this.barrier = parts.barrier ?? new CancelAllBarrier();
+    this.checks = new SendChecks(parts, this.barrier);
     this.markets = Object.keys(parts.markets);
   }
 
@@ -137,7 +72,7 @@ export class VenueClient implements VenuePort {
   continueCall<E extends EndpointName>(call: VenueCall<E>, attempts: number): Promise<CallOutcome<E>> {
     const repeatable = endpoint(call.endpoint).repeatable;
     const stale =
-      attempts > 0 && call.endpoint === 'DELETE /orders/cancel_all' ? this.describeStaleness(call) : undefined;
+      attempts > 0 && call.endpoint === 'DELETE /orders/cancel_all' ? this.checks.describeStaleness(call) : undefined;
     if (stale !== undefined) {
       const message = `${STALE_INTENT}: ${stale}. The venue may or may not have done it. Check the open orders there and cancel by hand`;
       return this.settle(call, {
@@ -178,67 +113,8 @@ export class VenueClient implements VenuePort {
     return value;
   }
 
-  async request(
-    name: string,
-    params: Readonly<Record<string, string>>,
-    id: string,
-    step: string,
-  ): Promise<RequestOutcome> {
-    const { requests, log, budget, transport, clock, session } = this.parts;
-    log.append('call.intended', { call: id, endpoint: `request ${name}`, params: { ...params }, class: 'read' }, step);
-    const settle = (outcome: RequestOutcome, extra: Partial<DataOf<'call.settled'>> = {}): RequestOutcome => {
-      const details =
-        outcome.kind === 'confirmed'
-          ? { result: outcome.result as Json }
-          : {
-              failure: outcome.failure,
-              message: outcome.message,
-              ...(outcome.retryAfterMs === undefined ? {} : { retryAfterMs: outcome.retryAfterMs }),
-            };
-      log.append('call.settled', { call: id, kind: outcome.kind, ...details, ...extra }, step);
-      return outcome;
-    };
-    const wired = requests?.wire(name, params) ?? { problem: `this deployment declares no request named ${name}` };
-    if ('problem' in wired) {
-      await this.turn();
-      return settle(
-        { kind: 'denied', failure: 'denied', message: `UNKNOWN_REQUEST: ${wired.problem}` },
-        { code: 'UNKNOWN_REQUEST' },
-      );
-    }
-    if (session !== undefined && !(await session.ready())) {
-      await this.turn();
-      return settle({ kind: 'rejected', failure: 'transport', message: 'the session could not be renewed' });
-    }
-    const granted = await budget.acquire({
-      endpoint: `GET ${wired.request.path}`,
-      weight: wired.tokens,
-      class: 'read',
-    });
-    if (granted.kind === 'refused') {
-      await this.turn();
-      return settle(
-        { kind: 'denied', failure: 'denied', message: `${granted.code}: no tokens in time` },
-        { code: granted.code },
-      );
-    }
-    const attempt = { n: 1, request: wired.request, tokens: wired.tokens, waitedMs: granted.waitedMs };
-    log.append('call.attempted', attemptOf(id, attempt, this.parts.epoch), step);
-    granted.ticket.sent();
-    const sentAt = clock.now();
-    const reply = await transport.send(wired.request, { timeoutMs: EXCHANGE_TIMEOUT_MS });
-    if (reply.kind === 'failure') {
-      endTicket(granted.ticket, reply);
-      return settle({ kind: 'unresolved', failure: 'transport', message: reply.message }, { sentAt });
-    }
-    granted.ticket.answered(reply.headers, { limited: reply.status === 429 });
-    const read = requests?.read(name, reply) ?? { problem: 'no reader' };
-    const success = !('problem' in read) && reply.status !== 429;
-    const extra = { sentAt, status: reply.status, success, headers: rateHeaders(reply) };
-    if (reply.status === 429)
-      return settle({ kind: 'rejected', failure: 'rate_limited', message: 'the rate limit is exhausted' }, extra);
-    if ('problem' in read) return settle({ kind: 'unresolved', failure: 'transport', message: read.problem }, extra);
-    return settle({ kind: 'confirmed', result: read.result }, extra);
+  request(name: string, params: Readonly<Record<string, string>>, id: string, step: string): Promise<RequestOutcome> {
+    return sendDeclared(this.parts, { name, params, id, step });
   }
 
   private async proceed<E extends EndpointName>(call: VenueCall<E>, attempts: number): Promise<CallOutcome<E>> {
@@ -249,14 +125,14 @@ export class VenueClient implements VenuePort {
       this.parts.profile,
     );
     if (problems.length > 0) return this.deny(call, 'INVALID_REQUEST', `INVALID_REQUEST: ${problems.join('; ')}`);
-    const stale = this.describeStaleness(call);
+    const stale = this.checks.describeStaleness(call);
     if (stale !== undefined) return this.deny(call, STALE_INTENT, `${STALE_INTENT}: ${stale}`);
     if (
       call.purpose === SWEEP &&
       this.parts.transport.knows?.(wireRequest(call.endpoint, call.params, this.parts.profile)) === false
     )
       return this.deny(call, NOT_RECORDED, `${NOT_RECORDED}: the recording has no such exchange`);
-    const denial = this.checkLimits(call);
+    const denial = this.checks.checkLimits(call);
     if (denial !== undefined) return this.deny(call, denial.code, denial.message);
     const { budget, session, confirm, profile } = this.parts;
     // Protective requests never wait for a person: a late heartbeat lets the switch fire, a late cancel lets an order fill.
@@ -281,7 +157,7 @@ export class VenueClient implements VenuePort {
       if (granted.kind === 'refused' && granted.code === 'HEARTBEAT_TOKENS')
         return this.deny(call, granted.code, `${granted.code}: ${granted.because}`);
       if (granted.kind === 'refused' && granted.code === 'WITHDRAWN')
-        return this.deny(call, STEP_ENDED, this.findObstacle(call) ?? STEP_ENDED);
+        return this.deny(call, STEP_ENDED, this.checks.findObstacle(call) ?? STEP_ENDED);
       if (granted.kind === 'refused') {
         const when = new Date(granted.earliestAt).toISOString();
         return this.deny(
@@ -290,9 +166,9 @@ export class VenueClient implements VenuePort {
           `${granted.code}: ${formatCount(weight, 'token')} would not be free before ${when}`,
         );
       }
-      await this.waitUntilAllowed(call, granted.ticket);
+      await this.checks.waitUntilAllowed(call, granted.ticket);
       // Checked again, with no await before the attempt is written: an order of another branch may have come first.
-      const obstacle = this.findObstacle(call) ?? this.findDenial(call);
+      const obstacle = this.checks.findObstacle(call) ?? this.checks.findDenial(call);
       if (obstacle !== undefined) {
         granted.ticket.notSent();
         return this.deny(call, readCode(obstacle), obstacle);
@@ -340,9 +216,9 @@ export class VenueClient implements VenuePort {
         }
       }
       // During a slow commit another process may have taken over, or a cancel_all may have begun.
-      await this.waitUntilAllowed(call, ticket);
+      await this.checks.waitUntilAllowed(call, ticket);
       // The deadman switch may have fired too. The limits need no second check: they count this order since its attempt.
-      const message = this.findObstacle(call);
+      const message = this.checks.findObstacle(call);
       if (message !== undefined) {
         ticket.notSent();
         const denied = { kind: 'denied', code: readCode(message), message, settledAt: clock.now() } as const;
@@ -372,58 +248,6 @@ export class VenueClient implements VenuePort {
     return { outcome: outcomeOf(call, verdict, times), unauthorized, reply };
   }
 
-  private checkLimits(call: VenueCall): { code: string; message: string } | undefined {
-    const { log } = this.parts;
-    const verdict = this.applyLimits(call);
-    if (verdict.ok) {
-      if (Object.keys(verdict.considered).length > 0)
-        log.append('call.checked', { call: call.id, limits: verdict.considered }, call.step);
-      return undefined;
-    }
-    return { code: verdict.code, message: verdict.message };
-  }
-
-  /**
-   * Waits until the lease is certain. Never resolves when another process acts for the account: that process has this run as
-   * well, and nothing that this one would still do or write counts.
-   */
-  private async awaitLease(call: VenueCall, ticket: Ticket): Promise<void> {
-    const { lease } = this.parts;
-    const harmless = endpoint(call.endpoint).method === 'GET' || maySkipJournal(call);
-    if (lease === undefined || (await lease.holds(harmless))) return;
-    ticket.notSent();
-    await new Promise(() => {});
-  }
-
-  /** Resolves when this process acts for the account and, for a new order, no cancel_all is in progress. */
-  private async waitUntilAllowed(call: VenueCall, ticket: Ticket): Promise<void> {
-    const isNew = isOrder(call);
-    do {
-      if (isNew) await Promise.race([this.barrier.opens(), awaitWithdrawal(call)]);
-      await this.awaitLease(call, ticket);
-    } while (isNew && this.barrier.isClosed && call.wanted?.withdrawn === undefined);
-  }
-
-  /** Finds why the call may not be sent now: its step has ended, a kill switch is engaged, or the deadman switch may have fired. */
-  private findObstacle(call: VenueCall): string | undefined {
-    const withdrawn = call.wanted?.withdrawn;
-    if (withdrawn !== undefined) return `${STEP_ENDED}: it was not sent before its step ended: ${withdrawn}`;
-    const { method, protective } = endpoint(call.endpoint);
-    const { forbidden, gate, clock } = this.parts;
-    return forbidden?.(protective || method === 'GET') ?? gate.describeLapse(call, clock.now());
-  }
-
-  private findDenial(call: VenueCall): string | undefined {
-    const verdict = this.applyLimits(call);
-    return verdict.ok ? undefined : verdict.message;
-  }
-
-  private applyLimits(call: VenueCall): LimitVerdict {
-    const { profile, clock, gate } = this.parts;
-    const rules: LimitRules = call.limits === undefined ? profile.limits : tighter(profile.limits, call.limits);
-    return gate.check(call, rules, clock.now());
-  }
-
   private async deny<E extends EndpointName>(
     call: VenueCall<E>,
     code: string,
@@ -447,24 +271,6 @@ export class VenueClient implements VenuePort {
 
   private rejection(failure: 'unauthorized', message: string): Extract<CallOutcome, { kind: 'rejected' }> {
     return { kind: 'rejected', failure, message, definite: true, settledAt: this.parts.clock.now() };
-  }
-
-  /**
-   * Describes why a call decided by a process that died must not be sent any more: the market has moved since, and a
-   * cancel_all would cancel orders that others have placed since.
-   */
-  private describeStaleness(call: {
-    readonly endpoint: EndpointName;
-    readonly decidedAt?: number;
-  }): string | undefined {
-    const { clock, profile } = this.parts;
-    const { decidedAt } = call;
-    const isSweeping = call.endpoint === 'DELETE /orders/cancel_all';
-    if (decidedAt === undefined || !(isOrder(call) || isSweeping)) return undefined;
-    const age = clock.now() - decidedAt;
-    if (age <= (isSweeping ? profile.ambiguityWindowMs : STALE_AFTER_MS)) return undefined;
-    const when = Number.isFinite(age) ? `${formatSpan(age)} ago` : 'an unknown time ago';
-    return `it was decided ${when}, by a process that died before it was ${isSweeping ? 'answered' : 'sent'}`;
   }
 
   private async settle<E extends EndpointName>(
@@ -494,27 +300,6 @@ export class VenueClient implements VenuePort {
   }
 }
 
-/**
- * True for requests that are sent even when the journal cannot be written: cancels, and heartbeats of an armed switch. Arming or
- * disarming the deadman switch needs an entry, as an order does, because `resume` relies on it.
- */
-function maySkipJournal(call: { readonly endpoint: EndpointName; readonly purpose?: string }): boolean {
-  if (call.endpoint === 'DELETE /cancel_all_after') return false;
-  if (call.endpoint === 'POST /cancel_all_after') return call.purpose === 'keep-alive';
-  return endpoint(call.endpoint).protective;
-}
-
-function isOrder(call: { readonly endpoint: EndpointName }): boolean {
-  return call.endpoint === 'POST /orders' || call.endpoint === 'PUT /orders';
-}
-
-/** Resolves when the call is withdrawn; never for a call that cannot be. */
-function awaitWithdrawal(call: Pick<VenueCall, 'wanted'>): Promise<void> {
-  const { wanted } = call;
-  if (wanted?.withdrawn !== undefined) return Promise.resolve();
-  return new Promise((resolve) => void wanted?.onWithdrawn(resolve));
-}
-
 /** Reads the code at the beginning of a denial's message. */
 function readCode(message: string): string {
   return message.split(':')[0] ?? 'FORBIDDEN';
@@ -531,9 +316,4 @@ function buildHeartbeatDemand<E extends EndpointName>(
   const reads = call.endpoint === 'GET /cancel_all_after' ? { reads: true as const } : {};
   const readWeight = budget.weightOf('GET /cancel_all_after');
   return { heartbeat: { of, everyMs: call.repeatsMs, timeoutMs, readWeight, ...reads } };
-}
-
-function endTicket(ticket: Ticket, failure: { readonly sent: boolean }): void {
-  if (failure.sent) ticket.aborted();
-  else ticket.notSent();
 }

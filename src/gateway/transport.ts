@@ -30,3 +30,6 @@ export interface Transport {
   knows?(request: WireRequest): boolean;
   close?(): Promise<void>;
 }
+
+/** Longest time for a whole exchange, ms; a later answer counts as none. */
+export const EXCHANGE_TIMEOUT_MS = 10_000;

@@ -7,7 +7,8 @@
 import type { Clock } from '../../src/base/clock.ts';
 import { LOOK_BACK_MS } from '../../src/engine/orders/watch.ts';
 import { CancelAllBarrier } from '../../src/gateway/cancel-all-barrier.ts';
-import { type ClientParts, VenueClient } from '../../src/gateway/client.ts';
+import { VenueClient } from '../../src/gateway/client.ts';
+import type { ClientParts } from '../../src/gateway/client-parts.ts';
 import type { Transport, WireAnswer, WireReply, WireRequest } from '../../src/gateway/transport.ts';
 import type { EndpointName } from '../../src/venue/catalogue.ts';
 import type { CallOutcome, VenueCall } from '../../src/venue/port.ts';

@@ -5,7 +5,8 @@
 import type { Clock } from '../../src/base/clock.ts';
 import type { awaySince } from '../../src/base/run-clock.ts';
 import type { RunPorts } from '../../src/engine/ports.ts';
-import type { ClientParts, VenueClient } from '../../src/gateway/client.ts';
+import type { VenueClient } from '../../src/gateway/client.ts';
+import type { ClientParts } from '../../src/gateway/client-parts.ts';
 import type { LimitFactsFold } from '../../src/gateway/limits/facts.ts';
 import type { Budget } from '../../src/gateway/tokens/budget.ts';
 import type { Transport } from '../../src/gateway/transport.ts';

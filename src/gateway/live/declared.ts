@@ -8,7 +8,8 @@ import { feedRequestId } from '../../journal/entry.ts';
 import type { FeedValue } from '../../venue/port.ts';
 import type { DeclaredRequest, Profile, ResultShape } from '../../venue/profile/profile.ts';
 import { readJson, type WireValue } from '../../venue/wire/request.ts';
-import type { FeedSource, RequestReader, VenueClient } from '../client.ts';
+import type { VenueClient } from '../client.ts';
+import type { FeedSource, RequestReader } from '../client-parts.ts';
 import type { WireAnswer } from '../transport.ts';
 
 export function declaredRequests(profile: Profile): RequestReader {

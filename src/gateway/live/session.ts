@@ -10,7 +10,7 @@ import { readAnswer } from '../../venue/wire/answer.ts';
 import { jwtTimes } from '../../venue/wire/jwt.ts';
 import { wireRequest } from '../../venue/wire/request.ts';
 import { secretBytes, signature } from '../../venue/wire/signing.ts';
-import type { Session } from '../client.ts';
+import type { Session } from '../client-parts.ts';
 import type { Budget } from '../tokens/budget.ts';
 import type { Transport, WireReply, WireRequest } from '../transport.ts';
 import { type ProfileSecrets, Secret } from './secret.ts';

@@ -1,6 +1,6 @@
 /** Feeds from the test file; those it does not define come from the simulated venue. */
 import type { Clock } from '../../../base/clock.ts';
-import type { FeedSource } from '../../../gateway/client.ts';
+import type { FeedSource } from '../../../gateway/client-parts.ts';
 import type { Simulator } from '../../../gateway/simulator/simulator.ts';
 import type { FeedPoint, FeedScript } from '../file/test-case.ts';
 
