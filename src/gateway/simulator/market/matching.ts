@@ -43,10 +43,6 @@ export class Market {
     this.levels = config.levels;
   }
 
-  quoteAt(ms: number): Quote {
-    return this.path.getQuote(this.path.getStepAt(ms));
-  }
-
   getMidAt(ms: number): Decimal {
     return this.grid.toPrice(this.path.getMid(this.path.getStepAt(ms)));
   }
