@@ -24,7 +24,7 @@ function examples(): readonly { readonly name: string; readonly data: unknown }[
   const files = readdirSync(RUNBOOKS).filter((name) => name.endsWith('.yaml') && !name.endsWith('.test.yaml'));
   return files.map((name) => {
     const { root } = readDocument({ file: name, text: readFileSync(new URL(name, RUNBOOKS), 'utf8') });
-    if (root === undefined) throw new Error(`${name} can not be read`);
+    if (root === undefined) throw new Error(`${name} cannot be read`);
     return { name, data: JSON.parse(JSON.stringify(plainData(root))) as unknown };
   });
 }
