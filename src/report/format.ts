@@ -13,22 +13,22 @@ export interface Span {
   readonly text: string;
 }
 
-const span =
+const spanOf =
   (role: Role) =>
   (text: string): Span => ({ role, text });
-export const plain = span('plain');
-export const muted = span('muted');
-export const name = span('name');
-export const value = span('value');
-export const good = span('good');
-export const bad = span('bad');
-export const doubt = span('doubt');
+export const plain = spanOf('plain');
+export const muted = spanOf('muted');
+export const name = spanOf('name');
+export const value = spanOf('value');
+export const good = spanOf('good');
+export const bad = spanOf('bad');
+export const doubt = spanOf('doubt');
 
 /** Characters that fit in a line; the journal has the whole text. */
 const LONGEST = 200;
 export const shown = (text: string) => printable(text, LONGEST);
 
-export function errorText({ kind, message }: ErrorFact): string {
+export function formatError({ kind, message }: ErrorFact): string {
   return `${shown(kind)}: ${shown(message)}`;
 }
 
@@ -40,7 +40,7 @@ export function stepName(path: string, id: string | undefined): string {
 }
 
 /** Name and verb; once if they are the same. */
-export function stepTitle(
+export function formatStepTitle(
   path: string,
   { id, verb }: { readonly id?: string; readonly verb: string },
 ): readonly Span[] {
@@ -63,7 +63,7 @@ export function jsonText(json: Json): string {
   return shown(typeof json === 'string' ? json : JSON.stringify(json));
 }
 
-export function pairs(object: JsonObject): string {
+export function formatPairs(object: JsonObject): string {
   return shown(
     Object.entries(object)
       .map(([key, each]) => `${key}=${typeof each === 'string' ? each : JSON.stringify(each)}`)
@@ -93,22 +93,22 @@ const KEY_FIELDS = [
 ] as const;
 
 /** A result in a line: one record by its key fields, a list by its length. */
-export function summary(result: Json): string {
+export function summarizeResult(result: Json): string {
   if (Array.isArray(result)) {
     const [first] = result as readonly Json[];
     if (first === undefined) return 'nothing';
-    return result.length === 1 ? summary(first) : `${result.length} items`;
+    return result.length === 1 ? summarizeResult(first) : `${result.length} items`;
   }
   if (typeof result !== 'object' || result === null) return jsonText(result);
   const record = result as JsonObject;
   const main = pickFields(record, KEY_FIELDS);
-  if (main !== undefined) return pairs(main);
+  if (main !== undefined) return formatPairs(main);
   // Several records by name, from a step that places more than one order: the fields that distinguish them.
   const several = Object.entries(record).flatMap(([name, each]) => {
     const inner = isRecord(each) ? pickFields(each, KEY_FIELDS_OF_SEVERAL) : undefined;
-    return inner === undefined ? [] : [`${shown(name)}: ${pairs(inner)}`];
+    return inner === undefined ? [] : [`${shown(name)}: ${formatPairs(inner)}`];
   });
-  return several.length === 0 ? pairs(record) : several.slice(0, 6).join('; ');
+  return several.length === 0 ? formatPairs(record) : several.slice(0, 6).join('; ');
 }
 
 const KEY_FIELDS_OF_SEVERAL = ['id', 'side', 'status', 'price', 'size', 'filled'] as const;

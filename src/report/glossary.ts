@@ -123,6 +123,6 @@ export const DEADMAN_EVENTS = {
 } as const satisfies Record<DataOf<'deadman.moved'>['event'], string>;
 
 /** The word's meaning; undefined if the table has none. */
-export function meaningOf(table: Readonly<Record<string, string>>, word: string): string | undefined {
+export function findMeaning(table: Readonly<Record<string, string>>, word: string): string | undefined {
   return Object.hasOwn(table, word) ? table[word] : undefined;
 }

@@ -10,7 +10,7 @@ interface TimeScale {
 }
 
 /** Times in ms, `width` in pixels. An empty span counts as 1 ms. */
-export function timeScale(from: number, until: number, width: number): TimeScale {
+export function createTimeScale(from: number, until: number, width: number): TimeScale {
   const span = Math.max(until - from, 1);
   return {
     x: (at) => ((at - from) / span) * width,
@@ -45,7 +45,7 @@ interface TimeTicks {
 }
 
 /** Round times between `from` and `until`, ms; about `most` of them at most. */
-export function timeTicks(from: number, until: number, most: number): TimeTicks {
+export function chooseTicks(from: number, until: number, most: number): TimeTicks {
   const span = Math.max(until - from, 1);
   const step = TICKS_MS.find((each) => span / each <= most) ?? Math.ceil(span / most / WEEK) * WEEK;
   const ticks: number[] = [];
@@ -54,7 +54,7 @@ export function timeTicks(from: number, until: number, most: number): TimeTicks 
 }
 
 /** The first position in an ascending list whose element is not below `value`. */
-export function lowerBound(list: readonly number[], value: number): number {
+export function findLowerBound(list: readonly number[], value: number): number {
   let low = 0;
   let high = list.length;
   while (low < high) {
@@ -66,8 +66,8 @@ export function lowerBound(list: readonly number[], value: number): number {
 }
 
 /** The element nearest to `value` in an ascending list, as its position; -1 in an empty one. */
-export function nearest(list: readonly number[], value: number): number {
-  const after = lowerBound(list, value);
+export function findNearest(list: readonly number[], value: number): number {
+  const after = findLowerBound(list, value);
   if (after === 0) return list.length === 0 ? -1 : 0;
   if (after === list.length) return list.length - 1;
   return value - (list[after - 1] as number) <= (list[after] as number) - value ? after - 1 : after;
@@ -80,7 +80,7 @@ interface TokenMarks {
 }
 
 /** For each of `columns` equal spans: the most tokens within one window at any time in the span. */
-export function tokenColumns(
+export function computeTokenColumns(
   { at, tokens }: TokenMarks,
   windowMs: number,
   from: number,
@@ -89,7 +89,7 @@ export function tokenColumns(
 ): readonly number[] {
   const span = Math.max(until - from, 1);
   const most = new Array<number>(columns).fill(0);
-  let oldest = lowerBound(at, from - windowMs + 1);
+  let oldest = findLowerBound(at, from - windowMs + 1);
   let next = oldest;
   let inWindow = 0;
   const drain = (time: number) => {
@@ -127,7 +127,7 @@ interface SilenceMarks {
  * For each of `columns` equal spans: the longest silence towards the venue while the switch was armed, as a share of its
  * time-out. `knownUntil`: the time up to which the run is known, ms.
  */
-export function silenceColumns(
+export function computeSilenceColumns(
   { heartbeats, armed }: SilenceMarks,
   from: number,
   until: number,
@@ -143,10 +143,10 @@ export function silenceColumns(
     for (let column = first; column <= last; column += 1) {
       const columnEnd = Math.min(from + (column + 1) * perColumn, end);
       const columnStart = Math.max(from + column * perColumn, stretch.from);
-      const before = heartbeats[lowerBound(heartbeats, columnStart) - 1];
+      const before = heartbeats[findLowerBound(heartbeats, columnStart) - 1];
       let silentSince = Math.max(before ?? stretch.from, stretch.from);
       let longest = 0;
-      for (let index = lowerBound(heartbeats, columnStart); index < heartbeats.length; index += 1) {
+      for (let index = findLowerBound(heartbeats, columnStart); index < heartbeats.length; index += 1) {
         const heartbeat = heartbeats[index] as number;
         if (heartbeat > columnEnd) break;
         longest = Math.max(longest, heartbeat - silentSince);
@@ -165,6 +165,6 @@ export function clamp(value: number, low: number, high: number): number {
 }
 
 /** Rounds to a tenth of a pixel: the eye sees nothing finer. */
-export function tenth(value: number): number {
+export function roundToTenth(value: number): number {
   return Math.round(value * 10) / 10;
 }

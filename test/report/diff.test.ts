@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/journal/entry.ts';
-import { diffRuns, fieldDifferences } from '../../src/report/compare/diff.ts';
+import { diffRuns, findFieldDifferences } from '../../src/report/compare/diff.ts';
 import { startedData } from '../journal/sample.ts';
 import { orderRecord, Script, sampleRun, TERMS } from './sample-run.ts';
 
@@ -138,10 +138,10 @@ describe('diffRuns', () => {
 
 describe('fieldDifferences', () => {
   it('descends into records and lists of equal length', () => {
-    expect(fieldDifferences({ a: [1, { b: '2' }], c: 3 }, { c: 3, a: [1, { b: '3' }] })).toEqual([
+    expect(findFieldDifferences({ a: [1, { b: '2' }], c: 3 }, { c: 3, a: [1, { b: '3' }] })).toEqual([
       { field: 'a[1].b', left: '2', right: '3' },
     ]);
-    expect(fieldDifferences({ a: [1] }, { a: [1, 2] })).toEqual([{ field: 'a', left: [1], right: [1, 2] }]);
-    expect(fieldDifferences('1', 1)).toEqual([{ field: '', left: '1', right: 1 }]);
+    expect(findFieldDifferences({ a: [1] }, { a: [1, 2] })).toEqual([{ field: 'a', left: [1], right: [1, 2] }]);
+    expect(findFieldDifferences('1', 1)).toEqual([{ field: '', left: '1', right: 1 }]);
   });
 });

@@ -4,9 +4,9 @@ import { readEntry, verifyChain } from '../../src/journal/chain.ts';
 import type { StoredEntry } from '../../src/journal/store.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { cloudEventsExport } from '../../src/report/export/cloudevents.ts';
-import { CSV_TABLES, type CsvTableName, csvCell, csvExport } from '../../src/report/export/csv.ts';
+import { CSV_TABLES, type CsvTableName, csvExport, quoteCell } from '../../src/report/export/csv.ts';
 import { jsonlExport } from '../../src/report/export/jsonl.ts';
-import { otlpExport, otlpSpans } from '../../src/report/export/otlp.ts';
+import { makeSpans, otlpExport } from '../../src/report/export/otlp.ts';
 import { appendMany, newWriter, startedData } from '../journal/sample.ts';
 import { Script, sampleRun } from './sample-run.ts';
 
@@ -57,7 +57,7 @@ describe('csvCell', () => {
     ['\u001b[31m\u202e', '\\u001b[31m\\u202e'],
     ['', ''],
   ])('writes %j as %j', (text, cell) => {
-    expect(csvCell(text)).toBe(cell);
+    expect(quoteCell(text)).toBe(cell);
   });
 });
 
@@ -129,7 +129,7 @@ describe('otlpExport', () => {
   const named = (spans: readonly ReadableSpan[], name: string) => spans.find((span) => span.name === name);
 
   it('has the run, its steps and its requests as one tree', async () => {
-    const spans = otlpSpans(await sampleRun());
+    const spans = makeSpans(await sampleRun());
     const names = new Map(spans.map((span) => [span.spanContext().spanId, span.name]));
     expect(names.size).toBe(spans.length);
     expect(
@@ -173,7 +173,7 @@ describe('otlpExport', () => {
   });
 
   it('has requests, answers and decisions', async () => {
-    const spans = otlpSpans(await sampleRun());
+    const spans = makeSpans(await sampleRun());
     expect(named(spans, 'POST /orders')?.attributes).toMatchObject({
       'http.response.status_code': 200,
       'venue.param.price': '64200',
@@ -199,7 +199,7 @@ describe('otlpExport', () => {
       0,
       entries.findIndex((entry) => entry.type === 'call.attempted' && entry.data.path === '/orders') + 1,
     );
-    const open = otlpSpans(cut).filter((span) => span.status.code === 0);
+    const open = makeSpans(cut).filter((span) => span.status.code === 0);
     expect(open.map(({ name, endTime: [seconds] }) => [name, seconds])).toEqual([
       ['set_leverage', 1_767_600_000],
       ['POST /orders', 1_767_600_002],
@@ -226,8 +226,8 @@ describe('otlpExport', () => {
   it('refuses entries that do not begin with run.started', async () => {
     const entries = await sampleRun();
     const damaged = expect.objectContaining({ name: 'StoreError', reason: 'damaged' });
-    expect(() => otlpSpans([])).toThrow(damaged);
-    expect(() => otlpSpans(entries.slice(1))).toThrow(damaged);
+    expect(() => makeSpans([])).toThrow(damaged);
+    expect(() => makeSpans(entries.slice(1))).toThrow(damaged);
   });
 });
 

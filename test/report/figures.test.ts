@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type CountedRun, StatsFold, TALLIED, TallyFold } from '../../src/report/compare/stats.ts';
-import { budgetDocument } from '../../src/report/folds/budget.ts';
-import { fillsDocument, timeOfUs } from '../../src/report/folds/fills.ts';
+import { makeBudgetDocument } from '../../src/report/folds/budget.ts';
+import { formatMicroseconds, makeFillsDocument } from '../../src/report/folds/fills.ts';
 import { startedData } from '../journal/sample.ts';
 import { fillRecord, orderRecord, Script, sampleRun, TERMS } from './sample-run.ts';
 
@@ -20,7 +20,7 @@ describe('fillsDocument', () => {
       liquidation: false,
     };
     const at = '2026-01-05T08:00:00.000Z';
-    expect(fillsDocument(await sampleRun())).toEqual({
+    expect(makeFillsDocument(await sampleRun())).toEqual({
       fills: [
         { id: 'BTC-USD-1', at, ...fill, price: '64200', size: '0.1', value: '6420' },
         { id: 'BTC-USD-2', at, ...fill, price: '64190', size: '0.2', value: '12838' },
@@ -56,7 +56,7 @@ describe('fillsDocument', () => {
       'steps/seen',
     );
     await script.exchange('GET /fills/order', { order_id: 'BTC-USD@11' }, 10, [later], 'steps/again');
-    const { fills, net } = fillsDocument(script.entries);
+    const { fills, net } = makeFillsDocument(script.entries);
     expect(fills.map(({ id, at }) => [id, at])).toEqual([
       ['BTC-USD-3', '2026-01-05T08:00:00.000Z'],
       ['BTC-USD-7', '2026-01-05T08:00:02.000001Z'],
@@ -67,7 +67,7 @@ describe('fillsDocument', () => {
   it('is empty for a run without fills', () => {
     const script = new Script();
     script.append('run.started', startedData());
-    expect(fillsDocument(script.entries)).toEqual({ fills: [], totals: [], net: {} });
+    expect(makeFillsDocument(script.entries)).toEqual({ fills: [], totals: [], net: {} });
   });
 
   it.each([
@@ -76,13 +76,13 @@ describe('fillsDocument', () => {
     [9e18, '9000000000000000000'],
     [Number.NaN, 'NaN'],
   ])('writes %d µs as %s', (us, text) => {
-    expect(timeOfUs(us)).toBe(text);
+    expect(formatMicroseconds(us)).toBe(text);
   });
 });
 
 describe('budgetDocument', () => {
   it('counts requests by endpoint and span of time', async () => {
-    const document = budgetDocument(await sampleRun());
+    const document = makeBudgetDocument(await sampleRun());
     expect(document).toMatchObject({
       used: 61,
       peak: 40,
@@ -126,7 +126,7 @@ describe('budgetDocument', () => {
     }
     const call = script.intend('GET /account', {}, 'steps/a');
     script.append('call.settled', { call, kind: 'rejected', failure: 'rate_limited', message: 'slow down' }, 'steps/a');
-    const document = budgetDocument(script.entries);
+    const document = makeBudgetDocument(script.entries);
     // At ten seconds the first request is out of the window again.
     expect(document).toMatchObject({
       limit: 100,

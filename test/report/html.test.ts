@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { runPage } from '../../src/report/html/report.ts';
-import { html, markupOf, preformatted } from '../../src/report/html/text.ts';
+import { escapeLines, html, toMarkup } from '../../src/report/html/text.ts';
 import { startedData } from '../journal/sample.ts';
 import { orderRecord, Script, sampleRun, TERMS } from './sample-run.ts';
 
@@ -39,10 +39,10 @@ function tagsOf(page: string): { readonly name: string; readonly attributes: str
 describe('html', () => {
   it('escapes everything except Html', () => {
     const evil = `<script>alert("1")</script>&'\`\u001b\u202e`;
-    expect(markupOf(html`<p title="${evil}">${[evil, 1, undefined, html`<b>${'<'}</b>`]}</p>`)).toBe(
+    expect(toMarkup(html`<p title="${evil}">${[evil, 1, undefined, html`<b>${'<'}</b>`]}</p>`)).toBe(
       '<p title="&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;&#39;&#96;\\u001b\\u202e">&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;&#39;&#96;\\u001b\\u202e1<b>&lt;</b></p>',
     );
-    expect(markupOf(preformatted('a<b\n\tc'))).toBe('a&lt;b\n\\u0009c');
+    expect(toMarkup(escapeLines('a<b\n\tc'))).toBe('a&lt;b\n\\u0009c');
   });
 });
 

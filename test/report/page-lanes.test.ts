@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/journal/entry.ts';
 import { type RunPageDocument, RunPageFold } from '../../src/report/folds/run-facts.ts';
-import { timeScale } from '../../src/report/time-scale.ts';
+import { createTimeScale } from '../../src/report/time-scale.ts';
 import { sampleRun } from './sample-run.ts';
 
 interface Drawn {
@@ -40,7 +40,7 @@ async function lane(key: string): Promise<Lane & { readonly drawn: Drawn }> {
     .flatMap(({ lanes }) => lanes)
     .find((each) => each.key === key);
   if (found === undefined) throw new Error(`there is no lane ${key}`);
-  return { ...found, drawn: found.draw(timeScale(0, KNOWN, 1000), 1000) };
+  return { ...found, drawn: found.draw(createTimeScale(0, KNOWN, 1000), 1000) };
 }
 
 const names = ({ paths }: Drawn) => paths.map(({ name }) => name);

@@ -23,7 +23,7 @@ function order(id: string, { side = 'long', type = 'limit', size = '1', filled =
 }
 
 const left = (...orders: readonly TrackedOrder[]): readonly Uncovered[] =>
-  new ResidualFold().residual(orders).uncovered;
+  new ResidualFold().findResidual(orders).uncovered;
 
 describe('a position that no stop of the run covers', () => {
   it('is the position its fills left, by market', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/journal/entry.ts';
-import { ordersDocument } from '../../src/report/folds/orders.ts';
+import { makeOrdersDocument } from '../../src/report/folds/orders.ts';
 import { runReport } from '../../src/report/folds/run.ts';
 import { startedData } from '../journal/sample.ts';
 import { Script, sampleRun } from './sample-run.ts';
@@ -211,7 +211,7 @@ describe('runReport', () => {
 describe('ordersDocument', () => {
   it('has the fields of the run report and every move', async () => {
     const entries = await sampleRun();
-    const { orders } = ordersDocument(entries);
+    const { orders } = makeOrdersDocument(entries);
     expect(orders.map(({ history, ...row }) => row)).toEqual(runReport(entries).orders);
     expect(orders.map((order) => order.history)).toEqual([
       [{ at: T('0:00.080'), from: 'draft', to: 'denied', event: 'DENY' }],

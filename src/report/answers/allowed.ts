@@ -11,7 +11,7 @@ export type KillsMeanwhile = readonly KillEvent[] | 'not read' | { readonly fail
 
 const MOST_DENIALS = 2;
 
-export function whatWasAllowed(run: RunPageDocument, kills: KillsMeanwhile): Answer {
+export function answerAllowed(run: RunPageDocument, kills: KillsMeanwhile): Answer {
   const { denied, checked, denials, profile } = run.allowed;
   const limited = Object.keys(profile).length > 0;
   const nearestFirst = [...checked].sort((a, b) => (b.percent ?? -1) - (a.percent ?? -1));

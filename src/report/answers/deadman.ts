@@ -10,7 +10,7 @@ import type { Answer, Reason } from './answer.ts';
 
 const MOST_FIRED = 2;
 
-export function deadmanSwitch(run: RunPageDocument, now: number | undefined): Answer {
+export function answerDeadman(run: RunPageDocument, now: number | undefined): Answer {
   const asked = { subject: 'deadman', question: 'Was the deadman switch ever at risk?' } as const;
   const { state, market, timeoutMs, longest, renewals, fired, because } = run.deadman;
   if (state === 'never')

@@ -13,7 +13,7 @@ export type VerdictSoFar = RunVerdict | 'under way' | { readonly failed: string 
 
 const MOST_LISTED = 3;
 
-export function whatIsMissing(
+export function answerMissing(
   run: RunPageDocument,
   verdict: VerdictSoFar | undefined,
   now: number | undefined,

@@ -9,7 +9,7 @@ import { quoteOf, shown } from '../format.ts';
 import { isSilent } from '../liveness.ts';
 import type { Answer, Reason } from './answer.ts';
 
-export function whatBecameOfOrders(run: RunPageDocument, now: number | undefined): Answer {
+export function answerOrders(run: RunPageDocument, now: number | undefined): Answer {
   const { orders: lives, fills, unaccounted } = run;
   const states = new Map<string, number>();
   for (const { state } of lives) states.set(state, (states.get(state) ?? 0) + 1);

@@ -4,13 +4,13 @@
  */
 
 import type { RunPageDocument } from '../folds/run-facts.ts';
-import { type KillsMeanwhile, whatWasAllowed } from './allowed.ts';
+import { answerAllowed, type KillsMeanwhile } from './allowed.ts';
 import type { Answer } from './answer.ts';
-import { deadmanSwitch } from './deadman.ts';
-import { type VerdictSoFar, whatIsMissing } from './missing.ts';
-import { whatBecameOfOrders } from './orders.ts';
-import { howManyTokens } from './tokens.ts';
-import { whoStarted } from './who.ts';
+import { answerDeadman } from './deadman.ts';
+import { answerMissing, type VerdictSoFar } from './missing.ts';
+import { answerOrders } from './orders.ts';
+import { answerTokens } from './tokens.ts';
+import { answerWho } from './who.ts';
 
 export interface Known {
   /** The result of verifying the journal. */
@@ -23,11 +23,11 @@ export interface Known {
 
 export function reviewerAnswers(run: RunPageDocument, { verdict, kills = [], now }: Known = {}): readonly Answer[] {
   return [
-    whoStarted(run, now),
-    whatWasAllowed(run, kills),
-    whatBecameOfOrders(run, now),
-    howManyTokens(run),
-    deadmanSwitch(run, now),
-    whatIsMissing(run, verdict, now),
+    answerWho(run, now),
+    answerAllowed(run, kills),
+    answerOrders(run, now),
+    answerTokens(run),
+    answerDeadman(run, now),
+    answerMissing(run, verdict, now),
   ];
 }

@@ -7,7 +7,7 @@ import type { Answer, Reason } from './answer.ts';
 /** Percent of the limit above which a reviewer should look. */
 const NEAR_PERCENT = 95;
 
-export function howManyTokens({ tokens, requests }: RunPageDocument): Answer {
+export function answerTokens({ tokens, requests }: RunPageDocument): Answer {
   const { used, peak, limit, windowMs, waits, limited, refused, leastRemaining, endpoints } = tokens;
   const { refused: refusals, lost } = requests.totals;
   const percent = limit === undefined || limit === 0 ? undefined : Math.round((peak / limit) * 100);

@@ -3,16 +3,16 @@
 import { formatSpan } from '../../base/format.ts';
 import type { RunPageDocument } from '../folds/run-facts.ts';
 import { isoTime, shown } from '../format.ts';
-import { MODE_MEANING, meaningOf, TRIGGERS } from '../glossary.ts';
+import { findMeaning, MODE_MEANING, TRIGGERS } from '../glossary.ts';
 import { isGoing } from '../liveness.ts';
 import type { Answer, Reason } from './answer.ts';
 
 /** Acts, and resumes, that are listed one by one. */
 const MOST_LISTED = 4;
 
-export function whoStarted(run: RunPageDocument, now: number | undefined): Answer {
+export function answerWho(run: RunPageDocument, now: number | undefined): Answer {
   const { by, trigger, startedAt, endedAt, lastAt, account, mode, occurrence, takeovers, plan, definition } = run;
-  const how = meaningOf(TRIGGERS, trigger) ?? shown(trigger);
+  const how = findMeaning(TRIGGERS, trigger) ?? shown(trigger);
   const length = formatSpan(Math.max(0, (endedAt ?? lastAt) - startedAt));
   return {
     subject: 'who',

@@ -72,7 +72,7 @@ export function diffRuns(left: readonly Entry[], right: readonly Entry[]): DiffD
   const [a, b] = [new ComparedRun(left), new ComparedRun(right)];
   const differences = compare(a.marks, b.marks);
   const first = differences.find((each) => each.side === 'done');
-  const start = fieldDifferences(a.start, b.start);
+  const start = findFieldDifferences(a.start, b.start);
   return {
     same: differences.length === 0 && start.length === 0,
     left: a.side,
@@ -254,7 +254,7 @@ function compare(left: readonly Mark[], right: readonly Mark[]): readonly Differ
     const other = byKey.get(mark.key);
     byKey.delete(mark.key);
     if (other !== undefined && canonicalJson(mark.compared) === canonicalJson(other.compared)) continue;
-    const fields = other === undefined ? [] : fieldDifferences(mark.value, other.value);
+    const fields = other === undefined ? [] : findFieldDifferences(mark.value, other.value);
     found.push({ order: mark.at - begin, difference: toDifference(mark, mark, other, fields) });
   }
   // What only the right run has is sorted by its time since the run's start.
@@ -282,16 +282,18 @@ function toDifference(
 }
 
 /** The leaves in which two values differ, by path. */
-export function fieldDifferences(left: Json, right: Json, field = ''): readonly FieldDifference[] {
+export function findFieldDifferences(left: Json, right: Json, field = ''): readonly FieldDifference[] {
   if (canonicalJson(left) === canonicalJson(right)) return [];
   if (isRecord(left) && isRecord(right)) {
     const names = [...new Set([...Object.keys(left), ...Object.keys(right)])];
     return names.flatMap((name) =>
-      fieldDifferences(left[name] ?? null, right[name] ?? null, field === '' ? name : `${field}.${name}`),
+      findFieldDifferences(left[name] ?? null, right[name] ?? null, field === '' ? name : `${field}.${name}`),
     );
   }
   if (Array.isArray(left) && Array.isArray(right) && left.length === right.length) {
-    return left.flatMap((each, index) => fieldDifferences(each as Json, right[index] as Json, `${field}[${index}]`));
+    return left.flatMap((each, index) =>
+      findFieldDifferences(each as Json, right[index] as Json, `${field}[${index}]`),
+    );
   }
   return [{ field, left, right }];
 }

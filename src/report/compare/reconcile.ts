@@ -6,7 +6,7 @@ import type { Entry } from '../../journal/entry.ts';
 import { sameDecimal } from '../../venue/order/fills.ts';
 import { isInDoubt, isWorking } from '../../venue/order/states.ts';
 import type { FillRecord } from '../../venue/records.ts';
-import { type FillRow, fillRow, fillsOf } from '../folds/fills.ts';
+import { type FillRow, fillsOf, makeFillRow } from '../folds/fills.ts';
 import { foldOrders } from '../folds/orders.ts';
 
 /** `audit reconcile --json`, without the times. */
@@ -52,7 +52,7 @@ export function reconcileFills(entries: Iterable<Entry>, listed: Iterable<FillRe
       others += 1;
       continue;
     }
-    const there = fillRow(order, record);
+    const there = makeFillRow(order, record);
     const here = booked.get(record.id);
     if (here === undefined) notBooked.push(there);
     else {

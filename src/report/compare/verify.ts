@@ -57,7 +57,7 @@ export async function verifyRun(store: JournalReader, run: string, anchors: read
   try {
     for (let after = 0, more = true; more; ) {
       const page = await store.read(run, { after, limit: PAGE });
-      for (const stored of page) check.take(stored);
+      for (const stored of page) check.addEntry(stored);
       after = page.at(-1)?.seq ?? after;
       more = page.length === PAGE;
     }
@@ -106,18 +106,18 @@ class RunCheck {
     this.anchors = anchors;
   }
 
-  take(stored: StoredEntry): void {
+  addEntry(stored: StoredEntry): void {
     this.entries += 1;
     this.chain.add(stored);
     if ((stored.type === 'run.started' || stored.type === 'run.ended') && this.chain.found === undefined)
-      this.follow(stored);
+      this.followRow(stored);
     for (
       let anchor = this.anchors[this.nextAnchor];
       anchor !== undefined && anchor.seq <= stored.seq;
       anchor = this.anchors[this.nextAnchor]
     ) {
       this.nextAnchor += 1;
-      if (anchor.seq === stored.seq) this.compare(stored, anchor);
+      if (anchor.seq === stored.seq) this.compareAnchor(stored, anchor);
     }
   }
 
@@ -178,7 +178,7 @@ class RunCheck {
     };
   }
 
-  private follow(stored: StoredEntry): void {
+  private followRow(stored: StoredEntry): void {
     // The chain check reports a line that is not an entry.
     try {
       const entry = readEntry(stored);
@@ -187,7 +187,7 @@ class RunCheck {
     } catch {}
   }
 
-  private compare(stored: StoredEntry, anchor: Anchor): void {
+  private compareAnchor(stored: StoredEntry, anchor: Anchor): void {
     if (stored.hash === anchor.head) {
       this.agreed += 1;
       return;

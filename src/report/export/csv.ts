@@ -7,7 +7,7 @@ import { parseDecimal } from '../../base/decimal.ts';
 import { escapeUnprintable } from '../../base/printable.ts';
 import type { Entry, Json } from '../../journal/entry.ts';
 import { fillsOf } from '../folds/fills.ts';
-import { foldOrders, ordersDocument } from '../folds/orders.ts';
+import { foldOrders, makeOrdersDocument } from '../folds/orders.ts';
 import { runReport } from '../folds/run.ts';
 import { isoTime } from '../format.ts';
 import { timeline } from '../timeline/timeline.ts';
@@ -55,7 +55,7 @@ export const CSV_TABLES = {
   orders: {
     about: 'orders with their last state',
     columns: ['clientOrderId', 'orderId', 'market', 'side', 'type', 'price', 'size', 'filled', 'averagePrice', 'state'],
-    rows: (entries) => ordersDocument(entries).orders as readonly object[] as readonly Row[],
+    rows: (entries) => makeOrdersDocument(entries).orders as readonly object[] as readonly Row[],
   },
   fills: {
     about: 'fills of the orders',
@@ -93,7 +93,7 @@ function* listTimelineRows(entries: readonly Entry[]): Iterable<Row> {
 }
 
 function formatLine(cells: readonly string[]): string {
-  return `${cells.map(csvCell).join(',')}\r\n`;
+  return `${cells.map(quoteCell).join(',')}\r\n`;
 }
 
 function formatCell(value: Json | undefined): string {
@@ -105,7 +105,7 @@ function formatCell(value: Json | undefined): string {
 const FORMULA = /^[\s'"]*[=+\-@\uff1d\uff0b\uff0d\uff20|]/u;
 
 /** One cell: never a formula, and quoted if necessary. */
-export function csvCell(text: string): string {
+export function quoteCell(text: string): string {
   const printed = escapeUnprintable(text);
   const safe = FORMULA.test(printed) && parseDecimal(printed) === undefined ? `'${printed}` : printed;
   return /[",\r\n;]|^\s|\s$/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;

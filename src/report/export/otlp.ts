@@ -24,15 +24,15 @@ import { StoreError } from '../../journal/store.ts';
 
 /** The trace as one line of JSON, spans in the order they ended. Throws as `otlpSpans` does. */
 export function otlpExport(entries: Iterable<Entry>): string {
-  const bytes = JsonTraceSerializer.serializeRequest([...otlpSpans(entries)]);
+  const bytes = JsonTraceSerializer.serializeRequest([...makeSpans(entries)]);
   return `${escapeUnprintable(new TextDecoder().decode(bytes))}\n`;
 }
 
 /** Throws StoreError `damaged` when the entries do not begin with `run.started`. */
-export function otlpSpans(entries: Iterable<Entry>): readonly ReadableSpan[] {
+export function makeSpans(entries: Iterable<Entry>): readonly ReadableSpan[] {
   const fold = new TraceFold();
   for (const entry of entries) fold.apply(entry);
-  return fold.spans();
+  return fold.endSpans();
 }
 
 type Fields = Readonly<Record<string, Json | undefined>>;
@@ -82,7 +82,7 @@ class TraceFold {
     }
   }
 
-  spans(): readonly ReadableSpan[] {
+  endSpans(): readonly ReadableSpan[] {
     if (this.recorder === undefined) throw new StoreError('damaged', 'the run does not begin with run.started');
     // Spans without an end in the journal end with the journal; their outcome is unknown.
     for (const span of [...this.calls.values(), ...this.steps.values()]) span.end(new Date(this.lastAt));

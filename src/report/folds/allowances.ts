@@ -74,7 +74,7 @@ export class AllowanceFold {
     }
   }
 
-  document(): AllowanceDocument {
+  makeDocument(): AllowanceDocument {
     const checked = [...this.allowances.values()].map(({ share: _share, ...allowance }) => allowance);
     return { checked, denials: this.denials, denied: this.denied, profile: this.profile };
   }

@@ -87,7 +87,7 @@ export class ApprovalFold {
     return this.acts.findLast((act) => act.seq === seq)?.answered;
   }
 
-  people(): readonly PersonRow[] {
+  listPeople(): readonly PersonRow[] {
     return this.acts;
   }
 

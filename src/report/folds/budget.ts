@@ -53,7 +53,7 @@ interface Spending {
 
 const DEFAULT_WINDOW_MS = 60_000;
 
-export function budgetDocument(entries: Iterable<Entry>): BudgetDocument {
+export function makeBudgetDocument(entries: Iterable<Entry>): BudgetDocument {
   const fold = new BudgetFold();
   for (const entry of entries) fold.apply(entry);
   return fold.document();

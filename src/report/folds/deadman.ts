@@ -82,7 +82,7 @@ export class DeadmanRecordFold {
     }
   }
 
-  record(): DeadmanRecord {
+  getRecord(): DeadmanRecord {
     const { state, market, timeoutMs, because, lastSentAt, longest } = this;
     return {
       state,

@@ -4,8 +4,8 @@
  */
 import { formatCount, formatList, formatSpan } from '../../base/format.ts';
 import type { Entry, EntryType } from '../../journal/entry.ts';
-import { jsonText, pairs, shown, summary } from '../format.ts';
-import { lanePath } from './steps.ts';
+import { formatPairs, jsonText, shown, summarizeResult } from '../format.ts';
+import { toLanePath } from './steps.ts';
 
 /** The groups a reader filters by. */
 export const ENTRY_GROUPS = {
@@ -61,7 +61,7 @@ export class EntryIndex {
 
   apply(entry: Entry): void {
     this.group.push(GROUP_OF.get(entry.type) ?? -1);
-    this.step.push(this.steps.assignNumber(lanePath(entry.step)));
+    this.step.push(this.steps.assignNumber(toLanePath(entry.step)));
     this.order.push(this.findOrder(entry));
   }
 
@@ -161,7 +161,7 @@ function describeEntry(entry: Entry): string {
         error === undefined
           ? value === undefined || value === null
             ? ''
-            : `: ${summary(value)}`
+            : `: ${summarizeResult(value)}`
           : `: ${error.kind}: ${error.message}`;
       return shown(`${verb} ${outcome}${what}`);
     }
@@ -173,19 +173,19 @@ function describeEntry(entry: Entry): string {
       return shown(`to ${entry.data.to}: ${entry.data.text}`);
     case 'call.intended':
       return shown(
-        `${entry.data.endpoint}${entry.data.purpose === undefined ? '' : ` (${entry.data.purpose})`} ${pairs(entry.data.params)}`,
+        `${entry.data.endpoint}${entry.data.purpose === undefined ? '' : ` (${entry.data.purpose})`} ${formatPairs(entry.data.params)}`,
       );
     case 'call.checked':
-      return shown(pairs(entry.data.limits));
+      return shown(formatPairs(entry.data.limits));
     case 'call.attempted':
       return shown(
-        `${entry.data.method} ${entry.data.path}, ${formatCount(entry.data.tokens, 'token')} ${pairs(entry.data.params)}`,
+        `${entry.data.method} ${entry.data.path}, ${formatCount(entry.data.tokens, 'token')} ${formatPairs(entry.data.params)}`,
       );
     case 'call.answered':
       return shown(`attempt ${entry.data.n} refused (HTTP ${entry.data.status}): ${entry.data.message}`);
     case 'call.settled': {
       const { kind, status, message, code, result } = entry.data;
-      const said = message ?? code ?? (result === undefined || result === null ? '' : summary(result));
+      const said = message ?? code ?? (result === undefined || result === null ? '' : summarizeResult(result));
       return shown(`${kind}${status === undefined ? '' : ` (HTTP ${status})`}${said === '' ? '' : `: ${said}`}`);
     }
     case 'feed.read':
@@ -199,7 +199,7 @@ function describeEntry(entry: Entry): string {
         `${entry.data.orderId ?? entry.data.clientOrderId} ${entry.data.from} → ${entry.data.to} (${entry.data.event})`,
       );
     case 'order.alarmed':
-      return shown(`${entry.data.clientOrderId} ${entry.data.alarm} ${pairs(entry.data.detail)}`);
+      return shown(`${entry.data.clientOrderId} ${entry.data.alarm} ${formatPairs(entry.data.detail)}`);
     case 'account.reconciled':
       return `${formatCount(entry.data.open, 'open order')} on the account`;
     case 'account.swept': {

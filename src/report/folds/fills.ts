@@ -56,7 +56,7 @@ export interface FillsDocument {
   readonly net: Readonly<Record<string, DecimalString>>;
 }
 
-export function fillsDocument(entries: Iterable<Entry>): FillsDocument {
+export function makeFillsDocument(entries: Iterable<Entry>): FillsDocument {
   return fillsOf(foldOrders(entries));
 }
 
@@ -68,16 +68,16 @@ export function fillsOf(orders: readonly TrackedOrder[]): FillsDocument {
   const groups = groupBy(fills, ({ market_id, side }) => `${market_id} ${side}`);
   const byMarket = groupBy(fills, ({ market_id }) => market_id);
   return {
-    fills: booked.map(({ order, fill }) => fillRow(order, fill)),
+    fills: booked.map(({ order, fill }) => makeFillRow(order, fill)),
     totals: groups.map(([, of]) => sumSide(of)),
     net: Object.fromEntries(byMarket.map(([market, of]) => [market, netSizeOfFills(of)])),
   };
 }
 
-export function fillRow({ intent, step }: TrackedOrder, fill: FillRecord): FillRow {
+export function makeFillRow({ intent, step }: TrackedOrder, fill: FillRecord): FillRow {
   return {
     id: fill.id,
-    at: timeOfUs(fill.timestamp),
+    at: formatMicroseconds(fill.timestamp),
     clientOrderId: intent.clientOrderId,
     orderId: fill.order_id,
     step,
@@ -126,7 +126,7 @@ function groupBy<T>(
 }
 
 /** Microseconds since the epoch as ISO 8601; six digits if the last three are not zero. */
-export function timeOfUs(us: number): string {
+export function formatMicroseconds(us: number): string {
   // A report must not fail because of a forged or damaged time.
   return Number.isSafeInteger(us) && Math.abs(us / 1000) <= 8.64e15 ? formatMicros(us) : String(us);
 }

@@ -7,10 +7,10 @@ import type { DataOf, Entry, Json } from '../../journal/entry.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
 import { ORDER_ALARMS } from '../../venue/order/context.ts';
 import { isTerminal, type OrderState, wordsOf } from '../../venue/order/states.ts';
-import { amountText, isPartOfPosition, pairs, quoteOf, stepName } from '../format.ts';
-import { meaningOf, ORDER_EVENT_MEANING } from '../glossary.ts';
+import { amountText, formatPairs, isPartOfPosition, quoteOf, stepName } from '../format.ts';
+import { findMeaning, ORDER_EVENT_MEANING } from '../glossary.ts';
 import { OrderFold, type OrderRow } from './orders.ts';
-import { lanePath } from './steps.ts';
+import { toLanePath } from './steps.ts';
 
 interface OrderMove {
   readonly seq: number;
@@ -81,7 +81,8 @@ export class OrderLifeFold {
 
   apply(entry: Entry): void {
     if (entry.type === 'run.started') this.startedAt = entry.data.startedAt;
-    if (entry.type === 'step.started' || entry.type === 'step.ended') this.steps.set(lanePath(entry.step), entry.data);
+    if (entry.type === 'step.started' || entry.type === 'step.ended')
+      this.steps.set(toLanePath(entry.step), entry.data);
     const changes = this.orders.apply(entry);
     if (entry.type === 'call.intended' && entry.data.intent !== undefined) this.addIntent(entry.data.intent, entry);
     for (const { order, from, to, event } of changes) {
@@ -93,11 +94,11 @@ export class OrderLifeFold {
   }
 
   /** The same orders, as the engine's order tracker has them. */
-  trackedOrders(): readonly TrackedOrder[] {
+  listTracked(): readonly TrackedOrder[] {
     return this.orders.orders();
   }
 
-  lives(): readonly OrderLife[] {
+  listLives(): readonly OrderLife[] {
     const histories = this.orders.rows();
     return this.orders.orders().flatMap((order, index) => {
       const row = histories[index];
@@ -109,11 +110,11 @@ export class OrderLifeFold {
     const { intent, step, createdAt, snapshot } = order;
     const { seq, moves, levels, alarms } = this.findNotes(order, 0);
     const stateMeaning = wordsOf(snapshot.state);
-    const wanted = this.steps.get(lanePath(step));
+    const wanted = this.steps.get(toLanePath(step));
     return {
       ...row,
       label: stepName(step, wanted?.id),
-      step: lanePath(step),
+      step: toLanePath(step),
       createdAt: createdAt - this.startedAt,
       seq,
       amount: amountText(row),
@@ -156,34 +157,34 @@ export class OrderLifeFold {
 
   private describeMove(entry: Entry, order: TrackedOrder, from: OrderState, to: OrderState, event: string): OrderMove {
     const because = findReason(entry, order);
-    const asked = entry.type === 'call.attempted' && entry.step !== '' ? { step: this.nameStep(entry.step) } : {};
+    const asked = entry.type === 'call.attempted' && entry.step !== '' ? { step: this.nameAskingStep(entry.step) } : {};
     return {
       seq: entry.seq,
       at: entry.at - this.startedAt,
       from,
       to,
       event,
-      meaning: meaningOf(ORDER_EVENT_MEANING, event) ?? event,
+      meaning: findMeaning(ORDER_EVENT_MEANING, event) ?? event,
       ...(because === undefined ? {} : { because }),
       ...asked,
     };
   }
 
   /** The name of the step that requested a change, with its verb: `expired (cancel)`. */
-  private nameStep(step: string): string {
-    const known = this.steps.get(lanePath(step));
+  private nameAskingStep(step: string): string {
+    const known = this.steps.get(toLanePath(step));
     const name = stepName(step, known?.id);
     return known === undefined || known.verb === name ? name : `${name} (${known.verb})`;
   }
 
   private addAlarm({ data, seq, at }: Extract<Entry, { type: 'order.alarmed' }>): void {
-    const meaning = meaningOf(ORDER_ALARMS, data.alarm);
+    const meaning = findMeaning(ORDER_ALARMS, data.alarm);
     this.notes.get(data.clientOrderId)?.alarms.push({
       seq,
       at: at - this.startedAt,
       alarm: data.alarm,
       ...(meaning === undefined ? {} : { meaning }),
-      detail: pairs(data.detail),
+      detail: formatPairs(data.detail),
     });
   }
 }
@@ -211,7 +212,7 @@ const TERMS = ['type', 'side', 'price', 'trigger_price', 'size', 'time_in_force'
 
 function formatTerms({ params }: DataOf<'call.attempted'>): string | undefined {
   const terms = TERMS.flatMap((name) => (params[name] === undefined ? [] : [[name, params[name] as Json] as const]));
-  return terms.length === 0 ? undefined : pairs(Object.fromEntries(terms));
+  return terms.length === 0 ? undefined : formatPairs(Object.fromEntries(terms));
 }
 
 /** The reason in the venue's record of the order. */

@@ -42,7 +42,7 @@ interface OrdersDocument {
   readonly orders: readonly OrderHistory[];
 }
 
-export function ordersDocument(entries: Iterable<Entry>): OrdersDocument {
+export function makeOrdersDocument(entries: Iterable<Entry>): OrdersDocument {
   const fold = new OrderFold();
   for (const entry of entries) fold.apply(entry);
   return { orders: fold.histories() };
@@ -69,12 +69,12 @@ export class OrderFold {
   }
 
   rows(): readonly OrderRow[] {
-    return this.tracker.orders().map(orderRow);
+    return this.tracker.orders().map(makeOrderRow);
   }
 
   histories(): readonly OrderHistory[] {
     return this.tracker.orders().map((order) => ({
-      ...orderRow(order),
+      ...makeOrderRow(order),
       history: order.history.map(({ at, from, to, event }) => ({ at: new Date(at).toISOString(), from, to, event })),
     }));
   }
@@ -86,7 +86,7 @@ function readTrackerOptions(settings: JsonObject): OrderTrackerOptions {
   return typeof absenceHorizonMs === 'number' ? { absenceHorizonMs } : {};
 }
 
-function orderRow({ intent, snapshot }: TrackedOrder): OrderRow {
+function makeOrderRow({ intent, snapshot }: TrackedOrder): OrderRow {
   const { state, context } = snapshot;
   const average = averagePrice(context.fills.values());
   return {

@@ -52,7 +52,9 @@ export class PriceReadingFold {
   }
 
   /** `orders`: market and price of each of the run's orders. */
-  readings(orders: readonly { readonly market: string; readonly price: DecimalString }[]): readonly PriceReadings[] {
+  listReadings(
+    orders: readonly { readonly market: string; readonly price: DecimalString }[],
+  ): readonly PriceReadings[] {
     const markets = [...new Set(orders.map((order) => order.market))];
     const [onlyMarket] = markets.length === 1 ? markets : [];
     return [...this.series.values()].flatMap(({ feed, key, rows }) => {

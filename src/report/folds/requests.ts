@@ -93,16 +93,16 @@ export class RequestMarkFold {
   }
 
   /** Requests that were sent and have no answer so far. */
-  open(): readonly OpenRequest[] {
+  listOpen(): readonly OpenRequest[] {
     return [...this.waiting.values()].map(({ open }) => open);
   }
 
   /** The first requests that got no reliable answer, even if a look-up found their outcome later. */
-  lost(): readonly OpenRequest[] {
+  listLost(): readonly OpenRequest[] {
     return this.unreliable;
   }
 
-  columns(): RequestMarks {
+  makeColumns(): RequestMarks {
     const totals: Record<MarkKind, number> = { read: 0, keep_alive: 0, write: 0, refused: 0, lost: 0, denied: 0 };
     for (const mark of this.marks) totals[mark.kind] += 1;
     const drawn = mergeReads(this.marks);

@@ -60,8 +60,8 @@ export class ResidualFold {
     if (order !== undefined) this.reducing.add(order);
   }
 
-  residual(orders: readonly TrackedOrder[]): Residual {
-    const { firesAt } = this.deadman.record();
+  findResidual(orders: readonly TrackedOrder[]): Residual {
+    const { firesAt } = this.deadman.getRecord();
     return {
       uncovered: findUncovered(orders, this.reducing),
       hadHalted: this.hadHalted,

@@ -8,7 +8,7 @@ import { StoreError } from '../../journal/store.ts';
 import { ORDER_ALARMS } from '../../venue/order/context.ts';
 import { reviewOf } from '../../venue/order/states.ts';
 import { jsonText } from '../format.ts';
-import { meaningOf } from '../glossary.ts';
+import { findMeaning } from '../glossary.ts';
 import { isGoing } from '../liveness.ts';
 import { type AllowanceDocument, AllowanceFold } from './allowances.ts';
 import { ApprovalFold, type ApprovalRow, type PersonRow } from './approvals.ts';
@@ -166,7 +166,7 @@ export class RunPageFold {
       entries: this.seq,
       lastAt: this.lastAt,
       isGoing: isGoing(this.document(), now),
-      active: this.steps.active(),
+      active: this.steps.listActive(),
       waitsForPerson: this.approvals.approvals().some(({ isOpen }) => isOpen),
     };
   }
@@ -182,7 +182,7 @@ export class RunPageFold {
     const { runbook, mode, trigger, by, startedAt, engine, seed, plan, until, occurrence, sources, inputs } =
       started.data;
     const { buckets: _buckets, bucketMs: _bucketMs, ...tokens } = this.budget.document();
-    const orders = this.orders.lives();
+    const orders = this.orders.listLives();
     return {
       run: started.run,
       runbook,
@@ -206,17 +206,17 @@ export class RunPageFold {
       inputs: toFacts(inputs),
       outputs: toFacts(ended?.data.outputs ?? {}),
       variables: toFacts(Object.fromEntries(this.variables)),
-      allowed: this.allowances.document(),
-      steps: this.steps.rows(this.lastAt, ended !== undefined),
-      active: ended === undefined ? this.steps.active() : [],
-      requests: this.requests.columns(),
+      allowed: this.allowances.makeDocument(),
+      steps: this.steps.listLanes(this.lastAt, ended !== undefined),
+      active: ended === undefined ? this.steps.listActive() : [],
+      requests: this.requests.makeColumns(),
       tokens,
       orders,
-      fills: fillsOf(this.orders.trackedOrders()),
-      deadman: this.deadman.record(),
-      prices: this.prices.readings(orders.flatMap(listPrices)),
+      fills: fillsOf(this.orders.listTracked()),
+      deadman: this.deadman.getRecord(),
+      prices: this.prices.listReadings(orders.flatMap(listPrices)),
       approvals: this.approvals.approvals(),
-      people: this.approvals.people(),
+      people: this.approvals.listPeople(),
       unaccounted: this.listUnaccounted(orders),
     };
   }
@@ -248,7 +248,7 @@ export class RunPageFold {
         return;
       case 'order.alarmed': {
         const { clientOrderId, alarm } = entry.data;
-        this.addAlarm(entry, clientOrderId, alarm, meaningOf(ORDER_ALARMS, alarm));
+        this.addAlarm(entry, clientOrderId, alarm, findMeaning(ORDER_ALARMS, alarm));
         return;
       }
       case 'account.swept':
@@ -283,12 +283,12 @@ export class RunPageFold {
   private listUnaccounted(orders: readonly OrderLife[]): Unaccounted {
     const hasEnded = this.ended !== undefined;
     return {
-      unanswered: this.requests.open(),
-      lost: this.requests.lost(),
+      unanswered: this.requests.listOpen(),
+      lost: this.requests.listLost(),
       unclearOrders: orders.filter((order) => reviewOf(stateOf(order)) === 'unclear').map(getId),
       leftOpen: hasEnded ? orders.filter(({ isOver, state }) => !isOver && state !== 'draft').map(getId) : [],
       uncovered:
-        this.started?.data.mode === 'live' ? this.residual.residual(this.orders.trackedOrders()).uncovered : [],
+        this.started?.data.mode === 'live' ? this.residual.findResidual(this.orders.listTracked()).uncovered : [],
       alarms: this.alarms,
       alarmCount: this.alarmCount,
     };

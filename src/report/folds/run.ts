@@ -109,7 +109,7 @@ export class RunFold {
 
   /** What the run leaves behind at the venue; not part of the report's contract. */
   residual(): Residual {
-    return this.left.residual(this.orders.orders());
+    return this.left.findResidual(this.orders.orders());
   }
 
   report(): RunReport {
@@ -129,18 +129,18 @@ export class RunFold {
       ...(error === undefined ? {} : { error: this.addStep(error) }),
       startedAt: isoTime(startedAt),
       endedAt: isoTime(this.ended?.at ?? this.lastAt),
-      steps: this.steps.rows(this.lastAt, outcome === 'halted' ? 'halted' : 'failed'),
-      requests: this.requests.rows(),
+      steps: this.steps.listRows(this.lastAt, outcome === 'halted' ? 'halted' : 'failed'),
+      requests: this.requests.listRows(),
       orders: this.orders.rows(),
       outputs,
-      tokens: this.requests.tokens(),
+      tokens: this.requests.sumTokens(),
       deadman: this.deadman,
     };
   }
 
   /** Of a run that was stopped from outside, the step it was at. */
   private addStep(error: ErrorFact): ErrorFact {
-    const step = error.kind === 'cancelled' && !error.step ? this.steps.newestOpen() : undefined;
+    const step = error.kind === 'cancelled' && !error.step ? this.steps.findNewestOpen() : undefined;
     return step === undefined ? error : { ...error, step };
   }
 }
@@ -172,11 +172,11 @@ class StepFold {
     }
   }
 
-  newestOpen(): string | undefined {
+  findNewestOpen(): string | undefined {
     return [...this.open.keys()].at(-1);
   }
 
-  rows(lastAt: number, openOutcome: 'halted' | 'failed'): readonly StepRow[] {
+  listRows(lastAt: number, openOutcome: 'halted' | 'failed'): readonly StepRow[] {
     return this.lives.map(({ path, id, verb, outcome = openOutcome, startedAt, endedAt = lastAt, attempts }) => ({
       path,
       ...(id === undefined ? {} : { id }),
@@ -262,11 +262,11 @@ class RequestFold {
     }
   }
 
-  rows(): readonly RequestRow[] {
+  listRows(): readonly RequestRow[] {
     return this.requests.map(({ row, at, status, success }) => ({ ...row, status, success, at: isoTime(at) }));
   }
 
-  tokens(): TokenUse {
+  sumTokens(): TokenUse {
     let used = 0;
     let inWindow = 0;
     let peakPerMinute = 0;

@@ -81,7 +81,7 @@ export class StepLaneFold {
         this.begin(entry.step, entry.data, entry.at, entry.seq);
         return;
       case 'step.retried': {
-        const lane = this.lanes.get(lanePath(entry.step));
+        const lane = this.lanes.get(toLanePath(entry.step));
         if (lane !== undefined) lane.retries += 1;
         return;
       }
@@ -99,12 +99,12 @@ export class StepLaneFold {
   }
 
   /** `hasEnded`: steps that are still open were halted with the run. */
-  rows(lastAt: number, hasEnded: boolean): readonly StepLane[] {
+  listLanes(lastAt: number, hasEnded: boolean): readonly StepLane[] {
     const now = lastAt - this.startedAt;
     return [...this.lanes.values()].map((lane) => describeLane(lane, now, hasEnded));
   }
 
-  active(): readonly ActiveStep[] {
+  listActive(): readonly ActiveStep[] {
     return [...this.open].map(([path, { lane, bar }]) => ({
       path,
       lane: lane.path,
@@ -122,7 +122,7 @@ export class StepLaneFold {
   ): { readonly lane: Lane; readonly bar: Bar } {
     const known = this.open.get(path);
     if (known !== undefined) return known;
-    const key = lanePath(path);
+    const key = toLanePath(path);
     const lane = this.lanes.get(key) ?? { path: key, id, verb, bars: [], retries: 0, error: undefined };
     this.lanes.set(key, lane);
     const from = at - this.startedAt;
@@ -135,7 +135,7 @@ export class StepLaneFold {
 }
 
 /** A path without the numbers of rounds and attempts, as the chart and the runbook name the step. */
-export function lanePath(path: string): string {
+export function toLanePath(path: string): string {
   return path.includes('[') || path.includes('~') ? path.replace(/\[\d+\]|~\d+/g, '') : path;
 }
 

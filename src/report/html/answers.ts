@@ -3,7 +3,7 @@ import { type Answer, type Reason, saidText } from '../answers/answer.ts';
 import { type Html, html } from './text.ts';
 
 /** `entries`: the entries that have a row in the story, ascending. */
-export function answersHtml(answers: readonly Answer[], entries: readonly number[]): Html {
+export function writeAnswers(answers: readonly Answer[], entries: readonly number[]): Html {
   return html`<dl class="answers">
 ${answers.map(
   (
@@ -14,7 +14,7 @@ ${answers.map(
 }
 
 /** The id of an entry's first row in the story. */
-export function anchorOf(entry: number): string {
+export function makeAnchor(entry: number): string {
   return `entry-${entry}`;
 }
 
@@ -28,5 +28,5 @@ function writeEntryLink(entry: number, entries: readonly number[]): Html {
   const nearest = entries.findLast((each) => each <= entry);
   return nearest === undefined
     ? html`<span class="soft">entry ${entry}</span>`
-    : html`<a href="#${anchorOf(nearest)}">entry ${entry}</a>`;
+    : html`<a href="#${makeAnchor(nearest)}">entry ${entry}</a>`;
 }

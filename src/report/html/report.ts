@@ -19,10 +19,10 @@ import { jsonText, readBy, shown } from '../format.ts';
 import { MODE_MEANING } from '../glossary.ts';
 import { RoutineFilter } from '../timeline/routine.ts';
 import { TimelineFold, type TimelineRow } from '../timeline/timeline.ts';
-import { anchorOf, answersHtml } from './answers.ts';
+import { makeAnchor, writeAnswers } from './answers.ts';
 import { STYLE } from './style.ts';
-import { type Html, html, markupOf, type Piece, preformatted } from './text.ts';
-import { timeAxis } from './time-axis.ts';
+import { escapeLines, type Html, html, type Piece, toMarkup } from './text.ts';
+import { drawTimeAxis } from './time-axis.ts';
 
 interface PageOptions {
   /** The result of `audit verify`, for the answers. */
@@ -38,7 +38,7 @@ const MOST_ROWS = 3000;
 export function runPage(entries: Iterable<Entry>, options: PageOptions = {}): string {
   const folds = new PageFold();
   for (const entry of entries) folds.apply(entry);
-  return markupOf(folds.page(options));
+  return toMarkup(folds.page(options));
 }
 
 type Decision = EntryOf<'step.decided'>;
@@ -80,7 +80,7 @@ class PageFold {
     const whole = this.whole.document();
     const budget = this.budget.document();
     const orders = this.orders.orders();
-    const axis = timeAxis({
+    const axis = drawTimeAxis({
       report,
       orders,
       spending: this.budget.points,
@@ -100,14 +100,14 @@ ${writeTimeline(this.rows, this.leftOut)}
 ${writeRequests(report)}
 ${writeFacts('Inputs', started.data.inputs)}
 ${writeFacts('Outputs', report.outputs)}
-${started.data.sources.map(({ name, file, text, sha256 }) => html`<details><summary>Runbook ${shown(name)} as it ran</summary><p class="soft">${shown(file)}, sha256 ${sha256}</p><div class="scroll" tabindex="0" role="region" aria-label="text of the runbook"><pre>${preformatted(text)}</pre></div></details>`)}
-<details><summary>Settings in force</summary><div class="scroll" tabindex="0" role="region" aria-label="settings"><pre>${preformatted(JSON.stringify(started.data.settings, null, 2))}</pre></div></details>`,
+${started.data.sources.map(({ name, file, text, sha256 }) => html`<details><summary>Runbook ${shown(name)} as it ran</summary><p class="soft">${shown(file)}, sha256 ${sha256}</p><div class="scroll" tabindex="0" role="region" aria-label="text of the runbook"><pre>${escapeLines(text)}</pre></div></details>`)}
+<details><summary>Settings in force</summary><div class="scroll" tabindex="0" role="region" aria-label="settings"><pre>${escapeLines(JSON.stringify(started.data.settings, null, 2))}</pre></div></details>`,
     );
   }
 }
 
 function writeDocument(title: string, body: Html): Html {
-  const style = markupOf(STYLE);
+  const style = toMarkup(STYLE);
   const digest = createHash('sha256').update(style).digest('base64');
   const policy = `default-src 'none'; style-src 'sha256-${digest}'; base-uri 'none'; form-action 'none'`;
   return html`<!doctype html>
@@ -145,7 +145,7 @@ function writeHeading(
 <h1>${shown(report.runbook)}<span class="outcome ${OUTCOME_CLASS[report.outcome]}">${ended}</span></h1>
 ${why === undefined ? undefined : html`<p>${shown(why)}</p>`}
 <p class="soft">Run ${shown(run)}, ${MODE_MEANING[report.mode]}.</p>
-${answersHtml(reviewerAnswers(whole, { verdict, kills }), listed)}
+${writeAnswers(reviewerAnswers(whole, { verdict, kills }), listed)}
 </header>`;
 }
 
@@ -156,15 +156,15 @@ function writeOrders(orders: readonly OrderLife[]): Html | undefined {
   const rows = orders
     .slice(0, MOST_ROWS)
     .map((order) => [
-      cell(
+      writeCell(
         html`${shown(order.orderId ?? order.clientOrderId)}<br><span class="soft">${shown(order.clientOrderId)}</span>`,
       ),
-      cell(html`${order.type} ${order.side} ${shown(order.market)}<br>${order.state}`),
-      order.ofPosition ? cell(`${order.size} of the position`) : number(order.size),
-      number(order.price ?? ''),
-      number(order.filled),
-      number(order.averagePrice ?? ''),
-      cell(html`<ol class="life">${order.moves.map(writeMove)}</ol>`),
+      writeCell(html`${order.type} ${order.side} ${shown(order.market)}<br>${order.state}`),
+      order.ofPosition ? writeCell(`${order.size} of the position`) : writeNumber(order.size),
+      writeNumber(order.price ?? ''),
+      writeNumber(order.filled),
+      writeNumber(order.averagePrice ?? ''),
+      writeCell(html`<ol class="life">${order.moves.map(writeMove)}</ol>`),
     ]);
   return writeSection(
     'Orders',
@@ -184,13 +184,13 @@ function writeSteps(report: RunReport): Html {
   const rows = report.steps
     .slice(0, MOST_ROWS)
     .map((step) => [
-      time(formatOffset(Date.parse(step.startedAt) - start)),
-      cell(
+      writeTime(formatOffset(Date.parse(step.startedAt) - start)),
+      writeCell(
         html`<span class="name">${shown(step.id ?? step.verb)}</span>${step.id === undefined ? undefined : ` ${step.verb}`}<br><span class="soft">${shown(step.path)}</span>`,
       ),
       html`<td class="${step.outcome}">${step.outcome}</td>`,
-      number(step.attempts),
-      number(formatSpan(Date.parse(step.endedAt) - Date.parse(step.startedAt))),
+      writeNumber(step.attempts),
+      writeNumber(formatSpan(Date.parse(step.endedAt) - Date.parse(step.startedAt))),
     ]);
   return writeSection(
     'Steps',
@@ -205,11 +205,11 @@ function writeDecisions(decisions: readonly Decision[]): Html | undefined {
   const rows = decisions
     .slice(0, MOST_ROWS)
     .map(({ seq, step, data }) => [
-      number(seq),
-      cell(shown(step)),
-      cell(html`${data.what} <span class="value">${shown(data.expression)}</span>`),
-      cell(html`<span class="value">${jsonText(data.value)}</span>`),
-      cell(
+      writeNumber(seq),
+      writeCell(shown(step)),
+      writeCell(html`${data.what} <span class="value">${shown(data.expression)}</span>`),
+      writeCell(html`<span class="value">${jsonText(data.value)}</span>`),
+      writeCell(
         html`<span class="value">${Object.entries(readBy(data.expression, data.inputs)).map(([name, value]) => html`${shown(name)} = ${jsonText(value)}<br>`)}</span>`,
       ),
     ]);
@@ -226,14 +226,14 @@ function writeFills({ fills, totals }: FillsDocument): Html | undefined {
   const rows = fills
     .slice(0, MOST_ROWS)
     .map((fill) => [
-      time(fill.at),
-      cell(shown(fill.orderId)),
-      cell(`${fill.side} ${shown(fill.market)}${fill.liquidation ? ', liquidation' : ''}`),
-      number(fill.size),
-      number(fill.price),
-      number(fill.value),
-      number(fill.fee),
-      cell(fill.maker ? 'maker' : 'taker'),
+      writeTime(fill.at),
+      writeCell(shown(fill.orderId)),
+      writeCell(`${fill.side} ${shown(fill.market)}${fill.liquidation ? ', liquidation' : ''}`),
+      writeNumber(fill.size),
+      writeNumber(fill.price),
+      writeNumber(fill.value),
+      writeNumber(fill.fee),
+      writeCell(fill.maker ? 'maker' : 'taker'),
     ]);
   const sums = totals
     .map((total) => `${total.side} ${total.market}: ${total.size} at ${total.averagePrice}, fee ${total.fee}`)
@@ -249,7 +249,9 @@ function writeFills({ fills, totals }: FillsDocument): Html | undefined {
 function writeTimeline(timeline: readonly TimelineRow[], leftOut: number): Html {
   const rows = timeline.map(({ seq, offsetMs, depth, spans }, index) => [
     // Only the first row of an entry has its id.
-    timeline[index - 1]?.seq === seq ? time(formatOffset(offsetMs)) : time(formatOffset(offsetMs), anchorOf(seq)),
+    timeline[index - 1]?.seq === seq
+      ? writeTime(formatOffset(offsetMs))
+      : writeTime(formatOffset(offsetMs), makeAnchor(seq)),
     html`<td><div class="d${Math.min(depth, 4)}">${spans.map(({ role, text }) => html`<span class="${role}">${text}</span>`)}</div></td>`,
   ]);
   const more = leftOut === 0 ? '' : `; ${formatCount(leftOut, 'more line is', 'more lines are')} in the journal`;
@@ -266,12 +268,12 @@ function writeRequests(report: RunReport): Html {
   const rows = report.requests
     .slice(0, MOST_ROWS)
     .map((request) => [
-      time(formatOffset(Date.parse(request.at) - start)),
-      cell(`${request.method} ${shown(request.path)}`),
-      cell(
+      writeTime(formatOffset(Date.parse(request.at) - start)),
+      writeCell(`${request.method} ${shown(request.path)}`),
+      writeCell(
         html`<span class="value">${Object.entries(request.params).map(([name, value]) => `${shown(name)}=${jsonText(value)} `)}</span>`,
       ),
-      number(request.tokens),
+      writeNumber(request.tokens),
       html`<td class="${request.success ? 'good' : request.status === null ? 'doubt' : 'bad'}">${request.status ?? 'no answer'}</td>`,
     ]);
   return html`<details><summary>All requests (${report.requests.length})</summary>${writeTable(formatCaption('every request, in the order of sending', report.requests.length), ['#after', 'request', 'parameters', '#tokens', 'status'], rows)}</details>`;
@@ -284,7 +286,10 @@ function writeFacts(title: string, values: JsonObject): Html | undefined {
     title,
     undefined,
     ['name', 'value'],
-    entries.map(([name, value]) => [cell(shown(name)), cell(html`<span class="value">${jsonText(value)}</span>`)]),
+    entries.map(([name, value]) => [
+      writeCell(shown(name)),
+      writeCell(html`<span class="value">${jsonText(value)}</span>`),
+    ]),
   );
 }
 
@@ -320,13 +325,13 @@ ${rows.map(
 )}</tbody></table></div>`;
 }
 
-function cell(content: Piece): Html {
+function writeCell(content: Piece): Html {
   return html`<td>${content}</td>`;
 }
-function number(content: Piece): Html {
+function writeNumber(content: Piece): Html {
   return html`<td class="number">${content}</td>`;
 }
-function time(content: Piece, id?: string): Html {
+function writeTime(content: Piece, id?: string): Html {
   return id === undefined
     ? html`<td class="time number">${content}</td>`
     : html`<td class="time number" id="${id}">${content}</td>`;

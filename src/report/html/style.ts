@@ -1,7 +1,7 @@
 /** The style of the HTML report: light or dark as the reader's machine is set, legible in print, and never a colour as the only sign. */
-import { trusted } from './text.ts';
+import { trustHtml } from './text.ts';
 
-export const STYLE = trusted`
+export const STYLE = trustHtml`
 :root{color-scheme:light dark;--page:#fbfbfa;--card:#fff;--ink:#1b1f24;--soft:#5b6470;--line:#dcdfe3;--good:#1a7f4b;--bad:#b42318;--doubt:#9a6700;--step:#3867d6;--open:#2a9d8f;--flight:#858f9b;--area:#3867d6}
 @media (prefers-color-scheme:dark){:root{--page:#14171b;--card:#1b1f24;--ink:#e6e8eb;--soft:#9aa4b0;--line:#323840;--good:#4cc38a;--bad:#ff8f83;--doubt:#e2b340;--step:#82a4ff;--open:#4fd1c0;--flight:#6b7684;--area:#82a4ff}}
 *{box-sizing:border-box}

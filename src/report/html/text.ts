@@ -25,22 +25,22 @@ const ENTITIES: Readonly<Record<string, string>> = {
 /** `html`<b>${text}</b>``: escapes every piece that is not `Html`. Attributes must be quoted. */
 export function html(literal: TemplateStringsArray, ...pieces: readonly Piece[]): Html {
   let text = literal[0] ?? '';
-  for (const [index, piece] of pieces.entries()) text += markupOf(piece) + (literal[index + 1] ?? '');
+  for (const [index, piece] of pieces.entries()) text += toMarkup(piece) + (literal[index + 1] ?? '');
   return { [MARKUP]: text };
 }
 
 /** Escapes several lines and keeps the line feeds. */
-export function preformatted(text: string): Html {
+export function escapeLines(text: string): Html {
   return { [MARKUP]: text.split('\n').map(escapeHtml).join('\n') };
 }
 
 /** The finished markup. */
-export function markupOf(piece: Piece): string {
+export function toMarkup(piece: Piece): string {
   if (piece === undefined) return '';
   if (typeof piece === 'string') return escapeHtml(piece);
   if (typeof piece === 'number') return escapeHtml(String(piece));
   if (isHtml(piece)) return piece[MARKUP];
-  return piece.map(markupOf).join('');
+  return piece.map(toMarkup).join('');
 }
 
 function isHtml(piece: Exclude<Piece, undefined>): piece is Html {
@@ -52,6 +52,6 @@ function escapeHtml(text: string): string {
 }
 
 /** A text of this program, such as a style sheet, that goes into the page unescaped. Never pass a text from outside. */
-export function trusted(literal: TemplateStringsArray): Html {
+export function trustHtml(literal: TemplateStringsArray): Html {
   return { [MARKUP]: literal[0] ?? '' };
 }

@@ -8,7 +8,7 @@ import type { TrackedOrder } from '../../journal/orders.ts';
 import type { OrderState } from '../../venue/order/states.ts';
 import type { RunReport } from '../folds/run.ts';
 import { shown } from '../format.ts';
-import { clamp, tenth, timeScale, timeTicks, tokenColumns } from '../time-scale.ts';
+import { chooseTicks, clamp, computeTokenColumns, createTimeScale, roundToTenth } from '../time-scale.ts';
 import { type Html, html } from './text.ts';
 
 interface TimeAxisData {
@@ -41,12 +41,12 @@ interface Axis {
 }
 
 function createAxis(start: number, end: number): Axis {
-  const scale = timeScale(start, end, WIDTH - LEFT - RIGHT);
-  const x = (at: number) => tenth(LEFT + scale.x(clamp(at, start, end)));
-  return { start, end, x, width: (from, to) => Math.max(1.5, tenth(x(to) - x(from))) };
+  const scale = createTimeScale(start, end, WIDTH - LEFT - RIGHT);
+  const x = (at: number) => roundToTenth(LEFT + scale.x(clamp(at, start, end)));
+  return { start, end, x, width: (from, to) => Math.max(1.5, roundToTenth(x(to) - x(from))) };
 }
 
-export function timeAxis(data: TimeAxisData): Html {
+export function drawTimeAxis(data: TimeAxisData): Html {
   const { report } = data;
   const axis = createAxis(Date.parse(report.startedAt), Date.parse(report.endedAt));
   const lanes: Lane[] = [
@@ -80,7 +80,7 @@ interface Lane {
 }
 
 function drawGrid(axis: Axis, height: number): Html {
-  const { ticks, digits } = timeTicks(0, axis.end - axis.start, MOST_TICKS);
+  const { ticks, digits } = chooseTicks(0, axis.end - axis.start, MOST_TICKS);
   const lines = ticks.map((at) => {
     const x = axis.x(axis.start + at);
     return html`<line class="grid" x1="${x}" y1="16" x2="${x}" y2="${height}"/><text class="tick" x="${x}" y="11">${formatOffset(at, digits)}</text>`;
@@ -208,10 +208,10 @@ const COLUMN = 2;
 function drawTokens({ spending, limit, windowMs }: TimeAxisData, axis: Axis): readonly Html[] {
   const marks = { at: spending.map(({ at }) => at), tokens: spending.map(({ tokens }) => tokens) };
   const columns = (WIDTH - LEFT - RIGHT) / COLUMN;
-  const heights = tokenColumns(marks, windowMs, axis.start, axis.end, columns);
+  const heights = computeTokenColumns(marks, windowMs, axis.start, axis.end, columns);
   const peak = heights.reduce((most, each) => Math.max(most, each), 0);
   const top = Math.max(peak, limit ?? 0, 1);
-  const y = (tokens: number) => tenth(TOKENS_HEIGHT - (tokens / top) * TOKENS_HEIGHT);
+  const y = (tokens: number) => roundToTenth(TOKENS_HEIGHT - (tokens / top) * TOKENS_HEIGHT);
   const line = [heights[0] ?? 0, ...heights].map((tokens, end) => `L${LEFT + end * COLUMN} ${y(tokens)}`).join('');
   const limitLine =
     limit === undefined

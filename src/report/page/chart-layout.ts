@@ -3,7 +3,7 @@
  * Graphviz, never its SVG, so that no markup of another program reaches the page; the page colours the states itself. Without
  * a layout the states are listed, nested as their blocks are.
  */
-import { tenth } from '../time-scale.ts';
+import { roundToTenth } from '../time-scale.ts';
 
 /** A state without its position, from the chart of the engine. */
 interface ChartStateFacts {
@@ -166,7 +166,7 @@ function toCurve(pos: string, height: number): Pick<ChartArrow, 'line' | 'head'>
   const [first, ...rest] = points;
   const last = points.at(-1);
   if (first === undefined || last === undefined || rest.length < 3) return undefined;
-  const formatPoint = ({ x, y }: { readonly x: number; readonly y: number }) => `${tenth(x)} ${tenth(y)}`;
+  const formatPoint = ({ x, y }: { readonly x: number; readonly y: number }) => `${roundToTenth(x)} ${roundToTenth(y)}`;
   const curves: string[] = [];
   for (let start = 0; start + 2 < rest.length; start += 3)
     curves.push(
@@ -187,7 +187,7 @@ function computeHead(
   const [dx, dy] = [tip.x - from.x, tip.y - from.y];
   const length = Math.hypot(dx, dy) || 1;
   const [nx, ny] = [(-dy / length) * HEAD_WIDTH, (dx / length) * HEAD_WIDTH];
-  return [tip.x, tip.y, from.x + nx, from.y + ny, from.x - nx, from.y - ny].map(tenth);
+  return [tip.x, tip.y, from.x + nx, from.y + ny, from.x - nx, from.y - ny].map(roundToTenth);
 }
 
 /** Positions on a drawing; never prices. */

@@ -2,7 +2,7 @@
  * Writes the page's only HTML document. It holds no data of a run, so it is served without a token; the data are fetched with
  * a token that only the person who started the server knows.
  */
-import { html, markupOf } from '../html/text.ts';
+import { html, toMarkup } from '../html/text.ts';
 
 /** This program serves everything the page needs; nothing is inline, framed, submitted or fetched elsewhere, and no text becomes markup or script. */
 export const POLICY =
@@ -25,7 +25,7 @@ const STYLES = ['page', 'runs', 'run', 'answers', 'axis', 'chart', 'entries', 'n
 export const VIEWS: readonly string[] = ['/', '/run', '/compare'];
 
 export function shell(): string {
-  return markupOf(html`<!doctype html>
+  return toMarkup(html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">

@@ -3,15 +3,15 @@ import { formatCount, formatFirst, formatSpan } from '../../base/format.ts';
 import type { DataOf, JsonObject, LateOrder } from '../../journal/entry.ts';
 import { ORDER_ALARMS } from '../../venue/order/context.ts';
 import { wordsOf } from '../../venue/order/states.ts';
-import { bad, doubt, good, jsonText, muted, name, pairs, plain, type Span, shown } from '../format.ts';
-import { DEADMAN_EVENTS, meaningOf, ORDER_EVENT_MEANING } from '../glossary.ts';
+import { bad, doubt, formatPairs, good, jsonText, muted, name, plain, type Span, shown } from '../format.ts';
+import { DEADMAN_EVENTS, findMeaning, ORDER_EVENT_MEANING } from '../glossary.ts';
 
 /** Orders that are listed one by one. */
 const MOST_NAMED = 20;
 
-export function orderMoved(data: DataOf<'order.moved'>, explain: boolean): readonly Span[] {
+export function describeMove(data: DataOf<'order.moved'>, explain: boolean): readonly Span[] {
   const state = explain ? wordsOf(data.to) : undefined;
-  const event = meaningOf(ORDER_EVENT_MEANING, data.event);
+  const event = findMeaning(ORDER_EVENT_MEANING, data.event);
   return [
     name(`order ${shown(data.clientOrderId)}`),
     plain(data.orderId === undefined ? '' : ` (${shown(data.orderId)})`),
@@ -22,28 +22,28 @@ export function orderMoved(data: DataOf<'order.moved'>, explain: boolean): reado
   ];
 }
 
-export function orderConcluded({ clientOrderId, event, because }: DataOf<'order.concluded'>): readonly Span[] {
+export function describeConclusion({ clientOrderId, event, because }: DataOf<'order.concluded'>): readonly Span[] {
   return [
     name(`order ${shown(clientOrderId)}`),
-    plain(`: ${meaningOf(ORDER_EVENT_MEANING, event) ?? event}`),
+    plain(`: ${findMeaning(ORDER_EVENT_MEANING, event) ?? event}`),
     muted(` (${shown(because)})`),
   ];
 }
 
-export function orderAlarmed({ alarm, clientOrderId, detail }: DataOf<'order.alarmed'>): readonly Span[] {
-  const meaning = meaningOf(ORDER_ALARMS, alarm);
+export function describeAlarm({ alarm, clientOrderId, detail }: DataOf<'order.alarmed'>): readonly Span[] {
+  const meaning = findMeaning(ORDER_ALARMS, alarm);
   return [
     bad(`alarm ${shown(alarm)}`),
     name(` order ${shown(clientOrderId)}`),
     plain(meaning === undefined ? '' : `: ${meaning}`),
-    muted(Object.keys(detail).length === 0 ? '' : ` (${pairs(detail)})`),
+    muted(Object.keys(detail).length === 0 ? '' : ` (${formatPairs(detail)})`),
   ];
 }
 
-export function accountReconciled({ open, external, ofOtherRuns }: DataOf<'account.reconciled'>): readonly Span[] {
+export function describeReconciliation({ open, external, ofOtherRuns }: DataOf<'account.reconciled'>): readonly Span[] {
   const others = [
-    ...external.map((each) => `external ${idOf(each)}`),
-    ...ofOtherRuns.map((each) => `of another run ${idOf(each)}`),
+    ...external.map((each) => `external ${getId(each)}`),
+    ...ofOtherRuns.map((each) => `of another run ${getId(each)}`),
   ];
   return [
     name(`${formatCount(open, 'open order')} on the account before this run`),
@@ -51,9 +51,9 @@ export function accountReconciled({ open, external, ofOtherRuns }: DataOf<'accou
   ];
 }
 
-export function accountSwept(data: DataOf<'account.swept'>): readonly Span[] {
+export function describeSweep(data: DataOf<'account.swept'>): readonly Span[] {
   const { left, inDoubt, cancels, readings, because } = data;
-  const remaining = left?.map((each) => `${idOf(each)} ${shown(jsonText(each['status'] ?? ''))}`);
+  const remaining = left?.map((each) => `${getId(each)} ${shown(jsonText(each['status'] ?? ''))}`);
   const isClear = remaining?.length === 0 && inDoubt.length === 0;
   return [
     remaining === undefined
@@ -67,7 +67,7 @@ export function accountSwept(data: DataOf<'account.swept'>): readonly Span[] {
   ];
 }
 
-export function lateOrderRow(found: LateOrder): readonly Span[] {
+export function describeLateOrder(found: LateOrder): readonly Span[] {
   const { clientOrderId, orderId, run, recorded, status, filled } = found;
   return [
     bad(`order ${shown(orderId)} is ${shown(status)} at the venue`),
@@ -77,7 +77,7 @@ export function lateOrderRow(found: LateOrder): readonly Span[] {
   ];
 }
 
-export function deadmanMoved({ event, market, timeoutMs, because }: DataOf<'deadman.moved'>): readonly Span[] {
+export function describeDeadman({ event, market, timeoutMs, because }: DataOf<'deadman.moved'>): readonly Span[] {
   const role = event === 'assumed_fired' ? bad : plain;
   const spans = [name(`deadman switch ${shown(market)} `), role(DEADMAN_EVENTS[event])];
   if (event === 'armed' && timeoutMs !== undefined)
@@ -90,6 +90,6 @@ export function deadmanMoved({ event, market, timeoutMs, because }: DataOf<'dead
   return spans;
 }
 
-function idOf(record: JsonObject): string {
+function getId(record: JsonObject): string {
   return shown(jsonText(record['id'] ?? ''));
 }

@@ -5,19 +5,19 @@ import { CATALOGUE, ENDPOINT_NAMES } from '../../venue/catalogue.ts';
 import {
   bad,
   doubt,
+  formatPairs,
   good,
   jsonText,
   muted,
   name,
-  pairs,
   plain,
   quoteOf,
   type Span,
   shown,
-  summary,
+  summarizeResult,
   value,
 } from '../format.ts';
-import { meaningOf, PURPOSES } from '../glossary.ts';
+import { findMeaning, PURPOSES } from '../glossary.ts';
 
 interface Call {
   readonly endpoint: string;
@@ -40,16 +40,16 @@ export class RequestRows {
     this.explain = explain;
   }
 
-  intended({ call, endpoint, purpose }: DataOf<'call.intended'>): void {
+  addIntent({ call, endpoint, purpose }: DataOf<'call.intended'>): void {
     this.calls.set(call, { endpoint, purpose, title: shown(endpoint) });
   }
 
   /** Adds an order of the run: only fills of these get a row each. */
-  own(orderId: string): void {
+  addOwnOrder(orderId: string): void {
     this.ownOrderIds.add(orderId);
   }
 
-  sent({ data, at }: EntryOf<'call.attempted'>): readonly Span[] {
+  describeSent({ data, at }: EntryOf<'call.attempted'>): readonly Span[] {
     const known = this.calls.get(data.call);
     const title = `${data.method} ${data.path}`;
     this.calls.set(data.call, {
@@ -59,34 +59,34 @@ export class RequestRows {
       sentAt: at,
     });
     this.tokens += data.tokens;
-    const purpose = known?.purpose === undefined ? undefined : (meaningOf(PURPOSES, known.purpose) ?? known.purpose);
+    const purpose = known?.purpose === undefined ? undefined : (findMeaning(PURPOSES, known.purpose) ?? known.purpose);
     const spans = [
       plain('sends '),
       name(shown(title)),
-      value(Object.keys(data.params).length === 0 ? '' : ` ${pairs(data.params)}`),
+      value(Object.keys(data.params).length === 0 ? '' : ` ${formatPairs(data.params)}`),
     ];
     if (purpose !== undefined) spans.push(plain(`, ${shown(purpose)}`));
     spans.push(muted(`, ${formatCount(data.tokens, 'token')}`));
     if (data.n > 1) spans.push(doubt(`, attempt ${data.n}`));
     if (data.waitedMs > 0) spans.push(muted(`, after waiting ${formatSpan(data.waitedMs)} for tokens`));
-    const about = this.explain ? this.about(title) : undefined;
+    const about = this.explain ? this.explainOnce(title) : undefined;
     if (about !== undefined) spans.push(muted(`  (${about})`));
     return spans;
   }
 
   /** The answer, and the fills that it shows for the first time. */
-  answered({ data, at }: EntryOf<'call.settled'>): {
+  describeAnswer({ data, at }: EntryOf<'call.settled'>): {
     readonly answer: readonly Span[];
     readonly fills: readonly (readonly Span[])[];
   } {
     const call = this.calls.get(data.call);
     this.calls.delete(data.call);
-    const fills = data.kind === 'confirmed' ? this.newFills(call, data.result) : [];
-    return { answer: answerSpans(data, call, at), fills };
+    const fills = data.kind === 'confirmed' ? this.describeNewFills(call, data.result) : [];
+    return { answer: writeAnswer(data, call, at), fills };
   }
 
   /** A row for each request that was sent and has no answer in the journal, as a crash leaves them. */
-  unanswered(): readonly (readonly Span[])[] {
+  listUnanswered(): readonly (readonly Span[])[] {
     return [...this.calls.values()]
       .filter((call) => call.sentAt !== undefined)
       .map((call) => [
@@ -97,13 +97,13 @@ export class RequestRows {
   }
 
   /** Fills of the run's orders that no earlier answer showed. */
-  private newFills(call: Call | undefined, result: Json | undefined): readonly (readonly Span[])[] {
+  private describeNewFills(call: Call | undefined, result: Json | undefined): readonly (readonly Span[])[] {
     if (call === undefined || !call.endpoint.startsWith('GET /fills') || !Array.isArray(result)) return [];
     const records = (result as readonly Json[]).filter(
       (each): each is JsonObject => typeof each === 'object' && each !== null && !Array.isArray(each),
     );
     const rows: (readonly Span[])[] = [];
-    for (const { id, order_id: orderId, market_id: market, size, price, fee, is_maker: isMaker } of oldestFirst(
+    for (const { id, order_id: orderId, market_id: market, size, price, fee, is_maker: isMaker } of sortOldestFirst(
       records,
     )) {
       if (typeof id !== 'string' || this.fills.has(id) || typeof orderId !== 'string' || !this.ownOrderIds.has(orderId))
@@ -123,7 +123,7 @@ export class RequestRows {
   }
 
   /** The catalogue's sentence about an endpoint, the first time it is used. */
-  private about(title: string): string | undefined {
+  private explainOnce(title: string): string | undefined {
     const endpoint = ENDPOINT_NAMES.find((each) => each === title);
     if (endpoint === undefined || this.explained.has(endpoint)) return undefined;
     this.explained.add(endpoint);
@@ -131,7 +131,7 @@ export class RequestRows {
   }
 }
 
-function answerSpans(data: DataOf<'call.settled'>, call: Call | undefined, at: number): readonly Span[] {
+function writeAnswer(data: DataOf<'call.settled'>, call: Call | undefined, at: number): readonly Span[] {
   const took = call?.sentAt === undefined ? '' : `, after ${formatSpan(at - call.sentAt)}`;
   const status = data.status === undefined ? '' : ` (HTTP ${data.status})`;
   const about = plain(`${call?.title ?? shown(data.call)} `);
@@ -139,7 +139,7 @@ function answerSpans(data: DataOf<'call.settled'>, call: Call | undefined, at: n
   const notes = data.notes === undefined || data.notes.length === 0 ? '' : `; ${shown(data.notes.join('; '))}`;
   switch (data.kind) {
     case 'confirmed': {
-      const result = data.result === undefined || data.result === null ? '' : `: ${summary(data.result)}`;
+      const result = data.result === undefined || data.result === null ? '' : `: ${summarizeResult(data.result)}`;
       return [about, good('succeeded'), value(result), muted(`${took}${notes}`)];
     }
     case 'rejected':
@@ -165,7 +165,7 @@ function answerSpans(data: DataOf<'call.settled'>, call: Call | undefined, at: n
 }
 
 /** Sorted by time; the venue lists fills newest first unless asked otherwise. */
-function oldestFirst(fills: readonly JsonObject[]): readonly JsonObject[] {
+function sortOldestFirst(fills: readonly JsonObject[]): readonly JsonObject[] {
   const time = (fill: JsonObject) => (typeof fill.timestamp === 'number' ? fill.timestamp : 0);
   return [...fills].reverse().sort((a, b) => time(a) - time(b));
 }

@@ -35,12 +35,12 @@ export class StoryFold {
   }
 
   page(from: number, most: number): StoryDocument {
-    const rows = this.allRows();
+    const rows = this.listRows();
     return { from, total: rows.length, rows: rows.slice(from, from + most) };
   }
 
   /** After the end of a run, requests that a crash left open come last. */
-  private allRows(): readonly TimelineRow[] {
+  private listRows(): readonly TimelineRow[] {
     if (!this.hasEnded || this.known.length >= MOST_ROWS) return this.known;
     return [...this.known, ...this.timeline.unanswered()];
   }

@@ -8,32 +8,32 @@ import type { Away, DataOf, Entry, EntryOf } from '../../journal/entry.ts';
 import {
   bad,
   doubt,
-  errorText,
+  formatError,
+  formatPairs,
+  formatStepTitle,
   good,
   isoTime,
   jsonText,
   muted,
   name,
-  pairs,
   plain,
   type Role,
   readBy,
   type Span,
   shown,
   stepName,
-  stepTitle,
-  summary,
+  summarizeResult,
   value,
 } from '../format.ts';
-import { MODE_MEANING, meaningOf, RUN_OUTCOMES, STEP_OUTCOMES, TRIGGERS, VERBS } from '../glossary.ts';
+import { findMeaning, MODE_MEANING, RUN_OUTCOMES, STEP_OUTCOMES, TRIGGERS, VERBS } from '../glossary.ts';
 import {
-  accountReconciled,
-  accountSwept,
-  deadmanMoved,
-  lateOrderRow,
-  orderAlarmed,
-  orderConcluded,
-  orderMoved,
+  describeAlarm,
+  describeConclusion,
+  describeDeadman,
+  describeLateOrder,
+  describeMove,
+  describeReconciliation,
+  describeSweep,
 } from './orders.ts';
 import { RequestRows } from './requests.ts';
 
@@ -116,17 +116,17 @@ export class TimelineFold {
 
   /** A row for each request that was sent and has no answer in the journal, as a crash leaves them. */
   unanswered(): readonly TimelineRow[] {
-    return this.requests.unanswered().map((spans) => this.row('answer', 1, spans));
+    return this.requests.listUnanswered().map((spans) => this.makeRow('answer', 1, spans));
   }
 
   private describe(entry: Entry): readonly TimelineRow[] {
     switch (entry.type) {
       case 'run.started':
-        return this.runStarted(entry);
+        return this.describeRunStart(entry);
       case 'run.moved':
         return [];
       case 'run.resumed':
-        return this.rows('run', 0, [
+        return this.makeRows('run', 0, [
           name('run resumed'),
           ...describeAbsence(entry.data.away),
           plain(
@@ -136,64 +136,66 @@ export class TimelineFold {
           ),
         ]);
       case 'run.ended':
-        return this.runEnded(entry);
+        return this.describeRunEnd(entry);
       case 'step.started':
-        return this.stepStarted(entry);
+        return this.describeStepStart(entry);
       case 'step.decided':
-        return this.decided(entry);
+        return this.describeDecision(entry);
       case 'step.retried':
-        return this.rows('step', this.depth(entry.step), [
+        return this.makeRows('step', this.countDepth(entry.step), [
           doubt('retry: '),
           plain(`attempt ${entry.data.attempt} failed: `),
-          bad(errorText(entry.data.error)),
+          bad(formatError(entry.data.error)),
           muted(`; next attempt at ${formatOffset(entry.data.retryAt - (this.startedAt ?? 0))}`),
         ]);
       case 'step.ended':
-        return this.stepEnded(entry);
+        return this.describeStepEnd(entry);
       case 'variable.set':
-        return this.rows('step', this.depth(entry.step), [
+        return this.makeRows('step', this.countDepth(entry.step), [
           name(shown(entry.data.name)),
           plain(' is now '),
           value(jsonText(entry.data.value)),
         ]);
       case 'notification.sent':
-        return this.rows('person', this.depth(entry.step), [
+        return this.makeRows('person', this.countDepth(entry.step), [
           plain(`notified ${shown(entry.data.to)}: `),
           value(shown(entry.data.text)),
         ]);
       case 'call.intended':
-        this.requests.intended(entry.data);
+        this.requests.addIntent(entry.data);
         return [];
       case 'call.checked':
-        return this.rows('request', this.depth(entry.step), [muted(`within the limits: ${pairs(entry.data.limits)}`)]);
+        return this.makeRows('request', this.countDepth(entry.step), [
+          muted(`within the limits: ${formatPairs(entry.data.limits)}`),
+        ]);
       case 'call.attempted':
-        return this.rows('request', this.depth(entry.step), this.requests.sent(entry));
+        return this.makeRows('request', this.countDepth(entry.step), this.requests.describeSent(entry));
       case 'call.answered':
-        return this.rows('request', this.depth(entry.step), [
+        return this.makeRows('request', this.countDepth(entry.step), [
           doubt(`attempt ${entry.data.n} was refused because of its session (HTTP ${entry.data.status})`),
           muted(`: ${shown(entry.data.message)}; the session was renewed, and the request follows again`),
         ]);
       case 'call.settled':
-        return this.answered(entry);
+        return this.describeAnswer(entry);
       case 'feed.read':
-        return this.feedRead(entry);
+        return this.describeFeed(entry);
       case 'order.concluded':
-        return this.rows('order', this.depth(entry.step), orderConcluded(entry.data));
+        return this.makeRows('order', this.countDepth(entry.step), describeConclusion(entry.data));
       case 'order.moved':
-        if (entry.data.orderId !== undefined) this.requests.own(entry.data.orderId);
-        return this.rows('order', this.depth(entry.step), orderMoved(entry.data, this.explain));
+        if (entry.data.orderId !== undefined) this.requests.addOwnOrder(entry.data.orderId);
+        return this.makeRows('order', this.countDepth(entry.step), describeMove(entry.data, this.explain));
       case 'order.alarmed':
-        return this.rows('order', this.depth(entry.step), orderAlarmed(entry.data));
+        return this.makeRows('order', this.countDepth(entry.step), describeAlarm(entry.data));
       case 'deadman.moved':
-        return this.rows('deadman', this.depth(entry.step), deadmanMoved(entry.data));
+        return this.makeRows('deadman', this.countDepth(entry.step), describeDeadman(entry.data));
       case 'account.reconciled':
-        return this.rows('order', 0, accountReconciled(entry.data));
+        return this.makeRows('order', 0, describeReconciliation(entry.data));
       case 'account.swept':
-        return this.rows('order', this.depth(entry.step), accountSwept(entry.data));
+        return this.makeRows('order', this.countDepth(entry.step), describeSweep(entry.data));
       case 'account.late_orders':
-        return entry.data.late.flatMap((each) => this.rows('order', 0, lateOrderRow(each)));
+        return entry.data.late.flatMap((each) => this.makeRows('order', 0, describeLateOrder(each)));
       case 'approval.asked':
-        return this.rows('person', this.depth(entry.step), [
+        return this.makeRows('person', this.countDepth(entry.step), [
           name('asked '),
           plain(`${shown(formatList(entry.data.by, 'or'))}: `),
           value(shown(entry.data.ask)),
@@ -203,14 +205,14 @@ export class TimelineFold {
           ),
         ]);
       case 'operator.acted':
-        return this.rows('person', this.depth(entry.step), [
+        return this.makeRows('person', this.countDepth(entry.step), [
           name(shown(entry.data.by)),
           plain(`: ${shown(entry.data.command)}`),
           plain(entry.data.step === undefined ? '' : ` ${shown(entry.data.step)}`),
           muted(entry.data.reason === undefined ? '' : ` (${shown(entry.data.reason)})`),
         ]);
       case 'session.moved':
-        return this.rows('run', 0, [
+        return this.makeRows('run', 0, [
           name('the session with the venue '),
           entry.data.event === 'failing' ? bad('cannot be renewed') : plain(SESSION_EVENTS[entry.data.event]),
           muted(entry.data.request === undefined ? '' : formatSessionRequest(entry.data.request)),
@@ -218,7 +220,7 @@ export class TimelineFold {
           muted(entry.data.because === undefined ? '' : `: ${shown(entry.data.because)}`),
         ]);
       case 'clock.adjusted':
-        return this.rows('run', 0, [
+        return this.makeRows('run', 0, [
           name('the wall clock was adjusted'),
           muted(`: it is ${formatSpan(entry.data.wallAheadMs)} ahead of the run’s clock, which all times here follow`),
         ]);
@@ -229,64 +231,64 @@ export class TimelineFold {
     }
   }
 
-  private runStarted({ data, run }: EntryOf<'run.started'>): readonly TimelineRow[] {
-    const rows = this.rows('run', 0, [
+  private describeRunStart({ data, run }: EntryOf<'run.started'>): readonly TimelineRow[] {
+    const rows = this.makeRows('run', 0, [
       name(shown(data.runbook)),
       plain(` begins at ${isoTime(data.startedAt)}, ${MODE_MEANING[data.mode]}, account ${shown(data.account)}`),
       muted(
-        `, run ${shown(run)}, started ${data.by === undefined ? (meaningOf(TRIGGERS, data.trigger) ?? shown(data.trigger)) : `by ${shown(data.by)}`}`,
+        `, run ${shown(run)}, started ${data.by === undefined ? (findMeaning(TRIGGERS, data.trigger) ?? shown(data.trigger)) : `by ${shown(data.by)}`}`,
       ),
     ]);
     if (Object.keys(data.inputs).length === 0) return rows;
-    return [...rows, ...this.rows('run', 0, [plain('inputs: '), value(pairs(data.inputs))])];
+    return [...rows, ...this.makeRows('run', 0, [plain('inputs: '), value(formatPairs(data.inputs))])];
   }
 
-  private runEnded({ data, at }: EntryOf<'run.ended'>): readonly TimelineRow[] {
+  private describeRunEnd({ data, at }: EntryOf<'run.ended'>): readonly TimelineRow[] {
     const role =
       data.outcome === 'succeeded' || data.outcome === 'stopped' ? good : data.outcome === 'failed' ? bad : doubt;
-    const why = data.error === undefined ? data.reason : errorText(data.error);
-    const rows = this.rows('run', 0, [
+    const why = data.error === undefined ? data.reason : formatError(data.error);
+    const rows = this.makeRows('run', 0, [
       name('run '),
       role(RUN_OUTCOMES[data.outcome]),
       plain(why === undefined ? '' : ` (${shown(why)})`),
       muted(`, after ${formatSpan(at - (this.startedAt ?? at))}, ${formatCount(this.requests.tokens, 'token')} used`),
     ]);
     const outputs = Object.entries(data.outputs).map(([key, each]) =>
-      this.row('run', 1, [name(shown(key)), plain(' = '), value(jsonText(each))]),
+      this.makeRow('run', 1, [name(shown(key)), plain(' = '), value(jsonText(each))]),
     );
-    return [...rows, ...this.shown(outputs)];
+    return [...rows, ...this.filterKinds(outputs)];
   }
 
-  private stepStarted({ data, step, at }: EntryOf<'step.started'>): readonly TimelineRow[] {
-    const depth = this.depth(step);
+  private describeStepStart({ data, step, at }: EntryOf<'step.started'>): readonly TimelineRow[] {
+    const depth = this.countDepth(step);
     const isFirst = !this.openSteps.has(step);
     if (isFirst) this.openSteps.set(step, at);
     if (!isFirst)
-      return this.rows('step', depth, [doubt(`attempt ${data.attempt}`), plain(` of ${stepName(step, data.id)}`)]);
-    const meaning = this.explain ? meaningOf(VERBS, data.verb) : undefined;
-    return this.rows('step', depth, [
-      ...stepTitle(step, data),
+      return this.makeRows('step', depth, [doubt(`attempt ${data.attempt}`), plain(` of ${stepName(step, data.id)}`)]);
+    const meaning = this.explain ? findMeaning(VERBS, data.verb) : undefined;
+    return this.makeRows('step', depth, [
+      ...formatStepTitle(step, data),
       plain(meaning === undefined ? '' : ` (${meaning})`),
       muted(`  ${shown(step)}`),
     ]);
   }
 
-  private stepEnded({ data, step, at }: EntryOf<'step.ended'>): readonly TimelineRow[] {
+  private describeStepEnd({ data, step, at }: EntryOf<'step.ended'>): readonly TimelineRow[] {
     const startedAt = this.openSteps.get(step);
     this.openSteps.delete(step);
     const role = { succeeded: good, failed: bad, skipped: muted, halted: doubt }[data.outcome];
     // A skipped step has no row of its own that names it.
-    const title = data.outcome === 'skipped' ? stepTitle(step, data) : [name(stepName(step, data.id))];
+    const title = data.outcome === 'skipped' ? formatStepTitle(step, data) : [name(stepName(step, data.id))];
     const spans = [...title, plain(' '), role(STEP_OUTCOMES[data.outcome])];
-    if (data.error !== undefined) spans.push(bad(` (${errorText(data.error)})`));
-    if (data.value !== undefined && data.value !== null) spans.push(plain(': '), value(summary(data.value)));
+    if (data.error !== undefined) spans.push(bad(` (${formatError(data.error)})`));
+    if (data.value !== undefined && data.value !== null) spans.push(plain(': '), value(summarizeResult(data.value)));
     if (startedAt !== undefined && at > startedAt) spans.push(muted(`, after ${formatSpan(at - startedAt)}`));
-    return this.rows('step', this.depth(step), spans);
+    return this.makeRows('step', this.countDepth(step), spans);
   }
 
-  private decided({ data, step }: EntryOf<'step.decided'>): readonly TimelineRow[] {
-    const because = pairs(readBy(data.expression, data.inputs));
-    return this.rows('decision', this.depth(step), [
+  private describeDecision({ data, step }: EntryOf<'step.decided'>): readonly TimelineRow[] {
+    const because = formatPairs(readBy(data.expression, data.inputs));
+    return this.makeRows('decision', this.countDepth(step), [
       plain(`why: ${shown(data.what)} `),
       value(shown(data.expression)),
       plain(' is '),
@@ -295,21 +297,25 @@ export class TimelineFold {
     ]);
   }
 
-  private answered(entry: EntryOf<'call.settled'>): readonly TimelineRow[] {
-    const depth = this.depth(entry.step);
-    const { answer, fills } = this.requests.answered(entry);
-    return [...this.rows('answer', depth, answer), ...fills.flatMap((spans) => this.rows('fill', depth, spans))];
+  private describeAnswer(entry: EntryOf<'call.settled'>): readonly TimelineRow[] {
+    const depth = this.countDepth(entry.step);
+    const { answer, fills } = this.requests.describeAnswer(entry);
+    return [
+      ...this.makeRows('answer', depth, answer),
+      ...fills.flatMap((spans) => this.makeRows('fill', depth, spans)),
+    ];
   }
 
-  private feedRead({ data, step }: EntryOf<'feed.read'>): readonly TimelineRow[] {
+  private describeFeed({ data, step }: EntryOf<'feed.read'>): readonly TimelineRow[] {
     const feed = name(`feed ${shown(data.name)}${data.key === undefined ? '' : `[${shown(data.key)}]`}`);
-    if (data.value === undefined) return this.rows('feed', this.depth(step), [feed, doubt(' could not be read')]);
+    if (data.value === undefined)
+      return this.makeRows('feed', this.countDepth(step), [feed, doubt(' could not be read')]);
     const when = data.at === undefined ? '' : `, as of ${isoTime(data.at)}`;
-    return this.rows('feed', this.depth(step), [feed, plain(' is '), value(shown(data.value)), muted(when)]);
+    return this.makeRows('feed', this.countDepth(step), [feed, plain(' is '), value(shown(data.value)), muted(when)]);
   }
 
   /** The number of open steps around a path: `ladder` is around `ladder/do/o` and `ladder[3]/o`. */
-  private depth(path: string): number {
+  private countDepth(path: string): number {
     if (path === '') return 0;
     let depth = 0;
     for (let end = 1; end <= path.length; end += 1) {
@@ -320,11 +326,11 @@ export class TimelineFold {
     return depth;
   }
 
-  private rows(kind: RowKind, depth: number, spans: readonly Span[]): readonly TimelineRow[] {
-    return this.shown([this.row(kind, depth, spans)]);
+  private makeRows(kind: RowKind, depth: number, spans: readonly Span[]): readonly TimelineRow[] {
+    return this.filterKinds([this.makeRow(kind, depth, spans)]);
   }
 
-  private row(kind: RowKind, depth: number, spans: readonly Span[]): TimelineRow {
+  private makeRow(kind: RowKind, depth: number, spans: readonly Span[]): TimelineRow {
     const offsetMs = this.lastAt - (this.startedAt ?? this.lastAt);
     return {
       seq: this.lastSeq,
@@ -336,7 +342,7 @@ export class TimelineFold {
     };
   }
 
-  private shown(rows: readonly TimelineRow[]): readonly TimelineRow[] {
+  private filterKinds(rows: readonly TimelineRow[]): readonly TimelineRow[] {
     return this.kinds === undefined ? rows : rows.filter((row) => this.kinds?.has(row.kind));
   }
 }

@@ -22,7 +22,7 @@ const ACTIONS = {
 };
 
 /** The buttons for a run, or for one question to a person. Empty if no action is possible. */
-export function actionButtons(run, context, done, approval = undefined) {
+export function drawActions(run, context, done, approval = undefined) {
   if (!context.session.allowActions || run.mode !== 'live' || run.outcome !== undefined) return [];
   const offered = approval === undefined ? ['cancel', 'kill'] : ['approve', 'reject'];
   return element(

@@ -2,7 +2,7 @@
  * Lays out the six answers for a reviewer, in the words of the server. Each reason links to the entry that shows it.
  */
 import { element } from './dom.js';
-import { countText, stateTone } from './words.js';
+import { formatNumber, getStateTone } from './words.js';
 
 const MARKS = { good: '✓', doubt: '!', bad: '✕' };
 const NAMES = { good: 'no problem', doubt: 'worth a look', bad: 'a problem' };
@@ -118,7 +118,7 @@ function drawLinks({ subject }, { people, orders }, { open, verify, isVerifying 
         : [
             link(
               orders.length > 1
-                ? `All ${countText(orders.length)} orders, with reasons`
+                ? `All ${formatNumber(orders.length)} orders, with reasons`
                 : 'The order’s history, with reasons',
               'orders',
             ),
@@ -154,7 +154,7 @@ function drawOrderLine(
       title: `${clientOrderId}${stateMeaning === undefined ? '' : `: ${stateMeaning}`}${last === undefined ? '' : `; ${last.meaning}`}`,
       on: { click: () => open('orders', { order: clientOrderId }) },
     },
-    element('span.pill', { data: { tone: stateTone(state) } }, state),
+    element('span.pill', { data: { tone: getStateTone(state) } }, state),
     element(
       'span',
       {},

@@ -6,12 +6,12 @@
 import { formatSpan } from '../../../base/format.ts';
 import { get, makeRunPath } from './api.js';
 import { element, replace, svg } from './dom.js';
-import { countText, OUTCOMES, plural } from './words.js';
+import { formatNumber, formatPlural, OUTCOMES } from './words.js';
 
 const ZOOMS = [0.35, 0.5, 0.65, 0.8, 1, 1.25, 1.6, 2];
 const FINALS = ['succeeded', 'stopped', 'failed', 'halted'];
 
-export function chartTab(first, { open }) {
+export function createChartTab(first, { open }) {
   const canvas = element('div.chart-canvas', { tabindex: 0, role: 'region', 'aria-label': 'State chart' });
   const side = element('div.chart-side', { 'aria-live': 'polite' });
   const tools = element('div.chart-tools');
@@ -175,7 +175,7 @@ export function chartTab(first, { open }) {
       svg('rect', { x, y, width, height, rx: kind === 'pause' ? 2 : 9 }),
       isFinal && svg('rect.inner', { x: x + 3, y: y + 3, width: width - 6, height: height - 6, rx: 7 }),
       svg('text', { x: x + width / 2, y: y + height / 2 + 4 }, label),
-      mark !== undefined && mark.count > 1 && drawBadge(x + width, y, `×${countText(mark.count)}`),
+      mark !== undefined && mark.count > 1 && drawBadge(x + width, y, `×${formatNumber(mark.count)}`),
       mark !== undefined && OUTCOMES[mark.tone] !== undefined && mark.tone !== 'skipped' && drawCorner(x, y, mark.tone),
     );
   }
@@ -267,10 +267,10 @@ export function chartTab(first, { open }) {
     return [
       ['step', element('code', {}, path)],
       ['verb', verb],
-      ['rounds', countText(count)],
-      ['ended', ends.map(([outcome, many]) => `${countText(many)} ${OUTCOMES[outcome].word}`).join(', ')],
+      ['rounds', formatNumber(count)],
+      ['ended', ends.map(([outcome, many]) => `${formatNumber(many)} ${OUTCOMES[outcome].word}`).join(', ')],
       ['took', `${formatSpan(totalMs)} in all`],
-      ...(retries > 0 ? [['retries', countText(retries)]] : []),
+      ...(retries > 0 ? [['retries', formatNumber(retries)]] : []),
       ...(error === undefined ? [] : [['last error', element('span.problem', {}, `${error.kind}: ${error.message}`)]]),
     ];
   }
@@ -305,7 +305,7 @@ export function chartTab(first, { open }) {
                   { type: 'button', on: { click: () => show(marks.has(id) ? id : path, mark) } },
                   `${OUTCOMES[mark.tone]?.mark ?? ''} ${label}`,
                 ),
-            mark !== undefined && mark.count > 1 && element('span.count', {}, plural(mark.count, 'time')),
+            mark !== undefined && mark.count > 1 && element('span.count', {}, formatPlural(mark.count, 'time')),
           );
         }),
       ),
@@ -331,7 +331,7 @@ export function findMarks(run, chart) {
       count: 1,
       tone: run.outcome === undefined ? 'active' : run.outcome === 'stopped' ? 'succeeded' : run.outcome,
       facts: [
-        ['steps', countText(running.length)],
+        ['steps', formatNumber(running.length)],
         ['phase', run.phase],
       ],
     });
@@ -342,7 +342,7 @@ export function findMarks(run, chart) {
       count: 1,
       tone: fired.length > 0 ? 'failed' : 'succeeded',
       facts: [
-        ['armed', plural(armed.length, 'time')],
+        ['armed', formatPlural(armed.length, 'time')],
         ['now', state],
       ],
     });

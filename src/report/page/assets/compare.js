@@ -6,9 +6,9 @@ import { get } from './api.js';
 import { element, replace } from './dom.js';
 import { createInspector } from './inspector.js';
 import { createAxis } from './timeline.js';
-import { countText, OUTCOMES, plural, shortName, timeText } from './words.js';
+import { formatNumber, formatPlural, formatTime, OUTCOMES, shortenName } from './words.js';
 
-export function compareView(main, { left = '', right = '' }, context) {
+export function openComparison(main, { left = '', right = '' }, context) {
   const leaving = [];
   const picker = element('div.pickers');
   const result = element('div');
@@ -85,12 +85,16 @@ export function compareView(main, { left = '', right = '' }, context) {
     if (same) return 'Both received the same and did the same.';
     const text = sameDefinition ? 'They ran the same text of the runbook' : 'They ran different texts of the runbook';
     if (first === undefined) return `${text}; they did the same, whatever they received.`;
-    return `${text}; ${plural(differenceCount, 'difference')}${start.length > 0 ? `, ${start.length} at their start` : ''}.`;
+    return `${text}; ${formatPlural(differenceCount, 'difference')}${start.length > 0 ? `, ${start.length} at their start` : ''}.`;
   }
 
   function drawHeads(a, b) {
     const rows = [
-      ['run', (run) => element('a', { href: `/run?id=${encodeURIComponent(run.run)}` }, shortName(run.run)), () => ''],
+      [
+        'run',
+        (run) => element('a', { href: `/run?id=${encodeURIComponent(run.run)}` }, shortenName(run.run)),
+        () => '',
+      ],
       [
         'outcome',
         (run) =>
@@ -105,16 +109,16 @@ export function compareView(main, { left = '', right = '' }, context) {
       ['runbook', (run) => run.runbook],
       ['definition', (run) => element('code', {}, run.definition), (run) => run.definition],
       ['mode', (run) => MODE_MEANING[run.mode]],
-      ['began', (run) => timeText(run.startedAt, 0), () => ''],
+      ['began', (run) => formatTime(run.startedAt, 0), () => ''],
       ['took', (run) => formatSpan((run.endedAt ?? run.lastAt) - run.startedAt)],
       [
         'inputs',
         (run) => run.inputs.map(({ name, value }) => element('span.block', {}, `${name} = ${value}`)),
         (run) => JSON.stringify(run.inputs),
       ],
-      ['steps', (run) => countText(run.steps.reduce((sum, { count }) => sum + count, 0))],
-      ['requests', (run) => countText(run.tokens.requests)],
-      ['tokens', (run) => `${countText(run.tokens.used)}, peak ${countText(run.tokens.peak)}`],
+      ['steps', (run) => formatNumber(run.steps.reduce((sum, { count }) => sum + count, 0))],
+      ['requests', (run) => formatNumber(run.tokens.requests)],
+      ['tokens', (run) => `${formatNumber(run.tokens.used)}, peak ${formatNumber(run.tokens.peak)}`],
       ['orders', (run) => formatOrders(run)],
       [
         'traded',
@@ -214,14 +218,18 @@ export function compareView(main, { left = '', right = '' }, context) {
       element(
         'details',
         {},
-        element('summary', {}, `All differences (${countText(differenceCount)})`),
+        element('summary', {}, `All differences (${formatNumber(differenceCount)})`),
         element(
           'ul.changes',
           {},
           differences.map((each) => drawDifference(each, inspect)),
         ),
         differenceCount > differences.length &&
-          element('p.soft', {}, `The first ${countText(differences.length)}; \`runbook audit diff --json\` has all.`),
+          element(
+            'p.soft',
+            {},
+            `The first ${formatNumber(differences.length)}; \`runbook audit diff --json\` has all.`,
+          ),
       ),
     );
   }
@@ -286,7 +294,7 @@ export function compareView(main, { left = '', right = '' }, context) {
         element(
           'div',
           {},
-          element('h3', {}, ['Left', 'Right'][side], element('span.soft', {}, ` ${shortName(run.run)}`)),
+          element('h3', {}, ['Left', 'Right'][side], element('span.soft', {}, ` ${shortenName(run.run)}`)),
           made[side].node,
         ),
       ),

@@ -2,7 +2,7 @@
 import { get, makeRunPath } from './api.js';
 import { element, replace } from './dom.js';
 
-export function definitionTab(first) {
+export function createDefinitionTab(first) {
   const values = element('div.value-tables');
   const texts = element('div', {}, element('p.waiting', {}, 'Reading …'));
   const node = element('div.definition', {}, values, texts);

@@ -7,7 +7,7 @@ import { formatOffset } from '../../../base/format.ts';
 import { clamp } from '../../time-scale.ts';
 import { get, makeRunPath } from './api.js';
 import { announce, element, replace } from './dom.js';
-import { countText } from './words.js';
+import { formatNumber } from './words.js';
 
 const ROW = 30;
 const PAGE = 200;
@@ -15,7 +15,7 @@ const GROUPS = ['run', 'steps', 'requests', 'feeds', 'orders', 'deadman', 'peopl
 /** Browsers limit the height of an element not far above this number of rows. */
 const MOST_ROWS = 500_000;
 
-export function entriesTab(first, { inspect, context }) {
+export function createEntriesTab(first, { inspect, context }) {
   let run = first;
   let selection = {};
   let total = 0;
@@ -124,7 +124,7 @@ export function entriesTab(first, { inspect, context }) {
         ),
       ),
       element('span.spring'),
-      element('span.soft', {}, `${countText(total)} of ${countText(run.seq)} entries`),
+      element('span.soft', {}, `${formatNumber(total)} of ${formatNumber(run.seq)} entries`),
     );
   }
 

@@ -1,7 +1,7 @@
 /** Shows one entry beside the page: formatted, and as the line that was hashed. */
 import { get, makeRunPath } from './api.js';
 import { element, replace } from './dom.js';
-import { timeText } from './words.js';
+import { formatTime } from './words.js';
 
 export function createInspector(run, open) {
   const node = element('aside.inspector', { 'aria-label': 'Entry', hidden: true, tabindex: -1 });
@@ -38,7 +38,7 @@ export function createInspector(run, open) {
         'dl.facts',
         {},
         drawFact('type', element('code', {}, entry.type)),
-        drawFact('at', timeText(entry.at)),
+        drawFact('at', formatTime(entry.at)),
         step !== undefined &&
           drawFact(
             'step',

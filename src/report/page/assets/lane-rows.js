@@ -1,6 +1,6 @@
 /** Lays out the lanes as rows, in groups that fold: their labels, and the drawing area of each. */
 import { element, replace, svg } from './dom.js';
-import { countText, OUTCOMES } from './words.js';
+import { formatNumber, OUTCOMES } from './words.js';
 
 /** Lanes of a group that are shown until the reader asks for all. */
 const FIRST_LANES = 16;
@@ -52,7 +52,7 @@ export function createLaneRows(onChange) {
         { type: 'button', 'aria-expanded': String(!isFolded), on: { click: () => toggle(folded, key) } },
         element('span.fold', { 'aria-hidden': 'true' }, isFolded ? '▸' : '▾'),
         title,
-        total > 1 && element('span.count', {}, countText(total)),
+        total > 1 && element('span.count', {}, formatNumber(total)),
       ),
       shown.map(drawLane),
       !isFolded &&
@@ -60,7 +60,7 @@ export function createLaneRows(onChange) {
         element(
           'button.link.more-lanes',
           { type: 'button', on: { click: () => toggle(whole, key) } },
-          lanes.length > shown.length ? `show all ${countText(lanes.length)}` : `show the first ${FIRST_LANES}`,
+          lanes.length > shown.length ? `show all ${formatNumber(lanes.length)}` : `show the first ${FIRST_LANES}`,
         ),
     ];
   }

@@ -5,9 +5,15 @@
  */
 
 import { formatSpan } from '../../../base/format.ts';
-import { lowerBound, nearest, silenceColumns, tenth, tokenColumns } from '../../time-scale.ts';
+import {
+  computeSilenceColumns,
+  computeTokenColumns,
+  findLowerBound,
+  findNearest,
+  roundToTenth,
+} from '../../time-scale.ts';
 import { makePriceGroups } from './price-lanes.js';
-import { countText, plural } from './words.js';
+import { formatNumber, formatPlural } from './words.js';
 
 const BAR = 14;
 
@@ -36,11 +42,11 @@ function makeStepLane({ path, label, verb, depth, count, bars, outcomes, retries
     key: path,
     label,
     hint: label === verb ? '' : verb,
-    count: count > 1 ? `×${countText(count)}` : '',
+    count: count > 1 ? `×${formatNumber(count)}` : '',
     indent: depth,
     height: 22,
     tone: worst,
-    about: `${path}: ${verb}, ${plural(count, 'time')}, ${formatSpan(totalMs)} in all${retries > 0 ? `, ${plural(retries, 'retry', 'retries')}` : ''}${error === undefined ? '' : `; ${error.kind}: ${error.message}`}`,
+    about: `${path}: ${verb}, ${formatPlural(count, 'time')}, ${formatSpan(totalMs)} in all${retries > 0 ? `, ${formatPlural(retries, 'retry', 'retries')}` : ''}${error === undefined ? '' : `; ${error.kind}: ${error.message}`}`,
     draw(scale, width) {
       return drawBars(bars.from, until, (index) => bars.outcome[index], scale, width, 4, BAR);
     },
@@ -50,13 +56,13 @@ function makeStepLane({ path, label, verb, depth, count, bars, outcomes, retries
       const outcome = bars.outcome[index] === 'active' ? 'in progress' : bars.outcome[index];
       return `${label} ${outcome}, ${formatSpan(until[index] - bars.from[index])}${bars.count[index] > 1 ? ` (${bars.count[index]} rounds)` : ''}`;
     },
-    findEntryNear: (time) => bars.seq[nearest(bars.from, time)],
+    findEntryNear: (time) => bars.seq[findNearest(bars.from, time)],
   };
 }
 
 /** The index of the last bar that had begun; bars are sorted by their start. */
 function findLastStarted(from, time) {
-  return lowerBound(from, time + 1) - 1;
+  return findLowerBound(from, time + 1) - 1;
 }
 
 /** Bars by class, one path each; bars thinner than a pixel merge. */
@@ -73,7 +79,10 @@ function drawBars(from, until, classOf, scale, width, top, height) {
     if (right <= (ends.get(name) ?? -1) + 0.5) continue;
     const start = Math.max(left, -2);
     const end = Math.min(right, width + 2);
-    paths.set(name, `${paths.get(name) ?? ''}M${tenth(start)} ${top}H${tenth(end)}V${top + height}H${tenth(start)}Z`);
+    paths.set(
+      name,
+      `${paths.get(name) ?? ''}M${roundToTenth(start)} ${top}H${roundToTenth(end)}V${top + height}H${roundToTenth(start)}Z`,
+    );
     ends.set(name, right);
   }
   return { paths: [...paths].map(([name, d]) => ({ name: `bar ${name}`, d })), texts: [] };
@@ -124,9 +133,9 @@ function makeOrderLane(order, known) {
       const drawn = drawBars(starts, ends, (index) => PHASES[states[index]] ?? 'over', scale, width, 4, BAR);
       const marks = fills.map(({ at }) => scale.x(at)).filter((x) => x >= -6 && x <= width + 6);
       const diamonds = marks
-        .map((x) => `M${tenth(x - 5)} 11L${tenth(x)} 6L${tenth(x + 5)} 11L${tenth(x)} 16Z`)
+        .map((x) => `M${roundToTenth(x - 5)} 11L${roundToTenth(x)} 6L${roundToTenth(x + 5)} 11L${roundToTenth(x)} 16Z`)
         .join('');
-      const flags = alarms.map(({ at }) => `M${tenth(scale.x(at))} 1V21`).join('');
+      const flags = alarms.map(({ at }) => `M${roundToTenth(scale.x(at))} 1V21`).join('');
       return {
         paths: [...drawn.paths, { name: 'fillmark', d: diamonds }, { name: 'alarmmark', d: flags }].filter(
           ({ d }) => d !== '',
@@ -139,14 +148,14 @@ function makeOrderLane(order, known) {
       if (index < 0) return undefined;
       const level =
         order.levels[
-          lowerBound(
+          findLowerBound(
             order.levels.map((each) => each.at),
             time + 1,
           ) - 1
         ];
       return `${orderId ?? clientOrderId} ${states[index]}${level === undefined ? '' : ` at ${level.price}`}`;
     },
-    findEntryNear: (time) => seqs[nearest(starts, time)],
+    findEntryNear: (time) => seqs[findNearest(starts, time)],
   };
 }
 
@@ -170,19 +179,19 @@ function makeRequestLanes({ requests }) {
         key,
         label,
         hint: '',
-        count: countText(total),
+        count: formatNumber(total),
         indent: 0,
         height: 24,
         tone: key === 'problem' ? 'failed' : undefined,
-        about: `${label}: ${countText(total)}`,
+        about: `${label}: ${formatNumber(total)}`,
         draw: (scale, width) => drawDensity(key, at, count, scale, width, 24),
         describeAt(time) {
-          const index = nearest(at, time);
+          const index = findNearest(at, time);
           if (index < 0) return undefined;
           const mark = indexes[index];
-          return `${MARK_WORDS[requests.kind[mark]]} ${formatSpan(Math.abs(at[index] - time))} ${at[index] <= time ? 'before' : 'after'}, ${plural(requests.tokens[mark], 'token')}`;
+          return `${MARK_WORDS[requests.kind[mark]]} ${formatSpan(Math.abs(at[index] - time))} ${at[index] <= time ? 'before' : 'after'}, ${formatPlural(requests.tokens[mark], 'token')}`;
         },
-        findEntryNear: (time) => requests.seq[indexes[nearest(at, time)]],
+        findEntryNear: (time) => requests.seq[indexes[findNearest(at, time)]],
       },
     ];
   });
@@ -191,7 +200,7 @@ function makeRequestLanes({ requests }) {
 /** A column for each pixel with requests; its height shows how many. */
 function drawDensity(key, at, count, scale, width, height) {
   const columns = new Map();
-  const first = lowerBound(at, scale.at(-2));
+  const first = findLowerBound(at, scale.at(-2));
   for (let index = first; index < at.length; index += 1) {
     const x = Math.round(scale.x(at[index]));
     if (x > width + 2) break;
@@ -201,7 +210,7 @@ function drawDensity(key, at, count, scale, width, height) {
   let d = '';
   for (const [x, many] of columns) {
     const high = most === 1 ? height - 10 : 5 + Math.sqrt(many / most) * (height - 9);
-    d += `M${x} ${height - 3}v${-tenth(high)}`;
+    d += `M${x} ${height - 3}v${-roundToTenth(high)}`;
   }
   return { paths: d === '' ? [] : [{ name: `tick ${key}`, d }], texts: [] };
 }
@@ -231,7 +240,7 @@ function makeDeadmanLanes({ deadman }, known) {
           top,
           floor - top,
         );
-        const shares = silenceColumns(deadman, scale.at(0), scale.at(width), Math.ceil(width), known);
+        const shares = computeSilenceColumns(deadman, scale.at(0), scale.at(width), Math.ceil(width), known);
         const area = drawArea(shares, (share) => floor - Math.min(share, 1) * (floor - top), floor);
         const half = (floor + top) / 2;
         const worse = (least) =>
@@ -240,7 +249,7 @@ function makeDeadmanLanes({ deadman }, known) {
             (share) => floor - Math.min(share, 1) * (floor - top),
             floor,
           );
-        const fired = deadman.fired.map(({ at }) => `M${tenth(scale.x(at))} 1V${height - 1}`).join('');
+        const fired = deadman.fired.map(({ at }) => `M${roundToTenth(scale.x(at))} 1V${height - 1}`).join('');
         return {
           paths: [
             ...armed.paths,
@@ -259,7 +268,7 @@ function makeDeadmanLanes({ deadman }, known) {
       describeAt(time) {
         const stretch = deadman.armed.find(({ from, until = known }) => from <= time && time <= until);
         if (stretch === undefined) return 'not armed';
-        const heartbeat = deadman.heartbeats[lowerBound(deadman.heartbeats, time + 1) - 1];
+        const heartbeat = deadman.heartbeats[findLowerBound(deadman.heartbeats, time + 1) - 1];
         const silentFor = time - Math.max(heartbeat ?? stretch.from, stretch.from);
         const left = stretch.timeoutMs - silentFor;
         return left > 0 ? `armed, fires in ${formatSpan(left)} unless renewed` : 'its time-out has passed';
@@ -273,7 +282,7 @@ function drawArea(values, y, floor) {
   let d = `M0 ${floor}`;
   let before;
   for (const [x, value] of values.entries()) {
-    const place = tenth(y(value));
+    const place = roundToTenth(y(value));
     // A point only where the value changes: a flat part is one line.
     if (place !== before) d += `L${x} ${before ?? place}L${x} ${place}`;
     before = place;
@@ -292,25 +301,26 @@ function makeTokenLanes({ tokens, requests }) {
     {
       key: 'tokens',
       label: `in ${formatSpan(tokens.windowMs)}`,
-      hint: tokens.limit === undefined ? '' : `limit ${countText(tokens.limit)}`,
-      count: `peak ${countText(tokens.peak)}`,
+      hint: tokens.limit === undefined ? '' : `limit ${formatNumber(tokens.limit)}`,
+      count: `peak ${formatNumber(tokens.peak)}`,
       indent: 0,
       height,
       about: `tokens spent within any ${formatSpan(tokens.windowMs)}, against the limit`,
       draw(scale, width) {
-        const values = tokenColumns(requests, tokens.windowMs, scale.at(0), scale.at(width), Math.ceil(width));
-        const limit = tokens.limit === undefined ? [] : [{ name: 'limit', d: `M0 ${tenth(y(tokens.limit))}H${width}` }];
+        const values = computeTokenColumns(requests, tokens.windowMs, scale.at(0), scale.at(width), Math.ceil(width));
+        const limit =
+          tokens.limit === undefined ? [] : [{ name: 'limit', d: `M0 ${roundToTenth(y(tokens.limit))}H${width}` }];
         const texts =
           tokens.limit === undefined
             ? []
-            : [{ x: width - 4, y: y(tokens.limit) + 11, text: countText(tokens.limit), name: 'level-label end' }];
+            : [{ x: width - 4, y: y(tokens.limit) + 11, text: formatNumber(tokens.limit), name: 'level-label end' }];
         return { paths: [{ name: 'spent', d: drawArea(values, y, floor) }, ...limit], texts };
       },
       describeAt(time) {
-        const [value] = tokenColumns(requests, tokens.windowMs, time, time + 1, 1);
-        return `${plural(value, 'token')}${tokens.limit === undefined ? '' : ` of ${countText(tokens.limit)}`}`;
+        const [value] = computeTokenColumns(requests, tokens.windowMs, time, time + 1, 1);
+        return `${formatPlural(value, 'token')}${tokens.limit === undefined ? '' : ` of ${formatNumber(tokens.limit)}`}`;
       },
-      findEntryNear: (time) => requests.seq[nearest(requests.at, time)],
+      findEntryNear: (time) => requests.seq[findNearest(requests.at, time)],
     },
   ];
 }

@@ -2,11 +2,11 @@
 
 import { formatOffset } from '../../../base/format.ts';
 import { element, replace } from './dom.js';
-import { countText, plural, stateTone } from './words.js';
+import { formatNumber, formatPlural, getStateTone } from './words.js';
 
 const PAGE = 50;
 
-export function ordersTab(_run, { inspect, open }) {
+export function createOrdersTab(_run, { inspect, open }) {
   const list = element('div.orders');
   const tools = element('div.list-tools');
   const node = element('div', {}, tools, list);
@@ -55,7 +55,7 @@ export function ordersTab(_run, { inspect, open }) {
               element(
                 'span.count',
                 {},
-                countText(
+                formatNumber(
                   state === '' ? run.orders.length : run.orders.filter((order) => order.state === state).length,
                 ),
               ),
@@ -79,7 +79,7 @@ export function ordersTab(_run, { inspect, open }) {
               },
             },
           },
-          `Show more (${countText(fitting.length - limit)} left)`,
+          `Show more (${formatNumber(fitting.length - limit)} left)`,
         ),
     );
     if (position >= 0) {
@@ -123,7 +123,7 @@ export function ordersTab(_run, { inspect, open }) {
       'details.order',
       {
         open: isOpen,
-        data: { tone: alarms.length > 0 ? 'doubt' : stateTone(state) },
+        data: { tone: alarms.length > 0 ? 'doubt' : getStateTone(state) },
         on: {
           toggle: (event) => {
             unfolded.delete(event.target.open ? `-${clientOrderId}` : clientOrderId);
@@ -134,7 +134,7 @@ export function ordersTab(_run, { inspect, open }) {
       element(
         'summary',
         {},
-        element('span.pill', { data: { tone: stateTone(state) }, title: stateMeaning }, state),
+        element('span.pill', { data: { tone: getStateTone(state) }, title: stateMeaning }, state),
         element('span.order-what', {}, element('span.side', { data: { side } }, side), ` ${type} ${market}`),
         element('span.figure', {}, element('small', {}, ofPosition ? 'of the position' : 'size'), size),
         drawMoney('price', price),
@@ -193,7 +193,7 @@ export function ordersTab(_run, { inspect, open }) {
           element(
             'p.soft',
             {},
-            `${plural(fills.length, 'fill')}: `,
+            `${formatPlural(fills.length, 'fill')}: `,
             element(
               'span.value',
               {},
@@ -202,13 +202,13 @@ export function ordersTab(_run, { inspect, open }) {
                 .map((fill) => `${fill.size} at ${fill.price} ${currency} (${formatOffset(fill.at)})`)
                 .join(', '),
             ),
-            fills.length > 12 && ` and ${countText(fills.length - 12)} more`,
+            fills.length > 12 && ` and ${formatNumber(fills.length - 12)} more`,
           ),
         levels.length > 1 &&
           element(
             'p.soft',
             {},
-            `${plural(levels.length, 'price')}: `,
+            `${formatPlural(levels.length, 'price')}: `,
             element(
               'span.value',
               {},
@@ -236,7 +236,7 @@ export function ordersTab(_run, { inspect, open }) {
   function drawMove(at, seq, to, meaning, because) {
     return element(
       'li',
-      { data: { tone: stateTone(to) } },
+      { data: { tone: getStateTone(to) } },
       element(
         'button.link.move-at',
         { type: 'button', title: `Entry ${seq}`, on: { click: () => inspect(seq) } },

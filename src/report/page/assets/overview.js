@@ -1,6 +1,6 @@
 /** Draws the whole run as a strip of requests, with the span in view, which can be dragged or drawn anew. */
 
-import { clamp, timeScale } from '../../time-scale.ts';
+import { clamp, createTimeScale } from '../../time-scale.ts';
 import { svg } from './dom.js';
 
 /** Tiers by kind of request: reads and keep-alives behind, then writes, problems in front. */
@@ -15,7 +15,7 @@ export function createOverview(view, choose) {
 
   function draw({ requests }, width) {
     const { from, until, first, last } = view();
-    const scale = timeScale(first, last, width);
+    const scale = createTimeScale(first, last, width);
     const columns = [new Map(), new Map(), new Map()];
     for (const [index, at] of requests.at.entries()) {
       const x = Math.round(scale.x(at) / 2) * 2;

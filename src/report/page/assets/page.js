@@ -3,12 +3,12 @@
  * fills an element and returns a function that leaves it.
  */
 import { get, keepToken, takeToken } from './api.js';
-import { compareView } from './compare.js';
+import { openComparison } from './compare.js';
 import { announce, append, element, isTyping, replace } from './dom.js';
-import { runView } from './run.js';
-import { runsView } from './runs.js';
+import { openRun } from './run.js';
+import { openRuns } from './runs.js';
 
-const VIEWS = { '/': runsView, '/run': runView, '/compare': compareView };
+const VIEWS = { '/': openRuns, '/run': openRun, '/compare': openComparison };
 const THEME = 'runbook-theme';
 const THEMES = ['system', 'light', 'dark'];
 
@@ -72,7 +72,7 @@ async function start() {
 
 function show() {
   leave();
-  const view = VIEWS[location.pathname] ?? runsView;
+  const view = VIEWS[location.pathname] ?? openRuns;
   const parameters = Object.fromEntries(new URLSearchParams(location.search));
   replace(main);
   scrollTo(0, 0);

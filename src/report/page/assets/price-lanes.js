@@ -2,7 +2,7 @@
  * Makes the price lane of a market: the prices the run read, the price and trigger of each working order, and the fills. A
  * price is shown as a text; only its position on the scale is a number.
  */
-import { lowerBound, nearest, tenth } from '../../time-scale.ts';
+import { findLowerBound, findNearest, roundToTenth } from '../../time-scale.ts';
 
 /** One group for each market that was traded or read. */
 export function makePriceGroups(run, known) {
@@ -24,7 +24,7 @@ const PRICE_HEIGHT = 180;
  * A price's position on the scale, without a unit; NaN for a text that is not a number. This is the only conversion of a price
  * to a number, and only for drawing: labels are the texts in the journal.
  */
-export function position(priceText) {
+export function toPosition(priceText) {
   return Number(priceText);
 }
 
@@ -43,18 +43,20 @@ function makePriceLane(market, orders, feeds, known) {
       const [from, until] = [scale.at(0), scale.at(width)];
       const seen = [
         ...feeds.flatMap(({ at, price }) =>
-          price.slice(Math.max(0, lowerBound(at, from) - 1), lowerBound(at, until) + 1),
+          price.slice(Math.max(0, findLowerBound(at, from) - 1), findLowerBound(at, until) + 1),
         ),
         ...levels.filter((level) => level.until >= from && level.from <= until).map(({ price }) => price),
         ...fills.filter(({ at }) => at >= from && at <= until).map(({ price }) => price),
-      ].filter((price) => Number.isFinite(position(price)));
+      ].filter((price) => Number.isFinite(toPosition(price)));
       if (seen.length === 0) return { paths: [], texts: [] };
-      const lowest = seen.reduce((least, price) => (position(price) < position(least) ? price : least));
-      const highest = seen.reduce((most, price) => (position(price) > position(most) ? price : most));
-      const [low, high] = [position(lowest), position(highest)];
+      const lowest = seen.reduce((least, price) => (toPosition(price) < toPosition(least) ? price : least));
+      const highest = seen.reduce((most, price) => (toPosition(price) > toPosition(most) ? price : most));
+      const [low, high] = [toPosition(lowest), toPosition(highest)];
       const margin = (high - low || Math.abs(high) * 0.001 || 1) * 0.08;
       const y = (price) =>
-        tenth(PRICE_HEIGHT - 12 - ((position(price) - low + margin) / (high - low + 2 * margin)) * (PRICE_HEIGHT - 24));
+        roundToTenth(
+          PRICE_HEIGHT - 12 - ((toPosition(price) - low + margin) / (high - low + 2 * margin)) * (PRICE_HEIGHT - 24),
+        );
       const lines = feeds.flatMap(({ at, price }, index) => [
         { name: `feed feed${index % 4}`, d: drawSteps(at, price, scale, width, y) },
         { name: `reading feed${index % 4}`, d: drawReadings(at, price, scale, width, y) },
@@ -72,7 +74,7 @@ function makePriceLane(market, orders, feeds, known) {
         const x = Math.max(left, 0);
         byClass.set(
           name,
-          `${byClass.get(name) ?? ''}M${tenth(x)} ${y(level.price)}H${tenth(Math.min(Math.max(right, x + 2), width))}`,
+          `${byClass.get(name) ?? ''}M${roundToTenth(x)} ${y(level.price)}H${roundToTenth(Math.min(Math.max(right, x + 2), width))}`,
         );
         const words = `${level.kind === 'trigger' ? 'trigger' : level.side} ${level.price}`;
         const text = { x: x + 4, y: Math.max(y(level.price) - 4, 9), text: words, name: 'level-label' };
@@ -88,7 +90,7 @@ function makePriceLane(market, orders, feeds, known) {
       const diamonds = dots
         .map(
           ({ x, price }) =>
-            `M${tenth(x - 5)} ${y(price)}L${tenth(x)} ${y(price) - 5}L${tenth(x + 5)} ${y(price)}L${tenth(x)} ${y(price) + 5}Z`,
+            `M${roundToTenth(x - 5)} ${y(price)}L${roundToTenth(x)} ${y(price) - 5}L${roundToTenth(x + 5)} ${y(price)}L${roundToTenth(x)} ${y(price) + 5}Z`,
         )
         .join('');
       return {
@@ -100,7 +102,7 @@ function makePriceLane(market, orders, feeds, known) {
     },
     describeAt(time) {
       const read = feeds.flatMap(({ feed, at, price }) => {
-        const index = lowerBound(at, time + 1) - 1;
+        const index = findLowerBound(at, time + 1) - 1;
         return index < 0 ? [] : [`${feed} ${price[index]}`];
       });
       const working = levels
@@ -111,7 +113,7 @@ function makePriceLane(market, orders, feeds, known) {
     },
     findEntryNear(time) {
       const [feed] = feeds;
-      return feed === undefined ? orders[0]?.seq : feed.seq[nearest(feed.at, time)];
+      return feed === undefined ? orders[0]?.seq : feed.seq[findNearest(feed.at, time)];
     },
   };
 }
@@ -136,12 +138,12 @@ function findLevels({ levels, side, moves, isOver, trigger, createdAt }, known) 
 function drawSteps(at, price, scale, width, y) {
   let d = '';
   let column;
-  for (let index = Math.max(0, lowerBound(at, scale.at(0)) - 1); index < at.length; index += 1) {
+  for (let index = Math.max(0, findLowerBound(at, scale.at(0)) - 1); index < at.length; index += 1) {
     const x = scale.x(at[index]);
     const place = Math.round(x);
     if (place === column && index + 1 < at.length) continue;
     column = place;
-    const shownX = tenth(Math.min(Math.max(x, 0), width));
+    const shownX = roundToTenth(Math.min(Math.max(x, 0), width));
     d += d === '' ? `M${shownX} ${y(price[index])}` : `H${shownX}V${y(price[index])}`;
     if (x > width) break;
   }
@@ -150,10 +152,10 @@ function drawSteps(at, price, scale, width, y) {
 
 /** Points for the readings if they are far apart: between two of them the price is unknown. */
 function drawReadings(at, price, scale, width, y) {
-  const first = lowerBound(at, scale.at(0));
-  const last = lowerBound(at, scale.at(width) + 1);
+  const first = findLowerBound(at, scale.at(0));
+  const last = findLowerBound(at, scale.at(width) + 1);
   if (last - first > width / 12) return '';
   let d = '';
-  for (let index = first; index < last; index += 1) d += `M${tenth(scale.x(at[index]))} ${y(price[index])}h.01`;
+  for (let index = first; index < last; index += 1) d += `M${roundToTenth(scale.x(at[index]))} ${y(price[index])}h.01`;
   return d;
 }

@@ -2,34 +2,34 @@
 
 import { formatWholeSeconds } from '../../../base/format.ts';
 import { MODE_MEANING } from '../../glossary.ts';
-import { actionButtons } from './actions.js';
+import { drawActions } from './actions.js';
 import { drawAnswers } from './answers.js';
 import { get, makeRunPath } from './api.js';
-import { chartTab } from './chart.js';
-import { definitionTab } from './definition.js';
+import { createChartTab } from './chart.js';
+import { createDefinitionTab } from './definition.js';
 import { announce, element, isTyping, replace } from './dom.js';
-import { entriesTab } from './entries.js';
+import { createEntriesTab } from './entries.js';
 import { createInspector } from './inspector.js';
-import { ordersTab } from './orders.js';
+import { createOrdersTab } from './orders.js';
 import { startPolling } from './polling.js';
-import { stepsTab } from './steps.js';
-import { storyTab } from './story.js';
-import { timelineTab } from './timeline.js';
-import { agoText, countText, describeEnd, shortName, timeText } from './words.js';
+import { createStepsTab } from './steps.js';
+import { createStoryTab } from './story.js';
+import { createTimelineTab } from './timeline.js';
+import { describeEnd, formatAgo, formatNumber, formatTime, shortenName } from './words.js';
 
 const EVERY_MS = 2000;
 
 const TABS = [
-  { key: 'overview', word: 'Overview', make: timelineTab },
-  { key: 'chart', word: 'State chart', make: chartTab },
-  { key: 'orders', word: 'Orders', make: ordersTab, count: (run) => run.orders.length },
-  { key: 'steps', word: 'Steps', make: stepsTab, count: (run) => run.steps.length },
-  { key: 'story', word: 'Story', make: storyTab },
-  { key: 'entries', word: 'Entries', make: entriesTab, count: (run) => run.seq },
-  { key: 'runbook', word: 'Runbook', make: definitionTab },
+  { key: 'overview', word: 'Overview', make: createTimelineTab },
+  { key: 'chart', word: 'State chart', make: createChartTab },
+  { key: 'orders', word: 'Orders', make: createOrdersTab, count: (run) => run.orders.length },
+  { key: 'steps', word: 'Steps', make: createStepsTab, count: (run) => run.steps.length },
+  { key: 'story', word: 'Story', make: createStoryTab },
+  { key: 'entries', word: 'Entries', make: createEntriesTab, count: (run) => run.seq },
+  { key: 'runbook', word: 'Runbook', make: createDefinitionTab },
 ];
 
-export function runView(main, { id = '', tab = 'overview', ...rest }, context) {
+export function openRun(main, { id = '', tab = 'overview', ...rest }, context) {
   const inspector = createInspector(id, (parameters) => open('entries', parameters));
   const head = element('div.head.run-head');
   const asks = element('div.asks');
@@ -46,7 +46,7 @@ export function runView(main, { id = '', tab = 'overview', ...rest }, context) {
   const unfolded = new Set();
   const narrow = matchMedia('screen and (max-width: 720px)');
 
-  context.crumbs(element('span', {}, shortName(id)));
+  context.crumbs(element('span', {}, shortenName(id)));
   replace(main, element('p.waiting', {}, 'Reading the journal …'));
   document.addEventListener('keydown', handleKey);
   narrow.addEventListener('change', drawCards);
@@ -140,7 +140,7 @@ export function runView(main, { id = '', tab = 'overview', ...rest }, context) {
         ),
         element('span.mode', { data: { mode }, title: MODE_MEANING[mode] }, mode),
         element('span.spring'),
-        actionButtons(run, context, poll.now),
+        drawActions(run, context, poll.now),
         element('a.button', { href: `/compare?left=${encodeURIComponent(id)}` }, 'Compare with …'),
       ),
       why !== undefined &&
@@ -177,7 +177,7 @@ export function runView(main, { id = '', tab = 'overview', ...rest }, context) {
       isLive
         ? [
             element('span.soft', {}, ' · last entry '),
-            element('span.soft', { data: { since: run.lastAt } }, agoText(now() - run.lastAt)),
+            element('span.soft', { data: { since: run.lastAt } }, formatAgo(now() - run.lastAt)),
           ]
         : element('span.soft', {}, ' · the journal ends here: the process died, or is still writing'),
     );
@@ -199,11 +199,11 @@ export function runView(main, { id = '', tab = 'overview', ...rest }, context) {
           element(
             'p.soft',
             {},
-            `asks ${approval.by.join(' or ')} until ${timeText(approval.until, 0)}; step ${approval.label}, plan ${approval.plan.slice(0, 12)}`,
+            `asks ${approval.by.join(' or ')} until ${formatTime(approval.until, 0)}; step ${approval.label}, plan ${approval.plan.slice(0, 12)}`,
           ),
           context.session.allowActions
-            ? actionButtons(run, context, poll.now, approval)
-            : element('p', {}, element('code', {}, `runbook approve ${shortName(id)} ${approval.step} --by NAME`)),
+            ? drawActions(run, context, poll.now, approval)
+            : element('p', {}, element('code', {}, `runbook approve ${shortenName(id)} ${approval.step} --by NAME`)),
         ),
       ),
     );
@@ -236,7 +236,7 @@ export function runView(main, { id = '', tab = 'overview', ...rest }, context) {
             on: { click: () => select(key), keydown: moveAlongTabs },
           },
           word,
-          count !== undefined && element('span.count', {}, countText(count(run))),
+          count !== undefined && element('span.count', {}, formatNumber(count(run))),
         ),
       ),
     );
@@ -279,7 +279,7 @@ export function runView(main, { id = '', tab = 'overview', ...rest }, context) {
   function tick() {
     if (document.hidden || run === undefined || run.outcome !== undefined) return;
     for (const place of main.querySelectorAll('[data-since]'))
-      place.textContent = agoText(now() - Number(place.dataset.since));
+      place.textContent = formatAgo(now() - Number(place.dataset.since));
     for (const place of main.querySelectorAll('[data-until]')) {
       const left = Number(place.dataset.until) - now();
       place.textContent = left > 0 ? formatWholeSeconds(left) : 'any moment';

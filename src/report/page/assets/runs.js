@@ -5,12 +5,12 @@ import { MODE_MEANING } from '../../glossary.ts';
 import { get } from './api.js';
 import { announce, element, isTyping, replace } from './dom.js';
 import { startPolling } from './polling.js';
-import { agoText, countText, describeEnd, OUTCOMES, plural, shortName, timeText } from './words.js';
+import { describeEnd, formatAgo, formatNumber, formatPlural, formatTime, OUTCOMES, shortenName } from './words.js';
 
 const PAGE = 100;
 const EVERY_MS = 2000;
 
-export function runsView(main, parameters, context) {
+export function openRuns(main, parameters, context) {
   const filter = { text: '', outcome: '', mode: '', runbook: '', account: '', ...parameters };
   const chosen = new Set();
   let limit = PAGE;
@@ -62,7 +62,7 @@ export function runsView(main, parameters, context) {
     if (text !== known) draw(document_);
     else
       for (const place of table.querySelectorAll('[data-since]'))
-        place.textContent = agoText(now - Number(place.dataset.since));
+        place.textContent = formatAgo(now - Number(place.dataset.since));
     known = text;
     return document_.runs.some(({ outcome, mode }) => outcome === undefined && mode === 'live') ? 'live' : 'idle';
   }
@@ -77,7 +77,7 @@ export function runsView(main, parameters, context) {
   function draw(list) {
     shown = list;
     const { counts, runs, total, now } = list;
-    summary.textContent = `${plural(counts.all, 'run')} in ${context.session.state}${total === counts.all ? '' : `, ${countText(total)} shown`}`;
+    summary.textContent = `${formatPlural(counts.all, 'run')} in ${context.session.state}${total === counts.all ? '' : `, ${formatNumber(total)} shown`}`;
     drawFilters(counts);
     const focused = document.activeElement?.closest?.('[data-run]')?.dataset.run;
     replace(table, runs.length === 0 ? drawEmpty(counts) : runs.map((run) => drawRow(run, now)));
@@ -97,7 +97,7 @@ export function runsView(main, parameters, context) {
               },
             },
           },
-          `Show more (${countText(total - runs.length)} left)`,
+          `Show more (${formatNumber(total - runs.length)} left)`,
         ),
     );
     drawCompare();
@@ -143,7 +143,7 @@ export function runsView(main, parameters, context) {
           on: { click: () => change('outcome', filter.outcome === value ? '' : value) },
         },
         word,
-        element('span.count', {}, countText(count)),
+        element('span.count', {}, formatNumber(count)),
       );
     const kinds = ['unfinished', 'succeeded', 'stopped', 'failed', 'halted'].filter(
       (kind) => counts.outcomes[kind] > 0 || filter.outcome === kind,
@@ -185,7 +185,7 @@ export function runsView(main, parameters, context) {
         element('input', {
           type: 'checkbox',
           checked: chosen.has(run.run),
-          'aria-label': `Compare ${shortName(run.run)}`,
+          'aria-label': `Compare ${shortenName(run.run)}`,
           on: { change: (event) => choose(run.run, event.target.checked) },
         }),
       ),
@@ -204,7 +204,7 @@ export function runsView(main, parameters, context) {
       element('span.mode', { data: { mode }, title: MODE_MEANING[mode] }, mode),
       element('span.account', {}, account),
       element('span.trigger', {}, trigger),
-      element('time.when', { datetime: new Date(startedAt).toISOString(), title: 'began' }, timeText(startedAt, 0)),
+      element('time.when', { datetime: new Date(startedAt).toISOString(), title: 'began' }, formatTime(startedAt, 0)),
       element('span.took', {}, endedAt === undefined ? '' : formatSpan(endedAt - startedAt)),
       progress === undefined ? undefined : drawProgress(progress, now, isLive),
     );
@@ -219,9 +219,9 @@ export function runsView(main, parameters, context) {
       innermost === undefined
         ? 'between steps'
         : [element('strong', {}, innermost.label), innermost.verb === innermost.label ? '' : ` ${innermost.verb}`],
-      element('span.soft', {}, ` · ${plural(entries, 'entry', 'entries')}`),
+      element('span.soft', {}, ` · ${formatPlural(entries, 'entry', 'entries')}`),
       isLive &&
-        element('span.soft', {}, ' · last one ', element('span', { data: { since: lastAt } }, agoText(now - lastAt))),
+        element('span.soft', {}, ' · last one ', element('span', { data: { since: lastAt } }, formatAgo(now - lastAt))),
     );
   }
 
@@ -244,7 +244,9 @@ export function runsView(main, parameters, context) {
       element(
         'span',
         {},
-        right === undefined ? `${shortName(left)}: choose another one` : `${shortName(left)} and ${shortName(right)}`,
+        right === undefined
+          ? `${shortenName(left)}: choose another one`
+          : `${shortenName(left)} and ${shortenName(right)}`,
       ),
       element('button.primary', { type: 'button', disabled: right === undefined, on: { click: open } }, 'Compare'),
       element(

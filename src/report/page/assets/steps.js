@@ -2,9 +2,9 @@
 
 import { formatOffset, formatSpan } from '../../../base/format.ts';
 import { element, replace } from './dom.js';
-import { countText, OUTCOMES, plural } from './words.js';
+import { formatNumber, formatPlural, OUTCOMES } from './words.js';
 
-export function stepsTab(_run, { open, inspect }) {
+export function createStepsTab(_run, { open, inspect }) {
   const body = element('tbody');
   const table = element(
     'table.grid-table',
@@ -62,8 +62,8 @@ export function stepsTab(_run, { open, inspect }) {
       element(
         'td.number',
         {},
-        countText(count),
-        retries > 0 && element('span.soft', {}, `, ${plural(retries, 'retry', 'retries')}`),
+        formatNumber(count),
+        retries > 0 && element('span.soft', {}, `, ${formatPlural(retries, 'retry', 'retries')}`),
       ),
       element(
         'td',
@@ -72,7 +72,7 @@ export function stepsTab(_run, { open, inspect }) {
           element(
             'span.end',
             { data: { tone: OUTCOMES[outcome].tone } },
-            `${OUTCOMES[outcome].mark} ${ends.length > 1 ? `${countText(many)} ` : ''}${OUTCOMES[outcome].word}`,
+            `${OUTCOMES[outcome].mark} ${ends.length > 1 ? `${formatNumber(many)} ` : ''}${OUTCOMES[outcome].word}`,
           ),
         ),
       ),

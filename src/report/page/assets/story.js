@@ -3,12 +3,12 @@
 import { formatOffset } from '../../../base/format.ts';
 import { get, makeRunPath } from './api.js';
 import { append, element, replace } from './dom.js';
-import { countText } from './words.js';
+import { formatNumber } from './words.js';
 
 const PAGE = 250;
 const KINDS = ['run', 'step', 'decision', 'request', 'answer', 'order', 'fill', 'feed', 'deadman', 'person'];
 
-export function storyTab(first, { inspect }) {
+export function createStoryTab(first, { inspect }) {
   const list = element('ol.story');
   const tools = element('div.list-tools');
   const end = element('p.more');
@@ -62,7 +62,7 @@ export function storyTab(first, { inspect }) {
     replace(
       end,
       left > 0
-        ? element('button', { type: 'button', on: { click: load } }, `Show more (${countText(left)} left)`)
+        ? element('button', { type: 'button', on: { click: load } }, `Show more (${formatNumber(left)} left)`)
         : run.outcome === undefined
           ? element('span.soft', {}, 'The run goes on …')
           : element('span.soft', {}, 'End of the story.'),

@@ -4,12 +4,12 @@
  */
 
 import { formatOffset, formatSpan } from '../../../base/format.ts';
-import { clamp, timeScale, timeTicks } from '../../time-scale.ts';
+import { chooseTicks, clamp, createTimeScale } from '../../time-scale.ts';
 import { announce, element, replace, svg } from './dom.js';
 import { createLaneRows } from './lane-rows.js';
 import { makeLanes } from './lanes.js';
 import { createOverview } from './overview.js';
-import { plural, timeText } from './words.js';
+import { formatPlural, formatTime } from './words.js';
 
 /** A silent run is drawn for this long after its last entry. */
 const FOLLOWED_MS = 60_000;
@@ -21,7 +21,7 @@ function findKnownEnd({ outcome, mode, lastAt, deadman: { firesAt = 0 } }) {
 
 const SHORTEST_MS = 10;
 
-export function timelineTab(_run, tools) {
+export function createTimelineTab(_run, tools) {
   const axis = createAxis(tools);
   return { node: axis.node, update: axis.update, leave: axis.leave };
 }
@@ -127,8 +127,8 @@ export function createAxis(
       drawing = undefined;
       drawRuler();
       overview.draw(run, width);
-      const scale = timeScale(from, until, width);
-      const { ticks } = timeTicks(from, until, Math.max(3, width / 110));
+      const scale = createTimeScale(from, until, width);
+      const { ticks } = chooseTicks(from, until, Math.max(3, width / 110));
       const grid = ticks.map((at) => `M${Math.round(scale.x(at)) + 0.5} 0V400`).join('');
       for (const { lane, plot } of lanes.rows) {
         const { paths, texts } = lane.draw(scale, Math.floor(width));
@@ -144,8 +144,8 @@ export function createAxis(
   }
 
   function drawRuler() {
-    const scale = timeScale(from, until, width);
-    const { ticks, digits } = timeTicks(from, until, Math.max(3, width / 110));
+    const scale = createTimeScale(from, until, width);
+    const { ticks, digits } = chooseTicks(from, until, Math.max(3, width / 110));
     replace(
       ruler,
       ticks.map((at) => [
@@ -157,7 +157,7 @@ export function createAxis(
         ),
       ]),
     );
-    rangeText.textContent = `${timeText(run.startedAt + Math.max(from, 0), isWhole ? 0 : 3)}, ${formatSpan(Math.min(until, known) - Math.max(from, 0))}${follows && run.outcome === undefined ? ', following' : ''}`;
+    rangeText.textContent = `${formatTime(run.startedAt + Math.max(from, 0), isWhole ? 0 : 3)}, ${formatSpan(Math.min(until, known) - Math.max(from, 0))}${follows && run.outcome === undefined ? ', following' : ''}`;
   }
 
   function setRange(nextFrom, nextUntil, isReported = true) {
@@ -187,7 +187,7 @@ export function createAxis(
   }
 
   function moveCursor() {
-    const scale = timeScale(from, until, width);
+    const scale = createTimeScale(from, until, width);
     if (flag !== undefined) {
       flagged.hidden = flag.at < from || flag.at > until;
       flagged.style.setProperty('left', `${measureLabel() + scale.x(flag.at)}px`);
@@ -209,7 +209,7 @@ export function createAxis(
     replace(
       readout,
       element('strong', {}, formatOffset(cursor)),
-      element('span.soft', {}, ` ${timeText(run.startedAt + cursor)}`),
+      element('span.soft', {}, ` ${formatTime(run.startedAt + cursor)}`),
       facts.filter((fact) => fact !== undefined).map((fact) => element('span.fact', {}, fact)),
     );
   }
@@ -225,7 +225,7 @@ export function createAxis(
       ({ createdAt, isOver, moves }) => createdAt <= cursor && (!isOver || (moves.at(-1)?.at ?? 0) >= cursor),
     ).length;
     return [
-      run.orders.length > 0 ? `${plural(working, 'order')} not over` : undefined,
+      run.orders.length > 0 ? `${formatPlural(working, 'order')} not over` : undefined,
       describe('tokens'),
       describe('silence'),
     ];
@@ -305,7 +305,7 @@ export function createAxis(
 
   function readTime({ clientX }) {
     const x = clamp(clientX - ruler.getBoundingClientRect().left, 0, width);
-    return timeScale(from, until, width).at(x);
+    return createTimeScale(from, until, width).at(x);
   }
 
   function handlePointers() {

@@ -2,23 +2,23 @@
 import { formatCount, formatWholeSeconds } from '../../../base/format.ts';
 
 /** `2026-11-21 03:56:37.308 UTC`; in UTC for every reader. */
-export function timeText(ms, digits = 3) {
+export function formatTime(ms, digits = 3) {
   const iso = new Date(ms).toISOString();
   return `${iso.slice(0, 10)} ${iso.slice(11, digits === 0 ? 19 : 20 + digits)} UTC`;
 }
 
 /** The time that has passed, to the second. */
-export function agoText(ms) {
+export function formatAgo(ms) {
   return ms < 1500 ? 'just now' : `${formatWholeSeconds(ms)} ago`;
 }
 
 /** `12 345`, with thin spaces. */
-export function countText(count) {
+export function formatNumber(count) {
   return groupDigits(String(count));
 }
 
 /** `1 order`, `12 345 orders`. */
-export function plural(count, one, many) {
+export function formatPlural(count, one, many) {
   return groupDigits(formatCount(count, one, many));
 }
 
@@ -58,11 +58,11 @@ const STATE_TONES = {
   quarantined: 'doubt',
 };
 
-export function stateTone(state) {
+export function getStateTone(state) {
   return Object.hasOwn(STATE_TONES, state) ? STATE_TONES[state] : 'live';
 }
 
 /** A run's name without its leading time. */
-export function shortName(run) {
+export function shortenName(run) {
   return run.replace(/^\d{8}T\d+-(?=.)/, '');
 }
