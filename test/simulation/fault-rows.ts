@@ -49,8 +49,8 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     handled:
       'adopted by the run while it goes on; after that each run of the account that begins within 24 h asks, writes it down and tells `ops`',
     covers: [
-      golden('a-ghost-that-arrives-after-its-timeout-is-adopted'),
-      venue('order-guards', 'is taken back by whatever shows the order'),
+      golden('a-ghost-that-arrives-behind-its-time-out-is-adopted'),
+      venue('order-guards', 'is revoked by any event that shows the order'),
       ['test/cli/resurrected.test.ts', 'is told by the next run, where it %s'],
       live('resurfaced', 'an order that comes after its run has halted is told by the next run'),
     ],
@@ -118,7 +118,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     fault: 'limit told by 200 and success: false',
     handled: 'recognised by header or text',
     covers: [
-      venue('answers', 'takes another status for an exhausted limit where the profile names it'),
+      venue('answers', 'reads another status as an exhausted limit where the profile lists it'),
       venue('rate-limit', 'can refuse with another status and a plain Retry-After'),
     ],
   },
@@ -126,15 +126,15 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     fault: 'the remaining tokens drop by foreign use',
     handled: 'the venue’s word counts',
     covers: [
-      venue('budget', 'leaves room for a program that does not ask'),
-      venue('budget', 'takes what it can not have used itself for the use of others, for a window'),
+      venue('budget', 'leaves tokens to a program outside the ledger'),
+      venue('budget', 'counts tokens that it cannot have used itself as use by others, for a window'),
       SEEDS,
     ],
   },
   {
     fault: 'unit of the reset header unclear',
     handled: 'by magnitude, only near now',
-    covers: [venue('headers', 'tells %s by its form')],
+    covers: [venue('headers', 'recognizes %s by its form')],
   },
   {
     fault: 'success: false with an unknown text',
@@ -149,7 +149,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     fault: 'success: false with a known refusal',
     handled: 'terminal, no retry',
     covers: [
-      venue('answers', 'knows the texts that the profile adds as definite, in any case'),
+      venue('answers', 'knows the texts of the profile as definite, in any case'),
       golden('place-that-is-refused-at-once'),
     ],
   },
@@ -303,7 +303,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
       gateway('budget', 'find their tokens, whatever else every process of the address wants'),
       golden('deadman-is-assumed-fired-when-no-heartbeat-is-answered'),
       golden('deadman-is-armed-again-before-the-next-order-after-it-fired'),
-      venue('deadman', 'never says armed, and never allows an order, when the switch has fired'),
+      venue('deadman', 'never reports armed, and never allows an order, after the switch has fired'),
       SEEDS,
     ],
   },
@@ -315,7 +315,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
       kept(1071),
       venue(
         'deadman',
-        'leaves a switch that stood, or that was being given back, for fired, and every order to be read',
+        'makes a switch that was armed or being disarmed assumed fired, and requires a read of every order',
       ),
       SEEDS,
     ],
@@ -324,21 +324,21 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     fault: 'GET finds the switch off although it was armed',
     handled: 'taken for fired',
     covers: [
-      venue('deadman', 'is what a read says that finds nothing, unless it was sent before the switch was armed'),
+      venue('deadman', 'is also shown by a read that finds nothing, unless it was sent before the switch was armed'),
       live('account', 'that a step finds off although it was armed has fired'),
     ],
   },
   {
     fault: 'a beat arrives behind the DELETE',
     handled: 'drained, read back, deleted again',
-    covers: [venue('deadman', 'sends DELETE again where the switch is seen active behind it'), SEEDS],
+    covers: [venue('deadman', 'sends DELETE again where the switch is active after it'), SEEDS],
   },
   {
     fault: 'another tool armed the switch',
     handled: 'echo compared, alarm',
     covers: [
-      venue('deadman', 'alarms an echo of another time-out, and takes the shorter'),
-      venue('deadman', 'finds a switch of another program before'),
+      venue('deadman', 'raises an alarm for an echo of another time-out, and uses the shorter'),
+      venue('deadman', 'finds a switch of another program'),
     ],
   },
   {
@@ -444,7 +444,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     handled: 'an alert; lapsed beats are taken for a switch that fired',
     covers: [
       ['test/cli/watchdog.test.ts', 'says that the loop stalls while it does, once, and for how long afterwards'],
-      venue('deadman', 'of exactly the time-out still stands; any longer is taken for fired'),
+      venue('deadman', 'of exactly the time-out leaves the switch armed; after a longer one it is assumed fired'),
     ],
   },
   {
@@ -471,7 +471,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     handled: 'kept as text; malformed ones refused',
     covers: [
       venue('answers', 'keeps an order id beyond what JavaScript can count'),
-      venue('answers', 'refuses an order whose id is of another market'),
+      venue('answers', 'refuses an order whose id belongs to another market'),
     ],
   },
   {

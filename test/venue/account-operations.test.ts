@@ -51,7 +51,7 @@ describe('GET /account', () => {
     expect(decimal(account.health).lessThan(1)).toBe(true);
   });
 
-  it('books what a closed position won, through a reversal, and is flat afterwards', async () => {
+  it('books the profit of a closed position through a reversal, and is flat afterwards', async () => {
     const venue = new SimulatedVenue({
       ...moving([0, '64000'], [60, '65000'], [120, '64000']),
       account: { equity: '100000', fees: { maker: '0', taker: '0' } },
@@ -73,7 +73,7 @@ describe('GET /account', () => {
     });
   });
 
-  it('keeps equity the sum of balance and open profit when a part of the cost can not be divided evenly', async () => {
+  it('keeps equity equal to balance plus open profit when a part of the cost cannot be divided evenly', async () => {
     const positions = [
       { market: 'BTC-USD', size: '0.0002', price: '63001', agoMs: 2000 },
       { market: 'BTC-USD', size: '0.0001', price: '63000', agoMs: 1000 },
@@ -106,7 +106,7 @@ describe('PUT /account/leverage', () => {
     });
   });
 
-  it('allows as much as the account is allowed', async () => {
+  it('allows the maximum of the account', async () => {
     const venue = new SimulatedVenue({ ...CALM, account: { maxLeverage: 50 } });
     expect((await venue.call('PUT /account/leverage', { market_id: 'BTC-USD', leverage: 50 })).success).toBe(true);
   });
@@ -141,7 +141,7 @@ describe('POST /jwt', () => {
     expect((await venue.call('GET /account', {})).success).toBe(true);
   });
 
-  it('says in the token when it ends', async () => {
+  it('puts the end of its life into the token', async () => {
     const venue = new SimulatedVenue(EXPIRING);
     const [token] = await refreshed(venue);
     const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
@@ -161,7 +161,7 @@ describe('POST /jwt', () => {
     ]);
   });
 
-  it('takes the token that credentials bring, and no other when only issued ones are good', async () => {
+  it('accepts the token of the credentials, and no other where only issued ones are valid', async () => {
     let token: string | undefined;
     const venue = new SimulatedVenue({ ...CALM, auth: { accept: 'issued' } }, 1, { token: () => token });
     expect(await venue.call('GET /account', {})).toMatchObject({ status: 401, error: 'UNAUTHORIZED' });
@@ -173,7 +173,7 @@ describe('POST /jwt', () => {
 });
 
 describe('API-key signing', () => {
-  it('accepts the signature of the notes, refuses it for another body, and when its time is over', async () => {
+  it('accepts the signature of the notes, and refuses it for another body or after it has expired', async () => {
     const config = { ...CALM, auth: { mode: 'api_key' as const, apiKey: { key: 'k', secret: '0xdeadbeef' } } };
     const venue = new SimulatedVenue(config, 1, undefined, 1_700_000_290_000);
     const signed = async (size: string) => {

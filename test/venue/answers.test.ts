@@ -134,7 +134,7 @@ describe('readAnswer, the recorded samples', () => {
     });
   });
 
-  it('has an answer for every endpoint to give when all it gets is an empty list', () => {
+  it('gives an outcome for every endpoint when the result is an empty list', () => {
     const kinds = Object.fromEntries(ENDPOINT_NAMES.map((name) => [name, read(name, success([])).kind]));
     expect(Object.keys(kinds).filter((name) => kinds[name] === 'confirmed')).toEqual([
       'GET /orders',
@@ -147,7 +147,7 @@ describe('readAnswer, the recorded samples', () => {
   });
 });
 
-describe('readAnswer, shapes that were seen', () => {
+describe('readAnswer, known shapes', () => {
   it.each([
     ['a text in a list', ['a.b.c'], { jwt: 'a.b.c' }, []],
     ['an object in a list', [{ jwt: 'a.b.c', refresh_token: 'r2' }], { jwt: 'a.b.c', refresh_token: 'r2' }, []],
@@ -184,14 +184,14 @@ describe('readAnswer, shapes that were seen', () => {
     expect(read('DELETE /cancel_all_after', success(result))).toEqual({ kind: 'confirmed', result: null, notes: [] });
   });
 
-  it('takes a false from cancel_all for no success', () => {
+  it('does not read a false from cancel_all as success', () => {
     expect(read('DELETE /orders/cancel_all', success([false]))).toEqual({
       kind: 'unreadable',
       why: 'success with the result false',
     });
   });
 
-  it('reads null as an empty list of orders, and says so', () => {
+  it('reads null as an empty list of orders, and notes it', () => {
     expect(read('GET /orders', success(null))).toEqual({
       kind: 'confirmed',
       result: [],
@@ -199,7 +199,7 @@ describe('readAnswer, shapes that were seen', () => {
     });
   });
 
-  it('reads the highest tier, which has no next one', () => {
+  it('reads the highest tier, which has no next tier', () => {
     const current = { tier: 3, title: 'Top', min_volume: '1000000' };
     expect(read('GET /profile', success([{ tier_status: { current, next: null, needed_volume: null } }]))).toEqual({
       kind: 'confirmed',
@@ -230,13 +230,13 @@ describe('readAnswer, fields', () => {
   });
 
   it.each([['id'], ['side'], ['size'], ['initial_size'], ['total_filled_size'], ['status'], ['timestamp']])(
-    'can not do without %s',
+    'is unreadable without %s',
     (field) => {
       expect(order({ [field]: undefined })).toEqual({ kind: 'unreadable', why: `order.${field} is missing` });
     },
   );
 
-  it('never makes up a balance or a fee', () => {
+  it('never invents a balance or a fee', () => {
     expect(read('GET /account', success([{ ...ACCOUNT, total_position_margin: null }]))).toEqual({
       kind: 'unreadable',
       why: 'account.total_position_margin is missing',
@@ -294,7 +294,7 @@ describe('readAnswer, fields', () => {
     });
   });
 
-  it('refuses an order whose id is of another market', () => {
+  it('refuses an order whose id belongs to another market', () => {
     expect(order({ market_id: 'ETH-USD' })).toEqual({
       kind: 'unreadable',
       why: expect.stringMatching(/order\.id .* order\.market_id/),
@@ -310,7 +310,7 @@ describe('readAnswer, fields', () => {
     });
   });
 
-  it('reads a side in capitals, and no side that is neither', () => {
+  it('reads a side in capitals, and refuses an unknown side', () => {
     expect(order({ side: 'SHORT' })).toEqual({
       kind: 'confirmed',
       result: [ORDER],
@@ -319,7 +319,7 @@ describe('readAnswer, fields', () => {
     expect(order({ side: 'buy' })).toEqual({ kind: 'unreadable', why: 'order.side is neither long nor short' });
   });
 
-  it('names position orders as the document does, however the deployment spells them', () => {
+  it('uses the documented names of position orders, however the deployment spells them', () => {
     const positionOrders = {
       sizeField: 'size',
       types: { stop_loss: 'stop_loss_limit', take_profit: 'take_profit' },
@@ -332,7 +332,7 @@ describe('readAnswer, fields', () => {
     expect(verdict).toEqual({ kind: 'confirmed', result: [{ ...PLACEMENT, type: 'stop_loss' }], notes: [] });
   });
 
-  it('keeps a leverage map with a market named __proto__ from touching anything', () => {
+  it('reads a leverage map with a market named __proto__ without side effects', () => {
     const body = success([ACCOUNT]).replace('"BTC-USD":"20"', '"__proto__":"20"');
     const verdict = read('GET /account', body);
     const leverage = verdict.kind === 'confirmed' ? verdict.result[0]?.leverage : undefined;
@@ -355,7 +355,7 @@ describe('readAnswer, one record', () => {
     expect(read('POST /orders', success(result))).toEqual({ kind: 'unreadable', why });
   });
 
-  it('takes the record without its list', () => {
+  it('reads a record without its list', () => {
     expect(read('POST /orders', success(PLACEMENT))).toEqual({
       kind: 'confirmed',
       result: [PLACEMENT],
@@ -364,7 +364,7 @@ describe('readAnswer, one record', () => {
   });
 });
 
-describe('readAnswer, answers that are none', () => {
+describe('readAnswer, unusable answers', () => {
   const HTML = { 'content-type': 'text/html' };
   it.each([
     ['an empty 200', 200, JSON_TYPE, '', 'status 200 with an empty body'],
@@ -405,7 +405,7 @@ describe('readAnswer, answers that are none', () => {
     expect(read('POST /orders', body, status, headers)).toEqual({ kind: 'unreadable', why });
   });
 
-  it('needs no content type where the transport keeps none', () => {
+  it('needs no content type where the transport has none', () => {
     expect(read('POST /orders', success([PLACEMENT]), 200, {})).toMatchObject({ kind: 'confirmed' });
   });
 
@@ -457,32 +457,32 @@ describe('readAnswer, refusals', () => {
     expect(flags(read('POST /orders', body, status, headers))).toBe(wanted);
   });
 
-  it('takes a success with status 429 for neither success nor refusal', () => {
+  it('reads a success with status 429 as neither success nor refusal', () => {
     expect(read('POST /orders', success([PLACEMENT]), 429)).toEqual({
       kind: 'unreadable',
       why: expect.stringContaining('status 429, '),
     });
   });
 
-  it('gives the wait the venue asks for, at most two minutes', () => {
+  it('gives the wait that the venue asks for, at most two minutes', () => {
     expect(read('GET /orders', failure('x'), 429, { ...JSON_TYPE, 'x-ratelimit-retry-after': '1e9' })).toMatchObject({
       retryAfterMs: 120_000,
     });
   });
 
-  it('knows the texts that the profile adds as definite, in any case', () => {
+  it('knows the texts of the profile as definite, in any case', () => {
     const settings = { ...SIMULATED_PROFILE, definiteRejects: ['insufficient margin'] };
     expect(flags(read('POST /orders', failure('Insufficient Margin: need 5'), 400, JSON_TYPE, settings))).toBe(
       'definite',
     );
   });
 
-  it('takes another status for an exhausted limit where the profile names it', () => {
+  it('reads another status as an exhausted limit where the profile lists it', () => {
     const settings = { ...SIMULATED_PROFILE, rateLimit: { ...SIMULATED_PROFILE.rateLimit, statuses: [418] } };
     expect(flags(read('GET /orders', failure('x'), 418, JSON_TYPE, settings))).toBe('limited');
   });
 
-  it('keeps the text whole, whatever is in it', () => {
+  it('keeps the whole text, whatever it holds', () => {
     const text = `\u001b[31m${'x'.repeat(2000)}`;
     expect(read('POST /orders', failure(text), 400)).toMatchObject({ text });
   });

@@ -37,7 +37,7 @@ describe('an hour of full load', () => {
     });
   }
 
-  it('is bounded by probes against a sliding counter', () => {
+  it('stays within the limit of a sliding counter by probing', () => {
     for (const seed of [1, 2, 3]) {
       const result = saturate({ rule: rule('sliding counter'), minutes: 60, seed });
       expect(result.refusals).toBeLessThanOrEqual(5);
@@ -78,7 +78,7 @@ describe('an hour of full load', () => {
     expect(result.utilisation).toBeGreaterThan(0.94);
   });
 
-  it('leaves room for a program that does not ask: few refusals, none for want of looking', () => {
+  it('leaves tokens to a program outside the ledger: few refusals, and none that a reading could have avoided', () => {
     const result = saturate({ rule: rule('sliding log'), minutes: 20, seed: 6, foreignPerMinute: 300 });
     expect(result.refusals / result.requests).toBeLessThan(0.005);
     expect(result.utilisation).toBeGreaterThan(0.65);
@@ -114,7 +114,7 @@ describe('holding', () => {
     expect(ledger.report(75_050).used).toBe(0);
   });
 
-  it('holds what is under way for as long as it takes, and frees what a dead process left when nothing can come of it', () => {
+  it('holds requests in flight until they settle, and frees those of a dead process when they can have no effect any more', () => {
     const ledger = new Ledger(settings, half);
     ledger.hold('dead', { endpoint: 'POST /orders', weight: 7, class: 'protect' }, 0);
     expect(ledger.report(130_049).used).toBe(7);
@@ -123,14 +123,14 @@ describe('holding', () => {
     expect(ledger.report(131_000)).toMatchObject({ used: 0 });
   });
 
-  it('takes the window as full of what the journal attempted last', () => {
+  it('fills the window with what the journal attempted last', () => {
     const ledger = new Ledger(settings, half);
     ledger.assume(1_130, 0);
     expect(ledger.admit(20, 'read', 0)).toEqual({ ok: false, at: 60_050, because: 'window' });
     expect(ledger.admit(10, 'read', 0)).toEqual({ ok: true });
   });
 
-  it('lets a request heavier than all that is allowed go alone', () => {
+  it('sends a request heavier than the limit alone', () => {
     const ledger = new Ledger(budgetSettings({ tokens: 8 }), half);
     expect(ledger.admit(20, 'read', 0)).toEqual({ ok: true });
     ledger.hold('heavy', { endpoint: 'GET /account', weight: 20, class: 'read' }, 0);
@@ -158,7 +158,7 @@ describe('admission', () => {
     expect(fill(lent, 1, 'read', 0, 'o')).toHaveLength(1140);
   });
 
-  it('says the earliest time behind others, by own tokens and by pace', () => {
+  it('gives the earliest time after other requests, by own tokens and by pace', () => {
     const ledger = new Ledger(settings, half);
     expect(ledger.earliest(20, 'read', 0, 0)).toBe(0);
     expect(ledger.earliest(20, 'read', 200, 0)).toBe(5_000);
@@ -168,7 +168,7 @@ describe('admission', () => {
   });
 });
 
-describe("the venue's word", () => {
+describe("a reading of the venue's headers", () => {
   it('lowers the limit at once and raises it after three equal readings', () => {
     const ledger = new Ledger(settings, half);
     const read = (id: string, limit: string, at: number) => {
@@ -187,7 +187,7 @@ describe("the venue's word", () => {
     expect(ledger.report(2_000).configuredLimit).toBe(1200);
   });
 
-  it('takes what it can not have used itself for the use of others, for a window', () => {
+  it('counts tokens that it cannot have used itself as use by others, for a window', () => {
     const ledger = new Ledger(settings, half);
     ledger.hold('a', { endpoint: 'POST /orders', weight: 1, class: 'enter' }, 0);
     ledger.answered('a', remaining(899), 50);
@@ -199,11 +199,11 @@ describe("the venue's word", () => {
     expect(ledger.report(90_050).foreign).toBe(0);
   });
 
-  it('sends one probe against the word, urgent ones at once, and backs off when it is refused', () => {
+  it('sends one probe against the reading, an urgent one at once, and backs off when it is refused', () => {
     const ledger = new Ledger(settings, () => 0);
     ledger.hold('a', { endpoint: 'POST /orders', weight: 1, class: 'enter' }, 0);
     ledger.answered('a', remaining(0), 100);
-    // Nothing of ours comes back within the minute, so nothing but a probe can tell that others have stopped.
+    // No token of ours becomes free within the minute, so only a probe can show that others have stopped.
     expect(ledger.admit(1, 'protect', 100)).toEqual({ ok: true });
     ledger.hold('p', { endpoint: 'DELETE /orders', weight: 1, class: 'protect' }, 100);
     expect(ledger.admit(1, 'protect', 120)).toEqual({ ok: false, at: 1_120, because: 'venue' });
@@ -215,17 +215,17 @@ describe("the venue's word", () => {
     ledger.hold('r', { endpoint: 'DELETE /orders', weight: 1, class: 'protect' }, 1_000);
     ledger.answered('r', remaining(40), 1_050);
     expect(ledger.admit(1, 'protect', 1_050)).toEqual({ ok: true });
-    // For ordinary ones the minute's worst reading counts, until it is a minute old.
+    // For ordinary requests the worst reading counts until it is a minute old.
     expect(ledger.admit(1, 'read', 1_060)).toEqual({ ok: false, at: 60_100, because: 'window' });
   });
 
-  it('lets an ordinary request wait for the word against it to grow old, and sends it alone', () => {
+  it('lets an ordinary request wait until the reading against it is old, and sends it alone', () => {
     const ledger = new Ledger(settings, half);
     ledger.assume(1_000, 0);
     ledger.hold('slow', { endpoint: 'POST /orders', weight: 30, class: 'enter' }, 0);
     ledger.hold('fast', { endpoint: 'POST /orders', weight: 1, class: 'enter' }, 10);
     ledger.answered('fast', remaining(169), 100);
-    // Of the 169 the slow one may still take thirty, and sixty are reserved.
+    // The slow request may still use thirty of the 169, and sixty are reserved.
     expect(ledger.admit(79, 'read', 100)).toEqual({ ok: true });
     expect(ledger.admit(80, 'read', 100)).toEqual({ ok: false, at: 350, because: 'venue' });
     expect(ledger.admit(80, 'read', 350)).toEqual({ ok: true });
@@ -233,7 +233,7 @@ describe("the venue's word", () => {
     expect(ledger.admit(1, 'read', 1_400)).toEqual({ ok: false, at: 2_400, because: 'venue' });
   });
 
-  it('does not believe a word older than a window', () => {
+  it('ignores a reading older than a window', () => {
     const ledger = new Ledger(settings, half);
     ledger.hold('a', { endpoint: 'POST /orders', weight: 1, class: 'enter' }, 0);
     ledger.answered('a', remaining(0), 100);
@@ -250,7 +250,7 @@ describe('a refusal', () => {
     return ledger;
   }
 
-  it('stands in the way of its weight and heavier ones, never of a cancel', () => {
+  it('holds back its weight and heavier ones, never a cancel', () => {
     const ledger = refusedRead(7_000);
     expect(ledger.admit(20, 'read', 100)).toEqual({ ok: false, at: 7_100, because: 'refused' });
     expect(ledger.admit(30, 'reconcile', 7_099)).toEqual({ ok: false, at: 7_100, because: 'refused' });
@@ -260,7 +260,7 @@ describe('a refusal', () => {
     expect(ledger.report(100).used).toBe(20);
   });
 
-  it('of an urgent request holds urgent ones back as well, until the venue said', () => {
+  it('of an urgent request holds urgent ones back as well, until the time that the venue gave', () => {
     const ledger = new Ledger(settings, half);
     ledger.hold('c', { endpoint: 'DELETE /orders', weight: 1, class: 'protect' }, 0);
     ledger.refused('c', {}, { retryAfterMs: 2_000 }, 0);
@@ -287,7 +287,7 @@ describe('a refusal', () => {
     expect(refusedRead(Number.NaN).admit(20, 'read', 100)).toMatchObject({ at: 225 });
   });
 
-  it('is followed by one request alone, and is over when that is granted', () => {
+  it('is followed by a single request, and is over when that is granted', () => {
     const ledger = refusedRead(1_000);
     expect(ledger.admit(20, 'read', 1_100)).toEqual({ ok: true });
     ledger.hold('probe', { endpoint: 'GET /account', weight: 20, class: 'read' }, 1_100);
@@ -307,7 +307,7 @@ describe('a refusal that says that nothing remains', () => {
     return ledger;
   }
 
-  it('is no count of what others use: after the time the venue named one request goes, and then all may', () => {
+  it('is not a count of use by others: after the wait that the venue asked for one request is sent, then all may be', () => {
     const ledger = refusedAtNothing(0);
     expect(ledger.report(1_050)).toMatchObject({ foreign: 0, venueRemaining: 0 });
     expect(ledger.admit(20, 'read', 3_049)).toMatchObject({ ok: false, at: 3_050 });
@@ -319,14 +319,14 @@ describe('a refusal that says that nothing remains', () => {
     expect(fill(ledger, 20, 'read', 3_100)).toHaveLength(5);
   });
 
-  it('holds back lighter requests no longer than a probe takes, and cancels not at all', () => {
+  it('holds back lighter requests no longer than a probe takes, and never holds back cancels', () => {
     const ledger = refusedAtNothing(0);
     expect(ledger.admit(1, 'protect', 1_050)).toEqual({ ok: true });
     expect(ledger.admit(1, 'enter', 1_050)).toMatchObject({ ok: false, at: 1_300, because: 'venue' });
     expect(ledger.admit(1, 'enter', 1_300)).toEqual({ ok: true });
   });
 
-  it('is probed ever more rarely while the venue goes on refusing', () => {
+  it('is probed less and less often while the venue keeps refusing', () => {
     const ledger = refusedAtNothing(0);
     const sent: number[] = [];
     for (let at = 3_050; at < 60_000; at += 10) {
@@ -338,7 +338,7 @@ describe('a refusal that says that nothing remains', () => {
     expect(sent.length).toBeLessThan(20);
   });
 
-  it('is believed where it says what remains', () => {
+  it('is believed where it gives the remaining tokens', () => {
     expect(refusedAtNothing(15).report(1_050).foreign).toBe(1_200 - 15 - 40);
   });
 });
@@ -376,7 +376,7 @@ describe('costs that the document does not give', () => {
     expect(report.costs).toContainEqual({ endpoint: 'POST /orders', documented: 1 });
   });
 
-  it('start at the profile figure, and an unequal reading begins anew', () => {
+  it('start at the figure of the profile, and an unequal reading restarts the count', () => {
     const start = [
       ['POST /orders', 1],
       ['POST /orders', 1],
@@ -399,7 +399,7 @@ describe('costs that the document does not give', () => {
     expect(ledger.costFor('GET /orders')).toBe(10);
   });
 
-  it('are not read off a request that did not run alone', () => {
+  it('are not learned from a request that did not run alone', () => {
     const ledger = new Ledger(settings, half);
     ledger.hold('first', { endpoint: 'POST /orders', weight: 1, class: 'enter' }, 0);
     ledger.answered('first', remaining(1_000), 50);
@@ -412,7 +412,7 @@ describe('costs that the document does not give', () => {
 });
 
 describe('a saved ledger', () => {
-  it('gives everything back', () => {
+  it('restores everything', () => {
     const ledger = new Ledger(settings, half);
     fill(ledger, 10, 'read', 0);
     ledger.hold('u', { endpoint: 'DELETE /orders', weight: 1, class: 'protect' }, 0);
@@ -424,14 +424,14 @@ describe('a saved ledger', () => {
     expect(copy.admit(10, 'read', 60)).toEqual(ledger.admit(10, 'read', 60));
   });
 
-  it('that can not be read counts as a full window', () => {
+  it('that cannot be read counts as a full window', () => {
     for (const text of ['', '{', 'null', '{"v":2}', '[]']) {
       const ledger = Ledger.restore(text, 1_000, settings, half);
       expect(ledger.admit(1, 'protect', 1_000)).toEqual({ ok: false, at: 61_050, because: 'window' });
     }
   });
 
-  it('follows the settings of whoever continues it, and a limit the venue has said', () => {
+  it('follows the settings of the process that continues it, and a limit that the venue has sent', () => {
     const ledger = new Ledger(settings, half);
     const lower = budgetSettings({ tokens: 300 });
     expect(Ledger.restore(ledger.save(), 0, lower, half).report(0).limit).toBe(300);

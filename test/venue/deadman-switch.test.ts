@@ -109,7 +109,7 @@ describe('rule 4, disarming', () => {
   });
 });
 
-describe('shapes that other deployments show', () => {
+describe('shapes of other deployments', () => {
   it.each([
     ['array', []],
     ['null', null],

@@ -1,4 +1,4 @@
-/** What may be said of the venue's switch: never "armed" of one that may have fired, and never too late a beat while all is well. */
+/** Tests the fold of the deadman switch: never "armed" when it may have fired, and never a late heartbeat while all is well. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
@@ -59,12 +59,12 @@ describe('arming', () => {
     ]);
     expect([state.status, deadmanAllowsOrders(state, 2), renewDueAt(state)]).toEqual(['arming', false, undefined]);
   });
-  it('that failed certainly is off, else unknown', () => {
+  it('that certainly failed is off, otherwise unknown', () => {
     const sent: DeadmanEvent = { type: 'ARM_SENT', at: 1, market: 'BTC-USD', timeoutMs: 60_000 };
     expect(fold([sent, { type: 'ARM_FAILED', at: 2, sentAt: 1, certain: true }]).state.status).toBe('off');
     expect(fold([sent, { type: 'ARM_FAILED', at: 2, sentAt: 1, certain: false }]).state.status).toBe('unknown');
   });
-  it('alarms an echo of another time-out, and takes the shorter', () => {
+  it('raises an alarm for an echo of another time-out, and uses the shorter', () => {
     const { state, alarms } = fold([
       { type: 'LEASE_ENTERED', at: 0, lease },
       { type: 'ARM_SENT', at: 1, market: 'BTC-USD', timeoutMs: 60_000 },
@@ -79,11 +79,11 @@ describe('arming', () => {
     ]);
     expect([alarms, state.status]).toEqual([['timeout_mismatch'], 'unknown']);
   });
-  it('finds a switch of another program before', () => {
+  it('finds a switch of another program', () => {
     const { state, alarms } = fold([{ type: 'READ', at: 2, sentAt: 1, record: echo(5_000) }]);
     expect([alarms, state.status]).toEqual([['foreign_switch'], 'off']);
   });
-  it('after a restart knows nothing until it is read', () => {
+  it('is unknown after a restart until it is read', () => {
     expect(deadmanAllowsOrders(fold([{ type: 'LEASE_ENTERED', at: 0, lease }], newDeadman('unknown')).state, 1)).toBe(
       false,
     );
@@ -92,7 +92,7 @@ describe('arming', () => {
 });
 
 describe('renewing', () => {
-  it('is done by any answered request that qualifies, from when it was sent', () => {
+  it('happens with any answered request that qualifies, from when it was sent', () => {
     const { state } = fold([{ type: 'QUALIFYING_ANSWERED', at: 10_400, sentAt: 10_000 }], armed());
     expect([renewDueAt(state), standsUntil(state)]).toEqual([25_000, 70_000]);
   });
@@ -103,7 +103,7 @@ describe('renewing', () => {
     ];
     expect(fold(events, armed()).state.lastQualifyingSentAt).toBe(10_000);
   });
-  it('is not done by a beat that was refused with 429: it is tried again soon', () => {
+  it('does not happen with a heartbeat that was refused with 429, which is retried soon', () => {
     const events: DeadmanEvent[] = [
       { type: 'ARM_SENT', at: 16_000, market: 'BTC-USD', timeoutMs: 60_000 },
       { type: 'ARM_FAILED', at: 16_100, sentAt: 16_000, certain: true },
@@ -111,7 +111,7 @@ describe('renewing', () => {
     const { state } = fold(events, armed());
     expect([state.status, state.lastQualifyingSentAt, renewDueAt(state)]).toEqual(['armed', 1_000, 19_850]);
   });
-  it('has one beat under way at a time', () => {
+  it('has one heartbeat in flight at a time', () => {
     expect(
       renewDueAt(fold([{ type: 'ARM_SENT', at: 16_000, market: 'BTC-USD', timeoutMs: 60_000 }], armed()).state),
     ).toBeUndefined();
@@ -119,14 +119,14 @@ describe('renewing', () => {
 });
 
 describe('a gap', () => {
-  it('of exactly the time-out still stands; any longer is taken for fired', () => {
+  it('of exactly the time-out leaves the switch armed; after a longer one it is assumed fired', () => {
     expect(fold([{ type: 'TIME', at: 61_000 }], armed())).toMatchObject({ state: { status: 'armed' }, alarms: [] });
     expect(fold([{ type: 'TIME', at: 61_001 }], armed())).toMatchObject({
       state: { status: 'assumed_fired' },
       alarms: ['assumed_fired'],
     });
   });
-  it('is not hidden by an answer that comes behind it', () => {
+  it('is not hidden by a later answer', () => {
     const { state, alarms } = fold([{ type: 'QUALIFYING_ANSWERED', at: 61_500, sentAt: 59_000 }], armed());
     expect([state.status, alarms, deadmanAllowsOrders(state, 61_500)]).toEqual([
       'assumed_fired',
@@ -134,13 +134,13 @@ describe('a gap', () => {
       false,
     ]);
   });
-  it('needs every order read before the switch is armed again', () => {
+  it('requires a read of every order before the switch is armed again', () => {
     const gone = fold([{ type: 'TIME', at: 70_000 }], armed()).state;
     expect(fold(arm(71_000, 71_100), gone).state.status).toBe('assumed_fired');
     const { state } = fold([{ type: 'RECONCILED', at: 72_000 }, ...arm(73_000, 73_100)], gone);
     expect([state.status, deadmanAllowsOrders(state, 73_200), standsUntil(state)]).toEqual(['armed', true, 133_000]);
   });
-  it('is what a read says that finds nothing, unless it was sent before the switch was armed', () => {
+  it('is also shown by a read that finds nothing, unless it was sent before the switch was armed', () => {
     expect(fold([{ type: 'READ', at: 1_300, sentAt: 1_100, record: null }], armed()).state.status).toBe('armed');
     expect(fold([{ type: 'READ', at: 1_400, sentAt: 1_300, record: null }], armed())).toMatchObject({
       state: { status: 'assumed_fired' },
@@ -164,7 +164,7 @@ describe('disarming', () => {
       ],
       armed(),
     ).state;
-  it('waits for the beat under way, sends DELETE, and believes it when a read finds nothing', () => {
+  it('waits for the heartbeat in flight, sends DELETE, and believes it when a read finds nothing', () => {
     const waiting = beating();
     expect([canDelete(waiting), renewDueAt(waiting)]).toEqual([false, undefined]);
     const drained = fold(
@@ -183,7 +183,7 @@ describe('disarming', () => {
     const { state, alarms } = fold([{ type: 'READ', at: 16_600, sentAt: 16_500, record: null }], deleted);
     expect([state.status, alarms, standsUntil(state)]).toEqual(['off', [], undefined]);
   });
-  it('sends DELETE again where the switch is seen active behind it', () => {
+  it('sends DELETE again where the switch is active after it', () => {
     const events: DeadmanEvent[] = [
       { type: 'DISARM_BEGUN', at: 2_000 },
       { type: 'DELETE_SENT', at: 2_100 },
@@ -201,7 +201,7 @@ describe('disarming', () => {
     ];
     expect(fold(events, armed()).state.status).toBe('disarming');
   });
-  it('that finds nothing before any DELETE has been fired upon', () => {
+  it('that finds nothing before any DELETE assumes that the switch fired', () => {
     const { state } = fold(
       [
         { type: 'DISARM_BEGUN', at: 2_000 },
@@ -211,7 +211,7 @@ describe('disarming', () => {
     );
     expect(state.status).toBe('assumed_fired');
   });
-  it('runs out like any other gap until DELETE is answered, and not after', () => {
+  it('expires like any other gap until DELETE is answered, but not after', () => {
     const begun = fold(
       [
         { type: 'DISARM_BEGUN', at: 2_000 },
@@ -253,7 +253,7 @@ describe('several leases', () => {
     const lost = fold([{ type: 'ARM_FAILED', at: 12_010, sentAt: 2_010, certain: false }], entered.state).state;
     expect([lost.timeoutMs, standsUntil(lost)]).toEqual([20_000, 21_000]);
   });
-  it('leave the others theirs, and the last leaves nothing to want', () => {
+  it('leave the others in force, and after the last nothing is required', () => {
     const both = fold([{ type: 'LEASE_ENTERED', at: 2_000, lease: short }], armed()).state;
     const one = fold([{ type: 'LEASE_LEFT', at: 3_000, id: 'child' }], both).state;
     expect(wantedDeadman(one)).toEqual(lease);
@@ -264,7 +264,7 @@ describe('several leases', () => {
       true,
     ]);
   });
-  it('beat at least twice in a time-out whatever keep-alive was asked for', () => {
+  it('renew at least twice in a time-out, whatever keep-alive was requested', () => {
     const { state } = fold([{ type: 'LEASE_ENTERED', at: 0, lease: { ...lease, keepAliveMs: 59_000 } }]);
     expect([wantedDeadman(state)?.keepAliveMs, defaultKeepAliveMs(60_000), defaultKeepAliveMs(1)]).toEqual([
       30_000, 15_000, 1,
@@ -272,7 +272,7 @@ describe('several leases', () => {
   });
 });
 
-/** The venue's rule, written from the document: it fires when no qualifying request has arrived within the time-out. */
+/** The venue's rule, written from the document: the switch fires when no qualifying request has arrived within the time-out. */
 class VenueSwitch {
   private deadline: number | undefined;
   private timeoutMs = 0;
@@ -307,7 +307,7 @@ interface Request {
   readonly fate: 'answered' | 'lost' | 'answer lost' | 'limited';
 }
 
-/** Runs keeper and venue side by side in whole milliseconds, latencies from 1; gives the gaps between what was sent, and what was wrong. */
+/** Runs the fold and a venue side by side in whole milliseconds, with latencies from 1; gives the requests sent and every violation. */
 function sideBySide(
   timeoutMs: number,
   latencies: readonly number[],
@@ -344,8 +344,8 @@ function sideBySide(
       if (request.kind === 'arm') venue.arm(now, timeoutMs);
       else venue.qualify(now);
     }
-    const said = state.status === 'armed' && now <= (standsUntil(state) ?? -1);
-    if (said && venue.hasFired(now)) wrong.push(`armed at ${now}, fired at ${venue.firedAt}`);
+    const isArmed = state.status === 'armed' && now <= (standsUntil(state) ?? -1);
+    if (isArmed && venue.hasFired(now)) wrong.push(`armed at ${now}, fired at ${venue.firedAt}`);
     for (const { kind, sentAt, fate } of answers.filter(({ answeredAt }) => answeredAt === now)) {
       if (fate === 'answered') {
         take(
@@ -368,8 +368,8 @@ function sideBySide(
   return { state, sent, wrong };
 }
 
-describe('beside a venue that keeps its rule', () => {
-  it('never says armed, and never allows an order, when the switch has fired', () => {
+describe('beside a venue that follows its rule', () => {
+  it('never reports armed, and never allows an order, after the switch has fired', () => {
     const fate = fc.constantFrom<Request['fate']>('answered', 'answered', 'lost', 'answer lost', 'limited');
     let fired = 0;
     fc.assert(
@@ -415,8 +415,8 @@ describe('beside a venue that keeps its rule', () => {
   });
 });
 
-describe('a time that nobody saw', () => {
-  it('leaves a switch that stood, or that was being given back, for fired, and every order to be read', () => {
+describe('a time without a process', () => {
+  it('makes a switch that was armed or being disarmed assumed fired, and requires a read of every order', () => {
     const unseen: DeadmanEvent = { type: 'UNSEEN', at: 2_000 };
     for (const before of [armed(), fold([{ type: 'DISARM_BEGUN', at: 1_500 }], armed()).state]) {
       const { state, alarms } = fold([unseen], before);
@@ -428,7 +428,7 @@ describe('a time that nobody saw', () => {
     }
   });
 
-  it('says nothing of a switch that was off, or whose end the venue had taken', () => {
+  it('changes nothing for a switch that was off or whose DELETE was answered', () => {
     const given = fold(
       [
         { type: 'DISARM_BEGUN', at: 1_500 },
@@ -442,7 +442,7 @@ describe('a time that nobody saw', () => {
   });
 });
 
-it('two answers that hang, one after the other, leave a beat its time', () => {
+it('two answers that hang, one after the other, leave time for a heartbeat', () => {
   for (const timeoutMs of [1_000, 5_000, 60_000]) {
     const keepAliveMs = defaultKeepAliveMs(timeoutMs);
     const lost = 2 * (deadmanAnswerMs(timeoutMs) + Math.floor(keepAliveMs / 4));
@@ -450,16 +450,16 @@ it('two answers that hang, one after the other, leave a beat its time', () => {
   }
 });
 
-describe('a keep-alive of nothing', () => {
+describe('a keep-alive of 0', () => {
   const silent = { ...lease, keepAliveMs: 0 };
 
-  it('sends no beat, and the switch fires when its time is over', () => {
+  it('sends no heartbeat, and the switch fires after its time-out', () => {
     const { state } = fold([{ type: 'LEASE_ENTERED', at: 0, lease: silent }, ...arm(1_000, 1_200)]);
     expect([renewDueAt(state), standsUntil(state)]).toEqual([undefined, 61_000]);
     expect(fold([{ type: 'TIME', at: 61_001 }], state).alarms).toEqual(['assumed_fired']);
   });
 
-  it('leaves another lease its beats', () => {
+  it('does not stop the heartbeats of another requirement', () => {
     const other: DeadmanEvent = { type: 'LEASE_ENTERED', at: 0, lease: { ...lease, id: 'callee' } };
     const { state } = fold([{ type: 'LEASE_ENTERED', at: 0, lease: silent }, other, ...arm(1_000, 1_200)]);
     expect(renewDueAt(state)).toBe(16_000);

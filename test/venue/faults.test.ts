@@ -1,4 +1,4 @@
-/** What can be made to go wrong by configuration (fault-matrix.md), seen from the transport and from the books. */
+/** Tests the faults that a configuration can inject (fault-matrix.md), seen by the transport and by the venue's own records. */
 import { describe, expect, it } from 'vitest';
 import { FAULT_KINDS, type FaultRule } from '../../src/gateway/simulator/config/faults.ts';
 import { CALM, SimulatedVenue } from './harness.ts';
@@ -22,7 +22,7 @@ async function posted(fault: Omit<FaultRule, 'on'>) {
   return { reply, tookMs, orders: venue.simulator.books().orders, venue };
 }
 
-describe('the road', () => {
+describe('the network', () => {
   it.each([
     ['lost_before', { kind: 'failure', sent: true, message: 'timeout: response' }, 0, 5000],
     ['lost_after', { kind: 'failure', sent: true, message: 'timeout: response' }, 1, 5000],
@@ -37,7 +37,7 @@ describe('the road', () => {
     expect([seen.reply, seen.orders.length, seen.tookMs]).toEqual([reply, orders, tookMs]);
   });
 
-  it('a delayed answer is late, and past the time-out the order is there all the same', async () => {
+  it('a delayed answer is late, and after the time-out the order still exists', async () => {
     const late = await posted({ do: 'delay', ms: 1000 });
     expect([late.reply.kind, late.tookMs, late.orders.length]).toEqual(['answer', 1010, 1]);
     const tooLate = await posted({ do: 'delay', ms: 9000 });
@@ -92,7 +92,7 @@ describe('the answer', () => {
     expect(await body(fault)).toMatchObject(seen);
   });
 
-  it('malformed is the true answer without its end', async () => {
+  it('malformed is the right answer without its end', async () => {
     const seen = await body({ do: 'malformed' });
     expect(seen).toMatchObject({ status: 200, orders: 1 });
     expect(() => JSON.parse('body' in seen ? seen.body : '')).toThrow(SyntaxError);
@@ -116,8 +116,8 @@ describe('the answer', () => {
   });
 });
 
-describe('the desk', () => {
-  it('an order can stay processing for good, or for long', async () => {
+describe('the orders', () => {
+  it('an order can stay processing for ever, or for long', async () => {
     expect((await posted({ do: 'stuck' })).orders[0]?.status).toBe('processing');
     const long = await posted({ do: 'stuck', ms: 59_000 });
     expect(long.orders[0]?.history.map(({ at, status }) => [at - (long.orders[0]?.arrivedAt ?? 0), status])).toEqual([
@@ -126,14 +126,14 @@ describe('the desk', () => {
     ]);
   });
 
-  it('an order can be invisible for as long as is said', async () => {
+  it('an order can be invisible for a configured time', async () => {
     const { venue, orders } = await posted({ do: 'invisible', ms: 90_000 });
     expect(await venue.order(orders[0]?.id ?? '')).toBeUndefined();
     await venue.pass(40_000);
     expect(await venue.order(orders[0]?.id ?? '')).toMatchObject({ status: 'open' });
   });
 
-  it('a lost cancel_all leaves everything', async () => {
+  it('a lost cancel_all leaves all orders', async () => {
     const venue = new SimulatedVenue({
       ...CALM,
       faults: [{ on: 'DELETE /orders/cancel_all', when: { call: 1 }, do: 'cancel_lost' }],
@@ -186,7 +186,7 @@ describe('which request meets which fault', () => {
     expect(await met(when)).toEqual(expected);
   });
 
-  it('lets the first rule that matches win, and other rules at run time', async () => {
+  it('applies the first rule that matches, and rules that are replaced at run time', async () => {
     const venue = new SimulatedVenue({
       ...CALM,
       faults: [

@@ -56,7 +56,7 @@ describe('GET /fills', () => {
     expect(await list({ p_limit: 3, p_page: 1 })).toEqual(['64001']);
   });
 
-  it('does not show a fill before its lag is over, although the order says filled', async () => {
+  it('does not show a fill before its lag is over, although the order is already filled', async () => {
     const venue = new SimulatedVenue({ ...CALM, fillLagMs: 2000 });
     const { id } = await venue.place({ type: 'market', price: '64010', size: '0.1' });
     await venue.pass(100);

@@ -4,7 +4,7 @@ import { readRateHeaders, readReset, readRetryAfter } from '../../src/venue/toke
 const NOW = Date.parse('2026-01-05T08:00:00.000Z');
 
 describe('readRateHeaders', () => {
-  it('reads all four', () => {
+  it('reads all four headers', () => {
     const headers = {
       'x-ratelimit-limit': '1200',
       'x-ratelimit-remaining': '17',
@@ -41,11 +41,11 @@ describe('readReset', () => {
     ['an ISO date', '2026-01-05T08:01:00Z'],
     ['an ISO date without a zone, which is UTC', '2026-01-05T08:01:00'],
     ['an ISO date with an offset', '2026-01-05T10:01:00+02:00'],
-  ])('tells %s by its form', (_, text) => {
+  ])('recognizes %s by its form', (_, text) => {
     expect(readReset(text, NOW)).toBe(at);
   });
 
-  it('goes by the unit where the profile names one', () => {
+  it('uses the unit of the profile where there is one', () => {
     expect(readReset(String(at), NOW, 'ms')).toBe(at);
     expect(readReset(String(at), NOW, 's')).toBeUndefined();
     expect(readReset('2026-01-05T08:01:00Z', NOW, 's')).toBeUndefined();
@@ -75,14 +75,14 @@ describe('readRetryAfter', () => {
     expect(readRetryAfter({ 'x-ratelimit-retry-after': text })).toBeUndefined();
   });
 
-  it('takes a plain Retry-After where the other is missing or garbage, as seconds or as a date', () => {
+  it('reads a plain Retry-After where the other is missing or garbage, as seconds or as a date', () => {
     expect(readRetryAfter({ 'retry-after': '7' })).toBe(7000);
     expect(readRetryAfter({ 'x-ratelimit-retry-after': 'x', 'retry-after': '7' })).toBe(7000);
     expect(readRetryAfter({ 'retry-after': 'Mon, 05 Jan 2026 08:00:09 GMT' }, NOW)).toBe(9000);
     expect(readRetryAfter({ 'retry-after': 'Mon, 05 Jan 2026 08:00:09 GMT' })).toBeUndefined();
   });
 
-  it('lets the document’s header go before the plain one', () => {
+  it('prefers the document’s header over the plain one', () => {
     expect(readRetryAfter({ 'x-ratelimit-retry-after': '1', 'retry-after': '60' })).toBe(1000);
   });
 });

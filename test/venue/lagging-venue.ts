@@ -41,7 +41,7 @@ interface Task {
   readonly run: () => void;
 }
 
-/** What the venue's book says of an order, from an instant on. */
+/** The order as the venue's book has it from an instant on. */
 interface Version {
   readonly at: number;
   readonly record: OrderRecord;
@@ -107,7 +107,7 @@ class VenueOrder {
   get ended(): boolean {
     return ENDED.has(this.record.status);
   }
-  /** What a reader sees that is `lag` behind; undefined where it was not there yet. */
+  /** The record that a reader sees who is `lag` behind; undefined where the order was not there yet. */
   seen(lag: number): OrderRecord | undefined {
     return this.versions.findLast(({ at }) => at <= this.time.now - lag)?.record;
   }
@@ -159,7 +159,7 @@ class VenueOrder {
     });
   }
 
-  /** Taken, and decided a little later: done, overtaken by a fill, or failed. */
+  /** Accepted, and decided a little later: done, overtaken by a fill, or failed. */
   cancel(): void {
     this.write({ status: 'canceling' });
     this.time.in(20 + this.random() * 900, () => {
@@ -205,7 +205,7 @@ class VenueOrder {
   }
 }
 
-/** Lives one order through and compares what the machine believes with what the venue holds. */
+/** Runs one order from start to end and compares the machine with the venue. */
 export function live(seed: number): Verdict {
   return new Life(seed).run();
 }
@@ -222,10 +222,10 @@ class Life {
   private events = 0;
   private inFlight = false;
   private settledAt: number | undefined;
-  /** Somebody else has touched the order: what is said of it may be overtaken for a while, and is taken back. */
+  /** Another program has changed the order: statements about it may be outdated for a while, and are corrected later. */
   private meddled = false;
   private readonly seed: number;
-  /** When this client gives up reading: some long before anything is proven. */
+  /** When this client stops reading: some stop long before anything is proven. */
   private readonly patience: number;
 
   constructor(seed: number) {
@@ -270,7 +270,7 @@ class Life {
       this.fail(`filled went down at ${event.type}`);
     if (step.disposition === 'caller_error') this.fail(`caller error: ${event.type} in ${before.state}`);
     this.boundHolds(event.type);
-    this.alarmsAreTrue(before.state, step);
+    this.checkAlarms(before.state, step);
     if (step.wants.includes('cancel_again')) this.time.in(100, () => this.cancel());
     if (step.wants.includes('read_fills')) this.time.in(100, () => this.readFills());
     if (isTerminal(this.order.state) && !this.resends()) this.watchEnd();
@@ -281,7 +281,7 @@ class Life {
     this.problems.push(`seed ${this.seed} at ${this.time.now - START} ms: ${problem}`);
   }
 
-  /** Whatever works at the venue is covered by what the machine counts at worst (ARCHITECTURE.md, I15). */
+  /** The machine never counts less than works at the venue (ARCHITECTURE.md, I15). */
   private boundHolds(event: string): void {
     if (isTerminal(this.order.state)) return;
     const { filled, worstRemaining } = exposureOf(this.order);
@@ -296,15 +296,15 @@ class Life {
     }
   }
 
-  /** What the machine says of a cancel, an amend or an end must be so at the venue at that moment. */
-  private alarmsAreTrue(from: string, step: OrderStep): void {
+  /** An alarm about a cancel, an amend or an end must be true at the venue at that moment. */
+  private checkAlarms(from: string, step: OrderStep): void {
     const truth = this.venueOrder?.record;
-    // Where others touch the order too, the venue may have moved on by itself since the read.
+    // Where other programs change the order too, it may have changed since the read.
     if (truth === undefined || this.meddled) return;
     const to = step.snapshot.state;
     for (const { alarm, detail } of step.alarms) {
       if (alarm === 'CancelLost' && truth.status === 'canceled') this.fail('calls a cancel lost that was done');
-      if (alarm === 'LateOrder' && ENDED.has(truth.status)) this.fail(`resurrects what is ${truth.status}`);
+      if (alarm === 'LateOrder' && ENDED.has(truth.status)) this.fail(`calls an order live that is ${truth.status}`);
       if (alarm === 'Contradiction' && from === 'closed' && detail.event === 'P_OPEN')
         this.fail('takes a late read of a closed order for a contradiction');
       const { requestedPrice, requestedSize } = detail;
@@ -418,7 +418,7 @@ class Life {
       const order = this.venueOrder;
       let answer: OrderEvent['type'] = 'AMEND_ACK';
       if (fate < 0.1) answer = 'AMEND_UNKNOWN';
-      // Nothing is resized once it is filled: what a size means then is not shown.
+      // No order is resized once it has fills: the document does not say what a size means then.
       else if (order?.record.status !== 'open' || (size !== undefined && order.fills.length > 0))
         answer = 'AMEND_REFUSED';
       else order.amend(price, size);
@@ -523,7 +523,7 @@ class Life {
     if (this.orders.length > 1) this.fail(`${this.orders.length} orders for one intent`);
     const order = this.venueOrder;
     if (!context.settled) {
-      // Not resolved is not wrong, as long as it is said.
+      // An unresolved order is not wrong, as long as it is reported.
       if (state === 'quarantined' && order !== undefined)
         this.fail(`left quarantined, though the venue shows ${order.record.status}`);
       if (state !== 'quarantined' && (order === undefined || order.ended))

@@ -25,7 +25,7 @@ describe('fills', () => {
     expect([sumOfFills([]), netSizeOfFills([]), averagePrice([])]).toEqual(['0', '0', undefined]);
   });
 
-  it('are compared as numbers, not as texts', () => {
+  it('are compared as numbers, not as text', () => {
     expect([
       sameDecimal('0.10', '0.1'),
       sameDecimal('1', '10'),

@@ -1,4 +1,4 @@
-/** Both arms of every split cell, at the edge where they part, and what the odd rows leave behind (orders.md, Guards and actions). */
+/** Tests both arms of every split cell at their boundary, and the results of the odd rows (orders.md, Guards and actions). */
 import { describe, expect, it } from 'vitest';
 import { newOrder, type OrderEvent, type OrderSnapshot, TIMINGS } from '../../src/venue/order/context.ts';
 import { stepOrder } from '../../src/venue/order/life.ts';
@@ -16,7 +16,7 @@ function notFound(sent: number): OrderEvent {
 }
 const AMENDED = { price: '101' };
 
-/** What became of the last event: the state, its disposition and the alarms. */
+/** The result of the last event: the state, its disposition and the alarms. */
 function end(events: readonly OrderEvent[], from: OrderSnapshot): readonly [OrderState, string, readonly string[]] {
   const step = life(events, from);
   return [step.snapshot.state, step.disposition, step.alarms.map(({ alarm }) => alarm)];
@@ -46,11 +46,11 @@ describe('absence', () => {
   ] as const)('is not proven by %s', (_, sent) => {
     expect(end([...sent.map(notFound), exhausted], doubt())).toEqual(['quarantined', 'moved', ['Quarantined']]);
   });
-  it('is never concluded of what the venue called a duplicate', () => {
+  it('is never concluded where the venue reported a duplicate', () => {
     const reads = [1_500, 3_000, 9_000, 60_000, horizon + 1].map(notFound);
     expect(end([eventOf('DUPLICATE', 1_100), ...reads, exhausted], doubt())[0]).toBe('quarantined');
   });
-  it('is never concluded of what the venue acknowledged', () => {
+  it('is never concluded where the venue acknowledged the order', () => {
     const reads = [1_500, 3_000, 9_000, 60_000, horizon + 1].map(notFound);
     const acknowledged = life(
       [eventOf('SUBMIT', 0), eventOf('ACK', 1_000), eventOf('CANCEL', 1_001)],
@@ -58,7 +58,7 @@ describe('absence', () => {
     );
     expect(end([...reads, exhausted], acknowledged.snapshot)[0]).toBe('quarantined');
   });
-  it('counts from the last attempt, and takes the horizon of the profile', () => {
+  it('counts from the last attempt, and uses the horizon of the profile', () => {
     const order = life(
       [eventOf('SUBMIT', 0), eventOf('SUBMIT_UNKNOWN', 1_000)],
       newOrder(terms(), T0, { absenceHorizonMs: 2_000 }),
@@ -67,7 +67,7 @@ describe('absence', () => {
     expect(end([...reads, exhausted], order.snapshot)[0]).toBe('absent');
     expect(end([...reads, eventOf('SUBMIT_UNKNOWN', 3_100), exhausted], order.snapshot)[0]).toBe('quarantined');
   });
-  it('is taken back by whatever shows the order', () => {
+  it('is revoked by any event that shows the order', () => {
     const absent = orderIn('absent');
     expect(end([read('P_OPEN', 5_000)], absent)).toEqual(['open', 'moved', ['Reappeared']]);
     expect(end([{ type: 'FILL', at: T0 + 5_000, fill: fill('1', '2') }], absent)).toEqual([
@@ -76,7 +76,7 @@ describe('absence', () => {
       ['LateFill', 'Reappeared'],
     ]);
   });
-  it('lets a second attempt begin anew', () => {
+  it('starts again with a second attempt', () => {
     const step = stepOrder(orderIn('absent'), eventOf('SUBMIT', 5_000));
     expect([step.snapshot.state, step.snapshot.context.intent.attempt, step.alarms]).toEqual(['submitting', 2, []]);
     expect(step.snapshot.context.absence).toEqual({ horizonMs: 20, count: 0, duplicateSeen: false });
@@ -132,11 +132,11 @@ describe('an amend', () => {
     ]);
     expect(end([read('P_OPEN', 3_060), read('P_OPEN', 3_060)], amending)).toEqual(['amending', 'updated', []]);
   });
-  it('is not spoken of by any read while the PUT is under way', () => {
+  it('is not settled by any read while the PUT is in flight', () => {
     const sent = life([eventOf('AMEND', 100)], orderIn('open')).snapshot;
     expect(end([read('P_OPEN', 9_000), read('P_OPEN', 12_000)], sent)).toEqual(['amending', 'updated', []]);
   });
-  it('needs the requested size where one was requested', () => {
+  it('needs the requested size where there is one', () => {
     const sized = life(
       [{ type: 'AMEND', at: T0 + 100, price: '101', size: '12' }, eventOf('AMEND_ACK', 110)],
       orderIn('open'),
@@ -149,7 +149,7 @@ describe('an amend', () => {
       '12',
     ]);
   });
-  it('is over when refused, and a late acknowledgement opens the question again', () => {
+  it('is over when refused, and a late acknowledgement makes it open again', () => {
     expect(end([eventOf('AMEND_REFUSED', 60)], amending)).toEqual(['open', 'moved', []]);
     const applied = life([read('P_OPEN', 60, AMENDED)], amending).snapshot;
     const again = life([eventOf('AMEND_ACK', 300)], applied).snapshot;
@@ -182,7 +182,7 @@ describe('an amend', () => {
       '100',
     ]);
   });
-  it('of another program is taken over and reported', () => {
+  it('of another program is adopted and reported', () => {
     const shown = life([read('P_AMENDING', 500)], orderIn('open')).snapshot;
     expect(end([read('P_OPEN', 600, { price: '77' })], shown)).toEqual(['open', 'moved', ['ExternalChange']]);
   });
@@ -213,7 +213,7 @@ describe('a cancel', () => {
     const unanswered = life([eventOf('CANCEL', 100)], orderIn('open')).snapshot;
     expect(end([read('P_OPEN', 9_000)], unanswered)).toEqual(['canceling', 'updated', []]);
   });
-  it('is asked for again, three times in all', () => {
+  it('is requested again, three times in all', () => {
     let now = orderIn('open');
     const wants: boolean[] = [];
     for (let ms = 1_000; ms < 40_000; ms += 10_000) {
@@ -246,12 +246,12 @@ describe('a cancel', () => {
     expect(end([read('P_CANCELED', 18_000), read('P_CANCELED', 20_000)], amended)).toEqual(['canceled', 'moved', []]);
     expect(end([read('P_CANCELED', 20_051)], amended)).toEqual(['canceled', 'moved', []]);
   });
-  it('asked for before there is an order is asked for when there is one', () => {
+  it('requested before there is an order is requested again when there is one', () => {
     const wished = life([eventOf('SUBMIT', 0), eventOf('CANCEL', 10)]).snapshot;
     const acked = stepOrder(wished, eventOf('ACK', 20));
     expect([acked.snapshot.state, acked.wants]).toEqual(['processing', ['cancel_again']]);
   });
-  it('of all orders keeps its cause, and survivors are swept again', () => {
+  it('of all orders keeps its cause, and survivors are cancelled again', () => {
     const fired = life([eventOf('DEADMAN', 1_000)], orderIn('open')).snapshot;
     expect([fired.state, fired.context.cancel?.cause]).toEqual(['canceling', 'deadman']);
     expect(life([read('P_OPEN', 5_000)], fired).wants).toContain('cancel_again');
@@ -277,7 +277,7 @@ describe('the end', () => {
       expect(end([read(type, 2_530)], orderIn(state))).toEqual(['open', 'moved', ['LateOrder']]);
     });
   }
-  it('takes an expected fill quietly and alarms one that nobody had announced', () => {
+  it('books an expected fill quietly and raises an alarm for an unannounced one', () => {
     const told = life([read('P_CANCELED', 100, { total_filled_size: '3' })], orderIn('open'));
     expect(told.wants).toEqual(['read_fills']);
     const expected = stepOrder(told.snapshot, { type: 'FILL', at: T0 + 200, fill: fill('1', '3') });
@@ -289,7 +289,7 @@ describe('the end', () => {
       'canceled',
     ]);
   });
-  it('alarms every fill after the grace', () => {
+  it('raises an alarm for every fill after the grace', () => {
     const told = life(
       [read('P_CANCELED', 100, { total_filled_size: '3' }), eventOf('T_SETTLE', 11_000)],
       orderIn('open'),
@@ -308,7 +308,7 @@ describe('the end', () => {
       1,
     ]);
   });
-  it('alarms more than was ordered once, and wants the market halted', () => {
+  it('raises one alarm for more than was ordered, and wants the market halted', () => {
     const first = life([{ type: 'FILL', at: T0 + 100, fill: fill('1', '10.000000000000000001') }], orderIn('open'));
     expect([first.alarms.map(({ alarm }) => alarm), first.wants]).toEqual([['Overfill'], ['halt_market']]);
     expect(life([{ type: 'FILL', at: T0 + 200, fill: fill('2', '1') }], first.snapshot).alarms).toEqual([]);
@@ -345,7 +345,7 @@ describe('the end', () => {
   });
 });
 
-describe('terms nobody here changed', () => {
+describe('terms changed by another program', () => {
   it('are adopted and reported', () => {
     const step = stepOrder(orderIn('open'), read('P_OPEN', 1_000, { price: '90', size: '15', initial_size: '15' }));
     expect(step.alarms).toEqual([
@@ -357,7 +357,7 @@ describe('terms nobody here changed', () => {
       '15',
     ]);
   });
-  it('are not seen in another spelling, nor in the price of a market order', () => {
+  it('are not another spelling, nor the price of a market order', () => {
     expect(stepOrder(orderIn('open'), read('P_OPEN', 1_000, { price: '100.00', initial_size: '10.0' })).alarms).toEqual(
       [],
     );

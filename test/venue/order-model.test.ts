@@ -23,13 +23,13 @@ function testLives(lives: number): void {
     expect(verdicts.flatMap(({ problems }) => problems).slice(0, 10)).toEqual([]);
   });
 
-  it('comes to a definite end, or to a person where a client gave up before absence was proven', () => {
+  it('reaches a definite end, or needs a person where a client gave up before absence was proven', () => {
     const open = verdicts.filter(({ state }) => !['closed', 'canceled', 'rejected', 'absent'].includes(state));
     expect(open.filter(({ state }) => state !== 'quarantined').length / lives).toBeLessThan(0.01);
     expect(open.length / lives).toBeLessThan(0.08);
   });
 
-  it('visits what it is there for', () => {
+  it('reaches every situation it is made for', () => {
     const states = new Set(verdicts.map(({ state }) => state));
     for (const state of ['closed', 'canceled', 'rejected', 'absent']) expect(states).toContain(state);
     const alarms = new Map<string, number>();

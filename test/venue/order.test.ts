@@ -44,7 +44,7 @@ describe('the table', () => {
     }
   });
 
-  it('is total and closed: every cell is there, every target is a state, every guard is used', () => {
+  it('is total and closed: no cell is missing, every target is a state, every guard is used', () => {
     expect(CELLS).toHaveLength(32 * 13);
     const marks = new Set<string>([...ORDER_STATES, '.', '~', '!', 'X']);
     for (const { cell } of CELLS) for (const outcome of outcomesOf(cell)) expect(marks).toContain(outcome);
@@ -54,7 +54,7 @@ describe('the table', () => {
     expect([...used].sort()).toEqual(Object.keys(GUARDS).sort());
   });
 
-  it('lets no event out of a terminal state but what re-opens it knowingly', () => {
+  it('leaves a terminal state only by events that re-open it on purpose', () => {
     const exits = CELLS.filter(
       ({ state, cell }) => isTerminal(state) && outcomesOf(cell).some((each) => isOrderState(each) && isWorking(each)),
     );
@@ -116,7 +116,7 @@ describe('the legend', () => {
     }
   }
 
-  it.each(ORDER_EVENT_TYPES)('is what XState does with the machine: %s', (type) => {
+  it.each(ORDER_EVENT_TYPES)('agrees with the XState machine: %s', (type) => {
     for (const [state, ms] of ORDER_STATES.flatMap((each) => [100, 6_000].map((when) => [each, when] as const))) {
       const { context } = orderIn(state);
       const event = eventOf(type, ms);
@@ -144,23 +144,23 @@ describe('the legend', () => {
 describe('a record that repeats what is known', () => {
   const seen = (over = {}) => stepOrder(orderIn('open'), eventOf('P_OPEN', 1_000, 50, over)).snapshot;
 
-  it('leaves an open order as it is', () => {
+  it('does not change an open order', () => {
     const before = seen();
     const step = stepOrder(before, eventOf('P_OPEN', 9_000));
     expect(step).toEqual({ snapshot: before, moved: false, disposition: 'updated', alarms: [], wants: [] });
     expect(step.snapshot.context).toBe(before.context);
   });
 
-  it('still asks for fills that no reading has shown', () => {
+  it('still asks for fills that no read has shown', () => {
     const before = seen({ size: '6', total_filled_size: '4' });
     const step = stepOrder(before, eventOf('P_OPEN', 9_000, 50, { size: '6', total_filled_size: '4' }));
     expect(step.wants).toEqual(['read_fills']);
   });
 
-  it('still clears what an odd status left', () => {
-    const strange = stepOrder(seen(), eventOf('P_UNKNOWN_STATUS', 2_000)).snapshot;
-    expect(strange.context.strange).toBeDefined();
-    expect(stepOrder(strange, eventOf('P_OPEN', 9_000)).snapshot.context.strange).toBeUndefined();
+  it('still clears an unknown status', () => {
+    const before = stepOrder(seen(), eventOf('P_UNKNOWN_STATUS', 2_000)).snapshot;
+    expect(before.context.strange).toBeDefined();
+    expect(stepOrder(before, eventOf('P_OPEN', 9_000)).snapshot.context.strange).toBeUndefined();
   });
 
   it.each([
@@ -169,7 +169,7 @@ describe('a record that repeats what is known', () => {
     ['timestamp', 5],
     ['reason', 'moved'],
     ['size', '1'],
-  ] as const)('is taken when its %s differs', (field, value) => {
+  ] as const)('is applied when its %s differs', (field, value) => {
     const before = seen();
     const { snapshot } = stepOrder(before, eventOf('P_OPEN', 9_000, 50, { [field]: value }));
     expect(snapshot.context.lastRecord?.[field]).toBe(value);
@@ -215,12 +215,12 @@ describe('contradictions', () => {
     expect(life(events, orderIn('open')).snapshot.state).toBe('open');
   });
 
-  it('heal with a definite read', () => {
+  it('are resolved by a definite read', () => {
     expect(stepOrder(orderIn('quarantined'), eventOf('P_OPEN', 9_000)).snapshot.state).toBe('open');
     expect(stepOrder(orderIn('quarantined'), eventOf('P_CLOSED', 9_000)).snapshot.state).toBe('closed');
   });
 
-  it('name another order with the same client order id, and take nothing from it', () => {
+  it('name another order with the same client order id, and adopt nothing from it', () => {
     const step = stepOrder(
       orderIn('open'),
       eventOf('P_CLOSED', 1_000, 50, { id: 'BTC-USD@7', total_filled_size: '10' }),
@@ -244,7 +244,7 @@ describe('contradictions', () => {
 });
 
 describe('the machine', () => {
-  it('says no to every event that the table turns away', () => {
+  it('refuses every event that the table does not accept', () => {
     for (const { state, type } of CELLS) {
       const { context } = orderIn(state);
       const snapshot = orderMachine.resolveState({
@@ -262,7 +262,7 @@ describe('the machine', () => {
       expect(Object.keys(node).sort()).toEqual(['on', 'tags']);
   });
 
-  it('throws our own mistakes instead of losing them', () => {
+  it('throws internal errors instead of hiding them', () => {
     const { snapshot } = life([eventOf('SUBMIT', 1), eventOf('ACK', 2)], newOrder(terms(), T0));
     const event = { type: 'FILL', at: T0 + 3, fill: fill('1', '1e-7') } as const;
     expect(() => stepOrder(snapshot, event)).toThrow('not a plain decimal');
@@ -289,7 +289,7 @@ describe('predicates', () => {
     expect(ORDER_STATES.filter(holds)).toEqual(states);
   });
 
-  it('allow a request only where the table has a place for it', () => {
+  it('allow a request only where the table accepts it', () => {
     expect(ORDER_STATES.filter((state) => orderCan.submit(orderIn(state)))).toEqual(['draft']);
     expect(ORDER_STATES.filter((state) => orderCan.amend(orderIn(state)))).toEqual(['open']);
     expect(ORDER_STATES.filter((state) => orderCan.cancel(orderIn(state)))).toEqual([
@@ -302,7 +302,7 @@ describe('predicates', () => {
     ]);
   });
 
-  it('let an absent order be sent again only where the author said so', () => {
+  it('allow an absent order to be sent again only where the author allowed it', () => {
     const { state, context } = orderIn('absent');
     expect(
       orderCan.submit({ state, context: { ...context, intent: { ...context.intent, onAmbiguous: 'resend' } } }),
@@ -366,7 +366,7 @@ describe('exposure', () => {
     expect(exposureOf(orderIn(state))).toEqual({ filled: '0', worstRemaining });
   });
 
-  it('counts the larger of fills read and fills told', () => {
+  it('counts the larger of the fills and the filled size of the records', () => {
     const told = stepOrder(orderIn('open'), eventOf('P_OPEN', 1_000, 50, { total_filled_size: '4' })).snapshot;
     expect(exposureOf(told)).toEqual({ filled: '4', worstRemaining: '6' });
     const read = life(
@@ -386,7 +386,7 @@ describe('exposure', () => {
     expect([exposureOf(up).worstRemaining, exposureOf(down).worstRemaining]).toEqual(['25', '10']);
   });
 
-  it('takes what is left from the record where that is not size less filled (venue-notes.md, surprise 5)', () => {
+  it('takes the remaining size from the record where it is not size less filled (venue-notes.md, surprise 5)', () => {
     const odd = stepOrder(
       orderIn('open'),
       eventOf('P_OPEN', 1_000, 50, { total_filled_size: '4', size: '8' }),

@@ -84,7 +84,7 @@ describe('POST /orders', () => {
     });
   });
 
-  it('fills a resting order at its own price, part by part, when the price comes to it', async () => {
+  it('fills a resting order at its own price, part by part, when the price reaches it', async () => {
     const venue = new SimulatedVenue(moving([0, '64000'], [10, '63002'], [11, '63000'], [12, '64000']));
     const ack = await venue.place({ size: '0.45' });
     await venue.until(20_000);
@@ -110,7 +110,7 @@ describe('POST /orders', () => {
     expect(deeper.booked(resting.id)).toMatchObject({ status: 'closed', filled: '0.45', size: '0' });
   });
 
-  it('triggers a stop at the price step that reaches it, although nobody asks', async () => {
+  it('triggers a stop at the price step that reaches it, without a request', async () => {
     const venue = new SimulatedVenue(moving([0, '64000'], [60, '64199'], [61, '64200'], [62, '64100']));
     const stop = await venue.place({ type: 'stop_limit', price: '64264', trigger_price: '64200', size: '0.25' });
     await venue.until(60_500);
@@ -169,7 +169,7 @@ describe('POST /orders', () => {
     expect([venue.booked(loss.id).status, venue.booked(profit.id).status]).toEqual(['open', 'closed']);
   });
 
-  it('rejects all of a fill-or-kill that can not be filled at once', async () => {
+  it('rejects all of a fill-or-kill that cannot be filled at once', async () => {
     const venue = new SimulatedVenue();
     const ack = await venue.place({ price: '64002', size: '0.21', time_in_force: 'fill_or_kill' });
     const fits = await venue.place({ price: '64002', size: '0.2', time_in_force: 'fill_or_kill' });
@@ -178,7 +178,7 @@ describe('POST /orders', () => {
     expect(venue.booked(fits.id)).toMatchObject({ status: 'closed', filled: '0.2' });
   });
 
-  it('refuses one order over the limit of open orders, also while the last is processing', async () => {
+  it('refuses an order over the limit of open orders, also while the last is processing', async () => {
     const venue = new SimulatedVenue({ ...CALM, account: { equity: '100000', maxOpenOrders: 2 } });
     await venue.place();
     await venue.place();
@@ -231,7 +231,7 @@ describe('PUT /orders', () => {
     expect(venue.booked(id)).toMatchObject({ status: 'closed', filled: '0.1' });
   });
 
-  it('refuses what is closed already and what it does not know', async () => {
+  it('refuses closed and unknown orders', async () => {
     const venue = new SimulatedVenue();
     const { id } = await venue.place({ price: '64001' });
     await venue.pass(100);
@@ -277,7 +277,7 @@ describe('DELETE /orders', () => {
 });
 
 describe('DELETE /orders/cancel_all', () => {
-  it('takes every open order of every market, stops too, through cancelingall to canceled', async () => {
+  it('cancels every open order of every market, stops too, through cancelingall to canceled', async () => {
     const venue = new SimulatedVenue();
     const orders = [
       await venue.place(),
@@ -306,7 +306,7 @@ describe('GET /orders', () => {
   }
   const prices = (result: readonly { price: string }[]) => result.map(({ price }) => price);
 
-  it('lists the newest first, pages from 0, and turns round on ASC', async () => {
+  it('lists the newest first, pages from 0, and reverses the order on ASC', async () => {
     const venue = await five();
     const list = async (params: object) => prices((await venue.call('GET /orders', params)).result);
     expect(await list({})).toEqual(['3000', '61003', '61002', '61001', '61000']);
@@ -345,7 +345,7 @@ describe('GET /orders', () => {
     expect((await venue.call('GET /orders', { p_page: 1 })).result).toHaveLength(1);
   });
 
-  it('takes up to ten times as long without start_time, the more the longer the history', async () => {
+  it('needs up to ten times as long without start_time, growing with the history', async () => {
     const resting = Array.from(
       { length: 900 },
       () => ({ market: 'BTC-USD', side: 'long', size: '0.0001', price: '60000', agoMs: 1000 }) as const,

@@ -3,7 +3,7 @@ import type { TokenAlgorithm } from '../../src/gateway/simulator/config/settings
 import { CALM, SimulatedVenue, START_MS } from './harness.ts';
 
 describe('costs', () => {
-  it('charges what the document says, and 10 where it says nothing', async () => {
+  it('charges what the document says, and 10 where it gives no figure', async () => {
     const venue = new SimulatedVenue();
     const { id } = await venue.place();
     await venue.call('GET /account', {});
@@ -28,7 +28,7 @@ describe('costs', () => {
 });
 
 describe('headers', () => {
-  it('tells limit, remaining and reset with each answer', async () => {
+  it('sends limit, remaining and reset with each answer', async () => {
     const venue = new SimulatedVenue({ ...CALM, tokens: { limit: 100 } });
     const { headers } = await venue.call('GET /account', {});
     expect(headers).toEqual({
@@ -90,17 +90,17 @@ const burst = (at: number) => Array.from({ length: 11 }, () => at);
 const count = (admitted: readonly boolean[]) => admitted.filter(Boolean).length;
 
 describe('the four ways to count a window', () => {
-  it('a log lets nothing in until the oldest request is a window old', async () => {
+  it('a log admits nothing until the oldest request is a window old', async () => {
     expect(count(await letIn('sliding_log', [...burst(50_000), 109_999]))).toBe(10);
     expect(count(await letIn('sliding_log', [...burst(50_000), 110_000]))).toBe(11);
   });
 
-  it('fixed windows let everything in again at the full minute', async () => {
+  it('fixed windows admit everything again at the full minute', async () => {
     expect(count(await letIn('fixed_window', [...burst(50_000), 59_999]))).toBe(10);
     expect(count(await letIn('fixed_window', [...burst(50_000), ...burst(60_000)]))).toBe(20);
   });
 
-  it('a bucket lets in as it refills, 10 tokens in 6 s', async () => {
+  it('a bucket admits as it refills, 10 tokens in 6 s', async () => {
     expect(count(await letIn('token_bucket', [...burst(50_000), 55_999]))).toBe(10);
     expect(count(await letIn('token_bucket', [...burst(50_000), 56_000, 56_001]))).toBe(11);
   });

@@ -147,7 +147,7 @@ const BAD: [string, EndpointName, Record<string, unknown>, string][] = [
     'client_order_id must be 1 to 50 characters of [A-Za-z0-9_-], found a b',
   ],
   [
-    'a parameter nobody knows',
+    'an unknown parameter',
     'POST /orders',
     { ...LIMIT, trigerprice: '1' },
     expect.stringMatching(/no parameter trigerprice; .*trigger_price/),
@@ -185,7 +185,7 @@ const BAD: [string, EndpointName, Record<string, unknown>, string][] = [
 ];
 
 describe('requestProblems', () => {
-  it.each(GOOD)('finds nothing wrong with %s', (_, name, params) => {
+  it.each(GOOD)('accepts %s', (_, name, params) => {
     expect(requestProblems(name, params)).toEqual([]);
   });
 
@@ -199,7 +199,7 @@ describe('requestProblems', () => {
     ]);
   });
 
-  it('moves its bounds to those of the account', () => {
+  it('uses the bounds of the account', () => {
     const settings = { maxLeverage: 50, marketOrderPrice: 'required' } as const;
     expect(requestProblems('PUT /account/leverage', { market_id: 'BTC-USD', leverage: 50 }, settings)).toEqual([]);
     expect(requestProblems('PUT /account/leverage', { market_id: 'BTC-USD', leverage: 51 }, settings)).toEqual([

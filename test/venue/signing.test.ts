@@ -43,7 +43,7 @@ describe('signature', () => {
     expect(signature(request, EXPIRY, SECRET)).toBe(wanted);
   });
 
-  it('does not cover what travels in the query', () => {
+  it('does not cover the query', () => {
     const request = wireRequest('GET /orders', { market_id: 'BTC-USD' }, SIMULATED_PROFILE);
     expect(signedMessage(request, EXPIRY)).toBe('method=GETpath=/orders1700000300');
   });

@@ -69,7 +69,7 @@ describe('surprise 1: an acknowledgement is not an outcome', () => {
 });
 
 describe('surprise 2: an order may not be visible yet', () => {
-  it('is not found inside the lag by any question, and there afterwards, and always was', async () => {
+  it('is not found by any read within the lag, and is found afterwards as if it had always been there', async () => {
     const venue = new SimulatedVenue({ ...CALM, visibilityLagMs: { min: 1500, max: 1500 } });
     const { id } = await venue.place({ client_order_id: 'mine' });
     const found = async (params: object) => (await venue.call('GET /orders', params)).result.length;

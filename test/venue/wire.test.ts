@@ -34,7 +34,7 @@ describe('wireRequest', () => {
     expect(encodeBody(request)).toBe('');
   });
 
-  it('sends an empty JSON object beside parameters in the query, where the profile has it so', () => {
+  it('sends an empty JSON object beside parameters in the query, where the profile says so', () => {
     const settings = {
       ...SIMULATED_PROFILE,
       encoding: { ...SIMULATED_PROFILE.encoding, 'POST /cancel_all_after': 'query' as const },
@@ -80,7 +80,7 @@ describe('wireRequest', () => {
     );
   });
 
-  it('gives every endpoint a place for its parameters', () => {
+  it('gives every endpoint a placement of its parameters', () => {
     expect(ENDPOINT_NAMES.map((name) => SIMULATED_PROFILE.encoding[name])).not.toContain(undefined);
   });
 
@@ -97,7 +97,7 @@ describe('wireRequest', () => {
     );
   });
 
-  it('keeps any text in its place, whatever is in it', () => {
+  it('keeps any text in its place, whatever it holds', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme-composite', maxLength: 20 }), (text) => {
         const request = wireRequest('POST /jwt', { is_client: true, refresh_token: text }, SIMULATED_PROFILE);
@@ -114,7 +114,7 @@ describe('digestOf', () => {
     );
   });
 
-  it('tells 0.1 from 0.10: all attempts of an intent have the very same bytes', () => {
+  it('distinguishes 0.1 from 0.10: all attempts of an intent have the same bytes', () => {
     const digests = ['0.1', '0.10'].map((size) =>
       digestOf(wireRequest('POST /orders', { ...LIMIT, size }, SIMULATED_PROFILE)),
     );
@@ -132,7 +132,7 @@ describe('readJson', () => {
     expect([value['a']?.value, value['b']?.value]).toEqual(['12345678901234567890.1234567890123456789', '1e-7']);
   });
 
-  it('keeps whole numbers of any length, which are read by the shorter way while it is exact', () => {
+  it('keeps whole numbers of any length, and uses the faster parser only while it is exact', () => {
     const digits = fc.stringMatching(/^(?:0|-?[1-9]\d{0,19})$/);
     fc.assert(
       fc.property(fc.array(digits, { maxLength: 4 }), (literals) => {
