@@ -11,15 +11,15 @@ describe('real processes, killed at any moment', () => {
     'lose no order and double none, whatever is resumed',
     async () => {
       const bin = fileURLToPath(new URL('../../bin/runbook.js', import.meta.url));
-      const told = await killRuns({ bin, kills: KILLS, lanes: 8, seed: 1 });
-      expect(told.problems).toEqual([]);
-      expect(told.kills).toBeGreaterThanOrEqual(KILLS);
+      const tally = await killRuns({ bin, kills: KILLS, lanes: 8, seed: 1 });
+      expect(tally.problems).toEqual([]);
+      expect(tally.kills).toBeGreaterThanOrEqual(KILLS);
       // Most deaths are in the middle of something: else nothing was tried.
-      expect(told.resumed).toBeGreaterThan(KILLS / 2);
-      expect(told.interrupted).toBeGreaterThan(KILLS / 2);
-      expect(told.orders).toBeGreaterThan(KILLS / 10);
+      expect(tally.resumed).toBeGreaterThan(KILLS / 2);
+      expect(tally.interrupted).toBeGreaterThan(KILLS / 2);
+      expect(tally.orders).toBeGreaterThan(KILLS / 10);
       console.log(
-        `${told.kills} kills in ${told.runs} runs, ${told.seconds.toFixed(0)} s, ${told.interrupted} calls under way: ${JSON.stringify(told.outcomes)}`,
+        `${tally.kills} kills in ${tally.runs} runs, ${tally.seconds.toFixed(0)} s, ${tally.interrupted} calls under way: ${JSON.stringify(tally.outcomes)}`,
       );
     },
     PATIENCE_MS,

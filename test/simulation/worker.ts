@@ -1,4 +1,4 @@
-/** A worker of the simulation: takes portions of seeds, or one seed with its story, until it is told that there are no more. */
+/** Runs as a worker of the simulation: takes batches of seeds, or one seed with its story, until there are no more. */
 import { parentPort } from 'node:worker_threads';
 import { protocolOf, runBatch, type Tally } from './batch.ts';
 import { breachesOf } from './invariants.ts';
