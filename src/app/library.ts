@@ -9,9 +9,9 @@ import { readEntry } from '../journal/chain.ts';
 import type { Entry } from '../journal/entry.ts';
 import type { JournalStore } from '../journal/store.ts';
 import { MemoryStore } from '../journal/stores/memory.ts';
-import { type BudgetDocument, budgetDocument } from '../report/folds/budget.ts';
-import { type FillsDocument, fillsDocument } from '../report/folds/fills.ts';
-import { ordersDocument } from '../report/folds/orders.ts';
+import { type BudgetDocument, makeBudgetDocument } from '../report/folds/budget.ts';
+import { type FillsDocument, makeFillsDocument } from '../report/folds/fills.ts';
+import { makeOrdersDocument } from '../report/folds/orders.ts';
 import { RunFold, type RunReport, runReport } from '../report/folds/run.ts';
 import { worstCase } from '../runbook/bounds.ts';
 import { checkRunbook } from '../runbook/check.ts';
@@ -150,7 +150,7 @@ function runOf(line: string): string {
 
 export interface JournalFolds {
   readonly report: RunReport;
-  readonly orders: ReturnType<typeof ordersDocument>;
+  readonly orders: ReturnType<typeof makeOrdersDocument>;
   readonly fills: FillsDocument;
   readonly budget: BudgetDocument;
 }
@@ -159,8 +159,8 @@ export interface JournalFolds {
 export function foldJournal(entries: readonly Entry[]): JournalFolds {
   return {
     report: runReport(entries),
-    orders: ordersDocument(entries),
-    fills: fillsDocument(entries),
-    budget: budgetDocument(entries),
+    orders: makeOrdersDocument(entries),
+    fills: makeFillsDocument(entries),
+    budget: makeBudgetDocument(entries),
   };
 }

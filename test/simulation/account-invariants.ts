@@ -9,7 +9,7 @@ import type { RunTold } from './world.ts';
 
 /** How soon a kill that a person engaged must have reached a run: the command line looks five times a second. */
 const KILL_REACHES_MS = 250;
-/** How long a cancel or a beat may wait for tokens. */
+/** How long a cancel or a heartbeat may wait for tokens, ms. */
 const URGENT_WAIT_MS = 2000;
 
 /** What counts as activity for the deadman switch (venue-api.md, rule 1). */
@@ -65,7 +65,7 @@ export const ACCOUNT_INVARIANTS = {
       }
       const undisturbed = isAlone && !(scenario.venue.faults ?? []).some((fault) => fault.do === 'rate_limited');
       for (const { entry, intended } of attempts) {
-        // With a small limit the reserve holds for few cancels; for the beats there is one of their own.
+        // With a small limit the reserve holds for few cancels; heartbeats have one of their own.
         const reserved = limit >= 1200 || intended.data.purpose === 'keep-alive';
         if (undisturbed && reserved && intended.data.class === 'protect' && entry.data.waitedMs > URGENT_WAIT_MS)
           yield `${intended.data.endpoint} waited ${entry.data.waitedMs} ms for tokens`;
@@ -110,7 +110,7 @@ export const ACCOUNT_INVARIANTS = {
   },
   I12: {
     name: 'deadman closure',
-    asks: 'the switch ends as declared, a GET has seen it, and no beat comes behind the end',
+    asks: 'the switch ends as declared, a GET has seen it, and no heartbeat is sent after the end',
     against: ['books', 'wire'],
     *breaches(facts) {
       const { happened } = facts;
@@ -121,7 +121,7 @@ export const ACCOUNT_INVARIANTS = {
       const { outcome, error } = guarded.result;
       const about = happened.sent.filter(({ endpoint }) => endpoint.endsWith('/cancel_all_after'));
       const late = about.find(({ method, at }) => method === 'POST' && at > endedAt);
-      if (late !== undefined) yield `a beat was sent ${late.at - endedAt} ms after the run had ended`;
+      if (late !== undefined) yield `a heartbeat was sent ${late.at - endedAt} ms after the run had ended`;
       const events = happened.books.deadman.events;
       const last = events.at(-1)?.event;
       if (outcome !== 'halted' && deadman.onExit === 'disarm') {
@@ -183,11 +183,11 @@ export const ACCOUNT_INVARIANTS = {
       const epochs = new Map<string, number>();
       for (const { run, epoch, seq } of entries) {
         const newest = epochs.get(run) ?? 0;
-        if (epoch < newest) yield `entry ${seq} of epoch ${epoch} stands behind one of ${newest}`;
+        if (epoch < newest) yield `entry ${seq} of epoch ${epoch} comes after one of ${newest}`;
         epochs.set(run, Math.max(epoch, newest));
       }
       for (const request of sent) {
-        // A read changes nothing, and a session belongs to whoever has the account's secrets.
+        // A read changes nothing, and a session belongs to any process with the account's secrets.
         if (request.method === 'GET' || request.endpoint === 'POST /jwt') continue;
         const own = lives.find(({ life }) => life === request.life)?.epoch ?? Number.POSITIVE_INFINITY;
         const newest = newestAt[request.durable] ?? 0;

@@ -22,7 +22,7 @@ describe('a simulation', () => {
     }
   });
 
-  it('tells a story that names the command which repeats it, and has the venue’s side between the journal’s', async () => {
+  it('prints a story with the command that repeats it, and with the venue’s side between lines of the journal', async () => {
     const happened = await simulate(29);
     const story = storyOf(happened, [{ invariant: 'I1', what: 'two orders' }]);
     expect(story).toContain('seed 29: a breach');

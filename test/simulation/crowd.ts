@@ -1,8 +1,8 @@
 /**
- * What only every eighth seed has: other runs of the account in the same process, people who answer and who interfere, a
- * clock on the wall that is put while runs go on, a disk that refuses a later process too, and a mishap aimed at what the
- * runbook does, for what chance alone meets too rarely. They are dealt by draws of their own, so that a kept seed of the other seven
- * kinds (seeds.ts) means for ever what it meant when it failed.
+ * Draws the conditions that only every eighth seed has: other runs of the account in the same process, people who answer and who
+ * interfere, a wall clock that is adjusted while runs go on, a disk that refuses a later process too, and a fault aimed at the
+ * runbook's own requests, which chance alone would meet too rarely. They have draws of their own, so that a kept seed of the other
+ * seven kinds (seeds.ts) keeps its meaning.
  */
 import type { FaultRule } from '../../src/gateway/simulator/config/faults.ts';
 import { Draws } from './draws.ts';
@@ -10,22 +10,22 @@ import { isCrowded, SHAPES, type Shape, shapeOf } from './shapes.ts';
 
 export interface Companion {
   readonly shape: Shape;
-  /** It is handed to the process that is there so long after the start. */
+  /** Submitted to the running process this long after the start, ms. */
   readonly afterMs: number;
 }
 
 export interface Crowd {
   /** Runs of the account beside the first. At most one run of all has a deadman switch: the scheduler sees to that. */
   readonly companions: readonly Companion[];
-  /** What a person says to each question, and how long after it was asked; nobody answers where it is undefined. */
+  /** A person's answer to each question, and how long after it was asked; undefined: no answer. */
   readonly answer: { readonly says: 'approve' | 'reject'; readonly afterMs: number } | undefined;
-  /** So long after the start somebody cancels the first run. */
+  /** A person cancels the first run this long after the start, ms. */
   readonly cancelAfterMs: number | undefined;
   /** A process behind the first has a full disk from this commit on; `life` counts from 1. */
   readonly fullLater: { readonly life: number; readonly after: number } | undefined;
-  /** The clock on the wall is put by so much, so long after the start. */
+  /** Adjustments of the wall clock: instant after the start, and size, ms. */
   readonly clockPuts: readonly { readonly afterMs: number; readonly byMs: number }[];
-  /** It is put by so much while nobody is there, after the first process has died. */
+  /** An adjustment while no process runs, after the first has died, ms. */
   readonly putWhileDownMs: number | undefined;
   /** Whether the machine starts anew, or another one takes over, between the first process and the second, the second and the third, …. */
   readonly moves: readonly boolean[];
@@ -113,7 +113,7 @@ function companionOf(draws: Draws, unguarded: boolean): Shape {
   }
 }
 
-/** By seconds, as a daemon that keeps time does after a suspension, or by minutes, as a person does. */
+/** By seconds, as a time service does after a suspension, or by minutes, as a person does. */
 function clockPut(draws: Draws): Crowd['clockPuts'][number] {
   const byMs = draws.of([2500, 20_000, 300_000]) * draws.of([1, -1]);
   return { afterMs: draws.within(100, 20_000), byMs };

@@ -1,6 +1,6 @@
 /**
- * What happened in a simulation, put in the order in which the invariants ask for it: intents with their attempts and
- * answers from the journal, orders by client order id from the venue's books, when the switch stood, when nobody was there.
+ * Collects the facts of a simulation for the invariants: intents with their attempts and answers from the journal, orders by
+ * client order id from the venue's books, when the switch was armed, when no process ran.
  */
 import type { BookedOrder } from '../../src/gateway/simulator/ledger-view.ts';
 import type { Entry, EntryOf } from '../../src/journal/entry.ts';
@@ -101,7 +101,7 @@ export class Facts {
     return this.happened.runs.flatMap(({ tracker }) => tracker.orders());
   }
 
-  /** How an order stands in the journal of its run. */
+  /** The state of an order in the journal of its run. */
   orderOf(clientOrderId: string): TrackedOrder | undefined {
     return this.intents.get(clientOrderId)?.run.tracker.get(clientOrderId);
   }
@@ -121,7 +121,7 @@ export class Facts {
     return this.own.filter((order) => this.intents.get(order.client_order_id)?.run === run);
   }
 
-  /** When a run ended, by the venue's clock: its last end, where it was taken up again after one. */
+  /** When a run ended, by the venue's clock: its last end, where it was resumed after one. */
   endOf({ entries }: RunTold): number | undefined {
     const last = entries.findLast((entry) => entry.type === 'run.ended');
     return last === undefined ? undefined : this.at(last);
@@ -177,13 +177,13 @@ export class Facts {
     const troubles = sent.filter(
       (each) => each.at <= until && (each.repliedAt ?? Number.POSITIVE_INFINITY) >= from - 2000 && isTroubled(each),
     );
-    // A run to which nothing is answered for as long as this makes no progress, and is not to beat.
+    // A run without an answer for as long as this makes no progress, and must send no heartbeat.
     const unheard = sent.filter(
       (each) => each.at <= until && (each.repliedAt ?? 0) >= from - UNHEARD_MS && hangs(each),
     );
-    // One request that hangs, a beat too, is no excuse; a session that is not renewed is one.
+    // One request that hangs, even a heartbeat, is no excuse; a session that is not renewed is one.
     const troubled = troubles.length > 1 || unheard.length > 1 || troubles.some((each) => !hangs(each));
-    // Whoever takes the switch for fired lets it fire; and with others on the address there may be no tokens for a beat.
+    // A run that takes the switch for fired lets it fire; and with others on the address there may be no tokens for a heartbeat.
     const given = entries.some(
       (entry) => entry.type === 'deadman.moved' && entry.data.event === 'assumed_fired' && this.at(entry) <= until,
     );
@@ -206,7 +206,7 @@ function callOf(entry: EntryOf<'call.intended' | 'call.attempted' | 'call.settle
   return `${entry.run} ${entry.data.call}`;
 }
 
-/** The shortest time without progress after which a run does not beat any more, ms. */
+/** The shortest time without progress after which a run sends no more heartbeats, ms. */
 const UNHEARD_MS = 20_000;
 
 function hangs({ endpoint, at, repliedAt, reply }: Sent): boolean {

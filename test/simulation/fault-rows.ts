@@ -1,6 +1,6 @@
 /**
- * The rows of fault-matrix.md with the tests that cover each: what is named here must exist, and a row
- * that nothing covers says so. `docs/fault-matrix.md` is made from it.
+ * Lists the rows of fault-matrix.md with the tests that cover each. Every named test must exist; a row without a test says so.
+ * `docs/fault-matrix.md` is generated from it.
  */
 import { invariantTable } from './invariant-rows.ts';
 
@@ -11,7 +11,7 @@ export interface FaultRow {
   readonly fault: string;
   readonly handled: string;
   readonly covers: readonly Cover[];
-  /** What of the row no test shows, or why nobody need. */
+  /** The part of the row that no test shows, or why none is needed. */
   readonly open?: string;
 }
 
@@ -47,7 +47,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
   {
     fault: 'ghost POST arrives after the window',
     handled:
-      'adopted by the run while it goes on; after that each run of the account that begins within 24 h asks, writes it down and tells `ops`',
+      'adopted by the run while it is under way; afterwards each run of the account that begins within 24 h asks, journals it and notifies `ops`',
     covers: [
       golden('a-ghost-that-arrives-behind-its-time-out-is-adopted'),
       venue('order-guards', 'is revoked by any event that shows the order'),
@@ -115,7 +115,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     ],
   },
   {
-    fault: 'limit told by 200 and success: false',
+    fault: 'limit reported by 200 and success: false',
     handled: 'recognised by header or text',
     covers: [
       venue('answers', 'reads another status as an exhausted limit where the profile lists it'),
@@ -283,7 +283,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
   {
     fault: 'cancel_all while a POST is in flight',
     handled:
-      'nothing new is sent meanwhile, by no run of the account; read back and cancelled again until the list has stayed empty; what is left all the same is told',
+      'nothing new is sent meanwhile, by no run of the account; read back and cancelled again until the list has stayed empty; orders that are left are reported',
     covers: [
       golden('cancel-all-keeps-new-orders-back-while-it-is-under-way'),
       golden('cancel-all-takes-an-order-that-was-on-its-way'),
@@ -296,7 +296,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
   {
     fault: 'the switch fires while the engine lives',
     handled:
-      'beats have tokens of their own and give up an answer in time; a gap is taken for fired, and everything is read before a new order',
+      'heartbeats have tokens of their own and give up an answer in time; a gap is taken for fired, and everything is read before a new order',
     covers: [
       kept(426),
       kept(10007),
@@ -309,7 +309,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
   },
   {
     fault: 'the switch fires while the engine is down',
-    handled: 'no order before everything was read; a time that nobody can tell the length of counts as too long',
+    handled: 'no order before everything was read; an absence of unknown length counts as too long',
     covers: [
       kept(3052),
       kept(1071),
@@ -329,7 +329,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     ],
   },
   {
-    fault: 'a beat arrives behind the DELETE',
+    fault: 'a heartbeat arrives after the DELETE',
     handled: 'drained, read back, deleted again',
     covers: [venue('deadman', 'sends DELETE again where the switch is active after it'), SEEDS],
   },
@@ -375,7 +375,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
   },
   {
     fault: 'the disk is full or read-only',
-    handled: 'no durable attempt, no order; cancels still go',
+    handled: 'no durable attempt, no order; cancels are still sent',
     covers: [
       SEEDS,
       kept(5876),
@@ -389,7 +389,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
   },
   {
     fault: 'fsync fails',
-    handled: 'nothing is written by this process ever again',
+    handled: 'this process writes nothing more',
     covers: [
       [
         'test/journal/writer.test.ts',
@@ -416,7 +416,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
   },
   {
     fault: 'a process wakes after its lease',
-    handled: 'holds itself back; the epoch refuses what it writes',
+    handled: 'it sends nothing; the store refuses its epoch',
     covers: [
       kept(462),
       kept(974),
@@ -426,7 +426,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
   },
   {
     fault: 'the clock jumps, or is ten minutes off',
-    handled: 'durations by a clock that never jumps, of dead processes too; look-ups look back an hour',
+    handled: 'durations by the monotonic clock, of dead processes too; look-ups look back an hour',
     covers: [
       kept(1071),
       ['test/base/run-clock.test.ts', 'is measured by the machine where the wall clock %s'],
@@ -441,7 +441,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
   },
   {
     fault: 'the event loop is blocked',
-    handled: 'an alert; lapsed beats are taken for a switch that fired',
+    handled: 'an alert; after missed heartbeats the switch counts as fired',
     covers: [
       ['test/cli/watchdog.test.ts', 'says that the loop stalls while it does, once, and for how long afterwards'],
       venue('deadman', 'of exactly the time-out leaves the switch armed; after a longer one it is assumed fired'),
@@ -476,7 +476,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
   },
   {
     fault: 'an unknown status, side, time in force, field',
-    handled: 'tolerated, not terminal, told once',
+    handled: 'tolerated, not terminal, reported once',
     covers: [
       venue('answers', 'keeps unknown statuses and types and notes them, and ignores unknown fields'),
       venue('order', 'are not counted where a status is only unknown (fault-matrix.md, row 56)'),
@@ -501,7 +501,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
   {
     fault: 'equal microseconds at the edge of a page',
     handled:
-      'can not arise: the next page is asked for by its number, never by the time of the last row; rows are told apart by id',
+      'cannot arise: the next page is asked for by its number, never by the time of the last row; rows are distinguished by id',
     covers: [['test/engine/paging.test.ts', 'lose none and double none at a page’s edge where all have one time']],
   },
   {
@@ -521,7 +521,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     ],
   },
   {
-    fault: 'a person trades in the venue’s own pages',
+    fault: 'a person trades on the venue’s own pages',
     handled: 'shown as external, never touched',
     covers: [golden('cancel-mine-leaves-the-orders-of-others'), venue('order-guards', 'are adopted and reported')],
   },
@@ -604,14 +604,13 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     ],
   },
   {
-    fault: 'the kill switch can not be read',
+    fault: 'the kill switch cannot be read',
     handled: 'counts as engaged',
     covers: [['test/contract/shared.test.ts', 'counts as engaged']],
   },
   {
     fault: 'a sink of anchors is down',
-    handled:
-      'the others go on, told once; when it has lasted `anchors.patience` (10 min), nothing new is sent, and cancels still go',
+    handled: 'the others go on, reported once; after `anchors.patience` (10 min) nothing new is sent, but cancels are',
     covers: [
       [
         'test/journal/anchors.test.ts',
@@ -641,7 +640,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
   },
 ];
 
-/** The page, as it must stand in docs/fault-matrix.md: this matrix, and which invariant is asked of what. */
+/** The page docs/fault-matrix.md: this matrix, and where each invariant is checked. */
 export function faultPage(): string {
   const rows = FAULT_ROWS.map(({ fault, handled, covers, open }, index) => {
     const tests = covers

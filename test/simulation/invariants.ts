@@ -27,7 +27,7 @@ export interface Breach {
   readonly what: string;
 }
 
-/** Every breach there is. `ours`: the engine threw, or a run could not be taken up again. */
+/** Every breach. `ours`: the engine threw, or a run could not be resumed. */
 export async function breachesOf(happened: Happened): Promise<readonly Breach[]> {
   const facts = new Facts(happened);
   const breaches: Breach[] = [];

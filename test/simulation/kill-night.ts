@@ -32,7 +32,7 @@ const told = await killRuns({
 const { kills, runs, resumed, interrupted: calls, orders, seconds, outcomes, problems } = told;
 for (const problem of problems) process.stdout.write(`${problem}\n`);
 process.stdout.write(
-  `${kills} kills in ${runs} runs, ${seconds.toFixed(0)} s (${Math.round((kills / seconds) * 60)} a minute): taken up ${resumed} times, ` +
+  `${kills} kills in ${runs} runs, ${seconds.toFixed(0)} s (${Math.round((kills / seconds) * 60)} a minute): resumed ${resumed} times, ` +
     `${calls} calls under way at a death, ${orders} orders; ${JSON.stringify(outcomes)}; ${problems.length} problems\n`,
 );
 process.exitCode = interrupted ? INTERRUPTED : problems.length > 0 ? 1 : 0;

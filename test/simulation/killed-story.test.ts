@@ -1,4 +1,4 @@
-/** What a person meets who kills a process in the middle of an entry: the run goes on, and its story says what happened. */
+/** Kills a process in the middle of an entry: the run is resumed, and its story shows what happened. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,7 +19,7 @@ steps:
   - cancel: entry
     await: terminal
 `;
-/** The first order is carried out at once, and its answer comes when nobody waits for it any more. */
+/** The first order is carried out at once, and its answer arrives after its process has died. */
 const VENUE = {
   latencyMs: { min: 5, max: 5 },
   processingMs: { min: 5, max: 5 },
@@ -39,7 +39,7 @@ interface Ended {
 }
 
 describe('a process that is killed in the middle of an entry', () => {
-  it('leaves a run that goes on under the text it began with, and tells what happened', {
+  it('leaves a run that goes on under the text it began with, and shows what happened', {
     timeout: 120_000,
   }, async () => {
     const folder = mkdtempSync(join(tmpdir(), 'runbook-story-'));

@@ -13,14 +13,14 @@ describe('real processes, killed at any moment, lose no order and double none, w
 });
 
 async function killed(kills: number, lanes: number): Promise<void> {
-  const told = await killRuns({ bin: BIN, kills, lanes, seed: 1 });
-  expect(told.problems).toEqual([]);
-  expect(told.kills).toBeGreaterThanOrEqual(kills);
+  const tally = await killRuns({ bin: BIN, kills, lanes, seed: 1 });
+  expect(tally.problems).toEqual([]);
+  expect(tally.kills).toBeGreaterThanOrEqual(kills);
   // Most deaths are in the middle of something: else nothing was tried.
-  expect(told.resumed).toBeGreaterThan(kills / 2);
-  expect(told.interrupted).toBeGreaterThan(kills / 2);
-  expect(told.orders).toBeGreaterThan(kills / 10);
+  expect(tally.resumed).toBeGreaterThan(kills / 2);
+  expect(tally.interrupted).toBeGreaterThan(kills / 2);
+  expect(tally.orders).toBeGreaterThan(kills / 10);
   console.log(
-    `${told.kills} kills in ${told.runs} runs, ${told.seconds.toFixed(0)} s, ${told.interrupted} calls under way: ${JSON.stringify(told.outcomes)}`,
+    `${tally.kills} kills in ${tally.runs} runs, ${tally.seconds.toFixed(0)} s, ${tally.interrupted} calls under way: ${JSON.stringify(tally.outcomes)}`,
   );
 }

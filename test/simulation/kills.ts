@@ -31,7 +31,7 @@ export interface KillsWanted {
 export interface KillsTold {
   readonly kills: number;
   readonly runs: number;
-  /** How often a run was taken up, and how many calls were under way at those deaths. */
+  /** How often runs were resumed, and how many calls were under way at those deaths. */
   readonly resumed: number;
   readonly interrupted: number;
   /** Orders of the runs at the venues. */
@@ -63,7 +63,7 @@ const VENUE = {
   visibilityLagMs: { min: 0, max: 100 },
   tokens: { limit: 100_000 },
   account: { equity: '100000000' },
-  // Those that are over at once: the deaths are what is tried here, and each answer that is waited for in vain takes ten seconds.
+  // Those that are over at once: the deaths are what is tried here, and each wait for an answer that never comes takes ten seconds.
   faults: [
     { on: 'POST /orders', do: 'status', status: 502, processed: true, when: { probability: 0.03 } },
     { on: 'POST /orders', do: 'reset_after', when: { probability: 0.02 } },
@@ -180,7 +180,7 @@ export async function killRuns(wanted: KillsWanted): Promise<KillsTold> {
 
 interface Chain {
   readonly outcome: string;
-  /** How often the run was taken up, and how many calls were under way then. */
+  /** How often the run was resumed, and how many calls were under way then. */
   readonly resumed: number;
   readonly interrupted: number;
   readonly orders: number;
@@ -294,9 +294,9 @@ class Lane {
       const outcome = outcomeOf(ended);
       if (outcome === undefined)
         problems.push(
-          `${this.name}: ${words.join(' ')} ended with ${ended.exit} and told nothing: ${ended.out.slice(0, 200)} ${ended.err.slice(-400)}`,
+          `${this.name}: ${words.join(' ')} ended with ${ended.exit} and reported nothing: ${ended.out.slice(0, 200)} ${ended.err.slice(-400)}`,
         );
-      // A person looks, and has it taken up again.
+      // A person looks, and resumes it.
       if (outcome === 'halted' && asked === 0) {
         asked += 1;
         words = ['resume', '--json'];
@@ -310,7 +310,7 @@ class Lane {
           resumed: 0,
           interrupted: 0,
           orders: 0,
-          problems: [...problems, ...(await this.strangers(before))],
+          problems: [...problems, ...(await this.findUnknownOrders(before))],
         };
       const became = listed?.outcome ?? outcome ?? 'none';
       if (listed === undefined && ended.exit !== EXITS[became])
@@ -346,20 +346,20 @@ class Lane {
     for (const order of own) {
       const same = own.filter((each) => each.client_order_id === order.client_order_id);
       if (same.length > 1) problems.push(`${same.length} orders of ${order.client_order_id} at the venue`);
-      const told = orders.find((each) => each.clientOrderId === order.client_order_id);
-      if (told === undefined) problems.push(`order ${order.id} (${order.client_order_id}) is not in the journal`);
-      else if (outcome !== 'halted' && (told.state !== order.status || told.filled !== order.filled))
+      const journaled = orders.find((each) => each.clientOrderId === order.client_order_id);
+      if (journaled === undefined) problems.push(`order ${order.id} (${order.client_order_id}) is not in the journal`);
+      else if (outcome !== 'halted' && (journaled.state !== order.status || journaled.filled !== order.filled))
         problems.push(
-          `order ${order.id} is ${order.status} with ${order.filled} filled, the journal says ${told.state} with ${told.filled}`,
+          `order ${order.id} is ${order.status} with ${order.filled} filled, the journal says ${journaled.state} with ${journaled.filled}`,
         );
-      if (order.initial_size !== told?.size)
-        problems.push(`order ${order.id} came with size ${order.initial_size}, the journal says ${told?.size}`);
+      if (order.initial_size !== journaled?.size)
+        problems.push(`order ${order.id} came with size ${order.initial_size}, the journal says ${journaled?.size}`);
     }
-    for (const told of orders) {
-      const known = own.some((each) => each.client_order_id === told.clientOrderId);
-      const never = ['denied', 'absent', 'draft', 'rejected'].includes(told.state);
+    for (const journaled of orders) {
+      const known = own.some((each) => each.client_order_id === journaled.clientOrderId);
+      const never = ['denied', 'absent', 'draft', 'rejected'].includes(journaled.state);
       if (!known && !never)
-        problems.push(`the journal has ${told.clientOrderId} as ${told.state}, the venue has no such order`);
+        problems.push(`the journal has ${journaled.clientOrderId} as ${journaled.state}, the venue has no such order`);
     }
     if (outcome !== 'halted' && books.deadman.armed.length > 0) problems.push('the deadman switch is left armed');
     for (const { event, at } of books.deadman.events) {
@@ -392,7 +392,7 @@ class Lane {
     return { runs: runs.length, outcome: newest?.outcome ?? 'none' };
   }
 
-  private async strangers(before: ReadonlySet<string>): Promise<string[]> {
+  private async findUnknownOrders(before: ReadonlySet<string>): Promise<string[]> {
     const { orders } = await this.books();
     return orders
       .filter(({ id, client_order_id }) => !before.has(id) && client_order_id.startsWith(CLIENT_ORDER_PREFIX))
@@ -452,7 +452,7 @@ function nameOf(index: number): string {
   return /^runbook: (\w+)/.exec(RUNBOOKS[index] ?? '')?.[1] ?? '';
 }
 
-/** The outcome of the run that a process tells of; `nothing` where there was no run to resume. */
+/** The outcome of the run that a process reports; `nothing` where there was no run to resume. */
 function outcomeOf({ out }: Ended): string | undefined {
   try {
     const told = JSON.parse(out) as { readonly outcome?: string; readonly runs?: readonly unknown[] };

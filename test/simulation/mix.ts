@@ -1,5 +1,5 @@
 /**
- * What a number of simulations was made of: how runs ended and why, which faults requests really met, where processes were
+ * Counts what a number of simulations met: how runs ended and why, which faults requests really met, where processes were
  * struck, what was ordered. A simulation in which nothing happens breaks no invariant either; so each kind of thing must
  * have happened so often, for their number, or they have shown too little.
  */
@@ -29,10 +29,7 @@ export function mixOf(happened: Happened): Mix {
       else if (entry.type === 'order.moved' && entry.data.to === 'absent') count('order proven absent');
       else if (entry.type === 'deadman.moved') count(`switch ${entry.data.event}`);
     }
-    count(
-      `run taken up ${resumed > 2 ? 'three times or more' : resumed === 2 ? 'twice' : 'once'}`,
-      Number(resumed > 0),
-    );
+    count(`run resumed ${resumed > 2 ? 'three times or more' : resumed === 2 ? 'twice' : 'once'}`, Number(resumed > 0));
     const attempts = new Map<string, number>();
     for (const entry of entries)
       if (entry.type === 'order.moved' && entry.data.event === 'SUBMIT')
@@ -124,9 +121,9 @@ export const LEAST: Mix = {
   'process 2 struck': 1000,
   'process 3 struck': 400,
   'process refused by the disk': 100,
-  'run taken up once': 2000,
-  'run taken up twice': 500,
-  'run taken up three times or more': 200,
+  'run resumed once': 2000,
+  'run resumed twice': 500,
+  'run resumed three times or more': 200,
   'run succeeded': 6000,
   'run stopped': 200,
   'run halted': 200,

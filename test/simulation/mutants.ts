@@ -202,7 +202,7 @@ export const MUTANTS: readonly Mutant[] = [
     },
   },
   {
-    name: 'takes an answer that can not be read for a refusal',
+    name: 'takes an answer that cannot be read for a refusal',
     caughtBy: ['I5', 'I4', 'I1'],
     protocol: {
       profile: definiteToo,
@@ -388,7 +388,7 @@ export const MUTANTS: readonly Mutant[] = [
     },
   },
   {
-    // Neither of the two that hold it back: its step is told that the switch fired, and the gate that it may have.
+    // Neither of the two that hold it back: its step gets the interruption that the switch fired, and the gate knows that it may have.
     name: 'sends an order that has waited for longer than the switch lasts',
     caughtBy: ['I11'],
     protocol: {
@@ -403,21 +403,21 @@ export const MUTANTS: readonly Mutant[] = [
     },
   },
   {
-    name: 'believes the clock on the wall about how long nobody was there',
+    name: 'believes the wall clock about how long no process ran',
     caughtBy: ['I11'],
     protocol: {
       awaySince: (last, { at }) => ({ ms: Math.max(0, at - (last.at(-1)?.at ?? at)), by: 'machine' }),
     },
   },
   {
-    name: 'waits for the answer to a beat for as long as for that to an order',
+    name: 'waits for the answer to a heartbeat for as long as for that to an order',
     caughtBy: ['I11'],
-    protocol: { venue: beatsWithout('answerMs') },
+      protocol: { venue: heartbeatsWithout('answerMs') },
   },
   {
-    name: 'keeps no tokens for beats',
+    name: 'keeps no tokens for heartbeats',
     caughtBy: ['I10', 'I11'],
-    protocol: { venue: beatsWithout('repeatsMs') },
+    protocol: { venue: heartbeatsWithout('repeatsMs') },
   },
   {
     name: 'holds back orders of the run alone that cancels all',
@@ -554,10 +554,10 @@ function portOf(port: Parameters<NonNullable<Protocol['venue']>>[0]) {
   };
 }
 
-/** A client that goes on beating by itself, whatever becomes of the run. */
+/** A client that goes on sending heartbeats by itself, whatever the run does. */
 class Metronome extends VenueClient {
   private readonly clock: Clock;
-  private beats = 0;
+  private heartbeats = 0;
 
   constructor(parts: ClientParts) {
     super(parts);
@@ -565,20 +565,20 @@ class Metronome extends VenueClient {
   }
 
   override call<E extends EndpointName>(call: VenueCall<E>): Promise<CallOutcome<E>> {
-    if (call.endpoint === 'POST /cancel_all_after' && this.beats === 0) this.beat(call);
+    if (call.endpoint === 'POST /cancel_all_after' && this.heartbeats === 0) this.repeat(call);
     return super.call(call);
   }
 
-  private beat<E extends EndpointName>(call: VenueCall<E>): void {
-    this.beats += 1;
+  private repeat<E extends EndpointName>(call: VenueCall<E>): void {
+    this.heartbeats += 1;
     this.clock.at(this.clock.now() + 900, () => {
-      void super.call({ ...call, id: `${call.id}-beat-${this.beats}` });
-      this.beat(call);
+      void super.call({ ...call, id: `${call.id}-repeat-${this.heartbeats}` });
+      this.repeat(call);
     });
   }
 }
 
-function beatsWithout(what: 'answerMs' | 'repeatsMs'): NonNullable<Protocol['venue']> {
+function heartbeatsWithout(what: 'answerMs' | 'repeatsMs'): NonNullable<Protocol['venue']> {
   return (port) => ({
     ...portOf(port),
     call: <E extends EndpointName>(call: VenueCall<E>) => {

@@ -1,7 +1,7 @@
 /**
  * `npm run simulate`: the simulation for a night (--seeds 1000000, --from N), or one seed again with its whole story
  * (--seed N). Ends with 1 where a seed fails, and names the command that repeats it; with 130 when it is interrupted, having
- * told what it had done so far. --mutant NAME simulates a broken protocol, to see what its failure looks like.
+ * reported so far. --mutant NAME simulates a broken protocol, to see what its failure looks like.
  */
 import { parseArgs } from 'node:util';
 import { added, NOTHING, type Tally } from './batch.ts';
@@ -40,7 +40,7 @@ async function many(first: number, count: number): Promise<void> {
   let sum = NOTHING;
   let interrupted = false;
   const interrupt = () => {
-    // Whoever asks twice does not want to wait for what is under way.
+    // A second signal ends the process without waiting for what is under way.
     if (interrupted) process.exit(INTERRUPTED);
     interrupted = true;
     process.stderr.write('\ninterrupted: ends with the seeds that are under way\n');

@@ -125,7 +125,7 @@ export const ORDER_INVARIANTS = {
         else if (result.outcome !== 'halted' && doubtful.has(state))
           yield `the run ${result.outcome} with intent ${id} ${state}`;
         else if (state === 'absent' && unanswered && terms.onAmbiguous === 'halt' && !askedFor)
-          yield `the run ${result.outcome} with intent ${id} absent, and nobody was asked`;
+          yield `the run ${result.outcome} with intent ${id} absent, and no person was asked`;
         else if (state === 'submitting') yield `the run halted with intent ${id} in flight`;
       }
       for (const order of own) {
@@ -211,7 +211,7 @@ export const ORDER_INVARIANTS = {
             .lookups(entry.data.clientOrderId)
             .some((each) => each.entry.seq > (last?.entry.seq ?? 0) && each.entry.seq < entry.seq)
         ) {
-          yield `intent ${entry.data.clientOrderId} is called refused on a text nobody knows, with no look-up`;
+          yield `intent ${entry.data.clientOrderId} is called refused on an unknown text, with no look-up`;
         }
       }
     },
@@ -269,21 +269,21 @@ export const ORDER_INVARIANTS = {
     *breaches(facts) {
       const { happened } = facts;
       const filled = new Map<string, string>();
-      let resurrected = new Set<string>();
+      let late = new Set<string>();
       for (const entry of happened.entries) {
         if (entry.type === 'order.alarmed' && (entry.data.alarm === 'LateOrder' || entry.data.alarm === 'Reappeared'))
-          resurrected.delete(entry.data.clientOrderId);
+          late.delete(entry.data.clientOrderId);
         if (entry.type !== 'order.moved') continue;
         const { clientOrderId: id, from, to, event, filled: now } = entry.data;
         const ends = ['closed', 'canceled', 'rejected', 'denied', 'absent'];
         // One end may correct another: `closed` outranks `canceled`.
-        if (ends.includes(from) && !ends.includes(to) && event !== 'SUBMIT') resurrected.add(id);
+        if (ends.includes(from) && !ends.includes(to) && event !== 'SUBMIT') late.add(id);
         const before = filled.get(id) ?? '0';
         if (decimal(now).lt(decimal(before))) yield `the fills of ${id} went from ${before} back to ${now}`;
         filled.set(id, now);
       }
-      for (const id of resurrected) yield `order ${id} left its end without an alarm`;
-      resurrected = new Set();
+      for (const id of late) yield `order ${id} left its end without an alarm`;
+      late = new Set();
       for (const { snapshot, intent } of facts.bookOrders()) {
         const { authorised, filled: sum } = snapshot.context;
         if (authorised !== undefined && decimal(sum).gt(decimal(authorised)) && !snapshot.context.overfilled)

@@ -1,7 +1,7 @@
 /**
- * One process of the simulation, and what it reaches the world through: a clock, a disk, a road to the venue, the rows it
- * shares with others. A process can die, and then nothing it began ever goes on; or be frozen, and then everything waits,
- * timers and answers too, until it is thawed. The world outside goes on in both cases.
+ * Simulates one process and its access to the world: a clock, a disk, a transport to the venue, the rows it shares with others.
+ * A dead process never continues anything. In a frozen one everything waits, timers and answers too, until it is thawed. The
+ * world outside goes on in both cases.
  */
 import type { Clock, Timer } from '../../src/base/clock.ts';
 import type { ProcessClock } from '../../src/base/run-clock.ts';
@@ -25,20 +25,20 @@ export class Process {
   struckAt: { readonly at: number; readonly point: string } | undefined;
   readonly reachedPoints = new Map<string, number>();
   private readonly base: Clock;
-  private readonly mishap: InjectedFault | undefined;
+  private readonly fault: InjectedFault | undefined;
   private held: (() => void)[] = [];
-  private tell: (mishap: InjectedFault) => void = () => {};
+  private reportStrike: (fault: InjectedFault) => void = () => {};
 
-  /** `aheadMs`: how far the clock on the wall is ahead of the venue's by now. `machine`: counted from 0, each with a time of its own since its start. */
-  constructor(base: Clock, life: number, mishap: InjectedFault | undefined, aheadMs: () => number, machine: number) {
+  /** `aheadMs`: how far the wall clock is ahead of the venue's now, ms. `machine`: counted from 0, each with a time of its own since its start. */
+  constructor(base: Clock, life: number, fault: InjectedFault | undefined, aheadMs: () => number, machine: number) {
     this.base = base;
     this.life = life;
-    this.mishap = mishap;
+    this.fault = fault;
     this.startedAt = base.now();
     this.boot = `machine-${machine}`;
     const sinceStart = () => base.monotonic() + machine * 5_000_000;
     this.struck = new Promise((resolve) => {
-      this.tell = resolve;
+      this.reportStrike = resolve;
     });
     const after = (delayMs: number, turn: () => void): Timer =>
       base.at(base.now() + delayMs, () => this.whenRunning(turn));
@@ -52,15 +52,15 @@ export class Process {
     };
   }
 
-  /** How far the clock on the wall is ahead of the venue's, ms. */
+  /** How far the wall clock is ahead of the venue's, ms. */
   get aheadOfVenue(): number {
     return this.clock.now() - this.base.now();
   }
 
   /** It has the lease, and its time runs. */
   begin(): void {
-    const { mishap, base } = this;
-    if (mishap?.point === 'time') base.at(base.now() + mishap.at, () => this.strike(mishap, 'time'));
+    const { fault, base } = this;
+    if (fault?.point === 'time') base.at(base.now() + fault.at, () => this.strike(fault, 'time'));
   }
 
   /** Does it now; once it is thawed, where it is frozen; never, where it is dead. */
@@ -74,11 +74,11 @@ export class Process {
     if (this.state !== 'running') return false;
     const key = `${of} ${point}`;
     this.reachedPoints.set(key, (this.reachedPoints.get(key) ?? 0) + 1);
-    if (this.mishap?.point !== point) return false;
+    if (this.fault?.point !== point) return false;
     const times = (this.reachedPoints.get(`* ${point}`) ?? 0) + 1;
     this.reachedPoints.set(`* ${point}`, times);
-    if (times !== this.mishap.at) return false;
-    this.strike(this.mishap, `${point} of ${of}`);
+    if (times !== this.fault.at) return false;
+    this.strike(this.fault, `${point} of ${of}`);
     return true;
   }
 
@@ -99,15 +99,15 @@ export class Process {
     this.held = [];
   }
 
-  private strike(mishap: InjectedFault, point: string): void {
+  private strike(fault: InjectedFault, point: string): void {
     if (this.state !== 'running') return;
-    this.state = mishap.kind === 'frozen' ? 'frozen' : 'dead';
+    this.state = fault.kind === 'frozen' ? 'frozen' : 'dead';
     this.struckAt = { at: this.base.now(), point };
-    this.tell(mishap);
+    this.reportStrike(fault);
   }
 }
 
-/** The disk all processes write to. What is in `lines` is durable, of all runs, in the order in which it was written. */
+/** The disk all processes write to. What is in `lines` is durable, of all runs, in the sequence in which it was written. */
 export class Disk {
   readonly lines: StoredEntry[] = [];
   readonly store: JournalStore;
@@ -127,7 +127,7 @@ export class Disk {
 }
 
 export interface DiskTraits {
-  /** A commit takes up to so long. */
+  /** The longest that a commit takes, ms. */
   readonly commitMs: number;
   /** Commits that succeed before the disk is full. */
   readonly fullAfter: number | undefined;
@@ -143,7 +143,7 @@ export function diskOf(process: Process, disk: Disk, traits: DiskTraits): Journa
     append: async (entries, options) => {
       const number = commits++;
       if (process.state === 'dead') {
-        // It died with this commit under way, in this very turn: the disk may have had it, and nobody will hear of it.
+        // It died with this commit under way, in this very turn: the disk may have it, and no process will know.
         if (traits.committed && process.isDying) await disk.append(entries, options).catch(() => {});
         return never();
       }

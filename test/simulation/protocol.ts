@@ -24,7 +24,7 @@ export interface Around {
 export interface Protocol {
   readonly flush?: (flush: () => Promise<void>, around: Around) => () => Promise<void>;
   readonly store?: (store: JournalStore, around: Around) => JournalStore;
-  /** Between the session and the road. */
+  /** Between the session and the transport. */
   readonly transport?: (road: Transport, around: Around) => Transport;
   readonly client?: (parts: ClientParts) => ClientParts;
   readonly makeClient?: (parts: ClientParts) => VenueClient;
@@ -38,12 +38,12 @@ export interface Protocol {
   readonly absenceHorizonMs?: number;
   /** What a process that takes the run up finds on the disk. */
   readonly read?: (lines: readonly StoredEntry[]) => readonly StoredEntry[];
-  /** How long nobody executed the run that is taken up. */
+  /** How long no process executed the resumed run. */
   readonly awaySince?: typeof awaySince;
   readonly lease?: (lease: HeldLease) => NonNullable<ClientParts['lease']>;
   readonly ports?: (ports: RunPorts, around: Around) => RunPorts;
   /** Each process has a ledger of its own. */
   readonly freshBudget?: boolean;
-  /** Nobody looks whether the kill switch is engaged. */
+  /** The kill switch is never read. */
   readonly deaf?: boolean;
 }

@@ -1,5 +1,5 @@
 /**
- * The road from a process to the venue: what a process sends is noted by what the venue will never know, namely which
+ * The transport of a process to the venue. It notes of each request what the venue never knows, namely which
  * process sent it and what was on its disk then; and the points between the first byte out and the last byte in are here.
  */
 import type { Clock } from '../../src/base/clock.ts';

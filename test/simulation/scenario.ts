@@ -1,5 +1,5 @@
 /**
- * What a seed means: a runbook, a venue with its delays and misbehaviour, and where processes die. Bounded on purpose where
+ * Draws the scenario of a seed: a runbook, a venue with its delays and misbehaviour, and where processes die. Bounded on purpose where
  * the protocol promises something only within bounds: a request is never later than the window in which its order is looked
  * for, and faults end some time before the simulation does, so that what must come right can.
  */
@@ -37,7 +37,7 @@ export interface Scenario extends Crowd {
   readonly profile: Profile;
   /** Of the first process, the second, …; the ones after these come through. */
   readonly injectedFaults: readonly InjectedFault[];
-  /** A commit takes up to so long. */
+  /** The longest that a commit takes, ms. */
   readonly commitMs: number;
   /** From this commit on the first process's disk is full. */
   readonly fullAfter: number | undefined;
@@ -45,7 +45,7 @@ export interface Scenario extends Crowd {
   readonly skewMs: number;
   /** After this long somebody engages the kill switch. */
   readonly killAfterMs: number | undefined;
-  /** So long after the run has halted a person looks, and takes it up again; nobody does where it is undefined. */
+  /** A person resumes a halted run this long afterwards, ms; undefined: never. */
   readonly asksAgainAfterMs: number | undefined;
   /** No fault happens later than this after the start. */
   readonly faultsUntilMs: number;
@@ -91,7 +91,7 @@ export function scenarioOf(seed: number): Scenario {
   const faultsUntilMs = draws.of([15_000, 30_000, 60_000]);
   const visibilityMs = draws.of([0, 0, 150, 1500]);
   const lateMs = windowMs - 2 * visibilityMs - 3000;
-  // A beat every quarter of a short time-out is more than a small limit allows: `validate` says so, and no run could keep it.
+  // A heartbeat every quarter of a short timeout is more than a small limit allows: `validate` reports that, and no run could send them.
   const tight = draws.chance(0.12) && (shape.deadman === undefined || shape.deadman.timeoutMs >= 20_000);
   const jwt = draws.chance(0.15);
   const calm = draws.chance(0.2);
@@ -123,14 +123,14 @@ function injectedFaults(draws: Draws, { aimedPoint }: Crowd): InjectedFault[] {
   const drawn = draws.chance(0.3)
     ? []
     : Array.from({ length: draws.weighted({ 1: 5, 2: 2, 3: 1 }) === '1' ? 1 : draws.within(2, 3) }, () =>
-        mishap(draws),
+        drawInjectedFault(draws),
       );
   if (aimedPoint === undefined) return drawn;
   const downMs = draws.of([200, 3000, 40_000]);
   return [{ kind: 'dies', point: aimedPoint, at: 1, downMs, committed: draws.chance(0.5) }, ...drawn.slice(1)];
 }
 
-function mishap(draws: Draws): InjectedFault {
+function drawInjectedFault(draws: Draws): InjectedFault {
   const frozen = draws.chance(0.06);
   const drawn = draws.weighted(POINTS as Record<CrashPoint | 'time', number>);
   const point = frozen && ASKED_LAST.has(drawn) ? 'CP3' : drawn;
@@ -219,7 +219,7 @@ function venueOf(draws: Draws, { faults, visibilityMs, tokens, tight, jwt }: Ven
   };
 }
 
-/** A price that wanders for the first half minute and then stands. */
+/** A price that wanders for the first half minute and is constant afterwards. */
 function wandering(draws: Draws, id: typeof BTC | typeof DUST): { afterMs: number; price: string }[] {
   const points = [{ afterMs: 0, price: priceOf(id, 0) }];
   let ticks = 0;
@@ -357,7 +357,7 @@ function detailsOf(
     case 'status':
       return { status: draws.of([500, 502, 503, 504, 404, 404]), processed: draws.chance(0.5) };
     case 'error':
-      // Carried out and yet refused in a text nobody knows: one look-up decides (interface.md), so it must be able to see.
+      // Carried out and yet refused with an unknown text: one look-up decides (interface.md), so it must be able to see.
       return {
         error: draws.of(['SOMETHING_WENT_WRONG', 'INSUFFICIENT_MARGIN', 'try again later']),
         status: draws.of([200, 400]),

@@ -121,7 +121,7 @@ class Generator {
     return { text, deadman, maxOpenOrders, cancelsAll: this.cancelsAll, asksPeople: this.asksPeople };
   }
 
-  /** What only the runbooks of crowded worlds have: questions, for nobody is there to answer in the others, and more amends. */
+  /** Only in runbooks of crowded worlds: questions, which no person answers in the others, and more amends. */
   private more(): string {
     if (!isCrowded(this.index)) return '';
     if (this.draws.chance(0.25)) return this.question();
@@ -240,7 +240,7 @@ class Generator {
     const branch = (name: string) =>
       `        ${name}:\n${this.place(draws.of(['limit', 'limit', 'market']), '          ')}`;
     const onFail = draws.of(['cancel_others', 'let_others_finish']);
-    // What a branch placed is seen behind the join only as far as it came: nobody refers to it.
+    // What a branch placed is seen after the join only as far as it got: no step refers to it.
     const before = this.orders.length;
     const text = `  - parallel:\n      join: all\n      on_fail: ${onFail}\n      branches:\n${branch(`one${this.count}`)}${branch(`two${this.count}`)}    catch: [{on: [denied, rejected, cancelled, transport, rate_limited], then: ${draws.of(['continue', 'fail'])}}]\n`;
     this.orders.length = before;

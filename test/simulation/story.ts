@@ -1,6 +1,6 @@
 /**
- * A simulation for a reader: what the journal tells, line by line, and between its lines what only the venue and the
- * processes know: requests that arrived when nobody listened any more, orders as they really moved, deaths and returns.
+ * Formats a simulation for a reader: the journal, line by line, and between its lines what only the venue and the processes
+ * know: requests that arrived after their process had died, orders as they really moved, deaths and returns.
  */
 import { TimelineFold } from '../../src/report/timeline/timeline.ts';
 import type { Breach } from './invariants.ts';
@@ -35,7 +35,7 @@ export function storyOf(happened: Happened, breaches: readonly Breach[], mutant?
       ({ kind, point, at, downMs }, index) =>
         `process ${index + 1} ${kind} at ${point === 'time' ? `${at} ms` : `${point}, time ${at}`}, back after ${downMs} ms`,
     ),
-    `commits take up to ${scenario.commitMs} ms, clocks differ by ${scenario.skewMs} ms, the window is ${scenario.profile.ambiguityWindowMs} ms`,
+    `a commit takes at most ${scenario.commitMs} ms, clocks differ by ${scenario.skewMs} ms, the window is ${scenario.profile.ambiguityWindowMs} ms`,
     '',
     ...told,
     '',
@@ -97,7 +97,7 @@ function lifeLines({ lives, killedAt, clockPuts, scenario }: Happened): Line[] {
     ...clockPuts.map(({ at, byMs }) => ({
       at,
       rank: 0,
-      text: `the clock on the wall is put ${byMs > 0 ? 'forward' : 'back'} by ${Math.abs(byMs)} ms`,
+      text: `the wall clock is set ${byMs > 0 ? 'forward' : 'back'} by ${Math.abs(byMs)} ms`,
     })),
   ];
 }

@@ -1,5 +1,5 @@
 /**
- * A worker of the simulation: takes portions of seeds, one seed with its story, or a search for seeds that catch a broken
+ * Runs as a worker of the simulation: takes batches of seeds, one seed with its story, or a search for seeds that catch a broken
  * protocol, until there are no more.
  */
 import { parentPort } from 'node:worker_threads';

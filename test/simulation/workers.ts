@@ -17,7 +17,7 @@ export interface SeedsWanted {
   readonly workers?: number;
   /** The name of a broken protocol to simulate instead of the right one. */
   readonly mutant?: string | undefined;
-  /** Told of each portion as it comes; ends the work early where it gives false. */
+  /** Called with each result; ends the work early where it gives false. */
   readonly each: (tally: Tally) => boolean;
 }
 

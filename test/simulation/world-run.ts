@@ -1,6 +1,6 @@
 /**
- * One run of a simulated world: begun in one process, taken up in the next ones, put together each time as the command line
- * puts a live run together (cli/live.ts). Its parts are the product's own, but for those that a broken protocol replaces.
+ * Runs one run of a simulated world: begun in one process, resumed in the next ones, composed each time as the program composes a
+ * live run (app/run). Its parts are the product's own, except those that a broken protocol replaces.
  */
 import { awaySince, RunClock } from '../../src/base/run-clock.ts';
 import { Divergence, Playback } from '../../src/engine/playback/playback.ts';
@@ -40,7 +40,7 @@ export interface Ground {
   readonly disk: Disk;
   readonly mailbox: Mailbox;
   readonly killed: () => Promise<KillOrder | undefined>;
-  /** Told of each entry as it is written; `aheadMs`: how far the run's clock is ahead of the venue's. */
+  /** Called with each entry as it is written; `aheadMs`: how far the run's clock is ahead of the venue's. */
   readonly told: (entry: Entry, aheadMs: number) => void;
 }
 
@@ -56,7 +56,7 @@ export interface Host {
   readonly barrier: CancelAllBarrier;
   /** Whether a kill order has been read. */
   barred: boolean;
-  /** The clock on the wall has been put. */
+  /** The wall clock was adjusted. */
   readonly onWallMoved: (listener: () => void) => void;
 }
 
@@ -79,7 +79,7 @@ export class WorldRun {
   readonly shape: Shape;
   readonly setup: RunSetup;
   result: RunResult | undefined;
-  /** It halted, and a person had it taken up again. */
+  /** It halted, and a person resumed it. */
   askedAgain = false;
   private readonly ground: Ground;
   private starts = 0;
@@ -356,7 +356,7 @@ export class WorldRun {
     void look();
   }
 
-  /** As the command line does: tells the run when the clock on the wall has been put. */
+  /** As the program does: reports an adjustment of the wall clock to the run. */
   private compareClocks(
     { process, onWallMoved }: Host,
     running: RunningRun,
@@ -377,8 +377,8 @@ export class WorldRun {
   }
 }
 
-/** An error of ours, in a sentence: thrown by the engine, or by whoever takes a run up. */
+/** Describes an internal error: of the engine, or of the code that resumes a run. */
 export function mistake(error: unknown): string {
-  if (error instanceof Divergence) return `could not be taken up again: ${error.message}`;
+  if (error instanceof Divergence) return `could not be resumed: ${error.message}`;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

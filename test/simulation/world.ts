@@ -73,7 +73,7 @@ export interface Happened {
   readonly lives: readonly LifeTold[];
   /** By the venue's clock. */
   readonly killedAt: number | undefined;
-  /** When the clock on the wall was put, and by how much. */
+  /** Adjustments of the wall clock: instant and size. */
   readonly clockPuts: readonly { readonly at: number; readonly byMs: number }[];
   /** An error of ours. */
   readonly broken: string | undefined;
@@ -192,20 +192,20 @@ class World {
         await clock.advanceTo(clock.now() + ending.downMs);
         continue;
       }
-      // Frozen: whoever takes over waits for the lease to run out; it thaws some time after.
+      // Frozen: the next process waits for the lease to run out; this one thaws some time after.
       const thawedAt = clock.now() + 16_000 + ending.downMs;
       this.lives.push({ ...told, endedAt: clock.now(), how: 'frozen', point: process.struckAt?.point ?? '', thawedAt });
       clock.at(thawedAt, () => process.thaw());
     }
   }
 
-  /** Runs that halted, and that somebody asks to be taken up once more. */
+  /** Runs that halted and that a person will resume. */
   private haltedRuns(): readonly WorldRun[] {
     if (this.scenario.asksAgainAfterMs === undefined) return [];
     return this.runs.flatMap(({ run }) => (run.result?.outcome === 'halted' && !run.askedAgain ? [run] : []));
   }
 
-  /** A process that takes up what is unfinished and begins what is due; `ended` when all its runs have. */
+  /** A process that resumes unfinished runs and begins what is due; `ended` when all its runs have. */
   private async start(): Promise<{
     readonly process: Process;
     readonly lease: HeldLease;
