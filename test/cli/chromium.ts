@@ -1,6 +1,6 @@
 /**
  * A real Chromium for tests of the review page: the driver is a development dependency, the browser is the machine's own.
- * Where there is none the tests that need it say so and are skipped; where nobody would read that, they fail.
+ * Without one, the tests that need it say so and are skipped; in CI they fail.
  */
 import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
@@ -13,7 +13,7 @@ const PLACES = [
   '/Applications/Chromium.app/Contents/MacOS/Chromium',
 ];
 
-/** Either the browser, or a sentence why there is none. With CI in the environment the lack of one is an error. */
+/** The browser, or why there is none. With CI in the environment a missing one is an error. */
 export async function launchChromium(): Promise<{ readonly browser: Browser } | { readonly missing: string }> {
   const executablePath = [process.env['CHROMIUM'] ?? '', ...PLACES].find((place) => place !== '' && existsSync(place));
   if (executablePath === undefined) {
@@ -21,7 +21,7 @@ export async function launchChromium(): Promise<{ readonly browser: Browser } | 
     if (process.env['CI'] !== undefined && process.env['CI'] !== 'false') throw new Error(missing);
     return { missing };
   }
-  // Chromium's own sandbox refuses to run for the superuser, as in most containers.
+  // Chromium's own sandbox does not run as the superuser, as in most containers.
   const args = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
   return { browser: await chromium.launch({ executablePath, args }) };
 }

@@ -29,7 +29,7 @@ describe('the launcher without a built program', () => {
     expect(start(whole)).toMatchObject({ status: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/), stderr: '' });
   });
 
-  it('says what to do where it cannot', () => {
+  it('says what to do where it cannot build', () => {
     const { status, stdout, stderr } = start(bare);
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
     expect(stderr).toContain('the development dependencies are not installed (npm ci)');
@@ -37,8 +37,8 @@ describe('the launcher without a built program', () => {
   });
 });
 
-// From 22.1 on Node keeps compiled code itself.
-describe.skipIf('enableCompileCache' in nodeModule)('code that the build has kept compiled', () => {
+// From 22.1 on, Node has a compile cache of its own.
+describe.skipIf('enableCompileCache' in nodeModule)('the compile cache of the build', () => {
   const path = checkout(true);
   const run = (word: string) => spawnSync(process.execPath, [join(path, 'bin/runbook.js'), word], { encoding: 'utf8' });
   const program = join(path, 'dist/cli.cjs');
@@ -46,11 +46,11 @@ describe.skipIf('enableCompileCache' in nodeModule)('code that the build has kep
   run('--version');
   const text = readFileSync(program);
 
-  it('is of the text beside it', () => {
+  it('matches the text beside it', () => {
     expect(readFileSync(kept).subarray(0, text.length).equals(text)).toBe(true);
   });
 
-  it('counts for no other text, be it as long', () => {
+  it('is not used for another text of the same length', () => {
     writeFileSync(program, text.toString().replace('Declarative strategies', 'Imperatives, strategy'.padEnd(22, '!')));
     expect(run('--help')).toMatchObject({ status: 0, stdout: expect.stringContaining('Imperatives'), stderr: '' });
     writeFileSync(program, text);

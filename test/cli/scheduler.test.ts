@@ -1,6 +1,6 @@
 /**
  * The scheduler as a process, against the simulated venue over HTTP. Real time and real signals: it is about what processes
- * do. What it decides, and when, is told in virtual time (test/engine/daemon.test.ts).
+ * do. Its decisions are tested in virtual time (test/engine).
  */
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -44,7 +44,7 @@ steps:
     read_account: {}
 outputs: {equity: acct.account_equity}
 `;
-/** Rests an order far from the market, under a switch. */
+/** Places an order far from the market, under a switch. */
 const RESTING = `
 runbook: resting
 dsl: 1
@@ -57,7 +57,7 @@ steps:
   - wait: 1h
 `;
 
-/** Rests an order, and waits to be asked to stop. */
+/** Places an order, and waits to be asked to stop. */
 const KEPT = `
 runbook: kept
 dsl: 1
@@ -83,13 +83,13 @@ afterEach(() => venue.close());
 const schedule = (files: readonly string[], ...words: string[]) =>
   new Scheduler(at.start(['schedule', ...files, '--profile', 'profile.yaml', '--port', '0', ...words]));
 
-/** A scheduler that stands still, and a run that is handed to it. */
-async function handedToOneThatStands() {
+/** A suspended scheduler, and a run submitted to it. */
+async function submitToSuspended() {
   at.write('tick.yaml', TICK);
   at.write('asked.yaml', ASKED);
   const scheduler = schedule(['tick.yaml']);
   await scheduler.sees('run_ended');
-  // Half a second after what falls due on the second: not while it has the store's lock.
+  // Half a second after the due time, when it does not have the store's lock.
   await until(() => Date.now() % 1000 > 500 && Date.now() % 1000 < 700);
   scheduler.started.child.kill('SIGSTOP');
   return { scheduler, run: at.start(['run', 'asked.yaml', '--profile', 'profile.yaml', '--json']) };
@@ -103,7 +103,7 @@ async function json(words: readonly string[]) {
 describe('runbook schedule', { timeout: 60_000 }, () => {
   at = background();
 
-  it('starts what is due, tells how it is, reads its files again, and stops in order', async () => {
+  it('starts what is due, reports its health, reloads its files, and stops cleanly', async () => {
     at.write('tick.yaml', TICK);
     const scheduler = schedule(['tick.yaml']);
     const url = await scheduler.url();
@@ -113,7 +113,7 @@ describe('runbook schedule', { timeout: 60_000 }, () => {
       status: 200,
       ready: true,
       reasons: [],
-      accounts: { main: { seat: 'here', ready: true, reasons: [], needs_a_person: [] } },
+      accounts: { main: { served: 'here', ready: true, reasons: [], needs_a_person: [] } },
     });
     expect((await get(`${url}/elsewhere`)).status).toBe(404);
     const metrics = (await get(`${url}/metrics`)).text;
@@ -147,7 +147,7 @@ describe('runbook schedule', { timeout: 60_000 }, () => {
       1,
     );
 
-    // Each occurrence has one verdict, and each verdict that says so a run.
+    // Each occurrence has one verdict, and each started one a run.
     const { document } = await json(['audit', 'list']);
     const runs = (document['runs'] as { run: string; trigger: string }[]).map(({ run }) => run);
     const scheduleStore = await openSqliteScheduleStore(join(at.path, '.runbook', 'runbook.db'));
@@ -160,7 +160,7 @@ describe('runbook schedule', { timeout: 60_000 }, () => {
     expect((await json(['audit', 'verify'])).document).toMatchObject({ ok: true });
   });
 
-  it('a killed one is taken up by the next: the run goes on, and nothing is started twice', async () => {
+  it('the next process resumes the run of a killed one, and starts nothing twice', async () => {
     at.write('slow.yaml', SLOW);
     const first = schedule(['slow.yaml']);
     const [begun] = await first.sees('run_begun');
@@ -176,7 +176,7 @@ describe('runbook schedule', { timeout: 60_000 }, () => {
     expect((document['runs'] as { ok: boolean }[]).filter(({ ok }) => !ok)).toEqual([]);
   });
 
-  it('settles what is under way and leaves the account as declared', async () => {
+  it('settles running runs and leaves the account as declared', async () => {
     at.write('resting.yaml', RESTING);
     const scheduler = schedule(['resting.yaml']);
     await until(() => simulator.books().deadman.armed.length === 1);
@@ -190,7 +190,7 @@ describe('runbook schedule', { timeout: 60_000 }, () => {
     expect(scheduler.events('run_begun')).toHaveLength(1);
   });
 
-  it('takes runs of `runbook run`, which waits and reports as usual', async () => {
+  it('executes runs of `runbook run`, which waits and reports as usual', async () => {
     at.write('tick.yaml', TICK);
     at.write('asked.yaml', ASKED);
     const scheduler = schedule(['tick.yaml']);
@@ -201,14 +201,14 @@ describe('runbook schedule', { timeout: 60_000 }, () => {
       outcome: 'succeeded',
       outputs: { equity: '18234.1' },
     });
-    expect(err).toContain('the scheduler holds the account main: handed to it as');
+    expect(err).toContain('submitted to it as');
     expect(scheduler.events('run_begun').filter(({ run }) => run === document['run'])).toHaveLength(1);
 
     const recorded = await at.run(['run', 'asked.yaml', '--profile', 'profile.yaml', '--record', 'x.yaml']);
     expect(recorded.exit).toBe(3);
-    expect(recorded.err).toContain('a run with --record cannot be handed to it');
+    expect(recorded.err).toContain('a run with --record cannot be submitted to it');
 
-    // A terminal that is closed (SIGHUP) leaves no run behind either.
+    // A closed terminal (SIGHUP) leaves no run behind either.
     for (const [signal, code, begun] of [
       ['SIGINT', 130, 2],
       ['SIGHUP', 143, 3],
@@ -223,7 +223,7 @@ describe('runbook schedule', { timeout: 60_000 }, () => {
     await scheduler.stop('SIGTERM');
   });
 
-  it('asks people, and hears their answer from another terminal', async () => {
+  it('asks people, and reads their answer from another terminal', async () => {
     at.write('tick.yaml', TICK);
     at.write(
       'asking.yaml',
@@ -269,13 +269,13 @@ describe('runbook schedule', { timeout: 60_000 }, () => {
     expect(simulator.books().orders.map(({ status }) => status)).toEqual(['canceled']);
   });
 
-  it('a run handed to one that dies before it takes it is executed by the command itself', async () => {
-    const { scheduler, run } = await handedToOneThatStands();
+  it('a run submitted to a scheduler that dies before it accepts it is executed by the command itself', async () => {
+    const { scheduler, run } = await submitToSuspended();
     let err = '';
     run.child.stderr?.on('data', (text: string) => {
       err += text;
     });
-    await until(() => err.includes('handed to it as'));
+    await until(() => err.includes('submitted to it as'));
     await scheduler.stop('SIGKILL');
     const { exit, out } = await run.ended;
     expect(exit).toBe(0);
@@ -283,8 +283,8 @@ describe('runbook schedule', { timeout: 60_000 }, () => {
     expect(err).not.toContain(JSON.parse(out).run);
   });
 
-  it('a run handed to one that dies between taking and beginning it is refused by the next, and its command ends', async () => {
-    const { scheduler, run } = await handedToOneThatStands();
+  it('a run whose scheduler dies between accepting and beginning it is refused by the next one, and its command ends', async () => {
+    const { scheduler, run } = await submitToSuspended();
     const scheduleStore = await openSqliteScheduleStore(join(at.path, '.runbook', 'runbook.db'));
     const account = `${venue.url} main`;
     try {
@@ -311,8 +311,8 @@ describe('runbook schedule', { timeout: 60_000 }, () => {
     }
   });
 
-  it('a run that was handed over before everybody died is not begun by whoever comes long after', async () => {
-    const { scheduler, run } = await handedToOneThatStands();
+  it('a run submitted before all processes died is not begun by a much later scheduler', async () => {
+    const { scheduler, run } = await submitToSuspended();
     const scheduleStore = await openSqliteScheduleStore(join(at.path, '.runbook', 'runbook.db'));
     const account = `${venue.url} main`;
     try {
@@ -332,7 +332,7 @@ describe('runbook schedule', { timeout: 60_000 }, () => {
     }
   });
 
-  it('a second one is refused, and one that stands by takes over', async () => {
+  it('a second one is refused, and one on standby takes over', async () => {
     at.write('tick.yaml', TICK);
     const first = schedule(['tick.yaml']);
     await first.sees('run_ended');
@@ -347,7 +347,7 @@ describe('runbook schedule', { timeout: 60_000 }, () => {
     await second.stop('SIGTERM');
   });
 
-  it('one that stood still for longer than its lease is replaced, and sends nothing when it wakes up', async () => {
+  it('one suspended for longer than its lease is replaced, and sends nothing when it wakes up', async () => {
     at.write('resting.yaml', RESTING);
     const first = schedule(['resting.yaml']);
     await until(() => simulator.books().orders.some(({ status }) => status === 'open'));
@@ -358,23 +358,23 @@ describe('runbook schedule', { timeout: 60_000 }, () => {
     first.started.child.kill('SIGCONT');
     const { exit } = await first.started.ended;
     expect(exit).toBe(3);
-    expect(first.log().at(-1)).toMatchObject({ event: 'overtaken', account: 'main' });
+    expect(first.log().at(-1)).toMatchObject({ event: 'lease_lost', account: 'main' });
     expect(resumed?.run).toBe(first.events('run_begun')[0]?.run);
     await second.stop('SIGTERM');
     const store = await openSqliteStore(join(at.path, '.runbook', 'runbook.db'));
     const epochs = (await store.read(String(resumed?.run))).map((stored) => readEntry(stored).epoch);
     await store.close();
-    // Nothing of the first stands behind the second's beginning: it wrote nothing, and what it did not write it did not send.
+    // The first one wrote nothing after the second began, and it sends nothing that it has not written.
     expect(new Set(epochs)).toEqual(new Set([1, 2]));
     expect(epochs).toEqual([...epochs].sort());
     expect(simulator.books().orders.map(({ status }) => status)).toEqual(['canceled']);
     expect(simulator.books().deadman.armed).toEqual([]);
   }, 60_000);
 
-  it('a run that has halted keeps its slot, over a restart too, until a person answers for it', async () => {
+  it('a halted run keeps its slot, even over a restart, until a person settles it', async () => {
     at.write('resting.yaml', RESTING.replace('deadman: {market: BTC-USD, timeout: 20s, on_exit: disarm}\n', ''));
     at.write('tick.yaml', TICK);
-    // The first order is lost on its way, and the runbook would rather halt than send it again.
+    // The first order is lost on its way, and the runbook halts rather than send it again.
     const halting = new Simulator(
       { faults: [{ on: 'POST /orders', when: { call: 1 }, do: 'lost_before' }] },
       new SystemClock(),
@@ -405,7 +405,7 @@ describe('runbook schedule', { timeout: 60_000 }, () => {
     const store = await openSqliteStore(join(at.path, '.runbook', 'runbook.db'));
     const answer = readEntry((await store.read(run)).at(-1) as StoredEntry);
     await store.close();
-    // Written by the scheduler, which has the account, under its own epoch.
+    // Written by the scheduler, which holds the account, under its own epoch.
     expect([answer.type, answer.actor, answer.data]).toEqual([
       'operator.acted',
       'human:ada',
@@ -431,15 +431,15 @@ describe('runbook schedule', { timeout: 60_000 }, () => {
     await until(() => new Set(scheduler.events('run_ended').map(({ account }) => account)).size === 2);
     expect(await readiness(url)).toMatchObject({
       ready: true,
-      accounts: { main: { seat: 'here', ready: true }, other: { seat: 'here', ready: true } },
+      accounts: { main: { served: 'here', ready: true }, other: { served: 'here', ready: true } },
     });
     const refused = await at.run(['schedule', 'tick.yaml', '--profile', 'other.yaml', '--port', '0']);
     expect(refused.exit).toBe(3);
-    // As when the terminal is closed.
+    // Like closing the terminal.
     expect((await scheduler.stop('SIGHUP')).exit).toBe(143);
   });
 
-  it('under the kill switch it starts nothing, says why, and goes on when it is released', async () => {
+  it('starts nothing under the kill switch, says why, and continues after the release', async () => {
     at.write('tick.yaml', TICK);
     const scheduler = schedule(['tick.yaml']);
     const url = await scheduler.url();
@@ -448,16 +448,16 @@ describe('runbook schedule', { timeout: 60_000 }, () => {
     await scheduler.sees('occurrence_skipped');
     expect(await readiness(url)).toMatchObject({ status: 503, ready: false, reasons: ['the kill switch is engaged'] });
     at.write('asked.yaml', ASKED);
-    const handed = await at.run(['run', 'asked.yaml', '--profile', 'profile.yaml']);
-    expect(handed.exit).toBe(1);
-    expect(handed.err).toContain('the kill switch is engaged by ada');
+    const submitted = await at.run(['run', 'asked.yaml', '--profile', 'profile.yaml']);
+    expect(submitted.exit).toBe(1);
+    expect(submitted.err).toContain('the kill switch is engaged by ada');
     expect((await at.run(['release', '--profile', 'profile.yaml', '--by', 'ada'])).exit).toBe(0);
     const ended = scheduler.events('run_ended').length;
     await scheduler.sees('run_ended', ended + 1);
     await scheduler.stop('SIGTERM');
   });
 
-  it('refuses what could never run, before it holds anything', async () => {
+  it('refuses what could never run, before it takes a lease', async () => {
     at.write('asked.yaml', ASKED);
     at.write('broken.yaml', TICK.replace('every: 1s', 'every: 0s'));
     at.write('capable.yaml', TICK.replace('dsl: 1', 'dsl: 1\nneeds: [cancel_all]'));
@@ -472,7 +472,11 @@ describe('runbook schedule', { timeout: 60_000 }, () => {
       [['nowhere', '--profile', 'profile.yaml'], 2, 'no such file'],
       [['asked.yaml'], 2, '--profile'],
       [['capable.yaml', '--profile', 'profile.yaml', '--port', '99999'], 2, '--port takes a port'],
-      [['tick.yaml', '--profile', 'profile.yaml', '--max-accounts', '1'], 2, '--max-accounts is for accounts that workers share'],
+      [
+        ['tick.yaml', '--profile', 'profile.yaml', '--max-accounts', '1'],
+        2,
+        '--max-accounts is for accounts that workers share',
+      ],
       [['tick.yaml', '--profile', 'profile.yaml', '--profile', 'profile.yaml'], 2, 'two profiles are of the account'],
       [['tick.yaml', '--profile', 'profile.yaml', '--profile', 'shared.yaml'], 2, 'by processes of their own'],
     ];

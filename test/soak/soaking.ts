@@ -39,8 +39,8 @@ export async function soak(wanted: SoakWanted): Promise<SoakTold> {
     ...wanted,
     note,
     restartMs: () => draws.within(200, 3_000),
-    // One seat: the accounts are spread. Two: whoever comes first has both.
-    seats: () => draws.within(1, 2),
+    // One account each spreads them; with two, the first worker has both.
+    maxAccounts: () => draws.within(1, 2),
   });
   const injectedFaults: Record<string, number> = {};
   let problems: readonly string[] = ['the soak did not come to its end'];

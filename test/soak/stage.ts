@@ -78,7 +78,7 @@ export interface StageParts {
   /** How long a worker that has ended is missed, ms. */
   readonly restartMs: () => number;
   /** How many accounts a worker that starts may act for. */
-  readonly seats: () => number;
+  readonly maxAccounts: () => number;
 }
 
 export interface StageWorker {
@@ -156,8 +156,8 @@ export class Stage {
 
   /** A worker as an operator would keep it: whatever it ends with, it is started again after a while. */
   private start(worker: StageWorker): void {
-    const seats = this.parts.seats();
-    const words = ['schedule', 'runbooks', '--port', '0', '--max-accounts', String(seats)];
+    const maxAccounts = this.parts.maxAccounts();
+    const words = ['schedule', 'runbooks', '--port', '0', '--max-accounts', String(maxAccounts)];
     const profiles = ACCOUNTS.flatMap((account) => ['--profile', `${account}.yaml`]);
     const folder = join(this.folder, worker.name.replace(' ', '-'));
     const child = spawn(process.execPath, [this.parts.bin, ...words, ...profiles], {
@@ -168,7 +168,7 @@ export class Stage {
     worker.child = child;
     worker.asleep = false;
     child.stderr?.on('data', (piece: Buffer) => this.log.write(piece));
-    this.parts.note(`${worker.name} starts with ${seats} seats, process ${child.pid}`);
+    this.parts.note(`${worker.name} starts with at most ${maxAccounts} accounts, process ${child.pid}`);
     child.once('exit', (code, signal) => {
       worker.child = undefined;
       this.parts.note(`${worker.name} ended with ${signal ?? code}`);
