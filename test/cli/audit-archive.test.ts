@@ -61,7 +61,7 @@ describe('audit archive', () => {
     return rows.map((row) => String(row.run));
   };
 
-  it('moves the ended runs of closed months, and every verb still reads them', async () => {
+  it('moves the ended runs of closed months, and every command still reads them', async () => {
     await withStore(async (store) => {
       await writeRun(store, state, 'a-january');
       await writeRun(store, state, 'b-january', { at: '2026-01-31T23:59:58.999Z' });
@@ -114,7 +114,7 @@ describe('audit archive', () => {
         sorted(before[index]?.out ?? ''),
       ]);
     }
-    expect(here.run('audit', 'archive').out).toBe('no run of a closed month is in the journals\n');
+    expect(here.run('audit', 'archive').out).toMatch(/no run of a closed month/);
   });
 
   it('reads one archive alone, where it lies, without any journal', async () => {
@@ -135,22 +135,22 @@ describe('audit archive', () => {
     expect(existsSync(state)).toBe(false);
     expect(here.run('audit', 'list', '--archive', 'nothing.gz')).toMatchObject({
       exit: EXIT.usage,
-      err: expect.stringContaining('cannot be read'),
+      err: expect.stringContaining('nothing.gz'),
     });
   });
 
-  it('says where an archive is that was moved, and what it would have held', async () => {
+  it('reports an archive that was moved away', async () => {
     await withStore((store) => writeRun(store, state, 'a-january'));
     here.run('audit', 'archive', '--to', 'away');
     rmSync(join(here.path, 'away'), { recursive: true });
     expect(here.run('audit', 'verify')).toMatchObject({
       exit: EXIT.failed,
       out: expect.stringContaining('missing: the whole run is gone'),
-      err: expect.stringMatching(/the archive .*2026-01\.jsonl\.gz is not where it was written/),
+      err: expect.stringMatching(/the archive .*2026-01\.jsonl\.gz is missing/),
     });
   });
 
-  it('archives the months asked for, and none that is not over', async () => {
+  it('archives the requested months, and none that has not ended', async () => {
     await withStore(async (store) => {
       for (const month of ['2026-01', '2026-02', '2026-03'])
         await writeRun(store, state, `run-${month}`, { at: `${month}-05T08:00:00Z` });
@@ -170,7 +170,7 @@ describe('audit archive', () => {
     expect(await inJournal()).toEqual(['run-2026-03']);
   });
 
-  it('leaves a run that is not what was written in the journal, and says so', async () => {
+  it('leaves a run that was changed in the journal, and says so', async () => {
     await withStore(async (store) => {
       await writeRun(store, state, 'a-january');
       await writeRun(store, state, 'b-january');
@@ -182,7 +182,7 @@ describe('audit archive', () => {
     database.close();
     expect(here.run('audit', 'archive')).toMatchObject({
       exit: EXIT.failed,
-      err: expect.stringMatching(/run a-january was left in the journal: it is not what was written: entry 7/),
+      err: expect.stringMatching(/run a-january was left in the journal: .*: entry 7/),
     });
     expect(await inJournal()).toEqual(['a-january']);
     expect(listed().toSorted()).toEqual(['a-january', 'b-january']);
@@ -206,7 +206,7 @@ describe('audit archive', () => {
     });
   });
 
-  it('reads what is left of a damaged archive, and everything else as before', async () => {
+  it('reads the sound part of a damaged archive, and everything else as before', async () => {
     await withStore(async (store) => {
       await writeRun(store, state, 'a-january');
       await writeRun(store, state, 'b-january', { entries: 400 });
@@ -217,15 +217,15 @@ describe('audit archive', () => {
     const file = join(state, 'archive', JANUARY);
     const whole = readFileSync(file);
     const [first, second] = readContents(file).runs.toSorted((a, b) => a.at - b.at);
-    const told = here.run('audit', 'show', 'a-january').out;
+    const shown = here.run('audit', 'show', 'a-january').out;
     if (first === undefined || second === undefined) throw new Error('two runs were archived');
 
     writeFileSync(file, whole.subarray(0, second.at + (second.length >> 1)));
     expect(here.run('audit', 'show', first.row.run)).toMatchObject({
       exit: EXIT.done,
-      err: expect.stringContaining('what can be read of it is read'),
+      err: expect.stringContaining('is not a whole archive'),
     });
-    if (first.row.run === 'a-january') expect(here.run('audit', 'show', 'a-january').out).toBe(told);
+    if (first.row.run === 'a-january') expect(here.run('audit', 'show', 'a-january').out).toBe(shown);
     const list = here.run('audit', 'list');
     expect([list.exit, list.err.split('is not a whole archive').length]).toEqual([EXIT.done, 2]);
     expect(listed().toSorted()).toEqual(['a-january', 'b-january', 'c-february', 'd-today']);
@@ -248,13 +248,13 @@ describe('audit archive', () => {
       exit: EXIT.failed,
       out: expect.stringContaining('missing: the whole run is gone'),
     });
-    // A copy that lies in a damaged file is none: the run is not taken out of its journal for it.
+    // A copy in a damaged file does not count: the run stays in its journal.
     await withStore((store) => writeRun(store, state, 'e-january'));
     expect(here.run('audit', 'archive').exit).toBe(EXIT.done);
     expect(listed()).toContain('e-january');
   });
 
-  it('goes on where it was interrupted between the archive and the journal', async () => {
+  it('continues after an interruption between the archive and the journal', async () => {
     await withStore((store) => writeRun(store, state, 'a-january'));
     expect(json('audit', 'archive', '--keep').archives).toMatchObject([{ runs: 1, removed: 0 }]);
     expect(await inJournal()).toEqual(['a-january']);
@@ -265,26 +265,26 @@ describe('audit archive', () => {
     expect(listed()).toEqual(['a-january']);
   });
 
-  it('keeps both where an archive holds another run of the same name', async () => {
+  it('keeps both runs when an archive holds a different one of the same name', async () => {
     await withStore((store) => writeRun(store, state, 'a-january'));
     here.run('audit', 'archive');
     rmSync(join(state, 'anchors.jsonl'));
     await withStore((store) => writeRun(store, state, 'a-january', { entries: 30 }));
     expect(here.run('audit', 'archive')).toMatchObject({
       exit: EXIT.failed,
-      err: expect.stringContaining('holds a run of that name that is not the same'),
+      err: expect.stringContaining('run a-january was left in the journal'),
     });
     expect(await inJournal()).toEqual(['a-january']);
   });
 
-  it('is refused while another one is at work, and by nothing that another one left behind', async () => {
+  it('is refused while another one runs, but not by what a dead one left behind', async () => {
     await withStore((store) => writeRun(store, state, 'a-january'));
     const other = await openDatabase(join(state, 'archive.lock'));
     expect(other.hold()).toBe(true);
     expect(here.run('audit', 'archive')).toEqual({
       exit: EXIT.failed,
       out: '',
-      err: 'error: another `audit archive` is at work on .runbook; nothing was archived by this one\n',
+      err: expect.stringContaining('another `audit archive`'),
     });
     expect(await inJournal()).toEqual(['a-january']);
     expect(existsSync(join(state, 'archive'))).toBe(false);
@@ -292,7 +292,7 @@ describe('audit archive', () => {
     expect(json('audit', 'archive').archives).toMatchObject([{ runs: 1, removed: 1 }]);
   });
 
-  it('puts each run into one file however many begin at once', async () => {
+  it('puts each run into one file when several processes start at once', async () => {
     const runs = Array.from({ length: 40 }, (_, index) => `run-${String(index).padStart(3, '0')}`);
     await withStore(async (store) => {
       for (const run of runs) await writeRun(store, state, run, { entries: 200 });

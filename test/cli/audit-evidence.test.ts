@@ -1,4 +1,4 @@
-/** Each row of the table (docs/audit.md, What is recorded) against what real runs wrote. */
+/** Checks each row of the table (docs/audit.md, What is recorded) against the entries of real runs. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,7 +15,7 @@ import { envelope, JWT, REFRESH } from '../live/mock-venue.ts';
 
 const DOCUMENT = readFileSync(new URL('../../docs/audit.md', import.meta.url), 'utf8');
 
-/** `run.started: by, trigger`: what carries an event, and the fields that must be there. */
+/** `run.started: by, trigger`: the entry type of an event, and its required fields. */
 interface Claim {
   readonly event: string;
   readonly carrier: string;
@@ -50,7 +50,7 @@ steps:
   - notify: {to: ops, text: done}
 `;
 
-/** Everything that runs left behind, by the name the table gives it. */
+/** Everything that runs wrote, by its name in the table. */
 const found = new Map<string, object[]>();
 const keep = (carrier: string, record: object) => void found.set(carrier, [...(found.get(carrier) ?? []), record]);
 
@@ -109,7 +109,7 @@ async function playedLive(): Promise<void> {
       const env = { VENUE_REFRESH_TOKEN: REFRESH, USER: 'ada' };
       const words = ['run', 'one.yaml', '--profile', 'p.yaml', '--json'];
       const running = start(words, env);
-      // An answer that comes before the question is none: it is given until the order is there.
+      // An answer before the question is ignored: it is repeated until the order exists.
       while (venue.placed.length === 0) {
         await run(['approve', 'last', 'ask', '--by', 'desk'], env);
         await new Promise((resolve) => setTimeout(resolve, 300));
@@ -118,7 +118,7 @@ async function playedLive(): Promise<void> {
       await running.ended;
       const resumed = await run(['resume', '--json'], env);
       expect(resumed).toMatchObject({ exit: 0 });
-      // An order that nobody could find, and that is there when the next run looks.
+      // An order that no look-up found, and that the next run finds.
       venue.hiddenMs = 3_600_000;
       venue.rules.push((heard) =>
         heard.method === 'POST' && heard.path === '/orders' ? { done: true, cut: true } : undefined,
@@ -190,7 +190,7 @@ describe('what is recorded', () => {
     for (const each of await scheduleStore.occurrences('main')) keep('schedule', each);
   }, 120_000);
 
-  it('is told in a table that names every type of entry', () => {
+  it('has a table row for every type of entry', () => {
     const carriers = new Set(claims().map(({ carrier }) => carrier));
     expect(Object.keys(ORIGIN).filter((type) => !carriers.has(type))).toEqual([]);
     expect(claims().length).toBeGreaterThan(30);

@@ -23,7 +23,7 @@ describe('audit kills', () => {
   const json = (...words: string[]) => JSON.parse(run(...words, '--json').out);
   const state = join(here.path, '.runbook');
 
-  /** A store with the sharing of its runs, and the accounts of the user beside it. */
+  /** A store with its shared state, and the user's account guard beside it. */
   const sharedOf = (store: string) => {
     mkdirSync(join(here.path, 'home', 'perp-runbook'), { recursive: true });
     return openSharedSqlite({
@@ -51,14 +51,14 @@ describe('audit kills', () => {
     await store.close();
   });
 
-  it('says that there was none, and makes no file by looking', () => {
+  it('reports that there is none, and creates no file', () => {
     expect(run('audit', 'kills')).toMatchObject({ exit: EXIT.done, out: 'the kill switch was never engaged\n' });
     expect(json('audit', 'kills')).toEqual({ kills: [] });
     expect(json('audit', 'summary', 'a-live').kills).toEqual([]);
     expect([existsSync(join(state, 'shared.db')), existsSync(join(here.path, 'home'))]).toEqual([false, false]);
   });
 
-  it('lists who engaged and who released, and tells a run what fell into its time', async () => {
+  it('lists who engaged and who released, and shows a run the kills during its time', async () => {
     const here1 = await sharedOf(state);
     const there = await sharedOf(join(here.path, 'another'));
     await here1.killSwitch.engage({ scope: MAIN, by: 'ada', reason: 'before it', at: timeAt(-60) });
@@ -68,7 +68,7 @@ describe('audit kills', () => {
     await here1.killSwitch.engage({ scope: OTHER, by: 'ed', reason: 'not this one', at: timeAt(40) });
     await here1.killSwitch.release(MAIN, 'flo', timeAt(50));
     await here1.killSwitch.engage({ scope: MAIN, by: 'gus', reason: 'behind it', at: timeAt(90) });
-    // Of the accounts of another store: nothing to this one.
+    // A kill of another store's accounts does not concern this run.
     await there.killSwitch.engage({ scope: '*', by: 'hal', reason: 'elsewhere', at: timeAt(45) });
     await here1.close();
     await there.close();

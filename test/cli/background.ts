@@ -1,4 +1,4 @@
-/** The built command as processes that go on: a folder and a home of their own, watched and ended by the test. */
+/** Runs the built command as background processes with a folder and a home of their own, watched and ended by the test. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,13 +17,13 @@ export interface Started {
 export interface Background {
   readonly path: string;
   write(name: string, text: string): void;
-  /** Starts `runbook` with these words. */
+  /** Starts `runbook` with these arguments. */
   start(words: readonly string[]): Started;
-  /** The same, to its end; the test's own venue answers meanwhile. */
+  /** Runs it to its end; the test's own venue answers meanwhile. */
   run(words: readonly string[]): Promise<Ended>;
 }
 
-/** A folder whose processes and files are gone when the test file is done. */
+/** A folder whose processes and files are removed after the test file. */
 export function background(): Background {
   const opened = openBackground();
   afterAll(opened.close);
@@ -75,7 +75,7 @@ export function profileFor(url: string): string {
   ].join('\n');
 }
 
-/** Resolves when something holds; rejects when it does not within the time. */
+/** Resolves when the condition holds; rejects after the timeout. */
 export async function until(holds: () => boolean | Promise<boolean>, withinMs = 60_000): Promise<void> {
   for (const end = Date.now() + withinMs; !(await holds()); ) {
     if (Date.now() > end) throw new Error(`did not come true within ${withinMs} ms`);

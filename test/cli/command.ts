@@ -1,4 +1,4 @@
-/** The built command, run as a person would, in a folder of its own. */
+/** Runs the built command as a person would, in a folder of its own. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,14 +16,14 @@ export interface Ended {
 
 export interface Folder {
   readonly path: string;
-  /** Runs `runbook` with these words. */
+  /** Runs `runbook` with these arguments. */
   run(...args: readonly string[]): Ended;
   runWith(options: { readonly env?: Readonly<Record<string, string>> }, ...args: readonly string[]): Ended;
   write(name: string, text: string | Uint8Array): string;
   read(name: string): string;
 }
 
-/** A folder that is gone when the test file is done. */
+/** A folder that is removed after the test file. */
 export function folder(): Folder {
   const path = realpathSync(mkdtempSync(join(tmpdir(), 'runbook-test-')));
   afterAll(() => rmSync(path, { recursive: true, force: true }));

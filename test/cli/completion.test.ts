@@ -34,7 +34,7 @@ describe('completion in bash', () => {
   here.write('ladder.yaml', '');
   here.write('script.bash', makeCompletionScript('bash', TABLE));
 
-  /** What bash offers for the last of these words. */
+  /** The completions of bash for the last of these words. */
   function offered(...words: readonly string[]): string[] {
     const script =
       'source script.bash; shift 0; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _runbook; printf "%s\\n" "${COMPREPLY[@]}"';
@@ -70,7 +70,7 @@ describe('completion in bash', () => {
 });
 
 describe('completion scripts', () => {
-  it.each(SHELLS)('%s: names every verb and option of the table', (shell) => {
+  it.each(SHELLS)('%s: names every command and option of the table', (shell) => {
     const script = makeCompletionScript(shell, COMMANDS);
     for (const { name, options } of COMMANDS) {
       for (const word of name.split(' ')) expect(script).toContain(word);
@@ -79,7 +79,7 @@ describe('completion scripts', () => {
     }
   });
 
-  it('quotes what stands in a summary', () => {
+  it('quotes summaries', () => {
     expect(makeCompletionScript('fish', TABLE)).toContain("-d 'it\\'s run'");
   });
 });

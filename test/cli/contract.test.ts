@@ -1,6 +1,6 @@
 /**
- * What interface.md promises other programs, of every verb that opens no socket: exit codes, the documents to the
- * letter, standard output that holds one of them and nothing else. What acts for real is in test/live.
+ * Checks the promises of interface.md to other programs, for every command that opens no socket: exit codes, exact documents,
+ * and a standard output with exactly one of them. Commands that act for real are in test/live.
  */
 import { describe, expect, it } from 'vitest';
 import { type Ended, folder } from './command.ts';
@@ -37,7 +37,7 @@ const NUMBER = expect.any(Number);
 const TEXT = expect.any(String);
 
 describe('validate --json', () => {
-  it('is the document, for sound files and others, lines and columns from 1', () => {
+  it('prints its document, for valid and invalid files, lines and columns from 1', () => {
     home.write('odd.yaml', 'runbook: odd\ndsl: 1\nsteps:\n  - wiat: 1s\n');
     const ended = home.run('validate', 'rest.yaml', 'odd.yaml', '--json');
     expect(ended.exit).toBe(1);
@@ -85,7 +85,7 @@ describe('validate --json', () => {
     'a number of too many digits': ['let: {x: 1234567890123456789.1234567890123456789}\n', 'yaml-number-too-long'],
     'a file too large': [`# ${'x'.repeat(300_000)}\n`, 'yaml-too-large'],
   };
-  it('refuses what attacks a reader of YAML by name, at once, nothing executed', () => {
+  it('rejects attacks on YAML readers by name, at once, without executing anything', () => {
     const files = Object.values(ATTACKS).map(([text], index) =>
       home.write(
         `attack-${index}.yaml`,
@@ -108,14 +108,14 @@ describe('validate --json', () => {
 });
 
 describe('plan --json', () => {
-  it('is hash, requests and the worst case, and the same hash whenever it is asked', () => {
+  it('prints hash, requests and the worst case, with a stable hash', () => {
     const ended = home.run('plan', 'rest.yaml', '--json');
     expect(ended.exit).toBe(0);
     const plan = answer(ended);
     expect(Object.keys(plan)).toEqual(['hash', 'requests', 'worstCase']);
     expect(plan).toMatchObject({
       hash: expect.stringMatching(/^[0-9a-f]{64}$/),
-      // Of the order as the inputs make it, not what the limits would let through.
+      // For the order as the inputs define it, not as the limits would allow it.
       worstCase: { tokensPerMinute: NUMBER, orders: 1, notional: '40' },
     });
     expect(plan['requests']).toContainEqual(
@@ -132,7 +132,7 @@ describe('plan --json', () => {
 });
 
 describe('dry-run --json', () => {
-  it('is the report to the letter; the time given is the start, and the same seed gives the same document', () => {
+  it('prints the exact report; the given time is the start, and the same seed gives the same document', () => {
     const ended = home.run('dry-run', 'rest.yaml', '--json', ...AT);
     expect(ended.exit).toBe(0);
     const report = answer(ended);
@@ -220,7 +220,7 @@ describe('dry-run --json', () => {
     expect(answer(ended)).toEqual({ error: { kind: TEXT, message: expect.stringMatching(sentence) } });
   });
 
-  it('a fixture that does not fit: the nearest exchange and the difference', () => {
+  it('names the nearest exchange and the difference for a fixture that does not match', () => {
     expect(home.run('dry-run', 'rest.yaml', ...AT, '--record', 'rest.fixture.yaml').exit).toBe(0);
     expect(home.run('dry-run', 'rest.yaml', '--fixtures', 'rest.fixture.yaml', '--json').exit).toBe(0);
     const ended = home.run(
@@ -236,7 +236,7 @@ describe('dry-run --json', () => {
     expect(ended.out + ended.err).toMatch(/size[^"]*0\.00[12][^"]*0\.00[12]/);
   });
 
-  it('stop ends with its own word, exit 0; fail with exit 1', () => {
+  it('stop ends with its reason and exit 0; fail with exit 1', () => {
     home.write('stop.yaml', 'runbook: stop\ndsl: 1\nsteps:\n  - stop: {outcome: enough, because: seen}\n');
     home.write('fail.yaml', 'runbook: fail\ndsl: 1\nsteps:\n  - fail: {because: no good}\n');
     const stopped = home.run('dry-run', 'stop.yaml', '--json');
@@ -254,7 +254,7 @@ describe('review', () => {
   own.write('rest.yaml', REST);
   const dryRun = () => answer(own.run('dry-run', 'rest.yaml', '--json', ...AT));
 
-  it('audit and replay speak of the run that was made, in their documents', () => {
+  it('audit and replay print documents of the run', () => {
     const run = dryRun()['run'] as string;
     expect(answer(own.run('audit', 'list', '--json'))).toEqual({
       runs: [
@@ -284,7 +284,7 @@ describe('review', () => {
     expect([replayed.exit, answer(replayed)]).toMatchObject([0, { run, ok: true }]);
   });
 
-  it('what was never run is named, exit 2', () => {
+  it('an unknown run is named, exit 2', () => {
     for (const words of [
       ['audit', 'show', 'nope'],
       ['replay', 'nope'],
@@ -301,7 +301,7 @@ describe('review', () => {
   });
 });
 
-describe('the other verbs', () => {
+describe('the other commands', () => {
   it('schedule preview: the occurrences', () => {
     home.write(
       'nightly.yaml',
@@ -321,7 +321,7 @@ describe('the other verbs', () => {
     expect(occurrences.every((each) => each['runbook'] === 'nightly' && 'slot' in each)).toBe(true);
   });
 
-  it('new makes a starting point that is sound and runs, and overwrites nothing', () => {
+  it('new creates a valid, executable runbook, and overwrites nothing', () => {
     expect(home.run('new', 'mine', '--json').exit).toBe(0);
     expect(answer(home.run('validate', 'mine.yaml', '--json'))).toEqual({
       files: [{ file: 'mine.yaml', ok: true, diagnostics: [] }],
@@ -330,7 +330,7 @@ describe('the other verbs', () => {
     expect(home.run('new', 'mine', '--json').exit).toBe(2);
   });
 
-  it('graph gives each of its formats', () => {
+  it('graph prints each of its formats', () => {
     expect(home.run('graph', 'rest.yaml').out).toMatch(/^stateDiagram-v2\n/);
     expect(answer(home.run('graph', 'rest.yaml', '--format', 'xstate', '--json'))).toMatchObject({
       runbook: 'rest',
@@ -338,7 +338,7 @@ describe('the other verbs', () => {
     });
   });
 
-  it('record turns a recording into another format that answers the same', () => {
+  it('record converts a recording into another format with the same answers', () => {
     expect(home.run('dry-run', 'rest.yaml', ...AT, '--record', 'rest.har').exit).toBe(0);
     expect(home.run('record', '--from', 'rest.har', '--to', 'back.jsonl', '--json').exit).toBe(0);
     expect(answer(home.run('dry-run', 'rest.yaml', '--fixtures', 'back.jsonl', '--json', ...AT))).toMatchObject({
@@ -347,7 +347,7 @@ describe('the other verbs', () => {
     });
   });
 
-  it('wrong usage is exit 2, and one document all the same', () => {
+  it('wrong usage is exit 2, with one document', () => {
     for (const words of [
       ['frobnicate'],
       ['run', 'rest.yaml'],

@@ -1,4 +1,4 @@
-/** Runs that are handed to the scheduler, where the store or the request is not as it should be. */
+/** Runs submitted to the scheduler, with a failing store or an invalid request. */
 import { expect, it } from 'vitest';
 import { ScheduledRuns, type ScheduledRunsParts } from '../../src/app/schedule/runs.ts';
 import { VirtualClock } from '../../src/base/clock.ts';
@@ -17,11 +17,11 @@ function bench(journal: ReadonlySet<string> = new Set()) {
   const store = { run: async (run: string) => (journal.has(run) ? { run } : undefined) };
   const account = { key: ACCOUNT, clock: new VirtualClock(NOW), store };
   const voice = { diagnostics: () => {} };
-  const crashed = (error: unknown) => {
+  const reportCrash = (error: unknown) => {
     crashes.push(error);
-    return 'a mistake of the program';
+    return 'an internal error';
   };
-  const parts = { host: { account, voice }, scheduleStore, slots: () => [], crashed, journalFailed: () => {} };
+  const parts = { host: { account, voice }, scheduleStore, slots: () => [], reportCrash, onJournalFailed: () => {} };
   return { scheduleStore, crashes, runs: new ScheduledRuns(parts as unknown as ScheduledRunsParts) };
 }
 
@@ -36,34 +36,34 @@ const request = (run: string, rest: Partial<SubmissionRequest> = {}): Submission
   ...rest,
 });
 
-it('a refusal that the store did not take is said again', async () => {
+it('repeats a refusal that the store did not accept', async () => {
   const { scheduleStore, runs } = bench();
   await scheduleStore.post(request('r1'));
   const answer = scheduleStore.answer.bind(scheduleStore);
   scheduleStore.answer = async () => {
-    throw new StoreError('unavailable', 'the database cannot be reached');
+    throw new StoreError('unavailable', 'no database');
   };
-  await expect(runs.takeSubmissions(scheduler)).rejects.toThrow('cannot be reached');
+  await expect(runs.takeSubmissions(scheduler)).rejects.toThrow('no database');
   scheduleStore.answer = answer;
   await runs.takeSubmissions(scheduler);
   expect(await scheduleStore.submission('r1')).toMatchObject({ state: 'refused', kind: 'invalid' });
 });
 
-it('a request that nobody can make sense of is refused, and takes nobody along', async () => {
+it('refuses an unreadable request without effect on others', async () => {
   const { scheduleStore, crashes, runs } = bench();
   await scheduleStore.post(request('r1', { sources: undefined as unknown as SubmissionRequest['sources'] }));
   await scheduleStore.post(request('r2'));
   await runs.takeSubmissions(scheduler);
   expect(await scheduleStore.submission('r1')).toEqual({
     state: 'refused',
-    why: 'a mistake of the program',
+    why: 'an internal error',
     kind: 'internal',
   });
   expect(await scheduleStore.submission('r2')).toMatchObject({ state: 'refused', kind: 'invalid' });
   expect(crashes).toHaveLength(1);
 });
 
-it('what was taken by a process before this one is begun, or refused', async () => {
+it('answers for the requests that an earlier process accepted', async () => {
   const { scheduleStore, runs } = bench(new Set(['r1']));
   for (const run of ['r1', 'r2', 'r3']) await scheduleStore.post(request(run));
   for (const run of ['r1', 'r2']) await scheduleStore.answer(run, { state: 'taken' });

@@ -9,7 +9,7 @@ const EXAMPLE = fileURLToPath(new URL('../../runbooks/ladder.yaml', import.meta.
 describe('graph', () => {
   const here = folder();
 
-  it('draws Mermaid unless told otherwise', () => {
+  it('draws Mermaid by default', () => {
     const { exit, out } = here.run('graph', EXAMPLE);
     expect(exit).toBe(EXIT.done);
     expect(out).toMatch(/^stateDiagram-v2\n/);
@@ -21,7 +21,7 @@ describe('graph', () => {
     });
   });
 
-  it('gives an XState machine as JSON', () => {
+  it('prints an XState machine as JSON', () => {
     const machine = JSON.parse(here.run('graph', EXAMPLE, '--format', 'xstate').out);
     expect(machine).toMatchObject({ id: 'ladder', initial: 'deadman' });
     expect(JSON.parse(here.run('graph', EXAMPLE, '--format', 'xstate', '--json').out)).toEqual({
@@ -31,11 +31,11 @@ describe('graph', () => {
     });
   });
 
-  it('gives DOT', () => {
+  it('prints DOT', () => {
     expect(here.run('graph', EXAMPLE, '--format', 'dot').out).toMatch(/^digraph "ladder" \{\n/);
   });
 
-  it('draws an SVG, or says what it needs for that', () => {
+  it('draws an SVG, or names the missing package', () => {
     const { exit, out, err } = here.run('graph', EXAMPLE, '--format', 'svg');
     if (exit === EXIT.done) expect(out).toMatch(/<svg [\s\S]*for_each k in range\(inputs\.rungs\)/);
     else
@@ -45,14 +45,14 @@ describe('graph', () => {
       });
   });
 
-  it('hands the chart to Graphviz as it is', async () => {
+  it('passes the chart to Graphviz unchanged', async () => {
     expect(await drawSvg('digraph {}', async () => ({ dot: (source) => `<svg>${source}</svg>` }))).toBe(
       '<svg>digraph {}</svg>',
     );
     await expect(drawSvg('', () => Promise.reject(new UserError('absent')))).rejects.toThrow('absent');
   });
 
-  it('draws nothing of a runbook that is invalid', () => {
+  it('draws nothing for an invalid runbook', () => {
     here.write('bad.yaml', 'runbook: bad\ndsl: 1\nsteps:\n  - read_acount: {}\n');
     expect(here.run('graph', 'bad.yaml')).toMatchObject({
       exit: EXIT.failed,

@@ -29,7 +29,7 @@ describe('the launcher without a built program', () => {
     expect(start(whole)).toMatchObject({ status: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/), stderr: '' });
   });
 
-  it('says what to do where it cannot', () => {
+  it('says what to do where it cannot build', () => {
     const { status, stdout, stderr } = start(bare);
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
     expect(stderr).toContain('the development dependencies are not installed (npm ci)');
@@ -37,7 +37,7 @@ describe('the launcher without a built program', () => {
   });
 });
 
-describe('code that the build has kept compiled', { tags: ['kept-code'] }, () => {
+describe('the compile cache of the build', { tags: ['kept-code'] }, () => {
   const program = join(whole, 'dist/cli.cjs');
   const kept = join(whole, 'dist/compiled/cli.cjs.bin');
   let text: Buffer;
@@ -46,11 +46,11 @@ describe('code that the build has kept compiled', { tags: ['kept-code'] }, () =>
     text = readFileSync(program);
   });
 
-  it('is of the text beside it', () => {
+  it('matches the text beside it', () => {
     expect(readFileSync(kept).subarray(0, text.length).equals(text)).toBe(true);
   });
 
-  it('counts for no other text, be it as long', () => {
+  it('is not used for another text of the same length', () => {
     writeFileSync(program, text.toString().replace('Declarative strategies', 'Imperatives, strategy'.padEnd(22, '!')));
     expect(start(whole, '--help')).toMatchObject({
       status: 0,

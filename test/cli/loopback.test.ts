@@ -1,4 +1,4 @@
-/** What listens does so on the loopback address alone. Which files may listen is a door (test/architecture-rules.ts). */
+/** Every server listens on the loopback address only. test/architecture-rules.ts lists the files that may listen. */
 import { createConnection } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** `runbook plan --profile`: which requests the limits of profile and runbook would deny, and where the switch is armed. */
+/** `runbook plan --profile`: the requests that the limits would deny, and where the switch is armed. */
 import { describe, expect, it } from 'vitest';
 import { folder } from './command.ts';
 
@@ -47,7 +47,7 @@ function denials({ requests }: PlanDocument): readonly string[] {
 }
 
 describe('plan --profile', () => {
-  it('marks nothing that would pass', () => expect(denials(planned(BTC))).toEqual([]));
+  it('marks nothing that the limits allow', () => expect(denials(planned(BTC))).toEqual([]));
 
   it.each([
     [
@@ -67,22 +67,22 @@ describe('plan --profile', () => {
       ['POST /orders MARKET_RULES_UNKNOWN', 'PUT /orders MARKET_RULES_UNKNOWN'],
     ],
     ['a price off the tick', BTC.replace('"2"', '"7"'), ['POST /orders PRICE_OFF_TICK', 'PUT /orders PRICE_OFF_TICK']],
-    // The first write of the run uses it up; what comes behind would be one too many.
+    // The first write of the run uses the limit up; any later write would exceed it.
     ['a count', `${BTC}\nlimits: {max_writes: 2}`, ['PUT /orders WRITES_EXCEED_MAX']],
   ])('marks what %s would deny', (_name, settings, expected) => {
     expect(denials(planned(settings))).toEqual(expect.arrayContaining(expected));
     expect(denials(planned(settings)).length).toBeGreaterThanOrEqual(expected.length);
   });
 
-  it('leaves out what only the run will know: a position after an order', () => {
-    // The entry is exactly worth it. Whether the amend, a little dearer, comes on top of a fill cannot be told.
+  it('makes no statement about values known only at run time, such as a position after an order', () => {
+    // The entry reaches the limit exactly. Whether the slightly larger amend adds to a fill is not known.
     expect(denials(planned(`${BTC}\nlimits: {max_market_notional: 16000}`))).toEqual([]);
     expect(denials(planned(`${BTC}\nlimits: {max_market_notional: 15999}`))).toContain(
       'POST /orders NOTIONAL_EXCEEDS_MAX_PER_MARKET',
     );
   });
 
-  it('measures against the tighter limit, and says at the end how many would be denied', () => {
+  it('applies the tighter limit, and counts the denials at the end', () => {
     const name = profile(`${BTC}\nlimits: {max_order_notional: 100}`);
     const { out, exit } = home.run('plan', 'rest.yaml', '--profile', name);
     expect(exit).toBe(0);
@@ -91,13 +91,13 @@ describe('plan --profile', () => {
     expect(out).toMatch(/\n2 requests would be denied\n\nplan hash [0-9a-f]{64}\n$/);
   });
 
-  it('has another hash when the limits in force are others, also where none denies', () => {
+  it('has a different hash under different limits, even where none denies', () => {
     const hash = (limits: string) => planned(`${BTC}\nlimits: {${limits}}`).hash;
     expect(hash('max_open_orders: 5')).toBe(hash('max_open_orders: 5'));
     expect(hash('max_open_orders: 5')).not.toBe(hash('max_open_orders: 6'));
   });
 
-  it('warns where a profile names no markets, and denies nothing for it', () => {
+  it('warns about a profile without markets, and denies nothing for it', () => {
     const name = profile('capabilities: []');
     const { err, out } = home.run('plan', 'rest.yaml', '--profile', name);
     expect(err).toContain('warning: the profile names no markets, so prices and sizes are not checked');
@@ -138,7 +138,7 @@ ${steps}`,
     ]);
   });
 
-  it('stands under the condition of the first order, and again where that may not have held', () => {
+  it('is armed under the condition of the first order, and again where that may have been false', () => {
     const only = 'account.health > 0.5';
     expect(requests(`  - if: ${only}\n    ${PLACE}  - ${PLACE}`)).toEqual([
       'GET /account',

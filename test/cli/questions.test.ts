@@ -1,10 +1,10 @@
-/** What is asked at the terminal, and which line answers it. */
+/** Questions at the terminal, and the lines that answer them. */
 import { PassThrough } from 'node:stream';
 import { expect, it } from 'vitest';
 import { Questions } from '../../src/cli/terminal/questions.ts';
 
-/** A person who types, and what they see. */
-function seated() {
+/** A person who types, and the text they see. */
+function openTerminal() {
   const input = new PassThrough();
   const output = new PassThrough();
   let seen = '';
@@ -34,8 +34,8 @@ function told(answers: Readonly<Record<string, Promise<boolean>>>): Record<strin
   return given;
 }
 
-it('one yes answers one question, and the next is not shown before', async () => {
-  const { questions, types, settle, shown } = seated();
+it('one yes answers one question, and the next is shown afterwards', async () => {
+  const { questions, types, settle, shown } = openTerminal();
   const given = told({ first: questions.ask('first'), second: questions.ask('second') });
   await settle();
   expect(shown()).toEqual(['first']);
@@ -45,8 +45,8 @@ it('one yes answers one question, and the next is not shown before', async () =>
   expect(given).toEqual({ first: true, second: false });
 });
 
-it('what was typed before a question was shown does not answer it', async () => {
-  const { questions, types, settle } = seated();
+it('ignores what was typed before a question was shown', async () => {
+  const { questions, types, settle } = openTerminal();
   const given = told({ first: questions.ask('first') });
   await settle();
   await types('y\ny\n');
@@ -58,8 +58,8 @@ it('what was typed before a question was shown does not answer it', async () => 
   expect(later).toEqual({ second: false });
 });
 
-it('Ctrl-C is a no to all that is asked, and interrupts once', async () => {
-  const { questions, types, settle, interrupts } = seated();
+it('Ctrl-C answers every question with no, and interrupts once', async () => {
+  const { questions, types, settle, interrupts } = openTerminal();
   const given = told({ first: questions.ask('first'), second: questions.ask('second') });
   await settle();
   await types('\u0003');
@@ -67,8 +67,8 @@ it('Ctrl-C is a no to all that is asked, and interrupts once', async () => {
   expect(await questions.ask('third')).toBe(false);
 });
 
-it('a terminal that is closed is a no', async () => {
-  const { questions, settle } = seated();
+it('a closed terminal answers no', async () => {
+  const { questions, settle } = openTerminal();
   const given = told({ first: questions.ask('first') });
   await settle();
   questions.close();
@@ -76,8 +76,8 @@ it('a terminal that is closed is a no', async () => {
   expect(given).toEqual({ first: false });
 });
 
-it('a question whose call is withdrawn is over, and what was typed under it is no answer to the next', async () => {
-  const { questions, types, settle } = seated();
+it('a withdrawn question ends, and text typed under it does not answer the next one', async () => {
+  const { questions, types, settle } = openTerminal();
   let withdraw = () => {};
   const onWithdrawn = (listener: () => void) => {
     withdraw = listener;

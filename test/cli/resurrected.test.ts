@@ -13,7 +13,7 @@ import { inputsFrom, loadedFrom, type Performance, perform, START } from '../eng
 
 const HOUR = 3_600_000;
 
-/** A journal that says what became of these orders, by client order id. */
+/** A journal with these final states of orders, by client order id. */
 async function kept(
   store: MemoryStore,
   run: string,
@@ -57,7 +57,7 @@ interface Looked {
   readonly lateOrders?: LateOrders;
 }
 
-/** What the next run learns; asks nothing where `orders` is not given. */
+/** The findings of the next run; sends no request without `orders`. */
 async function lookForLateOrders(
   store: MemoryStore,
   { account = 'main', open = [], now = START, ...given }: Looked = {},
@@ -76,7 +76,7 @@ async function lookForLateOrders(
 }
 
 describe('orders that are open although a journal calls them ended', () => {
-  it('are those whose last word is an end, with the run that said so', async () => {
+  it('are found by their final state, with the run that recorded it', async () => {
     const store = new MemoryStore();
     await kept(store, 'first', { ended: ['open', 'rejected'], again: ['canceled', 'open'] });
     await kept(store, 'second', { left: ['open'], other: ['closed'] });
@@ -95,14 +95,14 @@ describe('orders that are open although a journal calls them ended', () => {
     expect((await lookForLateOrders(store, { open, account: 'someone else' })).found).toBeUndefined();
   });
 
-  it('are looked for a page at a time, giving way before each', async () => {
+  it('are searched one page at a time, yielding before each', async () => {
     const store = new MemoryStore();
     await kept(store, 'long', { ended: [...Array.from({ length: 4_500 }, () => 'open'), 'closed'] });
     const asked = await lookForLateOrders(store, { open: ['ended'], now: START + 25 * HOUR });
     expect([asked.found?.late.length, asked.pauses]).toEqual([1, 4]);
   });
 
-  it('are told to people once, and again when the venue says something new of them', () => {
+  it('are reported to people once, and again when the venue reports a new state', () => {
     const watched = new LateOrders(new MemoryStore(), 'main');
     const order = { clientOrderId: 'a', orderId: 'BTC-USD@1', market: 'BTC-USD', run: 'first', recorded: 'absent' };
     const told = [
@@ -120,7 +120,7 @@ steps:
   - place: {type: limit, market: BTC-USD, side: long, size: 0.1, price: PRICE}
 `;
 
-/** A run whose POST reaches the venue four minutes late, long after it was given up. */
+/** A run whose POST reaches the venue four minutes late, long after the run gave it up. */
 async function ghostly(price: string): Promise<{ performance: Performance; venue: Transport }> {
   const loaded = loadedFrom({ file: 'lost.yaml', text: LOST.replace('PRICE', price) });
   let venue: Transport | undefined;
@@ -138,7 +138,7 @@ async function ghostly(price: string): Promise<{ performance: Performance; venue
       return transport;
     },
   });
-  if (venue === undefined) throw new Error('nobody asked for a transport');
+  if (venue === undefined) throw new Error('no transport was requested');
   return { performance, venue };
 }
 
@@ -168,7 +168,7 @@ describe('an order that reaches the venue after its run has ended', () => {
   it.each([
     ['rests', '60000', 'open', '0'],
     ['has filled by then', '64100', 'closed', '0.1'],
-  ])('is told by the next run, where it %s', async (_how, price, status, filled) => {
+  ])('is reported by the next run, where it %s', async (_how, price, status, filled) => {
     const { performance, venue } = await ghostly(price);
     expect(performance.report).toMatchObject({ outcome: 'halted', orders: [{ state: 'absent' }] });
     const books = await performance.later(300_000);
@@ -207,7 +207,7 @@ describe('an order that reaches the venue after its run has ended', () => {
       requests: [{ sentAt: START, tokens: 10, status: 200, success: true }],
     });
     expect(asked).toEqual([{ start_time: (START - HOUR) * 1000, p_limit: 1000, p_page: 0, p_order: 'ASC' }]);
-    // After a day, and of runs that are watched, nothing is asked any more.
+    // After a day, and for running runs, nothing is looked up any more.
     asked.length = 0;
     expect((await lookForLateOrders(store, { now: START + 25 * HOUR, orders })).found).toBeUndefined();
     const watched = new LateOrders(store, 'main');
@@ -219,7 +219,7 @@ describe('an order that reaches the venue after its run has ended', () => {
   });
 });
 
-describe('what became of orders in doubt', () => {
+describe('the outcome of orders in doubt', () => {
   const records = (rows: readonly (readonly [id: string, status: string])[], of = 1) =>
     rows.map(([client_order_id, status], index) => ({
       id: `BTC-USD@${of * 1000 + index}`,
@@ -229,7 +229,7 @@ describe('what became of orders in doubt', () => {
       total_filled_size: '0',
     })) as never;
 
-  it('is asked in three full pages at most; what a run left to nobody is told only where it is over', async () => {
+  it('is looked up in at most three full pages; orders of a run are reported only after its end', async () => {
     const store = new MemoryStore();
     await kept(store, 'halted', {
       quarantined: ['quarantined'],
@@ -261,7 +261,7 @@ describe('what became of orders in doubt', () => {
     ]);
   });
 
-  it('stays in doubt where no tokens can be had: nothing is told but that', async () => {
+  it('stays in doubt without tokens, and only that is reported', async () => {
     const store = new MemoryStore();
     await kept(store, 'halted', { lost: ['unknown'] });
     expect((await lookForLateOrders(store, { now: START + HOUR })).found).toEqual({

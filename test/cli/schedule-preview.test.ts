@@ -17,7 +17,7 @@ describe('runbook schedule preview', () => {
   at.write('nightly.yaml', NIGHTLY);
   const from = ['--from', '2026-03-28T00:00:00Z', '--next', '3'];
 
-  it('lists what would fire, in UTC and by the clocks there, with what changes of the clocks do', () => {
+  it('lists what would fire, in UTC and local time, with the effect of clock changes', () => {
     const { exit, out } = at.run('schedule', 'preview', 'nightly.yaml', ...from);
     expect(exit).toBe(0);
     expect(out).toBe(
@@ -33,7 +33,7 @@ describe('runbook schedule preview', () => {
     );
   });
 
-  it('gives one document with --json', () => {
+  it('prints one document with --json', () => {
     const { out } = at.run('schedule', 'preview', '.', ...from, '--json');
     expect(JSON.parse(out)).toEqual({
       occurrences: [
@@ -56,7 +56,7 @@ describe('runbook schedule preview', () => {
     });
   });
 
-  it('says by how much jitter may put a start off', () => {
+  it('shows how much jitter may delay a start', () => {
     const there = folder();
     const words = ['schedule', 'preview', 'shifted.yaml', ...from];
     const shifted = (slot: string) =>
@@ -64,7 +64,7 @@ describe('runbook schedule preview', () => {
     shifted('jitter: 5m, misfire: {within: 20m, then: run_once}');
     expect(there.run(...words).out).toContain('\n    starts up to 5 min later (jitter)\n');
     expect(JSON.parse(there.run(...words, '--json').out).occurrences[0].note).toBe('starts up to 5 min later (jitter)');
-    // The window of a minute leaves half of it for whoever looks late.
+    // Half of the window of a minute is left for a late check.
     shifted('jitter: 5m');
     expect(JSON.parse(there.run(...words, '--json').out).occurrences[0].note).toBe(
       'starts up to 30 s later (jitter of 5 min, as far as misfire.within and the next occurrence leave room)',

@@ -1,6 +1,6 @@
 /**
  * The scheduler as a process, against the simulated venue over HTTP. Real time and real signals: it is about what processes
- * do. What it decides, and when, is told in virtual time (test/engine/daemon.test.ts).
+ * do. Its decisions are tested in virtual time (test/engine).
  */
 import { join } from 'node:path';
 import { it as base, describe, expect } from 'vitest';
@@ -44,7 +44,7 @@ steps:
     read_account: {}
 outputs: {equity: acct.account_equity}
 `;
-/** Rests an order far from the market, under a switch. */
+/** Places an order far from the market, under a switch. */
 const RESTING = `
 runbook: resting
 dsl: 1
@@ -57,7 +57,7 @@ steps:
   - wait: 1h
 `;
 
-/** Rests an order, and waits to be asked to stop. */
+/** Places an order, and waits to be asked to stop. */
 const KEPT = `
 runbook: kept
 dsl: 1
@@ -94,7 +94,7 @@ const it = base
     return { exit, err, document: JSON.parse(out) as Record<string, unknown> };
   })
   /** A scheduler that stands still, and a run that is handed to it. */
-  .extend('handedToOneThatStands', ({ at, schedule }) => async () => {
+  .extend('submitToSuspended', ({ at, schedule }) => async () => {
     at.write('tick.yaml', TICK.replace('every: 1s', 'every: 4s'));
     at.write('asked.yaml', ASKED);
     const scheduler = schedule(['tick.yaml']);
@@ -106,7 +106,7 @@ const it = base
   });
 
 describe.concurrent('runbook schedule', { timeout: 120_000 }, () => {
-  it('starts what is due, tells how it is, reads its files again, and stops in order', async ({
+  it('starts what is due, reports its health, reloads its files, and stops cleanly', async ({
     venue,
     at,
     schedule,
@@ -121,7 +121,7 @@ describe.concurrent('runbook schedule', { timeout: 120_000 }, () => {
       status: 200,
       ready: true,
       reasons: [],
-      accounts: { main: { seat: 'here', ready: true, reasons: [], needs_a_person: [] } },
+      accounts: { main: { served: 'here', ready: true, reasons: [], needs_a_person: [] } },
     });
     expect((await get(`${url}/elsewhere`)).status).toBe(404);
     const metrics = (await get(`${url}/metrics`)).text;
@@ -155,7 +155,7 @@ describe.concurrent('runbook schedule', { timeout: 120_000 }, () => {
       1,
     );
 
-    // Each occurrence has one verdict, and each verdict that says so a run.
+    // Each occurrence has one verdict, and each started one a run.
     const { document } = await json(['audit', 'list']);
     const runs = (document['runs'] as { run: string; trigger: string }[]).map(({ run }) => run);
     const scheduleStore = await openSqliteScheduleStore(join(at.path, '.runbook', 'runbook.db'));
@@ -168,11 +168,7 @@ describe.concurrent('runbook schedule', { timeout: 120_000 }, () => {
     expect((await json(['audit', 'verify'])).document).toMatchObject({ ok: true });
   });
 
-  it('a killed one is taken up by the next: the run goes on, and nothing is started twice', async ({
-    at,
-    schedule,
-    json,
-  }) => {
+  it('the next process resumes the run of a killed one, and starts nothing twice', async ({ at, schedule, json }) => {
     at.write('slow.yaml', SLOW);
     const first = schedule(['slow.yaml']);
     const [begun] = await first.sees('run_begun');
@@ -188,7 +184,7 @@ describe.concurrent('runbook schedule', { timeout: 120_000 }, () => {
     expect((document['runs'] as { ok: boolean }[]).filter(({ ok }) => !ok)).toEqual([]);
   });
 
-  it('settles what is under way and leaves the account as declared', async ({ simulator, at, schedule }) => {
+  it('settles running runs and leaves the account as declared', async ({ simulator, at, schedule }) => {
     at.write('resting.yaml', RESTING);
     const scheduler = schedule(['resting.yaml']);
     await until(() => simulator.books().deadman.armed.length === 1);
@@ -202,7 +198,7 @@ describe.concurrent('runbook schedule', { timeout: 120_000 }, () => {
     expect(scheduler.events('run_begun')).toHaveLength(1);
   });
 
-  it('takes runs of `runbook run`, which waits and reports as usual', async ({ at, schedule, json }) => {
+  it('executes runs of `runbook run`, which waits and reports as usual', async ({ at, schedule, json }) => {
     at.write('tick.yaml', TICK);
     at.write('asked.yaml', ASKED);
     const scheduler = schedule(['tick.yaml']);
@@ -213,14 +209,14 @@ describe.concurrent('runbook schedule', { timeout: 120_000 }, () => {
       outcome: 'succeeded',
       outputs: { equity: '18234.1' },
     });
-    expect(err).toContain('the scheduler holds the account main: handed to it as');
+    expect(err).toContain('submitted to it as');
     expect(scheduler.events('run_begun').filter(({ run }) => run === document['run'])).toHaveLength(1);
 
     const recorded = await at.run(['run', 'asked.yaml', '--profile', 'profile.yaml', '--record', 'x.yaml']);
     expect(recorded.exit).toBe(3);
-    expect(recorded.err).toContain('a run with --record cannot be handed to it');
+    expect(recorded.err).toContain('a run with --record cannot be submitted to it');
 
-    // A terminal that is closed (SIGHUP) leaves no run behind either.
+    // A closed terminal (SIGHUP) leaves no run behind either.
     for (const [signal, code, begun] of [
       ['SIGINT', 130, 2],
       ['SIGHUP', 143, 3],
@@ -235,7 +231,7 @@ describe.concurrent('runbook schedule', { timeout: 120_000 }, () => {
     await scheduler.stop('SIGTERM');
   });
 
-  it('asks people, and hears their answer from another terminal', async ({ at, schedule }) => {
+  it('asks people, and reads their answer from another terminal', async ({ at, schedule }) => {
     at.write('tick.yaml', TICK);
     at.write(
       'asking.yaml',
@@ -281,15 +277,15 @@ describe.concurrent('runbook schedule', { timeout: 120_000 }, () => {
     expect(simulator.books().orders.map(({ status }) => status)).toEqual(['canceled']);
   });
 
-  it('a run handed to one that dies before it takes it is executed by the command itself', async ({
-    handedToOneThatStands,
+  it('a run submitted to a scheduler that dies before it accepts it is executed by the command itself', async ({
+    submitToSuspended,
   }) => {
-    const { scheduler, run } = await handedToOneThatStands();
+    const { scheduler, run } = await submitToSuspended();
     let err = '';
     run.child.stderr?.on('data', (text: string) => {
       err += text;
     });
-    await until(() => err.includes('handed to it as'));
+    await until(() => err.includes('submitted to it as'));
     await scheduler.stop('SIGKILL');
     const { exit, out } = await run.ended;
     expect(exit).toBe(0);
@@ -297,14 +293,14 @@ describe.concurrent('runbook schedule', { timeout: 120_000 }, () => {
     expect(err).not.toContain(JSON.parse(out).run);
   });
 
-  it('a run handed to one that dies between taking and beginning it is refused by the next, and its command ends', async ({
+  it('a run whose scheduler dies between accepting and beginning it is refused by the next one, and its command ends', async ({
     venue,
     at,
     schedule,
     json,
-    handedToOneThatStands,
+    submitToSuspended,
   }) => {
-    const { scheduler, run } = await handedToOneThatStands();
+    const { scheduler, run } = await submitToSuspended();
     const scheduleStore = await openSqliteScheduleStore(join(at.path, '.runbook', 'runbook.db'));
     const account = `${venue.url} main`;
     try {
@@ -331,13 +327,13 @@ describe.concurrent('runbook schedule', { timeout: 120_000 }, () => {
     }
   });
 
-  it('a run that was handed over before everybody died is not begun by whoever comes long after', async ({
+  it('a run submitted before all processes died is not begun by a much later scheduler', async ({
     venue,
     at,
     schedule,
-    handedToOneThatStands,
+    submitToSuspended,
   }) => {
-    const { scheduler, run } = await handedToOneThatStands();
+    const { scheduler, run } = await submitToSuspended();
     const scheduleStore = await openSqliteScheduleStore(join(at.path, '.runbook', 'runbook.db'));
     const account = `${venue.url} main`;
     try {
@@ -357,7 +353,7 @@ describe.concurrent('runbook schedule', { timeout: 120_000 }, () => {
     }
   });
 
-  it('a second one is refused, and one that stands by takes over', async ({ at, schedule }) => {
+  it('a second one is refused, and one on standby takes over', async ({ at, schedule }) => {
     at.write('tick.yaml', TICK);
     const first = schedule(['tick.yaml']);
     await first.sees('run_ended');
@@ -372,7 +368,7 @@ describe.concurrent('runbook schedule', { timeout: 120_000 }, () => {
     await second.stop('SIGTERM');
   });
 
-  it('one that stood still for longer than its lease is replaced, and sends nothing when it wakes up', async ({
+  it('one suspended for longer than its lease is replaced, and sends nothing when it wakes up', async ({
     simulator,
     at,
     schedule,
@@ -387,26 +383,23 @@ describe.concurrent('runbook schedule', { timeout: 120_000 }, () => {
     first.started.child.kill('SIGCONT');
     const { exit } = await first.started.ended;
     expect(exit).toBe(3);
-    expect(first.log().at(-1)).toMatchObject({ event: 'overtaken', account: 'main' });
+    expect(first.log().at(-1)).toMatchObject({ event: 'lease_lost', account: 'main' });
     expect(resumed?.run).toBe(first.events('run_begun')[0]?.run);
     await second.stop('SIGTERM');
     const store = await openSqliteStore(join(at.path, '.runbook', 'runbook.db'));
     const epochs = (await store.read(String(resumed?.run))).map((stored) => readEntry(stored).epoch);
     await store.close();
-    // Nothing of the first stands behind the second's beginning: it wrote nothing, and what it did not write it did not send.
+    // The first one wrote nothing after the second began, and it sends nothing that it has not written.
     expect(new Set(epochs)).toEqual(new Set([1, 2]));
     expect(epochs).toEqual([...epochs].sort());
     expect(simulator.books().orders.map(({ status }) => status)).toEqual(['canceled']);
     expect(simulator.books().deadman.armed).toEqual([]);
   });
 
-  it('a run that has halted keeps its slot, over a restart too, until a person answers for it', async ({
-    at,
-    json,
-  }) => {
+  it('a halted run keeps its slot, even over a restart, until a person settles it', async ({ at, json }) => {
     at.write('resting.yaml', RESTING.replace('deadman: {market: BTC-USD, timeout: 20s, on_exit: disarm}\n', ''));
     at.write('tick.yaml', TICK);
-    // The first order is lost on its way, and the runbook would rather halt than send it again.
+    // The first order is lost on its way, and the runbook halts rather than send it again.
     const halting = new Simulator(
       { faults: [{ on: 'POST /orders', when: { call: 1 }, do: 'lost_before' }] },
       new SystemClock(),
@@ -436,7 +429,7 @@ describe.concurrent('runbook schedule', { timeout: 120_000 }, () => {
     const store = await openSqliteStore(join(at.path, '.runbook', 'runbook.db'));
     const answer = readEntry((await store.read(run)).at(-1) as StoredEntry);
     await store.close();
-    // Written by the scheduler, which has the account, under its own epoch.
+    // Written by the scheduler, which holds the account, under its own epoch.
     expect([answer.type, answer.actor, answer.data]).toEqual([
       'operator.acted',
       'human:ada',
@@ -462,15 +455,15 @@ describe.concurrent('runbook schedule', { timeout: 120_000 }, () => {
     await until(() => new Set(scheduler.events('run_ended').map(({ account }) => account)).size === 2);
     expect(await readiness(url)).toMatchObject({
       ready: true,
-      accounts: { main: { seat: 'here', ready: true }, other: { seat: 'here', ready: true } },
+      accounts: { main: { served: 'here', ready: true }, other: { served: 'here', ready: true } },
     });
     const refused = await at.run(['schedule', 'tick.yaml', '--profile', 'other.yaml', '--port', '0']);
     expect(refused.exit).toBe(3);
-    // As when the terminal is closed.
+    // Like closing the terminal.
     expect((await scheduler.stop('SIGHUP')).exit).toBe(143);
   });
 
-  it('under the kill switch it starts nothing, says why, and goes on when it is released', async ({ at, schedule }) => {
+  it('starts nothing under the kill switch, says why, and continues after the release', async ({ at, schedule }) => {
     at.write('tick.yaml', TICK);
     const scheduler = schedule(['tick.yaml']);
     const url = await scheduler.url();
@@ -479,16 +472,16 @@ describe.concurrent('runbook schedule', { timeout: 120_000 }, () => {
     await scheduler.sees('occurrence_skipped');
     expect(await readiness(url)).toMatchObject({ status: 503, ready: false, reasons: ['the kill switch is engaged'] });
     at.write('asked.yaml', ASKED);
-    const handed = await at.run(['run', 'asked.yaml', '--profile', 'profile.yaml']);
-    expect(handed.exit).toBe(1);
-    expect(handed.err).toContain('the kill switch is engaged by ada');
+    const submitted = await at.run(['run', 'asked.yaml', '--profile', 'profile.yaml']);
+    expect(submitted.exit).toBe(1);
+    expect(submitted.err).toContain('the kill switch is engaged by ada');
     expect((await at.run(['release', '--profile', 'profile.yaml', '--by', 'ada'])).exit).toBe(0);
     const ended = scheduler.events('run_ended').length;
     await scheduler.sees('run_ended', ended + 1);
     await scheduler.stop('SIGTERM');
   });
 
-  it('refuses what could never run, before it holds anything', async ({ venue, at }) => {
+  it('refuses what could never run, before it takes a lease', async ({ venue, at }) => {
     at.write('asked.yaml', ASKED);
     at.write('broken.yaml', TICK.replace('every: 1s', 'every: 0s'));
     at.write('capable.yaml', TICK.replace('dsl: 1', 'dsl: 1\nneeds: [cancel_all]'));

@@ -9,7 +9,7 @@ export interface Line {
   readonly [key: string]: unknown;
 }
 
-/** A scheduler under way, and its log. */
+/** A running scheduler, and its log. */
 export class Scheduler {
   readonly started: Started;
   private text = '';
@@ -50,7 +50,7 @@ export class Scheduler {
     return this.events(event);
   }
 
-  /** Where it answers; `event`: the first that says so. */
+  /** Its address; `event`: the log event that names it. */
   async url(event = 'started'): Promise<string> {
     const [line] = await this.sees(event);
     return String(line?.['url']);
@@ -75,7 +75,7 @@ export interface Readiness {
     Record<
       string,
       {
-        readonly seat: 'here' | 'elsewhere';
+        readonly served: 'here' | 'elsewhere';
         readonly ready: boolean;
         readonly reasons: readonly string[];
         readonly needs_a_person: readonly { readonly run: string; readonly why: string }[];

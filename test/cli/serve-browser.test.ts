@@ -1,4 +1,4 @@
-/** The review page in a real Chromium: what a person sees, by mouse and by keyboard, in both themes, wide and narrow. */
+/** Tests the review page in a real Chromium, by mouse and by keyboard, in both themes, wide and narrow. */
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
@@ -24,7 +24,7 @@ const here = folder();
 let browser: Browser;
 let page: Page;
 let served: Served;
-/** A run of some eight thousand entries. */
+/** A run of about eight thousand entries. */
 let long: string;
 const complaints: string[] = [];
 
@@ -99,7 +99,7 @@ function askingRun(): Script {
   return script;
 }
 
-/** The sample as a live run that has written up to `lastAt` and not ended: an order open, the switch armed. */
+/** The sample as a live run that is journaled up to `lastAt` and has not ended: an order open, the switch armed. */
 async function liveRun(lastAt: number): Promise<readonly Entry[]> {
   const whole = await sampleRun();
   const until = whole.findIndex(({ type, data }) => type === 'order.moved' && data.to === 'open') + 1;
@@ -119,7 +119,7 @@ async function liveRun(lastAt: number): Promise<readonly Entry[]> {
   });
 }
 
-/** Its words are names of what every object of the language has. */
+/** Its texts are names of properties that every object of JavaScript has. */
 function namedRun(): Script {
   const script = new Script();
   script.append(
@@ -136,7 +136,7 @@ function inBrowser(name: string, test: () => Promise<void>, timeout = 30_000): v
   it(name, { timeout, tags: ['chromium'] }, test);
 }
 
-/** The page's policy forbids the driver's own waiting, which evaluates texts inside the page. */
+/** The page's policy forbids the driver's own waiting, which evaluates code inside the page. */
 async function until(code: string, timeoutMs = 10_000): Promise<void> {
   for (const end = Date.now() + timeoutMs; Date.now() < end; await new Promise((resolve) => setTimeout(resolve, 40)))
     if (await page.evaluate<boolean>(code)) return;
@@ -172,7 +172,7 @@ describe('the page in a browser', () => {
     await page.click('.chip[data-tone=bad]');
   });
 
-  inBrowser('is used by keyboard alone: choose, open, go through the tabs, come back', async () => {
+  inBrowser('works with the keyboard alone: choose, open, go through the tabs, come back', async () => {
     await until("document.querySelectorAll('.run').length === 6");
     await page.evaluate('document.activeElement.blur()');
     for (const key of ['j', 'j', 'j']) await page.keyboard.press(key);
@@ -190,7 +190,7 @@ describe('the page in a browser', () => {
     await page.waitForSelector('.run');
   });
 
-  inBrowser('answers what a reviewer asks', async () => {
+  inBrowser("answers a reviewer's questions", async () => {
     await open(FAILED);
     await until("document.querySelector('.answers').textContent.includes('verified:')");
     const answers = String(await text('.answers'));
@@ -226,7 +226,7 @@ describe('the page in a browser', () => {
     await page.waitForSelector('.inspector', { state: 'hidden' });
   });
 
-  inBrowser('says what is no longer sure of a run that fell silent', async () => {
+  inBrowser('marks what is uncertain about a run that fell silent', async () => {
     await open(SILENT);
     await until("document.querySelector('.answers').textContent.includes('verified:')");
     const said = await page.evaluate<string[]>(
@@ -243,7 +243,7 @@ describe('the page in a browser', () => {
     expect(await text('.run-head')).toContain('no end yet');
   });
 
-  inBrowser('counts down to the deadman switch of a run that goes on, and follows it', async () => {
+  inBrowser('counts down to the deadman switch of a running run, and follows it', async () => {
     await keepRun(served.folder, GOING, await liveRun(Date.now()));
     await open(GOING);
     await until("/^5\\d s$/.test(document.querySelector('.left')?.textContent ?? '')");
@@ -257,7 +257,7 @@ describe('the page in a browser', () => {
     await page.emulateMedia({ reducedMotion: 'reduce' });
     expect(await page.evaluate('document.getAnimations().length')).toBe(0);
     await page.emulateMedia({ reducedMotion: null });
-    // What is written meanwhile appears by itself.
+    // New entries appear by themselves.
     const ended = new Script();
     ended.append('run.started', startedData());
     ended.append('run.ended', { outcome: 'stopped', reason: 'enough', outputs: {} });
@@ -275,7 +275,7 @@ describe('the page in a browser', () => {
     expect(await text('.answers')).toContain('Started constructor');
   });
 
-  inBrowser('lets no text become markup, whoever wrote the script', async () => {
+  inBrowser('never turns text into markup, even when a script tries', async () => {
     await open(FAILED);
     expect(
       await page.evaluate(
@@ -285,7 +285,7 @@ describe('the page in a browser', () => {
     expect(complaints.splice(0).every((each) => /Trusted/i.test(each))).toBe(true);
   });
 
-  inBrowser('shows what others wrote as text, in every tab', async () => {
+  inBrowser('shows foreign text as text, in every tab', async () => {
     for (const tab of TABS) {
       await open('20260105T070000000-hostile-0', tab);
       await until("document.querySelector('.waiting') === null");
@@ -297,7 +297,7 @@ describe('the page in a browser', () => {
     expect(await text('h1')).toBe(HOSTILE.replace('\u202e', '\\u202e'));
   });
 
-  inBrowser("tells each order's life with the entry that shows it", async () => {
+  inBrowser("shows each order's history with the entry behind it", async () => {
     await open(FAILED, 'orders');
     await page.waitForSelector('.order[open] .moves');
     expect(await text('.orders')).toContain(
@@ -332,12 +332,12 @@ describe('the page in a browser', () => {
     further.append('run.started', startedData());
     further.append('operator.acted', { command: 'approve', by: 'ada', step: 'steps/sign' });
     await keepMore(served.folder, ASKING, further.entries.slice(1));
-    // By the page's own asking, not by ours.
+    // By the page's own polling.
     await page.waitForSelector('.ask', { state: 'detached', timeout: 10_000 });
     expect(await text('.answers')).toContain('approveof steps/sign by ada entry 4');
   });
 
-  inBrowser('kills nothing before the run is named, and Escape is no', async () => {
+  inBrowser('kills nothing before the run is named, and Escape cancels', async () => {
     await open(ASKING);
     await page.click('.title .danger');
     await page.waitForSelector('dialog[open]');
@@ -356,7 +356,7 @@ describe('the page in a browser', () => {
     expect(await text('.verdict')).toContain('different texts of the runbook');
     expect(await page.evaluate("document.querySelectorAll('.axes .lane').length")).toBeGreaterThan(10);
     await until("document.querySelectorAll('.flag:not([hidden])').length > 0");
-    // On one scale: what is done to one axis is done to the other.
+    // Both axes have one scale and move together.
     await page.focus('.axes > div:first-of-type .stage');
     await page.keyboard.press('+');
     await until(
@@ -364,19 +364,19 @@ describe('the page in a browser', () => {
     );
   });
 
-  inBrowser('complained of nothing so far', async () => {
-    // Without the token the very first document asks for nothing; nothing else may be missing or forbidden.
+  inBrowser('reported no error so far', async () => {
+    // Without the token the document requests nothing; no request may be missing or forbidden.
     expect(complaints).toEqual([]);
   });
 });
 
 describe('a run of eight thousand entries', () => {
-  inBrowser('is there at once, and zooms and pans as fast as one looks', async () => {
+  inBrowser('appears at once, and zooms and pans without delay', async () => {
     const before = Date.now();
     await open(long);
     await page.waitForSelector('.plot path.bar');
     expect(Date.now() - before).toBeLessThan(4000);
-    // Nothing keeps the page from answering for as long as a person would notice twice over.
+    // The page never blocks for longer than twice the noticeable delay.
     const longest = await page.evaluate<number>(
       "new Promise((resolve) => { const seen = [0]; new PerformanceObserver((list) => seen.push(...list.getEntries().map(({ duration }) => duration))).observe({ type: 'longtask', buffered: true }); setTimeout(() => resolve(Math.max(...seen)), 200); })",
     );
@@ -399,7 +399,7 @@ describe('a run of eight thousand entries', () => {
     expect(await page.evaluate(frames)).toBeLessThan(250);
   });
 
-  inBrowser('is chosen from by dragging, and read by the cursor', async () => {
+  inBrowser('supports selection by dragging, and reading with the cursor', async () => {
     await open(long);
     await page.waitForSelector('.plot path.bar');
     const box = await page.evaluate<{ x: number; y: number; width: number }>(
@@ -433,7 +433,7 @@ describe('a run of eight thousand entries', () => {
     await until("document.querySelector('.list-tools').textContent.includes('10 of')");
   });
 
-  inBrowser('has its state chart drawn, with what was done marked in words', async () => {
+  inBrowser('has its state chart, with executed states marked in words', async () => {
     await open(long, 'chart');
     await page.waitForSelector('.chart-drawing .state[data-tone=succeeded]');
     const names = await page.evaluate<string[]>(
@@ -447,7 +447,7 @@ describe('a run of eight thousand entries', () => {
 });
 
 describe('the report as one file', () => {
-  inBrowser('opens from a folder, asks for nothing, and is whole on a narrow screen and on paper', async () => {
+  inBrowser('opens from a folder, requests nothing, and is complete on a narrow screen and on paper', async () => {
     const file = `${here.path}/report.html`;
     writeFileSync(file, runPage(hostileRun().entries));
     const context = await browser.newContext({ viewport: { width: 360, height: 740 } });
@@ -534,7 +534,7 @@ describe('on every screen', () => {
     await page.setViewportSize({ width: 1280, height: 900 });
   });
 
-  inBrowser('what is drawn stands out from what is behind it, in light and in dark', async () => {
+  inBrowser('drawings have enough contrast, in light and in dark', async () => {
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme });
       for (const [run, tab] of [
@@ -552,7 +552,7 @@ describe('on every screen', () => {
   });
 
   inBrowser(
-    'whoever goes by Tab sees where he is',
+    'the focus is visible with Tab',
     async () => {
       for (const tab of TABS) {
         await open(FAILED, tab);
@@ -615,11 +615,11 @@ describe('on every screen', () => {
   });
 });
 
-/** What reaches beyond the screen, where the page as a whole is wider than it. */
+/** Elements that reach beyond the screen, where the page is wider than it. */
 const CUT_OFF = `document.documentElement.scrollWidth <= innerWidth ? [] : [...document.querySelectorAll('main *')]
   .filter((each) => each.getBoundingClientRect().right > innerWidth).map((each) => each.tagName + '.' + each.className).slice(0, 5)`;
 
-/** Texts whose contrast with what is behind them is below 4.5 to 1 (WCAG 2.2, 1.4.3). */
+/** Texts with a contrast below 4.5 to 1 (WCAG 2.2, 1.4.3). */
 const FAINT_TEXTS = `(() => {
   const canvas = Object.assign(document.createElement('canvas'), { width: 1, height: 1 }).getContext('2d', { willReadFrequently: true });
   const rgba = (colour) => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1); return [...canvas.getImageData(0, 0, 1, 1).data]; };
@@ -637,7 +637,7 @@ const FAINT_TEXTS = `(() => {
   return [...new Set(faint)].slice(0, 8);
 })()`;
 
-/** Drawn shapes and their words below 3 and 4.5 to 1 (WCAG 2.2, 1.4.11 and 1.4.3), by class. */
+/** Drawn shapes and their labels with a contrast below 3 and 4.5 to 1 (WCAG 2.2, 1.4.11 and 1.4.3), by class. */
 const FAINT_DRAWING = `(() => {
   const canvas = Object.assign(document.createElement('canvas'), { width: 1, height: 1 }).getContext('2d', { willReadFrequently: true });
   const over = (colour, opacity, back) => { canvas.globalAlpha = 1; canvas.fillStyle = 'rgb(' + back.slice(0, 3).join(' ') + ')'; canvas.fillRect(0, 0, 1, 1); canvas.globalAlpha = opacity; canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1); return [...canvas.getImageData(0, 0, 1, 1).data]; };
@@ -645,7 +645,7 @@ const FAINT_DRAWING = `(() => {
   const contrast = (a, b) => { const [x, y] = [light(a), light(b)].sort((p, q) => q - p); return (x + 0.05) / (y + 0.05); };
   const card = over(getComputedStyle(document.querySelector('.axis, .chart-main')).backgroundColor, 1, [255, 255, 255]);
   const faint = [];
-  // Left out: lines of the grid, what is chosen, and washes behind a shape that tells the same.
+  // Left out: grid lines, the selection, and backgrounds of a shape that shows the same.
   for (const node of document.querySelectorAll('.plot path:not(.grid, .armed), .plot text, .ruler-plot text, .density, .chart-drawing .state > rect, .chart-drawing .arrow path, .chart-drawing text')) {
     const style = getComputedStyle(node);
     const isText = node.tagName === 'text';
@@ -657,7 +657,7 @@ const FAINT_DRAWING = `(() => {
   return [...new Set(faint)].slice(0, 8);
 })()`;
 
-/** Empty where the focus is seen, by an outline or by what an SVG shape has in its place; \`end\` behind the last of the page. */
+/** Empty where the focus is visible, by an outline or its SVG replacement; \`end\` after the last element of the page. */
 const UNSEEN_FOCUS = `(() => {
   const at = document.activeElement;
   if (at === null || at === document.body) return 'end';

@@ -30,7 +30,7 @@ describe('a request is answered', () => {
     ],
   ])('%s', (_which, head) => expect(statusOf(head)).toBeUndefined());
 
-  it('at the default port, which browsers leave out', () => {
+  it('at the default port, which browsers omit', () => {
     const headers = { ...SAME, host: '127.0.0.1', origin: 'http://127.0.0.1' };
     expect(statusOf({ headers }, { port: 80 })).toBeUndefined();
     expect(statusOf({ headers })).toBe(421);
@@ -75,12 +75,12 @@ describe('a request is not answered', () => {
     ['to act from nowhere', 403, { ...act, headers: { ...json, origin: undefined } }],
   ])('%s: %d', (_which, status, head) => expect(statusOf(head)).toBe(status));
 
-  it('to act where the server only shows', () => {
+  it('to act where the server is read-only', () => {
     expect(statusOf({ ...act, headers: json }, { allowActions: false })).toBe(403);
     expect(statusOf({ ...act, headers: json })).toBeUndefined();
   });
 
-  it('says which methods there are', () => {
+  it('names the allowed methods', () => {
     const denial = findDenial({ method: 'PUT', path: '/', headers: SAME }, FACTS);
     expect(denial?.headers).toEqual({ allow: 'GET, HEAD' });
   });

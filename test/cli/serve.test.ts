@@ -28,7 +28,7 @@ describe('the server of the review page', () => {
     served = await serve(folder);
   });
 
-  it('serves the document and its parts under a strict policy, to whoever asks by the right name', async () => {
+  it('serves the document and its parts under a strict policy, to requests with the right host', async () => {
     for (const path of ['/', '/run?id=x', '/compare', '/assets/page.js', '/assets/page.css', '/assets/icon.svg']) {
       const { status, headers, text } = await served.ask(path, { headers: { 'x-runbook-token': undefined } });
       expect([path, status]).toEqual([path, 200]);
@@ -44,7 +44,7 @@ describe('the server of the review page', () => {
     }
   });
 
-  it('imports only scripts that it has', async () => {
+  it('imports only existing scripts', async () => {
     const seen = new Set(['/assets/page.js']);
     for (const path of seen) {
       const { status, text } = await served.ask(path);
@@ -55,7 +55,7 @@ describe('the server of the review page', () => {
     expect([...seen].every((path) => path.endsWith('.js'))).toBe(true);
   });
 
-  it('never makes markup of a text', async () => {
+  it('never turns a text into markup', async () => {
     const { text } = await served.ask('/assets/dom.js');
     const scripts = await Promise.all(
       [...new Set((await served.ask('/assets/run.js')).text.match(/\.\/[\w-]+\.js/g))].map((name) =>
@@ -89,7 +89,7 @@ describe('the server of the review page', () => {
     expect((await served.ask(`/api/runs/${RUN}?after=${known - 1}`)).json).toHaveProperty('steps');
   });
 
-  it('gives every entry raw: the very line, and the hash that verifies it', async () => {
+  it('returns every entry raw: the exact line, and the hash that verifies it', async () => {
     const page = (await served.ask(`/api/runs/${RUN}/entries?from=2&limit=3`)).json as {
       total: number;
       rows: { seq: number }[];
@@ -104,7 +104,7 @@ describe('the server of the review page', () => {
       expect((await served.ask(`/api/runs/${RUN}/entries/${none}`)).status).toBe(404);
   });
 
-  it('tells the story, the definition, the verdict, and compares', async () => {
+  it('shows the timeline, the definition, the verdict, and compares', async () => {
     expect((await served.ask(`/api/runs/${RUN}/story?from=0&limit=5`)).json).toMatchObject({
       from: 0,
       rows: { length: 5 },
@@ -116,7 +116,7 @@ describe('the server of the review page', () => {
       verdict: { ok: true, anchors: 0 },
       kills: [],
     });
-    // What was found out is told with the next asking, although no entry was written.
+    // The next request includes the findings, although no entry was written.
     const known = Number((await served.ask(`/api/runs/${RUN}`)).json['seq']);
     const { answers } = (await served.ask(`/api/runs/${RUN}?after=${known}`)).json;
     expect((answers as readonly { said: string }[]).at(-1)?.said).toBe('Nothing');
@@ -128,7 +128,7 @@ describe('the server of the review page', () => {
     expect([status, json['kind']]).toEqual([200, 'listed']);
   });
 
-  it('says what a venue or a file said without its hidden characters', async () => {
+  it('shows texts of a venue or a file without hidden characters', async () => {
     const { text, json } = await served.ask('/api/runs/20260105T080000000-hostile-2');
     expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u202e]/);
     expect(json).toMatchObject({ runbook: SHOWN, by: SHOWN, error: { message: SHOWN } });
@@ -147,7 +147,7 @@ describe('the server of the review page', () => {
     ['/assets/__proto__', 404],
     ['//etc/passwd', 404],
     ['/api/nothing', 404],
-    ['/api/runs/nobody', 404],
+    ['/api/runs/missing', 404],
     ['/api/runs/..%2f..%2fetc%2fpasswd', 404],
     ['/api/runs/%', 404],
     [`/api/runs/${RUN}/nothing`, 404],
@@ -159,7 +159,7 @@ describe('the server of the review page', () => {
     expect(reply.text).not.toMatch(/ENOENT|at .*\.ts:|root:x/);
   });
 
-  it('gives no data without the token, under another name or to another page', async () => {
+  it('returns no data without the token, under another host or to another page', async () => {
     for (const headers of [
       { 'x-runbook-token': 'guess' },
       { host: 'evil.example' },
@@ -172,17 +172,17 @@ describe('the server of the review page', () => {
     }
   });
 
-  it('does nothing: it was not started to', async () => {
+  it('does nothing without --allow-actions', async () => {
     const body = JSON.stringify({ action: 'kill', run: RUN, by: 'eve', confirm: 'sample-1' });
     expect((await served.ask('/api/actions', { method: 'POST', body })).status).toBe(403);
     expect(existsSync(join(served.folder, 'shared.db'))).toBe(false);
   });
 
-  it('made no mistake on the way', () => expect(served.mistakes).toEqual([]));
+  it('had no internal error', () => expect(served.mistakes).toEqual([]));
 });
 
-describe('a run that goes on', () => {
-  it('is read on from where it was', async () => {
+describe('a running run', () => {
+  it('is read from the last known entry', async () => {
     const folder = temporaryFolder();
     const entries = await sampleRun();
     await keepRun(folder, RUN, entries.slice(0, 10));
@@ -206,7 +206,7 @@ describe('a run that goes on', () => {
     });
   });
 
-  it('appears when its journal does, and looking makes none', async () => {
+  it('appears with its journal, and reading creates none', async () => {
     const folder = temporaryFolder();
     const { ask } = await serve(folder);
     expect((await ask('/api/runs')).json).toMatchObject({ total: 0, runs: [] });
@@ -217,7 +217,7 @@ describe('a run that goes on', () => {
 });
 
 describe('an archived run', () => {
-  it('is listed once, shown, told and verified as it was in its journal', async () => {
+  it('is listed once, and shown and verified as in its journal', async () => {
     const folder = temporaryFolder();
     await keepRun(folder, RUN, await sampleRun());
     const { ask, mistakes } = await serve(folder);
@@ -239,8 +239,8 @@ describe('an archived run', () => {
   });
 });
 
-describe('a journal that is not what was written', () => {
-  it('is said to be so', async () => {
+describe('a journal that was changed', () => {
+  it('is reported as such', async () => {
     const folder = temporaryFolder();
     await keepRun(folder, RUN, await sampleRun());
     const database = await openDatabase(join(folder, 'runbook.db'));
@@ -252,7 +252,7 @@ describe('a journal that is not what was written', () => {
       verdict: { ok: false, problem: { sequence: 1, kind: 'edited' } },
     });
     const { status, json } = await ask(`/api/runs/${RUN}`);
-    expect([status, json['error']]).toEqual([422, expect.stringMatching(/^entry 12 of run .* cannot be read/)]);
+    expect([status, json['error']]).toEqual([422, expect.stringMatching(/^entry 12 of run /)]);
     expect((await ask(`/api/runs/${RUN}/entries/12`)).json).toMatchObject({ line: 'no entry', pretty: ['no entry'] });
     expect(mistakes).toEqual([]);
   });
@@ -260,7 +260,7 @@ describe('a journal that is not what was written', () => {
 
 describe('an action', () => {
   const given = { action: 'approve', run: RUN, step: 'steps/sign', by: 'ada', confirm: 'sample-1' };
-  it('is read with all that it needs', () => {
+  it('is read with all its fields', () => {
     expect(readAction(JSON.stringify({ ...given, reason: ' fine ', extra: 1 }))).toEqual({ ...given, reason: 'fine' });
     expect(readAction(JSON.stringify({ ...given, confirm: RUN }))).toMatchObject({ action: 'approve' });
   });
@@ -279,7 +279,7 @@ describe('an action', () => {
     ['no text', JSON.stringify({ ...given, confirm: ['sample-1'] })],
   ])('is refused with %s', (_what, body) => expect(readAction(body)).toHaveProperty('problem'));
 
-  it('reaches the run, with the name of who did it', async () => {
+  it('reaches the run, with the name of the person', async () => {
     const folder = temporaryFolder();
     const script = new Script();
     script.append('run.started', startedData({ mode: 'live' }));
@@ -294,7 +294,7 @@ describe('an action', () => {
     const other = await post({ ...given, step: 'steps/other' });
     expect([other.status, other.json['lines']]).toEqual([
       409,
-      [`no step steps/other of run ${RUN} has begun; asking now: steps/sign`],
+      [expect.stringMatching(/steps\/other .*: steps\/sign$/)],
     ]);
     expect((await post({ ...given, action: 'cancel', by: 'grace' })).status).toBe(200);
     const shared = await accessStore({ kind: 'sqlite', file: join(folder, 'runbook.db') }, environment).openShared();
@@ -306,7 +306,7 @@ describe('an action', () => {
     ]);
   });
 
-  it('on a run that is over says so', async () => {
+  it('on an ended run is refused', async () => {
     const folder = temporaryFolder();
     await keepRun(folder, RUN, await sampleRun());
     const { ask } = await serve(folder, true);

@@ -1,4 +1,4 @@
-/** A state folder with runs in it, and the review page's server over it; both gone when the test file is done. */
+/** A state folder with runs, and the review page's server for it; both are removed after the test file. */
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -24,7 +24,7 @@ export interface Reply {
 export interface Asking {
   readonly method?: string;
   readonly body?: string;
-  /** Undefined leaves one out that would be there otherwise. */
+  /** Undefined omits a default header. */
   readonly headers?: Readonly<Record<string, string | undefined>>;
 }
 
@@ -32,9 +32,9 @@ export interface Served {
   readonly folder: string;
   readonly environment: Environment;
   readonly server: PageServer;
-  /** What the server reported as its own mistakes. */
+  /** Internal errors that the server reported. */
   readonly mistakes: readonly unknown[];
-  /** A path exactly as written, as the page would ask for it. */
+  /** Requests a path exactly as written, like the page. */
   ask(path: string, asking?: Asking): Promise<Reply>;
 }
 
@@ -44,7 +44,7 @@ export function temporaryFolder(): string {
   return path;
 }
 
-/** Writes entries that were made elsewhere as a run of the journal in `folder`. */
+/** Writes given entries as a run of the journal in `folder`. */
 export async function keepRun(folder: string, run: string, entries: readonly Entry[]): Promise<void> {
   const store = await openSqliteStore(join(folder, 'runbook.db'));
   try {
@@ -67,7 +67,7 @@ export async function keepRun(folder: string, run: string, entries: readonly Ent
   }
 }
 
-/** Appends further entries to a run that `keepRun` made. */
+/** Appends further entries to a run made by `keepRun`. */
 export async function keepMore(folder: string, run: string, entries: readonly Entry[]): Promise<void> {
   const store = await openSqliteStore(join(folder, 'runbook.db'));
   try {

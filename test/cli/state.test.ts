@@ -11,26 +11,26 @@ const NOTHING = environmentOf({});
 describe('the state folder', () => {
   const here = folder();
 
-  it('is where --state, then RUNBOOK_STATE says, else .runbook', () => {
-    const told = environmentOf({ RUNBOOK_STATE: 'told' });
+  it('is named by --state, then RUNBOOK_STATE, else .runbook', () => {
+    const named = environmentOf({ RUNBOOK_STATE: 'named' });
     expect(stateFolder(undefined, NOTHING, here.path)).toMatchObject({
       path: join(here.path, '.runbook'),
       shown: '.runbook',
     });
-    expect(stateFolder(undefined, told, here.path).path).toBe(join(here.path, 'told'));
-    expect(stateFolder('given', told, here.path).path).toBe(join(here.path, 'given'));
-    expect(stateFolder('/elsewhere', told, here.path).shown).toBe('/elsewhere');
+    expect(stateFolder(undefined, named, here.path).path).toBe(join(here.path, 'named'));
+    expect(stateFolder('given', named, here.path).path).toBe(join(here.path, 'given'));
+    expect(stateFolder('/elsewhere', named, here.path).shown).toBe('/elsewhere');
     expect(stateFolder(undefined, environmentOf({ RUNBOOK_STATE: '' }), here.path).shown).toBe('.runbook');
   });
 
-  it('is made for its owner alone, when a file in it is first asked for', () => {
+  it('is created for its owner alone, on first use', () => {
     const given = stateFolder('given/deep', NOTHING, here.path);
     expect(existsSync(given.path)).toBe(false);
     expect(given.file('a')).toBe(join(here.path, 'given/deep/a'));
     expect(statSync(given.path).mode & 0o777).toBe(0o700);
   });
 
-  it('can be no file', () => {
+  it('cannot be a file', () => {
     here.write('file', '');
     expect(() => stateFolder('file', NOTHING, here.path).file('a')).toThrow(/^the state folder file cannot be made/);
   });
@@ -38,10 +38,10 @@ describe('the state folder', () => {
 
 describe('a crash', () => {
   const here = folder();
-  const secret = 'a-token-nobody-may-see';
+  const secret = 'a-token-to-be-hidden';
   const environment = environmentOf({ VENUE_TOKEN: secret, HARMLESS: 'word' });
 
-  it('is told in one sentence; its stack goes to a file, both without secrets', () => {
+  it('is reported in one sentence; its stack goes to a file, both without secrets', () => {
     const state = stateFolder(undefined, environment, here.path);
     const sentence = reportCrash(
       new Error(`lost ${secret} at\u001b[31m`),
@@ -49,8 +49,8 @@ describe('a crash', () => {
       state,
       environment,
     );
-    expect(sentence).toBe(
-      'this is a mistake of the program, not yours: lost [redacted] at\\u001b[31m; details are in .runbook/crash.log',
+    expect(sentence).toMatch(
+      /^internal error.*: lost \[redacted\] at\\u001b\[31m; details are in \.runbook\/crash\.log$/,
     );
     const log = here.read('.runbook/crash.log');
     expect(log).toContain('runbook run --x=[redacted]\n');
@@ -59,17 +59,17 @@ describe('a crash', () => {
     expect(statSync(join(here.path, '.runbook/crash.log')).mode & 0o777).toBe(0o600);
   });
 
-  it('is told also where nothing can be written', () => {
+  it('is reported even where nothing can be written', () => {
     here.write('blocked', '');
     const state = stateFolder('blocked', environment, here.path);
-    expect(reportCrash('odd', [], state, environment)).toBe(
-      'this is a mistake of the program, not yours: odd; its details could not be written',
+    expect(reportCrash('odd', [], state, environment)).toMatch(
+      /^internal error.*: odd; the details could not be written$/,
     );
   });
 });
 
 describe('the environment', () => {
-  it('knows which of its values are secret, and has no value for what is not its own', () => {
+  it('knows which of its values are secret, and has no value for inherited names', () => {
     const environment = environmentOf({
       VENUE_JWT: 'a',
       api_key: 'b',

@@ -1,4 +1,4 @@
-/** Steps by the names that timelines, order lists and paths give them. */
+/** Finds steps by their names in timelines, order lists and paths. */
 import { describe, expect, it } from 'vitest';
 import { isIteration, isOwn, isWithin } from '../../src/app/stores/find-step.ts';
 import { stepName } from '../../src/report/format.ts';
@@ -12,7 +12,7 @@ const PATHS = [
 ];
 
 describe('a step', () => {
-  it.each(PATHS)('%s goes by every name that is printed of it', (path) => {
+  it.each(PATHS)('%s is found by every printed name', (path) => {
     const printed = stepName(path, undefined);
     for (const named of [path, printed, printed.replace(/~\d+/, '')]) {
       expect([named, isOwn(path, named), isWithin(path, named)]).toEqual([named, true, true]);
@@ -27,7 +27,7 @@ describe('a step', () => {
     ['steps/1:for_each[10]/o', 'o[1]', false],
   ])('%s is the own path of %s: %s', (path, named, own) => expect(isOwn(path, named)).toBe(own));
 
-  it('is within the round it belongs to', () => {
+  it('is inside its round', () => {
     expect(PATHS.filter((path) => isWithin(path, 'steps/1:for_each[0]'))).toEqual(PATHS.slice(0, 2));
     expect(['o[0]', 'steps/1:for_each[0]', 'o', 'steps/0:if'].map(isIteration)).toEqual([true, true, false, false]);
   });

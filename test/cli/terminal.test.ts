@@ -35,7 +35,7 @@ describe('an excerpt', () => {
     expect(formatExcerpt(diagnostic('abc', 3, 3))).toEqual(['   1 | abc', '     |    ^']);
     expect(formatExcerpt(diagnostic('abc\r\ndef', 1, 7))).toEqual(['   1 | abc', '     |  ^^']);
   });
-  it('keeps the mark in place behind tabs and hostile characters', () => {
+  it('keeps the mark in place after tabs and hostile characters', () => {
     expect(formatExcerpt(diagnostic('\t\u001b[2Jx: y', 5, 6))).toEqual([
       '   1 |  \\u001b[2Jx: y',
       '     |           ^',
@@ -46,11 +46,11 @@ describe('an excerpt', () => {
     expect(line).toMatch(/^ {3}1 \| …a{20}badc{77}…$/);
     expect(line.slice(mark.indexOf('^'), mark.lastIndexOf('^') + 1)).toBe('bad');
   });
-  it('has nothing to show of an empty line', () => expect(formatExcerpt(diagnostic('a\n\nb', 2, 2))).toEqual([]));
+  it('shows nothing for an empty line', () => expect(formatExcerpt(diagnostic('a\n\nb', 2, 2))).toEqual([]));
 });
 
 describe('a terminal', () => {
-  it('with --json has the document on standard output and nothing else', () => {
+  it('prints only the document on standard output with --json', () => {
     const { made, written } = terminal({ json: true });
     made.print('words');
     made.note('a note');
@@ -58,7 +58,7 @@ describe('a terminal', () => {
     expect(written).toEqual({ out: '{"a":"\\u202e"}\n', err: 'a note\n' });
   });
 
-  it('with --quiet keeps what is wrong and drops the rest', () => {
+  it('prints only errors with --quiet', () => {
     const { made, written } = terminal({ quiet: true, tty: true });
     made.progress('half');
     made.note('a note');
@@ -66,7 +66,7 @@ describe('a terminal', () => {
     expect(written.err).toBe('\u001b[31merror:\u001b[39m broken\n');
   });
 
-  it('lets nothing past a filter', () => {
+  it('filters all output', () => {
     const { made, written } = terminal({ tty: true });
     made.redactWith((text) => text.replaceAll('secret', '…'));
     made.print('secret');
@@ -78,7 +78,7 @@ describe('a terminal', () => {
     expect(written.out).toBe('…\n…\n');
   });
 
-  it('shows progress on a terminal alone, in one line that is gone afterwards', () => {
+  it('shows progress only on a terminal, in one line that is removed afterwards', () => {
     const shown = terminal({ tty: true });
     shown.made.progress('a line longer than the terminal');
     shown.made.print('done');

@@ -1,4 +1,4 @@
-/** `runbook test` in this process, over files that exist for one call. */
+/** Runs `runbook test` in this process, with files that exist for one call. */
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -13,12 +13,12 @@ export interface Tested {
   readonly files: readonly FileVerdict[];
   readonly passed: number;
   readonly failed: number;
-  /** What a person would see instead of the document. */
+  /** The text for people instead of the document. */
   readonly out: string;
   readonly err: string;
 }
 
-/** One limit order that waits to be filled, and is taken away when that takes too long. */
+/** One limit order that waits to be filled, and is cancelled when that takes too long. */
 export const PATIENT = `runbook: patient
 dsl: 1
 inputs:
@@ -37,7 +37,7 @@ outputs:
   filled: order.filled
 `;
 
-/** Tests the named files; the others lie beside them. Every file is gone afterwards. */
+/** Tests the named files, with the others beside them. Every file is removed afterwards. */
 export async function testing(
   files: Readonly<Record<string, string>>,
   options: { readonly explore?: boolean; readonly quiet?: boolean } = {},

@@ -50,7 +50,7 @@ describe('a process that dies', () => {
     expect(verdict?.failures).toEqual([]);
   });
 
-  it('is not noticed by the run where nothing was lost', async () => {
+  it('has no effect on the run where nothing was lost', async () => {
     const plain = 'steps: [order], outcome: succeeded, outputs: {filled: 0.01}';
     const found = await verdicts(
       `  - {name: whole, inputs: {price: 65000}, expect: {${plain}}}\n  - {name: killed, inputs: {price: 65000}, crash_at: {after: GET /orders, answer: kept}, expect: {${plain}}}\n`,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { PATIENT, patient, testing } from './testing-bench.ts';
 
-/** The one failure of an expectation that does not hold, of a run that fills at once. */
+/** The single failure of an expectation, for a run that fills at once. */
 async function failing(expectation: string) {
   const { files, err } = await testing(
     patient(`  - name: a\n    inputs: {price: 65000}\n    expect: {${expectation}}\n`),
@@ -73,14 +73,14 @@ describe('an expectation that does not hold', () => {
 });
 
 describe('what is compared', () => {
-  it('reads only where a list of requests names them', async () => {
+  it('compares reads only where a list of requests names them', async () => {
     expect(await failing('requests: [POST /orders limit]')).toEqual([]);
     expect(await failing('requests: [POST /orders]')).toEqual([]);
     const [named] = await failing('requests: [POST /orders limit, GET /account]');
     expect(named?.was).toBe('POST /orders limit (from the 2nd on: GET /account expected, nothing more found)');
   });
 
-  it('outputs as far as they are named: maps in part, lists whole, decimals by value, the absent as null', async () => {
+  it('compares named outputs: maps in part, lists whole, decimals by value, the absent as null', async () => {
     const listing = `runbook: listing
 dsl: 1
 steps:
@@ -110,7 +110,7 @@ cases:
     ]);
   });
 
-  it('failures in the order of the file', async () => {
+  it('lists failures in the order of the file', async () => {
     const { files } = await testing({
       'patient.yaml': PATIENT,
       'patient.test.yaml': `tests: patient

@@ -7,14 +7,14 @@ const unread = (path: string): never => {
   throw new Error(`the account ${path} cannot be read: there is no such file or directory`);
 };
 
-/** Code, line and column of everything wrong with a test file. */
+/** Code, line and column of every error in a test file. */
 function faults(text: string) {
   const { file, diagnostics } = readTestFile({ file: 'x.test.yaml', text }, unread);
   expect(file === undefined).toBe(diagnostics.length > 0);
   return diagnostics.map(place).map(({ code, line, column, hint = '' }) => ({ code, line, column, hint }));
 }
 
-/** The faults of one case, written from line 4 on. */
+/** The errors of one case, which starts at line 4. */
 function caseFaults(lines: string) {
   const indented = lines
     .split('\n')
@@ -24,7 +24,7 @@ function caseFaults(lines: string) {
 }
 
 describe('a test file', () => {
-  it('is read with its defaults under each case', () => {
+  it('is read with its defaults merged into each case', () => {
     const { file, diagnostics } = readTestFile(
       {
         file: 'x.test.yaml',
@@ -99,9 +99,9 @@ cases:
   });
 
   it.each([
-    ['a key nobody knows', 'venu: []', { code: 'unknown-key', line: 4, column: 5, hint: 'Did you mean venue?' }],
+    ['an unknown key', 'venu: []', { code: 'unknown-key', line: 4, column: 5, hint: 'Did you mean venue?' }],
     [
-      'a request nobody knows',
+      'an unknown request',
       'venue:\n  - {on: POST /order}',
       { code: 'unknown-word', line: 5, column: 14, hint: 'Did you mean POST /orders?' },
     ],
@@ -190,7 +190,7 @@ cases:
     ]);
   });
 
-  it('must expect something of each case, and name each once', () => {
+  it('must expect something of each case, with distinct names', () => {
     expect(faults('tests: x\ncases:\n  - name: a\n  - {name: a, expect: {outcome: failed}}\n')).toMatchObject([
       { code: 'missing-key', line: 3, column: 5 },
       { code: 'name-taken', line: 4, column: 12 },
@@ -201,14 +201,14 @@ cases:
     ]);
   });
 
-  it('says what is wrong with the defaults once, however many cases there are', () => {
+  it('reports errors in the defaults once', () => {
     const cases = '  - {name: a}\n  - {name: b}\n';
     expect(faults(`tests: x\ndefaults: {clock: now, expect: {outcome: failed}}\ncases:\n${cases}`)).toMatchObject([
       { code: 'invalid-text', line: 2, column: 19 },
     ]);
   });
 
-  it('lays fields over an account that is read from a file', () => {
+  it('merges fields into an account from a file', () => {
     const record = '{"success": true, "error": "", "result": [{"balance": "5", "health": "0.5"}]}';
     const text =
       'tests: x\ndefaults: {account: a.json}\ncases: [{name: a, account: {balance: 7}, expect: {tokens: 1}}]\n';
@@ -218,7 +218,7 @@ cases:
     expect(odd.diagnostics.map(place)).toMatchObject([{ code: 'unknown-key', file: 'a.json', line: 1, column: 2 }]);
   });
 
-  it('wants whole records with replies: strict, and takes anything with replies: off', () => {
+  it('requires whole records with replies: strict, and accepts anything with replies: off', () => {
     const reply = 'venue:\n  - {on: DELETE /orders, reply: {id: BTC-USD@1, status: gone}}';
     expect(caseFaults(`replies: strict\n${reply}`)).toMatchObject([{ code: 'missing-key', line: 6, column: 37 }]);
     const whole = reply.replace('status', 'market_id: BTC-USD, profile_id: 1, status');

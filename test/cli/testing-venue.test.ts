@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { CaseVerdict } from '../../src/cli/commands/test.ts';
 import { PATIENT, patient, testing } from './testing-bench.ts';
 
-/** Failures of the one case whose lines are given; empty where everything it expects holds. */
+/** Failures of the case with these lines; empty where it passes. */
 async function failures(lines: string, more: Readonly<Record<string, string>> = {}): Promise<CaseVerdict['failures']> {
   const indented = lines
     .trim()
@@ -16,7 +16,7 @@ async function failures(lines: string, more: Readonly<Record<string, string>> = 
 }
 
 describe('venue rules', () => {
-  it('answer by parameters, decimals by value, in order, counting every request that matches', async () => {
+  it('answer by parameters, decimals by value, in sequence, counting every matching request', async () => {
     expect(
       await failures(`
 inputs: {price: "60000"}
@@ -34,7 +34,7 @@ expect:
     ).toEqual([]);
   });
 
-  it('complete what they leave out from the request, and keep an order open until they say otherwise', async () => {
+  it('complete missing fields from the request, and keep an order open until they change it', async () => {
     expect(
       await failures(`
 venue:
@@ -48,7 +48,7 @@ expect:
     ).toEqual([]);
   });
 
-  it('speak for an order of the simulated venue from the first reading they answer', async () => {
+  it('define an order of the simulated venue from the first reading they answer', async () => {
     expect(
       await failures(`
 venue:
@@ -58,7 +58,7 @@ expect: {outcome: succeeded, orders: [{state: closed, filled: 0.01, price: 60000
     ).toEqual([]);
   });
 
-  it('book a fill that is told again once, and two fills as two', async () => {
+  it('book a repeated fill once, and two fills as two', async () => {
     expect(
       await failures(`
 venue:
@@ -70,7 +70,7 @@ expect: {outcome: succeeded, orders: [{filled: 0.01, average_price: 59996}]}
     ).toEqual([]);
   });
 
-  it('are asked for each order when several are polled in one listing', async () => {
+  it('are consulted for each order when several are polled in one listing', async () => {
     const two = `runbook: two
 dsl: 1
 inputs: {prices: {type: list<price>, default: [60000, 61000]}}
@@ -147,7 +147,7 @@ cases:
     expect(await failures(`venue: [${rule}]\nexpect: {${expected}}`)).toEqual([]);
   });
 
-  it('leave nothing to chance with venue_default: none: the request nobody answers is named', async () => {
+  it('fail a case with venue_default: none, and name the unanswered request', async () => {
     const [failure, ...others] = await failures(`
 venue_default: none
 venue:
@@ -155,7 +155,7 @@ venue:
   - {on: GET /fills/order, reply: []}
 expect: {outcome: stopped}
 `);
-    // What was placed by a rule is read from the script; only what no rule has told of is missing.
+    // What was placed by a rule is read from the script; only orders without a rule are missing.
     expect([failure, others]).toEqual([undefined, []]);
     const [missed] = await failures('venue_default: none\nexpect: {outcome: stopped}');
     expect(missed).toMatchObject({ expectation: 'run', line: 3 });
@@ -163,7 +163,7 @@ expect: {outcome: stopped}
   });
 });
 
-describe('what a case says of the world', () => {
+describe('the surroundings of a case', () => {
   const READER = `runbook: reader
 dsl: 1
 inputs: {patience: {type: duration, default: 1s}}
@@ -203,7 +203,7 @@ outputs:
     return files[0].cases[0].failures;
   };
 
-  it('is laid over the simulated account; leverage the run sets wins', async () => {
+  it('replace fields of the simulated account; leverage set by the run wins', async () => {
     expect(
       await read(`
 account: {account_equity: 12345.678, leverage: {BTC-USD: 9, ETH-USD: 7}}
@@ -215,7 +215,7 @@ expect: {outcome: succeeded, outputs: {equity: "12345.678", leverage: 3, eth: 7,
     ).toEqual([]);
   });
 
-  it('can be a feed that is too old, or not there, or differs by market', async () => {
+  it('can make a feed too old, unreadable, or different by market', async () => {
     for (const feed of ['[{value: 100, age: 3s}]', '[{value: 100}, {after: 500ms, value: null}]', '{ETH-USD: 100}'])
       expect(await read(`feeds: {mid: ${feed}}\nexpect: {outcome: failed, error: {kind: stale_feed}}`)).toEqual([]);
     expect(
@@ -225,7 +225,7 @@ expect: {outcome: succeeded, outputs: {equity: "12345.678", leverage: 3, eth: 7,
     ).toEqual([]);
   });
 
-  it('is an approval that is refused, or that nobody gives', async () => {
+  it('can reject an approval, or leave it unanswered', async () => {
     expect(
       await read(
         'approvals: {go: reject}\nexpect: {outcome: failed, error: {kind: approval_rejected, message: rejected by test, step: go}}',
@@ -238,7 +238,7 @@ expect: {outcome: succeeded, outputs: {equity: "12345.678", leverage: 3, eth: 7,
 describe('orders of a script and the deadman switch of the simulated venue', () => {
   const GUARDED = `${PATIENT.replace('runbook: patient', 'runbook: guarded')}deadman: {market: BTC-USD, timeout: 20s, on_exit: disarm}\n`;
 
-  it('keep it from firing while they are worked with, and go when it fires', async () => {
+  it('keep it from firing while they are in use, and are cancelled when it fires', async () => {
     const { files } = await testing({
       'guarded.yaml': GUARDED,
       'guarded.test.yaml': `tests: guarded
@@ -250,7 +250,7 @@ cases:
   - name: renewed once or more
     inputs: {patience: 5m}
     expect: {deadman: [armed, renewed*, disarmed]}
-  - name: nobody there for longer than the switch waits
+  - name: no process for longer than the switch waits
     inputs: {patience: 5m}
     venue: [{on: POST /orders, reply: {id: BTC-USD@3}}]
     crash_at: {before: GET /orders, call: 4, down: 1m}
@@ -260,7 +260,7 @@ cases:
     expect(files[0]?.cases.map(({ name, failures: found }) => [name, found])).toEqual([
       ['long patience', []],
       ['renewed once or more', []],
-      ['nobody there for longer than the switch waits', []],
+      ['no process for longer than the switch waits', []],
     ]);
   });
 });

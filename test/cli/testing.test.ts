@@ -4,7 +4,7 @@ import { PATIENT, patient, testing } from './testing-bench.ts';
 
 const shipped = (name: string) => readFileSync(new URL(`../../runbooks/${name}`, import.meta.url), 'utf8');
 
-/** A test file with both kinds of case: answers that are given, and a process that dies. */
+/** A test file with both kinds of case: scripted answers, and a process that dies. */
 const BRACKET = `tests: bracket-entry
 defaults: {clock: 2026-01-05T08:00:00Z, inputs: {side: long, size: 0.25, trigger: 64200}, account: recordings/acct-18k.json}
 cases:
@@ -30,7 +30,7 @@ const ACCOUNT =
   '{"success":true,"error":"","result":[{"account_equity":"18000.5","balance":"18000.5","leverage":{"BTC-USD":"5"}}]}';
 
 describe('a whole test file', () => {
-  it('holds, with both its cases', async () => {
+  it('passes, with both its cases', async () => {
     const tested = await testing({
       'bracket-entry.yaml': shipped('bracket-entry.yaml'),
       'bracket.test.yaml': BRACKET,
@@ -44,8 +44,8 @@ describe('a whole test file', () => {
   });
 });
 
-describe('what `runbook test` says', () => {
-  it('marks what holds, and for what does not says expectation, place, expected and found', async () => {
+describe('the output of `runbook test`', () => {
+  it('marks passing cases, and shows expectation, position, expected and found of failures', async () => {
     const tested = await testing(
       patient(`  - name: fills at once
     inputs: {price: 65000}
@@ -97,7 +97,7 @@ describe('what `runbook test` says', () => {
     expect(lines[10]).toMatch(/^1 failed, 1 passed in [\d.]+ m?s$/);
   });
 
-  it('is silent about what holds with --quiet', async () => {
+  it('prints nothing about passing cases with --quiet', async () => {
     const tested = await testing(
       patient('  - {name: fills at once, inputs: {price: 65000}, expect: {outcome: succeeded}}\n'),
       { quiet: true },
@@ -105,7 +105,7 @@ describe('what `runbook test` says', () => {
     expect([tested.exit, tested.out]).toEqual([0, '']);
   });
 
-  it('gives one document for several files and fails when one of them does', async () => {
+  it('prints one document for several files and fails when one of them does', async () => {
     const tested = await testing({
       'patient.yaml': PATIENT,
       'a.test.yaml': 'tests: patient\ncases: [{name: a, expect: {outcome: stopped}}]\n',
@@ -130,7 +130,7 @@ describe('what `runbook test` says', () => {
     expect(tested.err).toContain('broken.yaml:3:');
   });
 
-  it('says the same twice: one seed, one document', async () => {
+  it('gives the same document for the same seed', async () => {
     const files = patient(
       '  - {name: walks, inputs: {price: 63990, patience: 10m}, seed: 7, expect: {outcome: succeeded}}\n',
     );

@@ -1,4 +1,4 @@
-/** A real loop that stands still, in a process of its own: what is watched is the real thing. */
+/** A really blocked event loop, in a process of its own. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -12,7 +12,7 @@ const PROGRAM = `
 import { SystemClock } from './src/base/clock.ts';
 import { Watchdog } from './src/app/schedule/watchdog.ts';
 const clock = new SystemClock();
-const watchdog = new Watchdog({ clock, stallMs: 1000, stalled: (ms) => console.log(ms) });
+const watchdog = new Watchdog({ clock, stallMs: 1000, onStall: (ms) => console.log(ms) });
 clock.after(600, () => { for (const end = Date.now() + 2500; Date.now() < end; ); });
 clock.after(4500, () => void watchdog.stop());
 `;
@@ -30,18 +30,18 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-it('goes on where nobody reads the log any more', { timeout: 15_000 }, async () => {
+it("continues after the log's reader is gone", { timeout: 15_000 }, async () => {
   const child = spawn(process.execPath, [join(folder, 'program.mjs')], { stdio: ['ignore', 'pipe', 'pipe'] });
   child.stderr.destroy();
-  let told = '';
+  let reported = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    told += text;
+    reported += text;
   });
   const [status] = (await once(child, 'close')) as [number];
-  expect({ status, told: told.trim().split('\n').length }).toEqual({ status: 0, told: 1 });
+  expect({ status, reports: reported.trim().split('\n').length }).toEqual({ status: 0, reports: 1 });
 });
 
-it('says that the loop stalls while it does, once, and for how long afterwards', { timeout: 15_000 }, () => {
+it('reports a stall while it lasts, once, and its length afterwards', { timeout: 15_000 }, () => {
   const { stdout, stderr, status } = spawnSync(process.execPath, [join(folder, 'program.mjs')], {
     encoding: 'utf8',
     timeout: 15_000,
@@ -52,7 +52,7 @@ it('says that the loop stalls while it does, once, and for how long afterwards',
     .split('\n')
     .map((line) => JSON.parse(line) as { event: string; time: number });
   expect(lines.map(({ event }) => event)).toEqual(['loop_stalled']);
-  const told = stdout.trim().split('\n').map(Number);
-  expect(told).toHaveLength(1);
-  expect(told[0]).toBeGreaterThan(2000);
+  const reports = stdout.trim().split('\n').map(Number);
+  expect(reports).toHaveLength(1);
+  expect(reports[0]).toBeGreaterThan(2000);
 });

@@ -1,6 +1,6 @@
 /**
- * Several workers on one PostgreSQL, as processes: who serves which account, what becomes of one that dies at any point of a
- * run, that stands still, or whose database goes away. Real time, real signals; a random hour of it is `npm run soak`.
+ * Several workers on one PostgreSQL, as processes: which one serves which account, and a worker that dies at any
+ * point of a run, is suspended, or loses its database. Real time, real signals; `npm run soak` does it at random for an hour.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ActingContext } from '../../src/app/process.ts';
@@ -33,7 +33,7 @@ schedule: {every: 1s, misfire: {within: 60s, then: run_once}}
 steps:
   - read_account: {}
 `;
-/** Every kind of entry a run writes: an order that rests, a change, a cancel. */
+/** Writes every kind of entry: an open order, an amendment, a cancel. */
 const ORDER = `
 runbook: order
 dsl: 1
@@ -57,8 +57,8 @@ steps:
 `;
 
 /**
- * Where workers die: with an entry on its way to the disk, where its commit waits in the database until the worker is dead,
- * or with it there. Every point of a call, in virtual time: test/simulation/seeds.test.ts.
+ * Points at which workers die: with an entry in flight, its commit held in the database until the worker is dead, or with the
+ * entry durable. Every point of a call, in virtual time: test/simulation/seeds.test.ts.
  */
 const POINTS = [
   ['run.started', 'on its way'],
@@ -141,7 +141,7 @@ describe('workers that share accounts', { tags: ['postgres'] }, () => {
     expect(simulator.books().orders.filter(({ terminal }) => !terminal)).toEqual([]);
   }
 
-  it('spread them by their seats, hand them back at once, and say who serves which', async () => {
+  it('spread them by their limits, release them at once, and show who serves which', async () => {
     at.write('tick.yaml', TICK);
     const one = worker(['tick.yaml'], ['main', 'other'], '--max-accounts', '1');
     const [first] = await one.sees('started');
@@ -150,12 +150,12 @@ describe('workers that share accounts', { tags: ['postgres'] }, () => {
     expect([first?.account, second?.account].sort()).toEqual(['main', 'other']);
     const where = String(first?.account);
     const elsewhere = String(second?.account);
-    const told = await readiness(await one.url('joined'));
-    expect(told).toMatchObject({ status: 200, ready: true, reasons: [] });
-    expect(told.accounts[where]).toMatchObject({ seat: 'here', ready: true });
-    expect(told.accounts[elsewhere]).toMatchObject({ seat: 'elsewhere', ready: false });
+    const answers = await readiness(await one.url('joined'));
+    expect(answers).toMatchObject({ status: 200, ready: true, reasons: [] });
+    expect(answers.accounts[where]).toMatchObject({ served: 'here', ready: true });
+    expect(answers.accounts[elsewhere]).toMatchObject({ served: 'elsewhere', ready: false });
     const metrics = (await get(`${await one.url('joined')}/metrics`)).text;
-    expect(metrics).toContain(`perp_runbook_seat_held{account="${where}"} 1`);
+    expect(metrics).toContain(`perp_runbook_account_served{account="${where}"} 1`);
     expect(metrics).not.toContain(`perp_runbook_lease_epoch{account="${elsewhere}"}`);
 
     const three = worker(['tick.yaml'], ['main', 'other'], '--max-accounts', '1');
@@ -164,7 +164,7 @@ describe('workers that share accounts', { tags: ['postgres'] }, () => {
     expect((await one.stop('SIGTERM')).exit).toBe(143);
     await three.sees('started');
     expect(three.events('started')[0]).toMatchObject({ account: where, epoch: 2 });
-    // Neither a lock nor a lease had to run out.
+    // Neither a lock nor a lease had to expire.
     expect(Date.now() - asked).toBeLessThan(4_000);
     for (const each of [two, three]) expect((await each.stop('SIGTERM')).exit).toBe(143);
     for (const account of ['main', 'other']) await accounted(account);
@@ -179,7 +179,7 @@ describe('workers that share accounts', { tags: ['postgres'] }, () => {
     if (spare.events('started').length > 0) [serving, spare] = [spare, serving];
     for (const [type, where] of POINTS) {
       await trap(type, where === 'on its way');
-      // The run before may have to find out what became of its order first.
+      // The previous run may have to look up its order first.
       await until(() => caught, 60_000);
       await serving.stop('SIGKILL');
       await spring();
@@ -195,7 +195,7 @@ describe('workers that share accounts', { tags: ['postgres'] }, () => {
   let caught = false;
   let stopListening: () => Promise<void> = async () => {};
 
-  /** Notices the next commit of an entry of this type: while it waits for a second (`held`), or once it is durable. */
+  /** Resolves at the next commit of an entry of this type: while the commit is held for a second (`held`), or once it is durable. */
   async function trap(type: string, held: boolean): Promise<void> {
     const { default: pg } = await import('pg');
     const listener = new pg.Client({ connectionString: url });
@@ -203,7 +203,7 @@ describe('workers that share accounts', { tags: ['postgres'] }, () => {
     listener.on('error', () => {});
     caught = false;
     if (held) {
-      // Held by an advisory lock that this connection has; that somebody waits for it shows in pg_locks.
+      // Held by an advisory lock of this connection; pg_locks shows that the commit waits for it.
       await listener.query('SELECT pg_advisory_lock(4711)');
       await server().query(
         `CREATE OR REPLACE FUNCTION trap() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -239,7 +239,7 @@ describe('workers that share accounts', { tags: ['postgres'] }, () => {
     await server().query('DROP TRIGGER IF EXISTS trap ON runbook.entries', url);
   }
 
-  it('replace one that stood still for longer than its lease; awake, it sends nothing and ends', async () => {
+  it('replace one suspended for longer than its lease; awake, it sends nothing and ends', async () => {
     at.write('resting.yaml', RESTING);
     const one = worker(['resting.yaml'], ['main']);
     await until(() => simulator.books().orders.some(({ status }) => status === 'open'));
@@ -250,13 +250,13 @@ describe('workers that share accounts', { tags: ['postgres'] }, () => {
     expect(resumed).toMatchObject({ account: 'main', run: one.events('run_begun')[0]?.run });
     one.started.child.kill('SIGCONT');
     expect((await one.started.ended).exit).toBe(3);
-    expect(one.log().at(-1)).toMatchObject({ event: 'overtaken' });
+    expect(one.log().at(-1)).toMatchObject({ event: 'lease_lost' });
     expect((await two.stop('SIGTERM')).exit).toBe(143);
     expect(simulator.books().orders.map(({ status }) => status)).toEqual(['canceled']);
     await accounted('main');
   }, 90_000);
 
-  it('keep their seat while the database is restarted, and go on', async () => {
+  it('keep their accounts while the database is restarted, and continue', async () => {
     at.write('tick.yaml', TICK);
     const one = worker(['tick.yaml'], ['main']);
     await one.sees('run_ended', 2);
@@ -266,48 +266,48 @@ describe('workers that share accounts', { tags: ['postgres'] }, () => {
       await one.sees('run_ended', ended + 2, 30_000);
     }
     expect(one.started.child.exitCode).toBeNull();
-    // The queue has lost its lock meanwhile, and has it again or not: the lease is what counts.
-    expect(one.events('overtaken')).toEqual([]);
+    // The worker may have lost its queue lock meanwhile: the lease decides.
+    expect(one.events('lease_lost')).toEqual([]);
     expect((await one.stop('SIGTERM')).exit).toBe(143);
     await accounted('main');
   }, 90_000);
 
-  it('end for a mistake of the program in one seat, and give the others up in order before', async () => {
-    const told: string[] = [];
+  it('end after an internal error in one service, and release the other accounts cleanly before', async () => {
+    const answers: string[] = [];
     const never = new Promise<never>(() => {});
     const served: Readonly<Record<string, () => Promise<ServiceEnd>>> = {
       main: async () => {
-        await until(() => told.includes('other is served'));
+        await until(() => answers.includes('other is served'));
         throw new TypeError('a mistake');
       },
       other: () => {
-        told.push('other is served');
+        answers.push('other is served');
         return new Promise((resolve) => {
           stop = (cause) => {
-            told.push(`other is stopped: ${cause.by}`);
+            answers.push(`other is stopped: ${cause.by}`);
             resolve({ kind: 'stopped', ...cause });
           };
         });
       },
     };
     let stop: (cause: StopCause) => void = () => {};
-    const seats = {
+    const services = {
       plans: ['main', 'other'].map((name) => ({
         name,
         profile: { ...SIMULATED_PROFILE, account: name, store: { postgres: { env: 'DATABASE_URL' } } },
       })),
-      log: { redactWith: () => {}, tell: () => {} },
-      sit: ({ name }: ServedAccount, during: (seat: AccountService) => Promise<ServiceEnd>) =>
+      log: { redactWith: () => {}, write: () => {} },
+      open: ({ name }: ServedAccount, during: (service: AccountService) => Promise<ServiceEnd>) =>
         during({ serve: () => served[name]?.(), stop: (cause: StopCause) => stop(cause) } as unknown as AccountService),
     } as unknown as AccountServices;
     const environment = { variable: (name: string) => (name === 'DATABASE_URL' ? url : undefined) };
     const endProcess = (exit: number): never => expect.unreachable(`ended with ${exit}`);
-    const group = new Worker(seats, 2, { environment, endProcess } as unknown as ActingContext);
+    const group = new Worker(services, 2, { environment, endProcess } as unknown as ActingContext);
     await expect(group.serve(never)).rejects.toThrow('a mistake');
-    expect(told).toEqual(['other is served', 'other is stopped: a mistake of the program']);
+    expect(answers).toEqual(['other is served', 'other is stopped: an internal error']);
   }, 60_000);
 
-  it('go on with a run that was handed over while the database was away, and so does whoever waits for it', async () => {
+  it('continue a submitted run while the database is away, and so does the submitting process', async () => {
     at.write('tick.yaml', TICK);
     at.write('asked.yaml', 'runbook: asked\ndsl: 1\nsteps:\n  - wait: 12s\n  - read_account: {}\n');
     const one = worker(['tick.yaml'], ['main']);
@@ -320,38 +320,38 @@ describe('workers that share accounts', { tags: ['postgres'] }, () => {
     const { exit, out, err } = await run.ended;
     expect({ exit, outcome: JSON.parse(out).outcome }, err).toEqual({ exit: 0, outcome: 'succeeded' });
     await one.stop('SIGTERM');
-    // What fell due meanwhile has a verdict all the same, and none because a switch could not be read.
+    // Occurrences meanwhile have a verdict, none of them because the kill switch could not be read.
     expect((await scheduleStore.occurrences(key('main'))).filter(({ why }) => why === 'kill')).toEqual([]);
   }, 90_000);
 
-  it('make the queue anew when it was dropped, and find each other by it again', async () => {
+  it('create the queue again when it was dropped, and find each other by it again', async () => {
     at.write('tick.yaml', TICK);
     const one = worker(['tick.yaml'], ['main']);
     await one.sees('run_ended');
-    await server().query('DROP SCHEMA perp_runbook_seats CASCADE', url);
+    await server().query('DROP SCHEMA perp_runbook_queue CASCADE', url);
     await one.sees('queue_failed', 1, 30_000);
     await one.sees('queue_joined', 2, 30_000);
     const two = worker(['tick.yaml'], ['main']);
     await two.sees('queue_joined');
     await one.stop('SIGTERM');
-    // By the queue: a seat that nobody gives out is tried for after half a minute at the earliest.
+    // Through the queue: without it an account is tried after half a minute at the earliest.
     await two.sees('started', 1, 10_000);
-    expect(one.events('overtaken')).toEqual([]);
+    expect(one.events('lease_lost')).toEqual([]);
     await two.stop('SIGTERM');
     await accounted('main');
   }, 90_000);
 
-  it('serve on without the queue, and find an account nobody serves without it', async () => {
+  it('serve without the queue, and find an unserved account without it', async () => {
     at.write('tick.yaml', TICK);
     const one = worker(['tick.yaml'], ['main']);
     await one.sees('run_ended');
-    await server().query('DROP SCHEMA perp_runbook_seats CASCADE', url);
+    await server().query('DROP SCHEMA perp_runbook_queue CASCADE', url);
     await one.sees('queue_failed', 1, 30_000);
     const ended = one.events('run_ended').length;
     await one.sees('run_ended', ended + 3);
     expect(await readiness(await one.url('joined'))).toMatchObject({ ready: true });
-    // Nobody can make the queue anew either: what lies in its place is something else.
-    await server().query('CREATE SCHEMA perp_runbook_seats CREATE TABLE job (nothing integer)', url);
+    // The queue cannot be created again either: another table is in its place.
+    await server().query('CREATE SCHEMA perp_runbook_queue CREATE TABLE job (nothing integer)', url);
     const two = worker(['tick.yaml'], ['main']);
     await two.sees('queue_failed');
     await one.stop('SIGKILL');

@@ -40,7 +40,7 @@ it.concurrent(
         expect(report.deadman.map(({ event }) => event)).toEqual(
           expect.arrayContaining(['armed', 'renewed', 'disarmed']),
         );
-        expect(err).toContain('anchors can not be written to anchors.copies.away: ERR_NON_2XX_3XX_RESPONSE');
+        expect(err).toContain('anchors cannot be written to anchors.copies.away: ERR_NON_2XX_3XX_RESPONSE');
         const { anchors } = readAnchors(join(path, '.runbook', 'anchors.jsonl'));
         expect(anchors.length).toBeGreaterThan(1);
         expect(posted.slice(0, 2)).toEqual([anchors[0], anchors[0]]);
@@ -56,7 +56,7 @@ it.concurrent(
     webhook(204, (url, posted) =>
       scene({ runbook: PATIENT, profile: PROFILE('1s') }, async ({ venue, live, path }) => {
         const { exit, err } = await live([], { VENUE_JWT: JWT, ANCHORS_WEBHOOK: url });
-        expect([exit, venue.placed.length, err.includes('anchors can not')]).toEqual([0, 4, false]);
+        expect([exit, venue.placed.length, err.includes('anchors cannot')]).toEqual([0, 4, false]);
         expect(posted).toEqual(readAnchors(join(path, '.runbook', 'anchors.jsonl')).anchors);
       }),
     ),

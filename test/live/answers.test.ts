@@ -47,12 +47,12 @@ describe.concurrent('an answer', { timeout: 60_000 }, () => {
         [['approve', 'last', 'ok', '--by', ''], 'approve needs the name of the person who answers for it'],
         [['reject', 'last', 'ok', '--by', ' \t'], 'it is empty'],
         [['approve', 'last', 'ok', '--by', 'a'.repeat(81)], 'more than 80 characters'],
-        [['approve', 'last', 'ok', '--by', 'ada\u001b[2J'], 'characters that can not be seen'],
+        [['approve', 'last', 'ok', '--by', 'ada\u001b[2J'], 'invisible characters'],
         [['cancel', 'last', '--by', ''], 'cancel needs the name'],
         [['kill', '--profile', 'p.yaml', '--by', ''], 'kill needs the name'],
         [['release', '--profile', 'p.yaml', '--by', ' '], 'release needs the name'],
         [['approve', 'last', 'okay', '--by', 'bob'], 'no step okay of run'],
-        [['approve', 'last', 'okay', '--by', 'bob'], 'asking now: steps/ok'],
+        [['approve', 'last', 'okay', '--by', 'bob'], 'waiting now: steps/ok'],
       ] as const) {
         const refused = await run(words);
         expect([words, refused.exit, refused.err]).toEqual([words, 2, expect.stringContaining(sentence)]);

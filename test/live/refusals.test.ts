@@ -23,7 +23,7 @@ const REFUSED: Readonly<Record<string, Refused>> = {
   },
   'a key that is a secret, twice': {
     profile: `limits: {${JWT}: 1, ${JWT}: 2}`,
-    says: /what stands here looks like a secret; it is not shown \[yaml-duplicate-key\]/,
+    says: /looks like a secret; it is not shown \[yaml-duplicate-key\]/,
   },
   'an unknown key': { profile: 'colour: red', says: /p\.yaml:7:\d+ error a profile has no "colour"/ },
   'plain http to a foreign host': {
@@ -44,7 +44,7 @@ const REFUSED: Readonly<Record<string, Refused>> = {
     says: /one needs cancel_all; the profile grants no capabilities/,
   },
   'an unknown input': { words: ['--input', 'x=1'], says: /one has no input "x"; it has none/ },
-  'a missing file of inputs': { words: ['--inputs', 'no.yaml'], says: /no\.yaml can not be read/ },
+  'a missing file of inputs': { words: ['--inputs', 'no.yaml'], says: /no\.yaml cannot be read/ },
   'a deadman timeout too short to act by': {
     runbook: LIMIT.replace('dsl: 1', 'dsl: 1\ndeadman: {market: BTC-USD, timeout: 1s, on_exit: disarm}'),
     says: /a deadman timeout of 1 s is too short/,
@@ -56,15 +56,15 @@ const REFUSED: Readonly<Record<string, Refused>> = {
     ),
     says: /deadman switch: .*100 ms, .*20 s, need 6050 tokens in 1 min; of the limit of 1200, 1120 /,
   },
-  'an unknown step to stop after': { words: ['--until', 'nope'], says: /--until names no step: nope/ },
+  'an unknown step to stop after': { words: ['--until', 'nope'], says: /--until matches no step: nope/ },
   'a question without a terminal to answer it': { words: ['--step'], says: /standard input is no terminal/ },
   'a recording that could not be written': {
     words: ['--record', 'no/such/folder/rec.yaml'],
-    says: /no\/such\/folder\/rec\.yaml can not be written: there is no such file or directory; nothing was sent/,
+    says: /no\/such\/folder\/rec\.yaml cannot be written: there is no such file or directory; nothing was sent/,
   },
   'a recording that would overwrite a runbook': {
     words: ['--record', 'one.yaml'],
-    says: /one\.yaml exists and is no fixture; it was left as it is/,
+    says: /one\.yaml exists and is not a fixture/,
   },
 };
 

@@ -52,7 +52,7 @@ describe.concurrent('a run under way', { timeout: 60_000 }, () => {
       running.child.kill('SIGKILL');
       await running.ended;
       const sent = await run(['cancel', 'last', '--by', 'ada']);
-      expect([sent.exit, sent.out]).toEqual([0, expect.stringContaining('NOBODY executes the run at this moment')]);
+      expect([sent.exit, sent.out]).toEqual([0, expect.stringContaining('NO PROCESS executes the run')]);
       expect(sent.out).toContain('`runbook resume ');
       const elsewhere = await run(['resume', '--state', 'elsewhere']);
       expect([elsewhere.exit, elsewhere.out]).toEqual([

@@ -33,10 +33,10 @@ describe.concurrent('an output that cannot be written', { timeout: 60_000, tags:
       running.child.kill('SIGTERM');
       const ended = await running.ended;
       expect([ended.exit, states(venue)]).toEqual([143, ['canceled']]);
-      expect(ended.err).toContain('error: standard output can not be written: the disk is full');
+      expect(ended.err).toContain('error: standard output cannot be written: the disk is full');
       const listed = await start(['audit', 'list'], undefined, { out: full }).ended;
       closeSync(full);
-      expect([listed.exit, listed.err.includes('mistake of the program')]).toEqual([1, false]);
+      expect([listed.exit, listed.err.includes('internal error')]).toEqual([1, false]);
     }));
 });
 
@@ -68,7 +68,7 @@ describe.concurrent('kill', { timeout: 60_000 }, () => {
       const killed = await run(['kill', '--profile', 'p.yaml', '--json', ...words]);
       expect([states(venue), killed.exit, document(killed.out)]).toMatchObject([['canceled'], 4, { left: 0 }]);
       expect(killed.err).toContain('the kill switch is NOT engaged');
-      expect(killed.err).not.toContain('mistake of the program');
+      expect(killed.err).not.toContain('internal error');
     }),
   );
 

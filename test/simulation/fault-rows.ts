@@ -51,7 +51,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     covers: [
       golden('a-ghost-that-arrives-behind-its-time-out-is-adopted'),
       venue('order-guards', 'is revoked by any event that shows the order'),
-      ['test/cli/resurrected.test.ts', 'is told by the next run, where it %s'],
+      ['test/cli/resurrected.test.ts', 'is reported by the next run, where it %s'],
       live('resurfaced', 'an order that comes after its run has halted is told by the next run'),
     ],
   },
@@ -443,7 +443,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     fault: 'the event loop is blocked',
     handled: 'an alert; after missed heartbeats the switch counts as fired',
     covers: [
-      ['test/cli/watchdog.test.ts', 'says that the loop stalls while it does, once, and for how long afterwards'],
+      ['test/cli/watchdog.test.ts', 'reports a stall while it lasts, once, and its length afterwards'],
       venue('deadman', 'of exactly the time-out leaves the switch armed; after a longer one it is assumed fired'),
     ],
   },
@@ -451,7 +451,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     fault: 'out of memory, an unhandled rejection',
     handled: 'ends with an exit code; recovery by resume',
     covers: [
-      ['test/cli/state.test.ts', 'is told in one sentence; its stack goes to a file, both without secrets'],
+      ['test/cli/state.test.ts', 'is reported in one sentence; its stack goes to a file, both without secrets'],
       ['test/simulation/kills.test.ts', 'lose no order and double none, whatever is resumed'],
     ],
     open: 'an exhausted heap itself is not provoked',

@@ -412,7 +412,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'waits for the answer to a heartbeat for as long as for that to an order',
     caughtBy: ['I11'],
-      protocol: { venue: heartbeatsWithout('answerMs') },
+    protocol: { venue: heartbeatsWithout('answerMs') },
   },
   {
     name: 'keeps no tokens for heartbeats',

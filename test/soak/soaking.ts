@@ -40,7 +40,7 @@ export async function soak(wanted: SoakWanted): Promise<SoakTold> {
     note,
     restartMs: () => draws.within(200, 3_000),
     // With 1 the accounts are shared; with 2 the first worker can serve both.
-    seats: () => draws.within(1, 2),
+    maxAccounts: () => draws.within(1, 2),
   });
   const injectedFaults: Record<string, number> = {};
   let problems: readonly string[] = ['the soak did not come to its end'];

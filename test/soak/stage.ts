@@ -78,7 +78,7 @@ export interface StageParts {
   /** Time before a worker that has ended is restarted, ms. */
   readonly restartMs: () => number;
   /** Number of accounts that a new worker serves at most. */
-  readonly seats: () => number;
+  readonly maxAccounts: () => number;
 }
 
 export interface StageWorker {
@@ -156,8 +156,8 @@ export class Stage {
 
   /** Starts a worker like a service manager: it is restarted after a while, whatever its exit code. */
   private start(worker: StageWorker): void {
-    const seats = this.parts.seats();
-    const words = ['schedule', 'runbooks', '--port', '0', '--max-accounts', String(seats)];
+    const maxAccounts = this.parts.maxAccounts();
+    const words = ['schedule', 'runbooks', '--port', '0', '--max-accounts', String(maxAccounts)];
     const profiles = ACCOUNTS.flatMap((account) => ['--profile', `${account}.yaml`]);
     const folder = join(this.folder, worker.name.replace(' ', '-'));
     const child = spawn(process.execPath, [this.parts.bin, ...words, ...profiles], {
@@ -168,7 +168,7 @@ export class Stage {
     worker.child = child;
     worker.asleep = false;
     child.stderr?.on('data', (piece: Buffer) => this.log.write(piece));
-    this.parts.note(`${worker.name} starts with ${seats} seats, process ${child.pid}`);
+    this.parts.note(`${worker.name} starts with at most ${maxAccounts} accounts, process ${child.pid}`);
     child.once('exit', (code, signal) => {
       worker.child = undefined;
       this.parts.note(`${worker.name} ended with ${signal ?? code}`);
