@@ -52,7 +52,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
       golden('a-ghost-that-arrives-behind-its-time-out-is-adopted'),
       venue('order-guards', 'is revoked by any event that shows the order'),
       ['test/cli/resurrected.test.ts', 'is reported by the next run, where it %s'],
-      live('resurfaced', 'an order that comes after its run has halted is told by the next run'),
+      live('resurfaced', 'reports an order that appears after its run halted in the next run: on the terminal, to ops, and in its journal'),
     ],
   },
   {
@@ -199,7 +199,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     covers: [
       SEEDS,
       golden('an-expired-session-is-renewed-and-the-order-looked-up'),
-      live('account', 'a JWT that is refused is renewed once, and a rotated refresh token is used the next time'),
+      live('account', 'renews a refused JWT once, and uses a rotated refresh token the next time'),
     ],
   },
   {
@@ -208,7 +208,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     covers: [
       gateway('session', 'keeps the old JWT until there is a new one, and waits longer after each failure'),
       gateway('session', 'stores the new one before anything uses it'),
-      live('account', 'a session that can not be had ends in order, with nothing placed'),
+      live('account', 'ends cleanly without a session, and places nothing'),
       SEEDS,
     ],
   },
@@ -325,7 +325,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     handled: 'taken for fired',
     covers: [
       venue('deadman', 'is also shown by a read that finds nothing, unless it was sent before the switch was armed'),
-      live('account', 'that a step finds off although it was armed has fired'),
+      live('account', 'counts as fired when a step finds it off although it was armed: the run does not continue as if it were armed'),
     ],
   },
   {
@@ -616,7 +616,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
         'test/journal/anchors.test.ts',
         'continues with the other sinks when one fails, and reports once that it failed and once that it works again',
       ],
-      live('anchors', 'a copy of the anchors that is down for longer than the patience: no order goes'),
+      live('anchors', 'sends no order while a copy of the anchors is down for too long, but sends cancels and the deadman switch'),
     ],
   },
   {
@@ -627,8 +627,8 @@ export const FAULT_ROWS: readonly FaultRow[] = [
       ['test/journal/chain.test.ts', 'finds a change of any single byte of any line'],
       ['test/cli/audit.test.ts', 'audit verify'],
       ['test/journal/newest-anchors.test.ts', 'is contradicted by an anchor of an entry that was cut off'],
-      live('contradicted', 'is not traded on: a new run is refused with exit 1, nothing is sent'),
-      live('contradicted', 'lets a run that is taken up cancel what rests, and place nothing'),
+      live('contradicted', 'refuses a new run with exit 1 and sends nothing until the anchors are moved'),
+      live('contradicted', 'lets a resumed run cancel its open orders, and place nothing'),
     ],
   },
   {
