@@ -21,7 +21,7 @@ type DeadmanStatus = 'off' | 'arming' | 'armed' | 'disarming' | 'unknown' | 'ass
 
 export interface DeadmanState {
   readonly status: DeadmanStatus;
-  readonly leases: readonly DeadmanRequirement[];
+  readonly requirements: readonly DeadmanRequirement[];
   /** Of the switch as it may be at the venue: where two time-outs are possible, the shorter. */
   readonly market?: string | undefined;
   readonly timeoutMs: number;
@@ -111,7 +111,7 @@ const READ_EVERY = 4;
 
 /** No requirement, nothing sent. A process that follows another passes `unknown`: the switch it left is not known. */
 export function newDeadman(status: 'off' | 'unknown' = 'off'): DeadmanState {
-  return { status, leases: [], timeoutMs: 0, keepAliveMs: 0, inFlight: 0 };
+  return { status, requirements: [], timeoutMs: 0, keepAliveMs: 0, inFlight: 0 };
 }
 
 /** Folds one event. Expiry is checked first, so that a late answer never hides a gap. */
@@ -125,11 +125,11 @@ export function stepDeadman(before: DeadmanState, event: DeadmanEvent): DeadmanS
  * The requirement in force: the shortest time-out, and the shortest keep-alive, at most half of that time-out. Undefined where
  * there are no requirements.
  */
-export function wantedDeadman({ leases }: DeadmanState): DeadmanRequirement | undefined {
-  const [first, ...others] = leases;
+export function wantedDeadman({ requirements }: DeadmanState): DeadmanRequirement | undefined {
+  const [first, ...others] = requirements;
   if (first === undefined) return undefined;
   const shortest = others.reduce((best, each) => (each.timeoutMs < best.timeoutMs ? each : best), first);
-  const pauses = leases.map(({ keepAliveMs }) => keepAliveMs).filter((each) => each > 0);
+  const pauses = requirements.map(({ keepAliveMs }) => keepAliveMs).filter((each) => each > 0);
   const half = Math.max(1, Math.floor(shortest.timeoutMs / 2));
   return { ...shortest, keepAliveMs: pauses.length === 0 ? 0 : Math.min(...pauses, half) };
 }
@@ -165,7 +165,7 @@ export function standsUntil(state: DeadmanState): number | undefined {
 /** Whether an order may be sent now: nothing requires the switch, or it is certainly armed. */
 export function deadmanAllowsOrders(state: DeadmanState, now: number): boolean {
   if (state.status === 'assumed_fired') return false;
-  if (state.leases.length === 0) return true;
+  if (state.requirements.length === 0) return true;
   const until = standsUntil(state);
   return state.status === 'armed' && state.removed !== true && until !== undefined && now <= until;
 }
@@ -204,13 +204,17 @@ function applyEvent(state: DeadmanState, event: DeadmanEvent): DeadmanStep {
   switch (event.type) {
     case 'LEASE_ENTERED':
       return withoutAlarms(
-        withRequirements(state, [...state.leases.filter(({ id }) => id !== event.lease.id), event.lease], event.at),
+        withRequirements(
+          state,
+          [...state.requirements.filter(({ id }) => id !== event.lease.id), event.lease],
+          event.at,
+        ),
       );
     case 'LEASE_LEFT':
       return withoutAlarms(
         withRequirements(
           state,
-          state.leases.filter(({ id }) => id !== event.id),
+          state.requirements.filter(({ id }) => id !== event.id),
           event.at,
         ),
       );
@@ -263,15 +267,15 @@ function beginDisarming(state: DeadmanState): DeadmanState {
   return { ...state, status: 'disarming', retryAt: undefined, deletion: undefined, ...lapsed };
 }
 
-function withRequirements(state: DeadmanState, leases: readonly DeadmanRequirement[], at: number): DeadmanState {
-  const next = { ...state, leases, changedAt: at };
+function withRequirements(state: DeadmanState, requirements: readonly DeadmanRequirement[], at: number): DeadmanState {
+  const next: DeadmanState = { ...state, requirements, changedAt: at };
   return { ...next, keepAliveMs: wantedDeadman(next)?.keepAliveMs ?? state.keepAliveMs };
 }
 
 function clearSwitch(state: DeadmanState): DeadmanState {
   return {
     ...newDeadman(),
-    leases: state.leases,
+    requirements: state.requirements,
     keepAliveMs: state.keepAliveMs,
     inFlight: state.inFlight,
     changedAt: state.changedAt,

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createActor } from 'xstate';
 import { newOrder, type OrderEventType } from '../../src/venue/order/context.ts';
 import { GUARDS } from '../../src/venue/order/guards.ts';
-import { exposureOf, observationOf, orderCan, outcomeOf, stepOrder } from '../../src/venue/order/life.ts';
+import { classifyRecord, exposureOf, orderCan, outcomeOf, stepOrder } from '../../src/venue/order/life.ts';
 import { orderMachine } from '../../src/venue/order/machine.ts';
 import {
   countsAsSent,
@@ -331,7 +331,7 @@ describe('predicates', () => {
       'canceled',
       'rejected',
     ];
-    expect(statuses.map((status) => observationOf(record(status)))).toEqual([
+    expect(statuses.map((status) => classifyRecord(record(status)))).toEqual([
       'P_PROCESSING',
       'P_OPEN',
       'P_OPEN',
@@ -343,7 +343,7 @@ describe('predicates', () => {
       'P_REJECTED',
     ]);
     for (const odd of ['', 'OPEN', 'toString', '__proto__', 'constructor'])
-      expect(observationOf(record(odd))).toBe('P_UNKNOWN_STATUS');
+      expect(classifyRecord(record(odd))).toBe('P_UNKNOWN_STATUS');
   });
 });
 

@@ -152,7 +152,7 @@ export interface CheckedCase {
   readonly considered: Record<string, string>;
 }
 
-export function orderOf(write: LimitWrite, facts: LimitFacts): Proposal | undefined {
+export function proposeOrder(write: LimitWrite, facts: LimitFacts): Proposal | undefined {
   if (write.endpoint === 'POST /orders') return write.intent === undefined ? undefined : proposePlacement(write.intent);
   const id = getParam(write, 'order_id');
   const target = facts.working.find((each) =>

@@ -17,11 +17,11 @@ import {
   type LimitFacts,
   type LimitWrite,
   listOthersIn,
-  orderOf,
+  proposeOrder,
   sumWorkingOnSide,
 } from './case.ts';
 import { DENIALS, type DenialCode } from './denials.ts';
-import { computeCountedBefore, computeHeldNotional, followsMarket, priceOf } from './price.ts';
+import { choosePrice, computeCountedBefore, computeHeldNotional, followsMarket } from './price.ts';
 import { describeMissingProof, getCertainPosition, getFurthestPosition, lowers } from './reducing.ts';
 import type { LimitRules } from './rules.ts';
 
@@ -65,7 +65,7 @@ export function checkLimits(write: LimitWrite, rules: LimitRules, facts: LimitFa
   const kind = KINDS[write.endpoint];
   const considered: Record<string, string> = {};
   if (kind === undefined) return { ok: true, considered };
-  const order = kind === 'leverage' ? undefined : orderOf(write, facts);
+  const order = kind === 'leverage' ? undefined : proposeOrder(write, facts);
   const at: CheckedCase = {
     write,
     kind,
@@ -341,7 +341,7 @@ const CHECKS: readonly Check[] = [
     const { order, rules } = at;
     if (rules.maxOrderNotional === undefined || order === undefined || order.fraction || passesCaps(at))
       return undefined;
-    const price = priceOf(at);
+    const price = choosePrice(at);
     if (price === undefined) return adviseReduce(at, denyUnknownNotional(at));
     const notional = order.size.times(exact(price));
     if (fitsWithin(at, 'max_order_notional', notional, rules.maxOrderNotional)) return undefined;
@@ -352,7 +352,7 @@ const CHECKS: readonly Check[] = [
     const { order, rules, facts } = at;
     if (rules.maxRunNotional === undefined || order === undefined || order.fraction || passesCaps(at)) return undefined;
     if (followsMarket(at, order)) return undefined;
-    const price = priceOf(at);
+    const price = choosePrice(at);
     const sent = facts.counters.runNotional;
     if (price === undefined || sent === undefined) return adviseReduce(at, denyUnknownNotional(at));
     const notional = order.size.times(exact(price)).minus(computeCountedBefore(order));
@@ -395,7 +395,7 @@ const CHECKS: readonly Check[] = [
     const { order, rules, market } = at;
     if (rules.maxMarketNotional === undefined || order === undefined || lowers(at)) return undefined;
     const held = computeHeldNotional(at, market);
-    const price = priceOf(at);
+    const price = choosePrice(at);
     if (held === undefined || price === undefined) return denyUnknownNotional(at);
     const notional = order.rest.times(exact(price));
     if (fitsWithin(at, 'max_market_notional', held.plus(notional), rules.maxMarketNotional)) return undefined;
@@ -405,7 +405,7 @@ const CHECKS: readonly Check[] = [
   function exposure(at) {
     const { order, rules, facts } = at;
     if (rules.maxExposure === undefined || order === undefined || lowers(at)) return undefined;
-    const price = priceOf(at);
+    const price = choosePrice(at);
     if (price === undefined) return denyUnknownNotional(at);
     let held: Decimal = exact('0');
     for (const each of new Set([...Object.keys(facts.positions), ...facts.working.map((one) => one.market)])) {

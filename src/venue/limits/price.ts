@@ -54,7 +54,7 @@ export function notionalOf(terms: WriteTerms, seen: PricesSeen = {}): DecimalStr
 }
 
 /** The price with which the order of a case is measured. */
-export function priceOf(at: CheckedCase): DecimalString | undefined {
+export function choosePrice(at: CheckedCase): DecimalString | undefined {
   const { order, rules, facts, market } = at;
   if (order === undefined) return undefined;
   return measuredPrice(order, {

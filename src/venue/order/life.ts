@@ -75,13 +75,13 @@ const OBSERVATIONS: Readonly<Record<string, ObservationType>> = {
 };
 
 /** The event type of a record by its status; P_UNKNOWN_STATUS for any unknown text. */
-export function observationOf(record: OrderRecord): ObservationType {
+export function classifyRecord(record: OrderRecord): ObservationType {
   return (Object.hasOwn(OBSERVATIONS, record.status) ? OBSERVATIONS[record.status] : undefined) ?? 'P_UNKNOWN_STATUS';
 }
 
 /** The event of a record that was read: `sentAt` is when the read was sent, `at` when its answer was known (epoch ms). */
 export function observed(record: OrderRecord, sentAt: number, at: number): OrderEvent {
-  return { type: observationOf(record), record, sentAt, at };
+  return { type: classifyRecord(record), record, sentAt, at };
 }
 
 /** The table's outcome for an event: decides split cells, and calls a record of another order a contradiction. */

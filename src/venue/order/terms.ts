@@ -32,7 +32,7 @@ export function reviseDraft(
 }
 
 export function beginAmend(order: Writable<OrderContext>, event: OrderEvent & { type: 'AMEND' }): void {
-  order.amend = { old: { price: order.price, size: order.size }, req: termsOf(event), sentAt: event.at, oldReads: 0 };
+  order.amend = { old: { price: order.price, size: order.size }, req: toTerms(event), sentAt: event.at, oldReads: 0 };
   // An amend means that the order is still wanted: an earlier cancel that was lost is not repeated.
   order.cancel = undefined;
   if (event.size !== undefined && order.authorised !== undefined)
@@ -145,7 +145,7 @@ export function noteAmending(order: Writable<OrderContext>, event: Observation):
     : { old, sentAt: event.sentAt, resolvedAt: event.at, oldReads: 0 };
 }
 
-export function termsOf({ price, size }: { price?: string | undefined; size?: string | undefined }): {
+export function toTerms({ price, size }: { price?: string | undefined; size?: string | undefined }): {
   price?: string;
   size?: string;
 } {

@@ -17,7 +17,7 @@ import {
   reviseDraft,
   settleTerms,
   takeTerms,
-  termsOf,
+  toTerms,
 } from './terms.ts';
 
 /** Applies an event that the table accepts. */
@@ -113,7 +113,7 @@ function updateContext(draft: Draft, event: OrderEvent): void {
       return;
     case 'AMEND_ACK':
     case 'AMEND_UNKNOWN':
-      resolveAmend(order, event.at, event.type === 'AMEND_ACK' ? termsOf(event) : undefined);
+      resolveAmend(order, event.at, event.type === 'AMEND_ACK' ? toTerms(event) : undefined);
       want(draft, 'resync');
       return;
     case 'AMEND_REFUSED':

@@ -13,7 +13,7 @@ import type { ResetUnit } from '../tokens/headers.ts';
 import { canonicalBaseUrl } from './base-url.ts';
 import { findConflicts } from './conflicts.ts';
 import { toLimitRules } from './limits.ts';
-import { type DataPath, dotted, type ProfileCode, type ProfileFinding, readSettings } from './reading.ts';
+import { type DataPath, formatPath, type ProfileCode, type ProfileFinding, readSettings } from './reading.ts';
 import { looksSecret } from './secret-like.ts';
 import type { ReadProfile, ResultShape, ResultWord, SecretReference } from './settings.ts';
 
@@ -168,7 +168,7 @@ function reportSecret(path: DataPath): ProfileFinding {
   return {
     code: 'profile-secret',
     path,
-    message: `${dotted(path)} looks like a secret; it is not shown here`,
+    message: `${formatPath(path)} looks like a secret; it is not shown here`,
     hint: 'Put it into an environment variable or a file of mode 0600 and refer to it: {env: NAME} or {file: PATH}. If it was committed, replace it.',
   };
 }

@@ -72,7 +72,7 @@ class SettingsReader {
     }
     for (const [key, setting] of Object.entries(fields)) {
       if (setting.required === true && !Object.hasOwn(record, key))
-        this.report('profile-missing', path, `${dotted([...path, key])} is missing: ${setting.about}`);
+        this.report('profile-missing', path, `${formatPath([...path, key])} is missing: ${setting.about}`);
     }
     return read;
   }
@@ -159,7 +159,7 @@ class SettingsReader {
 
   /** Never repeats the value: where it is wrong, it is most likely the secret itself. */
   private readSecret(data: unknown, path: DataPath): unknown {
-    const wanted = `${dotted(path)} must say where the secret is: {env: NAME} or {file: PATH}`;
+    const wanted = `${formatPath(path)} must say where the secret is: {env: NAME} or {file: PATH}`;
     if (data === null || typeof data !== 'object' || Array.isArray(data))
       return this.report('profile-secret', path, wanted, 'Do not write a secret into a profile.');
     const record = data as Readonly<Record<string, unknown>>;
@@ -176,7 +176,7 @@ class SettingsReader {
     return this.report(
       'profile-form',
       [...path, key],
-      `${dotted([...path, key])} must be the name of an environment variable: letters, digits and _, no digit first`,
+      `${formatPath([...path, key])} must be the name of an environment variable: letters, digits and _, no digit first`,
     );
   }
 
@@ -199,7 +199,7 @@ class SettingsReader {
         this.report(
           'profile-form',
           [...path, key],
-          `${dotted(path)} has keys that are ${names}; found ${formatValue(key)}`,
+          `${formatPath(path)} has keys that are ${names}; found ${formatValue(key)}`,
         );
     }
     return read;
@@ -207,7 +207,7 @@ class SettingsReader {
 
   private readShape(data: unknown, path: DataPath, depth: number): ResultShape | undefined {
     if (depth === 0)
-      return this.report('profile-form', path, `${dotted(path)} is nested more than ${DEEPEST_SHAPE} levels deep`);
+      return this.report('profile-form', path, `${formatPath(path)} is nested more than ${DEEPEST_SHAPE} levels deep`);
     if (typeof data === 'string') {
       const word = data.endsWith('?') ? data.slice(0, -1) : data;
       if (isResultWord(word)) return { kind: 'value', type: word, optional: word !== data };
@@ -223,7 +223,11 @@ class SettingsReader {
     const fields: Record<string, ResultShape> = Object.create(null) as Record<string, ResultShape>;
     for (const [key, value] of Object.entries(record)) {
       if (!/^[A-Za-z_][A-Za-z0-9_]{0,63}$/.test(key) || RESERVED.has(key))
-        this.report('profile-form', [...path, key], `${dotted(path)}: ${formatValue(key)} is not the name of a field`);
+        this.report(
+          'profile-form',
+          [...path, key],
+          `${formatPath(path)}: ${formatValue(key)} is not the name of a field`,
+        );
       const field = this.readShape(value, [...path, key], depth - 1);
       if (field !== undefined) fields[key] = field;
     }
@@ -238,7 +242,7 @@ class SettingsReader {
 
   private reportUnknown(key: string, known: readonly string[], path: DataPath): undefined {
     const meant = didYouMean(key, known);
-    const where = path.length === 0 ? 'a profile' : dotted(path);
+    const where = path.length === 0 ? 'a profile' : formatPath(path);
     this.report(
       'profile-unknown',
       [...path, key],
@@ -250,7 +254,7 @@ class SettingsReader {
   private reportWrong(path: DataPath, accepts: string, data: unknown, meant?: string): undefined {
     // A value below auth is never repeated, whatever it looks like.
     const found = path[0] === 'auth' ? describe(data) : `found ${formatValue(data)}`;
-    const what = path.length === 0 ? 'a profile' : dotted(path);
+    const what = path.length === 0 ? 'a profile' : formatPath(path);
     return this.report(
       'profile-form',
       path,
@@ -277,7 +281,7 @@ function toExactText(value: number): string | undefined {
   return /^\d{1,15}$|^(?=[\d.]{3,16}$)\d+\.\d+$/.test(text) ? decimalText(decimal(text)) : undefined;
 }
 
-export function dotted(path: DataPath): string {
+export function formatPath(path: DataPath): string {
   return path.reduce<string>(
     (text, part) =>
       typeof part === 'number' ? `${text}[${part}]` : text === '' ? formatKey(part) : `${text}.${formatKey(part)}`,
