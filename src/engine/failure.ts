@@ -2,10 +2,7 @@
 import { type CallOutcome, STALE_INTENT } from '../venue/port.ts';
 import { Halt, StepFailure } from './interruption.ts';
 
-export function failureOfOutcome(
-  outcome: Exclude<CallOutcome, { kind: 'confirmed' }>,
-  step: string,
-): StepFailure | Halt {
+export function toFailure(outcome: Exclude<CallOutcome, { kind: 'confirmed' }>, step: string): StepFailure | Halt {
   switch (outcome.kind) {
     case 'denied':
       // Without a journal no further act of this run is recorded: the process that resumes it would not know, for one, that

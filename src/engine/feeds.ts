@@ -45,7 +45,7 @@ export class FeedCache {
   }
 
   /** The `feeds` record of a scope: decimals, or a map from market to decimal. */
-  record(declared: readonly FeedDeclaration[], scope: Scope): RecordValue {
+  makeRecord(declared: readonly FeedDeclaration[], scope: Scope): RecordValue {
     const fields: Record<string, Value> = Object.create(null);
     for (const feed of declared) {
       if (feed.type.kind === 'map') {
@@ -66,7 +66,7 @@ export class FeedCache {
    * The instant of the oldest of the named feeds, epoch ms: a price computed from them is as old. Of a map the value of
    * `market` counts, or the oldest where the map lacks it. Undefined without a reading.
    */
-  oldestAt(
+  findOldestAt(
     names: readonly string[],
     declared: readonly FeedDeclaration[],
     scope: Scope,

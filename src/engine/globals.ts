@@ -27,7 +27,7 @@ export async function startGlobals(
     runbook,
     values,
     defs: new Map(runbook.def.map(({ name, value }) => [name, value])),
-    feeds: (scope) => run.feeds.record(runbook.feeds, scope),
+    feeds: (scope) => run.feeds.makeRecord(runbook.feeds, scope),
     rules: (market) => run.venue.market(market),
     limits: at.limits,
     bandFeeds: band === undefined ? [] : listFeeds(band.around),
@@ -44,7 +44,7 @@ export async function startGlobals(
   const own =
     runbook.limits === undefined
       ? undefined
-      : ruleValues(runbook.limits, (expr) => evaluateGlobal(expr, scope(), at.path));
+      : evaluateLimits(runbook.limits, (expr) => evaluateGlobal(expr, scope(), at.path));
   globals.limits = own === undefined ? at.limits : at.limits === undefined ? own : tighter(at.limits, own);
   return globals;
 }
@@ -63,7 +63,7 @@ function evaluateGlobal<T extends Value>(expr: Expr<T>, scope: StepScope, path: 
 }
 
 /** The limits of a runbook as the checks take them, decimals as strings. Leaves out those for which `value` gives undefined. */
-export function ruleValues(
+export function evaluateLimits(
   limits: LimitsDeclaration,
   value: <T extends Value>(expr: Expr<T>) => T | undefined,
 ): LimitRules {

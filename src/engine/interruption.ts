@@ -23,7 +23,7 @@ export class StepFailure extends Error {
     return { kind: this.kind, message: this.message, step: this.step };
   }
   /** The same failure, with another step's path. */
-  at(step: string): StepFailure {
+  withStep(step: string): StepFailure {
     return new StepFailure(this.kind, this.message, step, this.retryAfterMs);
   }
 }
@@ -119,7 +119,7 @@ export class Cancellation {
   }
 
   /** For a request that was not sent yet. To be ended when it has its outcome. */
-  withdrawal(): Withdrawal {
+  createWithdrawal(): Withdrawal {
     const withdrawal = new Withdrawal(() => this.withdrawals.delete(withdrawal));
     if (this.reasonGiven !== undefined) withdrawal.withdraw(this.reasonGiven);
     else this.withdrawals.add(withdrawal);
@@ -156,7 +156,7 @@ export class Cancellation {
     const waiting = [...this.listeners];
     this.listeners = new Set();
     for (const listener of waiting) listener(reason);
-    for (const withdrawal of [...this.withdrawals]) withdrawal.withdraw(reason);
+    for (const createWithdrawal of [...this.withdrawals]) createWithdrawal.withdraw(reason);
     return waiting.length > 0;
   }
 }

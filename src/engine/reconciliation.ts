@@ -5,7 +5,7 @@
 import { CLIENT_ORDER_PREFIX } from '../venue/order/identity.ts';
 import type { OrderRecord } from '../venue/records.ts';
 import type { RunContext } from './context.ts';
-import { failureOfOutcome } from './failure.ts';
+import { toFailure } from './failure.ts';
 import { type Cancellation, StepFailure } from './interruption.ts';
 import { REPEAT_DELAYS_MS, sleepUntil } from './waiting.ts';
 
@@ -57,7 +57,7 @@ async function readOpenOrders(
       purpose: 'start-up',
     });
     if (outcome.kind === 'confirmed') return outcome.result;
-    const failure = failureOfOutcome(outcome, STEP);
+    const failure = toFailure(outcome, STEP);
     const delay = REPEAT_DELAYS_MS[tries];
     const again = failure instanceof StepFailure && ['transport', 'rate_limited'].includes(failure.kind);
     if (!again || delay === undefined) throw failure;

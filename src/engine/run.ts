@@ -16,7 +16,7 @@ import type { OperatorCommand, RunPorts, RunSetup } from './ports.ts';
 import { reconcile } from './reconciliation.ts';
 import { Frame, StepScope } from './scope.ts';
 import { Interpreter } from './steps/interpreter.ts';
-import { signal } from './waiting.ts';
+import { createSignal } from './waiting.ts';
 import { WallTime } from './wall-time.ts';
 
 export interface RunResult {
@@ -111,15 +111,15 @@ class Execution {
   }
 
   clockPut(wallAheadMs: number): void {
-    this.context.wall.put(wallAheadMs);
+    this.context.wall.adjust(wallAheadMs);
   }
 
   markResumed(): void {
-    this.context.heartbeat.takenUp();
+    this.context.heartbeat.markResumed();
   }
 
   markUnseen(): void {
-    this.context.heartbeat.unseen();
+    this.context.heartbeat.markUnseen();
   }
 
   async run(): Promise<RunResult> {
@@ -146,7 +146,7 @@ class Execution {
       );
     }
     if (state === 'halted') await heartbeat.abandon();
-    await orderManager.watch.quiet();
+    await orderManager.watch.waitForReadings();
     const outcome = state as RunOutcome;
     const outputs = outcome === 'succeeded' || outcome === 'stopped' ? this.evaluateOutputs() : {};
     this.haltedFor = outcome === 'halted' ? error : undefined;
@@ -186,7 +186,7 @@ class Execution {
       ...(error === undefined ? {} : { reason: error.message, error }),
       outputs: {},
     };
-    await orderManager.watch.quiet();
+    await orderManager.watch.waitForReadings();
     log.append('run.ended', result, '');
     return result;
   }
@@ -328,7 +328,7 @@ class OpenApprovals implements Approvals {
   private readonly waiting = new Map<string, (command: OperatorCommand) => void>();
 
   answer(step: string, cancel: Cancellation): Promise<OperatorCommand> {
-    const answered = signal<OperatorCommand>();
+    const answered = createSignal<OperatorCommand>();
     this.waiting.set(step, answered.resolve);
     return new Promise((resolve, reject) => {
       const stop = cancel.listen((reason) => {

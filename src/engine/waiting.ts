@@ -64,7 +64,7 @@ export interface Signal<T> {
   readonly promise: Promise<T>;
   resolve(value: T): void;
 }
-export function signal<T>(): Signal<T> {
+export function createSignal<T>(): Signal<T> {
   let resolve: (value: T) => void = () => {};
   const promise = new Promise<T>((fulfil) => {
     resolve = fulfil;

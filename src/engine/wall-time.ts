@@ -22,12 +22,12 @@ export class WallTime {
   }
 
   /** The earlier of the run's time and the wall time, for an instant of the run (epoch ms): where a search must begin. */
-  earliest(at: number): number {
+  computeEarliest(at: number): number {
     return at + Math.min(0, this.aheadMs);
   }
 
   /** The wall clock was adjusted: it is now `aheadMs` ahead of the run's clock. */
-  put(aheadMs: number): void {
+  adjust(aheadMs: number): void {
     this.aheadMs = aheadMs;
     const woken = this.sleepers;
     this.sleepers = new Set();
@@ -35,7 +35,7 @@ export class WallTime {
   }
 
   /** Resolves when the wall clock reaches `instant` (epoch ms). `begins` is called with that instant on the run's clock, again whenever it changes. */
-  async until(instant: number, cancel: Cancellation, begins: (at: number) => void): Promise<void> {
+  async waitUntil(instant: number, cancel: Cancellation, begins: (at: number) => void): Promise<void> {
     for (let first = true; first || this.now() < instant; first = false) {
       const at = instant - this.aheadMs;
       begins(at);

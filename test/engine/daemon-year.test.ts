@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { CronExpressionParser } from 'cron-parser';
 import { describe, expect, it } from 'vitest';
-import { dueMs } from '../../src/engine/schedule/decide.ts';
+import { computeDueMs } from '../../src/engine/schedule/decide.ts';
 import type { TimetableSlot } from '../../src/engine/schedule/scheduler.ts';
 import { scheduledSlots } from '../../src/runbook/schedule/collisions.ts';
 import { DAY_MS } from '../runbook/sample-schedule.ts';
@@ -65,7 +65,7 @@ async function everyOccurrence(startMs: number, days: number): Promise<void> {
   expect(new Set(bench.launches.map(({ run }) => run)).size).toBe(started.length);
   for (const { slot, nominalMs, atMs } of bench.launches) {
     const known = slots.find(({ id }) => id === slot);
-    expect(atMs).toBe(known && dueMs({ ...known, knownSinceMs: startMs, enabled: true }, nominalMs));
+    expect(atMs).toBe(known && computeDueMs({ ...known, knownSinceMs: startMs, enabled: true }, nominalMs));
   }
   expect(bench.events.filter(({ type }) => type === 'jumped')).toEqual([]);
 }

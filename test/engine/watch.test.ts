@@ -57,7 +57,7 @@ describe('orders that are awaited while tokens are scarce', () => {
     whole.cancel('operator', 'enough');
     await clock.advanceTo(START + 60_000);
     await waiting;
-    await watch.quiet();
+    await watch.waitForReadings();
     expect(asked).toHaveLength(3);
   });
 

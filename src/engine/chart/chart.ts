@@ -2,21 +2,21 @@
 import type { CheckedRunbook } from '../../runbook/checked.ts';
 import { renderDot } from './dot.ts';
 import { renderMermaid } from './mermaid.ts';
-import { chartOf } from './phases.ts';
+import { buildChart } from './phases.ts';
 import { renderXState, type XStateChart } from './xstate.ts';
 
 /** Renders a Mermaid `stateDiagram-v2`. */
 export function mermaidChart(runbook: CheckedRunbook): string {
-  return renderMermaid(chartOf(runbook));
+  return renderMermaid(buildChart(runbook));
 }
 
 /** Renders the configuration of an XState machine as JSON: `createMachine` accepts it, Stately's tools draw it. */
 export function xstateChart(runbook: CheckedRunbook): XStateChart {
   const { name, about, source, sha256 } = runbook;
-  return renderXState(chartOf(runbook), { name, about, file: source.file, sha256 });
+  return renderXState(buildChart(runbook), { name, about, file: source.file, sha256 });
 }
 
 /** Renders a digraph for Graphviz. */
 export function dotChart(runbook: CheckedRunbook): string {
-  return renderDot(chartOf(runbook), runbook.name);
+  return renderDot(buildChart(runbook), runbook.name);
 }

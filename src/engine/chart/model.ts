@@ -67,7 +67,7 @@ export function selectLeads(inside: ChartBlock, leads: readonly Arrow[]): readon
 }
 
 /** The id, else verb and position: `assert 2`. */
-export function nameOf(step: CheckedStep): string {
+export function nameStep(step: CheckedStep): string {
   return (
     step.id ??
     step.path
@@ -82,7 +82,7 @@ export function nameOf(step: CheckedStep): string {
 export class Names {
   private readonly taken = new Set<string>([DONE]);
 
-  of(wanted: string): string {
+  assign(wanted: string): string {
     const plain = wanted.replace(/[^A-Za-z0-9]+/g, '_');
     let name = plain;
     for (let count = 2; this.taken.has(name); count += 1) name = `${plain}_${count}`;

@@ -3,12 +3,12 @@
  * For people and their tools; nothing executes it (a run executes the flat machines of machines.ts).
  */
 import type { CheckedRunbook, CheckedStep } from '../../runbook/checked.ts';
-import { type Arrow, type ChartBlock, type ChartState, DONE, here, Names, nameOf, phase } from './model.ts';
+import { type Arrow, type ChartBlock, type ChartState, DONE, here, Names, nameStep, phase } from './model.ts';
 import { StepChart } from './steps.ts';
 
 const HALTED = 'an outcome at the venue is not known';
 
-export function chartOf(runbook: CheckedRunbook): ChartBlock {
+export function buildChart(runbook: CheckedRunbook): ChartBlock {
   return new RunChart(runbook).run();
 }
 
@@ -103,8 +103,8 @@ class RunChart {
     const names = new Names();
     const entries = undos.map((step) => ({
       step,
-      choice: names.of(`if_${nameOf(step)}`),
-      key: names.of(`undo_${nameOf(step)}`),
+      choice: names.assign(`if_${nameStep(step)}`),
+      key: names.assign(`undo_${nameStep(step)}`),
     }));
     const states = entries.flatMap(({ step, choice, key }, index): readonly ChartState[] => {
       const next = [{ to: here(entries[index + 1]?.choice ?? DONE) }];
@@ -112,17 +112,17 @@ class RunChart {
         key: choice,
         kind: 'choice',
         label: '',
-        leads: [{ guard: `${nameOf(step)} was done`, to: here(key) }, ...next],
+        leads: [{ guard: `${nameStep(step)} was done`, to: here(key) }, ...next],
         fails: [],
       };
-      const label = `undo ${nameOf(step)}`;
+      const label = `undo ${nameStep(step)}`;
       const done: ChartState = Array.isArray(step.undo)
         ? { key, kind: 'cleanup', label, inside: this.steps.block(step.undo), leads: next, fails: next }
         : {
             key,
             kind: 'cleanup',
             label,
-            does: { verb: 'cancel', id: `${step.path}/undo`, input: { order: nameOf(step) } },
+            does: { verb: 'cancel', id: `${step.path}/undo`, input: { order: nameStep(step) } },
             leads: next,
             fails: next,
           };

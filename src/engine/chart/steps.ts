@@ -11,7 +11,7 @@ import {
   DONE,
   here,
   Names,
-  nameOf,
+  nameStep,
   type StepFacts,
   selectLeads,
   type Target,
@@ -31,10 +31,10 @@ export class StepChart {
   /** `last`: states that follow the steps. `reserved`: keys the caller gives to states of its own. */
   block(steps: readonly CheckedStep[], last: readonly ChartState[] = [], reserved: readonly string[] = []): ChartBlock {
     const names = new Names();
-    for (const key of [...last.map((state) => state.key), ...reserved]) names.of(key);
+    for (const key of [...last.map((state) => state.key), ...reserved]) names.assign(key);
     const named = steps.map((step) => {
-      const key = names.of(nameOf(step));
-      return { step, key, entry: step.if === undefined ? key : names.of(`if_${key}`) };
+      const key = names.assign(nameStep(step));
+      return { step, key, entry: step.if === undefined ? key : names.assign(`if_${key}`) };
     });
     const end = last[0]?.key ?? DONE;
     const states = named.flatMap(({ step, key, entry }, index) =>
@@ -58,11 +58,11 @@ export class StepChart {
     }
     const handlers: ChartState[] = [];
     const fails = step.catch.flatMap((clause, index) =>
-      this.clause(clause, names.of(`${key}_catch_${index + 1}`), at, handlers),
+      this.clause(clause, names.assign(`${key}_catch_${index + 1}`), at, handlers),
     );
     let timedOut: string | undefined;
     if (step.onTimeout !== undefined) {
-      timedOut = names.of(`${key}_on_timeout`);
+      timedOut = names.assign(`${key}_on_timeout`);
       handlers.push(
         makeBlockState({ key: timedOut, kind: 'handler', label: 'on timeout' }, this.block(step.onTimeout), [
           { to: next },
@@ -245,7 +245,7 @@ export class StepChart {
     const first: readonly Arrow[] =
       args.join === 'any' ? [{ to: next.in === 'block' ? { in: 'parent', key: next.key } : next }] : [];
     return args.branches.map(({ name, do: steps }) => ({
-      key: names.of(name),
+      key: names.assign(name),
       kind: 'branch',
       label: name,
       inside: this.block(steps),

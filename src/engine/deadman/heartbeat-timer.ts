@@ -33,7 +33,7 @@ export class HeartbeatTimer {
     this.timer = undefined;
   }
 
-  readAfter(at: number | undefined): void {
+  setReadDue(at: number | undefined): void {
     this.readDueAt = at;
   }
 
@@ -59,7 +59,7 @@ export class HeartbeatTimer {
    * What was due at the instant for which the timer was set. What came due since does not count, however late the timer runs:
    * a replay may run the timer later than the live run did, and must reach the same sequence of events.
    */
-  dueBy(at: number, state: DeadmanState): 'heartbeat' | 'reading' | undefined {
+  findDue(at: number, state: DeadmanState): 'heartbeat' | 'reading' | undefined {
     if (this.isStopped) return undefined;
     const due = renewDueAt(state);
     if (due !== undefined && due <= at && this.mayRenewAt(due, state)) return 'heartbeat';
@@ -75,7 +75,7 @@ export class HeartbeatTimer {
     if (readDueAt === undefined || state.status !== 'armed' || state.inFlight > 0) return undefined;
     const at = Math.max(readDueAt, this.clock.now());
     const due = renewDueAt(state);
-    const fits = due === undefined || at + readAnswerMs(state) <= due;
+    const fits = due === undefined || at + computeReadAnswerMs(state) <= due;
     return fits && this.mayRenewAt(at, state) ? at : undefined;
   }
 
@@ -85,6 +85,6 @@ export class HeartbeatTimer {
 }
 
 /** How long a reading between two heartbeats may take, ms: half of the pause between them. */
-export function readAnswerMs({ keepAliveMs, timeoutMs }: DeadmanState): number {
+export function computeReadAnswerMs({ keepAliveMs, timeoutMs }: DeadmanState): number {
   return keepAliveMs === 0 ? deadmanAnswerMs(timeoutMs) : Math.max(1, Math.floor(keepAliveMs / 2));
 }

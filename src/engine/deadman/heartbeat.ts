@@ -21,12 +21,12 @@ import {
 } from '../../venue/deadman.ts';
 import type { CallOutcome, VenuePort } from '../../venue/port.ts';
 import type { DeadmanRecord } from '../../venue/records.ts';
-import { failureOfOutcome } from '../failure.ts';
+import { toFailure } from '../failure.ts';
 import { Cancellation, Halt, StepFailure } from '../interruption.ts';
 import type { RunJournal } from '../ports.ts';
 import { type Frame, type RunbookGlobals, StepScope } from '../scope.ts';
 import { sleepUntil } from '../waiting.ts';
-import { HeartbeatTimer, readAnswerMs } from './heartbeat-timer.ts';
+import { computeReadAnswerMs, HeartbeatTimer } from './heartbeat-timer.ts';
 import { Progress } from './progress.ts';
 
 /** Attempts to arm, and attempts to disarm, each verified by a GET. */
@@ -119,7 +119,7 @@ export class Heartbeat {
   }
 
   /** Marks the begin of a step's attempt, which is progress. `until` is the end of its timeout (epoch ms). */
-  began(path: string, until: number | undefined): { end(): void } {
+  beginAttempt(path: string, until: number | undefined): { end(): void } {
     this.progress.record();
     if (until !== undefined) this.progress.extendUntil(path, until);
     this.schedule();
@@ -132,30 +132,30 @@ export class Heartbeat {
   }
 
   /** Marks that a step waits on purpose until then (epoch ms): a wait of an hour is no hang. */
-  waitsUntil(path: string, until: number): void {
+  markWaiting(path: string, until: number): void {
     this.progress.extendUntil(path, until);
     this.schedule();
   }
 
   /** Marks that another process continues the run: what the previous one began is under way again. */
-  takenUp(): void {
+  markResumed(): void {
     this.progress.record();
   }
 
   /** Marks that another process continues the run after an unknown time without any. */
-  unseen(): void {
+  markUnseen(): void {
     this.apply({ type: 'UNSEEN', at: this.parts.clock.now() });
   }
 
   /** Disarms the switch where `release_after` names the step of `frame` that has succeeded: its orders must outlive a crash. */
-  async stepSucceeded(id: string | undefined, { globals }: Frame): Promise<void> {
+  async releaseAfterStep(id: string | undefined, { globals }: Frame): Promise<void> {
     if (id === undefined) return;
     for (const { id: lease, releaseAfter } of [...this.leases.values()])
       if (releaseAfter?.id === id && releaseAfter.globals === globals) await this.leave(lease, `released after ${id}`);
   }
 
   /** Takes in a step's reading of the switch. One that is off although it was armed here has fired or was disarmed from outside. */
-  observed(market: string, sentAt: number, record: DeadmanRecord | null): void {
+  observeReading(market: string, sentAt: number, record: DeadmanRecord | null): void {
     if (market === this.state.market) this.apply({ type: 'READ', at: this.parts.clock.now(), sentAt, record });
   }
 
@@ -212,11 +212,11 @@ export class Heartbeat {
       const outcome = await this.post(step, 'arm');
       if (deadmanAllowsOrders(this.state, clock.now())) {
         this.journalMove('armed');
-        this.timer.readAfter(clock.now() + deadmanReadEveryMs(this.state.timeoutMs));
+        this.timer.setReadDue(clock.now() + deadmanReadEveryMs(this.state.timeoutMs));
         this.schedule();
         return;
       }
-      if (tries >= TRIES || isFinal(outcome)) throw armingFailure(outcome, step);
+      if (tries >= TRIES || isFinal(outcome)) throw toArmingFailure(outcome, step);
       await sleepUntil(clock, clock.now() + FIRST_RETRY_MS * 2 ** (tries - 1), new Cancellation());
     }
   }
@@ -339,7 +339,7 @@ export class Heartbeat {
 
   private wake(at: number): void {
     this.apply({ type: 'TIME', at: this.parts.clock.now() });
-    const due = this.timer.dueBy(at, this.state);
+    const due = this.timer.findDue(at, this.state);
     if (due === 'heartbeat') this.lastHeartbeat = this.renew();
     else if (due === 'reading') this.reading = this.readBack();
     else this.schedule();
@@ -350,9 +350,9 @@ export class Heartbeat {
     const { venue, clock, callId } = this.parts;
     const { market, timeoutMs } = this.state;
     if (market === undefined) return;
-    this.timer.readAfter(undefined);
+    this.timer.setReadDue(undefined);
     const askedAt = clock.now();
-    const answerMs = readAnswerMs(this.state);
+    const answerMs = computeReadAnswerMs(this.state);
     const read = await venue.call({
       id: callId(OWN),
       step: OWN,
@@ -366,7 +366,7 @@ export class Heartbeat {
       repeatsMs: deadmanReadEveryMs(timeoutMs),
     });
     const at = clock.now();
-    this.timer.readAfter(at + (read.kind === 'confirmed' ? deadmanReadEveryMs(timeoutMs) : timeoutMs));
+    this.timer.setReadDue(at + (read.kind === 'confirmed' ? deadmanReadEveryMs(timeoutMs) : timeoutMs));
     if (read.kind === 'confirmed')
       this.apply({ type: 'READ', at, sentAt: read.sentAt ?? askedAt, record: read.result });
     else this.schedule();
@@ -395,9 +395,9 @@ function isFinal(outcome: CallOutcome<'POST /cancel_all_after'>): boolean {
 }
 
 /** The error of an order that was not sent because the switch could not be armed: a failure, never an unknown outcome. */
-function armingFailure(outcome: CallOutcome<'POST /cancel_all_after'>, step: string): StepFailure | Halt {
+function toArmingFailure(outcome: CallOutcome<'POST /cancel_all_after'>, step: string): StepFailure | Halt {
   const describe = (why: string) => `the deadman switch could not be armed (${why}); no order was sent`;
   if (outcome.kind === 'confirmed')
     return new StepFailure('rejected', describe('the answer of the venue does not show it active'), step);
-  return failureOfOutcome({ ...outcome, message: describe(outcome.message) }, step);
+  return toFailure({ ...outcome, message: describe(outcome.message) }, step);
 }

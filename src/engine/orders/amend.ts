@@ -9,18 +9,18 @@ import type { TrackedOrder } from '../../journal/orders.ts';
 import { isPositionStop } from '../../venue/order/context.ts';
 import { exposureOf, orderCan } from '../../venue/order/life.ts';
 import { isTerminal } from '../../venue/order/states.ts';
-import { failureOfOutcome } from '../failure.ts';
+import { toFailure } from '../failure.ts';
 import { type Cancellation, StepFailure } from '../interruption.ts';
 import {
+  callWhileWanted,
   conclude,
   isUnknownTooLong,
-  limitsOf,
   type OrderManagerParts,
   type OrderRequestContext,
   quarantineUnknown,
-  whileWanted,
+  selectLimits,
 } from './parts.ts';
-import { CONFIRM_WITHIN_MS, hasTerms, isEnded, isQuarantined, nameOf, quarantined } from './status.ts';
+import { CONFIRM_WITHIN_MS, getOrderName, haltForQuarantine, hasTerms, isEnded, isQuarantined } from './status.ts';
 import type { OrderWatch } from './watch.ts';
 
 /** How long the terms of an amended order may stay unknown before a person has to look, ms. */
@@ -42,7 +42,7 @@ export class Amending {
     if (isTerminal(order.snapshot.state))
       throw new StepFailure(
         'not_found',
-        `order ${nameOf(order)} is ${order.snapshot.state}: nothing to amend`,
+        `order ${getOrderName(order)} is ${order.snapshot.state}: nothing to amend`,
         at.step,
       );
     const isReady = (each: TrackedOrder) => each.snapshot.state === 'open' && !this.underWay.has(each);
@@ -61,7 +61,7 @@ export class Amending {
 
   /** Finds out which terms are in force where the run ends during an amend. */
   async settle(order: TrackedOrder, step: string, cancel: Cancellation): Promise<void> {
-    const isKnown = await this.watch.within(
+    const isKnown = await this.watch.waitWithin(
       CONFIRM_WITHIN_MS,
       order,
       (each) => each.snapshot.state !== 'amending',
@@ -74,7 +74,7 @@ export class Amending {
         { event: 'T_EXHAUSTED', because: `the terms were not known within ${formatSpan(CONFIRM_WITHIN_MS)}` },
         step,
       );
-    if (isQuarantined(order)) throw quarantined(order, step);
+    if (isQuarantined(order)) throw haltForQuarantine(order, step);
   }
 
   /** Refuses what the order's state does not allow (`orderCan.amend`), before anything is sent. */
@@ -82,8 +82,8 @@ export class Amending {
     const { snapshot } = order;
     if (snapshot.state !== 'open' || orderCan.amend(snapshot, { size: size?.toFixed() })) return;
     const because = isPositionStop(order.intent)
-      ? `AMEND_SIZE_OF_POSITION_STOP: order ${nameOf(order)} is for a fraction of the position, and the venue does not say whether a new size would be a fraction or an amount; cancel it and place another`
-      : `AMEND_SIZE_OF_PART_FILLED: order ${nameOf(order)} has filled ${exposureOf(snapshot).filled}, and the venue does not say what a new size means then; cancel it and place another`;
+      ? `AMEND_SIZE_OF_POSITION_STOP: order ${getOrderName(order)} is for a fraction of the position, and the venue does not say whether a new size would be a fraction or an amount; cancel it and place another`
+      : `AMEND_SIZE_OF_PART_FILLED: order ${getOrderName(order)} has filled ${exposureOf(snapshot).filled}, and the venue does not say what a new size means then; cancel it and place another`;
     throw new StepFailure('denied', because, step);
   }
 
@@ -93,7 +93,7 @@ export class Amending {
     size: Decimal | undefined,
     at: OrderRequestContext,
   ): Promise<void> {
-    const outcome = await whileWanted(at.cancel, (wanted) =>
+    const outcome = await callWhileWanted(at.cancel, (wanted) =>
       this.run.venue.call({
         id: this.run.callId(at.step),
         step: at.step,
@@ -107,7 +107,7 @@ export class Amending {
         class: 'enter',
         clientOrderId: order.intent.clientOrderId,
         wanted,
-        ...limitsOf(at),
+        ...selectLimits(at),
       }),
     );
     if (outcome.kind === 'rejected' || outcome.kind === 'denied') {
@@ -116,12 +116,12 @@ export class Amending {
       if (isTerminal(order.snapshot.state))
         throw new StepFailure(
           'not_found',
-          `order ${nameOf(order)} was ${order.snapshot.state} before the amend arrived`,
+          `order ${getOrderName(order)} was ${order.snapshot.state} before the amend arrived`,
           at.step,
         );
-      throw failureOfOutcome(outcome, at.step);
+      throw toFailure(outcome, at.step);
     }
-    const isKnown = await this.watch.within(
+    const isKnown = await this.watch.waitWithin(
       AMEND_WITHIN_MS,
       order,
       (each) => each.snapshot.state !== 'amending' || isUnknownTooLong(this.run, each),
@@ -139,13 +139,13 @@ export class Amending {
     if (isTerminal(order.snapshot.state)) {
       throw new StepFailure(
         'not_found',
-        `order ${nameOf(order)} was ${order.snapshot.state} before the amend took effect`,
+        `order ${getOrderName(order)} was ${order.snapshot.state} before the amend took effect`,
         at.step,
       );
     }
-    if (isQuarantined(order)) throw quarantined(order, at.step);
+    if (isQuarantined(order)) throw haltForQuarantine(order, at.step);
     if (!decimal(order.snapshot.context.lastRecord?.price ?? '0').eq(price)) {
-      throw new StepFailure('rejected', `order ${nameOf(order)} kept its old terms`, at.step);
+      throw new StepFailure('rejected', `order ${getOrderName(order)} kept its old terms`, at.step);
     }
   }
 }

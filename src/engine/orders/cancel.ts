@@ -9,7 +9,7 @@ import { TIMINGS } from '../../venue/order/context.ts';
 import { isInDoubt, isPlaced, isTerminal } from '../../venue/order/states.ts';
 import { type CallOutcome, NOT_RECORDED, SWEEP } from '../../venue/port.ts';
 import type { OrderRecord } from '../../venue/records.ts';
-import { failureOfOutcome } from '../failure.ts';
+import { toFailure } from '../failure.ts';
 import { Cancellation, Halt, StepFailure } from '../interruption.ts';
 import { STEP_SWEEP, type SweepAnswer, sweep } from '../sweep.ts';
 import { REPEAT_DELAYS_MS, sleepUntil } from '../waiting.ts';
@@ -17,12 +17,12 @@ import type { OrderHandle } from './handles.ts';
 import { conclude, type OrderManagerParts, type OrderRequestContext } from './parts.ts';
 import {
   CONFIRM_WITHIN_MS,
+  getOrderName,
+  haltForQuarantine,
   hasUnknownStatus,
   isBeingCancelled,
   isEnded,
   isQuarantined,
-  nameOf,
-  quarantined,
   toJsonOrder,
 } from './status.ts';
 import type { OrderWatch } from './watch.ts';
@@ -49,7 +49,7 @@ export class Cancelling {
     for (let tries = 1; !isTerminal(order.snapshot.state); tries += 1) {
       // A cancel under way is awaited first.
       const outcome = tries === 1 && isBeingCancelled(order) ? undefined : await this.send(order, at);
-      if (outcome?.kind === 'denied') throw failureOfOutcome(outcome, at.step);
+      if (outcome?.kind === 'denied') throw toFailure(outcome, at.step);
       if (outcome?.kind === 'rejected' && outcome.failure !== 'duplicate') {
         // Refused: most often a fill or an earlier cancel came first. The record decides, not the text.
         const read = await this.watch.read(order, at.step, 'confirm', 'reconcile');
@@ -57,10 +57,10 @@ export class Cancelling {
         if (isTerminal(order.snapshot.state)) break;
         // Still `canceling`: the text says that it has ended and no record does yet; or no cancel was sent and no answer came.
         const isUnanswered = outcome.failure === 'transport' && read.kind !== 'confirmed';
-        if (isUnanswered || order.snapshot.state !== 'canceling') throw failureOfOutcome(outcome, at.step);
+        if (isUnanswered || order.snapshot.state !== 'canceling') throw toFailure(outcome, at.step);
       }
       if (target === 'accepted') break;
-      const isDecided = await this.watch.within(
+      const isDecided = await this.watch.waitWithin(
         CONFIRM_WITHIN_MS,
         order,
         (each) => isEnded(each) || each.snapshot.state === 'open',
@@ -72,13 +72,13 @@ export class Cancelling {
       if (isDecided)
         throw new StepFailure(
           'rejected',
-          `the venue did not cancel order ${nameOf(order)}, asked ${tries === 1 ? 'again' : `${tries} times`}${describeAnswer(outcome)}`,
+          `the venue did not cancel order ${getOrderName(order)}, asked ${tries === 1 ? 'again' : `${tries} times`}${describeAnswer(outcome)}`,
           at.step,
         );
       conclude(this.run.log, order, { event: 'T_EXHAUSTED', because: `no end seen after ${tries} cancels` }, at.step);
       break;
     }
-    if (isQuarantined(order)) throw quarantined(order, at.step);
+    if (isQuarantined(order)) throw haltForQuarantine(order, at.step);
     if (isTerminal(order.snapshot.state)) await this.watch.readFills(order, at.step, at.cancel);
   }
 
@@ -106,7 +106,7 @@ export class Cancelling {
         return { kind: 'confirmed', result: outcome.result };
       }
       if (outcome.kind === 'denied' && outcome.code === NOT_RECORDED) throw new NotRecorded();
-      const failure = failureOfOutcome(outcome, at.step);
+      const failure = toFailure(outcome, at.step);
       if (!isTaken || failure instanceof Halt) throw failure;
       return { kind: 'no answer', why: outcome.message };
     };
@@ -161,7 +161,7 @@ export class Cancelling {
         if (handle.terminal)
           throw new StepFailure('not_found', `order ${handle.id} is ${handle.status} already`, at.step);
       }
-      if (outcome.kind !== 'confirmed') throw failureOfOutcome(outcome, at.step);
+      if (outcome.kind !== 'confirmed') throw toFailure(outcome, at.step);
       if (target !== 'terminal' || (await this.awaitEnd(handle, at))) return;
       if (tries >= TIMINGS.cancelTries)
         throw new StepFailure('rejected', `the venue did not cancel order ${handle.id} after ${tries} tries`, at.step);
@@ -193,7 +193,7 @@ export class Cancelling {
       class: 'reconcile',
       purpose: 'refresh',
     });
-    if (outcome.kind !== 'confirmed') throw failureOfOutcome(outcome, at.step);
+    if (outcome.kind !== 'confirmed') throw toFailure(outcome, at.step);
     const [record] = outcome.result;
     if (record === undefined) throw new StepFailure('not_found', `order ${handle.id} was not found`, at.step);
     handle.touch(record);

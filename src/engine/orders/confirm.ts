@@ -7,7 +7,7 @@ import type { TrackedOrder } from '../../journal/orders.ts';
 import type { AwaitTarget } from '../../runbook/checked.ts';
 import { Halt, StepFailure } from '../interruption.ts';
 import type { Cancelling } from './cancel.ts';
-import { type OrderHandle, ownOrder } from './handles.ts';
+import { type OrderHandle, requireOwnOrder } from './handles.ts';
 import {
   conclude,
   isUnknownTooLong,
@@ -15,7 +15,15 @@ import {
   type OrderRequestContext,
   quarantineUnknown,
 } from './parts.ts';
-import { CONFIRM_WITHIN_MS, hasReached, isConfirmed, isEnded, isQuarantined, nameOf, quarantined } from './status.ts';
+import {
+  CONFIRM_WITHIN_MS,
+  getOrderName,
+  haltForQuarantine,
+  hasReached,
+  isConfirmed,
+  isEnded,
+  isQuarantined,
+} from './status.ts';
 import type { OrderWatch } from './watch.ts';
 
 export class Confirming {
@@ -31,7 +39,7 @@ export class Confirming {
 
   /** Waits until the order has reached `target` and its fills are known. Throws StepFailure when it can no longer reach it. */
   async reach(handle: OrderHandle, target: AwaitTarget, at: OrderRequestContext): Promise<void> {
-    const order = ownOrder(handle, at.step);
+    const order = requireOwnOrder(handle, at.step);
     if (target === 'accepted') return handle.touch();
     if (!isConfirmed(order)) await this.confirm(order, at);
     await this.watch.until(
@@ -47,7 +55,7 @@ export class Confirming {
 
   /** Waits until a record shows the order. Throws StepFailure when it was cancelled instead, Halt when that is unknown. */
   async confirm(order: TrackedOrder, at: OrderRequestContext): Promise<void> {
-    if (await this.watch.within(CONFIRM_WITHIN_MS, order, isConfirmed, at.cancel)) return;
+    if (await this.watch.waitWithin(CONFIRM_WITHIN_MS, order, isConfirmed, at.cancel)) return;
     conclude(
       this.run.log,
       order,
@@ -55,39 +63,39 @@ export class Confirming {
       at.step,
     );
     await this.cancelling.send(order, at);
-    if (await this.watch.within(CONFIRM_WITHIN_MS / 2, order, isEnded, at.cancel)) {
+    if (await this.watch.waitWithin(CONFIRM_WITHIN_MS / 2, order, isEnded, at.cancel)) {
       if (order.snapshot.state !== 'canceled') return;
       await this.watch.readFills(order, at.step, at.cancel);
       const { filled } = order.snapshot.context;
       throw new StepFailure(
         'cancelled',
-        `order ${nameOf(order)} was not confirmed within ${formatSpan(CONFIRM_WITHIN_MS)} and was cancelled with ${filled} filled`,
+        `order ${getOrderName(order)} was not confirmed within ${formatSpan(CONFIRM_WITHIN_MS)} and was cancelled with ${filled} filled`,
         at.step,
       );
     }
     quarantineUnknown(this.run, order, at.step);
-    if (isQuarantined(order)) throw quarantined(order, at.step);
+    if (isQuarantined(order)) throw haltForQuarantine(order, at.step);
     throw new Halt(
       'unknown_outcome',
-      `order ${nameOf(order)} stays ${order.snapshot.state} and cannot be cancelled`,
+      `order ${getOrderName(order)} stays ${order.snapshot.state} and cannot be cancelled`,
       at.step,
     );
   }
 
   private refuseEnded(order: TrackedOrder, target: AwaitTarget, step: string): void {
     const { state, context } = order.snapshot;
-    if (state === 'quarantined') throw quarantined(order, step);
+    if (state === 'quarantined') throw haltForQuarantine(order, step);
     if (state === 'rejected' && target !== 'terminal') {
       throw new StepFailure(
         'rejected',
-        `order ${nameOf(order)} was rejected: ${context.lastRecord?.reason || 'no reason given'}`,
+        `order ${getOrderName(order)} was rejected: ${context.lastRecord?.reason || 'no reason given'}`,
         step,
       );
     }
     if (hasReached(order, target)) return;
     throw new StepFailure(
       'cancelled',
-      `order ${nameOf(order)} is ${state} with ${context.filled} filled: it can no longer become ${target}`,
+      `order ${getOrderName(order)} is ${state} with ${context.filled} filled: it can no longer become ${target}`,
       step,
     );
   }

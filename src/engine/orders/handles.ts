@@ -101,7 +101,7 @@ export class OrderHandle implements OrderFields {
 }
 
 /** The handle behind an expression's value; undefined for anything else. */
-export function handleOf(value: Value): OrderHandle | undefined {
+export function asHandle(value: Value): OrderHandle | undefined {
   return value instanceof OrderHandle ? value : undefined;
 }
 
@@ -109,7 +109,7 @@ export function handleOf(value: Value): OrderHandle | undefined {
 export class OrderHandles {
   private readonly handles = new Map<string, OrderHandle>();
 
-  of(order: TrackedOrder): OrderHandle {
+  get(order: TrackedOrder): OrderHandle {
     const known = this.handles.get(order.intent.clientOrderId);
     if (known !== undefined) return known;
     const handle = OrderHandle.ofOwn(order);
@@ -119,7 +119,7 @@ export class OrderHandles {
 }
 
 /** The order of this run behind a handle. Throws StepFailure where this run did not place it. */
-export function ownOrder(handle: OrderHandle, step: string): TrackedOrder {
+export function requireOwnOrder(handle: OrderHandle, step: string): TrackedOrder {
   if (handle.own === undefined) {
     throw new StepFailure(
       'denied',

@@ -3,12 +3,12 @@ import type { Params } from '../../venue/catalogue.ts';
 import type { OrderTerms } from '../../venue/port.ts';
 import type { Terms } from './parts.ts';
 
-export function intentOf(terms: Terms, id: string): OrderTerms {
+export function makeIntent(terms: Terms, id: string): OrderTerms {
   const { tag: _tag, ...rest } = terms;
   return { clientOrderId: id, ...rest };
 }
 
-export function paramsOf(intent: OrderTerms): Params<'POST /orders'> {
+export function makeParams(intent: OrderTerms): Params<'POST /orders'> {
   return {
     market_id: intent.market,
     side: intent.side,
@@ -22,7 +22,7 @@ export function paramsOf(intent: OrderTerms): Params<'POST /orders'> {
 }
 
 /** Whether an intent that was never sent has these terms, so that it can be sent for them. */
-export function sameTerms(intent: OrderTerms, terms: Terms): boolean {
+export function hasSameTerms(intent: OrderTerms, terms: Terms): boolean {
   return (
     intent.market === terms.market &&
     intent.side === terms.side &&

@@ -7,17 +7,17 @@ import type { TrackedOrder } from '../../journal/orders.ts';
 import type { AwaitTarget } from '../../runbook/checked.ts';
 import { isTerminal } from '../../venue/order/states.ts';
 import type { OrderRecord } from '../../venue/records.ts';
-import { failureOfOutcome } from '../failure.ts';
+import { toFailure } from '../failure.ts';
 import { type Cancellation, Halt } from '../interruption.ts';
 import { Amending } from './amend.ts';
 import { Cancelling } from './cancel.ts';
 import { Confirming } from './confirm.ts';
-import { type OrderHandle, OrderHandles, ownOrder } from './handles.ts';
-import { type OrderManagerParts, type OrderRequestContext, type Terms, workingOrders } from './parts.ts';
+import { type OrderHandle, OrderHandles, requireOwnOrder } from './handles.ts';
+import { listWorkingOrders, type OrderManagerParts, type OrderRequestContext, type Terms } from './parts.ts';
 import { Placing } from './place.ts';
 import { Resolution } from './resolution.ts';
 import { Settling } from './settle.ts';
-import { nameOf } from './status.ts';
+import { getOrderName } from './status.ts';
 import { OrderWatch } from './watch.ts';
 
 export class OrderManager {
@@ -49,7 +49,7 @@ export class OrderManager {
   }
 
   handle(order: TrackedOrder): OrderHandle {
-    return this.handles.of(order);
+    return this.handles.get(order);
   }
 
   /**
@@ -77,7 +77,7 @@ export class OrderManager {
   async amend(handle: OrderHandle, price: Decimal, size: Decimal | undefined, at: OrderRequestContext): Promise<void> {
     await this.barrier;
     at.cancel.check();
-    const order = ownOrder(handle, at.step);
+    const order = requireOwnOrder(handle, at.step);
     try {
       await this.amending.own(order, price, size, at);
     } finally {
@@ -91,7 +91,7 @@ export class OrderManager {
     if (order !== undefined) {
       if (!isTerminal(order.snapshot.state)) {
         const outcome = await this.watch.read(order, at.step, 'refresh', 'reconcile');
-        if (outcome.kind !== 'confirmed') throw failureOfOutcome(outcome, at.step);
+        if (outcome.kind !== 'confirmed') throw toFailure(outcome, at.step);
       }
       await this.watch.readFills(order, at.step, at.cancel);
       this.watch.check();
@@ -103,7 +103,7 @@ export class OrderManager {
 
   /** Cancels every order of the account, ours or not, and gives those that are left. */
   cancelAll(at: OrderRequestContext): Promise<readonly OrderRecord[]> {
-    for (const order of this.working()) this.settling.markUnwanted(order);
+    for (const order of this.listWorking()) this.settling.markUnwanted(order);
     const work = this.cancelling.all(at);
     this.barrier = work.catch(() => {});
     // An order that another run placed meanwhile would be cancelled too, and would prolong the sweep.
@@ -112,16 +112,16 @@ export class OrderManager {
   }
 
   /** Orders of this run that work or may work at the venue. */
-  working(market?: string): readonly TrackedOrder[] {
-    return workingOrders(this.run.log, market);
+  listWorking(market?: string): readonly TrackedOrder[] {
+    return listWorkingOrders(this.run.log, market);
   }
 
   /** Reads every working order. Throws Halt when a reading gets no answer. */
   async readAll(step: string): Promise<void> {
-    for (const order of this.working()) {
+    for (const order of this.listWorking()) {
       const outcome = await this.watch.read(order, step, 'refresh', 'resolve');
       if (outcome.kind !== 'confirmed')
-        throw new Halt('unknown_outcome', `order ${nameOf(order)} could not be read: ${outcome.message}`, step);
+        throw new Halt('unknown_outcome', `order ${getOrderName(order)} could not be read: ${outcome.message}`, step);
     }
     this.watch.check();
   }

@@ -32,7 +32,10 @@ export interface OrderManagerParts extends RunPorts {
 export type Terms = Omit<OrderTerms, 'clientOrderId'> & { readonly tag?: string };
 
 /** The limits of a write, and the reference of its price band. */
-export function limitsOf(at: OrderRequestContext): { limits?: LimitRules; reference?: { price: string; at: number } } {
+export function selectLimits(at: OrderRequestContext): {
+  limits?: LimitRules;
+  reference?: { price: string; at: number };
+} {
   return {
     ...(at.limits === undefined ? {} : { limits: at.limits }),
     ...(at.reference === undefined ? {} : { reference: at.reference }),
@@ -40,11 +43,11 @@ export function limitsOf(at: OrderRequestContext): { limits?: LimitRules; refere
 }
 
 /** Makes a call that is withdrawn when its scope is cancelled before it was sent; then throws Abandoned. */
-export async function whileWanted<E extends EndpointName>(
+export async function callWhileWanted<E extends EndpointName>(
   cancel: Cancellation,
   make: (wanted: Wanted) => Promise<CallOutcome<E>>,
 ): Promise<CallOutcome<E>> {
-  const wanted = cancel.withdrawal();
+  const wanted = cancel.createWithdrawal();
   try {
     const outcome = await make(wanted);
     if (outcome.kind !== 'denied' || outcome.code !== STEP_ENDED) return outcome;
@@ -65,7 +68,7 @@ export function conclude(log: RunJournal, order: TrackedOrder, conclusion: Concl
 }
 
 /** The context of a request that no step makes: before the run ends, or when it is resumed. */
-export function internalRequest(step: string, cancel: Cancellation): OrderRequestContext {
+export function makeInternalRequest(step: string, cancel: Cancellation): OrderRequestContext {
   return { step, cancel, memory: new Map(), limits: undefined, reference: undefined };
 }
 
@@ -82,7 +85,7 @@ export function quarantineUnknown(run: OrderManagerParts, order: TrackedOrder, s
 }
 
 /** Orders of the run that work or may work at the venue. */
-export function workingOrders(log: RunJournal, market?: string): readonly TrackedOrder[] {
+export function listWorkingOrders(log: RunJournal, market?: string): readonly TrackedOrder[] {
   return log.tracker
     .orders()
     .filter(({ intent, snapshot }) => (market === undefined || intent.market === market) && isWorking(snapshot.state));

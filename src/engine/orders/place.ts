@@ -6,20 +6,20 @@ import type { TrackedOrder } from '../../journal/orders.ts';
 import { clientOrderId } from '../../venue/order/identity.ts';
 import { isWorking } from '../../venue/order/states.ts';
 import type { OrderTerms } from '../../venue/port.ts';
-import { failureOfOutcome } from '../failure.ts';
+import { toFailure } from '../failure.ts';
 import { Halt } from '../interruption.ts';
 import type { OrderHandle, OrderHandles } from './handles.ts';
-import { intentOf, paramsOf, sameTerms } from './intent.ts';
+import { hasSameTerms, makeIntent, makeParams } from './intent.ts';
 import {
+  callWhileWanted,
   conclude,
-  limitsOf,
   type OrderManagerParts,
   type OrderRequestContext,
+  selectLimits,
   type Terms,
-  whileWanted,
 } from './parts.ts';
 import type { Resolution } from './resolution.ts';
-import { quarantined } from './status.ts';
+import { haltForQuarantine } from './status.ts';
 
 /** Second POSTs of a `resend` intent, each only after proven absence. */
 const RESENDS = 2;
@@ -56,8 +56,8 @@ export class Placing {
     at.cancel.check();
     const placed = this.recallPlaced(at, leg);
     const before = placed.order;
-    if (before !== undefined && isWorking(before.snapshot.state)) return this.handles.of(before);
-    const again = before !== undefined && before.snapshot.state === 'draft' && sameTerms(before.intent, terms);
+    if (before !== undefined && isWorking(before.snapshot.state)) return this.handles.get(before);
+    const again = before !== undefined && before.snapshot.state === 'draft' && hasSameTerms(before.intent, terms);
     if (!again) {
       if (before?.snapshot.state === 'draft')
         conclude(this.run.log, before, { event: 'DENY', because: 'superseded by other terms' }, at.step);
@@ -73,7 +73,7 @@ export class Placing {
           attempt: placed.attempt,
           ...(terms.tag === undefined ? {} : { tag: terms.tag }),
         });
-    const intent = intentOf(terms, id);
+    const intent = makeIntent(terms, id);
     if (placed.limited && before !== undefined && (await this.resolution.lookUpOnce(before, at.step)))
       return this.adopt(before, at.step);
     at.cancel.check();
@@ -84,17 +84,17 @@ export class Placing {
     for (let sends = 1; ; sends += 1) {
       // Resolving the first attempt may have taken longer than the deadman switch lasts.
       if (sends > 1) await this.beforeResend(at);
-      const outcome = await whileWanted(at.cancel, (wanted) =>
+      const outcome = await callWhileWanted(at.cancel, (wanted) =>
         this.run.venue.call({
           id: this.run.callId(at.step),
           step: at.step,
           endpoint: 'POST /orders',
-          params: paramsOf(intent),
+          params: makeParams(intent),
           class: 'enter',
           intent,
           clientOrderId: intent.clientOrderId,
           wanted,
-          ...limitsOf(at),
+          ...selectLimits(at),
         }),
       );
       const order = this.run.log.tracker.get(intent.clientOrderId);
@@ -103,9 +103,9 @@ export class Placing {
       placed.limited = outcome.kind === 'rejected' && outcome.failure === 'rate_limited';
       switch (outcome.kind) {
         case 'confirmed':
-          return this.handles.of(order);
+          return this.handles.get(order);
         case 'denied':
-          throw failureOfOutcome(outcome, at.step);
+          throw toFailure(outcome, at.step);
         case 'rejected': {
           if (outcome.failure === 'duplicate') break;
           // A refused session is definite by the venue's document. The look-up comes late enough to find an order that was accepted all the same.
@@ -117,7 +117,7 @@ export class Placing {
             continue;
           if (outcome.failure === 'unauthorized' && order.snapshot.state !== 'draft') return this.adopt(order, at.step);
           if (outcome.definite || outcome.failure === 'transport' || outcome.failure === 'rate_limited')
-            throw failureOfOutcome(outcome, at.step);
+            throw toFailure(outcome, at.step);
           if (await this.resolution.lookUpRefused(order, at.step)) return this.adopt(order, at.step);
           conclude(
             this.run.log,
@@ -125,7 +125,7 @@ export class Placing {
             { event: 'REFUSED', because: 'refused, and one look-up found no order' },
             at.step,
           );
-          throw failureOfOutcome(outcome, at.step);
+          throw toFailure(outcome, at.step);
         }
         case 'unresolved':
           break;
@@ -152,8 +152,8 @@ export class Placing {
   }
 
   private adopt(order: TrackedOrder, step: string): OrderHandle {
-    if (order.snapshot.state === 'quarantined') throw quarantined(order, step);
-    return this.handles.of(order);
+    if (order.snapshot.state === 'quarantined') throw haltForQuarantine(order, step);
+    return this.handles.get(order);
   }
 
   private recallPlaced(at: OrderRequestContext, leg: string): Placed {

@@ -6,7 +6,7 @@ import { isFound, isInDoubt } from '../../venue/order/states.ts';
 import { Cancellation, Halt } from '../interruption.ts';
 import { sleepUntil } from '../waiting.ts';
 import { conclude, type OrderManagerParts } from './parts.ts';
-import { CONFIRM_WITHIN_MS, hasUnknownStatus, isQuarantined, nameOf, quarantined } from './status.ts';
+import { CONFIRM_WITHIN_MS, getOrderName, haltForQuarantine, hasUnknownStatus, isQuarantined } from './status.ts';
 import type { OrderWatch } from './watch.ts';
 
 /** Look-ups of an order whose fate is unknown, ms after the doubt began; then every five seconds (orders.md, Unknown outcomes 5). */
@@ -63,7 +63,7 @@ export class Resolution {
     });
     const because = `${formatCount(reads, 'look-up')} found nothing in ${formatSpan(clock.now() - doubtAt)}`;
     conclude(this.run.log, order, { event: 'T_EXHAUSTED', because }, step);
-    if (isQuarantined(order)) throw quarantined(order, step);
+    if (isQuarantined(order)) throw haltForQuarantine(order, step);
   }
 
   /**
@@ -96,7 +96,11 @@ export class Resolution {
       if (!isInDoubt(order.snapshot.state)) continue;
       const outcome = await this.watch.read(order, step, 'lookup', 'resolve');
       if (outcome.kind !== 'confirmed')
-        throw new Halt('unknown_outcome', `order ${nameOf(order)} could not be looked up: ${outcome.message}`, step);
+        throw new Halt(
+          'unknown_outcome',
+          `order ${getOrderName(order)} could not be looked up: ${outcome.message}`,
+          step,
+        );
       if (isFound(order.snapshot.state)) continue;
       // `absent`: the horizon passed before the run halted, and the venue still knows no such order.
       if (order.snapshot.state !== 'absent') await this.resolve(order, step);

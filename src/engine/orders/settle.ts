@@ -9,9 +9,15 @@ import type { Amending } from './amend.ts';
 import type { Cancelling } from './cancel.ts';
 import type { Confirming } from './confirm.ts';
 import type { OrderHandles } from './handles.ts';
-import { conclude, internalRequest, type OrderManagerParts, type OrderRequestContext, workingOrders } from './parts.ts';
+import {
+  conclude,
+  listWorkingOrders,
+  makeInternalRequest,
+  type OrderManagerParts,
+  type OrderRequestContext,
+} from './parts.ts';
 import type { Resolution } from './resolution.ts';
-import { haltForWorking, isBeingCancelled, isConfirmed, isQuarantined, nameOf } from './status.ts';
+import { getOrderName, haltForWorking, isBeingCancelled, isConfirmed, isQuarantined } from './status.ts';
 import type { OrderWatch } from './watch.ts';
 
 interface SettlingParts {
@@ -45,15 +51,15 @@ export class Settling {
    * order to be cancelled may still work: a clean end would hide it.
    */
   async settle(step: string, cancel: Cancellation, failed: boolean): Promise<void> {
-    for (const order of workingOrders(this.run.log))
+    for (const order of listWorkingOrders(this.run.log))
       if (order.snapshot.state === 'amending') await this.parts.amending.settle(order, step, cancel);
     if (failed)
-      for (const order of workingOrders(this.run.log))
-        if (!isConfirmed(order)) await this.settleUnconfirmed(order, internalRequest(step, cancel));
-    const leftOver = workingOrders(this.run.log).filter(
+      for (const order of listWorkingOrders(this.run.log))
+        if (!isConfirmed(order)) await this.settleUnconfirmed(order, makeInternalRequest(step, cancel));
+    const leftOver = listWorkingOrders(this.run.log).filter(
       (order) => !isQuarantined(order) && (order.snapshot.state === 'canceling' || this.unwanted.has(order)),
     );
-    await this.cancelAll(leftOver, internalRequest(step, cancel));
+    await this.cancelAll(leftOver, makeInternalRequest(step, cancel));
     for (const order of this.run.log.tracker.orders()) {
       if (order.snapshot.state === 'draft')
         conclude(this.run.log, order, { event: 'DENY', because: 'the run ended before it was sent' }, step);
@@ -72,11 +78,11 @@ export class Settling {
       this.unwanted.add(order);
       try {
         await this.parts.cancelling.own(order, 'terminal', at, tries);
-        this.parts.handles.of(order).touch();
+        this.parts.handles.get(order).touch();
       } catch (error) {
         if (error instanceof Halt) halt ??= error;
         else if (error instanceof StepFailure) {
-          left.push(`${nameOf(order)} (client order id ${order.intent.clientOrderId})`);
+          left.push(`${getOrderName(order)} (client order id ${order.intent.clientOrderId})`);
           why = error.message;
         } else throw error;
       }
@@ -94,7 +100,7 @@ export class Settling {
       // It was cancelled, and its fills are known.
       if (!(error instanceof StepFailure)) throw error;
     } finally {
-      this.parts.handles.of(order).touch();
+      this.parts.handles.get(order).touch();
     }
   }
 
@@ -104,6 +110,6 @@ export class Settling {
    */
   async settleDoubts(step: string): Promise<void> {
     await this.parts.resolution.settleDoubts(step);
-    await this.cancelAll(workingOrders(this.run.log), internalRequest(step, new Cancellation()));
+    await this.cancelAll(listWorkingOrders(this.run.log), makeInternalRequest(step, new Cancellation()));
   }
 }

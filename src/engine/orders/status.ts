@@ -48,7 +48,7 @@ export function hasReached(order: TrackedOrder, target: AwaitTarget): boolean {
   }
 }
 
-export function nameOf(order: TrackedOrder): string {
+export function getOrderName(order: TrackedOrder): string {
   return order.snapshot.context.venueId ?? order.intent.clientOrderId;
 }
 
@@ -79,12 +79,12 @@ export function toJsonOrder(record: OrderRecord): JsonObject {
 }
 
 /** The halt for a quarantined order: what is unknown, and where to look. */
-export function quarantined(order: TrackedOrder, step: string): Halt {
+export function haltForQuarantine(order: TrackedOrder, step: string): Halt {
   const { strange } = order.snapshot.context;
   const found =
     strange === undefined
-      ? `the outcome of order ${nameOf(order)} is unknown`
-      : `the venue shows order ${nameOf(order)} as ${JSON.stringify(strange.status)}, an unknown status: it may work or have ended`;
+      ? `the outcome of order ${getOrderName(order)} is unknown`
+      : `the venue shows order ${getOrderName(order)} as ${JSON.stringify(strange.status)}, an unknown status: it may work or have ended`;
   return new Halt(
     'unknown_outcome',
     `${found}; look it up at the venue by its client order id ${order.intent.clientOrderId}, then resume the run, which looks it up again`,

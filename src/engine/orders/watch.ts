@@ -7,7 +7,7 @@ import { decimal } from '../../base/decimal.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
 import { isEndUnseen } from '../../venue/order/life.ts';
 import type { CallClass, CallOutcome, VenuePort } from '../../venue/port.ts';
-import { failureOfOutcome } from '../failure.ts';
+import { toFailure } from '../failure.ts';
 import { Abandoned, Cancellation } from '../interruption.ts';
 import { REPEAT_DELAYS_MS, sleepUntil } from '../waiting.ts';
 import type { WallTime } from '../wall-time.ts';
@@ -79,7 +79,7 @@ export class OrderWatch {
   }
 
   /** As `until`, but for no longer than `ms`; false when the time ran out first. */
-  async within(
+  async waitWithin(
     ms: number,
     order: TrackedOrder,
     until: (order: TrackedOrder) => boolean,
@@ -161,7 +161,7 @@ export class OrderWatch {
         clientOrderId: order.intent.clientOrderId,
         purpose: 'fills',
       });
-      if (outcome.kind === 'denied') throw failureOfOutcome(outcome, step);
+      if (outcome.kind === 'denied') throw toFailure(outcome, step);
       if (
         delay === undefined ||
         decimal(order.snapshot.context.recordFilled).lte(decimal(order.snapshot.context.filled))
@@ -173,7 +173,7 @@ export class OrderWatch {
 
   /** The start of a reading that must find what was done at `at` (epoch ms on the run's clock), in µs. */
   lookFrom(at: number): number {
-    return (this.wall.earliest(at) - LOOK_BACK_MS) * 1000;
+    return (this.wall.computeEarliest(at) - LOOK_BACK_MS) * 1000;
   }
 
   /** Wakes the waiters whose condition holds by now, without another reading. */
@@ -182,7 +182,7 @@ export class OrderWatch {
   }
 
   /** Resolves when every reading under way has its answer: none may arrive after the end of a run. */
-  async quiet(): Promise<void> {
+  async waitForReadings(): Promise<void> {
     await Promise.all(this.polls.values());
   }
 

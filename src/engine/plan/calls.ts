@@ -35,7 +35,7 @@ export class PlannedCalls {
   }
 
   /** Lists the requests of a step. */
-  call(step: VenueStep, scope: PlanScope, path: string): Planned {
+  plan(step: VenueStep, scope: PlanScope, path: string): Planned {
     const { rows } = this;
     switch (step.verb) {
       case 'place':
@@ -43,19 +43,19 @@ export class PlannedCalls {
       case 'protect':
         return this.planProtect(step, scope, path);
       case 'amend':
-        rows.request(
+        rows.addRequest(
           path,
           'PUT /orders',
           {
             order_id: describeOrderId(step.args.order),
-            price: scope.number(step.args.price),
-            ...(step.args.size === undefined ? {} : { size: scope.number(step.args.size) }),
+            price: scope.formatNumber(step.args.price),
+            ...(step.args.size === undefined ? {} : { size: scope.formatNumber(step.args.size) }),
           },
           { order: findOrderBefore(step.args.order, scope) },
         );
         return UNKNOWN;
       case 'cancel':
-        rows.request(
+        rows.addRequest(
           path,
           'DELETE /orders',
           step.args.kind === 'order' ? { order_id: describeOrderId(step.args.order) } : { order_id: KNOWN_AFTER_RUN },
@@ -68,13 +68,13 @@ export class PlannedCalls {
         );
         return UNKNOWN;
       case 'cancel_all':
-        rows.request(path, 'DELETE /orders/cancel_all', {});
+        rows.addRequest(path, 'DELETE /orders/cancel_all', {});
         return undefined;
       case 'set_leverage': {
         const market = scope.text(step.args.market);
-        const leverage = scope.number(step.args.leverage);
+        const leverage = scope.formatNumber(step.args.leverage);
         const before = this.findLeverage(market);
-        rows.request(
+        rows.addRequest(
           path,
           'PUT /account/leverage',
           { market_id: market, leverage },
@@ -85,35 +85,35 @@ export class PlannedCalls {
       case 'read_account':
         return this.planAccount(path);
       case 'read_tier':
-        rows.request(path, 'GET /profile', {});
+        rows.addRequest(path, 'GET /profile', {});
         return UNKNOWN;
       case 'list_orders':
-        rows.request(path, 'GET /orders', makeListParams(step, scope), describePages(step));
+        rows.addRequest(path, 'GET /orders', makeListParams(step, scope), describePages(step));
         return UNKNOWN;
       case 'list_fills':
         return this.planFills(step, scope, path);
       case 'refresh':
-        rows.request(path, 'GET /orders', { order_id: describeOrderId(step.args.order) });
+        rows.addRequest(path, 'GET /orders', { order_id: describeOrderId(step.args.order) });
         return UNKNOWN;
       case 'arm_deadman': {
-        const timeout = scope.known(step.args.timeout);
-        rows.request(path, 'POST /cancel_all_after', {
+        const timeout = scope.evaluateKnown(step.args.timeout);
+        rows.addRequest(path, 'POST /cancel_all_after', {
           market_id: scope.text(step.args.market),
           timeout: timeout === undefined ? KNOWN_AFTER_RUN : String(timeout.ms),
         });
         return UNKNOWN;
       }
       case 'read_deadman':
-        rows.request(path, 'GET /cancel_all_after', { market_id: scope.text(step.args.market) });
+        rows.addRequest(path, 'GET /cancel_all_after', { market_id: scope.text(step.args.market) });
         return UNKNOWN;
       case 'disarm_deadman':
-        rows.request(path, 'DELETE /cancel_all_after', { market_id: scope.text(step.args.market) });
+        rows.addRequest(path, 'DELETE /cancel_all_after', { market_id: scope.text(step.args.market) });
         return undefined;
       case 'refresh_session':
-        rows.request(path, 'POST /jwt', { is_client: 'true', refresh_token: '[redacted]' });
+        rows.addRequest(path, 'POST /jwt', { is_client: 'true', refresh_token: '[redacted]' });
         return undefined;
       case 'request':
-        rows.note(path, `request ${step.args.name} of the profile`);
+        rows.addNote(path, `request ${step.args.name} of the profile`);
         return UNKNOWN;
       default:
         return step satisfies never;
@@ -126,10 +126,10 @@ export class PlannedCalls {
     const params = {
       market_id: scope.text(args.market),
       side: scope.text(args.side),
-      size: scope.number(args.size),
+      size: scope.formatNumber(args.size),
       type: args.type,
-      ...(args.price === undefined ? {} : { price: scope.number(args.price) }),
-      ...(args.trigger === undefined ? {} : { trigger_price: scope.number(args.trigger) }),
+      ...(args.price === undefined ? {} : { price: scope.formatNumber(args.price) }),
+      ...(args.trigger === undefined ? {} : { trigger_price: scope.formatNumber(args.trigger) }),
       client_order_id: KNOWN_AFTER_RUN,
       time_in_force: args.tif,
     };
@@ -142,7 +142,7 @@ export class PlannedCalls {
     const notional = this.computeNotional(params);
     const { maxOrderNotional } = this.rows.bounds.rules;
     const maximum = maxOrderNotional === undefined ? '' : `/${decimalText(decimal(maxOrderNotional))}`;
-    this.rows.request(path, 'POST /orders', params, {
+    this.rows.addRequest(path, 'POST /orders', params, {
       undo,
       allow: step.allow,
       ...(notional === undefined ? {} : { limits: `notional ${notional}${maximum}` }),
@@ -171,20 +171,20 @@ export class PlannedCalls {
       const params = {
         market_id: scope.text(args.market),
         side: scope.text(args.side),
-        size: scope.number(leg.fraction),
+        size: scope.formatNumber(leg.fraction),
         type,
-        trigger_price: scope.number(leg.trigger),
-        price: scope.number(leg.price),
+        trigger_price: scope.formatNumber(leg.trigger),
+        price: scope.formatNumber(leg.price),
         client_order_id: KNOWN_AFTER_RUN,
       };
-      this.rows.request(path, 'POST /orders', params);
+      this.rows.addRequest(path, 'POST /orders', params);
       value[type] = makePlannedOrder(params);
     }
     return value;
   }
 
   private planAccount(path: string): Planned {
-    this.rows.request(path, 'GET /account', {});
+    this.rows.addRequest(path, 'GET /account', {});
     const [record] = (this.read('GET /account') as readonly unknown[] | undefined) ?? [];
     return record === undefined ? UNKNOWN : hydrate(ACCOUNT, record);
   }
@@ -198,10 +198,10 @@ export class PlannedCalls {
 
   private planFills(step: StepOf<'list_fills'>, scope: PlanScope, path: string): Planned {
     if (step.args.order !== undefined) {
-      this.rows.request(path, 'GET /fills/order', { order_id: resolveOrderId(step.args.order, scope) });
+      this.rows.addRequest(path, 'GET /fills/order', { order_id: resolveOrderId(step.args.order, scope) });
       return UNKNOWN;
     }
-    this.rows.request(path, 'GET /fills', makeListParams(step, scope), describePages(step));
+    this.rows.addRequest(path, 'GET /fills', makeListParams(step, scope), describePages(step));
     const records = this.read('GET /fills') as readonly unknown[] | undefined;
     return records === undefined ? UNKNOWN : { fills: records.map((record) => hydrate(FILL, record)) };
   }
@@ -219,8 +219,8 @@ function makeListParams(step: Listing, scope: PlanScope): Readonly<Record<string
     ...(market === undefined ? {} : { market_id: scope.text(market) }),
     ...(since === undefined ? {} : { start_time: since.text }),
     ...(until === undefined ? {} : { end_time: until.text }),
-    ...(limit === undefined || allPages ? {} : { p_limit: scope.number(limit) }),
-    ...(page === undefined || allPages ? {} : { p_page: scope.number(page) }),
+    ...(limit === undefined || allPages ? {} : { p_limit: scope.formatNumber(limit) }),
+    ...(page === undefined || allPages ? {} : { p_page: scope.formatNumber(page) }),
     ...(sort === undefined || allPages ? {} : { p_order: sort === 'asc' ? 'ASC' : 'DESC' }),
   };
 }
@@ -231,7 +231,7 @@ function describePages({ args }: Listing): { readonly times?: string } {
 
 /** The order of an amend, as far as the plan has placed it. */
 function findOrderBefore(expr: Expr<RecordValue>, scope: PlanScope): PlannedWrite['order'] {
-  const order = scope.known(expr);
+  const order = scope.evaluateKnown(expr);
   if (order === undefined) return undefined;
   const field = (name: string): string => {
     try {
@@ -252,6 +252,6 @@ function describeOrderId(expr: Expr): string {
 
 /** The id of an order; a text is taken as an id. */
 function resolveOrderId(expr: Expr, scope: PlanScope): string {
-  const value = expr.type.kind === 'text' ? scope.known(expr) : undefined;
+  const value = expr.type.kind === 'text' ? scope.evaluateKnown(expr) : undefined;
   return typeof value === 'string' ? value : expr.type.kind === 'text' ? KNOWN_AFTER_RUN : describeOrderId(expr);
 }

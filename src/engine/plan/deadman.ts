@@ -38,7 +38,7 @@ export class PlannedSwitches {
     for (const planned of this.unarmed) {
       // Where only some paths lead here, it may still have to be armed at a later order.
       if (planned.under.some((before) => when === before || when.startsWith(`${before} && `))) continue;
-      this.rows.once(() => this.arm(planned));
+      this.rows.outsideLoops(() => this.arm(planned));
       planned.under.push(when);
     }
     if (when === '') this.unarmed = [];
@@ -54,20 +54,20 @@ export class PlannedSwitches {
 
   disarm({ deadman, scope, prefix }: PlannedSwitch): void {
     const market_id = scope.text(deadman.market);
-    this.rows.request(prefix, 'DELETE /cancel_all_after', { market_id });
-    this.rows.request(prefix, 'GET /cancel_all_after', { market_id });
+    this.rows.addRequest(prefix, 'DELETE /cancel_all_after', { market_id });
+    this.rows.addRequest(prefix, 'GET /cancel_all_after', { market_id });
   }
 
   private arm({ deadman, scope, prefix }: PlannedSwitch): void {
-    const timeout = scope.known(deadman.timeout);
-    this.rows.request(prefix, 'POST /cancel_all_after', {
+    const timeout = scope.evaluateKnown(deadman.timeout);
+    this.rows.addRequest(prefix, 'POST /cancel_all_after', {
       market_id: scope.text(deadman.market),
       timeout: timeout === undefined ? KNOWN_AFTER_RUN : String(timeout.ms),
     });
-    const keepAliveMs = deadman.keepAlive === undefined ? undefined : scope.known(deadman.keepAlive)?.ms;
+    const keepAliveMs = deadman.keepAlive === undefined ? undefined : scope.evaluateKnown(deadman.keepAlive)?.ms;
     const every = keepAliveMs ?? (timeout === undefined ? undefined : Math.floor(timeout.ms / 4));
     if (every !== undefined)
-      this.rows.note(
+      this.rows.addNote(
         prefix,
         `while orders rest: keep-alive POST /cancel_all_after every ${durationWord(every)} without an order request`,
       );

@@ -60,7 +60,7 @@ export class PlanRows {
     this.limits = new PlanLimits({ market, marketsDescribed: markets.length > 0, now });
   }
 
-  request(
+  addRequest(
     step: string,
     name: EndpointName,
     params: Readonly<Record<string, string>>,
@@ -99,7 +99,7 @@ export class PlanRows {
     });
   }
 
-  note(step: string, text: string): void {
+  addNote(step: string, text: string): void {
     this.list.push({ kind: 'note', step, text, ...this.when });
   }
 
@@ -109,24 +109,24 @@ export class PlanRows {
   }
 
   /** Lists what happens under a condition; without one, what happens in any case. */
-  under(condition: string | undefined, body: () => void): void {
+  withCondition(condition: string | undefined, body: () => void): void {
     if (condition !== undefined) this.conditions.push(condition);
     body();
     if (condition !== undefined) this.conditions.pop();
   }
 
   /** Lists what happens repeatedly, within a bound. */
-  loop(bound: string, body: () => void): void {
+  withLoop(bound: string, body: () => void): void {
     this.inLoops([...this.loops, bound], body);
   }
 
   /** Lists what happens once, although the walk is inside a loop. */
-  once(body: () => void): void {
+  outsideLoops(body: () => void): void {
     this.inLoops([], body);
   }
 
   /** Lists what happens in parallel with other branches. */
-  beside(body: () => void): void {
+  inBranches(body: () => void): void {
     this.branches += 1;
     body();
     this.branches -= 1;

@@ -100,7 +100,7 @@ export class PlanScope implements Scope {
   }
 
   /** The value; undefined where it is unknown or absent. */
-  known<T extends Value>(expr: Expr<T>): T | undefined {
+  evaluateKnown<T extends Value>(expr: Expr<T>): T | undefined {
     try {
       return expr.evaluate(this);
     } catch (error) {
@@ -109,18 +109,18 @@ export class PlanScope implements Scope {
     }
   }
 
-  number(expr: Expr<Decimal>): string {
-    const value = this.known(expr);
+  formatNumber(expr: Expr<Decimal>): string {
+    const value = this.evaluateKnown(expr);
     return value === undefined ? KNOWN_AFTER_RUN : decimalText(value);
   }
 
   text(expr: Expr<string>): string {
-    return this.known(expr) ?? KNOWN_AFTER_RUN;
+    return this.evaluateKnown(expr) ?? KNOWN_AFTER_RUN;
   }
 
   /** For a reader: the value, or the expression where it is unknown. */
   format(expr: Expr): string {
-    const value = this.known(expr);
+    const value = this.evaluateKnown(expr);
     if (value === undefined) return expr.text;
     const json = valueJson(value);
     return typeof json === 'string' ? json : JSON.stringify(json);

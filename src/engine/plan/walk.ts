@@ -9,7 +9,7 @@ import { durationWord } from '../../base/duration.ts';
 import type { CheckedRunbook, CheckedStep, StepOf } from '../../runbook/checked.ts';
 import type { Value } from '../../runbook/values.ts';
 import { type LimitRules, tighter } from '../../venue/limits/check.ts';
-import { ruleValues } from '../globals.ts';
+import { evaluateLimits } from '../globals.ts';
 import { POLL_MS } from '../orders/watch.ts';
 import { type Planned, PlannedCalls, UNKNOWN, type VenueStep } from './calls.ts';
 import { type PlannedSwitch, PlannedSwitches } from './deadman.ts';
@@ -46,10 +46,10 @@ export class PlanWalk {
     this.rows.bounds = tightenBounds(runbook, scope, outer.rules);
     const deadman = runbook.deadman && this.switches.expect(runbook.deadman, scope, prefix);
     const place: Place = { runbook, scope, prefix, deadman };
-    this.block(runbook.steps, place);
+    this.walkBlock(runbook.steps, place);
     if (runbook.finally.length > 0) {
-      this.rows.note(prefix, 'finally:');
-      this.block(runbook.finally, this.inside(place));
+      this.rows.addNote(prefix, 'finally:');
+      this.walkBlock(runbook.finally, this.enterBlock(place));
     }
     if (deadman !== undefined) this.switches.end(deadman);
     this.rows.bounds = outer;
@@ -57,24 +57,24 @@ export class PlanWalk {
   }
 
   /** The same place, with names of its own. */
-  private inside(place: Place): Place {
+  private enterBlock(place: Place): Place {
     return { ...place, scope: new PlanScope(this.context, undefined, place.scope) };
   }
 
-  private block(steps: readonly CheckedStep[], place: Place): void {
+  private walkBlock(steps: readonly CheckedStep[], place: Place): void {
     for (const step of steps) {
-      const holds = step.if === undefined ? true : place.scope.known(step.if);
+      const holds = step.if === undefined ? true : place.scope.evaluateKnown(step.if);
       if (holds === false) {
-        this.rows.note(makePath(step, place), `skipped: ${step.if?.text ?? ''} is false`);
+        this.rows.addNote(makePath(step, place), `skipped: ${step.if?.text ?? ''} is false`);
         if (step.id !== undefined) place.scope.set(step.id, undefined);
         continue;
       }
-      this.rows.under(holds === undefined ? step.if?.text : undefined, () => this.step(step, place));
+      this.rows.withCondition(holds === undefined ? step.if?.text : undefined, () => this.step(step, place));
     }
   }
 
   private step(step: CheckedStep, place: Place): void {
-    const value = this.effect(step, place, makePath(step, place));
+    const value = this.planStep(step, place, makePath(step, place));
     if (step.id === undefined) return;
     const { deadman, scope } = place;
     if (deadman !== undefined && deadman.deadman.releaseAfter === step.id) this.switches.disarm(deadman);
@@ -82,7 +82,7 @@ export class PlanWalk {
     else scope.set(step.id, value);
   }
 
-  private effect(step: CheckedStep, place: Place, path: string): Planned {
+  private planStep(step: CheckedStep, place: Place, path: string): Planned {
     const { rows } = this;
     const { scope } = place;
     switch (step.verb) {
@@ -92,18 +92,20 @@ export class PlanWalk {
       case 'set': {
         // A step in a block may be done any number of times: the variables are then unknown.
         const once = place.prefix === '' && step.if === undefined && step.path.split('/').length === 2;
-        const values = step.args.names.map(({ name, value }) => [name, once ? scope.known(value) : undefined] as const);
+        const values = step.args.names.map(
+          ({ name, value }) => [name, once ? scope.evaluateKnown(value) : undefined] as const,
+        );
         for (const [name, value] of values) scope.assign(name, value);
         return undefined;
       }
       case 'assert': {
-        const holds = scope.known(step.args.condition);
+        const holds = scope.evaluateKnown(step.args.condition);
         const verdict = holds === undefined ? KNOWN_AFTER_RUN : holds ? 'OK' : 'FAILS';
-        rows.note(path, `assert ${step.args.condition.text}   ${verdict}`);
+        rows.addNote(path, `assert ${step.args.condition.text}   ${verdict}`);
         return undefined;
       }
       case 'wait':
-        rows.note(
+        rows.addNote(
           path,
           step.args.kind === 'for'
             ? `wait ${scope.format(step.args.for)}`
@@ -111,112 +113,112 @@ export class PlanWalk {
         );
         return undefined;
       case 'wait_for':
-        this.waitFor(step, place, path);
+        this.planWaitFor(step, place, path);
         return undefined;
       case 'for_each':
-        return this.forEach(step, place);
+        return this.planForEach(step, place);
       case 'repeat':
-        rows.loop(describeBound(step, scope), () => this.block(step.args.do, this.inside(place)));
+        rows.withLoop(describeBound(step, scope), () => this.walkBlock(step.args.do, this.enterBlock(place)));
         return undefined;
       case 'parallel':
-        this.parallel(step, place, path);
+        this.planParallel(step, place, path);
         return undefined;
       case 'switch':
-        this.switch(step, place);
+        this.planSwitch(step, place);
         return undefined;
       case 'call':
-        return this.call(step, place, path);
+        return this.planCall(step, place, path);
       case 'approve':
-        rows.note(
+        rows.addNote(
           path,
           `approve "${scope.format(step.args.ask)}" by ${step.args.by.join(' or ')} within ${scope.format(step.args.within)}`,
         );
         return undefined;
       case 'notify':
-        rows.note(path, `notify ${step.args.to}: ${scope.format(step.args.text)}`);
+        rows.addNote(path, `notify ${step.args.to}: ${scope.format(step.args.text)}`);
         return undefined;
       case 'stop':
-        rows.note(path, `stop as ${step.args.outcome}`);
+        rows.addNote(path, `stop as ${step.args.outcome}`);
         return undefined;
       case 'fail':
-        rows.note(path, 'fail');
+        rows.addNote(path, 'fail');
         return undefined;
       default:
-        return this.calls.call(step satisfies VenueStep, scope, path);
+        return this.calls.plan(step satisfies VenueStep, scope, path);
     }
   }
 
-  private waitFor({ args }: StepOf<'wait_for'>, place: Place, path: string): void {
+  private planWaitFor({ args }: StepOf<'wait_for'>, place: Place, path: string): void {
     const { scope } = place;
     const within = scope.format(args.within);
     if (args.kind === 'order')
-      this.rows.note(path, `wait ${args.is} <= ${within}   poll GET /orders every ${durationWord(POLL_MS)}`);
+      this.rows.addNote(path, `wait ${args.is} <= ${within}   poll GET /orders every ${durationWord(POLL_MS)}`);
     else
-      this.rows.loop(`every ${scope.format(args.every)} until ${args.until.text}, at most ${within}`, () =>
+      this.rows.withLoop(`every ${scope.format(args.every)} until ${args.until.text}, at most ${within}`, () =>
         this.step(args.read, place),
       );
   }
 
-  private forEach(step: StepOf<'for_each'>, place: Place): Planned {
+  private planForEach(step: StepOf<'for_each'>, place: Place): Planned {
     const { each, in: list, at: position, do: steps, collect } = step.args;
-    const items = place.scope.known(list);
+    const items = place.scope.evaluateKnown(list);
     if (items === undefined) {
-      const inner = this.inside(place);
+      const inner = this.enterBlock(place);
       inner.scope.setUnknown(each);
       if (position !== undefined) inner.scope.setUnknown(position);
-      this.rows.loop(`for each ${each} in ${list.text}`, () => this.block(steps, inner));
+      this.rows.withLoop(`for each ${each} in ${list.text}`, () => this.walkBlock(steps, inner));
       return UNKNOWN;
     }
     const collected: Value[] = [];
     for (const [index, item] of items.entries()) {
-      const inner = this.inside(place);
+      const inner = this.enterBlock(place);
       inner.scope.set(each, item);
       if (position !== undefined) inner.scope.set(position, new Decimal(index));
-      this.block(steps, inner);
+      this.walkBlock(steps, inner);
       if (collect === undefined) continue;
       collected.push(makeLazyRecord(collect.map(({ name, value }) => [name, () => value.evaluate(inner.scope)])));
     }
     return collect === undefined ? undefined : collected;
   }
 
-  private parallel({ args }: StepOf<'parallel'>, place: Place, path: string): void {
+  private planParallel({ args }: StepOf<'parallel'>, place: Place, path: string): void {
     if (args.kind === 'branches') {
-      this.rows.note(path, `in parallel, join ${args.join}: ${args.branches.map(({ name }) => name).join(', ')}`);
-      this.rows.beside(() => {
-        for (const branch of args.branches) this.block(branch.do, place);
+      this.rows.addNote(path, `in parallel, join ${args.join}: ${args.branches.map(({ name }) => name).join(', ')}`);
+      this.rows.inBranches(() => {
+        for (const branch of args.branches) this.walkBlock(branch.do, place);
       });
       return;
     }
-    const items = place.scope.known(args.in);
-    this.rows.note(path, `in parallel for each ${args.each} in ${args.in.text}`);
-    this.rows.beside(() => {
+    const items = place.scope.evaluateKnown(args.in);
+    this.rows.addNote(path, `in parallel for each ${args.each} in ${args.in.text}`);
+    this.rows.inBranches(() => {
       for (const item of items ?? [UNKNOWN]) {
-        const inner = this.inside(place);
+        const inner = this.enterBlock(place);
         if (item === UNKNOWN) inner.scope.setUnknown(args.each);
         else inner.scope.set(args.each, item as Value);
-        this.block(args.do, inner);
+        this.walkBlock(args.do, inner);
       }
     });
   }
 
-  private switch({ args }: StepOf<'switch'>, place: Place): void {
+  private planSwitch({ args }: StepOf<'switch'>, place: Place): void {
     const undecided: string[] = [];
     const otherwise = (): string | undefined =>
       undecided.length === 0 ? undefined : `not (${undecided.join(' || ')})`;
     for (const { when, do: steps } of args.cases) {
-      const holds = place.scope.known(when);
+      const holds = place.scope.evaluateKnown(when);
       if (holds === false) continue;
-      this.rows.under(holds ? otherwise() : when.text, () => this.block(steps, this.inside(place)));
+      this.rows.withCondition(holds ? otherwise() : when.text, () => this.walkBlock(steps, this.enterBlock(place)));
       if (holds) return;
       undecided.push(when.text);
     }
-    this.rows.under(otherwise(), () => this.block(args.else ?? [], this.inside(place)));
+    this.rows.withCondition(otherwise(), () => this.walkBlock(args.else ?? [], this.enterBlock(place)));
   }
 
-  private call({ args }: StepOf<'call'>, { runbook, scope }: Place, path: string): Planned {
+  private planCall({ args }: StepOf<'call'>, { runbook, scope }: Place, path: string): Planned {
     const callee = runbook.calls[args.runbook];
     if (callee === undefined) throw new Error(`${runbook.name} calls ${args.runbook}, which was not loaded with it`);
-    this.rows.note(path, `call ${args.runbook}:`);
+    this.rows.addNote(path, `call ${args.runbook}:`);
     const inputs = makeLazyRecord(
       callee.inputs.map((input) => {
         const expr = args.with[input.name];
@@ -239,11 +241,11 @@ function tightenBounds({ limits }: CheckedRunbook, scope: PlanScope, outer: Limi
   return {
     rules: tighter(
       outer,
-      ruleValues(limits, (expr) => scope.known(expr)),
+      evaluateLimits(limits, (expr) => scope.evaluateKnown(expr)),
     ),
     reference: () => {
       if (around === undefined) return undefined;
-      const price = scope.known(around);
+      const price = scope.evaluateKnown(around);
       return price === undefined ? 'open' : decimalText(price);
     },
   };

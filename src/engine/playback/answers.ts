@@ -4,18 +4,18 @@ import type { EndpointName, Result } from '../../venue/catalogue.ts';
 import type { CallOutcome, FeedValue, RejectionCause, RequestOutcome } from '../../venue/port.ts';
 
 /** The id of a feed reading in the journal. */
-export function feedId(name: string, key: string | undefined, step: string): string {
+export function makeFeedId(name: string, key: string | undefined, step: string): string {
   return `${step}#feed:${name}${key === undefined ? '' : `:${key}`}`;
 }
 
-export function feedOf(data: DataOf<'feed.read'>): FeedValue | undefined {
+export function toFeedValue(data: DataOf<'feed.read'>): FeedValue | undefined {
   const { name, key, value, at } = data;
   if (value === undefined || at === undefined) return undefined;
   return { name, ...(key === undefined ? {} : { key }), value, at };
 }
 
 /** The outcome that a `call.settled` entry recorded. */
-export function outcomeOf(entry: EntryOf<'call.settled'>): CallOutcome {
+export function toOutcome(entry: EntryOf<'call.settled'>): CallOutcome {
   const { data, at } = entry;
   const times = { settledAt: at, ...(data.sentAt === undefined ? {} : { sentAt: data.sentAt }) };
   switch (data.kind) {
@@ -44,7 +44,7 @@ export function outcomeOf(entry: EntryOf<'call.settled'>): CallOutcome {
   }
 }
 
-export function requestOutcomeOf(entry: EntryOf<'call.settled'>): RequestOutcome {
+export function toRequestOutcome(entry: EntryOf<'call.settled'>): RequestOutcome {
   const { kind, message, failure, retryAfterMs, result } = entry.data;
   if (kind === 'confirmed') return { kind, result };
   return {

@@ -12,7 +12,7 @@ import { OrderTracker } from '../../journal/orders.ts';
 import type { EndpointName } from '../../venue/catalogue.ts';
 import type { CallOutcome, FeedValue, MarketRules, RequestOutcome, VenueCall, VenuePort } from '../../venue/port.ts';
 import type { Notifier, OperatorCommand, RunJournal } from '../ports.ts';
-import { feedId, feedOf, outcomeOf, requestOutcomeOf } from './answers.ts';
+import { makeFeedId, toFeedValue, toOutcome, toRequestOutcome } from './answers.ts';
 
 /** The first entry at which this engine differs from the record. */
 export class Divergence extends Error {
@@ -168,7 +168,7 @@ export class Playback {
     this.onResumed(away);
     for (const [id, { call, settle, attempts }] of [...this.open]) {
       this.open.delete(id);
-      void takeover.continueCall(this.asOld(call), attempts).then(settle);
+      void takeover.continueCall(this.markOld(call), attempts).then(settle);
     }
     for (const [id, settle] of [...this.requests]) {
       this.requests.delete(id);
@@ -181,7 +181,7 @@ export class Playback {
     return [...this.open.keys()];
   }
 
-  private asOld<E extends EndpointName>(call: VenueCall<E>): VenueCall<E> {
+  private markOld<E extends EndpointName>(call: VenueCall<E>): VenueCall<E> {
     return { ...call, decidedAt: this.decidedAt };
   }
 
@@ -245,7 +245,7 @@ export class Playback {
         const [feed] = index === -1 ? [] : this.feeds.splice(index, 1);
         if (feed === undefined)
           this.problem ??= new Divergence(entry.seq, entry.step, formatBrief(entry), 'no such feed was read');
-        else feed.settle(feedOf(entry.data));
+        else feed.settle(toFeedValue(entry.data));
         return;
       }
       case 'operator.acted':
@@ -269,7 +269,7 @@ export class Playback {
     const request = this.requests.get(entry.data.call);
     if (request !== undefined) {
       this.requests.delete(entry.data.call);
-      request(requestOutcomeOf(entry));
+      request(toRequestOutcome(entry));
       return;
     }
     const open = this.open.get(entry.data.call);
@@ -278,7 +278,7 @@ export class Playback {
       return;
     }
     this.open.delete(entry.data.call);
-    open.settle(outcomeOf(entry));
+    open.settle(toOutcome(entry));
   }
 
   private createVenue(): VenuePort {
@@ -288,7 +288,7 @@ export class Playback {
         if (this.takeover !== undefined) return this.takeover.venue.call(call);
         return new Promise((resolve) => {
           const asked = this.matchCall(call.id, call.endpoint, call.params, call.step);
-          if (asked === 'beyond') this.beyond.push(({ venue }) => void venue.call(this.asOld(call)).then(resolve));
+          if (asked === 'beyond') this.beyond.push(({ venue }) => void venue.call(this.markOld(call)).then(resolve));
           if (asked !== 'recorded') return;
           this.open.set(call.id, {
             call: call as unknown as VenueCall,
@@ -306,7 +306,7 @@ export class Playback {
       feed: (name, key, step) => {
         if (this.takeover !== undefined) return this.takeover.venue.feed(name, key, step);
         return new Promise((resolve) => {
-          this.feeds.push({ call: feedId(name, key, step), settle: resolve });
+          this.feeds.push({ call: makeFeedId(name, key, step), settle: resolve });
           this.beyond.push(({ venue }) => {
             // Only where the record has no answer: each reading is journaled when it is answered.
             const waiting = this.feeds.findIndex((each) => each.settle === resolve);

@@ -126,7 +126,7 @@ export function decide(slots: readonly ScheduleSlot[], state: ScheduleState, mom
 }
 
 /** The jump of the wall clock between two readings, ms, positive forward; undefined for drift of 2 s or less. */
-export function clockJumpMs(before: ClockReading, after: ClockReading): number | undefined {
+export function computeClockJumpMs(before: ClockReading, after: ClockReading): number | undefined {
   const jumpMs = Math.round(after.wallMs - before.wallMs - (after.monotonicMs - before.monotonicMs));
   return Math.abs(jumpMs) > 2000 ? jumpMs : undefined;
 }
@@ -160,7 +160,7 @@ function collectBatch(slot: ScheduleSlot, through: number | undefined, nowMs: nu
 
   const openFromMs = Math.max(fromMs, openMs);
   const punctualMs = Math.min(PUNCTUAL_MS, windowMs);
-  if (!runsAll(declaration)) {
+  if (!isRunAll(declaration)) {
     const hopelessMs = nowMs - punctualMs - (declaration.jitter?.ms ?? 0);
     const passed = listNominals(declaration, openFromMs, hopelessMs, MOST_MISSED + 1);
     // Whichever later occurrence is run, none of these is.
@@ -174,7 +174,7 @@ function collectBatch(slot: ScheduleSlot, through: number | undefined, nowMs: nu
   const soonMs = nowMs + LOOK_EVERY_MS;
   const open = listNominals(declaration, openFromMs, soonMs + 1).map((nominalMs) => ({
     nominalMs,
-    dueMs: dueMs(slot, nominalMs),
+    dueMs: computeDueMs(slot, nominalMs),
   }));
   const due = open.filter((each) => each.dueMs <= nowMs);
   const misfired = due.filter((each) => nowMs - each.dueMs > punctualMs).map(({ nominalMs }) => nominalMs);
@@ -187,7 +187,7 @@ function collectBatch(slot: ScheduleSlot, through: number | undefined, nowMs: nu
 }
 
 /** Whether each of several misfires is run. With `overlap: replace` each would only replace the previous one. */
-function runsAll({ misfire, overlap }: ScheduleDeclaration): boolean {
+function isRunAll({ misfire, overlap }: ScheduleDeclaration): boolean {
   return misfire.then === 'run_all' && overlap !== 'replace';
 }
 
@@ -205,7 +205,7 @@ function judge(
       due: punctual,
       catchUp: false,
     };
-  if (runsAll(declaration)) return { missed: late, due: [...misfired, ...punctual], catchUp: misfired.length > 0 };
+  if (isRunAll(declaration)) return { missed: late, due: [...misfired, ...punctual], catchUp: misfired.length > 0 };
   const made = punctual.length > 0 ? [] : misfired.slice(-1);
   const superseded = misfired.slice(0, misfired.length - made.length);
   return {
@@ -228,7 +228,7 @@ function listNominals(
 }
 
 /** When an occurrence is to be started: its nominal instant and a delay that the slot and the instant alone decide. */
-export function dueMs(slot: ScheduleSlot, nominalMs: number): number {
+export function computeDueMs(slot: ScheduleSlot, nominalMs: number): number {
   const mostMs = longestDelayMs(slot.declaration, nominalMs);
   if (mostMs <= 0) return nominalMs;
   const digest = createHash('sha256').update(`${slot.id} ${nominalMs}`).digest();
@@ -275,7 +275,7 @@ class Look {
 
   private resume(slot: ScheduleSlot, each: Decided): void {
     // The clock was set back: the occurrence was due, and will be again.
-    if (this.nowMs < dueMs(slot, each.nominalMs)) return;
+    if (this.nowMs < computeDueMs(slot, each.nominalMs)) return;
     if (this.heldSlots.has(slot.id)) {
       // A process may have died between recording a replacement and asking for it.
       if (slot.declaration.overlap === 'replace') this.askToStop(slot, each);

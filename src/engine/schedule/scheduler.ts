@@ -13,7 +13,7 @@ import { StoreError } from '../../journal/store.ts';
 import type { OperatorCommand } from '../ports.ts';
 import {
   type ClockReading,
-  clockJumpMs,
+  computeClockJumpMs,
   type Decision,
   decide,
   EMPTY_SCHEDULE,
@@ -227,8 +227,8 @@ export class Scheduler {
       this.timer?.cancel();
       if (this.phase !== 'looking') return;
       this.noticeJump();
-      const nextMs = await this.unlessRefused(() => this.decideAll());
-      const admitted = await this.unlessRefused(() => this.admitSubmissions());
+      const nextMs = await this.tryStore(() => this.decideAll());
+      const admitted = await this.tryStore(() => this.admitSubmissions());
       if (nextMs !== undefined && admitted !== undefined) this.problem = undefined;
       const pauseMs = admitted === undefined ? RETRY_MS : (nextMs ?? RETRY_MS);
       if (this.phase !== 'looking') return;
@@ -239,13 +239,13 @@ export class Scheduler {
   private noticeJump(): void {
     const { clock, tell } = this.parts;
     const now = { wallMs: clock.now(), monotonicMs: clock.monotonic() };
-    const ms = this.reading === undefined ? undefined : clockJumpMs(this.reading, now);
+    const ms = this.reading === undefined ? undefined : computeClockJumpMs(this.reading, now);
     this.reading = now;
     if (ms !== undefined) tell({ type: 'jumped', ms });
   }
 
   /** Undefined where the store refused: nothing that it did not keep was done, and it is retried soon. */
-  private async unlessRefused<T>(work: () => Promise<T>): Promise<T | undefined> {
+  private async tryStore<T>(work: () => Promise<T>): Promise<T | undefined> {
     try {
       return await work();
     } catch (error) {
@@ -382,7 +382,7 @@ export class Scheduler {
     });
     void launched.done.then((ending) => {
       tell({ type: 'ended', run: run.run, runbook, ending });
-      const why = unresolvedReason(ending);
+      const why = explainUnresolved(ending);
       // It keeps its slot and key: the next run would act on an unknown state.
       if (ending.kind === 'left') return;
       if (why !== undefined) this.held.set(run.run, { run, runbook, launched, unresolved: why });
@@ -415,7 +415,7 @@ function ignoreStore(error: unknown): void {
 }
 
 /** Why a run with this ending waits for a person; undefined when it does not. */
-function unresolvedReason(ending: RunEnding): string | undefined {
+function explainUnresolved(ending: RunEnding): string | undefined {
   if (ending.kind === 'stuck') return ending.why;
   return ending.kind === 'ended' && ending.outcome === 'halted' ? (ending.reason ?? 'it halted') : undefined;
 }

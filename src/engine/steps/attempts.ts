@@ -52,7 +52,7 @@ export class StepAttempts implements StepPlace {
       if (wanted === false) {
         machine.decide('SKIP');
         if (step.id !== undefined) frame.set(step.id, undefined);
-        this.end('skipped', { attempts: 0 });
+        this.recordEnd('skipped', { attempts: 0 });
         return;
       }
       begun = wanted === true;
@@ -62,7 +62,7 @@ export class StepAttempts implements StepPlace {
         machine.decide('TIMED_OUT');
         await this.handle(step.onTimeout, failure);
         machine.decide('OK');
-        this.end('succeeded', { error: failure.fact });
+        this.recordEnd('succeeded', { error: failure.fact });
         return;
       }
       if (mayRetry(step, failure, this.attempt)) {
@@ -72,7 +72,7 @@ export class StepAttempts implements StepPlace {
       const clause = await this.findClause(failure);
       if (clause === undefined) {
         machine.decide('FAIL');
-        this.end('failed', { error: failure.fact });
+        this.recordEnd('failed', { error: failure.fact });
         throw failure;
       }
       machine.decide('CATCH');
@@ -85,11 +85,11 @@ export class StepAttempts implements StepPlace {
       if (clause.then === 'continue') {
         machine.decide('OK');
         if (step.id !== undefined && frame.find(step.id) === undefined) frame.set(step.id, undefined);
-        this.end('failed', { error: failure.fact });
+        this.recordEnd('failed', { error: failure.fact });
         return;
       }
       machine.decide('FAIL');
-      this.end('failed', { error: failure.fact });
+      this.recordEnd('failed', { error: failure.fact });
       if (clause.then === 'stop') throw new Stop('stopped', failure.message);
       throw failure;
     }
@@ -130,26 +130,26 @@ export class StepAttempts implements StepPlace {
           own.cancel('timeout', `${step.verb} took longer than ${formatSpan(timeout.ms)}`),
         );
       }
-      progress = heartbeat.began(execution.path, timeout === undefined ? undefined : startedAt + timeout.ms);
+      progress = heartbeat.beginAttempt(execution.path, timeout === undefined ? undefined : startedAt + timeout.ms);
       await feeds.ensure(step.feeds, frame.globals.runbook.feeds, execution.scope, path);
       const value = isVenueVerb(execution) ? await runVenueVerb(execution) : await runControl(execution);
       // A read that was answered too late has timed out. A write has not: its effect exists.
       if (stepRow(step.verb).retry === 'read') own.check();
       if (step.id !== undefined) frame.set(step.id, value);
-      this.undoLater();
-      await heartbeat.stepSucceeded(step.id, frame);
+      this.registerUndo();
+      await heartbeat.releaseAfterStep(step.id, frame);
       machine.decide('OK');
-      this.end('succeeded', step.id === undefined ? {} : { value });
+      this.recordEnd('succeeded', step.id === undefined ? {} : { value });
       return undefined;
     } catch (error) {
       const failure = toCatchable(error, own, path) ?? toCaughtDoubt(step, error);
-      if (failure !== undefined) return failure.step === execution.path ? failure.at(path) : failure;
+      if (failure !== undefined) return failure.step === execution.path ? failure.withStep(path) : failure;
       if (isHalt(error)) {
         machine.decide('HALT');
-        this.end('halted', { error: error instanceof Halt ? error.fact : undefined });
+        this.recordEnd('halted', { error: error instanceof Halt ? error.fact : undefined });
       } else {
         machine.decide('FAIL');
-        this.end(error instanceof Stop ? 'succeeded' : 'failed', { error: toErrorFact(error, path) });
+        this.recordEnd(error instanceof Stop ? 'succeeded' : 'failed', { error: toErrorFact(error, path) });
       }
       throw error;
     } finally {
@@ -160,7 +160,7 @@ export class StepAttempts implements StepPlace {
   }
 
   /** Registers the steps of `undo`. They see the names of their block as they are at the time of undoing. */
-  private undoLater(): void {
+  private registerUndo(): void {
     const { walker, path, frame } = this;
     const { undo } = this.step;
     if (!Array.isArray(undo)) return;
@@ -179,7 +179,7 @@ export class StepAttempts implements StepPlace {
     } catch (error) {
       const halted = isHalt(error);
       machine.decide(halted ? 'HALT' : 'FAIL');
-      this.end(halted ? 'halted' : error instanceof Stop ? 'succeeded' : 'failed', { error: failure.fact });
+      this.recordEnd(halted ? 'halted' : error instanceof Stop ? 'succeeded' : 'failed', { error: failure.fact });
       throw error;
     }
   }
@@ -202,11 +202,11 @@ export class StepAttempts implements StepPlace {
     const delay = computeBackOffMs(step, attempt, failure, chance(setup.seed, `${path}~${attempt}`));
     const retryAt = clock.now() + delay;
     log.append('step.retried', { verb: step.verb, attempt, error: failure.fact, retryAt }, path);
-    heartbeat.waitsUntil(path, retryAt);
+    heartbeat.markWaiting(path, retryAt);
     await sleepUntil(clock, retryAt, this.cancel);
   }
 
-  private end(
+  private recordEnd(
     outcome: StepOutcome,
     { attempts = this.attempt, error, value }: { attempts?: number; error?: ErrorFact | undefined; value?: Value },
   ): void {

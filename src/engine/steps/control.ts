@@ -51,7 +51,7 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
     const { clock, wall, heartbeat } = execution.run;
     if (args.kind === 'until') {
       const instant = Math.ceil(execution.evaluate(args.until).us / 1000);
-      await wall.until(instant, execution.cancel, (until) => heartbeat.waitsUntil(execution.path, until));
+      await wall.waitUntil(instant, execution.cancel, (until) => heartbeat.markWaiting(execution.path, until));
       return undefined;
     }
     const until = clock.now() + execution.evaluate(args.for).ms;
@@ -174,7 +174,7 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
     const { clock, log, approvals, heartbeat, setup } = execution.run;
     const until = clock.now() + execution.evaluate(within).ms;
     log.append('approval.asked', { ask: execution.evaluate(ask), by, until, plan: setup.plan }, execution.path);
-    heartbeat.waitsUntil(execution.path, until);
+    heartbeat.markWaiting(execution.path, until);
     const own = new Cancellation(execution.cancel);
     const timer = clock.at(until, () => own.cancel('timeout', 'no answer within the time given'));
     try {
@@ -219,7 +219,7 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
  * a loop must not pass for a loop that waits.
  */
 function waitUntil(execution: StepExecution, until: number): Promise<void> {
-  execution.run.heartbeat.waitsUntil(execution.path, until);
+  execution.run.heartbeat.markWaiting(execution.path, until);
   return sleepUntil(execution.run.clock, until, execution.cancel);
 }
 

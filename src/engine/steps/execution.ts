@@ -36,7 +36,7 @@ export class StepExecution<S extends CheckedStep = CheckedStep> implements StepP
   constructor(place: StepPlace<S>, attempt: number, scope: StepScope, cancel: Cancellation) {
     this.walker = place.walker;
     this.step = place.step;
-    this.path = pathOfAttempt(place.path, attempt);
+    this.path = makeAttemptPath(place.path, attempt);
     this.frame = place.frame;
     this.memory = place.memory;
     this.attempt = attempt;
@@ -74,7 +74,7 @@ export class StepExecution<S extends CheckedStep = CheckedStep> implements StepP
 }
 
 /** The path from which the calls of an attempt get their ids. Errors name a step by its path alone. */
-export function pathOfAttempt(path: string, attempt: number): string {
+export function makeAttemptPath(path: string, attempt: number): string {
   return attempt === 1 ? path : `${path}~${attempt}`;
 }
 

@@ -9,8 +9,8 @@ import type { Duration, Expr, RecordValue, Value } from '../../runbook/values.ts
 import type { OrderRecord, Side } from '../../venue/records.ts';
 import type { RunContext } from '../context.ts';
 import { Cancellation, StepFailure } from '../interruption.ts';
-import { handleOf, OrderHandle } from '../orders/handles.ts';
-import { internalRequest, type OrderRequestContext, type Terms } from '../orders/parts.ts';
+import { asHandle, OrderHandle } from '../orders/handles.ts';
+import { makeInternalRequest, type OrderRequestContext, type Terms } from '../orders/parts.ts';
 import type { StepExecution } from './execution.ts';
 
 /** `wait_for: {order, is, within}`. */
@@ -25,7 +25,7 @@ export async function waitForOrder(
   const { clock, orderManager, heartbeat } = execution.run;
   const handle = resolveOrder(execution, args.order);
   const until = clock.now() + execution.evaluate(args.within).ms;
-  heartbeat.waitsUntil(execution.path, until);
+  heartbeat.markWaiting(execution.path, until);
   const own = new Cancellation(execution.cancel);
   const timer = clock.at(until, () =>
     own.cancel('timeout', `order ${handle.id} did not become ${args.is} within the time given`),
@@ -78,12 +78,12 @@ export async function clearEarlier(execution: StepExecution<StepOf<'place'>>, le
 }
 
 /** Registers the default undo of a placed order: its unfilled rest is cancelled. `undo` of the step may say otherwise. */
-export function undoLater(execution: StepExecution<StepOf<'place'>>, handle: OrderHandle): void {
+export function registerUndo(execution: StepExecution<StepOf<'place'>>, handle: OrderHandle): void {
   const { undo } = execution.step;
   if (undo === 'keep' || Array.isArray(undo)) return;
   const { orderManager, undos } = execution.run;
   const path = `${execution.path}/undo`;
-  undos.push({ path, run: (cancel) => orderManager.cancel(handle, 'terminal', internalRequest(path, cancel)) });
+  undos.push({ path, run: (cancel) => orderManager.cancel(handle, 'terminal', makeInternalRequest(path, cancel)) });
 }
 
 export async function ensureBand({ run, frame, scope, path }: StepExecution): Promise<void> {
@@ -107,12 +107,12 @@ function findReference({ run, frame, scope }: StepExecution, market: string): Or
   const { globals } = frame;
   const price = globals.reference(scope);
   if (price === undefined) return undefined;
-  const at = run.feeds.oldestAt(globals.bandFeeds, globals.runbook.feeds, scope, market);
+  const at = run.feeds.findOldestAt(globals.bandFeeds, globals.runbook.feeds, scope, market);
   return { price: decimalText(price), at: at ?? run.clock.now() };
 }
 
 export function resolveOrder(execution: StepExecution, expr: Expr<RecordValue>): OrderHandle {
-  const handle = handleOf(execution.evaluate(expr));
+  const handle = asHandle(execution.evaluate(expr));
   if (handle === undefined)
     throw new StepFailure('not_found', `${expr.text} is not an order that this run knows`, execution.path);
   return handle;
@@ -148,5 +148,5 @@ export function toListed(record: OrderRecord, own: TrackedOrder | undefined): Re
 /** The id of an order; a text is taken as an id. */
 export function resolveOrderId(execution: StepExecution, expr: Expr): string {
   const value = execution.evaluate(expr);
-  return handleOf(value)?.id ?? String(value);
+  return asHandle(value)?.id ?? String(value);
 }

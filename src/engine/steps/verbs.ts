@@ -10,11 +10,11 @@ import type { Duration, Expr, Value, ValueType } from '../../runbook/values.ts';
 import { type EndpointName, endpoint, type Params, type Result } from '../../venue/catalogue.ts';
 import type { CallClass, CallOutcome, VenueCall } from '../../venue/port.ts';
 import type { FillRecord, OrderRecord, Side } from '../../venue/records.ts';
-import { failureOfOutcome } from '../failure.ts';
+import { toFailure } from '../failure.ts';
 import { hydrate } from '../hydrate.ts';
 import { StepFailure } from '../interruption.ts';
-import { handleOf } from '../orders/handles.ts';
-import { type Terms, whileWanted } from '../orders/parts.ts';
+import { asHandle } from '../orders/handles.ts';
+import { callWhileWanted, type Terms } from '../orders/parts.ts';
 import { sleepUntil } from '../waiting.ts';
 import type { StepExecution } from './execution.ts';
 import {
@@ -23,10 +23,10 @@ import {
   evaluateLeg,
   findHandle,
   makeOrderContext,
+  registerUndo,
   resolveOrder,
   resolveOrderId,
   toListed,
-  undoLater,
 } from './order-steps.ts';
 
 type Rows = typeof STEPS;
@@ -67,7 +67,7 @@ const VERBS: { readonly [V in VenueVerb]: VerbFunction<V> } = {
     const on = makeOrderContext(execution, market);
     await clearEarlier(execution, '');
     const handle = await run.orderManager.place(on, '', terms);
-    undoLater(execution, handle);
+    registerUndo(execution, handle);
     await run.orderManager.reach(handle, step.await ?? 'live', on);
     return handle.value;
   },
@@ -112,12 +112,12 @@ const VERBS: { readonly [V in VenueVerb]: VerbFunction<V> } = {
     }
     if (args.kind === 'mine') {
       const market = execution.evaluate(args.market);
-      for (const order of orderManager.working(market))
+      for (const order of orderManager.listWorking(market))
         await orderManager.cancel(orderManager.handle(order), target, makeOrderContext(execution, market));
       return undefined;
     }
     for (const value of execution.evaluate(args.ids)) {
-      const handle = handleOf(value) ?? findHandle(run, String(value));
+      const handle = asHandle(value) ?? findHandle(run, String(value));
       await orderManager.cancel(handle, target, makeOrderContext(execution, handle.market_id));
     }
     return undefined;
@@ -205,7 +205,7 @@ const VERBS: { readonly [V in VenueVerb]: VerbFunction<V> } = {
     const askedAt = clock.now();
     const outcome = await call(execution, 'GET /cancel_all_after', { market_id }, 'read');
     const record = requireConfirmed(execution, outcome);
-    heartbeat.observed(market_id, outcome.sentAt ?? askedAt, record);
+    heartbeat.observeReading(market_id, outcome.sentAt ?? askedAt, record);
     return record === null ? undefined : toNamedValue(execution, DEADMAN, record);
   },
 
@@ -267,7 +267,7 @@ function call<S extends StepOf<VenueVerb>, E extends EndpointsOf<S['verb']>>(
     ...(limits === undefined || method === 'GET' ? {} : { limits }),
   };
   if (method === 'GET' || protective) return venue.call(wants);
-  return whileWanted(cancel, (wanted) => venue.call({ ...wants, wanted }));
+  return callWhileWanted(cancel, (wanted) => venue.call({ ...wants, wanted }));
 }
 
 /** Repeats an idempotent call while no answer comes. */
@@ -285,7 +285,7 @@ async function repeatUnanswered<E extends EndpointName>(
 
 function requireConfirmed<E extends EndpointName>({ path }: StepExecution, outcome: CallOutcome<E>): Result<E> {
   if (outcome.kind === 'confirmed') return outcome.result;
-  throw failureOfOutcome(outcome, path);
+  throw toFailure(outcome, path);
 }
 
 /** The value of a record where the step has an id; without one no expression can refer to it. */
