@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { unfitAnswers } from '../../src/gateway/fixture/answers.ts';
+import { findBadAnswers } from '../../src/gateway/fixture/answers.ts';
 import type { Fixture, RecordedExchange } from '../../src/gateway/fixture/fixture.ts';
 import { SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
 
@@ -23,7 +23,7 @@ describe('invalid answers of a fixture', () => {
       { ...exchange('/fills', ''), reply: { kind: 'failure', sent: true, message: 'timeout' } },
     ];
     const fixture: Fixture = { recordedAt: 0, startMs: 0, markets: {}, feeds: [], exchanges };
-    expect(unfitAnswers(fixture, SIMULATED_PROFILE)).toEqual([
+    expect(findBadAnswers(fixture, SIMULATED_PROFILE)).toEqual([
       expect.stringMatching(/^exchange 2: the recorded answer of GET \/orders is not a valid answer .*id/),
       expect.stringMatching(/^exchange 4: the recorded answer of GET \/fills is not a valid answer .*not JSON/),
     ]);
