@@ -444,7 +444,7 @@ describe('audit verify', () => {
     expect(here.run('audit', 'show', 'r1')).toMatchObject({
       exit: EXIT.failed,
       out: '',
-      err: expect.stringContaining('entry 7 of run r1 can not be read'),
+      err: expect.stringContaining('entry 7 of run r1 cannot be read'),
     });
     expect(here.run('audit', 'export', 'r1', '--format', 'jsonl').exit).toBe(EXIT.done);
   });

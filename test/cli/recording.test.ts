@@ -46,7 +46,7 @@ describe('record', () => {
       exit: EXIT.done,
       out: 'session.yaml: 2 exchanges with GET /account, POST /orders\n',
     });
-    expect(err).toContain('session.har: a HAR does not tell the steps of the markets');
+    expect(err).toContain('session.har: a HAR does not');
     const text = here.read('session.yaml');
     expect(text).toContain('"size": "0.10000000000000000000001"');
     expect(text).not.toMatch(/secret|52908400098527886E0F7030069857D2E4169EE7|venue\.example/i);
@@ -87,7 +87,7 @@ describe('record', () => {
     `fixture: 1\nrecorded_at: 2026-01-05T08:00:00Z\nstart: 2026-01-05T08:00:00Z\nmarkets: {}\n${rest}`;
   it.each([
     ['a.txt', 'x', 'a.txt must end in .yaml, .yml, .jsonl, .har to be a fixture'],
-    ['a.har', '{"log":{}}', 'a.har is no fixture: it is not HAR: log.entries is no list'],
+    ['a.har', '{"log":{}}', 'a.har is no fixture: it is not HAR: log.entries is not a list'],
     ['a.yaml', 'fixture: [', 'a.yaml is no fixture: line 1, column'],
     [
       'b.yaml',
@@ -97,7 +97,7 @@ describe('record', () => {
       'line 6, column 24: exchanges[0].took must match pattern',
     ],
     ['c.yaml', fixture('exchanges: []\nextra: 1\n'), 'the fixture has the unknown key extra'],
-    ['a.jsonl', '{"fixture":1}\n{', 'a.jsonl is no fixture: line 2 can not be read: not JSON'],
+    ['a.jsonl', '{"fixture":1}\n{', 'a.jsonl is no fixture: line 2 cannot be read: not JSON'],
   ])('names what is wrong with %s', (name, text, message) => {
     here.write(name, text);
     const { exit, out, err } = here.run('record', '--from', name, '--to', 'never.yaml');

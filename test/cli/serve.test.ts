@@ -252,7 +252,7 @@ describe('a journal that is not what was written', () => {
       verdict: { ok: false, problem: { sequence: 1, kind: 'edited' } },
     });
     const { status, json } = await ask(`/api/runs/${RUN}`);
-    expect([status, json['error']]).toEqual([422, expect.stringMatching(/^entry 12 of run .* can not be read/)]);
+    expect([status, json['error']]).toEqual([422, expect.stringMatching(/^entry 12 of run .* cannot be read/)]);
     expect((await ask(`/api/runs/${RUN}/entries/12`)).json).toMatchObject({ line: 'no entry', pretty: ['no entry'] });
     expect(mistakes).toEqual([]);
   });
