@@ -4,7 +4,7 @@
  */
 import { inReadingOrder, type PlacedDiagnostic, place, type SourceText } from '../base/diagnostic.ts';
 import type { Fixture } from '../gateway/fixture/fixture.ts';
-import { storedLine } from '../journal/archive/archive.ts';
+import { readStoredLine } from '../journal/archive/archive.ts';
 import { readEntry } from '../journal/chain.ts';
 import type { Entry } from '../journal/entry.ts';
 import type { JournalStore } from '../journal/store.ts';
@@ -139,7 +139,7 @@ export async function dryRun(loaded: LoadedRunbook, options: DryRunOptions): Pro
 export function readExport(text: string): readonly Entry[] {
   const lines = text.split('\n').filter((line) => line !== '');
   return lines.map((line, index) => {
-    const stored = storedLine('', line, index + 1);
+    const stored = readStoredLine('', line, index + 1);
     return readEntry({ ...stored, run: runOf(line) });
   });
 }

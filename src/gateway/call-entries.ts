@@ -11,7 +11,7 @@ import type { Ticket } from './tokens/budget.ts';
 import type { WireAnswer, WireReply, WireRequest } from './transport.ts';
 
 /** Gives a call's parameters for the journal, with secrets replaced by a word. */
-export function journalParams(name: EndpointName, params: object): JsonObject {
+export function redactParams(name: EndpointName, params: object): JsonObject {
   const row = endpoint(name);
   return Object.fromEntries(
     Object.entries(params)
@@ -54,7 +54,7 @@ export function attemptOf(
 }
 const SECRET_OF: Readonly<Record<string, string>> = { 'POST /jwt': 'refresh_token' };
 
-export function settledData(
+export function buildSettled(
   call: VenueCall,
   outcome: CallOutcome,
   reply: WireReply | undefined,

@@ -16,11 +16,11 @@ import type { HeartbeatDemand } from '../venue/tokens/heartbeat-reserve.ts';
 import { readAnswer } from '../venue/wire/answer.ts';
 import { requestProblems } from '../venue/wire/bounds.ts';
 import { wireRequest } from '../venue/wire/request.ts';
-import { type Attempt, attemptOf, endTicket, journalParams, rateHeaders, settledData } from './call-entries.ts';
+import { type Attempt, attemptOf, buildSettled, endTicket, rateHeaders, redactParams } from './call-entries.ts';
 import { outcomeOf } from './call-outcome.ts';
 import { CancelAllBarrier } from './cancel-all-barrier.ts';
 import type { ClientParts } from './client-parts.ts';
-import { type CrashPoint, pointOf } from './crash-points.ts';
+import { type CrashPoint, toCrashPoint } from './crash-points.ts';
 import { sendDeclared } from './declared-call.ts';
 import { maySkipJournal, SendChecks } from './send-checks.ts';
 import type { Budget, Ticket } from './tokens/budget.ts';
@@ -52,7 +52,7 @@ export class VenueClient implements VenuePort {
       {
         call: call.id,
         endpoint: call.endpoint,
-        params: journalParams(call.endpoint, call.params),
+        params: redactParams(call.endpoint, call.params),
         class: call.class,
         ...(call.intent === undefined ? {} : { intent: call.intent }),
         ...(call.clientOrderId === undefined ? {} : { clientOrderId: call.clientOrderId }),
@@ -280,7 +280,7 @@ export class VenueClient implements VenuePort {
   ): Promise<CallOutcome<E>> {
     if (reply === undefined) await this.turn();
     const { log } = this.parts;
-    log.append('call.settled', settledData(call, outcome as CallOutcome, reply), call.step);
+    log.append('call.settled', buildSettled(call, outcome as CallOutcome, reply), call.step);
     this.reached('CP11', call);
     return outcome;
   }
@@ -289,7 +289,7 @@ export class VenueClient implements VenuePort {
   private reached<E extends EndpointName>(point: CrashPoint, call: VenueCall<E>): void {
     const { crashPoints, log } = this.parts;
     crashPoints?.reached(
-      pointOf(point, call as unknown as VenueCall, log.tracker.get(call.clientOrderId ?? '')),
+      toCrashPoint(point, call as unknown as VenueCall, log.tracker.get(call.clientOrderId ?? '')),
       call as unknown as VenueCall,
     );
   }

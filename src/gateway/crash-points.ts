@@ -193,7 +193,7 @@ export interface CrashPoints {
 }
 
 /** Gives the crash point of a call: lookups, reads, second attempts and cancel_all have points of their own. */
-export function pointOf(point: CrashPoint, call: VenueCall, order: TrackedOrder | undefined): CrashPoint {
+export function toCrashPoint(point: CrashPoint, call: VenueCall, order: TrackedOrder | undefined): CrashPoint {
   if (point === 'CP10') return call.purpose === 'confirm' ? 'CP14' : point;
   if (point !== 'CP4') return point;
   if (call.purpose === 'lookup') return 'CP17';

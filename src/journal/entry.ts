@@ -422,7 +422,7 @@ export type Entry = { [T in EntryType]: EntryOf<T> }[EntryType];
 const FEED_REQUEST = '#feed-request:';
 
 /** Builds the id of a declared request that a feed sends by itself; the engine knows only the feed. */
-export function feedRequestId(step: string, feed: string, n: number): string {
+export function buildFeedRequestId(step: string, feed: string, n: number): string {
   return `${step}${FEED_REQUEST}${feed}:${n}`;
 }
 export function isFeedRequest(call: string): boolean {

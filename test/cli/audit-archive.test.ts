@@ -202,7 +202,7 @@ describe('audit archive', () => {
     });
     expect(here.run('audit', 'show', 'a-january')).toMatchObject({
       exit: EXIT.failed,
-      err: expect.stringMatching(/2026-01\.jsonl\.gz is damaged: of run a-january entry \d+/),
+      err: expect.stringMatching(/2026-01\.jsonl\.gz is damaged: entry \d+ of run a-january/),
     });
   });
 

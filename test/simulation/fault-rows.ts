@@ -52,7 +52,10 @@ export const FAULT_ROWS: readonly FaultRow[] = [
       golden('a-ghost-that-arrives-behind-its-time-out-is-adopted'),
       venue('order-guards', 'is revoked by any event that shows the order'),
       ['test/cli/resurrected.test.ts', 'is reported by the next run, where it %s'],
-      live('resurfaced', 'reports an order that appears after its run halted in the next run: on the terminal, to ops, and in its journal'),
+      live(
+        'resurfaced',
+        'reports an order that appears after its run halted in the next run: on the terminal, to ops, and in its journal',
+      ),
     ],
   },
   {
@@ -325,7 +328,10 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     handled: 'taken for fired',
     covers: [
       venue('deadman', 'is also shown by a read that finds nothing, unless it was sent before the switch was armed'),
-      live('account', 'counts as fired when a step finds it off although it was armed: the run does not continue as if it were armed'),
+      live(
+        'account',
+        'counts as fired when a step finds it off although it was armed: the run does not continue as if it were armed',
+      ),
     ],
   },
   {
@@ -616,7 +622,10 @@ export const FAULT_ROWS: readonly FaultRow[] = [
         'test/journal/anchors.test.ts',
         'continues with the other sinks when one fails, and reports once that it failed and once that it works again',
       ],
-      live('anchors', 'sends no order while a copy of the anchors is down for too long, but sends cancels and the deadman switch'),
+      live(
+        'anchors',
+        'sends no order while a copy of the anchors is down for too long, but sends cancels and the deadman switch',
+      ),
     ],
   },
   {

@@ -4,7 +4,7 @@
  */
 import { isLosslessNumber } from 'lossless-json';
 import { type DecimalString, parseDecimal } from '../../base/decimal.ts';
-import { feedRequestId } from '../../journal/entry.ts';
+import { buildFeedRequestId } from '../../journal/entry.ts';
 import type { FeedValue } from '../../venue/port.ts';
 import type { DeclaredRequest, Profile, ResultShape } from '../../venue/profile/profile.ts';
 import { readJson, type WireValue } from '../../venue/wire/request.ts';
@@ -68,7 +68,7 @@ export class DeclaredFeeds implements FeedSource {
     );
     this.asked += 1;
     const at = this.now();
-    const outcome = await this.client.request(feed.request, params, feedRequestId(step, name, this.asked), step);
+    const outcome = await this.client.request(feed.request, params, buildFeedRequestId(step, name, this.asked), step);
     const value = outcome.kind === 'confirmed' ? readDecimalAt(outcome.result, feed.read) : undefined;
     // Dated when it was requested: a slow answer may be that old.
     return value === undefined ? undefined : { name, ...(key === undefined ? {} : { key }), value, at };

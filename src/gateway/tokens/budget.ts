@@ -442,8 +442,8 @@ export class LocalBudget implements Budget {
     for (const entry of [...this.queue.inClass('protect'), ...this.queue.inClass('resolve')]) {
       const id = this.nextId();
       const { request } = entry;
-      const { heartbeat: beat, ...held } = request;
-      shared.add((ledger, now) => ledger.hold(id, { ...held, beat }, now));
+      const { heartbeat, ...held } = request;
+      shared.add((ledger, now) => ledger.hold(id, { ...held, beat: heartbeat }, now));
       if (isOrderAction(request.endpoint)) this.rate.began(id, this.now());
       this.queue.remove(entry);
       this.uncounted += 1;

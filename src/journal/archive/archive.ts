@@ -183,7 +183,7 @@ export async function readRun(
   const { text, whole } = await unpackAsFarAsPossible(readBytes(file, at, length));
   const lines = text.split('\n');
   const rest = lines.pop() ?? '';
-  const entries = lines.map((line, index) => storedLine(row.run, line, index + 1));
+  const entries = lines.map((line, index) => readStoredLine(row.run, line, index + 1));
   if (whole && rest === '') return { entries };
   // The text unpacked after the damage may be anything.
   const chain = new ChainCheck();
@@ -200,7 +200,7 @@ function toHashedLine({ line, hash }: StoredEntry): string {
 const HASH_TAIL = /,"hash":"([0-9a-f]{64})"\}$/;
 
 /** Reads an exported line. A line that is not an entry is passed on as it is; the chain check reports what is wrong with it. */
-export function storedLine(run: string, text: string, place: number): StoredEntry {
+export function readStoredLine(run: string, text: string, place: number): StoredEntry {
   const hash = HASH_TAIL.exec(text)?.[1];
   const line = hash === undefined ? text : `${text.slice(0, -(hash.length + 11))}}`;
   const { seq, at, type, step } = parseObject(line) ?? {};

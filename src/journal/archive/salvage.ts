@@ -8,13 +8,13 @@ import { constants, gunzipSync } from 'node:zlib';
 import { readEntry } from '../chain.ts';
 import type { RunRow } from '../store.ts';
 import { nextRow } from '../writer.ts';
-import { type ArchiveContents, type ArchivedRun, storedLine } from './archive.ts';
+import { type ArchiveContents, type ArchivedRun, readStoredLine } from './archive.ts';
 
 /** The beginning of a member: gzip, deflate, no flags, no time. */
 const BEGIN = Buffer.from('1f8b080000000000', 'hex');
 
 /** Builds a table of contents from the runs that are found; an empty one when nothing can be read. Never throws. */
-export function salvagedContents(file: string): ArchiveContents {
+export function salvageContents(file: string): ArchiveContents {
   const bytes = readBytes(file);
   const runs = findMembers(bytes).flatMap(([at, end]) => readRun(bytes.subarray(at, end), at) ?? []);
   return { v: 1, month: '', made: '', runs, anchors: [] };
@@ -43,7 +43,7 @@ function readRun(member: Buffer, at: number): ArchivedRun | undefined {
   let row: RunRow | undefined;
   let head = '';
   for (const [index, line] of lines.entries()) {
-    const stored = storedLine(row?.run ?? '', line, index + 1);
+    const stored = readStoredLine(row?.run ?? '', line, index + 1);
     if (stored.type === 'run.started' || stored.type === 'run.ended') {
       try {
         row = nextRow(row, readEntry(stored));

@@ -9,7 +9,7 @@ import {
   StoreError,
 } from '../store.ts';
 import { type ArchiveContents, type ArchivedRun, readContents, readRun } from './archive.ts';
-import { salvagedContents } from './salvage.ts';
+import { salvageContents } from './salvage.ts';
 
 /** Opens an archive. Throws a StoreError that names the file: `damaged` when the archive is not whole. */
 export function openArchive(file: string): ArchiveStore {
@@ -22,7 +22,7 @@ export function openSalvage(file: string): ArchiveStore {
     return openArchive(file);
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
-    return new ArchiveStore(file, salvagedContents(file), error.message);
+    return new ArchiveStore(file, salvageContents(file), error.message);
   }
 }
 

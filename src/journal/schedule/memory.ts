@@ -1,6 +1,6 @@
 /** Keeps a scheduler's decisions in memory, for tests; the contract is that of the SQLite store. */
 import {
-  decidedAlready,
+  buildDecidedError,
   type OccurrenceRow,
   outdated,
   PRUNED_AT_ONCE,
@@ -48,7 +48,7 @@ export class MemoryScheduleStore implements ScheduleStore {
     for (const row of rows) {
       const key = toKey(row);
       const before = changed.get(key);
-      if (before !== undefined && before.verdict !== 'waiting') throw decidedAlready(row);
+      if (before !== undefined && before.verdict !== 'waiting') throw buildDecidedError(row);
       changed.set(key, row);
     }
     for (const [key, row] of changed) schedule.rows.set(key, row);

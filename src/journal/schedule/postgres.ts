@@ -12,20 +12,20 @@ import {
 } from '../sql/postgres.ts';
 import { NO_LIMIT, type SqlRow } from '../sql/values.ts';
 import {
-  answerValues,
-  occurrenceRow,
-  occurrenceValues,
-  pruneSubmissionsSql,
-  recordSql,
+  buildPruneSubmissionsSql,
+  buildRecordSql,
+  compareSlots,
+  readOccurrence,
+  readSubmissionRequest,
+  readSubmissionState,
+  readWaiting,
   SCHEDULE_SQL,
-  slotChanges,
-  submissionRequest,
-  submissionState,
   TAKEN,
-  waitingRow,
+  toAnswerValues,
+  toOccurrenceValues,
 } from './rows.ts';
 import {
-  decidedAlready,
+  buildDecidedError,
   type OccurrenceRow,
   outdated,
   PRUNED_AT_ONCE,
@@ -35,13 +35,13 @@ import {
   type SubmissionRequest,
 } from './store.ts';
 
-const PRUNE_SUBMISSIONS = pruneSubmissionsSql("(request::json ->> 'at')::bigint");
+const PRUNE_SUBMISSIONS = buildPruneSubmissionsSql("(request::json ->> 'at')::bigint");
 /** Asks slot by slot: with one grouped query the server would read a year of verdicts for the last one of each. */
 const LAST_OF_SLOTS = `SELECT wanted.slot, (SELECT max(nominal) FROM occurrence
     WHERE occurrence.account = ? AND occurrence.slot = wanted.slot) AS last
   FROM unnest(?::text[]) AS wanted(slot)`;
 /** Records thousands of decisions in one statement and one round trip. */
-const RECORD = `${recordSql(
+const RECORD = `${buildRecordSql(
   'SELECT ?, * FROM unnest(?::text[], ?::bigint[], ?::text[], ?::text[], ?::text[], ?::bigint[], ?::text[])',
 )} RETURNING slot, nominal`;
 
@@ -66,7 +66,7 @@ class PostgresScheduleStore implements ScheduleStore {
     at: number,
   ): Promise<ReadonlyMap<string, number>> {
     const work = async (query: Query) => {
-      const { forgotten, learnt, since } = slotChanges((await query(SCHEDULE_SQL.slots, [account])).rows, slots, at);
+      const { forgotten, learnt, since } = compareSlots((await query(SCHEDULE_SQL.slots, [account])).rows, slots, at);
       for (const slot of forgotten) await query(SCHEDULE_SQL.forgetSlot, [account, slot]);
       for (const slot of learnt) await query(SCHEDULE_SQL.learnSlot, [account, slot, at]);
       return since;
@@ -82,7 +82,7 @@ class PostgresScheduleStore implements ScheduleStore {
       through: new Map(
         ends.flatMap(({ slot, last }) => (last === null ? [] : [[String(slot), Number(last)] as const])),
       ),
-      waiting: waiting.map(waitingRow),
+      waiting: waiting.map(readWaiting),
     };
   }
 
@@ -97,7 +97,7 @@ class PostgresScheduleStore implements ScheduleStore {
   }
 
   async promised(account: string): Promise<readonly OccurrenceRow[]> {
-    return (await this.database.query(SCHEDULE_SQL.promised, [account])).rows.map(occurrenceRow);
+    return (await this.database.query(SCHEDULE_SQL.promised, [account])).rows.map(readOccurrence);
   }
 
   async settle(account: string, run: string, began: 'begun' | 'lost'): Promise<void> {
@@ -112,7 +112,7 @@ class PostgresScheduleStore implements ScheduleStore {
       slot === undefined
         ? await this.database.query(SCHEDULE_SQL.newest, [account, limit])
         : await this.database.query(SCHEDULE_SQL.newestOfSlot, [account, slot, limit]);
-    return rows.map(occurrenceRow);
+    return rows.map(readOccurrence);
   }
 
   async prune(account: string, beforeMs: number): Promise<number> {
@@ -125,11 +125,11 @@ class PostgresScheduleStore implements ScheduleStore {
 
   async posted(account: string): Promise<readonly SubmissionRequest[]> {
     const { rows } = await this.database.query(SCHEDULE_SQL.posted, [account]);
-    return rows.map(submissionRequest);
+    return rows.map(readSubmissionRequest);
   }
 
   async answer(run: string, answer: SubmissionAnswer, expected: 'posted' | 'taken' = 'posted'): Promise<boolean> {
-    return (await this.database.query(SCHEDULE_SQL.answer, answerValues(run, answer, expected))).changes === 1;
+    return (await this.database.query(SCHEDULE_SQL.answer, toAnswerValues(run, answer, expected))).changes === 1;
   }
 
   async taken(account: string): Promise<readonly string[]> {
@@ -137,7 +137,7 @@ class PostgresScheduleStore implements ScheduleStore {
   }
 
   async submission(run: string): Promise<SubmissionAnswer | { readonly state: 'posted' } | undefined> {
-    return submissionState((await this.database.query(SCHEDULE_SQL.submission, [run])).rows[0]);
+    return readSubmissionState((await this.database.query(SCHEDULE_SQL.submission, [run])).rows[0]);
   }
 
   async pruneSubmissions(account: string, beforeMs: number): Promise<number> {
@@ -173,7 +173,7 @@ function selectLastOfEach(rows: readonly OccurrenceRow[]): readonly OccurrenceRo
   const last = new Map<string, OccurrenceRow>();
   for (const row of rows) {
     const before = last.get(toKey(row));
-    if (before !== undefined && before.verdict !== 'waiting') throw decidedAlready(row);
+    if (before !== undefined && before.verdict !== 'waiting') throw buildDecidedError(row);
     last.set(toKey(row), row);
   }
   return [...last.values()];
@@ -181,11 +181,11 @@ function selectLastOfEach(rows: readonly OccurrenceRow[]): readonly OccurrenceRo
 
 async function write(query: Query, account: string, rows: readonly OccurrenceRow[]): Promise<void> {
   const columns = [1, 2, 3, 4, 5, 6, 7].map((column) =>
-    rows.map((row) => occurrenceValues(account, row)[column] as string | number | null),
+    rows.map((row) => toOccurrenceValues(account, row)[column] as string | number | null),
   );
   const written = new Set((await query(RECORD, [account, ...columns])).rows.map(readKey));
   const refused = rows.find((row) => !written.has(toKey(row)));
-  if (refused !== undefined) throw decidedAlready(refused);
+  if (refused !== undefined) throw buildDecidedError(refused);
 }
 
 /** True when the decisions are stored as this process made them. */
@@ -195,8 +195,8 @@ async function areStored(query: Query, account: string, rows: readonly Occurrenc
       JOIN occurrence ON occurrence.slot = wanted.slot AND occurrence.nominal = wanted.nominal WHERE account = ?`,
     [rows.map(({ slot }) => slot), rows.map(({ nominalMs }) => nominalMs), account],
   );
-  const recorded = new Set(found.map((row) => JSON.stringify(occurrenceValues(account, occurrenceRow(row)))));
-  return rows.every((row) => recorded.has(JSON.stringify(occurrenceValues(account, row))));
+  const recorded = new Set(found.map((row) => JSON.stringify(toOccurrenceValues(account, readOccurrence(row)))));
+  return rows.every((row) => recorded.has(JSON.stringify(toOccurrenceValues(account, row))));
 }
 
 function toKey({ slot, nominalMs }: OccurrenceRow): string {

@@ -17,7 +17,7 @@ export const SCHEDULE_SQL = {
   learnSlot: 'INSERT INTO agenda_slot (account, slot, known_since) VALUES (?, ?, ?)',
   last: 'SELECT max(nominal) AS last FROM occurrence WHERE account = ? AND slot = ?',
   waiting: "SELECT slot, nominal FROM occurrence WHERE account = ? AND verdict = 'waiting' ORDER BY nominal, slot",
-  record: recordSql('VALUES (?, ?, ?, ?, ?, ?, ?, ?)'),
+  record: buildRecordSql('VALUES (?, ?, ?, ?, ?, ?, ?, ?)'),
   promised: `SELECT ${OCCURRENCE_COLUMNS} FROM occurrence
     WHERE account = ? AND verdict = 'started' AND began IS NULL ORDER BY nominal, slot`,
   settle: 'UPDATE occurrence SET began = ? WHERE run = ? AND account = ?',
@@ -38,14 +38,14 @@ export const SCHEDULE_SQL = {
 } as const;
 
 /** Builds the statement that records a verdict; it changes no row when the occurrence already has one. */
-export function recordSql(values: string): string {
+export function buildRecordSql(values: string): string {
   return `INSERT INTO occurrence (account, ${OCCURRENCE_COLUMNS}) ${values}
     ON CONFLICT (account, slot, nominal) DO UPDATE SET verdict = excluded.verdict, why = excluded.why, run = excluded.run,
       decided_at = excluded.decided_at, began = excluded.began WHERE occurrence.verdict = 'waiting'`;
 }
 
 /** Builds the statement that deletes old submissions; `postedAt` is the expression that reads a request's time from its text. */
-export function pruneSubmissionsSql(postedAt: string): string {
+export function buildPruneSubmissionsSql(postedAt: string): string {
   return `DELETE FROM handover WHERE account = ? AND sequence IN (
     SELECT sequence FROM handover WHERE account = ? AND answer IS NOT NULL AND answer <> ? AND ${postedAt} < ?
       ORDER BY sequence LIMIT ?)`;
@@ -59,28 +59,34 @@ function encodeAnswer(answer: SubmissionAnswer): string {
 }
 
 /** Gives the values of `SCHEDULE_SQL.answer`. */
-export function answerValues(run: string, answer: SubmissionAnswer, expected: 'posted' | 'taken'): readonly SqlValue[] {
+export function toAnswerValues(
+  run: string,
+  answer: SubmissionAnswer,
+  expected: 'posted' | 'taken',
+): readonly SqlValue[] {
   return [encodeAnswer(answer), run, expected === 'posted' ? null : TAKEN];
 }
 
 /** Reads a row of `SCHEDULE_SQL.posted`. */
-export function submissionRequest(row: SqlRow): SubmissionRequest {
+export function readSubmissionRequest(row: SqlRow): SubmissionRequest {
   return JSON.parse(String(row.request)) as SubmissionRequest;
 }
 
 /** Reads the row of `SCHEDULE_SQL.submission`; undefined without one. */
-export function submissionState(row: SqlRow | undefined): SubmissionAnswer | { readonly state: 'posted' } | undefined {
+export function readSubmissionState(
+  row: SqlRow | undefined,
+): SubmissionAnswer | { readonly state: 'posted' } | undefined {
   if (row === undefined) return undefined;
   return row.answer === null ? { state: 'posted' } : (JSON.parse(String(row.answer)) as SubmissionAnswer);
 }
 
 /** Reads a row of `SCHEDULE_SQL.waiting`. */
-export function waitingRow(row: SqlRow): { readonly slot: string; readonly nominalMs: number } {
+export function readWaiting(row: SqlRow): { readonly slot: string; readonly nominalMs: number } {
   return { slot: String(row.slot), nominalMs: Number(row.nominal) };
 }
 
 /** Compares rows of `SCHEDULE_SQL.slots` with the slots that are to be in force: slots to forget, slots to add, and since when. */
-export function slotChanges(rows: readonly SqlRow[], slots: readonly string[], at: number) {
+export function compareSlots(rows: readonly SqlRow[], slots: readonly string[], at: number) {
   const known = new Map(rows.map((row) => [String(row.slot), Number(row.known_since)]));
   return {
     forgotten: [...known.keys()].filter((slot) => !slots.includes(slot)),
@@ -89,12 +95,12 @@ export function slotChanges(rows: readonly SqlRow[], slots: readonly string[], a
   };
 }
 
-export function occurrenceValues(account: string, row: OccurrenceRow): readonly SqlValue[] {
+export function toOccurrenceValues(account: string, row: OccurrenceRow): readonly SqlValue[] {
   const { slot, nominalMs, verdict, why = null, run = null, decidedAt, began = null } = row;
   return [account, slot, nominalMs, verdict, why, run, decidedAt, began];
 }
 
-export function occurrenceRow(row: SqlRow): OccurrenceRow {
+export function readOccurrence(row: SqlRow): OccurrenceRow {
   return {
     slot: String(row.slot),
     nominalMs: Number(row.nominal),

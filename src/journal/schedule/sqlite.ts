@@ -6,19 +6,19 @@
 import { type Database, openDatabase } from '../sql/sqlite.ts';
 import { NO_LIMIT } from '../sql/values.ts';
 import {
-  answerValues,
-  occurrenceRow,
-  occurrenceValues,
-  pruneSubmissionsSql,
+  buildPruneSubmissionsSql,
+  compareSlots,
+  readOccurrence,
+  readSubmissionRequest,
+  readSubmissionState,
+  readWaiting,
   SCHEDULE_SQL,
-  slotChanges,
-  submissionRequest,
-  submissionState,
   TAKEN,
-  waitingRow,
+  toAnswerValues,
+  toOccurrenceValues,
 } from './rows.ts';
 import {
-  decidedAlready,
+  buildDecidedError,
   type OccurrenceRow,
   outdated,
   PRUNED_AT_ONCE,
@@ -63,7 +63,7 @@ CREATE TABLE IF NOT EXISTS handover (
 );
 CREATE INDEX IF NOT EXISTS handover_posted ON handover (account, sequence) WHERE answer IS NULL`;
 
-const PRUNE_SUBMISSIONS = pruneSubmissionsSql("CAST(json_extract(request, '$.at') AS INTEGER)");
+const PRUNE_SUBMISSIONS = buildPruneSubmissionsSql("CAST(json_extract(request, '$.at') AS INTEGER)");
 
 /** Opens the journal's `file`. Rejects with a StoreError that names it when it cannot be opened. */
 export async function openSqliteScheduleStore(file: string): Promise<ScheduleStore> {
@@ -92,7 +92,7 @@ class SqliteScheduleStore implements ScheduleStore {
   ): Promise<ReadonlyMap<string, number>> {
     const { database } = this;
     return this.transactUnderEpoch(account, epoch, () => {
-      const { forgotten, learnt, since } = slotChanges(database.statement(SCHEDULE_SQL.slots).all(account), slots, at);
+      const { forgotten, learnt, since } = compareSlots(database.statement(SCHEDULE_SQL.slots).all(account), slots, at);
       const forget = database.statement(SCHEDULE_SQL.forgetSlot);
       for (const slot of forgotten) forget.run(account, slot);
       const learn = database.statement(SCHEDULE_SQL.learnSlot);
@@ -108,18 +108,19 @@ class SqliteScheduleStore implements ScheduleStore {
       const found = last.get(account, slot)?.last;
       if (found !== null && found !== undefined) through.set(slot, Number(found));
     }
-    return { through, waiting: this.database.statement(SCHEDULE_SQL.waiting).all(account).map(waitingRow) };
+    return { through, waiting: this.database.statement(SCHEDULE_SQL.waiting).all(account).map(readWaiting) };
   }
 
   async record(account: string, epoch: number, rows: readonly OccurrenceRow[]): Promise<void> {
     const write = this.database.statement(SCHEDULE_SQL.record);
     this.transactUnderEpoch(account, epoch, () => {
-      for (const row of rows) if (write.run(...occurrenceValues(account, row)).changes !== 1) throw decidedAlready(row);
+      for (const row of rows)
+        if (write.run(...toOccurrenceValues(account, row)).changes !== 1) throw buildDecidedError(row);
     });
   }
 
   async promised(account: string): Promise<readonly OccurrenceRow[]> {
-    return this.database.statement(SCHEDULE_SQL.promised).all(account).map(occurrenceRow);
+    return this.database.statement(SCHEDULE_SQL.promised).all(account).map(readOccurrence);
   }
 
   async settle(account: string, run: string, began: 'begun' | 'lost'): Promise<void> {
@@ -135,7 +136,7 @@ class SqliteScheduleStore implements ScheduleStore {
       slot === undefined
         ? database.statement(SCHEDULE_SQL.newest).all(account, limit)
         : database.statement(SCHEDULE_SQL.newestOfSlot).all(account, slot, limit);
-    return rows.map(occurrenceRow);
+    return rows.map(readOccurrence);
   }
 
   async prune(account: string, beforeMs: number): Promise<number> {
@@ -147,11 +148,11 @@ class SqliteScheduleStore implements ScheduleStore {
   }
 
   async posted(account: string): Promise<readonly SubmissionRequest[]> {
-    return this.database.statement(SCHEDULE_SQL.posted).all(account).map(submissionRequest);
+    return this.database.statement(SCHEDULE_SQL.posted).all(account).map(readSubmissionRequest);
   }
 
   async answer(run: string, answer: SubmissionAnswer, expected: 'posted' | 'taken' = 'posted'): Promise<boolean> {
-    return this.database.statement(SCHEDULE_SQL.answer).run(...answerValues(run, answer, expected)).changes === 1;
+    return this.database.statement(SCHEDULE_SQL.answer).run(...toAnswerValues(run, answer, expected)).changes === 1;
   }
 
   async taken(account: string): Promise<readonly string[]> {
@@ -162,7 +163,7 @@ class SqliteScheduleStore implements ScheduleStore {
   }
 
   async submission(run: string): Promise<SubmissionAnswer | { readonly state: 'posted' } | undefined> {
-    return submissionState(this.database.statement(SCHEDULE_SQL.submission).get(run));
+    return readSubmissionState(this.database.statement(SCHEDULE_SQL.submission).get(run));
   }
 
   async pruneSubmissions(account: string, beforeMs: number): Promise<number> {

@@ -116,7 +116,7 @@ export function outdated(account: string, epoch: number, newest: number): StoreE
   );
 }
 
-export function decidedAlready({ slot, nominalMs }: OccurrenceRow): StoreError {
+export function buildDecidedError({ slot, nominalMs }: OccurrenceRow): StoreError {
   return new StoreError(
     'conflict',
     `the occurrence of ${slot} at ${new Date(nominalMs).toISOString()} already has a verdict`,

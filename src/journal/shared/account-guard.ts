@@ -18,8 +18,8 @@ export async function guardedShared(guard: AccountGuard, open: () => Promise<Sha
     const shared = await open();
     return {
       ...shared,
-      leases: leasesOfBoth(guard.leases, shared.leases),
-      killSwitch: killSwitchOfBoth(guard.killSwitch, shared.killSwitch),
+      leases: combineLeases(guard.leases, shared.leases),
+      killSwitch: combineKillSwitches(guard.killSwitch, shared.killSwitch),
       async close() {
         await shared.close();
         await guard.close();
@@ -32,7 +32,7 @@ export async function guardedShared(guard: AccountGuard, open: () => Promise<Sha
 }
 
 /** Combines two stores' leases: held when both are, lost when either is. The epoch is the one of `beside`, which fences the journal. */
-export function leasesOfBoth(ofUser: Leases, beside: Leases): Leases {
+export function combineLeases(ofUser: Leases, beside: Leases): Leases {
   const userEpochs = new Map<string, number>();
   const toKey = (account: string, epoch: number) => `${epoch} ${account}`;
   return {
@@ -76,7 +76,7 @@ function describeHolderElsewhere(holder: string): string {
 }
 
 /** Combines two kill switches: engaged when either is. A kill of every account means the store's accounts, and stays beside its journal. */
-export function killSwitchOfBoth(ofUser: KillSwitch, beside: KillSwitch): KillSwitch {
+export function combineKillSwitches(ofUser: KillSwitch, beside: KillSwitch): KillSwitch {
   return {
     async engage(order) {
       await beside.engage(order);

@@ -27,7 +27,7 @@ type LeaseVerdict =
   | { readonly kind: 'adopted'; readonly heldBy: string; readonly untilMs: number };
 
 /** Decides whether a lease may be taken now. A live holder overwrites an adoption with its next renewal. */
-export function leaseVerdict(
+export function judgeLease(
   row: LeaseRow | undefined,
   machine: { readonly clockId: string; nowMs(): number; isGone(mark: string): boolean },
 ): LeaseVerdict {

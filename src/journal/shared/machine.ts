@@ -17,7 +17,7 @@ export interface Machine {
 }
 
 /** Describes the machine this process runs on. */
-export function thisMachine(): Machine {
+export function describeMachine(): Machine {
   const boot = readBootId();
   // A container may have its own process numbers, and even its own clock.
   const place = boot === undefined ? undefined : `${boot} ${readNamespace('pid')}`;

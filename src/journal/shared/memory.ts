@@ -2,12 +2,12 @@
  * Keeps the shared records (ledgers, leases, kill switch, mailbox) in the memory of one process, for tests and runs of the
  * built-in simulator. The contract is that of the SQLite store, checked by the same suite.
  */
-import { type LeaseRow, leaseVerdict } from './lease.ts';
+import { judgeLease, type LeaseRow } from './lease.ts';
 import {
   assertNamed,
+  findKillInForce,
   isInForce,
   type KillEvent,
-  killInForce,
   killsOf,
   LEASE_LIFE_MS,
   type LedgerRow,
@@ -35,7 +35,7 @@ export function openSharedMemory(nowMs: () => number): Shared {
       ofThisMachine: true,
       async acquire(account, holder) {
         const row = leases.get(account);
-        const verdict = leaseVerdict(row, machine);
+        const verdict = judgeLease(row, machine);
         if (verdict.kind === 'taken') return verdict;
         const epoch = (row?.epoch ?? 0) + 1;
         leases.set(account, {
@@ -59,7 +59,7 @@ export function openSharedMemory(nowMs: () => number): Shared {
       },
       async holder(account) {
         const row = leases.get(account);
-        return leaseVerdict(row, machine).kind === 'free' ? undefined : row?.heldBy;
+        return judgeLease(row, machine).kind === 'free' ? undefined : row?.heldBy;
       },
     },
     killSwitch: {
@@ -67,7 +67,7 @@ export function openSharedMemory(nowMs: () => number): Shared {
         killEvents.push({ action: 'engage', ...order });
       },
       async engaged(account) {
-        return killInForce(killEvents, account);
+        return findKillInForce(killEvents, account);
       },
       async release(scope, by, at) {
         assertNamed(by);

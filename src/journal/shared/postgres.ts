@@ -14,14 +14,15 @@ import {
   type Query,
   RESTART_PATIENCE_MS,
 } from '../sql/postgres.ts';
-import { leaseVerdict } from './lease.ts';
-import { type Machine, thisMachine } from './machine.ts';
-import { killEvent, leaseRow, postedMessage, SHARED_SQL } from './rows.ts';
+import { judgeLease } from './lease.ts';
+import { describeMachine, type Machine } from './machine.ts';
+import { readKillEvent, readLeaseRow, readPostedMessage, SHARED_SQL } from './rows.ts';
 import {
   assertNamed,
+  buildUnreadableKill,
+  findKillInForce,
   isInForce,
   type KillSwitch,
-  killInForce,
   killsOf,
   LEASE_LIFE_MS,
   type Leases,
@@ -30,7 +31,6 @@ import {
   type LedgerRows,
   type Mailbox,
   type Shared,
-  unreadableKill,
 } from './shared.ts';
 
 /** A lease is renewed every 5 s and half spent after 7.5 s, so slower statements are repeated on a new connection. */
@@ -47,7 +47,7 @@ const SERVER_CLOCK = 'server';
 /** Rejects with a StoreError when the database cannot be opened. */
 export async function openSharedPostgres(
   access: PostgresAccess,
-  machine: Pick<Machine, 'self' | 'isGone'> = thisMachine(),
+  machine: Pick<Machine, 'self' | 'isGone'> = describeMachine(),
 ): Promise<Shared> {
   const database = await openPostgres(access, TIMEOUTS);
   const ledgers = await openPostgres(access, LEDGER_TIMEOUTS).catch(async (error: unknown) => {
@@ -122,8 +122,8 @@ function leasesIn(database: PostgresDatabase, { self, isGone }: Pick<Machine, 's
   const readLease = async (query: Query, account: string) => {
     const [found] = (await query(find, [account])).rows;
     const server = Number(found?.server);
-    const row = found === undefined || found.epoch === null ? undefined : leaseRow(found);
-    return { server, row, verdict: leaseVerdict(row, { clockId: SERVER_CLOCK, nowMs: () => server, isGone }) };
+    const row = found === undefined || found.epoch === null ? undefined : readLeaseRow(found);
+    return { server, row, verdict: judgeLease(row, { clockId: SERVER_CLOCK, nowMs: () => server, isGone }) };
   };
   const lock = (account: string) => `lease ${account}`;
   return {
@@ -166,22 +166,22 @@ function killSwitchIn(database: PostgresDatabase): KillSwitch {
       try {
         // While the server is down no intent becomes durable, so nothing is sent: a short outage need not count as a kill.
         const rows = await database.read(SHARED_SQL.killEvents, [], RESTART_PATIENCE_MS);
-        return killInForce(rows.map(killEvent), account);
+        return findKillInForce(rows.map(readKillEvent), account);
       } catch (error) {
-        return unreadableKill(account, error);
+        return buildUnreadableKill(account, error);
       }
     },
     async release(scope, by, at) {
       assertNamed(by);
       return database.transaction(lock, async (query) => {
         const { rows } = await query(SHARED_SQL.killEvents);
-        const lifted = isInForce(rows.map(killEvent), scope);
+        const lifted = isInForce(rows.map(readKillEvent), scope);
         await query(SHARED_SQL.addKillEvent, ['release', scope, by, '', at]);
         return lifted;
       });
     },
     async history(account) {
-      return killsOf((await database.query(SHARED_SQL.killEvents)).rows.map(killEvent), account);
+      return killsOf((await database.query(SHARED_SQL.killEvents)).rows.map(readKillEvent), account);
     },
   };
 }
@@ -193,7 +193,7 @@ function mailboxIn(database: PostgresDatabase): Mailbox {
       return Number(rows[0]?.sequence);
     },
     async pending(run) {
-      return (await database.query(SHARED_SQL.pending, [run])).rows.map(postedMessage);
+      return (await database.query(SHARED_SQL.pending, [run])).rows.map(readPostedMessage);
     },
     async acknowledge(run, sequence) {
       await database.query(SHARED_SQL.acknowledge, [run, sequence]);

@@ -22,7 +22,7 @@ export const SHARED_SQL = {
   acknowledge: 'UPDATE message SET read = 1 WHERE run = ? AND sequence <= ? AND read = 0',
 } as const;
 
-export function leaseRow(row: SqlRow): LeaseRow {
+export function readLeaseRow(row: SqlRow): LeaseRow {
   return {
     epoch: Number(row.epoch),
     heldBy: row.held_by === null ? undefined : String(row.held_by),
@@ -32,7 +32,7 @@ export function leaseRow(row: SqlRow): LeaseRow {
   };
 }
 
-export function killEvent(row: SqlRow): KillEvent {
+export function readKillEvent(row: SqlRow): KillEvent {
   return {
     action: row.action === 'release' ? 'release' : 'engage',
     scope: String(row.scope),
@@ -42,7 +42,7 @@ export function killEvent(row: SqlRow): KillEvent {
   };
 }
 
-export function postedMessage(row: SqlRow): PostedMessage {
+export function readPostedMessage(row: SqlRow): PostedMessage {
   return {
     sequence: Number(row.sequence),
     run: String(row.run),

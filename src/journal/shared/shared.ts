@@ -134,7 +134,7 @@ export interface KillEvent extends KillOrder {
 }
 
 /** Finds the newest kill in force for an account. A release of one account lifts a kill of all accounts for that one alone. */
-export function killInForce(events: readonly KillEvent[], account: string): KillOrder | undefined {
+export function findKillInForce(events: readonly KillEvent[], account: string): KillOrder | undefined {
   let inForce: KillOrder | undefined;
   for (const { action, scope, by, reason, at } of events) {
     if (isScopeOf(scope, account)) inForce = action === 'engage' ? { scope, by, reason, at } : undefined;
@@ -155,11 +155,11 @@ function isScopeOf(scope: string, account: string): boolean {
 /** True when a release of `scope` would lift a kill. */
 export function isInForce(events: readonly KillEvent[], scope: string): boolean {
   const scopes = scope === EVERY_ACCOUNT ? new Set(events.map((event) => event.scope)) : [scope];
-  return [...scopes].some((each) => killInForce(events, each) !== undefined);
+  return [...scopes].some((each) => findKillInForce(events, each) !== undefined);
 }
 
 /** Builds the answer of `engaged` when the switch cannot be read: it fails closed (fault-matrix.md, row 72). */
-export function unreadableKill(account: string, error: unknown): KillOrder {
+export function buildUnreadableKill(account: string, error: unknown): KillOrder {
   const why = error instanceof Error ? error.message : String(error);
   return {
     scope: account,

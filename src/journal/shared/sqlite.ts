@@ -6,21 +6,21 @@
 
 import { type Database, openDatabase } from '../sql/sqlite.ts';
 import { type AccountGuard, guardedShared } from './account-guard.ts';
-import { leaseVerdict } from './lease.ts';
-import { type Machine, thisMachine } from './machine.ts';
-import { killEvent, leaseRow, postedMessage, SHARED_SQL } from './rows.ts';
+import { judgeLease } from './lease.ts';
+import { describeMachine, type Machine } from './machine.ts';
+import { readKillEvent, readLeaseRow, readPostedMessage, SHARED_SQL } from './rows.ts';
 import {
   assertNamed,
+  buildUnreadableKill,
+  findKillInForce,
   isInForce,
   type KillSwitch,
-  killInForce,
   killsOf,
   LEASE_LIFE_MS,
   type Leases,
   type LedgerRows,
   type Mailbox,
   type Shared,
-  unreadableKill,
 } from './shared.ts';
 
 interface SharedFiles {
@@ -41,13 +41,13 @@ const LEDGER_WAIT_MS = 500;
 
 /** Rejects with a StoreError that names the file when one cannot be opened. */
 export async function openSharedSqlite(files: SharedFiles): Promise<Shared> {
-  const { accountsFile, machine = thisMachine() } = files;
+  const { accountsFile, machine = describeMachine() } = files;
   const open = () => openBeside(files, machine);
   return accountsFile === undefined ? open() : guardedShared(await openAccountGuard(accountsFile, machine), open);
 }
 
 /** Opens the user's leases and kill orders, which apply to runs in any store. Rejects with a StoreError. */
-export async function openAccountGuard(file: string, machine: Machine = thisMachine()): Promise<AccountGuard> {
+export async function openAccountGuard(file: string, machine: Machine = describeMachine()): Promise<AccountGuard> {
   const database = await openWith(file, SHARED_SCHEMA);
   return {
     leases: leasesIn(database, machine),
@@ -162,7 +162,7 @@ function leasesIn(database: Database, machine: Machine): Leases {
     async acquire(account, holder) {
       return database.transaction(() => {
         const row = database.statement(SHARED_SQL.lease).get(account);
-        const verdict = leaseVerdict(row && leaseRow(row), machine);
+        const verdict = judgeLease(row && readLeaseRow(row), machine);
         if (verdict.kind === 'taken') return verdict;
         if (verdict.kind === 'adopted') {
           database.statement(SHARED_SQL.adoptLease).run(machine.clockId, verdict.untilMs, account);
@@ -184,23 +184,23 @@ function leasesIn(database: Database, machine: Machine): Leases {
     },
     async holder(account) {
       const found = database.statement(SHARED_SQL.lease).get(account);
-      const row = found && leaseRow(found);
-      return leaseVerdict(row, machine).kind === 'free' ? undefined : row?.heldBy;
+      const row = found && readLeaseRow(found);
+      return judgeLease(row, machine).kind === 'free' ? undefined : row?.heldBy;
     },
   };
 }
 
 function killSwitchIn(database: Database): KillSwitch {
-  const read = () => database.statement(SHARED_SQL.killEvents).all().map(killEvent);
+  const read = () => database.statement(SHARED_SQL.killEvents).all().map(readKillEvent);
   return {
     async engage({ scope, by, reason, at }) {
       database.statement(SHARED_SQL.addKillEvent).run('engage', scope, by, reason, at);
     },
     async engaged(account) {
       try {
-        return killInForce(read(), account);
+        return findKillInForce(read(), account);
       } catch (error) {
-        return unreadableKill(account, error);
+        return buildUnreadableKill(account, error);
       }
     },
     async release(scope, by, at) {
@@ -223,7 +223,7 @@ function mailboxIn(database: Database): Mailbox {
       return Number(database.statement(SHARED_SQL.post).get(run, command, by, at, step, reason)?.sequence);
     },
     async pending(run) {
-      return database.statement(SHARED_SQL.pending).all(run).map(postedMessage);
+      return database.statement(SHARED_SQL.pending).all(run).map(readPostedMessage);
     },
     async acknowledge(run, sequence) {
       database.statement(SHARED_SQL.acknowledge).run(run, sequence);

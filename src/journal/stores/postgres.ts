@@ -14,7 +14,7 @@ import {
 import { NO_LIMIT } from '../sql/values.ts';
 import type { AppendOptions, JournalStore, RunFilter, RunRow, StoredEntry } from '../store.ts';
 import { refuseAppend } from './errors.ts';
-import { JOURNAL_SQL, runRow, runsQuery, runValues, storedEntry } from './rows.ts';
+import { buildRunsQuery, JOURNAL_SQL, readRunRow, readStoredEntry, toRunValues } from './rows.ts';
 
 const TIMEOUTS = { connections: 4, connectMs: 5_000, lockMs: 5_000, answerMs: 15_000 };
 
@@ -57,18 +57,18 @@ class PostgresStore implements JournalStore {
     const { after = 0, limit = NO_LIMIT } = range;
     const rows = await this.database.read(JOURNAL_SQL.read, [run, after, limit], this.patienceMs);
     return rows.map(({ seq = 0, at = 0, type = '', step = '', line = '', hash = '' }) =>
-      storedEntry(run, [seq, at, type, step, line, hash]),
+      readStoredEntry(run, [seq, at, type, step, line, hash]),
     );
   }
 
   async runs(filter: RunFilter = {}): Promise<readonly RunRow[]> {
-    const { sql, values } = runsQuery(filter);
-    return (await this.database.read(sql, values, this.patienceMs)).map(runRow);
+    const { sql, values } = buildRunsQuery(filter);
+    return (await this.database.read(sql, values, this.patienceMs)).map(readRunRow);
   }
 
   async run(run: string): Promise<RunRow | undefined> {
     const [row] = await this.database.read(JOURNAL_SQL.run, [run], this.patienceMs);
-    return row === undefined ? undefined : runRow(row);
+    return row === undefined ? undefined : readRunRow(row);
   }
 
   async remove(run: string, head: string): Promise<boolean> {
@@ -104,7 +104,7 @@ async function insert(
   const [head] = (await query(JOURNAL_SQL.head, [run, run])).rows;
   const newest = head?.epoch === null ? undefined : Number(head?.epoch);
   refuseAppend(entries, options, { epoch: newest, last: Number(head?.last ?? 0) });
-  if (row !== undefined) await query(JOURNAL_SQL.writeRow, runValues(row, epoch));
+  if (row !== undefined) await query(JOURNAL_SQL.writeRow, toRunValues(row, epoch));
   else if (epoch > (newest ?? 0)) await query(JOURNAL_SQL.newerEpoch, [epoch, run]);
   await query(
     `INSERT INTO entries (run, seq, at, type, step, line, hash)

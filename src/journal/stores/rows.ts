@@ -24,13 +24,13 @@ export const JOURNAL_SQL = {
   removeRun: 'DELETE FROM runs WHERE run = ?',
 } as const;
 
-export function runValues(row: RunRow, epoch: number): readonly SqlValue[] {
+export function toRunValues(row: RunRow, epoch: number): readonly SqlValue[] {
   const { run, runbook, mode, account, trigger, startedAt, endedAt = null, outcome = null } = row;
   return [run, runbook, mode, account, trigger, startedAt, endedAt, outcome, epoch];
 }
 
 /** Builds the statement that lists runs, newest first, with its values. */
-export function runsQuery(filter: RunFilter): { readonly sql: string; readonly values: readonly SqlValue[] } {
+export function buildRunsQuery(filter: RunFilter): { readonly sql: string; readonly values: readonly SqlValue[] } {
   const wanted = (['account', 'runbook', 'outcome'] as const).flatMap((column) => {
     const value = filter[column];
     return value === undefined ? [] : [{ condition: `${column} = ?`, value }];
@@ -44,7 +44,7 @@ export function runsQuery(filter: RunFilter): { readonly sql: string; readonly v
   };
 }
 
-export function runRow(row: SqlRow): RunRow {
+export function readRunRow(row: SqlRow): RunRow {
   return {
     run: String(row.run),
     runbook: String(row.runbook),
@@ -58,6 +58,6 @@ export function runRow(row: SqlRow): RunRow {
 }
 
 /** Reads a row of `JOURNAL_SQL.read`; the columns keep their order. */
-export function storedEntry(run: string, [seq, at, type, step, line, hash]: readonly SqlValue[]): StoredEntry {
+export function readStoredEntry(run: string, [seq, at, type, step, line, hash]: readonly SqlValue[]): StoredEntry {
   return { run, seq: Number(seq), at: Number(at), type, step, line, hash } as StoredEntry;
 }

@@ -15,7 +15,7 @@ import {
   StoreError,
 } from '../store.ts';
 import { refuseAppend } from './errors.ts';
-import { JOURNAL_SQL, runRow, runsQuery, runValues, storedEntry } from './rows.ts';
+import { buildRunsQuery, JOURNAL_SQL, readRunRow, readStoredEntry, toRunValues } from './rows.ts';
 
 /**
  * `entries` has a rowid and an index on (run, seq). Measured: WITHOUT ROWID stores a line of more than 1 kB outside the tree,
@@ -124,7 +124,7 @@ class SqliteStore implements JournalStore {
     const known = this.database.statement(JOURNAL_SQL.head).get(run, run);
     const newest = typeof known?.epoch === 'number' ? known.epoch : undefined;
     refuseAppend(entries, options, { epoch: newest, last: Number(known?.last ?? 0) });
-    if (row !== undefined) this.database.statement(JOURNAL_SQL.writeRow).run(...runValues(row, epoch));
+    if (row !== undefined) this.database.statement(JOURNAL_SQL.writeRow).run(...toRunValues(row, epoch));
     else if (epoch > (newest ?? 0)) this.database.statement(JOURNAL_SQL.newerEpoch).run(epoch, run);
     const insert = this.database.statement(INSERT);
     for (const { seq, at, type, step, line, hash } of entries) insert.run(run, seq, at, type, step, line, hash);
@@ -137,20 +137,20 @@ class SqliteStore implements JournalStore {
     return this.database
       .statement(JOURNAL_SQL.read)
       .tuples(run, range.after ?? 0, range.limit ?? NO_LIMIT)
-      .map((values) => storedEntry(run, values));
+      .map((values) => readStoredEntry(run, values));
   }
 
   async runs(filter: RunFilter = {}): Promise<readonly RunRow[]> {
-    const { sql, values } = runsQuery(filter);
+    const { sql, values } = buildRunsQuery(filter);
     return this.database
       .statement(sql)
       .all(...values)
-      .map(runRow);
+      .map(readRunRow);
   }
 
   async run(run: string): Promise<RunRow | undefined> {
     const row = this.database.statement(JOURNAL_SQL.run).get(run);
-    return row === undefined ? undefined : runRow(row);
+    return row === undefined ? undefined : readRunRow(row);
   }
 
   async remove(run: string, head: string): Promise<boolean> {
