@@ -137,8 +137,8 @@ function lintProtection(checking: Checking, runbook: CheckedRunbook): void {
     for (const step of steps) {
       if (isEntry(step, runbook)) {
         entry ??= step;
-        filled = fillsKnown(step.await);
-      } else if (step.verb === 'wait_for' && step.args.kind === 'order') filled ||= fillsKnown(step.args.is);
+        filled = showsFills(step.await);
+      } else if (step.verb === 'wait_for' && step.args.kind === 'order') filled ||= showsFills(step.args.is);
       else if (step.verb === 'protect') {
         protects = true;
         if (entry !== undefined && !filled && !checking.names.doubt)
@@ -166,7 +166,7 @@ function isEntry(step: CheckedStep, runbook: CheckedRunbook): step is StepOf<'pl
   return step.verb === 'place' && step.allow !== 'reduce' && mode === 'active';
 }
 
-function fillsKnown(target: string | undefined): boolean {
+function showsFills(target: string | undefined): boolean {
   return target === 'any_fill' || target === 'filled' || target === 'terminal';
 }
 

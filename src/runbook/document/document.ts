@@ -222,7 +222,7 @@ class Conversion {
         continue;
       }
       const cut = flow
-        ? this.cutByCommas(`${key.text}: `, (next) => (next === 0 ? pair.value : keyAlone(pairs[at + next])))
+        ? this.cutByCommas(`${key.text}: `, (next) => (next === 0 ? pair.value : takeLoneKey(pairs[at + next])))
         : undefined;
       if (cut !== undefined) at += cut.pieces - 1;
       const value = cut?.node ?? (pair.value ? this.convert(pair.value) : this.makeNothing(key.span.end));
@@ -265,7 +265,7 @@ class Conversion {
     before: string,
     piece: (index: number) => ParsedNode | null | undefined,
   ): { readonly node: ScalarNode; readonly pieces: number } | undefined {
-    const cut = findCutValue((index) => plainPiece(piece(index)), before !== '');
+    const cut = findCutValue((index) => toPiece(piece(index)), before !== '');
     if (cut === undefined) return undefined;
     const { span, pieces } = cut;
     const text = this.source.text.slice(span.start, span.end);
@@ -353,12 +353,12 @@ interface YamlPair {
 }
 
 /** The key of a pair without a value: a comma may have cut it off from the value before. */
-function keyAlone(pair: YamlPair | undefined): ParsedNode | null | undefined {
+function takeLoneKey(pair: YamlPair | undefined): ParsedNode | null | undefined {
   const value = pair?.value ?? null;
   return value === null || (isScalar(value) && value.range[0] === value.range[1]) ? pair?.key : undefined;
 }
 
-function plainPiece(node: ParsedNode | null | undefined): Piece | undefined {
+function toPiece(node: ParsedNode | null | undefined): Piece | undefined {
   if (!isScalar(node) || node.type !== 'PLAIN' || node.value === '') return undefined;
   return { text: String(node.value ?? ''), span: toSpan(node.range) };
 }

@@ -56,7 +56,7 @@ export abstract class AnalysisFaults {
       return this.reportFault('unknown-name', place, message, 'Write the name alone, without the block in front.');
     if (WRITTEN_WORDS.has(name))
       return this.reportFault('unknown-name', place, message, `A text is quoted: '${name}'.`);
-    return this.unknown('unknown-name', place, message, name, this.listKnown());
+    return this.reportUnknown('unknown-name', place, message, name, this.listKnown());
   }
 
   /** Warns of a word that the venue is not known to use: it may be new, or misspelt. */
@@ -92,20 +92,26 @@ export abstract class AnalysisFaults {
         `It is a value: write ${name} without ( ).`,
       );
     if (REFUSED.has(name)) return this.reportFault('refused-function', place, `${name} is left out of the language`);
-    return this.unknown('unknown-function', place, `there is no function ${shorten(name)}`, name, known);
+    return this.reportUnknown('unknown-function', place, `there is no function ${shorten(name)}`, name, known);
   }
 
   protected reportUnknownField(record: Extract<ValueType, { kind: 'record' }>, name: string, place: Span): undefined {
     const declared = Object.keys(record.fields);
     const block = DECLARED[record.name];
     if (block === undefined)
-      return this.unknown('unknown-field', place, `${record.name} has no field ${shorten(name)}`, name, declared);
+      return this.reportUnknown('unknown-field', place, `${record.name} has no field ${shorten(name)}`, name, declared);
     const message = `there is no ${block.slice(0, -1)} ${shorten(name)}`;
-    if (declared.length > 0) return this.unknown('unknown-field', place, message, name, declared);
+    if (declared.length > 0) return this.reportUnknown('unknown-field', place, message, name, declared);
     return this.reportFault('unknown-field', place, message, `Declare it in ${block}, which has none yet.`);
   }
 
-  protected unknown(code: SyntaxCode, place: Span, message: string, name: string, known: readonly string[]): undefined {
+  protected reportUnknown(
+    code: SyntaxCode,
+    place: Span,
+    message: string,
+    name: string,
+    known: readonly string[],
+  ): undefined {
     const meant = suggestWord(name, known);
     if (meant !== undefined) return this.reportFault(code, place, message, `Did you mean ${meant}?`);
     const some = [...known].sort().slice(0, 12).join(', ');

@@ -28,7 +28,7 @@ interface LiteralReading {
 /** Reads a literal node as a value of `type`; `typeText` is the declared word, which distinguishes `bps` from `number`. */
 export function readLiteral(type: ValueType, typeText: string, node: Node, source: SourceText): LiteralReading {
   const diagnostics: Diagnostic[] = [];
-  const value = literal(type, typeText, node, source, diagnostics);
+  const value = readNode(type, typeText, node, source, diagnostics);
   return { value: diagnostics.length > 0 ? undefined : value, diagnostics };
 }
 
@@ -58,7 +58,7 @@ export function readScalar(type: ValueType, typeText: string, text: string): Rea
     case 'boolean':
       return text === 'true' || text === 'false'
         ? { value: text === 'true' }
-        : { ...misread(typeText, text, 'true or false'), ...hinted(suggestBoolean(text)) };
+        : { ...refuseForm(typeText, text, 'true or false'), ...withHint(suggestBoolean(text)) };
     case 'text':
       return readText(type, text);
     case 'duration':
@@ -70,7 +70,7 @@ export function readScalar(type: ValueType, typeText: string, text: string): Rea
     case 'list':
     case 'map':
     case 'record':
-      return misread(typeText, text, `a ${type.kind}`);
+      return refuseForm(typeText, text, `a ${type.kind}`);
     default:
       return type satisfies never;
   }
@@ -86,7 +86,7 @@ export function readDuration(text: string): Reading<Duration> {
   const refusal = {
     code: 'duration-form',
     problem: `a duration is needed, such as 250ms, 30s, 10m, 4h, 7d, 1h30m or PT10M, found ${quote(text)}`,
-    ...hinted(suggestDuration(text)),
+    ...withHint(suggestDuration(text)),
   } as const;
   let ms = 0;
   if (DURATION_LITERAL.test(text)) {
@@ -129,7 +129,7 @@ export function readTime(text: string): Reading<Time> {
   const refusal = {
     code: 'time-form',
     problem: `a time is ISO 8601 with its offset, such as 2026-01-05T08:00:00Z, found ${quote(text)}`,
-    ...hinted(suggestTime(text)),
+    ...withHint(suggestTime(text)),
   } as const;
   const parts = TIME_LITERAL.exec(text);
   if (parts === null) return refusal;
@@ -148,7 +148,7 @@ function suggestTime(text: string): string | undefined {
   return day && `Write ${day}T${hour}Z for UTC, or with its offset: ${day}T${hour}+01:00.`;
 }
 
-function hinted(hint: string | undefined): { readonly hint?: string } {
+function withHint(hint: string | undefined): { readonly hint?: string } {
   return hint === undefined ? {} : { hint };
 }
 
@@ -173,10 +173,11 @@ function readNumber(type: Extract<ValueType, { kind: 'decimal' }>, typeText: str
     const ratio = readRatio(text);
     if (type.unit !== 'number' || type.integer === true)
       return { code: 'ratio-not-here', problem: `${typeText} is not a ratio, found ${quote(text)}` };
-    return ratio === undefined ? misread(typeText, text, 'a plain decimal') : { value: ratio };
+    return ratio === undefined ? refuseForm(typeText, text, 'a plain decimal') : { value: ratio };
   }
   const value = parseAuthoredDecimal(text);
-  if (value === undefined) return misread(typeText, text, 'a plain decimal of at most 36 digits, 18 after the point');
+  if (value === undefined)
+    return refuseForm(typeText, text, 'a plain decimal of at most 36 digits, 18 after the point');
   if (type.integer === true && !value.isInteger())
     return { code: 'not-integer', problem: `${typeText} is a whole number, found ${quote(text)}` };
   return { value: typeText === 'pct' ? value.div(100) : typeText === 'bps' ? value.div(10_000) : value };
@@ -185,13 +186,13 @@ function readNumber(type: Extract<ValueType, { kind: 'decimal' }>, typeText: str
 function readText(type: Extract<ValueType, { kind: 'text' }>, text: string): Reading {
   if (type.of !== undefined && !type.of.includes(text)) {
     const { message, hint } = describeNonMember([text], type.of);
-    return { code: 'not-a-member', problem: message, ...hinted(hint ?? suggestExpression(text)) };
+    return { code: 'not-a-member', problem: message, ...withHint(hint ?? suggestExpression(text)) };
   }
   if (type.market === true && !isMarket(text))
     return {
       code: 'market-form',
       problem: `a market id is <BASE>-<QUOTE>, found ${quote(text)}`,
-      ...hinted(suggestExpression(text) ?? suggestMarket(text)),
+      ...withHint(suggestExpression(text) ?? suggestMarket(text)),
     };
   return { value: text };
 }
@@ -218,7 +219,7 @@ function suggestBoolean(text: string): string | undefined {
   return /^(?:false|no|off|n)$/i.test(text) ? 'Write false.' : undefined;
 }
 
-function misread(typeText: string, text: string, wanted: string): Reading<never> {
+function refuseForm(typeText: string, text: string, wanted: string): Reading<never> {
   return { code: 'literal-form', problem: `${typeText} is ${wanted}, found ${quote(text)}` };
 }
 
@@ -226,7 +227,7 @@ function quote(text: string): string {
   return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);
 }
 
-function literal(
+function readNode(
   type: ValueType,
   typeText: string,
   node: Node,
@@ -245,7 +246,7 @@ function literal(
         `${typeText} is a list, found a ${node.kind === 'map' ? 'map' : 'single value'}`,
         node.kind === 'scalar' ? `Put it in a list: [${node.text.slice(0, 60)}].` : undefined,
       );
-    return node.items.map((item) => literal(type.of, getElementWord(typeText), item, source, found));
+    return node.items.map((item) => readNode(type.of, getElementWord(typeText), item, source, found));
   }
   if (type.kind === 'map') {
     if (node.kind !== 'map')
@@ -255,7 +256,7 @@ function literal(
         `${typeText} is a map, found a ${node.kind === 'list' ? 'list' : 'single value'}`,
       );
     return new Map(
-      node.entries.map(({ key, value }) => [key, literal(type.of, getElementWord(typeText), value, source, found)]),
+      node.entries.map(({ key, value }) => [key, readNode(type.of, getElementWord(typeText), value, source, found)]),
     );
   }
   if (node.kind !== 'scalar')

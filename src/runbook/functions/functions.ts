@@ -83,7 +83,7 @@ export const FUNCTIONS = {
     apply: ([x]) => (x instanceof Duration ? new Duration(Math.abs(x.ms)) : (x as Decimal).abs()),
   },
   min: {
-    signatures: leastOrMost(),
+    signatures: makeExtremeSignatures(),
     method: true,
     doc: 'The least of two or more values, or of a list. An empty list fails the step.',
     examples: [
@@ -93,7 +93,7 @@ export const FUNCTIONS = {
     apply: (args, application) => findExtreme(args, -1, application),
   },
   max: {
-    signatures: leastOrMost(),
+    signatures: makeExtremeSignatures(),
     method: true,
     doc: 'The greatest of two or more values, or of a list. An empty list fails the step.',
     examples: [{ expression: 'max(2, 1.5, 3)', value: '3' }],
@@ -257,19 +257,19 @@ export const FUNCTIONS = {
   minutes: makeDurationFunction('minute', 60_000, '7m'),
   seconds: makeDurationFunction('second', 1000, '7s'),
   hour: {
-    signatures: zoned(INTEGER),
+    signatures: makeZoneSignatures(INTEGER),
     doc: 'The hour of the day, 0 to 23, in a time zone.',
     examples: [{ expression: "hour(now, 'Europe/London')", value: '9', given: 'now: 2026-07-06T08:00:00Z' }],
     apply: ([time, zone], application) => new Decimal(toLocalTime(time as Time, zone as string, application).hour),
   },
   weekday: {
-    signatures: zoned(INTEGER),
+    signatures: makeZoneSignatures(INTEGER),
     doc: 'The day of the week in a time zone: 1 is Monday, 7 is Sunday.',
     examples: [{ expression: "weekday(now, 'UTC')", value: '1', given: 'now: 2026-07-06T08:00:00Z' }],
     apply: ([time, zone], application) => new Decimal(toLocalTime(time as Time, zone as string, application).weekday),
   },
   date: {
-    signatures: zoned(TEXT),
+    signatures: makeZoneSignatures(TEXT),
     doc: 'The calendar date in a time zone, as YYYY-MM-DD.',
     examples: [
       { expression: "date(now, 'Pacific/Auckland')", value: '2026-07-06', given: 'now: 2026-07-06T08:00:00Z' },
@@ -289,7 +289,7 @@ export function isZone(name: string): boolean {
   return loadLuxon().IANAZone.isValidZone(name);
 }
 
-function leastOrMost(): readonly Signature[] {
+function makeExtremeSignatures(): readonly Signature[] {
   return [
     { parameters: [{ name: 'list', shape: { kind: 'list_of', of: ORDERED } }], result: SAME },
     {
@@ -346,7 +346,7 @@ function makeDurationFunction(unit: string, ms: number, value: string): Function
   };
 }
 
-function zoned(result: ValueType): readonly Signature[] {
+function makeZoneSignatures(result: ValueType): readonly Signature[] {
   return [
     {
       parameters: [

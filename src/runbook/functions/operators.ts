@@ -57,24 +57,25 @@ export function checkBinary(operator: BinaryOperator, left: Term, right: Term, t
 export function checkNegation(operand: Term, text: string): Term | TypeMismatch {
   const { type, run } = operand;
   if (type.kind === 'optional') return makeOptionalMismatch();
-  if (type.kind === 'decimal') return result(type, [operand], (frame) => (run(frame) as Decimal).neg(), operand.bare);
+  if (type.kind === 'decimal')
+    return makeResult(type, [operand], (frame) => (run(frame) as Decimal).neg(), operand.bare);
   if (type.kind === 'duration')
-    return result(DURATION, [operand], (frame) => toDuration(-(run(frame) as Duration).ms, text));
+    return makeResult(DURATION, [operand], (frame) => toDuration(-(run(frame) as Duration).ms, text));
   return { refused: 'type-mismatch', message: `${typeName(type)} has no negative` };
 }
 
-function result(type: ValueType, operands: readonly Term[], run: Run, bare = false): Term {
+function makeResult(type: ValueType, operands: readonly Term[], run: Run, bare = false): Term {
   return { type, run, bare, constant: operands.every((each) => each.constant) };
 }
 
 type DecimalType = Extract<ValueType, { kind: 'decimal' }>;
 
-function decimalType(unit: Unit, left: DecimalType, right: DecimalType, closed: boolean): ValueType {
+function makeDecimalType(unit: Unit, left: DecimalType, right: DecimalType, closed: boolean): ValueType {
   if (unit !== 'number') return { kind: 'decimal', unit };
   return closed && left.integer === true && right.integer === true ? { kind: 'decimal', unit, integer: true } : NUMBER;
 }
 
-function none(operator: string, left: Term, right: Term): TypeMismatch {
+function makeMismatch(operator: string, left: Term, right: Term): TypeMismatch {
   return {
     refused: 'type-mismatch',
     message: `${typeName(left.type)} ${operator} ${typeName(right.type)} has no meaning`,
@@ -96,31 +97,33 @@ function checkSum(operator: '+' | '-', left: Term, right: Term, text: string): T
       operator === '+'
         ? (frame) => requireBounded((x(frame) as Decimal).plus(y(frame) as Decimal), text)
         : (frame) => requireBounded((x(frame) as Decimal).minus(y(frame) as Decimal), text);
-    return result(decimalType(a.type.unit, a.type, b.type, true), operands, run, left.bare && right.bare);
+    return makeResult(makeDecimalType(a.type.unit, a.type, b.type, true), operands, run, left.bare && right.bare);
   }
   const sign = operator === '+' ? 1 : -1;
   const kinds = `${left.type.kind} ${operator} ${right.type.kind}`;
   switch (kinds) {
     case 'time + duration':
     case 'time - duration':
-      return result(TIME, operands, (frame) =>
+      return makeResult(TIME, operands, (frame) =>
         toTime((x(frame) as Time).us + sign * (y(frame) as Duration).ms * 1000, text),
       );
     case 'duration + time':
-      return result(TIME, operands, (frame) => toTime((y(frame) as Time).us + (x(frame) as Duration).ms * 1000, text));
+      return makeResult(TIME, operands, (frame) =>
+        toTime((y(frame) as Time).us + (x(frame) as Duration).ms * 1000, text),
+      );
     case 'time - time':
-      return result(DURATION, operands, (frame) =>
+      return makeResult(DURATION, operands, (frame) =>
         toDuration(((x(frame) as Time).us - (y(frame) as Time).us) / 1000, text),
       );
     case 'duration + duration':
     case 'duration - duration':
-      return result(DURATION, operands, (frame) =>
+      return makeResult(DURATION, operands, (frame) =>
         toDuration((x(frame) as Duration).ms + sign * (y(frame) as Duration).ms, text),
       );
     case 'text + text':
-      return result(TEXT, operands, (frame) => `${x(frame) as string}${y(frame) as string}`);
+      return makeResult(TEXT, operands, (frame) => `${x(frame) as string}${y(frame) as string}`);
     default:
-      return none(operator, left, right);
+      return makeMismatch(operator, left, right);
   }
 }
 
@@ -137,17 +140,17 @@ function checkProduct(left: Term, right: Term, text: string): Term | TypeMismatc
         hint: `${explainProduct(a.unit, b.unit)}.`,
       };
     const run: Run = (frame) => requireBounded((x(frame) as Decimal).times(y(frame) as Decimal), text);
-    return result(decimalType(unit, a, b, true), operands, run, left.bare && right.bare);
+    return makeResult(makeDecimalType(unit, a, b, true), operands, run, left.bare && right.bare);
   }
   if (a.kind === 'duration' && b.kind === 'decimal' && b.unit === 'number')
-    return result(DURATION, operands, (frame) =>
+    return makeResult(DURATION, operands, (frame) =>
       toDuration((y(frame) as Decimal).times((x(frame) as Duration).ms), text),
     );
   if (b.kind === 'duration' && a.kind === 'decimal' && a.unit === 'number')
-    return result(DURATION, operands, (frame) =>
+    return makeResult(DURATION, operands, (frame) =>
       toDuration((x(frame) as Decimal).times((y(frame) as Duration).ms), text),
     );
-  return none('*', left, right);
+  return makeMismatch('*', left, right);
 }
 
 function checkDivision(left: Term, right: Term, text: string): Term | TypeMismatch {
@@ -163,28 +166,28 @@ function checkDivision(left: Term, right: Term, text: string): Term | TypeMismat
         hint: `${explainQuotient(a.unit, b.unit)}.`,
       };
     const run: Run = (frame) => divide(x(frame) as Decimal, y(frame) as Decimal, text);
-    return result(decimalType(unit, a, b, false), operands, run, left.bare && right.bare);
+    return makeResult(makeDecimalType(unit, a, b, false), operands, run, left.bare && right.bare);
   }
   if (a.kind === 'duration' && b.kind === 'decimal' && b.unit === 'number')
-    return result(DURATION, operands, (frame) =>
+    return makeResult(DURATION, operands, (frame) =>
       toDuration(divide(new Decimal((x(frame) as Duration).ms), y(frame) as Decimal, text), text),
     );
   if (a.kind === 'duration' && b.kind === 'duration')
-    return result(NUMBER, operands, (frame) =>
+    return makeResult(NUMBER, operands, (frame) =>
       divide(new Decimal((x(frame) as Duration).ms), new Decimal((y(frame) as Duration).ms), text),
     );
-  return none('/', left, right);
+  return makeMismatch('/', left, right);
 }
 
 function checkModulo(left: Term, right: Term, text: string): Term | TypeMismatch {
   const [a, b] = [left.type, adaptUnit(right, findUnit(left.type)).type];
-  if (a.kind !== 'decimal' || b.kind !== 'decimal') return none('%', left, right);
+  if (a.kind !== 'decimal' || b.kind !== 'decimal') return makeMismatch('%', left, right);
   if (a.unit !== b.unit)
     return { refused: 'unit-mismatch', message: `${typeName(a)} % ${typeName(b)}: both sides must have the same unit` };
   const { run: x } = left;
   const { run: y } = right;
   const run: Run = (frame) => computeRemainder(x(frame) as Decimal, y(frame) as Decimal, text);
-  return result(decimalType(a.unit, a, b, true), [left, right], run, left.bare && right.bare);
+  return makeResult(makeDecimalType(a.unit, a, b, true), [left, right], run, left.bare && right.bare);
 }
 
 function checkEquality(operator: '==' | '!=', left: Term, right: Term): Term | TypeMismatch {
@@ -194,7 +197,7 @@ function checkEquality(operator: '==' | '!=', left: Term, right: Term): Term | T
   const { run: y } = right;
   const run: Run =
     operator === '==' ? (frame) => areEqual(x(frame), y(frame)) : (frame) => !areEqual(x(frame), y(frame));
-  return result(BOOLEAN, [left, right], run);
+  return makeResult(BOOLEAN, [left, right], run);
 }
 
 const ORDERED_KINDS: ReadonlySet<string> = new Set(['decimal', 'duration', 'time']);
@@ -212,7 +215,7 @@ function checkOrder(operator: '<' | '<=' | '>' | '>=', left: Term, right: Term):
     '>': (frame) => compare(x(frame), y(frame)) > 0,
     '>=': (frame) => compare(x(frame), y(frame)) >= 0,
   };
-  return result(BOOLEAN, [left, right], tests[operator]);
+  return makeResult(BOOLEAN, [left, right], tests[operator]);
 }
 
 function checkMembership(left: Term, right: Term): Term | TypeMismatch {
@@ -221,12 +224,14 @@ function checkMembership(left: Term, right: Term): Term | TypeMismatch {
   if (right.type.kind === 'list') {
     const refusal = right.empty === true ? undefined : checkComparable(left, { ...right, type: right.type.of });
     if (refusal !== undefined) return refusal;
-    return result(BOOLEAN, [left, right], (frame) => {
+    return makeResult(BOOLEAN, [left, right], (frame) => {
       const value: Value = x(frame);
       return (y(frame) as readonly Value[]).some((each) => areEqual(value, each));
     });
   }
   if (right.type.kind === 'map' && left.type.kind === 'text')
-    return result(BOOLEAN, [left, right], (frame) => (y(frame) as ReadonlyMap<string, Value>).has(x(frame) as string));
-  return none('in', left, right);
+    return makeResult(BOOLEAN, [left, right], (frame) =>
+      (y(frame) as ReadonlyMap<string, Value>).has(x(frame) as string),
+    );
+  return makeMismatch('in', left, right);
 }

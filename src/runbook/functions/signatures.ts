@@ -30,7 +30,7 @@ export function matchCall(
 ): Match | (TypeMismatch & { readonly at: number }) | undefined {
   let nearest: (TypeMismatch & { readonly at: number }) | undefined;
   for (const signature of row.signatures.filter((each) => takes(each, args.length))) {
-    const found = bound(signature, args);
+    const found = bindParameters(signature, args);
     if (!isTypeMismatch(found)) return found;
     if (nearest === undefined || found.at > nearest.at) nearest = found;
   }
@@ -48,7 +48,8 @@ export function applyFunction(row: FunctionRow, match: Match, market: Expr<strin
   const runs: Run[] = args.map((each) => each.run);
   if (market !== undefined) runs.push((frame) => market.evaluate(frame.scope));
   const { result } = signature;
-  const type: ValueType = result.kind === 'same' ? sameType(same ?? NUMBER, args[result.wholeAs ?? -1]?.type) : result;
+  const type: ValueType =
+    result.kind === 'same' ? chooseSameType(same ?? NUMBER, args[result.wholeAs ?? -1]?.type) : result;
   const count = (items: number): void => spend(items, text);
   const context = (scope: Scope): Application => ({ scope, text, spend: count });
   const [only] = runs;
@@ -70,13 +71,13 @@ export function applyFunction(row: FunctionRow, match: Match, market: Expr<strin
 }
 
 /** Fits arguments to one signature; the arguments determine its type variables. */
-function bound(signature: Signature, args: readonly Term[]): Match | (TypeMismatch & { readonly at: number }) {
+function bindParameters(signature: Signature, args: readonly Term[]): Match | (TypeMismatch & { readonly at: number }) {
   const last = signature.parameters.length - 1;
   const fits: Term[] = [];
   const variable: number[] = [];
   for (const [index, arg] of args.entries()) {
     const { shape } = signature.parameters[Math.min(index, last)] as Parameter;
-    const found = shaped(arg, shape);
+    const found = fitShape(arg, shape);
     if (isTypeMismatch(found)) return { ...found, at: index };
     if (isVariable(shape)) variable.push(index);
     fits.push(found);
@@ -98,7 +99,7 @@ function isVariable(shape: Shape): boolean {
 }
 
 /** Fits an argument to a parameter of this shape; type variables stay open. */
-function shaped(term: Term, shape: Shape): Term | TypeMismatch {
+function fitShape(term: Term, shape: Shape): Term | TypeMismatch {
   const { type } = term;
   const wrong = (wanted: string): TypeMismatch =>
     type.kind === 'optional'
@@ -120,7 +121,7 @@ function shaped(term: Term, shape: Shape): Term | TypeMismatch {
       const kind = shape.kind === 'list_of' ? 'list' : 'map';
       if (type.kind !== kind) return wrong(`a ${kind}`);
       if (term.empty === true) return isVariable(shape) ? term : { ...term };
-      const item = shaped({ ...term, type: type.of }, shape.of);
+      const item = fitShape({ ...term, type: type.of }, shape.of);
       if (isTypeMismatch(item)) return item;
       return { ...term, type: { kind, of: item.type } };
     }
@@ -129,7 +130,7 @@ function shaped(term: Term, shape: Shape): Term | TypeMismatch {
   }
 }
 
-function sameType(type: ValueType, step: ValueType | undefined): ValueType {
+function chooseSameType(type: ValueType, step: ValueType | undefined): ValueType {
   if (step === undefined || type.kind !== 'decimal') return type;
   return type.unit === 'number' && step.kind === 'decimal' && step.integer === true
     ? INTEGER

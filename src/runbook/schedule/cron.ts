@@ -26,36 +26,37 @@ export class CronTimes {
       throw new RangeError(`a cron expression has five or six fields, found ${JSON.stringify(text)}`);
     const { CronPattern } = loadCroner();
     const pattern = new CronPattern(text, 'UTC', { mode: '5-or-6-parts' });
-    this.hours = marked(pattern.hour);
-    this.minutes = marked(pattern.minute);
-    this.seconds = marked(pattern.second);
+    this.hours = listMarked(pattern.hour);
+    this.minutes = listMarked(pattern.minute);
+    this.seconds = listMarked(pattern.second);
     this.everyHour = this.hours.length === 24;
-    this.dates = datesOf(fields.slice(-3).join(' '));
+    this.dates = parseDates(fields.slice(-3).join(' '));
   }
 
   /** The first wall-clock time at or after `wallMs`; undefined if there is none before the year 9999. */
-  next(wallMs: number): number | undefined {
+  findNext(wallMs: number): number | undefined {
     const second = Math.ceil(wallMs / 1000);
     const day = Math.floor(second / DAY_S);
-    const found = this.dates.from(day);
+    const found = this.dates.findFrom(day);
     if (found === undefined) return undefined;
-    const time = found === day ? this.timeFrom(second - day * DAY_S) : this.firstTime();
+    const time = found === day ? this.findTimeFrom(second - day * DAY_S) : this.getFirstTime();
     if (time !== undefined) return found * DAY_MS + time * 1000;
-    const later = this.dates.from(day + 1);
-    return later === undefined ? undefined : later * DAY_MS + this.firstTime() * 1000;
+    const later = this.dates.findFrom(day + 1);
+    return later === undefined ? undefined : later * DAY_MS + this.getFirstTime() * 1000;
   }
 
   /** The times from `fromMs`, inclusive, to `toMs`, exclusive. */
   *between(fromMs: number, toMs: number): Generator<number, void, undefined> {
-    for (let wall = this.next(fromMs); wall !== undefined && wall < toMs; wall = this.next(wall + 1000)) yield wall;
+    for (let wall = this.findNext(fromMs); wall !== undefined && wall < toMs; wall = this.findNext(wall + 1000))
+      yield wall;
   }
 
-  private firstTime(): number {
+  private getFirstTime(): number {
     return (this.hours[0] as number) * 3600 + (this.minutes[0] as number) * 60 + (this.seconds[0] as number);
   }
 
   /** The first matching second of the day at or after `from`. */
-  private timeFrom(from: number): number | undefined {
+  private findTimeFrom(from: number): number | undefined {
     for (const hour of this.hours) {
       if (hour * 3600 + 3599 < from) continue;
       for (const minute of this.minutes) {
@@ -80,7 +81,7 @@ class CronDates {
     this.cron = new (loadCroner().Cron)(`0 0 ${fields}`, { timezone: 'UTC', mode: '5-part' });
   }
 
-  from(day: number): number | undefined {
+  findFrom(day: number): number | undefined {
     if (this.known.has(day)) return this.known.get(day);
     // croner searches strictly after an instant; a date is its midnight.
     const date = this.cron.nextRun(new Date(day * DAY_MS - 1000));
@@ -94,7 +95,7 @@ class CronDates {
 /** Most of a thousand schedules fire on the same dates, such as every day or every Monday, and differ in the time of day. */
 const datesKnown = new Map<string, CronDates>();
 
-function datesOf(fields: string): CronDates {
+function parseDates(fields: string): CronDates {
   let dates = datesKnown.get(fields);
   if (dates === undefined) {
     dates = new CronDates(fields);
@@ -104,6 +105,6 @@ function datesOf(fields: string): CronDates {
   return dates;
 }
 
-function marked(field: readonly number[]): readonly number[] {
+function listMarked(field: readonly number[]): readonly number[] {
   return field.flatMap((mark, value) => (mark ? [value] : []));
 }

@@ -16,20 +16,20 @@ export type ScheduledRunbook = Pick<CheckedRunbook, 'name' | 'source' | 'inputs'
 /** The findings about a runbook's schedule as of `nowMs`, epoch ms; the `scheduleLint` of the check calls it. */
 export function scheduleDiagnostics(runbook: ScheduledRunbook, nowMs: number): readonly Diagnostic[] {
   if (runbook.schedule.length === 0) return [];
-  const year = { fromMs: nowMs, toMs: yearAfter(nowMs) };
+  const year = { fromMs: nowMs, toMs: addYear(nowMs) };
   const places = new Places(runbook);
   const warn = (slot: ScheduleDeclaration, code: ScheduleCode, message: string): Diagnostic => {
     const row = SCHEDULE_CODES[code];
-    return { severity: row.severity, code, message, hint: row.fix, source: runbook.source, span: places.of(slot) };
+    return { severity: row.severity, code, message, hint: row.fix, source: runbook.source, span: places.find(slot) };
   };
   const found: Diagnostic[] = [];
   for (const slot of runbook.schedule) {
-    if (saysNoTime(slot)) continue;
+    if (hasInvalidTimes(slot)) continue;
     if (findNextOccurrence(slot, nowMs) === undefined) {
       const bounds = slot.from === undefined && slot.to === undefined ? ': no date fits' : ' between its from and to';
       if (neverFires(slot))
         found.push(
-          finding(runbook.source, places.of(slot), 'schedule-never', `${formatWhen(slot)} never fires${bounds}`),
+          finding(runbook.source, places.find(slot), 'schedule-never', `${formatWhen(slot)} never fires${bounds}`),
         );
       else found.push(warn(slot, 'schedule-over', `${formatWhen(slot)} does not fire again: its last time has passed`));
       continue;
@@ -54,7 +54,7 @@ export function scheduleDiagnostics(runbook: ScheduledRunbook, nowMs: number): r
 }
 
 /** Twelve months later, by the calendar. */
-function yearAfter(nowMs: number): number {
+function addYear(nowMs: number): number {
   const now = new Date(nowMs);
   return Date.UTC(
     now.getUTCFullYear() + 1,
@@ -67,7 +67,7 @@ function yearAfter(nowMs: number): number {
 }
 
 /** Whether the check has already refused the times: an interval of zero, or a window that ends before it begins. */
-function saysNoTime({ when, from, to }: ScheduleDeclaration): boolean {
+function hasInvalidTimes({ when, from, to }: ScheduleDeclaration): boolean {
   if (when.kind === 'every' && when.every.ms <= 0) return true;
   return from !== undefined && to !== undefined && from.us >= to.us;
 }
@@ -106,7 +106,7 @@ class Places {
     this.runbook = runbook;
   }
 
-  of(slot: ScheduleDeclaration): Span {
+  find(slot: ScheduleDeclaration): Span {
     this.spans ??= this.read();
     const span = this.spans.find(
       (each) => each !== undefined && each.start >= slot.span.start && each.end <= slot.span.end,

@@ -25,7 +25,7 @@ export function schedulePreview(
   slots: readonly ScheduledSlot[],
   options: { readonly fromMs: number; readonly next: number },
 ): readonly PreviewRow[] {
-  const due = nextOf(slots, options.fromMs, options.next);
+  const due = mergeNext(slots, options.fromMs, options.next);
   return due.map((each, index) => ({
     runbook: each.slot.runbook,
     slot: each.slot.declaration.slot,
@@ -35,9 +35,9 @@ export function schedulePreview(
     zone: each.occurrence.zone,
     notes: [
       ...each.occurrence.notes.map(({ text }) => text),
-      ...jitterOf(each),
-      ...skippedBefore(due, index, options.fromMs),
-      ...metBy(due, each),
+      ...noteJitter(each),
+      ...noteSkipped(due, index, options.fromMs),
+      ...noteCollisions(due, each),
     ],
   }));
 }
@@ -48,7 +48,7 @@ interface Due {
 }
 
 /** Merges the slots one occurrence at a time, so that a slot of every minute is not listed for the whole year of another. */
-function nextOf(slots: readonly ScheduledSlot[], fromMs: number, most: number): readonly Due[] {
+function mergeNext(slots: readonly ScheduledSlot[], fromMs: number, most: number): readonly Due[] {
   const sources = slots.flatMap((slot) => {
     const rest = walkOccurrences(slot.declaration, fromMs, Number.POSITIVE_INFINITY);
     const head = rest.next().value;
@@ -69,7 +69,7 @@ function nextOf(slots: readonly ScheduledSlot[], fromMs: number, most: number): 
 }
 
 /** Notes the jitter: the times are those of the schedule, and the scheduler draws the delay. */
-function jitterOf({ slot: { declaration }, occurrence }: Due): readonly string[] {
+function noteJitter({ slot: { declaration }, occurrence }: Due): readonly string[] {
   const { jitter } = declaration;
   const mostMs = longestDelayMs(declaration, occurrence.nominalMs);
   if (jitter === undefined || mostMs <= 0) return [];
@@ -81,7 +81,7 @@ function jitterOf({ slot: { declaration }, occurrence }: Due): readonly string[]
 }
 
 /** Notes times skipped by a gap since the slot's previous row; with `gap: skip` no row of their own shows them. */
-function skippedBefore(due: readonly Due[], index: number, fromMs: number): readonly string[] {
+function noteSkipped(due: readonly Due[], index: number, fromMs: number): readonly string[] {
   const row = due[index] as Due;
   const previous = due.slice(0, index).findLast(({ slot }) => slot === row.slot);
   return listClockEffects(row.slot.declaration, {
@@ -93,7 +93,7 @@ function skippedBefore(due: readonly Due[], index: number, fromMs: number): read
 }
 
 /** Notes other slots that are due at the same instant under the same concurrency key. */
-function metBy(due: readonly Due[], row: Due): readonly string[] {
+function noteCollisions(due: readonly Due[], row: Due): readonly string[] {
   const mine = row.slot.concurrency;
   if (mine === undefined) return [];
   const then = { queue: 'one waits for the other', skip: 'one is skipped', fail: 'one fails' }[mine.onBusy];

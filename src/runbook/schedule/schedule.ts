@@ -178,7 +178,7 @@ function* walkCron(
 ): Generator<Occurrence, void, undefined> {
   const times = parseTimes(when);
   for (let startMs = fromMs; startMs < toMs; ) {
-    const wall = times.next(startMs - REACH_MS);
+    const wall = times.findNext(startMs - REACH_MS);
     if (wall === undefined) return;
     startMs = Math.max(startMs, wall - REACH_MS);
     const endMs = Math.min(toMs, startMs + CHUNK_MS);
@@ -312,7 +312,7 @@ function decideGapOutcome(
   wallAfterMs: number,
 ): ClockEffect['outcome'] {
   const skips = declaration.dst.gap === 'skip';
-  const merges = times.next(wallAfterMs) === wallAfterMs;
+  const merges = times.findNext(wallAfterMs) === wallAfterMs;
   if (times.everyHour && (skips || merges)) return 'real_time';
   if (skips) return 'skipped';
   return merges ? 'merged' : 'moved';

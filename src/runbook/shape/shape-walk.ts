@@ -230,13 +230,13 @@ export abstract class ShapeWalk {
       );
     const codes = shape.codes ?? {};
     for (const { key, keySpan, value } of node.entries) {
-      const field = own(shape.fields, key);
+      const field = getOwn(shape.fields, key);
       if (field === undefined) this.reportUnknownKey(key, keySpan, Object.keys(shape.fields), owner);
       else this.checkShape(value, field.shape, { name: key, span: keySpan });
     }
     const has = (key: string): boolean => node.get(key) !== undefined;
     for (const [key, field] of Object.entries(shape.fields))
-      if (field.required && !has(key) && !node.incomplete && !this.misspelt(key, node, shape.fields))
+      if (field.required && !has(key) && !node.incomplete && !this.isMisspelt(key, node, shape.fields))
         this.report(
           owner.span,
           codes[key] ?? 'missing-key',
@@ -266,7 +266,7 @@ export abstract class ShapeWalk {
           entry.keySpan,
           codes[key] ?? 'missing-key',
           `${quote(key)} of ${owner.name} needs ${quote(beside)} beside it`,
-          `Add ${beside}: ${own(shape.fields, beside)?.doc ?? 'it goes with the other'}.`,
+          `Add ${beside}: ${getOwn(shape.fields, beside)?.doc ?? 'it goes with the other'}.`,
         );
     }
   }
@@ -288,10 +288,10 @@ export abstract class ShapeWalk {
   }
 
   /** Whether a missing key is there but misspelt, which has been reported. */
-  private misspelt(key: string, node: MapNode, known: Fields): boolean {
+  private isMisspelt(key: string, node: MapNode, known: Fields): boolean {
     return node.entries.some(
       (entry) =>
-        own(known, entry.key) === undefined &&
+        getOwn(known, entry.key) === undefined &&
         (entry.key.startsWith(`${key}:`) || suggestWord(entry.key, Object.keys(known)) === key),
     );
   }
@@ -302,7 +302,7 @@ export abstract class ShapeWalk {
     const chosen = node.get(shape.by);
     if (chosen === undefined)
       return this.report(owner.span, 'missing-key', `${owner.name} needs ${quote(shape.by)}: ${words.join(', ')}`);
-    const variant = chosen.kind === 'scalar' ? own(shape.variants, chosen.text) : undefined;
+    const variant = chosen.kind === 'scalar' ? getOwn(shape.variants, chosen.text) : undefined;
     if (variant === undefined) {
       this.faulty.add(node);
       return this.checkWord(chosen, words, { name: shape.by, span: chosen.span });
@@ -352,7 +352,7 @@ export abstract class ShapeWalk {
   protected abstract describeElsewhere(key: string): string;
 }
 
-function own<T>(table: Readonly<Record<string, T>>, key: string): T | undefined {
+function getOwn<T>(table: Readonly<Record<string, T>>, key: string): T | undefined {
   return Object.hasOwn(table, key) ? table[key] : undefined;
 }
 
