@@ -232,7 +232,7 @@ describe('audit archive', () => {
     for (const run of [first.row.run, 'c-february', 'd-today'])
       expect(here.run('audit', 'verify', run)).toMatchObject({
         exit: EXIT.done,
-        out: expect.stringContaining('as it was written'),
+        out: expect.stringContaining('unchanged'),
       });
     const { ok, runs, archives } = json('audit', 'verify');
     expect([ok, archives]).toEqual([false, [{ file, problem: expect.stringContaining('is not a whole archive') }]]);

@@ -474,7 +474,7 @@ describe('audit verify', () => {
       runs: [{ ok: true }],
       anchors: [{ unreadable: [1] }],
     });
-    expect(here.run('audit', 'verify').err).toContain('no anchor in line 1, and no crash leaves that: it was changed');
+    expect(here.run('audit', 'verify').err).toContain('no anchor in line 1');
     here.write('no-key.pem', 'x');
     expect(here.run('audit', 'verify', '--key', 'no-key.pem')).toMatchObject({
       exit: EXIT.usage,

@@ -175,7 +175,7 @@ describe.concurrent('a run that halted', { timeout: 60_000 }, () => {
         venue.hiddenMs = 0;
         const resumed = await run(['resume', '--json']);
         const report = document(resumed.out) as Report;
-        if (report.outcome === 'failed') expect(resumed.err).toContain('what was in doubt then is settled now');
+        if (report.outcome === 'failed') expect(resumed.err).toContain('every doubt of that time is settled now');
         expect([resumed.exit, report.orders]).toMatchObject([
           report.outcome === 'succeeded' ? 0 : 1,
           [{ orderId: venue.orders[0]?.id, state: 'canceled', filled: '0' }],

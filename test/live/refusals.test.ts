@@ -54,10 +54,10 @@ const REFUSED: Readonly<Record<string, Refused>> = {
       'dsl: 1',
       'dsl: 1\ndeadman: {market: BTC-USD, timeout: 5s, keep_alive: 100ms, on_exit: disarm}',
     ),
-    says: /deadman switch: .*100 ms, .*20 s, need 6050 tokens in 1 min; of the limit of 1200, 1120 /,
+    says: /the token limit cannot carry the deadman switch: .*6050 tokens in 1 min.*1200.*1120/,
   },
-  'an unknown step to stop after': { words: ['--until', 'nope'], says: /--until matches no step: nope/ },
-  'a question without a terminal to answer it': { words: ['--step'], says: /standard input is no terminal/ },
+  'a step to stop after that is not there': { words: ['--until', 'nope'], says: /--until matches no step: nope/ },
+  'asking where nobody can answer': { words: ['--step'], says: /standard input is not a terminal/ },
   'a recording that could not be written': {
     words: ['--record', 'no/such/folder/rec.yaml'],
     says: /no\/such\/folder\/rec\.yaml cannot be written: there is no such file or directory; nothing was sent/,
