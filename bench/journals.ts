@@ -5,7 +5,7 @@ import { readEntry } from '../src/journal/chain.ts';
 import type { RunRow, StoredEntry } from '../src/journal/store.ts';
 import { MemoryStore } from '../src/journal/stores/memory.ts';
 import { openSqliteStore } from '../src/journal/stores/sqlite.ts';
-import { nextRow } from '../src/journal/writer.ts';
+import { updateRow } from '../src/journal/writer.ts';
 import { writeManyRuns } from '../test/journal/many-runs.ts';
 import { writeLine, writeRestingOrders } from './runbooks.ts';
 import { execute, loadRunbook } from './trials/product.ts';
@@ -41,7 +41,7 @@ async function writeJournal(name: string, entries: number, openOrders: number): 
   const { names } = await writeManyRuns(store, (await recordRun(writeLine(STEPS))).map(readEntry), entries);
   const interrupted = await recordInterruptedRun(openOrders);
   // The row must follow from the entries: `verify` compares them.
-  const row = interrupted.map(readEntry).reduce<RunRow | undefined>(nextRow, undefined);
+  const row = interrupted.map(readEntry).reduce<RunRow | undefined>(updateRow, undefined);
   await store.append(interrupted, { durable: true, epoch: 1, ...(row === undefined ? {} : { row }) });
   await store.close();
   return { folder, file, run: names[names.length >> 1] ?? '' };

@@ -8,7 +8,7 @@ import { sha256 } from '../src/base/digest.ts';
 import { writeFixture } from '../src/gateway/fixture/text.ts';
 import type { Entry } from '../src/journal/entry.ts';
 import { MemoryStore } from '../src/journal/stores/memory.ts';
-import { type RunReport, runReport } from '../src/report/folds/run.ts';
+import { makeRunReport, type RunReport } from '../src/report/folds/run.ts';
 import { checkRunbook } from '../src/runbook/check.ts';
 import { testing } from './cli/testing-bench.ts';
 import { START } from './engine/stage.ts';
@@ -36,7 +36,7 @@ interface Rehearsed {
 async function rehearse(options: Omit<DryRun, 'store'>): Promise<Rehearsed> {
   const entries: Entry[] = [];
   await dryRun({ ...options, store: new MemoryStore(), onEntry: (entry) => entries.push(entry) });
-  return { entries, report: runReport(entries) };
+  return { entries, report: makeRunReport(entries) };
 }
 
 function fixtureOf(name: string) {

@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { createActor, createMachine } from 'xstate';
 import type { Entry } from '../../src/journal/entry.ts';
-import { newOrder } from '../../src/venue/order/context.ts';
-import { observed, stepOrder } from '../../src/venue/order/life.ts';
+import { createOrder } from '../../src/venue/order/context.ts';
+import { stepOrder, toObservation } from '../../src/venue/order/life.ts';
 import { SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
 import { readAnswer } from '../../src/venue/wire/answer.ts';
 import { alternate, computeMedian, measureRatio } from '../measure.ts';
@@ -44,10 +44,10 @@ function measureEvents(send: (n: number) => void): number {
 }
 
 function measureOurEvents(): number {
-  let order = stepOrder(newOrder(createTerms(1), AT), { type: 'SUBMIT', at: AT }).snapshot;
+  let order = stepOrder(createOrder(createTerms(1), AT), { type: 'SUBMIT', at: AT }).snapshot;
   const record = createOrderRecord(1);
   return measureEvents((n) => {
-    order = stepOrder(order, observed(record, AT + n, AT + n)).snapshot;
+    order = stepOrder(order, toObservation(record, AT + n, AT + n)).snapshot;
   });
 }
 

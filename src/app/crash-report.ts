@@ -4,8 +4,8 @@
  */
 import { appendFileSync } from 'node:fs';
 import { SystemClock } from '../base/clock.ts';
-import { printable } from '../base/printable.ts';
-import { redactedText } from '../gateway/fixture/redaction.ts';
+import { makePrintable } from '../base/printable.ts';
+import { redactText } from '../gateway/fixture/redaction.ts';
 import { Redactor } from '../gateway/live/redactor.ts';
 import { Secret } from '../gateway/live/secret.ts';
 import type { Environment } from './environment.ts';
@@ -20,7 +20,7 @@ export function reportCrash(
   environment: Environment,
 ): string {
   const redactor = new Redactor(environment.secrets().map((text) => new Secret('environment', text)));
-  const hide = (text: string) => redactedText(redactor.redact(text));
+  const hide = (text: string) => redactText(redactor.redact(text));
   const message = error instanceof Error ? error.message : String(error);
   const stack = error instanceof Error ? (error.stack ?? message) : message;
   const lines = [
@@ -34,14 +34,14 @@ export function reportCrash(
         .map((line) =>
           line
             .split('\n')
-            .map((each) => printable(each, 2000))
+            .map((each) => makePrintable(each, 2000))
             .join('\n'),
         )
         .join('\n'),
     ),
     state,
   );
-  return `internal error, not caused by your input: ${printable(hide(message), 300)}; ${kept}`;
+  return `internal error, not caused by your input: ${makePrintable(hide(message), 300)}; ${kept}`;
 }
 
 function saveReport(report: string, state: StateFolder): string {

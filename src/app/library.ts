@@ -2,7 +2,7 @@
  * The short forms of what the package offers to programs: check a text, read inputs, plan, dry-run, fold a journal. src/index.ts
  * exports them beside the parts they are made of.
  */
-import { inReadingOrder, type PlacedDiagnostic, place, type SourceText } from '../base/diagnostic.ts';
+import { type PlacedDiagnostic, placeDiagnostic, type SourceText, sortForReading } from '../base/diagnostic.ts';
 import type { Fixture } from '../gateway/fixture/fixture.ts';
 import { readStoredLine } from '../journal/archive/archive.ts';
 import { readEntry } from '../journal/chain.ts';
@@ -12,11 +12,11 @@ import { MemoryStore } from '../journal/stores/memory.ts';
 import { type BudgetDocument, makeBudgetDocument } from '../report/folds/budget.ts';
 import { type FillsDocument, makeFillsDocument } from '../report/folds/fills.ts';
 import { makeOrdersDocument } from '../report/folds/orders.ts';
-import { RunFold, type RunReport, runReport } from '../report/folds/run.ts';
-import { worstCase } from '../runbook/bounds.ts';
+import { makeRunReport, RunFold, type RunReport } from '../report/folds/run.ts';
+import { computeWorstCase } from '../runbook/bounds.ts';
 import { checkRunbook } from '../runbook/check.ts';
 import type { Value } from '../runbook/values.ts';
-import { costOf, type Profile, SIMULATED_PROFILE } from '../venue/profile/profile.ts';
+import { getCost, type Profile, SIMULATED_PROFILE } from '../venue/profile/profile.ts';
 import { EXIT, UserError } from './errors.ts';
 import { inputValues, type LoadedRunbook } from './files/load.ts';
 import { makePlanDocument, planFor } from './plan.ts';
@@ -43,7 +43,7 @@ export function checkText(
     if (text !== undefined) called.set(name, text);
     return text;
   });
-  const placed = inReadingOrder(diagnostics).map(place);
+  const placed = sortForReading(diagnostics).map(placeDiagnostic);
   if (runbook === undefined || diagnostics.some(({ severity }) => severity === 'error')) return { diagnostics: placed };
   const sources = [{ name: runbook.name, source }, ...[...called].map(([name, text]) => ({ name, source: text }))];
   return { loaded: { runbook, sources }, diagnostics: placed };
@@ -92,7 +92,7 @@ export function planRun({ runbook }: LoadedRunbook, { inputs, profile, fixture, 
   const plan = planFor(runbook, inputs, { profile, fixture, now });
   return makePlanDocument(
     plan,
-    worstCase(runbook, (name) => costOf(profile ?? SIMULATED_PROFILE, name), inputs),
+    computeWorstCase(runbook, (name) => getCost(profile ?? SIMULATED_PROFILE, name), inputs),
   );
 }
 
@@ -158,7 +158,7 @@ export interface JournalFolds {
 /** What a journal says of its run: the report, its orders with their histories, its fills, its tokens. */
 export function foldJournal(entries: readonly Entry[]): JournalFolds {
   return {
-    report: runReport(entries),
+    report: makeRunReport(entries),
     orders: makeOrdersDocument(entries),
     fills: makeFillsDocument(entries),
     budget: makeBudgetDocument(entries),

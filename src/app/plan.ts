@@ -3,12 +3,12 @@ import { VirtualClock } from '../base/clock.ts';
 import { type Plan, type PlannedRequest, planRun } from '../engine/plan/plan.ts';
 import type { Fixture } from '../gateway/fixture/fixture.ts';
 import { Simulator } from '../gateway/simulator/simulator.ts';
-import type { worstCase } from '../runbook/bounds.ts';
+import type { computeWorstCase } from '../runbook/bounds.ts';
 import type { CheckedRunbook } from '../runbook/checked.ts';
 import type { Value } from '../runbook/values.ts';
-import { type EndpointName, endpoint } from '../venue/catalogue.ts';
+import { type EndpointName, getEndpoint } from '../venue/catalogue.ts';
 import type { MarketRules } from '../venue/port.ts';
-import { costOf, type Profile, SIMULATED_PROFILE } from '../venue/profile/profile.ts';
+import { getCost, type Profile, SIMULATED_PROFILE } from '../venue/profile/profile.ts';
 import { readAnswer } from '../venue/wire/answer.ts';
 import type { Voice } from './voice.ts';
 
@@ -20,7 +20,7 @@ export function noteUnchecked({ markets }: Profile, voice: Pick<Voice, 'note'>):
     );
 }
 
-export type Worst = ReturnType<typeof worstCase>;
+export type Worst = ReturnType<typeof computeWorstCase>;
 
 /** A plan against a profile, a fixture or the simulated venue's markets, whichever is given. */
 export function planFor(
@@ -41,7 +41,7 @@ export function planFor(
     feed: (name, key) =>
       fixture?.feeds.find((feed) => feed.name === name && (feed.key === key || key === undefined))?.value,
     read: (name) => (fixture === undefined ? undefined : findRecordedResult(fixture, name, used)),
-    costOf: (name) => costOf(used, name),
+    costOf: (name) => getCost(used, name),
     limits: profile?.limits,
     deployment: profile === undefined ? '' : `${profile.baseUrl} ${profile.account}`,
   });
@@ -49,7 +49,7 @@ export function planFor(
 
 /** The result in the first recorded exchange of a read. */
 function findRecordedResult(fixture: Fixture, name: EndpointName, profile: Profile): unknown {
-  const { method, path } = endpoint(name);
+  const { method, path } = getEndpoint(name);
   const exchange = fixture.exchanges.find(({ request }) => request.method === method && request.path === path);
   if (exchange?.reply.kind !== 'answer') return undefined;
   const verdict = readAnswer(name, exchange.reply, profile);

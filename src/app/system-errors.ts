@@ -2,7 +2,7 @@
  * Turns errors of the operating system and of stores (disk full, no permission, an unreadable store) into user errors, so that
  * they are not reported as bugs. The one place where such an error becomes a sentence.
  */
-import { printable } from '../base/printable.ts';
+import { makePrintable } from '../base/printable.ts';
 import { StoreError } from '../journal/store.ts';
 import { EXIT, UserError } from './errors.ts';
 import { describeReason, getErrorCode } from './files/files.ts';
@@ -28,13 +28,13 @@ export function toSystemError(error: unknown): UserError | undefined {
   if (error instanceof UserError) return error;
   if (error instanceof StoreError) return asUserError(error);
   if (!(error instanceof Error) || !('syscall' in error) || !TROUBLES.has(getErrorCode(error) ?? '')) return undefined;
-  const path = 'path' in error && typeof error.path === 'string' ? printable(error.path, 300) : 'a file of its own';
+  const path = 'path' in error && typeof error.path === 'string' ? makePrintable(error.path, 300) : 'a file of its own';
   return new UserError(`${path} cannot be used: ${describeReason(error)}`, EXIT.usage, 'configuration');
 }
 
 /** The user error for a store error. Damage has its own exit code: it is not a matter of configuration. */
 export function asUserError(error: StoreError): UserError {
-  const message = printable(error.message, 600);
+  const message = makePrintable(error.message, 600);
   if (error.reason !== 'damaged') return new UserError(message, EXIT.usage, 'journal');
   const hint = error.message.startsWith('entry ') ? '; `runbook audit verify` says more' : '';
   return new UserError(`${message}${hint}`, EXIT.failed, 'damaged');

@@ -55,7 +55,7 @@ export function decimal(text: DecimalString | number | Decimal): Decimal {
 }
 
 /** Writes a decimal as its plain literal: never an exponent, never `-0`. Throws a RangeError for what is not finite. */
-export function decimalText(value: Decimal): DecimalString {
+export function formatDecimal(value: Decimal): DecimalString {
   if (!value.isFinite()) throw new RangeError(`not a finite decimal: ${value.toString()}`);
   return value.isZero() ? '0' : value.toFixed();
 }
@@ -74,7 +74,7 @@ export function roundToStep(value: Decimal, step: Decimal, mode: 'nearest' | 'do
 }
 
 /** A whole decimal as an integer: counts, leverage, page sizes. Throws a RangeError for a fraction or an unsafe integer. */
-export function wholeNumber(value: Decimal): number {
+export function toWholeNumber(value: Decimal): number {
   const number = Number(value.toFixed());
   if (!Number.isSafeInteger(number)) throw new RangeError(`not a whole number: ${value.toFixed()}`);
   return number;

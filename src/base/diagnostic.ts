@@ -41,7 +41,7 @@ export interface PlacedDiagnostic {
 }
 
 /** Line and column, both from 1, of an offset. */
-export function positionAt(text: string, offset: number): { line: number; column: number } {
+export function findPosition(text: string, offset: number): { line: number; column: number } {
   const end = Math.max(0, Math.min(offset, text.length));
   let line = 1;
   let lineStart = 0;
@@ -54,10 +54,10 @@ export function positionAt(text: string, offset: number): { line: number; column
   return { line, column: end - lineStart + 1 - mark };
 }
 
-export function place(diagnostic: Diagnostic): PlacedDiagnostic {
+export function placeDiagnostic(diagnostic: Diagnostic): PlacedDiagnostic {
   const { severity, code, message, hint, source, span } = diagnostic;
-  const start = positionAt(source.text, span.start);
-  const end = positionAt(source.text, Math.max(span.start, span.end));
+  const start = findPosition(source.text, span.start);
+  const end = findPosition(source.text, Math.max(span.start, span.end));
   return {
     severity,
     code,
@@ -72,7 +72,7 @@ export function place(diagnostic: Diagnostic): PlacedDiagnostic {
 }
 
 /** Sorts by file in the order of first appearance, then by place; at one place errors come before warnings. */
-export function inReadingOrder(diagnostics: readonly Diagnostic[]): Diagnostic[] {
+export function sortForReading(diagnostics: readonly Diagnostic[]): Diagnostic[] {
   const files = [...new Set(diagnostics.map((each) => each.source.file))];
   return [...diagnostics].sort(
     (a, b) =>

@@ -28,7 +28,7 @@ export function parseDurationMs(text: string): number | undefined {
 }
 
 /** `1m30s` for 90 000 ms, `0ms` for 0. */
-export function durationWord(ms: number): string {
+export function writeDuration(ms: number): string {
   let rest = Math.abs(ms);
   let text = '';
   for (const [name, size] of UNITS) {

@@ -1,19 +1,19 @@
 /** JSON with one spelling for one value: keys sorted, undefined left out. For comparing and for hashing, never for printing. */
-export function canonicalJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map((each) => canonicalJson(each ?? null)).join(',')}]`;
+export function toCanonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map((each) => toCanonicalJson(each ?? null)).join(',')}]`;
   if (value === null || typeof value !== 'object') return JSON.stringify(value) ?? 'null';
   const record = value as Readonly<Record<string, unknown>>;
   const fields = Object.keys(record)
     .filter((key) => record[key] !== undefined)
     .sort()
-    .map((key) => `${JSON.stringify(key)}:${canonicalJson(record[key])}`);
+    .map((key) => `${JSON.stringify(key)}:${toCanonicalJson(record[key])}`);
   return `{${fields.join(',')}}`;
 }
 
 /** Whether two values have the same canonical JSON, without writing it. */
 export function isSameJson(left: unknown, right: unknown): boolean {
   if (left === right) return true;
-  if (!isHolder(left) || !isHolder(right)) return canonicalJson(left) === canonicalJson(right);
+  if (!isHolder(left) || !isHolder(right)) return toCanonicalJson(left) === toCanonicalJson(right);
   if (Array.isArray(left) || Array.isArray(right)) {
     if (!Array.isArray(left) || !Array.isArray(right) || left.length !== right.length) return false;
     return left.every((each, index) => isSameJson(each ?? null, right[index] ?? null));

@@ -11,7 +11,7 @@ const UNPRINTABLE =
  * `text` with every unprintable character written as an escape such as `\u001b`, cut after at most `max` characters; `…` marks
  * a cut. Never splits a surrogate pair or an escape.
  */
-export function printable(text: string, max = 512): string {
+export function makePrintable(text: string, max = 512): string {
   if (text.length <= max && ORDINARY.test(text)) return text;
   let out = '';
   for (const character of text) {

@@ -29,7 +29,7 @@ const BOOT_GRAIN_MS = 10;
  * never too short. Elsewhere only the wall clock is left, which may have been adjusted: at least 0, and not evidence.
  * `last`: readings of the previous process, the oldest first; `now`: by the wall clock as the run knew it.
  */
-export function awaySince(
+export function measureAway(
   last: readonly Reading[],
   now: Reading,
 ): { readonly ms: number; readonly by: 'machine' | 'wall' } {

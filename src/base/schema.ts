@@ -15,7 +15,7 @@ export interface SchemaIssue {
 }
 
 /** Every issue of `value` against the bundled schema `name`; empty when it is valid. The built program never calls `schema`. */
-export function schemaIssues(name: string, schema: () => object, value: unknown): readonly SchemaIssue[] {
+export function findSchemaIssues(name: string, schema: () => object, value: unknown): readonly SchemaIssue[] {
   const validate = compiledSchema(name, schema);
   if (validate(value)) return [];
   return (validate.errors ?? []).map((error) => ({

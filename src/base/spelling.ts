@@ -1,7 +1,7 @@
 /** Suggests the known word that a misspelled one probably means. */
 
 /** The known word nearest to `word`; undefined where none is near enough to be meant. */
-export function didYouMean(word: string, known: Iterable<string>): string | undefined {
+export function suggestSpelling(word: string, known: Iterable<string>): string | undefined {
   let best: string | undefined;
   let least = Math.max(1, Math.floor(word.length / 3)) + 1;
   for (const each of known) {

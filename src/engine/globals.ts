@@ -2,7 +2,7 @@
  * Evaluates a runbook's globals when it starts: inputs, `run`, lets in sequence, variables, limits. Serves the run's own
  * runbook and those it calls.
  */
-import { type Decimal, decimalText, wholeNumber } from '../base/decimal.ts';
+import { type Decimal, formatDecimal, toWholeNumber } from '../base/decimal.ts';
 import type { CheckedRunbook, LimitsDeclaration } from '../runbook/checked.ts';
 import { EvaluationFailure, type Expr, Time, type Value } from '../runbook/values.ts';
 import { type LimitRules, tighter } from '../venue/limits/check.ts';
@@ -70,11 +70,11 @@ export function evaluateLimits(
   const known = (expr: Expr<Decimal> | undefined) => (expr === undefined ? undefined : value(expr));
   const text = (expr: Expr<Decimal> | undefined) => {
     const decimal = known(expr);
-    return decimal === undefined ? undefined : decimalText(decimal);
+    return decimal === undefined ? undefined : formatDecimal(decimal);
   };
   const count = (expr: Expr<Decimal> | undefined) => {
     const decimal = known(expr);
-    return decimal === undefined ? undefined : wholeNumber(decimal);
+    return decimal === undefined ? undefined : toWholeNumber(decimal);
   };
   const all = (list: readonly Expr<string>[] | undefined) => {
     const values = list?.map(value);

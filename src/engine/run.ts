@@ -3,8 +3,8 @@
  * parts and walks them. Starting and resuming are the same function: what differs is whether the ports play a record first.
  */
 import type { Away, ErrorFact, JsonObject, RunOutcome } from '../journal/entry.ts';
-import { type Value, valueJson } from '../runbook/values.ts';
-import { largerDecimal } from '../venue/order/fills.ts';
+import { toJson, type Value } from '../runbook/values.ts';
+import { pickLarger } from '../venue/order/fills.ts';
 import type { Approvals, RunContext, UndoEntry } from './context.ts';
 import { Heartbeat } from './deadman/heartbeat.ts';
 import { FeedCache } from './feeds.ts';
@@ -262,10 +262,10 @@ class Execution {
     const { runbook } = this.context.setup;
     if (this.frame === undefined) return {};
     const scope = new StepScope(this.frame, this.context.wall.now());
-    const fields: Record<string, ReturnType<typeof valueJson>> = {};
+    const fields: Record<string, ReturnType<typeof toJson>> = {};
     for (const { name, value } of runbook.outputs) {
       try {
-        fields[name] = valueJson(value.evaluate(scope) as Value);
+        fields[name] = toJson(value.evaluate(scope) as Value);
       } catch {
         // A run that stopped early may lack values that its outputs name.
         fields[name] = null;
@@ -307,7 +307,7 @@ function journalOrders(log: RunPorts['log']): void {
     const { clientOrderId } = order.intent;
     const { venueId, filled: read, recordFilled } = order.snapshot.context;
     // A record may show more than the fills that were read.
-    const filled = largerDecimal(read, recordFilled);
+    const filled = pickLarger(read, recordFilled);
     if (from !== to) {
       const id = venueId === undefined ? {} : { orderId: venueId };
       log.append('order.moved', { clientOrderId, ...id, from, to, event, filled }, order.step);

@@ -4,15 +4,15 @@
  */
 
 import type { DataOf, Json, JsonObject } from '../journal/entry.ts';
-import { type EndpointName, endpoint } from '../venue/catalogue.ts';
+import { type EndpointName, getEndpoint } from '../venue/catalogue.ts';
 import type { CallOutcome, VenueCall } from '../venue/port.ts';
-import { digestOf } from '../venue/wire/request.ts';
+import { computeDigest } from '../venue/wire/request.ts';
 import type { Ticket } from './tokens/budget.ts';
 import type { WireAnswer, WireReply, WireRequest } from './transport.ts';
 
 /** Gives a call's parameters for the journal, with secrets replaced by a word. */
 export function redactParams(name: EndpointName, params: object): JsonObject {
-  const row = endpoint(name);
+  const row = getEndpoint(name);
   return Object.fromEntries(
     Object.entries(params)
       .filter(([, value]) => value !== undefined)
@@ -29,7 +29,7 @@ export interface Attempt {
   readonly waitedMs: number;
 }
 
-export function attemptOf(
+export function buildAttempt(
   call: string,
   { n, request, tokens, waitedMs }: Attempt,
   epoch: number,
@@ -39,7 +39,7 @@ export function attemptOf(
     Object.entries(request.params).map(([key, value]) => [key, key === secret ? '[redacted]' : value.text]),
   );
   // A short secret could be guessed from its digest, so the one request that carries a secret has none.
-  const digest = secret === undefined ? digestOf(request) : '';
+  const digest = secret === undefined ? computeDigest(request) : '';
   return {
     call,
     n,
@@ -64,7 +64,7 @@ export function buildSettled(
   return {
     call: call.id,
     kind: outcome.kind,
-    ...(answer === undefined ? {} : { status: answer.status, headers: rateHeaders(answer) }),
+    ...(answer === undefined ? {} : { status: answer.status, headers: selectRateHeaders(answer) }),
     ...(answer === undefined ? {} : { success: outcome.kind === 'confirmed' }),
     ...(outcome.kind === 'confirmed'
       ? { result: secret ? null : (outcome.result as unknown as Json) }
@@ -80,7 +80,7 @@ export function buildSettled(
 }
 
 /** Selects the headers to keep: those that the token budget learns from, and the venue's clock. */
-export function rateHeaders(answer: WireAnswer): JsonObject {
+export function selectRateHeaders(answer: WireAnswer): JsonObject {
   const kept: Record<string, string> = {};
   for (const [name, value] of Object.entries(answer.headers))
     if (name.startsWith('x-ratelimit-') || name === 'retry-after' || name === 'date') kept[name] = value;

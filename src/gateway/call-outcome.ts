@@ -5,7 +5,7 @@ import type { CallOutcome, OrderTerms, VenueCall } from '../venue/port.ts';
 import type { PlacementAck } from '../venue/records.ts';
 import type { AnswerVerdict } from '../venue/wire/answer.ts';
 
-export function outcomeOf<E extends EndpointName>(
+export function decideOutcome<E extends EndpointName>(
   call: VenueCall<E>,
   verdict: AnswerVerdict<E>,
   times: { sentAt: number; settledAt: number },

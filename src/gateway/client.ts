@@ -1,5 +1,5 @@
 import { formatCount } from '../base/format.ts';
-import { type EndpointName, endpoint } from '../venue/catalogue.ts';
+import { type EndpointName, getEndpoint } from '../venue/catalogue.ts';
 import {
   type CallOutcome,
   type FeedValue,
@@ -14,10 +14,17 @@ import {
 } from '../venue/port.ts';
 import type { HeartbeatDemand } from '../venue/tokens/heartbeat-reserve.ts';
 import { readAnswer } from '../venue/wire/answer.ts';
-import { requestProblems } from '../venue/wire/bounds.ts';
-import { wireRequest } from '../venue/wire/request.ts';
-import { type Attempt, attemptOf, buildSettled, endTicket, rateHeaders, redactParams } from './call-entries.ts';
-import { outcomeOf } from './call-outcome.ts';
+import { findRequestProblems } from '../venue/wire/bounds.ts';
+import { toWireRequest } from '../venue/wire/request.ts';
+import {
+  type Attempt,
+  buildAttempt,
+  buildSettled,
+  endTicket,
+  redactParams,
+  selectRateHeaders,
+} from './call-entries.ts';
+import { decideOutcome } from './call-outcome.ts';
 import { CancelAllBarrier } from './cancel-all-barrier.ts';
 import type { ClientParts } from './client-parts.ts';
 import { type CrashPoint, toCrashPoint } from './crash-points.ts';
@@ -70,7 +77,7 @@ export class VenueClient implements VenuePort {
    * harmless to repeat is sent again; any other is `unresolved`.
    */
   continueCall<E extends EndpointName>(call: VenueCall<E>, attempts: number): Promise<CallOutcome<E>> {
-    const repeatable = endpoint(call.endpoint).repeatable;
+    const repeatable = getEndpoint(call.endpoint).repeatable;
     const stale =
       attempts > 0 && call.endpoint === 'DELETE /orders/cancel_all' ? this.checks.describeStaleness(call) : undefined;
     if (stale !== undefined) {
@@ -118,8 +125,8 @@ export class VenueClient implements VenuePort {
   }
 
   private async proceed<E extends EndpointName>(call: VenueCall<E>, attempts: number): Promise<CallOutcome<E>> {
-    const row = endpoint(call.endpoint);
-    const problems = requestProblems(
+    const row = getEndpoint(call.endpoint);
+    const problems = findRequestProblems(
       call.endpoint,
       call.params as Readonly<Record<string, unknown>>,
       this.parts.profile,
@@ -129,7 +136,7 @@ export class VenueClient implements VenuePort {
     if (stale !== undefined) return this.deny(call, STALE_INTENT, `${STALE_INTENT}: ${stale}`);
     if (
       call.purpose === SWEEP &&
-      this.parts.transport.knows?.(wireRequest(call.endpoint, call.params, this.parts.profile)) === false
+      this.parts.transport.knows?.(toWireRequest(call.endpoint, call.params, this.parts.profile)) === false
     )
       return this.deny(call, NOT_RECORDED, `${NOT_RECORDED}: the recording has no such exchange`);
     const denial = this.checks.checkLimits(call);
@@ -173,7 +180,7 @@ export class VenueClient implements VenuePort {
         granted.ticket.notSent();
         return this.deny(call, readCode(obstacle), obstacle);
       }
-      const request = wireRequest(call.endpoint, call.params, profile);
+      const request = toWireRequest(call.endpoint, call.params, profile);
       const attempt = { n, request, tokens: weight, waitedMs: granted.waitedMs };
       const sent = await this.exchange(call, attempt, granted.ticket);
       if (call.endpoint === 'DELETE /cancel_all_after' && sent.outcome.kind === 'confirmed')
@@ -202,7 +209,7 @@ export class VenueClient implements VenuePort {
   ): Promise<{ outcome: CallOutcome<E>; unauthorized: boolean; reply?: WireReply }> {
     const { log, clock, transport, epoch, profile } = this.parts;
     const { request } = attempt;
-    log.append('call.attempted', attemptOf(call.id, attempt, epoch), call.step);
+    log.append('call.attempted', buildAttempt(call.id, attempt, epoch), call.step);
     this.reached('CP3', call);
     if (request.method !== 'GET') {
       try {
@@ -245,7 +252,7 @@ export class VenueClient implements VenuePort {
       verdict.kind === 'refused' && verdict.retryAfterMs !== undefined ? { retryAfterMs: verdict.retryAfterMs } : {};
     ticket.answered(reply.headers, { limited, ...hint });
     const unauthorized = verdict.kind === 'refused' && verdict.unauthorized;
-    return { outcome: outcomeOf(call, verdict, times), unauthorized, reply };
+    return { outcome: decideOutcome(call, verdict, times), unauthorized, reply };
   }
 
   private async deny<E extends EndpointName>(
@@ -265,7 +272,7 @@ export class VenueClient implements VenuePort {
     reply: WireAnswer,
   ): void {
     const message = outcome.kind === 'confirmed' ? '' : outcome.message;
-    const data = { call: call.id, n, status: reply.status, message, headers: rateHeaders(reply) };
+    const data = { call: call.id, n, status: reply.status, message, headers: selectRateHeaders(reply) };
     this.parts.log.append('call.answered', data, call.step);
   }
 

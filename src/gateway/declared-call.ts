@@ -1,7 +1,7 @@
 /** Sends a request that the profile declares: a read that the venue document does not describe, with a result of its own shape. */
 import type { DataOf, Json } from '../journal/entry.ts';
 import type { RequestOutcome } from '../venue/port.ts';
-import { attemptOf, endTicket, rateHeaders } from './call-entries.ts';
+import { buildAttempt, endTicket, selectRateHeaders } from './call-entries.ts';
 import type { ClientParts } from './client-parts.ts';
 import { EXCHANGE_TIMEOUT_MS } from './transport.ts';
 
@@ -57,7 +57,7 @@ export async function sendDeclared(
     );
   }
   const attempt = { n: 1, request: wired.request, tokens: wired.tokens, waitedMs: granted.waitedMs };
-  log.append('call.attempted', attemptOf(id, attempt, epoch), step);
+  log.append('call.attempted', buildAttempt(id, attempt, epoch), step);
   granted.ticket.sent();
   const sentAt = clock.now();
   const reply = await transport.send(wired.request, { timeoutMs: EXCHANGE_TIMEOUT_MS });
@@ -68,7 +68,7 @@ export async function sendDeclared(
   granted.ticket.answered(reply.headers, { limited: reply.status === 429 });
   const read = requests?.read(name, reply) ?? { problem: 'no reader' };
   const success = !('problem' in read) && reply.status !== 429;
-  const extra = { sentAt, status: reply.status, success, headers: rateHeaders(reply) };
+  const extra = { sentAt, status: reply.status, success, headers: selectRateHeaders(reply) };
   if (reply.status === 429)
     return settle({ kind: 'rejected', failure: 'rate_limited', message: 'the rate limit is exhausted' }, extra);
   if ('problem' in read) return settle({ kind: 'unresolved', failure: 'transport', message: read.problem }, extra);

@@ -3,7 +3,7 @@
  * deadman switch, and that its step still needs it. The client asks before tokens, after them, and after the attempt is durable.
  */
 import { formatSpan } from '../base/format.ts';
-import { type EndpointName, endpoint } from '../venue/catalogue.ts';
+import { type EndpointName, getEndpoint } from '../venue/catalogue.ts';
 import { type LimitRules, type LimitVerdict, tighter } from '../venue/limits/check.ts';
 import { STEP_ENDED, type VenueCall } from '../venue/port.ts';
 import type { CancelAllBarrier } from './cancel-all-barrier.ts';
@@ -39,7 +39,7 @@ export class SendChecks {
    */
   private async awaitLease(call: VenueCall, ticket: Ticket): Promise<void> {
     const { lease } = this.parts;
-    const harmless = endpoint(call.endpoint).method === 'GET' || maySkipJournal(call);
+    const harmless = getEndpoint(call.endpoint).method === 'GET' || maySkipJournal(call);
     if (lease === undefined || (await lease.holds(harmless))) return;
     ticket.notSent();
     await new Promise(() => {});
@@ -58,7 +58,7 @@ export class SendChecks {
   findObstacle(call: VenueCall): string | undefined {
     const withdrawn = call.wanted?.withdrawn;
     if (withdrawn !== undefined) return `${STEP_ENDED}: it was not sent before its step ended: ${withdrawn}`;
-    const { method, protective } = endpoint(call.endpoint);
+    const { method, protective } = getEndpoint(call.endpoint);
     const { forbidden, gate, clock } = this.parts;
     return forbidden?.(protective || method === 'GET') ?? gate.describeLapse(call, clock.now());
   }
@@ -97,7 +97,7 @@ export class SendChecks {
 export function maySkipJournal(call: { readonly endpoint: EndpointName; readonly purpose?: string }): boolean {
   if (call.endpoint === 'DELETE /cancel_all_after') return false;
   if (call.endpoint === 'POST /cancel_all_after') return call.purpose === 'keep-alive';
-  return endpoint(call.endpoint).protective;
+  return getEndpoint(call.endpoint).protective;
 }
 
 function isOrder(call: { readonly endpoint: EndpointName }): boolean {

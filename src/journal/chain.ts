@@ -76,7 +76,7 @@ export function readEntry(stored: StoredEntry): Entry {
 }
 
 /** The head after an entry. */
-export function headOf(stored: StoredEntry | undefined): ChainHead {
+export function toHead(stored: StoredEntry | undefined): ChainHead {
   return stored === undefined ? EMPTY_HEAD : { seq: stored.seq, hash: stored.hash };
 }
 

@@ -27,13 +27,13 @@ const FIELDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 };
 
 /** Gives the version 2 name of a stored type, whichever version wrote it. */
-export function currentType(stored: string): string {
+export function toCurrentType(stored: string): string {
   return TYPES[stored] ?? stored;
 }
 
 /** Gives type and data of an entry of version 1 the names of version 2. */
 export function upgradeEntry(type: string, data: JsonObject): { readonly type: string; readonly data: JsonObject } {
-  return { type: currentType(type), data: upgradeData(type, data) };
+  return { type: toCurrentType(type), data: upgradeData(type, data) };
 }
 
 function upgradeData(type: string, data: JsonObject): JsonObject {

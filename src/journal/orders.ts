@@ -5,13 +5,13 @@
  */
 import type { EndpointName, Params } from '../venue/catalogue.ts';
 import {
-  newOrder,
+  createOrder,
   type OrderAlarm,
   type OrderEvent,
   type OrderSnapshot,
   type OrderWant,
 } from '../venue/order/context.ts';
-import { observed, stepOrder } from '../venue/order/life.ts';
+import { stepOrder, toObservation } from '../venue/order/life.ts';
 import type { OrderState } from '../venue/order/states.ts';
 import type { OrderTerms } from '../venue/port.ts';
 import type { AmendAck, CancelAck, FillRecord, OrderRecord, PlacementAck } from '../venue/records.ts';
@@ -136,7 +136,7 @@ export class OrderTracker {
     this.intended.set(data.call, data);
     const { intent } = data;
     if (intent === undefined || this.byClientId.has(intent.clientOrderId)) return;
-    const snapshot = newOrder(intent, at, this.options);
+    const snapshot = createOrder(intent, at, this.options);
     this.byClientId.set(intent.clientOrderId, { intent, createdAt: at, step, snapshot, history: [] });
   }
 
@@ -225,7 +225,7 @@ export class OrderTracker {
   ): void {
     for (const record of records) {
       const tracked = this.byVenueId.get(record.id) ?? this.byClientId.get(record.client_order_id);
-      send(tracked, observed(record, sentAt, at));
+      send(tracked, toObservation(record, sentAt, at));
     }
     // An empty answer proves something only when the request asked for one order.
     const { order_id, client_order_id, status } = call.params as unknown as Params<'GET /orders'>;

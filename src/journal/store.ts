@@ -68,7 +68,7 @@ export interface JournalStore extends JournalReader {
 }
 
 /** Selects the rows that match the filter, newest first; for stores that keep their rows in memory. */
-export function fittingRuns(
+export function filterRuns(
   rows: Iterable<RunRow>,
   { account, runbook, unfinished, outcome, limit }: RunFilter,
 ): readonly RunRow[] {

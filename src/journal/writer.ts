@@ -129,7 +129,7 @@ export class JournalWriter {
 
   /** Keeps the run's row in step with its entries. */
   private updateRow(entry: Entry): void {
-    const row = nextRow(this.row, entry);
+    const row = updateRow(this.row, entry);
     if (row === this.row) return;
     this.row = row;
     this.rowChanged = true;
@@ -198,7 +198,7 @@ export class JournalWriter {
 }
 
 /** Gives the run's row after `entry`; the same object when the entry does not change it. */
-export function nextRow(row: RunRow | undefined, entry: Entry): RunRow | undefined {
+export function updateRow(row: RunRow | undefined, entry: Entry): RunRow | undefined {
   if (entry.type === 'run.started' && row === undefined) {
     const { runbook, mode, account, trigger, startedAt } = entry.data;
     return { run: entry.run, runbook, mode, account, trigger, startedAt };

@@ -2,7 +2,7 @@
  * Writes names, values and records of a run inside a line: short, printable, and in spans with a role instead of a colour.
  * Spans of time, counts and tables are written by base/format.ts.
  */
-import { printable } from '../base/printable.ts';
+import { makePrintable } from '../base/printable.ts';
 import type { ErrorFact, Json, JsonObject } from '../journal/entry.ts';
 
 /** What a piece of text is. The view that prints it decides how it looks. */
@@ -26,17 +26,17 @@ export const doubt = spanOf('doubt');
 
 /** Characters that fit in a line; the journal has the whole text. */
 const LONGEST = 200;
-export const shown = (text: string) => printable(text, LONGEST);
+export const formatText = (text: string) => makePrintable(text, LONGEST);
 
 export function formatError({ kind, message }: ErrorFact): string {
-  return `${shown(kind)}: ${shown(message)}`;
+  return `${formatText(kind)}: ${formatText(message)}`;
 }
 
 /** The step's id, or the last part of its path without the position: `assert` of `steps/2:assert`. */
-export function stepName(path: string, id: string | undefined): string {
+export function formatStepName(path: string, id: string | undefined): string {
   const last = path.split('/').at(-1) ?? path;
   const iteration = path.slice(0, path.length - last.length).match(/\[\d+\](?=[^[]*$)/)?.[0] ?? '';
-  return shown(`${id ?? last.replace(/^\d+:/, '')}${iteration}`);
+  return formatText(`${id ?? last.replace(/^\d+:/, '')}${iteration}`);
 }
 
 /** Name and verb; once if they are the same. */
@@ -44,12 +44,12 @@ export function formatStepTitle(
   path: string,
   { id, verb }: { readonly id?: string; readonly verb: string },
 ): readonly Span[] {
-  const title = stepName(path, id);
-  return title === verb ? [name(title)] : [name(title), plain(`: ${shown(verb)}`)];
+  const title = formatStepName(path, id);
+  return title === verb ? [name(title)] : [name(title), plain(`: ${formatText(verb)}`)];
 }
 
 /** The values an expression read; of a record only the fields that the expression names, such as `inputs.side`. */
-export function readBy(expression: string, inputs: JsonObject): JsonObject {
+export function pickRead(expression: string, inputs: JsonObject): JsonObject {
   const read = Object.entries(inputs).flatMap(([root, each]): [string, Json][] => {
     if (typeof each !== 'object' || each === null || Array.isArray(each)) return [[root, each]];
     const fields = Object.entries(each).map(([field, inner]): [string, Json] => [`${root}.${field}`, inner]);
@@ -59,12 +59,12 @@ export function readBy(expression: string, inputs: JsonObject): JsonObject {
   return Object.fromEntries(read);
 }
 
-export function jsonText(json: Json): string {
-  return shown(typeof json === 'string' ? json : JSON.stringify(json));
+export function formatJson(json: Json): string {
+  return formatText(typeof json === 'string' ? json : JSON.stringify(json));
 }
 
 export function formatPairs(object: JsonObject): string {
-  return shown(
+  return formatText(
     Object.entries(object)
       .map(([key, each]) => `${key}=${typeof each === 'string' ? each : JSON.stringify(each)}`)
       .join(' '),
@@ -99,14 +99,14 @@ export function summarizeResult(result: Json): string {
     if (first === undefined) return 'nothing';
     return result.length === 1 ? summarizeResult(first) : `${result.length} items`;
   }
-  if (typeof result !== 'object' || result === null) return jsonText(result);
+  if (typeof result !== 'object' || result === null) return formatJson(result);
   const record = result as JsonObject;
   const main = pickFields(record, KEY_FIELDS);
   if (main !== undefined) return formatPairs(main);
   // Several records by name, from a step that places more than one order: the fields that distinguish them.
   const several = Object.entries(record).flatMap(([name, each]) => {
     const inner = isRecord(each) ? pickFields(each, KEY_FIELDS_OF_SEVERAL) : undefined;
-    return inner === undefined ? [] : [`${shown(name)}: ${formatPairs(inner)}`];
+    return inner === undefined ? [] : [`${formatText(name)}: ${formatPairs(inner)}`];
   });
   return several.length === 0 ? formatPairs(record) : several.slice(0, 6).join('; ');
 }
@@ -130,22 +130,22 @@ export function isPartOfPosition({ type, filled }: { readonly type: string; read
 }
 
 /** `0.25 BTC-USD`, or `1 of the position in BTC-USD`. */
-export function amountText(order: {
+export function formatAmount(order: {
   readonly type: string;
   readonly size: string;
   readonly filled: string;
   readonly market: string;
 }): string {
-  return `${order.size}${isPartOfPosition(order) ? ' of the position in' : ''} ${shown(order.market)}`;
+  return `${order.size}${isPartOfPosition(order) ? ' of the position in' : ''} ${formatText(order.market)}`;
 }
 
 /** ` USD` for `BTC-USD`, to append to an amount; empty if the market names no quote currency. */
-export function quoteOf(market: string): string {
+export function formatQuoteCurrency(market: string): string {
   const dash = market.lastIndexOf('-');
-  return dash < 0 ? '' : ` ${shown(market.slice(dash + 1))}`;
+  return dash < 0 ? '' : ` ${formatText(market.slice(dash + 1))}`;
 }
 
 /** Epoch ms as ISO 8601 in UTC. */
-export function isoTime(ms: number): string {
+export function formatIsoTime(ms: number): string {
   return new Date(ms).toISOString();
 }

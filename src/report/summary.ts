@@ -3,9 +3,9 @@
  * timeline.
  */
 import { formatCount, formatOffset, formatTable } from '../base/format.ts';
-import { printable } from '../base/printable.ts';
+import { makePrintable } from '../base/printable.ts';
 import type { RunReport } from './folds/run.ts';
-import { amountText } from './format.ts';
+import { formatAmount } from './format.ts';
 
 type SummaryRole = 'strong' | 'faint' | 'good' | 'bad' | 'warning';
 type Paint = (role: SummaryRole, text: string) => string;
@@ -29,14 +29,14 @@ const OUTCOME_ROLE = { succeeded: 'good', stopped: 'warning', failed: 'bad', hal
 
 function printHeading(report: RunReport, paint: Paint): string {
   const outcome = paint(OUTCOME_ROLE[report.outcome], report.outcome);
-  const reason = report.reason === undefined ? '' : `: ${printable(report.reason, 400)}`;
+  const reason = report.reason === undefined ? '' : `: ${makePrintable(report.reason, 400)}`;
   const lines = [
     `${paint('strong', report.runbook)}  ${outcome}${reason}`,
     paint('faint', `run ${report.run}  ${report.mode}  ${report.startedAt} to ${report.endedAt}`),
   ];
   if (report.error !== undefined) {
     const step =
-      report.error.step === undefined || report.error.step === '' ? '' : ` in ${printable(report.error.step, 200)}`;
+      report.error.step === undefined || report.error.step === '' ? '' : ` in ${makePrintable(report.error.step, 200)}`;
     lines.push(paint('bad', `error ${report.error.kind}${step}`));
   }
   return lines.join('\n');
@@ -51,7 +51,7 @@ function printSteps(report: RunReport, paint: Paint): string {
     return [
       formatOffset(Date.parse(step.startedAt) - start),
       step.verb,
-      printable(step.path, 120),
+      makePrintable(step.path, 120),
       paint(role, step.outcome),
       attempts,
     ];
@@ -69,7 +69,7 @@ function printRequests(report: RunReport, paint: Paint): string {
     `${request.method} ${request.path}`,
     paint(request.success ? 'good' : 'bad', request.status === null ? 'no answer' : String(request.status)),
     `${request.tokens}`,
-    paint('faint', printable(formatParams(request.params), 160)),
+    paint('faint', makePrintable(formatParams(request.params), 160)),
   ]);
   return printSection('requests', rows, paint, [0, 3]);
 }
@@ -96,9 +96,9 @@ function countRequests(report: RunReport): string[][] {
 function printOrders(report: RunReport, paint: Paint): string {
   if (report.orders.length === 0) return '';
   const rows = report.orders.map((order) => [
-    printable(order.orderId ?? order.clientOrderId, 60),
+    makePrintable(order.orderId ?? order.clientOrderId, 60),
     `${order.type} ${order.side}`,
-    amountText(order),
+    formatAmount(order),
     order.price === undefined ? '' : `at ${order.price}`,
     `filled ${order.filled}`,
     order.averagePrice === undefined ? '' : `average ${order.averagePrice}`,
@@ -118,7 +118,7 @@ function printFooter(report: RunReport, paint: Paint): string {
         'outputs',
         outputs.map(([name, value]) => [
           name,
-          printable(typeof value === 'string' ? value : JSON.stringify(value), 200),
+          makePrintable(typeof value === 'string' ? value : JSON.stringify(value), 200),
         ]),
         paint,
       ),

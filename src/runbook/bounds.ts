@@ -5,10 +5,10 @@
  * confirm an order or a cancel come on top, and every text that prints the figures says so.
  */
 import type { Decimal } from '../base/decimal.ts';
-import { type DecimalString, decimalText } from '../base/decimal.ts';
+import { type DecimalString, formatDecimal } from '../base/decimal.ts';
 import type { EndpointName } from '../venue/catalogue.ts';
-import { endpoint } from '../venue/catalogue.ts';
-import { deadmanReadEveryMs } from '../venue/deadman.ts';
+import { getEndpoint } from '../venue/catalogue.ts';
+import { chooseDeadmanReadPauseMs } from '../venue/deadman.ts';
 import type { CheckedRunbook, CheckedStep, StepOf } from './checked.ts';
 import { KnownValues, toCount } from './expression/known-values.ts';
 import type { Value } from './values.ts';
@@ -38,11 +38,15 @@ const UNKNOWN_COST = 10;
 
 /** The token cost of the venue document, or the assumed cost if the document gives none. */
 export function readDocumentedCost(name: EndpointName): number {
-  return endpoint(name).tokens ?? UNKNOWN_COST;
+  return getEndpoint(name).tokens ?? UNKNOWN_COST;
 }
 
 /** `inputs`: the values of a planned run; without them only values that are the same in every run are known. */
-export function worstCase(runbook: CheckedRunbook, costs: Costs, inputs?: Readonly<Record<string, Value>>): WorstCase {
+export function computeWorstCase(
+  runbook: CheckedRunbook,
+  costs: Costs,
+  inputs?: Readonly<Record<string, Value>>,
+): WorstCase {
   const known = new KnownValues(runbook, inputs);
   const load = computeBlockLoad(runbook.steps, { known, costs, runbook, depth: 0 });
   const cleanup = computeBlockLoad([...runbook.onError, ...runbook.finally], { known, costs, runbook, depth: 0 });
@@ -56,7 +60,7 @@ export function worstCase(runbook: CheckedRunbook, costs: Costs, inputs?: Readon
     tokensPerMinute: Math.ceil(Math.max(load.rate, cleanup.rate, burst) + countKeepAliveTokens(runbook, known, costs)),
     writes: Number.isFinite(writes) ? writes : 'unbounded',
     orders: Number.isFinite(orders) ? orders : 'unbounded',
-    ...(notional === undefined ? {} : { notional: decimalText(notional) }),
+    ...(notional === undefined ? {} : { notional: formatDecimal(notional) }),
   };
 }
 
@@ -354,7 +358,10 @@ function countKeepAlivesPerMinute(
     ms === undefined || ms <= 0 ? 0 : MINUTE_MS / Math.max(ms, quickest);
   return {
     heartbeats: countPerMinute(pause, QUICKEST_KEEP_ALIVE_MS),
-    readings: countPerMinute(timeout && deadmanReadEveryMs(timeout), deadmanReadEveryMs(4 * QUICKEST_KEEP_ALIVE_MS)),
+    readings: countPerMinute(
+      timeout && chooseDeadmanReadPauseMs(timeout),
+      chooseDeadmanReadPauseMs(4 * QUICKEST_KEEP_ALIVE_MS),
+    ),
   };
 }
 

@@ -3,9 +3,9 @@
  * all findings of a file at once, in reading order, one for each mistake, and the runbook only when it has no error. Never
  * throws because of what an author wrote. Reads no file: `load` returns the texts of called runbooks.
  */
-import { type Diagnostic, inReadingOrder, positionAt, type SourceText, type Span } from '../base/diagnostic.ts';
+import { type Diagnostic, findPosition, type SourceText, type Span, sortForReading } from '../base/diagnostic.ts';
 import { sha256 } from '../base/digest.ts';
-import { schemaIssues } from '../base/schema.ts';
+import { findSchemaIssues } from '../base/schema.ts';
 import { readDocumentedCost, TOKENS_PER_MINUTE } from './bounds.ts';
 import { checkSteps } from './check/blocks.ts';
 import { type Callee, Checking } from './check/checking.ts';
@@ -26,14 +26,14 @@ import {
 import { type Allowance, lintRelease, lintRunbook, lintUnused } from './check/lints.ts';
 import { checkSchedule } from './check/schedule-entries.ts';
 import type { CheckedRunbook, CheckedStep, NamedExpr } from './checked.ts';
-import { type Code, finding } from './codes/codes.ts';
+import { type Code, makeFinding } from './codes/codes.ts';
 import { readDocument } from './document/document.ts';
 import { type MapNode, type Node, nodeAt, plainData } from './document/nodes.ts';
 import { FAULTY } from './expression/compiler.ts';
 import { type Declared, makeOptional } from './expression/scope.ts';
 import { STEP_ERROR } from './functions/records.ts';
 import { MARKET } from './functions/typing.ts';
-import { runbookSchema } from './schema.ts';
+import { buildRunbookSchema } from './schema.ts';
 import { FILE } from './shape/grammar.ts';
 import { inspectShape, stepNameOf } from './shape/walk.ts';
 import type { Expr, ValueType } from './values.ts';
@@ -86,7 +86,7 @@ class Check {
     const shape = inspectShape(root, source);
     const before = [...document.diagnostics, ...shape.diagnostics];
     if (root.kind !== 'map' || shape.faulty.has(root))
-      return { runbook: undefined, diagnostics: inReadingOrder(before) };
+      return { runbook: undefined, diagnostics: sortForReading(before) };
     const known = [...dropInner(root, before), ...findSchemaIssue(root, source, before)];
 
     const checking = new Checking(
@@ -102,7 +102,7 @@ class Check {
     if (before.length === 0 && !checking.diagnostics.some(isMisspelt))
       lintUnused(checking, root, collectApprovals(root));
     const schedule = this.options.scheduleLint?.(runbook) ?? [];
-    const diagnostics = inReadingOrder(
+    const diagnostics = sortForReading(
       dropMarketEchoes(root, mergePerName(keepOnePerPlace([...known, ...checking.diagnostics, ...schedule]))),
     );
     return { runbook: diagnostics.some(isError) ? undefined : runbook, diagnostics };
@@ -291,11 +291,11 @@ function collectApprovals(root: Node): ReadonlySet<string> {
  */
 function findSchemaIssue(root: Node, source: SourceText, before: readonly Diagnostic[]): readonly Diagnostic[] {
   if (before.some(isError)) return [];
-  const [issue] = schemaIssues('runbook', runbookSchema, plainData(root));
+  const [issue] = findSchemaIssues('runbook', buildRunbookSchema, plainData(root));
   if (issue === undefined) return [];
   const { span, keySpan } = nodeAt(root, issue.path);
   const message = `runbook.schema.json: ${issue.path.join('.') || 'the file'} ${issue.message}`;
-  return [finding(source, keySpan ?? span, 'schema-violation', message)];
+  return [makeFinding(source, keySpan ?? span, 'schema-violation', message)];
 }
 
 function touches(one: Span, other: Span): boolean {
@@ -376,9 +376,9 @@ function mergePerName(diagnostics: readonly Diagnostic[]): readonly Diagnostic[]
   for (const each of diagnostics)
     if (repeated.includes(each.code)) uses.set(key(each), [...(uses.get(key(each)) ?? []), each]);
   return diagnostics.flatMap((each) => {
-    const [first, ...others] = inReadingOrder(uses.get(key(each)) ?? [each]);
+    const [first, ...others] = sortForReading(uses.get(key(each)) ?? [each]);
     if (each !== first) return [];
-    const lineOf = ({ source, span }: Diagnostic): number => positionAt(source.text, span.start).line;
+    const lineOf = ({ source, span }: Diagnostic): number => findPosition(source.text, span.start).line;
     const lines = [...new Set(others.map(lineOf))].filter((line) => line !== lineOf(each));
     const shown = `${lines.slice(0, 8).join(', ')}${lines.length > 8 ? ', …' : ''}`;
     return [lines.length === 0 ? each : { ...each, message: `${each.message}; also in line ${shown}` }];

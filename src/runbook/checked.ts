@@ -325,8 +325,8 @@ export type CheckedStep =
   | Step<'stop', { readonly outcome: string }>
   | Step<'fail', object>;
 
-export type Verb = CheckedStep['verb'];
-export type StepOf<V extends Verb> = Extract<CheckedStep, { verb: V }>;
+export type StepName = CheckedStep['verb'];
+export type StepOf<V extends StepName> = Extract<CheckedStep, { verb: V }>;
 
 /** The order record of the language: the venue's fields and derived ones. */
 export interface OrderFields {

@@ -1,5 +1,5 @@
 /** Suggests this language's word for a word of another venue or language. The other words are never accepted. */
-import { didYouMean } from '../base/spelling.ts';
+import { suggestSpelling } from '../base/spelling.ts';
 
 const FOREIGN: Readonly<Record<string, string>> = {
   when: 'if',
@@ -76,5 +76,5 @@ export function suggestWord(word: string, known: readonly string[]): string | un
     .toLowerCase()
     .replaceAll(/[\s-]+/g, '_');
   const elsewhere = Object.hasOwn(FOREIGN, plain) ? FOREIGN[plain] : undefined;
-  return elsewhere !== undefined && known.includes(elsewhere) ? elsewhere : didYouMean(plain, known);
+  return elsewhere !== undefined && known.includes(elsewhere) ? elsewhere : suggestSpelling(plain, known);
 }

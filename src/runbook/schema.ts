@@ -4,7 +4,7 @@
  */
 import { FILE, MODIFIERS } from './shape/grammar.ts';
 import { type Field, type FieldsShape, FREE_NAME_PATTERN, NAME_PATTERN, type Shape } from './shape/shape.ts';
-import { MODIFIER_NAMES, STEP_NAMES, stepRow } from './steps.ts';
+import { getStepRow, MODIFIER_NAMES, STEP_NAMES } from './steps.ts';
 import type { ValueType } from './values.ts';
 
 type Schema = { readonly [keyword: string]: unknown };
@@ -12,7 +12,7 @@ type Schema = { readonly [keyword: string]: unknown };
 let made: object | undefined;
 
 /** The schema, built once; `schemas/runbook.schema.json` holds its text. */
-export function runbookSchema(): object {
+export function buildRunbookSchema(): object {
   made ??= {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     $id: 'https://perp-runbook.invalid/schemas/runbook.schema.json',
@@ -32,7 +32,7 @@ function buildTakesSchemas(): Record<string, Schema> {
   return Object.fromEntries(
     STEP_NAMES.map((name) => [
       `step-${name}`,
-      { description: stepRow(name).summary, ...buildShapeSchema(stepRow(name).takes) },
+      { description: getStepRow(name).summary, ...buildShapeSchema(getStepRow(name).takes) },
     ]),
   );
 }
@@ -43,7 +43,7 @@ function buildStepSchema(): Schema {
   const modifiers = MODIFIER_NAMES.map((name) => [name, buildFieldSchema(MODIFIERS[name])] as const);
   const requireStep = (name: string): Schema => ({ required: [name], properties: { [name]: true } });
   const unsuited = MODIFIER_NAMES.map(
-    (modifier) => [modifier, STEP_NAMES.filter((name) => !stepRow(name).modifiers.includes(modifier))] as const,
+    (modifier) => [modifier, STEP_NAMES.filter((name) => !getStepRow(name).modifiers.includes(modifier))] as const,
   ).filter(([, unable]) => unable.length > 0);
   return {
     type: 'object',
@@ -55,7 +55,7 @@ function buildStepSchema(): Schema {
       unsuited.map(([name, unable]) => [name, { propertyNames: { not: { enum: unable } } }]),
     ),
     allOf: STEP_NAMES.flatMap((name) => {
-      const row = stepRow(name);
+      const row = getStepRow(name);
       const await_ = row.await && { await: { enum: row.await.allowed } };
       const undo = row.modifiers.includes('undo') && row.undoWords === undefined && { undo: { type: 'array' } };
       return await_ || undo

@@ -6,7 +6,7 @@
 
 import type { EndpointName } from '../venue/catalogue.ts';
 import { ORDER_STATUSES, TIMES_IN_FORCE } from '../venue/records.ts';
-import type { AwaitTarget, Verb } from './checked.ts';
+import type { AwaitTarget, StepName } from './checked.ts';
 import { ACCOUNT, DEADMAN, FILL, makeRecordType, ORDER, TIER } from './functions/records.ts';
 import {
   ANYTHING,
@@ -650,11 +650,11 @@ export const STEPS = {
     yieldsDoc: 'nothing',
     modifiers: ['id', 'if', 'note'],
   },
-} as const satisfies Record<Verb, StepRow>;
+} as const satisfies Record<StepName, StepRow>;
 
-export const STEP_NAMES = Object.keys(STEPS) as readonly Verb[];
+export const STEP_NAMES = Object.keys(STEPS) as readonly StepName[];
 
 /** The row of a step, typed as `StepRow` instead of its literal type. */
-export function stepRow(name: Verb): StepRow {
+export function getStepRow(name: StepName): StepRow {
   return STEPS[name];
 }

@@ -2,8 +2,8 @@
  * The types and values of expressions. There is one number type, and it is exact. There is no null: a value that may be
  * absent has an optional type and is `undefined` while it is absent.
  */
-import { Decimal, type DecimalString, decimalText } from '../base/decimal.ts';
-import { durationWord } from '../base/duration.ts';
+import { Decimal, type DecimalString, formatDecimal } from '../base/decimal.ts';
+import { writeDuration } from '../base/duration.ts';
 import { formatMicros } from '../base/format.ts';
 
 /** The unit of a number; ratios from pct and bps are plain numbers. */
@@ -109,26 +109,26 @@ export interface Expr<T extends Value = Value> {
 }
 
 /** JSON of a value for journal, report and page: decimals as strings, times ISO 8601, durations in ISO 8601, absent as null. */
-export function valueJson(value: Value): JsonValue {
+export function toJson(value: Value): JsonValue {
   if (value === undefined) return null;
   if (typeof value === 'string' || typeof value === 'boolean') return value;
-  if (Decimal.isDecimal(value)) return decimalText(value as Decimal);
+  if (Decimal.isDecimal(value)) return formatDecimal(value as Decimal);
   if (value instanceof Duration) return durationText(value);
-  if (value instanceof Time) return timeText(value);
-  if (Array.isArray(value)) return value.map(valueJson);
-  if (value instanceof Map) return Object.fromEntries([...value].map(([key, each]) => [key, valueJson(each)]));
+  if (value instanceof Time) return formatTime(value);
+  if (Array.isArray(value)) return value.map(toJson);
+  if (value instanceof Map) return Object.fromEntries([...value].map(([key, each]) => [key, toJson(each)]));
   const record = value as RecordValue & { toJSON?: unknown };
   const fields: RecordValue = typeof record.toJSON === 'function' ? (record.toJSON as () => RecordValue)() : record;
-  return Object.fromEntries(Object.entries(fields).map(([key, each]) => [key, valueJson(each)]));
+  return Object.fromEntries(Object.entries(fields).map(([key, each]) => [key, toJson(each)]));
 }
 type JsonValue = null | boolean | string | number | readonly JsonValue[] | { readonly [key: string]: JsonValue };
 
 /** `2026-01-05T08:00:00.000Z`; six fractional digits if the microseconds are not zero. */
-export function timeText(time: Time): string {
+export function formatTime(time: Time): string {
   return formatMicros(time.us);
 }
 
 /** `4h`, `1h30m`, `250ms`: the language's own spelling. */
 export function durationText(duration: Duration): string {
-  return duration.ms === 0 ? '0s' : durationWord(duration.ms);
+  return duration.ms === 0 ? '0s' : writeDuration(duration.ms);
 }

@@ -317,7 +317,7 @@ export type EndpointName = keyof typeof CATALOGUE;
 export const ENDPOINT_NAMES = Object.keys(CATALOGUE) as readonly EndpointName[];
 
 /** The row of an endpoint, typed as `Endpoint` instead of its literal type. */
-export function endpoint(name: EndpointName): Endpoint {
+export function getEndpoint(name: EndpointName): Endpoint {
   return CATALOGUE[name];
 }
 

@@ -91,7 +91,7 @@ interface DeadmanStep {
 }
 
 /** Keep-alive of a requirement that names none, ms: a quarter of the time-out, as venue-notes.md advises. */
-export function defaultKeepAliveMs(timeoutMs: number): number {
+export function chooseKeepAliveMs(timeoutMs: number): number {
   return Math.max(1, Math.floor(timeoutMs / 4));
 }
 
@@ -99,18 +99,18 @@ export function defaultKeepAliveMs(timeoutMs: number): number {
  * How long to wait for the answer to a request about a switch of this time-out, ms. Two requests that hang one after the other,
  * and the heartbeat that replaces them, fit into the time-out. With the wait of an order, one would let a short switch fire.
  */
-export function deadmanAnswerMs(timeoutMs: number): number {
+export function limitDeadmanAnswerMs(timeoutMs: number): number {
   return Math.max(1, Math.floor(timeoutMs / 4));
 }
 
 /** How often an armed switch is read back, ms: an answered request proves that the venue hears us, not that the switch is armed. */
-export function deadmanReadEveryMs(timeoutMs: number): number {
+export function chooseDeadmanReadPauseMs(timeoutMs: number): number {
   return READ_EVERY * timeoutMs;
 }
 const READ_EVERY = 4;
 
 /** No requirement, nothing sent. A process that follows another passes `unknown`: the switch it left is not known. */
-export function newDeadman(status: 'off' | 'unknown' = 'off'): DeadmanState {
+export function createDeadman(status: 'off' | 'unknown' = 'off'): DeadmanState {
   return { status, requirements: [], timeoutMs: 0, keepAliveMs: 0, inFlight: 0 };
 }
 
@@ -125,7 +125,7 @@ export function stepDeadman(before: DeadmanState, event: DeadmanEvent): DeadmanS
  * The requirement in force: the shortest time-out, and the shortest keep-alive, at most half of that time-out. Undefined where
  * there are no requirements.
  */
-export function wantedDeadman({ requirements }: DeadmanState): DeadmanRequirement | undefined {
+export function combineRequirements({ requirements }: DeadmanState): DeadmanRequirement | undefined {
   const [first, ...others] = requirements;
   if (first === undefined) return undefined;
   const shortest = others.reduce((best, each) => (each.timeoutMs < best.timeoutMs ? each : best), first);
@@ -139,9 +139,9 @@ export function wantedDeadman({ requirements }: DeadmanState): DeadmanRequiremen
  * caller sends it only if the run makes progress. Qualifying requests postpone it, but by no more than a time-out: they cannot
  * renew a switch that another program disarmed, while a heartbeat arms it again.
  */
-export function renewDueAt(state: DeadmanState): number | undefined {
+export function findRenewalTime(state: DeadmanState): number | undefined {
   if (state.status !== 'armed' || state.inFlight > 0 || state.lastQualifyingSentAt === undefined) return undefined;
-  const wanted = wantedDeadman(state);
+  const wanted = combineRequirements(state);
   if (wanted === undefined) return undefined;
   if (state.changedByStepAt !== undefined) return state.retryAt ?? state.changedByStepAt;
   if (wanted.timeoutMs < state.timeoutMs) return state.retryAt ?? state.changedAt ?? state.lastQualifyingSentAt;
@@ -154,7 +154,7 @@ function computeOverdueAt({ heartbeatSentAt, timeoutMs }: DeadmanState): number 
 }
 
 /** The last instant at which the switch is certainly armed (epoch ms); undefined where nothing is armed. */
-export function standsUntil(state: DeadmanState): number | undefined {
+export function findArmedUntil(state: DeadmanState): number | undefined {
   if (state.lastQualifyingSentAt === undefined) return undefined;
   if (state.status !== 'armed' && state.status !== 'disarming') return undefined;
   // An answered DELETE has stopped the countdown: a read still verifies that, but the switch does not fire any more.
@@ -163,10 +163,10 @@ export function standsUntil(state: DeadmanState): number | undefined {
 }
 
 /** Whether an order may be sent now: nothing requires the switch, or it is certainly armed. */
-export function deadmanAllowsOrders(state: DeadmanState, now: number): boolean {
+export function allowsOrders(state: DeadmanState, now: number): boolean {
   if (state.status === 'assumed_fired') return false;
   if (state.requirements.length === 0) return true;
-  const until = standsUntil(state);
+  const until = findArmedUntil(state);
   return state.status === 'armed' && state.removed !== true && until !== undefined && now <= until;
 }
 
@@ -181,7 +181,7 @@ export function needsDelete(state: DeadmanState): boolean {
 }
 
 function checkExpiry(state: DeadmanState, now: number): DeadmanStep {
-  const until = standsUntil(state);
+  const until = findArmedUntil(state);
   if (until === undefined || now <= until) return { state, alarms: [] };
   return assumeFired(
     state,
@@ -245,7 +245,7 @@ function applyEvent(state: DeadmanState, event: DeadmanEvent): DeadmanStep {
         state.deletion === undefined ? state : { ...state, deletion: { ...state.deletion, answered: true } },
       );
     case 'UNSEEN':
-      return standsUntil(state) === undefined
+      return findArmedUntil(state) === undefined
         ? withoutAlarms(state)
         : assumeFired(
             state,
@@ -269,12 +269,12 @@ function beginDisarming(state: DeadmanState): DeadmanState {
 
 function withRequirements(state: DeadmanState, requirements: readonly DeadmanRequirement[], at: number): DeadmanState {
   const next: DeadmanState = { ...state, requirements, changedAt: at };
-  return { ...next, keepAliveMs: wantedDeadman(next)?.keepAliveMs ?? state.keepAliveMs };
+  return { ...next, keepAliveMs: combineRequirements(next)?.keepAliveMs ?? state.keepAliveMs };
 }
 
 function clearSwitch(state: DeadmanState): DeadmanState {
   return {
-    ...newDeadman(),
+    ...createDeadman(),
     requirements: state.requirements,
     keepAliveMs: state.keepAliveMs,
     inFlight: state.inFlight,

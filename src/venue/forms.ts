@@ -13,6 +13,6 @@ export const isFillId = (text: string): boolean => FILL_ID.test(text);
 export const isClientOrderId = (text: string): boolean => CLIENT_ORDER_ID.test(text);
 
 /** The market in an order id or a fill id; undefined where the text is neither. */
-export function marketOf(id: string): string | undefined {
+export function readMarketOfId(id: string): string | undefined {
   return (ORDER_ID.exec(id) ?? FILL_ID.exec(id))?.[1];
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { escapeUnprintable, printable } from '../../src/base/printable.ts';
+import { escapeUnprintable, makePrintable } from '../../src/base/printable.ts';
 
 describe('printable', () => {
   it.each([
@@ -11,22 +11,22 @@ describe('printable', () => {
     ['lone \ud83d surrogate', 'lone \\ud83d surrogate'],
     ['', ''],
   ])('writes %j without anything a terminal acts on', (text, shown) => {
-    expect(printable(text)).toBe(shown);
+    expect(makePrintable(text)).toBe(shown);
     expect(JSON.parse(`"${escapeUnprintable(JSON.stringify(text).slice(1, -1))}"`)).toBe(text);
   });
 
   it('cuts after so many characters, never inside a pair or an escape', () => {
-    expect(printable('x'.repeat(512))).toBe('x'.repeat(512));
-    expect(printable('x'.repeat(513))).toBe(`${'x'.repeat(512)}…`);
-    expect(printable('ab😀cd', 3)).toBe('ab…');
-    expect(printable('ab😀cd', 4)).toBe('ab😀…');
-    expect(printable('ab\u001bcd', 7)).toBe('ab…');
-    expect(printable('ab\u001bcd', 8)).toBe('ab\\u001b…');
+    expect(makePrintable('x'.repeat(512))).toBe('x'.repeat(512));
+    expect(makePrintable('x'.repeat(513))).toBe(`${'x'.repeat(512)}…`);
+    expect(makePrintable('ab😀cd', 3)).toBe('ab…');
+    expect(makePrintable('ab😀cd', 4)).toBe('ab😀…');
+    expect(makePrintable('ab\u001bcd', 7)).toBe('ab…');
+    expect(makePrintable('ab\u001bcd', 8)).toBe('ab\\u001b…');
   });
 
   it('does not read a text of many megabytes to print its beginning', () => {
     const start = process.hrtime.bigint();
-    expect(printable('\u001b'.repeat(8 * 1024 * 1024), 12)).toBe('\\u001b\\u001b…');
+    expect(makePrintable('\u001b'.repeat(8 * 1024 * 1024), 12)).toBe('\\u001b\\u001b…');
     expect(Number(process.hrtime.bigint() - start) / 1e6).toBeLessThan(200);
   });
 });

@@ -8,7 +8,7 @@ import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { JournalWriter } from '../../src/journal/writer.ts';
 import { SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
 import { readAnswer } from '../../src/venue/wire/answer.ts';
-import { wireRequest } from '../../src/venue/wire/request.ts';
+import { toWireRequest } from '../../src/venue/wire/request.ts';
 import { inputsFrom, loadedFrom, type Performance, perform, START } from '../engine/stage.ts';
 
 const HOUR = 3_600_000;
@@ -178,7 +178,7 @@ describe('an order that reaches the venue after its run has ended', () => {
     const orders = async (start_time: number, p_page: number): Promise<AskedOrders> => {
       const params = { start_time, p_limit: 1000, p_page, p_order: 'ASC' } as const;
       asked.push(params);
-      const reply = venue.send(wireRequest('GET /orders', params, SIMULATED_PROFILE), { timeoutMs: 10_000 });
+      const reply = venue.send(toWireRequest('GET /orders', params, SIMULATED_PROFILE), { timeoutMs: 10_000 });
       await performance.later(5_000);
       const answer = await reply;
       if (answer.kind === 'failure') throw new Error(answer.message);

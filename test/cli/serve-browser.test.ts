@@ -4,7 +4,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/journal/entry.ts';
-import { runPage } from '../../src/report/html/report.ts';
+import { exportHtml } from '../../src/report/html/report.ts';
 import { START, startedData } from '../journal/sample.ts';
 import { Script, sampleRun } from '../report/sample-run.ts';
 import { launchChromium } from './chromium.ts';
@@ -449,7 +449,7 @@ describe('a run of eight thousand entries', () => {
 describe('the report as one file', () => {
   inBrowser('opens from a folder, requests nothing, and is complete on a narrow screen and on paper', async () => {
     const file = `${here.path}/report.html`;
-    writeFileSync(file, runPage(hostileRun().entries));
+    writeFileSync(file, exportHtml(hostileRun().entries));
     const context = await browser.newContext({ viewport: { width: 360, height: 740 } });
     const alone = await context.newPage();
     const asked: string[] = [];
@@ -457,7 +457,7 @@ describe('the report as one file', () => {
     alone.on('request', (request) => asked.push(request.url()));
     alone.on('console', (message) => said.push(message.text()));
     for (const entries of [hostileRun().entries, await sampleRun(), await liveRun(START)]) {
-      writeFileSync(file, runPage(entries));
+      writeFileSync(file, exportHtml(entries));
       asked.length = 0;
       await alone.goto(pathToFileURL(file).href);
       expect(asked).toEqual([pathToFileURL(file).href]);

@@ -8,7 +8,7 @@ import { type Environment, environmentOf } from '../../src/app/environment.ts';
 import { stateFolder } from '../../src/app/state.ts';
 import { TOKEN_HEADER } from '../../src/cli/serve/checks.ts';
 import { type PageServer, startPageServer } from '../../src/cli/serve/serve.ts';
-import { EMPTY_HEAD, headOf, sealEntry } from '../../src/journal/chain.ts';
+import { EMPTY_HEAD, sealEntry, toHead } from '../../src/journal/chain.ts';
 import type { Entry } from '../../src/journal/entry.ts';
 import type { StoredEntry } from '../../src/journal/store.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
@@ -52,7 +52,7 @@ export async function keepRun(folder: string, run: string, entries: readonly Ent
     for (const { type, data, prev: _prev, hash: _hash, seq: _seq, ...envelope } of entries) {
       const body = { type, data } as Parameters<typeof sealEntry>[0];
       sealed.push(
-        sealEntry(body, { ...envelope, run }, sealed.length === 0 ? EMPTY_HEAD : headOf(sealed.at(-1))).stored,
+        sealEntry(body, { ...envelope, run }, sealed.length === 0 ? EMPTY_HEAD : toHead(sealed.at(-1))).stored,
       );
     }
     const [first] = entries;
@@ -71,10 +71,10 @@ export async function keepRun(folder: string, run: string, entries: readonly Ent
 export async function keepMore(folder: string, run: string, entries: readonly Entry[]): Promise<void> {
   const store = await openSqliteStore(join(folder, 'runbook.db'));
   try {
-    let head = headOf((await store.read(run)).at(-1));
+    let head = toHead((await store.read(run)).at(-1));
     const sealed = entries.map(({ type, data, prev: _prev, hash: _hash, seq: _seq, ...envelope }) => {
       const { stored } = sealEntry({ type, data } as Parameters<typeof sealEntry>[0], { ...envelope, run }, head);
-      head = headOf(stored);
+      head = toHead(stored);
       return stored;
     });
     await store.append(sealed, { durable: false, epoch: 1 });

@@ -1,7 +1,7 @@
 /** Finds steps by their names in timelines, order lists and paths. */
 import { describe, expect, it } from 'vitest';
 import { isIteration, isOwn, isWithin } from '../../src/app/stores/find-step.ts';
-import { stepName } from '../../src/report/format.ts';
+import { formatStepName } from '../../src/report/format.ts';
 
 const PATHS = [
   'steps/1:for_each[0]/o',
@@ -13,7 +13,7 @@ const PATHS = [
 
 describe('a step', () => {
   it.each(PATHS)('%s is found by every printed name', (path) => {
-    const printed = stepName(path, undefined);
+    const printed = formatStepName(path, undefined);
     for (const named of [path, printed, printed.replace(/~\d+/, '')]) {
       expect([named, isOwn(path, named), isWithin(path, named)]).toEqual([named, true, true]);
     }

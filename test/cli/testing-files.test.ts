@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readTestFile } from '../../src/app/testing/file/test-file.ts';
-import { place } from '../../src/base/diagnostic.ts';
+import { placeDiagnostic } from '../../src/base/diagnostic.ts';
 import { patient, testing } from './testing-bench.ts';
 
 const unread = (path: string): never => {
@@ -11,7 +11,7 @@ const unread = (path: string): never => {
 function faults(text: string) {
   const { file, diagnostics } = readTestFile({ file: 'x.test.yaml', text }, unread);
   expect(file === undefined).toBe(diagnostics.length > 0);
-  return diagnostics.map(place).map(({ code, line, column, hint = '' }) => ({ code, line, column, hint }));
+  return diagnostics.map(placeDiagnostic).map(({ code, line, column, hint = '' }) => ({ code, line, column, hint }));
 }
 
 /** The errors of one case, which starts at line 4. */
@@ -215,7 +215,9 @@ cases:
     const { file } = readTestFile({ file: 'x.test.yaml', text }, (path) => ({ file: path, text: record }));
     expect(file?.cases[0]?.account).toEqual({ balance: '7', health: '0.5' });
     const odd = readTestFile({ file: 'x.test.yaml', text }, (path) => ({ file: path, text: '{"balanse": "5"}' }));
-    expect(odd.diagnostics.map(place)).toMatchObject([{ code: 'unknown-key', file: 'a.json', line: 1, column: 2 }]);
+    expect(odd.diagnostics.map(placeDiagnostic)).toMatchObject([
+      { code: 'unknown-key', file: 'a.json', line: 1, column: 2 },
+    ]);
   });
 
   it('requires whole records with replies: strict, and accepts anything with replies: off', () => {

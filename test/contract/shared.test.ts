@@ -7,7 +7,7 @@ import { HeldLease, takeLease } from '../../src/journal/shared/lease.ts';
 import { describeMachine, type Machine } from '../../src/journal/shared/machine.ts';
 import { openSharedMemory } from '../../src/journal/shared/memory.ts';
 import { openSharedPostgres } from '../../src/journal/shared/postgres.ts';
-import { LEASE_LIFE_MS, ledgerKey, type Shared } from '../../src/journal/shared/shared.ts';
+import { buildLedgerKey, LEASE_LIFE_MS, type Shared } from '../../src/journal/shared/shared.ts';
 import { openSharedSqlite } from '../../src/journal/shared/sqlite.ts';
 import type { PostgresAccess } from '../../src/journal/sql/postgres.ts';
 import { openDatabase } from '../../src/journal/sql/sqlite.ts';
@@ -526,8 +526,8 @@ describe('this machine', () => {
 });
 
 it('finds a ledger by base URL and name, in any spelling of the URL', () => {
-  const key = ledgerKey('https://Venue.example/v1/', 'default');
+  const key = buildLedgerKey('https://Venue.example/v1/', 'default');
   expect(key).toBe('https://venue.example/v1 default');
-  expect(ledgerKey('https://venue.example:443/v1', 'default')).toBe(key);
-  expect(ledgerKey('https://venue.example/v1', 'other')).not.toBe(key);
+  expect(buildLedgerKey('https://venue.example:443/v1', 'default')).toBe(key);
+  expect(buildLedgerKey('https://venue.example/v1', 'other')).not.toBe(key);
 });

@@ -17,7 +17,7 @@ import {
   type ScheduleState,
 } from '../../src/engine/schedule/decide.ts';
 import type { ScheduleDeclaration } from '../../src/runbook/checked.ts';
-import { occurrences } from '../../src/runbook/schedule/schedule.ts';
+import { listOccurrences } from '../../src/runbook/schedule/schedule.ts';
 import { Duration } from '../../src/runbook/values.ts';
 import { cronSlot, DAY_MS, everySlot, HOUR_MS, MINUTE_MS, misfire } from '../runbook/sample-schedule.ts';
 
@@ -545,7 +545,7 @@ describe('under any clock, machine and process', () => {
             verdicts.set(key, [...(verdicts.get(key) ?? []), decision.type]);
           }
           const expected = slots.flatMap(({ id, declaration }) =>
-            occurrences(declaration, { fromMs: startMs, toMs: nowMs - HOUR_MS }).map(
+            listOccurrences(declaration, { fromMs: startMs, toMs: nowMs - HOUR_MS }).map(
               ({ nominalMs }) => `${id} ${nominalMs}`,
             ),
           );
@@ -574,7 +574,7 @@ describe('under any clock, machine and process', () => {
           }
           nowMs = nextLookMs;
         }
-        const due = occurrences(slot.declaration, { fromMs: startMs, toMs: startMs + 8 * HOUR_MS }).map(
+        const due = listOccurrences(slot.declaration, { fromMs: startMs, toMs: startMs + 8 * HOUR_MS }).map(
           ({ nominalMs }) => nominalMs,
         );
         expect(starts).toEqual(due.filter((nominalMs) => computeDueMs(slot, nominalMs) < startMs + 8 * HOUR_MS));

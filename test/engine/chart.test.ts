@@ -10,7 +10,7 @@ import {
   transition,
 } from 'xstate';
 import type { SourceText } from '../../src/base/diagnostic.ts';
-import { dotChart, mermaidChart, xstateChart } from '../../src/engine/chart/chart.ts';
+import { makeXstateChart, renderDotChart, renderMermaidChart } from '../../src/engine/chart/chart.ts';
 import { escapeLabel } from '../../src/engine/chart/mermaid.ts';
 import type { XStateNode } from '../../src/engine/chart/xstate.ts';
 import { checkRunbook } from '../../src/runbook/check.ts';
@@ -61,7 +61,7 @@ function arrowsOf(node: XStateNode) {
 
 /** The machine with every guard answered by `holds`, every delay known and every verb an actor that is never started here. */
 function machineOf(runbook: CheckedRunbook, holds: (guard: string) => boolean = () => true): AnyStateMachine {
-  const chart = xstateChart(runbook);
+  const chart = makeXstateChart(runbook);
   const guards = new Set(
     nodesOf(chart)
       .flatMap(arrowsOf)
@@ -100,7 +100,7 @@ function walk(
 
 describe.each(EXAMPLES)('the chart of %s', (file) => {
   const runbook = example(file);
-  const chart = xstateChart(runbook);
+  const chart = makeXstateChart(runbook);
 
   it('is a machine that XState accepts, as plain JSON', () => {
     expect(JSON.parse(JSON.stringify(chart))).toStrictEqual(chart);
@@ -150,13 +150,13 @@ describe.each(EXAMPLES)('the chart of %s', (file) => {
   });
 
   it('is text that Mermaid and Graphviz can read, whatever the author wrote', () => {
-    const lines = mermaidChart(runbook).trimEnd().split('\n');
+    const lines = renderMermaidChart(runbook).trimEnd().split('\n');
     expect(lines.slice(0, 2)).toEqual(['stateDiagram-v2', '  direction TB']);
     const grammar =
       /^ *(?:\[\*\] --> \w+|\w+ --> (?:\[\*\]|\w+)(?: : [^:;#"{}<>[\]%]*(?:#\d+;[^:;#"{}<>[\]%]*)*)?|\w+ : [^:;#"{}<>[\]%]*(?:#\d+;[^:;#"{}<>[\]%]*)*|state \w+ (?:\{|<<choice>>)|\}|--)$/;
     for (const line of lines.slice(2)) expect(line).toMatch(grammar);
     expect(lines.filter((line) => line.endsWith('{'))).toHaveLength(lines.filter((line) => line.trim() === '}').length);
-    const dot = dotChart(runbook);
+    const dot = renderDotChart(runbook);
     // With the quoted texts taken out, what is left is structure alone.
     const bare = dot.replace(/"(?:[^"\\]|\\.)*"/g, 'Q');
     expect(bare.match(/\{/g)?.length).toBe(bare.match(/\}/g)?.length);
@@ -169,7 +169,9 @@ describe.each(EXAMPLES)('the chart of %s', (file) => {
 
 describe('mermaidChart', () => {
   it('is this for bracket-entry', async () => {
-    await expect(mermaidChart(example('bracket-entry.yaml'))).toMatchFileSnapshot('../golden/charts/bracket-entry.mmd');
+    await expect(renderMermaidChart(example('bracket-entry.yaml'))).toMatchFileSnapshot(
+      '../golden/charts/bracket-entry.mmd',
+    );
   });
 
   it.each([
@@ -188,7 +190,7 @@ describe('mermaidChart', () => {
 
 describe('xstateChart', () => {
   it('is this for bracket-entry', async () => {
-    const text = `${JSON.stringify(xstateChart(example('bracket-entry.yaml')), null, 2)}\n`;
+    const text = `${JSON.stringify(makeXstateChart(example('bracket-entry.yaml')), null, 2)}\n`;
     await expect(text).toMatchFileSnapshot('../golden/charts/bracket-entry.json');
   });
 
@@ -232,7 +234,7 @@ describe('xstateChart', () => {
     const any = walk(machineOf(branches('any')));
     expect(any.steps).toHaveLength(2);
     expect(any).toMatchObject({ ended: 'succeeded' });
-    expect(xstateChart(branches('all')).states?.running?.states?.parallel_1?.type).toBe('parallel');
+    expect(makeXstateChart(branches('all')).states?.running?.states?.parallel_1?.type).toBe('parallel');
   });
 
   it('stops into finally, and knows afterwards that it was stopped', () => {
@@ -257,7 +259,7 @@ describe('xstateChart', () => {
       asked,
     );
     expect(polled).toEqual({ steps: Array(3).fill('steps/1:wait_for/acct'), ended: 'succeeded' });
-    const state = xstateChart(runbook).states?.running?.states?.wait_for_1;
+    const state = makeXstateChart(runbook).states?.running?.states?.wait_for_1;
     expect(state?.after).toEqual({ '1m': [{ target: 'wait_for_1_on_timeout' }] });
   });
 
@@ -279,7 +281,7 @@ describe('xstateChart', () => {
     const runbook = written(
       `- read_account: {}\n- id: read_account_1\n  read_account: {}\n- id: done\n  read_account: {}`,
     );
-    expect(Object.keys(xstateChart(runbook).states?.running?.states ?? {})).toEqual([
+    expect(Object.keys(makeXstateChart(runbook).states?.running?.states ?? {})).toEqual([
       'read_account_1',
       'read_account_1_2',
       'done_2',

@@ -4,7 +4,7 @@ import { CronExpressionParser } from 'cron-parser';
 import { describe, expect, it } from 'vitest';
 import { computeDueMs } from '../../src/engine/schedule/decide.ts';
 import type { TimetableSlot } from '../../src/engine/schedule/scheduler.ts';
-import { scheduledSlots } from '../../src/runbook/schedule/collisions.ts';
+import { listScheduledSlots } from '../../src/runbook/schedule/collisions.ts';
 import { DAY_MS } from '../runbook/sample-schedule.ts';
 import { Bench } from './daemon-bench.ts';
 import { loadedFrom } from './stage.ts';
@@ -20,7 +20,7 @@ function slotsOf(name: string): readonly TimetableSlot[] {
     text: readFileSync(new URL(`${each}.yaml`, folder), 'utf8'),
   });
   const { runbook } = loadedFrom(load(name), load);
-  return scheduledSlots(runbook).map(({ declaration, concurrency }) => ({
+  return listScheduledSlots(runbook).map(({ declaration, concurrency }) => ({
     id: `${runbook.name}/${declaration.slot}`,
     runbook: runbook.name,
     declaration,

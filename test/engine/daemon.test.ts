@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { LOOK_EVERY_MS } from '../../src/engine/schedule/decide.ts';
 import type { TimetableSlot } from '../../src/engine/schedule/scheduler.ts';
-import { scheduledRunName } from '../../src/engine/schedule/scheduler.ts';
+import { makeScheduledRunName } from '../../src/engine/schedule/scheduler.ts';
 import type { Submission } from '../../src/engine/schedule/submissions.ts';
 import { MemoryScheduleStore } from '../../src/journal/schedule/memory.ts';
 import { openSharedMemory } from '../../src/journal/shared/memory.ts';
@@ -31,7 +31,7 @@ describe('time passes', () => {
     expect(clockTimes(bench)).toEqual(['09:00', '10:00', '11:00']);
     expect(await bench.verdicts()).toEqual(['started 09:00:00', 'started 10:00:00', 'started 11:00:00']);
     expect(bench.launches.map(({ run }) => run)).toEqual(
-      [1, 2, 3].map((n) => scheduledRunName(ACCOUNT, 'nightly', 'nightly/times', EIGHT + n * HOUR_MS)),
+      [1, 2, 3].map((n) => makeScheduledRunName(ACCOUNT, 'nightly', 'nightly/times', EIGHT + n * HOUR_MS)),
     );
     expect(await bench.scheduleStore.promised(ACCOUNT)).toEqual([]);
   });
@@ -127,7 +127,11 @@ describe('a process that was down', () => {
       await bench.clock.pass(HOUR_MS);
       scheduleStore.settle = settle;
       expect(await bench.verdicts()).toEqual(['started 09:00:00']);
-      return { scheduleStore, journal, run: scheduledRunName(ACCOUNT, 'nightly', 'nightly/times', EIGHT + HOUR_MS) };
+      return {
+        scheduleStore,
+        journal,
+        run: makeScheduledRunName(ACCOUNT, 'nightly', 'nightly/times', EIGHT + HOUR_MS),
+      };
     };
 
     it('the run is begun under its own name while there is time', async () => {

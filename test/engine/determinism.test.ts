@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { FaultRule } from '../../src/gateway/simulator/config/faults.ts';
 import type { SimulatorConfig } from '../../src/gateway/simulator/simulator.ts';
-import { chance } from '../../src/venue/order/identity.ts';
+import { drawChance } from '../../src/venue/order/identity.ts';
 import { loadShipped, SHIPPED, shippedInputs, shippedVenue } from '../shipped-runbooks.ts';
 import { type Performance, perform, replay, type Scene } from './stage.ts';
 
@@ -31,8 +31,8 @@ const INJECTED_FAULTS: readonly FaultRule[] = [
 /** Adds two faults drawn by the seed, each with a probability. */
 function withFaults(config: SimulatorConfig, seed: number): SimulatorConfig {
   const faults = [0, 1].map((index): FaultRule => {
-    const rule = INJECTED_FAULTS[Math.floor(chance(seed, `fault ${index}`) * INJECTED_FAULTS.length)] as FaultRule;
-    return { ...rule, when: { probability: 0.02 + 0.2 * chance(seed, `how often ${index}`) } };
+    const rule = INJECTED_FAULTS[Math.floor(drawChance(seed, `fault ${index}`) * INJECTED_FAULTS.length)] as FaultRule;
+    return { ...rule, when: { probability: 0.02 + 0.2 * drawChance(seed, `how often ${index}`) } };
   });
   return { ...config, faults: [...faults, ...(config.faults ?? [])] };
 }

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/journal/entry.ts';
 import { SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
-import { wireRequest } from '../../src/venue/wire/request.ts';
+import { toWireRequest } from '../../src/venue/wire/request.ts';
 import { inputsFrom, loadedFrom, type Performance, perform, replay, type Scene, START } from './stage.ts';
 
 async function performed(text: string, more: Partial<Scene> = {}, called?: string): Promise<Performance> {
@@ -145,7 +145,7 @@ ${RESTING}  - repeat:
       between: (venue, clock) => {
         // Another program of the account.
         clock.after(65_000, () => {
-          const taken = wireRequest('DELETE /cancel_all_after', { market_id: 'BTC-USD' }, SIMULATED_PROFILE);
+          const taken = toWireRequest('DELETE /cancel_all_after', { market_id: 'BTC-USD' }, SIMULATED_PROFILE);
           void venue.send(taken, { timeoutMs: 1_000 });
         });
         return venue;

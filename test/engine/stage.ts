@@ -22,13 +22,13 @@ import { OrderTracker } from '../../src/journal/orders.ts';
 import { RunLog } from '../../src/journal/run-log.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { JournalWriter } from '../../src/journal/writer.ts';
-import { type RunReport, runReport } from '../../src/report/folds/run.ts';
+import { makeRunReport, type RunReport } from '../../src/report/folds/run.ts';
 import { readInputs } from '../../src/runbook/check/inputs.ts';
 import { checkRunbook } from '../../src/runbook/check.ts';
-import { type Value, valueJson } from '../../src/runbook/values.ts';
+import { toJson, type Value } from '../../src/runbook/values.ts';
 import type { LimitRules } from '../../src/venue/limits/check.ts';
-import { chance } from '../../src/venue/order/identity.ts';
-import { profileSettings } from '../../src/venue/profile/in-force.ts';
+import { drawChance } from '../../src/venue/order/identity.ts';
+import { writeProfileSettings } from '../../src/venue/profile/in-force.ts';
 import { SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
 import { budgetSettings } from '../../src/venue/tokens/ledger.ts';
 
@@ -134,12 +134,12 @@ export async function perform(scene: Scene): Promise<Performance> {
     file: loaded.runbook.source.file,
     mode: 'simulated',
     trigger: 'manual',
-    inputs: Object.fromEntries(Object.entries(inputs).map(([name, value]) => [name, valueJson(value)])) as JsonObject,
+    inputs: Object.fromEntries(Object.entries(inputs).map(([name, value]) => [name, toJson(value)])) as JsonObject,
     seed,
     startedAt: START,
     sources: [],
     settings: {
-      ...profileSettings(SIMULATED_PROFILE),
+      ...writeProfileSettings(SIMULATED_PROFILE),
       markets: simulator.markets as unknown as JsonObject,
       absenceHorizonMs,
     },
@@ -154,7 +154,7 @@ export async function perform(scene: Scene): Promise<Performance> {
       time,
       rateLimit.costs,
       {
-        random: () => chance(seed, `budget ${clock.now()}`),
+        random: () => drawChance(seed, `budget ${clock.now()}`),
       },
     ),
     log: { tracker, append: (type, data, step) => log.append(type, data, step), flush },
@@ -203,7 +203,7 @@ export async function perform(scene: Scene): Promise<Performance> {
   const entries = (await store.read(run)).map(readEntry);
   return {
     entries,
-    report: runReport(entries),
+    report: makeRunReport(entries),
     books: simulator.books(),
     async later(ms) {
       await time.advanceTo(time.now() + ms);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { exactNumber } from '../../src/gateway/fixture/exact-json.ts';
+import { toExactNumber } from '../../src/gateway/fixture/exact-json.ts';
 import { type Fixture, readFixture, readFixtureLines } from '../../src/gateway/fixture/fixture.ts';
 import { writeFixture, writeFixtureLines } from '../../src/gateway/fixture/text.ts';
 
@@ -81,7 +81,7 @@ describe('reading a fixture', () => {
   it('accepts what people write: bare numbers, structures, headers in any case', () => {
     const { fixture: read, problems } = readFixture({
       ...least,
-      markets: { 'BTC-USD': { tick: 0.5, lot: exactNumber('0.00000000000000000001') } },
+      markets: { 'BTC-USD': { tick: 0.5, lot: toExactNumber('0.00000000000000000001') } },
       feeds: [{ name: 'mid', value: 64200.5, after: '1m30s' }],
       exchanges: [
         {
@@ -90,7 +90,7 @@ describe('reading a fixture', () => {
           answer: {
             status: 429,
             headers: { 'X-RateLimit-Retry-After': 2 },
-            body: { big: exactNumber('1.00000000000000000001') },
+            body: { big: toExactNumber('1.00000000000000000001') },
           },
         },
       ],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Fixture } from '../../src/gateway/fixture/fixture.ts';
-import { fixtureToHar, harToFixture } from '../../src/gateway/fixture/har.ts';
+import { convertFixtureToHar, convertHarToFixture } from '../../src/gateway/fixture/har.ts';
 
 const START = Date.parse('2026-01-05T08:00:00Z');
 
@@ -29,7 +29,7 @@ const har = (...entries: object[]) => JSON.stringify({ log: { version: '1.2', en
 
 describe('a HAR as fixture', () => {
   it("keeps the venue's exchanges under the common base, in the order of time", () => {
-    const { fixture, notes } = harToFixture(
+    const { fixture, notes } = convertHarToFixture(
       har(
         entry(
           3,
@@ -96,7 +96,7 @@ describe('a HAR as fixture', () => {
   });
 
   it('hides the tokens of a session', () => {
-    const { fixture } = harToFixture(
+    const { fixture } = convertHarToFixture(
       har(
         entry(
           0,
@@ -126,7 +126,7 @@ describe('a HAR as fixture', () => {
         { name: 'Cookie', value: `sid=${session}; theme=dark` },
       ],
     });
-    const { fixture } = harToFixture(har(asked));
+    const { fixture } = convertHarToFixture(har(asked));
     const [exchange] = fixture?.exchanges ?? [];
     expect(exchange?.reply).toMatchObject({
       body: '{"you":"[redacted]","again":"[redacted]","seen":["[redacted]"],"size":"0.10"}',
@@ -136,7 +136,7 @@ describe('a HAR as fixture', () => {
   it('hides fields named as secrets, in requests and in answers', () => {
     const body =
       '{"market_id":"BTC-USD","api_secret":"opaque-1","apiKey":"opaque-2","passphrase":77712345,"size":"0.1"}';
-    const { fixture } = harToFixture(har(entry(0, 'POST', 'https://v.test/orders', body, ok(body))));
+    const { fixture } = convertHarToFixture(har(entry(0, 'POST', 'https://v.test/orders', body, ok(body))));
     const [exchange] = fixture?.exchanges ?? [];
     const hidden = { api_secret: '[redacted]', apiKey: '[redacted]', passphrase: '[redacted]' };
     expect(exchange?.request.params).toEqual({ market_id: 'BTC-USD', ...hidden, size: '0.1' });
@@ -152,7 +152,7 @@ describe('a HAR as fixture', () => {
       /^no entry is a request to an endpoint/,
     ],
   ])('says why %s is none', (_name, text, reason) => {
-    const { fixture, notes } = harToFixture(text);
+    const { fixture, notes } = convertHarToFixture(text);
     expect(fixture).toBeUndefined();
     expect(notes.at(-1)).toMatch(reason);
   });
@@ -187,8 +187,8 @@ describe('a HAR as fixture', () => {
         },
       ],
     };
-    const text = fixtureToHar(fixture, '0.0.0');
-    expect(harToFixture(text)).toEqual({ fixture, notes: [] });
+    const text = convertFixtureToHar(fixture, '0.0.0');
+    expect(convertHarToFixture(text)).toEqual({ fixture, notes: [] });
     const [first, second] = JSON.parse(text).log.entries;
     expect(first.request.postData.text).toBe('{"market_id":"BTC-USD","leverage":3}');
     expect(second.request.url).toBe('https://venue.invalid/orders?market_id=BTC-USD&order_id=BTC-USD%401');

@@ -8,15 +8,15 @@ import { type Clock, VirtualClock } from '../../src/base/clock.ts';
 import { LARGEST_BODY, type LiveParts, type LiveTransport, openLive } from '../../src/gateway/live/transport.ts';
 import type { WireReply } from '../../src/gateway/transport.ts';
 import { SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
-import { wireRequest } from '../../src/venue/wire/request.ts';
+import { toWireRequest } from '../../src/venue/wire/request.ts';
 import { UNTRUSTED } from './untrusted.ts';
 
-const PLACE = wireRequest(
+const PLACE = toWireRequest(
   'POST /orders',
   { market_id: 'BTC-USD', side: 'long', size: '0.1', type: 'limit', price: '64264.20' },
   SIMULATED_PROFILE,
 );
-const LIST = wireRequest('GET /orders', { order_id: 'BTC-USD@7', p_limit: 10 }, SIMULATED_PROFILE);
+const LIST = toWireRequest('GET /orders', { order_id: 'BTC-USD@7', p_limit: 10 }, SIMULATED_PROFILE);
 
 /** A clock for real sockets: runs what arrives at once, and counts it. */
 class ArrivalClock extends VirtualClock implements Clock {
@@ -137,10 +137,10 @@ describe('LiveTransport, requests and answers', () => {
       response.end('{}');
     });
     await transport.send(
-      wireRequest('DELETE /orders', { order_id: 'BTC-USD@7', market_id: 'BTC-USD' }, SIMULATED_PROFILE),
+      toWireRequest('DELETE /orders', { order_id: 'BTC-USD@7', market_id: 'BTC-USD' }, SIMULATED_PROFILE),
       OPTIONS,
     );
-    await transport.send(wireRequest('DELETE /orders/cancel_all', {}, SIMULATED_PROFILE), OPTIONS);
+    await transport.send(toWireRequest('DELETE /orders/cancel_all', {}, SIMULATED_PROFILE), OPTIONS);
     expect(bodies).toEqual(['{"order_id":"BTC-USD@7","market_id":"BTC-USD"}', '{}']);
   });
 

@@ -16,9 +16,9 @@ import { inspect } from 'node:util';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { Redactor } from '../../src/gateway/live/redactor.ts';
-import { loadSecrets, Secret, secretVariables } from '../../src/gateway/live/secret.ts';
+import { listSecretVariables, loadSecrets, Secret } from '../../src/gateway/live/secret.ts';
 import { readSecretFile, replaceSecretFile } from '../../src/gateway/live/secret-file.ts';
-import { tokenStoreFor } from '../../src/gateway/live/token-store.ts';
+import { chooseTokenStore } from '../../src/gateway/live/token-store.ts';
 import { type Profile, SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'runbook-secret-'));
@@ -76,7 +76,7 @@ describe('loadSecrets', () => {
       'https://hooks.example/T0/B1',
     ]);
     expect(all.map((each) => each.name)).toEqual(['auth.jwt', 'auth.refresh_token', 'notify.ops.webhook']);
-    expect(secretVariables(profile)).toEqual(['VENUE_JWT', 'HOOK']);
+    expect(listSecretVariables(profile)).toEqual(['VENUE_JWT', 'HOOK']);
   });
 
   it('reads the key of anchors, also from a one-line variable, and refuses any other key', () => {
@@ -202,25 +202,25 @@ describe('tokenStoreFor', () => {
 
   it('keeps a token from the environment beside it, until the operator sets another one', async () => {
     const profile = jwtProfile({ refreshToken: { env: 'R' } });
-    const store = tokenStoreFor(profile, original, kept);
+    const store = chooseTokenStore(profile, original, kept);
     expect(store?.load()).toBeUndefined();
     await store?.save(new Secret('auth.refresh_token', 'rotated-token'));
-    expect(tokenStoreFor(profile, original, kept)?.load()?.reveal()).toBe('rotated-token');
-    expect(tokenStoreFor(profile, new Secret('auth.refresh_token', 'another-token'), kept)?.load()).toBeUndefined();
+    expect(chooseTokenStore(profile, original, kept)?.load()?.reveal()).toBe('rotated-token');
+    expect(chooseTokenStore(profile, new Secret('auth.refresh_token', 'another-token'), kept)?.load()).toBeUndefined();
     expect(readFileSync(kept, 'utf8')).not.toContain('original-token');
   });
 
   it('keeps a token from a file in that file', async () => {
     const path = file('own', 'original-token');
-    const store = tokenStoreFor(jwtProfile({ refreshToken: { file: path } }), original, kept);
+    const store = chooseTokenStore(jwtProfile({ refreshToken: { file: path } }), original, kept);
     await store?.save(new Secret('auth.refresh_token', 'rotated-again'));
     expect([store?.load()?.reveal(), readFileSync(path, 'utf8')]).toEqual(['rotated-again', 'rotated-again\n']);
   });
 
   it('reads nothing from a file that is not its own', () => {
     writeFileSync(kept, '{"origin": 1', { mode: 0o600 });
-    expect(tokenStoreFor(jwtProfile({ refreshToken: { env: 'R' } }), original, kept)?.load()).toBeUndefined();
-    expect(tokenStoreFor(SIMULATED_PROFILE, original, kept)).toBeUndefined();
+    expect(chooseTokenStore(jwtProfile({ refreshToken: { env: 'R' } }), original, kept)?.load()).toBeUndefined();
+    expect(chooseTokenStore(SIMULATED_PROFILE, original, kept)).toBeUndefined();
   });
 });
 

@@ -7,13 +7,13 @@ import type { LiveSendOptions } from '../../src/gateway/live/transport.ts';
 import type { Budget } from '../../src/gateway/tokens/budget.ts';
 import type { WireReply, WireRequest } from '../../src/gateway/transport.ts';
 import { type AuthSettings, SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
-import { jwtTimes } from '../../src/venue/wire/jwt.ts';
-import { wireRequest } from '../../src/venue/wire/request.ts';
-import { secretBytes, signature } from '../../src/venue/wire/signing.ts';
+import { readJwtTimes } from '../../src/venue/wire/jwt.ts';
+import { toWireRequest } from '../../src/venue/wire/request.ts';
+import { parseSecret, signRequest } from '../../src/venue/wire/signing.ts';
 
 const START = Date.parse('2026-01-05T08:00:00.000Z');
 const HOUR = 3_600_000;
-const LIST = wireRequest('GET /orders', { market_id: 'BTC-USD' }, SIMULATED_PROFILE);
+const LIST = toWireRequest('GET /orders', { market_id: 'BTC-USD' }, SIMULATED_PROFILE);
 
 type JwtAuth = Extract<AuthSettings, { mode: 'jwt' }>;
 const AUTH: JwtAuth = {
@@ -154,7 +154,7 @@ describe('VenueSession, headers', () => {
   it('leaves the JWT out of POST /jwt when the deployment does not want it there', () => {
     const { session } = bench([], { jwt: 'a.b.c', auth: { ...AUTH, sendJwtOnRefresh: false } });
     expect(
-      session.headersFor(wireRequest('POST /jwt', { is_client: true, refresh_token: '' }, SIMULATED_PROFILE)),
+      session.headersFor(toWireRequest('POST /jwt', { is_client: true, refresh_token: '' }, SIMULATED_PROFILE)),
     ).toEqual({});
   });
 
@@ -178,7 +178,7 @@ describe('VenueSession, headers', () => {
     expect(session.headersFor(LIST)).toEqual({
       'rbt-api-key': 'key-1',
       'rbt-ts': String(expiry),
-      'rbt-signature': signature(LIST, expiry, secretBytes('0xdeadbeef') as Uint8Array),
+      'rbt-signature': signRequest(LIST, expiry, parseSecret('0xdeadbeef') as Uint8Array),
       eid: 'rbx',
     });
   });
@@ -413,7 +413,7 @@ describe('VenueSession, rotated refresh tokens', () => {
       granted([{ jwt: hourLong('b'), refresh_token: 'r-3' }]),
     ];
     const { session, run, sent } = bench(replies, { refreshToken: 'r-1', store });
-    const asked = wireRequest('POST /jwt', { is_client: true, refresh_token: '' }, SIMULATED_PROFILE);
+    const asked = toWireRequest('POST /jwt', { is_client: true, refresh_token: '' }, SIMULATED_PROFILE);
     const [ready, reply] = await run(Promise.all([session.ready(), session.send(asked, { timeoutMs: 1000 })]));
     expect([ready, reply.kind]).toEqual([true, 'answer']);
     expect(sent.map((line) => line.split(' ').at(-1))).toEqual(['r-1', 'r-2']);
@@ -422,7 +422,7 @@ describe('VenueSession, rotated refresh tokens', () => {
 
   it('sends no POST /jwt without a token to fill in', async () => {
     const { session, run, sent } = bench([]);
-    const asked = wireRequest('POST /jwt', { is_client: true, refresh_token: '' }, SIMULATED_PROFILE);
+    const asked = toWireRequest('POST /jwt', { is_client: true, refresh_token: '' }, SIMULATED_PROFILE);
     expect(await run(session.send(asked, { timeoutMs: 1000 }))).toEqual({
       kind: 'failure',
       sent: false,
@@ -450,6 +450,6 @@ describe('jwtTimes', () => {
     ['exp that is no time', `a.${Buffer.from('{"exp":-1,"iat":1e300}').toString('base64url')}.c`, {}],
     ['null', `a.${Buffer.from('null').toString('base64url')}.c`, {}],
   ])('reads %s', (_, token, times) => {
-    expect(jwtTimes(token)).toEqual(times);
+    expect(readJwtTimes(token)).toEqual(times);
   });
 });

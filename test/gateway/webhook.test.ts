@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
 import { Secret } from '../../src/gateway/live/secret.ts';
-import { anchorWebhook } from '../../src/gateway/live/webhook.ts';
+import { buildAnchorWebhook } from '../../src/gateway/live/webhook.ts';
 import type { Anchor } from '../../src/journal/anchors/anchors.ts';
 
 const ANCHOR: Anchor = {
@@ -41,7 +41,7 @@ async function serveStatuses(statuses: readonly number[]) {
     });
   closing.push(close);
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}${PATH}`;
-  return { heard, close, sink: anchorWebhook('anchors.copies.desk', new Secret('anchors.copies.desk', url)) };
+  return { heard, close, sink: buildAnchorWebhook('anchors.copies.desk', new Secret('anchors.copies.desk', url)) };
 }
 
 const POSTED = { method: 'POST', url: PATH, type: 'application/json', body: ANCHOR };

@@ -10,7 +10,7 @@ import { openArchive } from '../../src/journal/archive/store.ts';
 import type { RunRow, StoredEntry } from '../../src/journal/store.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { verifyJournal, verifyRun } from '../../src/report/compare/verify.ts';
-import { jsonlExport } from '../../src/report/export/jsonl.ts';
+import { exportJsonl } from '../../src/report/export/jsonl.ts';
 import { appendMany, newWriter } from './sample.ts';
 
 const ABOUT = { month: '2026-01', made: '2026-02-01T00:00:00.000Z' };
@@ -98,7 +98,7 @@ describe('an archive', () => {
   it('is read by gunzip, as lines that can be verified without this program', async () => {
     const sample = await makeRun('r1', 20);
     const lines = execFileSync('gunzip', ['-c', writeArchive([sample])], { encoding: 'utf8' }).split('\n');
-    expect(lines.slice(1, 21).join('\n')).toBe(jsonlExport(sample.entries).trimEnd());
+    expect(lines.slice(1, 21).join('\n')).toBe(exportJsonl(sample.entries).trimEnd());
     expect(JSON.parse(lines[0] ?? '')).toEqual({ v: 1, archive: 'perp-runbook archive', ...ABOUT });
     expect((JSON.parse(lines[21] ?? '') as ArchiveContents).runs).toHaveLength(1);
   });

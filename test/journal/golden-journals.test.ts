@@ -16,7 +16,7 @@ import { invocationAt } from '../../src/cli/invocation.ts';
 import { type Call, isHandled, program } from '../../src/cli/program.ts';
 import { Terminal } from '../../src/cli/terminal/terminal.ts';
 import { ORIGIN } from '../../src/journal/entry.ts';
-import { currentType } from '../../src/journal/entry-v1.ts';
+import { toCurrentType } from '../../src/journal/entry-v1.ts';
 import { openDatabase } from '../../src/journal/sql/sqlite.ts';
 
 const WRITTEN_BY = '0.1.0';
@@ -137,7 +137,7 @@ describe(`the journals of ${WRITTEN_BY}`, () => {
 
   it('contain every type of entry that their version wrote', () => {
     const found = new Set(manifest.runs.flatMap(({ types }) => Object.keys(types)));
-    const current = [...found, ...manifest.missingTypes].map(currentType);
+    const current = [...found, ...manifest.missingTypes].map(toCurrentType);
     expect(current.sort()).toEqual(Object.keys(ORIGIN).sort());
   });
 

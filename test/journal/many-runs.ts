@@ -3,10 +3,10 @@
  * copy with a chain of its own. Takes seconds; shared by the benchmark and measurements by hand. A copy verifies and can be
  * shown; it does not replay, because the contents of its entries keep the times of the first.
  */
-import { headOf, sealEntry } from '../../src/journal/chain.ts';
+import { sealEntry, toHead } from '../../src/journal/chain.ts';
 import type { DataOf, Entry, EntryBody } from '../../src/journal/entry.ts';
 import type { JournalStore, StoredEntry } from '../../src/journal/store.ts';
-import { nextRow } from '../../src/journal/writer.ts';
+import { updateRow } from '../../src/journal/writer.ts';
 
 export interface ManyRuns {
   readonly runs: number;
@@ -33,11 +33,11 @@ export async function writeManyRuns(
 
 async function writeCopy(store: JournalStore, template: readonly Entry[], run: string, laterMs: number): Promise<void> {
   const copies: StoredEntry[] = [];
-  let row: ReturnType<typeof nextRow>;
+  let row: ReturnType<typeof updateRow>;
   for (const entry of template) {
     const body = { type: entry.type, data: shiftTimes(entry, laterMs) } as EntryBody;
-    const { entry: copy, stored } = sealEntry(body, { ...entry, run, at: entry.at + laterMs }, headOf(copies.at(-1)));
-    row = nextRow(row, copy);
+    const { entry: copy, stored } = sealEntry(body, { ...entry, run, at: entry.at + laterMs }, toHead(copies.at(-1)));
+    row = updateRow(row, copy);
     copies.push(stored);
   }
   await store.append(copies, { durable: false, epoch: 1, ...(row === undefined ? {} : { row }) });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../src/base/clock.ts';
 import type { Anchor } from '../../src/journal/anchors/anchors.ts';
-import { contradictedAnchor, newestAnchors } from '../../src/journal/anchors/newest.ts';
+import { findContradictedAnchor, readNewestAnchors } from '../../src/journal/anchors/newest.ts';
 import type { StoredEntry } from '../../src/journal/store.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { JournalWriter } from '../../src/journal/writer.ts';
@@ -30,12 +30,12 @@ describe('the newest anchors', () => {
       lines([anchor('a', 4), anchor('b', 2), anchor('a', 9), anchor('b', 12), anchor('b', 11), anchor('c', 1)]),
     );
     appendFileSync(file, '{"v":1,"run":"c","se');
-    expect(newestAnchors(file).map(({ run, seq }) => `${run} ${seq}`)).toEqual(['c 1', 'b 12', 'a 9']);
+    expect(readNewestAnchors(file).map(({ run, seq }) => `${run} ${seq}`)).toEqual(['c 1', 'b 12', 'a 9']);
   });
 
   it('are those of twenty runs, from the end of a file of any length', () => {
     writeFileSync(file, lines(Array.from({ length: 20_000 }, (_, index) => anchor(`run-${index >> 1}`, index + 1))));
-    const newest = newestAnchors(file);
+    const newest = readNewestAnchors(file);
     expect([newest.length, newest[0], newest.at(-1)]).toEqual([
       20,
       anchor('run-9999', 20_000),
@@ -44,7 +44,7 @@ describe('the newest anchors', () => {
   });
 
   it('are none when there is no file', () => {
-    expect(newestAnchors(join(folder, 'nothing.jsonl'))).toEqual([]);
+    expect(readNewestAnchors(join(folder, 'nothing.jsonl'))).toEqual([]);
     rmSync(folder, { recursive: true });
   });
 });
@@ -79,7 +79,7 @@ describe('a journal', () => {
     const { seq, hash } = writer.storedHead;
     const store = new MemoryStore();
     await store.append(kept(entries), { durable: false, row });
-    return contradictedAnchor(store, [anchor('archived', 7), anchor('a', seq, hash)]);
+    return findContradictedAnchor(store, [anchor('archived', 7), anchor('a', seq, hash)]);
   }
 
   it('agrees with an anchor of an entry that it has; a run that is elsewhere does not count', async () => {

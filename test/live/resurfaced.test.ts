@@ -23,9 +23,9 @@ it('reports an order that appears after its run halted in the next run: on the t
         write('one.yaml', NEXT);
         const next = await live([], env);
         expect([next.exit, next.report.outcome]).toEqual([0, 'succeeded']);
-        const told = `is closed at the venue, with 0.0001 filled, although the journal of run`;
-        expect(next.err).toContain(`client order id ${order?.clientOrderId}) ${told}`);
-        expect(posted).toEqual([{ to: 'ops', text: expect.stringContaining(told) }]);
+        const sentence = `is closed at the venue, with 0.0001 filled, although the journal of run`;
+        expect(next.err).toContain(`client order id ${order?.clientOrderId}) ${sentence}`);
+        expect(posted).toEqual([{ to: 'ops', text: expect.stringContaining(sentence) }]);
         // The look-up is one request in addition to the run's own, and counts among its tokens.
         expect(next.report.requests.map(({ method, path }) => `${method} ${path}`).sort()).toEqual([
           'GET /account',

@@ -49,8 +49,8 @@ describe.concurrent('kill', { timeout: 60_000 }, () => {
       expect([killed.exit, killed.out, venue.heard.length, states(venue)]).toEqual([4, '', heard, ['open']]);
       expect(killed.err).toContain('NOTHING WAS CANCELLED');
       expect(killed.err).toContain('`runbook kill --profile FILE`');
-      const told = await run(['kill', '--json', '--state', join(path, 'elsewhere')]);
-      expect([told.exit, document(told.out)]).toMatchObject([4, { error: { kind: 'not_cancelled' } }]);
+      const elsewhere = await run(['kill', '--json', '--state', join(path, 'elsewhere')]);
+      expect([elsewhere.exit, document(elsewhere.out)]).toMatchObject([4, { error: { kind: 'not_cancelled' } }]);
     }));
 
   it.each([

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/journal/entry.ts';
-import { type Answer, reasonText } from '../../src/report/answers/answer.ts';
-import { type Known, reviewerAnswers } from '../../src/report/answers/six.ts';
+import { type Answer, formatReason } from '../../src/report/answers/answer.ts';
+import { answerReviewer, type ReviewFacts } from '../../src/report/answers/six.ts';
 import { type RunPageDocument, RunPageFold } from '../../src/report/folds/run-facts.ts';
 import { START, startedData } from '../journal/sample.ts';
 import { Script, sampleRun } from './sample-run.ts';
@@ -12,15 +12,15 @@ function pageOf(entries: readonly Entry[]): RunPageDocument {
   return fold.document();
 }
 
-function answer(subject: Answer['subject'], run: RunPageDocument, known: Known = {}): Answer {
-  const found = reviewerAnswers(run, known).find((each) => each.subject === subject);
+function answer(subject: Answer['subject'], run: RunPageDocument, known: ReviewFacts = {}): Answer {
+  const found = answerReviewer(run, known).find((each) => each.subject === subject);
   if (found === undefined) throw new Error(`no answer to ${subject}`);
   return found;
 }
 
 const brief = ({ tone, said }: Answer) => [tone, said];
 const saying = (fragment: string) => expect.stringContaining(fragment);
-const lines = ({ because }: Answer) => because.map(reasonText);
+const lines = ({ because }: Answer) => because.map(formatReason);
 
 describe('the deadman switch of a run without an end', () => {
   /** A live run with an armed switch and an order at the venue. */
@@ -99,7 +99,11 @@ describe('what is missing', () => {
     run = pageOf(await sampleRun());
   });
   const verdict = { run: 'r1', ok: true, entries: 50, anchors: 0 };
-  const said = (change: Partial<RunPageDocument['unaccounted']>, known: Known = { verdict }, outcome = run.outcome) =>
+  const said = (
+    change: Partial<RunPageDocument['unaccounted']>,
+    known: ReviewFacts = { verdict },
+    outcome = run.outcome,
+  ) =>
     brief(
       answer('missing', { ...run, outcome, unaccounted: { ...run.unaccounted, ...change } } as RunPageDocument, known),
     );

@@ -3,10 +3,10 @@ import { describe, expect, it, vi } from 'vitest';
 import { readEntry, verifyChain } from '../../src/journal/chain.ts';
 import type { StoredEntry } from '../../src/journal/store.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
-import { cloudEventsExport } from '../../src/report/export/cloudevents.ts';
-import { CSV_TABLES, type CsvTableName, csvExport, quoteCell } from '../../src/report/export/csv.ts';
-import { jsonlExport } from '../../src/report/export/jsonl.ts';
-import { makeSpans, otlpExport } from '../../src/report/export/otlp.ts';
+import { exportCloudEvents } from '../../src/report/export/cloudevents.ts';
+import { CSV_TABLES, type CsvTableName, exportCsv, quoteCell } from '../../src/report/export/csv.ts';
+import { exportJsonl } from '../../src/report/export/jsonl.ts';
+import { exportOtlp, makeSpans } from '../../src/report/export/otlp.ts';
 import { appendMany, newWriter, startedData } from '../journal/sample.ts';
 import { Script, sampleRun } from './sample-run.ts';
 
@@ -24,7 +24,7 @@ async function storedRun(): Promise<readonly StoredEntry[]> {
 describe('jsonlExport', () => {
   it('holds every entry as it was hashed, so that it can be verified without this program', async () => {
     const stored = await storedRun();
-    const lines = jsonlExport(stored).split('\n');
+    const lines = exportJsonl(stored).split('\n');
     expect(lines.pop()).toBe('');
     const again = lines.map((line): StoredEntry => {
       const { run, seq, at, type, step, hash } = JSON.parse(line) as StoredEntry;
@@ -64,19 +64,19 @@ describe('csvCell', () => {
 describe('csvExport', () => {
   it('has the orders and the fills of a run', async () => {
     const entries = await sampleRun();
-    expect(csvExport(entries, 'orders').split('\r\n')).toEqual([
+    expect(exportCsv(entries, 'orders').split('\r\n')).toEqual([
       'clientOrderId,orderId,market,side,type,price,size,filled,averagePrice,state',
       'k2entry1,,BTC-USD,long,limit,64200,0.3,0,,denied',
       'k2entry2,BTC-USD@11,BTC-USD,long,limit,64200,0.3,0.3,64193.333333333333333333,closed',
       '',
     ]);
-    expect(csvExport(entries, 'fills').split('\r\n')[1]).toBe(
+    expect(exportCsv(entries, 'fills').split('\r\n')[1]).toBe(
       'BTC-USD-1,2026-01-05T08:00:00.000Z,k2entry2,BTC-USD@11,steps/entry~2,BTC-USD,long,64200,0.1,6420,-0.01,true,false',
     );
   });
 
   it('has the timeline by default, one line per row', async () => {
-    const lines = csvExport(await sampleRun()).split('\r\n');
+    const lines = exportCsv(await sampleRun()).split('\r\n');
     expect(lines.slice(0, 2)).toEqual([
       'sequence,at,offsetMs,kind,depth,text',
       '1,2026-01-05T08:00:00.000Z,0,run,0,"sample begins at 2026-01-05T08:00:00.000Z, against the simulated venue, account main, run r1, started by hand"',
@@ -93,7 +93,7 @@ describe('csvExport', () => {
       const call = script.intend('GET /orders', {}, evil);
       script.attempt(call, 'GET /orders', { [evil]: evil }, 1, evil);
       script.append('call.settled', { call, kind: 'rejected', status: 400, message: evil }, evil);
-      const text = csvExport(script.entries, table);
+      const text = exportCsv(script.entries, table);
       const rows = text.split('\r\n');
       expect(rows.pop()).toBe('');
       for (const row of rows) {
@@ -157,7 +157,7 @@ describe('otlpExport', () => {
   });
 
   it('follows the JSON form of OTLP', async () => {
-    const { resourceSpans } = JSON.parse(otlpExport(await sampleRun()));
+    const { resourceSpans } = JSON.parse(exportOtlp(await sampleRun()));
     expect(resourceSpans).toHaveLength(1);
     const { resource, scopeSpans } = resourceSpans[0];
     expect(resource.attributes).toContainEqual({ key: 'service.name', value: { stringValue: 'perp-runbook' } });
@@ -210,13 +210,13 @@ describe('otlpExport', () => {
 
   it('is the same every time, whatever the environment says about tracing', async () => {
     const entries = await sampleRun();
-    const text = otlpExport(entries);
+    const text = exportOtlp(entries);
     vi.stubEnv('OTEL_TRACES_SAMPLER', 'always_off');
     vi.stubEnv('OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT', '1');
     vi.stubEnv('OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT', '3');
     vi.stubEnv('OTEL_RESOURCE_ATTRIBUTES', 'host.name=here');
     try {
-      expect(otlpExport(entries)).toBe(text);
+      expect(exportOtlp(entries)).toBe(text);
     } finally {
       vi.unstubAllEnvs();
     }
@@ -234,7 +234,7 @@ describe('otlpExport', () => {
 describe('cloudEventsExport', () => {
   it('is an event a line with the required attributes, and extension names of letters and digits', async () => {
     const stored = await storedRun();
-    const lines = cloudEventsExport(stored.map((each) => readEntry(each)))
+    const lines = exportCloudEvents(stored.map((each) => readEntry(each)))
       .split('\n')
       .slice(0, -1);
     const events = lines.map((line) => JSON.parse(line) as Record<string, unknown>);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { runPage } from '../../src/report/html/report.ts';
+import { exportHtml } from '../../src/report/html/report.ts';
 import { escapeLines, html, toMarkup } from '../../src/report/html/text.ts';
 import { startedData } from '../journal/sample.ts';
 import { orderRecord, Script, sampleRun, TERMS } from './sample-run.ts';
@@ -48,7 +48,7 @@ describe('html', () => {
 
 describe('runPage', () => {
   it('is one strict file that fetches and runs nothing', async () => {
-    const page = runPage(await sampleRun());
+    const page = exportHtml(await sampleRun());
     const tags = tagsOf(page);
     expect(page.startsWith('<!doctype html>\n<html lang="en">')).toBe(true);
     for (const name of ['script', 'link', 'img', 'iframe', 'object', 'form', 'base', 'use', 'image'])
@@ -67,7 +67,7 @@ describe('runPage', () => {
   });
 
   it('has the same facts in tables as in the drawing', async () => {
-    const page = runPage(await sampleRun());
+    const page = exportHtml(await sampleRun());
     for (const section of ['Over time', 'Steps', 'Decisions', 'Orders', 'Fills', 'The story', 'Inputs', 'Outputs'])
       expect(page).toContain(`<h2>${section}</h2>`);
     expect(page).toContain('role="img" aria-labelledby="axis-title axis-about"');
@@ -81,7 +81,7 @@ describe('runPage', () => {
   });
 
   it('answers the six questions first', async () => {
-    const page = runPage(await sampleRun());
+    const page = exportHtml(await sampleRun());
     const answers = [...page.matchAll(/<div class="(\w+)"><dt>([^<]+)<\/dt><dd><strong>([^<]+)<\/strong>/g)];
     expect(answers.map(([, tone, question, said]) => [tone, question, said])).toEqual([
       ['soft', 'Who started it?', 'Started by hand'],
@@ -96,7 +96,7 @@ describe('runPage', () => {
   });
 
   it('links each reason to the row of its entry in the story, or to the row before', async () => {
-    const page = runPage(await sampleRun());
+    const page = exportHtml(await sampleRun());
     const links = [...page.matchAll(/<a href="#entry-(\d+)">entry (\d+)<\/a>/g)].map(([, to, of]) =>
       [to, of].map(Number),
     );
@@ -110,7 +110,7 @@ describe('runPage', () => {
 
   it('does not call the end of a journal the end of a run', async () => {
     const entries = await sampleRun();
-    const page = runPage(entries.slice(0, entries.findIndex(({ type }) => type === 'deadman.moved') + 1));
+    const page = exportHtml(entries.slice(0, entries.findIndex(({ type }) => type === 'deadman.moved') + 1));
     expect(page).toContain('<span class="outcome doubt">no end yet</span>');
     expect(page).toContain('<strong>! Its end');
     expect(page).toContain('<strong>! Not so far; ');
@@ -119,12 +119,12 @@ describe('runPage', () => {
   it('shows the result of verifying', async () => {
     const entries = await sampleRun();
     const verdict = { run: 'r1', ok: true, entries: entries.length, anchors: 2 };
-    expect(runPage(entries)).toContain(`not verified, ${entries.length} entries`);
-    expect(runPage(entries, { verdict })).toContain(
+    expect(exportHtml(entries)).toContain(`not verified, ${entries.length} entries`);
+    expect(exportHtml(entries, { verdict })).toContain(
       `<span class="good">verified: ${entries.length} entries, 2 anchors</span>`,
     );
     const problem = { sequence: 3, kind: 'edited', detail: 'entry 3: its hash is <b>' } as const;
-    expect(runPage(entries, { verdict: { ...verdict, ok: false, problem } })).toContain(
+    expect(exportHtml(entries, { verdict: { ...verdict, ok: false, problem } })).toContain(
       '<span class="bad">not as it was written: entry 3: its hash is &lt;b&gt;</span>',
     );
   });
@@ -173,7 +173,7 @@ describe('runPage', () => {
       error: { kind: evil, message: evil },
       outputs: { [evil]: evil },
     });
-    const page = runPage(script.entries);
+    const page = exportHtml(script.entries);
     const names = new Set(tagsOf(page).map((tag) => tag.name));
     expect(names.has('script')).toBe(false);
     expect(page.match(/<style>/g)).toHaveLength(1);
@@ -184,9 +184,9 @@ describe('runPage', () => {
   it('draws a run of zero length, and one that was cut off', async () => {
     const script = new Script();
     script.append('run.started', startedData());
-    expect(tagsOf(runPage(script.entries)).length).toBeGreaterThan(20);
+    expect(tagsOf(exportHtml(script.entries)).length).toBeGreaterThan(20);
     const entries = await sampleRun();
-    const page = runPage(
+    const page = exportHtml(
       entries.slice(
         0,
         entries.findIndex((entry) => entry.type === 'call.attempted' && entry.data.path === '/account') + 1,
@@ -200,7 +200,7 @@ describe('runPage', () => {
     const script = new Script();
     script.append('run.started', startedData());
     for (let n = 0; n < 5000; n += 1) script.append('variable.set', { name: 'n', value: String(n) }, 'steps/1:set');
-    const page = runPage(script.entries);
+    const page = exportHtml(script.entries);
     expect(page).toContain('2002 more lines are in the journal');
     expect(page.length).toBeLessThan(1_000_000);
   });
@@ -208,7 +208,7 @@ describe('runPage', () => {
   it('refuses entries that are not a run', async () => {
     const damaged = expect.objectContaining({ name: 'StoreError', reason: 'damaged' });
     const entries = await sampleRun();
-    expect(() => runPage([])).toThrow(damaged);
-    expect(() => runPage(entries.slice(1))).toThrow(damaged);
+    expect(() => exportHtml([])).toThrow(damaged);
+    expect(() => exportHtml(entries.slice(1))).toThrow(damaged);
   });
 });

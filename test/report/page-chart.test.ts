@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import {
   type ChartDocument,
   type ChartNode,
-  chartStates,
-  drawnChart,
-  listedChart,
+  listChartStates,
+  makeDrawnChart,
+  makeListedChart,
 } from '../../src/report/page/chart-layout.ts';
 
 const ROOT: ChartNode = {
@@ -51,7 +51,7 @@ const LAYOUT = {
 
 describe('the states of a chart', () => {
   it('are read from top to bottom, with the step each represents', () => {
-    expect(chartStates(ROOT)).toEqual([
+    expect(listChartStates(ROOT)).toEqual([
       { id: 'running', kind: 'phase', label: 'sample', depth: 0 },
       {
         id: 'running/entry',
@@ -69,14 +69,17 @@ describe('the states of a chart', () => {
   });
 
   it('are listed if there is no drawing, without the marks that only a drawing needs', () => {
-    const listed = listedChart(chartStates(ROOT), 'no package') as Extract<ChartDocument, { kind: 'listed' }>;
+    const listed = makeListedChart(listChartStates(ROOT), 'no package') as Extract<ChartDocument, { kind: 'listed' }>;
     expect(listed.because).toBe('no package');
     expect(listed.states.map(({ id }) => id)).toEqual(['running', 'running/entry', 'failed']);
   });
 });
 
 describe('a drawn chart', () => {
-  const chart = drawnChart(JSON.stringify(LAYOUT), chartStates(ROOT)) as Extract<ChartDocument, { kind: 'drawn' }>;
+  const chart = makeDrawnChart(JSON.stringify(LAYOUT), listChartStates(ROOT)) as Extract<
+    ChartDocument,
+    { kind: 'drawn' }
+  >;
 
   it('has its states at the positions of the layout, from the top', () => {
     expect([chart.width, chart.height]).toEqual([300, 200]);
@@ -116,7 +119,7 @@ describe('a drawn chart', () => {
 
   it('accepts only numbers for positions, whatever the layout holds', () => {
     const forged = { ...LAYOUT, edges: [{ tail: 1, head: 2, pos: 'e,1,2 1,2 3,4 5,6"/><script>,8' }] };
-    const { arrows } = drawnChart(JSON.stringify(forged), []) as Extract<ChartDocument, { kind: 'drawn' }>;
+    const { arrows } = makeDrawnChart(JSON.stringify(forged), []) as Extract<ChartDocument, { kind: 'drawn' }>;
     expect(JSON.stringify(arrows)).not.toContain('script');
   });
 });

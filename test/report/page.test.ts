@@ -1,14 +1,14 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/journal/entry.ts';
 import type { RunRow } from '../../src/journal/store.ts';
-import { reviewerAnswers } from '../../src/report/answers/six.ts';
-import { EntryIndex, entryRow } from '../../src/report/folds/entry-index.ts';
+import { answerReviewer } from '../../src/report/answers/six.ts';
+import { EntryIndex, makeEntryRow } from '../../src/report/folds/entry-index.ts';
 import { type RunPageDocument, RunPageFold } from '../../src/report/folds/run-facts.ts';
-import { runsDocument } from '../../src/report/folds/runs-list.ts';
+import { makeRunsDocument } from '../../src/report/folds/runs-list.ts';
 import { compareRuns } from '../../src/report/page/comparison.ts';
-import { confirmationOf } from '../../src/report/page/confirmation.ts';
-import { pageJson } from '../../src/report/page/page-json.ts';
-import { POLICY, shell } from '../../src/report/page/shell.ts';
+import { makeConfirmation } from '../../src/report/page/confirmation.ts';
+import { writePageJson } from '../../src/report/page/page-json.ts';
+import { POLICY, writeShell } from '../../src/report/page/shell.ts';
 import { StoryFold } from '../../src/report/timeline/story.ts';
 import { START, startedData } from '../journal/sample.ts';
 import { orderRecord, Script, sampleRun, TERMS } from './sample-run.ts';
@@ -264,7 +264,7 @@ describe('questions to people', () => {
       ['mallory', undefined],
       ['grace', undefined],
     ]);
-    const [started] = reviewerAnswers(page);
+    const [started] = answerReviewer(page);
     expect(started?.because.slice(3, 5)).toEqual([
       { term: 'approve', text: 'of steps/sign by ada', entry: 5 },
       { term: 'cancel', text: 'by grace', entry: 7 },
@@ -285,7 +285,7 @@ describe('questions to people', () => {
       { seq: 4, at: START, hadHalted: false, pid: 4711, away: { ms: 13_384, by: 'machine' } },
       { seq: 6, at: START, hadHalted: true },
     ]);
-    const [started] = reviewerAnswers(page);
+    const [started] = answerReviewer(page);
     expect(started?.because.slice(3, 5)).toEqual([
       {
         term: 'resumed',
@@ -380,7 +380,7 @@ describe('the entries', () => {
   });
 
   it('each have a text, with unprintable characters escaped', () => {
-    const texts = entries.map((entry) => entryRow(entry).text);
+    const texts = entries.map((entry) => makeEntryRow(entry).text);
     expect(texts.every((text) => text.length > 0)).toBe(true);
     expect(texts.join('\n')).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u202e]/);
     expect(texts).toContain('unresolved: timeout: response \\u001b[31m');
@@ -414,8 +414,8 @@ describe('the list of runs', () => {
     row('20260107T080000000-flatten-c', { runbook: 'flatten', mode: 'live', account: 'desk' }),
     row('20260106T080000000-ladder-b', { outcome: 'halted', startedAt: START + 1e9 }),
   ];
-  const names = (filter: Parameters<typeof runsDocument>[1]) =>
-    runsDocument(rows, filter).runs.map(({ run }) => run.at(-1));
+  const names = (filter: Parameters<typeof makeRunsDocument>[1]) =>
+    makeRunsDocument(rows, filter).runs.map(({ run }) => run.at(-1));
 
   it('begins with the newest name, whatever the virtual time of a run', () =>
     expect(names({})).toEqual(['c', 'b', 'a']));
@@ -430,7 +430,7 @@ describe('the list of runs', () => {
     [{ limit: 1, offset: 1 }, ['b']],
   ] as const)('filters by %j', (filter, expected) => expect(names(filter)).toEqual(expected));
   it('counts all runs, filtered or not', () => {
-    const { total, counts } = runsDocument(rows, { text: 'ladder' });
+    const { total, counts } = makeRunsDocument(rows, { text: 'ladder' });
     expect(total).toBe(2);
     expect(counts).toEqual({
       all: 3,
@@ -459,18 +459,18 @@ describe('two runs', () => {
 describe('the data of the page', () => {
   it('holds no character that hides, reorders or breaks text, in values and in keys', () => {
     const hostile = 'a\u001b[31m\u202ered\u0000\u2028<script>alert(1)</script>';
-    const text = pageJson({ [hostile]: [hostile, { deep: hostile }], number: 5, none: undefined });
+    const text = writePageJson({ [hostile]: [hostile, { deep: hostile }], number: 5, none: undefined });
     const shown = 'a\\u001b[31m\\u202ered\\u0000\\u2028<script>alert(1)</script>';
     expect(JSON.parse(text)).toEqual({ [shown]: [shown, { deep: shown }], number: 5 });
   });
 
   it('keeps every digit of a decimal', () => {
     const price = '12345678901234567890.123456789012345678';
-    expect(pageJson({ price })).toBe(`{"price":"${price}"}`);
+    expect(writePageJson({ price })).toBe(`{"price":"${price}"}`);
   });
 
   it('begins with a document without run data and without inline code', () => {
-    const document = shell();
+    const document = writeShell();
     expect(document).not.toMatch(/<script(?![^>]*src=)|<style|\son\w+=|style=|javascript:/);
     expect(
       [...document.matchAll(/(?:src|href)="([^"#]+)"/g)]
@@ -494,7 +494,7 @@ describe('the word to type', () => {
     ['20260105T080000123-bracket-entry-3f9a0c1b2d', 'bracket-entry-3f9a0c1b2d'],
     ['20260105T080000123-', '20260105T080000123-'],
     ['r1', 'r1'],
-  ])('of %s is %s', (run, word) => expect(confirmationOf(run)).toBe(word));
+  ])('of %s is %s', (run, word) => expect(makeConfirmation(run)).toBe(word));
 });
 
 describe('orders that are not clear', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/journal/entry.ts';
 import { makeOrdersDocument } from '../../src/report/folds/orders.ts';
-import { runReport } from '../../src/report/folds/run.ts';
+import { makeRunReport } from '../../src/report/folds/run.ts';
 import { startedData } from '../journal/sample.ts';
 import { Script, sampleRun } from './sample-run.ts';
 
@@ -17,7 +17,7 @@ const POSTED = {
 
 describe('runReport', () => {
   it('is the whole document of interface.md', async () => {
-    expect(runReport(await sampleRun())).toEqual({
+    expect(makeRunReport(await sampleRun())).toEqual({
       run: 'r1',
       runbook: 'sample',
       mode: 'simulated',
@@ -143,14 +143,14 @@ describe('runReport', () => {
   });
 
   it('has no undefined keys', async () => {
-    const report = runReport(await sampleRun());
+    const report = makeRunReport(await sampleRun());
     expect(JSON.parse(JSON.stringify(report))).toStrictEqual(report);
   });
 
   it('reports a run without an end as interrupted, and its open steps as halted at its last entry', async () => {
     const entries = await sampleRun();
     const cut = entries.findIndex((entry) => entry.type === 'call.attempted' && entry.data.path === '/account');
-    const report = runReport(entries.slice(0, cut + 1));
+    const report = makeRunReport(entries.slice(0, cut + 1));
     expect(report).toMatchObject({ outcome: 'halted', reason: 'interrupted', endedAt: T('1:05.160'), outputs: {} });
     expect(report.steps.at(-1)).toEqual({
       path: 'steps/2:read_account',
@@ -168,9 +168,13 @@ describe('runReport', () => {
     script.append('run.started', startedData());
     script.append('run.ended', { outcome: 'halted', reason: 'killed', outputs: {} });
     script.append('run.resumed', { openCalls: [] });
-    expect(runReport(script.entries)).toMatchObject({ outcome: 'halted', reason: 'interrupted' });
+    expect(makeRunReport(script.entries)).toMatchObject({ outcome: 'halted', reason: 'interrupted' });
     script.append('run.ended', { outcome: 'stopped', reason: 'no_signal', outputs: { n: '1' } });
-    expect(runReport(script.entries)).toMatchObject({ outcome: 'stopped', reason: 'no_signal', outputs: { n: '1' } });
+    expect(makeRunReport(script.entries)).toMatchObject({
+      outcome: 'stopped',
+      reason: 'no_signal',
+      outputs: { n: '1' },
+    });
   });
 
   it('counts the peak within any 60 s: a minute to the millisecond apart is not within', async () => {
@@ -187,7 +191,7 @@ describe('runReport', () => {
       script.attempt(`c${offsetMs}`, 'GET /account', {}, tokens, 'steps/0');
     }
     // 0 to 59 999: 41; 30 000 to 89 999: 36.
-    expect(runReport(script.entries).tokens).toEqual({ used: 56, peakPerMinute: 41 });
+    expect(makeRunReport(script.entries).tokens).toEqual({ used: 56, peakPerMinute: 41 });
   });
 
   it('starts a new element for a step that is run again at the same place', async () => {
@@ -197,14 +201,14 @@ describe('runReport', () => {
       script.append('step.started', { verb: 'assert', attempt: 1, now: 0 }, 'steps/0:assert');
       script.append('step.ended', { verb: 'assert', outcome, attempts: 1 }, 'steps/0:assert');
     }
-    expect(runReport(script.entries).steps.map((step) => step.outcome)).toEqual(['failed', 'succeeded']);
+    expect(makeRunReport(script.entries).steps.map((step) => step.outcome)).toEqual(['failed', 'succeeded']);
   });
 
   it('refuses entries that do not begin with run.started as damaged', async () => {
     const entries = await sampleRun();
     const damaged = expect.objectContaining({ name: 'StoreError', reason: 'damaged' });
-    expect(() => runReport([] as Entry[])).toThrow(damaged);
-    expect(() => runReport(entries.slice(1))).toThrow(damaged);
+    expect(() => makeRunReport([] as Entry[])).toThrow(damaged);
+    expect(() => makeRunReport(entries.slice(1))).toThrow(damaged);
   });
 });
 
@@ -212,7 +216,7 @@ describe('ordersDocument', () => {
   it('has the fields of the run report and every move', async () => {
     const entries = await sampleRun();
     const { orders } = makeOrdersDocument(entries);
-    expect(orders.map(({ history, ...row }) => row)).toEqual(runReport(entries).orders);
+    expect(orders.map(({ history, ...row }) => row)).toEqual(makeRunReport(entries).orders);
     expect(orders.map((order) => order.history)).toEqual([
       [{ at: T('0:00.080'), from: 'draft', to: 'denied', event: 'DENY' }],
       [

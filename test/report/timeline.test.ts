@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/journal/entry.ts';
-import { printTimeline, TimelineFold, timeline } from '../../src/report/timeline/timeline.ts';
+import { makeTimeline, printTimeline, TimelineFold } from '../../src/report/timeline/timeline.ts';
 import { START, startedData } from '../journal/sample.ts';
 import { Script, sampleRun } from './sample-run.ts';
 
@@ -9,7 +9,7 @@ const golden = readFileSync(new URL('../golden/timelines/sample.txt', import.met
 
 describe('timeline', () => {
   it('describes the whole run', async () => {
-    expect(printTimeline(timeline(await sampleRun()))).toBe(golden);
+    expect(printTimeline(makeTimeline(await sampleRun()))).toBe(golden);
   });
 
   it('describes the same entry by entry, while the run goes on', async () => {
@@ -22,13 +22,13 @@ describe('timeline', () => {
   it('reports that a request without an answer may have happened', async () => {
     const entries = await sampleRun();
     const cut = entries.findIndex((entry) => entry.type === 'call.attempted' && entry.data.path === '/orders');
-    const rows = timeline(entries.slice(0, cut + 1));
+    const rows = makeTimeline(entries.slice(0, cut + 1));
     expect(rows.at(-1)).toMatchObject({ kind: 'answer', seq: cut + 1 });
     expect(printTimeline(rows.slice(-1))).toMatch(/^ +\+2\.000 +\? POST \/orders was sent, .* may have happened\n$/);
   });
 
   it('passes roles to a painter and shows only the requested kinds', async () => {
-    const rows = timeline(await sampleRun(), { kinds: ['fill'], explain: false });
+    const rows = makeTimeline(await sampleRun(), { kinds: ['fill'], explain: false });
     expect(printTimeline(rows, (role, text) => `<${role}>${text}`)).toBe(
       [
         '<muted>   +1:05.080      <good>traded <value>0.1 BTC-USD at 64200 USD<plain> of order BTC-USD@11<muted>, fee -0.01 USD, as maker, fill BTC-USD-1',
@@ -43,7 +43,7 @@ describe('timeline', () => {
       const script = new Script();
       script.append('run.started', startedData());
       script.append('approval.asked', { ask: 'go on?', by: ['trader'], until: START, plan }, 'steps/ok');
-      return printTimeline(timeline(script.entries)).trimEnd().split('\n').at(-1);
+      return printTimeline(makeTimeline(script.entries)).trimEnd().split('\n').at(-1);
     };
     expect(askWith('')).toMatch(/asked trader: go on\?, until 2026-01-05T08:00:00\.000Z$/);
     expect(askWith('ab12')).toMatch(/, until 2026-01-05T08:00:00\.000Z, for plan ab12$/);
@@ -99,7 +99,7 @@ describe('timeline', () => {
       `steps/${evil}`,
     );
     append('run.ended', { outcome: 'halted', reason: evil, outputs: { [evil]: evil } });
-    const rows = timeline(script.entries);
+    const rows = makeTimeline(script.entries);
     const lines = printTimeline(rows).split('\n');
     expect(lines).toHaveLength(rows.length + 1);
     expect(rows.length).toBeGreaterThanOrEqual(23);
@@ -112,7 +112,7 @@ describe('timeline', () => {
     const script = new Script();
     script.append('run.started', startedData());
     script.append('run.moved', { from: 'starting', to: 'running', event: 'STARTED' });
-    expect(timeline(script.entries).map((row) => row.kind)).toEqual(['run', 'run']);
+    expect(makeTimeline(script.entries).map((row) => row.kind)).toEqual(['run', 'run']);
     const later = { ...(script.entries[0] as Entry), type: 'something.new' } as unknown as Entry;
     expect(new TimelineFold().apply(later)).toEqual([]);
   });
@@ -129,6 +129,6 @@ describe('timeline', () => {
     script.append('run.started', startedData());
     await script.at(offsetMs);
     script.append('variable.set', { name: 'n', value: '1' });
-    expect(printTimeline(timeline(script.entries).slice(-1)).trim()).toBe(`${text}  n is now 1`);
+    expect(printTimeline(makeTimeline(script.entries).slice(-1)).trim()).toBe(`${text}  n is now 1`);
   });
 });

@@ -3,7 +3,7 @@ import type { Anchor } from '../../src/journal/anchors/anchors.ts';
 import { type ChainProblemKind, EMPTY_HEAD, readEntry, sealEntry } from '../../src/journal/chain.ts';
 import { type JournalReader, type RunRow, type StoredEntry, StoreError } from '../../src/journal/store.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
-import { verifyDocument, verifyJournal, verifyRun } from '../../src/report/compare/verify.ts';
+import { makeVerifyDocument, verifyJournal, verifyRun } from '../../src/report/compare/verify.ts';
 import { appendMany, newWriter, startedData } from '../journal/sample.ts';
 
 /** A store as someone with write access could leave it: it returns `entries` and `row`. */
@@ -269,7 +269,7 @@ describe('verifyJournal', () => {
     const { entries, row, anchors } = await journalOf(12);
     const gone: Anchor = { v: 1, run: 'r0', seq: 9, head: 'a'.repeat(64), count: 9, time: '2026-01-05T07:00:00.000Z' };
     const verdicts = await verifyJournal(storeOf(entries, row), [...anchors]);
-    expect(verifyDocument(verdicts)).toEqual({ ok: true, runs: [{ run: 'r1', ok: true, entries: 12 }] });
+    expect(makeVerifyDocument(verdicts)).toEqual({ ok: true, runs: [{ run: 'r1', ok: true, entries: 12 }] });
 
     const store = storeOf(entries, row);
     const both: JournalReader = {
@@ -277,7 +277,7 @@ describe('verifyJournal', () => {
       read: async (run, range) => (run === 'r1' ? store.read(run, range) : []),
       run: async (run) => (run === 'r1' ? row : undefined),
     };
-    expect(verifyDocument(await verifyJournal(both, [gone, ...anchors]))).toEqual({
+    expect(makeVerifyDocument(await verifyJournal(both, [gone, ...anchors]))).toEqual({
       ok: false,
       runs: [
         { run: 'r1', ok: true, entries: 12 },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Decimal } from '../../src/base/decimal.ts';
-import { readDocumentedCost, worstCase } from '../../src/runbook/bounds.ts';
+import { computeWorstCase, readDocumentedCost } from '../../src/runbook/bounds.ts';
 import { checkRunbook } from '../../src/runbook/check.ts';
 import type { Value } from '../../src/runbook/values.ts';
 
@@ -10,7 +10,7 @@ function worst(text: string, inputs?: Readonly<Record<string, Value>>) {
     () => undefined,
   );
   if (runbook === undefined) throw new Error(diagnostics.map((each) => each.message).join('\n'));
-  return worstCase(runbook, readDocumentedCost, inputs);
+  return computeWorstCase(runbook, readDocumentedCost, inputs);
 }
 const ORDER = 'place: {type: limit, market: BTC-USD, side: long, size: 2, price: 100}, allow: reduce';
 

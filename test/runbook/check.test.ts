@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { place, type SourceText } from '../../src/base/diagnostic.ts';
+import { placeDiagnostic, type SourceText } from '../../src/base/diagnostic.ts';
 import { checkRunbook } from '../../src/runbook/check.ts';
 import { CHECK_CODES } from '../../src/runbook/codes/check.ts';
-import { CODES, errorReference } from '../../src/runbook/codes/codes.ts';
+import { CODES, renderErrorReference } from '../../src/runbook/codes/codes.ts';
 
 /** One behaviour per file: a runbook, `---`, and a line `LINE:COLUMN CODE` for each diagnostic, in reading order. */
 const FOLDER = new URL('../golden/runbooks/', import.meta.url);
@@ -49,7 +49,9 @@ describe('a runbook is checked', () => {
   it.each(GOLDENS)('%s', (name) => {
     const { source, expected } = golden(name);
     const { runbook, diagnostics } = check(source);
-    expect(diagnostics.map(place).map(({ line, column, code }) => `${line}:${column} ${code}`)).toEqual(expected);
+    expect(diagnostics.map(placeDiagnostic).map(({ line, column, code }) => `${line}:${column} ${code}`)).toEqual(
+      expected,
+    );
     expect(runbook === undefined).toBe(name.startsWith('errors-'));
   });
 
@@ -69,7 +71,7 @@ describe('a runbook is checked', () => {
     for (const name of GOLDENS) {
       const { source } = golden(name);
       const lines = source.text.split('\n');
-      for (const { code, line, message } of check(source).diagnostics.map(place)) {
+      for (const { code, line, message } of check(source).diagnostics.map(placeDiagnostic)) {
         const words =
           lines
             .slice(Math.max(0, line - 2), line)
@@ -88,7 +90,7 @@ describe('a runbook is checked', () => {
   });
 
   it('describes every code in the reference: its meaning and what to do', () => {
-    const reference = errorReference();
+    const reference = renderErrorReference();
     for (const [code, row] of Object.entries(CODES))
       expect(reference).toContain(`### ${code}\n\n${row.summary.charAt(0).toUpperCase()}`);
   });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { positionAt } from '../../src/base/diagnostic.ts';
+import { findPosition } from '../../src/base/diagnostic.ts';
 import { type Node, nodeAt, plainData, readDocument, type ScalarNode } from '../../src/runbook/document/document.ts';
 import { compileField, type TypeEnv } from '../../src/runbook/expression/expression.ts';
 
@@ -9,7 +9,7 @@ const read = (text: string) => readDocument({ file: 'a.yaml', text });
 /** `code line:column` of each diagnostic. */
 function faults(text: string): string[] {
   return read(text).diagnostics.map(({ code, source, span }) => {
-    const { line, column } = positionAt(source.text, span.start);
+    const { line, column } = findPosition(source.text, span.start);
     return `${code} ${line}:${column}`;
   });
 }

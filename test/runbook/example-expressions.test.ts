@@ -5,6 +5,7 @@ import { ACCOUNT, FILL, makeRecordType, ORDER, STEP_ERROR } from '../../src/runb
 import {
   BOOLEAN,
   DURATION,
+  formatType,
   INTEGER,
   MARKET,
   MONEY,
@@ -15,7 +16,6 @@ import {
   SIZE,
   TEXT,
   TIME,
-  typeName,
 } from '../../src/runbook/functions/typing.ts';
 import type { Expr, ValueType } from '../../src/runbook/values.ts';
 import { faults, plain } from './sample.ts';
@@ -206,7 +206,7 @@ describe.each(Object.entries(EXAMPLES))('%s', (_, example) => {
     const { node, source } = plain(text);
     const compiled = compileField(node, source, env, expected);
     expect(faults(compiled)).toEqual([]);
-    expect(typeName((compiled.expr as Expr).type)).toBe(found);
+    expect(formatType((compiled.expr as Expr).type)).toBe(found);
   });
 });
 

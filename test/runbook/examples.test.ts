@@ -1,12 +1,12 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { Decimal } from '../../src/base/decimal.ts';
-import { place, type SourceText } from '../../src/base/diagnostic.ts';
-import { readDocumentedCost, worstCase } from '../../src/runbook/bounds.ts';
-import { everyStep } from '../../src/runbook/check/risk.ts';
+import { placeDiagnostic, type SourceText } from '../../src/base/diagnostic.ts';
+import { computeWorstCase, readDocumentedCost } from '../../src/runbook/bounds.ts';
+import { walkSteps } from '../../src/runbook/check/risk.ts';
 import { checkRunbook } from '../../src/runbook/check.ts';
-import type { CheckedRunbook, StepOf, Verb } from '../../src/runbook/checked.ts';
-import { Duration, type Scope, valueJson } from '../../src/runbook/values.ts';
+import type { CheckedRunbook, StepName, StepOf } from '../../src/runbook/checked.ts';
+import { Duration, type Scope, toJson } from '../../src/runbook/values.ts';
 
 const FOLDER = new URL('../../runbooks/', import.meta.url);
 
@@ -22,8 +22,8 @@ function checked(name: string): CheckedRunbook {
   return runbook;
 }
 
-function stepAt<V extends Verb>(runbook: CheckedRunbook, path: string, verb: V): StepOf<V> {
-  const step = [...everyStep([...runbook.steps, ...runbook.onError, ...runbook.finally])].find(
+function stepAt<V extends StepName>(runbook: CheckedRunbook, path: string, verb: V): StepOf<V> {
+  const step = [...walkSteps([...runbook.steps, ...runbook.onError, ...runbook.finally])].find(
     (each) => each.path === path,
   );
   if (step?.verb !== verb) throw new Error(`${path} is ${step?.verb}`);
@@ -41,7 +41,7 @@ describe('the examples', () => {
         return source === undefined
           ? []
           : checkRunbook(source, load).diagnostics.map(
-              (each) => `${file} ${place(each).line} ${each.severity} ${each.code}`,
+              (each) => `${file} ${placeDiagnostic(each).line} ${each.severity} ${each.code}`,
             );
       });
     expect(said).toEqual([
@@ -53,7 +53,7 @@ describe('the examples', () => {
 
   it('have the worst cases that the design computes by hand', () => {
     const tokens = (name: string, deadman: number) =>
-      worstCase(checked(name), (endpoint) =>
+      computeWorstCase(checked(name), (endpoint) =>
         endpoint === 'POST /cancel_all_after' ? deadman : readDocumentedCost(endpoint),
       ).tokensPerMinute;
     // 30 polls and 4 keep-alives, each costing 10: 340. The switch is also read back every four timeouts: a quarter.
@@ -64,7 +64,7 @@ describe('the examples', () => {
   });
 
   it('have paths of ids, or of positions and step names', () => {
-    expect([...everyStep(checked('bracket-entry').steps)].map((step) => step.path)).toEqual([
+    expect([...walkSteps(checked('bracket-entry').steps)].map((step) => step.path)).toEqual([
       'steps/before',
       'steps/2:assert',
       'steps/3:set_leverage',
@@ -79,8 +79,8 @@ describe('the examples', () => {
       'steps/7:wait_for',
       'steps/7:wait_for/on_timeout/1:cancel',
     ]);
-    expect([...everyStep(checked('ladder').steps)].map((step) => step.path)).toContain('steps/ladder/do/o');
-    const housekeeping = [...everyStep(checked('housekeeping').steps)].map((step) => step.path);
+    expect([...walkSteps(checked('ladder').steps)].map((step) => step.path)).toContain('steps/ladder/do/o');
+    const housekeeping = [...walkSteps(checked('housekeeping').steps)].map((step) => step.path);
     expect(housekeeping).toEqual(
       expect.arrayContaining(['steps/4:switch/case/1/1:approve', 'steps/4:switch/else/1:notify']),
     );
@@ -168,7 +168,7 @@ describe('the examples', () => {
       overlap: 'skip',
       dst: { gap: 'next_valid', overlap: 'first' },
     });
-    expect(valueJson(schedule[1]?.inputs)).toEqual({ night_leverage: '1', stale_after: '30m' });
+    expect(toJson(schedule[1]?.inputs)).toEqual({ night_leverage: '1', stale_after: '30m' });
     expect(concurrency?.onBusy).toBe('queue');
     expect(Object.keys(calls)).toEqual(['flatten']);
     expect(calls['flatten']?.needs).toEqual(['cancel_all']);

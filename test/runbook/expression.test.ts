@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Decimal } from '../../src/base/decimal.ts';
-import { positionAt } from '../../src/base/diagnostic.ts';
+import { findPosition } from '../../src/base/diagnostic.ts';
 import {
   compileField,
   isBare,
@@ -13,6 +13,7 @@ import { makeRecordType } from '../../src/runbook/functions/records.ts';
 import {
   BOOLEAN,
   DURATION,
+  formatType,
   INTEGER,
   MARKET,
   MONEY,
@@ -22,7 +23,6 @@ import {
   SIZE,
   TEXT,
   TIME,
-  typeName,
 } from '../../src/runbook/functions/typing.ts';
 import { Duration, EvaluationFailure, type Expr, NotKnown, type ValueType } from '../../src/runbook/values.ts';
 import { compile, ENV, faults, field, ROOTS, scalarOf, scopeOf, template, valueIn } from './sample.ts';
@@ -375,7 +375,7 @@ describe('values', () => {
   it.each(VALUES)('%s', (text, type, value) => {
     const compiled = compile(text);
     expect(faults(compiled)).toEqual([]);
-    expect(typeName((compiled.expr as Expr).type)).toBe(type);
+    expect(formatType((compiled.expr as Expr).type)).toBe(type);
     expect(valueIn(compiled.expr)).toEqual(value);
   });
 });
@@ -447,7 +447,7 @@ describe('the type a field expects', () => {
   ];
   it.each(cases)('%s', (text, expected, result) => {
     const compiled = compile(text, expected);
-    expect(compiled.expr === undefined ? faults(compiled)[0] : typeName(compiled.expr.type)).toBe(result);
+    expect(compiled.expr === undefined ? faults(compiled)[0] : formatType(compiled.expr.type)).toBe(result);
   });
 });
 
@@ -529,8 +529,8 @@ describe('fields: literal, expression or template by the type expected', () => {
   });
 
   it('keeps the type of an expression that is the whole template', () => {
-    expect(typeName((field('${entry.filled}', 'any').expr as Expr).type)).toBe('size');
-    expect(typeName((template('${entry.filled}').expr as Expr).type)).toBe('text');
+    expect(formatType((field('${entry.filled}', 'any').expr as Expr).type)).toBe('size');
+    expect(formatType((template('${entry.filled}').expr as Expr).type)).toBe('text');
   });
 
   it('warns of a text with a value that may be absent, and writes it so', () => {
@@ -550,7 +550,7 @@ describe('places in the file', () => {
   ])('%s', (_, yaml, line, column) => {
     const { node, source } = scalarOf(yaml);
     const [diagnostic] = compileField(node, source, ENV, PRICE).diagnostics;
-    expect([diagnostic?.code, positionAt(yaml, diagnostic?.span.start as number)]).toEqual([
+    expect([diagnostic?.code, findPosition(yaml, diagnostic?.span.start as number)]).toEqual([
       'unknown-name',
       { line, column },
     ]);

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { positionAt } from '../../src/base/diagnostic.ts';
+import { findPosition } from '../../src/base/diagnostic.ts';
 import { type Node, readDocument } from '../../src/runbook/document/document.ts';
 import { readDuration, readInputText, readLiteral } from '../../src/runbook/expression/literals.ts';
-import { parseTypeWord, typeName } from '../../src/runbook/functions/typing.ts';
-import { durationText, type ValueType, valueJson } from '../../src/runbook/values.ts';
+import { formatType, parseTypeWord } from '../../src/runbook/functions/typing.ts';
+import { durationText, toJson, type ValueType } from '../../src/runbook/values.ts';
 
 /** The value of a literal of type `word` as JSON, or `code line:column` of its errors. */
 function literal(word: string, yaml: string): unknown {
@@ -14,8 +14,8 @@ function literal(word: string, yaml: string): unknown {
   const node = root?.kind === 'map' ? (root.get('a') as Node) : undefined;
   const type = parseTypeWord(word);
   const { value, diagnostics: found } = readLiteral(type as ValueType, word, node as Node, source);
-  if (found.length === 0) return valueJson(value);
-  return found.map(({ code, span }) => `${code} ${Object.values(positionAt(source.text, span.start)).join(':')}`);
+  if (found.length === 0) return toJson(value);
+  return found.map(({ code, span }) => `${code} ${Object.values(findPosition(source.text, span.start)).join(':')}`);
 }
 
 describe('words of types', () => {
@@ -30,7 +30,7 @@ describe('words of types', () => {
     ['list<list<integer>>', 'list<list<integer>>'],
     ['list< size >', 'list<size>'],
   ])('%s', (word, name) => {
-    expect(typeName(parseTypeWord(word) as ValueType)).toBe(name);
+    expect(formatType(parseTypeWord(word) as ValueType)).toBe(name);
   });
 
   it.each([
@@ -106,7 +106,7 @@ describe('inputs given as text', () => {
     ['list<list<integer>>', '[[1], []]', [['1'], []]],
   ])('%s %s', (word, text, expected) => {
     const reading = readInputText(parseTypeWord(word) as ValueType, word, text);
-    expect('value' in reading ? valueJson(reading.value) : reading.problem).toEqual(expected);
+    expect('value' in reading ? toJson(reading.value) : reading.problem).toEqual(expected);
   });
 
   it.each([

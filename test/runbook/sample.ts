@@ -1,6 +1,6 @@
 /** Names with types and values for expression tests. */
 import { Decimal } from '../../src/base/decimal.ts';
-import { positionAt } from '../../src/base/diagnostic.ts';
+import { findPosition } from '../../src/base/diagnostic.ts';
 import { readDocument, type ScalarNode } from '../../src/runbook/document/document.ts';
 import {
   type Compiled,
@@ -29,9 +29,9 @@ import {
   type RecordValue,
   type Scope,
   Time,
+  toJson,
   type Value,
   type ValueType,
-  valueJson,
 } from '../../src/runbook/values.ts';
 
 const d = (text: string): Decimal => new Decimal(text);
@@ -196,9 +196,11 @@ export function template(text: string, expected: ValueType | 'any' = TEXT, env: 
 
 /** `code@column` of each diagnostic. */
 export function faults(compiled: Compiled): string[] {
-  return compiled.diagnostics.map(({ code, source, span }) => `${code}@${positionAt(source.text, span.start).column}`);
+  return compiled.diagnostics.map(
+    ({ code, source, span }) => `${code}@${findPosition(source.text, span.start).column}`,
+  );
 }
 
 export function valueIn(expr: Expr | undefined, scope: Scope = scopeOf()): unknown {
-  return expr === undefined ? undefined : valueJson(expr.evaluate(scope));
+  return expr === undefined ? undefined : toJson(expr.evaluate(scope));
 }

@@ -1,9 +1,9 @@
 /** Lints of schedules, through the whole check: code, place, and the times in the message. */
 import { describe, expect, it } from 'vitest';
-import { place } from '../../src/base/diagnostic.ts';
+import { placeDiagnostic } from '../../src/base/diagnostic.ts';
 import { checkRunbook } from '../../src/runbook/check.ts';
 import { SCHEDULE_CODES } from '../../src/runbook/codes/schedule.ts';
-import { scheduleDiagnostics } from '../../src/runbook/schedule/lints.ts';
+import { lintSchedule } from '../../src/runbook/schedule/lints.ts';
 
 const NOW = Date.parse('2026-01-05T08:00:00Z');
 
@@ -14,9 +14,11 @@ function lint(
 ): readonly { readonly code: string; readonly at: string; readonly message: string }[] {
   const text = `runbook: nightly\ndsl: 1\n${rest}schedule:\n${schedule}\nsteps:\n  - read_account: {}\n`;
   const { diagnostics } = checkRunbook({ file: 'nightly.yaml', text }, () => undefined, {
-    scheduleLint: (runbook) => scheduleDiagnostics(runbook, nowMs),
+    scheduleLint: (runbook) => lintSchedule(runbook, nowMs),
   });
-  return diagnostics.map(place).map(({ code, line, column, message }) => ({ code, at: `${line}:${column}`, message }));
+  return diagnostics
+    .map(placeDiagnostic)
+    .map(({ code, line, column, message }) => ({ code, at: `${line}:${column}`, message }));
 }
 
 describe('invalid schedules', () => {

@@ -1,9 +1,9 @@
 /** The preview of schedules: rows, text, JSON, and a month as a drawing. */
 import { describe, expect, it } from 'vitest';
 import type { ScheduleDeclaration } from '../../src/runbook/checked.ts';
-import { scheduleCalendar } from '../../src/runbook/schedule/calendar-drawing.ts';
+import { drawCalendar } from '../../src/runbook/schedule/calendar-drawing.ts';
 import type { ScheduledSlot } from '../../src/runbook/schedule/collisions.ts';
-import { previewJson, previewText, schedulePreview } from '../../src/runbook/schedule/preview.ts';
+import { formatPreview, previewSchedule, toPreviewJson } from '../../src/runbook/schedule/preview.ts';
 import { atSlot, cronSlot, everySlot, MINUTE_MS } from './sample-schedule.ts';
 
 const slotOf = (runbook: string, declaration: ScheduleDeclaration, key?: string): ScheduledSlot => ({
@@ -20,7 +20,7 @@ describe('the next occurrences', () => {
   ];
 
   it('are one list by instant, in UTC and in local time, with the effects of clock changes', () => {
-    expect(previewJson(schedulePreview(slots, { fromMs, next: 4 }))).toEqual({
+    expect(toPreviewJson(previewSchedule(slots, { fromMs, next: 4 }))).toEqual({
       occurrences: [
         { runbook: 'housekeeping', slot: '1', at: '2026-03-27T21:30:00.000Z', local: '2026-03-27T21:30:00.000+00:00' },
         { runbook: 'flatten', slot: '0', at: '2026-03-28T01:30:00.000Z', local: '2026-03-28T02:30:00.000+01:00' },
@@ -37,7 +37,7 @@ describe('the next occurrences', () => {
   });
 
   it('are a table on a terminal', () => {
-    expect(previewText(schedulePreview(slots, { fromMs, next: 3 }))).toBe(
+    expect(formatPreview(previewSchedule(slots, { fromMs, next: 3 }))).toBe(
       [
         '2026-03-27 21:30Z  Fri 2026-03-27 21:30 +00:00 Europe/London  housekeeping  slot 1',
         '2026-03-28 01:30Z  Sat 2026-03-28 02:30 +01:00 Europe/Berlin  flatten       slot 0',
@@ -49,7 +49,7 @@ describe('the next occurrences', () => {
   });
 
   it('note times skipped by a gap at the next occurrence', () => {
-    const rows = schedulePreview(
+    const rows = previewSchedule(
       [slotOf('flatten', cronSlot('30 2 * * *', 'Europe/Berlin', { dst: { gap: 'skip', overlap: 'first' } }))],
       { fromMs, next: 3 },
     );
@@ -70,7 +70,7 @@ describe('the next occurrences', () => {
       slotOf('c', everySlot(60 * MINUTE_MS), 'desk'),
     ];
     expect(
-      schedulePreview(together, { fromMs, next: 4 }).map(({ runbook, at, notes }) => [
+      previewSchedule(together, { fromMs, next: 4 }).map(({ runbook, at, notes }) => [
         runbook,
         at.slice(11, 16),
         notes,
@@ -85,13 +85,13 @@ describe('the next occurrences', () => {
 
   it('end where the schedules end', () => {
     expect(
-      schedulePreview([slotOf('once', atSlot('2026-04-01T00:00:00Z'))], { fromMs, next: 20 }).map(({ at }) => at),
+      previewSchedule([slotOf('once', atSlot('2026-04-01T00:00:00Z'))], { fromMs, next: 20 }).map(({ at }) => at),
     ).toEqual(['2026-04-01T00:00:00.000Z']);
-    expect(previewText([])).toBe('Nothing would fire.\n');
+    expect(formatPreview([])).toBe('Nothing would fire.\n');
   });
 
   it('escape control characters of a name for the terminal', () => {
-    const text = previewText(schedulePreview([slotOf('a\u001b[2J', everySlot(MINUTE_MS))], { fromMs, next: 1 }));
+    const text = formatPreview(previewSchedule([slotOf('a\u001b[2J', everySlot(MINUTE_MS))], { fromMs, next: 1 }));
     expect(text).toContain('a\\u001b[2J');
     expect(text).not.toContain('\u001b');
   });
@@ -103,7 +103,7 @@ describe('a month', () => {
     slotOf('watch & <wait>', everySlot(5 * MINUTE_MS)),
     slotOf('close', cronSlot('0 16 * * 1-5', 'America/New_York')),
   ];
-  const svg = scheduleCalendar(slots, { year: 2026, month: 3, zone: 'Europe/Berlin' });
+  const svg = drawCalendar(slots, { year: 2026, month: 3, zone: 'Europe/Berlin' });
 
   it('describes itself for screen readers', () => {
     expect(svg).toMatch(
@@ -134,7 +134,7 @@ describe('a month', () => {
   });
 
   it('contains no markup from a runbook, no script and no external reference', () => {
-    const hostile = scheduleCalendar(
+    const hostile = drawCalendar(
       [slotOf('</text><script>alert(1)</script>"\'&\u0000\u202e', everySlot(60 * MINUTE_MS))],
       { year: 2026, month: 2, zone: 'UTC' },
     );

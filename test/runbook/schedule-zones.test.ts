@@ -6,7 +6,7 @@ import { CronExpressionParser } from 'cron-parser';
 import { Cron } from 'croner';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { occurrences } from '../../src/runbook/schedule/schedule.ts';
+import { listOccurrences } from '../../src/runbook/schedule/schedule.ts';
 import { cronSlot, DAY_MS, HOUR_MS, MINUTE_MS, offsetMs } from './sample-schedule.ts';
 
 /** A zone and days on which its clocks change; both changes of Berlin, Lord Howe's half hour, Apia's lost day, midnights. */
@@ -146,7 +146,7 @@ describe.each(CHANGES)('in %s', (zone, ...days) => {
       for (const gap of ['next_valid', 'skip'] as const)
         for (const overlap of ['first', 'both'] as const) {
           const expected = new Set(byWalking(minutes, fires, gap, overlap).filter((each) => each >= fromMs));
-          const found = occurrences(cronSlot(pattern, zone, { dst: { gap, overlap } }), { fromMs, toMs }).map(
+          const found = listOccurrences(cronSlot(pattern, zone, { dst: { gap, overlap } }), { fromMs, toMs }).map(
             ({ nominalMs }) => nominalMs,
           );
           const extra = iso(found.filter((each) => !expected.has(each)));
@@ -166,7 +166,7 @@ describe.each(CHANGES)('in %s', (zone, ...days) => {
 
   it('shows each occurrence in the local time of the zone', () => {
     const fromMs = Date.parse(`${days[0]}T00:00:00Z`) - DAY_MS;
-    for (const { nominalMs, local } of occurrences(cronSlot('*/20 * * * *', zone), {
+    for (const { nominalMs, local } of listOccurrences(cronSlot('*/20 * * * *', zone), {
       fromMs,
       toMs: fromMs + 3 * DAY_MS,
     })) {
@@ -192,7 +192,7 @@ describe.each(CHANGES)('in %s', (zone, ...days) => {
     };
     const ours = (pattern: string, gap: 'next_valid' | 'skip'): readonly string[] =>
       iso(
-        occurrences(cronSlot(pattern, zone, { dst: { gap, overlap: 'first' } }), { fromMs, toMs }).map(
+        listOccurrences(cronSlot(pattern, zone, { dst: { gap, overlap: 'first' } }), { fromMs, toMs }).map(
           ({ nominalMs }) => nominalMs,
         ),
       );
@@ -216,7 +216,7 @@ describe('cron-parser', () => {
       const expected = theirs(pattern, zone, fromMs, 12);
       expect(
         iso(
-          occurrences(cronSlot(pattern, zone), { fromMs, toMs: Number.POSITIVE_INFINITY, most: 12 }).map(
+          listOccurrences(cronSlot(pattern, zone), { fromMs, toMs: Number.POSITIVE_INFINITY, most: 12 }).map(
             ({ nominalMs }) => nominalMs,
           ),
         ),
@@ -229,7 +229,7 @@ describe('cron-parser', () => {
     expect(iso(theirs('30 2 * * *', 'Europe/Berlin', fromMs, 1))).toEqual(['2026-03-29T01:30:00.000Z']);
     expect(
       iso(
-        occurrences(cronSlot('30 2 * * *', 'Europe/Berlin'), { fromMs, toMs: fromMs + DAY_MS }).map(
+        listOccurrences(cronSlot('30 2 * * *', 'Europe/Berlin'), { fromMs, toMs: fromMs + DAY_MS }).map(
           ({ nominalMs }) => nominalMs,
         ),
       ),
@@ -258,7 +258,7 @@ describe('any cron expression', () => {
       fc.property(cronText, fc.integer({ min: 0, max: 365 * 24 }), (pattern, hour) => {
         const fromMs = Date.UTC(2026, 0, 1) + hour * HOUR_MS;
         const found = iso(
-          occurrences(cronSlot(pattern, 'UTC'), { fromMs, toMs: Number.POSITIVE_INFINITY, most: 5 }).map(
+          listOccurrences(cronSlot(pattern, 'UTC'), { fromMs, toMs: Number.POSITIVE_INFINITY, most: 5 }).map(
             ({ nominalMs }) => nominalMs,
           ),
         );
@@ -283,7 +283,7 @@ describe('any cron expression', () => {
           const fromMs = Date.UTC(2026, 0, 1) + hour * HOUR_MS;
           const toMs = fromMs + 20 * DAY_MS;
           const slot = cronSlot(pattern, zone);
-          const whole = occurrences(slot, { fromMs, toMs });
+          const whole = listOccurrences(slot, { fromMs, toMs });
           const edges = [
             fromMs,
             ...cuts.map((quarter) => fromMs + quarter * 15 * MINUTE_MS).sort((a, b) => a - b),
@@ -291,7 +291,7 @@ describe('any cron expression', () => {
           ];
           const parts = edges
             .slice(1)
-            .flatMap((edge, index) => occurrences(slot, { fromMs: edges[index] as number, toMs: edge }));
+            .flatMap((edge, index) => listOccurrences(slot, { fromMs: edges[index] as number, toMs: edge }));
           expect(parts).toEqual(whole);
         },
       ),

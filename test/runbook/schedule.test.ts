@@ -5,16 +5,16 @@ import {
   describeEffect,
   findNextOccurrence,
   listClockEffects,
-  occurrences,
+  listOccurrences,
 } from '../../src/runbook/schedule/schedule.ts';
 import { atSlot, cronSlot, DAY_MS, everySlot, HOUR_MS } from './sample-schedule.ts';
 
 const FOREVER = Number.POSITIVE_INFINITY;
 const ms = (iso: string): number => Date.parse(iso);
 const at = (slot: ScheduleDeclaration, from: string, to: string): readonly string[] =>
-  occurrences(slot, { fromMs: ms(from), toMs: ms(to) }).map(({ nominalMs }) => new Date(nominalMs).toISOString());
+  listOccurrences(slot, { fromMs: ms(from), toMs: ms(to) }).map(({ nominalMs }) => new Date(nominalMs).toISOString());
 const local = (slot: ScheduleDeclaration, from: string, to: string): readonly string[] =>
-  occurrences(slot, { fromMs: ms(from), toMs: ms(to) }).map(
+  listOccurrences(slot, { fromMs: ms(from), toMs: ms(to) }).map(
     (each) => `${each.local.slice(0, 16)}${each.local.slice(23)}`,
   );
 
@@ -27,7 +27,7 @@ const dst = (gap: 'next_valid' | 'skip', overlap: 'first' | 'both'): Pick<Schedu
 describe('when Berlin skips 02:00 to 03:00', () => {
   it('fires 02:30 at 03:00, and says why', () => {
     expect(
-      occurrences(cronSlot('30 2 * * *', 'Europe/Berlin'), {
+      listOccurrences(cronSlot('30 2 * * *', 'Europe/Berlin'), {
         fromMs: ms(BERLIN_FORWARD[0]),
         toMs: ms(BERLIN_FORWARD[1]),
       }),
@@ -82,7 +82,7 @@ describe('when Berlin repeats 02:00 to 03:00', () => {
   });
 
   it('fires each time with overlap: both, and notes which one it is', () => {
-    const found = occurrences(cronSlot('30 2 * * *', 'Europe/Berlin', dst('next_valid', 'both')), {
+    const found = listOccurrences(cronSlot('30 2 * * *', 'Europe/Berlin', dst('next_valid', 'both')), {
       fromMs: ms(BERLIN_BACK[0]),
       toMs: ms(BERLIN_BACK[1]),
     });
@@ -93,7 +93,7 @@ describe('when Berlin repeats 02:00 to 03:00', () => {
   });
 
   it('continues in real time for an expression of every hour', () => {
-    const found = occurrences(cronSlot('*/15 * * * *', 'Europe/Berlin'), {
+    const found = listOccurrences(cronSlot('*/15 * * * *', 'Europe/Berlin'), {
       fromMs: ms(BERLIN_BACK[0]),
       toMs: ms(BERLIN_BACK[1]),
     });
@@ -219,16 +219,16 @@ describe('intervals', () => {
   });
 
   it('allow a range with more occurrences than can be listed', () => {
-    expect(occurrences(everySlot(1), { fromMs: 0, toMs: FOREVER, most: 3 }).map(({ nominalMs }) => nominalMs)).toEqual([
-      0, 1, 2,
-    ]);
+    expect(
+      listOccurrences(everySlot(1), { fromMs: 0, toMs: FOREVER, most: 3 }).map(({ nominalMs }) => nominalMs),
+    ).toEqual([0, 1, 2]);
   });
 });
 
 describe('a single time', () => {
   it('fires once, shown in its zone', () => {
     const slot = atSlot('2026-07-01T10:00:00.250Z', 'America/New_York');
-    expect(occurrences(slot, { fromMs: 0, toMs: FOREVER, most: 9 })).toEqual([
+    expect(listOccurrences(slot, { fromMs: 0, toMs: FOREVER, most: 9 })).toEqual([
       {
         slot: '0',
         nominalMs: ms('2026-07-01T10:00:00.250Z'),
@@ -242,7 +242,7 @@ describe('a single time', () => {
 
   it('does not fire outside its bounds', () => {
     expect(
-      occurrences(atSlot('2026-07-01T10:00:00Z', 'UTC', { to: '2026-07-01T10:00:00Z' }), {
+      listOccurrences(atSlot('2026-07-01T10:00:00Z', 'UTC', { to: '2026-07-01T10:00:00Z' }), {
         fromMs: 0,
         toMs: FOREVER,
         most: 1,
@@ -269,7 +269,7 @@ describe('bounds', () => {
   });
 
   it('an endless range without a maximum throws', () => {
-    expect(() => occurrences(everySlot(DAY_MS), { fromMs: 0, toMs: FOREVER })).toThrow(RangeError);
+    expect(() => listOccurrences(everySlot(DAY_MS), { fromMs: 0, toMs: FOREVER })).toThrow(RangeError);
   });
 });
 

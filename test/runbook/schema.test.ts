@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { schemaIssues } from '../../src/base/schema.ts';
+import { findSchemaIssues } from '../../src/base/schema.ts';
 import { plainData, readDocument } from '../../src/runbook/document/document.ts';
-import { runbookSchema } from '../../src/runbook/schema.ts';
+import { buildRunbookSchema } from '../../src/runbook/schema.ts';
 import { inspectShape } from '../../src/runbook/shape/walk.ts';
 import { STEP_NAMES, STEPS } from '../../src/runbook/steps.ts';
 
@@ -15,7 +15,7 @@ function verdicts(text: string): { readonly schema: boolean; readonly walk: bool
   const { root, diagnostics } = readDocument(source);
   if (root === undefined || diagnostics.length > 0) return undefined;
   return {
-    schema: schemaIssues('runbook', runbookSchema, plainData(root)).length > 0,
+    schema: findSchemaIssues('runbook', buildRunbookSchema, plainData(root)).length > 0,
     walk: inspectShape(root, source).diagnostics.length > 0,
   };
 }
@@ -80,7 +80,7 @@ function agree(data: unknown, step: number): void {
 
 describe('the schema', () => {
   it('describes every step, so that an editor can complete it', () => {
-    const { $defs } = runbookSchema() as { $defs: Record<string, { description?: string; properties?: object }> };
+    const { $defs } = buildRunbookSchema() as { $defs: Record<string, { description?: string; properties?: object }> };
     for (const name of STEP_NAMES) expect($defs[`step-${name}`]?.description).toBe(STEPS[name].summary);
     expect(Object.keys($defs['step']?.properties ?? {})).toEqual(expect.arrayContaining([...STEP_NAMES]));
   });
@@ -103,7 +103,7 @@ describe('the schema', () => {
         for (const [key, each] of Object.entries(schema)) visit(each, `${path}/${key}`);
       }
     };
-    visit(runbookSchema(), '');
+    visit(buildRunbookSchema(), '');
     expect(open).toEqual([]);
   });
 });

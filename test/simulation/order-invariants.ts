@@ -2,7 +2,7 @@
 import { decimal } from '../../src/base/decimal.ts';
 import { isPositionStop, TIMINGS } from '../../src/venue/order/context.ts';
 import { CLIENT_ORDER_PREFIX } from '../../src/venue/order/identity.ts';
-import { exposureOf } from '../../src/venue/order/life.ts';
+import { getExposure } from '../../src/venue/order/life.ts';
 import { isTerminal } from '../../src/venue/order/states.ts';
 import { isTerminalStatus } from '../../src/venue/records.ts';
 import type { Facts, Settled } from './facts.ts';
@@ -311,7 +311,7 @@ export const ORDER_INVARIANTS = {
           yield `${intent.clientOrderId} counts ${context.filled} filled; its fills are ${sum.toFixed()}`;
         const order = own.find((each) => each.id === context.venueId);
         if (order === undefined) continue;
-        const most = exposureOf(snapshot).filled;
+        const most = getExposure(snapshot).filled;
         if (decimal(most).gt(decimal(order.filled)))
           yield `${intent.clientOrderId} counts ${most} filled, the venue ${order.filled}`;
         const hasEnded = intents.get(intent.clientOrderId)?.run.result !== undefined;

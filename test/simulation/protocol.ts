@@ -3,7 +3,7 @@
  * that breaks the protocol in a way somebody could really write; the right world replaces none.
  */
 import type { Clock } from '../../src/base/clock.ts';
-import type { awaySince } from '../../src/base/run-clock.ts';
+import type { measureAway } from '../../src/base/run-clock.ts';
 import type { RunPorts } from '../../src/engine/ports.ts';
 import type { VenueClient } from '../../src/gateway/client.ts';
 import type { ClientParts } from '../../src/gateway/client-parts.ts';
@@ -39,7 +39,7 @@ export interface Protocol {
   /** What a process that takes the run up finds on the disk. */
   readonly read?: (lines: readonly StoredEntry[]) => readonly StoredEntry[];
   /** How long no process executed the resumed run. */
-  readonly awaySince?: typeof awaySince;
+  readonly awaySince?: typeof measureAway;
   readonly lease?: (lease: HeldLease) => NonNullable<ClientParts['lease']>;
   readonly ports?: (ports: RunPorts, around: Around) => RunPorts;
   /** Each process has a ledger of its own. */

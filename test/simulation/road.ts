@@ -5,7 +5,7 @@
 import type { Clock } from '../../src/base/clock.ts';
 import type { CrashPoint } from '../../src/gateway/crash-points.ts';
 import type { Transport, WireReply, WireRequest } from '../../src/gateway/transport.ts';
-import { digestOf } from '../../src/venue/wire/request.ts';
+import { computeDigest } from '../../src/venue/wire/request.ts';
 import { awake, type Disk, type Process } from './process.ts';
 
 /** A request that left a process. */
@@ -46,7 +46,7 @@ export function roadOf({ process, base, disk, sent, venue }: RoadParts): Transpo
         endpoint: request.endpoint,
         method: request.method,
         params: Object.fromEntries(Object.entries(request.params).map(([key, { text }]) => [key, text])),
-        digest: digestOf(request),
+        digest: computeDigest(request),
         durable: disk.lines.length,
       };
       sent.push(note);

@@ -2,7 +2,7 @@
  * Runs one run of a simulated world: begun in one process, resumed in the next ones, composed each time as the program composes a
  * live run (app/run). Its parts are the product's own, except those that a broken protocol replaces.
  */
-import { awaySince, RunClock } from '../../src/base/run-clock.ts';
+import { measureAway, RunClock } from '../../src/base/run-clock.ts';
 import { Divergence, Playback } from '../../src/engine/playback/playback.ts';
 import type { RunPorts, RunSetup } from '../../src/engine/ports.ts';
 import { type RunningRun, type RunResult, startRun } from '../../src/engine/run.ts';
@@ -12,7 +12,7 @@ import type { ClientParts } from '../../src/gateway/client-parts.ts';
 import { LimitFactsFold } from '../../src/gateway/limits/facts.ts';
 import type { VenueSession } from '../../src/gateway/live/session.ts';
 import type { Budget } from '../../src/gateway/tokens/budget.ts';
-import { headOf, readEntry } from '../../src/journal/chain.ts';
+import { readEntry, toHead } from '../../src/journal/chain.ts';
 import type { Entry, JsonObject } from '../../src/journal/entry.ts';
 import { OrderTracker } from '../../src/journal/orders.ts';
 import { RunLog } from '../../src/journal/run-log.ts';
@@ -20,7 +20,7 @@ import type { HeldLease } from '../../src/journal/shared/lease.ts';
 import type { KillOrder, Mailbox } from '../../src/journal/shared/shared.ts';
 import { type JournalStore, type StoredEntry, StoreError } from '../../src/journal/store.ts';
 import { JournalWriter } from '../../src/journal/writer.ts';
-import { profileSettings } from '../../src/venue/profile/in-force.ts';
+import { writeProfileSettings } from '../../src/venue/profile/in-force.ts';
 import type { Profile } from '../../src/venue/profile/profile.ts';
 import type { Disk, Process } from './process.ts';
 import type { Protocol } from './protocol.ts';
@@ -137,7 +137,7 @@ export class WorldRun {
             seed: setup.seed,
             startedAt,
             sources: [],
-            settings: { ...profileSettings(profile), absenceHorizonMs: setup.absenceHorizonMs } as JsonObject,
+            settings: { ...writeProfileSettings(profile), absenceHorizonMs: setup.absenceHorizonMs } as JsonObject,
             engine: 'simulation',
             account: ACCOUNT,
           });
@@ -161,7 +161,7 @@ export class WorldRun {
     const entries = lines.map(readEntry);
     const aheadMs = entries.findLast((entry) => entry.type === 'clock.adjusted')?.data.wallAheadMs ?? 0;
     const leftAt = entries.at(-1) as Entry;
-    const away = (protocol.awaySince ?? awaySince)(
+    const away = (protocol.awaySince ?? measureAway)(
       entries.filter(({ epoch, boot }) => epoch === leftAt.epoch && boot === leftAt.boot),
       { at: process.clock.now() - aheadMs, mono: process.clock.monotonic(), boot: process.boot },
     );
@@ -255,7 +255,7 @@ export class WorldRun {
       actor: 'engine',
       clock,
       durable: true,
-      head: headOf(lines.at(-1)),
+      head: toHead(lines.at(-1)),
       ...(first === undefined ? {} : { row: { ...row, startedAt: first.at } }),
     });
     const log = new RunLog(writer, tracker, [

@@ -10,8 +10,8 @@ it('runs every occurrence once and accounts for every order while two workers an
   timeout: 300_000,
 }, async () => {
   const bin = fileURLToPath(new URL('../../bin/runbook.js', import.meta.url));
-  const told = await soak({ bin, minutes: MINUTES, workers: 2, seed: 1 });
-  expect(told.problems, told.story.join('\n')).toEqual([]);
-  expect(told.figures['runs']).toBeGreaterThan(10);
-  console.log(told.summary);
+  const result = await soak({ bin, minutes: MINUTES, workers: 2, seed: 1 });
+  expect(result.problems, result.story.join('\n')).toEqual([]);
+  expect(result.figures['runs']).toBeGreaterThan(10);
+  console.log(result.summary);
 });

@@ -13,7 +13,7 @@ const { values } = parseArgs({
   },
 });
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
-const told = await soak({
+const result = await soak({
   bin: resolve(values.bin),
   minutes: Number(values.minutes),
   workers: Number(values.workers),
@@ -21,8 +21,8 @@ const told = await soak({
   told: (line) => process.stderr.isTTY && process.stderr.write(`\r\x1b[K${line}`),
 });
 if (process.stderr.isTTY) process.stderr.write('\n');
-for (const problem of told.problems) process.stdout.write(`${problem}\n`);
-if (told.problems.length > 0)
-  process.stdout.write(`\n${told.story.join('\n')}\n\nlogs of the workers: ${told.folder}\n`);
-process.stdout.write(`${told.summary}\n`);
-process.exitCode = told.problems.length > 0 ? 1 : 0;
+for (const problem of result.problems) process.stdout.write(`${problem}\n`);
+if (result.problems.length > 0)
+  process.stdout.write(`\n${result.story.join('\n')}\n\nlogs of the workers: ${result.folder}\n`);
+process.stdout.write(`${result.summary}\n`);
+process.exitCode = result.problems.length > 0 ? 1 : 0;

@@ -7,7 +7,7 @@ import { Draws } from '../simulation/draws.ts';
 import { type Accounting, account } from './accounting.ts';
 import { Stage, type StageWorker } from './stage.ts';
 
-export interface SoakWanted {
+export interface SoakOptions {
   readonly bin: string;
   readonly minutes: number;
   readonly workers: number;
@@ -15,7 +15,7 @@ export interface SoakWanted {
   readonly told?: (line: string) => void;
 }
 
-export interface SoakTold extends Accounting {
+export interface SoakResult extends Accounting {
   readonly injectedFaults: Readonly<Record<string, number>>;
   /** What was done and when, to explain a problem. */
   readonly story: readonly string[];
@@ -29,7 +29,7 @@ type InjectedFault = (typeof INJECTED_FAULTS)[number];
 /** Undisturbed time at the end: a lease plus the duration of a run. */
 const CALM_MS = 35_000;
 
-export async function soak(wanted: SoakWanted): Promise<SoakTold> {
+export async function soak(wanted: SoakOptions): Promise<SoakResult> {
   const draws = new Draws(wanted.seed, 'soak');
   const startedAt = Date.now();
   const story: string[] = [];
@@ -52,9 +52,9 @@ export async function soak(wanted: SoakWanted): Promise<SoakTold> {
     while (Date.now() < until && stage.surprises.length === 0) {
       // Draws without replacement, so that a short soak has most faults too.
       if (bag.length === 0) bag.push(...INJECTED_FAULTS);
-      const [mishap] = bag.splice(draws.within(0, bag.length - 1), 1) as [InjectedFault];
-      injectedFaults[mishap] = (injectedFaults[mishap] ?? 0) + 1;
-      await meet(mishap, stage, draws, note);
+      const [injectedFault] = bag.splice(draws.within(0, bag.length - 1), 1) as [InjectedFault];
+      injectedFaults[injectedFault] = (injectedFaults[injectedFault] ?? 0) + 1;
+      await meet(injectedFault, stage, draws, note);
       const runs = await runsSoFar(stage);
       wanted.told?.(
         `${minutes(Date.now() - startedAt)} of ${wanted.minutes} min, ${runs} runs, ${tally(injectedFaults)}`,
@@ -75,25 +75,30 @@ export async function soak(wanted: SoakWanted): Promise<SoakTold> {
   }
 }
 
-async function meet(mishap: InjectedFault, stage: Stage, draws: Draws, note: (line: string) => void): Promise<void> {
+async function meet(
+  injectedFault: InjectedFault,
+  stage: Stage,
+  draws: Draws,
+  note: (line: string) => void,
+): Promise<void> {
   const worker = draws.of(stage.workers) as StageWorker;
-  switch (mishap) {
+  switch (injectedFault) {
     case 'kill':
     case 'stop':
-      note(`${worker.name}: ${mishap === 'kill' ? 'SIGKILL' : 'SIGTERM'}`);
-      return stage.kill(worker, mishap === 'kill' ? 'SIGKILL' : 'SIGTERM');
+      note(`${worker.name}: ${injectedFault === 'kill' ? 'SIGKILL' : 'SIGTERM'}`);
+      return stage.kill(worker, injectedFault === 'kill' ? 'SIGKILL' : 'SIGTERM');
     case 'sleep':
     case 'long sleep': {
       // A lease lasts 15 s: after the longer sleep, the worker finds that it was replaced.
-      const ms = mishap === 'sleep' ? draws.within(500, 9_000) : draws.within(16_000, 22_000);
+      const ms = injectedFault === 'sleep' ? draws.within(500, 9_000) : draws.within(16_000, 22_000);
       note(`${worker.name}: SIGSTOP for ${ms} ms`);
       await stage.sleep(worker, ms);
       return note(`${worker.name}: SIGCONT`);
     }
     case 'restart':
     case 'crash':
-      note(`the database: ${mishap}`);
-      await stage.restartDatabase(mishap === 'restart' ? 'fast' : 'crash');
+      note(`the database: ${injectedFault}`);
+      await stage.restartDatabase(injectedFault === 'restart' ? 'fast' : 'crash');
       return note('the database is back');
     case 'outage': {
       // Sometimes longer than a lease: then no lease is held when the database returns.
@@ -103,7 +108,7 @@ async function meet(mishap: InjectedFault, stage: Stage, draws: Draws, note: (li
       return note('the database is back');
     }
     default:
-      return mishap satisfies never;
+      return injectedFault satisfies never;
   }
 }
 

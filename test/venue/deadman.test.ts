@@ -2,18 +2,18 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
+  allowsOrders,
   canDelete,
+  chooseKeepAliveMs,
+  combineRequirements,
+  createDeadman,
   type DeadmanEvent,
   type DeadmanState,
-  deadmanAllowsOrders,
-  deadmanAnswerMs,
-  defaultKeepAliveMs,
+  findArmedUntil,
+  findRenewalTime,
+  limitDeadmanAnswerMs,
   needsDelete,
-  newDeadman,
-  renewDueAt,
-  standsUntil,
   stepDeadman,
-  wantedDeadman,
 } from '../../src/venue/deadman.ts';
 import type { DeadmanRecord } from '../../src/venue/records.ts';
 
@@ -24,7 +24,7 @@ function echo(timeout: number, status = 'active'): DeadmanRecord {
 }
 function fold(
   events: readonly DeadmanEvent[],
-  from: DeadmanState = newDeadman(),
+  from: DeadmanState = createDeadman(),
 ): { state: DeadmanState; alarms: string[] } {
   const alarms: string[] = [];
   let state = from;
@@ -44,20 +44,20 @@ const armed = () => fold([{ type: 'LEASE_ENTERED', at: 0, lease }, ...arm(1_000,
 describe('arming', () => {
   it('counts from when the request was sent', () => {
     const state = armed();
-    expect([state.status, state.lastQualifyingSentAt, renewDueAt(state), standsUntil(state)]).toEqual([
+    expect([state.status, state.lastQualifyingSentAt, findRenewalTime(state), findArmedUntil(state)]).toEqual([
       'armed',
       1_000,
       16_000,
       61_000,
     ]);
-    expect([deadmanAllowsOrders(state, 61_000), deadmanAllowsOrders(state, 61_001)]).toEqual([true, false]);
+    expect([allowsOrders(state, 61_000), allowsOrders(state, 61_001)]).toEqual([true, false]);
   });
   it('allows no order before it is answered', () => {
     const { state } = fold([
       { type: 'LEASE_ENTERED', at: 0, lease },
       { type: 'ARM_SENT', at: 1, market: 'BTC-USD', timeoutMs: 60_000 },
     ]);
-    expect([state.status, deadmanAllowsOrders(state, 2), renewDueAt(state)]).toEqual(['arming', false, undefined]);
+    expect([state.status, allowsOrders(state, 2), findRenewalTime(state)]).toEqual(['arming', false, undefined]);
   });
   it('that certainly failed is off, otherwise unknown', () => {
     const sent: DeadmanEvent = { type: 'ARM_SENT', at: 1, market: 'BTC-USD', timeoutMs: 60_000 };
@@ -84,17 +84,17 @@ describe('arming', () => {
     expect([alarms, state.status]).toEqual([['foreign_switch'], 'off']);
   });
   it('is unknown after a restart until it is read', () => {
-    expect(deadmanAllowsOrders(fold([{ type: 'LEASE_ENTERED', at: 0, lease }], newDeadman('unknown')).state, 1)).toBe(
+    expect(allowsOrders(fold([{ type: 'LEASE_ENTERED', at: 0, lease }], createDeadman('unknown')).state, 1)).toBe(
       false,
     );
-    expect(fold([{ type: 'READ', at: 2, sentAt: 1, record: null }], newDeadman('unknown')).state.status).toBe('off');
+    expect(fold([{ type: 'READ', at: 2, sentAt: 1, record: null }], createDeadman('unknown')).state.status).toBe('off');
   });
 });
 
 describe('renewing', () => {
   it('happens with any answered request that qualifies, from when it was sent', () => {
     const { state } = fold([{ type: 'QUALIFYING_ANSWERED', at: 10_400, sentAt: 10_000 }], armed());
-    expect([renewDueAt(state), standsUntil(state)]).toEqual([25_000, 70_000]);
+    expect([findRenewalTime(state), findArmedUntil(state)]).toEqual([25_000, 70_000]);
   });
   it('never counts backwards when answers come out of order', () => {
     const events: DeadmanEvent[] = [
@@ -109,11 +109,11 @@ describe('renewing', () => {
       { type: 'ARM_FAILED', at: 16_100, sentAt: 16_000, certain: true },
     ];
     const { state } = fold(events, armed());
-    expect([state.status, state.lastQualifyingSentAt, renewDueAt(state)]).toEqual(['armed', 1_000, 19_850]);
+    expect([state.status, state.lastQualifyingSentAt, findRenewalTime(state)]).toEqual(['armed', 1_000, 19_850]);
   });
   it('has one heartbeat in flight at a time', () => {
     expect(
-      renewDueAt(fold([{ type: 'ARM_SENT', at: 16_000, market: 'BTC-USD', timeoutMs: 60_000 }], armed()).state),
+      findRenewalTime(fold([{ type: 'ARM_SENT', at: 16_000, market: 'BTC-USD', timeoutMs: 60_000 }], armed()).state),
     ).toBeUndefined();
   });
 });
@@ -128,17 +128,13 @@ describe('a gap', () => {
   });
   it('is not hidden by a later answer', () => {
     const { state, alarms } = fold([{ type: 'QUALIFYING_ANSWERED', at: 61_500, sentAt: 59_000 }], armed());
-    expect([state.status, alarms, deadmanAllowsOrders(state, 61_500)]).toEqual([
-      'assumed_fired',
-      ['assumed_fired'],
-      false,
-    ]);
+    expect([state.status, alarms, allowsOrders(state, 61_500)]).toEqual(['assumed_fired', ['assumed_fired'], false]);
   });
   it('requires a read of every order before the switch is armed again', () => {
     const gone = fold([{ type: 'TIME', at: 70_000 }], armed()).state;
     expect(fold(arm(71_000, 71_100), gone).state.status).toBe('assumed_fired');
     const { state } = fold([{ type: 'RECONCILED', at: 72_000 }, ...arm(73_000, 73_100)], gone);
-    expect([state.status, deadmanAllowsOrders(state, 73_200), standsUntil(state)]).toEqual(['armed', true, 133_000]);
+    expect([state.status, allowsOrders(state, 73_200), findArmedUntil(state)]).toEqual(['armed', true, 133_000]);
   });
   it('is also shown by a read that finds nothing, unless it was sent before the switch was armed', () => {
     expect(fold([{ type: 'READ', at: 1_300, sentAt: 1_100, record: null }], armed()).state.status).toBe('armed');
@@ -151,7 +147,7 @@ describe('a gap', () => {
   });
   it('may come sooner where another program changed the time-out', () => {
     const { state, alarms } = fold([{ type: 'READ', at: 1_400, sentAt: 1_300, record: echo(5_000) }], armed());
-    expect([alarms, standsUntil(state)]).toEqual([['timeout_mismatch'], 6_000]);
+    expect([alarms, findArmedUntil(state)]).toEqual([['timeout_mismatch'], 6_000]);
   });
 });
 
@@ -166,7 +162,7 @@ describe('disarming', () => {
     ).state;
   it('waits for the heartbeat in flight, sends DELETE, and believes it when a read finds nothing', () => {
     const waiting = beating();
-    expect([canDelete(waiting), renewDueAt(waiting)]).toEqual([false, undefined]);
+    expect([canDelete(waiting), findRenewalTime(waiting)]).toEqual([false, undefined]);
     const drained = fold(
       [{ type: 'ARM_ANSWERED', at: 16_200, sentAt: 16_000, timeoutMs: 60_000, echo: echo(60_000) }],
       waiting,
@@ -181,7 +177,7 @@ describe('disarming', () => {
     ).state;
     expect([deleted.status, needsDelete(deleted)]).toEqual(['disarming', false]);
     const { state, alarms } = fold([{ type: 'READ', at: 16_600, sentAt: 16_500, record: null }], deleted);
-    expect([state.status, alarms, standsUntil(state)]).toEqual(['off', [], undefined]);
+    expect([state.status, alarms, findArmedUntil(state)]).toEqual(['off', [], undefined]);
   });
   it('sends DELETE again where the switch is active after it', () => {
     const events: DeadmanEvent[] = [
@@ -236,10 +232,10 @@ describe('several leases', () => {
   const short = { id: 'child', market: 'BTC-USD', timeoutMs: 20_000, keepAliveMs: 5_000 };
   it('share the shortest time-out and keep-alive', () => {
     const { state } = fold([{ type: 'LEASE_ENTERED', at: 2_000, lease: short }], armed());
-    expect([wantedDeadman(state)?.timeoutMs, wantedDeadman(state)?.keepAliveMs]).toEqual([20_000, 5_000]);
-    expect(renewDueAt(state)).toBe(2_000);
+    expect([combineRequirements(state)?.timeoutMs, combineRequirements(state)?.keepAliveMs]).toEqual([20_000, 5_000]);
+    expect(findRenewalTime(state)).toBe(2_000);
     const renewed = fold(arm(2_010, 2_100, 20_000), state).state;
-    expect([renewed.timeoutMs, renewDueAt(renewed), standsUntil(renewed)]).toEqual([20_000, 7_010, 22_010]);
+    expect([renewed.timeoutMs, findRenewalTime(renewed), findArmedUntil(renewed)]).toEqual([20_000, 7_010, 22_010]);
   });
   it('may be in force with either time-out while the answer is missing', () => {
     const entered = fold(
@@ -249,16 +245,16 @@ describe('several leases', () => {
       ],
       armed(),
     );
-    expect(standsUntil(entered.state)).toBe(21_000);
+    expect(findArmedUntil(entered.state)).toBe(21_000);
     const lost = fold([{ type: 'ARM_FAILED', at: 12_010, sentAt: 2_010, certain: false }], entered.state).state;
-    expect([lost.timeoutMs, standsUntil(lost)]).toEqual([20_000, 21_000]);
+    expect([lost.timeoutMs, findArmedUntil(lost)]).toEqual([20_000, 21_000]);
   });
   it('leave the others in force, and after the last nothing is required', () => {
     const both = fold([{ type: 'LEASE_ENTERED', at: 2_000, lease: short }], armed()).state;
     const one = fold([{ type: 'LEASE_LEFT', at: 3_000, id: 'child' }], both).state;
-    expect(wantedDeadman(one)).toEqual(lease);
+    expect(combineRequirements(one)).toEqual(lease);
     const none = fold([{ type: 'LEASE_LEFT', at: 4_000, id: 'run' }], one).state;
-    expect([wantedDeadman(none), renewDueAt(none), deadmanAllowsOrders(none, 4_000)]).toEqual([
+    expect([combineRequirements(none), findRenewalTime(none), allowsOrders(none, 4_000)]).toEqual([
       undefined,
       undefined,
       true,
@@ -266,7 +262,7 @@ describe('several leases', () => {
   });
   it('renew at least twice in a time-out, whatever keep-alive was requested', () => {
     const { state } = fold([{ type: 'LEASE_ENTERED', at: 0, lease: { ...lease, keepAliveMs: 59_000 } }]);
-    expect([wantedDeadman(state)?.keepAliveMs, defaultKeepAliveMs(60_000), defaultKeepAliveMs(1)]).toEqual([
+    expect([combineRequirements(state)?.keepAliveMs, chooseKeepAliveMs(60_000), chooseKeepAliveMs(1)]).toEqual([
       30_000, 15_000, 1,
     ]);
   });
@@ -317,7 +313,7 @@ function sideBySide(
 ) {
   const venue = new VenueSwitch();
   let state = fold([
-    { type: 'LEASE_ENTERED', at: 0, lease: { ...lease, timeoutMs, keepAliveMs: defaultKeepAliveMs(timeoutMs) } },
+    { type: 'LEASE_ENTERED', at: 0, lease: { ...lease, timeoutMs, keepAliveMs: chooseKeepAliveMs(timeoutMs) } },
   ]).state;
   const arrivals: Request[] = [];
   const answers: Request[] = [];
@@ -344,7 +340,7 @@ function sideBySide(
       if (request.kind === 'arm') venue.arm(now, timeoutMs);
       else venue.qualify(now);
     }
-    const isArmed = state.status === 'armed' && now <= (standsUntil(state) ?? -1);
+    const isArmed = state.status === 'armed' && now <= (findArmedUntil(state) ?? -1);
     if (isArmed && venue.hasFired(now)) wrong.push(`armed at ${now}, fired at ${venue.firedAt}`);
     for (const { kind, sentAt, fate } of answers.filter(({ answeredAt }) => answeredAt === now)) {
       if (fate === 'answered') {
@@ -358,11 +354,11 @@ function sideBySide(
       }
     }
     take({ type: 'TIME', at: now });
-    if (deadmanAllowsOrders(state, now) && venue.hasFired(now))
+    if (allowsOrders(state, now) && venue.hasFired(now))
       wrong.push(`orders allowed at ${now}, fired at ${venue.firedAt}`);
     if (state.status !== 'armed') continue;
     if (orders.includes(now)) send('order', now);
-    const due = renewDueAt(state);
+    const due = findRenewalTime(state);
     if (due !== undefined && due <= now) send('arm', now);
   }
   return { state, sent, wrong };
@@ -420,11 +416,7 @@ describe('a time without a process', () => {
     const unseen: DeadmanEvent = { type: 'UNSEEN', at: 2_000 };
     for (const before of [armed(), fold([{ type: 'DISARM_BEGUN', at: 1_500 }], armed()).state]) {
       const { state, alarms } = fold([unseen], before);
-      expect([state.status, alarms, deadmanAllowsOrders(state, 2_001)]).toEqual([
-        'assumed_fired',
-        ['assumed_fired'],
-        false,
-      ]);
+      expect([state.status, alarms, allowsOrders(state, 2_001)]).toEqual(['assumed_fired', ['assumed_fired'], false]);
     }
   });
 
@@ -437,15 +429,15 @@ describe('a time without a process', () => {
       ],
       armed(),
     ).state;
-    for (const before of [newDeadman(), given])
+    for (const before of [createDeadman(), given])
       expect(fold([{ type: 'UNSEEN', at: 2_000 }], before)).toEqual({ state: before, alarms: [] });
   });
 });
 
 it('two answers that hang, one after the other, leave time for a heartbeat', () => {
   for (const timeoutMs of [1_000, 5_000, 60_000]) {
-    const keepAliveMs = defaultKeepAliveMs(timeoutMs);
-    const lost = 2 * (deadmanAnswerMs(timeoutMs) + Math.floor(keepAliveMs / 4));
+    const keepAliveMs = chooseKeepAliveMs(timeoutMs);
+    const lost = 2 * (limitDeadmanAnswerMs(timeoutMs) + Math.floor(keepAliveMs / 4));
     expect(keepAliveMs + lost).toBeLessThan(timeoutMs);
   }
 });
@@ -455,13 +447,13 @@ describe('a keep-alive of 0', () => {
 
   it('sends no heartbeat, and the switch fires after its time-out', () => {
     const { state } = fold([{ type: 'LEASE_ENTERED', at: 0, lease: silent }, ...arm(1_000, 1_200)]);
-    expect([renewDueAt(state), standsUntil(state)]).toEqual([undefined, 61_000]);
+    expect([findRenewalTime(state), findArmedUntil(state)]).toEqual([undefined, 61_000]);
     expect(fold([{ type: 'TIME', at: 61_001 }], state).alarms).toEqual(['assumed_fired']);
   });
 
   it('does not stop the heartbeats of another requirement', () => {
     const other: DeadmanEvent = { type: 'LEASE_ENTERED', at: 0, lease: { ...lease, id: 'callee' } };
     const { state } = fold([{ type: 'LEASE_ENTERED', at: 0, lease: silent }, other, ...arm(1_000, 1_200)]);
-    expect(renewDueAt(state)).toBe(16_000);
+    expect(findRenewalTime(state)).toBe(16_000);
   });
 });

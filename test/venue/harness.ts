@@ -4,7 +4,7 @@ import { VirtualClock } from '../../src/base/clock.ts';
 import { type DecimalString, decimal } from '../../src/base/decimal.ts';
 import { type Credentials, Simulator, type SimulatorConfig } from '../../src/gateway/simulator/simulator.ts';
 import type { Transport, WireReply, WireRequest, WireValue } from '../../src/gateway/transport.ts';
-import { type EndpointName, endpoint, type Params, type Result } from '../../src/venue/catalogue.ts';
+import { type EndpointName, getEndpoint, type Params, type Result } from '../../src/venue/catalogue.ts';
 import type { AccountRecord, OrderRecord, PlacementAck } from '../../src/venue/records.ts';
 
 export const START_MS = Date.parse('2026-01-05T08:00:00Z');
@@ -118,7 +118,7 @@ export class SimulatedVenue {
 
 /** The parameters as they go on the wire: a number's literal is its text. */
 export function wire<E extends EndpointName>(name: E, params: Params<E>): WireRequest {
-  const row = endpoint(name);
+  const row = getEndpoint(name);
   const given = Object.entries(params).filter(([, value]) => value !== undefined);
   const values = given.map(([key, value]): [string, WireValue] => {
     const type = row.parameters[key]?.type;

@@ -4,8 +4,8 @@
  * It is written from venue-notes.md alone and shares nothing with the project's simulator.
  */
 import { Decimal } from '../../src/base/decimal.ts';
-import { newOrder, type OrderEvent, type OrderSnapshot, type OrderStep } from '../../src/venue/order/context.ts';
-import { exposureOf, observed, orderCan, stepOrder } from '../../src/venue/order/life.ts';
+import { createOrder, type OrderEvent, type OrderSnapshot, type OrderStep } from '../../src/venue/order/context.ts';
+import { getExposure, orderCan, stepOrder, toObservation } from '../../src/venue/order/life.ts';
 import { isTerminal } from '../../src/venue/order/states.ts';
 import type { OrderTerms } from '../../src/venue/port.ts';
 import type { FillRecord, OrderRecord } from '../../src/venue/records.ts';
@@ -242,7 +242,7 @@ class Life {
       price: '100',
       onAmbiguous: this.random() < 0.5 ? 'resend' : 'halt',
     };
-    this.order = newOrder(this.terms, this.time.now);
+    this.order = createOrder(this.terms, this.time.now);
   }
 
   run(): Verdict {
@@ -284,7 +284,7 @@ class Life {
   /** The machine never counts less than works at the venue (ARCHITECTURE.md, I15). */
   private boundHolds(event: string): void {
     if (isTerminal(this.order.state)) return;
-    const { filled, worstRemaining } = exposureOf(this.order);
+    const { filled, worstRemaining } = getExposure(this.order);
     const bound = new Decimal(filled).plus(worstRemaining);
     for (const order of this.orders) {
       const { total_filled_size, size } = order.record;
@@ -465,7 +465,7 @@ class Life {
       const records = this.orders.flatMap((order) => order.seen(lag) ?? []);
       time.in(this.delay(), () => {
         if (records.length === 0) this.take({ type: 'P_NOT_FOUND', at: time.now, sentAt });
-        for (const record of records) this.take(observed(record, sentAt, time.now));
+        for (const record of records) this.take(toObservation(record, sentAt, time.now));
         this.conclude();
       });
     });

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  averagePrice,
   bookFill,
-  largerDecimal,
-  netSizeOfFills,
-  sameDecimal,
-  shortfall,
-  sumOfFills,
+  computeAveragePrice,
+  computeShortfall,
+  isSameDecimal,
+  pickLarger,
+  sumFills,
+  sumNetSize,
 } from '../../src/venue/order/fills.ts';
 import type { FillRecord } from '../../src/venue/records.ts';
 import { fill } from './order-samples.ts';
@@ -19,20 +19,24 @@ describe('fills', () => {
       fill('2', '0.2', { price: '0.6', side: 'short' }),
       fill('3', '123456789012345678.000000000000000001', { price: '1' }),
     ];
-    expect(sumOfFills(fills)).toBe('123456789012345678.300000000000000001');
-    expect(netSizeOfFills(fills)).toBe('123456789012345677.900000000000000001');
-    expect(averagePrice(fills.slice(0, 2))).toBe('0.5');
-    expect([sumOfFills([]), netSizeOfFills([]), averagePrice([])]).toEqual(['0', '0', undefined]);
+    expect(sumFills(fills)).toBe('123456789012345678.300000000000000001');
+    expect(sumNetSize(fills)).toBe('123456789012345677.900000000000000001');
+    expect(computeAveragePrice(fills.slice(0, 2))).toBe('0.5');
+    expect([sumFills([]), sumNetSize([]), computeAveragePrice([])]).toEqual(['0', '0', undefined]);
   });
 
   it('are compared as numbers, not as text', () => {
     expect([
-      sameDecimal('0.10', '0.1'),
-      sameDecimal('1', '10'),
-      largerDecimal('9', '10'),
-      largerDecimal('2', '2.0'),
+      isSameDecimal('0.10', '0.1'),
+      isSameDecimal('1', '10'),
+      pickLarger('9', '10'),
+      pickLarger('2', '2.0'),
     ]).toEqual([true, false, '10', '2']);
-    expect([shortfall('10', '9.5'), shortfall('9.5', '10'), shortfall('7', '0')]).toEqual(['0.5', '0', '7']);
+    expect([computeShortfall('10', '9.5'), computeShortfall('9.5', '10'), computeShortfall('7', '0')]).toEqual([
+      '0.5',
+      '0',
+      '7',
+    ]);
   });
 
   it('count once each, in whatever order and however often they are read', () => {
@@ -45,7 +49,7 @@ describe('fills', () => {
         for (const each of seen) tracker = bookFill(tracker.fills, tracker.filled, each);
         const distinct = new Set(seen);
         expect(tracker.fills.size).toBe(distinct.size);
-        expect(sameDecimal(tracker.filled, sumOfFills(distinct))).toBe(true);
+        expect(isSameDecimal(tracker.filled, sumFills(distinct))).toBe(true);
       }),
     );
   });

@@ -1,6 +1,6 @@
 /** Tests both arms of every split cell at their boundary, and the results of the odd rows (orders.md, Guards and actions). */
 import { describe, expect, it } from 'vitest';
-import { newOrder, type OrderEvent, type OrderSnapshot, TIMINGS } from '../../src/venue/order/context.ts';
+import { createOrder, type OrderEvent, type OrderSnapshot, TIMINGS } from '../../src/venue/order/context.ts';
 import { stepOrder } from '../../src/venue/order/life.ts';
 import { isTerminal, ORDER_STATES, type OrderState } from '../../src/venue/order/states.ts';
 import { TRANSITIONS } from '../../src/venue/order/transitions.ts';
@@ -31,7 +31,7 @@ function cell(state: OrderState, type: OrderEvent['type'], name: string, test: (
 
 describe('absence', () => {
   const doubt = (over: Partial<Parameters<typeof terms>[0]> = {}) =>
-    life([eventOf('SUBMIT', 0), eventOf('SUBMIT_UNKNOWN', 1_000)], newOrder(terms(over), T0)).snapshot;
+    life([eventOf('SUBMIT', 0), eventOf('SUBMIT_UNKNOWN', 1_000)], createOrder(terms(over), T0)).snapshot;
   const horizon = 1_000 + TIMINGS.absenceHorizonMs;
   const exhausted = eventOf('T_EXHAUSTED', 200_000);
 
@@ -54,14 +54,14 @@ describe('absence', () => {
     const reads = [1_500, 3_000, 9_000, 60_000, horizon + 1].map(notFound);
     const acknowledged = life(
       [eventOf('SUBMIT', 0), eventOf('ACK', 1_000), eventOf('CANCEL', 1_001)],
-      newOrder(terms(), T0),
+      createOrder(terms(), T0),
     );
     expect(end([...reads, exhausted], acknowledged.snapshot)[0]).toBe('quarantined');
   });
   it('counts from the last attempt, and uses the horizon of the profile', () => {
     const order = life(
       [eventOf('SUBMIT', 0), eventOf('SUBMIT_UNKNOWN', 1_000)],
-      newOrder(terms(), T0, { absenceHorizonMs: 2_000 }),
+      createOrder(terms(), T0, { absenceHorizonMs: 2_000 }),
     );
     const reads = [1_500, 2_000, 2_500, 2_900, 3_001].map(notFound);
     expect(end([...reads, exhausted], order.snapshot)[0]).toBe('absent');
@@ -363,14 +363,14 @@ describe('terms changed by another program', () => {
     );
     const market = life(
       [eventOf('SUBMIT', 1), eventOf('ACK', 2), read('P_OPEN', 3, { price: '99.5' })],
-      newOrder(terms({ type: 'market' }), T0),
+      createOrder(terms({ type: 'market' }), T0),
     );
     expect(market.alarms).toEqual([]);
   });
 });
 
 describe('a draft that was sent and refused', () => {
-  const fresh = newOrder(terms(), T0);
+  const fresh = createOrder(terms(), T0);
   const refused = life([eventOf('SUBMIT', 0), eventOf('RATE_LIMITED', 1_000)], fresh).snapshot;
   const shown = [
     ['P_PROCESSING', 'processing'],

@@ -1,6 +1,6 @@
 /** Orders, records and events for the tests of the order's life; nothing here asserts. */
 import {
-  newOrder,
+  createOrder,
   type OrderEvent,
   type OrderEventType,
   type OrderSnapshot,
@@ -98,7 +98,7 @@ export function eventOf(type: OrderEventType, ms: number, took = 50, over: Parti
 }
 
 /** Folds events over a new order and gives the last step. */
-export function life(events: readonly OrderEvent[], from: OrderSnapshot = newOrder(terms(), T0)): OrderStep {
+export function life(events: readonly OrderEvent[], from: OrderSnapshot = createOrder(terms(), T0)): OrderStep {
   let step: OrderStep | undefined;
   let snapshot = from;
   for (const event of events) {
@@ -111,7 +111,7 @@ export function life(events: readonly OrderEvent[], from: OrderSnapshot = newOrd
 
 /** An order in each state, led there within the first second. */
 export function orderIn(state: OrderState): OrderSnapshot {
-  const none = newOrder(terms(), T0, { absenceHorizonMs: 20 });
+  const none = createOrder(terms(), T0, { absenceHorizonMs: 20 });
   return state === 'draft' ? none : life(eventsTo(state), none).snapshot;
 }
 

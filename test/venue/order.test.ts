@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { createActor } from 'xstate';
-import { newOrder, type OrderEventType } from '../../src/venue/order/context.ts';
+import { createOrder, type OrderEventType } from '../../src/venue/order/context.ts';
 import { GUARDS } from '../../src/venue/order/guards.ts';
-import { classifyRecord, exposureOf, orderCan, outcomeOf, stepOrder } from '../../src/venue/order/life.ts';
+import { classifyRecord, decideOutcome, getExposure, orderCan, stepOrder } from '../../src/venue/order/life.ts';
 import { orderMachine } from '../../src/venue/order/machine.ts';
 import {
   countsAsSent,
+  getReview,
   isAtVenue,
   isFound,
   isGone,
@@ -17,7 +18,6 @@ import {
   isWorking,
   ORDER_STATES,
   type OrderState,
-  reviewOf,
 } from '../../src/venue/order/states.ts';
 import { ORDER_EVENT_TYPES, TRANSITIONS } from '../../src/venue/order/transitions.ts';
 import { tableBelow } from '../page-tables.ts';
@@ -120,7 +120,7 @@ describe('the legend', () => {
     for (const [state, ms] of ORDER_STATES.flatMap((each) => [100, 6_000].map((when) => [each, when] as const))) {
       const { context } = orderIn(state);
       const event = eventOf(type, ms);
-      const outcome = outcomeOf({ state, context }, event);
+      const outcome = decideOutcome({ state, context }, event);
       const actor = createActor(orderMachine, {
         input: { intent: terms(), at: T0 },
         snapshot: orderMachine.resolveState({
@@ -252,7 +252,7 @@ describe('the machine', () => {
         context: { order: context, alarms: [], wants: [], redundant: false },
       });
       const event = eventOf(type, 6_000);
-      const outcome = outcomeOf({ state, context }, event);
+      const outcome = decideOutcome({ state, context }, event);
       expect([state, type, snapshot.can(event)]).toEqual([state, type, !['~', '!', 'X'].includes(outcome)]);
     }
   });
@@ -263,7 +263,7 @@ describe('the machine', () => {
   });
 
   it('throws internal errors instead of hiding them', () => {
-    const { snapshot } = life([eventOf('SUBMIT', 1), eventOf('ACK', 2)], newOrder(terms(), T0));
+    const { snapshot } = life([eventOf('SUBMIT', 1), eventOf('ACK', 2)], createOrder(terms(), T0));
     const event = { type: 'FILL', at: T0 + 3, fill: fill('1', '1e-7') } as const;
     expect(() => stepOrder(snapshot, event)).toThrow('not a plain decimal');
   });
@@ -283,8 +283,8 @@ describe('predicates', () => {
     ['not found yet', (state: OrderState) => !isFound(state), ['draft', 'submitting', 'unknown', 'absent']],
     ['resting', isResting, ['open', 'amending']],
     ['not counted as sent', (state: OrderState) => !countsAsSent(state), ['draft', 'rejected', 'absent', 'denied']],
-    ['unclear', (state: OrderState) => reviewOf(state) === 'unclear', ['unknown', 'quarantined']],
-    ['odd', (state: OrderState) => reviewOf(state) === 'odd', ['rejected', 'absent']],
+    ['unclear', (state: OrderState) => getReview(state) === 'unclear', ['unknown', 'quarantined']],
+    ['odd', (state: OrderState) => getReview(state) === 'odd', ['rejected', 'absent']],
   ])('read the columns of the states: %s', (_, holds, states) => {
     expect(ORDER_STATES.filter(holds)).toEqual(states);
   });
@@ -314,7 +314,7 @@ describe('predicates', () => {
     expect([orderCan.amend(part), orderCan.amend(part, { size: '12' })]).toEqual([true, false]);
     const stop = life(
       [eventOf('SUBMIT', 1), eventOf('ACK', 2), eventOf('P_OPEN', 3)],
-      newOrder(terms({ type: 'stop_loss', size: '0.5' }), T0),
+      createOrder(terms({ type: 'stop_loss', size: '0.5' }), T0),
     );
     expect([orderCan.amend(stop.snapshot), orderCan.amend(stop.snapshot, { size: '0.4' })]).toEqual([true, false]);
   });
@@ -363,12 +363,12 @@ describe('exposure', () => {
     ['denied', '0'],
     ['quarantined', '10'],
   ] as const)('of an order that is %s: %s may still fill', (state, worstRemaining) => {
-    expect(exposureOf(orderIn(state))).toEqual({ filled: '0', worstRemaining });
+    expect(getExposure(orderIn(state))).toEqual({ filled: '0', worstRemaining });
   });
 
   it('counts the larger of the fills and the filled size of the records', () => {
     const told = stepOrder(orderIn('open'), eventOf('P_OPEN', 1_000, 50, { total_filled_size: '4' })).snapshot;
-    expect(exposureOf(told)).toEqual({ filled: '4', worstRemaining: '6' });
+    expect(getExposure(told)).toEqual({ filled: '4', worstRemaining: '6' });
     const read = life(
       [
         { type: 'FILL', at: T0 + 1_100, fill: fill('1', '4') },
@@ -376,14 +376,14 @@ describe('exposure', () => {
       ],
       told,
     ).snapshot;
-    expect(exposureOf(read)).toEqual({ filled: '7', worstRemaining: '3' });
+    expect(getExposure(read)).toEqual({ filled: '7', worstRemaining: '3' });
   });
 
   it('counts an amend in doubt with the larger of its sizes', () => {
     const open = orderIn('open');
     const up = stepOrder(open, { type: 'AMEND', at: T0 + 1_000, price: '100', size: '25' }).snapshot;
     const down = stepOrder(open, { type: 'AMEND', at: T0 + 1_000, price: '100', size: '3' }).snapshot;
-    expect([exposureOf(up).worstRemaining, exposureOf(down).worstRemaining]).toEqual(['25', '10']);
+    expect([getExposure(up).worstRemaining, getExposure(down).worstRemaining]).toEqual(['25', '10']);
   });
 
   it('takes the remaining size from the record where it is not size less filled (venue-notes.md, surprise 5)', () => {
@@ -391,16 +391,16 @@ describe('exposure', () => {
       orderIn('open'),
       eventOf('P_OPEN', 1_000, 50, { total_filled_size: '4', size: '8' }),
     ).snapshot;
-    expect([odd.context.remaining, exposureOf(odd).worstRemaining]).toEqual(['8', '8']);
+    expect([odd.context.remaining, getExposure(odd).worstRemaining]).toEqual(['8', '8']);
   });
 
   it('never adds a fraction to base sizes', () => {
-    const stop = newOrder(terms({ type: 'stop_loss', size: '0.5' }), T0);
+    const stop = createOrder(terms({ type: 'stop_loss', size: '0.5' }), T0);
     const sent = life([eventOf('SUBMIT', 1), eventOf('ACK', 2)], stop).snapshot;
-    expect(exposureOf(sent)).toEqual({ filled: '0', worstRemaining: '0' });
+    expect(getExposure(sent)).toEqual({ filled: '0', worstRemaining: '0' });
     const known = life([eventOf('P_OPEN', 3, 1, { size: '2.5', initial_size: '2.5' })], sent).snapshot;
-    expect(exposureOf(known)).toEqual({ filled: '0', worstRemaining: '2.5' });
+    expect(getExposure(known)).toEqual({ filled: '0', worstRemaining: '2.5' });
     const filled = life([{ type: 'FILL', at: T0 + 9, fill: fill('1', '2.5') }], known);
-    expect([filled.alarms, exposureOf(filled.snapshot)]).toEqual([[], { filled: '2.5', worstRemaining: '0' }]);
+    expect([filled.alarms, getExposure(filled.snapshot)]).toEqual([[], { filled: '2.5', worstRemaining: '0' }]);
   });
 });

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { schemaIssues } from '../../src/base/schema.ts';
+import { findSchemaIssues } from '../../src/base/schema.ts';
 import { ASSUMPTIONS } from '../../src/venue/assumptions.ts';
 import { ENDPOINT_NAMES } from '../../src/venue/catalogue.ts';
 import { LIMIT_CONTROLS } from '../../src/venue/limits/rules.ts';
 import { parseResultPath } from '../../src/venue/profile/conflicts.ts';
-import { profileSettings, restoredProfile } from '../../src/venue/profile/in-force.ts';
+import { restoreProfile, writeProfileSettings } from '../../src/venue/profile/in-force.ts';
 import { toLimitRules } from '../../src/venue/profile/limits.ts';
-import { costOf, grants, type Profile, readProfile, SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
-import { PROFILE_SCHEMA_NAME, profileSchema } from '../../src/venue/profile/schema.ts';
+import { getCost, grants, type Profile, readProfile, SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
+import { buildProfileSchema, PROFILE_SCHEMA_NAME } from '../../src/venue/profile/schema.ts';
 import { looksSecret } from '../../src/venue/profile/secret-like.ts';
 
 const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ4In0.c2lnbmF0dXJl';
@@ -238,9 +238,9 @@ describe('readProfile, valid profiles', () => {
       ambiguityWindowMs: 25_000,
     });
     expect([
-      costOf(profile, 'GET /orders'),
-      costOf(profile, 'GET /fills/order'),
-      costOf(profile, 'GET /account'),
+      getCost(profile, 'GET /orders'),
+      getCost(profile, 'GET /fills/order'),
+      getCost(profile, 'GET /account'),
     ]).toEqual([1, 10, 20]);
   });
 
@@ -550,7 +550,7 @@ describe('readProfile, refused profiles', () => {
       expect.stringMatching(/^warning profile-ineffective rate_limit\.costs\.GET \/account: .* costs 20 /),
       expect.stringMatching(/^warning profile-ineffective limits\.markets\.0: .*ETH-USD/),
     ]);
-    expect(costOf(profile as Profile, 'GET /account')).toBe(20);
+    expect(getCost(profile as Profile, 'GET /account')).toBe(20);
   });
 
   it('never throws, whatever it is given', () => {
@@ -611,23 +611,23 @@ describe('profileSettings', () => {
       },
     ]) {
       const profile = profileOf(data);
-      const settings = profileSettings(profile);
-      expect(restoredProfile(settings)).toEqual(profile);
+      const settings = writeProfileSettings(profile);
+      expect(restoreProfile(settings)).toEqual(profile);
       expect(JSON.parse(JSON.stringify(settings))).toEqual(settings);
     }
   });
 
   it('restores the simulated profile, which grants everything', () => {
-    expect(restoredProfile(profileSettings(SIMULATED_PROFILE))).toEqual(SIMULATED_PROFILE);
+    expect(restoreProfile(writeProfileSettings(SIMULATED_PROFILE))).toEqual(SIMULATED_PROFILE);
     expect(grants(SIMULATED_PROFILE, 'anything')).toBe(true);
   });
 
   it('gives undefined for other settings', () => {
-    expect(restoredProfile({})).toBeUndefined();
+    expect(restoreProfile({})).toBeUndefined();
   });
 
   it('holds references to secrets, and nothing from the environment', () => {
-    expect(profileSettings(profileOf(EXAMPLE))['auth']).toMatchObject({
+    expect(writeProfileSettings(profileOf(EXAMPLE))['auth']).toMatchObject({
       jwt: { env: 'VENUE_JWT' },
       header: 'Authorization',
       jwt_life: '2d',
@@ -643,10 +643,10 @@ describe('grants', () => {
 });
 
 describe('the schema', () => {
-  const issues = (data: Data) => schemaIssues(PROFILE_SCHEMA_NAME, profileSchema, data);
+  const issues = (data: Data) => findSchemaIssues(PROFILE_SCHEMA_NAME, buildProfileSchema, data);
 
   it('accepts what the reader accepts', () => {
-    expect([issues(EXAMPLE), issues(MINIMAL), issues(profileSettings(profileOf(EXAMPLE)) as Data)]).toEqual([
+    expect([issues(EXAMPLE), issues(MINIMAL), issues(writeProfileSettings(profileOf(EXAMPLE)) as Data)]).toEqual([
       [],
       [],
       [],
@@ -670,7 +670,7 @@ describe('the schema', () => {
 
 describe('the table of assumptions', () => {
   it('names existing settings', () => {
-    const settings = profileSettings(profileOf({ ...EXAMPLE, rate_limit: { order_rate: 20 } }));
+    const settings = writeProfileSettings(profileOf({ ...EXAMPLE, rate_limit: { order_rate: 20 } }));
     const at = (path: string) =>
       path.split('.').reduce<unknown>((value, key) => (value as Data | undefined)?.[key], settings);
     const signed = ['auth.signature_life', 'auth.signing_headers', 'auth.cookie'];

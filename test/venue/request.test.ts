@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { EndpointName } from '../../src/venue/catalogue.ts';
-import { requestProblems } from '../../src/venue/wire/bounds.ts';
+import { findRequestProblems } from '../../src/venue/wire/bounds.ts';
 
 const LIMIT = { market_id: 'BTC-USD', side: 'long', size: '0.1', type: 'limit', price: '64000' };
 const STOP_LOSS = {
@@ -186,26 +186,26 @@ const BAD: [string, EndpointName, Record<string, unknown>, string][] = [
 
 describe('requestProblems', () => {
   it.each(GOOD)('accepts %s', (_, name, params) => {
-    expect(requestProblems(name, params)).toEqual([]);
+    expect(findRequestProblems(name, params)).toEqual([]);
   });
 
   it.each(BAD)('refuses %s', (_, name, params, problem) => {
-    expect(requestProblems(name, params)).toEqual([problem]);
+    expect(findRequestProblems(name, params)).toEqual([problem]);
   });
 
   it('never repeats a secret', () => {
-    expect(requestProblems('POST /jwt', { is_client: true, refresh_token: 123456 })).toEqual([
+    expect(findRequestProblems('POST /jwt', { is_client: true, refresh_token: 123456 })).toEqual([
       'refresh_token must be a text, found something else (not shown)',
     ]);
   });
 
   it('uses the bounds of the account', () => {
     const settings = { maxLeverage: 50, marketOrderPrice: 'required' } as const;
-    expect(requestProblems('PUT /account/leverage', { market_id: 'BTC-USD', leverage: 50 }, settings)).toEqual([]);
-    expect(requestProblems('PUT /account/leverage', { market_id: 'BTC-USD', leverage: 51 }, settings)).toEqual([
+    expect(findRequestProblems('PUT /account/leverage', { market_id: 'BTC-USD', leverage: 50 }, settings)).toEqual([]);
+    expect(findRequestProblems('PUT /account/leverage', { market_id: 'BTC-USD', leverage: 51 }, settings)).toEqual([
       'leverage must be an integer from 1 to 50, found 51',
     ]);
-    expect(requestProblems('POST /orders', { ...LIMIT, type: 'market', price: undefined }, settings)).toEqual([
+    expect(findRequestProblems('POST /orders', { ...LIMIT, type: 'market', price: undefined }, settings)).toEqual([
       'price is required for an order of type market',
     ]);
   });

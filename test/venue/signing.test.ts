@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { EndpointName } from '../../src/venue/catalogue.ts';
 import { SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
-import { wireRequest } from '../../src/venue/wire/request.ts';
-import { secretBytes, signature, signedMessage } from '../../src/venue/wire/signing.ts';
+import { toWireRequest } from '../../src/venue/wire/request.ts';
+import { parseSecret, signedMessage, signRequest } from '../../src/venue/wire/signing.ts';
 
 // The vectors of venue-notes.md: secret 0xdeadbeef, expiry 1700000300.
-const SECRET = secretBytes('0xdeadbeef') as Uint8Array;
+const SECRET = parseSecret('0xdeadbeef') as Uint8Array;
 const EXPIRY = 1_700_000_300;
 const VECTORS: [EndpointName, object, string, string][] = [
   [
@@ -38,27 +38,27 @@ const VECTORS: [EndpointName, object, string, string][] = [
 
 describe('signature', () => {
   it.each(VECTORS)('of %s is the one in the notes', (name, params, message, wanted) => {
-    const request = wireRequest(name, params, SIMULATED_PROFILE);
+    const request = toWireRequest(name, params, SIMULATED_PROFILE);
     expect(signedMessage(request, EXPIRY)).toBe(message);
-    expect(signature(request, EXPIRY, SECRET)).toBe(wanted);
+    expect(signRequest(request, EXPIRY, SECRET)).toBe(wanted);
   });
 
   it('does not cover the query', () => {
-    const request = wireRequest('GET /orders', { market_id: 'BTC-USD' }, SIMULATED_PROFILE);
+    const request = toWireRequest('GET /orders', { market_id: 'BTC-USD' }, SIMULATED_PROFILE);
     expect(signedMessage(request, EXPIRY)).toBe('method=GETpath=/orders1700000300');
   });
 
   it('covers a text as its JSON literal without the quotes', () => {
-    const request = wireRequest('POST /jwt', { is_client: true, refresh_token: 'a"b\n' }, SIMULATED_PROFILE);
+    const request = toWireRequest('POST /jwt', { is_client: true, refresh_token: 'a"b\n' }, SIMULATED_PROFILE);
     expect(signedMessage(request, EXPIRY)).toBe('is_client=truemethod=POSTpath=/jwtrefresh_token=a\\"b\\n1700000300');
   });
 });
 
 describe('secretBytes', () => {
   it.each([['0xdeadbeef'], ['DEADBEEF']])('reads %s', (hex) => {
-    expect([...(secretBytes(hex) ?? [])]).toEqual([0xde, 0xad, 0xbe, 0xef]);
+    expect([...(parseSecret(hex) ?? [])]).toEqual([0xde, 0xad, 0xbe, 0xef]);
   });
   it.each([['0x'], ['abc'], ['zz'], ['']])('refuses %s', (hex) => {
-    expect(secretBytes(hex)).toBeUndefined();
+    expect(parseSecret(hex)).toBeUndefined();
   });
 });

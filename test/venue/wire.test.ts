@@ -3,7 +3,7 @@ import { isLosslessNumber, parse } from 'lossless-json';
 import { describe, expect, it } from 'vitest';
 import { ENDPOINT_NAMES } from '../../src/venue/catalogue.ts';
 import { SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
-import { digestOf, encodeBody, encodeQuery, readJson, wireRequest } from '../../src/venue/wire/request.ts';
+import { computeDigest, encodeBody, encodeQuery, readJson, toWireRequest } from '../../src/venue/wire/request.ts';
 
 const LIMIT = {
   market_id: 'BTC-USD',
@@ -17,7 +17,7 @@ const LIMIT = {
 
 describe('wireRequest', () => {
   it('writes parameters in the order of the catalogue, decimals digit for digit, and leaves out what is absent', () => {
-    const request = wireRequest('POST /orders', { ...LIMIT, trigger_price: undefined }, SIMULATED_PROFILE);
+    const request = toWireRequest('POST /orders', { ...LIMIT, trigger_price: undefined }, SIMULATED_PROFILE);
     expect(encodeBody(request)).toBe(
       '{"market_id":"BTC-USD","price":64264.200000000000000001,"side":"long","size":0.10,"type":"limit","client_order_id":"rbabc-1","time_in_force":"post_only"}',
     );
@@ -25,7 +25,7 @@ describe('wireRequest', () => {
   });
 
   it('puts the parameters of a GET into the query, encoded, and gives it no body', () => {
-    const request = wireRequest(
+    const request = toWireRequest(
       'GET /orders',
       { order_id: 'BTC-USD@1859', p_limit: 1000, start_time: 1748776162875466 },
       SIMULATED_PROFILE,
@@ -39,12 +39,12 @@ describe('wireRequest', () => {
       ...SIMULATED_PROFILE,
       encoding: { ...SIMULATED_PROFILE.encoding, 'POST /cancel_all_after': 'query' as const },
     };
-    const request = wireRequest('POST /cancel_all_after', { market_id: 'BTC-USD', timeout: 60000 }, settings);
+    const request = toWireRequest('POST /cancel_all_after', { market_id: 'BTC-USD', timeout: 60000 }, settings);
     expect([encodeQuery(request), encodeBody(request)]).toEqual(['market_id=BTC-USD&timeout=60000', '{}']);
   });
 
   it('sends an empty JSON object for a DELETE without parameters', () => {
-    expect(encodeBody(wireRequest('DELETE /orders/cancel_all', {}, SIMULATED_PROFILE))).toBe('{}');
+    expect(encodeBody(toWireRequest('DELETE /orders/cancel_all', {}, SIMULATED_PROFILE))).toBe('{}');
   });
 
   it('spells position orders as the deployment does, and no others', () => {
@@ -61,21 +61,21 @@ describe('wireRequest', () => {
       price: '90',
       trigger_price: '91',
     };
-    expect(encodeBody(wireRequest('POST /orders', stop, settings))).toBe(
+    expect(encodeBody(toWireRequest('POST /orders', stop, settings))).toBe(
       '{"market_id":"BTC-USD","price":90,"side":"short","size_percent":0.5,"type":"stop_loss_limit","trigger_price":91}',
     );
-    expect(encodeBody(wireRequest('POST /orders', LIMIT, settings))).toContain('"size":0.10,"type":"limit"');
+    expect(encodeBody(toWireRequest('POST /orders', LIMIT, settings))).toContain('"size":0.10,"type":"limit"');
   });
 
   it.each([['1e-7'], ['.5'], ['1.'], ['+1'], ['NaN'], [''], ['0x10']])(
     'refuses %s as a decimal: it is our mistake',
     (price) => {
-      expect(() => wireRequest('POST /orders', { ...LIMIT, price }, SIMULATED_PROFILE)).toThrow(TypeError);
+      expect(() => toWireRequest('POST /orders', { ...LIMIT, price }, SIMULATED_PROFILE)).toThrow(TypeError);
     },
   );
 
   it('refuses a JavaScript number as a decimal', () => {
-    expect(() => wireRequest('POST /orders', { ...LIMIT, price: 64264.2 }, SIMULATED_PROFILE)).toThrow(
+    expect(() => toWireRequest('POST /orders', { ...LIMIT, price: 64264.2 }, SIMULATED_PROFILE)).toThrow(
       /^price .* decimal: found number/,
     );
   });
@@ -88,7 +88,7 @@ describe('wireRequest', () => {
     const digits = fc.stringMatching(/^(0|[1-9]\d{0,35})(\.\d{1,36})?$/);
     fc.assert(
       fc.property(digits, digits, (price, size) => {
-        const body = encodeBody(wireRequest('POST /orders', { ...LIMIT, price, size }, SIMULATED_PROFILE));
+        const body = encodeBody(toWireRequest('POST /orders', { ...LIMIT, price, size }, SIMULATED_PROFILE));
         const read = parse(body) as Record<string, unknown>;
         const literals = [read['price'], read['size']].map((value) => isLosslessNumber(value) && value.value);
         expect(literals).toEqual([price, size]);
@@ -100,7 +100,7 @@ describe('wireRequest', () => {
   it('keeps any text in its place, whatever it holds', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme-composite', maxLength: 20 }), (text) => {
-        const request = wireRequest('POST /jwt', { is_client: true, refresh_token: text }, SIMULATED_PROFILE);
+        const request = toWireRequest('POST /jwt', { is_client: true, refresh_token: text }, SIMULATED_PROFILE);
         expect(parse(encodeBody(request))).toEqual({ is_client: true, refresh_token: text });
       }),
     );
@@ -109,14 +109,14 @@ describe('wireRequest', () => {
 
 describe('digestOf', () => {
   it('is the sha256 of the bytes that carry the parameters', () => {
-    expect(digestOf(wireRequest('DELETE /orders/cancel_all', {}, SIMULATED_PROFILE))).toBe(
+    expect(computeDigest(toWireRequest('DELETE /orders/cancel_all', {}, SIMULATED_PROFILE))).toBe(
       '44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a',
     );
   });
 
   it('distinguishes 0.1 from 0.10: all attempts of an intent have the same bytes', () => {
     const digests = ['0.1', '0.10'].map((size) =>
-      digestOf(wireRequest('POST /orders', { ...LIMIT, size }, SIMULATED_PROFILE)),
+      computeDigest(toWireRequest('POST /orders', { ...LIMIT, size }, SIMULATED_PROFILE)),
     );
     expect(new Set(digests).size).toBe(2);
   });

@@ -4,20 +4,20 @@
  */
 import { join } from 'node:path';
 import { SystemClock } from '../../base/clock.ts';
-import { printable } from '../../base/printable.ts';
+import { makePrintable } from '../../base/printable.ts';
 import { CancelAllBarrier } from '../../gateway/cancel-all-barrier.ts';
 import { Redactor } from '../../gateway/live/redactor.ts';
-import { loadSecrets, type ProfileSecrets, secretVariables } from '../../gateway/live/secret.ts';
+import { listSecretVariables, loadSecrets, type ProfileSecrets } from '../../gateway/live/secret.ts';
 import { VenueSession } from '../../gateway/live/session.ts';
-import { tokenStoreFor } from '../../gateway/live/token-store.ts';
+import { chooseTokenStore } from '../../gateway/live/token-store.ts';
 import { openLive } from '../../gateway/live/transport.ts';
 import { LocalBudget } from '../../gateway/tokens/budget.ts';
 import type { Transport } from '../../gateway/transport.ts';
 import type { DataOf } from '../../journal/entry.ts';
 import type { ScheduleStore } from '../../journal/schedule/store.ts';
-import { ledgerKey, type Shared } from '../../journal/shared/shared.ts';
+import { buildLedgerKey, type Shared } from '../../journal/shared/shared.ts';
 import type { JournalStore } from '../../journal/store.ts';
-import { accountKeyOf } from '../../venue/profile/base-url.ts';
+import { composeAccountKey } from '../../venue/profile/base-url.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { budgetSettings } from '../../venue/tokens/ledger.ts';
 import type { AppContext } from '../context.ts';
@@ -61,7 +61,7 @@ export interface Account {
 }
 
 export function makeAccountKey(profile: Pick<Profile, 'baseUrl' | 'account'>): string {
-  return accountKeyOf(profile.baseUrl, profile.account);
+  return composeAccountKey(profile.baseUrl, profile.account);
 }
 
 /**
@@ -76,8 +76,8 @@ export async function openAccount(
   const variables = readVariables(profile, environment);
   const { secrets, all, problems } = loadSecrets(profile, variables);
   if (problems.length > 0)
-    throw new UserError(problems.map((each) => printable(each, 400)).join('\n'), EXIT.usage, 'configuration');
-  for (const name of secretVariables(profile)) environment.forget(name);
+    throw new UserError(problems.map((each) => makePrintable(each, 400)).join('\n'), EXIT.usage, 'configuration');
+  for (const name of listSecretVariables(profile)) environment.forget(name);
   const redactor = new Redactor(all);
   const clock = new SystemClock();
   const live = openLive({ profile, clock, variables });
@@ -108,12 +108,12 @@ export async function openAccount(
       resetUnit,
       share: {
         rows: shared.ledgers,
-        key: ledgerKey(profile.baseUrl, sharedAs),
+        key: buildLedgerKey(profile.baseUrl, sharedAs),
         owner: `${process.pid}.${clock.now()}`,
       },
     },
   );
-  const tokenStore = tokenStoreFor(profile, secrets.refreshToken, join(folder, `refresh-token.${profile.name}`));
+  const tokenStore = chooseTokenStore(profile, secrets.refreshToken, join(folder, `refresh-token.${profile.name}`));
   const listeners = new Set<(moved: DataOf<'session.moved'>) => void>();
   const notifyListeners = (moved: DataOf<'session.moved'>) => {
     for (const listener of listeners) listener(moved);
@@ -128,7 +128,7 @@ export async function openAccount(
     requested: (request) => notifyListeners({ event: 'requested', request }),
     renewed: (expiresAt) => notifyListeners({ event: 'renewed', expiresAt }),
     alarm: (message) => {
-      voice.complain(`${printable(message)}${adviseRenewal(profile, secrets)}`);
+      voice.complain(`${makePrintable(message)}${adviseRenewal(profile, secrets)}`);
       notifyListeners({ event: 'failing', because: message });
     },
     ...(tokenStore === undefined ? {} : { store: tokenStore }),
@@ -164,7 +164,7 @@ export async function openAccount(
 /** The hint for a session that only a person can renew: the same credentials would be rejected again. */
 function adviseRenewal({ auth }: Profile, { refreshToken }: ProfileSecrets): string {
   if (auth.mode !== 'jwt' || auth.jwt === undefined || refreshToken !== undefined) return '';
-  const where = 'env' in auth.jwt ? `the variable ${auth.jwt.env}` : `the file ${printable(auth.jwt.file, 200)}`;
+  const where = 'env' in auth.jwt ? `the variable ${auth.jwt.env}` : `the file ${makePrintable(auth.jwt.file, 200)}`;
   return `; put a new JWT into ${where} and start again, or \`runbook resume\` the run: the old one can neither read nor cancel`;
 }
 
@@ -182,6 +182,6 @@ function redactAnswers(inner: Transport, redactor: Redactor): Transport {
 
 /** The variables a profile refers to, and the one that would weaken TLS; nothing else of the environment is read. */
 function readVariables(profile: Profile, environment: Environment): Readonly<Record<string, string | undefined>> {
-  const names = [...secretVariables(profile), 'NODE_TLS_REJECT_UNAUTHORIZED'];
+  const names = [...listSecretVariables(profile), 'NODE_TLS_REJECT_UNAUTHORIZED'];
   return Object.fromEntries(names.map((name) => [name, environment.variable(name)]));
 }

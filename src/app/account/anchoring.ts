@@ -1,10 +1,10 @@
 /** Sets up the anchors of an account's live runs: written beside the journal and to every copy in the profile. */
 import { join } from 'node:path';
 import { formatSpan } from '../../base/format.ts';
-import { printable } from '../../base/printable.ts';
-import { anchorWebhook } from '../../gateway/live/webhook.ts';
+import { makePrintable } from '../../base/printable.ts';
+import { buildAnchorWebhook } from '../../gateway/live/webhook.ts';
 import { type Anchorer, type AnchorerOptions, AnchorFile, type AnchorSink } from '../../journal/anchors/anchors.ts';
-import { contradictedAnchor, newestAnchors } from '../../journal/anchors/newest.ts';
+import { findContradictedAnchor, readNewestAnchors } from '../../journal/anchors/newest.ts';
 import { StoreError } from '../../journal/store.ts';
 import type { Voice } from '../voice.ts';
 import type { Account } from './account.ts';
@@ -23,7 +23,7 @@ export function makeAnchoring(
   const elsewhere = Object.entries(copies).flatMap(([name, copy]): AnchorSink[] => {
     if ('file' in copy) return [new AnchorFile(copy.file)];
     const webhook = secrets.anchorWebhooks[name];
-    return webhook === undefined ? [] : [anchorWebhook(`anchors.copies.${name}`, webhook)];
+    return webhook === undefined ? [] : [buildAnchorWebhook(`anchors.copies.${name}`, webhook)];
   });
   const key = secrets.anchorKey?.reveal();
   return {
@@ -31,9 +31,9 @@ export function makeAnchoring(
     ...(key === undefined ? {} : { key }),
     onSink: (sink, failure) =>
       failure === undefined
-        ? voice.note(`anchors are written to ${printable(sink, 300)} again`)
+        ? voice.note(`anchors are written to ${makePrintable(sink, 300)} again`)
         : voice.complain(
-            `anchors cannot be written to ${printable(sink, 300)}: ${printable(failure, 300)}; after ${formatSpan(patienceMs)} of failure, nothing new is sent`,
+            `anchors cannot be written to ${makePrintable(sink, 300)}: ${makePrintable(failure, 300)}; after ${formatSpan(patienceMs)} of failure, nothing new is sent`,
           ),
   };
 }
@@ -45,7 +45,7 @@ export function checkAnchorsOverdue(
 ): string | undefined {
   if (longestFailure === undefined || longestFailure.ms <= profile.anchors.patienceMs) return undefined;
   const { sink, ms } = longestFailure;
-  return `ANCHORS_FAILING: anchors could not be written to ${printable(sink, 300)} for ${formatSpan(ms)}; nothing new is sent without them`;
+  return `ANCHORS_FAILING: anchors could not be written to ${makePrintable(sink, 300)} for ${formatSpan(ms)}; nothing new is sent without them`;
 }
 
 /**
@@ -60,14 +60,14 @@ export async function findContradiction({
   const copies = Object.values(profile.anchors.copies).flatMap((copy) => ('file' in copy ? [copy.file] : []));
   for (const file of [locateAnchors(folder), ...copies]) {
     try {
-      const found = await contradictedAnchor(store, newestAnchors(file));
+      const found = await findContradictedAnchor(store, readNewestAnchors(file));
       if (found === undefined) continue;
       const { anchor, kind } = found;
       const what = kind === 'cut' ? `ends before entry ${anchor.seq}` : `has another entry ${anchor.seq}`;
-      return `JOURNAL_CONTRADICTED: the journal of run ${printable(anchor.run, 100)} ${what}, against its anchor of ${printable(anchor.time, 40)} in ${printable(file, 300)}: the journal was changed. \`runbook audit verify\` shows where. If you know the reason (a restored journal), move that file away; a new one is started`;
+      return `JOURNAL_CONTRADICTED: the journal of run ${makePrintable(anchor.run, 100)} ${what}, against its anchor of ${makePrintable(anchor.time, 40)} in ${makePrintable(file, 300)}: the journal was changed. \`runbook audit verify\` shows where. If you know the reason (a restored journal), move that file away; a new one is started`;
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
-      return `JOURNAL_CONTRADICTED: the journal could not be compared with its anchors: ${printable(error.message, 300)}`;
+      return `JOURNAL_CONTRADICTED: the journal could not be compared with its anchors: ${makePrintable(error.message, 300)}`;
     }
   }
   return undefined;

@@ -1,5 +1,5 @@
 /** Sends a run's notifications live, to the webhooks and the log that the profile names. Never awaited, never fatal. */
-import { printable } from '../../base/printable.ts';
+import { makePrintable } from '../../base/printable.ts';
 import type { Notifier } from '../../engine/ports.ts';
 import { postNotice } from '../../gateway/live/webhook.ts';
 import type { Voice } from '../voice.ts';
@@ -12,13 +12,15 @@ export function makeNotifier({ profile, secrets }: Pick<Account, 'profile' | 'se
   return {
     send(to, text) {
       const target = Object.hasOwn(profile.notify, to) ? profile.notify[to] : undefined;
-      const shown = printable(text, 1000);
-      if (target === undefined) voice.note(`notice to ${printable(to, 60)}, which the profile does not name: ${shown}`);
-      else if ('log' in target) voice.note(`notice to ${printable(to, 60)}: ${shown}`);
+      const shown = makePrintable(text, 1000);
+      if (target === undefined)
+        voice.note(`notice to ${makePrintable(to, 60)}, which the profile does not name: ${shown}`);
+      else if ('log' in target) voice.note(`notice to ${makePrintable(to, 60)}: ${shown}`);
       const webhook = secrets.webhooks[to];
       if (webhook !== undefined) {
         void postNotice(webhook, { to, text }).then((problem) => {
-          if (problem !== undefined) voice.complain(`the notice to ${printable(to, 60)} was not delivered: ${problem}`);
+          if (problem !== undefined)
+            voice.complain(`the notice to ${makePrintable(to, 60)} was not delivered: ${problem}`);
         });
       }
     },

@@ -3,7 +3,7 @@
 import type { EndpointName, Params } from '../../venue/catalogue.ts';
 import type { CallClass } from '../../venue/port.ts';
 import { type AnswerVerdict, readAnswer } from '../../venue/wire/answer.ts';
-import { wireRequest } from '../../venue/wire/request.ts';
+import { toWireRequest } from '../../venue/wire/request.ts';
 import type { Account } from './account.ts';
 
 const EXCHANGE_TIMEOUT_MS = 10_000;
@@ -36,7 +36,7 @@ export async function sendOnce<E extends EndpointName>(
   if (granted.kind === 'refused') return { kind: 'unanswered', why: 'no tokens in time', sent: false };
   granted.ticket.sent();
   const askedAt = clock.monotonic();
-  const reply = await transport.send(wireRequest(name, params, profile), { timeoutMs: EXCHANGE_TIMEOUT_MS });
+  const reply = await transport.send(toWireRequest(name, params, profile), { timeoutMs: EXCHANGE_TIMEOUT_MS });
   if (reply.kind === 'failure') {
     if (reply.sent) granted.ticket.aborted();
     else granted.ticket.notSent();

@@ -1,5 +1,5 @@
 /** Reads the names of people who act on runs, as the journal records them. */
-import { printable } from '../../base/printable.ts';
+import { makePrintable } from '../../base/printable.ts';
 import type { Environment } from '../environment.ts';
 import { UserError } from '../errors.ts';
 
@@ -13,7 +13,7 @@ export function readName(text: string): { readonly name: string } | { readonly p
   const name = text.trim();
   if (name === '') return { problem: 'it is empty' };
   if ([...name].length > LONGEST) return { problem: `it has more than ${LONGEST} characters` };
-  if (HIDING.test(name)) return { problem: `it contains invisible characters: ${printable(name, 200)}` };
+  if (HIDING.test(name)) return { problem: `it contains invisible characters: ${makePrintable(name, 200)}` };
   return { name };
 }
 

@@ -1,11 +1,11 @@
 import { formatSpan, pluralize } from '../../base/format.ts';
-import { printable } from '../../base/printable.ts';
+import { makePrintable } from '../../base/printable.ts';
 import type { KillOrder } from '../../journal/shared/shared.ts';
-import { everyStep } from '../../runbook/check/risk.ts';
+import { walkSteps } from '../../runbook/check/risk.ts';
 import type { CheckedRunbook } from '../../runbook/checked.ts';
-import { defaultKeepAliveMs } from '../../venue/deadman.ts';
-import { costOf, type Profile } from '../../venue/profile/profile.ts';
-import { overcommitted } from '../../venue/tokens/heartbeat-reserve.ts';
+import { chooseKeepAliveMs } from '../../venue/deadman.ts';
+import { getCost, type Profile } from '../../venue/profile/profile.ts';
+import { describeOvercommitment } from '../../venue/tokens/heartbeat-reserve.ts';
 import { budgetSettings } from '../../venue/tokens/ledger.ts';
 import { EXIT, UserError } from '../errors.ts';
 
@@ -39,12 +39,12 @@ export function refuseUnready(runbook: CheckedRunbook, profile: Profile): void {
       );
     // A timeout that inputs decide is checked when it is armed, and so is one for which others on the address leave no tokens.
     if (deadman.keepAlive?.constant === false) return;
-    const everyMs = deadman.keepAlive?.evaluate(nothing).ms ?? defaultKeepAliveMs(timeoutMs);
+    const everyMs = deadman.keepAlive?.evaluate(nothing).ms ?? chooseKeepAliveMs(timeoutMs);
     const { tokens: limit, windowMs } = profile.rateLimit;
     const { reserve } = budgetSettings({ tokens: limit, windowMs });
-    const weight = costOf(profile, 'POST /cancel_all_after');
-    const readWeight = costOf(profile, 'GET /cancel_all_after');
-    const why = overcommitted({ limit, reserve, windowMs, everyMs, timeoutMs, weight, readWeight });
+    const weight = getCost(profile, 'POST /cancel_all_after');
+    const readWeight = getCost(profile, 'GET /cancel_all_after');
+    const why = describeOvercommitment({ limit, reserve, windowMs, everyMs, timeoutMs, weight, readWeight });
     if (why !== undefined)
       throw new UserError(`the token limit cannot carry the deadman switch: ${why}; nothing was sent`);
   }
@@ -52,17 +52,17 @@ export function refuseUnready(runbook: CheckedRunbook, profile: Profile): void {
 
 export function refuseUntil(runbook: CheckedRunbook, until: string | undefined): void {
   if (until === undefined) return;
-  const ids = [...everyStep(runbook.steps)].flatMap((step) => (step.id === undefined ? [] : [step.id]));
+  const ids = [...walkSteps(runbook.steps)].flatMap((step) => (step.id === undefined ? [] : [step.id]));
   if (!ids.includes(until))
     throw new UserError(
-      `--until matches no step: ${printable(until, 80)}; steps with an id are ${ids.join(', ') || 'none'}`,
+      `--until matches no step: ${makePrintable(until, 80)}; steps with an id are ${ids.join(', ') || 'none'}`,
     );
 }
 
 export function makeKilledError(killed: KillOrder): UserError {
   const when = killed.at === 0 ? '' : ` at ${new Date(killed.at).toISOString()}`;
   return new UserError(
-    `the kill switch is engaged by ${printable(killed.by, 100)}${when}: ${printable(killed.reason, 300)}; nothing was sent. \`runbook release --profile FILE --by NAME\` lifts it`,
+    `the kill switch is engaged by ${makePrintable(killed.by, 100)}${when}: ${makePrintable(killed.reason, 300)}; nothing was sent. \`runbook release --profile FILE --by NAME\` lifts it`,
     EXIT.failed,
     'killed',
   );

@@ -4,7 +4,7 @@
  */
 import { closeSync, constants, fstatSync, openSync, readSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import type { SourceText } from '../../base/diagnostic.ts';
-import { printable } from '../../base/printable.ts';
+import { makePrintable } from '../../base/printable.ts';
 import { EXIT, UserError } from '../errors.ts';
 
 /** Far above any runbook or profile, small enough to hold in memory. */
@@ -14,7 +14,7 @@ export const LARGEST_RECORDING = 256 * 1024 * 1024;
 
 /** Reads a UTF-8 text. `what` names the file's role in the message: `runbook`, `profile`. */
 export function readText(path: string, what: string, maxBytes = LARGEST_TEXT): string {
-  const named = `the ${what} ${printable(path, 300)}`;
+  const named = `the ${what} ${makePrintable(path, 300)}`;
   const bytes = readBytes(path, named, maxBytes);
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -28,7 +28,7 @@ export function readText(path: string, what: string, maxBytes = LARGEST_TEXT): s
  * surrogate pair, which no UTF-8 text can contain, so the checker finds it at its position.
  */
 export function readSource(path: string, what: string, maxBytes = LARGEST_TEXT): SourceText {
-  const bytes = readBytes(path, `the ${what} ${printable(path, 300)}`, maxBytes);
+  const bytes = readBytes(path, `the ${what} ${makePrintable(path, 300)}`, maxBytes);
   const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   const decodeSource = (from: number, to: number) => {
     try {
@@ -56,8 +56,8 @@ export function writeNewText(path: string, text: string, what: string): void {
     writeFileSync(path, text, { flag: 'wx' });
   } catch (error) {
     if (getErrorCode(error) === 'EEXIST')
-      throw new UserError(`${printable(path, 300)} exists already; it was not changed`);
-    throw new UserError(`the ${what} ${printable(path, 300)} cannot be written: ${describeReason(error)}`);
+      throw new UserError(`${makePrintable(path, 300)} exists already; it was not changed`);
+    throw new UserError(`the ${what} ${makePrintable(path, 300)} cannot be written: ${describeReason(error)}`);
   }
 }
 
@@ -69,7 +69,7 @@ export function replaceText(path: string, text: string, what: string): void {
     renameSync(beside, path);
   } catch (error) {
     rmSync(beside, { force: true });
-    throw new UserError(`the ${what} ${printable(path, 300)} cannot be written: ${describeReason(error)}`);
+    throw new UserError(`the ${what} ${makePrintable(path, 300)} cannot be written: ${describeReason(error)}`);
   }
 }
 

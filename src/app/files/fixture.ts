@@ -5,12 +5,12 @@
 
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname, extname } from 'node:path';
-import { type Diagnostic, positionAt, type SourceText } from '../../base/diagnostic.ts';
+import { type Diagnostic, findPosition, type SourceText } from '../../base/diagnostic.ts';
 import { formatFirst } from '../../base/format.ts';
-import { printable } from '../../base/printable.ts';
-import { exactNumber } from '../../gateway/fixture/exact-json.ts';
+import { makePrintable } from '../../base/printable.ts';
+import { toExactNumber } from '../../gateway/fixture/exact-json.ts';
 import { type Fixture, readFixture, readFixtureLines } from '../../gateway/fixture/fixture.ts';
-import { fixtureToHar, harToFixture } from '../../gateway/fixture/har.ts';
+import { convertFixtureToHar, convertHarToFixture } from '../../gateway/fixture/har.ts';
 import { writeFixture, writeFixtureLines } from '../../gateway/fixture/text.ts';
 import { type DocumentLimits, type Node, nodeAt, readDocument } from '../../runbook/document/document.ts';
 import { EXIT, UserError } from '../errors.ts';
@@ -41,7 +41,7 @@ export function readFixtureFile(path: string): FixtureFile {
     case 'lines':
       return { fixture: readLinesFixture(source), source, notes: [] };
     case 'har': {
-      const { fixture, notes } = harToFixture(source.text);
+      const { fixture, notes } = convertHarToFixture(source.text);
       if (fixture === undefined) throw makeFixtureError(source, notes);
       return { fixture, source, notes };
     }
@@ -61,7 +61,7 @@ export function writeFixtureFile(path: string, fixture: Fixture): void {
 export function chooseFormat(path: string): Format {
   const format = detectFormat(path);
   if (existsSync(path) && !LOOKS_RECORDED[format].test(readText(path, 'file', LARGEST_RECORDING))) {
-    throw new UserError(`${printable(path, 300)} exists and is not a fixture; it was not changed`);
+    throw new UserError(`${makePrintable(path, 300)} exists and is not a fixture; it was not changed`);
   }
   return format;
 }
@@ -72,11 +72,11 @@ export function refuseUnwritable(path: string): void {
   const folder = dirname(path);
   try {
     accessSync(folder, constants.W_OK | constants.X_OK);
-    if (!statSync(folder).isDirectory()) throw new UserError(`${printable(folder, 300)} is not a folder`);
+    if (!statSync(folder).isDirectory()) throw new UserError(`${makePrintable(folder, 300)} is not a folder`);
   } catch (error) {
     if (error instanceof UserError) throw error;
     throw new UserError(
-      `the fixture ${printable(path, 300)} cannot be written: ${describeReason(error)}; nothing was sent`,
+      `the fixture ${makePrintable(path, 300)} cannot be written: ${describeReason(error)}; nothing was sent`,
     );
   }
 }
@@ -95,7 +95,7 @@ function formatFixture(format: Format, fixture: Fixture): string {
     case 'lines':
       return writeFixtureLines(fixture);
     case 'har':
-      return fixtureToHar(fixture, ENGINE_VERSION);
+      return convertFixtureToHar(fixture, ENGINE_VERSION);
     default:
       return format satisfies never;
   }
@@ -106,7 +106,7 @@ function detectFormat(path: string): Format {
   const ending = extname(path).toLowerCase();
   if (Object.hasOwn(FORMATS, ending)) return FORMATS[ending as keyof typeof FORMATS];
   throw new UserError(
-    `${printable(path, 300)} is not a fixture by its name: it must end in ${Object.keys(FORMATS).join(', ')}`,
+    `${makePrintable(path, 300)} is not a fixture by its name: it must end in ${Object.keys(FORMATS).join(', ')}`,
   );
 }
 
@@ -135,16 +135,16 @@ function readLinesFixture(source: SourceText): Fixture {
 }
 
 function describePlaced(source: SourceText, offset: number, { message }: Pick<Diagnostic, 'message'>): string {
-  const { line, column } = positionAt(source.text, offset);
+  const { line, column } = findPosition(source.text, offset);
   return `line ${line}, column ${column}: ${message}`;
 }
 
 const MOST_SHOWN = 5;
 
 function makeFixtureError(source: SourceText, problems: readonly string[]): UserError {
-  const shown = problems.map((each) => printable(each, 400));
+  const shown = problems.map((each) => makePrintable(each, 400));
   return new UserError(
-    `${printable(source.file, 300)} is no fixture: ${formatFirst(shown, MOST_SHOWN, '; ')}`,
+    `${makePrintable(source.file, 300)} is no fixture: ${formatFirst(shown, MOST_SHOWN, '; ')}`,
     EXIT.usage,
     'configuration',
   );
@@ -158,7 +158,7 @@ function readExactData(node: Node): unknown {
     case 'map':
       return Object.fromEntries(node.entries.map(({ key, value }) => [key, readExactData(value)]));
     case 'scalar':
-      if (node.type === 'number') return exactNumber(node.text);
+      if (node.type === 'number') return toExactNumber(node.text);
       if (node.type === 'boolean') return node.text === 'true';
       return node.type === 'null' ? null : node.text;
     default:

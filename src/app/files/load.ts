@@ -1,13 +1,13 @@
 /** Loads a runbook, checks it and reads its inputs: the first step of every command that plans or runs. */
-import { type Diagnostic, inReadingOrder, place, type SourceText } from '../../base/diagnostic.ts';
+import { type Diagnostic, placeDiagnostic, type SourceText, sortForReading } from '../../base/diagnostic.ts';
 import { formatCount } from '../../base/format.ts';
-import { printable } from '../../base/printable.ts';
+import { makePrintable } from '../../base/printable.ts';
 import type { JsonObject } from '../../journal/entry.ts';
-import { readInputs, valueOfJson } from '../../runbook/check/inputs.ts';
+import { parseValueJson, readInputs } from '../../runbook/check/inputs.ts';
 import { checkRunbook } from '../../runbook/check.ts';
 import type { CheckedRunbook } from '../../runbook/checked.ts';
 import { readDocument } from '../../runbook/document/document.ts';
-import { type Value, valueJson } from '../../runbook/values.ts';
+import { toJson, type Value } from '../../runbook/values.ts';
 import { EXIT, UserError } from '../errors.ts';
 import type { Voice } from '../voice.ts';
 import { readSource } from './files.ts';
@@ -24,8 +24,8 @@ export interface LoadedRunbook {
 export class Invalid extends UserError {
   constructor(file: string, diagnostics: readonly Diagnostic[]) {
     const count = diagnostics.filter(({ severity }) => severity === 'error').length;
-    super(`${printable(file, 300)} is invalid: ${formatCount(count, 'error')}`, EXIT.failed, 'invalid', {
-      diagnostics: inReadingOrder(diagnostics).map(place),
+    super(`${makePrintable(file, 300)} is invalid: ${formatCount(count, 'error')}`, EXIT.failed, 'invalid', {
+      diagnostics: sortForReading(diagnostics).map(placeDiagnostic),
     });
   }
 }
@@ -56,7 +56,7 @@ export function loadPinned(
   if (runbook === undefined) {
     voice.diagnostics(diagnostics);
     throw new UserError(
-      `the recorded runbook ${printable(first.name, 100)} does not pass the checks of this version`,
+      `the recorded runbook ${makePrintable(first.name, 100)} does not pass the checks of this version`,
       EXIT.failed,
       'invalid',
     );
@@ -96,10 +96,11 @@ export function inputValues(
   const named = new Set<string>();
   for (const pair of given.pairs) {
     const at = pair.indexOf('=');
-    if (at < 1) throw new UserError(`--input takes name=value, found ${printable(pair, 100)}`);
+    if (at < 1) throw new UserError(`--input takes name=value, found ${makePrintable(pair, 100)}`);
     const name = pair.slice(0, at);
     // With real money, the last of two values is not a safe guess.
-    if (named.has(name)) throw new UserError(`--input ${printable(name, 100)} is given twice; give each input once`);
+    if (named.has(name))
+      throw new UserError(`--input ${makePrintable(name, 100)} is given twice; give each input once`);
     named.add(name);
     texts[name] = pair.slice(at + 1);
   }
@@ -108,7 +109,7 @@ export function inputValues(
   );
   const read = readInputs({ ...runbook, inputs: defaulted }, texts);
   if ('problems' in read)
-    throw new UserError(read.problems.map((each) => printable(each, 400)).join('\n'), EXIT.usage, 'input');
+    throw new UserError(read.problems.map((each) => makePrintable(each, 400)).join('\n'), EXIT.usage, 'input');
   return read.values;
 }
 
@@ -119,7 +120,7 @@ function readRecordedInputs(
 ): Record<string, Value> {
   const values: Record<string, Value> = Object.create(null);
   for (const { name, type } of runbook.inputs) {
-    const value = Object.hasOwn(recorded, name) ? valueOfJson(type, recorded[name]) : undefined;
+    const value = Object.hasOwn(recorded, name) ? parseValueJson(type, recorded[name]) : undefined;
     if (value !== undefined) values[name] = value;
   }
   return values;
@@ -130,7 +131,7 @@ function readInputsFile(path: string): Record<string, string> {
   const { root, diagnostics } = readDocument(readSource(path, 'inputs file'));
   if (root?.kind !== 'map' || diagnostics.length > 0) {
     throw new UserError(
-      `the inputs file ${printable(path, 300)} must be a map of inputs${diagnostics[0] === undefined ? '' : `: ${printable(diagnostics[0].message, 300)}`}`,
+      `the inputs file ${makePrintable(path, 300)} must be a map of inputs${diagnostics[0] === undefined ? '' : `: ${makePrintable(diagnostics[0].message, 300)}`}`,
     );
   }
   return Object.fromEntries(
@@ -143,5 +144,5 @@ function readInputsFile(path: string): Record<string, string> {
 
 /** Inputs in the form in which journals and fixtures store them. */
 export function formatInputs(inputs: Readonly<Record<string, Value>>): JsonObject {
-  return Object.fromEntries(Object.entries(inputs).map(([name, value]) => [name, valueJson(value)])) as JsonObject;
+  return Object.fromEntries(Object.entries(inputs).map(([name, value]) => [name, toJson(value)])) as JsonObject;
 }

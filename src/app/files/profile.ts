@@ -1,6 +1,6 @@
 /** Reads a profile from YAML with every digit of its numbers; diagnostics have positions, errors end with exit 2. */
-import { type Diagnostic, place, type SourceText } from '../../base/diagnostic.ts';
-import { printable } from '../../base/printable.ts';
+import { type Diagnostic, placeDiagnostic, type SourceText } from '../../base/diagnostic.ts';
+import { makePrintable } from '../../base/printable.ts';
 import { type Node, nodeAt, readDocument } from '../../runbook/document/document.ts';
 import { type Profile, readProfile } from '../../venue/profile/profile.ts';
 import { looksSecret } from '../../venue/profile/secret-like.ts';
@@ -23,7 +23,9 @@ export function readProfileFile(path: string, voice: Pick<Voice, 'diagnostics'>)
 
 /** Hides every line that contains a secret, and every message that quotes one; positions stay. */
 function hideSecrets(source: SourceText, diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
-  const atFault = new Set(diagnostics.flatMap((each) => (each.code === 'profile-secret' ? [place(each).line] : [])));
+  const atFault = new Set(
+    diagnostics.flatMap((each) => (each.code === 'profile-secret' ? [placeDiagnostic(each).line] : [])),
+  );
   const lines = source.text.split('\n');
   const shown = lines.map((line, index) => (atFault.has(index + 1) || looksSecret(line) ? hideText(line) : line));
   const text = shown.join('\n');
@@ -39,7 +41,7 @@ function hideText(line: string): string {
 }
 
 function makeProfileError(path: string): UserError {
-  return new UserError(`the profile ${printable(path, 300)} cannot be used`, EXIT.usage, 'configuration');
+  return new UserError(`the profile ${makePrintable(path, 300)} cannot be used`, EXIT.usage, 'configuration');
 }
 
 /** The document as data, numbers as text. */

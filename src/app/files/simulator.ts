@@ -1,5 +1,5 @@
 /** Reads a configuration of the simulated venue from YAML or JSON: markets, faults, surprises. */
-import { printable } from '../../base/printable.ts';
+import { makePrintable } from '../../base/printable.ts';
 import { readSimulatorConfig, type SimulatorConfig } from '../../gateway/simulator/config/config.ts';
 import { plainData, readDocument } from '../../runbook/document/document.ts';
 import { UserError } from '../errors.ts';
@@ -7,12 +7,12 @@ import { readSource } from './files.ts';
 
 export function readSimulatorFile(path: string): SimulatorConfig {
   const { root, diagnostics } = readDocument(readSource(path, 'simulator configuration'));
-  const named = `the simulator configuration ${printable(path, 300)}`;
+  const named = `the simulator configuration ${makePrintable(path, 300)}`;
   const [first] = diagnostics;
   if (root === undefined || first !== undefined)
-    throw new UserError(`${named} cannot be read: ${printable(first?.message ?? 'it is empty', 400)}`);
+    throw new UserError(`${named} cannot be read: ${makePrintable(first?.message ?? 'it is empty', 400)}`);
   const read = readSimulatorConfig(plainData(root));
   if ('problems' in read)
-    throw new UserError(`${named}: ${read.problems.map((each) => printable(each, 300)).join('; ')}`);
+    throw new UserError(`${named}: ${read.problems.map((each) => makePrintable(each, 300)).join('; ')}`);
   return read.config;
 }

@@ -3,7 +3,7 @@
  * folder knows. They are kept beside the journals and not in them, because a kill needs no run.
  */
 import type { EntryOf, JsonObject } from '../../journal/entry.ts';
-import { EVERY_ACCOUNT, type KillEvent, killsOf } from '../../journal/shared/shared.ts';
+import { EVERY_ACCOUNT, type KillEvent, selectKills } from '../../journal/shared/shared.ts';
 import type { RunRow } from '../../journal/store.ts';
 import { makeAccountKey } from '../account/account.ts';
 import type { StateFolder } from '../state.ts';
@@ -20,7 +20,7 @@ export async function readKillRecords(state: StateFolder, account?: string): Pro
   const records = new Map<string, KillRecord>();
   for (const place of listJournalPlaces({ state })) {
     const store = describePlace(place);
-    for (const event of killsOf(await accessStore(place, state.environment).readKills(), account)) {
+    for (const event of selectKills(await accessStore(place, state.environment).readKills(), account)) {
       const record = event.scope === EVERY_ACCOUNT ? { ...event, store } : event;
       records.set(JSON.stringify(record), record);
     }

@@ -5,7 +5,7 @@
  */
 import { type Clock, type Metronome, SystemClock } from '../../base/clock.ts';
 import { formatCount, formatWholeSeconds } from '../../base/format.ts';
-import { printable } from '../../base/printable.ts';
+import { makePrintable } from '../../base/printable.ts';
 import { KILL_SWEEP, sweep } from '../../engine/sweep.ts';
 import { EVERY_ACCOUNT, type KillOrder } from '../../journal/shared/shared.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
@@ -98,7 +98,7 @@ async function killAll(order: KillOrder, context: AppContext, progress: KillProg
   const profiles = await listActiveProfiles(context, missed);
   if (profiles.length === 0)
     throw new UserError(
-      `NOTHING WAS CANCELLED: no request was sent, because the state folder ${printable(state.shown, 300)} has no unfinished or halted run. Orders may still be open. \`runbook kill --profile FILE\` cancels for the account of that profile; ${READ_ON}`,
+      `NOTHING WAS CANCELLED: no request was sent, because the state folder ${makePrintable(state.shown, 300)} has no unfinished or halted run. Orders may still be open. \`runbook kill --profile FILE\` cancels for the account of that profile; ${READ_ON}`,
       EXIT.halted,
       'not_cancelled',
     );
@@ -119,7 +119,7 @@ async function killAll(order: KillOrder, context: AppContext, progress: KillProg
 }
 
 function describeAccount({ account, baseUrl }: Profile): string {
-  return `${printable(account, 100)} of ${printable(baseUrl, 200)}`;
+  return `${makePrintable(account, 100)} of ${makePrintable(baseUrl, 200)}`;
 }
 
 /** The error as shown to the user; internal errors are rethrown. */
@@ -147,7 +147,7 @@ async function engageEverywhere(
       const { message } = toUserError(error);
       missed.push(place);
       voice.complain(
-        `the kill switch is NOT engaged in ${printable(describePlace(place), 300)}: ${printable(message, 300)}`,
+        `the kill switch is NOT engaged in ${makePrintable(describePlace(place), 300)}: ${makePrintable(message, 300)}`,
       );
     }
   }
@@ -256,7 +256,7 @@ class SilenceReport {
       const forMs = this.clock.monotonic() - this.since;
       if (forMs >= SILENCE_REPORT_MS)
         this.tell(
-          `the venue has not answered for ${formatWholeSeconds(forMs)} (${printable(this.why, 200)}); trying for two minutes without progress. Its own interface may be quicker`,
+          `the venue has not answered for ${formatWholeSeconds(forMs)} (${makePrintable(this.why, 200)}); trying for two minutes without progress. Its own interface may be quicker`,
         );
       this.timer = this.scheduleReport();
     });

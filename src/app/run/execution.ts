@@ -6,7 +6,7 @@
 
 import { SystemClock } from '../../base/clock.ts';
 import { formatSpan } from '../../base/format.ts';
-import { printable } from '../../base/printable.ts';
+import { makePrintable } from '../../base/printable.ts';
 import { type HeldLease, takeLease } from '../../journal/shared/lease.ts';
 import type { LeaseAnswer } from '../../journal/shared/shared.ts';
 import type { Value } from '../../runbook/values.ts';
@@ -132,7 +132,7 @@ function makeHost(account: Account, lease: HeldLease, { voice }: ActingContext):
 function makeHeldError(account: Account, lease: Extract<LeaseAnswer, { kind: 'taken' }>, option?: string): UserError {
   const handed = option === undefined ? '' : `; a run with ${option} cannot be submitted to it`;
   return new UserError(
-    `the account ${account.profile.account} is held by another process (${printable(lease.heldBy, 200)}), for at most ${formatSpan(Math.ceil(lease.remainingMs / 1000) * 1000)} unless it renews${handed}; nothing was sent`,
+    `the account ${account.profile.account} is held by another process (${makePrintable(lease.heldBy, 200)}), for at most ${formatSpan(Math.ceil(lease.remainingMs / 1000) * 1000)} unless it renews${handed}; nothing was sent`,
     EXIT.held,
     'held',
   );

@@ -1,10 +1,10 @@
 /** Builds a live run's first entry, which holds everything needed to execute it again, and reads the profile back from it. */
 import { sha256 } from '../../base/digest.ts';
-import { printable } from '../../base/printable.ts';
+import { makePrintable } from '../../base/printable.ts';
 import { type DataOf, ENTRY_VERSION, type EntryOf, type JsonObject, type ProcessFact } from '../../journal/entry.ts';
 import { LAST_WITH_V1 } from '../../journal/entry-v1.ts';
 import type { Value } from '../../runbook/values.ts';
-import { profileSettings, restoredProfile, type SettingsJson } from '../../venue/profile/in-force.ts';
+import { restoreProfile, type SettingsJson, writeProfileSettings } from '../../venue/profile/in-force.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { EXIT, UserError } from '../errors.ts';
 import type { LoadedRunbook } from '../files/load.ts';
@@ -27,7 +27,7 @@ export function buildStartedData(
     inputs: formatInputs(inputs),
     ...about,
     sources: sources.map(({ name, source: { file, text } }) => ({ name, file, text, sha256: sha256(text) })),
-    settings: { ...profileSettings(profile), absenceHorizonMs: profile.ambiguityWindowMs } as JsonObject,
+    settings: { ...writeProfileSettings(profile), absenceHorizonMs: profile.ambiguityWindowMs } as JsonObject,
     engine: ENGINE_VERSION,
     process: describeProcess(),
     account: profile.account,
@@ -43,7 +43,7 @@ export function describeProcess(): ProcessFact {
 /** The profile a run was started with; secrets are read from the environment again. */
 export function readRecordedProfile(first: EntryOf<'run.started'>): Profile {
   const { absenceHorizonMs: _own, ...settings } = first.data.settings as SettingsJson;
-  const profile = restoredProfile(settings);
+  const profile = restoreProfile(settings);
   if (profile === undefined)
     throw new UserError(
       `the settings that run ${first.run} was started with are not accepted by this version`,
@@ -61,7 +61,7 @@ export function refuseOlderVersion({ v, run, data }: EntryOf<'run.started'>, act
   if (v === ENTRY_VERSION) return;
   const rest = act === 'resume' ? '; `runbook kill` cancels what is open at the venue' : '';
   throw new UserError(
-    `run ${printable(run, 100)} was written by version ${printable(data.engine, 40)} (journal entries of version ${v}). This version can read it but not ${act} it: use perp-runbook ${LAST_WITH_V1}${rest}`,
+    `run ${makePrintable(run, 100)} was written by version ${makePrintable(data.engine, 40)} (journal entries of version ${v}). This version can read it but not ${act} it: use perp-runbook ${LAST_WITH_V1}${rest}`,
     act === 'resume' ? EXIT.halted : EXIT.usage,
     'version',
   );

@@ -5,9 +5,9 @@
  */
 
 import { Anchorer } from '../../journal/anchors/anchors.ts';
-import { headOf, readEntry } from '../../journal/chain.ts';
+import { readEntry, toHead } from '../../journal/chain.ts';
 import type { Entry } from '../../journal/entry.ts';
-import { machineStart } from '../../journal/shared/machine.ts';
+import { identifyMachineStart } from '../../journal/shared/machine.ts';
 import type { PostedMessage } from '../../journal/shared/shared.ts';
 import { JournalWriter } from '../../journal/writer.ts';
 import type { Account } from '../account/account.ts';
@@ -46,12 +46,12 @@ export async function recordAnswers(
     run,
     account: first.account,
     def: first.def,
-    boot: machineStart(),
+    boot: identifyMachineStart(),
     epoch,
     actor: 'engine',
     clock,
     durable: true,
-    head: headOf(stored.at(-1)),
+    head: toHead(stored.at(-1)),
     row,
   });
   const anchorer = new Anchorer(writer, { run, clock, everyOrderEvents: 0, ...makeAnchoring(account, voice) });

@@ -5,7 +5,7 @@
  */
 
 import { formatCount } from '../../base/format.ts';
-import { printable } from '../../base/printable.ts';
+import { makePrintable } from '../../base/printable.ts';
 import { readEntry } from '../../journal/chain.ts';
 import type { DataOf, JsonObject, LateOrder } from '../../journal/entry.ts';
 import type { JournalReader, RunRow } from '../../journal/store.ts';
@@ -240,7 +240,7 @@ export async function reportLateOrders(
   } catch (error) {
     // Any error: a background search must not end a run that has orders.
     const why = error instanceof Error ? error.message : String(error);
-    voice.complain(`the journals of earlier runs could not be read: ${printable(why, 300)}`);
+    voice.complain(`the journals of earlier runs could not be read: ${makePrintable(why, 300)}`);
   }
 }
 
@@ -262,7 +262,7 @@ async function requestOrders(account: Account, startTime: number, page: number):
 }
 
 function formatLateOrder({ clientOrderId, orderId, run, recorded, status, filled }: LateOrder): string {
-  const shownRun = printable(run, 100);
-  const fills = filled === undefined ? '' : `, with ${printable(filled, 60)} filled`;
-  return `Late order: ${printable(orderId, 60)} (client order id ${printable(clientOrderId, 60)}) is ${printable(status, 40)} at the venue${fills}, although the journal of run ${shownRun} leaves it ${recorded}. No run watches it. See \`runbook audit show ${shownRun}\` and the position; cancel it at the venue if it should not be open, or use \`runbook kill\``;
+  const shownRun = makePrintable(run, 100);
+  const fills = filled === undefined ? '' : `, with ${makePrintable(filled, 60)} filled`;
+  return `Late order: ${makePrintable(orderId, 60)} (client order id ${makePrintable(clientOrderId, 60)}) is ${makePrintable(status, 40)} at the venue${fills}, although the journal of run ${shownRun} leaves it ${recorded}. No run watches it. See \`runbook audit show ${shownRun}\` and the position; cancel it at the venue if it should not be open, or use \`runbook kill\``;
 }

@@ -8,14 +8,14 @@ import { VenueClient } from '../../gateway/client.ts';
 import type { Fixture } from '../../gateway/fixture/fixture.ts';
 import { FixtureRecorder } from '../../gateway/fixture/recorder.ts';
 import { LimitFactsFold } from '../../gateway/limits/facts.ts';
-import { DeclaredFeeds, declaredRequests } from '../../gateway/live/declared.ts';
+import { buildDeclaredRequests, DeclaredFeeds } from '../../gateway/live/declared.ts';
 import { Anchorer } from '../../journal/anchors/anchors.ts';
 import type { ChainHead } from '../../journal/chain.ts';
 import type { DataOf, Entry } from '../../journal/entry.ts';
 import { OrderTracker } from '../../journal/orders.ts';
 import { RunLog } from '../../journal/run-log.ts';
 import type { HeldLease } from '../../journal/shared/lease.ts';
-import { machineStart } from '../../journal/shared/machine.ts';
+import { identifyMachineStart } from '../../journal/shared/machine.ts';
 import type { KillOrder } from '../../journal/shared/shared.ts';
 import type { RunRow } from '../../journal/store.ts';
 import { JournalWriter } from '../../journal/writer.ts';
@@ -101,7 +101,7 @@ export class LiveAssembly {
       run,
       account: profile.account,
       def: runbook.sha256.slice(0, 16),
-      boot: machineStart(),
+      boot: identifyMachineStart(),
       epoch: lease.epoch,
       actor: 'engine',
       clock,
@@ -143,7 +143,7 @@ export class LiveAssembly {
       epoch: lease.epoch,
       lease,
       session: account.session,
-      requests: declaredRequests(profile),
+      requests: buildDeclaredRequests(profile),
       ...(this.options.confirm === undefined ? {} : { confirm: this.options.confirm }),
       forbidden: (protective) => {
         if (protective) return undefined;

@@ -5,13 +5,13 @@
  * their result.
  */
 import type { Timer } from '../../base/clock.ts';
-import { printable } from '../../base/printable.ts';
+import { makePrintable } from '../../base/printable.ts';
 import { RunClock } from '../../base/run-clock.ts';
 import { Divergence, Playback } from '../../engine/playback/playback.ts';
 import type { OperatorCommand } from '../../engine/ports.ts';
 import { type RunningRun, type RunResult, startRun } from '../../engine/run.ts';
 import type { Fixture } from '../../gateway/fixture/fixture.ts';
-import { headOf, readEntry } from '../../journal/chain.ts';
+import { readEntry, toHead } from '../../journal/chain.ts';
 import type { EntryOf } from '../../journal/entry.ts';
 import type { PostedMessage } from '../../journal/shared/shared.ts';
 import { StoreError } from '../../journal/store.ts';
@@ -91,13 +91,13 @@ export class LiveRun {
     const entries = stored.map(readEntry);
     const [first, ...rest] = entries;
     if (first?.type !== 'run.started')
-      throw new UserError(`run ${printable(run, 100)} does not begin with run.started`, EXIT.failed, 'damaged');
+      throw new UserError(`run ${makePrintable(run, 100)} does not begin with run.started`, EXIT.failed, 'damaged');
     refuseOlderVersion(first, 'resume');
     const loaded = loadPinned(first.data.sources, this.host.voice);
     const inputs = inputValues(loaded.runbook, { pairs: [], recorded: first.data.inputs });
     this.answered = rest.flatMap((entry) => (entry.type === 'operator.acted' ? [entry] : []));
     const { clock, away, aheadMs } = computeResumedTime([first, ...rest], account.clock);
-    const soFar = { head: headOf(stored.at(-1)), row: await account.store.run(run) };
+    const soFar = { head: toHead(stored.at(-1)), row: await account.store.run(run) };
     const fresh = this.assembly.makeParts(loaded.runbook, clock, this.makeObservers(), soFar);
     const playback = new Playback(entries, {
       markets: this.profile.markets,
@@ -125,7 +125,7 @@ export class LiveRun {
     } catch (error) {
       if (!(error instanceof Divergence)) throw error;
       throw new UserError(
-        `run ${run} cannot be resumed by this version: ${printable(error.message, 400)}. Use the version that began it (${first.data.engine}); \`runbook kill\` cancels its open orders`,
+        `run ${run} cannot be resumed by this version: ${makePrintable(error.message, 400)}. Use the version that began it (${first.data.engine}); \`runbook kill\` cancels its open orders`,
         EXIT.halted,
         'diverged',
       );
@@ -211,7 +211,7 @@ export class LiveRun {
       return result;
     } catch (error) {
       if (error instanceof StoreError)
-        throw new UserError(`the journal cannot be written: ${printable(error.message)}`, EXIT.halted, 'journal');
+        throw new UserError(`the journal cannot be written: ${makePrintable(error.message)}`, EXIT.halted, 'journal');
       throw error;
     } finally {
       this.over = true;

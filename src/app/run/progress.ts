@@ -4,10 +4,10 @@
  */
 import type { Metronome, Timer } from '../../base/clock.ts';
 import { formatCount, formatFirst, formatWholeSeconds } from '../../base/format.ts';
-import { printable } from '../../base/printable.ts';
+import { makePrintable } from '../../base/printable.ts';
 import type { Entry, EntryOf } from '../../journal/entry.ts';
-import { type OrderRow, stateOf } from '../../report/folds/orders.ts';
-import { uncoveredText, WITHOUT_STOP } from '../../report/folds/residual.ts';
+import { getOrderState, type OrderRow } from '../../report/folds/orders.ts';
+import { formatUncovered, WITHOUT_STOP } from '../../report/folds/residual.ts';
 import { isGone } from '../../venue/order/states.ts';
 import type { Voice } from '../voice.ts';
 import type { KnownRun } from './outcome.ts';
@@ -44,7 +44,7 @@ export class RunProgressReport {
     const open = listOpenOrders(this.known).length;
     // The important part first: a narrow terminal cuts the rest.
     this.voice.progress(
-      `${formatCount(open, 'order')} open, ${formatWholeSeconds(entry.at - this.firstAt)}, ${printable(entry.step, 80)}, ${formatCount(this.entries, 'entry', 'entries')}, ${this.run}`,
+      `${formatCount(open, 'order')} open, ${formatWholeSeconds(entry.at - this.firstAt)}, ${makePrintable(entry.step, 80)}, ${formatCount(this.entries, 'entry', 'entries')}, ${this.run}`,
     );
   }
 
@@ -57,10 +57,10 @@ export class RunProgressReport {
 }
 
 function formatQuestion({ run, step, data: { ask, by, until } }: EntryOf<'approval.asked'>): string {
-  const path = printable(step, 200);
+  const path = makePrintable(step, 200);
   const named = /^[\w/:.-]+$/.test(path) ? path : `'${path}'`;
-  const whom = by.length === 0 ? '' : ` (${by.map((each) => printable(each, 60)).join(', ')})`;
-  return `${path} asks${whom}: ${printable(ask, 600)}\nit waits until ${new Date(until).toISOString()}; answer from another terminal: \`runbook approve ${run} ${named} --by NAME\`, or \`reject\``;
+  const whom = by.length === 0 ? '' : ` (${by.map((each) => makePrintable(each, 60)).join(', ')})`;
+  return `${path} asks${whom}: ${makePrintable(ask, 600)}\nit waits until ${new Date(until).toISOString()}; answer from another terminal: \`runbook approve ${run} ${named} --by NAME\`, or \`reject\``;
 }
 
 /** Describes in one line what is open at the venue as far as the run knows. */
@@ -70,12 +70,12 @@ export function describeOpenOrders(known: KnownRun): string {
     ({ orderId, clientOrderId, type, side, market, state }) =>
       `${orderId ?? clientOrderId} (${type} ${side} ${market}, ${state})`,
   );
-  const bare = known.residual().uncovered.map((each) => `; ${WITHOUT_STOP} ${uncoveredText(each)}`);
+  const bare = known.residual().uncovered.map((each) => `; ${WITHOUT_STOP} ${formatUncovered(each)}`);
   return `as far as is known ${formatCount(open.length, 'order')} open${open.length === 0 ? '' : `: ${formatFirst(orders, 3)}`}${bare.join('')}`;
 }
 
 function listOpenOrders(known: KnownRun): readonly OrderRow[] {
-  return known.report().orders.filter((order) => !isGone(stateOf(order)));
+  return known.report().orders.filter((order) => !isGone(getOrderState(order)));
 }
 
 /** Reports the status of a run that was asked to end, until it is stopped: the venue may not answer. */

@@ -1,8 +1,8 @@
 /** Computes the time of a resumed run: it continues from its last entry and never goes back, even if the wall clock did. */
 import type { SystemClock } from '../../base/clock.ts';
-import { awaySince, RunClock } from '../../base/run-clock.ts';
+import { measureAway, RunClock } from '../../base/run-clock.ts';
 import type { Away, Entry } from '../../journal/entry.ts';
-import { machineStart } from '../../journal/shared/machine.ts';
+import { identifyMachineStart } from '../../journal/shared/machine.ts';
 
 export interface ResumedTime {
   readonly clock: RunClock;
@@ -17,9 +17,9 @@ export function computeResumedTime(entries: readonly [Entry, ...Entry[]], clock:
   const put = entries.findLast((entry) => entry.type === 'clock.adjusted');
   const aheadMs = put?.data.wallAheadMs ?? 0;
   const leftAt = entries.at(-1) ?? entries[0];
-  const away = awaySince(
+  const away = measureAway(
     entries.filter(({ epoch, boot }) => epoch === leftAt.epoch && boot === leftAt.boot),
-    { at: clock.now() - aheadMs, mono: clock.monotonic(), boot: machineStart() },
+    { at: clock.now() - aheadMs, mono: clock.monotonic(), boot: identifyMachineStart() },
   );
   return { clock: new RunClock(clock, leftAt.at + away.ms), away, aheadMs };
 }

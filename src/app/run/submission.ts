@@ -5,7 +5,7 @@
 
 import type { SystemClock } from '../../base/clock.ts';
 import { formatCount } from '../../base/format.ts';
-import { printable } from '../../base/printable.ts';
+import { makePrintable } from '../../base/printable.ts';
 import { readEntry } from '../../journal/chain.ts';
 import type { ScheduleStore, SubmissionRequest } from '../../journal/schedule/store.ts';
 import { StoreError } from '../../journal/store.ts';
@@ -71,7 +71,7 @@ async function postRequest(scheduleStore: ScheduleStore, request: SubmissionRequ
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     throw new UserError(
-      `${printable(error.message)}; it is not known whether run ${request.run} was submitted to the scheduler: \`runbook audit show ${request.run}\` shows whether it began`,
+      `${makePrintable(error.message)}; it is not known whether run ${request.run} was submitted to the scheduler: \`runbook audit show ${request.run}\` shows whether it began`,
       EXIT.halted,
       'journal',
     );
@@ -163,7 +163,7 @@ class Follower {
         if (!(error instanceof StoreError)) throw error;
         if (this.signal !== undefined || clock.monotonic() - readAt > PATIENCE_MS)
           throw new UserError(
-            `${printable(error.message)}, so run ${run} cannot be followed. It was submitted to the scheduler, which executes it without this command: see \`runbook audit show ${run}\` once the store answers, and \`runbook cancel ${run} --by NAME\` to stop it`,
+            `${makePrintable(error.message)}, so run ${run} cannot be followed. It was submitted to the scheduler, which executes it without this command: see \`runbook audit show ${run}\` once the store answers, and \`runbook cancel ${run} --by NAME\` to stop it`,
             EXIT.halted,
             'unfinished',
           );
@@ -183,7 +183,7 @@ class Follower {
       );
     if (answer.state !== 'refused') return answer.state;
     throw new UserError(
-      `the scheduler refused the run: ${printable(answer.why, 1000)}; nothing was sent`,
+      `the scheduler refused the run: ${makePrintable(answer.why, 1000)}; nothing was sent`,
       TEMPORARY_REFUSALS.has(answer.kind) ? EXIT.failed : EXIT.usage,
       answer.kind,
     );

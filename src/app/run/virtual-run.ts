@@ -24,9 +24,9 @@ import { RunLog } from '../../journal/run-log.ts';
 import type { JournalStore } from '../../journal/store.ts';
 import { JournalWriter } from '../../journal/writer.ts';
 import type { Value } from '../../runbook/values.ts';
-import { chance } from '../../venue/order/identity.ts';
+import { drawChance } from '../../venue/order/identity.ts';
 import type { MarketRules } from '../../venue/port.ts';
-import { profileSettings } from '../../venue/profile/in-force.ts';
+import { writeProfileSettings } from '../../venue/profile/in-force.ts';
 import { SIMULATED_PROFILE } from '../../venue/profile/profile.ts';
 import { budgetSettings } from '../../venue/tokens/ledger.ts';
 import { formatInputs, type LoadedRunbook } from '../files/load.ts';
@@ -221,7 +221,7 @@ export function makeVirtualClient(
   const { transport, feeds, markets, clock, log, gate, epoch, seed } = parts;
   const { tokens, windowMs, costs } = SIMULATED_PROFILE.rateLimit;
   const budget = new LocalBudget(budgetSettings({ tokens, windowMs }), clock, costs, {
-    random: () => chance(seed, `budget ${clock.now()}`),
+    random: () => drawChance(seed, `budget ${clock.now()}`),
   });
   return new VenueClient({ profile: SIMULATED_PROFILE, transport, budget, log, clock, gate, feeds, markets, epoch });
 }
@@ -269,7 +269,7 @@ export function buildStartedData(
       sha256: sha256(source.text),
     })),
     settings: {
-      ...profileSettings(SIMULATED_PROFILE),
+      ...writeProfileSettings(SIMULATED_PROFILE),
       markets: markets as unknown as JsonObject,
       absenceHorizonMs: SIMULATED_PROFILE.ambiguityWindowMs,
     },

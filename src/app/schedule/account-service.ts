@@ -10,7 +10,7 @@
  */
 import type { Timer } from '../../base/clock.ts';
 import { formatWholeSeconds } from '../../base/format.ts';
-import { printable } from '../../base/printable.ts';
+import { makePrintable } from '../../base/printable.ts';
 import { Scheduler, type SchedulerEvent } from '../../engine/schedule/scheduler.ts';
 import type { Entry } from '../../journal/entry.ts';
 import {
@@ -177,7 +177,7 @@ export class AccountService {
     const crashed = (error: unknown) => reportCrash(error, ['schedule'], context.state, context.environment);
     const journalFailed = (message: string) => {
       const then = 'no run sends anything more, and the next process that serves the account resumes the runs';
-      log.write('fatal', 'journal_failed', `${printable(message, 500)}: ${then}`);
+      log.write('fatal', 'journal_failed', `${makePrintable(message, 500)}: ${then}`);
       this.askStop({ by: 'the scheduler, whose journal cannot be written', exit: EXIT.halted });
     };
     const runs = new ScheduledRuns({
@@ -215,7 +215,7 @@ export class AccountService {
     } catch (error) {
       // Runs that were resumed already must not continue without the account.
       await scheduler.stop({ command: 'interrupt', by: 'the scheduler, which cannot begin' });
-      if (error instanceof StoreError) throw new UserError(printable(error.message), EXIT.halted, 'journal');
+      if (error instanceof StoreError) throw new UserError(makePrintable(error.message), EXIT.halted, 'journal');
       throw error;
     } finally {
       await scheduleStore.close();
@@ -232,7 +232,7 @@ export class AccountService {
     for (let told = false; this.stopCause === undefined; ) {
       const lease = await takeLease({ leases: shared.leases, account: key, holder, clock, metronome: clock, onLost });
       if (lease.kind === 'held') return lease;
-      const held = `the account ${profile.account} is held by another process (${printable(lease.heldBy, 200)})`;
+      const held = `the account ${profile.account} is held by another process (${makePrintable(lease.heldBy, 200)})`;
       if (policy === 'none')
         throw new UserError(`${held}; nothing was started. --standby waits for it`, EXIT.held, 'held');
       if (policy !== 'endless' && clock.monotonic() - since > policy.ms) return { kind: 'taken', heldBy: lease.heldBy };
@@ -263,7 +263,7 @@ export class AccountService {
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
       if (this.storeProblem === undefined)
-        this.parts.log.write('error', 'store_failed', `${printable(error.message)}; tried again twice a second`);
+        this.parts.log.write('error', 'store_failed', `${makePrintable(error.message)}; tried again twice a second`);
       this.storeProblem = error.message;
     }
   }
@@ -298,7 +298,7 @@ export class AccountService {
 
   /** The new holder of the account has its runs as well: nothing this process would still do may count. */
   private endAfterLoss(message: string): never {
-    this.parts.log.write('fatal', 'lease_lost', printable(message));
+    this.parts.log.write('fatal', 'lease_lost', makePrintable(message));
     this.parts.context.endProcess(EXIT.held);
   }
 
@@ -330,7 +330,7 @@ export class AccountService {
       served: this.lease === undefined ? 'elsewhere' : 'here',
       ready: reasons.length === 0,
       reasons,
-      needs_a_person: this.listUnresolved().map(({ run, why }) => ({ run, why: printable(why, 500) })),
+      needs_a_person: this.listUnresolved().map(({ run, why }) => ({ run, why: makePrintable(why, 500) })),
     };
   }
 

@@ -1,6 +1,6 @@
 /** Reports the scheduler's events to the log, the metrics and the notification target `ops` of the profile, without waiting. */
 import { formatCount, formatList, formatSpan } from '../../base/format.ts';
-import { printable } from '../../base/printable.ts';
+import { makePrintable } from '../../base/printable.ts';
 import type { Notifier } from '../../engine/ports.ts';
 import type { RunEnding } from '../../engine/schedule/launcher.ts';
 import type { SchedulerEvent } from '../../engine/schedule/scheduler.ts';
@@ -78,7 +78,7 @@ export class SchedulerEvents {
         this.log.write(
           'warn',
           'run_settled',
-          `${printable(event.by, 100)} settled run ${event.run}: its slot is free`,
+          `${makePrintable(event.by, 100)} settled run ${event.run}: its slot is free`,
           {
             run: event.run,
             runbook: event.runbook,
@@ -101,7 +101,7 @@ export class SchedulerEvents {
       this.sendAlarm(
         'warn',
         'approval_asked',
-        `${run} asks ${printable(formatList(by, 'or'), 200)}: ${printable(ask, 500)} — runbook approve ${run} ${step} --by NAME, until ${formatTime(until)}`,
+        `${run} asks ${makePrintable(formatList(by, 'or'), 200)}: ${makePrintable(ask, 500)} — runbook approve ${run} ${step} --by NAME, until ${formatTime(until)}`,
         { run, step },
       );
     } else if (entry.type === 'order.alarmed') {
@@ -127,13 +127,13 @@ export class SchedulerEvents {
       this.sendAlarm(
         'error',
         'run_stuck',
-        `run ${run} cannot be resumed: ${printable(why, 500)}. ${adviseOnRun(run)}`,
+        `run ${run} cannot be resumed: ${makePrintable(why, 500)}. ${adviseOnRun(run)}`,
         {
           run,
         },
       );
     for (const { run, why } of halted)
-      this.sendAlarm('error', 'run_halted', `run ${run} has halted: ${printable(why, 500)}. ${adviseOnRun(run)}`, {
+      this.sendAlarm('error', 'run_halted', `run ${run} has halted: ${makePrintable(why, 500)}. ${adviseOnRun(run)}`, {
         run,
       });
   }
@@ -142,7 +142,7 @@ export class SchedulerEvents {
     this.metrics.countReload(problems.length === 0);
     for (const { message, kept } of problems) {
       const then = kept ? 'the previous state stays in force' : 'the file is left out';
-      this.sendAlarm('error', 'reload_refused', `${printable(message, 500)}; ${then}`);
+      this.sendAlarm('error', 'reload_refused', `${makePrintable(message, 500)}; ${then}`);
     }
     this.log.write('info', 'reloaded', `reloaded the files: ${formatCount(slots, 'slot')} in force`, {
       slots,
@@ -152,12 +152,12 @@ export class SchedulerEvents {
 
   reportKillSwitch(order: KillOrder | undefined): void {
     if (order === undefined) this.log.write('warn', 'kill_released', 'the kill switch is not engaged any more');
-    else if (order.unread) this.sendAlarm('error', 'kill_unread', printable(order.reason, 400));
+    else if (order.unread) this.sendAlarm('error', 'kill_unread', makePrintable(order.reason, 400));
     else
       this.sendAlarm(
         'error',
         'kill_engaged',
-        `the kill switch is engaged by ${printable(order.by, 100)}: ${printable(order.reason, 300)}`,
+        `the kill switch is engaged by ${makePrintable(order.by, 100)}: ${makePrintable(order.reason, 300)}`,
       );
   }
 
@@ -230,7 +230,7 @@ export class SchedulerEvents {
     this.runs[outcome] = (this.runs[outcome] ?? 0) + 1;
     const why = ending.kind === 'ended' ? ending.reason : ending.why;
     const then = outcome === 'halted' || outcome === 'stuck' ? `. ${adviseOnRun(run)}` : '';
-    const message = `run ${run} ${outcome}${why === undefined ? '' : `: ${printable(why, 500)}`}${then}`;
+    const message = `run ${run} ${outcome}${why === undefined ? '' : `: ${makePrintable(why, 500)}`}${then}`;
     const good = outcome === 'succeeded' || outcome === 'stopped';
     const fields = { run, runbook, outcome };
     if (good) this.log.write('info', 'run_ended', message, fields);

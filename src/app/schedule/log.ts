@@ -3,7 +3,7 @@
  * escapes control characters in texts of the venue and of files.
  */
 import type { Logger } from 'pino';
-import { type Diagnostic, inReadingOrder, place } from '../../base/diagnostic.ts';
+import { type Diagnostic, placeDiagnostic, sortForReading } from '../../base/diagnostic.ts';
 import { escapeUnprintable } from '../../base/printable.ts';
 import type { Voice } from '../voice.ts';
 
@@ -65,8 +65,8 @@ export class SchedulerLog {
   }
 
   private writeDiagnostics(list: readonly Diagnostic[]): void {
-    for (const diagnostic of inReadingOrder(list)) {
-      const { file, line, column, code, severity, message } = place(diagnostic);
+    for (const diagnostic of sortForReading(list)) {
+      const { file, line, column, code, severity, message } = placeDiagnostic(diagnostic);
       this.write(severity === 'error' ? 'error' : 'warn', 'diagnosed', message, { file, line, column, code });
     }
   }

@@ -1,5 +1,5 @@
 import { formatWholeSeconds } from '../../base/format.ts';
-import { printable } from '../../base/printable.ts';
+import { makePrintable } from '../../base/printable.ts';
 import type { OperatorCommand } from '../../engine/ports.ts';
 import type { ScheduleRun } from '../../engine/schedule/decide.ts';
 import type { Launch, LaunchedRun, Launcher, RunEnding } from '../../engine/schedule/launcher.ts';
@@ -9,7 +9,7 @@ import { readEntry } from '../../journal/chain.ts';
 import type { Entry, EntryOf } from '../../journal/entry.ts';
 import type { ScheduleStore, SubmissionAnswer, SubmissionRequest } from '../../journal/schedule/store.ts';
 import { StoreError } from '../../journal/store.ts';
-import { concurrencyOf } from '../../runbook/schedule/collisions.ts';
+import { evaluateConcurrency } from '../../runbook/schedule/collisions.ts';
 import type { Value } from '../../runbook/values.ts';
 import { makeAccountKey } from '../account/account.ts';
 import { makeKilledError, refuseUnready, refuseUntil } from '../account/readiness.ts';
@@ -138,7 +138,7 @@ export class ScheduledRuns implements Launcher {
     const slot = data.occurrence === undefined ? {} : { slot: data.occurrence.slot };
     try {
       const { runbook } = loadPinned(data.sources, this.parts.host.voice);
-      const concurrency = concurrencyOf(runbook, inputValues(runbook, { pairs: [], recorded: data.inputs }));
+      const concurrency = evaluateConcurrency(runbook, inputValues(runbook, { pairs: [], recorded: data.inputs }));
       return {
         ...slot,
         ...(concurrency === undefined ? {} : { key: concurrency.key }),
@@ -185,7 +185,7 @@ export class ScheduledRuns implements Launcher {
     const plan = this.hashPlan(loaded, inputs);
     if (plan !== request.plan) {
       throw new UserError(
-        `under the scheduler's profile the plan is ${plan.slice(0, 12)}, not ${printable(request.plan.slice(0, 12), 40)}: the two profiles differ`,
+        `under the scheduler's profile the plan is ${plan.slice(0, 12)}, not ${makePrintable(request.plan.slice(0, 12), 40)}: the two profiles differ`,
       );
     }
     const origin: Origin = { trigger: 'manual', by, plan, ...(until === undefined ? {} : { until }) };
@@ -257,7 +257,7 @@ export class ScheduledRuns implements Launcher {
       // The venue must get nothing of a run whose beginning is not in the journal.
       live.act({ command: 'cancel', by: 'scheduler', reason: 'its beginning could not be recorded' }, 'scheduler');
       await live.waitForEnd().catch(() => undefined);
-      throw error instanceof StoreError ? new UserError(printable(error.message), EXIT.halted, 'journal') : error;
+      throw error instanceof StoreError ? new UserError(makePrintable(error.message), EXIT.halted, 'journal') : error;
     }
   }
 

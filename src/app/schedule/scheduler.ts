@@ -5,7 +5,7 @@
  */
 import { SystemClock } from '../../base/clock.ts';
 import { formatCount } from '../../base/format.ts';
-import { printable } from '../../base/printable.ts';
+import { makePrintable } from '../../base/printable.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { makeAccountKey } from '../account/account.ts';
 import { EXIT, type ExitCode, UserError } from '../errors.ts';
@@ -47,7 +47,7 @@ export function planServices(
     if (problem !== undefined)
       throw new UserError(problems.map(({ message }) => message).join('\n'), problem.exit, 'invalid');
     if (slots.length === 0)
-      throw new UserError(`nothing in ${paths.map((path) => printable(path, 100)).join(', ')} has a schedule`);
+      throw new UserError(`nothing in ${paths.map((path) => makePrintable(path, 100)).join(', ')} has a schedule`);
   }
   return plans;
 }

@@ -4,12 +4,12 @@
  */
 import { readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { printable } from '../../base/printable.ts';
+import { makePrintable } from '../../base/printable.ts';
 import type { TimetableSlot } from '../../engine/schedule/scheduler.ts';
-import { everyStep } from '../../runbook/check/risk.ts';
+import { walkSteps } from '../../runbook/check/risk.ts';
 import type { CheckedRunbook, ScheduleDeclaration } from '../../runbook/checked.ts';
-import { concurrencyOf, slotInputs } from '../../runbook/schedule/collisions.ts';
-import { durationText, timeText, type Value } from '../../runbook/values.ts';
+import { evaluateConcurrency, getSlotInputs } from '../../runbook/schedule/collisions.ts';
+import { durationText, formatTime, type Value } from '../../runbook/values.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { refuseUnready } from '../account/readiness.ts';
 import { type ExitCode, UserError } from '../errors.ts';
@@ -113,10 +113,10 @@ export class TimetableFiles {
       const owner = owners.get(file.runbook) ?? path;
       if (owner !== path)
         throw new UserError(
-          `${printable(path, 300)} and ${printable(owner, 300)} are both the runbook ${file.runbook}`,
+          `${makePrintable(path, 300)} and ${makePrintable(owner, 300)} are both the runbook ${file.runbook}`,
         );
       if (named && file.slots.length === 0)
-        throw new UserError(`${printable(path, 300)} has no schedule: it would never run`);
+        throw new UserError(`${makePrintable(path, 300)} has no schedule: it would never run`);
       usable.set(path, file);
       if (kept !== undefined) owners.delete(kept.runbook);
       owners.set(file.runbook, path);
@@ -151,7 +151,7 @@ function planSlots(loaded: LoadedRunbook): readonly PlannedSlot[] {
     const text = `${runbook.name}/${formatTimes(declaration)}`;
     const count = (ids.get(text) ?? 0) + 1;
     ids.set(text, count);
-    const inputs = slotInputs(runbook, declaration);
+    const inputs = getSlotInputs(runbook, declaration);
     const concurrency = resolveConcurrency(runbook, inputs);
     return {
       id: count === 1 ? text : `${text} (${count})`,
@@ -171,8 +171,8 @@ function planSlots(loaded: LoadedRunbook): readonly PlannedSlot[] {
  */
 function formatTimes({ when, from, to }: ScheduleDeclaration): string {
   const bounds = [
-    ...(from === undefined ? [] : [`from ${timeText(from)}`]),
-    ...(to === undefined ? [] : [`to ${timeText(to)}`]),
+    ...(from === undefined ? [] : [`from ${formatTime(from)}`]),
+    ...(to === undefined ? [] : [`to ${formatTime(to)}`]),
   ];
   return [formatWhen(when), ...bounds].join(' ');
 }
@@ -184,7 +184,7 @@ function formatWhen(when: ScheduleDeclaration['when']): string {
     case 'every':
       return `every ${durationText(when.every)}`;
     case 'at':
-      return `at ${timeText(when.at)}`;
+      return `at ${formatTime(when.at)}`;
     default:
       return when satisfies never;
   }
@@ -195,7 +195,7 @@ export function resolveConcurrency(
   runbook: CheckedRunbook,
   inputs: Readonly<Record<string, Value>>,
 ): TimetableSlot['concurrency'] {
-  const concurrency = concurrencyOf(runbook, inputs);
+  const concurrency = evaluateConcurrency(runbook, inputs);
   if (concurrency === undefined && runbook.concurrency !== undefined)
     throw new UserError(`the concurrency key of ${runbook.name} cannot be computed from its inputs`);
   return concurrency;
@@ -208,7 +208,7 @@ export function listExclusive(runbook: CheckedRunbook): readonly string[] {
 
 function usesSwitch({ deadman, steps, onError, finally: last, calls }: CheckedRunbook): boolean {
   if (deadman !== undefined || Object.values(calls).some(usesSwitch)) return true;
-  return [...everyStep([...steps, ...onError, ...last])].some(
+  return [...walkSteps([...steps, ...onError, ...last])].some(
     ({ verb }) => verb === 'arm_deadman' || verb === 'disarm_deadman',
   );
 }
@@ -230,7 +230,7 @@ function isFolder(path: string): boolean {
   try {
     return statSync(path).isDirectory();
   } catch (error) {
-    throw new UserError(`${printable(path, 300)} cannot be read: ${describeReason(error)}`);
+    throw new UserError(`${makePrintable(path, 300)} cannot be read: ${describeReason(error)}`);
   }
 }
 
@@ -239,7 +239,7 @@ function listYamlFiles(folder: string): readonly string[] {
   try {
     names = readdirSync(folder);
   } catch (error) {
-    throw new UserError(`the folder ${printable(folder, 300)} cannot be read: ${describeReason(error)}`);
+    throw new UserError(`the folder ${makePrintable(folder, 300)} cannot be read: ${describeReason(error)}`);
   }
   return names
     .filter((name) => /\.ya?ml$/.test(name) && !/\.test\.ya?ml$/.test(name))

@@ -7,9 +7,9 @@
  * from time to time without the queue: the lease decides in any case.
  */
 import { SystemClock, type Timer } from '../../base/clock.ts';
-import { printable } from '../../base/printable.ts';
+import { makePrintable } from '../../base/printable.ts';
 import { Redactor } from '../../gateway/live/redactor.ts';
-import { loadSecrets, type Secret, secretVariables } from '../../gateway/live/secret.ts';
+import { listSecretVariables, loadSecrets, type Secret } from '../../gateway/live/secret.ts';
 import { LEASE_LIFE_MS } from '../../journal/shared/shared.ts';
 import { StoreError } from '../../journal/store.ts';
 import { makeAccountKey } from '../account/account.ts';
@@ -62,11 +62,13 @@ export class Worker {
     this.maxAccounts = maxAccounts;
     this.endProcess = endProcess;
     const urls = services.plans.map(({ profile }) => {
-      const variables = Object.fromEntries(secretVariables(profile).map((name) => [name, environment.variable(name)]));
+      const variables = Object.fromEntries(
+        listSecretVariables(profile).map((name) => [name, environment.variable(name)]),
+      );
       // Checked here, once: later a worker with a correct configuration waits for a store that is away.
       const { secrets, all, problems } = loadSecrets(profile, variables);
       if (problems.length > 0 || secrets.postgres === undefined)
-        throw new UserError(problems.map((each) => printable(each, 400)).join('\n'), EXIT.usage, 'configuration');
+        throw new UserError(problems.map((each) => makePrintable(each, 400)).join('\n'), EXIT.usage, 'configuration');
       const redactor = new Redactor(all);
       services.log.redactWith(`${makeAccountKey(profile)} store`, (text) => redactor.redact(text));
       return secrets.postgres;
@@ -99,7 +101,7 @@ export class Worker {
           log.write(
             'warn',
             'queue_failed',
-            `the queue of accounts cannot be used: ${printable(problem, 300)}. Accounts that are served stay served; the queue is tried again, and free accounts are tried twice a minute without it`,
+            `the queue of accounts cannot be used: ${makePrintable(problem, 300)}. Accounts that are served stay served; the queue is tried again, and free accounts are tried twice a minute without it`,
           );
       },
       metronome: this.clock,
@@ -126,7 +128,7 @@ export class Worker {
     if (this.stopCause !== undefined) return 'stopping';
     if (this.queueProblem !== undefined && this.serving.size === 0) return 'the queue of accounts cannot be used';
     const [failed] = this.problems;
-    return failed && `${failed[0]} cannot be served: ${printable(failed[1], 300)}`;
+    return failed && `${failed[0]} cannot be served: ${makePrintable(failed[1], 300)}`;
   }
 
   /** Serves an account; resolves to the pause before the next attempt by any worker, ms. */
@@ -167,7 +169,11 @@ export class Worker {
     this.problems.set(name, problem);
     this.services.log
       .forAccount(name)
-      .write('error', 'account_failed', `the account ${profile.account} cannot be served: ${printable(problem, 500)}`);
+      .write(
+        'error',
+        'account_failed',
+        `the account ${profile.account} cannot be served: ${makePrintable(problem, 500)}`,
+      );
   }
 
   private tryUnassigned(): void {

@@ -1,11 +1,11 @@
 /** Finds the step that an answer is for: it must be waiting for approval now, or the answer would be stored without effect. */
 
 import type { Clock, Metronome } from '../../base/clock.ts';
-import { printable } from '../../base/printable.ts';
+import { makePrintable } from '../../base/printable.ts';
 import { readEntry } from '../../journal/chain.ts';
 import type { JournalReader } from '../../journal/store.ts';
 import { ApprovalFold, type ApprovalRow } from '../../report/folds/approvals.ts';
-import { shown } from '../../report/format.ts';
+import { formatText } from '../../report/format.ts';
 import { EXIT, UserError } from '../errors.ts';
 import { isOwn } from './find-step.ts';
 import { readStoredEntries } from './review.ts';
@@ -48,17 +48,17 @@ async function lookFor(store: JournalReader, run: string, named: string): Promis
   const before = rows.findLast(({ step }) => isOwn(step, named));
   const about =
     only !== undefined
-      ? `${shown(named)} could be several steps that wait for approval`
+      ? `${formatText(named)} could be several steps that wait for approval`
       : exists
-        ? (describeAnswered(before) ?? `step ${shown(named)} does not wait for approval now`)
-        : `no step ${printable(named, 100)} of run ${shown(run)} has begun`;
+        ? (describeAnswered(before) ?? `step ${formatText(named)} does not wait for approval now`)
+        : `no step ${makePrintable(named, 100)} of run ${formatText(run)} has begun`;
   const now =
-    asking.length === 0 ? 'no step waits now' : `waiting now: ${asking.map(({ step }) => shown(step)).join(', ')}`;
+    asking.length === 0 ? 'no step waits now' : `waiting now: ${asking.map(({ step }) => formatText(step)).join(', ')}`;
   return { why: `${about}; ${now}`, isSure: only !== undefined || before !== undefined };
 }
 
 function describeAnswered(row: ApprovalRow | undefined): string | undefined {
   if (row === undefined) return undefined;
-  const by = row.answer === undefined ? '' : `: ${row.answer.command} by ${shown(row.answer.by)}`;
-  return `step ${shown(row.step)} does not wait any more${by}`;
+  const by = row.answer === undefined ? '' : `: ${row.answer.command} by ${formatText(row.answer.by)}`;
+  return `step ${formatText(row.step)} does not wait any more${by}`;
 }

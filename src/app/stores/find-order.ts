@@ -1,8 +1,8 @@
 /** Finds an order by its client order id, the venue's id, or the step that placed it. */
 
-import { printable } from '../../base/printable.ts';
+import { makePrintable } from '../../base/printable.ts';
 import type { JournalReader, RunRow } from '../../journal/store.ts';
-import { shown } from '../../report/format.ts';
+import { formatText } from '../../report/format.ts';
 import { UserError } from '../errors.ts';
 import { isWithin } from './find-step.ts';
 import { readEntries } from './review.ts';
@@ -48,9 +48,9 @@ export async function findOrder(store: JournalReader, run: RunRow, named: string
   if (order !== undefined && other === undefined) return order;
   const list = (fitting.length > 0 ? fitting : all)
     .slice(0, 8)
-    .map(({ clientOrderId, orderId }) => shown(orderId ?? clientOrderId));
-  if (all.length === 0) throw new UserError(`run ${shown(run.run)} has no orders`);
+    .map(({ clientOrderId, orderId }) => formatText(orderId ?? clientOrderId));
+  if (all.length === 0) throw new UserError(`run ${formatText(run.run)} has no orders`);
   throw new UserError(
-    `${printable(named, 100)} ${fitting.length > 0 ? 'could be' : 'is not an order of this run; it has'} ${list.join(', ')}`,
+    `${makePrintable(named, 100)} ${fitting.length > 0 ? 'could be' : 'is not an order of this run; it has'} ${list.join(', ')}`,
   );
 }

@@ -1,5 +1,5 @@
 /** Finds a run by its whole name, an unambiguous beginning of it, or `last`. */
-import { printable } from '../../base/printable.ts';
+import { makePrintable } from '../../base/printable.ts';
 import type { JournalReader, RunRow } from '../../journal/store.ts';
 import { UserError } from '../errors.ts';
 
@@ -17,7 +17,7 @@ export async function findRun(store: JournalReader, name: string): Promise<RunRo
   const [only] = fitting;
   if (only !== undefined && fitting.length === 1) return only;
   const shown = (fitting.length > 0 ? fitting : rows).slice(0, 5).map(({ run }) => run);
-  const found = printable(name, 100);
+  const found = makePrintable(name, 100);
   throw new UserError(
     fitting.length > 1
       ? `${found} could be ${fitting.length} runs, such as ${shown.join(', ')}`

@@ -1,8 +1,8 @@
 /** Matches step paths with what a person typed: an id, a step name, or the path in a timeline. */
 
-import { printable } from '../../base/printable.ts';
-import { didYouMean } from '../../base/spelling.ts';
-import { shown, stepName } from '../../report/format.ts';
+import { makePrintable } from '../../base/printable.ts';
+import { suggestSpelling } from '../../base/spelling.ts';
+import { formatStepName, formatText } from '../../report/format.ts';
 import { UserError } from '../errors.ts';
 
 /** Whether a step's path is the named one (an id, a step name with its position, a path) or inside it. */
@@ -31,7 +31,7 @@ function listBlocks(path: string): readonly string[] {
 
 /** Whether timelines and orders show it by this name: `o[0]`, with the round, and with its attempt or without. */
 function isShownAs(path: string, named: string): boolean {
-  return stepName(path, undefined) === named || stepName(path.replace(/~\d+/g, ''), undefined) === named;
+  return formatStepName(path, undefined) === named || formatStepName(path.replace(/~\d+/g, ''), undefined) === named;
 }
 
 /** Whether the name is one round of a loop: `rungs[3]`. */
@@ -41,12 +41,12 @@ export function isIteration(named: string): boolean {
 
 export function makeNoStepError(named: string, run: string, steps: ReadonlySet<string>): UserError {
   const words = new Set([...steps].flatMap((path) => [stripRounds(path), ...stripRounds(path).split('/')]));
-  const meant = didYouMean(named, words);
+  const meant = suggestSpelling(named, words);
   const hint =
     meant === undefined
-      ? `it has ${[...new Set([...steps].map(stripRounds))].slice(0, 12).map(shown).join(', ')}`
-      : `did you mean ${shown(meant)}?`;
-  return new UserError(`run ${shown(run)} has no step ${printable(named, 100)}; ${hint}`);
+      ? `it has ${[...new Set([...steps].map(stripRounds))].slice(0, 12).map(formatText).join(', ')}`
+      : `did you mean ${formatText(meant)}?`;
+  return new UserError(`run ${formatText(run)} has no step ${makePrintable(named, 100)}; ${hint}`);
 }
 
 /** The step itself, each iteration and attempt of it, but not the steps inside. */

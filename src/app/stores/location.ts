@@ -5,13 +5,13 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { printable } from '../../base/printable.ts';
-import { type Secret, storeUrl } from '../../gateway/live/secret.ts';
+import { makePrintable } from '../../base/printable.ts';
+import { loadStoreUrl, type Secret } from '../../gateway/live/secret.ts';
 import { MemoryScheduleStore } from '../../journal/schedule/memory.ts';
 import { openPostgresScheduleStore } from '../../journal/schedule/postgres.ts';
 import { openSqliteScheduleStore } from '../../journal/schedule/sqlite.ts';
 import type { ScheduleStore } from '../../journal/schedule/store.ts';
-import { guardedShared, historyOfBoth } from '../../journal/shared/account-guard.ts';
+import { mergeHistories, openGuardedShared } from '../../journal/shared/account-guard.ts';
 import { openSharedMemory } from '../../journal/shared/memory.ts';
 import { openSharedPostgres } from '../../journal/shared/postgres.ts';
 import type { KillEvent, Shared } from '../../journal/shared/shared.ts';
@@ -70,7 +70,7 @@ export function accessStore(place: StorePlace, environment: Environment): StoreA
       openScheduleStore: () => convertStoreErrors(() => openSqliteScheduleStore(file)),
       readKills: () =>
         convertStoreErrors(async () =>
-          historyOfBoth(await readKillsOf(accountsFile), await readKillsOf(join(dirname(file), 'shared.db'))),
+          mergeHistories(await readKillsOf(accountsFile), await readKillsOf(join(dirname(file), 'shared.db'))),
         ),
     };
   }
@@ -80,7 +80,7 @@ export function accessStore(place: StorePlace, environment: Environment): StoreA
     // The server decides for every machine; the guard keeps one user's processes on one machine apart even across stores.
     openShared: () =>
       convertStoreErrors(async () =>
-        guardedShared(await openAccountGuard(locateUserFile('accounts.db', environment)), () =>
+        openGuardedShared(await openAccountGuard(locateUserFile('accounts.db', environment)), () =>
           openSharedPostgres(access()),
         ),
       ),
@@ -89,7 +89,7 @@ export function accessStore(place: StorePlace, environment: Environment): StoreA
       convertStoreErrors(async () => {
         const shared = await openSharedPostgres(access());
         const events = await shared.killSwitch.history().finally(() => shared.close());
-        return historyOfBoth(await readKillsOf(accountsFile), events);
+        return mergeHistories(await readKillsOf(accountsFile), events);
       }),
   };
 }
@@ -128,10 +128,10 @@ export function describePlace(place: StorePlace): string {
 
 function readUrl(reference: SecretReference, environment: Environment): Secret {
   const variables = 'env' in reference ? { [reference.env]: environment.variable(reference.env) } : {};
-  const read = storeUrl(reference, variables);
+  const read = loadStoreUrl(reference, variables);
   if ('secret' in read) return read.secret;
   throw new UserError(
-    printable(`${read.problem}; runs are kept in the database it names`, 400),
+    makePrintable(`${read.problem}; runs are kept in the database it names`, 400),
     EXIT.usage,
     'configuration',
   );
@@ -157,7 +157,7 @@ export async function convertStoreErrors<T>(open: () => Promise<T>): Promise<T> 
   try {
     return await open();
   } catch (error) {
-    if (error instanceof StoreError) throw new UserError(printable(error.message), EXIT.usage, 'configuration');
+    if (error instanceof StoreError) throw new UserError(makePrintable(error.message), EXIT.usage, 'configuration');
     throw toSystemError(error) ?? error;
   }
 }

@@ -5,13 +5,13 @@
  */
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { printable } from '../../base/printable.ts';
-import { type Anchor, type ReadAnchors, readAnchors, sortedAnchors } from '../../journal/anchors/anchors.ts';
+import { makePrintable } from '../../base/printable.ts';
+import { type Anchor, type ReadAnchors, readAnchors, sortAnchors } from '../../journal/anchors/anchors.ts';
 import { type ArchiveStore, openArchive, openSalvage } from '../../journal/archive/store.ts';
 import { readEntry } from '../../journal/chain.ts';
 import type { Entry, EntryOf } from '../../journal/entry.ts';
 import {
-  fittingRuns,
+  filterRuns,
   type JournalReader,
   type RunFilter,
   type RunRow,
@@ -50,7 +50,7 @@ export async function withJournal<T>(
       opened.push(await accessStore(place, reviewed.state.environment).openJournal());
     const archives = openArchives(reviewed);
     for (const { damage } of archives)
-      if (damage !== undefined) voice?.complain(`${printable(damage, 400)}; the readable part is used`);
+      if (damage !== undefined) voice?.complain(`${makePrintable(damage, 400)}; the readable part is used`);
     opened.push(...archives);
     return opened.length === 0 ? undefined : await read(new Journals(opened));
   } catch (error) {
@@ -91,7 +91,7 @@ export function readAnchorFiles(
   });
   const archives = openArchives(reviewed);
   const within = archives.map(({ file, contents, ends }): AnchorsOfFile => {
-    const sorted = checkWithKey(file, wanted, () => sortedAnchors(contents.anchors.map(anchorLine), wanted));
+    const sorted = checkWithKey(file, wanted, () => sortAnchors(contents.anchors.map(anchorLine), wanted));
     return { file, ...sorted, anchors: [...sorted.anchors, ...ends.filter(({ run }) => isWanted(run, wanted))] };
   });
   if (reviewed.archive === undefined) return [...beside, ...within];
@@ -114,9 +114,9 @@ function checkWithKey(
   } catch (error) {
     const what =
       publicKey === undefined
-        ? `cannot be read: ${printable((error as Error).message, 300)}`
+        ? `cannot be read: ${makePrintable((error as Error).message, 300)}`
         : 'cannot be checked with this key, which must be a public key in PEM form, of an Ed25519 pair';
-    throw new UserError(`${printable(file, 300)} ${what}`, EXIT.usage, 'configuration');
+    throw new UserError(`${makePrintable(file, 300)} ${what}`, EXIT.usage, 'configuration');
   }
 }
 
@@ -150,7 +150,7 @@ export function findDamagedArchives(
   reviewed: Reviewed,
 ): readonly { readonly file: string; readonly problem: string }[] {
   return openArchives(reviewed).flatMap(({ file, damage }) =>
-    damage === undefined ? [] : [{ file, problem: printable(damage, 400) }],
+    damage === undefined ? [] : [{ file, problem: makePrintable(damage, 400) }],
   );
 }
 
@@ -176,7 +176,7 @@ class Journals implements JournalReader {
   async runs(filter: RunFilter = {}): Promise<readonly RunRow[]> {
     const rows = await Promise.all(this.stores.map((store) => store.runs(filter)));
     const once = new Map(rows.flat().map((row) => [row.run, row]));
-    return fittingRuns(once.values(), filter);
+    return filterRuns(once.values(), filter);
   }
 
   async run(run: string): Promise<RunRow | undefined> {

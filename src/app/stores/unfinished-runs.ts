@@ -1,5 +1,5 @@
 /** Finds live runs that are unfinished or halted, in every known store: for `resume`, `cancel`, `approve` and `kill`. */
-import { printable } from '../../base/printable.ts';
+import { makePrintable } from '../../base/printable.ts';
 import { readEntry } from '../../journal/chain.ts';
 import type { EntryOf } from '../../journal/entry.ts';
 import { UserError } from '../errors.ts';
@@ -49,8 +49,8 @@ export async function findUnfinishedRuns(
       const what = which === 'halted too' ? 'no run waits to be resumed' : 'no run is unfinished';
       throw new UserError(
         known.length === 0
-          ? `${name === 'last' ? '' : `${printable(name, 100)}: `}${what} in the state folder ${printable(state.shown, 300)}; \`--state DIR\` names another`
-          : `${printable(name, 100)} ${fitting.length === 0 ? 'matches none of them' : `could be ${fitting.length} runs`}; unfinished: ${known.join(', ')}${many}`,
+          ? `${name === 'last' ? '' : `${makePrintable(name, 100)}: `}${what} in the state folder ${makePrintable(state.shown, 300)}; \`--state DIR\` names another`
+          : `${makePrintable(name, 100)} ${fitting.length === 0 ? 'matches none of them' : `could be ${fitting.length} runs`}; unfinished: ${known.join(', ')}${many}`,
       );
     }
     return only;

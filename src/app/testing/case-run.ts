@@ -9,7 +9,7 @@ import { type RunningRun, startRun } from '../../engine/run.ts';
 import type { VenueClient } from '../../gateway/client.ts';
 import { LimitFactsFold } from '../../gateway/limits/facts.ts';
 import type { Transport, WireReply } from '../../gateway/transport.ts';
-import { headOf, readEntry } from '../../journal/chain.ts';
+import { readEntry, toHead } from '../../journal/chain.ts';
 import type { DataOf, Entry } from '../../journal/entry.ts';
 import { OrderTracker } from '../../journal/orders.ts';
 import { RunLog } from '../../journal/run-log.ts';
@@ -183,7 +183,7 @@ class Execution {
     const gate = new LimitFactsFold(playback.log.tracker, this.venue.markets);
     for (const entry of this.entries) gate.apply(entry);
     const row = await this.store.run(this.setup.run);
-    const writer = this.makeWriter(process, { head: headOf(stored.at(-1)), ...(row === undefined ? {} : { row }) });
+    const writer = this.makeWriter(process, { head: toHead(stored.at(-1)), ...(row === undefined ? {} : { row }) });
     const log = new RunLog(writer, playback.log.tracker, [
       (entry) => gate.apply(entry),
       (entry) => this.observe(entry, process, writer),

@@ -2,13 +2,13 @@
  * Compares a case's expectations with what happened. Each failed expectation gives the expected value, the found value, and its
  * position in the file. Pure.
  */
-import { positionAt, type SourceText, type Span } from '../../base/diagnostic.ts';
-import { durationWord } from '../../base/duration.ts';
-import { printable } from '../../base/printable.ts';
+import { findPosition, type SourceText, type Span } from '../../base/diagnostic.ts';
+import { writeDuration } from '../../base/duration.ts';
+import { makePrintable } from '../../base/printable.ts';
 import type { Json } from '../../journal/entry.ts';
 import type { OrderRow } from '../../report/folds/orders.ts';
 import type { RunReport } from '../../report/folds/run.ts';
-import { type EndpointName, endpoint, isEndpointName } from '../../venue/catalogue.ts';
+import { type EndpointName, getEndpoint, isEndpointName } from '../../venue/catalogue.ts';
 import type { CaseResult } from './case-run.ts';
 import { formatRequestName } from './file/request-names.ts';
 import {
@@ -54,11 +54,11 @@ export function makeFailure(
   expected: string,
   found: string,
 ): Failure {
-  const { line, column } = positionAt(source.text, span.start);
+  const { line, column } = findPosition(source.text, span.start);
   return {
     expectation,
-    expected: printable(expected, 2000),
-    found: printable(found, 2000),
+    expected: makePrintable(expected, 2000),
+    found: makePrintable(found, 2000),
     file: source.file,
     line,
     column,
@@ -197,7 +197,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
     if (elapsed === undefined) return;
     const ms = measureElapsed(report);
     if (!elapsed.value.every((bound) => holds(bound, ms)))
-      fail(elapsed.span, formatBounds(elapsed.value), durationWord(ms));
+      fail(elapsed.span, formatBounds(elapsed.value), writeDuration(ms));
   },
 
   tokens({ tokens }, { report }, fail) {
@@ -226,7 +226,7 @@ function describeOutcome({ outcome, reason }: RunReport): string {
 
 /** Whether a request is a write of the runbook: the engine itself handles the switch and the session. */
 function isWrite(name: EndpointName): boolean {
-  const { method, path } = endpoint(name);
+  const { method, path } = getEndpoint(name);
   return method !== 'GET' && path !== '/cancel_all_after' && path !== '/jwt';
 }
 

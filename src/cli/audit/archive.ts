@@ -12,13 +12,13 @@ import { accessStore } from '../../app/stores/location.ts';
 import { listJournalPlaces, readAnchorFiles, readStoredEntries } from '../../app/stores/review.ts';
 import { asUserError } from '../../app/system-errors.ts';
 import { formatCount } from '../../base/format.ts';
-import { printable } from '../../base/printable.ts';
-import { type Anchor, anchorsByRun } from '../../journal/anchors/anchors.ts';
+import { makePrintable } from '../../base/printable.ts';
+import { type Anchor, groupAnchorsByRun } from '../../journal/anchors/anchors.ts';
 import { ArchiveWriter, removeRemains } from '../../journal/archive/archive.ts';
 import { type ArchiveStore, openArchive, openSalvage } from '../../journal/archive/store.ts';
 import { type JournalStore, type RunRow, StoreError } from '../../journal/store.ts';
 import { verifyRun } from '../../report/compare/verify.ts';
-import { shown } from '../../report/format.ts';
+import { formatText } from '../../report/format.ts';
 import type { Invocation } from '../invocation.ts';
 import { formatStyledTable } from '../terminal/text-table.ts';
 
@@ -60,7 +60,7 @@ async function archiveWanted(
 ): Promise<ExitCode> {
   const folder = options.to === undefined ? locateArchives(state) : resolve(options.to);
   removeRemains(folder);
-  const anchors = anchorsByRun(readAnchorFiles({ state }).flatMap((each) => each.anchors));
+  const anchors = groupAnchorsByRun(readAnchorFiles({ state }).flatMap((each) => each.anchors));
   const done: Archiving[] = [];
   const left: Left[] = [];
   for (const place of listJournalPlaces({ state })) {
@@ -85,7 +85,8 @@ async function archiveWanted(
   }
   terminal.endProgress();
   terminal.answer({ archives: done, left }, () => formatArchived(done, terminal));
-  for (const { run, why } of left) terminal.complain(`run ${shown(run)} was left in the journal: ${shown(why)}`);
+  for (const { run, why } of left)
+    terminal.complain(`run ${formatText(run)} was left in the journal: ${formatText(why)}`);
   return left.length === 0 ? EXIT.done : EXIT.failed;
 }
 
@@ -173,13 +174,13 @@ class MonthArchiver {
   private async readBack(part: string) {
     const archive = openArchive(part);
     const { runs, anchors } = archive.contents;
-    const known = anchorsByRun([...anchors, ...archive.ends]);
+    const known = groupAnchorsByRun([...anchors, ...archive.ends]);
     for (const { row, head, entries } of runs) {
       const { ok, problem } = await verifyRun(archive, row.run, known.get(row.run) ?? []);
       const [last] = await this.parts.store.read(row.run, { after: entries - 1 });
       if (ok && last?.hash === head) continue;
       throw new UserError(
-        `the archive of ${this.parts.month} could not be verified after writing (run ${shown(row.run)}: ${shown(problem?.detail ?? 'its last entry differs')}); nothing was deleted from the journal`,
+        `the archive of ${this.parts.month} could not be verified after writing (run ${formatText(row.run)}: ${formatText(problem?.detail ?? 'its last entry differs')}); nothing was deleted from the journal`,
         EXIT.failed,
         'damaged',
       );
@@ -225,7 +226,7 @@ function readMonthOptions(
   if (given === undefined) return (each) => each < current;
   if (!/^\d{4}-(?:0[1-9]|1[0-2])$/.test(given))
     throw new UserError(
-      `--${month === undefined ? 'before' : 'month'} takes a month such as 2026-10; found ${printable(given, 100)}`,
+      `--${month === undefined ? 'before' : 'month'} takes a month such as 2026-10; found ${makePrintable(given, 100)}`,
     );
   if (month !== undefined) {
     if (month >= current) throw new UserError(`${month} is not over yet (UTC): only closed months are archived`);
@@ -244,7 +245,7 @@ function formatArchived(done: readonly Archiving[], terminal: Invocation['termin
       String(entries),
       String(bytes),
       String(removed),
-      file === undefined ? 'archived before' : shown(file),
+      file === undefined ? 'archived before' : formatText(file),
     ]),
     terminal,
   );

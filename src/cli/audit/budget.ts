@@ -4,7 +4,7 @@ import { findRun } from '../../app/stores/find-run.ts';
 import { foldEntries, withRuns } from '../../app/stores/review.ts';
 import { formatCount, formatOffset, formatSpan } from '../../base/format.ts';
 import { type BudgetBucket, type BudgetDocument, BudgetFold } from '../../report/folds/budget.ts';
-import { shown } from '../../report/format.ts';
+import { formatText } from '../../report/format.ts';
 import type { Review } from '../invocation.ts';
 import type { Output, Style } from '../terminal/output.ts';
 import { type Cell, formatStyledTable } from '../terminal/text-table.ts';
@@ -62,7 +62,7 @@ function formatBudget(document: BudgetDocument, startedAt: number, terminal: Out
     '',
     formatStyledTable(
       ['endpoint', '#requests', '#tokens'],
-      endpoints.map((each): readonly Cell[] => [shown(each.endpoint), String(each.requests), String(each.tokens)]),
+      endpoints.map((each): readonly Cell[] => [formatText(each.endpoint), String(each.requests), String(each.tokens)]),
       terminal,
     ),
   ];

@@ -11,7 +11,7 @@ import {
   type FieldDifference,
   type Occurrence,
 } from '../../report/compare/diff.ts';
-import { jsonText, shown } from '../../report/format.ts';
+import { formatJson, formatText } from '../../report/format.ts';
 import type { Review } from '../invocation.ts';
 import type { Output } from '../terminal/output.ts';
 
@@ -67,19 +67,19 @@ function formatDiff(document: DiffDocument, terminal: Output): string {
 }
 
 function formatSide(name: string, { run, runbook, mode, outcome, startedAt }: DiffSide, terminal: Output): string {
-  return `${terminal.style('faint', name)}  ${shown(run)}  ${shown(runbook)}, ${shown(mode)}, ${startedAt}, ${outcome ?? 'no end yet'}`;
+  return `${terminal.style('faint', name)}  ${formatText(run)}  ${formatText(runbook)}, ${formatText(mode)}, ${startedAt}, ${outcome ?? 'no end yet'}`;
 }
 
 function formatDifference({ what, step, about, left, right, fields }: Difference, terminal: Output): readonly string[] {
   const place = (name: string, occurrence: Occurrence | undefined) =>
     occurrence === undefined ? '' : ` ${name} ${occurrence.sequence}`;
   const where = terminal.style('faint', `(entry${place('left', left)}${place('right', right)})`);
-  const head = `  ${terminal.style('place', shown(step === '' ? 'run' : step))} ${what} ${shown(about)} ${where}`;
-  if (left === undefined) return [head, `      only right: ${jsonText(right?.value ?? null)}`];
-  if (right === undefined) return [head, `      only left: ${jsonText(left.value)}`];
+  const head = `  ${terminal.style('place', formatText(step === '' ? 'run' : step))} ${what} ${formatText(about)} ${where}`;
+  if (left === undefined) return [head, `      only right: ${formatJson(right?.value ?? null)}`];
+  if (right === undefined) return [head, `      only left: ${formatJson(left.value)}`];
   return [head, ...fields.slice(0, 8).map((field) => `    ${formatField(field, terminal)}`)];
 }
 
 function formatField({ field, left, right }: FieldDifference, terminal: Output): string {
-  return `  ${field === '' ? '' : `${shown(field)}: `}${terminal.style('bad', jsonText(left))} → ${terminal.style('good', jsonText(right))}`;
+  return `  ${field === '' ? '' : `${formatText(field)}: `}${terminal.style('bad', formatJson(left))} → ${terminal.style('good', formatJson(right))}`;
 }

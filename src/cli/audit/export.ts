@@ -10,14 +10,14 @@ import {
   readStoredEntries,
   withRuns,
 } from '../../app/stores/review.ts';
-import { printable } from '../../base/printable.ts';
+import { makePrintable } from '../../base/printable.ts';
 import { readEntry } from '../../journal/chain.ts';
 import type { JournalReader, RunRow, StoredEntry } from '../../journal/store.ts';
 import { verifyRun } from '../../report/compare/verify.ts';
-import { cloudEventsExport } from '../../report/export/cloudevents.ts';
-import { CSV_TABLES, type CsvTableName, csvExport } from '../../report/export/csv.ts';
-import { jsonlExport } from '../../report/export/jsonl.ts';
-import { runPage } from '../../report/html/report.ts';
+import { exportCloudEvents } from '../../report/export/cloudevents.ts';
+import { CSV_TABLES, type CsvTableName, exportCsv } from '../../report/export/csv.ts';
+import { exportJsonl } from '../../report/export/jsonl.ts';
+import { exportHtml } from '../../report/html/report.ts';
 import type { ExportFormat } from '../choices.ts';
 import type { Review } from '../invocation.ts';
 
@@ -59,18 +59,18 @@ async function exportAs(
   switch (format) {
     // Unchanged: a damaged journal can also be exported, for analysis.
     case 'jsonl':
-      return jsonlExport(stored);
+      return exportJsonl(stored);
     case 'csv':
-      return csvExport(stored.map(readEntry), table);
+      return exportCsv(stored.map(readEntry), table);
     case 'html':
-      return runPage(stored.map(readEntry), {
+      return exportHtml(stored.map(readEntry), {
         verdict: await verifyRun(store, row.run, anchors),
         kills: await readKillsOfRun(row, await readFirstEntry(store, row.run), reviewed),
       });
     case 'otlp':
-      return (await import('../../report/export/otlp.ts')).otlpExport(stored.map(readEntry));
+      return (await import('../../report/export/otlp.ts')).exportOtlp(stored.map(readEntry));
     case 'cloudevents':
-      return cloudEventsExport(stored.map(readEntry));
+      return exportCloudEvents(stored.map(readEntry));
     default:
       return format satisfies never;
   }
@@ -80,5 +80,5 @@ function readTableOption(text: string | undefined): CsvTableName {
   if (text === undefined) return 'timeline';
   if (Object.hasOwn(CSV_TABLES, text)) return text as CsvTableName;
   const tables = Object.entries(CSV_TABLES).map(([name, { about }]) => `${name} (${about})`);
-  throw new UserError(`--table takes ${tables.join(', ')}; found ${printable(text, 100)}`);
+  throw new UserError(`--table takes ${tables.join(', ')}; found ${makePrintable(text, 100)}`);
 }

@@ -2,9 +2,9 @@
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { findRun } from '../../app/stores/find-run.ts';
 import { foldEntries, withRuns } from '../../app/stores/review.ts';
-import { type FillsDocument, fillsOf } from '../../report/folds/fills.ts';
+import { type FillsDocument, summarizeFills } from '../../report/folds/fills.ts';
 import { OrderFold } from '../../report/folds/orders.ts';
-import { quoteOf, shown } from '../../report/format.ts';
+import { formatQuoteCurrency, formatText } from '../../report/format.ts';
 import type { Review } from '../invocation.ts';
 import type { Output } from '../terminal/output.ts';
 import { type Cell, formatStyledTable } from '../terminal/text-table.ts';
@@ -13,9 +13,9 @@ export async function showFills(name: string, review: Review): Promise<ExitCode>
   const { terminal } = review;
   return withRuns(review, async (store) => {
     const run = await findRun(store, name);
-    const document = fillsOf((await foldEntries(store, run.run, new OrderFold())).orders());
+    const document = summarizeFills((await foldEntries(store, run.run, new OrderFold())).orders());
     terminal.answer(document, () =>
-      document.fills.length === 0 ? `nothing traded in run ${shown(run.run)}` : formatFills(document, terminal),
+      document.fills.length === 0 ? `nothing traded in run ${formatText(run.run)}` : formatFills(document, terminal),
     );
     return EXIT.done;
   });
@@ -24,9 +24,9 @@ export async function showFills(name: string, review: Review): Promise<ExitCode>
 function formatFills({ fills, totals, net }: FillsDocument, terminal: Output): string {
   const rows = fills.map((fill): readonly Cell[] => [
     fill.at,
-    shown(fill.orderId),
-    shown(fill.market),
-    shown(fill.side),
+    formatText(fill.orderId),
+    formatText(fill.market),
+    formatText(fill.side),
     fill.size,
     fill.price,
     fill.value,
@@ -34,8 +34,8 @@ function formatFills({ fills, totals, net }: FillsDocument, terminal: Output): s
     `${fill.maker ? 'maker' : 'taker'}${fill.liquidation ? ', liquidation' : ''}`,
   ]);
   const sums = totals.map((total): readonly Cell[] => [
-    shown(total.market),
-    shown(total.side),
+    formatText(total.market),
+    formatText(total.side),
     String(total.fills),
     total.size,
     total.averagePrice,
@@ -60,7 +60,7 @@ export function formatQuoteNote(
   rows: readonly { readonly market: string }[],
   terminal: Output,
 ): string {
-  const quotes = [...new Set(rows.map(({ market }) => quoteOf(market).trim()))];
+  const quotes = [...new Set(rows.map(({ market }) => formatQuoteCurrency(market).trim()))];
   const named = `${columns.slice(0, -1).join(', ')} and ${columns.at(-1)}`;
   const unit = quotes.length === 1 && quotes[0] !== '' ? quotes[0] : "each market's quote currency";
   return terminal.style('faint', `${named} in ${unit}`);

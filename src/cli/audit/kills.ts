@@ -5,7 +5,7 @@ import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { readProfileFile } from '../../app/files/profile.ts';
 import { readKillRecords } from '../../app/kill/kill-records.ts';
 import { EVERY_ACCOUNT } from '../../journal/shared/shared.ts';
-import { isoTime, shown } from '../../report/format.ts';
+import { formatIsoTime, formatText } from '../../report/format.ts';
 import type { Invocation } from '../invocation.ts';
 import { formatStyledTable } from '../terminal/text-table.ts';
 
@@ -16,7 +16,7 @@ export async function listKills(
   const account = profile === undefined ? undefined : makeAccountKey(readProfileFile(profile, terminal));
   const records = await readKillRecords(state, account);
   const kills = records.map(({ at, scope, action, by, reason, store }) => ({
-    at: isoTime(at),
+    at: formatIsoTime(at),
     scope,
     action,
     by,
@@ -29,10 +29,10 @@ export async function listKills(
       ['when', 'account', 'action', 'by', 'reason'],
       kills.map(({ at, scope, action, by, reason, store }) => [
         at,
-        scope === EVERY_ACCOUNT ? `every one of ${shown(store ?? 'a store')}` : shown(scope),
+        scope === EVERY_ACCOUNT ? `every one of ${formatText(store ?? 'a store')}` : formatText(scope),
         { text: action, style: action === 'engage' ? 'bad' : 'good' },
-        shown(by),
-        shown(reason),
+        formatText(by),
+        formatText(reason),
       ]),
       terminal,
     );

@@ -3,9 +3,9 @@
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { describeNoRuns, withJournal } from '../../app/stores/review.ts';
 import { formatSpan } from '../../base/format.ts';
-import { printable } from '../../base/printable.ts';
+import { makePrintable } from '../../base/printable.ts';
 import type { RunRow } from '../../journal/store.ts';
-import { isoTime, shown } from '../../report/format.ts';
+import { formatIsoTime, formatText } from '../../report/format.ts';
 import type { Review } from '../invocation.ts';
 import { readWholeOption } from '../option-values.ts';
 import type { Style } from '../terminal/output.ts';
@@ -29,14 +29,14 @@ export async function listRuns({ runbook, limit }: ListOptions, review: Review):
     runbook: name,
     mode,
     outcome: outcome ?? null,
-    startedAt: isoTime(startedAt),
-    endedAt: endedAt === undefined ? null : isoTime(endedAt),
+    startedAt: formatIsoTime(startedAt),
+    endedAt: endedAt === undefined ? null : formatIsoTime(endedAt),
     trigger,
   }));
   terminal.answer({ runs }, () => {
     if (rows === undefined) return describeNoRuns(state);
     if (rows.length === 0)
-      return runbook === undefined ? describeNoRuns(state) : `there is no run of ${printable(runbook, 100)}`;
+      return runbook === undefined ? describeNoRuns(state) : `there is no run of ${makePrintable(runbook, 100)}`;
     return formatStyledTable(
       ['run', 'runbook', 'mode', 'outcome', 'started', '#took', 'trigger'],
       rows.map(formatRun),
@@ -52,7 +52,15 @@ function formatRun({ run, runbook, mode, outcome, startedAt, endedAt, trigger }:
     outcome === undefined
       ? { text: 'no end yet', style: 'warning' }
       : { text: outcome, style: OUTCOME_STYLE[outcome] ?? 'faint' };
-  return [shown(run), shown(runbook), shown(mode), ending, isoTime(startedAt), took, shown(trigger)];
+  return [
+    formatText(run),
+    formatText(runbook),
+    formatText(mode),
+    ending,
+    formatIsoTime(startedAt),
+    took,
+    formatText(trigger),
+  ];
 }
 
 export const OUTCOME_STYLE: Readonly<Record<string, Style>> = {

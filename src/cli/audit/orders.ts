@@ -4,7 +4,7 @@ import { findRun } from '../../app/stores/find-run.ts';
 import { foldEntries, withRuns } from '../../app/stores/review.ts';
 import { formatOffset } from '../../base/format.ts';
 import { OrderFold, type OrderHistory } from '../../report/folds/orders.ts';
-import { isPartOfPosition, shown } from '../../report/format.ts';
+import { formatText, isPartOfPosition } from '../../report/format.ts';
 import { ORDER_EVENT_MEANING } from '../../report/glossary.ts';
 import type { Review } from '../invocation.ts';
 import type { Output, Style } from '../terminal/output.ts';
@@ -21,7 +21,7 @@ export async function showOrders(
     const run = await findRun(store, name);
     const orders = (await foldEntries(store, run.run, new OrderFold())).histories();
     terminal.answer({ orders }, () => {
-      if (orders.length === 0) return `run ${shown(run.run)} has no orders`;
+      if (orders.length === 0) return `run ${formatText(run.run)} has no orders`;
       const money = formatQuoteNote(['price', 'average'], orders, terminal);
       if (!options.history) return [formatOrders(orders, terminal), money].join('\n\n');
       const lives = orders.map((order) =>
@@ -47,16 +47,16 @@ function formatOrders(orders: readonly OrderHistory[], terminal: Output): string
   const rows = orders.map((order): readonly Cell[] => {
     const { orderId, clientOrderId, market, side, type, price, size, filled, averagePrice, state } = order;
     return [
-      shown(orderId ?? ''),
-      shown(clientOrderId),
-      shown(market),
-      shown(side),
-      shown(type),
+      formatText(orderId ?? ''),
+      formatText(clientOrderId),
+      formatText(market),
+      formatText(side),
+      formatText(type),
       isPartOfPosition(order) ? `${size} × position` : size,
       price ?? '',
       filled,
       averagePrice ?? '',
-      { text: shown(state), style: STATE_STYLE[state] ?? 'faint' },
+      { text: formatText(state), style: STATE_STYLE[state] ?? 'faint' },
     ];
   });
   return formatStyledTable(
@@ -70,6 +70,6 @@ function formatTransitions({ history }: OrderHistory, startedAt: number, termina
   const meanings: Readonly<Record<string, string>> = ORDER_EVENT_MEANING;
   return history.map(({ at, from, to, event }) => {
     const after = terminal.style('faint', formatOffset(Date.parse(at) - startedAt).padStart(12));
-    return `${after}  ${shown(from)} → ${shown(to)}${terminal.style('faint', `: ${meanings[event] ?? shown(event)}`)}`;
+    return `${after}  ${formatText(from)} → ${formatText(to)}${terminal.style('faint', `: ${meanings[event] ?? formatText(event)}`)}`;
   });
 }

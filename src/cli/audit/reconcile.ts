@@ -10,11 +10,11 @@ import { readRecordedProfile } from '../../app/run/first-entry.ts';
 import { findRun } from '../../app/stores/find-run.ts';
 import { readAllEntries, withRuns } from '../../app/stores/review.ts';
 import { formatCount } from '../../base/format.ts';
-import { printable } from '../../base/printable.ts';
+import { makePrintable } from '../../base/printable.ts';
 import type { Entry } from '../../journal/entry.ts';
 import { type Reconciliation, reconcileFills } from '../../report/compare/reconcile.ts';
 import type { FillRow } from '../../report/folds/fills.ts';
-import { isoTime, shown } from '../../report/format.ts';
+import { formatIsoTime, formatText } from '../../report/format.ts';
 import type { FillRecord } from '../../venue/records.ts';
 import type { Review } from '../invocation.ts';
 import type { Output } from '../terminal/output.ts';
@@ -32,15 +32,15 @@ export async function reconcileRun(name: string, review: Review): Promise<ExitCo
   });
   const [first] = entries as readonly Entry[];
   if (first?.type !== 'run.started')
-    throw new UserError(`run ${printable(run.run, 100)} does not begin with run.started`, EXIT.failed, 'damaged');
+    throw new UserError(`run ${makePrintable(run.run, 100)} does not begin with run.started`, EXIT.failed, 'damaged');
   if (first.data.mode !== 'live')
-    throw new UserError(`run ${printable(run.run, 100)} was a dry-run: there is no venue to compare it with`);
+    throw new UserError(`run ${makePrintable(run.run, 100)} was a dry-run: there is no venue to compare it with`);
   const account = await openAccount(readRecordedProfile(first), review);
   try {
     const from = first.data.startedAt - MARGIN_MS;
     const until = Math.min(account.clock.now(), (run.endedAt ?? account.clock.now()) + MARGIN_MS);
     const reconciliation = reconcileFills(entries, await listFills(account, from, until));
-    const document = { run: run.run, from: isoTime(from), until: isoTime(until), ...reconciliation };
+    const document = { run: run.run, from: formatIsoTime(from), until: formatIsoTime(until), ...reconciliation };
     terminal.answer(document, () => formatReconciliation(document, terminal));
     return reconciliation.ok ? EXIT.done : EXIT.failed;
   } finally {
@@ -62,10 +62,10 @@ async function listFills(account: Account, fromMs: number, untilMs: number): Pro
     if (answer.kind !== 'confirmed') {
       const why =
         answer.kind === 'refused'
-          ? `it refused with status ${answer.status}: ${printable(answer.text, 200)}`
+          ? `it refused with status ${answer.status}: ${makePrintable(answer.text, 200)}`
           : answer.why;
       throw new UserError(
-        `the venue's fills could not be read, so nothing was compared: ${printable(why, 300)}`,
+        `the venue's fills could not be read, so nothing was compared: ${makePrintable(why, 300)}`,
         EXIT.failed,
         'unanswered',
       );
@@ -81,7 +81,7 @@ function formatReconciliation(
 ): string {
   const { run, from, until, ok, agreed, notBooked, notListed, different, others, withoutId } = document;
   const lines = [
-    `${terminal.style(ok ? 'good' : 'bad', ok ? 'the same' : 'differs')}: run ${shown(run)}, ${formatCount(agreed, 'fill')} as the venue lists them`,
+    `${terminal.style(ok ? 'good' : 'bad', ok ? 'the same' : 'differs')}: run ${formatText(run)}, ${formatCount(agreed, 'fill')} as the venue lists them`,
     terminal.style(
       'faint',
       `asked for ${from} to ${until}; ${formatCount(others, 'fill')} of other orders of the account in that time`,
@@ -94,10 +94,10 @@ function formatReconciliation(
   for (const { booked, listed, fields } of different)
     lines.push(
       '',
-      `fill ${shown(booked.id)} of order ${shown(booked.orderId)}`,
+      `fill ${formatText(booked.id)} of order ${formatText(booked.orderId)}`,
       ...fields.map((field) => {
         const [here, there] = [booked, listed].map((row) => String(row[field as keyof FillRow]));
-        return `  ${field}: booked ${shown(here ?? '')}, listed ${shown(there ?? '')}`;
+        return `  ${field}: booked ${formatText(here ?? '')}, listed ${formatText(there ?? '')}`;
       }),
     );
   if (withoutId.length > 0)
@@ -105,7 +105,7 @@ function formatReconciliation(
       '',
       terminal.style(
         'warning',
-        `these orders have no venue id, so their fills could not be compared: ${withoutId.map(shown).join(', ')}`,
+        `these orders have no venue id, so their fills could not be compared: ${withoutId.map(formatText).join(', ')}`,
       ),
     );
   return lines.join('\n');
@@ -116,10 +116,10 @@ function formatFillTable(rows: readonly FillRow[], terminal: Output): string {
     ['at', 'fill', 'order', 'market', 'side', '#size', '#price', '#fee'],
     rows.map(({ at, id, orderId, market, side, size, price, fee }) => [
       at,
-      shown(id),
-      shown(orderId),
-      shown(market),
-      shown(side),
+      formatText(id),
+      formatText(orderId),
+      formatText(market),
+      formatText(side),
       size,
       price,
       fee,

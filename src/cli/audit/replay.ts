@@ -12,12 +12,12 @@ import { findRun } from '../../app/stores/find-run.ts';
 import { readAllEntries, readAnchorFiles, readStoredEntries, withRuns } from '../../app/stores/review.ts';
 import { ENGINE_VERSION } from '../../app/version.ts';
 import { formatCount } from '../../base/format.ts';
-import { printable } from '../../base/printable.ts';
+import { makePrintable } from '../../base/printable.ts';
 import { Divergence } from '../../engine/playback/playback.ts';
 import { readEntry } from '../../journal/chain.ts';
 import { type Entry, type EntryOf, ORIGIN } from '../../journal/entry.ts';
 import { type RunVerdict, verifyRun } from '../../report/compare/verify.ts';
-import { jsonText, readBy, shown } from '../../report/format.ts';
+import { formatJson, formatText, pickRead } from '../../report/format.ts';
 import type { Invocation, Review } from '../invocation.ts';
 import type { Output } from '../terminal/output.ts';
 
@@ -33,12 +33,12 @@ export async function replay(name: string, invocation: Invocation): Promise<Exit
     terminal.answer(
       { run, ok: true, entries: entries.length },
       () =>
-        `${terminal.style('good', 'the same')}: run ${shown(run)}, ${formatCount(entries.length, 'entry', 'entries')}`,
+        `${terminal.style('good', 'the same')}: run ${formatText(run)}, ${formatCount(entries.length, 'entry', 'entries')}`,
     );
     return EXIT.done;
   }
   terminal.answer({ run, ok: false, divergence: makeDivergenceDocument(divergence) }, () =>
-    [`${terminal.style('bad', 'differs')}: run ${shown(run)}, ${formatDivergence(divergence)}`].join('\n'),
+    [`${terminal.style('bad', 'differs')}: run ${formatText(run)}, ${formatDivergence(divergence)}`].join('\n'),
   );
   return EXIT.failed;
 }
@@ -101,7 +101,7 @@ export async function proveRun(name: string, review: Review): Promise<ExitCode> 
 async function executeAgain(run: string, entries: readonly Entry[], terminal: Output) {
   const [first] = entries;
   if (first?.type !== 'run.started')
-    throw new UserError(`run ${printable(run, 100)} does not begin with run.started`, EXIT.failed, 'damaged');
+    throw new UserError(`run ${makePrintable(run, 100)} does not begin with run.started`, EXIT.failed, 'damaged');
   refuseOlderVersion(first, 'replay');
   const loaded = loadPinned(first.data.sources, terminal);
   const inputs = inputValues(loaded.runbook, { pairs: [], recorded: first.data.inputs });
@@ -121,9 +121,9 @@ function makeDivergenceDocument({ sequence, step, recorded, found }: Divergence)
 
 function formatDivergence({ sequence, step, recorded, found }: ReturnType<typeof makeDivergenceDocument>): string {
   return [
-    `entry ${sequence}${step === '' ? '' : `, step ${shown(step)}`}`,
-    `  recorded  ${printable(recorded, 600)}`,
-    `  now       ${printable(found, 600)}`,
+    `entry ${sequence}${step === '' ? '' : `, step ${formatText(step)}`}`,
+    `  recorded  ${makePrintable(recorded, 600)}`,
+    `  now       ${makePrintable(found, 600)}`,
   ].join('\n');
 }
 
@@ -167,33 +167,33 @@ function formatProof(proof: Proof, decision: EntryOf<'step.decided'> | undefined
     `${terminal.style(good ? 'good' : 'bad', good ? 'ok ' : 'bad')} ${text}`;
   const same = definition.recorded === definition.found;
   const lines = [
-    `${terminal.style(ok ? 'good' : 'bad', ok ? 'proven' : 'not proven')}: run ${shown(run)}`,
+    `${terminal.style(ok ? 'good' : 'bad', ok ? 'proven' : 'not proven')}: run ${formatText(run)}`,
     line(
       journal.ok,
       journal.ok
         ? `the journal is unchanged: ${formatCount(journal.entries, 'entry', 'entries')}, ${formatCount(journal.anchors, 'anchor')}`
-        : `the journal was changed: ${shown(journal.problem ?? '')}`,
+        : `the journal was changed: ${formatText(journal.problem ?? '')}`,
     ),
     line(
       same,
       same
         ? `its runbook is the one that ran: definition ${definition.found}`
-        : `its runbook has definition ${definition.found}, its entries name ${shown(definition.recorded)}`,
+        : `its runbook has definition ${definition.found}, its entries name ${formatText(definition.recorded)}`,
     ),
     line(
       divergence === undefined,
       `${divergence === undefined ? 'the same follows' : 'something else follows'} from ${formatCount(given.answers, 'answer')}, ${formatCount(given.feeds, 'feed reading')} and ${formatCount(given.commands, 'command')}: ${divergence === undefined ? '' : 'the same up to there, '}${formatCount(compared.steps, 'step')}, ${formatCount(compared.decisions, 'decision')}, ${formatCount(compared.requests, 'request')}, ${formatCount(compared.orderMoves, 'order transition')}`,
     ),
-    `    written by version ${shown(engine.recorded)}, executed again by version ${engine.now}`,
+    `    written by version ${formatText(engine.recorded)}, executed again by version ${engine.now}`,
     ...(ended ? [] : ['    the run has no end in the journal: compared up to its last entry']),
   ];
   if (divergence === undefined) return lines.join('\n');
   lines.push('', `the first difference: ${formatDivergence(divergence)}`);
   if (decision !== undefined) {
     const { expression, inputs, value } = decision.data;
-    lines.push(`  decided   ${shown(expression)} was ${jsonText(value)} (entry ${decision.seq})`);
-    for (const [name, each] of Object.entries(readBy(expression, inputs)))
-      lines.push(`            with ${shown(name)} = ${jsonText(each)}`);
+    lines.push(`  decided   ${formatText(expression)} was ${formatJson(value)} (entry ${decision.seq})`);
+    for (const [name, each] of Object.entries(pickRead(expression, inputs)))
+      lines.push(`            with ${formatText(name)} = ${formatJson(each)}`);
   }
   return lines.join('\n');
 }

@@ -6,11 +6,11 @@ import { findRun } from '../../app/stores/find-run.ts';
 import { isWithin, makeNoStepError } from '../../app/stores/find-step.ts';
 import { readEntries, withRuns } from '../../app/stores/review.ts';
 import { formatOffset } from '../../base/format.ts';
-import { escapeUnprintable, printable } from '../../base/printable.ts';
+import { escapeUnprintable, makePrintable } from '../../base/printable.ts';
 import type { Entry } from '../../journal/entry.ts';
 import type { JournalReader, RunRow } from '../../journal/store.ts';
 import { ApprovalFold } from '../../report/folds/approvals.ts';
-import { isoTime, type Role, shown } from '../../report/format.ts';
+import { formatIsoTime, formatText, type Role } from '../../report/format.ts';
 import { RoutineFilter } from '../../report/timeline/routine.ts';
 import { printTimeline, type RowKind, TimelineFold, type TimelineRow } from '../../report/timeline/timeline.ts';
 import { looksLikeDuration, readDuration, readTime } from '../../runbook/expression/literals.ts';
@@ -61,7 +61,7 @@ export async function showRun(name: string, options: ShowOptions, review: Review
 }
 
 function makeRowDocument({ seq, at, offsetMs, depth, kind, spans }: TimelineRow) {
-  return { sequence: seq, at: isoTime(at), offsetMs, depth, kind, text: spans.map((span) => span.text).join('') };
+  return { sequence: seq, at: formatIsoTime(at), offsetMs, depth, kind, text: spans.map((span) => span.text).join('') };
 }
 
 const ROLE_STYLE: Readonly<Record<Role, Style | undefined>> = {
@@ -141,7 +141,7 @@ class TimelinePart {
         // An answer about several orders: only this order's fills.
         return (
           order.calls.has(entry.data.call) ||
-          (row.kind === 'fill' && row.spans.some(({ text }) => text === ` of order ${shown(order.orderId ?? '')}`))
+          (row.kind === 'fill' && row.spans.some(({ text }) => text === ` of order ${formatText(order.orderId ?? '')}`))
         );
       case 'step.started':
       case 'step.ended':
@@ -165,7 +165,7 @@ function readKindsOption(given: readonly string[]): ReadonlySet<RowKind> | undef
     words.map((word) => {
       const kind = ROW_KINDS.find((each) => each === word);
       if (kind === undefined)
-        throw new UserError(`--kind takes ${ROW_KINDS.join(', ')}; found ${printable(word, 100)}`);
+        throw new UserError(`--kind takes ${ROW_KINDS.join(', ')}; found ${makePrintable(word, 100)}`);
       return kind;
     }),
   );
@@ -180,7 +180,7 @@ function readSinceOption(text: string, startedAt: number): number {
   const time = readTime(text);
   if ('value' in time) return time.value.ms;
   throw new UserError(
-    `--since takes a time in ISO 8601 with its offset, or a duration since the start such as 10m; found ${printable(text, 100)}`,
+    `--since takes a time in ISO 8601 with its offset, or a duration since the start such as 10m; found ${makePrintable(text, 100)}`,
   );
 }
 
@@ -194,11 +194,11 @@ async function showEntry(
   const sequence = readWholeOption('--entry', number);
   const [stored] = await store.read(run, { after: sequence - 1, limit: 1 });
   if (stored === undefined || stored.seq !== sequence)
-    throw new UserError(`run ${shown(run)} has no entry ${sequence}`);
+    throw new UserError(`run ${formatText(run)} has no entry ${sequence}`);
   const { at, type, step, line, hash } = stored;
-  terminal.answer({ run, sequence, at: isoTime(at), type, step, line, hash }, () =>
+  terminal.answer({ run, sequence, at: formatIsoTime(at), type, step, line, hash }, () =>
     [
-      `${terminal.style('strong', `entry ${sequence}`)}  ${shown(type)}  ${isoTime(at)}, ${formatOffset(at - startedAt)}${step === '' ? '' : `  ${shown(step)}`}`,
+      `${terminal.style('strong', `entry ${sequence}`)}  ${formatText(type)}  ${formatIsoTime(at)}, ${formatOffset(at - startedAt)}${step === '' ? '' : `  ${formatText(step)}`}`,
       ...formatJsonLines(line).map(escapeUnprintable),
       terminal.style('faint', `hash ${hash}`),
     ].join('\n'),

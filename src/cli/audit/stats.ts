@@ -9,7 +9,7 @@ import { EXIT, type ExitCode } from '../../app/errors.ts';
 import type { StateFolder } from '../../app/state.ts';
 import { describeNoRuns, readStoredEntries, withJournal } from '../../app/stores/review.ts';
 import { readEntry } from '../../journal/chain.ts';
-import { currentType } from '../../journal/entry-v1.ts';
+import { toCurrentType } from '../../journal/entry-v1.ts';
 import { type Database, openDatabase } from '../../journal/sql/sqlite.ts';
 import type { JournalReader, RunRow } from '../../journal/store.ts';
 import {
@@ -20,7 +20,7 @@ import {
   TALLIED,
   TallyFold,
 } from '../../report/compare/stats.ts';
-import { shown } from '../../report/format.ts';
+import { formatText } from '../../report/format.ts';
 import type { Review } from '../invocation.ts';
 import type { Output, Style } from '../terminal/output.ts';
 import { type Cell, formatStyledTable } from '../terminal/text-table.ts';
@@ -55,7 +55,7 @@ async function tallyRun(store: JournalReader, run: string, terminal: Output): Pr
   terminal.progress(`reading ${run}`);
   const fold = new TallyFold();
   for await (const stored of readStoredEntries(store, run))
-    if (TALLIED.has(currentType(stored.type))) fold.apply(readEntry(stored));
+    if (TALLIED.has(toCurrentType(stored.type))) fold.apply(readEntry(stored));
   return fold.tally();
 }
 
@@ -78,7 +78,7 @@ function formatStats({ total, byRunbook, byDay, denials }: StatsDocument, termin
   const sections = [
     formatStyledTable(
       ['runbook', ...columns],
-      [...byRunbook.map((each) => [shown(each.runbook), ...formatCounts(each)]), ['all', ...formatCounts(total)]],
+      [...byRunbook.map((each) => [formatText(each.runbook), ...formatCounts(each)]), ['all', ...formatCounts(total)]],
       terminal,
     ),
     formatStyledTable(
@@ -88,7 +88,7 @@ function formatStats({ total, byRunbook, byDay, denials }: StatsDocument, termin
     ),
     formatStyledTable(
       ['refused here because of', '#times'],
-      denials.map(({ code, count }): readonly Cell[] => [shown(code), String(count)]),
+      denials.map(({ code, count }): readonly Cell[] => [formatText(code), String(count)]),
       terminal,
     ),
   ];

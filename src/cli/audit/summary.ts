@@ -9,12 +9,12 @@ import { findRun } from '../../app/stores/find-run.ts';
 import { foldEntries, readAnchorFiles, readFirstEntry, withRuns } from '../../app/stores/review.ts';
 import { SystemClock } from '../../base/clock.ts';
 import { formatCount, formatOffset } from '../../base/format.ts';
-import { type Answer, type Reason, reasonText, saidText, type Tone } from '../../report/answers/answer.ts';
-import { reviewerAnswers } from '../../report/answers/six.ts';
+import { type Answer, formatAnswer, formatReason, type Reason, type Tone } from '../../report/answers/answer.ts';
+import { answerReviewer } from '../../report/answers/six.ts';
 import { verifyRun } from '../../report/compare/verify.ts';
 import type { OrderLife } from '../../report/folds/order-lives.ts';
 import { type RunPageDocument, RunPageFold } from '../../report/folds/run-facts.ts';
-import { amountText, isoTime, quoteOf, shown } from '../../report/format.ts';
+import { formatAmount, formatIsoTime, formatQuoteCurrency, formatText } from '../../report/format.ts';
 import type { Review } from '../invocation.ts';
 import type { Output, Style } from '../terminal/output.ts';
 import { OUTCOME_STYLE } from './list.ts';
@@ -33,17 +33,17 @@ export async function summarise(
     const verdict = await verifyRun(store, run, anchors);
     const page = (await foldEntries(store, run, new RunPageFold())).document();
     const kills = await readKillsOfRun(row, await readFirstEntry(store, run), review);
-    const answers = reviewerAnswers(page, { verdict, kills, now: new SystemClock().now() });
+    const answers = answerReviewer(page, { verdict, kills, now: new SystemClock().now() });
     const document = {
       run,
       runbook: page.runbook,
       outcome: page.outcome ?? null,
-      ...(kills === 'not read' ? {} : { kills: kills.map(({ at, ...kill }) => ({ at: isoTime(at), ...kill })) }),
+      ...(kills === 'not read' ? {} : { kills: kills.map(({ at, ...kill }) => ({ at: formatIsoTime(at), ...kill })) }),
       answers: answers.map(({ question, tone, said, because }) => ({
         question,
         tone,
         said,
-        because: because.map(reasonText),
+        because: because.map(formatReason),
         entries: because.flatMap(({ entry }) => entry ?? []),
       })),
       orders: page.orders.map(makeOrderDocument),
@@ -81,22 +81,27 @@ function formatSummary(page: RunPageDocument, answers: readonly Answer[], termin
   const why = error?.message ?? reason;
   const style = outcome === undefined ? 'warning' : (OUTCOME_STYLE[outcome] ?? 'faint');
   const lines = [
-    `${terminal.style('strong', shown(runbook))}  ${terminal.style(style, outcome ?? 'no end yet')}${why === undefined ? '' : `: ${shown(why)}`}`,
-    terminal.style('faint', `run ${shown(run)}, ${mode}`),
+    `${terminal.style('strong', formatText(runbook))}  ${terminal.style(style, outcome ?? 'no end yet')}${why === undefined ? '' : `: ${formatText(why)}`}`,
+    terminal.style('faint', `run ${formatText(run)}, ${mode}`),
     ...(inputs.length === 0
       ? []
-      : [terminal.style('faint', `inputs ${shown(inputs.map(({ name, value }) => `${name}=${value}`).join(' '))}`)]),
+      : [
+          terminal.style(
+            'faint',
+            `inputs ${formatText(inputs.map(({ name, value }) => `${name}=${value}`).join(' '))}`,
+          ),
+        ]),
   ];
   for (const answer of answers) {
     const { question, tone, because } = answer;
-    lines.push('', `${terminal.style('faint', question)}  ${terminal.style(TONE_STYLE[tone], saidText(answer))}`);
-    lines.push(...because.map((reason) => `    ${reasonText(reason)}${formatEntryNumber(reason, terminal)}`));
+    lines.push('', `${terminal.style('faint', question)}  ${terminal.style(TONE_STYLE[tone], formatAnswer(answer))}`);
+    lines.push(...because.map((reason) => `    ${formatReason(reason)}${formatEntryNumber(reason, terminal)}`));
   }
   for (const order of orders.slice(0, MOST_ORDERS)) lines.push('', ...formatOrder(order, terminal));
   if (orders.length > MOST_ORDERS)
     lines.push(
       '',
-      terminal.style('faint', `… and ${orders.length - MOST_ORDERS} more: audit orders ${shown(run)} --history`),
+      terminal.style('faint', `… and ${orders.length - MOST_ORDERS} more: audit orders ${formatText(run)} --history`),
     );
   return lines.join('\n');
 }
@@ -109,13 +114,13 @@ function formatEntryNumber({ entry }: Reason, terminal: Output): string {
 function formatOrder(order: OrderLife, terminal: Output): readonly string[] {
   const { label, orderId, clientOrderId, market, side, type, price, filled, averagePrice, state, moves, alarms } =
     order;
-  const at = price === undefined ? '' : ` at ${price}${quoteOf(market)}`;
-  const average = averagePrice === undefined ? '' : `, average ${averagePrice}${quoteOf(market)}`;
+  const at = price === undefined ? '' : ` at ${price}${formatQuoteCurrency(market)}`;
+  const average = averagePrice === undefined ? '' : `, average ${averagePrice}${formatQuoteCurrency(market)}`;
   const listed =
     moves.length <= MOST_MOVES ? moves : [...moves.slice(0, MOST_MOVES / 2), ...moves.slice(-MOST_MOVES / 2)];
   const lines = listed.map(({ at: after, from, to, meaning, because, step }) => {
-    const reason = because === undefined ? '' : `: ${shown(because)}`;
-    const asker = step === undefined ? '' : `, by step ${shown(step)}`;
+    const reason = because === undefined ? '' : `: ${formatText(because)}`;
+    const asker = step === undefined ? '' : `, by step ${formatText(step)}`;
     return `${terminal.style('faint', formatOffset(after).padStart(12))}  ${from === to ? `stays ${to}` : `${from} → ${to}`}  ${terminal.style('faint', `${meaning}${reason}${asker}`)}`;
   });
   if (listed.length < moves.length)
@@ -125,10 +130,10 @@ function formatOrder(order: OrderLife, terminal: Output): readonly string[] {
       terminal.style('faint', `              … ${formatCount(moves.length - listed.length, 'transition')} between`),
     );
   return [
-    `${terminal.style('strong', shown(label))}  ${shown(orderId ?? 'no venue id')} ${terminal.style('faint', shown(clientOrderId))}  ${type} ${side} ${amountText(order)}${at}: ${shown(state)}, filled ${filled}${average}`,
+    `${terminal.style('strong', formatText(label))}  ${formatText(orderId ?? 'no venue id')} ${terminal.style('faint', formatText(clientOrderId))}  ${type} ${side} ${formatAmount(order)}${at}: ${formatText(state)}, filled ${filled}${average}`,
     ...lines,
     ...alarms.map(({ alarm, meaning }) =>
-      terminal.style('bad', `              alarm ${shown(alarm)}${meaning === undefined ? '' : `: ${meaning}`}`),
+      terminal.style('bad', `              alarm ${formatText(alarm)}${meaning === undefined ? '' : `: ${meaning}`}`),
     ),
   ];
 }

@@ -14,8 +14,8 @@ import {
 } from '../../app/stores/review.ts';
 import { formatCount, formatFirst, pluralize } from '../../base/format.ts';
 import type { JournalReader } from '../../journal/store.ts';
-import { type RunVerdict, verifyDocument, verifyJournal, verifyRun } from '../../report/compare/verify.ts';
-import { shown } from '../../report/format.ts';
+import { makeVerifyDocument, type RunVerdict, verifyJournal, verifyRun } from '../../report/compare/verify.ts';
+import { formatText } from '../../report/format.ts';
 import type { Review } from '../invocation.ts';
 import type { Output } from '../terminal/output.ts';
 import { type Cell, formatStyledTable } from '../terminal/text-table.ts';
@@ -38,7 +38,7 @@ export async function verify(
     return [await verifyRun(store, await findRunOrAnchored(store, name, anchored), anchors)];
   });
   if (verdicts === undefined) return reportMissingJournal(name, anchored, terminal, state);
-  const { ok: chainsOk, runs } = verifyDocument(verdicts);
+  const { ok: chainsOk, runs } = makeVerifyDocument(verdicts);
   const broken = name === undefined ? findDamagedArchives(review) : [];
   const ok =
     chainsOk && broken.length === 0 && files.every(({ unsigned, changed }) => unsigned.length + changed.length === 0);
@@ -50,12 +50,12 @@ export async function verify(
   const unanchored = verdicts.filter((verdict) => verdict.unanchored === true).map(({ run }) => run);
   if (unanchored.length > 0)
     terminal.note(
-      `${formatCount(unanchored.length, 'live run')} without anchors, ${shown(formatFirst(unanchored, 5))}: were the anchors lost or removed?`,
+      `${formatCount(unanchored.length, 'live run')} without anchors, ${formatText(formatFirst(unanchored, 5))}: were the anchors lost or removed?`,
     );
   if (review.archive === undefined)
     for (const file of listArchives(state).gone)
       terminal.note(
-        `the archive ${shown(file)} is missing from where it was written: its runs were not verified; \`audit verify --archive FILE\` verifies it where it is now`,
+        `the archive ${formatText(file)} is missing from where it was written: its runs were not verified; \`audit verify --archive FILE\` verifies it where it is now`,
       );
   return ok ? EXIT.done : EXIT.failed;
 }
@@ -76,7 +76,7 @@ function reportMissingJournal(
   terminal.answer(
     { ok: false, runs },
     () =>
-      `the journal is gone: there are anchors of ${formatCount(anchored.length, 'run')}, ${shown(formatFirst(anchored, 5))}`,
+      `the journal is gone: there are anchors of ${formatCount(anchored.length, 'run')}, ${formatText(formatFirst(anchored, 5))}`,
   );
   return EXIT.failed;
 }
@@ -94,13 +94,15 @@ function warnAboutAnchors(files: AnchorFiles, terminal: Output): void {
     const formatLineNumbers = (list: readonly number[]) => formatFirst(list.map(String), 10);
     const cut = unreadable.filter((line) => !changed.includes(line));
     if (cut.length > 0)
-      terminal.note(`${shown(file)}: line ${formatLineNumbers(cut)} is an incomplete anchor, as a crash can leave it`);
+      terminal.note(
+        `${formatText(file)}: line ${formatLineNumbers(cut)} is an incomplete anchor, as a crash can leave it`,
+      );
     if (changed.length > 0)
       terminal.complain(
-        `${shown(file)}: no anchor in line ${formatLineNumbers(changed)}, which no crash can cause: the file was changed`,
+        `${formatText(file)}: no anchor in line ${formatLineNumbers(changed)}, which no crash can cause: the file was changed`,
       );
     if (unsigned.length > 0)
-      terminal.complain(`${shown(file)}: line ${formatLineNumbers(unsigned)} is not signed with this key`);
+      terminal.complain(`${formatText(file)}: line ${formatLineNumbers(unsigned)} is not signed with this key`);
   }
 }
 
@@ -118,14 +120,14 @@ async function findRunOrAnchored(store: JournalReader, name: string, anchored: r
 
 function formatVerdicts(verdicts: readonly RunVerdict[], ok: boolean, terminal: Output): string {
   const rows = verdicts.map(({ run, ok: sound, entries, anchors, unanchored, problem }): readonly Cell[] => [
-    shown(run),
+    formatText(run),
     String(entries),
     String(anchors),
     sound
       ? unanchored === true
         ? { text: '! unchanged by its own chain; it ended, but has no anchor', style: 'warning' }
         : { text: 'unchanged', style: 'good' }
-      : { text: `${problem?.kind ?? 'odd'}: ${shown(problem?.detail ?? '')}`, style: 'bad' },
+      : { text: `${problem?.kind ?? 'odd'}: ${formatText(problem?.detail ?? '')}`, style: 'bad' },
   ]);
   const bad = verdicts.filter((verdict) => !verdict.ok).length;
   const verdict = ok

@@ -7,7 +7,7 @@ import { formatList } from '../../base/format.ts';
 import type { Entry, EntryOf, Json, JsonObject } from '../../journal/entry.ts';
 import type { JournalReader, RunRow } from '../../journal/store.ts';
 import { ApprovalFold, type ApprovalRow } from '../../report/folds/approvals.ts';
-import { isoTime, jsonText, readBy, shown } from '../../report/format.ts';
+import { formatIsoTime, formatJson, formatText, pickRead } from '../../report/format.ts';
 import type { Output, Style } from '../terminal/output.ts';
 import { OUTCOME_STYLE } from './list.ts';
 
@@ -56,11 +56,11 @@ export async function explainStep(
     step: named,
     decisions: decisions.map(({ seq, at, step, data }) => ({
       sequence: seq,
-      at: isoTime(at),
+      at: formatIsoTime(at),
       step,
       what: data.what,
       expression: data.expression,
-      inputs: readBy(data.expression, data.inputs),
+      inputs: pickRead(data.expression, data.inputs),
       value: data.value,
     })),
     calls: entries.flatMap((entry) =>
@@ -68,7 +68,7 @@ export async function explainStep(
         ? [
             {
               sequence: entry.seq,
-              at: isoTime(entry.at),
+              at: formatIsoTime(entry.at),
               step: entry.step,
               endpoint: entry.data.endpoint,
               params: entry.data.params,
@@ -81,7 +81,7 @@ export async function explainStep(
         ? [
             {
               sequence: entry.seq,
-              at: isoTime(entry.at),
+              at: formatIsoTime(entry.at),
               step: entry.step,
               outcome: entry.data.outcome,
               ...(entry.data.error === undefined
@@ -103,13 +103,13 @@ export async function explainStep(
 function makeApprovalDocument({ seq, step, ask, by, askedAt, until, plan, answer }: ApprovalRow) {
   return {
     sequence: seq,
-    at: isoTime(askedAt),
+    at: formatIsoTime(askedAt),
     step,
     ask,
     asks: by,
-    until: isoTime(until),
+    until: formatIsoTime(until),
     plan,
-    ...(answer === undefined ? {} : { answer: { ...answer, at: isoTime(answer.at) } }),
+    ...(answer === undefined ? {} : { answer: { ...answer, at: formatIsoTime(answer.at) } }),
   };
 }
 
@@ -119,37 +119,37 @@ function isDecisive(entry: Entry): entry is DecisiveEntry {
 }
 
 function explainEntry({ entry, step }: Found, approvals: readonly ApprovalRow[], terminal: Output): string {
-  const when = terminal.style('faint', `${isoTime(entry.at)}  ${shown(step)}`);
+  const when = terminal.style('faint', `${formatIsoTime(entry.at)}  ${formatText(step)}`);
   switch (entry.type) {
     case 'step.decided': {
       const { what, expression, inputs, value } = entry.data;
       const style: Style = value === true ? 'good' : value === false ? 'warning' : 'place';
       return [
-        `${when}\n  ${shown(what)} ${terminal.style('place', shown(expression))} is ${terminal.style(style, jsonText(value))}`,
-        ...formatValues(readBy(expression, inputs), terminal),
+        `${when}\n  ${formatText(what)} ${terminal.style('place', formatText(expression))} is ${terminal.style(style, formatJson(value))}`,
+        ...formatValues(pickRead(expression, inputs), terminal),
       ].join('\n');
     }
     case 'call.intended':
       return [
-        `${when}\n  asks the venue: ${terminal.style('strong', shown(entry.data.endpoint))}`,
+        `${when}\n  asks the venue: ${terminal.style('strong', formatText(entry.data.endpoint))}`,
         ...formatValues(entry.data.params, terminal),
       ].join('\n');
     case 'call.checked':
       return [`${when}\n  within the limits`, ...formatValues(entry.data.limits, terminal)].join('\n');
     case 'step.ended': {
       const { outcome, error } = entry.data;
-      const why = error === undefined ? '' : `: ${shown(error.kind)}: ${shown(error.message)}`;
+      const why = error === undefined ? '' : `: ${formatText(error.kind)}: ${formatText(error.message)}`;
       return `${when}\n  ${terminal.style(OUTCOME_STYLE[outcome] ?? 'faint', outcome)}${why}`;
     }
     case 'approval.asked': {
       const { ask, by, until } = entry.data;
-      return `${when}\n  asks ${shown(formatList(by, 'or'))}: ${terminal.style('place', shown(ask))}, until ${isoTime(until)}${formatPlan(entry.data.plan)}`;
+      return `${when}\n  asks ${formatText(formatList(by, 'or'))}: ${terminal.style('place', formatText(ask))}, until ${formatIsoTime(until)}${formatPlan(entry.data.plan)}`;
     }
     case 'operator.acted': {
       const { command, by, reason } = entry.data;
       const plan = approvals.find(({ answer, step: asked }) => asked === step && answer?.at === entry.at)?.plan ?? '';
       const style: Style = command === 'approve' ? 'good' : 'bad';
-      return `${when}\n  ${terminal.style(style, shown(command))} by ${terminal.style('strong', shown(by))}${reason === undefined ? '' : `: ${shown(reason)}`}${formatPlan(plan)}`;
+      return `${when}\n  ${terminal.style(style, formatText(command))} by ${terminal.style('strong', formatText(by))}${reason === undefined ? '' : `: ${formatText(reason)}`}${formatPlan(plan)}`;
     }
     default:
       return entry satisfies never;
@@ -157,11 +157,11 @@ function explainEntry({ entry, step }: Found, approvals: readonly ApprovalRow[],
 }
 
 function formatPlan(plan: string): string {
-  return plan === '' ? '' : `, for plan ${shown(plan)}`;
+  return plan === '' ? '' : `, for plan ${formatText(plan)}`;
 }
 
 function formatValues(fields: JsonObject, terminal: Output): readonly string[] {
   return Object.entries(fields).map(
-    ([name, value]: [string, Json]) => `    ${terminal.style('faint', shown(name))} = ${jsonText(value)}`,
+    ([name, value]: [string, Json]) => `    ${terminal.style('faint', formatText(name))} = ${formatJson(value)}`,
   );
 }

@@ -15,7 +15,7 @@ import { accessStore, convertStoreErrors } from '../../app/stores/location.ts';
 import { findUnfinishedRuns, type UnfinishedRun } from '../../app/stores/unfinished-runs.ts';
 import { asUserError } from '../../app/system-errors.ts';
 import { SystemClock } from '../../base/clock.ts';
-import { printable } from '../../base/printable.ts';
+import { makePrintable } from '../../base/printable.ts';
 import { takeLease } from '../../journal/shared/lease.ts';
 import type { RunCommand, Shared } from '../../journal/shared/shared.ts';
 import { StoreError } from '../../journal/store.ts';
@@ -30,7 +30,7 @@ export async function sendCommand(
   const { environment, terminal } = invocation;
   const by = chooseActorName(what, about.by, environment);
   const found = await findNamedRun(run, what, invocation);
-  if (found === undefined) throw new UserError(`there is no unfinished run ${printable(run, 100)}`);
+  if (found === undefined) throw new UserError(`there is no unfinished run ${makePrintable(run, 100)}`);
   const step = about.step === undefined ? undefined : await findStep(found, what, about.step, environment);
   const shared = await accessStore(found.place, environment).openShared();
   let isHeld: boolean;
@@ -50,7 +50,7 @@ export async function sendCommand(
   const reader = found.hasHalted ? await recordHaltAnswer(found, invocation) : describeReader(found, isHeld);
   terminal.answer(
     { run: found.run, command: what, by },
-    () => `${what} of ${found.run} by ${printable(by, 100)} is recorded; ${reader}`,
+    () => `${what} of ${found.run} by ${makePrintable(by, 100)} is recorded; ${reader}`,
   );
   return EXIT.done;
 }
@@ -105,7 +105,7 @@ async function recordHaltAnswer({ run, first }: UnfinishedRun, invocation: Invoc
         return later(
           isScheduler(lease.heldBy)
             ? 'the scheduler'
-            : `the account is held by another process (${printable(lease.heldBy, 200)}): the next scheduler, or the same command once it is free,`,
+            : `the account is held by another process (${makePrintable(lease.heldBy, 200)}): the next scheduler, or the same command once it is free,`,
         );
       try {
         await recordAnswers(run, { account, epoch: lease.epoch, voice: invocation.terminal });
@@ -118,7 +118,7 @@ async function recordHaltAnswer({ run, first }: UnfinishedRun, invocation: Invoc
     }
   } catch (error) {
     if (!(error instanceof UserError || error instanceof StoreError)) throw error;
-    return later(`${printable(error.message, 300)}: the next scheduler, or the same command once that is fixed,`);
+    return later(`${makePrintable(error.message, 300)}: the next scheduler, or the same command once that is fixed,`);
   }
 }
 

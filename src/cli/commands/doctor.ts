@@ -5,7 +5,7 @@ import { type Asked, sendOnce } from '../../app/account/one-request.ts';
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { readProfileFile } from '../../app/files/profile.ts';
 import { formatCount, formatSpan, formatTable, formatWholeSeconds } from '../../base/format.ts';
-import { printable } from '../../base/printable.ts';
+import { makePrintable } from '../../base/printable.ts';
 import type { EndpointName, Params } from '../../venue/catalogue.ts';
 import { readRateHeaders } from '../../venue/tokens/headers.ts';
 import type { Invocation } from '../invocation.ts';
@@ -86,7 +86,7 @@ async function collectFindings(account: Account): Promise<readonly Finding[]> {
     found:
       killed === undefined
         ? 'not engaged'
-        : `engaged by ${printable(killed.by, 60)}: ${printable(killed.reason, 200)}. \`runbook release --profile FILE --by NAME\` lifts it`,
+        : `engaged by ${makePrintable(killed.by, 60)}: ${makePrintable(killed.reason, 200)}. \`runbook release --profile FILE --by NAME\` lifts it`,
   });
   findings.push({
     check: 'markets',
@@ -116,18 +116,18 @@ function describeReading<E extends EndpointName>(
       return {
         check: name,
         ok: true,
-        found: `${printable(tell(asked.result), 200)}, ${Math.round(asked.tookMs)} ms${printable(odd, 300)}`,
+        found: `${makePrintable(tell(asked.result), 200)}, ${Math.round(asked.tookMs)} ms${makePrintable(odd, 300)}`,
       };
     }
     case 'refused':
       return {
         check: name,
         ok: false,
-        found: `refused with status ${asked.status}: ${printable(asked.text, 200)}${findAdvice(asked.status === 401 || asked.status === 403 ? 'session' : asked.status === 404 ? 'path' : '')}`,
+        found: `refused with status ${asked.status}: ${makePrintable(asked.text, 200)}${findAdvice(asked.status === 401 || asked.status === 403 ? 'session' : asked.status === 404 ? 'path' : '')}`,
       };
     case 'unreadable':
     case 'unanswered':
-      return { check: name, ok: false, found: `${printable(asked.why, 300)}${findAdvice(asked.why)}` };
+      return { check: name, ok: false, found: `${makePrintable(asked.why, 300)}${findAdvice(asked.why)}` };
     default:
       return asked satisfies never;
   }

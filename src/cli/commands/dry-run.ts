@@ -8,7 +8,7 @@ import { makeRunName } from '../../app/run/run-name.ts';
 import { type DryRun, dryRun } from '../../app/run/virtual-run.ts';
 import { sha256 } from '../../base/digest.ts';
 import { formatCount } from '../../base/format.ts';
-import { printable } from '../../base/printable.ts';
+import { makePrintable } from '../../base/printable.ts';
 import type { Entry } from '../../journal/entry.ts';
 import { openSqliteStore } from '../../journal/stores/sqlite.ts';
 import { RunFold } from '../../report/folds/run.ts';
@@ -83,13 +83,14 @@ function readTimeOption(text: string): number {
   const time = readTime(text);
   if (!('value' in time))
     throw new UserError(
-      `--at takes a time in ISO 8601 with its offset, such as 2026-01-05T08:00:00Z; found ${printable(text, 100)}`,
+      `--at takes a time in ISO 8601 with its offset, such as 2026-01-05T08:00:00Z; found ${makePrintable(text, 100)}`,
     );
   return time.value.ms;
 }
 
 function readSeedOption(text: string): number {
   const seed = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
-  if (!Number.isSafeInteger(seed)) throw new UserError(`--seed takes a whole number, found ${printable(text, 100)}`);
+  if (!Number.isSafeInteger(seed))
+    throw new UserError(`--seed takes a whole number, found ${makePrintable(text, 100)}`);
   return seed;
 }

@@ -2,7 +2,7 @@
 
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { loadRunbook } from '../../app/files/load.ts';
-import { dotChart, mermaidChart, xstateChart } from '../../engine/chart/chart.ts';
+import { makeXstateChart, renderDotChart, renderMermaidChart } from '../../engine/chart/chart.ts';
 import type { CheckedRunbook } from '../../runbook/checked.ts';
 import type { ChartFormat } from '../choices.ts';
 import type { Invocation } from '../invocation.ts';
@@ -12,7 +12,7 @@ export async function showGraph(file: string, format: string | undefined, { term
   const { runbook } = loadRunbook(file, terminal);
   const wanted = (format ?? 'mermaid') as ChartFormat;
   if (wanted === 'xstate') {
-    const machine = xstateChart(runbook);
+    const machine = makeXstateChart(runbook);
     terminal.answer({ runbook: runbook.name, format: wanted, machine }, () => JSON.stringify(machine, null, 2));
     return EXIT.done;
   }
@@ -24,11 +24,11 @@ export async function showGraph(file: string, format: string | undefined, { term
 async function drawChart(runbook: CheckedRunbook, format: Exclude<ChartFormat, 'xstate'>): Promise<string> {
   switch (format) {
     case 'mermaid':
-      return mermaidChart(runbook);
+      return renderMermaidChart(runbook);
     case 'dot':
-      return dotChart(runbook);
+      return renderDotChart(runbook);
     case 'svg':
-      return drawSvg(dotChart(runbook));
+      return drawSvg(renderDotChart(runbook));
     default:
       return format satisfies never;
   }

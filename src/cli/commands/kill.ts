@@ -6,7 +6,7 @@ import { readProfileFile } from '../../app/files/profile.ts';
 import { type KillProgress, READ_ON, release, kill as requestKill } from '../../app/kill/kill.ts';
 import { exitAfter } from '../../app/process.ts';
 import { formatCount } from '../../base/format.ts';
-import { printable } from '../../base/printable.ts';
+import { makePrintable } from '../../base/printable.ts';
 import { endProcess } from '../exit.ts';
 import type { Invocation } from '../invocation.ts';
 import { interrupts } from '../terminal/signals.ts';
@@ -69,7 +69,7 @@ export async function releaseAccount(
   const profile = readProfileFile(options.profile, invocation.terminal);
   const released = await release(profile, by, invocation);
   invocation.terminal.answer({ released, by }, () =>
-    released ? `released by ${printable(by, 100)}` : 'the kill switch was not engaged',
+    released ? `released by ${makePrintable(by, 100)}` : 'the kill switch was not engaged',
   );
   return EXIT.done;
 }

@@ -4,8 +4,8 @@ import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { readText, writeNewText } from '../../app/files/files.ts';
-import { printable } from '../../base/printable.ts';
-import { didYouMean } from '../../base/spelling.ts';
+import { makePrintable } from '../../base/printable.ts';
+import { suggestSpelling } from '../../base/spelling.ts';
 import type { Invocation } from '../invocation.ts';
 
 const NAME = /^[a-z][a-z0-9-]{0,62}$/;
@@ -17,7 +17,7 @@ export async function createRunbook(
 ): Promise<ExitCode> {
   if (!NAME.test(name)) {
     throw new UserError(
-      `a runbook's name is lower-case letters, digits and dashes, at most 63, a letter first; found ${printable(name, 100)}`,
+      `a runbook's name is lower-case letters, digits and dashes, at most 63, a letter first; found ${makePrintable(name, 100)}`,
     );
   }
   const file = `${name}.yaml`;
@@ -85,9 +85,9 @@ function readExample(from: string): string {
         .map((file) => basename(file, '.yaml'))
     : [];
   if (!names.includes(from)) {
-    const meant = didYouMean(from, names);
+    const meant = suggestSpelling(from, names);
     const hint = meant === undefined ? `there are ${names.sort().join(', ')}` : `did you mean ${meant}?`;
-    throw new UserError(`no example is called ${printable(from, 100)}; ${hint}`);
+    throw new UserError(`no example is called ${makePrintable(from, 100)}; ${hint}`);
   }
   return readText(join(folder, `${from}.yaml`), 'example');
 }

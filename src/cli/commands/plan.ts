@@ -6,13 +6,13 @@ import { inputValues, loadRunbook } from '../../app/files/load.ts';
 import { readProfileFile } from '../../app/files/profile.ts';
 import { makePlanDocument, noteUnchecked, planFor, type Worst } from '../../app/plan.ts';
 import { formatCount } from '../../base/format.ts';
-import { printable } from '../../base/printable.ts';
+import { makePrintable } from '../../base/printable.ts';
 import type { Plan, PlannedRequest } from '../../engine/plan/plan.ts';
-import { worstCase } from '../../runbook/bounds.ts';
+import { computeWorstCase } from '../../runbook/bounds.ts';
 import type { CheckedRunbook } from '../../runbook/checked.ts';
-import { Time, type Value, valueJson } from '../../runbook/values.ts';
-import { type EndpointName, endpoint } from '../../venue/catalogue.ts';
-import { costOf, SIMULATED_PROFILE } from '../../venue/profile/profile.ts';
+import { Time, toJson, type Value } from '../../runbook/values.ts';
+import { type EndpointName, getEndpoint } from '../../venue/catalogue.ts';
+import { getCost, SIMULATED_PROFILE } from '../../venue/profile/profile.ts';
 import type { Invocation } from '../invocation.ts';
 import type { Output } from '../terminal/output.ts';
 
@@ -30,7 +30,7 @@ export async function planFile(file: string, options: PlanOptions, { terminal }:
   const inputs = inputValues(loaded.runbook, { pairs: options.input, file: options.inputs, recorded: fixture?.inputs });
   if (profile !== undefined) noteUnchecked(profile, terminal);
   const plan = planFor(loaded.runbook, inputs, { profile, fixture, now: fixture?.startMs ?? Date.now() });
-  const worst = worstCase(loaded.runbook, (name) => costOf(profile ?? SIMULATED_PROFILE, name), inputs);
+  const worst = computeWorstCase(loaded.runbook, (name) => getCost(profile ?? SIMULATED_PROFILE, name), inputs);
   terminal.answer(makePlanDocument(plan, worst), () => formatPlan(loaded.runbook, inputs, plan, worst, terminal));
   return EXIT.done;
 }
@@ -45,7 +45,7 @@ export function formatPlan(
 ): string {
   const given = Object.entries(inputs).map(([name, value]) => `${name}=${formatValue(value)}`);
   const lines = [
-    `${terminal.style('strong', `plan ${runbook.name}`)}  ${printable(given.join(' '), 400)}`,
+    `${terminal.style('strong', `plan ${runbook.name}`)}  ${makePrintable(given.join(' '), 400)}`,
     `worst case ${formatCount(worst.tokensPerMinute, 'token')} a minute of 1200, ${worst.orders === 'unbounded' ? 'unbounded orders' : formatCount(worst.orders, 'order')}${worst.notional === undefined ? '' : `, notional ${worst.notional}`}`,
     terminal.style('faint', 'steady load; not counted: reads that confirm an order or a cancel'),
     '',
@@ -56,14 +56,14 @@ export function formatPlan(
   for (const row of plan.rows) {
     if (row.when !== condition) {
       condition = row.when;
-      if (condition !== undefined) lines.push(terminal.style('faint', `     if ${printable(condition, 200)}`));
+      if (condition !== undefined) lines.push(terminal.style('faint', `     if ${makePrintable(condition, 200)}`));
     }
     if (row.kind === 'note') {
-      lines.push(`     ${printable(row.text, 300)}`);
+      lines.push(`     ${makePrintable(row.text, 300)}`);
       continue;
     }
     number += 1;
-    const body = Object.keys(row.params).length === 0 ? '' : ` ${printable(formatBody(row), 600)}`;
+    const body = Object.keys(row.params).length === 0 ? '' : ` ${makePrintable(formatBody(row), 600)}`;
     lines.push(
       `${String(number).padStart(3)}  ${row.method.padEnd(6)} ${row.path}${body}   ${terminal.style('faint', `${row.tokens}`)}`,
     );
@@ -72,10 +72,10 @@ export function formatPlan(
       row.undo === undefined ? '' : `undo: ${row.undo}`,
       row.limits === undefined ? '' : row.limits,
     ].filter((each) => each !== '');
-    if (more.length > 0) lines.push(terminal.style('faint', `       ${printable(more.join('   '), 300)}`));
+    if (more.length > 0) lines.push(terminal.style('faint', `       ${makePrintable(more.join('   '), 300)}`));
     if (row.denied === undefined) continue;
     denied += 1;
-    lines.push(terminal.style('bad', `       would be denied: ${printable(row.denied.message, 400)}`));
+    lines.push(terminal.style('bad', `       would be denied: ${makePrintable(row.denied.message, 400)}`));
   }
   if (denied > 0) lines.push('', terminal.style('bad', `${formatCount(denied, 'request')} would be denied`));
   lines.push('', `plan hash ${plan.hash}`);
@@ -83,14 +83,14 @@ export function formatPlan(
 }
 
 function formatValue(value: Value): string {
-  if (value instanceof Time) return String(valueJson(value));
-  const json = valueJson(value);
+  if (value instanceof Time) return String(toJson(value));
+  const json = toJson(value);
   return typeof json === 'string' ? json : JSON.stringify(json);
 }
 
 /** The body in wire form: numbers bare, texts quoted. */
 function formatBody(row: PlannedRequest): string {
-  const { parameters } = endpoint(`${row.method} ${row.path}` as EndpointName);
+  const { parameters } = getEndpoint(`${row.method} ${row.path}` as EndpointName);
   const fields = Object.entries(row.params).map(([name, text]) => {
     const type = parameters[name]?.type;
     const bare =

@@ -11,14 +11,14 @@ import { exitAfter } from '../../app/process.ts';
 import { executeRun, resumeRun } from '../../app/run/execution.ts';
 import { readRecordedProfile } from '../../app/run/first-entry.ts';
 import { findUnfinishedRuns, type UnfinishedRun } from '../../app/stores/unfinished-runs.ts';
-import { printable } from '../../base/printable.ts';
+import { makePrintable } from '../../base/printable.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
 import type { Fixture } from '../../gateway/fixture/fixture.ts';
 import type { RunReport } from '../../report/folds/run.ts';
-import { worstCase } from '../../runbook/bounds.ts';
+import { computeWorstCase } from '../../runbook/bounds.ts';
 import type { VenueCall } from '../../venue/port.ts';
 import { isLoopbackHost } from '../../venue/profile/loopback.ts';
-import { costOf } from '../../venue/profile/profile.ts';
+import { getCost } from '../../venue/profile/profile.ts';
 import { endProcess } from '../exit.ts';
 import type { Invocation } from '../invocation.ts';
 import type { Output } from '../terminal/output.ts';
@@ -55,7 +55,7 @@ export async function runFile(file: string, options: RunOptions, invocation: Inv
   if (options.plan !== undefined) refuseOtherPlan(plan, options.plan);
   const remote = !isLoopbackHost(new URL(profile.baseUrl).hostname);
   if (remote && !options.yes && options.plan === undefined) {
-    const worst = worstCase(loaded.runbook, (name) => costOf(profile, name), inputs);
+    const worst = computeWorstCase(loaded.runbook, (name) => getCost(profile, name), inputs);
     terminal.print(formatPlan(loaded.runbook, inputs, plan, worst, terminal));
     if (!(await askForAgreement(`Execute this against ${profile.baseUrl} as ${profile.account}?`)))
       throw new UserError('not executed; nothing was sent', EXIT.usage, 'not_confirmed');
@@ -65,7 +65,7 @@ export async function runFile(file: string, options: RunOptions, invocation: Inv
   const confirm =
     questions &&
     (({ endpoint, params, wanted }: VenueCall) =>
-      questions.ask(`${endpoint} ${printable(JSON.stringify(params), 400)}?`, wanted));
+      questions.ask(`${endpoint} ${makePrintable(JSON.stringify(params), 400)}?`, wanted));
   try {
     const request = { loaded, inputs, plan: plan.hash, until, record: record !== undefined, confirm };
     const context = { ...invocation, interrupts, endProcess };
@@ -82,11 +82,11 @@ export async function runFile(file: string, options: RunOptions, invocation: Inv
 function refuseOtherPlan({ hash }: Plan, approved: string): void {
   if (approved.length < 4)
     throw new UserError(
-      `--plan takes the hash of an approved plan, at least four characters of it; found ${approved === '' ? 'nothing' : printable(approved, 80)}; nothing was sent`,
+      `--plan takes the hash of an approved plan, at least four characters of it; found ${approved === '' ? 'nothing' : makePrintable(approved, 80)}; nothing was sent`,
     );
   if (!hash.startsWith(approved.toLowerCase()))
     throw new UserError(
-      `the plan is ${hash.slice(0, 12)}, not ${printable(approved, 80)}: it has changed since it was approved, or the inputs differ; nothing was sent`,
+      `the plan is ${hash.slice(0, 12)}, not ${makePrintable(approved, 80)}: it has changed since it was approved, or the inputs differ; nothing was sent`,
     );
 }
 
@@ -98,7 +98,7 @@ export async function resumeRuns(names: readonly string[], invocation: Invocatio
     terminal.answer(
       { runs: [] },
       () =>
-        `there is nothing to resume in the state folder ${printable(state.path, 300)}; \`--state DIR\` names another`,
+        `there is nothing to resume in the state folder ${makePrintable(state.path, 300)}; \`--state DIR\` names another`,
     );
     return EXIT.done;
   }

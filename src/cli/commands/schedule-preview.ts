@@ -3,10 +3,10 @@
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { replaceText } from '../../app/files/files.ts';
 import { readScheduled } from '../../app/schedule/timetable.ts';
-import { printable } from '../../base/printable.ts';
+import { makePrintable } from '../../base/printable.ts';
 import { readTime } from '../../runbook/expression/literals.ts';
-import { scheduleCalendar } from '../../runbook/schedule/calendar-drawing.ts';
-import { previewJson, previewText, schedulePreview } from '../../runbook/schedule/preview.ts';
+import { drawCalendar } from '../../runbook/schedule/calendar-drawing.ts';
+import { formatPreview, previewSchedule, toPreviewJson } from '../../runbook/schedule/preview.ts';
 import type { Invocation } from '../invocation.ts';
 
 export interface PreviewOptions {
@@ -28,17 +28,17 @@ export async function previewSchedules(
   const drawn = options.calendar === undefined ? undefined : readCalendarFormat(options.calendar);
   const slots = readScheduled(paths, terminal);
   if (slots.length === 0)
-    throw new UserError(`nothing in ${paths.map((path) => printable(path, 100)).join(', ')} has a schedule`);
+    throw new UserError(`nothing in ${paths.map((path) => makePrintable(path, 100)).join(', ')} has a schedule`);
   if (options.calendar !== undefined && drawn !== undefined) {
     const zone =
       slots.flatMap(({ declaration: { when } }) => ('tz' in when && when.tz !== undefined ? [when.tz] : []))[0] ??
       'UTC';
-    const svg = scheduleCalendar(slots, { ...findMonth(fromMs, zone), zone });
+    const svg = drawCalendar(slots, { ...findMonth(fromMs, zone), zone });
     replaceText(options.calendar, drawn === 'html' ? makePage(svg) : svg, 'calendar');
-    terminal.note(`${printable(options.calendar, 300)}: the month in the time zone ${zone}`);
+    terminal.note(`${makePrintable(options.calendar, 300)}: the month in the time zone ${zone}`);
   }
-  const rows = schedulePreview(slots, { fromMs, next });
-  terminal.answer(previewJson(rows), () => previewText(rows));
+  const rows = previewSchedule(slots, { fromMs, next });
+  terminal.answer(toPreviewJson(rows), () => formatPreview(rows));
   return EXIT.done;
 }
 
@@ -46,21 +46,21 @@ function readNextOption(text: string | undefined): number {
   if (text === undefined) return DEFAULT_NEXT;
   const next = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN;
   if (!(next >= 1 && next <= MOST_NEXT))
-    throw new UserError(`--next takes a number from 1 to ${MOST_NEXT}, found ${printable(text, 60)}`);
+    throw new UserError(`--next takes a number from 1 to ${MOST_NEXT}, found ${makePrintable(text, 60)}`);
   return next;
 }
 
 function readTimeOption(text: string): number {
   const time = readTime(text);
   if (!('value' in time))
-    throw new UserError(`--from takes a time such as 2026-03-28T00:00:00Z, found ${printable(text, 60)}`);
+    throw new UserError(`--from takes a time such as 2026-03-28T00:00:00Z, found ${makePrintable(text, 60)}`);
   return time.value.ms;
 }
 
 function readCalendarFormat(path: string): 'svg' | 'html' {
   const ending = /\.(svg|html)$/i.exec(path)?.[1]?.toLowerCase();
   if (ending === 'svg' || ending === 'html') return ending;
-  throw new UserError(`--calendar takes a file that ends in .svg or .html, found ${printable(path, 300)}`);
+  throw new UserError(`--calendar takes a file that ends in .svg or .html, found ${makePrintable(path, 300)}`);
 }
 
 /** The month of an instant in a time zone. */

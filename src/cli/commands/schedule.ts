@@ -3,7 +3,7 @@ import { type ExitCode, UserError } from '../../app/errors.ts';
 import { readProfileFile } from '../../app/files/profile.ts';
 import { SchedulerLog } from '../../app/schedule/log.ts';
 import { planServices, SchedulerProcess, type Serving } from '../../app/schedule/scheduler.ts';
-import { printable } from '../../base/printable.ts';
+import { makePrintable } from '../../base/printable.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { endProcess } from '../exit.ts';
 import type { Invocation } from '../invocation.ts';
@@ -60,6 +60,7 @@ function chooseServing(profiles: readonly Profile[], { standby, maxAccounts: giv
 function readMaxAccounts(text: string | undefined, accounts: number): number {
   if (text === undefined) return accounts;
   const maxAccounts = /^\d{1,4}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(maxAccounts >= 1)) throw new UserError(`--max-accounts takes a number from 1, found ${printable(text, 60)}`);
+  if (!(maxAccounts >= 1))
+    throw new UserError(`--max-accounts takes a number from 1, found ${makePrintable(text, 60)}`);
   return Math.min(maxAccounts, accounts);
 }

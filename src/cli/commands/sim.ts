@@ -4,7 +4,7 @@ import { type ExitCode, UserError } from '../../app/errors.ts';
 import { readSimulatorFile } from '../../app/files/simulator.ts';
 import { exitAfter } from '../../app/process.ts';
 import { SystemClock } from '../../base/clock.ts';
-import { printable } from '../../base/printable.ts';
+import { makePrintable } from '../../base/printable.ts';
 import { startSimServer } from '../../gateway/simulator/server.ts';
 import { Simulator } from '../../gateway/simulator/simulator.ts';
 import { endProcess } from '../exit.ts';
@@ -26,7 +26,7 @@ export async function serveSimulator(
   const config = options.config === undefined ? {} : readSimulatorFile(options.config);
   const seed = options.seed === undefined ? 1 : Number(options.seed);
   if (!Number.isSafeInteger(seed) || seed < 0)
-    throw new UserError(`--seed takes a whole number, found ${printable(options.seed ?? '', 60)}`);
+    throw new UserError(`--seed takes a whole number, found ${makePrintable(options.seed ?? '', 60)}`);
   const simulator = new Simulator(config, new SystemClock(), seed);
   const server = await startSimServer(simulator, { port }).catch((error: unknown) => {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';

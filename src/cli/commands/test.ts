@@ -12,11 +12,17 @@ import { type NamedCase, readCases } from '../../app/testing/file/runbook-names.
 import type { TestFile } from '../../app/testing/file/test-case.ts';
 import { readTestFile } from '../../app/testing/file/test-file.ts';
 import { SystemClock } from '../../base/clock.ts';
-import { type Diagnostic, inReadingOrder, type PlacedDiagnostic, place, positionAt } from '../../base/diagnostic.ts';
+import {
+  type Diagnostic,
+  findPosition,
+  type PlacedDiagnostic,
+  placeDiagnostic,
+  sortForReading,
+} from '../../base/diagnostic.ts';
 import { formatCount, formatSpan, pluralize } from '../../base/format.ts';
-import { printable } from '../../base/printable.ts';
+import { makePrintable } from '../../base/printable.ts';
 import type { RunOutcome } from '../../journal/entry.ts';
-import { finding } from '../../runbook/codes/codes.ts';
+import { makeFinding } from '../../runbook/codes/codes.ts';
 import type { Invocation } from '../invocation.ts';
 import type { Output } from '../terminal/output.ts';
 
@@ -84,9 +90,13 @@ function readFile(path: string, terminal: Output): ReadyFile | { readonly verdic
   const runbook = join(dirname(path), `${file.runbook}.yaml`);
   if (!existsSync(runbook)) {
     const at = Math.max(0, source.text.indexOf('tests:'));
-    const message = `there is no runbook ${printable(file.runbook, 100)}.yaml beside this file`;
+    const message = `there is no runbook ${makePrintable(file.runbook, 100)}.yaml beside this file`;
     return {
-      verdict: reportInvalid(path, [finding(source, { start: at, end: at + 6 }, 'unknown-runbook', message)], terminal),
+      verdict: reportInvalid(
+        path,
+        [makeFinding(source, { start: at, end: at + 6 }, 'unknown-runbook', message)],
+        terminal,
+      ),
     };
   }
   let loaded: LoadedRunbook;
@@ -103,7 +113,7 @@ function readFile(path: string, terminal: Output): ReadyFile | { readonly verdic
 
 function reportInvalid(file: string, diagnostics: readonly Diagnostic[], terminal: Output): FileVerdict {
   terminal.diagnostics(diagnostics);
-  return { file, ok: false, cases: [], diagnostics: inReadingOrder(diagnostics).map(place) };
+  return { file, ok: false, cases: [], diagnostics: sortForReading(diagnostics).map(placeDiagnostic) };
 }
 
 async function runTestFile(
@@ -138,12 +148,12 @@ async function runTestCase(
   const explored = explore && failures.length === 0 ? await exploreCase(options, result) : undefined;
   return {
     name: test.name,
-    line: positionAt(source.text, test.span.start).line,
+    line: findPosition(source.text, test.span.start).line,
     ok: failures.length === 0 && (explored === undefined || explored.violations.length === 0),
     outcome: report.outcome,
     elapsedMs: measureElapsed(report),
     failures,
-    unusedRules: venue.listUnusedRules().map(({ span }) => positionAt(source.text, span.start).line),
+    unusedRules: venue.listUnusedRules().map(({ span }) => findPosition(source.text, span.start).line),
     ...(explored === undefined ? {} : { explored }),
   };
 }
@@ -151,7 +161,7 @@ async function runTestCase(
 function printFile(verdict: FileVerdict, terminal: Output): void {
   const { file, ok, cases, diagnostics, error } = verdict;
   if (terminal.quiet && ok) return;
-  const lines = [terminal.style('strong', printable(file, 300))];
+  const lines = [terminal.style('strong', makePrintable(file, 300))];
   if (diagnostics !== undefined)
     lines.push(`  ${terminal.style('bad', 'invalid')}, ${formatCount(diagnostics.length, 'error')}`);
   if (error !== undefined) lines.push(`  ${terminal.style('bad', error)}`);
@@ -166,18 +176,18 @@ function formatCase(
   const mark = ok ? terminal.style('good', '✓') : terminal.style('bad', '✗');
   const variations = explored === undefined ? '' : `, ${formatCount(explored.variations, 'variation')}`;
   const lines = [
-    `  ${mark} ${printable(name, 200)}  ${terminal.style('faint', `${outcome} after ${formatSpan(ms)}${variations}`)}`,
+    `  ${mark} ${makePrintable(name, 200)}  ${terminal.style('faint', `${outcome} after ${formatSpan(ms)}${variations}`)}`,
   ];
   for (const { expectation, expected, found, file, line } of failures) {
     lines.push(
-      `      ${terminal.style('place', `${printable(file, 300)}:${line}`)} ${terminal.style('bad', expectation)}`,
+      `      ${terminal.style('place', `${makePrintable(file, 300)}:${line}`)} ${terminal.style('bad', expectation)}`,
     );
     lines.push(`        expected  ${expected}`, `        found     ${found}`);
   }
   for (const { variation, problem } of explored?.violations ?? []) {
     lines.push(
-      `      ${terminal.style('bad', 'explored')}: ${printable(variation, 300)}`,
-      `        ${printable(problem, 1000)}`,
+      `      ${terminal.style('bad', 'explored')}: ${makePrintable(variation, 300)}`,
+      `        ${makePrintable(problem, 1000)}`,
     );
   }
   if (failures.length > 0 && unusedRules.length > 0) {

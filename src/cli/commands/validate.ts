@@ -3,9 +3,9 @@
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { readRunbook } from '../../app/files/runbook.ts';
 import { SystemClock } from '../../base/clock.ts';
-import { type Diagnostic, inReadingOrder, place, type SourceText } from '../../base/diagnostic.ts';
+import { type Diagnostic, placeDiagnostic, type SourceText, sortForReading } from '../../base/diagnostic.ts';
 import { formatCount } from '../../base/format.ts';
-import { printable } from '../../base/printable.ts';
+import { makePrintable } from '../../base/printable.ts';
 import { checkRunbook, type ScheduleLint } from '../../runbook/check.ts';
 import type { Invocation } from '../invocation.ts';
 import type { Output } from '../terminal/output.ts';
@@ -65,7 +65,7 @@ function spareOptimizing(sources: readonly SourceText[]): void {
 /** The lint of schedules; calendars are loaded only where a text mentions one. */
 async function loadScheduleLint(sources: readonly SourceText[]): Promise<ScheduleLint> {
   if (!sources.some(({ text }) => text.includes('schedule'))) return () => [];
-  const { scheduleDiagnostics } = await import('../../runbook/schedule/lints.ts');
+  const { lintSchedule: scheduleDiagnostics } = await import('../../runbook/schedule/lints.ts');
   const nowMs = new SystemClock().now();
   return (runbook) => scheduleDiagnostics(runbook, nowMs);
 }
@@ -81,7 +81,7 @@ function makeFileDocument({ file, diagnostics, refused }: CheckedFile) {
   return {
     file,
     ok: refused === undefined && !diagnostics.some(isError),
-    diagnostics: inReadingOrder(diagnostics).map(place),
+    diagnostics: sortForReading(diagnostics).map(placeDiagnostic),
     ...(refused === undefined ? {} : { error: makeErrorDocument(refused) }),
   };
 }
@@ -99,7 +99,7 @@ function formatVerdicts(checked: readonly CheckedFile[], terminal: Output): stri
     ];
     const verdict = errors > 0 ? terminal.style('bad', 'invalid') : terminal.style('good', 'valid');
     if (errors > 0 || !terminal.quiet)
-      lines.push(`${printable(file, 300)}: ${verdict}${counts.length === 0 ? '' : `, ${counts.join(', ')}`}`);
+      lines.push(`${makePrintable(file, 300)}: ${verdict}${counts.length === 0 ? '' : `, ${counts.join(', ')}`}`);
   }
   return lines.join('\n');
 }

@@ -1,10 +1,10 @@
 /**
  * Generates the reference in Markdown from the tables, one page per table; a page contains nothing that its table does not.
  */
-import { errorReference } from '../../runbook/codes/codes.ts';
+import { renderErrorReference } from '../../runbook/codes/codes.ts';
 import { FUNCTIONS, type FunctionRow, type Shape as FunctionShape } from '../../runbook/functions/functions.ts';
 import { RECORDS, type RecordRow } from '../../runbook/functions/records.ts';
-import { typeName } from '../../runbook/functions/typing.ts';
+import { formatType } from '../../runbook/functions/typing.ts';
 import { FILE, MODIFIERS } from '../../runbook/shape/grammar.ts';
 import type { Field, Fields, FieldsShape, Shape } from '../../runbook/shape/shape.ts';
 import { STEPS, type StepRow } from '../../runbook/steps.ts';
@@ -21,7 +21,7 @@ export function makeReferencePages(): Readonly<Record<string, string>> {
     assumptions: makeAssumptionsPage(ASSUMPTIONS),
     'command-line': makeCommandLinePage(COMMANDS),
     endpoints: makeEndpointsPage(CATALOGUE),
-    errors: `${errorReference().trimEnd()}\n\n${makeProfileCodes()}`,
+    errors: `${renderErrorReference().trimEnd()}\n\n${makeProfileCodes()}`,
     file: makeFilePage(FILE.fields),
     functions: makeFunctionsPage(FUNCTIONS),
     records: makeRecordsPage(RECORDS),
@@ -229,7 +229,7 @@ function makeRecordsPage(records: readonly RecordRow[]): string {
   const sections = records.map(({ type, about, fields }) => {
     const rows = Object.entries(type.fields).map(([name, of]) => [
       formatCode(name),
-      typeName(of),
+      formatType(of),
       fields?.[name] ?? '',
     ]);
     return `## ${type.name}\n\n${formatSentence(about)}\n\n${makeTable(['field', 'type', 'meaning'], rows)}`;
@@ -316,7 +316,7 @@ function makeFunctionsPage(functions: Readonly<Record<string, FunctionRow>>): st
         return implied === true ? `[${shown}]` : shown;
       });
       return formatCode(
-        `${name}(${taken.join(', ')}) → ${result.kind === 'same' ? 'the same type' : typeName(result)}`,
+        `${name}(${taken.join(', ')}) → ${result.kind === 'same' ? 'the same type' : formatType(result)}`,
       );
     });
     const examples = row.examples.map(({ expression, value, given }) => [
@@ -353,7 +353,7 @@ function nameFunctionType(shape: FunctionShape): string {
     case 'map_of':
       return `map<${nameFunctionType(shape.of)}>`;
     default:
-      return typeName(shape);
+      return formatType(shape);
   }
 }
 

@@ -6,8 +6,8 @@
 import { makeTestFileSchema, TEST_FILE_SCHEMA_NAME } from '../../app/testing/file/schema.ts';
 import { FIXTURE_SCHEMA_NAME, fixtureSchema } from '../../gateway/fixture/schema.ts';
 import { SIMULATOR_SCHEMA } from '../../gateway/simulator/config/schema.ts';
-import { runbookSchema } from '../../runbook/schema.ts';
-import { PROFILE_SCHEMA_NAME, profileSchema } from '../../venue/profile/schema.ts';
+import { buildRunbookSchema } from '../../runbook/schema.ts';
+import { buildProfileSchema, PROFILE_SCHEMA_NAME } from '../../venue/profile/schema.ts';
 
 interface BundledSchema {
   /** The file is `schemas/NAME.schema.json`; `schemaIssues` is called with this name. */
@@ -18,9 +18,9 @@ interface BundledSchema {
 }
 
 export const SCHEMAS: readonly BundledSchema[] = [
-  { name: 'runbook', schema: runbookSchema(), checked: true },
+  { name: 'runbook', schema: buildRunbookSchema(), checked: true },
   // Profiles are checked with the table of their settings, from which this schema is made.
-  { name: PROFILE_SCHEMA_NAME, schema: profileSchema(), checked: false },
+  { name: PROFILE_SCHEMA_NAME, schema: buildProfileSchema(), checked: false },
   { name: 'simulator', schema: SIMULATOR_SCHEMA, checked: true },
   { name: FIXTURE_SCHEMA_NAME, schema: fixtureSchema(), checked: true },
   { name: TEST_FILE_SCHEMA_NAME, schema: makeTestFileSchema(), checked: true },

@@ -7,8 +7,8 @@ import { readName } from '../../app/account/person.ts';
 import type { Environment } from '../../app/environment.ts';
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import type { StateFolder } from '../../app/state.ts';
-import { printable } from '../../base/printable.ts';
-import { confirmationOf } from '../../report/page/confirmation.ts';
+import { makePrintable } from '../../base/printable.ts';
+import { makeConfirmation } from '../../report/page/confirmation.ts';
 import { sendCommand } from '../commands/approve-cancel.ts';
 import { kill } from '../commands/kill.ts';
 import { type Invocation, invocationAt } from '../invocation.ts';
@@ -60,9 +60,9 @@ export function readAction(body: string): ActionRequest | { readonly problem: st
   const person = readName(by);
   if ('problem' in person) return { problem: `the name of the person is not usable: ${person.problem}` };
   if ((action === 'approve' || action === 'reject') && step === '') return { problem: 'the step is not named' };
-  if (confirm !== confirmationOf(run) && confirm !== run)
+  if (confirm !== makeConfirmation(run) && confirm !== run)
     return {
-      problem: `to confirm, type ${confirmationOf(run)}; found ${printable(confirm === '' ? 'nothing' : confirm, 60)}`,
+      problem: `to confirm, type ${makeConfirmation(run)}; found ${makePrintable(confirm === '' ? 'nothing' : confirm, 60)}`,
     };
   return { action, run, by, confirm, ...(step === '' ? {} : { step }), ...(reason === '' ? {} : { reason }) };
 }

@@ -4,9 +4,14 @@
  */
 
 import { UserError } from '../../app/errors.ts';
-import { dotChart, xstateChart } from '../../engine/chart/chart.ts';
+import { makeXstateChart, renderDotChart } from '../../engine/chart/chart.ts';
 import type { EntryOf } from '../../journal/entry.ts';
-import { type ChartDocument, chartStates, drawnChart, listedChart } from '../../report/page/chart-layout.ts';
+import {
+  type ChartDocument,
+  listChartStates,
+  makeDrawnChart,
+  makeListedChart,
+} from '../../report/page/chart-layout.ts';
 import { checkRunbook } from '../../runbook/check.ts';
 import { drawSvg, type Graphviz, loadGraphviz } from '../terminal/svg.ts';
 
@@ -30,17 +35,17 @@ async function layOut(
   load: () => Promise<Graphviz>,
 ): Promise<ChartDocument> {
   const [first] = sources;
-  if (first === undefined) return listedChart([], 'the journal holds no runbook');
+  if (first === undefined) return makeListedChart([], 'the journal holds no runbook');
   const texts = new Map(sources.map(({ name, file, text }) => [name, { file, text }]));
   const { runbook, diagnostics } = checkRunbook({ file: first.file, text: first.text }, (name) => texts.get(name));
   if (runbook === undefined || diagnostics.some(({ severity }) => severity === 'error'))
-    return listedChart([], 'the recorded runbook does not pass the checks of this version');
-  const states = chartStates(xstateChart(runbook));
+    return makeListedChart([], 'the recorded runbook does not pass the checks of this version');
+  const states = listChartStates(makeXstateChart(runbook));
   try {
-    return drawnChart(await drawSvg(dotChart(runbook), load, 'json0'), states);
+    return makeDrawnChart(await drawSvg(renderDotChart(runbook), load, 'json0'), states);
   } catch (error) {
     if (error instanceof UserError)
-      return listedChart(
+      return makeListedChart(
         states,
         'the optional package @hpcc-js/wasm-graphviz, which lays charts out, is not installed',
       );

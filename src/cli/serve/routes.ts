@@ -5,18 +5,18 @@
 
 import { UserError } from '../../app/errors.ts';
 import { readFirstEntry } from '../../app/stores/review.ts';
-import { printable } from '../../base/printable.ts';
+import { makePrintable } from '../../base/printable.ts';
 import { readEntry } from '../../journal/chain.ts';
 import type { RunMode, RunOutcome } from '../../journal/entry.ts';
 import { StoreError } from '../../journal/store.ts';
-import { reviewerAnswers } from '../../report/answers/six.ts';
-import { ENTRY_GROUPS, type EntryGroup, type EntrySelection, entryRow } from '../../report/folds/entry-index.ts';
-import { type RunsFilter, runsDocument } from '../../report/folds/runs-list.ts';
+import { answerReviewer } from '../../report/answers/six.ts';
+import { ENTRY_GROUPS, type EntryGroup, type EntrySelection, makeEntryRow } from '../../report/folds/entry-index.ts';
+import { makeRunsDocument, type RunsFilter } from '../../report/folds/runs-list.ts';
 import { isGoing } from '../../report/liveness.ts';
 import { compareRuns } from '../../report/page/comparison.ts';
-import { confirmationOf } from '../../report/page/confirmation.ts';
-import { pageJson } from '../../report/page/page-json.ts';
-import { shell, VIEWS } from '../../report/page/shell.ts';
+import { makeConfirmation } from '../../report/page/confirmation.ts';
+import { writePageJson } from '../../report/page/page-json.ts';
+import { VIEWS, writeShell } from '../../report/page/shell.ts';
 import { formatJsonLines } from '../audit/show.ts';
 import { ASSETS } from './assets.ts';
 import { drawRunChart } from './chart.ts';
@@ -54,7 +54,7 @@ const TEXT_TYPE = 'text/plain; charset=utf-8';
 
 /** Answers a GET that passed the checks of checks.ts. */
 export async function answerRequest(path: string, query: URLSearchParams, routes: Routes): Promise<Answer> {
-  if (VIEWS.includes(path)) return { status: 200, type: 'text/html; charset=utf-8', body: shell() };
+  if (VIEWS.includes(path)) return { status: 200, type: 'text/html; charset=utf-8', body: writeShell() };
   if (path.startsWith('/assets/')) return findAsset(path.slice('/assets/'.length));
   if (!path.startsWith('/api/')) return makeMissing('page');
   try {
@@ -68,11 +68,11 @@ export async function answerRequest(path: string, query: URLSearchParams, routes
 }
 
 export function makeProblem(status: number, message: string): Answer {
-  return makeJson({ error: printable(message, 600) }, status);
+  return makeJson({ error: makePrintable(message, 600) }, status);
 }
 
 export function makeJson(document: object, status = 200): Answer {
-  return { status, type: JSON_TYPE, body: pageJson(document) };
+  return { status, type: JSON_TYPE, body: writePageJson(document) };
 }
 
 function findAsset(name: string): Answer {
@@ -129,7 +129,7 @@ function describeSession({ allowActions, version, state, user, now }: SessionFac
 }
 
 async function listRuns(query: URLSearchParams, { runs, words }: Routes): Promise<Answer> {
-  const document = runsDocument(await runs.listRows(), readFilter(query));
+  const document = makeRunsDocument(await runs.listRows(), readFilter(query));
   const now = words.now();
   return makeJson({ ...document, runs: await runs.addProgress(document.runs, now), now });
 }
@@ -161,11 +161,11 @@ async function makeRunDocument(found: FoundRun, query: URLSearchParams, { runs, 
   const fold = await runs.readFold(found);
   const document = fold.document();
   const now = words.now();
-  const answers = reviewerAnswers(document, { ...runs.getLastChecks(found), now });
+  const answers = answerReviewer(document, { ...runs.getLastChecks(found), now });
   const standing = { answers, isGoing: isGoing(document, now), now };
   if (query.has('after') && fold.newest === readCount(query, 'after', 0))
     return makeJson({ run: found.row.run, seq: fold.newest, unchanged: true, ...standing });
-  return makeJson({ ...document, ...standing, confirmation: confirmationOf(found.row.run) });
+  return makeJson({ ...document, ...standing, confirmation: makeConfirmation(found.row.run) });
 }
 
 async function makeEntryPage(found: FoundRun, query: URLSearchParams, { runs }: Routes): Promise<Answer> {
@@ -179,7 +179,7 @@ async function makeEntryPage(found: FoundRun, query: URLSearchParams, { runs }: 
   return makeJson({
     total: numbers?.length ?? fold.index.size,
     from,
-    rows: lines.map((line) => entryRow(readEntry(line))),
+    rows: lines.map((line) => makeEntryRow(readEntry(line))),
   });
 }
 

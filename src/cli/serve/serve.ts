@@ -11,7 +11,7 @@ import { exitAfter } from '../../app/process.ts';
 import type { StateFolder } from '../../app/state.ts';
 import { ENGINE_VERSION } from '../../app/version.ts';
 import { SystemClock } from '../../base/clock.ts';
-import { printable } from '../../base/printable.ts';
+import { makePrintable } from '../../base/printable.ts';
 import { HEADERS } from '../../report/page/shell.ts';
 import type { Invocation } from '../invocation.ts';
 import { readPortOption } from '../option-values.ts';
@@ -50,7 +50,7 @@ export async function serveAudit(
   const port = readPortOption(options.port, DEFAULT_PORT);
   const { allowActions } = options;
   const onMistake = (error: unknown) =>
-    terminal.complain(printable(error instanceof Error ? error.message : String(error), 300));
+    terminal.complain(makePrintable(error instanceof Error ? error.message : String(error), 300));
   const server = await startPageServer({ port, allowActions, state, environment, onError: onMistake }).catch(
     (error: unknown) => {
       const code = error instanceof Error && 'code' in error ? String(error.code) : undefined;

@@ -8,9 +8,9 @@ import { exitAfter } from '../../app/process.ts';
 import type { EndedRun } from '../../app/run/outcome.ts';
 import { SystemClock } from '../../base/clock.ts';
 import { formatWholeSeconds } from '../../base/format.ts';
-import { printable } from '../../base/printable.ts';
-import { type OrderRow, stateOf } from '../../report/folds/orders.ts';
-import { type Residual, uncoveredText, WITHOUT_STOP } from '../../report/folds/residual.ts';
+import { makePrintable } from '../../base/printable.ts';
+import { getOrderState, type OrderRow } from '../../report/folds/orders.ts';
+import { formatUncovered, type Residual, WITHOUT_STOP } from '../../report/folds/residual.ts';
 import type { RunReport } from '../../report/folds/run.ts';
 import { printSummary } from '../../report/summary.ts';
 import { isGone, isInDoubt, isWorking } from '../../venue/order/states.ts';
@@ -26,7 +26,7 @@ export function showEnd(
   if (report.outcome === 'halted') reportHalted(report, residual, terminal);
   else reportLeft(report, residual, terminal);
   for (const position of residual.uncovered) {
-    const said = `${WITHOUT_STOP} ${uncoveredText(position)}. Look at the position at the venue, and place a stop or close it there; see docs/live.md, Exit codes`;
+    const said = `${WITHOUT_STOP} ${formatUncovered(position)}. Look at the position at the venue, and place a stop or close it there; see docs/live.md, Exit codes`;
     if (report.outcome === 'succeeded' || report.outcome === 'stopped') terminal.note(`warning: ${said}`);
     else terminal.complain(said);
   }
@@ -41,9 +41,9 @@ export function showReport(report: RunReport, terminal: Output): void {
 
 function reportHalted(report: RunReport, { deadmanFiresAt }: Residual, terminal: Output): void {
   const { run } = report;
-  terminal.complain(`halted: ${printable(report.reason ?? '', 400)}`);
+  terminal.complain(`halted: ${makePrintable(report.reason ?? '', 400)}`);
   for (const order of report.orders) {
-    const state = stateOf(order);
+    const state = getOrderState(order);
     if (isGone(state)) continue;
     const [what, next] = isInDoubt(state)
       ? ['look it up at the venue by its client order id', 'asks again']
@@ -59,7 +59,7 @@ function reportHalted(report: RunReport, { deadmanFiresAt }: Residual, terminal:
 /** For a resumed run that is settled now: orders it left, and that the reason of its halt no longer holds. */
 function reportLeft(report: RunReport, { hadHalted }: Residual, terminal: Output): void {
   if (report.outcome !== 'failed') return;
-  const left = report.orders.filter((order) => isWorking(stateOf(order)));
+  const left = report.orders.filter((order) => isWorking(getOrderState(order)));
   for (const order of left)
     terminal.complain(
       `left at the venue: ${describeOrder(order)} is ${order.state}; cancel it there if it should not be, \`runbook audit show ${report.run}\` shows its history`,

@@ -5,8 +5,8 @@
  */
 import { styleText } from 'node:util';
 import type { Environment } from '../../app/environment.ts';
-import { type Diagnostic, inReadingOrder, place } from '../../base/diagnostic.ts';
-import { escapeUnprintable, printable } from '../../base/printable.ts';
+import { type Diagnostic, placeDiagnostic, sortForReading } from '../../base/diagnostic.ts';
+import { escapeUnprintable, makePrintable } from '../../base/printable.ts';
 import type { Output, Style, TextStream } from './output.ts';
 
 interface TerminalOptions {
@@ -79,7 +79,7 @@ export class Terminal implements Output {
   /** One line with the progress of a long command; only on a terminal. */
   progress(text: string): void {
     if (this.quiet || this.err.isTTY !== true) return;
-    this.err.write(`\r\u001b[2K${printable(this.filter(text), (this.err.columns ?? 80) - 1)}`);
+    this.err.write(`\r\u001b[2K${makePrintable(this.filter(text), (this.err.columns ?? 80) - 1)}`);
     this.progressShown = true;
   }
 
@@ -90,7 +90,7 @@ export class Terminal implements Output {
 
   /** Diagnostics in reading order, each with its line and a mark under the position. `--quiet` silences warnings. */
   diagnostics(list: readonly Diagnostic[]): void {
-    for (const diagnostic of inReadingOrder(list))
+    for (const diagnostic of sortForReading(list))
       if (diagnostic.severity === 'error' || !this.quiet) this.write(this.printDiagnostic(diagnostic));
   }
 
@@ -104,14 +104,14 @@ export class Terminal implements Output {
   }
 
   private printDiagnostic(diagnostic: Diagnostic): string {
-    const { file, line, column, severity, code, message, hint } = place(diagnostic);
+    const { file, line, column, severity, code, message, hint } = placeDiagnostic(diagnostic);
     const tone = severity === 'error' ? 'bad' : 'warning';
-    const where = this.style('place', `${printable(file, 300)}:${line}:${column}`, 'err');
+    const where = this.style('place', `${makePrintable(file, 300)}:${line}:${column}`, 'err');
     const lines = [
-      `${where} ${this.style(tone, severity, 'err')} ${printable(message, 1000)} ${this.style('faint', `[${code}]`, 'err')}`,
+      `${where} ${this.style(tone, severity, 'err')} ${makePrintable(message, 1000)} ${this.style('faint', `[${code}]`, 'err')}`,
     ];
     lines.push(...formatExcerpt(diagnostic).map((text, index) => (index === 1 ? this.style(tone, text, 'err') : text)));
-    if (hint !== undefined) lines.push(`    ${this.style('faint', 'hint:', 'err')} ${printable(hint, 1000)}`);
+    if (hint !== undefined) lines.push(`    ${this.style('faint', 'hint:', 'err')} ${makePrintable(hint, 1000)}`);
     return lines.join('\n');
   }
 }
@@ -121,7 +121,7 @@ const EXCERPT_WIDTH = 100;
 
 /** The line of the error and a mark under the span; `…` where the line continues. */
 export function formatExcerpt(diagnostic: Diagnostic): readonly string[] {
-  const { line, column, endLine, endColumn } = place(diagnostic);
+  const { line, column, endLine, endColumn } = placeDiagnostic(diagnostic);
   const content = findLine(diagnostic.source.text, diagnostic.span.start);
   if (content.trim() === '') return [];
   const from = column > EXCERPT_WIDTH - 20 ? column - 21 : 0;

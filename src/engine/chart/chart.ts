@@ -6,17 +6,17 @@ import { buildChart } from './phases.ts';
 import { renderXState, type XStateChart } from './xstate.ts';
 
 /** Renders a Mermaid `stateDiagram-v2`. */
-export function mermaidChart(runbook: CheckedRunbook): string {
+export function renderMermaidChart(runbook: CheckedRunbook): string {
   return renderMermaid(buildChart(runbook));
 }
 
 /** Renders the configuration of an XState machine as JSON: `createMachine` accepts it, Stately's tools draw it. */
-export function xstateChart(runbook: CheckedRunbook): XStateChart {
+export function makeXstateChart(runbook: CheckedRunbook): XStateChart {
   const { name, about, source, sha256 } = runbook;
   return renderXState(buildChart(runbook), { name, about, file: source.file, sha256 });
 }
 
 /** Renders a digraph for Graphviz. */
-export function dotChart(runbook: CheckedRunbook): string {
+export function renderDotChart(runbook: CheckedRunbook): string {
   return renderDot(buildChart(runbook), runbook.name);
 }

@@ -2,7 +2,7 @@
  * Builds the chart's blocks from lists of steps: each step exactly once, its condition before it, its handlers beside it, and the
  * states of a loop or a wait.
  */
-import { positionAt, type SourceText } from '../../base/diagnostic.ts';
+import { findPosition, type SourceText } from '../../base/diagnostic.ts';
 import type { CatchClause, CheckedStep, StepOf } from '../../runbook/checked.ts';
 import {
   type Arrow,
@@ -259,7 +259,7 @@ export class StepChart {
     return {
       path,
       verb,
-      line: positionAt(this.source.text, span.start).line,
+      line: findPosition(this.source.text, span.start).line,
       ...(id === undefined ? {} : { id }),
       ...(note === undefined ? {} : { note }),
       ...(because === undefined ? {} : { because: because.text }),

@@ -1,8 +1,8 @@
 /** Formats the title of a step for a chart, and its arguments as the author wrote them. */
 
-import { Decimal, decimalText } from '../../base/decimal.ts';
+import { Decimal, formatDecimal } from '../../base/decimal.ts';
 import type { CheckedStep } from '../../runbook/checked.ts';
-import { Duration, durationText, Time, timeText } from '../../runbook/values.ts';
+import { Duration, durationText, formatTime, Time } from '../../runbook/values.ts';
 
 export type ChartJson = string | number | boolean | readonly ChartJson[] | { readonly [key: string]: ChartJson };
 
@@ -88,8 +88,8 @@ export function formatArguments(args: object): { readonly [key: string]: ChartJs
 function formatArgument(value: unknown): ChartJson | undefined {
   if (typeof value === 'string' || typeof value === 'boolean' || typeof value === 'number') return value;
   if (value instanceof Duration) return durationText(value);
-  if (value instanceof Time) return timeText(value);
-  if (Decimal.isDecimal(value)) return decimalText(value as Decimal);
+  if (value instanceof Time) return formatTime(value);
+  if (Decimal.isDecimal(value)) return formatDecimal(value as Decimal);
   if (typeof value !== 'object' || value === null) return undefined;
   if ('evaluate' in value && 'text' in value) return String(value.text);
   // A named expression of `let` and `set`; a step.

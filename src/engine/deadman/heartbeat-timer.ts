@@ -3,7 +3,7 @@
  * for the next reading between two heartbeats, and for the instant from which the switch counts as fired.
  */
 import type { Clock, Timer } from '../../base/clock.ts';
-import { type DeadmanState, deadmanAnswerMs, renewDueAt, standsUntil } from '../../venue/deadman.ts';
+import { type DeadmanState, findArmedUntil, findRenewalTime, limitDeadmanAnswerMs } from '../../venue/deadman.ts';
 import type { Progress } from './progress.ts';
 
 export class HeartbeatTimer {
@@ -39,8 +39,8 @@ export class HeartbeatTimer {
 
   schedule(state: DeadmanState): void {
     if (this.isStopped) return;
-    const due = renewDueAt(state);
-    const until = standsUntil(state);
+    const due = findRenewalTime(state);
+    const until = findArmedUntil(state);
     const heartbeatAt =
       due !== undefined && this.mayRenewAt(due, state) ? due : until === undefined ? undefined : until + 1;
     const readAt = this.readAt(state);
@@ -61,7 +61,7 @@ export class HeartbeatTimer {
    */
   findDue(at: number, state: DeadmanState): 'heartbeat' | 'reading' | undefined {
     if (this.isStopped) return undefined;
-    const due = renewDueAt(state);
+    const due = findRenewalTime(state);
     if (due !== undefined && due <= at && this.mayRenewAt(due, state)) return 'heartbeat';
     return (this.readAt(state) ?? at + 1) <= at ? 'reading' : undefined;
   }
@@ -74,7 +74,7 @@ export class HeartbeatTimer {
     const { readDueAt } = this;
     if (readDueAt === undefined || state.status !== 'armed' || state.inFlight > 0) return undefined;
     const at = Math.max(readDueAt, this.clock.now());
-    const due = renewDueAt(state);
+    const due = findRenewalTime(state);
     const fits = due === undefined || at + computeReadAnswerMs(state) <= due;
     return fits && this.mayRenewAt(at, state) ? at : undefined;
   }
@@ -86,5 +86,5 @@ export class HeartbeatTimer {
 
 /** How long a reading between two heartbeats may take, ms: half of the pause between them. */
 export function computeReadAnswerMs({ keepAliveMs, timeoutMs }: DeadmanState): number {
-  return keepAliveMs === 0 ? deadmanAnswerMs(timeoutMs) : Math.max(1, Math.floor(keepAliveMs / 2));
+  return keepAliveMs === 0 ? limitDeadmanAnswerMs(timeoutMs) : Math.max(1, Math.floor(keepAliveMs / 2));
 }

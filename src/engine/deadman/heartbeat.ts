@@ -5,19 +5,19 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import type { SettledCall } from '../../journal/orders.ts';
-import { endpoint, isEndpointName } from '../../venue/catalogue.ts';
+import { getEndpoint, isEndpointName } from '../../venue/catalogue.ts';
 import {
+  allowsOrders,
+  chooseDeadmanReadPauseMs,
+  chooseKeepAliveMs,
+  combineRequirements,
+  createDeadman,
   type DeadmanEvent,
   type DeadmanRequirement,
   type DeadmanState,
-  deadmanAllowsOrders,
-  deadmanAnswerMs,
-  deadmanReadEveryMs,
-  defaultKeepAliveMs,
+  limitDeadmanAnswerMs,
   needsDelete,
-  newDeadman,
   stepDeadman,
-  wantedDeadman,
 } from '../../venue/deadman.ts';
 import type { CallOutcome, VenuePort } from '../../venue/port.ts';
 import type { DeadmanRecord } from '../../venue/records.ts';
@@ -57,7 +57,7 @@ const OWN = 'deadman';
 
 export class Heartbeat {
   private readonly parts: HeartbeatParts;
-  private state: DeadmanState = newDeadman();
+  private state: DeadmanState = createDeadman();
   private readonly leases = new Map<string, Lease>();
   private onExit: 'disarm' | 'leave_armed' = 'disarm';
   private readonly progress: Progress;
@@ -88,7 +88,7 @@ export class Heartbeat {
       id,
       market: deadman.market.evaluate(scope),
       timeoutMs,
-      keepAliveMs: deadman.keepAlive?.evaluate(scope).ms ?? defaultKeepAliveMs(timeoutMs),
+      keepAliveMs: deadman.keepAlive?.evaluate(scope).ms ?? chooseKeepAliveMs(timeoutMs),
       releaseAfter: releaseAfter === undefined ? undefined : { id: releaseAfter, globals: frame.globals },
       onExit: deadman.onExit,
     };
@@ -105,13 +105,13 @@ export class Heartbeat {
    */
   async beforeOrder(step: string): Promise<void> {
     // While the switch is certainly armed an order does not wait for a heartbeat under way, which may hang.
-    if (deadmanAllowsOrders(this.state, this.parts.clock.now())) return;
+    if (allowsOrders(this.state, this.parts.clock.now())) return;
     // Branches may come here together: one that finds another arming waits for it, then checks again.
     for (let seen: Promise<unknown> | undefined; seen !== this.lastHeartbeat; ) {
       seen = this.lastHeartbeat;
       await seen;
     }
-    if (deadmanAllowsOrders(this.state, this.parts.clock.now())) return;
+    if (allowsOrders(this.state, this.parts.clock.now())) return;
     const arming = this.armAfresh(step);
     // A waiting branch checks the switch again; how the other branch's step ended does not matter to it.
     this.lastHeartbeat = arming.catch(() => {});
@@ -181,7 +181,13 @@ export class Heartbeat {
       this.apply({ type: 'STEP_ARMED', at, market, timeoutMs: Number(params['timeout']) });
     else if (!own && mayHaveActed && name === 'DELETE /cancel_all_after')
       this.apply({ type: 'STEP_DISARMED', at, market });
-    else if (!own && kind === 'confirmed' && sentAt !== undefined && isEndpointName(name) && endpoint(name).qualifies)
+    else if (
+      !own &&
+      kind === 'confirmed' &&
+      sentAt !== undefined &&
+      isEndpointName(name) &&
+      getEndpoint(name).qualifies
+    )
       this.apply({ type: 'QUALIFYING_ANSWERED', at, sentAt });
     else this.schedule();
   }
@@ -200,7 +206,7 @@ export class Heartbeat {
     if (this.state.status === 'assumed_fired') {
       await this.parts.readAll(step);
       this.apply({ type: 'RECONCILED', at: this.parts.clock.now() });
-      if (deadmanAllowsOrders(this.state, this.parts.clock.now())) return;
+      if (allowsOrders(this.state, this.parts.clock.now())) return;
     }
     await this.arm(step);
   }
@@ -210,9 +216,9 @@ export class Heartbeat {
     this.timer.start();
     for (let tries = 1; ; tries += 1) {
       const outcome = await this.post(step, 'arm');
-      if (deadmanAllowsOrders(this.state, clock.now())) {
+      if (allowsOrders(this.state, clock.now())) {
         this.journalMove('armed');
-        this.timer.setReadDue(clock.now() + deadmanReadEveryMs(this.state.timeoutMs));
+        this.timer.setReadDue(clock.now() + chooseDeadmanReadPauseMs(this.state.timeoutMs));
         this.schedule();
         return;
       }
@@ -223,10 +229,10 @@ export class Heartbeat {
 
   private async post(step: string, purpose: 'arm' | 'keep-alive'): Promise<CallOutcome<'POST /cancel_all_after'>> {
     const { venue, clock, callId } = this.parts;
-    const lease = wantedDeadman(this.state);
+    const lease = combineRequirements(this.state);
     if (lease === undefined) throw new Error('engine: a heartbeat without a deadman requirement');
     const { market, timeoutMs, keepAliveMs } = lease;
-    const answerMs = deadmanAnswerMs(timeoutMs);
+    const answerMs = limitDeadmanAnswerMs(timeoutMs);
     const askedAt = clock.now();
     this.apply({ type: 'ARM_SENT', at: askedAt, market, timeoutMs });
     const outcome = await venue.call({
@@ -260,7 +266,7 @@ export class Heartbeat {
       step: 'deadman',
       class: 'protect' as const,
       params: { market_id: market },
-      answerMs: deadmanAnswerMs(this.state.timeoutMs),
+      answerMs: limitDeadmanAnswerMs(this.state.timeoutMs),
     };
     for (let tries = 1; ; tries += 1) {
       // It may have fired meanwhile; a reading has still to show it off.
@@ -363,10 +369,10 @@ export class Heartbeat {
       answerMs,
       // It may wait for tokens no longer than for its answer: no heartbeat may queue behind it.
       deadlineAt: askedAt + answerMs,
-      repeatsMs: deadmanReadEveryMs(timeoutMs),
+      repeatsMs: chooseDeadmanReadPauseMs(timeoutMs),
     });
     const at = clock.now();
-    this.timer.setReadDue(at + (read.kind === 'confirmed' ? deadmanReadEveryMs(timeoutMs) : timeoutMs));
+    this.timer.setReadDue(at + (read.kind === 'confirmed' ? chooseDeadmanReadPauseMs(timeoutMs) : timeoutMs));
     if (read.kind === 'confirmed')
       this.apply({ type: 'READ', at, sentAt: read.sentAt ?? askedAt, record: read.result });
     else this.schedule();

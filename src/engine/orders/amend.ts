@@ -7,7 +7,7 @@ import { type Decimal, decimal } from '../../base/decimal.ts';
 import { formatSpan } from '../../base/format.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
 import { isPositionStop } from '../../venue/order/context.ts';
-import { exposureOf, orderCan } from '../../venue/order/life.ts';
+import { getExposure, orderCan } from '../../venue/order/life.ts';
 import { isTerminal } from '../../venue/order/states.ts';
 import { toFailure } from '../failure.ts';
 import { type Cancellation, StepFailure } from '../interruption.ts';
@@ -83,7 +83,7 @@ export class Amending {
     if (snapshot.state !== 'open' || orderCan.amend(snapshot, { size: size?.toFixed() })) return;
     const because = isPositionStop(order.intent)
       ? `AMEND_SIZE_OF_POSITION_STOP: order ${getOrderName(order)} is for a fraction of the position, and the venue does not say whether a new size would be a fraction or an amount; cancel it and place another`
-      : `AMEND_SIZE_OF_PART_FILLED: order ${getOrderName(order)} has filled ${exposureOf(snapshot).filled}, and the venue does not say what a new size means then; cancel it and place another`;
+      : `AMEND_SIZE_OF_PART_FILLED: order ${getOrderName(order)} has filled ${getExposure(snapshot).filled}, and the venue does not say what a new size means then; cancel it and place another`;
     throw new StepFailure('denied', because, step);
   }
 

@@ -4,7 +4,7 @@
  */
 import type { TrackedOrder } from '../../journal/orders.ts';
 import type { AwaitTarget } from '../../runbook/checked.ts';
-import { type EndpointName, endpoint, type Params } from '../../venue/catalogue.ts';
+import { type EndpointName, getEndpoint, type Params } from '../../venue/catalogue.ts';
 import { TIMINGS } from '../../venue/order/context.ts';
 import { isInDoubt, isPlaced, isTerminal } from '../../venue/order/states.ts';
 import { type CallOutcome, NOT_RECORDED, SWEEP } from '../../venue/port.ts';
@@ -90,7 +90,7 @@ export class Cancelling {
     const { venue, clock, log, callId } = this.run;
     let isTaken = false;
     const ask = async <E extends EndpointName>(name: E, params: Params<E>): Promise<SweepAnswer<E>> => {
-      const isReading = endpoint(name).method === 'GET';
+      const isReading = getEndpoint(name).method === 'GET';
       const outcome = await venue.call({
         id: callId(at.step),
         step: at.step,

@@ -6,7 +6,7 @@ import { Decimal, decimal } from '../../base/decimal.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
 import type { OrderFields } from '../../runbook/checked.ts';
 import { type RecordValue, Time, type Value } from '../../runbook/values.ts';
-import { averagePrice } from '../../venue/order/fills.ts';
+import { computeAveragePrice } from '../../venue/order/fills.ts';
 import { isAtVenue, isTerminal } from '../../venue/order/states.ts';
 import { isTerminalStatus, type OrderRecord } from '../../venue/records.ts';
 import { StepFailure } from '../interruption.ts';
@@ -139,7 +139,7 @@ function toOwnFields(order: TrackedOrder): OrderFields {
   const ordered = record === undefined ? decimal(intent.size) : decimal(record.initial_size);
   const terminal = isTerminal(state);
   const rest = Decimal.max(0, ordered.minus(filled));
-  const average = averagePrice(context.fills.values());
+  const average = computeAveragePrice(context.fills.values());
   return {
     id: context.venueId ?? '',
     client_order_id: intent.clientOrderId,

@@ -3,7 +3,7 @@
  * arrived (orders.md, "Unknown outcomes").
  */
 import type { TrackedOrder } from '../../journal/orders.ts';
-import { clientOrderId } from '../../venue/order/identity.ts';
+import { deriveClientOrderId } from '../../venue/order/identity.ts';
 import { isWorking } from '../../venue/order/states.ts';
 import type { OrderTerms } from '../../venue/port.ts';
 import { toFailure } from '../failure.ts';
@@ -66,7 +66,7 @@ export class Placing {
     }
     const id = again
       ? before.intent.clientOrderId
-      : clientOrderId({
+      : deriveClientOrderId({
           account: this.run.setup.account,
           run: this.run.setup.run,
           path: leg === '' ? at.step : `${at.step}#${leg}`,

@@ -2,9 +2,9 @@
  * Plans the steps that call the venue: their requests with exact parameters, and the value each step would yield as far as that
  * is known before the run.
  */
-import { Decimal, decimal, decimalText } from '../../base/decimal.ts';
+import { Decimal, decimal, formatDecimal } from '../../base/decimal.ts';
 import { formatCount } from '../../base/format.ts';
-import type { VenueVerb } from '../../runbook/check/arguments.ts';
+import type { VenueStepName } from '../../runbook/check/arguments.ts';
 import type { CheckedStep, PlaceStep, StepOf } from '../../runbook/checked.ts';
 import { ACCOUNT, FILL } from '../../runbook/functions/records.ts';
 import type { Expr, RecordValue, Value } from '../../runbook/values.ts';
@@ -21,7 +21,7 @@ export const UNKNOWN = Symbol('not known');
 export type Planned = Value | typeof UNKNOWN;
 
 /** A step that calls the venue. */
-export type VenueStep = Extract<CheckedStep, { verb: VenueVerb }>;
+export type VenueStep = Extract<CheckedStep, { verb: VenueStepName }>;
 
 export class PlannedCalls {
   private readonly rows: PlanRows;
@@ -141,7 +141,7 @@ export class PlannedCalls {
           : 'DELETE /orders';
     const notional = this.computeNotional(params);
     const { maxOrderNotional } = this.rows.bounds.rules;
-    const maximum = maxOrderNotional === undefined ? '' : `/${decimalText(decimal(maxOrderNotional))}`;
+    const maximum = maxOrderNotional === undefined ? '' : `/${formatDecimal(decimal(maxOrderNotional))}`;
     this.rows.addRequest(path, 'POST /orders', params, {
       undo,
       allow: step.allow,
@@ -236,7 +236,7 @@ function findOrderBefore(expr: Expr<RecordValue>, scope: PlanScope): PlannedWrit
   const field = (name: string): string => {
     try {
       const value = order[name];
-      return value === undefined ? KNOWN_AFTER_RUN : value instanceof Decimal ? decimalText(value) : String(value);
+      return value === undefined ? KNOWN_AFTER_RUN : value instanceof Decimal ? formatDecimal(value) : String(value);
     } catch (error) {
       if (isOpen(error)) return KNOWN_AFTER_RUN;
       throw error;

@@ -2,7 +2,7 @@
  * Lists the deadman switches of a plan: arming directly before the first order that needs it, wherever that is, and disarming at
  * the end of its runbook or after `release_after`.
  */
-import { durationWord } from '../../base/duration.ts';
+import { writeDuration } from '../../base/duration.ts';
 import type { DeadmanDeclaration } from '../../runbook/checked.ts';
 import type { PlanRows } from './rows.ts';
 import { KNOWN_AFTER_RUN, type PlanScope } from './scope.ts';
@@ -69,7 +69,7 @@ export class PlannedSwitches {
     if (every !== undefined)
       this.rows.addNote(
         prefix,
-        `while orders rest: keep-alive POST /cancel_all_after every ${durationWord(every)} without an order request`,
+        `while orders rest: keep-alive POST /cancel_all_after every ${writeDuration(every)} without an order request`,
       );
   }
 }

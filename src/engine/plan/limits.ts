@@ -3,8 +3,8 @@
  * will know (a position after a fill, the age of a reading, a price not known yet) is left out. An unmarked plan is no promise
  * that every request passes.
  */
-import { Decimal, decimal, decimalText } from '../../base/decimal.ts';
-import { type EndpointName, endpoint } from '../../venue/catalogue.ts';
+import { Decimal, decimal, formatDecimal } from '../../base/decimal.ts';
+import { type EndpointName, getEndpoint } from '../../venue/catalogue.ts';
 import { checkLimits, type LimitRules, notionalOf, type WriteTerms } from '../../venue/limits/check.ts';
 import type { MarketRules } from '../../venue/port.ts';
 import type { Side } from '../../venue/records.ts';
@@ -83,7 +83,7 @@ export class PlanLimits {
         working: [],
         openOrders: { run: 0, account: 0 },
         positions: {},
-        counters: { writes: this.writes, ordersLastMinute: 0, runNotional: decimalText(this.notional) },
+        counters: { writes: this.writes, ordersLastMinute: 0, runNotional: formatDecimal(this.notional) },
         reference: reference === undefined ? undefined : { price: reference, at: this.now },
         ...(price === undefined || this.flat ? {} : { lastPrices: { [market ?? '']: price } }),
         marketRules: market === undefined ? undefined : this.market(market),
@@ -126,7 +126,7 @@ export class PlanLimits {
     { endpoint: name, certain, rules, reference }: PlannedWrite,
     { intent, open }: PlannedTerms,
   ): void {
-    const { method, path } = endpoint(name);
+    const { method, path } = getEndpoint(name);
     if (name === 'GET /account' || name === 'PUT /account/leverage') this.accountRead = true;
     if (name === 'PUT /orders') this.amended = true;
     if (name === 'POST /orders' || name.startsWith('GET /fills')) this.flat = false;

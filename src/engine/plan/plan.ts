@@ -1,8 +1,8 @@
 /** Plans a run: lists the requests it would send, without sending any, and computes the hash that an approval is bound to. */
 import { createHash } from 'node:crypto';
-import { canonicalJson } from '../../base/json.ts';
+import { toCanonicalJson } from '../../base/json.ts';
 import type { CheckedRunbook } from '../../runbook/checked.ts';
-import { valueJson } from '../../runbook/values.ts';
+import { toJson } from '../../runbook/values.ts';
 import type { PlanRow } from './rows.ts';
 import type { PlanContext } from './scope.ts';
 import { PlanWalk } from './walk.ts';
@@ -20,7 +20,7 @@ export function planRun(context: PlanContext): Plan {
   const walk = new PlanWalk(context);
   walk.runbook(runbook, context.inputs, '');
   const rows = walk.rows.list;
-  const inputs = Object.fromEntries(Object.entries(context.inputs).map(([name, value]) => [name, valueJson(value)]));
+  const inputs = Object.fromEntries(Object.entries(context.inputs).map(([name, value]) => [name, toJson(value)]));
   // The failure handlers of a called runbook are in no row, but are approved with the rest.
   const called = listCalledDefinitions(runbook);
   const essence = {
@@ -31,7 +31,7 @@ export function planRun(context: PlanContext): Plan {
     inputs,
     rows,
   };
-  return { hash: createHash('sha256').update(canonicalJson(essence)).digest('hex'), rows };
+  return { hash: createHash('sha256').update(toCanonicalJson(essence)).digest('hex'), rows };
 }
 
 /** The definitions of all runbooks that are called from here, at any depth, each once. */

@@ -2,7 +2,7 @@
  * Collects the rows of a plan: each request with its condition, its number of times, and the verdict of the limits. Holds the
  * conditions and loops around the walk; knows no step.
  */
-import { type EndpointName, endpoint } from '../../venue/catalogue.ts';
+import { type EndpointName, getEndpoint } from '../../venue/catalogue.ts';
 import type { LimitRules } from '../../venue/limits/check.ts';
 import { PlanLimits, type PlannedDenial, type PlannedWrite } from './limits.ts';
 import type { PlanContext } from './scope.ts';
@@ -66,7 +66,7 @@ export class PlanRows {
     params: Readonly<Record<string, string>>,
     details: RequestDetails = {},
   ): void {
-    const { method, path, parameters } = endpoint(name);
+    const { method, path, parameters } = getEndpoint(name);
     const { undo, limits, allow, order } = details;
     // In the sequence of the wire format.
     const ordered = Object.fromEntries(

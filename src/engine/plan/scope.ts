@@ -2,7 +2,7 @@
  * The names that expressions see while a run is planned: values where they are known, NotKnown where only the run will know. A
  * record may be known in part: its fields are computed when read, so that one unknown field does not hide the others.
  */
-import { Decimal, decimalText } from '../../base/decimal.ts';
+import { Decimal, formatDecimal } from '../../base/decimal.ts';
 import type { CheckedRunbook } from '../../runbook/checked.ts';
 import {
   EvaluationFailure,
@@ -11,8 +11,8 @@ import {
   type RecordValue,
   type Scope,
   Time,
+  toJson,
   type Value,
-  valueJson,
 } from '../../runbook/values.ts';
 import type { EndpointName } from '../../venue/catalogue.ts';
 import type { LimitRules } from '../../venue/limits/check.ts';
@@ -111,7 +111,7 @@ export class PlanScope implements Scope {
 
   formatNumber(expr: Expr<Decimal>): string {
     const value = this.evaluateKnown(expr);
-    return value === undefined ? KNOWN_AFTER_RUN : decimalText(value);
+    return value === undefined ? KNOWN_AFTER_RUN : formatDecimal(value);
   }
 
   text(expr: Expr<string>): string {
@@ -122,7 +122,7 @@ export class PlanScope implements Scope {
   format(expr: Expr): string {
     const value = this.evaluateKnown(expr);
     if (value === undefined) return expr.text;
-    const json = valueJson(value);
+    const json = toJson(value);
     return typeof json === 'string' ? json : JSON.stringify(json);
   }
 }

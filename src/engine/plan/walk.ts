@@ -4,8 +4,8 @@
  * not walked.
  */
 
-import { Decimal, decimalText } from '../../base/decimal.ts';
-import { durationWord } from '../../base/duration.ts';
+import { Decimal, formatDecimal } from '../../base/decimal.ts';
+import { writeDuration } from '../../base/duration.ts';
 import type { CheckedRunbook, CheckedStep, StepOf } from '../../runbook/checked.ts';
 import type { Value } from '../../runbook/values.ts';
 import { type LimitRules, tighter } from '../../venue/limits/check.ts';
@@ -152,7 +152,7 @@ export class PlanWalk {
     const { scope } = place;
     const within = scope.format(args.within);
     if (args.kind === 'order')
-      this.rows.addNote(path, `wait ${args.is} <= ${within}   poll GET /orders every ${durationWord(POLL_MS)}`);
+      this.rows.addNote(path, `wait ${args.is} <= ${within}   poll GET /orders every ${writeDuration(POLL_MS)}`);
     else
       this.rows.withLoop(`every ${scope.format(args.every)} until ${args.until.text}, at most ${within}`, () =>
         this.step(args.read, place),
@@ -246,7 +246,7 @@ function tightenBounds({ limits }: CheckedRunbook, scope: PlanScope, outer: Limi
     reference: () => {
       if (around === undefined) return undefined;
       const price = scope.evaluateKnown(around);
-      return price === undefined ? 'open' : decimalText(price);
+      return price === undefined ? 'open' : formatDecimal(price);
     },
   };
 }

@@ -4,7 +4,7 @@
  * process died it is the first half of a resume: there is no other state than the journal.
  */
 import { type Clock, VirtualClock } from '../../base/clock.ts';
-import { canonicalJson, isSameJson } from '../../base/json.ts';
+import { isSameJson, toCanonicalJson } from '../../base/json.ts';
 import { RelayClock } from '../../base/relay-clock.ts';
 import type { Away, DataOf, Entry, EntryOf, EntryType, ProcessFact } from '../../journal/entry.ts';
 import { isFeedRequest, ORIGIN } from '../../journal/entry.ts';
@@ -201,7 +201,7 @@ export class Playback {
       return;
     }
     if (recorded.type !== type || recorded.step !== step || !isSameJson(recorded.data, data)) {
-      this.problem = new Divergence(recorded.seq, step, formatBrief(recorded), `${type} ${canonicalJson(data)}`);
+      this.problem = new Divergence(recorded.seq, step, formatBrief(recorded), `${type} ${toCanonicalJson(data)}`);
       return;
     }
     this.take(recorded);
@@ -340,7 +340,7 @@ export class Playback {
     const recorded = this.nextRecorded();
     if (this.problem !== undefined) return 'nowhere';
     // Formatted only for a divergence: a run that matches its record needs no text.
-    const formatFound = () => `${endpoint ?? 'request'} ${canonicalJson(params)}`;
+    const formatFound = () => `${endpoint ?? 'request'} ${toCanonicalJson(params)}`;
     if (recorded === undefined) return this.mayContinue(step, formatFound()) ? 'beyond' : 'nowhere';
     const isSame =
       recorded.type === 'call.intended' &&
@@ -363,5 +363,5 @@ function isSilent(entry: Entry): boolean {
 }
 
 function formatBrief(entry: Entry): string {
-  return `${entry.type} ${canonicalJson(entry.data)}`;
+  return `${entry.type} ${toCanonicalJson(entry.data)}`;
 }

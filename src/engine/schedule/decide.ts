@@ -11,7 +11,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { ScheduleDeclaration } from '../../runbook/checked.ts';
-import { longestDelayMs, occurrences } from '../../runbook/schedule/schedule.ts';
+import { computeLongestDelayMs, listOccurrences } from '../../runbook/schedule/schedule.ts';
 
 /** A slot of the timetable, with the instant since which it is known. */
 export interface ScheduleSlot {
@@ -222,14 +222,14 @@ function listNominals(
   most?: number,
 ): readonly number[] {
   if (fromMs >= toMs) return [];
-  return occurrences(declaration, { fromMs, toMs, ...(most !== undefined && { most }) }).map(
+  return listOccurrences(declaration, { fromMs, toMs, ...(most !== undefined && { most }) }).map(
     ({ nominalMs }) => nominalMs,
   );
 }
 
 /** When an occurrence is to be started: its nominal instant and a delay that the slot and the instant alone decide. */
 export function computeDueMs(slot: ScheduleSlot, nominalMs: number): number {
-  const mostMs = longestDelayMs(slot.declaration, nominalMs);
+  const mostMs = computeLongestDelayMs(slot.declaration, nominalMs);
   if (mostMs <= 0) return nominalMs;
   const digest = createHash('sha256').update(`${slot.id} ${nominalMs}`).digest();
   return nominalMs + Math.floor((digest.readUIntBE(0, 6) / 2 ** 48) * (mostMs + 1));

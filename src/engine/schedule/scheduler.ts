@@ -322,7 +322,7 @@ export class Scheduler {
   }
 
   private nameOf({ slot, nominalMs }: { readonly slot: string; readonly nominalMs: number }): string {
-    return scheduledRunName(this.parts.account, this.findRunbook(slot), slot, nominalMs);
+    return makeScheduledRunName(this.parts.account, this.findRunbook(slot), slot, nominalMs);
   }
 
   private findRunbook(slot: string): string {
@@ -424,7 +424,7 @@ function explainUnresolved(ending: RunEnding): string | undefined {
  * The name of the run of an occurrence. Every process computes the same name, so two processes cannot begin it twice, and no
  * order of one occurrence can be taken for an order of another.
  */
-export function scheduledRunName(account: string, runbook: string, slot: string, nominalMs: number): string {
+export function makeScheduledRunName(account: string, runbook: string, slot: string, nominalMs: number): string {
   const stamp = new Date(nominalMs).toISOString().replace(/[-:.Z]/g, '');
   const digest = createHash('sha256')
     .update(JSON.stringify([account, slot, nominalMs]))

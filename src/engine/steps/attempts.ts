@@ -3,13 +3,13 @@
  * step machine decides what follows an attempt.
  */
 
-import { Decimal, wholeNumber } from '../../base/decimal.ts';
+import { Decimal, toWholeNumber } from '../../base/decimal.ts';
 import { formatSpan } from '../../base/format.ts';
 import type { ErrorFact, StepOutcome } from '../../journal/entry.ts';
 import type { CatchClause, CheckedStep, ErrorKind } from '../../runbook/checked.ts';
-import { stepRow } from '../../runbook/steps.ts';
-import { type Value, valueJson } from '../../runbook/values.ts';
-import { chance } from '../../venue/order/identity.ts';
+import { getStepRow } from '../../runbook/steps.ts';
+import { toJson, type Value } from '../../runbook/values.ts';
+import { drawChance } from '../../venue/order/identity.ts';
 import { Abandoned, Cancellation, Halt, StepFailure, Stop } from '../interruption.ts';
 import { startStepActor } from '../machines.ts';
 import { type Frame, StepScope } from '../scope.ts';
@@ -134,7 +134,7 @@ export class StepAttempts implements StepPlace {
       await feeds.ensure(step.feeds, frame.globals.runbook.feeds, execution.scope, path);
       const value = isVenueVerb(execution) ? await runVenueVerb(execution) : await runControl(execution);
       // A read that was answered too late has timed out. A write has not: its effect exists.
-      if (stepRow(step.verb).retry === 'read') own.check();
+      if (getStepRow(step.verb).retry === 'read') own.check();
       if (step.id !== undefined) frame.set(step.id, value);
       this.registerUndo();
       await heartbeat.releaseAfterStep(step.id, frame);
@@ -199,7 +199,7 @@ export class StepAttempts implements StepPlace {
     const { step, path, attempt, machine } = this;
     const { setup, clock, log, heartbeat } = this.walker.run;
     machine.decide('RETRY');
-    const delay = computeBackOffMs(step, attempt, failure, chance(setup.seed, `${path}~${attempt}`));
+    const delay = computeBackOffMs(step, attempt, failure, drawChance(setup.seed, `${path}~${attempt}`));
     const retryAt = clock.now() + delay;
     log.append('step.retried', { verb: step.verb, attempt, error: failure.fact, retryAt }, path);
     heartbeat.markWaiting(path, retryAt);
@@ -219,7 +219,7 @@ export class StepAttempts implements StepPlace {
         outcome,
         attempts,
         ...(error === undefined ? {} : { error }),
-        ...(value === undefined ? {} : { value: valueJson(value) }),
+        ...(value === undefined ? {} : { value: toJson(value) }),
       },
       path,
     );
@@ -278,7 +278,7 @@ function computeBackOffMs(step: CheckedStep, attempt: number, failure: StepFailu
   const first = new Decimal(retry?.first.ms ?? 250);
   const most = retry?.maxDelay.ms ?? 8000;
   const grown = first.times((retry?.factor ?? new Decimal(2)).pow(attempt - 1));
-  const full = wholeNumber(Decimal.min(most, grown).floor());
+  const full = toWholeNumber(Decimal.min(most, grown).floor());
   const delay = retry?.jitter === false ? full : full / 2 + (full / 2) * draw;
   return Math.ceil(Math.max(delay, failure.retryAfterMs ?? 0));
 }

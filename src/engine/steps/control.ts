@@ -2,9 +2,9 @@
  * Executes the steps that control the walk: wait, branch, repeat, stop. Each is one function. They reach the venue only through
  * the steps inside them. The checker requires a bound of every loop; it is enforced here.
  */
-import { Decimal, wholeNumber } from '../../base/decimal.ts';
-import type { CheckedStep, StepOf, Verb } from '../../runbook/checked.ts';
-import { type Expr, type RecordValue, type Value, valueJson } from '../../runbook/values.ts';
+import { Decimal, toWholeNumber } from '../../base/decimal.ts';
+import type { CheckedStep, StepName, StepOf } from '../../runbook/checked.ts';
+import { type Expr, type RecordValue, toJson, type Value } from '../../runbook/values.ts';
 import { Abandoned, Cancellation, Halt, StepFailure, Stop } from '../interruption.ts';
 import { type Frame, StepScope } from '../scope.ts';
 import { sleepUntil } from '../waiting.ts';
@@ -13,7 +13,7 @@ import type { StepExecution } from './execution.ts';
 import { waitForOrder } from './order-steps.ts';
 import type { VenueVerb } from './verbs.ts';
 
-export type ControlVerb = Exclude<Verb, VenueVerb>;
+export type ControlVerb = Exclude<StepName, VenueVerb>;
 type Control<V extends ControlVerb> = (execution: StepExecution<StepOf<V>>) => Promise<Value> | Value;
 
 export function runControl(execution: StepExecution): Promise<Value> | Value {
@@ -31,7 +31,7 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
     const values = execution.args.names.map(({ name, value }) => [name, execution.evaluate(value)] as const);
     for (const [name, value] of values) {
       execution.frame.globals.values.set(name, value);
-      execution.run.log.append('variable.set', { name, value: valueJson(value) }, execution.path);
+      execution.run.log.append('variable.set', { name, value: toJson(value) }, execution.path);
     }
     return undefined;
   },
@@ -107,7 +107,7 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
     const startedAt = clock.now();
     const period = execution.evaluateGiven(every)?.ms;
     const endsAt = duration === undefined ? undefined : startedAt + execution.evaluate(duration).ms;
-    const most = max === undefined ? undefined : wholeNumber(execution.evaluate(max));
+    const most = max === undefined ? undefined : toWholeNumber(execution.evaluate(max));
     for (let round = 0; most === undefined || round < most; round += 1) {
       const pause = execution.walker.pace.next(execution.cancel);
       if (pause !== undefined) await pause;
@@ -144,7 +144,7 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
             frame.set(args.each, item);
             return { steps: args.do, frame };
           });
-    const width = args.kind === 'each' ? wholeNumber(execution.evaluate(args.max)) : branches.length;
+    const width = args.kind === 'each' ? toWholeNumber(execution.evaluate(args.max)) : branches.length;
     const join = args.kind === 'branches' ? args.join : 'all';
     await runBranches(execution, branches, { width, join, onFail: args.onFail });
     if (args.kind === 'branches') {

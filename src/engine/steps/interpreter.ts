@@ -4,7 +4,7 @@
  */
 
 import type { CheckedStep } from '../../runbook/checked.ts';
-import { type Expr, type Value, valueJson } from '../../runbook/values.ts';
+import { type Expr, toJson, type Value } from '../../runbook/values.ts';
 import type { RunContext } from '../context.ts';
 import { type Cancellation, Stop } from '../interruption.ts';
 import type { Frame, StepScope } from '../scope.ts';
@@ -48,12 +48,12 @@ export class Interpreter implements Walker {
 }
 
 /** A name's value for the journal; null where it cannot be read, which must not fail the step. */
-function readJson(root: string, scope: StepScope): ReturnType<typeof valueJson> {
+function readJson(root: string, scope: StepScope): ReturnType<typeof toJson> {
   const [head = root, field] = root.split('.');
   try {
     const value = scope.get(head);
-    if (field === undefined) return valueJson(value);
-    return valueJson((value as Record<string, Value> | undefined)?.[field]);
+    if (field === undefined) return toJson(value);
+    return toJson((value as Record<string, Value> | undefined)?.[field]);
   } catch {
     return null;
   }

@@ -2,7 +2,7 @@
  * Helps the steps about orders: finds the order that a step names, evaluates its terms, waits for its state, and registers its
  * undo.
  */
-import { decimal, decimalText } from '../../base/decimal.ts';
+import { decimal, formatDecimal } from '../../base/decimal.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
 import type { AwaitTarget, ProtectLeg, StepOf } from '../../runbook/checked.ts';
 import type { Duration, Expr, RecordValue, Value } from '../../runbook/values.ts';
@@ -50,9 +50,9 @@ export function evaluateLeg(
 ): Terms {
   return {
     ...position,
-    size: decimalText(execution.evaluate(leg.fraction)),
-    trigger: decimalText(execution.evaluate(leg.trigger)),
-    price: decimalText(execution.evaluate(leg.price)),
+    size: formatDecimal(execution.evaluate(leg.fraction)),
+    trigger: formatDecimal(execution.evaluate(leg.trigger)),
+    price: formatDecimal(execution.evaluate(leg.price)),
     onAmbiguous: 'halt',
   };
 }
@@ -108,7 +108,7 @@ function findReference({ run, frame, scope }: StepExecution, market: string): Or
   const price = globals.reference(scope);
   if (price === undefined) return undefined;
   const at = run.feeds.findOldestAt(globals.bandFeeds, globals.runbook.feeds, scope, market);
-  return { price: decimalText(price), at: at ?? run.clock.now() };
+  return { price: formatDecimal(price), at: at ?? run.clock.now() };
 }
 
 export function resolveOrder(execution: StepExecution, expr: Expr<RecordValue>): OrderHandle {

@@ -2,12 +2,12 @@
  * Executes the steps that call the venue: one function per row of the step table. A function reaches its endpoints through
  * `call`, typed by its row: a call of an endpoint that the row does not name does not compile. Orders go through the order manager.
  */
-import { Decimal, decimalText, wholeNumber } from '../../base/decimal.ts';
-import type { StepOf, Verb } from '../../runbook/checked.ts';
+import { Decimal, formatDecimal, toWholeNumber } from '../../base/decimal.ts';
+import type { StepName, StepOf } from '../../runbook/checked.ts';
 import { ACCOUNT, DEADMAN, FILL, TIER } from '../../runbook/functions/records.ts';
 import { STEPS } from '../../runbook/steps.ts';
 import type { Duration, Expr, Value, ValueType } from '../../runbook/values.ts';
-import { type EndpointName, endpoint, type Params, type Result } from '../../venue/catalogue.ts';
+import { type EndpointName, getEndpoint, type Params, type Result } from '../../venue/catalogue.ts';
 import type { CallClass, CallOutcome, VenueCall } from '../../venue/port.ts';
 import type { FillRecord, OrderRecord, Side } from '../../venue/records.ts';
 import { toFailure } from '../failure.ts';
@@ -30,7 +30,7 @@ import {
 } from './order-steps.ts';
 
 type Rows = typeof STEPS;
-export type VenueVerb = { [V in Verb]: Rows[V]['group'] extends 'venue' ? V : never }[Verb];
+export type VenueVerb = { [V in StepName]: Rows[V]['group'] extends 'venue' ? V : never }[StepName];
 type VerbFunction<V extends VenueVerb> = (execution: StepExecution<StepOf<V>>) => Promise<Value>;
 type EndpointsOf<V extends VenueVerb> = Rows[V]['endpoints'][number] & EndpointName;
 
@@ -55,9 +55,9 @@ const VERBS: { readonly [V in VenueVerb]: VerbFunction<V> } = {
       market,
       side: execution.evaluate(args.side) as Side,
       type: args.type,
-      size: decimalText(execution.evaluate(args.size)),
-      ...(args.price === undefined ? {} : { price: decimalText(execution.evaluate(args.price)) }),
-      ...(args.trigger === undefined ? {} : { trigger: decimalText(execution.evaluate(args.trigger)) }),
+      size: formatDecimal(execution.evaluate(args.size)),
+      ...(args.price === undefined ? {} : { price: formatDecimal(execution.evaluate(args.price)) }),
+      ...(args.trigger === undefined ? {} : { trigger: formatDecimal(execution.evaluate(args.trigger)) }),
       timeInForce: args.tif,
       onAmbiguous: args.onAmbiguous,
       ...(step.allow === undefined ? {} : { allow: step.allow }),
@@ -131,7 +131,7 @@ const VERBS: { readonly [V in VenueVerb]: VerbFunction<V> } = {
 
   async set_leverage(execution) {
     const market_id = execution.evaluate(execution.args.market);
-    const leverage = wholeNumber(execution.evaluate(execution.args.leverage));
+    const leverage = toWholeNumber(execution.evaluate(execution.args.leverage));
     const set = () => call(execution, 'PUT /account/leverage', { market_id, leverage }, 'enter');
     const outcome = await set();
     // Setting a leverage twice is harmless: without an answer the request is repeated (fault-matrix.md, row 64).
@@ -235,7 +235,7 @@ const VERBS: { readonly [V in VenueVerb]: VerbFunction<V> } = {
     const params = Object.fromEntries(
       Object.entries(args.with).map(([name, expr]) => {
         const value = execution.evaluate(expr);
-        return [name, Decimal.isDecimal(value) ? decimalText(value as Decimal) : String(value)];
+        return [name, Decimal.isDecimal(value) ? formatDecimal(value as Decimal) : String(value)];
       }),
     );
     const outcome = await run.venue.request(args.name, params, run.callId(path), path);
@@ -257,7 +257,7 @@ function call<S extends StepOf<VenueVerb>, E extends EndpointsOf<S['verb']>>(
 ): Promise<CallOutcome<E>> {
   const { venue, callId } = run;
   const { limits } = frame.globals;
-  const { method, protective } = endpoint(name);
+  const { method, protective } = getEndpoint(name);
   const wants: VenueCall<E> = {
     id: callId(path),
     step: path,
@@ -317,7 +317,7 @@ async function readPages<E extends 'GET /orders' | 'GET /fills'>(
 ): Promise<Result<E>> {
   const { args } = execution;
   const number = (expr: Expr<Decimal> | undefined) =>
-    expr === undefined ? undefined : wholeNumber(execution.evaluate(expr));
+    expr === undefined ? undefined : toWholeNumber(execution.evaluate(expr));
   const range = {
     start_time: execution.evaluateGiven(args.since)?.us,
     end_time: execution.evaluateGiven(args.until)?.us,

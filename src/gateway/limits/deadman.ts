@@ -4,7 +4,7 @@
  * arms and renews the switch; this only blocks orders.
  */
 import type { DataOf, Entry } from '../../journal/entry.ts';
-import { endpoint, isEndpointName } from '../../venue/catalogue.ts';
+import { getEndpoint, isEndpointName } from '../../venue/catalogue.ts';
 
 export class DeadmanFacts {
   private readonly intended = new Map<string, string>();
@@ -17,7 +17,7 @@ export class DeadmanFacts {
   apply(entry: Entry): void {
     switch (entry.type) {
       case 'call.intended':
-        if (isEndpointName(entry.data.endpoint) && endpoint(entry.data.endpoint).qualifies)
+        if (isEndpointName(entry.data.endpoint) && getEndpoint(entry.data.endpoint).qualifies)
           this.intended.set(entry.data.call, entry.data.endpoint);
         return;
       case 'call.settled':

@@ -2,10 +2,10 @@
  * Collects the facts that limits are checked against, folded from the journal so that they survive a restart: working orders,
  * fills, requests sent, refusals, and when the venue was last read. venue/limits/check.ts decides.
  */
-import { type DecimalString, decimalText } from '../../base/decimal.ts';
+import { type DecimalString, formatDecimal } from '../../base/decimal.ts';
 import type { DataOf, Entry } from '../../journal/entry.ts';
 import type { OrderTracker } from '../../journal/orders.ts';
-import { endpoint, isEndpointName } from '../../venue/catalogue.ts';
+import { getEndpoint, isEndpointName } from '../../venue/catalogue.ts';
 import {
   checkLimits,
   type LimitFacts,
@@ -14,7 +14,7 @@ import {
   type WorkingOrder,
 } from '../../venue/limits/check.ts';
 import { isPositionStop } from '../../venue/order/context.ts';
-import { exposureOf } from '../../venue/order/life.ts';
+import { getExposure } from '../../venue/order/life.ts';
 import { isWorking } from '../../venue/order/states.ts';
 import type { MarketRules, VenueCall } from '../../venue/port.ts';
 import type { AccountRecord, FillRecord, OrderRecord } from '../../venue/records.ts';
@@ -94,7 +94,7 @@ export class LimitFactsFold {
 
   /** Checks a call against the limits; calls that only read or protect always pass. */
   check(call: VenueCall, rules: LimitRules, now: number): LimitVerdict {
-    const row = endpoint(call.endpoint);
+    const row = getEndpoint(call.endpoint);
     if (row.method === 'GET' || row.protective) return { ok: true, considered: {} };
     const lapsed = this.describeLapse(call, now);
     if (lapsed !== undefined) return { ok: false, code: 'DEADMAN_LAPSED', message: lapsed, considered: {} };
@@ -170,9 +170,9 @@ export class LimitFactsFold {
           price: snapshot.context.price,
           trigger: intent.trigger,
           size: snapshot.context.size,
-          worstRemaining: exposureOf(snapshot).worstRemaining,
+          worstRemaining: getExposure(snapshot).worstRemaining,
           ...(isPositionStop(intent) ? { fraction: this.sent.maxFraction(order) } : {}),
-          ...(counted === undefined ? {} : { counted: decimalText(counted) }),
+          ...(counted === undefined ? {} : { counted: formatDecimal(counted) }),
           quarantined: snapshot.state === 'quarantined',
         };
       });
@@ -200,7 +200,7 @@ export class LimitFactsFold {
 
   private applyAttempt(call: DataOf<'call.intended'> | undefined, at: number): void {
     if (call === undefined || !isEndpointName(call.endpoint)) return;
-    const row = endpoint(call.endpoint);
+    const row = getEndpoint(call.endpoint);
     if (row.method === 'GET' || row.path === '/cancel_all_after' || row.path === '/jwt') return;
     this.writes += 1;
     if (call.endpoint !== 'POST /orders' && call.endpoint !== 'PUT /orders') return;

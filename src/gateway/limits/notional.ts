@@ -2,12 +2,12 @@
  * Sums the notional of a run's orders, in quote currency. Each order counts once, with the largest of its notional as
  * placed, as asked by each amend, as in force, and the cost of its fills. Folded from the journal.
  */
-import { Decimal, type DecimalString, decimal, decimalText } from '../../base/decimal.ts';
+import { Decimal, type DecimalString, decimal, formatDecimal } from '../../base/decimal.ts';
 import type { DataOf } from '../../journal/entry.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
 import { measuredPrice, type WriteTerms } from '../../venue/limits/check.ts';
 import { isPositionStop } from '../../venue/order/context.ts';
-import { exposureOf } from '../../venue/order/life.ts';
+import { getExposure } from '../../venue/order/life.ts';
 import { countsAsSent } from '../../venue/order/states.ts';
 
 /** Order types whose record shows the price in force. */
@@ -69,14 +69,14 @@ export class SentNotional {
   /** Gives the largest fraction of the position (at most 1) that a position stop was ever asked for. */
   maxFraction({ intent }: TrackedOrder): DecimalString {
     const sizes = [...(this.orders.get(intent.clientOrderId)?.sent.values() ?? [])].map(({ size }) => decimal(size));
-    return decimalText(Decimal.min(1, Decimal.max(decimal(intent.size), ...sizes)));
+    return formatDecimal(Decimal.min(1, Decimal.max(decimal(intent.size), ...sizes)));
   }
 
   /** Measures an order, in quote currency; undefined when no price is known. `last` is the market's latest price. */
   measure({ intent, snapshot }: TrackedOrder, last: DecimalString | undefined): Decimal | undefined {
     if (isPositionStop(intent)) return new Decimal(0);
     const { context, state } = snapshot;
-    const { filled } = exposureOf(snapshot);
+    const { filled } = getExposure(snapshot);
     const nothing = !countsAsSent(state);
     if (nothing && filled === '0') return new Decimal(0);
     let most = new Decimal(0);
@@ -98,6 +98,6 @@ export class SentNotional {
       if (each === undefined) return undefined;
       sum = sum.plus(each);
     }
-    return decimalText(sum);
+    return formatDecimal(sum);
   }
 }

@@ -3,12 +3,12 @@
  * and as its records say, and from the account's fills where a list showed them. Single fills of others prove nothing, because
  * the position that they changed is unknown; a complete list that reaches back far enough does.
  */
-import { Decimal, decimal, decimalText } from '../../base/decimal.ts';
+import { Decimal, decimal, formatDecimal } from '../../base/decimal.ts';
 import type { DataOf } from '../../journal/entry.ts';
 import type { OrderTracker, TrackedOrder } from '../../journal/orders.ts';
 import { type PositionFact, PROVING_LIST } from '../../venue/limits/check.ts';
-import { shortfall } from '../../venue/order/fills.ts';
-import { exposureOf, isEndUnseen } from '../../venue/order/life.ts';
+import { computeShortfall } from '../../venue/order/fills.ts';
+import { getExposure, isEndUnseen } from '../../venue/order/life.ts';
 import type { FillRecord } from '../../venue/records.ts';
 
 /** Net size in base currency, long positive: the least and the most it may be. */
@@ -103,14 +103,14 @@ function addOrder(
   { range, unread }: { range: Range; unread: string[] },
   { intent, snapshot }: TrackedOrder,
 ): { range: Range; unread: string[] } {
-  const { filled } = exposureOf(snapshot);
+  const { filled } = getExposure(snapshot);
   const done = filled === '0' ? range : shiftRange(range, toSigned(intent.side, filled));
   if (!isEndUnseen(snapshot)) return { range: done, unread };
   const { context } = snapshot;
   unread.push(context.venueId ?? intent.clientOrderId);
   // A position stop closes at most the whole position: it only moves the position towards zero.
   if (context.authorised === undefined) return { range: spanRanges(done, FLAT), unread };
-  const rest = toSigned(intent.side, shortfall(context.authorised, filled));
+  const rest = toSigned(intent.side, computeShortfall(context.authorised, filled));
   return { range: spanRanges(done, shiftRange(done, rest)), unread };
 }
 
@@ -127,9 +127,9 @@ function buildFact(
   const proven = list === undefined ? own : withOthers;
   const certain = proven.least.isPositive() ? proven.least : proven.most.isNegative() ? proven.most : FLAT.least;
   return {
-    least: decimalText(possible.least),
-    most: decimalText(possible.most),
-    certain: decimalText(certain),
+    least: formatDecimal(possible.least),
+    most: formatDecimal(possible.most),
+    certain: formatDecimal(certain),
     ...(unread.length === 0 ? {} : { unread }),
   };
 }

@@ -12,7 +12,7 @@ import type { VenueClient } from '../client.ts';
 import type { FeedSource, RequestReader } from '../client-parts.ts';
 import type { WireAnswer } from '../transport.ts';
 
-export function declaredRequests(profile: Profile): RequestReader {
+export function buildDeclaredRequests(profile: Profile): RequestReader {
   return {
     wire(name, params) {
       const declared = findRequest(profile, name);

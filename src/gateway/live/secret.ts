@@ -5,7 +5,7 @@
 import { inspect } from 'node:util';
 import { isSigningKey } from '../../journal/anchors/anchors.ts';
 import type { Profile, SecretReference } from '../../venue/profile/profile.ts';
-import { secretBytes } from '../../venue/wire/signing.ts';
+import { parseSecret } from '../../venue/wire/signing.ts';
 import { readSecretFile } from './secret-file.ts';
 
 /** A secret text. Only `reveal` returns it; printing, serialising or inspecting shows its name in brackets. */
@@ -103,7 +103,7 @@ export function loadSecrets(profile: SecretSettings, variables: Variables): Secr
 }
 
 /** Lists the environment variables that hold a profile's secrets, which are removed from the environment once loaded. */
-export function secretVariables(profile: SecretSettings): readonly string[] {
+export function listSecretVariables(profile: SecretSettings): readonly string[] {
   const references: (SecretReference | undefined)[] = [
     ...(profile.auth.mode === 'jwt' ? [profile.auth.jwt, profile.auth.refreshToken] : []),
     ...(profile.auth.mode === 'api_key' ? [profile.auth.apiKey, profile.auth.secret] : []),
@@ -117,7 +117,7 @@ export function secretVariables(profile: SecretSettings): readonly string[] {
 }
 
 /** Loads only the URL of a profile's PostgreSQL store, for commands that need nothing else of the profile. */
-export function storeUrl(
+export function loadStoreUrl(
   reference: SecretReference,
   variables: Variables,
 ): { readonly secret: Secret } | { readonly problem: string } {
@@ -153,7 +153,7 @@ function readSecret(
     return refuse(
       'holds characters that cannot be sent in a header: blanks, line breaks or others that are not printable',
     );
-  if (form === 'hex' && secretBytes(text) === undefined) return refuse('does not hold hex digits, with or without 0x');
+  if (form === 'hex' && parseSecret(text) === undefined) return refuse('does not hold hex digits, with or without 0x');
   if (form === 'key') {
     // In a file of variables, a variable has one line.
     text = text.replaceAll('\\n', '\n');

@@ -7,9 +7,9 @@ import type { Clock } from '../../base/clock.ts';
 import type { CallClass } from '../../venue/port.ts';
 import type { AuthSettings, Profile } from '../../venue/profile/profile.ts';
 import { readAnswer } from '../../venue/wire/answer.ts';
-import { jwtTimes } from '../../venue/wire/jwt.ts';
-import { wireRequest } from '../../venue/wire/request.ts';
-import { secretBytes, signature } from '../../venue/wire/signing.ts';
+import { readJwtTimes } from '../../venue/wire/jwt.ts';
+import { toWireRequest } from '../../venue/wire/request.ts';
+import { parseSecret, signRequest } from '../../venue/wire/signing.ts';
 import type { Session } from '../client-parts.ts';
 import type { Budget } from '../tokens/budget.ts';
 import type { Transport, WireReply, WireRequest } from '../transport.ts';
@@ -168,14 +168,14 @@ export class VenueSession implements Session, Transport {
 
   private signRequest(request: WireRequest, auth: Extract<AuthSettings, { mode: 'api_key' }>): Record<string, string> {
     const { apiKey, apiSecret } = this.parts.secrets;
-    const key = secretBytes(apiSecret?.reveal() ?? '');
+    const key = parseSecret(apiSecret?.reveal() ?? '');
     if (apiKey === undefined || key === undefined)
       throw new Error('gateway: a signed session was made without its key');
     const expiry = Math.floor((this.parts.clock.now() + auth.signatureLifeMs) / 1000);
     return {
       [auth.headers.key.toLowerCase()]: apiKey.reveal(),
       [auth.headers.expiry.toLowerCase()]: String(expiry),
-      [auth.headers.signature.toLowerCase()]: signature(request, expiry, key),
+      [auth.headers.signature.toLowerCase()]: signRequest(request, expiry, key),
       ...(auth.chain === undefined ? {} : { [auth.headers.chain.toLowerCase()]: auth.chain }),
     };
   }
@@ -206,7 +206,7 @@ export class VenueSession implements Session, Transport {
       granted.ticket.sent();
       const sentAt = this.parts.clock.now();
       const reply = await this.send(
-        wireRequest('POST /jwt', { is_client: auth.isClient, refresh_token: '' }, profile),
+        toWireRequest('POST /jwt', { is_client: auth.isClient, refresh_token: '' }, profile),
         { timeoutMs: EXCHANGE_MS },
       );
       if (reply.kind === 'failure') {
@@ -320,7 +320,7 @@ export class VenueSession implements Session, Transport {
   private holdJwt(secret: Secret, fresh: boolean): HeldJwt {
     const { clock, profile } = this.parts;
     const now = clock.now();
-    const { issuedAt, expiresAt } = jwtTimes(secret.reveal());
+    const { issuedAt, expiresAt } = readJwtTimes(secret.reveal());
     const life = profile.auth.mode === 'jwt' ? profile.auth.jwtLifeMs : 0;
     // A JWT issued in the future comes from a clock ahead of ours: its life begins now.
     const from = issuedAt === undefined || (!fresh && issuedAt > now) ? now : issuedAt;

@@ -21,7 +21,7 @@ const NAME = 'auth.refresh_token';
  * Chooses the store for the profile: the token's own file when it came from one, otherwise `stateFile`, because an environment
  * variable cannot be written. Undefined when no refresh token is used.
  */
-export function tokenStoreFor(
+export function chooseTokenStore(
   profile: Pick<Profile, 'auth'>,
   given: Secret | undefined,
   stateFile: string,

@@ -13,7 +13,7 @@ export async function postNotice(
 }
 
 /** Builds a sink that posts each anchor as JSON, as in the anchor file. */
-export function anchorWebhook(name: string, webhook: Secret): AnchorSink {
+export function buildAnchorWebhook(name: string, webhook: Secret): AnchorSink {
   return {
     name,
     async write(anchor) {

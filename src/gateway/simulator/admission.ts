@@ -2,7 +2,7 @@
  * Admits and answers the requests that reach the simulated venue: it checks tokens first, then the session, then executes the
  * request. An answer is made at the time the request arrives; simulator.ts decides how long it travels and whether it arrives.
  */
-import { CATALOGUE, type EndpointName, endpoint } from '../../venue/catalogue.ts';
+import { CATALOGUE, type EndpointName, getEndpoint } from '../../venue/catalogue.ts';
 import { Answers, type Outcome, type VenueAnswer } from './answer.ts';
 import { FAULTS, type FaultRule } from './config/faults.ts';
 import { HANDLERS, type Handler } from './handlers.ts';
@@ -84,7 +84,7 @@ export class Admission {
     if (!isEndpoint(name)) return this.readMarkets(request, at);
     if (name !== 'POST /jwt') this.venue.sessions.check(request, caller, at);
     // venue-api.md, rule 1: the request counts because it arrived, also if it is refused.
-    if (endpoint(name).qualifies) this.venue.deadman.noteActivity(at);
+    if (getEndpoint(name).qualifies) this.venue.deadman.noteActivity(at);
     if (request.unreadable !== undefined) throw request.unreadable;
     return this.handle(name, request, at, fault);
   }
@@ -115,7 +115,7 @@ export class Admission {
 
   private getCost(name: string): number {
     if (!isEndpoint(name)) return DEFAULT_COST;
-    return this.venue.settings.tokens.costs[name] ?? endpoint(name).tokens ?? DEFAULT_COST;
+    return this.venue.settings.tokens.costs[name] ?? getEndpoint(name).tokens ?? DEFAULT_COST;
   }
 }
 

@@ -2,7 +2,7 @@
  * Handles every endpoint on the side of the simulated venue; a row of the endpoint table without a handler does not compile. A
  * handler returns the `result` of the envelope or throws a `VenueError`. Handlers shape answers; orders.ts decides on orders.
  */
-import { decimalText } from '../../base/decimal.ts';
+import { formatDecimal } from '../../base/decimal.ts';
 import type { EndpointName, Params } from '../../venue/catalogue.ts';
 import type { AmendAck, CancelAck, DeadmanRecord, PlacementAck } from '../../venue/records.ts';
 import type { FaultRule } from './config/faults.ts';
@@ -53,9 +53,9 @@ export const HANDLERS: { readonly [E in EndpointName]: Handler<E> } = {
     const ack: AmendAck = {
       id: order.id,
       market_id: order.marketId,
-      price: decimalText(terms.price),
+      price: formatDecimal(terms.price),
       profile_id: settings.account.id,
-      size: decimalText(terms.size ?? order.size),
+      size: formatDecimal(terms.size ?? order.size),
       status: 'amending',
     };
     return [ack];
@@ -109,10 +109,10 @@ function buildPlacementAck({ settings }: Venue, order: SimOrder): PlacementAck {
     id: order.id,
     is_liquidation: false,
     market_id: order.marketId,
-    price: decimalText(order.price ?? order.size.times(0)),
+    price: formatDecimal(order.price ?? order.size.times(0)),
     profile_id: settings.account.id,
     side: order.side,
-    size: decimalText(order.size),
+    size: formatDecimal(order.size),
     status: 'processing',
     client_order_id: order.clientOrderId,
     type: order.type,

@@ -23,7 +23,7 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import type { DecimalString } from '../../base/decimal.ts';
-import { endpoint } from '../../venue/catalogue.ts';
+import { getEndpoint } from '../../venue/catalogue.ts';
 import type { MarketRules } from '../../venue/port.ts';
 import type { Transport, WireReply, WireRequest } from '../transport.ts';
 import { Admission, getRequestName, type HandledRequest, isEndpoint } from './admission.ts';
@@ -246,7 +246,7 @@ function toSeenAnswer({
 /** Returns the parameters as text, without the values that the endpoint table marks as secret. */
 function redactParams(request: VenueRequest): Record<string, string> {
   const name = getRequestName(request);
-  const rows = isEndpoint(name) ? endpoint(name).parameters : {};
+  const rows = isEndpoint(name) ? getEndpoint(name).parameters : {};
   return Object.fromEntries(
     Object.entries(request.params).map(([key, value]) => [
       key,

@@ -227,11 +227,11 @@ interface WantedAnchors {
 
 /** Reads an anchor file; a missing file has no anchors. Throws when the key is not an Ed25519 key. */
 export function readAnchors(file: string, wanted: WantedAnchors = {}): ReadAnchors {
-  return sortedAnchors(readLines(file), wanted);
+  return sortAnchors(readLines(file), wanted);
 }
 
 /** Sorts the lines of an anchor file into valid anchors and the numbers of the other lines. */
-export function sortedAnchors(lines: readonly string[], { publicKey, run }: WantedAnchors): ReadAnchors {
+export function sortAnchors(lines: readonly string[], { publicKey, run }: WantedAnchors): ReadAnchors {
   const anchors: Anchor[] = [];
   const unreadable: number[] = [];
   const changed: number[] = [];
@@ -251,7 +251,7 @@ export function sortedAnchors(lines: readonly string[], { publicKey, run }: Want
 }
 
 /** Groups anchors by run, for readers of many runs. */
-export function anchorsByRun(anchors: Iterable<Anchor>): ReadonlyMap<string, readonly Anchor[]> {
+export function groupAnchorsByRun(anchors: Iterable<Anchor>): ReadonlyMap<string, readonly Anchor[]> {
   const byRun = new Map<string, Anchor[]>();
   for (const anchor of anchors) {
     const known = byRun.get(anchor.run);

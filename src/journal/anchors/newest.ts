@@ -12,7 +12,7 @@ const TAIL_BYTES = 65_536;
 const MOST_RUNS = 20;
 
 /** Reads the last anchor of each of the latest runs, newest first; none when the file is missing or cannot be read. */
-export function newestAnchors(file: string): readonly Anchor[] {
+export function readNewestAnchors(file: string): readonly Anchor[] {
   const byRun = new Map<string, Anchor>();
   for (const line of readTail(file).split('\n').reverse()) {
     // The first line of the tail is incomplete; others may have been cut short by a crash.
@@ -35,7 +35,7 @@ interface Contradiction {
  * Finds the first anchor that the journal contradicts. A run that is missing altogether does not count: it may be in an archive or
  * in another store. Rejects with a StoreError when the journal cannot be read.
  */
-export async function contradictedAnchor(
+export async function findContradictedAnchor(
   store: Pick<JournalReader, 'read' | 'run'>,
   anchors: readonly Anchor[],
 ): Promise<Contradiction | undefined> {

@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { constants, gunzipSync } from 'node:zlib';
 import { readEntry } from '../chain.ts';
 import type { RunRow } from '../store.ts';
-import { nextRow } from '../writer.ts';
+import { updateRow } from '../writer.ts';
 import { type ArchiveContents, type ArchivedRun, readStoredLine } from './archive.ts';
 
 /** The beginning of a member: gzip, deflate, no flags, no time. */
@@ -46,7 +46,7 @@ function readRun(member: Buffer, at: number): ArchivedRun | undefined {
     const stored = readStoredLine(row?.run ?? '', line, index + 1);
     if (stored.type === 'run.started' || stored.type === 'run.ended') {
       try {
-        row = nextRow(row, readEntry(stored));
+        row = updateRow(row, readEntry(stored));
       } catch {
         // The chain check reports what is wrong with a line that is not an entry.
       }

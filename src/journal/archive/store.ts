@@ -1,13 +1,6 @@
 /** Reads an archive through the interface of a journal, so that every command that reviews runs can read it. */
 import type { Anchor } from '../anchors/anchors.ts';
-import {
-  fittingRuns,
-  type JournalReader,
-  type RunFilter,
-  type RunRow,
-  type StoredEntry,
-  StoreError,
-} from '../store.ts';
+import { filterRuns, type JournalReader, type RunFilter, type RunRow, type StoredEntry, StoreError } from '../store.ts';
 import { type ArchiveContents, type ArchivedRun, readContents, readRun } from './archive.ts';
 import { salvageContents } from './salvage.ts';
 
@@ -76,7 +69,7 @@ export class ArchiveStore implements JournalReader {
   }
 
   async runs(filter: RunFilter = {}): Promise<readonly RunRow[]> {
-    return fittingRuns(
+    return filterRuns(
       this.contents.runs.map(({ row }) => row),
       filter,
     );

@@ -1,8 +1,8 @@
 /** Keeps a scheduler's decisions in memory, for tests; the contract is that of the SQLite store. */
 import {
   buildDecidedError,
+  buildFencedError,
   type OccurrenceRow,
-  outdated,
   PRUNED_AT_ONCE,
   type ScheduleStore,
   type SubmissionAnswer,
@@ -135,7 +135,7 @@ export class MemoryScheduleStore implements ScheduleStore {
       schedule = { epoch, slots: new Map(), rows: new Map() };
       this.accounts.set(account, schedule);
     }
-    if (epoch < schedule.epoch) throw outdated(account, epoch, schedule.epoch);
+    if (epoch < schedule.epoch) throw buildFencedError(account, epoch, schedule.epoch);
     schedule.epoch = epoch;
     return schedule;
   }

@@ -26,8 +26,8 @@ import {
 } from './rows.ts';
 import {
   buildDecidedError,
+  buildFencedError,
   type OccurrenceRow,
-  outdated,
   PRUNED_AT_ONCE,
   type ScheduleMarks,
   type ScheduleStore,
@@ -159,7 +159,7 @@ class PostgresScheduleStore implements ScheduleStore {
       `agenda ${account}`,
       async (query) => {
         const newest = Number((await query(SCHEDULE_SQL.epoch, [account])).rows[0]?.epoch ?? 0);
-        if (epoch < newest) throw outdated(account, epoch, newest);
+        if (epoch < newest) throw buildFencedError(account, epoch, newest);
         if (epoch > newest) await query(SCHEDULE_SQL.newerEpoch, [account, epoch]);
         return work(query);
       },

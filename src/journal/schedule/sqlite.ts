@@ -19,8 +19,8 @@ import {
 } from './rows.ts';
 import {
   buildDecidedError,
+  buildFencedError,
   type OccurrenceRow,
-  outdated,
   PRUNED_AT_ONCE,
   type ScheduleMarks,
   type ScheduleStore,
@@ -179,7 +179,7 @@ class SqliteScheduleStore implements ScheduleStore {
     const { database } = this;
     return database.transaction(() => {
       const newest = Number(database.statement(SCHEDULE_SQL.epoch).get(account)?.epoch ?? 0);
-      if (epoch < newest) throw outdated(account, epoch, newest);
+      if (epoch < newest) throw buildFencedError(account, epoch, newest);
       if (epoch > newest) database.statement(SCHEDULE_SQL.newerEpoch).run(account, epoch);
       return work();
     });

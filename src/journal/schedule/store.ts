@@ -109,7 +109,7 @@ export type SubmissionAnswer =
   | { readonly state: 'withdrawn' }
   | { readonly state: 'refused'; readonly why: string; readonly kind: string };
 
-export function outdated(account: string, epoch: number, newest: number): StoreError {
+export function buildFencedError(account: string, epoch: number, newest: number): StoreError {
   return new StoreError(
     'fenced',
     `a newer process runs the schedules of ${account} (epoch ${newest}); this one has epoch ${epoch}`,

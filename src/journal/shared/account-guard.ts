@@ -13,7 +13,7 @@ export interface AccountGuard {
 }
 
 /** Opens a store's shared records with the user's guard around them. Closes the guard with them, or when they fail to open. */
-export async function guardedShared(guard: AccountGuard, open: () => Promise<Shared>): Promise<Shared> {
+export async function openGuardedShared(guard: AccountGuard, open: () => Promise<Shared>): Promise<Shared> {
   try {
     const shared = await open();
     return {
@@ -90,13 +90,13 @@ export function combineKillSwitches(ofUser: KillSwitch, beside: KillSwitch): Kil
       return (await ofUser.release(scope, by, at)) || lifted;
     },
     async history(account) {
-      return historyOfBoth(await ofUser.history(account), await beside.history(account));
+      return mergeHistories(await ofUser.history(account), await beside.history(account));
     },
   };
 }
 
 /** Merges two histories. An event in both appears once; each keeps its own order, even when the wall clock was adjusted. */
-export function historyOfBoth(one: readonly KillEvent[], other: readonly KillEvent[]): readonly KillEvent[] {
+export function mergeHistories(one: readonly KillEvent[], other: readonly KillEvent[]): readonly KillEvent[] {
   const known = new Set(other.map(toEventKey));
   const alone = one.filter((event) => !known.has(toEventKey(event)));
   const merged: KillEvent[] = [];

@@ -33,7 +33,7 @@ export function describeMachine(): Machine {
  * Identifies the machine start from which monotonic time counts (base/clock.ts, SystemClock). Two processes get the same value
  * only when that is certain; when the system does not say, each process gets its own.
  */
-export function machineStart(): string {
+export function identifyMachineStart(): string {
   const boot = readBootId();
   return boot === undefined
     ? `${hostname()} ${process.pid} ${performance.timeOrigin}`

@@ -8,11 +8,11 @@ import {
   findKillInForce,
   isInForce,
   type KillEvent,
-  killsOf,
   LEASE_LIFE_MS,
   type LedgerRow,
   type PostedMessage,
   type Shared,
+  selectKills,
 } from './shared.ts';
 
 /** `nowMs` reads a clock that never jumps, ms. */
@@ -76,7 +76,7 @@ export function openSharedMemory(nowMs: () => number): Shared {
         return lifted;
       },
       async history(account) {
-        return killsOf(killEvents, account);
+        return selectKills(killEvents, account);
       },
     },
     mailbox: {

@@ -23,7 +23,6 @@ import {
   findKillInForce,
   isInForce,
   type KillSwitch,
-  killsOf,
   LEASE_LIFE_MS,
   type Leases,
   type LedgerChange,
@@ -31,6 +30,7 @@ import {
   type LedgerRows,
   type Mailbox,
   type Shared,
+  selectKills,
 } from './shared.ts';
 
 /** A lease is renewed every 5 s and half spent after 7.5 s, so slower statements are repeated on a new connection. */
@@ -181,7 +181,7 @@ function killSwitchIn(database: PostgresDatabase): KillSwitch {
       });
     },
     async history(account) {
-      return killsOf((await database.query(SHARED_SQL.killEvents)).rows.map(readKillEvent), account);
+      return selectKills((await database.query(SHARED_SQL.killEvents)).rows.map(readKillEvent), account);
     },
   };
 }

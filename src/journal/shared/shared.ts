@@ -6,7 +6,7 @@
  * Every method rejects with a StoreError when the store cannot be read or written, except `engaged`, which never rejects.
  */
 
-import { canonicalAccountKey, canonicalBaseUrl } from '../../venue/profile/base-url.ts';
+import { canonicalizeAccountKey, canonicalizeBaseUrl } from '../../venue/profile/base-url.ts';
 
 /** A ledger as its last writer left it (venue/budget.ts, `Ledger.save`). */
 export interface LedgerRow {
@@ -124,8 +124,8 @@ export interface Shared {
 }
 
 /** Builds the key of an address's ledger from the base URL and the profile's `shared_as` (interface.md, Settled points). */
-export function ledgerKey(baseUrl: string, sharedAs: string): string {
-  return `${canonicalBaseUrl(baseUrl)} ${sharedAs}`;
+export function buildLedgerKey(baseUrl: string, sharedAs: string): string {
+  return `${canonicalizeBaseUrl(baseUrl)} ${sharedAs}`;
 }
 
 /** One kill or release. */
@@ -143,13 +143,15 @@ export function findKillInForce(events: readonly KillEvent[], account: string): 
 }
 
 /** Selects the events that concern the account; all of them when no account is given. */
-export function killsOf(events: readonly KillEvent[], account: string | undefined): readonly KillEvent[] {
+export function selectKills(events: readonly KillEvent[], account: string | undefined): readonly KillEvent[] {
   return events.filter(({ scope }) => account === undefined || isScopeOf(scope, account));
 }
 
 /** Compares canonical names too: a kill may have been stored by a version that spelled the account differently. */
 function isScopeOf(scope: string, account: string): boolean {
-  return scope === EVERY_ACCOUNT || scope === account || canonicalAccountKey(scope) === canonicalAccountKey(account);
+  return (
+    scope === EVERY_ACCOUNT || scope === account || canonicalizeAccountKey(scope) === canonicalizeAccountKey(account)
+  );
 }
 
 /** True when a release of `scope` would lift a kill. */

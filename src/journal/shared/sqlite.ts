@@ -5,7 +5,7 @@
  */
 
 import { type Database, openDatabase } from '../sql/sqlite.ts';
-import { type AccountGuard, guardedShared } from './account-guard.ts';
+import { type AccountGuard, openGuardedShared } from './account-guard.ts';
 import { judgeLease } from './lease.ts';
 import { describeMachine, type Machine } from './machine.ts';
 import { readKillEvent, readLeaseRow, readPostedMessage, SHARED_SQL } from './rows.ts';
@@ -15,12 +15,12 @@ import {
   findKillInForce,
   isInForce,
   type KillSwitch,
-  killsOf,
   LEASE_LIFE_MS,
   type Leases,
   type LedgerRows,
   type Mailbox,
   type Shared,
+  selectKills,
 } from './shared.ts';
 
 interface SharedFiles {
@@ -43,7 +43,7 @@ const LEDGER_WAIT_MS = 500;
 export async function openSharedSqlite(files: SharedFiles): Promise<Shared> {
   const { accountsFile, machine = describeMachine() } = files;
   const open = () => openBeside(files, machine);
-  return accountsFile === undefined ? open() : guardedShared(await openAccountGuard(accountsFile, machine), open);
+  return accountsFile === undefined ? open() : openGuardedShared(await openAccountGuard(accountsFile, machine), open);
 }
 
 /** Opens the user's leases and kill orders, which apply to runs in any store. Rejects with a StoreError. */
@@ -212,7 +212,7 @@ function killSwitchIn(database: Database): KillSwitch {
       });
     },
     async history(account) {
-      return killsOf(read(), account);
+      return selectKills(read(), account);
     },
   };
 }

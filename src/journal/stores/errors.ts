@@ -24,13 +24,13 @@ export function refuseAppend(
   for (const [index, entry] of entries.entries()) {
     const next = head.last + 1 + index;
     if (entry.run !== run) throw otherRun(run, entry.run);
-    if (entry.seq !== next) throw conflict(run, entry.seq, next);
+    if (entry.seq !== next) throw buildConflict(run, entry.seq, next);
   }
   if (row === undefined && head.epoch === undefined) throw missingRow(run);
 }
 
 /** Builds the error for a run to which another process has appended. */
-export function conflict(run: string, found: number, expected: number): StoreError {
+export function buildConflict(run: string, found: number, expected: number): StoreError {
   return new StoreError(
     'conflict',
     `run ${run} was written by another process: entry ${expected} is next, not ${found}`,

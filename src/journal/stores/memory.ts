@@ -5,14 +5,14 @@
 
 import {
   type AppendOptions,
-  fittingRuns,
+  filterRuns,
   type JournalStore,
   type RunFilter,
   type RunRow,
   type StoredEntry,
   StoreError,
 } from '../store.ts';
-import { conflict, refuseAppend } from './errors.ts';
+import { buildConflict, refuseAppend } from './errors.ts';
 
 interface MemoryStoreFaults {
   /** Number of appends that succeed; every later one fails as a full disk does (`unavailable`). */
@@ -42,7 +42,7 @@ export class MemoryStore implements JournalStore {
     if (before !== undefined) await before(entries);
     if (this.appends >= failAfter)
       throw new StoreError('unavailable', 'the store could not be written: the disk is full');
-    if (this.appends >= conflictAfter) throw conflict(first.run, first.seq, first.seq + 1);
+    if (this.appends >= conflictAfter) throw buildConflict(first.run, first.seq, first.seq + 1);
     const { run } = first;
     const known = this.entries.get(run) ?? [];
     refuseAppend(entries, options, { epoch: this.epochs.get(run), last: known.at(-1)?.seq ?? 0 });
@@ -62,7 +62,7 @@ export class MemoryStore implements JournalStore {
   }
 
   async runs(filter: RunFilter = {}): Promise<readonly RunRow[]> {
-    return fittingRuns(this.rows.values(), filter);
+    return filterRuns(this.rows.values(), filter);
   }
 
   async run(run: string): Promise<RunRow | undefined> {

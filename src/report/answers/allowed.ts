@@ -4,7 +4,7 @@ import type { JsonObject } from '../../journal/entry.ts';
 import { EVERY_ACCOUNT, type KillEvent } from '../../journal/shared/shared.ts';
 import type { Allowance } from '../folds/allowances.ts';
 import type { RunPageDocument } from '../folds/run-facts.ts';
-import { isoTime, jsonText, quoteOf, shown } from '../format.ts';
+import { formatIsoTime, formatJson, formatQuoteCurrency, formatText } from '../format.ts';
 import type { Answer, Reason } from './answer.ts';
 
 export type KillsMeanwhile = readonly KillEvent[] | 'not read' | { readonly failed: string };
@@ -33,8 +33,8 @@ export function answerAllowed(run: RunPageDocument, kills: KillsMeanwhile): Answ
       ...formatKillReasons(run, kills),
       ...denials.slice(0, MOST_DENIALS).map(
         ({ seq, code, message }): Reason => ({
-          term: shown(code),
-          text: shown(message.startsWith(`${code}: `) ? message.slice(code.length + 2) : message),
+          term: formatText(code),
+          text: formatText(message.startsWith(`${code}: `) ? message.slice(code.length + 2) : message),
           tone: 'doubt',
           entry: seq,
         }),
@@ -52,9 +52,9 @@ function describeUnlimited(placed: boolean, limited: boolean): string {
 }
 
 function formatProfileLimits(profile: JsonObject): string {
-  return shown(
+  return formatText(
     Object.entries(profile)
-      .map(([limit, bound]) => `${limit} ${Array.isArray(bound) ? bound.map(jsonText).join(' ') : jsonText(bound)}`)
+      .map(([limit, bound]) => `${limit} ${Array.isArray(bound) ? bound.map(formatJson).join(' ') : formatJson(bound)}`)
       .join(', '),
   );
 }
@@ -69,20 +69,20 @@ const MONEY_LIMITS: readonly string[] = [
 
 function formatLimitReason({ limit, allowed, most, percent, isMinimum, seq }: Allowance, run: RunPageDocument): Reason {
   const money = MONEY_LIMITS.includes(limit) ? findCurrency(run) : '';
-  const bound = `${shown(allowed)}${money}`;
+  const bound = `${formatText(allowed)}${money}`;
   const text =
     most === undefined
       ? bound
       : isMinimum === true
-        ? `${shown(most)}, minimum ${bound}`
-        : `${shown(most)} ${percent === undefined ? 'in' : 'of'} ${bound}`;
+        ? `${formatText(most)}, minimum ${bound}`
+        : `${formatText(most)} ${percent === undefined ? 'in' : 'of'} ${bound}`;
   const tone = (percent ?? 0) > 100 ? 'bad' : (percent ?? 0) > 99 ? 'doubt' : 'good';
-  return { term: shown(limit), text, entry: seq, ...(percent === undefined ? {} : { share: { percent, tone } }) };
+  return { term: formatText(limit), text, entry: seq, ...(percent === undefined ? {} : { share: { percent, tone } }) };
 }
 
 /** ` USD`, if all orders have one quote currency: a limit in money does not name its own. */
 function findCurrency({ orders }: RunPageDocument): string {
-  const [quote, ...others] = new Set(orders.map(({ market }) => quoteOf(market)));
+  const [quote, ...others] = new Set(orders.map(({ market }) => formatQuoteCurrency(market)));
   return quote === undefined || others.length > 0 ? '' : quote;
 }
 
@@ -90,11 +90,11 @@ function formatKillReasons({ mode }: RunPageDocument, kills: KillsMeanwhile): re
   if (kills === 'not read')
     return mode === 'live' ? [{ term: 'kill switch', text: 'not checked: an archive holds no record of it' }] : [];
   if ('failed' in kills)
-    return [{ term: 'kill switch', text: `its record could not be read: ${shown(kills.failed)}`, tone: 'doubt' }];
+    return [{ term: 'kill switch', text: `its record could not be read: ${formatText(kills.failed)}`, tone: 'doubt' }];
   return kills.map(({ action, scope, by, reason, at }) => {
     const accounts = scope === EVERY_ACCOUNT ? ', for every account' : '';
-    const why = reason === '' ? '' : `: ${shown(reason)}`;
-    const text = `by ${shown(by)}, ${isoTime(at)}${accounts}${why}`;
+    const why = reason === '' ? '' : `: ${formatText(reason)}`;
+    const text = `by ${formatText(by)}, ${formatIsoTime(at)}${accounts}${why}`;
     return action === 'engage'
       ? { term: 'kill switch engaged', text, tone: 'doubt' }
       : { term: 'kill switch released', text, tone: 'good' };

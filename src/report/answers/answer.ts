@@ -31,10 +31,10 @@ export interface Reason {
 const MARKS: Readonly<Record<Tone, string>> = { good: '✓', doubt: '!', bad: '✕', soft: '' };
 
 /** The mark and the answer. */
-export function saidText({ tone, said }: Answer): string {
+export function formatAnswer({ tone, said }: Answer): string {
   return `${MARKS[tone]} ${said}`.trimStart();
 }
 
-export function reasonText({ term, text }: Reason): string {
+export function formatReason({ term, text }: Reason): string {
   return `${term} ${text}`;
 }

@@ -5,7 +5,7 @@
 import { formatCount, formatSpan } from '../../base/format.ts';
 import { RISK_SHARE } from '../folds/deadman.ts';
 import type { RunPageDocument } from '../folds/run-facts.ts';
-import { isoTime, shown } from '../format.ts';
+import { formatIsoTime, formatText } from '../format.ts';
 import type { Answer, Reason } from './answer.ts';
 
 const MOST_FIRED = 2;
@@ -29,7 +29,7 @@ export function answerDeadman(run: RunPageDocument, now: number | undefined): An
       ...fired.slice(0, MOST_FIRED).map(
         ({ seq, at, because: why }): Reason => ({
           term: 'must have fired',
-          text: `${isoTime(run.startedAt + at)}${why === undefined ? '' : `: ${shown(why)}`}`,
+          text: `${formatIsoTime(run.startedAt + at)}${why === undefined ? '' : `: ${formatText(why)}`}`,
           tone: 'bad',
           entry: seq,
         }),
@@ -37,14 +37,14 @@ export function answerDeadman(run: RunPageDocument, now: number | undefined): An
       ...(longest === undefined ? [] : [formatLongestReason(longest)]),
       {
         term: 'armed',
-        text: `${market === undefined ? '' : `for ${shown(market)}, `}renewed ${formatCount(renewals, 'time')}${timeoutMs === undefined ? '' : `; it fires after ${formatSpan(timeoutMs)} of silence`}`,
+        text: `${market === undefined ? '' : `for ${formatText(market)}, `}renewed ${formatCount(renewals, 'time')}${timeoutMs === undefined ? '' : `; it fires after ${formatSpan(timeoutMs)} of silence`}`,
       },
       ...(state === 'armed'
         ? []
         : [
             {
               term: run.outcome === undefined ? 'at the last entry' : 'at the end',
-              text: `${state === 'assumed_fired' ? 'fired' : state}${because === undefined ? '' : `: ${shown(because)}`}`,
+              text: `${state === 'assumed_fired' ? 'fired' : state}${because === undefined ? '' : `: ${formatText(because)}`}`,
             },
           ]),
     ],
@@ -98,19 +98,30 @@ function formatArmedReason({ outcome, deadman }: RunPageDocument, countdown: Cou
   if (countdown === undefined)
     return deadman.firesAt === undefined
       ? []
-      : [{ term: 'left armed:', text: `fires at ${isoTime(deadman.firesAt)} by the run's own clock, unless renewed` }];
+      : [
+          {
+            term: 'left armed:',
+            text: `fires at ${formatIsoTime(deadman.firesAt)} by the run's own clock, unless renewed`,
+          },
+        ];
   const { firesAt, timeoutMs, isOver } = countdown;
   if (isOver)
     return [
       {
         term: 'not renewed',
-        text: `after ${isoTime(firesAt - timeoutMs)} by this run: unless another process renewed it, the venue cancelled every open order of the account at ${isoTime(firesAt)}`,
+        text: `after ${formatIsoTime(firesAt - timeoutMs)} by this run: unless another process renewed it, the venue cancelled every open order of the account at ${formatIsoTime(firesAt)}`,
         tone: outcome === undefined ? 'bad' : 'doubt',
       },
     ];
-  const text = `the venue cancels every open order of the account at ${isoTime(firesAt)} unless it is renewed`;
+  const text = `the venue cancels every open order of the account at ${formatIsoTime(firesAt)} unless it is renewed`;
   return outcome === undefined
-    ? [{ term: 'fires', text: `at ${isoTime(firesAt)} unless renewed`, awaited: { at: firesAt, ofMs: timeoutMs } }]
+    ? [
+        {
+          term: 'fires',
+          text: `at ${formatIsoTime(firesAt)} unless renewed`,
+          awaited: { at: firesAt, ofMs: timeoutMs },
+        },
+      ]
     : [{ term: 'left armed:', text }];
 }
 

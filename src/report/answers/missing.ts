@@ -2,9 +2,9 @@
 
 import { formatCount, formatList, pluralize } from '../../base/format.ts';
 import type { RunVerdict } from '../compare/verify.ts';
-import { uncoveredText, WITHOUT_STOP } from '../folds/residual.ts';
+import { formatUncovered, WITHOUT_STOP } from '../folds/residual.ts';
 import type { RunPageDocument } from '../folds/run-facts.ts';
-import { isoTime, shown } from '../format.ts';
+import { formatIsoTime, formatText } from '../format.ts';
 import { isGoing, isSilent } from '../liveness.ts';
 import type { Answer, Reason, Tone } from './answer.ts';
 
@@ -36,24 +36,28 @@ export function answerMissing(
           outcome ??
           (isGoing(run, now)
             ? 'not yet'
-            : `not in the journal; the last entry is from ${isoTime(lastAt)}, so the process is waiting or gone`),
+            : `not in the journal; the last entry is from ${formatIsoTime(lastAt)}, so the process is waiting or gone`),
       },
-      ...(outcome === 'halted' && why !== undefined ? [{ term: 'because', text: shown(why) }] : []),
-      ...listFirst(unclearOrders, 'unknown:', (order) => ({ text: shown(order), tone: 'bad' })),
-      ...listFirst(bare, WITHOUT_STOP, (position) => ({ text: uncoveredText(position), tone: 'bad' })),
-      ...listFirst(open, 'no answer to', ({ seq, title }) => ({ text: shown(title), tone: 'doubt', entry: seq })),
-      ...listFirst(lost, 'lost answer to', ({ seq, title }) => ({ text: shown(title), tone: 'doubt', entry: seq })),
+      ...(outcome === 'halted' && why !== undefined ? [{ term: 'because', text: formatText(why) }] : []),
+      ...listFirst(unclearOrders, 'unknown:', (order) => ({ text: formatText(order), tone: 'bad' })),
+      ...listFirst(bare, WITHOUT_STOP, (position) => ({ text: formatUncovered(position), tone: 'bad' })),
+      ...listFirst(open, 'no answer to', ({ seq, title }) => ({ text: formatText(title), tone: 'doubt', entry: seq })),
+      ...listFirst(lost, 'lost answer to', ({ seq, title }) => ({
+        text: formatText(title),
+        tone: 'doubt',
+        entry: seq,
+      })),
       ...listFirst(
         alarms,
         'alarm',
         ({ seq, alarm, meaning }) => ({
-          text: `${shown(alarm)}${meaning === undefined ? '' : `: ${meaning}`}`,
+          text: `${formatText(alarm)}${meaning === undefined ? '' : `: ${meaning}`}`,
           tone: 'doubt',
           entry: seq,
         }),
         alarmCount,
       ),
-      ...listFirst(leftOpen, 'still working', (order) => ({ text: `${shown(order)}, as last seen` })),
+      ...listFirst(leftOpen, 'still working', (order) => ({ text: `${formatText(order)}, as last seen` })),
     ],
   };
 }
@@ -113,9 +117,9 @@ function formatJournalReason(verdict: VerdictSoFar | undefined, count: number): 
   const journal = (tone: Tone, text: string): Reason => ({ term: 'journal', text, tone });
   if (verdict === undefined) return journal('doubt', `not verified, ${formatCount(count, 'entry', 'entries')}`);
   if (verdict === 'under way') return journal('soft', `being verified, ${formatCount(count, 'entry', 'entries')}`);
-  if (!isVerdict(verdict)) return journal('doubt', `not verified: ${shown(verdict.failed)}`);
+  if (!isVerdict(verdict)) return journal('doubt', `not verified: ${formatText(verdict.failed)}`);
   const { ok, problem, entries, anchors, unanchored } = verdict;
-  if (!ok) return journal('bad', `not as it was written: ${shown(problem?.detail ?? 'unknown')}`);
+  if (!ok) return journal('bad', `not as it was written: ${formatText(problem?.detail ?? 'unknown')}`);
   // A run that goes on has written more entries since.
   const read = `${entries < count ? `the first ${entries} of ${count}` : entries} ${pluralize(count, 'entry', 'entries')}`;
   if (unanchored === true)

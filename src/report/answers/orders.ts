@@ -1,11 +1,11 @@
 /** Answers what became of a run's orders: their states, what they traded, and which of them to look at first. */
 
 import { formatCount } from '../../base/format.ts';
-import { reviewOf } from '../../venue/order/states.ts';
+import { getReview } from '../../venue/order/states.ts';
 import type { OrderLife } from '../folds/order-lives.ts';
-import { stateOf } from '../folds/orders.ts';
+import { getOrderState } from '../folds/orders.ts';
 import type { RunPageDocument } from '../folds/run-facts.ts';
-import { quoteOf, shown } from '../format.ts';
+import { formatQuoteCurrency, formatText } from '../format.ts';
 import { isSilent } from '../liveness.ts';
 import type { Answer, Reason } from './answer.ts';
 
@@ -36,11 +36,11 @@ export function answerOrders(run: RunPageDocument, now: number | undefined): Ans
         .map(formatOddReason),
       ...fills.totals.map(({ side, size, market, averagePrice, fee, fills: count }) => ({
         term: side === 'long' ? 'bought' : 'sold',
-        text: `${size} ${shown(market)} at ${averagePrice}${quoteOf(market)}, fee ${fee}${quoteOf(market)}, in ${formatCount(count, 'fill')}`,
+        text: `${size} ${formatText(market)} at ${averagePrice}${formatQuoteCurrency(market)}, fee ${fee}${formatQuoteCurrency(market)}, in ${formatCount(count, 'fill')}`,
       })),
       ...Object.entries(fills.net).map(([market, size]) => ({
         term: 'position changed by',
-        text: `${size} ${shown(market)}`,
+        text: `${size} ${formatText(market)}`,
       })),
     ],
     orders: lives
@@ -69,7 +69,7 @@ function formatOddReason(order: OrderLife): Reason {
   const alarmed = alarms.length === 0 ? '' : `; ${formatCount(alarms.length, 'alarm')}`;
   return {
     term: state,
-    text: `${shown(orderId ?? clientOrderId)}${meaning}${alarmed}`,
+    text: `${formatText(orderId ?? clientOrderId)}${meaning}${alarmed}`,
     tone: rankOrder(order) === UNCLEAR ? 'bad' : 'doubt',
     entry: alarms.at(-1)?.seq ?? moves.at(-1)?.seq ?? seq,
   };
@@ -78,7 +78,7 @@ function formatOddReason(order: OrderLife): Reason {
 /** How urgently an order needs a look; a higher rank is more urgent. */
 function rankOrder(life: OrderLife): number {
   const { isOver, alarms } = life;
-  const review = reviewOf(stateOf(life));
+  const review = getReview(getOrderState(life));
   if (review === 'unclear') return UNCLEAR;
   if (review === 'odd' || alarms.length > 0) return ODD;
   return isOver ? 0 : 1;

@@ -12,7 +12,7 @@ import { answerOrders } from './orders.ts';
 import { answerTokens } from './tokens.ts';
 import { answerWho } from './who.ts';
 
-export interface Known {
+export interface ReviewFacts {
   /** The result of verifying the journal. */
   readonly verdict?: VerdictSoFar | undefined;
   /** What happened to the kill switch of the run's account during the run. */
@@ -21,7 +21,10 @@ export interface Known {
   readonly now?: number;
 }
 
-export function reviewerAnswers(run: RunPageDocument, { verdict, kills = [], now }: Known = {}): readonly Answer[] {
+export function answerReviewer(
+  run: RunPageDocument,
+  { verdict, kills = [], now }: ReviewFacts = {},
+): readonly Answer[] {
   return [
     answerWho(run, now),
     answerAllowed(run, kills),

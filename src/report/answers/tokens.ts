@@ -1,7 +1,7 @@
 /** Answers how many tokens a run used, and how near it came to the limit. */
 import { formatCount, formatSpan } from '../../base/format.ts';
 import type { RunPageDocument } from '../folds/run-facts.ts';
-import { shown } from '../format.ts';
+import { formatText } from '../format.ts';
 import type { Answer, Reason } from './answer.ts';
 
 /** Percent of the limit above which a reviewer should look. */
@@ -29,7 +29,7 @@ export function answerTokens({ tokens, requests }: RunPageDocument): Answer {
       'most for',
       endpoints
         .slice(0, 2)
-        .map((each) => `${shown(each.endpoint)} ${each.tokens}`)
+        .map((each) => `${formatText(each.endpoint)} ${each.tokens}`)
         .join(', '),
     );
   if (waits.count > 0)

@@ -4,10 +4,10 @@
  * interleave differently. Times, and ids that follow from a run's name, do not count as differences. It names what came first;
  * whether that was the cause is for the reader to judge.
  */
-import { canonicalJson } from '../../base/json.ts';
+import { toCanonicalJson } from '../../base/json.ts';
 import type { Entry, Json, JsonObject } from '../../journal/entry.ts';
 import { StoreError } from '../../journal/store.ts';
-import { isoTime, readBy } from '../format.ts';
+import { formatIsoTime, pickRead } from '../format.ts';
 
 /** `received`: inputs, feeds, answers, people. `done`: decisions, requests, variables, step ends. */
 type DifferenceSide = 'received' | 'done';
@@ -123,7 +123,7 @@ class ComparedRun {
       runbook,
       mode,
       outcome: ended?.data.outcome ?? null,
-      startedAt: isoTime(started.data.startedAt),
+      startedAt: formatIsoTime(started.data.startedAt),
       definition: sources[0]?.sha256 ?? '',
       engine,
     };
@@ -145,7 +145,7 @@ class ComparedRun {
       if (found === undefined) continue;
       const { side, what } = found;
       const about = String(this.names.neutralize(found.about));
-      const kind = canonicalJson([what, entry.step, about]);
+      const kind = toCanonicalJson([what, entry.step, about]);
       const count = (counts.get(kind) ?? 0) + 1;
       counts.set(kind, count);
       const value = this.names.neutralize(found.value);
@@ -180,7 +180,7 @@ function describeEntry(
         what: 'decision',
         about: `${what} ${expression}`,
         compared: value,
-        value: { value, with: readBy(expression, inputs) },
+        value: { value, with: pickRead(expression, inputs) },
       };
     }
     case 'step.ended': {
@@ -253,7 +253,7 @@ function compare(left: readonly Mark[], right: readonly Mark[]): readonly Differ
   for (const mark of left) {
     const other = byKey.get(mark.key);
     byKey.delete(mark.key);
-    if (other !== undefined && canonicalJson(mark.compared) === canonicalJson(other.compared)) continue;
+    if (other !== undefined && toCanonicalJson(mark.compared) === toCanonicalJson(other.compared)) continue;
     const fields = other === undefined ? [] : findFieldDifferences(mark.value, other.value);
     found.push({ order: mark.at - begin, difference: toDifference(mark, mark, other, fields) });
   }
@@ -269,7 +269,7 @@ function toDifference(
   right: Mark | undefined,
   fields: readonly FieldDifference[],
 ): Difference {
-  const toOccurrence = ({ sequence, at, value }: Mark): Occurrence => ({ sequence, at: isoTime(at), value });
+  const toOccurrence = ({ sequence, at, value }: Mark): Occurrence => ({ sequence, at: formatIsoTime(at), value });
   return {
     side,
     what,
@@ -283,7 +283,7 @@ function toDifference(
 
 /** The leaves in which two values differ, by path. */
 export function findFieldDifferences(left: Json, right: Json, field = ''): readonly FieldDifference[] {
-  if (canonicalJson(left) === canonicalJson(right)) return [];
+  if (toCanonicalJson(left) === toCanonicalJson(right)) return [];
   if (isRecord(left) && isRecord(right)) {
     const names = [...new Set([...Object.keys(left), ...Object.keys(right)])];
     return names.flatMap((name) =>

@@ -3,10 +3,10 @@
  * that are not the run's are only counted. It reports differences, and does not judge which side is right.
  */
 import type { Entry } from '../../journal/entry.ts';
-import { sameDecimal } from '../../venue/order/fills.ts';
+import { isSameDecimal } from '../../venue/order/fills.ts';
 import { isInDoubt, isWorking } from '../../venue/order/states.ts';
 import type { FillRecord } from '../../venue/records.ts';
-import { type FillRow, fillsOf, makeFillRow } from '../folds/fills.ts';
+import { type FillRow, makeFillRow, summarizeFills } from '../folds/fills.ts';
 import { foldOrders } from '../folds/orders.ts';
 
 /** `audit reconcile --json`, without the times. */
@@ -33,7 +33,7 @@ const COMPARED = ['market', 'side', 'price', 'size', 'fee', 'maker', 'liquidatio
 
 export function reconcileFills(entries: Iterable<Entry>, listed: Iterable<FillRecord>): Reconciliation {
   const orders = foldOrders(entries);
-  const booked = new Map(fillsOf(orders).fills.map((row) => [row.id, row]));
+  const booked = new Map(summarizeFills(orders).fills.map((row) => [row.id, row]));
   const byOrderId = new Map(
     orders.flatMap((order) => {
       const id = order.snapshot.context.venueId;
@@ -76,7 +76,9 @@ export function reconcileFills(entries: Iterable<Entry>, listed: Iterable<FillRe
 }
 
 function isEqual(a: string | boolean, b: string | boolean): boolean {
-  return a === b || (typeof a === 'string' && typeof b === 'string' && isNumber(a) && isNumber(b) && sameDecimal(a, b));
+  return (
+    a === b || (typeof a === 'string' && typeof b === 'string' && isNumber(a) && isNumber(b) && isSameDecimal(a, b))
+  );
 }
 
 function isNumber(text: string): boolean {

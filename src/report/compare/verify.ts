@@ -3,10 +3,10 @@
  * length and the head of a chain. It reads in pages, so a run of any length takes the same memory. It repairs nothing.
  */
 import { formatCount } from '../../base/format.ts';
-import { type Anchor, anchorsByRun } from '../../journal/anchors/anchors.ts';
+import { type Anchor, groupAnchorsByRun } from '../../journal/anchors/anchors.ts';
 import { ChainCheck, type ChainProblem, readEntry } from '../../journal/chain.ts';
 import { type JournalReader, type RunRow, type StoredEntry, StoreError } from '../../journal/store.ts';
-import { nextRow } from '../../journal/writer.ts';
+import { updateRow } from '../../journal/writer.ts';
 
 export interface RunVerdict {
   readonly run: string;
@@ -35,7 +35,7 @@ const PAGE = 5000;
 
 /** Verifies every run of the store, oldest first, and every run that only the anchors know. */
 export async function verifyJournal(store: JournalReader, anchors: readonly Anchor[]): Promise<readonly RunVerdict[]> {
-  const anchored = anchorsByRun(anchors);
+  const anchored = groupAnchorsByRun(anchors);
   const runs = new Set([...(await store.runs()).map((row) => row.run).reverse(), ...anchored.keys()]);
   const verdicts: RunVerdict[] = [];
   for (const run of runs) verdicts.push(await verifyRun(store, run, anchored.get(run) ?? []));
@@ -71,7 +71,7 @@ export async function verifyRun(store: JournalReader, run: string, anchors: read
 }
 
 /** The document of interface.md, JSON; without the sentences, which are for people. */
-export function verifyDocument(verdicts: readonly RunVerdict[]): VerifyDocument {
+export function makeVerifyDocument(verdicts: readonly RunVerdict[]): VerifyDocument {
   return {
     ok: verdicts.every((verdict) => verdict.ok),
     runs: verdicts.map(({ run, ok, entries, problem }) => ({
@@ -182,7 +182,7 @@ class RunCheck {
     // The chain check reports a line that is not an entry.
     try {
       const entry = readEntry(stored);
-      this.row = nextRow(this.row, entry);
+      this.row = updateRow(this.row, entry);
       if (entry.type === 'run.ended') this.endSequence = stored.seq;
     } catch {}
   }

@@ -4,9 +4,9 @@
  */
 import { escapeUnprintable } from '../../base/printable.ts';
 import type { Entry } from '../../journal/entry.ts';
-import { isoTime } from '../format.ts';
+import { formatIsoTime } from '../format.ts';
 
-export function cloudEventsExport(entries: Iterable<Entry>): string {
+export function exportCloudEvents(entries: Iterable<Entry>): string {
   let text = '';
   for (const entry of entries) text += `${escapeUnprintable(JSON.stringify(toCloudEvent(entry)))}\n`;
   return text;
@@ -19,7 +19,7 @@ function toCloudEvent({ run, seq, at, type, step, actor, account, def, hash, dat
     id: String(seq),
     source: `/runs/${encodeURIComponent(run)}`,
     type: `perp-runbook.${type}`,
-    time: isoTime(at),
+    time: formatIsoTime(at),
     ...(step === '' ? {} : { subject: step }),
     datacontenttype: 'application/json',
     sequence: String(seq).padStart(12, '0'),

@@ -6,11 +6,11 @@
 import { parseDecimal } from '../../base/decimal.ts';
 import { escapeUnprintable } from '../../base/printable.ts';
 import type { Entry, Json } from '../../journal/entry.ts';
-import { fillsOf } from '../folds/fills.ts';
+import { summarizeFills } from '../folds/fills.ts';
 import { foldOrders, makeOrdersDocument } from '../folds/orders.ts';
-import { runReport } from '../folds/run.ts';
-import { isoTime } from '../format.ts';
-import { timeline } from '../timeline/timeline.ts';
+import { makeRunReport } from '../folds/run.ts';
+import { formatIsoTime } from '../format.ts';
+import { makeTimeline } from '../timeline/timeline.ts';
 
 type Row = Readonly<Record<string, Json | undefined>>;
 
@@ -33,7 +33,7 @@ export const CSV_TABLES = {
     rows: (entries) =>
       entries.map(({ seq, at, type, step, actor, epoch, data, hash }) => ({
         sequence: seq,
-        at: isoTime(at),
+        at: formatIsoTime(at),
         type,
         step,
         actor,
@@ -45,12 +45,12 @@ export const CSV_TABLES = {
   steps: {
     about: 'steps with their outcome',
     columns: ['path', 'id', 'verb', 'outcome', 'attempts', 'startedAt', 'endedAt'],
-    rows: (entries) => runReport(entries).steps as readonly object[] as readonly Row[],
+    rows: (entries) => makeRunReport(entries).steps as readonly object[] as readonly Row[],
   },
   requests: {
     about: 'requests, with keep-alives and look-ups',
     columns: ['at', 'method', 'path', 'params', 'tokens', 'status', 'success'],
-    rows: (entries) => runReport(entries).requests as readonly object[] as readonly Row[],
+    rows: (entries) => makeRunReport(entries).requests as readonly object[] as readonly Row[],
   },
   orders: {
     about: 'orders with their last state',
@@ -74,12 +74,12 @@ export const CSV_TABLES = {
       'maker',
       'liquidation',
     ],
-    rows: (entries) => fillsOf(foldOrders(entries)).fills as readonly object[] as readonly Row[],
+    rows: (entries) => summarizeFills(foldOrders(entries)).fills as readonly object[] as readonly Row[],
   },
 } as const satisfies Record<string, CsvTable>;
 export type CsvTableName = keyof typeof CSV_TABLES;
 
-export function csvExport(entries: readonly Entry[], table: CsvTableName = 'timeline'): string {
+export function exportCsv(entries: readonly Entry[], table: CsvTableName = 'timeline'): string {
   const { columns, rows }: CsvTable = CSV_TABLES[table];
   let text = formatLine(columns);
   for (const row of rows(entries)) text += formatLine(columns.map((column) => formatCell(row[column])));
@@ -87,8 +87,15 @@ export function csvExport(entries: readonly Entry[], table: CsvTableName = 'time
 }
 
 function* listTimelineRows(entries: readonly Entry[]): Iterable<Row> {
-  for (const { seq, at, offsetMs, kind, depth, spans } of timeline(entries)) {
-    yield { sequence: seq, at: isoTime(at), offsetMs, kind, depth, text: spans.map((span) => span.text).join('') };
+  for (const { seq, at, offsetMs, kind, depth, spans } of makeTimeline(entries)) {
+    yield {
+      sequence: seq,
+      at: formatIsoTime(at),
+      offsetMs,
+      kind,
+      depth,
+      text: spans.map((span) => span.text).join(''),
+    };
   }
 }
 

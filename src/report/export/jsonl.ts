@@ -4,7 +4,7 @@
  */
 import type { StoredEntry } from '../../journal/store.ts';
 
-export function jsonlExport(entries: Iterable<StoredEntry>): string {
+export function exportJsonl(entries: Iterable<StoredEntry>): string {
   let text = '';
   for (const { line, hash } of entries) text += `${line.slice(0, -1)},"hash":${JSON.stringify(hash)}}\n`;
   return text;

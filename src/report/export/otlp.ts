@@ -23,7 +23,7 @@ import type { Entry, EntryOf, Json } from '../../journal/entry.ts';
 import { StoreError } from '../../journal/store.ts';
 
 /** The trace as one line of JSON, spans in the order they ended. Throws as `otlpSpans` does. */
-export function otlpExport(entries: Iterable<Entry>): string {
+export function exportOtlp(entries: Iterable<Entry>): string {
   const bytes = JsonTraceSerializer.serializeRequest([...makeSpans(entries)]);
   return `${escapeUnprintable(new TextDecoder().decode(bytes))}\n`;
 }

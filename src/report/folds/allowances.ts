@@ -2,9 +2,9 @@
  * Folds what a run was allowed to do: every limit that was checked before a write, with the write that came closest. The
  * figures come from the journal (`call.checked`); a limit that was never checked is not listed.
  */
-import { Decimal, parseDecimal, wholeNumber } from '../../base/decimal.ts';
+import { Decimal, parseDecimal, toWholeNumber } from '../../base/decimal.ts';
 import type { Entry, Json, JsonObject } from '../../journal/entry.ts';
-import { jsonText } from '../format.ts';
+import { formatJson } from '../format.ts';
 
 export interface Allowance {
   readonly limit: string;
@@ -59,7 +59,7 @@ export class AllowanceFold {
         return;
       }
       case 'call.checked':
-        for (const [limit, value] of Object.entries(entry.data.limits)) this.check(limit, jsonText(value), entry.seq);
+        for (const [limit, value] of Object.entries(entry.data.limits)) this.check(limit, formatJson(value), entry.seq);
         return;
       case 'call.settled':
         if (entry.data.kind !== 'denied') return;
@@ -106,7 +106,7 @@ export class AllowanceFold {
 /** A share as whole percent, rounded up, so that 100.1 % shows as more than 100. */
 function toPercent(share: Decimal): number {
   const capped = Decimal.min(share.times(100), 999).toDecimalPlaces(0, Decimal.ROUND_UP);
-  return wholeNumber(capped);
+  return toWholeNumber(capped);
 }
 
 function isObject(value: Json | undefined): value is JsonObject {

@@ -3,7 +3,7 @@
  * questions are open; the engine decides whether an answer counts.
  */
 import type { Entry } from '../../journal/entry.ts';
-import { stepName } from '../format.ts';
+import { formatStepName } from '../format.ts';
 
 export interface ApprovalRow {
   readonly seq: number;
@@ -47,7 +47,7 @@ export class ApprovalFold {
         return;
       case 'approval.asked': {
         const { ask, by, until, plan } = entry.data;
-        const label = stepName(entry.step, this.ids.get(entry.step));
+        const label = formatStepName(entry.step, this.ids.get(entry.step));
         this.rows.push({
           seq: entry.seq,
           step: entry.step,

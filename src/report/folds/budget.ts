@@ -7,7 +7,7 @@
 import { parseDurationMs } from '../../base/duration.ts';
 import type { Entry, Json, JsonObject } from '../../journal/entry.ts';
 import { readRateHeaders } from '../../venue/tokens/headers.ts';
-import { isoTime } from '../format.ts';
+import { formatIsoTime } from '../format.ts';
 import { listOtherRequests } from './run.ts';
 
 /** `audit budget RUN --json`. */
@@ -200,5 +200,5 @@ function groupSpendings(spendings: readonly Spending[], start: number, bucketMs:
     if (remaining !== undefined) bucket.remaining = remaining;
     buckets.set(index, bucket);
   }
-  return [...buckets].map(([index, bucket]) => ({ at: isoTime(start + index * bucketMs), ...bucket }));
+  return [...buckets].map(([index, bucket]) => ({ at: formatIsoTime(start + index * bucketMs), ...bucket }));
 }

@@ -4,7 +4,7 @@
  */
 import { formatCount, formatList, formatSpan } from '../../base/format.ts';
 import type { Entry, EntryType } from '../../journal/entry.ts';
-import { formatPairs, jsonText, shown, summarizeResult } from '../format.ts';
+import { formatJson, formatPairs, formatText, summarizeResult } from '../format.ts';
 import { toLanePath } from './steps.ts';
 
 /** The groups a reader filters by. */
@@ -135,7 +135,7 @@ class Names {
   }
 }
 
-export function entryRow(entry: Entry): EntryRow {
+export function makeEntryRow(entry: Entry): EntryRow {
   const { seq, at, type, step, actor } = entry;
   return { seq, at, type, step, actor, text: describeEntry(entry) };
 }
@@ -144,17 +144,17 @@ export function entryRow(entry: Entry): EntryRow {
 function describeEntry(entry: Entry): string {
   switch (entry.type) {
     case 'run.started':
-      return shown(`${entry.data.runbook}, ${entry.data.mode}, started by ${entry.data.by ?? entry.data.trigger}`);
+      return formatText(`${entry.data.runbook}, ${entry.data.mode}, started by ${entry.data.by ?? entry.data.trigger}`);
     case 'run.moved':
-      return shown(`${entry.data.from} → ${entry.data.to} (${entry.data.event})`);
+      return formatText(`${entry.data.from} → ${entry.data.to} (${entry.data.event})`);
     case 'run.ended':
-      return shown(`${entry.data.outcome}${entry.data.reason === undefined ? '' : `: ${entry.data.reason}`}`);
+      return formatText(`${entry.data.outcome}${entry.data.reason === undefined ? '' : `: ${entry.data.reason}`}`);
     case 'run.resumed':
-      return shown(`resumed, ${formatCount(entry.data.openCalls.length, 'request')} in flight`);
+      return formatText(`resumed, ${formatCount(entry.data.openCalls.length, 'request')} in flight`);
     case 'step.started':
-      return shown(`${entry.data.verb}${entry.data.attempt > 1 ? `, attempt ${entry.data.attempt}` : ''}`);
+      return formatText(`${entry.data.verb}${entry.data.attempt > 1 ? `, attempt ${entry.data.attempt}` : ''}`);
     case 'step.decided':
-      return shown(`${entry.data.what} ${entry.data.expression} is ${jsonText(entry.data.value)}`);
+      return formatText(`${entry.data.what} ${entry.data.expression} is ${formatJson(entry.data.value)}`);
     case 'step.ended': {
       const { verb, outcome, error, value } = entry.data;
       const what =
@@ -163,43 +163,43 @@ function describeEntry(entry: Entry): string {
             ? ''
             : `: ${summarizeResult(value)}`
           : `: ${error.kind}: ${error.message}`;
-      return shown(`${verb} ${outcome}${what}`);
+      return formatText(`${verb} ${outcome}${what}`);
     }
     case 'step.retried':
-      return shown(`attempt ${entry.data.attempt} failed: ${entry.data.error.kind}: ${entry.data.error.message}`);
+      return formatText(`attempt ${entry.data.attempt} failed: ${entry.data.error.kind}: ${entry.data.error.message}`);
     case 'variable.set':
-      return shown(`${entry.data.name} = ${jsonText(entry.data.value)}`);
+      return formatText(`${entry.data.name} = ${formatJson(entry.data.value)}`);
     case 'notification.sent':
-      return shown(`to ${entry.data.to}: ${entry.data.text}`);
+      return formatText(`to ${entry.data.to}: ${entry.data.text}`);
     case 'call.intended':
-      return shown(
+      return formatText(
         `${entry.data.endpoint}${entry.data.purpose === undefined ? '' : ` (${entry.data.purpose})`} ${formatPairs(entry.data.params)}`,
       );
     case 'call.checked':
-      return shown(formatPairs(entry.data.limits));
+      return formatText(formatPairs(entry.data.limits));
     case 'call.attempted':
-      return shown(
+      return formatText(
         `${entry.data.method} ${entry.data.path}, ${formatCount(entry.data.tokens, 'token')} ${formatPairs(entry.data.params)}`,
       );
     case 'call.answered':
-      return shown(`attempt ${entry.data.n} refused (HTTP ${entry.data.status}): ${entry.data.message}`);
+      return formatText(`attempt ${entry.data.n} refused (HTTP ${entry.data.status}): ${entry.data.message}`);
     case 'call.settled': {
       const { kind, status, message, code, result } = entry.data;
       const said = message ?? code ?? (result === undefined || result === null ? '' : summarizeResult(result));
-      return shown(`${kind}${status === undefined ? '' : ` (HTTP ${status})`}${said === '' ? '' : `: ${said}`}`);
+      return formatText(`${kind}${status === undefined ? '' : ` (HTTP ${status})`}${said === '' ? '' : `: ${said}`}`);
     }
     case 'feed.read':
-      return shown(
+      return formatText(
         `${entry.data.name}${entry.data.key === undefined ? '' : `[${entry.data.key}]`} = ${entry.data.value ?? 'not read'}`,
       );
     case 'order.concluded':
-      return shown(`${entry.data.clientOrderId} ${entry.data.event}: ${entry.data.because}`);
+      return formatText(`${entry.data.clientOrderId} ${entry.data.event}: ${entry.data.because}`);
     case 'order.moved':
-      return shown(
+      return formatText(
         `${entry.data.orderId ?? entry.data.clientOrderId} ${entry.data.from} → ${entry.data.to} (${entry.data.event})`,
       );
     case 'order.alarmed':
-      return shown(`${entry.data.clientOrderId} ${entry.data.alarm} ${formatPairs(entry.data.detail)}`);
+      return formatText(`${entry.data.clientOrderId} ${entry.data.alarm} ${formatPairs(entry.data.detail)}`);
     case 'account.reconciled':
       return `${formatCount(entry.data.open, 'open order')} on the account`;
     case 'account.swept': {
@@ -210,17 +210,17 @@ function describeEntry(entry: Entry): string {
     case 'account.late_orders':
       return `${formatCount(entry.data.late.length, 'order')} of earlier runs that differ from their journals`;
     case 'deadman.moved':
-      return shown(
+      return formatText(
         `${entry.data.event} ${entry.data.market}${entry.data.because === undefined ? '' : `: ${entry.data.because}`}`,
       );
     case 'approval.asked':
-      return shown(`${entry.data.ask} (${formatList(entry.data.by, 'or')})`);
+      return formatText(`${entry.data.ask} (${formatList(entry.data.by, 'or')})`);
     case 'operator.acted':
-      return shown(
+      return formatText(
         `${entry.data.command} by ${entry.data.by}${entry.data.reason === undefined ? '' : `: ${entry.data.reason}`}`,
       );
     case 'session.moved':
-      return shown(`${entry.data.event}${entry.data.because === undefined ? '' : `: ${entry.data.because}`}`);
+      return formatText(`${entry.data.event}${entry.data.because === undefined ? '' : `: ${entry.data.because}`}`);
     case 'clock.adjusted':
       return `wall clock adjusted: ${formatSpan(entry.data.wallAheadMs)} ahead of the run’s clock`;
     default:

@@ -2,11 +2,11 @@
  * Folds the fills of a run: what traded, at what price, for which fee. It has only fills of the run's orders, each once, as
  * the engine's order tracker booked them; other trades of the account, which a read may show too, are left out.
  */
-import { Decimal, type DecimalString, decimal, decimalText } from '../../base/decimal.ts';
+import { Decimal, type DecimalString, decimal, formatDecimal } from '../../base/decimal.ts';
 import { formatMicros } from '../../base/format.ts';
 import type { Entry } from '../../journal/entry.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
-import { averagePrice, netSizeOfFills, sumOfFills } from '../../venue/order/fills.ts';
+import { computeAveragePrice, sumFills, sumNetSize } from '../../venue/order/fills.ts';
 import type { FillRecord, Side } from '../../venue/records.ts';
 import { foldOrders } from './orders.ts';
 
@@ -57,11 +57,11 @@ export interface FillsDocument {
 }
 
 export function makeFillsDocument(entries: Iterable<Entry>): FillsDocument {
-  return fillsOf(foldOrders(entries));
+  return summarizeFills(foldOrders(entries));
 }
 
 /** The fills of orders that are already folded. */
-export function fillsOf(orders: readonly TrackedOrder[]): FillsDocument {
+export function summarizeFills(orders: readonly TrackedOrder[]): FillsDocument {
   const booked = orders.flatMap((order) => [...order.snapshot.context.fills.values()].map((fill) => ({ order, fill })));
   booked.sort((a, b) => a.fill.timestamp - b.fill.timestamp);
   const fills = booked.map(({ fill }) => fill);
@@ -70,7 +70,7 @@ export function fillsOf(orders: readonly TrackedOrder[]): FillsDocument {
   return {
     fills: booked.map(({ order, fill }) => makeFillRow(order, fill)),
     totals: groups.map(([, of]) => sumSide(of)),
-    net: Object.fromEntries(byMarket.map(([market, of]) => [market, netSizeOfFills(of)])),
+    net: Object.fromEntries(byMarket.map(([market, of]) => [market, sumNetSize(of)])),
   };
 }
 
@@ -85,7 +85,7 @@ export function makeFillRow({ intent, step }: TrackedOrder, fill: FillRecord): F
     side: fill.side,
     price: fill.price,
     size: fill.size,
-    value: decimalText(decimal(fill.price).times(decimal(fill.size))),
+    value: formatDecimal(decimal(fill.price).times(decimal(fill.size))),
     fee: fill.fee,
     maker: fill.is_maker,
     liquidation: fill.liquidation,
@@ -96,17 +96,17 @@ function sumSide(fills: readonly FillRecord[]): FillTotal {
   const [first] = fills;
   if (first === undefined) throw new Error('a group of fills has at least one');
   const sum = (of: (fill: FillRecord) => Decimal) =>
-    decimalText(fills.reduce((total, fill) => total.plus(of(fill)), new Decimal(0)));
+    formatDecimal(fills.reduce((total, fill) => total.plus(of(fill)), new Decimal(0)));
   return {
     market: first.market_id,
     side: first.side,
     fills: fills.length,
-    size: sumOfFills(fills),
+    size: sumFills(fills),
     // Without size there is no average; the price of the fill comes closest.
-    averagePrice: averagePrice(fills) ?? first.price,
+    averagePrice: computeAveragePrice(fills) ?? first.price,
     value: sum((fill) => decimal(fill.price).times(decimal(fill.size))),
     fee: sum((fill) => decimal(fill.fee)),
-    makerSize: sumOfFills(fills.filter((fill) => fill.is_maker)),
+    makerSize: sumFills(fills.filter((fill) => fill.is_maker)),
   };
 }
 

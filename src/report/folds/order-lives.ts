@@ -6,8 +6,8 @@ import type { DecimalString } from '../../base/decimal.ts';
 import type { DataOf, Entry, Json } from '../../journal/entry.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
 import { ORDER_ALARMS } from '../../venue/order/context.ts';
-import { isTerminal, type OrderState, wordsOf } from '../../venue/order/states.ts';
-import { amountText, formatPairs, isPartOfPosition, quoteOf, stepName } from '../format.ts';
+import { describeOrderState, isTerminal, type OrderState } from '../../venue/order/states.ts';
+import { formatAmount, formatPairs, formatQuoteCurrency, formatStepName, isPartOfPosition } from '../format.ts';
 import { findMeaning, ORDER_EVENT_MEANING } from '../glossary.ts';
 import { OrderFold, type OrderRow } from './orders.ts';
 import { toLanePath } from './steps.ts';
@@ -109,17 +109,17 @@ export class OrderLifeFold {
   private describeLife(order: TrackedOrder, row: OrderRow): OrderLife {
     const { intent, step, createdAt, snapshot } = order;
     const { seq, moves, levels, alarms } = this.findNotes(order, 0);
-    const stateMeaning = wordsOf(snapshot.state);
+    const stateMeaning = describeOrderState(snapshot.state);
     const wanted = this.steps.get(toLanePath(step));
     return {
       ...row,
-      label: stepName(step, wanted?.id),
+      label: formatStepName(step, wanted?.id),
       step: toLanePath(step),
       createdAt: createdAt - this.startedAt,
       seq,
-      amount: amountText(row),
+      amount: formatAmount(row),
       ofPosition: isPartOfPosition(row),
-      currency: quoteOf(intent.market).trim(),
+      currency: formatQuoteCurrency(intent.market).trim(),
       ...(intent.timeInForce === undefined ? {} : { timeInForce: intent.timeInForce }),
       ...(intent.trigger === undefined ? {} : { trigger: intent.trigger }),
       ...(intent.onAmbiguous === undefined ? {} : { onAmbiguous: intent.onAmbiguous }),
@@ -173,7 +173,7 @@ export class OrderLifeFold {
   /** The name of the step that requested a change, with its verb: `expired (cancel)`. */
   private nameAskingStep(step: string): string {
     const known = this.steps.get(toLanePath(step));
-    const name = stepName(step, known?.id);
+    const name = formatStepName(step, known?.id);
     return known === undefined || known.verb === name ? name : `${name} (${known.verb})`;
   }
 

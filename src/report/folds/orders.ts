@@ -5,7 +5,7 @@
 import type { DecimalString } from '../../base/decimal.ts';
 import type { Entry, JsonObject } from '../../journal/entry.ts';
 import { OrderTracker, type OrderTrackerOptions, type TrackedOrder, type TrackerChange } from '../../journal/orders.ts';
-import { averagePrice, largerDecimal } from '../../venue/order/fills.ts';
+import { computeAveragePrice, pickLarger } from '../../venue/order/fills.ts';
 import { isOrderState, type OrderState } from '../../venue/order/states.ts';
 import type { OrderType, Side } from '../../venue/records.ts';
 
@@ -88,7 +88,7 @@ function readTrackerOptions(settings: JsonObject): OrderTrackerOptions {
 
 function makeOrderRow({ intent, snapshot }: TrackedOrder): OrderRow {
   const { state, context } = snapshot;
-  const average = averagePrice(context.fills.values());
+  const average = computeAveragePrice(context.fills.values());
   return {
     clientOrderId: intent.clientOrderId,
     ...(context.venueId === undefined ? {} : { orderId: context.venueId }),
@@ -97,7 +97,7 @@ function makeOrderRow({ intent, snapshot }: TrackedOrder): OrderRow {
     type: intent.type,
     ...(context.price === undefined ? {} : { price: context.price }),
     size: context.size,
-    filled: largerDecimal(context.filled, context.recordFilled),
+    filled: pickLarger(context.filled, context.recordFilled),
     ...(average === undefined ? {} : { averagePrice: average }),
     // The venue may have its own status for a working order, such as `placed` for a stop that waits.
     state: state === 'open' ? (context.lastRecord?.status ?? state) : state,
@@ -105,6 +105,6 @@ function makeOrderRow({ intent, snapshot }: TrackedOrder): OrderRow {
 }
 
 /** The state of a row; a row of an open order may hold the venue's own status instead. */
-export function stateOf({ state }: Pick<OrderRow, 'state'>): OrderState {
+export function getOrderState({ state }: Pick<OrderRow, 'state'>): OrderState {
   return isOrderState(state) ? state : 'open';
 }

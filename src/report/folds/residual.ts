@@ -2,12 +2,12 @@
  * Folds what a run leaves behind at the venue, according to its journal: the position from its fills that none of its stops
  * covers, and a deadman switch that is still armed. The end of a run and the reviewer's answers show it.
  */
-import { Decimal, type DecimalString, decimal, decimalText } from '../../base/decimal.ts';
+import { Decimal, type DecimalString, decimal, formatDecimal } from '../../base/decimal.ts';
 import type { Entry } from '../../journal/entry.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
 import { isResting } from '../../venue/order/states.ts';
 import type { Side } from '../../venue/records.ts';
-import { shown } from '../format.ts';
+import { formatText } from '../format.ts';
 import { DeadmanRecordFold } from './deadman.ts';
 
 export interface Residual {
@@ -32,9 +32,9 @@ export interface Uncovered {
 export const WITHOUT_STOP = 'position without a stop:';
 
 /** `long 0.25 BTC-USD from this run's fills, and no working stop …`. */
-export function uncoveredText({ market, side, held, bare }: Uncovered): string {
+export function formatUncovered({ market, side, held, bare }: Uncovered): string {
   const part = bare === held ? 'it' : `${bare} of it`;
-  return `${side} ${held} ${shown(market)} from this run's fills, and no working stop of this run covers ${part}`;
+  return `${side} ${held} ${formatText(market)} from this run's fills, and no working stop of this run covers ${part}`;
 }
 
 export class ResidualFold {
@@ -89,7 +89,7 @@ function findUncovered(orders: readonly TrackedOrder[], reducing: ReadonlySet<st
     const covered = here.reduce((sum, order) => sum.plus(sumCovered(order, side, held)), new Decimal(0));
     const bare = held.minus(covered);
     if (bare.isPositive() && !bare.isZero())
-      found.push({ market, side, held: decimalText(held), bare: decimalText(bare) });
+      found.push({ market, side, held: formatDecimal(held), bare: formatDecimal(bare) });
   }
   return found;
 }

@@ -6,8 +6,8 @@
 import type { Away, DataOf, Entry, ErrorFact, Json, JsonObject, RunMode, RunOutcome } from '../../journal/entry.ts';
 import { StoreError } from '../../journal/store.ts';
 import { ORDER_ALARMS } from '../../venue/order/context.ts';
-import { reviewOf } from '../../venue/order/states.ts';
-import { jsonText } from '../format.ts';
+import { getReview } from '../../venue/order/states.ts';
+import { formatJson } from '../format.ts';
 import { findMeaning } from '../glossary.ts';
 import { isGoing } from '../liveness.ts';
 import { type AllowanceDocument, AllowanceFold } from './allowances.ts';
@@ -15,9 +15,9 @@ import { ApprovalFold, type ApprovalRow, type PersonRow } from './approvals.ts';
 import { type BudgetDocument, BudgetFold } from './budget.ts';
 import { type DeadmanRecord, DeadmanRecordFold } from './deadman.ts';
 import { EntryIndex } from './entry-index.ts';
-import { type FillsDocument, fillsOf } from './fills.ts';
+import { type FillsDocument, summarizeFills } from './fills.ts';
 import { type OrderLife, OrderLifeFold } from './order-lives.ts';
-import { stateOf } from './orders.ts';
+import { getOrderState } from './orders.ts';
 import { PriceReadingFold, type PriceReadings } from './prices.ts';
 import { type OpenRequest, RequestMarkFold, type RequestMarks } from './requests.ts';
 import { ResidualFold, type Uncovered } from './residual.ts';
@@ -212,7 +212,7 @@ export class RunPageFold {
       requests: this.requests.makeColumns(),
       tokens,
       orders,
-      fills: fillsOf(this.orders.listTracked()),
+      fills: summarizeFills(this.orders.listTracked()),
       deadman: this.deadman.getRecord(),
       prices: this.prices.listReadings(orders.flatMap(listPrices)),
       approvals: this.approvals.approvals(),
@@ -285,7 +285,7 @@ export class RunPageFold {
     return {
       unanswered: this.requests.listOpen(),
       lost: this.requests.listLost(),
-      unclearOrders: orders.filter((order) => reviewOf(stateOf(order)) === 'unclear').map(getId),
+      unclearOrders: orders.filter((order) => getReview(getOrderState(order)) === 'unclear').map(getId),
       leftOpen: hasEnded ? orders.filter(({ isOver, state }) => !isOver && state !== 'draft').map(getId) : [],
       uncovered:
         this.started?.data.mode === 'live' ? this.residual.findResidual(this.orders.listTracked()).uncovered : [],
@@ -322,5 +322,5 @@ function listPrices({
 }
 
 function toFacts(values: JsonObject): readonly Fact[] {
-  return Object.entries(values).map(([name, value]) => ({ name, value: jsonText(value) }));
+  return Object.entries(values).map(([name, value]) => ({ name, value: formatJson(value) }));
 }

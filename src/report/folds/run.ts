@@ -14,7 +14,7 @@ import type {
   StepOutcome,
 } from '../../journal/entry.ts';
 import { StoreError } from '../../journal/store.ts';
-import { isoTime } from '../format.ts';
+import { formatIsoTime } from '../format.ts';
 import { OrderFold, type OrderRow } from './orders.ts';
 import { type Residual, ResidualFold } from './residual.ts';
 
@@ -71,7 +71,7 @@ interface TokenUse {
 }
 
 /** Folds a run's entries into its report. Throws StoreError `damaged` when they do not begin with `run.started`. */
-export function runReport(entries: Iterable<Entry>): RunReport {
+export function makeRunReport(entries: Iterable<Entry>): RunReport {
   const fold = new RunFold();
   for (const entry of entries) fold.apply(entry);
   return fold.report();
@@ -100,7 +100,7 @@ export class RunFold {
     if (entry.type === 'run.ended') this.ended = entry;
     // A resumed run goes on; only its last end counts.
     if (entry.type === 'run.resumed') this.ended = undefined;
-    if (entry.type === 'deadman.moved') this.deadman.push({ at: isoTime(entry.at), event: entry.data.event });
+    if (entry.type === 'deadman.moved') this.deadman.push({ at: formatIsoTime(entry.at), event: entry.data.event });
     this.steps.apply(entry);
     this.requests.apply(entry);
     this.orders.apply(entry);
@@ -127,8 +127,8 @@ export class RunFold {
       outcome,
       ...(reason === undefined ? {} : { reason }),
       ...(error === undefined ? {} : { error: this.addStep(error) }),
-      startedAt: isoTime(startedAt),
-      endedAt: isoTime(this.ended?.at ?? this.lastAt),
+      startedAt: formatIsoTime(startedAt),
+      endedAt: formatIsoTime(this.ended?.at ?? this.lastAt),
       steps: this.steps.listRows(this.lastAt, outcome === 'halted' ? 'halted' : 'failed'),
       requests: this.requests.listRows(),
       orders: this.orders.rows(),
@@ -182,8 +182,8 @@ class StepFold {
       ...(id === undefined ? {} : { id }),
       verb,
       outcome,
-      startedAt: isoTime(startedAt),
-      endedAt: isoTime(endedAt),
+      startedAt: formatIsoTime(startedAt),
+      endedAt: formatIsoTime(endedAt),
       attempts,
     }));
   }
@@ -263,7 +263,7 @@ class RequestFold {
   }
 
   listRows(): readonly RequestRow[] {
-    return this.requests.map(({ row, at, status, success }) => ({ ...row, status, success, at: isoTime(at) }));
+    return this.requests.map(({ row, at, status, success }) => ({ ...row, status, success, at: formatIsoTime(at) }));
   }
 
   sumTokens(): TokenUse {

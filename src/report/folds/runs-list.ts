@@ -49,7 +49,7 @@ const PAGE = 100;
 const MOST_PER_PAGE = 500;
 
 /** Newest first, by the moment in their names: a dry-run's own times are virtual. */
-export function runsDocument(rows: readonly RunRow[], filter: RunsFilter): RunsDocument {
+export function makeRunsDocument(rows: readonly RunRow[], filter: RunsFilter): RunsDocument {
   const { offset = 0, limit = PAGE } = filter;
   const matching = rows
     .filter((row) => matches(row, filter))

@@ -3,7 +3,7 @@
  * repeat. A lane with very many rounds is merged, so that the page stays small however long the run is.
  */
 import type { Entry, ErrorFact, StepOutcome } from '../../journal/entry.ts';
-import { stepName } from '../format.ts';
+import { formatStepName } from '../format.ts';
 
 /** A lane keeps at most this many bars; neighbours are merged beyond it. */
 const MOST_BARS = 1500;
@@ -108,7 +108,7 @@ export class StepLaneFold {
     return [...this.open].map(([path, { lane, bar }]) => ({
       path,
       lane: lane.path,
-      label: stepName(path, lane.id),
+      label: formatStepName(path, lane.id),
       verb: lane.verb,
       since: bar.from + this.startedAt,
     }));
@@ -153,7 +153,7 @@ function describeLane(lane: Lane, now: number, hasEnded: boolean): StepLane {
   const { path, id, verb, retries, error } = lane;
   return {
     path,
-    label: stepName(path, id),
+    label: formatStepName(path, id),
     ...(id === undefined ? {} : { id }),
     verb,
     depth: Math.max(0, path.split('/').length - 2),

@@ -1,5 +1,5 @@
 /** Writes the six answers of the HTML report; each reason links to the row of its entry in the story. */
-import { type Answer, type Reason, saidText } from '../answers/answer.ts';
+import { type Answer, formatAnswer, type Reason } from '../answers/answer.ts';
 import { type Html, html } from './text.ts';
 
 /** `entries`: the entries that have a row in the story, ascending. */
@@ -8,7 +8,7 @@ export function writeAnswers(answers: readonly Answer[], entries: readonly numbe
 ${answers.map(
   (
     answer,
-  ) => html`<div class="${answer.tone}"><dt>${answer.question}</dt><dd><strong>${saidText(answer)}</strong>${answer.because.map((reason) => html`<br><span class="reason">${writeReason(reason, entries)}</span>`)}</dd></div>
+  ) => html`<div class="${answer.tone}"><dt>${answer.question}</dt><dd><strong>${formatAnswer(answer)}</strong>${answer.because.map((reason) => html`<br><span class="reason">${writeReason(reason, entries)}</span>`)}</dd></div>
 `,
 )}</dl>`;
 }

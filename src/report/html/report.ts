@@ -7,15 +7,15 @@ import { formatCount, formatOffset, formatSpan } from '../../base/format.ts';
 import type { Entry, EntryOf, Json, JsonObject } from '../../journal/entry.ts';
 import { StoreError } from '../../journal/store.ts';
 import type { KillsMeanwhile } from '../answers/allowed.ts';
-import { reviewerAnswers } from '../answers/six.ts';
+import { answerReviewer } from '../answers/six.ts';
 import type { RunVerdict } from '../compare/verify.ts';
 import { BudgetFold } from '../folds/budget.ts';
-import { type FillsDocument, fillsOf } from '../folds/fills.ts';
+import { type FillsDocument, summarizeFills } from '../folds/fills.ts';
 import type { OrderLife } from '../folds/order-lives.ts';
 import { OrderFold } from '../folds/orders.ts';
 import { RunFold, type RunReport } from '../folds/run.ts';
 import { type RunPageDocument, RunPageFold } from '../folds/run-facts.ts';
-import { jsonText, readBy, shown } from '../format.ts';
+import { formatJson, formatText, pickRead } from '../format.ts';
 import { MODE_MEANING } from '../glossary.ts';
 import { RoutineFilter } from '../timeline/routine.ts';
 import { TimelineFold, type TimelineRow } from '../timeline/timeline.ts';
@@ -35,7 +35,7 @@ interface PageOptions {
 const MOST_ROWS = 3000;
 
 /** The whole file. Throws StoreError `damaged` if the entries do not begin with `run.started`. */
-export function runPage(entries: Iterable<Entry>, options: PageOptions = {}): string {
+export function exportHtml(entries: Iterable<Entry>, options: PageOptions = {}): string {
   const folds = new PageFold();
   for (const entry of entries) folds.apply(entry);
   return toMarkup(folds.page(options));
@@ -95,12 +95,12 @@ class PageFold {
 ${writeSteps(report)}
 ${writeDecisions(this.decisions)}
 ${writeOrders(whole.orders)}
-${writeFills(fillsOf(orders))}
+${writeFills(summarizeFills(orders))}
 ${writeTimeline(this.rows, this.leftOut)}
 ${writeRequests(report)}
 ${writeFacts('Inputs', started.data.inputs)}
 ${writeFacts('Outputs', report.outputs)}
-${started.data.sources.map(({ name, file, text, sha256 }) => html`<details><summary>Runbook ${shown(name)} as it ran</summary><p class="soft">${shown(file)}, sha256 ${sha256}</p><div class="scroll" tabindex="0" role="region" aria-label="text of the runbook"><pre>${escapeLines(text)}</pre></div></details>`)}
+${started.data.sources.map(({ name, file, text, sha256 }) => html`<details><summary>Runbook ${formatText(name)} as it ran</summary><p class="soft">${formatText(file)}, sha256 ${sha256}</p><div class="scroll" tabindex="0" role="region" aria-label="text of the runbook"><pre>${escapeLines(text)}</pre></div></details>`)}
 <details><summary>Settings in force</summary><div class="scroll" tabindex="0" role="region" aria-label="settings"><pre>${escapeLines(JSON.stringify(started.data.settings, null, 2))}</pre></div></details>`,
     );
   }
@@ -118,7 +118,7 @@ function writeDocument(title: string, body: Html): Html {
 <meta name="referrer" content="no-referrer">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>${shown(title)}</title>
+<title>${formatText(title)}</title>
 <style>${STYLE}</style>
 </head>
 <body>
@@ -142,10 +142,10 @@ function writeHeading(
   // The run report calls a run without an end halted, as `resume` finds it; a reader sees that it has no end.
   const ended = whole.outcome === undefined ? 'no end yet' : report.outcome;
   return html`<header>
-<h1>${shown(report.runbook)}<span class="outcome ${OUTCOME_CLASS[report.outcome]}">${ended}</span></h1>
-${why === undefined ? undefined : html`<p>${shown(why)}</p>`}
-<p class="soft">Run ${shown(run)}, ${MODE_MEANING[report.mode]}.</p>
-${writeAnswers(reviewerAnswers(whole, { verdict, kills }), listed)}
+<h1>${formatText(report.runbook)}<span class="outcome ${OUTCOME_CLASS[report.outcome]}">${ended}</span></h1>
+${why === undefined ? undefined : html`<p>${formatText(why)}</p>`}
+<p class="soft">Run ${formatText(run)}, ${MODE_MEANING[report.mode]}.</p>
+${writeAnswers(answerReviewer(whole, { verdict, kills }), listed)}
 </header>`;
 }
 
@@ -157,9 +157,9 @@ function writeOrders(orders: readonly OrderLife[]): Html | undefined {
     .slice(0, MOST_ROWS)
     .map((order) => [
       writeCell(
-        html`${shown(order.orderId ?? order.clientOrderId)}<br><span class="soft">${shown(order.clientOrderId)}</span>`,
+        html`${formatText(order.orderId ?? order.clientOrderId)}<br><span class="soft">${formatText(order.clientOrderId)}</span>`,
       ),
-      writeCell(html`${order.type} ${order.side} ${shown(order.market)}<br>${order.state}`),
+      writeCell(html`${order.type} ${order.side} ${formatText(order.market)}<br>${order.state}`),
       order.ofPosition ? writeCell(`${order.size} of the position`) : writeNumber(order.size),
       writeNumber(order.price ?? ''),
       writeNumber(order.filled),
@@ -176,7 +176,7 @@ function writeOrders(orders: readonly OrderLife[]): Html | undefined {
 
 function writeMove({ at, to, meaning, because, step }: OrderLife['moves'][number]): Html {
   const reasons = [step === undefined ? [] : `requested by ${step}`, because ?? []].flat();
-  return html`<li>${formatOffset(at)} <b>${to}</b>: ${meaning}${reasons.length === 0 ? undefined : html`<span class="soft">; ${shown(reasons.join('; '))}</span>`}</li>`;
+  return html`<li>${formatOffset(at)} <b>${to}</b>: ${meaning}${reasons.length === 0 ? undefined : html`<span class="soft">; ${formatText(reasons.join('; '))}</span>`}</li>`;
 }
 
 function writeSteps(report: RunReport): Html {
@@ -186,7 +186,7 @@ function writeSteps(report: RunReport): Html {
     .map((step) => [
       writeTime(formatOffset(Date.parse(step.startedAt) - start)),
       writeCell(
-        html`<span class="name">${shown(step.id ?? step.verb)}</span>${step.id === undefined ? undefined : ` ${step.verb}`}<br><span class="soft">${shown(step.path)}</span>`,
+        html`<span class="name">${formatText(step.id ?? step.verb)}</span>${step.id === undefined ? undefined : ` ${step.verb}`}<br><span class="soft">${formatText(step.path)}</span>`,
       ),
       html`<td class="${step.outcome}">${step.outcome}</td>`,
       writeNumber(step.attempts),
@@ -206,11 +206,11 @@ function writeDecisions(decisions: readonly Decision[]): Html | undefined {
     .slice(0, MOST_ROWS)
     .map(({ seq, step, data }) => [
       writeNumber(seq),
-      writeCell(shown(step)),
-      writeCell(html`${data.what} <span class="value">${shown(data.expression)}</span>`),
-      writeCell(html`<span class="value">${jsonText(data.value)}</span>`),
+      writeCell(formatText(step)),
+      writeCell(html`${data.what} <span class="value">${formatText(data.expression)}</span>`),
+      writeCell(html`<span class="value">${formatJson(data.value)}</span>`),
       writeCell(
-        html`<span class="value">${Object.entries(readBy(data.expression, data.inputs)).map(([name, value]) => html`${shown(name)} = ${jsonText(value)}<br>`)}</span>`,
+        html`<span class="value">${Object.entries(pickRead(data.expression, data.inputs)).map(([name, value]) => html`${formatText(name)} = ${formatJson(value)}<br>`)}</span>`,
       ),
     ]);
   return writeSection(
@@ -227,8 +227,8 @@ function writeFills({ fills, totals }: FillsDocument): Html | undefined {
     .slice(0, MOST_ROWS)
     .map((fill) => [
       writeTime(fill.at),
-      writeCell(shown(fill.orderId)),
-      writeCell(`${fill.side} ${shown(fill.market)}${fill.liquidation ? ', liquidation' : ''}`),
+      writeCell(formatText(fill.orderId)),
+      writeCell(`${fill.side} ${formatText(fill.market)}${fill.liquidation ? ', liquidation' : ''}`),
       writeNumber(fill.size),
       writeNumber(fill.price),
       writeNumber(fill.value),
@@ -269,9 +269,9 @@ function writeRequests(report: RunReport): Html {
     .slice(0, MOST_ROWS)
     .map((request) => [
       writeTime(formatOffset(Date.parse(request.at) - start)),
-      writeCell(`${request.method} ${shown(request.path)}`),
+      writeCell(`${request.method} ${formatText(request.path)}`),
       writeCell(
-        html`<span class="value">${Object.entries(request.params).map(([name, value]) => `${shown(name)}=${jsonText(value)} `)}</span>`,
+        html`<span class="value">${Object.entries(request.params).map(([name, value]) => `${formatText(name)}=${formatJson(value)} `)}</span>`,
       ),
       writeNumber(request.tokens),
       html`<td class="${request.success ? 'good' : request.status === null ? 'doubt' : 'bad'}">${request.status ?? 'no answer'}</td>`,
@@ -287,8 +287,8 @@ function writeFacts(title: string, values: JsonObject): Html | undefined {
     undefined,
     ['name', 'value'],
     entries.map(([name, value]) => [
-      writeCell(shown(name)),
-      writeCell(html`<span class="value">${jsonText(value)}</span>`),
+      writeCell(formatText(name)),
+      writeCell(html`<span class="value">${formatJson(value)}</span>`),
     ]),
   );
 }
@@ -318,7 +318,7 @@ function writeTable(
       ? html`<th scope="col" class="number">${column.slice(1)}</th>`
       : html`<th scope="col">${column}</th>`,
   );
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="${label}"><table>${caption === undefined ? undefined : html`<caption>${shown(caption)}</caption>`}<thead><tr>${head}</tr></thead><tbody>
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="${label}"><table>${caption === undefined ? undefined : html`<caption>${formatText(caption)}</caption>`}<thead><tr>${head}</tr></thead><tbody>
 ${rows.map(
   (cells) => html`<tr>${cells}</tr>
 `,

@@ -7,7 +7,7 @@ import { formatCount, formatOffset, formatSpan } from '../../base/format.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
 import type { OrderState } from '../../venue/order/states.ts';
 import type { RunReport } from '../folds/run.ts';
-import { shown } from '../format.ts';
+import { formatText } from '../format.ts';
 import { chooseTicks, clamp, computeTokenColumns, createTimeScale, roundToTenth } from '../time-scale.ts';
 import { type Html, html } from './text.ts';
 
@@ -99,7 +99,7 @@ function drawSteps(report: RunReport, axis: Axis): Lane {
     rows.set(key, bars);
     if (bars.length > MOST_BARS) continue;
     bars.push(
-      html`<rect class="bar ${step.outcome}" x="${axis.x(from)}" y="0" width="${axis.width(from, to)}" height="${BAR}" rx="2"><title>${shown(step.path)}: ${step.verb}, ${step.outcome}, ${formatSpan(to - from)}</title></rect>`,
+      html`<rect class="bar ${step.outcome}" x="${axis.x(from)}" y="0" width="${axis.width(from, to)}" height="${BAR}" rx="2"><title>${formatText(step.path)}: ${step.verb}, ${step.outcome}, ${formatSpan(to - from)}</title></rect>`,
     );
   }
   const draw = [...rows].map(([path, bars], row) => {
@@ -140,11 +140,11 @@ function drawOrders(orders: readonly TrackedOrder[], axis: Axis): Lane {
     const moves = [{ at: createdAt, to: 'draft' as OrderState }, ...history.map(({ at, to }) => ({ at, to }))];
     const bars = moves.map(({ at, to }, index) => {
       const until = moves[index + 1]?.at ?? (STATE_CLASS[to] === 'ended' ? at : axis.end);
-      return html`<rect class="life ${STATE_CLASS[to]}" x="${axis.x(at)}" y="0" width="${axis.width(at, until)}" height="${BAR}"><title>${shown(intent.clientOrderId)}: ${to}, ${formatSpan(Math.max(0, until - at))}</title></rect>`;
+      return html`<rect class="life ${STATE_CLASS[to]}" x="${axis.x(at)}" y="0" width="${axis.width(at, until)}" height="${BAR}"><title>${formatText(intent.clientOrderId)}: ${to}, ${formatSpan(Math.max(0, until - at))}</title></rect>`;
     });
     const fills = [...snapshot.context.fills.values()].map((fill) => {
       const x = axis.x(Math.floor(fill.timestamp / 1000));
-      return html`<circle class="fill" cx="${x}" cy="${BAR / 2}" r="4"><title>traded ${shown(fill.size)} at ${shown(fill.price)}</title></circle>`;
+      return html`<circle class="fill" cx="${x}" cy="${BAR / 2}" r="4"><title>traded ${formatText(fill.size)} at ${formatText(fill.price)}</title></circle>`;
     });
     const label = `${snapshot.context.venueId ?? intent.clientOrderId} ${intent.type}`;
     return html`<g transform="translate(0 ${row * ROW})"><text class="label" x="6" y="10">${clipText(label, 26)}</text>${bars}${fills}</g>`;
@@ -228,6 +228,6 @@ function drawTokens({ spending, limit, windowMs }: TimeAxisData, axis: Axis): re
 }
 
 function clipText(text: string, length: number): string {
-  const whole = shown(text);
+  const whole = formatText(text);
   return whole.length <= length ? whole : `${whole.slice(0, length - 1)}…`;
 }

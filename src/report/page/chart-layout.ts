@@ -62,7 +62,7 @@ export interface ChartNode {
   readonly states?: Readonly<Record<string, ChartNode>>;
 }
 
-export function chartStates(root: ChartNode): readonly (ChartStateFacts & { readonly depth: number })[] {
+export function listChartStates(root: ChartNode): readonly (ChartStateFacts & { readonly depth: number })[] {
   const found: (ChartStateFacts & { readonly depth: number })[] = [];
   const walk = (node: ChartNode, path: readonly string[]) => {
     for (const [key, state] of Object.entries(node.states ?? {})) {
@@ -85,7 +85,7 @@ export function chartStates(root: ChartNode): readonly (ChartStateFacts & { read
 }
 
 /** A list of the states, without the small marks that only a drawing needs. */
-export function listedChart(states: ReturnType<typeof chartStates>, because: string): ChartDocument {
+export function makeListedChart(states: ReturnType<typeof listChartStates>, because: string): ChartDocument {
   return { kind: 'listed', because, states: states.filter(({ label, kind }) => label !== '' && kind !== 'end') };
 }
 
@@ -116,7 +116,7 @@ const POINTS_PER_INCH = 72;
 const HEAD_WIDTH = 3.5;
 
 /** Throws a SyntaxError if `json` is not JSON. */
-export function drawnChart(json: string, states: readonly ChartStateFacts[]): ChartDocument {
+export function makeDrawnChart(json: string, states: readonly ChartStateFacts[]): ChartDocument {
   const layout = JSON.parse(json) as Layout;
   const [, , width = 0, height = 0] = parseNumbers(layout.bb);
   const factsOf = new Map(states.map((state) => [state.id, state]));

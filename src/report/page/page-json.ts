@@ -4,7 +4,7 @@
  */
 import { escapeUnprintable } from '../../base/printable.ts';
 
-export function pageJson(document: unknown): string {
+export function writePageJson(document: unknown): string {
   return JSON.stringify(document, (_key, value: unknown) => {
     if (typeof value === 'string') return escapeUnprintable(value);
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;

@@ -24,7 +24,7 @@ const STYLES = ['page', 'runs', 'run', 'answers', 'axis', 'chart', 'entries', 'n
 /** The paths that serve the document; the script decides what to show. */
 export const VIEWS: readonly string[] = ['/', '/run', '/compare'];
 
-export function shell(): string {
+export function writeShell(): string {
   return toMarkup(html`<!doctype html>
 <html lang="en">
 <head>

@@ -2,39 +2,41 @@
 import { formatCount, formatFirst, formatSpan } from '../../base/format.ts';
 import type { DataOf, JsonObject, LateOrder } from '../../journal/entry.ts';
 import { ORDER_ALARMS } from '../../venue/order/context.ts';
-import { wordsOf } from '../../venue/order/states.ts';
-import { bad, doubt, formatPairs, good, jsonText, muted, name, plain, type Span, shown } from '../format.ts';
+import { describeOrderState } from '../../venue/order/states.ts';
+import { bad, doubt, formatJson, formatPairs, formatText, good, muted, name, plain, type Span } from '../format.ts';
 import { DEADMAN_EVENTS, findMeaning, ORDER_EVENT_MEANING } from '../glossary.ts';
 
 /** Orders that are listed one by one. */
 const MOST_NAMED = 20;
 
 export function describeMove(data: DataOf<'order.moved'>, explain: boolean): readonly Span[] {
-  const state = explain ? wordsOf(data.to) : undefined;
+  const state = explain ? describeOrderState(data.to) : undefined;
   const event = findMeaning(ORDER_EVENT_MEANING, data.event);
   return [
-    name(`order ${shown(data.clientOrderId)}`),
-    plain(data.orderId === undefined ? '' : ` (${shown(data.orderId)})`),
-    plain(data.from === data.to ? ` stays ${shown(data.to)}` : ` ${shown(data.from)} → ${shown(data.to)}`),
+    name(`order ${formatText(data.clientOrderId)}`),
+    plain(data.orderId === undefined ? '' : ` (${formatText(data.orderId)})`),
+    plain(
+      data.from === data.to ? ` stays ${formatText(data.to)}` : ` ${formatText(data.from)} → ${formatText(data.to)}`,
+    ),
     plain(state === undefined ? '' : ` (${state})`),
-    muted(`: ${event ?? shown(data.event)}`),
-    muted(/^0(\.0*)?$/.test(data.filled) ? '' : `, filled ${shown(data.filled)}`),
+    muted(`: ${event ?? formatText(data.event)}`),
+    muted(/^0(\.0*)?$/.test(data.filled) ? '' : `, filled ${formatText(data.filled)}`),
   ];
 }
 
 export function describeConclusion({ clientOrderId, event, because }: DataOf<'order.concluded'>): readonly Span[] {
   return [
-    name(`order ${shown(clientOrderId)}`),
+    name(`order ${formatText(clientOrderId)}`),
     plain(`: ${findMeaning(ORDER_EVENT_MEANING, event) ?? event}`),
-    muted(` (${shown(because)})`),
+    muted(` (${formatText(because)})`),
   ];
 }
 
 export function describeAlarm({ alarm, clientOrderId, detail }: DataOf<'order.alarmed'>): readonly Span[] {
   const meaning = findMeaning(ORDER_ALARMS, alarm);
   return [
-    bad(`alarm ${shown(alarm)}`),
-    name(` order ${shown(clientOrderId)}`),
+    bad(`alarm ${formatText(alarm)}`),
+    name(` order ${formatText(clientOrderId)}`),
     plain(meaning === undefined ? '' : `: ${meaning}`),
     muted(Object.keys(detail).length === 0 ? '' : ` (${formatPairs(detail)})`),
   ];
@@ -53,7 +55,7 @@ export function describeReconciliation({ open, external, ofOtherRuns }: DataOf<'
 
 export function describeSweep(data: DataOf<'account.swept'>): readonly Span[] {
   const { left, inDoubt, cancels, readings, because } = data;
-  const remaining = left?.map((each) => `${getId(each)} ${shown(jsonText(each['status'] ?? ''))}`);
+  const remaining = left?.map((each) => `${getId(each)} ${formatText(formatJson(each['status'] ?? ''))}`);
   const isClear = remaining?.length === 0 && inDoubt.length === 0;
   return [
     remaining === undefined
@@ -61,35 +63,35 @@ export function describeSweep(data: DataOf<'account.swept'>): readonly Span[] {
       : remaining.length === 0
         ? good('no order is left that could fill')
         : bad(`${formatCount(remaining.length, 'order')} could still fill: ${formatFirst(remaining, MOST_NAMED)}`),
-    doubt(inDoubt.length === 0 ? '' : `, unknown for ${shown(formatFirst(inDoubt, MOST_NAMED))}`),
+    doubt(inDoubt.length === 0 ? '' : `, unknown for ${formatText(formatFirst(inDoubt, MOST_NAMED))}`),
     muted(`, after ${cancels} × cancel_all and ${formatCount(readings, 'reading')}`),
-    plain(isClear || because === undefined ? '' : `: ${shown(because)}`),
+    plain(isClear || because === undefined ? '' : `: ${formatText(because)}`),
   ];
 }
 
 export function describeLateOrder(found: LateOrder): readonly Span[] {
   const { clientOrderId, orderId, run, recorded, status, filled } = found;
   return [
-    bad(`order ${shown(orderId)} is ${shown(status)} at the venue`),
-    plain(filled === undefined ? '' : `, filled ${shown(filled)}`),
-    plain(`, although the journal of run ${shown(run)} last has it as ${shown(recorded)}`),
-    muted(` (${shown(clientOrderId)}); no run watches it`),
+    bad(`order ${formatText(orderId)} is ${formatText(status)} at the venue`),
+    plain(filled === undefined ? '' : `, filled ${formatText(filled)}`),
+    plain(`, although the journal of run ${formatText(run)} last has it as ${formatText(recorded)}`),
+    muted(` (${formatText(clientOrderId)}); no run watches it`),
   ];
 }
 
 export function describeDeadman({ event, market, timeoutMs, because }: DataOf<'deadman.moved'>): readonly Span[] {
   const role = event === 'assumed_fired' ? bad : plain;
-  const spans = [name(`deadman switch ${shown(market)} `), role(DEADMAN_EVENTS[event])];
+  const spans = [name(`deadman switch ${formatText(market)} `), role(DEADMAN_EVENTS[event])];
   if (event === 'armed' && timeoutMs !== undefined)
     spans.push(
       plain(
         `: the venue cancels every open order of the account after ${formatSpan(timeoutMs)} without a request from us`,
       ),
     );
-  if (because !== undefined) spans.push(muted(` (${shown(because)})`));
+  if (because !== undefined) spans.push(muted(` (${formatText(because)})`));
   return spans;
 }
 
 function getId(record: JsonObject): string {
-  return shown(jsonText(record['id'] ?? ''));
+  return formatText(formatJson(record['id'] ?? ''));
 }

@@ -5,15 +5,15 @@ import { CATALOGUE, ENDPOINT_NAMES } from '../../venue/catalogue.ts';
 import {
   bad,
   doubt,
+  formatJson,
   formatPairs,
+  formatQuoteCurrency,
+  formatText,
   good,
-  jsonText,
   muted,
   name,
   plain,
-  quoteOf,
   type Span,
-  shown,
   summarizeResult,
   value,
 } from '../format.ts';
@@ -41,7 +41,7 @@ export class RequestRows {
   }
 
   addIntent({ call, endpoint, purpose }: DataOf<'call.intended'>): void {
-    this.calls.set(call, { endpoint, purpose, title: shown(endpoint) });
+    this.calls.set(call, { endpoint, purpose, title: formatText(endpoint) });
   }
 
   /** Adds an order of the run: only fills of these get a row each. */
@@ -55,17 +55,17 @@ export class RequestRows {
     this.calls.set(data.call, {
       endpoint: known?.endpoint ?? title,
       purpose: known?.purpose,
-      title: shown(title),
+      title: formatText(title),
       sentAt: at,
     });
     this.tokens += data.tokens;
     const purpose = known?.purpose === undefined ? undefined : (findMeaning(PURPOSES, known.purpose) ?? known.purpose);
     const spans = [
       plain('sends '),
-      name(shown(title)),
+      name(formatText(title)),
       value(Object.keys(data.params).length === 0 ? '' : ` ${formatPairs(data.params)}`),
     ];
-    if (purpose !== undefined) spans.push(plain(`, ${shown(purpose)}`));
+    if (purpose !== undefined) spans.push(plain(`, ${formatText(purpose)}`));
     spans.push(muted(`, ${formatCount(data.tokens, 'token')}`));
     if (data.n > 1) spans.push(doubt(`, attempt ${data.n}`));
     if (data.waitedMs > 0) spans.push(muted(`, after waiting ${formatSpan(data.waitedMs)} for tokens`));
@@ -109,13 +109,14 @@ export class RequestRows {
       if (typeof id !== 'string' || this.fills.has(id) || typeof orderId !== 'string' || !this.ownOrderIds.has(orderId))
         continue;
       this.fills.add(id);
-      const [of, quote] = typeof market === 'string' ? [` ${shown(market)}`, quoteOf(market)] : ['', ''];
+      const [of, quote] =
+        typeof market === 'string' ? [` ${formatText(market)}`, formatQuoteCurrency(market)] : ['', ''];
       rows.push([
         good('traded '),
-        value(`${jsonText(size ?? null)}${of} at ${jsonText(price ?? null)}${quote}`),
-        plain(` of order ${shown(orderId)}`),
+        value(`${formatJson(size ?? null)}${of} at ${formatJson(price ?? null)}${quote}`),
+        plain(` of order ${formatText(orderId)}`),
         muted(
-          `, fee ${jsonText(fee ?? null)}${quote}${isMaker === true ? ', as maker' : isMaker === false ? ', as taker' : ''}, fill ${shown(id)}`,
+          `, fee ${formatJson(fee ?? null)}${quote}${isMaker === true ? ', as maker' : isMaker === false ? ', as taker' : ''}, fill ${formatText(id)}`,
         ),
       ]);
     }
@@ -134,9 +135,9 @@ export class RequestRows {
 function writeAnswer(data: DataOf<'call.settled'>, call: Call | undefined, at: number): readonly Span[] {
   const took = call?.sentAt === undefined ? '' : `, after ${formatSpan(at - call.sentAt)}`;
   const status = data.status === undefined ? '' : ` (HTTP ${data.status})`;
-  const about = plain(`${call?.title ?? shown(data.call)} `);
-  const message = shown(data.message ?? data.code ?? data.failure ?? 'no reason given');
-  const notes = data.notes === undefined || data.notes.length === 0 ? '' : `; ${shown(data.notes.join('; '))}`;
+  const about = plain(`${call?.title ?? formatText(data.call)} `);
+  const message = formatText(data.message ?? data.code ?? data.failure ?? 'no reason given');
+  const notes = data.notes === undefined || data.notes.length === 0 ? '' : `; ${formatText(data.notes.join('; '))}`;
   switch (data.kind) {
     case 'confirmed': {
       const result = data.result === undefined || data.result === null ? '' : `: ${summarizeResult(data.result)}`;
@@ -149,7 +150,7 @@ function writeAnswer(data: DataOf<'call.settled'>, call: Call | undefined, at: n
         about,
         bad('was not sent: '),
         value(message),
-        muted(data.code === undefined ? '' : ` (${shown(data.code)})`),
+        muted(data.code === undefined ? '' : ` (${formatText(data.code)})`),
       ];
     case 'unresolved':
       return [

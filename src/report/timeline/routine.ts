@@ -5,7 +5,7 @@
  */
 import { formatCount } from '../../base/format.ts';
 import type { Entry } from '../../journal/entry.ts';
-import { muted, plain, shown } from '../format.ts';
+import { formatText, muted, plain } from '../format.ts';
 import type { TimelineRow } from './timeline.ts';
 
 /** Purposes of calls that repeat (venue port, `purpose`). */
@@ -77,7 +77,7 @@ export class RoutineFilter {
     if (held.length <= FEW || first === undefined) return held;
     // The last of them showed a change.
     const hasChanged = before[0]?.kind === 'order' || before[0]?.kind === 'answer';
-    const requests = [...counts].map(([title, count]) => `${count} × ${shown(title)}`);
+    const requests = [...counts].map(([title, count]) => `${count} × ${formatText(title)}`);
     const summary: TimelineRow = {
       ...first,
       kind: 'request',

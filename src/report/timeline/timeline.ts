@@ -9,19 +9,19 @@ import {
   bad,
   doubt,
   formatError,
+  formatIsoTime,
+  formatJson,
   formatPairs,
+  formatStepName,
   formatStepTitle,
+  formatText,
   good,
-  isoTime,
-  jsonText,
   muted,
   name,
+  pickRead,
   plain,
   type Role,
-  readBy,
   type Span,
-  shown,
-  stepName,
   summarizeResult,
   value,
 } from '../format.ts';
@@ -70,7 +70,7 @@ interface TimelineOptions {
 }
 
 /** The timeline of a run, or of its entries so far. */
-export function timeline(entries: Iterable<Entry>, options: TimelineOptions = {}): readonly TimelineRow[] {
+export function makeTimeline(entries: Iterable<Entry>, options: TimelineOptions = {}): readonly TimelineRow[] {
   const fold = new TimelineFold(options);
   const rows: TimelineRow[] = [];
   for (const entry of entries) rows.push(...fold.apply(entry));
@@ -132,7 +132,7 @@ export class TimelineFold {
           plain(
             entry.data.openCalls.length === 0
               ? ', with no requests in flight'
-              : `, with requests in flight: ${shown(entry.data.openCalls.join(', '))}`,
+              : `, with requests in flight: ${formatText(entry.data.openCalls.join(', '))}`,
           ),
         ]);
       case 'run.ended':
@@ -152,14 +152,14 @@ export class TimelineFold {
         return this.describeStepEnd(entry);
       case 'variable.set':
         return this.makeRows('step', this.countDepth(entry.step), [
-          name(shown(entry.data.name)),
+          name(formatText(entry.data.name)),
           plain(' is now '),
-          value(jsonText(entry.data.value)),
+          value(formatJson(entry.data.value)),
         ]);
       case 'notification.sent':
         return this.makeRows('person', this.countDepth(entry.step), [
-          plain(`notified ${shown(entry.data.to)}: `),
-          value(shown(entry.data.text)),
+          plain(`notified ${formatText(entry.data.to)}: `),
+          value(formatText(entry.data.text)),
         ]);
       case 'call.intended':
         this.requests.addIntent(entry.data);
@@ -173,7 +173,7 @@ export class TimelineFold {
       case 'call.answered':
         return this.makeRows('request', this.countDepth(entry.step), [
           doubt(`attempt ${entry.data.n} was refused because of its session (HTTP ${entry.data.status})`),
-          muted(`: ${shown(entry.data.message)}; the session was renewed, and the request follows again`),
+          muted(`: ${formatText(entry.data.message)}; the session was renewed, and the request follows again`),
         ]);
       case 'call.settled':
         return this.describeAnswer(entry);
@@ -197,27 +197,27 @@ export class TimelineFold {
       case 'approval.asked':
         return this.makeRows('person', this.countDepth(entry.step), [
           name('asked '),
-          plain(`${shown(formatList(entry.data.by, 'or'))}: `),
-          value(shown(entry.data.ask)),
+          plain(`${formatText(formatList(entry.data.by, 'or'))}: `),
+          value(formatText(entry.data.ask)),
           // A dry-run has no plan to approve.
           muted(
-            `, until ${isoTime(entry.data.until)}${entry.data.plan === '' ? '' : `, for plan ${shown(entry.data.plan)}`}`,
+            `, until ${formatIsoTime(entry.data.until)}${entry.data.plan === '' ? '' : `, for plan ${formatText(entry.data.plan)}`}`,
           ),
         ]);
       case 'operator.acted':
         return this.makeRows('person', this.countDepth(entry.step), [
-          name(shown(entry.data.by)),
-          plain(`: ${shown(entry.data.command)}`),
-          plain(entry.data.step === undefined ? '' : ` ${shown(entry.data.step)}`),
-          muted(entry.data.reason === undefined ? '' : ` (${shown(entry.data.reason)})`),
+          name(formatText(entry.data.by)),
+          plain(`: ${formatText(entry.data.command)}`),
+          plain(entry.data.step === undefined ? '' : ` ${formatText(entry.data.step)}`),
+          muted(entry.data.reason === undefined ? '' : ` (${formatText(entry.data.reason)})`),
         ]);
       case 'session.moved':
         return this.makeRows('run', 0, [
           name('the session with the venue '),
           entry.data.event === 'failing' ? bad('cannot be renewed') : plain(SESSION_EVENTS[entry.data.event]),
           muted(entry.data.request === undefined ? '' : formatSessionRequest(entry.data.request)),
-          muted(entry.data.expiresAt === undefined ? '' : `, until ${isoTime(entry.data.expiresAt)}`),
-          muted(entry.data.because === undefined ? '' : `: ${shown(entry.data.because)}`),
+          muted(entry.data.expiresAt === undefined ? '' : `, until ${formatIsoTime(entry.data.expiresAt)}`),
+          muted(entry.data.because === undefined ? '' : `: ${formatText(entry.data.because)}`),
         ]);
       case 'clock.adjusted':
         return this.makeRows('run', 0, [
@@ -233,10 +233,12 @@ export class TimelineFold {
 
   private describeRunStart({ data, run }: EntryOf<'run.started'>): readonly TimelineRow[] {
     const rows = this.makeRows('run', 0, [
-      name(shown(data.runbook)),
-      plain(` begins at ${isoTime(data.startedAt)}, ${MODE_MEANING[data.mode]}, account ${shown(data.account)}`),
+      name(formatText(data.runbook)),
+      plain(
+        ` begins at ${formatIsoTime(data.startedAt)}, ${MODE_MEANING[data.mode]}, account ${formatText(data.account)}`,
+      ),
       muted(
-        `, run ${shown(run)}, started ${data.by === undefined ? (findMeaning(TRIGGERS, data.trigger) ?? shown(data.trigger)) : `by ${shown(data.by)}`}`,
+        `, run ${formatText(run)}, started ${data.by === undefined ? (findMeaning(TRIGGERS, data.trigger) ?? formatText(data.trigger)) : `by ${formatText(data.by)}`}`,
       ),
     ]);
     if (Object.keys(data.inputs).length === 0) return rows;
@@ -250,11 +252,11 @@ export class TimelineFold {
     const rows = this.makeRows('run', 0, [
       name('run '),
       role(RUN_OUTCOMES[data.outcome]),
-      plain(why === undefined ? '' : ` (${shown(why)})`),
+      plain(why === undefined ? '' : ` (${formatText(why)})`),
       muted(`, after ${formatSpan(at - (this.startedAt ?? at))}, ${formatCount(this.requests.tokens, 'token')} used`),
     ]);
     const outputs = Object.entries(data.outputs).map(([key, each]) =>
-      this.makeRow('run', 1, [name(shown(key)), plain(' = '), value(jsonText(each))]),
+      this.makeRow('run', 1, [name(formatText(key)), plain(' = '), value(formatJson(each))]),
     );
     return [...rows, ...this.filterKinds(outputs)];
   }
@@ -264,12 +266,15 @@ export class TimelineFold {
     const isFirst = !this.openSteps.has(step);
     if (isFirst) this.openSteps.set(step, at);
     if (!isFirst)
-      return this.makeRows('step', depth, [doubt(`attempt ${data.attempt}`), plain(` of ${stepName(step, data.id)}`)]);
+      return this.makeRows('step', depth, [
+        doubt(`attempt ${data.attempt}`),
+        plain(` of ${formatStepName(step, data.id)}`),
+      ]);
     const meaning = this.explain ? findMeaning(VERBS, data.verb) : undefined;
     return this.makeRows('step', depth, [
       ...formatStepTitle(step, data),
       plain(meaning === undefined ? '' : ` (${meaning})`),
-      muted(`  ${shown(step)}`),
+      muted(`  ${formatText(step)}`),
     ]);
   }
 
@@ -278,7 +283,7 @@ export class TimelineFold {
     this.openSteps.delete(step);
     const role = { succeeded: good, failed: bad, skipped: muted, halted: doubt }[data.outcome];
     // A skipped step has no row of its own that names it.
-    const title = data.outcome === 'skipped' ? formatStepTitle(step, data) : [name(stepName(step, data.id))];
+    const title = data.outcome === 'skipped' ? formatStepTitle(step, data) : [name(formatStepName(step, data.id))];
     const spans = [...title, plain(' '), role(STEP_OUTCOMES[data.outcome])];
     if (data.error !== undefined) spans.push(bad(` (${formatError(data.error)})`));
     if (data.value !== undefined && data.value !== null) spans.push(plain(': '), value(summarizeResult(data.value)));
@@ -287,12 +292,12 @@ export class TimelineFold {
   }
 
   private describeDecision({ data, step }: EntryOf<'step.decided'>): readonly TimelineRow[] {
-    const because = formatPairs(readBy(data.expression, data.inputs));
+    const because = formatPairs(pickRead(data.expression, data.inputs));
     return this.makeRows('decision', this.countDepth(step), [
-      plain(`why: ${shown(data.what)} `),
-      value(shown(data.expression)),
+      plain(`why: ${formatText(data.what)} `),
+      value(formatText(data.expression)),
       plain(' is '),
-      data.value === true ? good('true') : data.value === false ? doubt('not true') : value(jsonText(data.value)),
+      data.value === true ? good('true') : data.value === false ? doubt('not true') : value(formatJson(data.value)),
       muted(because === '' ? '' : `, with ${because}`),
     ]);
   }
@@ -307,11 +312,16 @@ export class TimelineFold {
   }
 
   private describeFeed({ data, step }: EntryOf<'feed.read'>): readonly TimelineRow[] {
-    const feed = name(`feed ${shown(data.name)}${data.key === undefined ? '' : `[${shown(data.key)}]`}`);
+    const feed = name(`feed ${formatText(data.name)}${data.key === undefined ? '' : `[${formatText(data.key)}]`}`);
     if (data.value === undefined)
       return this.makeRows('feed', this.countDepth(step), [feed, doubt(' could not be read')]);
-    const when = data.at === undefined ? '' : `, as of ${isoTime(data.at)}`;
-    return this.makeRows('feed', this.countDepth(step), [feed, plain(' is '), value(shown(data.value)), muted(when)]);
+    const when = data.at === undefined ? '' : `, as of ${formatIsoTime(data.at)}`;
+    return this.makeRows('feed', this.countDepth(step), [
+      feed,
+      plain(' is '),
+      value(formatText(data.value)),
+      muted(when),
+    ]);
   }
 
   /** The number of open steps around a path: `ladder` is around `ladder/do/o` and `ladder[3]/o`. */

@@ -4,11 +4,11 @@
  */
 import type { Decimal } from '../../base/decimal.ts';
 import type { OrderType, TimeInForce } from '../../venue/records.ts';
-import type { ProtectLeg, StepOf, Verb } from '../checked.ts';
+import type { ProtectLeg, StepName, StepOf } from '../checked.ts';
 import type { Node } from '../document/nodes.ts';
 import { deriveMarket, FAULTY } from '../expression/compiler.ts';
 import { makeRecordType, ORDER } from '../functions/records.ts';
-import { stepRow } from '../steps.ts';
+import { getStepRow } from '../steps.ts';
 import type { Duration, Expr, RecordValue, Time, Value, ValueType } from '../values.ts';
 import type { Checking } from './checking.ts';
 import { checkTimeout, getScalarText, omitUndefined } from './declarations.ts';
@@ -23,8 +23,8 @@ import {
 import { checkBand, checkHalted, checkMarket, checkPositive, checkSide, checkSize } from './order-proofs.ts';
 import { type LegPlace, lintStops } from './stops.ts';
 
-export type VenueVerb = Extract<
-  Verb,
+export type VenueStepName = Extract<
+  StepName,
   | 'place'
   | 'protect'
   | 'amend'
@@ -50,13 +50,13 @@ export interface Circumstances {
   readonly allow: string | undefined;
 }
 
-export interface BuiltArgs<V extends Verb> {
+export interface BuiltArgs<V extends StepName> {
   readonly args: StepOf<V>['args'];
   /** The type of the step's id; undefined if it yields nothing. */
   readonly yields: ValueType | undefined;
 }
 
-type Builder<V extends Verb> = (checking: Checking, node: Node, circumstances: Circumstances) => BuiltArgs<V>;
+type Builder<V extends StepName> = (checking: Checking, node: Node, circumstances: Circumstances) => BuiltArgs<V>;
 
 export const VENUE_ARGS = {
   place,
@@ -99,11 +99,11 @@ export const VENUE_ARGS = {
       yields: Object.hasOwn(checking.requests, name) ? checking.requests[name] : undefined,
     };
   },
-} as const satisfies { [V in VenueVerb]: Builder<V> };
+} as const satisfies { [V in VenueStepName]: Builder<V> };
 
 function place(checking: Checking, node: Node, { nameSpan, allow }: Circumstances): BuiltArgs<'place'> {
   const type = (node.kind === 'map' ? getScalarText(node.get('type')) : undefined) as OrderType | undefined;
-  const shape = stepRow('place').takes;
+  const shape = getStepRow('place').takes;
   const variant =
     shape.kind === 'variants' && type !== undefined && Object.hasOwn(shape.variants, type)
       ? shape.variants[type]

@@ -4,7 +4,7 @@
  * venue, control.ts those of the others.
  */
 
-import type { CatchClause, CheckedStep, StepBase, Verb } from '../checked.ts';
+import type { CatchClause, CheckedStep, StepBase, StepName } from '../checked.ts';
 import type { ListNode, MapNode, Node } from '../document/nodes.ts';
 import { FAULTY } from '../expression/compiler.ts';
 import { type Declared, makeOptional } from '../expression/scope.ts';
@@ -12,9 +12,9 @@ import { STEP_ERROR } from '../functions/records.ts';
 import { DURATION, TEXT } from '../functions/typing.ts';
 import { NAME_PATTERN } from '../shape/shape.ts';
 import { stepNameOf } from '../shape/walk.ts';
-import { stepRow } from '../steps.ts';
+import { getStepRow } from '../steps.ts';
 import type { Duration, Expr } from '../values.ts';
-import { VENUE_ARGS, type VenueVerb } from './arguments.ts';
+import { VENUE_ARGS, type VenueStepName } from './arguments.ts';
 import type { Block, BuiltStep, StepChecks } from './built-step.ts';
 import type { Checking } from './checking.ts';
 import { buildControl } from './control.ts';
@@ -64,7 +64,7 @@ class BlockCheck {
 
   run(node: ListNode): Block {
     const steps: CheckedStep[] = [];
-    let ended: Verb | undefined;
+    let ended: StepName | undefined;
     let reported = false;
     for (const [index, item] of node.items.entries()) {
       if (item.kind !== 'map') {
@@ -113,7 +113,7 @@ interface StepPosition {
 function checkStep(
   checking: Checking,
   node: MapNode,
-  stepName: Verb,
+  stepName: StepName,
   { prefix, index, guarded = new Map() }: StepPosition,
 ): { readonly step: CheckedStep; readonly ends: boolean } {
   const { compiler, names } = checking;
@@ -133,10 +133,10 @@ function checkStep(
   checkCleanup(checking, stepName, allow, entry.keySpan);
   const built: BuiltStep = compiler.isFaulty(entry.value)
     ? { args: {}, yields: getYieldedType(stepName) }
-    : stepRow(stepName).group === 'venue'
-      ? VENUE_ARGS[stepName as VenueVerb](checking, entry.value, { nameSpan: entry.keySpan, allow })
+    : getStepRow(stepName).group === 'venue'
+      ? VENUE_ARGS[stepName as VenueStepName](checking, entry.value, { nameSpan: entry.keySpan, allow })
       : buildControl(checking, stepName, entry.value, { path, nameSpan: entry.keySpan, steps: CHECKS });
-  if (compiler.isFaulty(entry.value) && id !== undefined && stepRow(stepName).yields === 'computed')
+  if (compiler.isFaulty(entry.value) && id !== undefined && getStepRow(stepName).yields === 'computed')
     names.unknown.add(id);
   const timeout =
     node.get('timeout') === undefined ? undefined : compiler.compile<Duration>(node.get('timeout'), DURATION);
@@ -232,11 +232,11 @@ function readId(checking: Checking, node: MapNode): string | undefined {
 
 function checkCleanup(
   checking: Checking,
-  stepName: Verb,
+  stepName: StepName,
   allow: string | undefined,
   at: { readonly start: number; readonly end: number },
 ): void {
-  if (checking.cleanup === undefined || stepRow(stepName).risk !== 'increases') return;
+  if (checking.cleanup === undefined || getStepRow(stepName).risk !== 'increases') return;
   if (stepName === 'place' && (allow === 'reduce' || checking.limits.mode === 'reducing')) return;
   checking.report(at, 'risk-in-cleanup', `${stepName} can add risk, and ${checking.cleanup} may only reduce it`);
 }
@@ -275,7 +275,7 @@ function checkCatch(
 function checkOnTimeout(
   checking: Checking,
   node: MapNode,
-  { stepName, path }: { readonly stepName: Verb; readonly path: string },
+  { stepName, path }: { readonly stepName: StepName; readonly path: string },
   declared: readonly Declared[],
 ): Block | undefined {
   const entry = node.entry('on_timeout');
@@ -294,7 +294,7 @@ function checkOnTimeout(
 
 function checkUndo(
   checking: Checking,
-  stepName: Verb,
+  stepName: StepName,
   node: Node | undefined,
   path: string,
   own: Declared | undefined,

@@ -1,6 +1,6 @@
 /** Types of a checked step before its modifiers are added: the interface between blocks.ts and the files that check steps. */
 import type { Span } from '../../base/diagnostic.ts';
-import type { CheckedStep, StepOf, Verb } from '../checked.ts';
+import type { CheckedStep, StepName, StepOf } from '../checked.ts';
 import type { MapNode, Node } from '../document/nodes.ts';
 import type { Declared } from '../expression/scope.ts';
 import type { Expr, ValueType } from '../values.ts';
@@ -35,7 +35,7 @@ export interface StepChecks {
     before?: () => void,
     after?: () => void,
   ): Block & { readonly declared: readonly Declared[] };
-  one(checking: Checking, node: MapNode, stepName: Verb, prefix: string): CheckedStep;
+  one(checking: Checking, node: MapNode, stepName: StepName, prefix: string): CheckedStep;
 }
 
 /** The place of a step, and the functions that check the lists of steps in it. */
@@ -47,4 +47,4 @@ export interface Site {
 }
 
 /** The checked arguments of one kind of step. */
-export type Built<V extends Verb> = BuiltStep & { readonly args: StepOf<V>['args'] };
+export type Built<V extends StepName> = BuiltStep & { readonly args: StepOf<V>['args'] };

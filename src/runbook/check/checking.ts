@@ -6,7 +6,7 @@ import type { Decimal } from '../../base/decimal.ts';
 import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
 import type { CheckedRunbook, CheckedStep, LimitsDeclaration } from '../checked.ts';
 import type { CheckCode } from '../codes/check.ts';
-import { type Code, finding } from '../codes/codes.ts';
+import { type Code, makeFinding } from '../codes/codes.ts';
 import { FORBIDDEN_KEYS, type MapNode, type Node } from '../document/nodes.ts';
 import { Compiler } from '../expression/compiler.ts';
 import { Names, RESERVED_GLOBALS } from '../expression/scope.ts';
@@ -86,7 +86,7 @@ export class Checking {
   }
 
   report(at: Span | Node, code: CheckCode, message: string, hint?: string): void {
-    this.found.push(finding(this.source, 'kind' in at ? at.span : at, code, message, hint));
+    this.found.push(makeFinding(this.source, 'kind' in at ? at.span : at, code, message, hint));
   }
 
   add(diagnostics: readonly Diagnostic[]): void {
@@ -137,7 +137,7 @@ export class Checking {
     const name = this.source.text.slice(diagnostic.span.start, diagnostic.span.end);
     const stepName = this.valueless.get(name);
     if (stepName === 'request')
-      return finding(
+      return makeFinding(
         this.source,
         diagnostic.span,
         'untyped-result',

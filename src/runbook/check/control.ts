@@ -3,15 +3,15 @@
  * runbooks, approvals, ends. One function for each step. The caller passes in `steps`, which checks inner lists of steps.
  */
 import type { Decimal } from '../../base/decimal.ts';
-import { didYouMean } from '../../base/spelling.ts';
-import type { CheckedStep, NamedExpr, Verb } from '../checked.ts';
+import { suggestSpelling } from '../../base/spelling.ts';
+import type { CheckedStep, NamedExpr, StepName } from '../checked.ts';
 import type { MapNode, Node } from '../document/nodes.ts';
 import { FAULTY } from '../expression/compiler.ts';
 import { type Declared, makeOptional } from '../expression/scope.ts';
 import { makeRecordType, ORDER } from '../functions/records.ts';
 import { DURATION, INTEGER } from '../functions/typing.ts';
 import { stepNameOf } from '../shape/walk.ts';
-import { stepRow } from '../steps.ts';
+import { getStepRow } from '../steps.ts';
 import type { Duration, Expr, RecordValue, Time, Value, ValueType } from '../values.ts';
 import type { Built, BuiltStep, Site } from './built-step.ts';
 import { checkCall } from './calls.ts';
@@ -21,7 +21,7 @@ import { chooseMapShape, FieldReader, getFieldsShape, reportMismatch } from './f
 import { formatValue } from './inputs.ts';
 import { assume, checkCondition, listAssured } from './modifiers.ts';
 
-type ControlStepName = Exclude<Verb, keyof typeof import('./arguments.ts')['VENUE_ARGS']>;
+type ControlStepName = Exclude<StepName, keyof typeof import('./arguments.ts')['VENUE_ARGS']>;
 
 const CONTROL = {
   let: letNames,
@@ -70,7 +70,7 @@ const CONTROL = {
   }),
 } as const satisfies { [V in ControlStepName]: (checking: Checking, node: Node, site: Site) => Built<V> };
 
-export function buildControl(checking: Checking, stepName: Verb, node: Node, site: Site): BuiltStep {
+export function buildControl(checking: Checking, stepName: StepName, node: Node, site: Site): BuiltStep {
   return CONTROL[stepName as ControlStepName](checking, node, site);
 }
 
@@ -97,7 +97,7 @@ function setVariables(checking: Checking, node: Node): Built<'set'> {
     const type = checking.vars.get(key);
     if (type === undefined && !checking.names.unknown.has(key) && !checking.names.lost) {
       const known = [...checking.vars.keys()];
-      const meant = didYouMean(key, known);
+      const meant = suggestSpelling(key, known);
       const what = checking.names.roots.has(key) ? `${key} is not a variable` : `there is no variable ${key}`;
       checking.report(
         keySpan,
@@ -145,7 +145,7 @@ function buildWaitForRead(checking: Checking, node: MapNode, fields: FieldReader
     if (id !== undefined) checking.names.unknown.add(id);
     return { args: { kind: 'order', order: FAULTY, is: 'live', within }, yields: undefined };
   }
-  if (stepRow(stepName).retry !== 'read' || stepName === 'refresh_session')
+  if (getStepRow(stepName).retry !== 'read' || stepName === 'refresh_session')
     checking.report(
       inner.entry(stepName)?.keySpan ?? inner,
       'read-not-a-read',

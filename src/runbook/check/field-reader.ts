@@ -2,13 +2,13 @@
  * Reads the arguments of a step field by field, with the types of the step table, and reports values of another type.
  */
 import { isOrderId } from '../../venue/forms.ts';
-import type { Verb } from '../checked.ts';
+import type { StepName } from '../checked.ts';
 import type { MapNode, Node } from '../document/nodes.ts';
 import { FAULTY } from '../expression/compiler.ts';
 import { ORDER } from '../functions/records.ts';
-import { findMisfit, TEXT, typeName } from '../functions/typing.ts';
+import { findMisfit, formatType, TEXT } from '../functions/typing.ts';
 import type { FieldsShape, Shape } from '../shape/shape.ts';
-import { stepRow } from '../steps.ts';
+import { getStepRow } from '../steps.ts';
 import type { Expr, Value, ValueType } from '../values.ts';
 import type { Checking } from './checking.ts';
 import { getScalarText } from './declarations.ts';
@@ -76,15 +76,15 @@ export class FieldReader {
 }
 
 /** The shape of a step that takes one kind of map; throws for any other step. */
-export function getFieldsShape(stepName: Verb): FieldsShape {
-  const { takes } = stepRow(stepName);
+export function getFieldsShape(stepName: StepName): FieldsShape {
+  const { takes } = getStepRow(stepName);
   if (takes.kind !== 'fields') throw new Error(`${stepName} does not take plain fields`);
   return takes;
 }
 
 /** The shape that a map has chosen, of the kinds of map that a step takes; throws for a step that takes none. */
-export function chooseMapShape(stepName: Verb, node: MapNode): FieldsShape {
-  const { takes } = stepRow(stepName);
+export function chooseMapShape(stepName: StepName, node: MapNode): FieldsShape {
+  const { takes } = getStepRow(stepName);
   const maps = takes.kind === 'choice' ? (takes.maps ?? []) : [];
   const shape = (maps.find(({ by }) => node.get(by) !== undefined) ?? maps[0])?.shape;
   if (shape?.kind !== 'fields') throw new Error(`${stepName} takes no map`);
@@ -92,8 +92,8 @@ export function chooseMapShape(stepName: Verb, node: MapNode): FieldsShape {
 }
 
 /** The type of a step's id, if the step table gives it. */
-export function getYieldedType(stepName: Verb): ValueType | undefined {
-  const { yields } = stepRow(stepName);
+export function getYieldedType(stepName: StepName): ValueType | undefined {
+  const { yields } = getStepRow(stepName);
   return typeof yields === 'string' ? undefined : yields;
 }
 
@@ -103,5 +103,5 @@ export function isOrderOrId(type: ValueType): boolean {
 }
 
 export function reportMismatch(checking: Checking, at: Node, needed: string, found: ValueType): void {
-  checking.report(at, 'wrong-type', `${needed}, found ${typeName(found)}`);
+  checking.report(at, 'wrong-type', `${needed}, found ${formatType(found)}`);
 }

@@ -3,11 +3,11 @@
  * caller's `with` before a run. Reports every problem.
  */
 import { Decimal, parseDecimal } from '../../base/decimal.ts';
-import { didYouMean } from '../../base/spelling.ts';
+import { suggestSpelling } from '../../base/spelling.ts';
 import type { CheckedRunbook, InputDeclaration } from '../checked.ts';
 import { readInputText } from '../expression/expression.ts';
 import { type Reading, readDuration, readTime } from '../expression/literals.ts';
-import { Duration, durationText, Time, timeText, type Value, type ValueType } from '../values.ts';
+import { Duration, durationText, formatTime, Time, type Value, type ValueType } from '../values.ts';
 
 type InputValues = { readonly values: Readonly<Record<string, Value>> } | { readonly problems: readonly string[] };
 
@@ -66,7 +66,7 @@ export function findViolation(
 }
 
 export function describeUnknownInput(name: string, known: readonly string[], runbook: string): string {
-  const meant = didYouMean(name, known);
+  const meant = suggestSpelling(name, known);
   const list = known.length === 0 ? 'it has none' : `it has ${known.join(', ')}`;
   return `${runbook} has no input ${JSON.stringify(name)}${meant === undefined ? `; ${list}` : `; did you mean ${meant}?`}`;
 }
@@ -96,7 +96,7 @@ function isSame(left: Value, right: Value): boolean {
 export function formatValue(value: Value): string {
   if (Decimal.isDecimal(value)) return (value as Decimal).toFixed();
   if (value instanceof Duration) return durationText(value);
-  if (value instanceof Time) return timeText(value);
+  if (value instanceof Time) return formatTime(value);
   return typeof value === 'string' ? JSON.stringify(value) : String(value);
 }
 
@@ -104,7 +104,7 @@ export function formatValue(value: Value): string {
  * Reads a value from its JSON in a journal or a fixture, with the declared type: the inverse of `valueJson`. Ratios are
  * stored as ratios, also for pct and bps. Undefined for JSON that does not fit the type.
  */
-export function valueOfJson(type: ValueType, json: unknown): Value {
+export function parseValueJson(type: ValueType, json: unknown): Value {
   switch (type.kind) {
     case 'decimal':
       return typeof json === 'string' ? parseDecimal(json) : undefined;
@@ -117,12 +117,12 @@ export function valueOfJson(type: ValueType, json: unknown): Value {
     case 'time':
       return typeof json === 'string' ? unwrapReading(readTime(json)) : undefined;
     case 'optional':
-      return json === null ? undefined : valueOfJson(type.of, json);
+      return json === null ? undefined : parseValueJson(type.of, json);
     case 'list':
-      return Array.isArray(json) ? json.map((each) => valueOfJson(type.of, each)) : undefined;
+      return Array.isArray(json) ? json.map((each) => parseValueJson(type.of, each)) : undefined;
     case 'map':
       return isObject(json)
-        ? new Map(Object.entries(json).map(([key, each]) => [key, valueOfJson(type.of, each)]))
+        ? new Map(Object.entries(json).map(([key, each]) => [key, parseValueJson(type.of, each)]))
         : undefined;
     case 'record':
       return undefined;

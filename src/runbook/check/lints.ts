@@ -3,14 +3,14 @@
  * the token rate, and unused names (language.md, Checks 5). Facts about a single field are reported where the field is read.
  */
 import type { Span } from '../../base/diagnostic.ts';
-import { didYouMean } from '../../base/spelling.ts';
+import { suggestSpelling } from '../../base/spelling.ts';
 import { type Costs, computeSteadyRate } from '../bounds.ts';
 import type { CheckedRunbook, CheckedStep, StepOf } from '../checked.ts';
 import type { MapNode, Node } from '../document/nodes.ts';
 import type { Duration, Expr } from '../values.ts';
 import type { Checking } from './checking.ts';
 import { formatValue } from './inputs.ts';
-import { everyStep, listInnerBlocks } from './risk.ts';
+import { listInnerBlocks, walkSteps } from './risk.ts';
 
 export interface Allowance {
   readonly costs: Costs;
@@ -32,7 +32,7 @@ export function lintRelease(checking: Checking, root: MapNode): void {
   if (at?.kind !== 'scalar' || checking.compiler.isFaulty(at) || checking.ids.has(at.text)) return;
   // The step may have a refused id, or may have been left out.
   if (checking.names.lost) return;
-  const meant = didYouMean(at.text, checking.ids.keys());
+  const meant = suggestSpelling(at.text, checking.ids.keys());
   checking.report(
     at,
     'unknown-step',
@@ -61,7 +61,7 @@ function lintDeadman(checking: Checking, runbook: CheckedRunbook): void {
     const timeout = pause?.ms === 0 ? checking.compiler.evaluateConstant(deadman.timeout) : undefined;
     const unreleased = deadman.releaseAfter === undefined;
     let released = false;
-    for (const step of everyStep(runbook.steps)) {
+    for (const step of walkSteps(runbook.steps)) {
       if (!released && timeout !== undefined) lintWait(checking, step, timeout);
       if (
         unreleased &&
@@ -83,7 +83,7 @@ function placesProtection(runbook: CheckedRunbook, name: string): boolean {
   const callee = runbook.calls[name];
   return (
     callee !== undefined &&
-    [...everyStep(callee.steps)].some(
+    [...walkSteps(callee.steps)].some(
       (step) => step.verb === 'protect' || (step.verb === 'call' && placesProtection(callee, step.args.runbook)),
     )
   );
@@ -152,7 +152,7 @@ function lintProtection(checking: Checking, runbook: CheckedRunbook): void {
     }
   };
   visit(runbook.steps);
-  protects ||= [...everyStep([...runbook.steps, ...runbook.onError])].some((step) => step.verb === 'protect');
+  protects ||= [...walkSteps([...runbook.steps, ...runbook.onError])].some((step) => step.verb === 'protect');
   if (entry !== undefined && !protects)
     checking.report(
       findNameSpan(checking, entry),

@@ -3,12 +3,12 @@
  * that hold steps or change which names are visible.
  */
 import { Decimal } from '../../base/decimal.ts';
-import { type AwaitTarget, ERROR_KINDS, type ErrorKind, type RetryDeclaration, type Verb } from '../checked.ts';
+import { type AwaitTarget, ERROR_KINDS, type ErrorKind, type RetryDeclaration, type StepName } from '../checked.ts';
 import type { Node } from '../document/nodes.ts';
 import { FAULTY } from '../expression/compiler.ts';
 import { listPresentWhenTrue } from '../expression/expression.ts';
 import { BOOLEAN } from '../functions/typing.ts';
-import { stepRow } from '../steps.ts';
+import { getStepRow } from '../steps.ts';
 import { Duration, type Expr } from '../values.ts';
 import type { Checking } from './checking.ts';
 import { getScalarText, readLiteralDuration } from './declarations.ts';
@@ -27,8 +27,12 @@ const DEFAULTS = {
 } as const;
 
 /** The retry of a step; undefined for a step that does not call the venue. */
-export function readRetry(checking: Checking, stepName: Verb, node: Node | undefined): RetryDeclaration | undefined {
-  const kind = stepRow(stepName).retry;
+export function readRetry(
+  checking: Checking,
+  stepName: StepName,
+  node: Node | undefined,
+): RetryDeclaration | undefined {
+  const kind = getStepRow(stepName).retry;
   if (kind === 'none') return undefined;
   if (node?.kind !== 'map') return { on: RETRIED[kind], ...DEFAULTS };
   const number = (key: string): Node | undefined =>
@@ -51,8 +55,8 @@ export function readKinds(node: Node | undefined): readonly ErrorKind[] {
   return ERROR_KINDS.filter((kind) => words.includes(kind));
 }
 
-export function readAwait(checking: Checking, stepName: Verb, node: Node | undefined): AwaitTarget | undefined {
-  const row = stepRow(stepName).await;
+export function readAwait(checking: Checking, stepName: StepName, node: Node | undefined): AwaitTarget | undefined {
+  const row = getStepRow(stepName).await;
   const word = checking.compiler.isFaulty(node) ? undefined : getScalarText(node);
   return row?.allowed.find((target) => target === word) ?? row?.default;
 }

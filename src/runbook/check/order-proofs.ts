@@ -4,7 +4,7 @@
  */
 import type { Decimal } from '../../base/decimal.ts';
 import type { Span } from '../../base/diagnostic.ts';
-import type { Verb } from '../checked.ts';
+import type { StepName } from '../checked.ts';
 import type { Node } from '../document/nodes.ts';
 import type { Expr } from '../values.ts';
 import type { Checking } from './checking.ts';
@@ -22,7 +22,7 @@ export function checkPositive(
     checking.report(read.locate(key), code, `${key} must be above zero, found ${value.toFixed()}`);
 }
 
-export function checkHalted(checking: Checking, nameSpan: Span, name: Verb): void {
+export function checkHalted(checking: Checking, nameSpan: Span, name: StepName): void {
   if (checking.limits.mode === 'halted')
     checking.report(nameSpan, 'write-under-halted', `limits.mode is halted, which denies ${name}`);
 }

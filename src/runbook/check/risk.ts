@@ -1,6 +1,6 @@
 /** Decides which steps can add risk, and so may not occur in `finally` and `undo`; walks the steps of a checked runbook. */
 import type { CheckedRunbook, CheckedStep } from '../checked.ts';
-import { stepRow } from '../steps.ts';
+import { getStepRow } from '../steps.ts';
 
 /** The blocks of a step's own steps, without those of its modifiers. */
 export function listInnerBlocks(step: CheckedStep): readonly (readonly CheckedStep[])[] {
@@ -29,21 +29,23 @@ function listExceptionalBlocks(step: CheckedStep): readonly (readonly CheckedSte
 }
 
 /** Yields every step of a list and of the blocks inside it, in reading order. */
-export function* everyStep(steps: readonly CheckedStep[]): Generator<CheckedStep> {
+export function* walkSteps(steps: readonly CheckedStep[]): Generator<CheckedStep> {
   for (const step of steps) {
     yield step;
-    for (const block of [...listInnerBlocks(step), ...listExceptionalBlocks(step)]) yield* everyStep(block);
+    for (const block of [...listInnerBlocks(step), ...listExceptionalBlocks(step)]) yield* walkSteps(block);
   }
 }
 
 /** Whether a runbook holds a step that can add risk, or calls one that does. */
 export function addsRisk(runbook: CheckedRunbook): boolean {
   const reducing = runbook.limits?.mode !== undefined && runbook.limits.mode !== 'active';
-  return [...everyStep([...runbook.steps, ...runbook.onError, ...runbook.finally])].some((step) => {
+  return [...walkSteps([...runbook.steps, ...runbook.onError, ...runbook.finally])].some((step) => {
     if (step.verb === 'call') {
       const callee = runbook.calls[step.args.runbook];
       return callee !== undefined && addsRisk(callee);
     }
-    return stepRow(step.verb).risk === 'increases' && !(step.verb === 'place' && (reducing || step.allow === 'reduce'));
+    return (
+      getStepRow(step.verb).risk === 'increases' && !(step.verb === 'place' && (reducing || step.allow === 'reduce'))
+    );
   });
 }

@@ -12,13 +12,19 @@ export const CODES = { ...SYNTAX_CODES, ...CHECK_CODES, ...SCHEDULE_CODES } as c
 export type Code = keyof typeof CODES;
 
 /** A diagnostic of the checks. The table gives its severity, and its hint unless the caller gives one. */
-export function finding(source: SourceText, span: Span, code: CheckCode, message: string, hint?: string): Diagnostic {
+export function makeFinding(
+  source: SourceText,
+  span: Span,
+  code: CheckCode,
+  message: string,
+  hint?: string,
+): Diagnostic {
   const row = CHECK_CODES[code];
   return { severity: row.severity, code, message, hint: hint ?? row.fix, source, span };
 }
 
 /** The text of docs/reference/errors.md. */
-export function errorReference(): string {
+export function renderErrorReference(): string {
   const renderSection = (severity: CodeRow['severity'], title: string): string => {
     const rows = Object.entries(CODES as Record<string, CodeRow>).filter(([, row]) => row.severity === severity);
     return `## ${title}\n\n${rows.map(([code, row]) => renderEntry(code, row)).join('\n')}`;

@@ -6,7 +6,7 @@
  * A wrong part is undefined and the parts built on it report nothing, so that one mistake gives one diagnostic; its
  * siblings are still checked.
  */
-import { type Decimal, parseAuthoredDecimal, wholeNumber } from '../../base/decimal.ts';
+import { type Decimal, parseAuthoredDecimal, toWholeNumber } from '../../base/decimal.ts';
 import type { Span } from '../../base/diagnostic.ts';
 import { formatCount } from '../../base/format.ts';
 import { type Frame, type Run, spend } from '../functions/evaluation.ts';
@@ -14,7 +14,7 @@ import { FUNCTIONS, findFunction, isZone } from '../functions/functions.ts';
 import { BINARY_OPERATORS, type BinaryOperator, checkBinary, checkNegation } from '../functions/operators.ts';
 import { applyFunction, describeArity, impliesMarket, type Match, matchCall } from '../functions/signatures.ts';
 import { fitTerm, isTypeMismatch, type Term, unifyTerms } from '../functions/term.ts';
-import { BOOLEAN, INTEGER, NUMBER, TEXT, typeName } from '../functions/typing.ts';
+import { BOOLEAN, formatType, INTEGER, NUMBER, TEXT } from '../functions/typing.ts';
 import { EvaluationFailure, type Scope, type Value, type ValueType } from '../values.ts';
 import { AnalysisFaults, shorten } from './analysis-faults.ts';
 import type { TypeEnv } from './environment.ts';
@@ -148,7 +148,7 @@ export class Analysis extends AnalysisFaults {
           : findFunction(name) !== undefined || MACROS.has(name)
             ? `Write .${name}(…).`
             : undefined;
-      return this.reportFault('unknown-field', place, `${typeName(record)} has no field ${name}`, hint);
+      return this.reportFault('unknown-field', place, `${formatType(record)} has no field ${name}`, hint);
     }
     if (!Object.hasOwn(record.fields, name)) return this.reportUnknownField(record, name, place);
     return this.visible.readField(receiver, name, record.fields[name] as ValueType, node.op === '.?');
@@ -166,7 +166,7 @@ export class Analysis extends AnalysisFaults {
         'Write `.name`, or choose with `?:`.',
       );
     if (holder.kind !== 'list' && holder.kind !== 'map')
-      return this.reportFault('type-mismatch', node, `${typeName(holder)} has no items`);
+      return this.reportFault('type-mismatch', node, `${formatType(holder)} has no items`);
     const at = this.fit(key, holder.kind === 'list' ? INTEGER : TEXT, node.args[1]);
     if (at === undefined) return undefined;
     const tolerant = node.op === '[?]' || of.type.kind === 'optional';
@@ -181,7 +181,7 @@ export class Analysis extends AnalysisFaults {
       if (held === undefined) return undefined;
       const where = position(frame);
       const value = list
-        ? (held as readonly Value[])[wholeNumber(where as Decimal)]
+        ? (held as readonly Value[])[toWholeNumber(where as Decimal)]
         : (held as ReadonlyMap<string, Value>).get(where as string);
       if (value === undefined && strict)
         throw new EvaluationFailure(
@@ -300,7 +300,7 @@ export class Analysis extends AnalysisFaults {
         `${name} takes ${formatCount(wanted, 'argument')}, found ${args.length}`,
       );
     if (receiver.type.kind !== 'optional' && receiver.narrowed !== true)
-      this.reportFault('always-present', place, `this ${typeName(receiver.type)} is always present`);
+      this.reportFault('always-present', place, `this ${formatType(receiver.type)} is always present`);
     const { run: of, path } = receiver;
     if (name === 'hasValue') {
       const known = path === undefined ? [] : listPrefixes(path);
@@ -345,7 +345,7 @@ export class Analysis extends AnalysisFaults {
           on,
           `${shorten(this.text.slice(on.start, on.end))} may be absent`,
         );
-      return this.reportFault('type-mismatch', on, `${name} goes through a list, found ${typeName(receiver.type)}`);
+      return this.reportFault('type-mismatch', on, `${name} goes through a list, found ${formatType(receiver.type)}`);
     }
     const weightBefore = this.weight;
     const { slot, result: found } = this.visible.withLocal(each, receiver.type.of, () => this.check(body, level));

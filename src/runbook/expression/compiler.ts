@@ -6,7 +6,7 @@ import type { Diagnostic, SourceText } from '../../base/diagnostic.ts';
 import type { SyntaxCode } from '../codes/syntax.ts';
 import { diagnose } from '../codes/syntax.ts';
 import type { Node, ScalarNode } from '../document/nodes.ts';
-import { typeName, unifyTypes } from '../functions/typing.ts';
+import { formatType, unifyTypes } from '../functions/typing.ts';
 import type { Expr, RecordValue, Scope, Value, ValueType } from '../values.ts';
 import { compileField, isBare } from './expression.ts';
 import type { Names } from './scope.ts';
@@ -191,11 +191,11 @@ function mentions(node: Node, text: string, name: string): boolean {
 }
 
 function describeMixed(source: SourceText, node: Node, of: ValueType | undefined, part: Expr): Diagnostic {
-  const found = of === undefined ? 'several' : typeName(of);
+  const found = of === undefined ? 'several' : formatType(of);
   return diagnose(
     source,
     node.span,
     'type-mismatch',
-    `the items of a list must be of one type, found ${found} and ${typeName(part.type)}`,
+    `the items of a list must be of one type, found ${found} and ${formatType(part.type)}`,
   );
 }

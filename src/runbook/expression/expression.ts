@@ -9,7 +9,7 @@ import { diagnose } from '../codes/syntax.ts';
 import type { ScalarNode } from '../document/nodes.ts';
 import { evaluateIn, type Run, toText } from '../functions/evaluation.ts';
 import { fitTerm, isTypeMismatch, type Term } from '../functions/term.ts';
-import { DURATION, NUMBER, TEXT, TIME, typeName } from '../functions/typing.ts';
+import { DURATION, formatType, NUMBER, TEXT, TIME } from '../functions/typing.ts';
 import type { Expr, Value, ValueType } from '../values.ts';
 import { Analysis } from './analysis.ts';
 import type { Fault } from './analysis-faults.ts';
@@ -75,7 +75,7 @@ export function compileField(
       node,
       source,
       'type-mismatch',
-      `${expected === 'any' ? 'an expression' : typeName(expected)} is needed, found the market ${text}`,
+      `${expected === 'any' ? 'an expression' : formatType(expected)} is needed, found the market ${text}`,
       kind === 'list'
         ? `Put it in a list: [${text}].`
         : `In an expression a text is quoted: '${text}'; a list of markets is written [${text}].`,
@@ -154,7 +154,7 @@ export function compileTemplate(
       node,
       source,
       'template-mixed',
-      `${typeName(wanted)} is needed; a text joined from parts cannot be checked against it`,
+      `${formatType(wanted)} is needed; a text joined from parts cannot be checked against it`,
     );
   const compiled = parts.map((part) =>
     part.kind === 'text' ? part.text : compileSlice({ node, source, text: part.text, from: part.start }, env, 'any'),
@@ -199,7 +199,7 @@ function readFieldLiteral(
 }
 
 function compileLiteralText(node: ScalarNode, source: SourceText, wanted: ValueType, text: string): Compiled {
-  const reading = readScalar(wanted, typeName(wanted), text);
+  const reading = readScalar(wanted, formatType(wanted), text);
   if (!('value' in reading)) return refuse(node, source, reading.code, reading.problem, reading.hint);
   const { value } = reading;
   const type: ValueType =
@@ -223,7 +223,7 @@ function joinParts(
     const span = { start: node.offset(start), end: node.offset(start + Math.max(0, text.length - 1)) + 1 };
     if (item.kind === 'record' || item.kind === 'map' || item.kind === 'list')
       diagnostics.push(
-        diagnose(source, span, 'type-mismatch', `${typeName(type)} has no text form`, 'Use one of its fields.'),
+        diagnose(source, span, 'type-mismatch', `${formatType(type)} has no text form`, 'Use one of its fields.'),
       );
     else if (type.kind === 'optional')
       diagnostics.push(diagnose(source, span, 'optional-in-text', `${text.trim()} may be absent`));

@@ -2,7 +2,7 @@
  * Evaluates expressions that are known before a run. Nothing is guessed: a value that depends on a feed, on a response or on
  * an input without a value is not known.
  */
-import { type Decimal, wholeNumber } from '../../base/decimal.ts';
+import { type Decimal, toWholeNumber } from '../../base/decimal.ts';
 import type { CheckedRunbook } from '../checked.ts';
 import { Duration, type Expr, NotKnown, type Scope, type Value } from '../values.ts';
 
@@ -55,5 +55,5 @@ export class KnownValues {
 
 /** A known whole number as a count; else `unknown`. */
 export function toCount(value: Decimal | undefined, unknown = Number.POSITIVE_INFINITY): number {
-  return value?.isInteger() ? wholeNumber(value) : unknown;
+  return value?.isInteger() ? toWholeNumber(value) : unknown;
 }

@@ -5,14 +5,14 @@
 import { isLosslessNumber, parse } from 'lossless-json';
 import { type Decimal, parseAuthoredDecimal } from '../../base/decimal.ts';
 import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
-import { durationWord } from '../../base/duration.ts';
+import { writeDuration } from '../../base/duration.ts';
 import { loadLuxon } from '../calendar.ts';
 import type { SyntaxCode } from '../codes/syntax.ts';
 import { diagnose } from '../codes/syntax.ts';
 import { formatCodePoint, toOrdinary } from '../document/characters.ts';
 import { FORBIDDEN_KEYS, type Node } from '../document/nodes.ts';
 import { describeNonMember, isMarket } from '../functions/term.ts';
-import { getElementWord, typeName } from '../functions/typing.ts';
+import { formatType, getElementWord } from '../functions/typing.ts';
 import { Duration, Time, type Value, type ValueType } from '../values.ts';
 
 /** The value of a text, or the reason why it has none. */
@@ -115,7 +115,7 @@ function suggestDuration(text: string): string | undefined {
   const [, count = '', word = ''] = found;
   const unit = /^(?:ms|milli)/.test(word) ? 'ms' : word.charAt(0);
   const ms = Number(count) * (UNITS_MS[unit] ?? Number.NaN);
-  return Number.isSafeInteger(ms) && ms > 0 ? `Did you mean ${durationWord(ms)}?` : undefined;
+  return Number.isSafeInteger(ms) && ms > 0 ? `Did you mean ${writeDuration(ms)}?` : undefined;
 }
 
 export function looksLikeDuration(text: string): boolean {
@@ -265,7 +265,7 @@ function readNode(
     return refuse(
       'literal-form',
       node.span,
-      `a literal ${typeName(type)} is needed here, found an expression`,
+      `a literal ${formatType(type)} is needed here, found an expression`,
       'This field takes no expressions: write the value.',
     );
   const reading = readScalar(type, typeText, node.text);

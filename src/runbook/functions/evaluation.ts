@@ -3,8 +3,8 @@
  * fail. Evaluation uses no clock, no randomness and no host function. It fails only with an EvaluationFailure, or with an
  * error that the scope throws (NotKnown, a stale feed).
  */
-import { Decimal, decimalText } from '../../base/decimal.ts';
-import { Duration, durationText, EvaluationFailure, type Scope, Time, timeText, type Value } from '../values.ts';
+import { Decimal, formatDecimal } from '../../base/decimal.ts';
+import { Duration, durationText, EvaluationFailure, formatTime, type Scope, Time, type Value } from '../values.ts';
 
 export interface Frame {
   readonly scope: Scope;
@@ -103,9 +103,9 @@ export function toText(value: Value): string {
   if (value === undefined) return '(absent)';
   if (typeof value === 'string') return value;
   if (typeof value === 'boolean') return String(value);
-  if (Decimal.isDecimal(value)) return decimalText(value as Decimal);
+  if (Decimal.isDecimal(value)) return formatDecimal(value as Decimal);
   if (value instanceof Duration) return durationText(value);
-  if (value instanceof Time) return timeText(value);
+  if (value instanceof Time) return formatTime(value);
   if (Array.isArray(value)) return value.map(toText).join(', ');
   return '';
 }

@@ -4,7 +4,7 @@
  * signatures.ts checks calls, so `apply` may rely on the types.
  */
 import type { DateTime } from 'luxon';
-import { Decimal, decimal, roundToStep, wholeNumber } from '../../base/decimal.ts';
+import { Decimal, decimal, roundToStep, toWholeNumber } from '../../base/decimal.ts';
 import { loadLuxon } from '../calendar.ts';
 import {
   Duration,
@@ -209,8 +209,8 @@ export const FUNCTIONS = {
           `range has at most ${LONGEST_RANGE} items, asked for ${count.toFixed()}`,
           application.text,
         );
-      application.spend(wholeNumber(count));
-      return Array.from({ length: wholeNumber(count) }, (_, index) => new Decimal(index));
+      application.spend(toWholeNumber(count));
+      return Array.from({ length: toWholeNumber(count) }, (_, index) => new Decimal(index));
     },
   },
   net_size: {

@@ -17,7 +17,7 @@ import {
   toTime,
 } from './evaluation.ts';
 import { adaptUnit, checkComparable, makeOptionalMismatch, type Term, type TypeMismatch } from './term.ts';
-import { BOOLEAN, DURATION, findUnit, NUMBER, TEXT, TIME, typeName } from './typing.ts';
+import { BOOLEAN, DURATION, findUnit, formatType, NUMBER, TEXT, TIME } from './typing.ts';
 import { divideUnits, explainProduct, explainQuotient, multiplyUnits } from './units.ts';
 
 export const BINARY_OPERATORS = ['+', '-', '*', '/', '%', '==', '!=', '<', '<=', '>', '>=', 'in'] as const;
@@ -61,7 +61,7 @@ export function checkNegation(operand: Term, text: string): Term | TypeMismatch 
     return makeResult(type, [operand], (frame) => (run(frame) as Decimal).neg(), operand.bare);
   if (type.kind === 'duration')
     return makeResult(DURATION, [operand], (frame) => toDuration(-(run(frame) as Duration).ms, text));
-  return { refused: 'type-mismatch', message: `${typeName(type)} has no negative` };
+  return { refused: 'type-mismatch', message: `${formatType(type)} has no negative` };
 }
 
 function makeResult(type: ValueType, operands: readonly Term[], run: Run, bare = false): Term {
@@ -78,7 +78,7 @@ function makeDecimalType(unit: Unit, left: DecimalType, right: DecimalType, clos
 function makeMismatch(operator: string, left: Term, right: Term): TypeMismatch {
   return {
     refused: 'type-mismatch',
-    message: `${typeName(left.type)} ${operator} ${typeName(right.type)} has no meaning`,
+    message: `${formatType(left.type)} ${operator} ${formatType(right.type)} has no meaning`,
   };
 }
 
@@ -91,7 +91,7 @@ function checkSum(operator: '+' | '-', left: Term, right: Term, text: string): T
     if (a.type.unit !== b.type.unit)
       return {
         refused: 'unit-mismatch',
-        message: `${typeName(a.type)} ${operator} ${typeName(b.type)}: both sides must have the same unit`,
+        message: `${formatType(a.type)} ${operator} ${formatType(b.type)}: both sides must have the same unit`,
       };
     const run: Run =
       operator === '+'
@@ -136,7 +136,7 @@ function checkProduct(left: Term, right: Term, text: string): Term | TypeMismatc
     if (unit === undefined)
       return {
         refused: 'unit-mismatch',
-        message: `${typeName(a)} * ${typeName(b)} has no unit`,
+        message: `${formatType(a)} * ${formatType(b)} has no unit`,
         hint: `${explainProduct(a.unit, b.unit)}.`,
       };
     const run: Run = (frame) => requireBounded((x(frame) as Decimal).times(y(frame) as Decimal), text);
@@ -162,7 +162,7 @@ function checkDivision(left: Term, right: Term, text: string): Term | TypeMismat
     if (unit === undefined)
       return {
         refused: 'unit-mismatch',
-        message: `${typeName(a)} / ${typeName(b)} has no unit`,
+        message: `${formatType(a)} / ${formatType(b)} has no unit`,
         hint: `${explainQuotient(a.unit, b.unit)}.`,
       };
     const run: Run = (frame) => divide(x(frame) as Decimal, y(frame) as Decimal, text);
@@ -183,7 +183,10 @@ function checkModulo(left: Term, right: Term, text: string): Term | TypeMismatch
   const [a, b] = [left.type, adaptUnit(right, findUnit(left.type)).type];
   if (a.kind !== 'decimal' || b.kind !== 'decimal') return makeMismatch('%', left, right);
   if (a.unit !== b.unit)
-    return { refused: 'unit-mismatch', message: `${typeName(a)} % ${typeName(b)}: both sides must have the same unit` };
+    return {
+      refused: 'unit-mismatch',
+      message: `${formatType(a)} % ${formatType(b)}: both sides must have the same unit`,
+    };
   const { run: x } = left;
   const { run: y } = right;
   const run: Run = (frame) => computeRemainder(x(frame) as Decimal, y(frame) as Decimal, text);
@@ -204,7 +207,7 @@ const ORDERED_KINDS: ReadonlySet<string> = new Set(['decimal', 'duration', 'time
 
 function checkOrder(operator: '<' | '<=' | '>' | '>=', left: Term, right: Term): Term | TypeMismatch {
   if (!ORDERED_KINDS.has(left.type.kind))
-    return { refused: 'type-mismatch', message: `${typeName(left.type)} is not ordered` };
+    return { refused: 'type-mismatch', message: `${formatType(left.type)} is not ordered` };
   const refusal = checkComparable(left, right);
   if (refusal !== undefined) return refusal;
   const { run: x } = left;

@@ -8,7 +8,7 @@ import type { Expr, Scope, ValueType } from '../values.ts';
 import { type Run, spend } from './evaluation.ts';
 import type { Application, FunctionRow, Parameter, Shape, Signature } from './functions.ts';
 import { fitTerm, isTypeMismatch, type Term, type TypeMismatch, unifyTerms } from './term.ts';
-import { INTEGER, NUMBER, typeName } from './typing.ts';
+import { formatType, INTEGER, NUMBER } from './typing.ts';
 
 /** Arguments fitted to a signature. */
 export interface Match {
@@ -104,7 +104,7 @@ function fitShape(term: Term, shape: Shape): Term | TypeMismatch {
   const wrong = (wanted: string): TypeMismatch =>
     type.kind === 'optional'
       ? { refused: 'optional-unhandled', message: 'this value may be absent' }
-      : { refused: 'type-mismatch', message: `${wanted} is needed, found ${typeName(type)}` };
+      : { refused: 'type-mismatch', message: `${wanted} is needed, found ${formatType(type)}` };
   switch (shape.kind) {
     case 'any':
       return term;

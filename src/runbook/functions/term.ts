@@ -11,9 +11,9 @@ import {
   findComparisonMisfit,
   findMisfit,
   findUnit,
+  formatType,
   type Misfit,
   replaceUnit,
-  typeName,
   unifyTypes,
 } from './typing.ts';
 
@@ -80,7 +80,7 @@ const CODE: Readonly<Record<Misfit, SyntaxCode>> = {
 function toTypeMismatch(why: Misfit, term: Term, wanted: ValueType): TypeMismatch {
   if (why === 'member' && term.type.kind === 'text' && wanted.kind === 'text')
     return describeNonMember(term.type.of ?? [], wanted.of ?? []);
-  const message = `${addArticle(typeName(wanted))} is needed, found ${typeName(term.type)}`;
+  const message = `${addArticle(formatType(wanted))} is needed, found ${formatType(term.type)}`;
   const scale =
     why === 'unit' && term.type.kind === 'decimal' && wanted.kind === 'decimal' && term.type.unit === 'number';
   return {
@@ -123,7 +123,7 @@ export function unifyTerms(
       const units = findUnit(type as ValueType) !== undefined && findUnit(term.type) !== undefined;
       return {
         refused: units ? 'unit-mismatch' : 'type-mismatch',
-        message: `${typeName(type as ValueType)} and ${typeName(term.type)} have no common type`,
+        message: `${formatType(type as ValueType)} and ${formatType(term.type)} have no common type`,
         at: index,
       };
     }
@@ -143,7 +143,7 @@ export function checkComparable(left: Term, right: Term): TypeMismatch | undefin
   const why = findComparisonMisfit(a.type, b.type);
   if (why === undefined) return undefined;
   if (why === 'optional') return { ...makeOptionalMismatch(), at: left.type.kind === 'optional' ? 0 : 1 };
-  return { refused: CODE[why], message: `${typeName(a.type)} and ${typeName(b.type)} cannot be compared` };
+  return { refused: CODE[why], message: `${formatType(a.type)} and ${formatType(b.type)} cannot be compared` };
 }
 
 function findImpossibleLiteral(literal: Term, other: ValueType): TypeMismatch | undefined {

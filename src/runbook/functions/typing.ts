@@ -55,7 +55,7 @@ export function getElementWord(typeText: string): string {
 }
 
 /** The name of a type in messages. */
-export function typeName(type: ValueType): string {
+export function formatType(type: ValueType): string {
   switch (type.kind) {
     case 'decimal':
       return type.integer === true && type.unit === 'number' ? 'integer' : type.unit;
@@ -72,11 +72,11 @@ export function typeName(type: ValueType): string {
       );
     case 'list':
     case 'map':
-      return `${type.kind}<${typeName(type.of)}>`;
+      return `${type.kind}<${formatType(type.of)}>`;
     case 'record':
       return type.name;
     case 'optional':
-      return `optional ${typeName(type.of)}`;
+      return `optional ${formatType(type.of)}`;
     case 'boolean':
     case 'duration':
     case 'time':

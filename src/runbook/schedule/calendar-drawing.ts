@@ -3,7 +3,7 @@
  * reader's system. Everything from a runbook is text, never markup.
  */
 import { formatCount } from '../../base/format.ts';
-import { printable } from '../../base/printable.ts';
+import { makePrintable } from '../../base/printable.ts';
 import type { ScheduledSlot } from './collisions.ts';
 import { formatClock, formatDate, listZoneChanges, listZoneStretches, type ZoneChange } from './local-time.ts';
 import { type Occurrence, walkOccurrences } from './schedule.ts';
@@ -45,7 +45,7 @@ const MONTHS = [
   'December',
 ] as const;
 
-export function scheduleCalendar(slots: readonly ScheduledSlot[], { year, month, zone }: CalendarMonth): string {
+export function drawCalendar(slots: readonly ScheduledSlot[], { year, month, zone }: CalendarMonth): string {
   const firstDay = Date.UTC(year, month - 1, 1);
   const days = new Date(Date.UTC(year, month, 0)).getUTCDate();
   const blank = (new Date(firstDay).getUTCDay() + 6) % 7;
@@ -192,7 +192,7 @@ function* listDueInMonth(
 const MOST_WRITTEN = 3;
 
 function formatSlotLines(slot: ScheduledSlot, due: readonly Due[]): readonly (Line & { readonly atMs: number })[] {
-  const name = printable(slot.runbook, 60);
+  const name = makePrintable(slot.runbook, 60);
   const lines = due
     .filter((each) => each.slot === slot)
     .map(({ wallMs, occurrence: { nominalMs, notes } }) => ({
@@ -252,6 +252,6 @@ const ENTITIES: Readonly<Record<string, string>> = {
 function escapeText(text: string): string {
   return text
     .split('\n')
-    .map((line) => printable(line, 4096).replace(/[&<>"']/g, (mark) => ENTITIES[mark] ?? mark))
+    .map((line) => makePrintable(line, 4096).replace(/[&<>"']/g, (mark) => ENTITIES[mark] ?? mark))
     .join('\n');
 }

@@ -17,15 +17,15 @@ export interface ScheduledSlot {
 type KeyedRunbook = Pick<CheckedRunbook, 'name' | 'inputs' | 'schedule' | 'concurrency'>;
 
 /** The slots of a runbook with their evaluated concurrency keys. */
-export function scheduledSlots(runbook: KeyedRunbook): readonly ScheduledSlot[] {
+export function listScheduledSlots(runbook: KeyedRunbook): readonly ScheduledSlot[] {
   return runbook.schedule.map((declaration) => {
-    const concurrency = concurrencyOf(runbook, slotInputs(runbook, declaration));
+    const concurrency = evaluateConcurrency(runbook, getSlotInputs(runbook, declaration));
     return { runbook: runbook.name, declaration, ...(concurrency && { concurrency }) };
   });
 }
 
 /** The inputs of a slot's runs: the defaults, overridden by the values of the schedule. */
-export function slotInputs(
+export function getSlotInputs(
   { inputs }: Pick<CheckedRunbook, 'inputs'>,
   declaration: ScheduleDeclaration,
 ): Readonly<Record<string, Value>> {
@@ -35,7 +35,7 @@ export function slotInputs(
 }
 
 /** The key of a run with these inputs; undefined if it depends on more than the inputs. */
-export function concurrencyOf(
+export function evaluateConcurrency(
   { concurrency }: Pick<CheckedRunbook, 'concurrency'>,
   inputs: Readonly<Record<string, Value>>,
 ): ScheduledSlot['concurrency'] {

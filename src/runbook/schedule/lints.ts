@@ -4,17 +4,17 @@
  */
 import type { Diagnostic, Span } from '../../base/diagnostic.ts';
 import type { CheckedRunbook, ScheduleDeclaration } from '../checked.ts';
-import { finding } from '../codes/codes.ts';
+import { makeFinding } from '../codes/codes.ts';
 import { SCHEDULE_CODES, type ScheduleCode } from '../codes/schedule.ts';
 import { readDocument } from '../document/document.ts';
-import { type Collision, findCollisions, scheduledSlots } from './collisions.ts';
-import { describeEffect, findNextOccurrence, listClockEffects, occurrences } from './schedule.ts';
+import { type Collision, findCollisions, listScheduledSlots } from './collisions.ts';
+import { describeEffect, findNextOccurrence, listClockEffects, listOccurrences } from './schedule.ts';
 
 /** The parts of a runbook that the lints read. */
 export type ScheduledRunbook = Pick<CheckedRunbook, 'name' | 'source' | 'inputs' | 'schedule' | 'concurrency'>;
 
 /** The findings about a runbook's schedule as of `nowMs`, epoch ms; the `scheduleLint` of the check calls it. */
-export function scheduleDiagnostics(runbook: ScheduledRunbook, nowMs: number): readonly Diagnostic[] {
+export function lintSchedule(runbook: ScheduledRunbook, nowMs: number): readonly Diagnostic[] {
   if (runbook.schedule.length === 0) return [];
   const year = { fromMs: nowMs, toMs: addYear(nowMs) };
   const places = new Places(runbook);
@@ -29,7 +29,7 @@ export function scheduleDiagnostics(runbook: ScheduledRunbook, nowMs: number): r
       const bounds = slot.from === undefined && slot.to === undefined ? ': no date fits' : ' between its from and to';
       if (neverFires(slot))
         found.push(
-          finding(runbook.source, places.find(slot), 'schedule-never', `${formatWhen(slot)} never fires${bounds}`),
+          makeFinding(runbook.source, places.find(slot), 'schedule-never', `${formatWhen(slot)} never fires${bounds}`),
         );
       else found.push(warn(slot, 'schedule-over', `${formatWhen(slot)} does not fire again: its last time has passed`));
       continue;
@@ -48,7 +48,7 @@ export function scheduleDiagnostics(runbook: ScheduledRunbook, nowMs: number): r
         ),
       );
   }
-  for (const collision of findCollisions(scheduledSlots(runbook), year))
+  for (const collision of findCollisions(listScheduledSlots(runbook), year))
     found.push(warn(collision.second.declaration, 'schedule-collision', formatCollision(collision)));
   return found;
 }
@@ -75,7 +75,7 @@ function hasInvalidTimes({ when, from, to }: ScheduleDeclaration): boolean {
 /** Whether a slot fires at no time, past or future. A slot that has passed is not an error: files must not break with age. */
 function neverFires(slot: ScheduleDeclaration): boolean {
   const fromMs = slot.when.kind === 'at' ? Math.min(0, slot.when.at.ms) : 0;
-  return occurrences(slot, { fromMs, toMs: Number.POSITIVE_INFINITY, most: 1 }).length === 0;
+  return listOccurrences(slot, { fromMs, toMs: Number.POSITIVE_INFINITY, most: 1 }).length === 0;
 }
 
 function formatWhen({ when }: ScheduleDeclaration): string {

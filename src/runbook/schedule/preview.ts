@@ -3,9 +3,15 @@
  * text and as the JSON of `schedule preview` (interface.md, JSON). The engine decides later whether a run starts.
  */
 import { formatSpan, formatTable } from '../../base/format.ts';
-import { printable } from '../../base/printable.ts';
+import { makePrintable } from '../../base/printable.ts';
 import type { ScheduledSlot } from './collisions.ts';
-import { describeEffect, listClockEffects, longestDelayMs, type Occurrence, walkOccurrences } from './schedule.ts';
+import {
+  computeLongestDelayMs,
+  describeEffect,
+  listClockEffects,
+  type Occurrence,
+  walkOccurrences,
+} from './schedule.ts';
 
 interface PreviewRow {
   readonly runbook: string;
@@ -21,7 +27,7 @@ interface PreviewRow {
 }
 
 /** The next `next` occurrences of all slots, from `fromMs` on (inclusive), by instant, then by position of the slot. */
-export function schedulePreview(
+export function previewSchedule(
   slots: readonly ScheduledSlot[],
   options: { readonly fromMs: number; readonly next: number },
 ): readonly PreviewRow[] {
@@ -71,7 +77,7 @@ function mergeNext(slots: readonly ScheduledSlot[], fromMs: number, most: number
 /** Notes the jitter: the times are those of the schedule, and the scheduler draws the delay. */
 function noteJitter({ slot: { declaration }, occurrence }: Due): readonly string[] {
   const { jitter } = declaration;
-  const mostMs = longestDelayMs(declaration, occurrence.nominalMs);
+  const mostMs = computeLongestDelayMs(declaration, occurrence.nominalMs);
   if (jitter === undefined || mostMs <= 0) return [];
   const cut =
     mostMs < jitter.ms
@@ -111,7 +117,7 @@ function noteCollisions(due: readonly Due[], row: Due): readonly string[] {
 }
 
 /** The document of `schedule preview --json`. */
-export function previewJson(rows: readonly PreviewRow[]): {
+export function toPreviewJson(rows: readonly PreviewRow[]): {
   readonly occurrences: readonly {
     readonly runbook: string;
     readonly slot: string;
@@ -132,17 +138,17 @@ export function previewJson(rows: readonly PreviewRow[]): {
 }
 
 /** Text for a terminal: a line for each occurrence, with its notes on separate lines below. */
-export function previewText(rows: readonly PreviewRow[]): string {
+export function formatPreview(rows: readonly PreviewRow[]): string {
   if (rows.length === 0) return 'Nothing would fire.\n';
   const cells = rows.map((row) => [
     formatUtc(row),
     `${formatLocalDay(row)} ${row.zone}`,
-    printable(row.runbook),
-    `slot ${printable(row.slot)}`,
+    makePrintable(row.runbook),
+    `slot ${makePrintable(row.slot)}`,
   ]);
   const lines = formatTable(cells)
     .split('\n')
-    .flatMap((line, index) => [line, ...(rows[index]?.notes ?? []).map((note) => `    ${printable(note)}`)]);
+    .flatMap((line, index) => [line, ...(rows[index]?.notes ?? []).map((note) => `    ${makePrintable(note)}`)]);
   return `${lines.join('\n')}\n`;
 }
 

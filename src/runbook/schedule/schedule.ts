@@ -51,7 +51,7 @@ interface OccurrenceRange {
 }
 
 /** The occurrences of a slot in a range, ascending, each instant once. The schedule's `from` is inclusive, its `to` exclusive. */
-export function occurrences(declaration: ScheduleDeclaration, range: OccurrenceRange): readonly Occurrence[] {
+export function listOccurrences(declaration: ScheduleDeclaration, range: OccurrenceRange): readonly Occurrence[] {
   const { fromMs, toMs, most = Number.POSITIVE_INFINITY } = range;
   if (toMs === Number.POSITIVE_INFINITY && most === Number.POSITIVE_INFINITY)
     throw new RangeError('a range of occurrences needs an end');
@@ -66,7 +66,7 @@ export function occurrences(declaration: ScheduleDeclaration, range: OccurrenceR
 
 /** The first occurrence after an instant; undefined if the schedule is over, or never fires. */
 export function findNextOccurrence(declaration: ScheduleDeclaration, afterMs: number): Occurrence | undefined {
-  return occurrences(declaration, { fromMs: afterMs + 1, toMs: Number.POSITIVE_INFINITY, most: 1 })[0];
+  return listOccurrences(declaration, { fromMs: afterMs + 1, toMs: Number.POSITIVE_INFINITY, most: 1 })[0];
 }
 
 /** The scheduler checks the clock at least this often, ms, so a start is never later than this without a reason. */
@@ -76,7 +76,7 @@ const LOOK_MS = 30_000;
  * The longest delay of an occurrence by `jitter`, ms: short enough that a late check of the clock is still within its misfire
  * window, and that it does not overtake the next occurrence.
  */
-export function longestDelayMs(declaration: ScheduleDeclaration, nominalMs: number): number {
+export function computeLongestDelayMs(declaration: ScheduleDeclaration, nominalMs: number): number {
   const { jitter, misfire } = declaration;
   if (jitter === undefined || jitter.ms <= 0) return 0;
   const windowMs = misfire.within.ms;

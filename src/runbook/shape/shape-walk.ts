@@ -4,9 +4,9 @@
  */
 import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
 import { formatList } from '../../base/format.ts';
-import { didYouMean } from '../../base/spelling.ts';
+import { suggestSpelling } from '../../base/spelling.ts';
 import type { CheckCode } from '../codes/check.ts';
-import { finding } from '../codes/codes.ts';
+import { makeFinding } from '../codes/codes.ts';
 import { isScalar, type ListNode, type MapNode, type Node, type ScalarNode } from '../document/nodes.ts';
 import { suggestWord } from '../foreign-words.ts';
 import { type Fields, type FieldsShape, FREE_NAME_PATTERN, NAME_PATTERN, type Shape } from './shape.ts';
@@ -44,7 +44,7 @@ export abstract class ShapeWalk {
   }
 
   protected report(at: Node | Span, code: CheckCode, message: string, hint?: string): undefined {
-    this.diagnostics.push(finding(this.source, 'kind' in at ? at.span : at, code, message, hint));
+    this.diagnostics.push(makeFinding(this.source, 'kind' in at ? at.span : at, code, message, hint));
   }
 
   /** Reports a value of the wrong shape and marks it, so that later checks skip it. A null has been reported before. */
@@ -342,7 +342,7 @@ export abstract class ShapeWalk {
   }
 
   private chooseMap<M extends { readonly by: string }>(node: MapNode, maps: readonly M[]): M | undefined {
-    const near = (by: string): boolean => node.entries.some((entry) => didYouMean(entry.key, [by]) === by);
+    const near = (by: string): boolean => node.entries.some((entry) => suggestSpelling(entry.key, [by]) === by);
     return maps.find(({ by }) => node.get(by) !== undefined) ?? maps.find(({ by }) => near(by));
   }
 

@@ -4,10 +4,10 @@
  * the same table must agree; check.ts verifies it.
  */
 import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
-import type { Verb } from '../checked.ts';
+import type { StepName } from '../checked.ts';
 import type { MapNode, Node } from '../document/nodes.ts';
 import { suggestWord } from '../foreign-words.ts';
-import { MODIFIER_NAMES, type Modifier, STEP_NAMES, stepRow } from '../steps.ts';
+import { getStepRow, MODIFIER_NAMES, type Modifier, STEP_NAMES } from '../steps.ts';
 import { FILE, MODIFIERS } from './grammar.ts';
 import { findFirstKey, type Owner, ShapeWalk } from './shape-walk.ts';
 import { quote } from './shape-words.ts';
@@ -25,13 +25,13 @@ export function inspectShape(root: Node, source: SourceText): Inspection {
 }
 
 /** The name of a step, such as `place`, if it has exactly one. */
-export function stepNameOf(step: MapNode): Verb | undefined {
+export function stepNameOf(step: MapNode): StepName | undefined {
   const named = step.entries.filter((entry) => isStepName(entry.key));
-  return named.length === 1 ? (named[0]?.key as Verb) : undefined;
+  return named.length === 1 ? (named[0]?.key as StepName) : undefined;
 }
 
 const STEP_NAME_SET: ReadonlySet<string> = new Set(STEP_NAMES);
-function isStepName(key: string): key is Verb {
+function isStepName(key: string): key is StepName {
   return STEP_NAME_SET.has(key);
 }
 const MODIFIER_SET: ReadonlySet<string> = new Set(MODIFIER_NAMES);
@@ -40,8 +40,8 @@ function isModifier(key: string): key is Modifier {
 }
 
 /** Whether a step has a field of this name, in any of its forms. */
-function takesField(stepName: Verb, key: string): boolean {
-  const { takes } = stepRow(stepName);
+function takesField(stepName: StepName, key: string): boolean {
+  const { takes } = getStepRow(stepName);
   const forms =
     takes.kind === 'fields'
       ? [takes]
@@ -98,12 +98,12 @@ class Walk extends ShapeWalk implements Inspection {
       );
     if (named.length !== 1) this.faulty.add(node);
     for (const { key, keySpan, value } of named)
-      this.checkShape(value, stepRow(key as Verb).takes, { name: key, span: keySpan });
-    this.checkModifiers(node, named.length === 1 ? (named[0]?.key as Verb) : undefined);
+      this.checkShape(value, getStepRow(key as StepName).takes, { name: key, span: keySpan });
+    this.checkModifiers(node, named.length === 1 ? (named[0]?.key as StepName) : undefined);
   }
 
   private reportUnknownStepKey(key: string, span: Span, stepName: string | undefined): undefined {
-    const inside = stepName !== undefined && takesField(stepName as Verb, key);
+    const inside = stepName !== undefined && takesField(stepName as StepName, key);
     const meant = inside ? undefined : suggestWord(key, stepName ? MODIFIER_NAMES : [...STEP_NAMES, ...MODIFIER_NAMES]);
     const list = inside
       ? `It is a field of ${stepName}: write it inside, not beside.`
@@ -118,10 +118,10 @@ class Walk extends ShapeWalk implements Inspection {
     );
   }
 
-  private checkModifiers(node: MapNode, stepName: Verb | undefined): undefined {
+  private checkModifiers(node: MapNode, stepName: StepName | undefined): undefined {
     for (const { key, keySpan, value } of node.entries) {
       if (!isModifier(key)) continue;
-      const row = stepName === undefined ? undefined : stepRow(stepName);
+      const row = stepName === undefined ? undefined : getStepRow(stepName);
       if (row !== undefined && !row.modifiers.includes(key)) {
         this.faulty.add(value);
         this.report(

@@ -4,7 +4,7 @@
  * deadman switch always pass. A rule whose fact is missing denies: not knowing is no reason to send. It reads nothing, asks no
  * time and keeps no counters: the caller passes the facts.
  */
-import { Decimal, type DecimalString, decimal, decimalText, roundToStep } from '../../base/decimal.ts';
+import { Decimal, type DecimalString, decimal, formatDecimal, roundToStep } from '../../base/decimal.ts';
 import type { EndpointName } from '../catalogue.ts';
 import type { Side } from '../records.ts';
 import {
@@ -137,7 +137,7 @@ function denyUnknownNotional(at: CheckedCase, market = at.market): Denied {
 
 /** Counts and figures are journaled as `used/allowed`. */
 function fitsWithin(at: CheckedCase, control: string, value: Decimal | number, max: DecimalString | number): boolean {
-  at.considered[control] = `${typeof value === 'number' ? value : decimalText(value)}/${max}`;
+  at.considered[control] = `${typeof value === 'number' ? value : formatDecimal(value)}/${max}`;
   return typeof value === 'number' ? value <= Number(max) : value.lte(exact(String(max)));
 }
 
@@ -217,9 +217,9 @@ const CHECKS: readonly Check[] = [
     const least = exact(marketRules.min_size ?? marketRules.lot);
     if (!isMultiple(order.size, step)) {
       const legal = Decimal.max(decimal(roundToNearest(order.size, step)), least);
-      return deny('SIZE_OFF_LOT', decimalText(order.size), marketRules.lot, decimalText(legal));
+      return deny('SIZE_OFF_LOT', formatDecimal(order.size), marketRules.lot, formatDecimal(legal));
     }
-    return order.size.lt(least) ? deny('SIZE_BELOW_MIN', decimalText(order.size), decimalText(least)) : undefined;
+    return order.size.lt(least) ? deny('SIZE_BELOW_MIN', formatDecimal(order.size), formatDecimal(least)) : undefined;
   },
 
   function writes(at) {
@@ -273,7 +273,7 @@ const CHECKS: readonly Check[] = [
     const { order, rules } = at;
     if (rules.maxOrderSize === undefined || order === undefined || order.fraction) return undefined;
     const fits = fitsWithin(at, 'max_order_size', order.size, rules.maxOrderSize);
-    return fits ? undefined : deny('SIZE_EXCEEDS_MAX_PER_ORDER', decimalText(order.size), rules.maxOrderSize);
+    return fits ? undefined : deny('SIZE_EXCEEDS_MAX_PER_ORDER', formatDecimal(order.size), rules.maxOrderSize);
   },
 
   function reducing(at) {
@@ -286,9 +286,9 @@ const CHECKS: readonly Check[] = [
         'REDUCING_ONLY',
         'reducing',
         side,
-        decimalText(rest),
-        decimalText(getCertainPosition(at)),
-        decimalText(sumWorkingOnSide(at, side)),
+        formatDecimal(rest),
+        formatDecimal(getCertainPosition(at)),
+        formatDecimal(sumWorkingOnSide(at, side)),
       ),
       advice: describeMissingProof(at),
     };
@@ -345,7 +345,7 @@ const CHECKS: readonly Check[] = [
     if (price === undefined) return adviseReduce(at, denyUnknownNotional(at));
     const notional = order.size.times(exact(price));
     if (fitsWithin(at, 'max_order_notional', notional, rules.maxOrderNotional)) return undefined;
-    return adviseReduce(at, deny('NOTIONAL_EXCEEDS_MAX_PER_ORDER', decimalText(notional), rules.maxOrderNotional));
+    return adviseReduce(at, deny('NOTIONAL_EXCEEDS_MAX_PER_ORDER', formatDecimal(notional), rules.maxOrderNotional));
   },
 
   function runNotional(at) {
@@ -358,7 +358,7 @@ const CHECKS: readonly Check[] = [
     const notional = order.size.times(exact(price)).minus(computeCountedBefore(order));
     if (order.before !== undefined && !notional.gt(0)) return undefined;
     if (fitsWithin(at, 'max_run_notional', notional.plus(exact(sent)), rules.maxRunNotional)) return undefined;
-    return adviseReduce(at, deny('NOTIONAL_EXCEEDS_MAX_PER_RUN', decimalText(notional), sent, rules.maxRunNotional));
+    return adviseReduce(at, deny('NOTIONAL_EXCEEDS_MAX_PER_RUN', formatDecimal(notional), sent, rules.maxRunNotional));
   },
 
   function priceBand(at) {
@@ -377,7 +377,7 @@ const CHECKS: readonly Check[] = [
       return deny('REFERENCE_STALE', age, rules.maxReferenceAgeMs);
     const middle = exact(reference.price);
     const width = middle.times(exact(rules.priceBandWithin));
-    const [low, high] = [decimalText(middle.minus(width)), decimalText(middle.plus(width))];
+    const [low, high] = [formatDecimal(middle.minus(width)), formatDecimal(middle.plus(width))];
     at.considered['price_band'] = `${order.price} in ${low}..${high}`;
     const inside = exact(order.price).minus(middle).abs().lte(width);
     return inside ? undefined : deny('PRICE_OUTSIDE_BAND', order.price, reference.price, low, high);
@@ -388,7 +388,7 @@ const CHECKS: readonly Check[] = [
     if (rules.maxPosition === undefined || order === undefined || lowers(at)) return undefined;
     const worst = getFurthestPosition(at, order.side).plus(sumWorkingOnSide(at, order.side)).plus(order.rest);
     const fits = fitsWithin(at, 'max_position', worst, rules.maxPosition);
-    return fits ? undefined : deny('POSITION_EXCEEDS_MAX', decimalText(worst), rules.maxPosition);
+    return fits ? undefined : deny('POSITION_EXCEEDS_MAX', formatDecimal(worst), rules.maxPosition);
   },
 
   function marketNotional(at) {
@@ -399,7 +399,12 @@ const CHECKS: readonly Check[] = [
     if (held === undefined || price === undefined) return denyUnknownNotional(at);
     const notional = order.rest.times(exact(price));
     if (fitsWithin(at, 'max_market_notional', held.plus(notional), rules.maxMarketNotional)) return undefined;
-    return deny('NOTIONAL_EXCEEDS_MAX_PER_MARKET', decimalText(notional), decimalText(held), rules.maxMarketNotional);
+    return deny(
+      'NOTIONAL_EXCEEDS_MAX_PER_MARKET',
+      formatDecimal(notional),
+      formatDecimal(held),
+      rules.maxMarketNotional,
+    );
   },
 
   function exposure(at) {
@@ -415,7 +420,7 @@ const CHECKS: readonly Check[] = [
     }
     const notional = order.rest.times(exact(price));
     if (fitsWithin(at, 'max_exposure', held.plus(notional), rules.maxExposure)) return undefined;
-    return deny('EXPOSURE_EXCEEDS_MAX', decimalText(notional), decimalText(held), rules.maxExposure);
+    return deny('EXPOSURE_EXCEEDS_MAX', formatDecimal(notional), formatDecimal(held), rules.maxExposure);
   },
 
   function selfMatch(at) {
@@ -446,5 +451,5 @@ function isMultiple(value: Decimal, step: Decimal): boolean {
 /** The nearest legal value; never zero, which is neither a price nor a size. */
 function roundToNearest(value: Decimal, step: Decimal): DecimalString {
   const rounded = roundToStep(value, step, 'nearest');
-  return decimalText(rounded.isZero() ? step : rounded);
+  return formatDecimal(rounded.isZero() ? step : rounded);
 }

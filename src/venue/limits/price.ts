@@ -2,7 +2,7 @@
  * Chooses the price with which an order is measured for a limit, and computes its notional at worst. A long order fills at its
  * price or lower. A short order fills at its price or higher, so its own price gives its least notional, not its largest.
  */
-import { Decimal, type DecimalString, decimalText } from '../../base/decimal.ts';
+import { Decimal, type DecimalString, formatDecimal } from '../../base/decimal.ts';
 import {
   type CheckedCase,
   Exact,
@@ -50,7 +50,9 @@ export function measuredPrice(terms: Priced, seen: PricesSeen): DecimalString | 
 /** The largest notional of an order, quote currency; undefined for a fraction of a position, and without a price. */
 export function notionalOf(terms: WriteTerms, seen: PricesSeen = {}): DecimalString | undefined {
   const price = measuredPrice(terms, seen);
-  return isFraction(terms.type) || price === undefined ? undefined : decimalText(exact(terms.size).times(exact(price)));
+  return isFraction(terms.type) || price === undefined
+    ? undefined
+    : formatDecimal(exact(terms.size).times(exact(price)));
 }
 
 /** The price with which the order of a case is measured. */
@@ -110,5 +112,5 @@ function pickHighest(a: DecimalString | undefined, b: DecimalString | undefined)
 }
 
 function computeBandEdge(reference: DecimalString, within: DecimalString | undefined): DecimalString {
-  return within === undefined ? reference : decimalText(exact(reference).times(exact(within).plus(1)));
+  return within === undefined ? reference : formatDecimal(exact(reference).times(exact(within).plus(1)));
 }

@@ -2,7 +2,7 @@
  * Decides whether a write certainly only lowers exposure, which exempts it from most limits, and says what would prove it where
  * nothing does. An order wrongly called an exit would open a position that no cap was checked for.
  */
-import { Decimal, decimalText } from '../../base/decimal.ts';
+import { Decimal, formatDecimal } from '../../base/decimal.ts';
 import { formatSpan } from '../../base/format.ts';
 import type { Side } from '../records.ts';
 import { type CheckedCase, Exact, exact, getForMarket, isFraction, sumWorkingOnSide } from './case.ts';
@@ -39,7 +39,7 @@ export function describeMissingProof(at: CheckedCase): string {
   const stops = order === undefined ? [] : listStopsOn(at, order.side);
   if (stops.length > 0 && order !== undefined && computeOppositePosition(at, order.side).gt(0)) {
     const names = stops.map((each) => each.orderId ?? each.clientOrderId).join(' ');
-    return `working position stops (${names}) may close ${decimalText(sumFractions(stops))} of the position first: cancel them, or refresh those that have ended`;
+    return `working position stops (${names}) may close ${formatDecimal(sumFractions(stops))} of the position first: cancel them, or refresh those that have ended`;
   }
   const unread = getForMarket(at.facts.positions, market)?.unread ?? [];
   if (unread.length > 0) return `refresh ${unread.join(' ')}: how much was filled before it ended has not been read`;

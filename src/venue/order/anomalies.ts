@@ -13,7 +13,7 @@ import {
   TIMINGS,
 } from './context.ts';
 import { bookFillOfOrder, takeFilled } from './filled.ts';
-import { largerDecimal } from './fills.ts';
+import { pickLarger } from './fills.ts';
 import { isForeign, isObservation } from './guards.ts';
 import type { OrderState } from './states.ts';
 
@@ -91,7 +91,7 @@ function describeContradiction(order: OrderContext, from: OrderState, event: Ord
     event: event.type,
     knownId: order.venueId ?? '',
     knownStatus: order.lastRecord?.status ?? '',
-    knownFilled: largerDecimal(order.filled, order.recordFilled),
+    knownFilled: pickLarger(order.filled, order.recordFilled),
     ...shown,
   };
 }

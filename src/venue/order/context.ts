@@ -244,7 +244,7 @@ export function isPositionStop(terms: { readonly type: string }): boolean {
 }
 
 /** An order that is validated and journaled but not sent. `at` is epoch ms. */
-export function newOrder(intent: OrderTerms, at: number, options: OrderOptions = {}): OrderSnapshot {
+export function createOrder(intent: OrderTerms, at: number, options: OrderOptions = {}): OrderSnapshot {
   const fraction = isPositionStop(intent);
   return {
     state: 'draft',

@@ -6,14 +6,14 @@
 import type { FillRecord, OrderRecord } from '../records.ts';
 import { type Draft, raise, type Writable, want } from './change.ts';
 import { isPositionStop, type OrderContext } from './context.ts';
-import { bookFill, exceeds, largerDecimal, sameDecimal, shortfall } from './fills.ts';
+import { bookFill, computeShortfall, exceeds, isSameDecimal, pickLarger } from './fills.ts';
 import { isTerminal } from './states.ts';
 
 /** A filled size only grows, so the largest in any record is right, however late it was read. */
 export function takeFilled(draft: Draft, record: OrderRecord, outdated = false): void {
   const { order } = draft;
   const before = order.recordFilled;
-  order.recordFilled = largerDecimal(before, record.total_filled_size);
+  order.recordFilled = pickLarger(before, record.total_filled_size);
   if (!outdated && !exceeds(before, record.total_filled_size)) order.lastRecord = record;
   updateRemaining(order);
   watchOverfill(draft);
@@ -61,17 +61,19 @@ export function settleFills(draft: Draft): void {
 
 function updateRemaining(order: Writable<OrderContext>): void {
   const { lastRecord, filled, recordFilled } = order;
-  const done = largerDecimal(filled, recordFilled);
+  const done = pickLarger(filled, recordFilled);
   const fraction = isPositionStop(order.intent) && order.authorised === undefined;
   if (
     lastRecord !== undefined &&
     SHOWS_REST.has(lastRecord.status) &&
-    sameDecimal(lastRecord.initial_size, order.size)
+    isSameDecimal(lastRecord.initial_size, order.size)
   ) {
     // The record's own rest, less later fills: after an amend it need not be size less filled (venue-notes.md, surprise 5).
-    order.remaining = fraction ? '0' : shortfall(lastRecord.size, shortfall(done, lastRecord.total_filled_size));
+    order.remaining = fraction
+      ? '0'
+      : computeShortfall(lastRecord.size, computeShortfall(done, lastRecord.total_filled_size));
   } else {
-    order.remaining = fraction ? '0' : shortfall(order.size, done);
+    order.remaining = fraction ? '0' : computeShortfall(order.size, done);
   }
 }
 
@@ -87,7 +89,7 @@ const SHOWS_REST: ReadonlySet<string> = new Set([
 
 function watchOverfill(draft: Draft): void {
   const { order } = draft;
-  const done = largerDecimal(order.filled, order.recordFilled);
+  const done = pickLarger(order.filled, order.recordFilled);
   if (order.authorised === undefined || order.overfilled || !exceeds(done, order.authorised)) return;
   order.overfilled = true;
   raise(draft, 'Overfill', { ordered: order.authorised, filled: order.filled, recordFilled: order.recordFilled });

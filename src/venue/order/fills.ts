@@ -2,11 +2,11 @@
  * Adds up fills: exposure is their sum, each counted once by its id. Status plays no part: any order may have fills, even one
  * that was cancelled or rejected (venue-notes.md, surprise 3).
  */
-import { Decimal, type DecimalString, decimal, decimalText } from '../../base/decimal.ts';
+import { Decimal, type DecimalString, decimal, formatDecimal } from '../../base/decimal.ts';
 import type { FillRecord } from '../records.ts';
 
 /** Whether two decimals are the same number, as `0.10` and `0.1` are. */
-export function sameDecimal(a: DecimalString, b: DecimalString): boolean {
+export function isSameDecimal(a: DecimalString, b: DecimalString): boolean {
   return a === b || decimal(a).eq(decimal(b));
 }
 
@@ -14,7 +14,7 @@ export function isZeroDecimal(text: DecimalString): boolean {
   return text === '0' || decimal(text).isZero();
 }
 
-export function largerDecimal(a: DecimalString, b: DecimalString): DecimalString {
+export function pickLarger(a: DecimalString, b: DecimalString): DecimalString {
   return exceeds(b, a) ? b : a;
 }
 
@@ -24,35 +24,35 @@ export function exceeds(a: DecimalString, b: DecimalString): boolean {
 }
 
 /** a − b, but never below zero. */
-export function shortfall(a: DecimalString, b: DecimalString): DecimalString {
+export function computeShortfall(a: DecimalString, b: DecimalString): DecimalString {
   if (b === '0') return a;
   const difference = decimal(a).minus(decimal(b));
-  return difference.isNegative() ? '0' : decimalText(difference);
+  return difference.isNegative() ? '0' : formatDecimal(difference);
 }
 
 /** Σ size, base currency, unsigned. */
-export function sumOfFills(fills: Iterable<FillRecord>): DecimalString {
+export function sumFills(fills: Iterable<FillRecord>): DecimalString {
   let sum = new Decimal(0);
   for (const fill of fills) sum = sum.plus(decimal(fill.size));
-  return decimalText(sum);
+  return formatDecimal(sum);
 }
 
 /** Σ size × price / Σ size, quote currency, to 18 places, the most that an author may write. Undefined without fills. */
-export function averagePrice(fills: Iterable<FillRecord>): DecimalString | undefined {
+export function computeAveragePrice(fills: Iterable<FillRecord>): DecimalString | undefined {
   let size = new Decimal(0);
   let value = new Decimal(0);
   for (const fill of fills) {
     size = size.plus(decimal(fill.size));
     value = value.plus(decimal(fill.size).times(decimal(fill.price)));
   }
-  return size.isZero() ? undefined : decimalText(value.div(size).toDecimalPlaces(18));
+  return size.isZero() ? undefined : formatDecimal(value.div(size).toDecimalPlaces(18));
 }
 
 /** Σ size, long positive, base currency: the change of the position. */
-export function netSizeOfFills(fills: Iterable<FillRecord>): DecimalString {
+export function sumNetSize(fills: Iterable<FillRecord>): DecimalString {
   let net = new Decimal(0);
   for (const fill of fills) net = fill.side === 'long' ? net.plus(decimal(fill.size)) : net.minus(decimal(fill.size));
-  return decimalText(net);
+  return formatDecimal(net);
 }
 
 /** The result of adding a fill: a repeated one changes nothing, a corrected one counts with its larger size. */
@@ -68,13 +68,13 @@ export function bookFill(fills: ReadonlyMap<string, FillRecord>, filled: Decimal
   if (known === undefined) {
     return {
       fills: new Map(fills).set(fill.id, fill),
-      filled: decimalText(decimal(filled).plus(decimal(fill.size))),
+      filled: formatDecimal(decimal(filled).plus(decimal(fill.size))),
       kind: 'added',
     };
   }
-  if (sameDecimal(known.size, fill.size) && sameDecimal(known.price, fill.price))
+  if (isSameDecimal(known.size, fill.size) && isSameDecimal(known.price, fill.price))
     return { fills, filled, kind: 'repeated' };
   if (exceeds(known.size, fill.size)) return { fills, filled, kind: 'corrected' };
   const corrected = new Map(fills).set(fill.id, fill);
-  return { fills: corrected, filled: sumOfFills(corrected.values()), kind: 'corrected' };
+  return { fills: corrected, filled: sumFills(corrected.values()), kind: 'corrected' };
 }

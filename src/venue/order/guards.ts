@@ -13,7 +13,7 @@ import {
   type OrderEvent,
   TIMINGS,
 } from './context.ts';
-import { sameDecimal } from './fills.ts';
+import { isSameDecimal } from './fills.ts';
 
 export const GUARDS = {
   /** Five reads found nothing, the last after the horizon, and no record, acknowledgement or fill ever showed the order. */
@@ -103,8 +103,8 @@ export function isLateOldRead(amend: Amend, event: Observation): boolean {
  */
 export function showsOtherTerms(context: OrderContext, record: OrderRecord): boolean {
   const priced = context.intent.type === 'limit' || context.intent.type === 'stop_limit';
-  if (priced && context.price !== undefined && !sameDecimal(context.price, record.price)) return true;
-  return !isPositionStop(context.intent) && !sameDecimal(context.size, record.initial_size);
+  if (priced && context.price !== undefined && !isSameDecimal(context.price, record.price)) return true;
+  return !isPositionStop(context.intent) && !isSameDecimal(context.size, record.initial_size);
 }
 
 /** Whether a record belongs to another order: two orders with one client order id (ARCHITECTURE.md, I1). */
@@ -117,8 +117,8 @@ export function isForeign(context: OrderContext, event: OrderEvent): boolean {
 
 function showsTerms(terms: { price?: string | undefined; size?: string | undefined }, record: OrderRecord): boolean {
   return (
-    (terms.price === undefined || sameDecimal(terms.price, record.price)) &&
-    (terms.size === undefined || sameDecimal(terms.size, record.initial_size))
+    (terms.price === undefined || isSameDecimal(terms.price, record.price)) &&
+    (terms.size === undefined || isSameDecimal(terms.size, record.initial_size))
   );
 }
 

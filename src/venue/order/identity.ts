@@ -10,7 +10,7 @@ export const CLIENT_ORDER_PREFIX = 'rb';
 const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';
 
 /** 22 characters of `[a-z0-9]`, then a dash and the author's tag if there is one; at most 50 in all (venue-notes.md, surprise 8). */
-export function clientOrderId(intent: {
+export function deriveClientOrderId(intent: {
   account: string;
   run: string;
   path: string;
@@ -35,7 +35,7 @@ export function clientOrderId(intent: {
 }
 
 /** A number in [0, 1) from a seed and a name: jitter that a replay repeats, independent of other draws. */
-export function chance(seed: number, name: string): number {
+export function drawChance(seed: number, name: string): number {
   const digest = sha256(`${seed}\0${name}`);
   return Number.parseInt(digest.slice(0, 8), 16) / 2 ** 32;
 }

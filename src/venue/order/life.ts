@@ -12,7 +12,7 @@ import {
   type OrderSnapshot,
   type OrderStep,
 } from './context.ts';
-import { largerDecimal, shortfall } from './fills.ts';
+import { computeShortfall, pickLarger } from './fills.ts';
 import { GUARDS, isForeign } from './guards.ts';
 import { isWorking, type OrderState } from './states.ts';
 import { type Outcome, TRANSITIONS } from './transitions.ts';
@@ -36,7 +36,7 @@ export const orderCan = {
    */
   amend(order: OrderSnapshot, change: { readonly size?: string | undefined } = {}): boolean {
     if (order.state !== 'open') return false;
-    return change.size === undefined || (!isPositionStop(order.context.intent) && exposureOf(order).filled === '0');
+    return change.size === undefined || (!isPositionStop(order.context.intent) && getExposure(order).filled === '0');
   },
   /** DELETE: every order that may be at the venue. An order in `submitting` is cancelled when its POST is settled. */
   cancel({ state }: OrderSnapshot): boolean {
@@ -49,17 +49,17 @@ export const orderCan = {
  * filled size of the records. In `worstRemaining` an order of unknown fate counts whole, and an amend in doubt with the larger
  * of its sizes. A stop_loss or take_profit counts only with the sizes of its records.
  */
-export function exposureOf({ state, context }: OrderSnapshot): {
+export function getExposure({ state, context }: OrderSnapshot): {
   readonly filled: string;
   readonly worstRemaining: string;
 } {
-  const filled = largerDecimal(context.filled, context.recordFilled);
+  const filled = pickLarger(context.filled, context.recordFilled);
   if (!isWorking(state)) return { filled, worstRemaining: '0' };
   if (isPositionStop(context.intent)) return { filled, worstRemaining: context.remaining };
-  const rest = largerDecimal(context.remaining, shortfall(context.size, filled));
+  const rest = pickLarger(context.remaining, computeShortfall(context.size, filled));
   const { amend } = context;
   const pending = amend?.outcome === undefined ? amend?.req?.size : undefined;
-  return { filled, worstRemaining: pending === undefined ? rest : largerDecimal(rest, pending) };
+  return { filled, worstRemaining: pending === undefined ? rest : pickLarger(rest, pending) };
 }
 
 const OBSERVATIONS: Readonly<Record<string, ObservationType>> = {
@@ -80,12 +80,12 @@ export function classifyRecord(record: OrderRecord): ObservationType {
 }
 
 /** The event of a record that was read: `sentAt` is when the read was sent, `at` when its answer was known (epoch ms). */
-export function observed(record: OrderRecord, sentAt: number, at: number): OrderEvent {
+export function toObservation(record: OrderRecord, sentAt: number, at: number): OrderEvent {
   return { type: classifyRecord(record), record, sentAt, at };
 }
 
 /** The table's outcome for an event: decides split cells, and calls a record of another order a contradiction. */
-export function outcomeOf({ state, context }: OrderSnapshot, event: OrderEvent): Outcome {
+export function decideOutcome({ state, context }: OrderSnapshot, event: OrderEvent): Outcome {
   if (isForeign(context, event)) return '!';
   const cell = TRANSITIONS[event.type][state];
   if (typeof cell === 'string') return cell;
@@ -95,7 +95,7 @@ export function outcomeOf({ state, context }: OrderSnapshot, event: OrderEvent):
 
 /** Folds one event over an order; pure. An event that the state does not accept is counted or kept as a contradiction, never lost. */
 export function stepOrder(order: OrderSnapshot, event: OrderEvent): OrderStep {
-  const outcome = outcomeOf(order, event);
+  const outcome = decideOutcome(order, event);
   switch (outcome) {
     case '~':
     case '!':

@@ -8,14 +8,14 @@ import type { OrderTerms } from '../port.ts';
 import { applyAnomaly, isQuarantineDue } from './anomalies.ts';
 import type { Change } from './change.ts';
 import {
-  newOrder,
+  createOrder,
   type OrderAlarm,
   type OrderContext,
   type OrderEvent,
   type OrderOptions,
   type OrderWant,
 } from './context.ts';
-import { outcomeOf } from './life.ts';
+import { decideOutcome } from './life.ts';
 import { isTerminal, isWorking, ORDER_STATES, type OrderState } from './states.ts';
 import { type Cell, ORDER_EVENT_TYPES, type Outcome, type Split, TRANSITIONS } from './transitions.ts';
 import { applyEvent } from './updates.ts';
@@ -52,7 +52,7 @@ const machineSetup = setup({
     cell: (
       { context, event },
       { state, is }: { readonly state: OrderState; readonly is: Outcome; readonly when: string },
-    ) => event.type !== 'ANOMALY' && outcomeOf({ state, context: context.order }, event) === is,
+    ) => event.type !== 'ANOMALY' && decideOutcome({ state, context: context.order }, event) === is,
     thirdContradiction: ({ context, event }, { state }: { readonly state: OrderState }) =>
       event.type === 'ANOMALY' && isQuarantineDue(state, context.order, event.event, event.outcome),
   },
@@ -109,7 +109,7 @@ function buildStateNode(state: OrderState) {
 export const orderMachine = machineSetup.createMachine({
   id: 'order',
   context: ({ input }) => ({
-    order: newOrder(input.intent, input.at, input.options).context,
+    order: createOrder(input.intent, input.at, input.options).context,
     alarms: [],
     wants: [],
     redundant: false,

@@ -97,12 +97,12 @@ export function countsAsSent(state: OrderState): boolean {
 }
 
 /** How closely a reviewer should look at an order in the state. */
-export function reviewOf(state: OrderState): StateRow['review'] {
+export function getReview(state: OrderState): StateRow['review'] {
   return STATES[state].review;
 }
 
 /** The state in a few words; undefined for a state of a journal that this table does not have. */
-export function wordsOf(state: string): string | undefined {
+export function describeOrderState(state: string): string | undefined {
   return isOrderState(state) ? STATES[state].words : undefined;
 }
 

@@ -2,7 +2,7 @@
  * Tracks the terms of an order: those requested, those in force, and the result of an amend, ours or another program's, as
  * records show it. An acknowledgement gives only the time of an amend; a record shows its result.
  */
-import { decimal, decimalText } from '../../base/decimal.ts';
+import { decimal, formatDecimal } from '../../base/decimal.ts';
 import type { OrderRecord } from '../records.ts';
 import { type Draft, raise, type Writable } from './change.ts';
 import {
@@ -14,7 +14,7 @@ import {
   type OrderEvent,
   TIMINGS,
 } from './context.ts';
-import { largerDecimal, sameDecimal } from './fills.ts';
+import { isSameDecimal, pickLarger } from './fills.ts';
 import { isLateOldRead, showsOtherTerms, showsRequested } from './guards.ts';
 import type { OrderState } from './states.ts';
 
@@ -36,7 +36,7 @@ export function beginAmend(order: Writable<OrderContext>, event: OrderEvent & { 
   // An amend means that the order is still wanted: an earlier cancel that was lost is not repeated.
   order.cancel = undefined;
   if (event.size !== undefined && order.authorised !== undefined)
-    order.authorised = largerDecimal(order.authorised, event.size);
+    order.authorised = pickLarger(order.authorised, event.size);
 }
 
 /** The PUT was answered or given up; `req` holds the requested terms from the answer, for an amend that is not known here. */
@@ -118,11 +118,11 @@ export function adoptTerms(order: Writable<OrderContext>, record: OrderRecord, s
   const untouched = record.total_filled_size === '0' && record.size === record.initial_size;
   const most = untouched
     ? record.initial_size
-    : largerDecimal(record.initial_size, decimalText(decimal(record.size).plus(decimal(record.total_filled_size))));
-  if (!isPositionStop(order.intent)) order.authorised = largerDecimal(order.authorised ?? most, most);
+    : pickLarger(record.initial_size, formatDecimal(decimal(record.size).plus(decimal(record.total_filled_size))));
+  if (!isPositionStop(order.intent)) order.authorised = pickLarger(order.authorised ?? most, most);
   // A record that repeats the fraction gives no size in base currency.
-  else if (!sameDecimal(order.intent.size, record.initial_size))
-    order.authorised = largerDecimal(order.authorised ?? most, most);
+  else if (!isSameDecimal(order.intent.size, record.initial_size))
+    order.authorised = pickLarger(order.authorised ?? most, most);
 }
 
 /** The order has ended: its last record shows the terms that an amend left, and no later record will. */

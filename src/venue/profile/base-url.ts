@@ -4,19 +4,21 @@
  */
 
 /** Host in lower case, without the scheme's default port, a trailing dot, or slashes after the path. Throws a TypeError for a text that is not a URL. */
-export function canonicalBaseUrl(text: string): string {
+export function canonicalizeBaseUrl(text: string): string {
   const { protocol, hostname, port, pathname } = new URL(text);
   const host = hostname.replace(/\.$/, '');
   return `${protocol}//${host}${port === '' ? '' : `:${port}`}${pathname.replace(/\/+$/, '')}`;
 }
 
 /** The key of an account: base URL and name. */
-export function accountKeyOf(baseUrl: string, account: string): string {
+export function composeAccountKey(baseUrl: string, account: string): string {
   return `${baseUrl} ${account}`;
 }
 
 /** A key in its present spelling: an older version kept the URL as the profile spelled it. Other texts are returned unchanged. */
-export function canonicalAccountKey(key: string): string {
+export function canonicalizeAccountKey(key: string): string {
   const [url = '', ...account] = key.split(' ');
-  return account.length === 0 || !URL.canParse(url) ? key : accountKeyOf(canonicalBaseUrl(url), account.join(' '));
+  return account.length === 0 || !URL.canParse(url)
+    ? key
+    : composeAccountKey(canonicalizeBaseUrl(url), account.join(' '));
 }

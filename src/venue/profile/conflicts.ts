@@ -2,7 +2,7 @@
  * Finds settings of a profile that contradict each other or are unsafe: URLs that leak, credentials in two places, feeds that
  * read what no request gives. The forms of the settings are already checked; no defaults are filled in.
  */
-import { ENDPOINT_NAMES, endpoint, isEndpointName } from '../catalogue.ts';
+import { ENDPOINT_NAMES, getEndpoint, isEndpointName } from '../catalogue.ts';
 import { isLoopbackHost } from './loopback.ts';
 import type { DataPath, ProfileFinding } from './reading.ts';
 import type { ReadProfile, ResultShape, ResultWord, SecretReference } from './settings.ts';
@@ -93,7 +93,7 @@ const JWT_ONLY = [
 const KEY_ONLY = ['api_key', 'secret', 'chain', 'signature_life', 'signing_headers'] as const;
 
 function checkCost(name: string): ProfileFinding | undefined {
-  const documented = isEndpointName(name) ? endpoint(name).tokens : undefined;
+  const documented = isEndpointName(name) ? getEndpoint(name).tokens : undefined;
   if (documented === undefined) return undefined;
   const message = `rate_limit.costs: ${name} costs ${documented} by the venue document, which takes precedence over the profile`;
   return { code: 'profile-ineffective', path: ['rate_limit', 'costs', name], message };

@@ -4,14 +4,14 @@
  * environment.
  */
 
-import { durationWord } from '../../base/duration.ts';
+import { writeDuration } from '../../base/duration.ts';
 import { writeLimits } from './limits.ts';
 import { type AuthSettings, type Profile, type ResultShape, readProfile } from './profile.ts';
 
 export type SettingsJson = { readonly [key: string]: SettingsValue };
 type SettingsValue = null | boolean | number | string | readonly SettingsValue[] | SettingsJson;
 
-export function profileSettings(profile: Profile): SettingsJson {
+export function writeProfileSettings(profile: Profile): SettingsJson {
   const { rateLimit, positionOrders, store, anchors } = profile;
   const settings = {
     profile: profile.name,
@@ -21,7 +21,7 @@ export function profileSettings(profile: Profile): SettingsJson {
     encoding: Object.fromEntries(Object.entries(profile.encoding).filter(([name]) => !name.startsWith('GET '))),
     rate_limit: {
       tokens: rateLimit.tokens,
-      window: durationWord(rateLimit.windowMs),
+      window: writeDuration(rateLimit.windowMs),
       shared_as: rateLimit.sharedAs,
       costs: rateLimit.costs,
       ...(rateLimit.orderRate === undefined ? {} : { order_rate: rateLimit.orderRate }),
@@ -42,13 +42,13 @@ export function profileSettings(profile: Profile): SettingsJson {
     feeds: profile.feeds,
     capabilities: profile.capabilities,
     limits: writeLimits(profile.limits),
-    ambiguity: { window: durationWord(profile.ambiguityWindowMs) },
+    ambiguity: { window: writeDuration(profile.ambiguityWindowMs) },
     allowed_addresses: profile.allowedAddresses,
     ...(store === undefined ? {} : { store }),
     anchors: {
       ...(anchors.key === undefined ? {} : { key: anchors.key }),
       copies: anchors.copies,
-      patience: durationWord(anchors.patienceMs),
+      patience: writeDuration(anchors.patienceMs),
     },
     notify: profile.notify,
   };
@@ -56,7 +56,7 @@ export function profileSettings(profile: Profile): SettingsJson {
 }
 
 /** The profile that gave these settings; undefined where they are not the settings of a profile. */
-export function restoredProfile(settings: SettingsJson): Profile | undefined {
+export function restoreProfile(settings: SettingsJson): Profile | undefined {
   const { capabilities, ...rest } = settings;
   const read = readProfile(rest, { file: '', text: '' }, () => ({ start: 0, end: 0 }));
   if (read.profile === undefined || !Array.isArray(capabilities)) return undefined;
@@ -73,7 +73,7 @@ function writeAuth(auth: AuthSettings): unknown {
         api_key: auth.apiKey,
         secret: auth.secret,
         chain: auth.chain,
-        signature_life: durationWord(auth.signatureLifeMs),
+        signature_life: writeDuration(auth.signatureLifeMs),
         signing_headers: auth.headers,
       };
     case 'jwt':
@@ -85,7 +85,7 @@ function writeAuth(auth: AuthSettings): unknown {
         ...(auth.carrier.in === 'cookie'
           ? { cookie: auth.carrier.cookie }
           : { header: auth.carrier.header, prefix: auth.carrier.prefix }),
-        jwt_life: durationWord(auth.jwtLifeMs),
+        jwt_life: writeDuration(auth.jwtLifeMs),
         send_jwt_on_refresh: auth.sendJwtOnRefresh,
       };
     default:

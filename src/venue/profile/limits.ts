@@ -1,6 +1,6 @@
 /** Converts the limits of a profile to the rules that the checks use, and back. Bounds were checked when they were read. */
-import { decimal, decimalText } from '../../base/decimal.ts';
-import { durationWord } from '../../base/duration.ts';
+import { decimal, formatDecimal } from '../../base/decimal.ts';
+import { writeDuration } from '../../base/duration.ts';
 import type { LimitRules } from '../limits/rules.ts';
 import { LIMIT_CONTROL_OF, type LIMIT_SETTINGS, type ReadGroup } from './settings.ts';
 
@@ -28,17 +28,17 @@ export function writeLimits(rules: LimitRules): Record<string, unknown> {
   for (const [name, control] of Object.entries(LIMIT_CONTROL_OF)) {
     const value = rules[control];
     if (value !== undefined)
-      limits[name] = typeof value === 'number' && control.endsWith('Ms') ? durationWord(value) : value;
+      limits[name] = typeof value === 'number' && control.endsWith('Ms') ? writeDuration(value) : value;
   }
   if (rules.priceBandWithin !== undefined) {
     limits['price_band'] = {
-      within: decimalText(decimal(rules.priceBandWithin)),
-      ...(rules.maxReferenceAgeMs === undefined ? {} : { max_age: durationWord(rules.maxReferenceAgeMs) }),
+      within: formatDecimal(decimal(rules.priceBandWithin)),
+      ...(rules.maxReferenceAgeMs === undefined ? {} : { max_age: writeDuration(rules.maxReferenceAgeMs) }),
     };
   }
   if (rules.stepFills !== undefined)
-    limits['step_fills'] = { max: rules.stepFills.max, window: durationWord(rules.stepFills.windowMs) };
+    limits['step_fills'] = { max: rules.stepFills.max, window: writeDuration(rules.stepFills.windowMs) };
   if (rules.refusals !== undefined)
-    limits['refusals'] = { max: rules.refusals.max, window: durationWord(rules.refusals.windowMs) };
+    limits['refusals'] = { max: rules.refusals.max, window: writeDuration(rules.refusals.windowMs) };
   return limits;
 }

@@ -6,11 +6,11 @@
 import { dirname, isAbsolute, join } from 'node:path';
 import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
 import { ASSUMPTIONS, type Placement } from '../assumptions.ts';
-import { ENDPOINT_NAMES, type EndpointName, endpoint } from '../catalogue.ts';
+import { ENDPOINT_NAMES, type EndpointName, getEndpoint } from '../catalogue.ts';
 import type { LimitRules } from '../limits/rules.ts';
 import type { MarketRules } from '../port.ts';
 import type { ResetUnit } from '../tokens/headers.ts';
-import { canonicalBaseUrl } from './base-url.ts';
+import { canonicalizeBaseUrl } from './base-url.ts';
 import { findConflicts } from './conflicts.ts';
 import { toLimitRules } from './limits.ts';
 import { type DataPath, formatPath, type ProfileCode, type ProfileFinding, readSettings } from './reading.ts';
@@ -190,7 +190,7 @@ function fillDefaults(settings: ReadProfile, folder: string): Profile {
   const defaults = ASSUMPTIONS;
   return {
     name: settings.profile,
-    baseUrl: canonicalBaseUrl(settings.base_url),
+    baseUrl: canonicalizeBaseUrl(settings.base_url),
     account: settings.account ?? 'main',
     auth: fillAuth(settings.auth, folder),
     encoding: {
@@ -243,7 +243,7 @@ function fillDefaults(settings: ReadProfile, folder: string): Profile {
 
 /** Tokens for each endpoint for which the document gives no figure, and for no other. */
 function fillCosts(given: Readonly<Record<string, number>>): Profile['rateLimit']['costs'] {
-  const open = ENDPOINT_NAMES.filter((name) => endpoint(name).tokens === undefined);
+  const open = ENDPOINT_NAMES.filter((name) => getEndpoint(name).tokens === undefined);
   return Object.fromEntries(open.map((name) => [name, given[name] ?? ASSUMPTIONS.unknownCost.default]));
 }
 
@@ -296,8 +296,8 @@ function mapValues<T, U>(record: Readonly<Record<string, T>>, change: (value: T)
 }
 
 /** Tokens that an endpoint costs: the document's figure, else the profile's, else the assumed one. */
-export function costOf(profile: Pick<Profile, 'rateLimit'>, name: EndpointName): number {
-  return endpoint(name).tokens ?? profile.rateLimit.costs[name] ?? ASSUMPTIONS.unknownCost.default;
+export function getCost(profile: Pick<Profile, 'rateLimit'>, name: EndpointName): number {
+  return getEndpoint(name).tokens ?? profile.rateLimit.costs[name] ?? ASSUMPTIONS.unknownCost.default;
 }
 
 /** Every capability, for runs that reach no venue. */

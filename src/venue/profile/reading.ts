@@ -2,10 +2,10 @@
  * Reads plain data by the table of settings: collects findings with their paths, never throws, and never repeats a value that
  * may be a secret. It checks forms and bounds; `conflicts.ts` checks settings against each other.
  */
-import { decimal, decimalText, parseAuthoredDecimal } from '../../base/decimal.ts';
-import { durationWord, parseDurationMs } from '../../base/duration.ts';
-import { printable } from '../../base/printable.ts';
-import { didYouMean } from '../../base/spelling.ts';
+import { decimal, formatDecimal, parseAuthoredDecimal } from '../../base/decimal.ts';
+import { parseDurationMs, writeDuration } from '../../base/duration.ts';
+import { makePrintable } from '../../base/printable.ts';
+import { suggestSpelling } from '../../base/spelling.ts';
 import { looksSecret } from './secret-like.ts';
 import {
   PROFILE_SETTINGS,
@@ -87,7 +87,7 @@ class SettingsReader {
           path,
           `one of ${setting.of.join(', ')}`,
           data,
-          typeof data === 'string' ? didYouMean(data, setting.of) : undefined,
+          typeof data === 'string' ? suggestSpelling(data, setting.of) : undefined,
         );
       case 'whole':
         return this.readWhole(data, setting, path);
@@ -139,7 +139,7 @@ class SettingsReader {
       return this.reportWrong(path, 'a plain decimal such as "0.0001", in quotes where it is long', data);
     const inRange = positive ? value.greaterThan(0) : !value.lessThan(0);
     return inRange
-      ? decimalText(value)
+      ? formatDecimal(value)
       : this.reportWrong(path, positive ? 'a decimal above 0' : 'a decimal of at least 0', data);
   }
 
@@ -152,7 +152,7 @@ class SettingsReader {
     if (ms !== undefined && ms >= minMs && ms <= maxMs) return ms;
     return this.reportWrong(
       path,
-      `a duration such as 20s or 1h30m, from ${durationWord(minMs)} to ${durationWord(maxMs)}`,
+      `a duration such as 20s or 1h30m, from ${writeDuration(minMs)} to ${writeDuration(maxMs)}`,
       data,
     );
   }
@@ -211,7 +211,12 @@ class SettingsReader {
     if (typeof data === 'string') {
       const word = data.endsWith('?') ? data.slice(0, -1) : data;
       if (isResultWord(word)) return { kind: 'value', type: word, optional: word !== data };
-      return this.reportWrong(path, `a type: one of ${RESULT_WORDS.join(', ')}`, data, didYouMean(word, RESULT_WORDS));
+      return this.reportWrong(
+        path,
+        `a type: one of ${RESULT_WORDS.join(', ')}`,
+        data,
+        suggestSpelling(word, RESULT_WORDS),
+      );
     }
     const record = this.readRecord(data, path);
     if (record === undefined) return undefined;
@@ -241,7 +246,7 @@ class SettingsReader {
   }
 
   private reportUnknown(key: string, known: readonly string[], path: DataPath): undefined {
-    const meant = didYouMean(key, known);
+    const meant = suggestSpelling(key, known);
     const where = path.length === 0 ? 'a profile' : formatPath(path);
     this.report(
       'profile-unknown',
@@ -278,7 +283,7 @@ function isResultWord(word: string): word is ResultWord {
 /** The literal of a JavaScript number, where it is certainly the one that was written. */
 function toExactText(value: number): string | undefined {
   const text = String(value);
-  return /^\d{1,15}$|^(?=[\d.]{3,16}$)\d+\.\d+$/.test(text) ? decimalText(decimal(text)) : undefined;
+  return /^\d{1,15}$|^(?=[\d.]{3,16}$)\d+\.\d+$/.test(text) ? formatDecimal(decimal(text)) : undefined;
 }
 
 export function formatPath(path: DataPath): string {
@@ -290,12 +295,12 @@ export function formatPath(path: DataPath): string {
 }
 
 function formatKey(key: string): string {
-  return looksSecret(key) ? '[not shown]' : printable(key, 60);
+  return looksSecret(key) ? '[not shown]' : makePrintable(key, 60);
 }
 
 function formatValue(data: unknown): string {
   if (typeof data === 'string')
-    return looksSecret(data) ? 'what looks like a secret (not shown)' : `"${printable(data, 60)}"`;
+    return looksSecret(data) ? 'what looks like a secret (not shown)' : `"${makePrintable(data, 60)}"`;
   if (typeof data === 'number' || typeof data === 'boolean') return String(data);
   return describe(data).replace('found ', '');
 }

@@ -20,7 +20,7 @@ const SECRET: Schema = {
   },
 };
 
-export function profileSchema(): object {
+export function buildProfileSchema(): object {
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     $id: 'https://perp-runbook.invalid/schemas/profile.schema.json',

@@ -6,7 +6,7 @@
  * keeps its tokens again.
  */
 import { formatSpan } from '../../base/format.ts';
-import { deadmanReadEveryMs } from '../deadman.ts';
+import { chooseDeadmanReadPauseMs } from '../deadman.ts';
 import { type SavedTokenHolds, TokenHolds } from './holds.ts';
 
 /** How often requests for a switch are sent. */
@@ -132,7 +132,7 @@ function countHeartbeatTokens(
   weight: number,
 ): number {
   const countSent = (pauseMs: number) => (pauseMs > 0 ? Math.ceil(windowMs / pauseMs) + 1 : 1);
-  return weight * countSent(everyMs) + readWeight * countSent(deadmanReadEveryMs(timeoutMs));
+  return weight * countSent(everyMs) + readWeight * countSent(chooseDeadmanReadPauseMs(timeoutMs));
 }
 
 interface HeartbeatNeed extends HeartbeatRhythm {
@@ -146,7 +146,7 @@ interface HeartbeatNeed extends HeartbeatRhythm {
 }
 
 /** Says why the token limit cannot carry a switch; undefined where it can. */
-export function overcommitted({
+export function describeOvercommitment({
   limit,
   reserve,
   windowMs,
@@ -157,5 +157,5 @@ export function overcommitted({
   const own = countHeartbeatTokens(windowMs, rhythm, weight);
   if (own + others + reserve + HEAVIEST <= limit) return undefined;
   const beside = others === 0 ? '' : `, and other switches of the address need ${others}`;
-  return `heartbeats every ${formatSpan(rhythm.everyMs)}, with a read every ${formatSpan(deadmanReadEveryMs(rhythm.timeoutMs))}, need ${own} tokens in ${formatSpan(windowMs)}${beside}; of the limit of ${limit}, ${Math.max(0, limit - reserve - HEAVIEST)} are available for heartbeats. Use a longer timeout or keep_alive`;
+  return `heartbeats every ${formatSpan(rhythm.everyMs)}, with a read every ${formatSpan(chooseDeadmanReadPauseMs(rhythm.timeoutMs))}, need ${own} tokens in ${formatSpan(windowMs)}${beside}; of the limit of ${limit}, ${Math.max(0, limit - reserve - HEAVIEST)} are available for heartbeats. Use a longer timeout or keep_alive`;
 }

@@ -12,7 +12,12 @@ import type { CallClass } from '../port.ts';
 import { type CostedEndpoint, type CostReport, isDocumented, LearnedCosts, type SavedCosts } from './costs.ts';
 import { countSentSince, HeaderReadings, type SavedHeaderReadings } from './header-readings.ts';
 import { readTokenCounts } from './headers.ts';
-import { type HeartbeatDemand, HeartbeatReserve, overcommitted, type SavedHeartbeats } from './heartbeat-reserve.ts';
+import {
+  describeOvercommitment,
+  type HeartbeatDemand,
+  HeartbeatReserve,
+  type SavedHeartbeats,
+} from './heartbeat-reserve.ts';
 import { type SavedTokenHolds, TokenHolds } from './holds.ts';
 import { type InFlightRequest, InFlightRequests, type SavedInFlightRequests } from './in-flight.ts';
 import { RateLimited, type RetryHint, type SavedRateLimited } from './rate-limited.ts';
@@ -139,7 +144,7 @@ export class Ledger {
     this.advance(at);
     const { limit } = this.readings;
     const { reserve, windowMs } = this.settings;
-    return overcommitted({
+    return describeOvercommitment({
       limit,
       reserve,
       windowMs,

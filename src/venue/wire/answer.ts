@@ -5,8 +5,8 @@
  * *our* order.
  */
 import { isLosslessNumber } from 'lossless-json';
-import { printable } from '../../base/printable.ts';
-import { type AnswerShape, type EndpointName, endpoint, type Result } from '../catalogue.ts';
+import { makePrintable } from '../../base/printable.ts';
+import { type AnswerShape, type EndpointName, getEndpoint, type Result } from '../catalogue.ts';
 import type { Profile } from '../profile/profile.ts';
 import { type Headers, readRetryAfter } from '../tokens/headers.ts';
 import { type ErrorMeaning, readErrorText } from './errors.ts';
@@ -52,9 +52,9 @@ export function readAnswer<E extends EndpointName>(
   if (answer.status >= 300)
     return { kind: 'unreadable', why: `status ${answer.status}, although the envelope reports success` };
   const notes = new Notes();
-  if (envelope.error !== '') notes.add(`success with the error text ${printable(envelope.error, 120)}`);
+  if (envelope.error !== '') notes.add(`success with the error text ${makePrintable(envelope.error, 120)}`);
   try {
-    const result = readResult(endpoint(name).answer, name, envelope.result, settings, notes);
+    const result = readResult(getEndpoint(name).answer, name, envelope.result, settings, notes);
     return { kind: 'confirmed', result: result as Result<E>, notes: notes.list };
   } catch (problem) {
     if (problem instanceof Unreadable) return { kind: 'unreadable', why: problem.message };
@@ -79,7 +79,7 @@ function readEnvelope({ status, headers, body }: Answer): Envelope {
   if (body.trim() === '') return none(`status ${status} with an empty body`);
   const type = headers['content-type'];
   if (type !== undefined && !/^\s*(?:application|text)\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(type))
-    return none(`status ${status} with content type ${printable(type, 60)}`);
+    return none(`status ${status} with content type ${makePrintable(type, 60)}`);
   const read = readJson(body);
   if (read.problem !== undefined) return none(`status ${status}, body: ${read.problem}`);
   const record = asRecord(read.value);

@@ -3,10 +3,10 @@
  * request alone: ticks, limits and budgets are checked elsewhere. It corrects nothing.
  */
 import { decimal, parseDecimal } from '../../base/decimal.ts';
-import { printable } from '../../base/printable.ts';
-import { didYouMean } from '../../base/spelling.ts';
-import { type EndpointName, endpoint, type Parameter } from '../catalogue.ts';
-import { isClientOrderId, isMarketId, isOrderId, marketOf } from '../forms.ts';
+import { makePrintable } from '../../base/printable.ts';
+import { suggestSpelling } from '../../base/spelling.ts';
+import { type EndpointName, getEndpoint, type Parameter } from '../catalogue.ts';
+import { isClientOrderId, isMarketId, isOrderId, readMarketOfId } from '../forms.ts';
 import type { Profile } from '../profile/profile.ts';
 
 /** The settings of a profile that change a bound; without them the document's bounds hold. */
@@ -18,8 +18,8 @@ type Given = Readonly<Record<string, unknown>>;
 const LONGEST_DECIMAL = 80;
 
 /** The problems of a call's parameters; empty when there are none. Decimals are plain literals, never JavaScript numbers. */
-export function requestProblems(name: EndpointName, params: Given, settings?: RequestSettings): readonly string[] {
-  const rows = endpoint(name).parameters;
+export function findRequestProblems(name: EndpointName, params: Given, settings?: RequestSettings): readonly string[] {
+  const rows = getEndpoint(name).parameters;
   const given = Object.entries(params).filter(([, value]) => value !== undefined);
   const unknown = given
     .filter(([key]) => !Object.hasOwn(rows, key))
@@ -39,8 +39,8 @@ export function requestProblems(name: EndpointName, params: Given, settings?: Re
 }
 
 function describeUnknownParameter(name: EndpointName, key: string, known: readonly string[]): string {
-  const meant = didYouMean(key, known);
-  return `${name} has no parameter ${printable(key, 60)}${meant === undefined ? '' : `; did you mean ${meant}?`}`;
+  const meant = suggestSpelling(key, known);
+  return `${name} has no parameter ${makePrintable(key, 60)}${meant === undefined ? '' : `; did you mean ${meant}?`}`;
 }
 
 function fits(key: string, value: unknown, row: Parameter, settings: RequestSettings | undefined): boolean {
@@ -119,7 +119,7 @@ function describeAccepted(key: string, row: Parameter, settings: RequestSettings
 
 function formatFound(value: unknown, row: Parameter | undefined): string {
   if (row?.secret === true) return 'something else (not shown)';
-  if (typeof value === 'string') return printable(value === '' ? 'an empty text' : value, 80);
+  if (typeof value === 'string') return makePrintable(value === '' ? 'an empty text' : value, 80);
   if (typeof value === 'number' || typeof value === 'boolean')
     return row?.type === 'decimal' ? `the ${typeof value} ${value}` : String(value);
   return value === null ? 'nothing' : `a ${Array.isArray(value) ? 'list' : typeof value}`;
@@ -150,8 +150,8 @@ function findCrossProblems(
 }
 
 function checkMarketOfOrder({ order_id: order, market_id: market }: Given): string | undefined {
-  if (typeof order !== 'string' || market === undefined || marketOf(order) === market) return undefined;
-  return `order_id ${printable(order, 80)} belongs to another market than market_id ${printable(String(market), 80)}`;
+  if (typeof order !== 'string' || market === undefined || readMarketOfId(order) === market) return undefined;
+  return `order_id ${makePrintable(order, 80)} belongs to another market than market_id ${makePrintable(String(market), 80)}`;
 }
 
 function checkTimes({ start_time: start, end_time: end }: Given): string | undefined {

@@ -11,7 +11,7 @@ interface JwtTimes {
 const CLAIM_LIMITS = { maxLength: 16_384, maxDepth: 8, maxValues: 500 } as const;
 
 /** Reads `iat` and `exp`. Never throws: a text that is not a JWT has no times. */
-export function jwtTimes(token: string): JwtTimes {
+export function readJwtTimes(token: string): JwtTimes {
   const [, payload] = token.split('.');
   const { value } = readJson(Buffer.from(payload ?? '', 'base64url').toString('utf8'), CLAIM_LIMITS) as {
     value?: unknown;

@@ -4,10 +4,10 @@
  * believed. Unknown fields and words are noted and do no harm.
  */
 import { isLosslessNumber } from 'lossless-json';
-import { Decimal, type DecimalString, decimalText, isDecimalText } from '../../base/decimal.ts';
-import { printable } from '../../base/printable.ts';
+import { Decimal, type DecimalString, formatDecimal, isDecimalText } from '../../base/decimal.ts';
+import { makePrintable } from '../../base/printable.ts';
 import type { RecordName, RecordOf } from '../catalogue.ts';
-import { isFillId, isMarketId, isOrderId, marketOf } from '../forms.ts';
+import { isFillId, isMarketId, isOrderId, readMarketOfId } from '../forms.ts';
 import type { Profile } from '../profile/profile.ts';
 import { type DeadmanRecord, ORDER_STATUSES, ORDER_TYPES, SIDES, TIMES_IN_FORCE, type TierStep } from '../records.ts';
 
@@ -164,8 +164,12 @@ export function readRecord(
     if (each !== undefined) read[field] = each;
   }
   for (const field of Object.keys(record))
-    if (!Object.hasOwn(FIELDS[name], field)) notes.add(`unknown field ${printable(field, 40)} of ${name}`);
-  if (typeof read['id'] === 'string' && read['market_id'] !== undefined && marketOf(read['id']) !== read['market_id']) {
+    if (!Object.hasOwn(FIELDS[name], field)) notes.add(`unknown field ${makePrintable(field, 40)} of ${name}`);
+  if (
+    typeof read['id'] === 'string' &&
+    read['market_id'] !== undefined &&
+    readMarketOfId(read['id']) !== read['market_id']
+  ) {
     throw new Unreadable(`${name}.id belongs to another market than ${name}.market_id`);
   }
   return read as unknown as Records[RecordName | 'deadman'];
@@ -182,7 +186,7 @@ function readField(
     if ('missing' in rule && rule.missing !== undefined) return rule.missing;
     if (rule.as === 'optional market') return undefined;
     if (rule.as === 'decimals' && value === null) return {};
-    if (rule.as === 'market') return marketOf(String(record['id'])) ?? refuse(what, 'missing');
+    if (rule.as === 'market') return readMarketOfId(String(record['id'])) ?? refuse(what, 'missing');
     return refuse(what, 'missing');
   }
   switch (rule.as) {
@@ -215,7 +219,7 @@ function readField(
 
 function readText(what: string, value: unknown, known: readonly string[] | undefined, notes: Notes): string {
   if (typeof value !== 'string') return refuse(what, 'not a text');
-  if (known !== undefined && !known.includes(value)) notes.add(`unknown ${what} ${printable(value, 60)}`);
+  if (known !== undefined && !known.includes(value)) notes.add(`unknown ${what} ${makePrintable(value, 60)}`);
   return value;
 }
 
@@ -227,7 +231,7 @@ function readForm(what: string, value: unknown, hasForm: (text: string) => boole
 function readSide(what: string, value: unknown, notes: Notes): string {
   const side = SIDES.find((each) => each === value || (typeof value === 'string' && each === value.toLowerCase()));
   if (side === undefined) return refuse(what, `neither ${SIDES.join(' nor ')}`);
-  if (side !== value) notes.add(`${what} spelled ${printable(String(value), 20)}`);
+  if (side !== value) notes.add(`${what} spelled ${makePrintable(String(value), 20)}`);
   return side;
 }
 
@@ -242,7 +246,7 @@ function readDecimal(what: string, value: unknown): DecimalString {
   if (isDecimalText(text)) return ZERO.test(text) ? '0' : text;
   const [, exponent] = /^-?\d{1,400}(?:\.\d{1,400})?[eE]([+-]?\d{1,4})$/.exec(text) ?? [];
   if (exponent === undefined || Math.abs(Number(exponent)) > LONGEST_EXPONENT) return refuse(what, 'not a decimal');
-  return decimalText(new Decimal(text));
+  return formatDecimal(new Decimal(text));
 }
 
 function readInteger(what: string, value: unknown): number {
@@ -256,7 +260,7 @@ function readDecimals(what: string, value: unknown): Readonly<Record<string, Dec
   const record = readObject(value, what);
   // `fromEntries` defines keys rather than assigning them: a market named `__proto__` is a key like any other.
   return Object.fromEntries(
-    Object.entries(record).map(([market, each]) => [market, readDecimal(`${what}.${printable(market, 40)}`, each)]),
+    Object.entries(record).map(([market, each]) => [market, readDecimal(`${what}.${makePrintable(market, 40)}`, each)]),
   );
 }
 

@@ -6,7 +6,7 @@
 import { hash } from 'node:crypto';
 import { isLosslessNumber, LosslessNumber, parse } from 'lossless-json';
 import { parseDecimal } from '../../base/decimal.ts';
-import { type EndpointName, endpoint, type Parameter } from '../catalogue.ts';
+import { type EndpointName, getEndpoint, type Parameter } from '../catalogue.ts';
 import type { Profile } from '../profile/profile.ts';
 
 /** A request as it is sent: parameters in wire order; a decimal is its exact literal, marked as a number. */
@@ -30,8 +30,8 @@ export interface WireValue {
 type WireSettings = Pick<Profile, 'encoding' | 'positionOrders'>;
 
 /** Builds the request of a call whose parameters `requestProblems` accepted. Throws a TypeError for others: an internal error. */
-export function wireRequest(name: EndpointName, params: object, settings: WireSettings): WireRequest {
-  const row = endpoint(name);
+export function toWireRequest(name: EndpointName, params: object, settings: WireSettings): WireRequest {
+  const row = getEndpoint(name);
   const given = params as Readonly<Record<string, unknown>>;
   const wire: Record<string, WireValue> = {};
   for (const [key, parameter] of Object.entries(row.parameters)) {
@@ -103,7 +103,7 @@ export function encodeQuery(request: WireRequest): string {
 }
 
 /** SHA-256, in hex, of the exact bytes that carry the parameters. All attempts of one intent must have the same digest. */
-export function digestOf(request: WireRequest): string {
+export function computeDigest(request: WireRequest): string {
   const bytes = request.placement === 'body' ? encodeBody(request) : encodeQuery(request);
   return hash('sha256', bytes, 'hex');
 }

@@ -25,13 +25,13 @@ export function signedMessage(request: WireRequest, expirySeconds: number): stri
 }
 
 /** `0x` and the hex of HMAC-SHA256, keyed with the secret's bytes, over the SHA-256 of the message. */
-export function signature(request: WireRequest, expirySeconds: number, secret: Uint8Array): string {
+export function signRequest(request: WireRequest, expirySeconds: number, secret: Uint8Array): string {
   const digest = createHash('sha256').update(signedMessage(request, expirySeconds)).digest();
   return `0x${createHmac('sha256', secret).update(digest).digest('hex')}`;
 }
 
 /** The bytes of a hex secret, with or without `0x`; undefined where it is not hex. */
-export function secretBytes(hex: string): Uint8Array | undefined {
+export function parseSecret(hex: string): Uint8Array | undefined {
   const digits = hex.replace(/^0x/i, '');
   return /^(?:[0-9a-fA-F]{2})+$/.test(digits) ? Buffer.from(digits, 'hex') : undefined;
 }

@@ -1,10 +1,10 @@
 /** Reads `expect:` of a case after the schema check, and reports what a schema cannot check. */
 import type { Diagnostic, SourceText, Span } from '../../../base/diagnostic.ts';
 import { parseDurationMs } from '../../../base/duration.ts';
-import { printable } from '../../../base/printable.ts';
-import { didYouMean } from '../../../base/spelling.ts';
+import { makePrintable } from '../../../base/printable.ts';
+import { suggestSpelling } from '../../../base/spelling.ts';
 import type { CheckCode } from '../../../runbook/codes/check.ts';
-import { finding } from '../../../runbook/codes/codes.ts';
+import { makeFinding } from '../../../runbook/codes/codes.ts';
 import type { ListNode, MapNode, Node } from '../../../runbook/document/document.ts';
 import { parseRequestPattern, parseRequestRun } from './request-names.ts';
 import { REQUEST_NAMES } from './schema.ts';
@@ -14,7 +14,7 @@ const DEADMAN_EVENTS = ['armed', 'renewed', 'disarmed', 'assumed_fired'] as cons
 
 export function readExpectations(node: MapNode, source: SourceText, found: Diagnostic[]): Expectations {
   const report = (span: Span, code: CheckCode, message: string, hint?: string) =>
-    void found.push(finding(source, span, code, message, hint));
+    void found.push(makeFinding(source, span, code, message, hint));
   const item = <T>(
     key: string,
     read: (value: Node, span: Span) => T | undefined,
@@ -92,11 +92,11 @@ function readDeadmanWords(node: Node, report: Report): readonly WordRun[] {
   for (const [index, { word }] of read.entries()) {
     if ((DEADMAN_EVENTS as readonly string[]).includes(word)) continue;
     const span = node.kind === 'list' ? node.items[index]?.span : undefined;
-    const meant = didYouMean(word, DEADMAN_EVENTS);
+    const meant = suggestSpelling(word, DEADMAN_EVENTS);
     report(
       span ?? node.span,
       'unknown-word',
-      `the deadman switch is ${DEADMAN_EVENTS.join(', ')}; found ${printable(word, 60)}`,
+      `the deadman switch is ${DEADMAN_EVENTS.join(', ')}; found ${makePrintable(word, 60)}`,
       meant && `Did you mean ${meant}?`,
     );
   }
@@ -108,11 +108,11 @@ function readRequestRuns(node: Node, report: Report): readonly RequestRun[] {
     const text = readScalar(item) ?? '';
     const read = parseRequestRun(text);
     if (read !== undefined) return [read];
-    const near = didYouMean(text, REQUEST_NAMES);
+    const near = suggestSpelling(text, REQUEST_NAMES);
     report(
       item.span,
       'unknown-word',
-      `${printable(text, 80)} is not a request of the venue`,
+      `${makePrintable(text, 80)} is not a request of the venue`,
       near === undefined ? `The requests are ${REQUEST_NAMES.join(', ')}.` : `Did you mean ${near}?`,
     );
     return [];
@@ -166,7 +166,7 @@ function readBounds<T>(
     return value === undefined ? undefined : { operator: operator as Bound<T>['operator'], value, text: part };
   });
   if (found.every((each) => each !== undefined)) return found;
-  report(span, 'invalid-text', `this takes ${accepts}; found ${printable(text ?? '', 60)}`);
+  report(span, 'invalid-text', `this takes ${accepts}; found ${makePrintable(text ?? '', 60)}`);
   return undefined;
 }
 

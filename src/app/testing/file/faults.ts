@@ -1,10 +1,10 @@
 /** Turns schema errors of a test file into diagnostics with their position and the accepted values. */
 import type { Diagnostic, SourceText, Span } from '../../../base/diagnostic.ts';
-import { printable } from '../../../base/printable.ts';
-import { type SchemaIssue, schemaIssues } from '../../../base/schema.ts';
-import { didYouMean } from '../../../base/spelling.ts';
+import { makePrintable } from '../../../base/printable.ts';
+import { findSchemaIssues, type SchemaIssue } from '../../../base/schema.ts';
+import { suggestSpelling } from '../../../base/spelling.ts';
 import type { CheckCode } from '../../../runbook/codes/check.ts';
-import { finding } from '../../../runbook/codes/codes.ts';
+import { makeFinding } from '../../../runbook/codes/codes.ts';
 import { type Node, nodeAt, plainData } from '../../../runbook/document/document.ts';
 import { makeTestFileSchema, TEST_FILE_SCHEMA_NAME } from './schema.ts';
 
@@ -12,9 +12,9 @@ type Path = SchemaIssue['path'];
 
 export function findSchemaErrors(root: Node, source: SourceText): readonly Diagnostic[] {
   const found = new Map<string, Diagnostic>();
-  for (const issue of schemaIssues(TEST_FILE_SCHEMA_NAME, makeTestFileSchema, plainData(root))) {
+  for (const issue of findSchemaIssues(TEST_FILE_SCHEMA_NAME, makeTestFileSchema, plainData(root))) {
     const { span, code, message, hint } = describe(root, issue);
-    found.set(`${span.start} ${message}`, finding(source, span, code, message, hint));
+    found.set(`${span.start} ${message}`, makeFinding(source, span, code, message, hint));
   }
   return [...found.values()];
 }
@@ -34,12 +34,12 @@ function describe(root: Node, { path, keyword, params, message }: SchemaIssue): 
       const key = String(params['additionalProperty']);
       const keySpan = node.kind === 'map' ? node.entry(key)?.keySpan : undefined;
       const known = listKeysAt(path);
-      const meant = didYouMean(key, known);
+      const meant = suggestSpelling(key, known);
       const hint = meant === undefined ? `Its keys are ${known.join(', ')}.` : `Did you mean ${meant}?`;
       return {
         span: keySpan ?? span,
         code: 'unknown-key',
-        message: `${place} has no key "${printable(key, 60)}"`,
+        message: `${place} has no key "${makePrintable(key, 60)}"`,
         hint,
       };
     }
@@ -52,14 +52,14 @@ function describe(root: Node, { path, keyword, params, message }: SchemaIssue): 
     case 'enum': {
       const values = params['allowedValues'] as readonly unknown[];
       const found = node.kind === 'scalar' ? node.text : '';
-      const meant = didYouMean(
+      const meant = suggestSpelling(
         found,
         values.filter((each) => typeof each === 'string'),
       );
       return {
         span,
         code: 'unknown-word',
-        message: `${place} must be one of ${values.join(', ')}; found ${printable(found, 80)}`,
+        message: `${place} must be one of ${values.join(', ')}; found ${makePrintable(found, 80)}`,
         ...(meant === undefined ? {} : { hint: `Did you mean ${meant}?` }),
       };
     }
@@ -67,7 +67,7 @@ function describe(root: Node, { path, keyword, params, message }: SchemaIssue): 
       return {
         span,
         code: 'invalid-text',
-        message: `${place} ${describePattern(path)}, found ${node.kind === 'scalar' ? printable(node.text, 80) : node.kind}`,
+        message: `${place} ${describePattern(path)}, found ${node.kind === 'scalar' ? makePrintable(node.text, 80) : node.kind}`,
       };
     case 'minimum':
     case 'maximum':
@@ -96,7 +96,7 @@ function findFirstKey(node: Node): Span {
 function describePlace(path: Path): string {
   if (path.length === 0) return 'a test file';
   const parts = path.map((part, index) =>
-    typeof part === 'number' ? `[${part}]` : `${index === 0 ? '' : '.'}${printable(part, 60)}`,
+    typeof part === 'number' ? `[${part}]` : `${index === 0 ? '' : '.'}${makePrintable(part, 60)}`,
   );
   return parts.join('');
 }

@@ -2,7 +2,7 @@
 
 import type { Span } from '../../../base/diagnostic.ts';
 import { parseDurationMs } from '../../../base/duration.ts';
-import { printable } from '../../../base/printable.ts';
+import { makePrintable } from '../../../base/printable.ts';
 import type { CheckCode } from '../../../runbook/codes/check.ts';
 import type { MapNode, Node } from '../../../runbook/document/document.ts';
 
@@ -35,5 +35,5 @@ export function listMaps(node: Node | undefined): readonly MapNode[] {
 }
 
 export function quoteText(text: string): string {
-  return JSON.stringify(printable(text, 80));
+  return JSON.stringify(makePrintable(text, 80));
 }

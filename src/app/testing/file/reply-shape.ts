@@ -4,12 +4,12 @@
  */
 import type { Diagnostic, SourceText, Span } from '../../../base/diagnostic.ts';
 import { pluralize } from '../../../base/format.ts';
-import { didYouMean } from '../../../base/spelling.ts';
-import { exactJsonText, exactNumber } from '../../../gateway/fixture/exact-json.ts';
-import { finding } from '../../../runbook/codes/codes.ts';
+import { suggestSpelling } from '../../../base/spelling.ts';
+import { exactJsonText, toExactNumber } from '../../../gateway/fixture/exact-json.ts';
+import { makeFinding } from '../../../runbook/codes/codes.ts';
 import type { MapNode, Node } from '../../../runbook/document/document.ts';
-import { type EndpointName, endpoint, type RecordName, type RecordOf } from '../../../venue/catalogue.ts';
-import { marketOf } from '../../../venue/forms.ts';
+import { type EndpointName, getEndpoint, type RecordName, type RecordOf } from '../../../venue/catalogue.ts';
+import { readMarketOfId } from '../../../venue/forms.ts';
 import { SIMULATED_PROFILE } from '../../../venue/profile/profile.ts';
 import type { DeadmanRecord } from '../../../venue/records.ts';
 import { readAnswer } from '../../../venue/wire/answer.ts';
@@ -99,7 +99,7 @@ const TEMPLATES: { readonly [N in RecordName]: RecordOf[N] } & { readonly deadma
 
 /** The record type of an endpoint's answer; undefined for an answer without records. */
 function chooseShape(name: EndpointName): ShapeName | undefined {
-  const { answer } = endpoint(name);
+  const { answer } = getEndpoint(name);
   if (answer.shape === 'list') return answer.of;
   return answer.shape === 'deadman' ? 'deadman' : undefined;
 }
@@ -111,7 +111,7 @@ export function completeRecord<N extends ShapeName>(
   known: Fields = {},
 ): (typeof TEMPLATES)[N] {
   const market = ['id', 'order_id'].map((key) => given[key] ?? known[key]).find((id) => typeof id === 'string');
-  const home = typeof market === 'string' ? marketOf(market) : undefined;
+  const home = typeof market === 'string' ? readMarketOfId(market) : undefined;
   return {
     ...TEMPLATES[shape],
     ...(home === undefined ? {} : { market_id: home }),
@@ -133,7 +133,7 @@ export function readReply(
   const nothing = { reply: undefined, diagnostics: [] };
   if (check === 'off') return { reply: { kind: 'result', result: readAsWritten(node) }, diagnostics: [] };
   if (shape === undefined) {
-    const jwt = endpoint(name).answer.shape === 'jwt';
+    const jwt = getEndpoint(name).answer.shape === 'jwt';
     return {
       reply: { kind: 'result', result: jwt && node.kind === 'scalar' ? [node.text] : readAsWritten(node) },
       diagnostics: [],
@@ -143,10 +143,10 @@ export function readReply(
   if (name === 'GET /cancel_all_after' && isEmpty(node))
     return { reply: { kind: 'result', result: {} }, diagnostics: [] };
   const items = node.kind === 'list' ? node.items : [node];
-  const { answer } = endpoint(name);
+  const { answer } = getEndpoint(name);
   const wrong = (span: Span, message: string) => ({
     ...nothing,
-    diagnostics: [finding(source, span, 'wrong-type', message)],
+    diagnostics: [makeFinding(source, span, 'wrong-type', message)],
   });
   if (!(answer.shape === 'list' && !answer.one) && items.length !== 1)
     return wrong(node.span, `${name} answers with one record, found ${items.length}`);
@@ -169,16 +169,22 @@ export function checkRecord(
   const unknown = record.entries.filter(({ key }) => !fields.includes(key));
   if (unknown.length > 0) {
     return unknown.map(({ key, keySpan }) => {
-      const meant = didYouMean(key, fields);
+      const meant = suggestSpelling(key, fields);
       const hint = meant === undefined ? `Its fields are ${fields.join(', ')}.` : `Did you mean ${meant}?`;
-      return finding(source, keySpan, 'unknown-key', `a record of ${name} has no field "${key}"`, hint);
+      return makeFinding(source, keySpan, 'unknown-key', `a record of ${name} has no field "${key}"`, hint);
     });
   }
   const missing = check === 'strict' ? fields.filter((field) => record.get(field) === undefined) : [];
   if (missing.length > 0) {
     const message = `replies: strict requires every field of the record; ${missing.join(', ')} ${pluralize(missing.length, 'is', 'are')} missing`;
     return [
-      finding(source, record.span, 'missing-key', message, 'Add them, or have them filled in with replies: present.'),
+      makeFinding(
+        source,
+        record.span,
+        'missing-key',
+        message,
+        'Add them, or have them filled in with replies: present.',
+      ),
     ];
   }
   return checkFields(name, shape, record, check, source);
@@ -200,13 +206,13 @@ function checkFields(
       'id' in TEMPLATES[shape] && shape !== 'account'
         ? completeRecord(shape, { ...order, ...given }, {})
         : completeRecord(shape, given);
-    const result = endpoint(name).answer.shape === 'list' ? [whole] : whole;
+    const result = getEndpoint(name).answer.shape === 'list' ? [whole] : whole;
     const verdict = readAnswer(name, { status: 200, headers: {}, body: formatEnvelope(result) }, SIMULATED_PROFILE);
     if (verdict.kind === 'unreadable')
-      return [finding(source, span, 'wrong-type', `${name} cannot answer with this: ${verdict.why}`)];
+      return [makeFinding(source, span, 'wrong-type', `${name} cannot answer with this: ${verdict.why}`)];
     const notes = check === 'strict' && verdict.kind === 'confirmed' ? verdict.notes : [];
     return notes.map((note) =>
-      finding(
+      makeFinding(
         source,
         span,
         'unknown-word',
@@ -220,7 +226,7 @@ function checkFields(
 function findMarket(given: Fields): string | undefined {
   const { market_id: market, order_id: order } = given;
   if (typeof market === 'string') return market;
-  return typeof order === 'string' ? marketOf(order) : undefined;
+  return typeof order === 'string' ? readMarketOfId(order) : undefined;
 }
 
 export function formatEnvelope(result: unknown, error = ''): string {
@@ -268,7 +274,7 @@ function readAsWritten(node: Node): unknown {
     case 'map':
       return Object.fromEntries(node.entries.map(({ key, value }) => [key, readAsWritten(value)]));
     case 'scalar':
-      if (node.type === 'number') return exactNumber(node.text);
+      if (node.type === 'number') return toExactNumber(node.text);
       if (node.type === 'boolean') return node.text === 'true';
       return node.type === 'null' ? null : node.text;
     default:

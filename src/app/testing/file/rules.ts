@@ -1,9 +1,9 @@
 /** Reads the parts of a case about single requests: the venue's rules, and the points where the process dies. */
 import type { Diagnostic, SourceText } from '../../../base/diagnostic.ts';
-import { printable } from '../../../base/printable.ts';
-import { didYouMean } from '../../../base/spelling.ts';
+import { makePrintable } from '../../../base/printable.ts';
+import { suggestSpelling } from '../../../base/spelling.ts';
 import type { MapNode, Node } from '../../../runbook/document/document.ts';
-import { endpoint } from '../../../venue/catalogue.ts';
+import { getEndpoint } from '../../../venue/catalogue.ts';
 import { listMaps, type Report, readDuration, readInteger, readScalarText, readTexts } from './nodes.ts';
 import { type ReplyCheck, readReply } from './reply-shape.ts';
 import { parseRequestPattern } from './request-names.ts';
@@ -50,13 +50,13 @@ function readRule(node: MapNode, on: RequestPattern, { source, check, report, fo
 }
 
 function checkParameters(match: Node | undefined, on: RequestPattern, report: Report): void {
-  const names = Object.keys(endpoint(on.endpoint).parameters);
+  const names = Object.keys(getEndpoint(on.endpoint).parameters);
   for (const { key, keySpan } of match?.kind === 'map' ? match.entries : []) {
     if (names.includes(key)) continue;
-    const meant = didYouMean(key, names);
+    const meant = suggestSpelling(key, names);
     const known = names.length === 0 ? 'It has none.' : `Its parameters are ${names.join(', ')}.`;
     const hint = meant === undefined ? known : `Did you mean ${meant}?`;
-    report(keySpan, 'unknown-key', `${on.endpoint} has no parameter "${printable(key, 60)}"`, hint);
+    report(keySpan, 'unknown-key', `${on.endpoint} has no parameter "${makePrintable(key, 60)}"`, hint);
   }
 }
 

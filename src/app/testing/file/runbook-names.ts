@@ -1,11 +1,11 @@
 /** Checks that the names in a test file exist in the runbook it tests: an expectation with a misspelt name could never hold, or never fail. */
 import type { Diagnostic } from '../../../base/diagnostic.ts';
-import { printable } from '../../../base/printable.ts';
-import { didYouMean } from '../../../base/spelling.ts';
+import { makePrintable } from '../../../base/printable.ts';
+import { suggestSpelling } from '../../../base/spelling.ts';
 import { readInputs } from '../../../runbook/check/inputs.ts';
 import type { CheckedRunbook } from '../../../runbook/checked.ts';
 import type { CheckCode } from '../../../runbook/codes/check.ts';
-import { finding } from '../../../runbook/codes/codes.ts';
+import { makeFinding } from '../../../runbook/codes/codes.ts';
 import type { Value } from '../../../runbook/values.ts';
 import type { TestCase, TestFile } from './test-case.ts';
 
@@ -53,7 +53,7 @@ function readCaseInputs(
   for (const problem of read.problems) {
     const [, name = '', missing] = /^input ([A-Za-z0-9_]+)(:| \()/.exec(problem) ?? [];
     const code: CheckCode = missing === ' (' ? 'missing-input' : 'invalid-text';
-    diagnostics.push(finding(file.source, test.inputs[name]?.span ?? test.span, code, printable(problem, 400)));
+    diagnostics.push(makeFinding(file.source, test.inputs[name]?.span ?? test.span, code, makePrintable(problem, 400)));
   }
   return { values: {}, diagnostics };
 }
@@ -98,10 +98,10 @@ function reportUnknown(
   word: string,
   known: readonly string[],
 ): Diagnostic {
-  const meant = didYouMean(word, known);
+  const meant = suggestSpelling(word, known);
   const list = known.length === 0 ? 'There are none.' : `There are ${known.join(', ')}.`;
-  const message = `${text} "${printable(word, 60)}"`;
-  return finding(file.source, span, code, message, meant === undefined ? list : `Did you mean ${meant}?`);
+  const message = `${text} "${makePrintable(word, 60)}"`;
+  return makeFinding(file.source, span, code, message, meant === undefined ? list : `Did you mean ${meant}?`);
 }
 
 /** Ids of all steps, including called runbooks: their steps run as well. */

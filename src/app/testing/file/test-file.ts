@@ -5,9 +5,9 @@
 
 import { parseDecimal } from '../../../base/decimal.ts';
 import type { Diagnostic, SourceText } from '../../../base/diagnostic.ts';
-import { printable } from '../../../base/printable.ts';
+import { makePrintable } from '../../../base/printable.ts';
 import { readSimulatorConfig, type SimulatorConfig } from '../../../gateway/simulator/config/config.ts';
-import { finding } from '../../../runbook/codes/codes.ts';
+import { makeFinding } from '../../../runbook/codes/codes.ts';
 import {
   AUTHORED,
   type DocumentLimits,
@@ -62,7 +62,7 @@ class Reading {
   private readonly source: SourceText;
   private readonly load: (path: string) => SourceText;
   private readonly report: Report = (at, code, message, hint) => {
-    this.diagnostics.push(finding(this.source, 'kind' in at ? at.span : at, code, message, hint));
+    this.diagnostics.push(makeFinding(this.source, 'kind' in at ? at.span : at, code, message, hint));
   };
 
   constructor(source: SourceText, load: (path: string) => SourceText) {
@@ -161,7 +161,7 @@ class Reading {
       this.report(
         node,
         'invalid-text',
-        `${printable(path, 200)} contains no account record and no answer of GET /account`,
+        `${makePrintable(path, 200)} contains no account record and no answer of GET /account`,
       );
       return {};
     }
@@ -186,7 +186,7 @@ class Reading {
       this.report(
         at,
         'schema-violation',
-        `simulator: ${printable(problem, 300)}`,
+        `simulator: ${makePrintable(problem, 300)}`,
         'Compare with simulator.schema.json.',
       );
     return {};

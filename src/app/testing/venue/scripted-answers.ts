@@ -3,7 +3,7 @@
  * venue, and applies it to the orders of the script. The venue delivers it.
  */
 import type { EndpointName } from '../../../venue/catalogue.ts';
-import { endpoint } from '../../../venue/catalogue.ts';
+import { getEndpoint } from '../../../venue/catalogue.ts';
 import type { AccountRecord, OrderRecord, PlacementAck } from '../../../venue/records.ts';
 import { completeRecord } from '../file/reply-shape.ts';
 import type { Reply } from '../file/test-case.ts';
@@ -58,7 +58,7 @@ export class ScriptedAnswers {
       case 'POST /jwt':
       case 'DELETE /orders/cancel_all':
       case 'DELETE /cancel_all_after':
-        return endpoint(name).answer.shape === 'nothing' ? null : [];
+        return getEndpoint(name).answer.shape === 'nothing' ? null : [];
       default:
         return name satisfies never;
     }

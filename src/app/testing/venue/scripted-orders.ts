@@ -3,7 +3,7 @@
  * An order stays open as it was placed until a rule changes it; missing fields follow from earlier replies. It never matches or
  * fills orders by itself.
  */
-import { type Decimal, decimal, decimalText, parseDecimal, roundToStep } from '../../../base/decimal.ts';
+import { type Decimal, decimal, formatDecimal, parseDecimal, roundToStep } from '../../../base/decimal.ts';
 import { type FillRecord, isTerminalStatus, type OrderRecord, type PlacementAck } from '../../../venue/records.ts';
 import { completeRecord } from '../file/reply-shape.ts';
 
@@ -80,7 +80,7 @@ export class ScriptedOrders {
     const before = order.record;
     const record = completeRecord('order', { ...completeSizes(before, given), ...given }, { ...before });
     const grown = subtract(record.total_filled_size, before.total_filled_size);
-    if (grown?.gt(0)) order.executions.push({ size: decimalText(grown), price: record.price, atUs: now * 1000 });
+    if (grown?.gt(0)) order.executions.push({ size: formatDecimal(grown), price: record.price, atUs: now * 1000 });
     order.record = record;
     return record;
   }
@@ -92,7 +92,7 @@ export class ScriptedOrders {
     if (record === undefined || remaining === undefined || isOver(record)) return;
     const half = roundToStep(remaining.div(2), decimal(lot), 'down');
     if (half.isZero()) return;
-    this.applyRecord(id, { total_filled_size: decimalText(decimal(record.total_filled_size).plus(half)) }, now);
+    this.applyRecord(id, { total_filled_size: formatDecimal(decimal(record.total_filled_size).plus(half)) }, now);
   }
 
   cancel(id: string): void {
@@ -117,7 +117,7 @@ export class ScriptedOrders {
       id,
       {
         price,
-        ...(size === undefined || left === undefined ? {} : { initial_size: size, size: decimalText(left) }),
+        ...(size === undefined || left === undefined ? {} : { initial_size: size, size: formatDecimal(left) }),
         status: 'open',
       },
       now,
@@ -171,7 +171,7 @@ export class ScriptedOrders {
     const id = `${draft.market_id}-${same.number}`;
     const [price, size] = [parseDecimal(draft.price), parseDecimal(draft.size)];
     const fee =
-      price === undefined || size === undefined ? '0' : decimalText(price.times(size).times(decimal(FEE_RATE)));
+      price === undefined || size === undefined ? '0' : formatDecimal(price.times(size).times(decimal(FEE_RATE)));
     return completeRecord('fill', given, { ...known, id, trade_id: id, fee, timestamp: same.atUs });
   }
 }
@@ -195,7 +195,7 @@ function completeSizes(before: OrderRecord, given: Given): Partial<OrderRecord> 
 
 function computeRemainder(field: 'size' | 'total_filled_size', whole: string, part: string): Partial<OrderRecord> {
   const rest = subtract(whole, part);
-  return rest === undefined || rest.isNegative() ? {} : { [field]: decimalText(rest) };
+  return rest === undefined || rest.isNegative() ? {} : { [field]: formatDecimal(rest) };
 }
 
 function subtract(left: string, right: string): Decimal | undefined {

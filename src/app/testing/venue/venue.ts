@@ -13,8 +13,8 @@
 import type { VirtualClock } from '../../../base/clock.ts';
 import { Simulator } from '../../../gateway/simulator/simulator.ts';
 import type { Transport, WireAnswer, WireReply, WireRequest } from '../../../gateway/transport.ts';
-import { endpoint, isEndpointName } from '../../../venue/catalogue.ts';
-import { marketOf } from '../../../venue/forms.ts';
+import { getEndpoint, isEndpointName } from '../../../venue/catalogue.ts';
+import { readMarketOfId } from '../../../venue/forms.ts';
 import type { MarketRules } from '../../../venue/port.ts';
 import type { AccountRecord, FillRecord, OrderRecord } from '../../../venue/records.ts';
 import { completeRecord } from '../file/reply-shape.ts';
@@ -293,7 +293,7 @@ export class ScriptedVenue {
 
   /** The fills of a rule's reply, or those that follow from the order's filled size. */
   private listFillsOf(id: string): readonly FillRecord[] {
-    const market = marketOf(id);
+    const market = readMarketOfId(id);
     const asked = { order_id: id, ...(market === undefined ? {} : { market_id: market }) };
     const reply = this.rules.peek('GET /fills/order', asked)?.reply;
     if (reply === undefined) return this.orders.listFills(id);
@@ -333,7 +333,7 @@ export class ScriptedVenue {
 
   /** An action on an order of the script is activity of the account: the simulated venue sees it as a cancel of nothing. */
   private keepSwitch(name: string): void {
-    if (this.armed === undefined || !isEndpointName(name) || !endpoint(name).qualifies) return;
+    if (this.armed === undefined || !isEndpointName(name) || !getEndpoint(name).qualifies) return;
     const params = {
       order_id: { as: 'text', text: `${this.armed}@0` },
       market_id: { as: 'text', text: this.armed },

@@ -2,9 +2,9 @@
  * Checks a configuration of the simulator and completes it with the defaults. An invalid configuration gives a list of
  * problems before the simulation starts.
  */
-import { decimal, decimalText, parseDecimal } from '../../../base/decimal.ts';
-import { type SchemaIssue, schemaIssues } from '../../../base/schema.ts';
-import { didYouMean } from '../../../base/spelling.ts';
+import { decimal, formatDecimal, parseDecimal } from '../../../base/decimal.ts';
+import { findSchemaIssues, type SchemaIssue } from '../../../base/schema.ts';
+import { suggestSpelling } from '../../../base/spelling.ts';
 import { ENDPOINT_NAMES } from '../../../venue/catalogue.ts';
 import { DEFAULT_MARKETS, DEFAULTS, NEW_MARKET } from './defaults.ts';
 import type { FaultRule } from './faults.ts';
@@ -40,7 +40,7 @@ function completeMarket(id: string, given: Partial<MarketConfig>): MarketConfig 
 
 /** Reads a configuration from outside: checks the schema first, then the rules that a schema cannot express. */
 export function readSimulatorConfig(data: unknown): { config: SimulatorConfig } | { problems: readonly string[] } {
-  const issues = schemaIssues('simulator', () => SIMULATOR_SCHEMA, data);
+  const issues = findSchemaIssues('simulator', () => SIMULATOR_SCHEMA, data);
   if (issues.length > 0) return { problems: issues.map(describeIssue) };
   const config = data as SimulatorConfig;
   const problems = [...findProblems(config)];
@@ -72,7 +72,7 @@ function describeIssue(issue: SchemaIssue): string {
 }
 
 function suggestKey(word: string): string {
-  const near = didYouMean(word, [
+  const near = suggestSpelling(word, [
     ...Object.keys(DEFAULTS),
     ...Object.keys(DEFAULTS.account),
     ...Object.keys(DEFAULTS.tokens),
@@ -98,7 +98,7 @@ function* findProblems(config: SimulatorConfig): Generator<string> {
   }
   for (const [index, fault] of (config.faults ?? []).entries()) {
     if (fault.on !== '*' && !(ENDPOINT_NAMES as readonly string[]).includes(fault.on) && fault.on !== 'GET /markets') {
-      const near = didYouMean(fault.on, ENDPOINT_NAMES);
+      const near = suggestSpelling(fault.on, ENDPOINT_NAMES);
       yield `faults.${index}.on: "${fault.on}" is neither an endpoint nor "*"${near === undefined ? '' : `; did you mean "${near}"?`}`;
     }
   }
@@ -126,9 +126,9 @@ function* findMarketProblems(id: string, market: MarketConfig): Generator<string
     if (price === undefined) continue;
     const ticks = price.div(tick);
     if (!ticks.isInteger() || !price.greaterThan(0))
-      yield `markets.${id}: ${decimalText(price)} is not a positive multiple of the tick ${market.tick}`;
+      yield `markets.${id}: ${formatDecimal(price)} is not a positive multiple of the tick ${market.tick}`;
     else if (ticks.greaterThan(decimal(String(MOST_TICKS))))
-      yield `markets.${id}: ${decimalText(price)} is more than 2^40 ticks of ${market.tick}`;
+      yield `markets.${id}: ${formatDecimal(price)} is more than 2^40 ticks of ${market.tick}`;
   }
   if (market.path.kind === 'points') {
     const times = market.path.points.map((point) => point.afterMs);

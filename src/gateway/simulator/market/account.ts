@@ -15,7 +15,7 @@
  * Each margin is rounded up to 8 places before it is summed, the two ratios down to 6. The venue document does not give
  * these formulas; they are the simulator's own.
  */
-import { Decimal, type DecimalString, decimal, decimalText, roundToStep } from '../../../base/decimal.ts';
+import { Decimal, type DecimalString, decimal, formatDecimal, roundToStep } from '../../../base/decimal.ts';
 import type { AccountRecord, Side, TierRecord } from '../../../venue/records.ts';
 import type { AccountConfig } from '../config/settings.ts';
 
@@ -135,17 +135,17 @@ export class Account {
       status: 'active',
       profile_type: 'trader',
       wallet: this.config.wallet,
-      balance: decimalText(this.balance),
-      withdrawable_balance: decimalText(Decimal.max(0, sums.free)),
-      account_equity: decimalText(sums.equity),
-      account_leverage: decimalText(computeRatio(sums.notional, sums.equity)),
-      account_margin: decimalText(sums.equity.minus(sums.free)),
-      health: decimalText(computeRatio(Decimal.max(0, sums.free), sums.equity)),
-      cum_trading_volume: decimalText(this.volume),
-      cum_unrealized_pnl: decimalText(sums.unrealized),
-      total_notional: decimalText(sums.notional),
-      total_order_margin: decimalText(sums.orderMargin),
-      total_position_margin: decimalText(sums.positionMargin),
+      balance: formatDecimal(this.balance),
+      withdrawable_balance: formatDecimal(Decimal.max(0, sums.free)),
+      account_equity: formatDecimal(sums.equity),
+      account_leverage: formatDecimal(computeRatio(sums.notional, sums.equity)),
+      account_margin: formatDecimal(sums.equity.minus(sums.free)),
+      health: formatDecimal(computeRatio(Decimal.max(0, sums.free), sums.equity)),
+      cum_trading_volume: formatDecimal(this.volume),
+      cum_unrealized_pnl: formatDecimal(sums.unrealized),
+      total_notional: formatDecimal(sums.notional),
+      total_order_margin: formatDecimal(sums.orderMargin),
+      total_position_margin: formatDecimal(sums.positionMargin),
       last_liq_check: this.startedAt * 1000,
       last_update: this.updatedUs,
       leverage: Object.fromEntries([...this.leverages].map(([id, leverage]) => [id, String(leverage)])),
@@ -186,7 +186,7 @@ export class Account {
     let index = 0;
     while (index + 1 < tiers.length && this.volume.greaterThanOrEqualTo(readMinVolume(tiers, index + 1))) index += 1;
     const next = Math.min(index + 1, tiers.length - 1);
-    const needed: DecimalString = decimalText(Decimal.max(0, readMinVolume(tiers, next).minus(this.volume)));
+    const needed: DecimalString = formatDecimal(Decimal.max(0, readMinVolume(tiers, next).minus(this.volume)));
     const step = (position: number) => tiers[position] as AccountConfig['tiers'][number];
     return { tier_status: { current: step(index), next: step(next), needed_volume: needed } };
   }

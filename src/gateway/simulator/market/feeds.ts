@@ -1,5 +1,5 @@
 /** Reads public data of a market: the price feeds and the record of GET /markets. */
-import { type DecimalString, decimalText } from '../../../base/decimal.ts';
+import { type DecimalString, formatDecimal } from '../../../base/decimal.ts';
 import type { Market } from './matching.ts';
 import type { PricePath } from './prices.ts';
 
@@ -20,7 +20,7 @@ export function isFeedName(name: string): name is FeedName {
 }
 
 export function readFeedPrice(market: Market, name: FeedName, at: number): DecimalString {
-  return decimalText(market.grid.toPrice(FEEDS[name](market.path, market.path.getStepAt(at))));
+  return formatDecimal(market.grid.toPrice(FEEDS[name](market.path, market.path.getStepAt(at))));
 }
 
 /** A record of GET /markets, in the simulator's own form: venue-api.md names market info and does not describe it. */
@@ -43,7 +43,7 @@ export function buildMarketRecord(market: Market, at: number): MarketRecord {
     last_trade_price: readFeedPrice(market, 'last', at),
     best_bid: readFeedPrice(market, 'bid', at),
     best_ask: readFeedPrice(market, 'ask', at),
-    min_tick: decimalText(market.grid.tick),
-    min_order: decimalText(market.lot),
+    min_tick: formatDecimal(market.grid.tick),
+    min_order: formatDecimal(market.lot),
   };
 }

@@ -2,7 +2,7 @@
  * Matches orders with prices: an order waits for its trigger, enters the book, is filled, and ends. Every change goes into the
  * ledger with its time, every fill into the account. events.ts decides when this happens, orders.ts what was asked for.
  */
-import { Decimal, decimal, decimalText } from '../../../base/decimal.ts';
+import { Decimal, decimal, formatDecimal } from '../../../base/decimal.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Account, Exposure } from './account.ts';
 import { isPositionOrder, isTerminal, type OrderLedger, type SimOrder, type Stage } from './ledger.ts';
@@ -261,9 +261,9 @@ export class FillEngine {
         market_id: order.marketId,
         profile_id: settings.account.id,
         side: order.side,
-        price: decimalText(price),
-        size: decimalText(size),
-        fee: decimalText(fee),
+        price: formatDecimal(price),
+        size: formatDecimal(size),
+        fee: formatDecimal(fee),
         is_maker: isMaker,
         liquidation: false,
         timestamp: atUs,

@@ -3,7 +3,7 @@
  * an order is kept with its time, so that a read can show an earlier state. The ledger decides nothing: orders.ts and fills.ts
  * handle prices, delays and faults.
  */
-import { type Decimal, type DecimalString, decimalText } from '../../../base/decimal.ts';
+import { type Decimal, type DecimalString, formatDecimal } from '../../../base/decimal.ts';
 import type { FillRecord, OrderRecord, OrderType, Side, TimeInForce } from '../../../venue/records.ts';
 
 /** The true stage of an order; the status that it shows follows from this and from actions in progress. */
@@ -132,10 +132,10 @@ export class OrderLedger {
       at,
       status: this.deriveStatus(order),
       reason: order.reason,
-      price: decimalText(order.price ?? order.size.times(0)),
-      size: decimalText(order.size),
-      initial_size: decimalText(order.initialSize),
-      total_filled_size: decimalText(order.filled),
+      price: formatDecimal(order.price ?? order.size.times(0)),
+      size: formatDecimal(order.size),
+      initial_size: formatDecimal(order.initialSize),
+      total_filled_size: formatDecimal(order.filled),
     };
     const last = order.history.at(-1);
     if (last === undefined || SHOWN.some((field) => last[field] !== snapshot[field])) order.history.push(snapshot);

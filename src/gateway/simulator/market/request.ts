@@ -5,7 +5,7 @@
  */
 import { isLosslessNumber, parse } from 'lossless-json';
 import { decimal, parseDecimal } from '../../../base/decimal.ts';
-import { type EndpointName, endpoint, type Parameter, type Params } from '../../../venue/catalogue.ts';
+import { type EndpointName, getEndpoint, type Parameter, type Params } from '../../../venue/catalogue.ts';
 import type { WireValue } from '../../transport.ts';
 import type { SurprisesConfig } from '../config/settings.ts';
 
@@ -87,7 +87,7 @@ export function readParams<E extends EndpointName>(
   surprises: SurprisesConfig,
   bounds: Bounds = {},
 ): Params<E> {
-  const rows = endpoint(name).parameters;
+  const rows = getEndpoint(name).parameters;
   const given = normalizeNames(name, request.params, surprises);
   const values: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(given)) {

@@ -1,5 +1,5 @@
 /** Checks the terms of an order. Wrong terms are refused at once; all other reasons show only in the outcome of the order. */
-import { decimal, decimalText } from '../../../base/decimal.ts';
+import { decimal, formatDecimal } from '../../../base/decimal.ts';
 import type { Params } from '../../../venue/catalogue.ts';
 import type { SurprisesConfig } from '../config/settings.ts';
 import type { Market } from './matching.ts';
@@ -33,7 +33,7 @@ export function checkSteps(
   const strict = surprises.offStep === 'refuse';
   for (const text of [terms.price, terms.trigger_price]) {
     if (strict && text !== undefined && !decimal(text).mod(market.grid.tick).isZero()) {
-      throw new VenueError('INVALID_PRICE', `${text} is not a multiple of the tick ${decimalText(market.grid.tick)}`);
+      throw new VenueError('INVALID_PRICE', `${text} is not a multiple of the tick ${formatDecimal(market.grid.tick)}`);
     }
   }
   if (terms.size === undefined) return;
@@ -41,8 +41,8 @@ export function checkSteps(
   if (isFraction) {
     if (size.greaterThan(1)) throw new VenueError('INVALID_SIZE', `${terms.size} is more than the whole position`);
   } else if (strict && !size.mod(market.lot).isZero()) {
-    throw new VenueError('INVALID_SIZE', `${terms.size} is not a multiple of the lot ${decimalText(market.lot)}`);
+    throw new VenueError('INVALID_SIZE', `${terms.size} is not a multiple of the lot ${formatDecimal(market.lot)}`);
   } else if (size.lessThan(market.minSize)) {
-    throw new VenueError('INVALID_SIZE', `${terms.size} is below the smallest size ${decimalText(market.minSize)}`);
+    throw new VenueError('INVALID_SIZE', `${terms.size} is below the smallest size ${formatDecimal(market.minSize)}`);
   }
 }
