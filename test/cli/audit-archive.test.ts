@@ -145,7 +145,7 @@ describe('audit archive', () => {
     rmSync(join(here.path, 'away'), { recursive: true });
     expect(here.run('audit', 'verify')).toMatchObject({
       exit: EXIT.failed,
-      out: expect.stringContaining('missing: the whole run is gone'),
+      out: expect.stringContaining('the whole run is missing'),
       err: expect.stringMatching(/the archive .*2026-01\.jsonl\.gz is missing/),
     });
   });
@@ -246,7 +246,7 @@ describe('audit archive', () => {
     expect(listed().toSorted()).toEqual(['c-february', 'd-today']);
     expect(here.run('audit', 'verify')).toMatchObject({
       exit: EXIT.failed,
-      out: expect.stringContaining('missing: the whole run is gone'),
+      out: expect.stringContaining('the whole run is missing'),
     });
     // A copy in a damaged file does not count: the run stays in its journal.
     await withStore((store) => writeRun(store, state, 'e-january'));

@@ -502,7 +502,7 @@ describe.concurrent('runbook schedule', { timeout: 120_000 }, () => {
         '--max-accounts is for accounts that workers share',
       ],
       [['tick.yaml', '--profile', 'profile.yaml', '--profile', 'profile.yaml'], 2, 'two profiles are for the account'],
-      [['tick.yaml', '--profile', 'profile.yaml', '--profile', 'shared.yaml'], 2, 'by processes of their own'],
+      [['tick.yaml', '--profile', 'profile.yaml', '--profile', 'shared.yaml'], 2, 'need separate processes'],
     ];
     for (const [words, exit, text] of cases) {
       const ended = await run(...words);

@@ -49,7 +49,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     handled:
       'adopted by the run while it is under way; afterwards each run of the account that begins within 24 h asks, journals it and notifies `ops`',
     covers: [
-      golden('a-ghost-that-arrives-behind-its-time-out-is-adopted'),
+      golden('a-ghost-that-arrives-after-its-timeout-is-adopted'),
       venue('order-guards', 'is revoked by any event that shows the order'),
       ['test/cli/resurrected.test.ts', 'is reported by the next run, where it %s'],
       live(
@@ -415,7 +415,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     covers: [
       live(
         'processes',
-        'a second run of the account is refused with exit 3 and sends nothing; kill ends the first; release frees it',
+        'refuse a second run of the account with exit 3; kill ends the first; release frees the account',
       ),
       SEEDS,
     ],
@@ -603,7 +603,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     covers: [
       live(
         'processes',
-        'a second run of the account is refused with exit 3 and sends nothing; kill ends the first; release frees it',
+        'refuse a second run of the account with exit 3; kill ends the first; release frees the account',
       ),
       kept(10189),
       SEEDS,
