@@ -31,7 +31,9 @@ describe('schemas', () => {
     const folder = `${ROOT}src`;
     const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
     const asked = files.flatMap((name) =>
-      [...readFileSync(`${folder}/${name}`, 'utf8').matchAll(/\bschemaIssues\(\s*'([^']+)'/g)].map((match) => match[1]),
+      [...readFileSync(`${folder}/${name}`, 'utf8').matchAll(/\bfindSchemaIssues\(\s*'([^']+)'/g)].map(
+        (match) => match[1],
+      ),
     );
     const checked = SCHEMAS.filter((each) => each.checked).map(({ name }) => name);
     expect(checked).toEqual(expect.arrayContaining(asked));

@@ -107,7 +107,7 @@ describe('audit kills', () => {
     const { kills, answers } = json('audit', 'summary', 'a-live');
     expect(kills).toEqual(during);
     const [, allowed] = answers;
-    expect(allowed.said).toBe('It sent nothing that limits concern; the kill switch was engaged');
+    expect(allowed.said).toContain('the kill switch was engaged');
     expect(allowed.because.slice(0, 3)).toEqual([
       'kill switch engaged by cy, 2026-01-05T08:00:20.000Z: odd\\u001b[31m fills',
       'kill switch engaged by di, 2026-01-05T08:00:30.000Z, for every account: drill',

@@ -32,7 +32,10 @@ describe('the command line', () => {
   });
 
   it('prints its version', () =>
-    expect(here.run('--version')).toMatchObject({ exit: EXIT.done, out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) }));
+    expect(here.run('--version')).toMatchObject({
+      exit: EXIT.done,
+      out: expect.stringMatching(/^\d+\.\d+\.\d+(-dev)?\n$/),
+    }));
 
   it('prints help and version in JSON with --json', () => {
     const version = here.run('--version').out.trim();

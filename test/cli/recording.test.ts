@@ -86,7 +86,7 @@ describe('record', () => {
   const fixture = (rest: string) =>
     `fixture: 1\nrecorded_at: 2026-01-05T08:00:00Z\nstart: 2026-01-05T08:00:00Z\nmarkets: {}\n${rest}`;
   it.each([
-    ['a.txt', 'x', 'a.txt must end in .yaml, .yml, .jsonl, .har to be a fixture'],
+    ['a.txt', 'x', '.yaml, .yml, .jsonl, .har'],
     ['a.har', '{"log":{}}', 'it is not HAR: log.entries'],
     ['a.yaml', 'fixture: [', 'a.yaml is no fixture: line 1, column'],
     [

@@ -87,6 +87,8 @@ describe.concurrent('a process that dies', { timeout: 60_000 }, () => {
         let err = '';
         running.child.stderr?.on('data', (text: string) => (err += text));
         await until(() => err.includes('position opened'));
+        // The entry of the notice is durable once another process reads it.
+        while (!(await stage.run(['audit', 'show', 'last'])).out.includes('position opened')) await pause(50);
         running.child.kill('SIGKILL');
         await running.ended;
         const ended = await resumed(stage);
