@@ -478,7 +478,7 @@ describe('runbook schedule', { timeout: 60_000 }, () => {
         '--max-accounts is for accounts that workers share',
       ],
       [['tick.yaml', '--profile', 'profile.yaml', '--profile', 'profile.yaml'], 2, 'two profiles are for the account'],
-      [['tick.yaml', '--profile', 'profile.yaml', '--profile', 'shared.yaml'], 2, 'by processes of their own'],
+      [['tick.yaml', '--profile', 'profile.yaml', '--profile', 'shared.yaml'], 2, 'need separate processes'],
     ];
     for (const [words, exit, text] of cases) {
       const ended = await run(...words);
