@@ -111,7 +111,7 @@ describe('the command line', () => {
 
   it.each([
     ['no verb', [], /Usage: runbook/],
-    ['an unknown verb', ['vaildate', 'x.yaml'], /unknown command 'vaildate'\n\(Did you mean validate\?\)/],
+    ['an unknown command', ['vaildate', 'x.yaml'], /unknown command 'vaildate'\n\(Did you mean validate\?\)/],
     ['an unknown option', ['validate', '--strict', 'x.yaml'], /unknown option '--strict'/],
     ['a missing argument', ['validate'], /missing required argument 'files'/],
     ['a missing option', ['record', '--from', 'a.har'], /required option '--to <FILE>' not specified/],
