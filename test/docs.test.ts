@@ -27,7 +27,7 @@ function run(script: string, ...words: string[]) {
   }
 }
 
-/** The texts of fenced blocks, in order. */
+/** The texts of fenced blocks, in their order. */
 function blocks(markdown: string): readonly string[] {
   return [...markdown.matchAll(/^```[a-z]*\n([\s\S]*?)^```$/gm)].map(([, body]) => (body ?? '').trim());
 }

@@ -1,5 +1,5 @@
 /**
- * What tests need beside Node, each as a tag. `npm test` leaves out the tests that need much time or another program, and
+ * Names the needs of tests beside Node, each as a tag. `npm test` leaves out the tests that need much time or another program, and
  * `npm run test:ci` runs exactly those. A test that needs what this machine does not have is left out of both.
  */
 import { existsSync } from 'node:fs';

@@ -142,7 +142,7 @@ export const AUDIT_ROWS: readonly Row[] = [
   },
   {
     id: '11',
-    what: `taking up a run with ${OPEN} open orders, journal of 1 000 000 entries, up to the first question to the venue`,
+    what: `resuming a run with ${OPEN} open orders, journal of 1 000 000 entries, up to the first question to the venue`,
     against: 'a start that finds nothing',
     unit: 'ms',
     pass: 250,

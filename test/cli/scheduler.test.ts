@@ -93,7 +93,7 @@ const it = base
     const { out, exit, err } = await at.run([...words, '--json']);
     return { exit, err, document: JSON.parse(out) as Record<string, unknown> };
   })
-  /** A scheduler that stands still, and a run that is handed to it. */
+  /** A suspended scheduler, and a run that is submitted to it. */
   .extend('submitToSuspended', ({ at, schedule }) => async () => {
     at.write('tick.yaml', TICK.replace('every: 1s', 'every: 4s'));
     at.write('asked.yaml', ASKED);

@@ -57,7 +57,7 @@ const REFUSED: Readonly<Record<string, Refused>> = {
     says: /the token limit cannot carry the deadman switch: .*6050 tokens in 1 min.*1200.*1120/,
   },
   'a step to stop after that is not there': { words: ['--until', 'nope'], says: /--until matches no step: nope/ },
-  'asking where nobody can answer': { words: ['--step'], says: /standard input is not a terminal/ },
+  'a question without a terminal': { words: ['--step'], says: /standard input is not a terminal/ },
   'a recording that could not be written': {
     words: ['--record', 'no/such/folder/rec.yaml'],
     says: /no\/such\/folder\/rec\.yaml cannot be written: there is no such file or directory; nothing was sent/,

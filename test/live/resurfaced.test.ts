@@ -55,7 +55,7 @@ it('reports an order that appears after its run halted in the next run: on the t
           },
         ]);
         expect((await run(['audit', 'show', 'last'])).out).toMatch(/order .* is closed at the venue, .* absent/);
-        expect((await run(['audit', 'summary', 'last'])).out).toContain('alarm Resurfaced');
+        expect((await run(['audit', 'summary', 'last'])).out).toContain('alarm LateOrderOfEarlierRun');
         expect((await run(['replay', 'last'])).exit).toBe(0);
         expect(document((await run(['audit', 'verify', '--json'])).out)).toMatchObject({ ok: true });
       },

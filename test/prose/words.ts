@@ -65,7 +65,7 @@ export const WORD_RULES: readonly WordRule[] = [
   names(/\bdaemons?\b/i, 'scheduler', /systemd|daemon-reload/i),
   names(/\bguests?\b/i, 'submission'),
   names(/\bhandovers?\b/i, 'submission', /[`'" (]handover[`'" ]|FROM handover|INTO handover|UPDATE handover/),
-  names(/\bagendas?\b/i, 'decide, schedule store, event queue', /agenda_(?:epoch|slot)/),
+  names(/\bagendas?\b/i, 'decide, schedule store, event queue', /agenda_(?:epoch|slot)|`agenda \$/),
   names(/\bflights\b/i, 'requests in flight'),
   names(/\bholdings\b/i, 'token holds'),
   names(/\baftermath\b/i, 'residual'),

@@ -159,8 +159,8 @@ describe('a record that repeats what is known', () => {
 
   it('still clears an unknown status', () => {
     const before = stepOrder(seen(), eventOf('P_UNKNOWN_STATUS', 2_000)).snapshot;
-    expect(before.context.strange).toBeDefined();
-    expect(stepOrder(before, eventOf('P_OPEN', 9_000)).snapshot.context.strange).toBeUndefined();
+    expect(before.context.unknownStatus).toBeDefined();
+    expect(stepOrder(before, eventOf('P_OPEN', 9_000)).snapshot.context.unknownStatus).toBeUndefined();
   });
 
   it.each([

@@ -68,7 +68,7 @@ export function hasTerms(order: TrackedOrder, price: Decimal, size: Decimal | un
 
 /** Whether the venue has shown the order for `ms` under an unknown status, and under no other since. */
 export function hasUnknownStatus(order: TrackedOrder, now: number, ms: number): boolean {
-  const { strange } = order.snapshot.context;
+  const { unknownStatus: strange } = order.snapshot.context;
   return strange !== undefined && now - strange.since >= ms;
 }
 
@@ -80,7 +80,7 @@ export function toJsonOrder(record: OrderRecord): JsonObject {
 
 /** The halt for a quarantined order: what is unknown, and where to look. */
 export function haltForQuarantine(order: TrackedOrder, step: string): Halt {
-  const { strange } = order.snapshot.context;
+  const { unknownStatus: strange } = order.snapshot.context;
   const found =
     strange === undefined
       ? `the outcome of order ${getOrderName(order)} is unknown`

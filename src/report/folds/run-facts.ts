@@ -265,7 +265,7 @@ export class RunPageFold {
           this.addAlarm(
             entry,
             clientOrderId,
-            'Resurfaced',
+            'LateOrderOfEarlierRun',
             `${orderId} is ${status}, although the journal of run ${run} last has it as ${recorded}`,
           );
         return;

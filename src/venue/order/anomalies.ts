@@ -55,7 +55,7 @@ function contradict(draft: Draft, event: OrderEvent): void {
   if (isObservation(event) && !foreign) takeFilled(draft, event.record, true);
   if (event.type === 'P_UNKNOWN_STATUS' && !foreign) {
     order.venueId ??= event.record.id;
-    order.strange = { status: event.record.status, since: order.strange?.since ?? event.at };
+    order.unknownStatus = { status: event.record.status, since: order.unknownStatus?.since ?? event.at };
   }
   if (draft.redundant) return;
   const status = isObservation(event) ? event.record.status : '';

@@ -175,7 +175,7 @@ export interface OrderContext {
   readonly settled: boolean;
   readonly lastRecord?: OrderRecord | undefined;
   /** The unknown status under which the venue shows it, and since when; cleared as soon as it shows a known one. */
-  readonly strange?: { readonly status: string; readonly since: number } | undefined;
+  readonly unknownStatus?: { readonly status: string; readonly since: number } | undefined;
   /** An attempt was refused for want of tokens or of a session. */
   readonly refused?: boolean | undefined;
   /** Why it was refused, denied or rejected: the venue's text or ours. */

@@ -17,7 +17,7 @@ import { isSameDecimal } from './fills.ts';
 
 export const GUARDS = {
   /** Five reads found nothing, the last after the horizon, and no record, acknowledgement or fill ever showed the order. */
-  absenceProven: ({ absence, confirmedAt, venueId, strange, fills }) =>
+  absenceProven: ({ absence, confirmedAt, venueId, unknownStatus: strange, fills }) =>
     confirmedAt === undefined &&
     venueId === undefined &&
     strange === undefined &&

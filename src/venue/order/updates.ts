@@ -42,7 +42,7 @@ function repeatsRecord(order: OrderContext, state: OrderState, event: OrderEvent
     order.lastRecord !== undefined &&
     isSameRecord(order.lastRecord, record) &&
     order.confirmedAt !== undefined &&
-    order.strange === undefined &&
+    order.unknownStatus === undefined &&
     order.phantom === undefined &&
     (order.amend === undefined || order.amend.outcome !== undefined) &&
     (record.reason === '' || record.reason === order.reason) &&
@@ -226,7 +226,7 @@ function observe(draft: Draft, event: Observation): void {
   const first = order.confirmedAt === undefined;
   order.venueId ??= record.id;
   order.confirmedAt ??= event.at;
-  order.strange = undefined;
+  order.unknownStatus = undefined;
   if (record.reason !== '') order.reason = record.reason;
   watchPhantom(draft, event);
   const outdated = event.type === 'P_OPEN' && takeTerms(draft, event, first) === 'outdated';
