@@ -10,8 +10,8 @@ import { MemoryScheduleStore } from '../../src/journal/schedule/memory.ts';
 import { openDatabase } from '../../src/journal/sql/sqlite.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { inputsFrom, loadedFrom, perform, type Scene } from '../engine/stage.ts';
-import { LIMIT, scene } from '../live/desk.ts';
 import { envelope, JWT, REFRESH } from '../live/mock-venue.ts';
+import { LIMIT, scene } from '../live/scene.ts';
 
 const DOCUMENT = readFileSync(new URL('../../docs/audit.md', import.meta.url), 'utf8');
 

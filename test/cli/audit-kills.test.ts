@@ -6,7 +6,7 @@ import { VirtualClock } from '../../src/base/clock.ts';
 import { openSharedSqlite } from '../../src/journal/shared/sqlite.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { newWriter, startedData } from '../journal/sample.ts';
-import { profile } from '../live/desk.ts';
+import { profile } from '../live/scene.ts';
 import { folder } from './command.ts';
 import { serve } from './served-journal.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { LIMIT, scene } from './desk.ts';
 import { JWT, signedAs } from './mock-venue.ts';
+import { LIMIT, scene } from './scene.ts';
 
 const GUARDED = `runbook: one
 dsl: 1

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { readAnchors } from '../../src/journal/anchors/anchors.ts';
-import { scene } from './desk.ts';
 import { JWT } from './mock-venue.ts';
+import { scene } from './scene.ts';
 import { webhook } from './webhook.ts';
 
 /** Three orders make more than ten order events, so that anchors are written before the end. */

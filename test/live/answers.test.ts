@@ -5,8 +5,8 @@ import { readEntry } from '../../src/journal/chain.ts';
 import type { Entry } from '../../src/journal/entry.ts';
 import { openSharedSqlite } from '../../src/journal/shared/sqlite.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
-import { document, LIMIT, type Scene, scene } from './desk.ts';
 import { JWT } from './mock-venue.ts';
+import { document, LIMIT, type Scene, scene } from './scene.ts';
 
 const ASKING = `runbook: one
 dsl: 1

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { readAnchors } from '../../src/journal/anchors/anchors.ts';
-import { document, type Ended, type Report, type Scene, scene, until } from './desk.ts';
+import { document, type Ended, type Report, type Scene, scene, until } from './scene.ts';
 
 const WAITING = `runbook: one
 dsl: 1

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { scene } from './desk.ts';
 import { envelope, JWT, type MockVenue, REFRESH } from './mock-venue.ts';
+import { scene } from './scene.ts';
 
 const EVERYTHING = `runbook: one
 dsl: 1

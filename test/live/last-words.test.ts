@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { document, scene, until } from './desk.ts';
 import type { MockVenue } from './mock-venue.ts';
+import { document, scene, until } from './scene.ts';
 
 const RUN = ['run', 'one.yaml', '--profile', 'p.yaml'];
 const bought = (then: string) => `runbook: one

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { document, LIMIT, type Report, scene } from './desk.ts';
 import { envelope, type MockVenue, type Reaction, type Rule } from './mock-venue.ts';
+import { document, LIMIT, type Report, scene } from './scene.ts';
 
 /** The first POST /orders is answered so. */
 function firstPost(reaction: Reaction): (venue: MockVenue) => void {

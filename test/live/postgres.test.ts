@@ -2,8 +2,8 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { POSTGRES_PASSWORD, postgresOfFile } from '../postgres.ts';
-import { document, type Ended, LIMIT, type Report, type Scene, scene, until } from './desk.ts';
 import { JWT } from './mock-venue.ts';
+import { document, type Ended, LIMIT, type Report, type Scene, scene, until } from './scene.ts';
 
 const server = postgresOfFile();
 const PROFILE = 'store: {postgres: {env: DATABASE_URL}}';

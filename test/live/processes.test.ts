@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../src/journal/sql/sqlite.ts';
-import { document, type Ended, LIMIT, type Report, rests, type Scene, scene, until } from './desk.ts';
 import { envelope, JWT, REFRESH } from './mock-venue.ts';
+import { document, type Ended, LIMIT, type Report, rests, type Scene, scene, until } from './scene.ts';
 
 const RUN = ['run', 'one.yaml', '--profile', 'p.yaml', '--json'];
 const resting = (wait: string, more = '') => `runbook: one

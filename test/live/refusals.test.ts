@@ -1,8 +1,8 @@
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { document, type Given, LIMIT, scene } from './desk.ts';
 import { JWT } from './mock-venue.ts';
+import { document, type Given, LIMIT, scene } from './scene.ts';
 
 interface Refused extends Given {
   readonly words?: readonly string[];

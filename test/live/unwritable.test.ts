@@ -1,8 +1,8 @@
 import { closeSync, openSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { document, RESTING, type Report, rests, scene, until } from './desk.ts';
 import type { MockVenue } from './mock-venue.ts';
+import { document, RESTING, type Report, rests, scene, until } from './scene.ts';
 
 const RUN = ['run', 'one.yaml', '--profile', 'p.yaml'];
 /** Long enough to be read as the header of a database. */

@@ -6,7 +6,7 @@ import type { BookedOrder } from '../../src/gateway/simulator/ledger-view.ts';
 import type { Entry, EntryOf } from '../../src/journal/entry.ts';
 import type { TrackedOrder } from '../../src/journal/orders.ts';
 import type { OrderTerms } from '../../src/venue/port.ts';
-import type { Sent } from './road.ts';
+import type { Sent } from './process-transport.ts';
 import type { Happened, RunTold } from './world.ts';
 
 export interface Attempt {

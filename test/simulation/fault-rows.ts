@@ -51,9 +51,9 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     covers: [
       golden('a-ghost-that-arrives-after-its-timeout-is-adopted'),
       venue('order-guards', 'is revoked by any event that shows the order'),
-      ['test/cli/resurrected.test.ts', 'is reported by the next run, where it %s'],
+      ['test/cli/late-orders.test.ts', 'is reported by the next run, where it %s'],
       live(
-        'resurfaced',
+        'late-orders',
         'reports an order that appears after its run halted in the next run: on the terminal, to ops, and in its journal',
       ),
     ],
@@ -441,7 +441,10 @@ export const FAULT_ROWS: readonly FaultRow[] = [
         'is taken from the wall clock on another machine, at least 0, and is not evidence: %s',
       ],
       SEEDS,
-      ['test/engine/daemon.test.ts', 'a clock set back starts nothing again, and nothing late once it has caught up'],
+      [
+        'test/engine/scheduler.test.ts',
+        'a clock set back starts nothing again, and nothing late once it has caught up',
+      ],
       gateway('session', 'treats a JWT that expired by our clock as valid for a while, because the clock may be wrong'),
     ],
   },
@@ -578,7 +581,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     covers: [
       ['test/simulation/killed-story.test.ts', 'leaves a run that goes on under the text it began with'],
       [
-        'test/engine/daemon.test.ts',
+        'test/engine/scheduler.test.ts',
         'an edited slot is a new one: it missed nothing, and nothing of the old one is started',
       ],
     ],
@@ -593,7 +596,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     fault: 'a timer is overdue after a pause',
     handled: 'by the schedule’s misfire policy; waits of a run end at once',
     covers: [
-      ['test/engine/daemon.test.ts', 'a clock set forward past several is a misfire of each, and is reported'],
+      ['test/engine/scheduler.test.ts', 'a clock set forward past several is a misfire of each, and is reported'],
       SEEDS,
     ],
   },

@@ -33,11 +33,11 @@ export const ELSEWHERE: Readonly<Record<string, Elsewhere>> = {
   },
   I15: {
     rest: 'sizes, notional, collars, positions, throttles',
-    covers: [['test/venue/limits.test.ts'], ['test/gateway/limit-gate.test.ts'], ['test/engine/limits.test.ts']],
+    covers: [['test/venue/limits.test.ts'], ['test/gateway/limit-facts.test.ts'], ['test/engine/limits.test.ts']],
   },
   I16: {
     rest: 'one verdict for each nominal instant',
-    covers: [['test/engine/agenda.test.ts'], ['test/engine/daemon.test.ts']],
+    covers: [['test/engine/decide.test.ts'], ['test/engine/scheduler.test.ts']],
   },
   I17: { rest: 'journals of other machines and versions', covers: [['test/engine/golden.test.ts']] },
   I18: {

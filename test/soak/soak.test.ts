@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
-import { soak } from './soaking.ts';
+import { soak } from './run-soak.ts';
 
 /** A minute of injected faults and the time after it; `npm run soak -- --minutes 60` takes longer. */
 const MINUTES = 1.6;

@@ -1,7 +1,7 @@
 /** Runs a soak for a given time, with progress on a terminal and a verdict: `npm run soak -- --minutes 60 --workers 2 --seed 1`. */
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { soak } from './soaking.ts';
+import { soak } from './run-soak.ts';
 
 const { values } = parseArgs({
   options: {

@@ -68,8 +68,8 @@ export function hasTerms(order: TrackedOrder, price: Decimal, size: Decimal | un
 
 /** Whether the venue has shown the order for `ms` under an unknown status, and under no other since. */
 export function hasUnknownStatus(order: TrackedOrder, now: number, ms: number): boolean {
-  const { unknownStatus: strange } = order.snapshot.context;
-  return strange !== undefined && now - strange.since >= ms;
+  const { unknownStatus } = order.snapshot.context;
+  return unknownStatus !== undefined && now - unknownStatus.since >= ms;
 }
 
 /** An order of another origin as the journal keeps it: the fields with which a person finds it at the venue. */
@@ -80,11 +80,11 @@ export function toJsonOrder(record: OrderRecord): JsonObject {
 
 /** The halt for a quarantined order: what is unknown, and where to look. */
 export function haltForQuarantine(order: TrackedOrder, step: string): Halt {
-  const { unknownStatus: strange } = order.snapshot.context;
+  const { unknownStatus } = order.snapshot.context;
   const found =
-    strange === undefined
+    unknownStatus === undefined
       ? `the outcome of order ${getOrderName(order)} is unknown`
-      : `the venue shows order ${getOrderName(order)} as ${JSON.stringify(strange.status)}, an unknown status: it may work or have ended`;
+      : `the venue shows order ${getOrderName(order)} as ${JSON.stringify(unknownStatus.status)}, an unknown status: it may work or have ended`;
   return new Halt(
     'unknown_outcome',
     `${found}; look it up at the venue by its client order id ${order.intent.clientOrderId}, then resume the run, which looks it up again`,

@@ -17,10 +17,10 @@ import { isSameDecimal } from './fills.ts';
 
 export const GUARDS = {
   /** Five reads found nothing, the last after the horizon, and no record, acknowledgement or fill ever showed the order. */
-  absenceProven: ({ absence, confirmedAt, venueId, unknownStatus: strange, fills }) =>
+  absenceProven: ({ absence, confirmedAt, venueId, unknownStatus, fills }) =>
     confirmedAt === undefined &&
     venueId === undefined &&
-    strange === undefined &&
+    unknownStatus === undefined &&
     fills.size === 0 &&
     !absence.duplicateSeen &&
     absence.count >= TIMINGS.absenceReads &&

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { RESTING, rests, scene, until } from './desk.ts';
+import { RESTING, rests, scene, until } from './scene.ts';
 
 const RUN = ['run', 'one.yaml', '--profile', 'p.yaml'];
 const ASKING = `runbook: one

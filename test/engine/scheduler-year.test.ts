@@ -6,7 +6,7 @@ import { computeDueMs } from '../../src/engine/schedule/decide.ts';
 import type { TimetableSlot } from '../../src/engine/schedule/scheduler.ts';
 import { listScheduledSlots } from '../../src/runbook/schedule/collisions.ts';
 import { DAY_MS } from '../runbook/sample-schedule.ts';
-import { Bench } from './daemon-bench.ts';
+import { Bench } from './scheduler-bench.ts';
 import { loadedFrom } from './stage.ts';
 
 /** `SCHEDULE_DAYS=365` is the whole year, a minute and more of real time. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { document, LIMIT, scene } from './desk.ts';
 import { JWT } from './mock-venue.ts';
+import { document, LIMIT, scene } from './scene.ts';
 import { webhook } from './webhook.ts';
 
 const NEXT = 'runbook: one\ndsl: 1\nsteps:\n  - read_account: {}\n  - wait: 1s\n';

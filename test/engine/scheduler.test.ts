@@ -10,7 +10,7 @@ import { LEASE_LIFE_MS } from '../../src/journal/shared/shared.ts';
 import { StoreError } from '../../src/journal/store.ts';
 import type { ScheduleDeclaration } from '../../src/runbook/checked.ts';
 import { cronSlot, DAY_MS, everySlot, HOUR_MS, MINUTE_MS, misfire } from '../runbook/sample-schedule.ts';
-import { ACCOUNT, Bench, slotOf, WallClock } from './daemon-bench.ts';
+import { ACCOUNT, Bench, slotOf, WallClock } from './scheduler-bench.ts';
 
 const EIGHT = Date.parse('2026-01-05T08:00:00Z');
 /** Half a minute past, so that nothing is due at once. */

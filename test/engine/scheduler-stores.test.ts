@@ -11,7 +11,7 @@ import type { ScheduleStore } from '../../src/journal/schedule/store.ts';
 import { accessTo } from '../contract/postgres-access.ts';
 import { onServer, postgresOfFile } from '../postgres.ts';
 import { everySlot, HOUR_MS } from '../runbook/sample-schedule.ts';
-import { Bench, slotOf, WallClock } from './daemon-bench.ts';
+import { Bench, slotOf, WallClock } from './scheduler-bench.ts';
 
 const server = postgresOfFile();
 const NINE = Date.parse('2026-01-05T09:00:00Z');
