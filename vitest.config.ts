@@ -17,8 +17,8 @@ export default defineConfig({
     tagsFilter: HERE,
     reporters: ['default', new LeftOut()],
     // For what hangs: a busy machine needs a multiple of what a test takes.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     coverage: { provider: 'v8', include: ['src/**/*.ts'], reporter: ['text-summary', 'html'] },
   },
 });

@@ -1,15 +1,25 @@
 /** The order of the test files: the slowest first, so that none of them is left for the end, when the other cores are idle. */
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
+/** Those that wait before those that compute, so that no wait is for a core. */
 const SLOW = [
+  'cli/workers',
+  'soak/soak',
+  'live/postgres',
+  'journal/postgres',
+  'contract/shared-processes',
   'cli/scheduler',
   'simulation/kills',
   'live/orders',
   'live/processes',
   'simulation/seeds',
+  'cli/audit-evidence',
   'live/unwritable',
   'live/anchors',
-  'cli/audit-evidence',
+  'live/answers',
+  'live/late-orders',
+  'live/account',
+  'simulation/mutants',
 ];
 
 export class SlowFirst extends BaseSequencer {

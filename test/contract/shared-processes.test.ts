@@ -45,8 +45,8 @@ const server = postgresOfFile();
 /** The store that the processes share, as the client's argument, and the records that the test opens in it. */
 interface Meeting {
   readonly place: string;
-  /** Resolves when a new process can open it. */
-  readonly reachable?: Promise<void>;
+  /** What happens to the store while processes use it; resolves when a new process can open it. */
+  disturb?(): Promise<void>;
   open(): Promise<Shared>;
 }
 const MEETINGS: Readonly<Record<string, () => Promise<Meeting>>> = {
@@ -60,8 +60,7 @@ const MEETINGS: Readonly<Record<string, () => Promise<Meeting>>> = {
   },
   'a PostgreSQL server that is restarted in the middle': async () => {
     const access = await accessTo(server());
-    const reachable = pause(1_500).then(() => server().restart('crash'));
-    return { place: access.url, open: () => openSharedPostgres(access), reachable };
+    return { place: access.url, open: () => openSharedPostgres(access), disturb: () => server().restart('crash') };
   },
 };
 
@@ -71,9 +70,7 @@ function testMeeting(name: string, meet: () => Promise<Meeting>): void {
     meeting = await meet();
   });
 
-  it('three processes, one of them killed and replaced, never overrun the limit and use it up', {
-    timeout: 40_000,
-  }, async () => {
+  it('three processes, one of them killed and replaced, never overrun the limit and use it up', async () => {
     const log = COUNTING_RULES[0]?.open(SETTINGS.tokens, SETTINGS.windowMs);
     const bucket = COUNTING_RULES[2]?.open(SETTINGS.tokens, SETTINGS.windowMs);
     const sums = { granted: 0, refused: 0 };
@@ -98,10 +95,12 @@ function testMeeting(name: string, meet: () => Promise<Meeting>): void {
     const [, doomed] = [start('a'), start('b'), start('c')];
     while (byOwner.size < 3) await pause(10);
     const begun = performance.now();
+    // Only now: a process that starts while the server is down ends, and would be waited for.
+    const disturbed = pause(1_000).then(() => meeting.disturb?.());
     await pause(2_000);
     doomed?.kill('SIGKILL');
     await pause(300);
-    await meeting.reachable;
+    await disturbed;
     start('d');
     await pause(4_200);
     const windows = (performance.now() - begun) / SETTINGS.windowMs;

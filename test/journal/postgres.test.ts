@@ -83,7 +83,10 @@ async function openCuttingLine(access: PostgresAccess, cut: 'before' | 'after'):
   return { ...access, url: url.href };
 }
 
-describe('a server that goes down', { timeout: 40_000, tags: ['postgres'] }, () => {
+describe('a server that goes down', { tags: ['postgres'] }, () => {
+  // One that failed while it was down leaves it running for the next.
+  afterEach(() => server().start());
+
   it.each(['fast', 'crash'] as const)(
     '%s: appends are refused, nothing is half there, and then it goes on',
     async (how) => {
@@ -164,7 +167,7 @@ describe('a server that goes down', { timeout: 40_000, tags: ['postgres'] }, () 
   });
 });
 
-describe('a commit whose answer is lost', { timeout: 40_000, tags: ['postgres'] }, () => {
+describe('a commit whose answer is lost', { tags: ['postgres'] }, () => {
   it.each(['before', 'after'] as const)(
     'cut %s the server committed: the append resolves, and is there once',
     async (cut) => {
@@ -213,7 +216,7 @@ describe('a commit whose answer is lost', { timeout: 40_000, tags: ['postgres'] 
   });
 });
 
-describe('a process that hangs inside a transaction', { timeout: 40_000, tags: ['postgres'] }, () => {
+describe('a process that hangs inside a transaction', { tags: ['postgres'] }, () => {
   it('holds a lock no longer than others wait, then loses it', async () => {
     const access = await accessTo(server());
     const timeouts = { connections: 1, connectMs: 1_000, lockMs: 300, answerMs: 1_000 };
