@@ -3,11 +3,12 @@
  * are external and left alone. Orders with our prefix that this run does not know belong to another run or to a lost journal.
  */
 import { CLIENT_ORDER_PREFIX } from '../venue/order/identity.ts';
+import { REPEAT_DELAYS_MS } from '../venue/order/polling.ts';
 import type { OrderRecord } from '../venue/records.ts';
 import type { RunContext } from './context.ts';
 import { toFailure } from './failure.ts';
 import { type Cancellation, StepFailure } from './interruption.ts';
-import { REPEAT_DELAYS_MS, sleepUntil } from './waiting.ts';
+import { sleepUntil } from './waiting.ts';
 
 const STEP = 'reconcile';
 /** How far back open orders are listed, ms. Without a start the venue reads its whole history, ten times slower. */

@@ -4,6 +4,8 @@
  * cancel_all may be one of these (fault-matrix.md, row 36). `runbook kill` and the step `cancel_all` differ only in their bounds.
  */
 import type { EndpointName, Params, Result } from '../venue/catalogue.ts';
+import { SWEEP_READINGS } from '../venue/order/polling.ts';
+import { LIVE_STATUSES, makeAccountOrderParams, makeCancelParams, PAGE_ROWS } from '../venue/order/requests.ts';
 import { isTerminalStatus, type OrderRecord } from '../venue/records.ts';
 
 /** An answer of the venue. All but `confirmed` counts as no answer, with the reason for people. */
@@ -67,16 +69,13 @@ export const STEP_SWEEP: SweepBounds = {
   quietMs: 3_000,
   lookEveryMs: 3_000,
   patienceMs: 30_000,
-  mostReadings: 8,
+  mostReadings: SWEEP_READINGS,
   mostPages: 1,
   byThemselves: 20,
 };
 
 /** Older orders are not listed, ms. */
 const LOOK_BACK_MS = 90 * 86_400_000;
-/** Statuses under which an order can still fill. The venue filters by these; an order under another status is only in the whole list. */
-const LIVE_STATUSES = ['open', 'processing', 'amending', 'canceling', 'cancelingall'] as const;
-const PAGE_ROWS = 1000;
 /** An order that has outlived this many cancel_alls is cancelled by itself. */
 const OUTLIVED = 2;
 
@@ -112,7 +111,7 @@ export async function sweep(venue: SweptVenue, bounds: SweepBounds): Promise<Swe
         return { left: [], cancels, readings: readings + 1 };
       if (cancels > OUTLIVED) {
         for (const { id, market_id } of found.slice(0, bounds.byThemselves))
-          await ask('DELETE /orders', { order_id: id, market_id });
+          await ask('DELETE /orders', makeCancelParams<never>({ market: market_id, venueId: id, clientOrderId: '' }));
       }
     }
     if (readings + 1 === bounds.mostReadings) continue;
@@ -126,19 +125,19 @@ async function readLive(
   venue: Pick<SweptVenue, 'ask' | 'now'>,
   mostPages: number,
 ): Promise<readonly OrderRecord[] | undefined> {
-  const start_time = (venue.now() - LOOK_BACK_MS) * 1000;
+  const since = (venue.now() - LOOK_BACK_MS) * 1000;
   const found = new Map<string, OrderRecord>();
   const take = (records: readonly OrderRecord[]) => {
     for (const record of records) if (!isTerminalStatus(record.status)) found.set(record.id, record);
   };
   for (const status of LIVE_STATUSES) {
-    const listed = await venue.ask('GET /orders', { status, start_time, p_limit: PAGE_ROWS });
+    const listed = await venue.ask('GET /orders', makeAccountOrderParams<never>(since, { status }));
     if (listed.kind !== 'confirmed') return undefined;
     take(listed.result);
     if (found.size > 0) return [...found.values()];
   }
-  for (let p_page = 0; p_page < mostPages; p_page += 1) {
-    const listed = await venue.ask('GET /orders', { start_time, p_limit: PAGE_ROWS, p_page });
+  for (let page = 0; page < mostPages; page += 1) {
+    const listed = await venue.ask('GET /orders', makeAccountOrderParams<never>(since, { page }));
     if (listed.kind !== 'confirmed') return undefined;
     take(listed.result);
     if (listed.result.length < PAGE_ROWS) break;

@@ -2,9 +2,6 @@
 import type { Clock } from '../base/clock.ts';
 import { Abandoned, type Cancellation } from './interruption.ts';
 
-/** Pauses before a repeatable request is sent again, ms. */
-export const REPEAT_DELAYS_MS = [250, 500, 1000, 2000, 4000] as const;
-
 /** Resolves at `whenMs` (epoch ms); rejects with Abandoned when the scope is cancelled first. */
 export function sleepUntil(clock: Clock, whenMs: number, cancel: Cancellation): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -3,8 +3,8 @@
  * check must agree with it. It covers keys and values; later checks cover names, types and units.
  */
 import { FILE, MODIFIERS } from './shape/grammar.ts';
-import { type Field, type FieldsShape, FREE_NAME_PATTERN, NAME_PATTERN, type Shape } from './shape/shape.ts';
-import { getStepRow, MODIFIER_NAMES, STEP_NAMES } from './steps.ts';
+import { type Field, type FieldsShape, FREE_NAME_PATTERN, NAME_PATTERN, type Shape } from './shapes.ts';
+import { getStepRow, MODIFIER_NAMES, STEP_NAMES } from './steps/steps.ts';
 import type { ValueType } from './values.ts';
 
 type Schema = { readonly [keyword: string]: unknown };

@@ -357,3 +357,6 @@ export type Result<E extends EndpointName> = (typeof CATALOGUE)[E]['answer'] ext
     : (typeof CATALOGUE)[E]['answer'] extends { shape: 'deadman' }
       ? DeadmanRecord | null
       : null;
+
+/** The parameters of a request as far as they are known before it is sent: `U` stands for a value that is not. */
+export type WireParams<E extends EndpointName, U = never> = { readonly [K in keyof Params<E>]: Params<E>[K] | U };

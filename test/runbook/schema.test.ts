@@ -4,7 +4,7 @@ import { findSchemaIssues } from '../../src/base/schema.ts';
 import { plainData, readDocument } from '../../src/runbook/document/document.ts';
 import { buildRunbookSchema } from '../../src/runbook/schema.ts';
 import { inspectShape } from '../../src/runbook/shape/walk.ts';
-import { STEP_NAMES, STEPS } from '../../src/runbook/steps.ts';
+import { STEP_NAMES, STEPS } from '../../src/runbook/steps/steps.ts';
 
 const GOLDENS = new URL('../golden/runbooks/', import.meta.url);
 const RUNBOOKS = new URL('../../runbooks/', import.meta.url);

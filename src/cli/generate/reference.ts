@@ -6,8 +6,8 @@ import { FUNCTIONS, type FunctionRow, type Shape as FunctionShape } from '../../
 import { RECORDS, type RecordRow } from '../../runbook/functions/records.ts';
 import { formatType } from '../../runbook/functions/typing.ts';
 import { FILE, MODIFIERS } from '../../runbook/shape/grammar.ts';
-import type { Field, Fields, FieldsShape, Shape } from '../../runbook/shape/shape.ts';
-import { STEPS, type StepRow } from '../../runbook/steps.ts';
+import type { Field, Fields, FieldsShape, Shape } from '../../runbook/shapes.ts';
+import { listEndpoints, STEPS, type StepRow } from '../../runbook/steps/steps.ts';
 import { ASSUMPTIONS, type Assumption } from '../../venue/assumptions.ts';
 import { CATALOGUE, type Endpoint, type Parameter } from '../../venue/catalogue.ts';
 import { PROFILE_CODES } from '../../venue/profile/reading.ts';
@@ -175,7 +175,8 @@ function formatBound(word: string, value: string | number | undefined): string {
 
 function makeStepsPage(steps: Readonly<Record<string, StepRow>>): string {
   const sections = Object.entries(steps).map(([name, row]) => {
-    const calls = row.endpoints.length === 0 ? '' : `Calls ${row.endpoints.map(formatCode).join(', ')}.`;
+    const endpoints = listEndpoints(row);
+    const calls = endpoints.length === 0 ? '' : `Calls ${endpoints.map(formatCode).join(', ')}.`;
     const yields = row.yields === 'nothing' ? '' : `Its id stands for ${row.yieldsDoc}.`;
     const modifiers = row.modifiers.length === 0 ? '' : `Modifiers: ${row.modifiers.map(formatCode).join(', ')}.`;
     return [`## ${name}`, formatSentence(row.summary), describeShape(row.takes), calls, yields, modifiers]

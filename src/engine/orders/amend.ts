@@ -8,6 +8,8 @@ import { formatSpan } from '../../base/format.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
 import { isPositionStop } from '../../venue/order/context.ts';
 import { getExposure, orderCan } from '../../venue/order/life.ts';
+import { AMEND_WITHIN_MS, CONFIRM_WITHIN_MS } from '../../venue/order/polling.ts';
+import { makeAmendParams } from '../../venue/order/requests.ts';
 import { isTerminal } from '../../venue/order/states.ts';
 import { toFailure } from '../failure.ts';
 import { type Cancellation, StepFailure } from '../interruption.ts';
@@ -18,13 +20,11 @@ import {
   type OrderManagerParts,
   type OrderRequestContext,
   quarantineUnknown,
+  refer,
   selectLimits,
 } from './parts.ts';
-import { CONFIRM_WITHIN_MS, getOrderName, haltForQuarantine, hasTerms, isEnded, isQuarantined } from './status.ts';
+import { getOrderName, haltForQuarantine, hasTerms, isEnded, isQuarantined } from './status.ts';
 import type { OrderWatch } from './watch.ts';
-
-/** How long the terms of an amended order may stay unknown before a person has to look, ms. */
-const AMEND_WITHIN_MS = 240_000;
 
 export class Amending {
   private readonly run: OrderManagerParts;
@@ -98,12 +98,7 @@ export class Amending {
         id: this.run.callId(at.step),
         step: at.step,
         endpoint: 'PUT /orders',
-        params: {
-          order_id: order.snapshot.context.venueId ?? '',
-          market_id: order.intent.market,
-          price: price.toFixed(),
-          size: size?.toFixed(),
-        },
+        params: makeAmendParams<never>(refer(order), price.toFixed(), size?.toFixed()),
         class: 'enter',
         clientOrderId: order.intent.clientOrderId,
         wanted,

@@ -6,17 +6,18 @@ import type { TrackedOrder } from '../../journal/orders.ts';
 import type { AwaitTarget } from '../../runbook/checked.ts';
 import { type EndpointName, getEndpoint, type Params } from '../../venue/catalogue.ts';
 import { TIMINGS } from '../../venue/order/context.ts';
+import { CONFIRM_WITHIN_MS, REPEAT_DELAYS_MS } from '../../venue/order/polling.ts';
+import { makeCancelParams, makeReadParams, type OrderRef } from '../../venue/order/requests.ts';
 import { isInDoubt, isPlaced, isTerminal } from '../../venue/order/states.ts';
 import { type CallOutcome, NOT_RECORDED, SWEEP } from '../../venue/port.ts';
 import type { OrderRecord } from '../../venue/records.ts';
 import { toFailure } from '../failure.ts';
 import { Cancellation, Halt, StepFailure } from '../interruption.ts';
 import { STEP_SWEEP, type SweepAnswer, sweep } from '../sweep.ts';
-import { REPEAT_DELAYS_MS, sleepUntil } from '../waiting.ts';
+import { sleepUntil } from '../waiting.ts';
 import type { OrderHandle } from './handles.ts';
-import { conclude, type OrderManagerParts, type OrderRequestContext } from './parts.ts';
+import { conclude, type OrderManagerParts, type OrderRequestContext, refer } from './parts.ts';
 import {
-  CONFIRM_WITHIN_MS,
   getOrderName,
   haltForQuarantine,
   hasUnknownStatus,
@@ -151,7 +152,7 @@ export class Cancelling {
         id: this.run.callId(at.step),
         step: at.step,
         endpoint: 'DELETE /orders',
-        params: { order_id: handle.id, market_id: handle.market_id },
+        params: makeCancelParams<never>(referToRecord(handle)),
         class: 'protect',
       });
       if (outcome.kind === 'unresolved') throw new StepFailure('transport', outcome.message, at.step);
@@ -185,11 +186,7 @@ export class Cancelling {
       id: this.run.callId(at.step),
       step: at.step,
       endpoint: 'GET /orders',
-      params: {
-        order_id: handle.id,
-        market_id: handle.market_id,
-        start_time: this.watch.lookFrom(Math.floor(handle.timestamp.us / 1000)),
-      },
+      params: makeReadParams<never>(referToRecord(handle), this.watch.lookFrom(Math.floor(handle.timestamp.us / 1000))),
       class: 'reconcile',
       purpose: 'refresh',
     });
@@ -203,15 +200,11 @@ export class Cancelling {
   async send(order: TrackedOrder, at: OrderRequestContext): Promise<CallOutcome<'DELETE /orders'>> {
     const { clock, venue, callId } = this.run;
     for (let tries = 0; ; tries += 1) {
-      const { venueId } = order.snapshot.context;
       const outcome = await venue.call({
         id: callId(at.step),
         step: at.step,
         endpoint: 'DELETE /orders',
-        params:
-          venueId === undefined
-            ? { market_id: order.intent.market, client_order_id: order.intent.clientOrderId }
-            : { order_id: venueId, market_id: order.intent.market },
+        params: makeCancelParams<never>(refer(order)),
         class: 'protect',
         clientOrderId: order.intent.clientOrderId,
       });
@@ -224,6 +217,11 @@ export class Cancelling {
       await sleepUntil(clock, clock.now() + Math.max(delay, hinted), new Cancellation());
     }
   }
+}
+
+/** An order of another origin, which only the venue's id names. */
+function referToRecord({ id, market_id }: OrderHandle): OrderRef {
+  return { market: market_id, clientOrderId: '', venueId: id };
 }
 
 /** Thrown where a recording has no readings after cancel_all: it then counts as having cancelled all. */

@@ -5,6 +5,7 @@
 import { formatSpan } from '../../base/format.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
 import type { AwaitTarget } from '../../runbook/checked.ts';
+import { CONFIRM_WITHIN_MS } from '../../venue/order/polling.ts';
 import { Halt, StepFailure } from '../interruption.ts';
 import type { Cancelling } from './cancel.ts';
 import { type OrderHandle, requireOwnOrder } from './handles.ts';
@@ -15,15 +16,7 @@ import {
   type OrderRequestContext,
   quarantineUnknown,
 } from './parts.ts';
-import {
-  CONFIRM_WITHIN_MS,
-  getOrderName,
-  haltForQuarantine,
-  hasReached,
-  isConfirmed,
-  isEnded,
-  isQuarantined,
-} from './status.ts';
+import { getOrderName, haltForQuarantine, hasReached, isConfirmed, isEnded, isQuarantined } from './status.ts';
 import type { OrderWatch } from './watch.ts';
 
 export class Confirming {

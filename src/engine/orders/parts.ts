@@ -4,12 +4,14 @@ import type { DataOf } from '../../journal/entry.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
 import type { EndpointName } from '../../venue/catalogue.ts';
 import type { LimitRules } from '../../venue/limits/check.ts';
+import { CONFIRM_WITHIN_MS } from '../../venue/order/polling.ts';
+import type { OrderRef } from '../../venue/order/requests.ts';
 import { isWorking } from '../../venue/order/states.ts';
 import { type CallOutcome, type OrderTerms, STEP_ENDED, type Wanted } from '../../venue/port.ts';
 import { Abandoned, type Cancellation } from '../interruption.ts';
 import type { RunJournal, RunPorts, RunSetup } from '../ports.ts';
 import type { WallTime } from '../wall-time.ts';
-import { CONFIRM_WITHIN_MS, hasUnknownStatus, isEnded } from './status.ts';
+import { hasUnknownStatus, isEnded } from './status.ts';
 
 /** The context of a request about an order: the step, and the scope of its waits. */
 export interface OrderRequestContext {
@@ -58,6 +60,11 @@ export async function callWhileWanted<E extends EndpointName>(
   } finally {
     wanted.end();
   }
+}
+
+/** How a request names the order: by the venue's id where that is known. */
+export function refer({ intent, snapshot }: TrackedOrder): OrderRef {
+  return { market: intent.market, clientOrderId: intent.clientOrderId, venueId: snapshot.context.venueId };
 }
 
 export type Conclusion = Omit<DataOf<'order.concluded'>, 'clientOrderId'>;

@@ -4,12 +4,13 @@
  */
 import type { TrackedOrder } from '../../journal/orders.ts';
 import { deriveClientOrderId } from '../../venue/order/identity.ts';
+import { makePlaceParams } from '../../venue/order/requests.ts';
 import { isWorking } from '../../venue/order/states.ts';
 import type { OrderTerms } from '../../venue/port.ts';
 import { toFailure } from '../failure.ts';
 import { Halt } from '../interruption.ts';
 import type { OrderHandle, OrderHandles } from './handles.ts';
-import { hasSameTerms, makeIntent, makeParams } from './intent.ts';
+import { hasSameTerms, makeIntent } from './intent.ts';
 import {
   callWhileWanted,
   conclude,
@@ -89,7 +90,7 @@ export class Placing {
           id: this.run.callId(at.step),
           step: at.step,
           endpoint: 'POST /orders',
-          params: makeParams(intent),
+          params: makePlaceParams<never>(intent, intent.clientOrderId),
           class: 'enter',
           intent,
           clientOrderId: intent.clientOrderId,

@@ -2,11 +2,13 @@
 import { formatCount, formatSpan } from '../../base/format.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
 import { TIMINGS } from '../../venue/order/context.ts';
+import { CONFIRM_WITHIN_MS } from '../../venue/order/polling.ts';
+import { makeMarketFillParams } from '../../venue/order/requests.ts';
 import { isFound, isInDoubt } from '../../venue/order/states.ts';
 import { Cancellation, Halt } from '../interruption.ts';
 import { sleepUntil } from '../waiting.ts';
 import { conclude, type OrderManagerParts } from './parts.ts';
-import { CONFIRM_WITHIN_MS, getOrderName, haltForQuarantine, hasUnknownStatus, isQuarantined } from './status.ts';
+import { getOrderName, haltForQuarantine, hasUnknownStatus, isQuarantined } from './status.ts';
 import type { OrderWatch } from './watch.ts';
 
 /** Look-ups of an order whose fate is unknown, ms after the doubt began; then every five seconds (orders.md, Unknown outcomes 5). */
@@ -57,7 +59,7 @@ export class Resolution {
       id: callId(step),
       step,
       endpoint: 'GET /fills',
-      params: { market_id: order.intent.market, start_time: this.watch.lookFrom(order.createdAt), p_limit: 1000 },
+      params: makeMarketFillParams<never>(order.intent.market, this.watch.lookFrom(order.createdAt)),
       class: 'resolve',
       purpose: 'lookup',
     });

@@ -11,9 +11,6 @@ import { isPlaced, isTerminal } from '../../venue/order/states.ts';
 import type { OrderRecord } from '../../venue/records.ts';
 import { Halt } from '../interruption.ts';
 
-/** After this long without the expected state an order is cancelled, or a person has to look, ms (fault-matrix.md, row 29). */
-export const CONFIRM_WITHIN_MS = 60_000;
-
 export function isConfirmed(order: TrackedOrder): boolean {
   return isPlaced(order.snapshot.state);
 }

@@ -6,16 +6,15 @@ import type { Clock, Timer } from '../../base/clock.ts';
 import { decimal } from '../../base/decimal.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
 import { isEndUnseen } from '../../venue/order/life.ts';
+import { FIRST_POLL_MS, POLL_MS, REPEAT_DELAYS_MS } from '../../venue/order/polling.ts';
+import { makeLookupParams, makeMarketParams, makeOrderFillParams, makeReadParams } from '../../venue/order/requests.ts';
 import type { CallClass, CallOutcome, VenuePort } from '../../venue/port.ts';
 import { toFailure } from '../failure.ts';
 import { Abandoned, Cancellation } from '../interruption.ts';
-import { REPEAT_DELAYS_MS, sleepUntil } from '../waiting.ts';
+import { sleepUntil } from '../waiting.ts';
 import type { WallTime } from '../wall-time.ts';
+import { refer } from './parts.ts';
 
-/** The first reading after an order was placed or amended, ms; the venue answers `processing` and decides a moment later. */
-const FIRST_POLL_MS = 500;
-/** Every further reading, ms: with GET /orders at 10 tokens that is 300 of 1200 tokens a minute. */
-export const POLL_MS = 2000;
 /** How far before an order's intent a reading begins, ms: clocks differ (fault-matrix.md, row 51). */
 export const LOOK_BACK_MS = 3_600_000;
 interface Waiter {
@@ -106,19 +105,17 @@ export class OrderWatch {
     purpose: 'confirm' | 'lookup' | 'refresh',
     klass: CallClass,
   ): Promise<CallOutcome<'GET /orders'>> {
-    const { venueId } = order.snapshot.context;
-    const since = { start_time: this.lookFrom(order.createdAt) };
-    const { market, clientOrderId } = order.intent;
+    const since = this.lookFrom(order.createdAt);
     return this.venue.call({
       id: this.callId(step),
       step,
       endpoint: 'GET /orders',
       params:
-        venueId === undefined || purpose === 'lookup'
-          ? { market_id: market, client_order_id: clientOrderId, ...since }
-          : { order_id: venueId, market_id: market, ...since },
+        purpose === 'lookup'
+          ? makeLookupParams<never>(order.intent, since)
+          : makeReadParams<never>(refer(order), since),
       class: klass,
-      clientOrderId,
+      clientOrderId: order.intent.clientOrderId,
       purpose,
     });
   }
@@ -134,7 +131,7 @@ export class OrderWatch {
       id: this.callId(step),
       step,
       endpoint: 'GET /orders',
-      params: { market_id: market, start_time: this.lookFrom(sinceMs), p_limit: 1000 },
+      params: makeMarketParams<never>(market, this.lookFrom(sinceMs)),
       class: purpose === 'lookup' ? 'resolve' : 'reconcile',
       purpose,
     });
@@ -156,7 +153,7 @@ export class OrderWatch {
         id: callId(step),
         step: step,
         endpoint: 'GET /fills/order',
-        params: { order_id: venueId },
+        params: makeOrderFillParams<never>(venueId),
         class: 'reconcile',
         clientOrderId: order.intent.clientOrderId,
         purpose: 'fills',

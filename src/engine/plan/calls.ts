@@ -4,9 +4,9 @@
  */
 import { Decimal, decimal, formatDecimal } from '../../base/decimal.ts';
 import { formatCount } from '../../base/format.ts';
-import type { VenueStepName } from '../../runbook/check/arguments.ts';
-import type { CheckedStep, PlaceStep, StepOf } from '../../runbook/checked.ts';
+import type { PlaceStep, StepOf } from '../../runbook/checked.ts';
 import { ACCOUNT, FILL } from '../../runbook/functions/records.ts';
+import type { VenueStep } from '../../runbook/steps/steps.ts';
 import type { Expr, RecordValue, Value } from '../../runbook/values.ts';
 import { notionalOf } from '../../venue/limits/check.ts';
 import type { Side } from '../../venue/records.ts';
@@ -19,9 +19,6 @@ import { isOpen, KNOWN_AFTER_RUN, makePlannedOrder, type PlanContext, type PlanS
 /** The value of a step, where only the run will know it. */
 export const UNKNOWN = Symbol('not known');
 export type Planned = Value | typeof UNKNOWN;
-
-/** A step that calls the venue. */
-export type VenueStep = Extract<CheckedStep, { verb: VenueStepName }>;
 
 export class PlannedCalls {
   private readonly rows: PlanRows;

@@ -7,11 +7,12 @@
 import { Decimal, formatDecimal } from '../../base/decimal.ts';
 import { writeDuration } from '../../base/duration.ts';
 import type { CheckedRunbook, CheckedStep, StepOf } from '../../runbook/checked.ts';
+import type { VenueStep } from '../../runbook/steps/steps.ts';
 import type { Value } from '../../runbook/values.ts';
 import { type LimitRules, tighter } from '../../venue/limits/check.ts';
+import { POLL_MS } from '../../venue/order/polling.ts';
 import { evaluateLimits } from '../globals.ts';
-import { POLL_MS } from '../orders/watch.ts';
-import { type Planned, PlannedCalls, UNKNOWN, type VenueStep } from './calls.ts';
+import { type Planned, PlannedCalls, UNKNOWN } from './calls.ts';
 import { type PlannedSwitch, PlannedSwitches } from './deadman.ts';
 import { type Bounds, PlanRows } from './rows.ts';
 import { KNOWN_AFTER_RUN, makeLazyRecord, type PlanContext, PlanScope } from './scope.ts';

@@ -7,7 +7,7 @@ import { Decimal, toWholeNumber } from '../../base/decimal.ts';
 import { formatSpan } from '../../base/format.ts';
 import type { ErrorFact, StepOutcome } from '../../journal/entry.ts';
 import type { CatchClause, CheckedStep, ErrorKind } from '../../runbook/checked.ts';
-import { getStepRow } from '../../runbook/steps.ts';
+import { getStepRow, isVenueStep, type VenueStep } from '../../runbook/steps/steps.ts';
 import { toJson, type Value } from '../../runbook/values.ts';
 import { drawChance } from '../../venue/order/identity.ts';
 import { Abandoned, Cancellation, Halt, StepFailure, Stop } from '../interruption.ts';
@@ -16,7 +16,7 @@ import { type Frame, StepScope } from '../scope.ts';
 import { sleepUntil } from '../waiting.ts';
 import { runControl } from './control.ts';
 import { StepExecution, type StepPlace } from './execution.ts';
-import { isVenueVerb, runVenueVerb } from './verbs.ts';
+import { runVenueStep } from './verbs.ts';
 import type { Walker } from './walker.ts';
 
 /** A bound on `then: retry` of one step's catch, which would otherwise loop without end. */
@@ -132,7 +132,9 @@ export class StepAttempts implements StepPlace {
       }
       progress = heartbeat.beginAttempt(execution.path, timeout === undefined ? undefined : startedAt + timeout.ms);
       await feeds.ensure(step.feeds, frame.globals.runbook.feeds, execution.scope, path);
-      const value = isVenueVerb(execution) ? await runVenueVerb(execution) : await runControl(execution);
+      const value = isVenueStep(step)
+        ? await runVenueStep(execution as StepExecution<VenueStep>)
+        : await runControl(execution);
       // A read that was answered too late has timed out. A write has not: its effect exists.
       if (getStepRow(step.verb).retry === 'read') own.check();
       if (step.id !== undefined) frame.set(step.id, value);

@@ -4,6 +4,7 @@
  */
 import { Decimal, toWholeNumber } from '../../base/decimal.ts';
 import type { CheckedStep, StepName, StepOf } from '../../runbook/checked.ts';
+import type { VenueStepName } from '../../runbook/steps/steps.ts';
 import { type Expr, type RecordValue, toJson, type Value } from '../../runbook/values.ts';
 import { Abandoned, Cancellation, Halt, StepFailure, Stop } from '../interruption.ts';
 import { type Frame, StepScope } from '../scope.ts';
@@ -11,9 +12,8 @@ import { sleepUntil } from '../waiting.ts';
 import { callRunbook } from './call.ts';
 import type { StepExecution } from './execution.ts';
 import { waitForOrder } from './order-steps.ts';
-import type { VenueVerb } from './verbs.ts';
 
-export type ControlVerb = Exclude<StepName, VenueVerb>;
+export type ControlVerb = Exclude<StepName, VenueStepName>;
 type Control<V extends ControlVerb> = (execution: StepExecution<StepOf<V>>) => Promise<Value> | Value;
 
 export function runControl(execution: StepExecution): Promise<Value> | Value {

@@ -4,13 +4,13 @@
  */
 import { decimal, formatDecimal } from '../../base/decimal.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
-import type { AwaitTarget, ProtectLeg, StepOf } from '../../runbook/checked.ts';
+import type { AwaitTarget, StepOf } from '../../runbook/checked.ts';
 import type { Duration, Expr, RecordValue, Value } from '../../runbook/values.ts';
-import type { OrderRecord, Side } from '../../venue/records.ts';
+import type { OrderRecord } from '../../venue/records.ts';
 import type { RunContext } from '../context.ts';
 import { Cancellation, StepFailure } from '../interruption.ts';
 import { asHandle, OrderHandle } from '../orders/handles.ts';
-import { makeInternalRequest, type OrderRequestContext, type Terms } from '../orders/parts.ts';
+import { makeInternalRequest, type OrderRequestContext } from '../orders/parts.ts';
 import type { StepExecution } from './execution.ts';
 
 /** `wait_for: {order, is, within}`. */
@@ -41,20 +41,6 @@ export async function waitForOrder(
     timer.cancel();
     own.close();
   }
-}
-
-export function evaluateLeg(
-  execution: StepExecution,
-  leg: ProtectLeg,
-  position: { market: string; side: Side; type: 'stop_loss' | 'take_profit' },
-): Terms {
-  return {
-    ...position,
-    size: formatDecimal(execution.evaluate(leg.fraction)),
-    trigger: formatDecimal(execution.evaluate(leg.trigger)),
-    price: formatDecimal(execution.evaluate(leg.price)),
-    onAmbiguous: 'halt',
-  };
 }
 
 /**

@@ -1,15 +1,19 @@
 /**
- * Executes the steps that call the venue: one function per row of the step table. A function reaches its endpoints through
- * `call`, typed by its row: a call of an endpoint that the row does not name does not compile. Orders go through the order manager.
+ * Executes the steps that call the venue. A step makes the requests of its row; one that does more has a function here. Orders go
+ * through the order manager.
  */
-import { Decimal, formatDecimal, toWholeNumber } from '../../base/decimal.ts';
-import type { StepName, StepOf } from '../../runbook/checked.ts';
-import { ACCOUNT, DEADMAN, FILL, TIER } from '../../runbook/functions/records.ts';
-import { STEPS } from '../../runbook/steps.ts';
-import type { Duration, Expr, Value, ValueType } from '../../runbook/values.ts';
-import { type EndpointName, getEndpoint, type Params, type Result } from '../../venue/catalogue.ts';
+import { Decimal, formatDecimal } from '../../base/decimal.ts';
+import type { StepOf } from '../../runbook/checked.ts';
+import { DEADMAN, FILL } from '../../runbook/functions/records.ts';
+import { MOST_PAGES } from '../../runbook/steps/readings.ts';
+import type { CallRow } from '../../runbook/steps/row.ts';
+import { bindCalls, getStepRow, STEPS, type VenueStep, type VenueStepName } from '../../runbook/steps/steps.ts';
+import type { Value } from '../../runbook/values.ts';
+import { CATALOGUE, type EndpointName, getEndpoint, type Params, type Result } from '../../venue/catalogue.ts';
+import { REPEAT_DELAYS_MS } from '../../venue/order/polling.ts';
+import { PAGE_ROWS } from '../../venue/order/requests.ts';
 import type { CallClass, CallOutcome, VenueCall } from '../../venue/port.ts';
-import type { FillRecord, OrderRecord, Side } from '../../venue/records.ts';
+import type { FillRecord, OrderRecord } from '../../venue/records.ts';
 import { toFailure } from '../failure.ts';
 import { hydrate } from '../hydrate.ts';
 import { StepFailure } from '../interruption.ts';
@@ -20,73 +24,50 @@ import type { StepExecution } from './execution.ts';
 import {
   clearEarlier,
   ensureBand,
-  evaluateLeg,
   findHandle,
   makeOrderContext,
   registerUndo,
   resolveOrder,
-  resolveOrderId,
   toListed,
 } from './order-steps.ts';
+import { RunValues } from './run-values.ts';
 
-type Rows = typeof STEPS;
-export type VenueVerb = { [V in StepName]: Rows[V]['group'] extends 'venue' ? V : never }[StepName];
-type VerbFunction<V extends VenueVerb> = (execution: StepExecution<StepOf<V>>) => Promise<Value>;
-type EndpointsOf<V extends VenueVerb> = Rows[V]['endpoints'][number] & EndpointName;
+type VerbFunction<V extends VenueStepName> = (execution: StepExecution<StepOf<V>>) => Promise<Value>;
 
-/** Pages of one `all_pages` list: a bound on a list that never ends. */
-const MOST_PAGES = 100;
-const PAGE_ROWS = 1000;
-
-export function isVenueVerb(execution: StepExecution): execution is StepExecution<StepOf<VenueVerb>> {
-  return STEPS[execution.step.verb].group === 'venue';
+export function runVenueStep(execution: StepExecution<VenueStep>): Promise<Value> {
+  const run = VERBS[execution.step.verb] as VerbFunction<VenueStepName> | undefined;
+  return run === undefined ? makeCalls(execution) : run(execution);
 }
 
-export function runVenueVerb(execution: StepExecution<StepOf<VenueVerb>>): Promise<Value> {
-  const run = VERBS[execution.step.verb] as VerbFunction<VenueVerb>;
-  return run(execution);
-}
-
-const VERBS: { readonly [V in VenueVerb]: VerbFunction<V> } = {
+/** The steps that do more than make the calls of their row. */
+const VERBS: { readonly [V in VenueStepName]?: VerbFunction<V> } = {
   async place(execution) {
     const { args, step, run } = execution;
-    const market = execution.evaluate(args.market);
+    const [request] = listPlacements(execution);
+    if (request === undefined) throw new Error('engine: a place step without a request');
     const terms: Terms = {
-      market,
-      side: execution.evaluate(args.side) as Side,
-      type: args.type,
-      size: formatDecimal(execution.evaluate(args.size)),
-      ...(args.price === undefined ? {} : { price: formatDecimal(execution.evaluate(args.price)) }),
-      ...(args.trigger === undefined ? {} : { trigger: formatDecimal(execution.evaluate(args.trigger)) }),
-      timeInForce: args.tif,
+      ...request.terms,
       onAmbiguous: args.onAmbiguous,
       ...(step.allow === undefined ? {} : { allow: step.allow }),
       ...(args.tag === undefined ? {} : { tag: args.tag }),
     };
     await ensureBand(execution);
-    const on = makeOrderContext(execution, market);
-    await clearEarlier(execution, '');
-    const handle = await run.orderManager.place(on, '', terms);
+    const on = makeOrderContext(execution, terms.market);
+    await clearEarlier(execution, request.leg);
+    const handle = await run.orderManager.place(on, request.leg, terms);
     registerUndo(execution, handle);
     await run.orderManager.reach(handle, step.await ?? 'live', on);
     return handle.value;
   },
 
   async protect(execution) {
-    const { args, step, run } = execution;
-    const market = execution.evaluate(args.market);
-    const side = execution.evaluate(args.side) as Side;
-    const on = makeOrderContext(execution, market);
-    const legs = [
-      ['stop_loss', args.stopLoss],
-      ['take_profit', args.takeProfit],
-    ] as const;
+    const { step, run } = execution;
     const value: Record<string, Value> = {};
-    for (const [type, leg] of legs) {
-      if (leg === undefined) continue;
-      const handle = await run.orderManager.place(on, type, evaluateLeg(execution, leg, { market, side, type }));
+    for (const { leg, terms } of listPlacements(execution)) {
+      const on = makeOrderContext(execution, terms.market);
+      const handle = await run.orderManager.place(on, leg, terms);
       await run.orderManager.reach(handle, step.await ?? 'live', on);
-      value[type] = handle.value;
+      value[leg] = handle.value;
     }
     return value;
   },
@@ -129,53 +110,19 @@ const VERBS: { readonly [V in VenueVerb]: VerbFunction<V> } = {
     return { left: left.map((record) => toListed(record, log.tracker.get(record.client_order_id))) };
   },
 
-  async set_leverage(execution) {
-    const market_id = execution.evaluate(execution.args.market);
-    const leverage = toWholeNumber(execution.evaluate(execution.args.leverage));
-    const set = () => call(execution, 'PUT /account/leverage', { market_id, leverage }, 'enter');
-    const outcome = await set();
-    // Setting a leverage twice is harmless: without an answer the request is repeated (fault-matrix.md, row 64).
-    const settled = outcome.kind === 'unresolved' ? await set() : outcome;
-    return toNamedValue(execution, ACCOUNT, requireOne(execution, requireConfirmed(execution, settled)));
-  },
-
-  async read_account(execution) {
-    const outcome = await call(execution, 'GET /account', {}, 'read');
-    return toNamedValue(execution, ACCOUNT, requireOne(execution, requireConfirmed(execution, outcome)));
-  },
-
-  async read_tier(execution) {
-    const outcome = await call(execution, 'GET /profile', {}, 'read');
-    return toNamedValue(execution, TIER, requireOne(execution, requireConfirmed(execution, outcome)));
-  },
-
   async list_orders(execution) {
-    const { args } = execution;
-    const filter = {
-      market_id: execution.evaluateGiven(args.market),
-      status: execution.evaluateGiven(args.status) as Params<'GET /orders'>['status'],
-      order_id: args.order === undefined ? undefined : resolveOrderId(execution, args.order),
-      client_order_id: execution.evaluateGiven(args.clientOrderId),
-    };
-    const records = await readPages(execution, (paging) =>
-      call(execution, 'GET /orders', { ...filter, ...paging }, 'read'),
-    );
+    const records = await readPages(execution, STEPS.list_orders.calls[0]);
     const { tracker } = execution.run.log;
     return { orders: records.map((record) => toListed(record, tracker.get(record.client_order_id))) };
   },
 
   async list_fills(execution) {
-    const { args } = execution;
-    if (args.order !== undefined) {
-      const order_id = resolveOrderId(execution, args.order);
-      const fills = requireConfirmed(execution, await call(execution, 'GET /fills/order', { order_id }, 'read'));
-      return { fills: fills.map(hydrateFill) };
-    }
-    const market_id = execution.evaluateGiven(args.market);
-    const fills = await readPages(execution, (paging) =>
-      call(execution, 'GET /fills', { market_id, ...paging }, 'read'),
-    );
-    return { fills: fills.map(hydrateFill) };
+    const [ofAccount, ofOrder] = STEPS.list_fills.calls;
+    const fills =
+      execution.args.order === undefined
+        ? await readPages(execution, ofAccount)
+        : requireConfirmed(execution, await send(execution, ofOrder));
+    return { fills: fills.map((fill) => hydrate(FILL, fill)) };
   },
 
   async refresh(execution) {
@@ -185,48 +132,37 @@ const VERBS: { readonly [V in VenueVerb]: VerbFunction<V> } = {
   },
 
   async arm_deadman(execution) {
-    const market_id = execution.evaluate(execution.args.market);
-    const timeout: Duration = execution.evaluate(execution.args.timeout);
-    const outcome = await repeatUnanswered(execution, () =>
-      call(execution, 'POST /cancel_all_after', { market_id, timeout: timeout.ms }, 'protect'),
-    );
-    const record = requireConfirmed(execution, outcome);
+    const [arm] = STEPS.arm_deadman.calls;
+    const { market_id: market, timeout: timeoutMs } = arm.params(execution.args, new RunValues(execution));
+    const record = requireConfirmed(execution, await repeatUnanswered(execution, () => send(execution, arm)));
     execution.run.log.append(
       'deadman.moved',
-      { event: 'armed', market: market_id, timeoutMs: timeout.ms, because: 'arm_deadman' },
+      { event: 'armed', market, timeoutMs, because: execution.step.verb },
       execution.path,
     );
-    return record === null ? undefined : toNamedValue(execution, DEADMAN, record);
+    return record === null ? undefined : toNamedValue(execution, hydrate(DEADMAN, record));
   },
 
   async read_deadman(execution) {
     const { clock, heartbeat } = execution.run;
-    const market_id = execution.evaluate(execution.args.market);
+    const [read] = STEPS.read_deadman.calls;
+    const { market_id: market } = read.params(execution.args, new RunValues(execution));
     const askedAt = clock.now();
-    const outcome = await call(execution, 'GET /cancel_all_after', { market_id }, 'read');
+    const outcome = await send(execution, read);
     const record = requireConfirmed(execution, outcome);
-    heartbeat.observeReading(market_id, outcome.sentAt ?? askedAt, record);
-    return record === null ? undefined : toNamedValue(execution, DEADMAN, record);
+    heartbeat.observeReading(market, outcome.sentAt ?? askedAt, record);
+    return record === null ? undefined : toNamedValue(execution, hydrate(DEADMAN, record));
   },
 
   async disarm_deadman(execution) {
-    const market_id = execution.evaluate(execution.args.market);
-    const outcome = await repeatUnanswered(execution, () =>
-      call(execution, 'DELETE /cancel_all_after', { market_id }, 'protect'),
-    );
-    requireConfirmed(execution, outcome);
+    const [disarm] = STEPS.disarm_deadman.calls;
+    const { market_id: market } = disarm.params(execution.args, new RunValues(execution));
+    requireConfirmed(execution, await repeatUnanswered(execution, () => send(execution, disarm)));
     execution.run.log.append(
       'deadman.moved',
-      { event: 'disarmed', market: market_id, because: 'disarm_deadman' },
+      { event: 'disarmed', market, because: execution.step.verb },
       execution.path,
     );
-    return undefined;
-  },
-
-  async refresh_session(execution) {
-    // The gateway inserts the refresh token; it never passes through the engine or the journal.
-    const outcome = await call(execution, 'POST /jwt', { is_client: true, refresh_token: '' }, 'protect');
-    requireConfirmed(execution, outcome);
     return undefined;
   },
 
@@ -248,9 +184,56 @@ const VERBS: { readonly [V in VenueVerb]: VerbFunction<V> } = {
   },
 };
 
-/** Calls one of the endpoints that the step's row names. */
-function call<S extends StepOf<VenueVerb>, E extends EndpointsOf<S['verb']>>(
-  { run, frame, path, cancel }: StepExecution<S>,
+/** Makes the calls of a step in sequence; its value is the record that the last one answered with. */
+async function makeCalls(execution: StepExecution<VenueStep>): Promise<Value> {
+  const { yields } = getStepRow(execution.step.verb);
+  let value: Value;
+  for (const { endpoint, class: klass, params } of bindCalls(execution.step, 'calls')) {
+    const wants = params(new RunValues(execution)) as Params<EndpointName>;
+    const once = () => call(execution, endpoint, wants, klass);
+    const isWrite = getEndpoint(endpoint).method !== 'GET';
+    const result = requireConfirmed(execution, await (isWrite ? repeatUnanswered(execution, once) : once()));
+    if (typeof yields === 'string') continue;
+    const { answer } = CATALOGUE[endpoint];
+    const record = answer.shape === 'list' ? requireOne(execution, result as unknown as readonly unknown[]) : result;
+    value = toNamedValue(execution, hydrate(yields, record));
+  }
+  return value;
+}
+
+/** The orders that a step places, by leg, with their terms. */
+function* listPlacements(
+  execution: StepExecution<VenueStep>,
+): Generator<{ readonly leg: string; readonly terms: Terms }> {
+  // Each is evaluated when it is sent: what an earlier one did may decide it.
+  for (const { draft, leg = '' } of bindCalls(execution.step, 'calls')) {
+    if (draft === undefined) continue;
+    const { price, trigger, timeInForce, ...rest } = draft(new RunValues(execution));
+    yield {
+      leg,
+      terms: {
+        ...rest,
+        ...(price === undefined ? {} : { price }),
+        ...(trigger === undefined ? {} : { trigger }),
+        ...(timeInForce === undefined ? {} : { timeInForce }),
+        onAmbiguous: 'halt',
+      },
+    };
+  }
+}
+
+/** Makes one call of the step's row. */
+function send<V extends VenueStepName, E extends EndpointName>(
+  execution: StepExecution<StepOf<V>>,
+  row: CallRow<V, E>,
+  page?: number,
+): Promise<CallOutcome<E>> {
+  const params = row.params(execution.args, new RunValues(execution as StepExecution, page));
+  return call(execution as StepExecution, row.endpoint, params as Params<E>, row.class);
+}
+
+function call<E extends EndpointName>(
+  { run, frame, path, cancel }: StepExecution,
   name: E,
   params: Params<E>,
   klass: CallClass,
@@ -270,14 +253,15 @@ function call<S extends StepOf<VenueVerb>, E extends EndpointsOf<S['verb']>>(
   return callWhileWanted(cancel, (wanted) => venue.call({ ...wants, wanted }));
 }
 
-/** Repeats an idempotent call while no answer comes. */
+/** Repeats an idempotent call while no answer comes (fault-matrix.md, row 64). */
 async function repeatUnanswered<E extends EndpointName>(
   { run: { clock }, cancel }: StepExecution,
   once: () => Promise<CallOutcome<E>>,
 ): Promise<CallOutcome<E>> {
   let outcome = await once();
-  for (let tries = 0; outcome.kind === 'unresolved' && tries < 4; tries += 1) {
-    await sleepUntil(clock, clock.now() + 250 * 2 ** tries, cancel);
+  for (const delay of REPEAT_DELAYS_MS.slice(0, -1)) {
+    if (outcome.kind !== 'unresolved') break;
+    await sleepUntil(clock, clock.now() + delay, cancel);
     outcome = await once();
   }
   return outcome;
@@ -289,8 +273,8 @@ function requireConfirmed<E extends EndpointName>({ path }: StepExecution, outco
 }
 
 /** The value of a record where the step has an id; without one no expression can refer to it. */
-function toNamedValue({ step }: StepExecution, type: ValueType, record: unknown): Value {
-  return step.id === undefined ? undefined : hydrate(type, record);
+function toNamedValue({ step }: StepExecution, value: Value): Value {
+  return step.id === undefined ? undefined : value;
 }
 
 function requireOne<T>({ path }: StepExecution, records: readonly T[]): T {
@@ -299,49 +283,19 @@ function requireOne<T>({ path }: StepExecution, records: readonly T[]): T {
   return record;
 }
 
-interface Paging {
-  readonly start_time: number | undefined;
-  readonly end_time: number | undefined;
-  readonly p_limit: number | undefined;
-  readonly p_page: number | undefined;
-  readonly p_order: 'ASC' | 'DESC' | undefined;
-}
-
-/**
- * Reads a list, page by page with `all_pages`. Rows move between pages while orders change, so pages are read oldest first and
- * a repeated record counts once (venue-notes.md, surprise 10).
- */
-async function readPages<E extends 'GET /orders' | 'GET /fills'>(
-  execution: StepExecution<StepOf<'list_orders'>> | StepExecution<StepOf<'list_fills'>>,
-  read: (paging: Paging) => Promise<CallOutcome<E>>,
+/** Reads a list: one page, or with `all_pages` page by page until one is not full. A repeated record counts once. */
+async function readPages<V extends 'list_orders' | 'list_fills', E extends 'GET /orders' | 'GET /fills'>(
+  execution: StepExecution<StepOf<V>>,
+  row: CallRow<V, E>,
 ): Promise<Result<E>> {
-  const { args } = execution;
-  const number = (expr: Expr<Decimal> | undefined) =>
-    expr === undefined ? undefined : toWholeNumber(execution.evaluate(expr));
-  const range = {
-    start_time: execution.evaluateGiven(args.since)?.us,
-    end_time: execution.evaluateGiven(args.until)?.us,
-  };
-  if (!args.allPages) {
-    const p_order = args.sort === undefined ? undefined : args.sort === 'asc' ? 'ASC' : 'DESC';
-    return requireConfirmed(
-      execution,
-      await read({ ...range, p_limit: number(args.limit), p_page: number(args.page), p_order }),
-    );
-  }
+  const { allPages, sort } = execution.args;
+  if (!allPages) return requireConfirmed(execution, await send(execution, row));
   const found = new Map<string, OrderRecord | FillRecord>();
   for (let page = 0; page < MOST_PAGES; page += 1) {
-    const rows = requireConfirmed(
-      execution,
-      await read({ ...range, p_limit: PAGE_ROWS, p_page: page, p_order: 'ASC' }),
-    ) as readonly (OrderRecord | FillRecord)[];
-    for (const row of rows) found.set(row.id, row);
+    const rows = requireConfirmed(execution, await send(execution, row, page)) as readonly (OrderRecord | FillRecord)[];
+    for (const each of rows) found.set(each.id, each);
     if (rows.length < PAGE_ROWS) break;
   }
   const all = [...found.values()];
-  return (args.sort === 'asc' ? all : all.reverse()) as unknown as Result<E>;
-}
-
-function hydrateFill(fill: FillRecord): Value {
-  return hydrate(FILL, fill);
+  return (sort === 'asc' ? all : all.reverse()) as unknown as Result<E>;
 }

@@ -8,7 +8,7 @@ import type { ProtectLeg, StepName, StepOf } from '../checked.ts';
 import type { Node } from '../document/nodes.ts';
 import { deriveMarket, FAULTY } from '../expression/compiler.ts';
 import { makeRecordType, ORDER } from '../functions/records.ts';
-import { getStepRow } from '../steps.ts';
+import { getStepRow, type VenueStepName } from '../steps/steps.ts';
 import type { Duration, Expr, RecordValue, Time, Value, ValueType } from '../values.ts';
 import type { Checking } from './checking.ts';
 import { checkTimeout, getScalarText, omitUndefined } from './declarations.ts';
@@ -22,26 +22,6 @@ import {
 } from './field-reader.ts';
 import { checkBand, checkHalted, checkMarket, checkPositive, checkSide, checkSize } from './order-proofs.ts';
 import { type LegPlace, lintStops } from './stops.ts';
-
-export type VenueStepName = Extract<
-  StepName,
-  | 'place'
-  | 'protect'
-  | 'amend'
-  | 'cancel'
-  | 'cancel_all'
-  | 'set_leverage'
-  | 'read_account'
-  | 'read_tier'
-  | 'list_orders'
-  | 'list_fills'
-  | 'refresh'
-  | 'arm_deadman'
-  | 'read_deadman'
-  | 'disarm_deadman'
-  | 'refresh_session'
-  | 'request'
->;
 
 /** What the check of a step's arguments needs to know about the step around them. */
 export interface Circumstances {
@@ -58,7 +38,23 @@ export interface BuiltArgs<V extends StepName> {
 
 type Builder<V extends StepName> = (checking: Checking, node: Node, circumstances: Circumstances) => BuiltArgs<V>;
 
-export const VENUE_ARGS = {
+export function buildVenueArgs(
+  checking: Checking,
+  stepName: VenueStepName,
+  node: Node,
+  circumstances: Circumstances,
+): { readonly args: object; readonly yields: ValueType | undefined } {
+  const build = BUILDERS[stepName] as Builder<VenueStepName> | undefined;
+  return (
+    build?.(checking, node, circumstances) ?? {
+      args: compileFields(checking, stepName, node),
+      yields: getYieldedType(stepName),
+    }
+  );
+}
+
+/** The steps with more to check than the types of their arguments. */
+const BUILDERS: { readonly [V in VenueStepName]?: Builder<V> } = {
   place,
   protect,
   amend,
@@ -69,8 +65,6 @@ export const VENUE_ARGS = {
     return { args: { everyone: true }, yields: getYieldedType('cancel_all') };
   },
   set_leverage: setLeverage,
-  read_account: () => ({ args: {}, yields: getYieldedType('read_account') }),
-  read_tier: () => ({ args: {}, yields: getYieldedType('read_tier') }),
   list_orders: listOrders,
   list_fills: listFills,
   refresh: (checking, node) => ({
@@ -83,15 +77,6 @@ export const VENUE_ARGS = {
     checkTimeout(checking, read.find('timeout'), checking.compiler.evaluateConstant(timeout));
     return { args: { market: read.compile<string>('market'), timeout }, yields: getYieldedType('arm_deadman') };
   },
-  read_deadman: (checking, node) => ({
-    args: { market: new FieldReader(checking, node, getFieldsShape('read_deadman')).compile<string>('market') },
-    yields: getYieldedType('read_deadman'),
-  }),
-  disarm_deadman: (checking, node) => ({
-    args: { market: new FieldReader(checking, node, getFieldsShape('disarm_deadman')).compile<string>('market') },
-    yields: undefined,
-  }),
-  refresh_session: () => ({ args: {}, yields: undefined }),
   request: (checking, node) => {
     const name = node.kind === 'map' ? (getScalarText(node.get('name')) ?? '') : '';
     return {
@@ -99,7 +84,21 @@ export const VENUE_ARGS = {
       yields: Object.hasOwn(checking.requests, name) ? checking.requests[name] : undefined,
     };
   },
-} as const satisfies { [V in VenueStepName]: Builder<V> };
+};
+
+/** Compiles the fields of a step as the table types them; each argument has the name of its field. */
+function compileFields(checking: Checking, stepName: VenueStepName, node: Node): object {
+  const shape = getFieldsShape(stepName);
+  const read = new FieldReader(checking, node, shape);
+  return omitUndefined(
+    Object.fromEntries(
+      Object.entries(shape.fields).map(([name, { required }]) => [
+        name,
+        required ? read.compile(name) : read.compileOptional(name),
+      ]),
+    ),
+  );
+}
 
 function place(checking: Checking, node: Node, { nameSpan, allow }: Circumstances): BuiltArgs<'place'> {
   const type = (node.kind === 'map' ? getScalarText(node.get('type')) : undefined) as OrderType | undefined;

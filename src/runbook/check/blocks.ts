@@ -10,11 +10,11 @@ import { FAULTY } from '../expression/compiler.ts';
 import { type Declared, makeOptional } from '../expression/scope.ts';
 import { STEP_ERROR } from '../functions/records.ts';
 import { DURATION, TEXT } from '../functions/typing.ts';
-import { NAME_PATTERN } from '../shape/shape.ts';
 import { stepNameOf } from '../shape/walk.ts';
-import { getStepRow } from '../steps.ts';
+import { NAME_PATTERN } from '../shapes.ts';
+import { getStepRow, type VenueStepName } from '../steps/steps.ts';
 import type { Duration, Expr } from '../values.ts';
-import { VENUE_ARGS, type VenueStepName } from './arguments.ts';
+import { buildVenueArgs } from './arguments.ts';
 import type { Block, BuiltStep, StepChecks } from './built-step.ts';
 import type { Checking } from './checking.ts';
 import { buildControl } from './control.ts';
@@ -134,7 +134,7 @@ function checkStep(
   const built: BuiltStep = compiler.isFaulty(entry.value)
     ? { args: {}, yields: getYieldedType(stepName) }
     : getStepRow(stepName).group === 'venue'
-      ? VENUE_ARGS[stepName as VenueStepName](checking, entry.value, { nameSpan: entry.keySpan, allow })
+      ? buildVenueArgs(checking, stepName as VenueStepName, entry.value, { nameSpan: entry.keySpan, allow })
       : buildControl(checking, stepName, entry.value, { path, nameSpan: entry.keySpan, steps: CHECKS });
   if (compiler.isFaulty(entry.value) && id !== undefined && getStepRow(stepName).yields === 'computed')
     names.unknown.add(id);

@@ -11,7 +11,7 @@ import { type Declared, makeOptional } from '../expression/scope.ts';
 import { makeRecordType, ORDER } from '../functions/records.ts';
 import { DURATION, INTEGER } from '../functions/typing.ts';
 import { stepNameOf } from '../shape/walk.ts';
-import { getStepRow } from '../steps.ts';
+import { getStepRow, type VenueStepName } from '../steps/steps.ts';
 import type { Duration, Expr, RecordValue, Time, Value, ValueType } from '../values.ts';
 import type { Built, BuiltStep, Site } from './built-step.ts';
 import { checkCall } from './calls.ts';
@@ -21,7 +21,7 @@ import { chooseMapShape, FieldReader, getFieldsShape, reportMismatch } from './f
 import { formatValue } from './inputs.ts';
 import { assume, checkCondition, listAssured } from './modifiers.ts';
 
-type ControlStepName = Exclude<StepName, keyof typeof import('./arguments.ts')['VENUE_ARGS']>;
+type ControlStepName = Exclude<StepName, VenueStepName>;
 
 const CONTROL = {
   let: letNames,

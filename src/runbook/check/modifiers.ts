@@ -8,7 +8,7 @@ import type { Node } from '../document/nodes.ts';
 import { FAULTY } from '../expression/compiler.ts';
 import { listPresentWhenTrue } from '../expression/expression.ts';
 import { BOOLEAN } from '../functions/typing.ts';
-import { getStepRow } from '../steps.ts';
+import { getStepRow } from '../steps/steps.ts';
 import { Duration, type Expr } from '../values.ts';
 import type { Checking } from './checking.ts';
 import { getScalarText, readLiteralDuration } from './declarations.ts';

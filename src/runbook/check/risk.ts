@@ -1,6 +1,6 @@
 /** Decides which steps can add risk, and so may not occur in `finally` and `undo`; walks the steps of a checked runbook. */
 import type { CheckedRunbook, CheckedStep } from '../checked.ts';
-import { getStepRow } from '../steps.ts';
+import { getStepRow } from '../steps/steps.ts';
 
 /** The blocks of a step's own steps, without those of its modifiers. */
 export function listInnerBlocks(step: CheckedStep): readonly (readonly CheckedStep[])[] {

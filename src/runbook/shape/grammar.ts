@@ -3,7 +3,6 @@
  * says which step takes which modifier.
  */
 import { ERROR_KINDS } from '../checked.ts';
-import type { Modifier } from '../steps.ts';
 import {
   ANYTHING,
   CONDITION,
@@ -27,7 +26,8 @@ import {
   STEPS_SHAPE,
   TEXT,
   word,
-} from './shape.ts';
+} from '../shapes.ts';
+import type { Modifier } from '../steps/steps.ts';
 
 const kinds = list(word(...ERROR_KINDS));
 

@@ -9,7 +9,7 @@ import type { CheckCode } from '../codes/check.ts';
 import { makeFinding } from '../codes/codes.ts';
 import { isScalar, type ListNode, type MapNode, type Node, type ScalarNode } from '../document/nodes.ts';
 import { suggestWord } from '../foreign-words.ts';
-import { type Fields, type FieldsShape, FREE_NAME_PATTERN, NAME_PATTERN, type Shape } from './shape.ts';
+import { type Fields, type FieldsShape, FREE_NAME_PATTERN, NAME_PATTERN, type Shape } from '../shapes.ts';
 import {
   addArticle,
   describe,

@@ -2,8 +2,8 @@
  * Texts for messages about shapes: what a shape accepts, what was found instead, and what was probably meant.
  */
 import { isScalar, type Node, type ScalarNode } from '../document/nodes.ts';
+import type { FieldsShape, Shape } from '../shapes.ts';
 import type { ValueType } from '../values.ts';
-import type { FieldsShape, Shape } from './shape.ts';
 
 /** Descriptions of shapes with a single form. */
 export const SPELLINGS = {

@@ -7,7 +7,7 @@ import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
 import type { StepName } from '../checked.ts';
 import type { MapNode, Node } from '../document/nodes.ts';
 import { suggestWord } from '../foreign-words.ts';
-import { getStepRow, MODIFIER_NAMES, type Modifier, STEP_NAMES } from '../steps.ts';
+import { getStepRow, MODIFIER_NAMES, type Modifier, STEP_NAMES } from '../steps/steps.ts';
 import { FILE, MODIFIERS } from './grammar.ts';
 import { findFirstKey, type Owner, ShapeWalk } from './shape-walk.ts';
 import { quote } from './shape-words.ts';

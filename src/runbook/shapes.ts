@@ -2,9 +2,9 @@
  * The vocabulary of the grammar: the shapes of values, as data. The step table and the keys of a file are written in it; the
  * JSON Schema, the shape check of a document, the reference and the expected types of expressions are derived from it.
  */
-import { SIDES } from '../../venue/records.ts';
-import type { CheckCode } from '../codes/check.ts';
-import type { ValueType } from '../values.ts';
+import { SIDES } from '../venue/records.ts';
+import type { CheckCode } from './codes/check.ts';
+import type { ValueType } from './values.ts';
 
 export type Shape =
   /** A literal or an expression of a type; for a text, a literal with `${…}` (language.md, decision 3). */

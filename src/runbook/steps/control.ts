@@ -1,0 +1,365 @@
+/** The rows of the steps that control the walk: they reach the venue only through the steps inside them. */
+import type { StepName, StepOf } from '../checked.ts';
+import {
+  ANYTHING,
+  CONDITION,
+  DURATION,
+  FREE_NAME_PATTERN,
+  fields,
+  INTEGER,
+  list,
+  may,
+  NAME_SHAPE,
+  need,
+  type Shape,
+  STEPS_SHAPE,
+  TEXT,
+  TIME,
+  word,
+} from '../shapes.ts';
+import { pollOrder, readOrderFills } from './confirming.ts';
+import { LIST, ORDER_VALUE } from './orders.ts';
+import { EVERY_STEP, PLAIN, type StepRow } from './row.ts';
+
+type Args<V extends StepName> = StepOf<V>['args'];
+
+const CHANNEL: Shape = {
+  kind: 'text',
+  pattern: FREE_NAME_PATTERN,
+  accepts: 'a name of letters, digits, dots, dashes and underscores',
+};
+const onFail = may(
+  word('cancel_others', 'let_others_finish'),
+  'what happens to the other branches when one fails',
+  'cancel_others',
+);
+const body = need(STEPS_SHAPE, 'steps');
+
+/** The order of `wait_for: {order, is, within}`; the other form waits for a read, which is a step of its own. */
+type OrderWait = Extract<Args<'wait_for'>, { kind: 'order' }>;
+const awaitsOrder = ({ args }: StepOf<'wait_for'>) => args.kind === 'order';
+const WAIT_READS = [
+  pollOrder(
+    'wait_for',
+    (args, values) => values.order((args as OrderWait).order),
+    ({ args }, counts) => counts.duration(args.within) ?? Number.POSITIVE_INFINITY,
+    { applies: awaitsOrder },
+  ),
+  readOrderFills('wait_for', (args, values) => values.order((args as OrderWait).order), { applies: awaitsOrder }),
+];
+
+export const CONTROL_STEPS = {
+  let: {
+    group: 'control',
+    summary: 'Names values for the steps after it in the same block.',
+    takes: { kind: 'names', of: ANYTHING },
+    calls: [],
+    confirms: [],
+    otherwise: [],
+    retry: 'none',
+    risk: 'none',
+    yields: 'nothing',
+    yieldsDoc: 'nothing; its names are visible to the steps after it in the same block',
+    modifiers: PLAIN,
+    say: (args: Args<'let'>) => args.names.map(({ name }) => name).join(', '),
+  },
+  set: {
+    group: 'control',
+    summary: 'Changes variables declared in vars.',
+    takes: { kind: 'names', of: ANYTHING },
+    calls: [],
+    confirms: [],
+    otherwise: [],
+    retry: 'none',
+    risk: 'none',
+    yields: 'nothing',
+    yieldsDoc: 'nothing',
+    modifiers: PLAIN,
+    say: (args: Args<'set'>) => args.names.map(({ name }) => name).join(', '),
+  },
+  assert: {
+    group: 'control',
+    summary: 'Fails with kind assertion unless the condition is true.',
+    takes: CONDITION,
+    calls: [],
+    confirms: [],
+    otherwise: [],
+    retry: 'none',
+    risk: 'none',
+    yields: 'nothing',
+    yieldsDoc: 'nothing',
+    modifiers: EVERY_STEP,
+    say: (args: Args<'assert'>) => args.condition.text,
+  },
+  wait: {
+    group: 'control',
+    summary: 'Waits for a length of time or until an instant.',
+    takes: {
+      kind: 'choice',
+      scalar: DURATION,
+      maps: [
+        { by: 'for', shape: fields({ for: need(DURATION, 'how long') }) },
+        { by: 'until', shape: fields({ until: need(TIME, 'until when') }) },
+      ],
+      accepts: 'a duration, {for: DURATION} or {until: TIME}',
+    },
+    calls: [],
+    confirms: [],
+    otherwise: [],
+    retry: 'none',
+    risk: 'none',
+    yields: 'nothing',
+    yieldsDoc: 'nothing',
+    modifiers: EVERY_STEP,
+    say: (args: Args<'wait'>) => (args.kind === 'for' ? args.for.text : `until ${args.until.text}`),
+  },
+  wait_for: {
+    group: 'control',
+    summary: 'Waits until an order has reached a state, or until a read meets a condition; fails with kind timeout.',
+    takes: {
+      kind: 'choice',
+      maps: [
+        {
+          by: 'order',
+          shape: fields({
+            order: need(ORDER_VALUE, 'the order'),
+            is: need(word('live', 'any_fill', 'filled', 'terminal'), 'the state it must have reached'),
+            within: need(DURATION, 'how long to wait at most'),
+          }),
+        },
+        {
+          by: 'read',
+          shape: fields({
+            read: need({ kind: 'step' }, 'the reading step, with an id'),
+            until: need(CONDITION, 'evaluated after each read'),
+            every: need(DURATION, 'time between reads'),
+            within: need(DURATION, 'how long to wait at most'),
+          }),
+        },
+      ],
+      accepts: '{order, is, within} or {read, until, every, within}',
+    },
+    calls: [],
+    confirms: WAIT_READS,
+    otherwise: [],
+    retry: 'none',
+    risk: 'inner',
+    yields: 'computed',
+    yieldsDoc: 'the order, or what the read yields',
+    modifiers: EVERY_STEP,
+    say: (args: Args<'wait_for'>) =>
+      args.kind === 'order'
+        ? `${args.order.text} ${args.is} within ${args.within.text}`
+        : `${args.until.text} within ${args.within.text}`,
+  },
+  for_each: {
+    group: 'control',
+    summary: 'Runs its steps once for each item of a list, in the order of the list.',
+    takes: fields({
+      each: need(NAME_SHAPE, 'name of the item'),
+      in: need(LIST, 'the list'),
+      at: may(NAME_SHAPE, 'name of the index, from 0'),
+      do: body,
+      collect: may(
+        { kind: 'names', of: ANYTHING },
+        "values kept from each round; the step's id is then the list of them",
+      ),
+    }),
+    calls: [],
+    confirms: [],
+    otherwise: [],
+    retry: 'none',
+    risk: 'inner',
+    yields: 'computed',
+    yieldsDoc: 'the list of values that `collect` keeps from each round',
+    modifiers: EVERY_STEP,
+    say: (args: Args<'for_each'>) => `${args.each} in ${args.in.text}`,
+  },
+  repeat: {
+    group: 'control',
+    summary: 'Repeats its steps, at most `max` times or for at most `for`.',
+    takes: fields(
+      {
+        every: may(DURATION, 'time from the start of one round to the start of the next'),
+        for: may(DURATION, 'no round begins later than this after the start of the first'),
+        max: may(INTEGER, 'most rounds'),
+        while: may(CONDITION, 'evaluated before each round'),
+        until: may(CONDITION, 'evaluated after each round'),
+        do: body,
+      },
+      { atLeastOne: [['for', 'max']], atMostOne: [['while', 'until']], codes: { atLeastOne: 'loop-without-bound' } },
+    ),
+    calls: [],
+    confirms: [],
+    otherwise: [],
+    retry: 'none',
+    risk: 'inner',
+    yields: 'nothing',
+    yieldsDoc: 'nothing',
+    modifiers: EVERY_STEP,
+    say: (args: Args<'repeat'>) =>
+      [
+        ...(args.every === undefined ? [] : [`every ${args.every.text}`]),
+        ...(args.for === undefined ? [] : [`for ${args.for.text}`]),
+      ].join(' '),
+  },
+  parallel: {
+    group: 'control',
+    summary: 'Runs branches at the same time, or the same steps for each item of a list at the same time.',
+    takes: {
+      kind: 'choice',
+      maps: [
+        {
+          by: 'branches',
+          shape: fields({
+            branches: need({ kind: 'names', of: STEPS_SHAPE, free: true }, 'steps of each branch'),
+            join: may(word('all', 'any'), 'continue when all branches are done, or the first one', 'all'),
+            on_fail: onFail,
+          }),
+        },
+        {
+          by: 'each',
+          shape: fields({
+            each: need(NAME_SHAPE, 'name of the item'),
+            in: need(LIST, 'the list'),
+            max: need(INTEGER, 'most items at the same time'),
+            on_fail: onFail,
+            do: body,
+          }),
+        },
+      ],
+      accepts: '{branches, join, on_fail} or {each, in, max, on_fail, do}',
+    },
+    calls: [],
+    confirms: [],
+    otherwise: [],
+    retry: 'none',
+    risk: 'inner',
+    yields: 'nothing',
+    yieldsDoc: 'nothing; the ids of joined branches are visible afterwards',
+    modifiers: EVERY_STEP,
+    say: (args: Args<'parallel'>) => (args.kind === 'each' ? `each ${args.each}` : `join ${args.join}`),
+  },
+  switch: {
+    group: 'control',
+    summary: 'Runs the steps of the first case whose condition is true.',
+    takes: {
+      kind: 'list',
+      of: {
+        kind: 'choice',
+        maps: [
+          { by: 'when', shape: fields({ when: need(CONDITION, 'condition of the case'), do: body }) },
+          { by: 'else', shape: fields({ else: need(STEPS_SHAPE, 'steps if no case was true; must be last') }) },
+        ],
+        accepts: '{when, do} or {else}',
+      },
+    },
+    calls: [],
+    confirms: [],
+    otherwise: [],
+    retry: 'none',
+    risk: 'inner',
+    yields: 'nothing',
+    yieldsDoc: 'nothing',
+    modifiers: EVERY_STEP,
+    say: () => '',
+  },
+  call: {
+    group: 'control',
+    summary: 'Runs another runbook, NAME.yaml beside this one.',
+    takes: fields({
+      runbook: need(
+        {
+          kind: 'text',
+          pattern: '^[A-Za-z0-9][A-Za-z0-9_-]*$',
+          accepts: 'the name of a file NAME.yaml beside this one, without .yaml',
+        },
+        'its file name without .yaml',
+      ),
+      with: may({ kind: 'names', of: ANYTHING }, 'its inputs'),
+    }),
+    calls: [],
+    confirms: [],
+    otherwise: [],
+    retry: 'none',
+    risk: 'inner',
+    yields: 'computed',
+    yieldsDoc: 'the outputs of the runbook called',
+    modifiers: [...EVERY_STEP, 'undo'],
+    say: (args: Args<'call'>) => args.runbook,
+  },
+  approve: {
+    group: 'control',
+    summary: 'Asks a person for approval; fails with kind approval_rejected if it is refused.',
+    takes: fields({
+      ask: need(TEXT, 'the question'),
+      by: need(
+        list({ kind: 'text', pattern: FREE_NAME_PATTERN, accepts: 'a role' }),
+        'who is asked: labels shown with the question; anyone who can reach the store may answer, under a name',
+      ),
+      within: need(DURATION, 'how long to wait for the answer'),
+      on_timeout: may(
+        word('reject', 'fail'),
+        'the meaning of no answer: a refusal, or a failure of kind timeout',
+        'reject',
+      ),
+    }),
+    calls: [],
+    confirms: [],
+    otherwise: [],
+    retry: 'none',
+    risk: 'none',
+    yields: 'nothing',
+    yieldsDoc: 'nothing',
+    modifiers: EVERY_STEP,
+    say: (args: Args<'approve'>) => `by ${args.by.join(' or ')} within ${args.within.text}`,
+  },
+  notify: {
+    group: 'control',
+    summary: 'Sends a text to a channel of the profile.',
+    takes: fields({ to: need(CHANNEL, 'name of the channel in the profile'), text: need(TEXT, 'the text') }),
+    calls: [],
+    confirms: [],
+    otherwise: [],
+    retry: 'none',
+    risk: 'none',
+    yields: 'nothing',
+    yieldsDoc: 'nothing',
+    modifiers: EVERY_STEP,
+    say: (args: Args<'notify'>) => args.to,
+  },
+  stop: {
+    group: 'control',
+    summary: 'Ends the run early as stopped, with an outcome word of its own.',
+    takes: fields({
+      outcome: need(
+        { kind: 'text', pattern: FREE_NAME_PATTERN, accepts: 'one word' },
+        'one word: the reason of the run',
+      ),
+      because: may(TEXT, 'for the reviewer'),
+    }),
+    calls: [],
+    confirms: [],
+    otherwise: [],
+    retry: 'none',
+    risk: 'none',
+    yields: 'nothing',
+    yieldsDoc: 'nothing',
+    modifiers: ['id', 'if', 'note'],
+    say: (args: Args<'stop'>) => args.outcome,
+  },
+  fail: {
+    group: 'control',
+    summary: 'Fails the run.',
+    takes: fields({ because: need(TEXT, 'for the reviewer') }),
+    calls: [],
+    confirms: [],
+    otherwise: [],
+    retry: 'none',
+    risk: 'none',
+    yields: 'nothing',
+    yieldsDoc: 'nothing',
+    modifiers: ['id', 'if', 'note'],
+    say: () => '',
+  },
+} as const satisfies Partial<Record<StepName, StepRow>>;

@@ -1,0 +1,360 @@
+/** The rows of the steps about orders: place, protect, amend, cancel, cancel_all, refresh. */
+import { AMEND_WITHIN_MS, CONFIRM_WITHIN_MS, countPolls, SWEEP_READINGS } from '../../venue/order/polling.ts';
+import {
+  LIVE_STATUSES,
+  makeAccountOrderParams,
+  makeAmendParams,
+  makeCancelParams,
+  makePlaceParams,
+  makeReadParams,
+  type OrderDraft,
+} from '../../venue/order/requests.ts';
+import { type Side, TIMES_IN_FORCE } from '../../venue/records.ts';
+import type { StepName, StepOf } from '../checked.ts';
+import { makeRecordType, ORDER } from '../functions/records.ts';
+import {
+  type Field,
+  type Fields,
+  fields,
+  MARKET,
+  may,
+  NUMBER,
+  need,
+  PRICE,
+  record,
+  type Shape,
+  SIDE,
+  SIZE,
+  word,
+} from '../shapes.ts';
+import { pollOrder, readOrderFills, waitsForRecord } from './confirming.ts';
+import { type Counts, call, given, READ, type StepRow, type Values, WRITE } from './row.ts';
+
+type Args<V extends StepName> = StepOf<V>['args'];
+
+export const ORDER_VALUE = record(ORDER, 'order');
+export const LIST = { kind: 'value', type: 'any', spelling: 'list' } as const satisfies Shape;
+const SWEPT = makeRecordType('Swept', { left: { kind: 'list', of: ORDER } });
+
+const tif = may(word(...TIMES_IN_FORCE), 'time in force', 'good_till_cancel; immediate_or_cancel for a market order');
+const orderFields = {
+  type: need(word('limit', 'market', 'stop_limit', 'stop_market'), 'kind of order'),
+  market: need(MARKET, 'market id, BASE-QUOTE'),
+  side: need(SIDE, 'long or short'),
+  size: need(SIZE, 'base currency, above 0'),
+  price: may(PRICE, 'limit price, quote currency'),
+  trigger: may(PRICE, 'price that triggers a stop, quote currency'),
+  tif,
+  tag: may(
+    { kind: 'text', pattern: '^[A-Za-z0-9_-]{1,26}$', accepts: '1 to 26 letters, digits, dashes and underscores' },
+    'goes into the client order id',
+  ),
+  on_ambiguous: may(
+    word('halt', 'resend'),
+    'when it is not known whether the order exists: halt the run, or send it again once its absence is proven (only good-till-cancel and post-only limit orders)',
+    'halt',
+  ),
+} as const satisfies Fields;
+const { trigger: _trigger, ...withoutTrigger } = orderFields;
+const price = need(orderFields.price.shape, orderFields.price.doc);
+const trigger = need(orderFields.trigger.shape, orderFields.trigger.doc);
+const typed = (type: string): Field => need(word(type), 'kind of order');
+
+const PLACE: Shape = {
+  kind: 'variants',
+  by: 'type',
+  variants: {
+    limit: fields({ ...withoutTrigger, type: typed('limit'), price }),
+    market: fields({
+      ...withoutTrigger,
+      type: typed('market'),
+      price: may(
+        PRICE,
+        'worst acceptable price, quote currency; the venue document does not say whether it may be absent',
+      ),
+    }),
+    stop_limit: fields({ ...orderFields, type: typed('stop_limit'), price, trigger }),
+    stop_market: fields({ ...orderFields, type: typed('stop_market'), trigger }),
+  },
+};
+
+const LEG = fields({
+  fraction: need(NUMBER, 'fraction of the position, above 0, at most 1'),
+  trigger: need(PRICE, 'price that triggers it, quote currency'),
+  price: need(PRICE, 'limit price once triggered, quote currency'),
+});
+
+/** The terms of the order that `place` asks for. */
+function draftPlaced<U>(args: Args<'place'>, values: Values<U>): OrderDraft<U> {
+  return {
+    market: values.text(args.market),
+    side: values.text(args.side) as Side | U,
+    type: args.type,
+    size: values.decimal(args.size),
+    price: given(args.price, (expr) => values.decimal(expr)),
+    trigger: given(args.trigger, (expr) => values.decimal(expr)),
+    timeInForce: args.tif,
+  };
+}
+
+/** The legs of `protect`, by the type of their orders. */
+const LEGS = { stop_loss: 'stopLoss', take_profit: 'takeProfit' } as const;
+type Leg = keyof typeof LEGS;
+
+/** The request for one leg of `protect`. */
+function placeLeg(type: Leg) {
+  const draft = <U>(args: Args<'protect'>, values: Values<U>): OrderDraft<U> => {
+    const leg = args[LEGS[type]];
+    if (leg === undefined) throw new Error(`the step has no ${type}`);
+    return {
+      market: values.text(args.market),
+      side: values.text(args.side) as Side | U,
+      type,
+      size: values.decimal(leg.fraction),
+      price: values.decimal(leg.price),
+      trigger: values.decimal(leg.trigger),
+    };
+  };
+  return call('protect', 'POST /orders', {
+    class: 'enter',
+    applies: ({ args }) => args[LEGS[type]] !== undefined,
+    params: (args, values) => makePlaceParams(draft(args, values), values.placed(type).clientOrderId),
+    draft,
+    leg: type,
+  });
+}
+
+/** How long `place` reads its order when nothing fails, ms: until a record shows it, or until it is as `await` asks. */
+function limitPlaceMs({ await: target, timeout }: StepOf<'place'>, counts: Counts): number {
+  if (target === undefined || target === 'live') return CONFIRM_WITHIN_MS;
+  return counts.duration(timeout) ?? Number.POSITIVE_INFINITY;
+}
+
+/** How often a request about one of several orders is made. */
+function countTargets({ args }: StepOf<'cancel'>, counts: Counts) {
+  if (args.kind === 'order') return { min: 0, max: 1, words: 'unless the order has ended' };
+  const max = args.kind === 'mine' ? counts.placed : (counts.items(args.ids) ?? Number.POSITIVE_INFINITY);
+  return {
+    min: 0,
+    max,
+    words: args.kind === 'mine' ? 'for each open order of this run' : 'for each order of the list',
+  };
+}
+
+function nameCancelled<U>(args: Args<'cancel'>, values: Values<U>) {
+  if (args.kind === 'order') return values.order(args.order);
+  return values.each(args.kind === 'mine' ? args.market : undefined);
+}
+
+/** Reads the orders that `cancel_all` has left: by status, then the whole list, which alone shows unknown statuses. */
+function readLeft(of: Parameters<typeof makeAccountOrderParams>[1]) {
+  return call('cancel_all', 'GET /orders', {
+    class: 'resolve',
+    params: (_args, values) => makeAccountOrderParams(values.since(), of),
+    times: () => ({ min: 2, max: SWEEP_READINGS, words: 'until none has been left for 3 s' }),
+  });
+}
+
+export const ORDER_STEPS = {
+  place: {
+    group: 'venue',
+    summary: 'Places an order and waits until the venue shows it.',
+    takes: PLACE,
+    calls: [
+      call('place', 'POST /orders', {
+        class: 'enter',
+        params: (args, values) => makePlaceParams(draftPlaced(args, values), values.placed('').clientOrderId),
+        draft: draftPlaced,
+        leg: '',
+      }),
+    ],
+    confirms: [
+      pollOrder('place', (_args, values) => values.placed(''), limitPlaceMs, { applies: waitsForRecord }),
+      readOrderFills('place', (_args, values) => values.placed(''), { applies: waitsForRecord }),
+    ],
+    otherwise: ['DELETE /orders', 'GET /fills'],
+    retry: 'write',
+    risk: 'increases',
+    yields: ORDER,
+    yieldsDoc: 'the order as it was when the step ended',
+    modifiers: [...WRITE, 'await', 'allow'],
+    await: { allowed: ['accepted', 'live', 'any_fill', 'filled', 'terminal'], default: 'live' },
+    undoWords: ['cancel', 'keep'],
+    say: (args: Args<'place'>) => `${args.type} ${args.side.text}`,
+  },
+  protect: {
+    group: 'venue',
+    summary: 'Places a stop-loss, a take-profit or both, each for a fraction of the position.',
+    takes: fields(
+      {
+        market: need(MARKET, 'market id'),
+        side: need(SIDE, 'side of the closing order: the opposite of the position'),
+        stop_loss: may(LEG, 'the order that limits the loss'),
+        take_profit: may(LEG, 'the order that takes the profit'),
+      },
+      { atLeastOne: [['stop_loss', 'take_profit']] },
+    ),
+    calls: [placeLeg('stop_loss'), placeLeg('take_profit')],
+    confirms: (['stop_loss', 'take_profit'] as const).flatMap((leg) => {
+      const applies = (step: StepOf<'protect'>) => step.args[LEGS[leg]] !== undefined && waitsForRecord(step);
+      return [
+        pollOrder(
+          'protect',
+          (_args, values) => values.placed(leg),
+          () => CONFIRM_WITHIN_MS,
+          { applies },
+        ),
+        readOrderFills('protect', (_args, values) => values.placed(leg), { applies }),
+      ];
+    }),
+    otherwise: ['DELETE /orders', 'GET /fills'],
+    retry: 'write',
+    risk: 'reduces',
+    yields: 'computed',
+    yieldsDoc: '`stop_loss` and `take_profit`: the orders placed',
+    modifiers: [...WRITE, 'await'],
+    await: { allowed: ['accepted', 'live'], default: 'live' },
+    undoWords: ['cancel', 'keep'],
+    say: ({ stopLoss, takeProfit }: Args<'protect'>) =>
+      [stopLoss === undefined ? '' : 'stop_loss', takeProfit === undefined ? '' : 'take_profit']
+        .filter((leg) => leg !== '')
+        .join(' and '),
+  },
+  amend: {
+    group: 'venue',
+    summary: 'Changes the price, and the size if given, of a resting order.',
+    takes: fields({
+      order: need(ORDER_VALUE, 'the order'),
+      price: need(PRICE, 'new price, quote currency'),
+      size: may(SIZE, 'new size, base currency'),
+    }),
+    calls: [
+      call('amend', 'PUT /orders', {
+        class: 'enter',
+        params: (args, values) =>
+          makeAmendParams(
+            values.order(args.order),
+            values.decimal(args.price),
+            given(args.size, (expr) => values.decimal(expr)),
+          ),
+        times: () => ({ min: 0, max: 1, words: 'unless the order has these terms' }),
+      }),
+    ],
+    confirms: [
+      pollOrder(
+        'amend',
+        (args, values) => values.order(args.order),
+        () => AMEND_WITHIN_MS + CONFIRM_WITHIN_MS,
+        {
+          times: () => ({
+            min: 0,
+            max: countPolls(AMEND_WITHIN_MS + CONFIRM_WITHIN_MS),
+            words: 'until the terms are known',
+          }),
+        },
+      ),
+      readOrderFills('amend', (args, values) => values.order(args.order)),
+    ],
+    otherwise: [],
+    retry: 'write',
+    risk: 'increases',
+    yields: ORDER,
+    yieldsDoc: 'the order after the change took effect',
+    modifiers: [...WRITE, 'await'],
+    await: { allowed: ['accepted', 'live'] },
+    say: (args: Args<'amend'>) => args.order.text,
+  },
+  cancel: {
+    group: 'venue',
+    summary: 'Cancels one order, a list of orders, or all orders of this run in a market.',
+    takes: {
+      kind: 'choice',
+      scalar: ORDER_VALUE,
+      maps: [
+        {
+          by: 'mine',
+          shape: fields({ mine: need(MARKET, 'the market in which all orders of this run are cancelled') }),
+        },
+        { by: 'ids', shape: fields({ ids: need(LIST, 'orders or order ids') }) },
+      ],
+      accepts: 'an order, {mine: MARKET} or {ids: LIST}',
+    },
+    calls: [
+      call('cancel', 'DELETE /orders', {
+        class: 'protect',
+        params: (args, values) => makeCancelParams(nameCancelled(args, values)),
+        times: countTargets,
+      }),
+    ],
+    // Without `await: terminal` the end is read before the run ends.
+    confirms: [
+      pollOrder('cancel', nameCancelled, () => CONFIRM_WITHIN_MS, {
+        times: (step, counts) => {
+          const { max } = countTargets(step, counts);
+          return { min: 0, max: max * countPolls(CONFIRM_WITHIN_MS), words: 'until it has ended' };
+        },
+      }),
+      readOrderFills('cancel', nameCancelled, {
+        times: (step, counts) => ({ min: 0, max: countTargets(step, counts).max * 6 }),
+      }),
+    ],
+    otherwise: [],
+    retry: 'write',
+    risk: 'reduces',
+    yields: 'computed',
+    yieldsDoc: 'the order, when one order is cancelled',
+    modifiers: [...READ, 'await'],
+    await: { allowed: ['accepted', 'terminal'] },
+    say: (args: Args<'cancel'>) =>
+      args.kind === 'order' ? args.order.text : args.kind === 'mine' ? `mine in ${args.market.text}` : args.ids.text,
+  },
+  cancel_all: {
+    group: 'venue',
+    summary:
+      'Cancels every open order of the account, including those of other programs, until the venue has shown none for 3 s. Needs the capability cancel_all.',
+    takes: fields(
+      {
+        everyone: need(
+          { kind: 'flag', only: true, code: 'cancel-all-not-explicit' },
+          'confirms that orders of other programs are cancelled too',
+        ),
+      },
+      { codes: { everyone: 'cancel-all-not-explicit' } },
+    ),
+    calls: [
+      call('cancel_all', 'DELETE /orders/cancel_all', {
+        class: 'protect',
+        params: () => ({}),
+        times: () => ({ min: 1, max: SWEEP_READINGS, words: 'until no order is left' }),
+      }),
+    ],
+    confirms: [...LIVE_STATUSES.map((status) => readLeft({ status })), readLeft({ page: 0 })],
+    otherwise: ['DELETE /orders'],
+    retry: 'write',
+    risk: 'reduces',
+    yields: SWEPT,
+    yieldsDoc: '`left`: the orders that could still fill when it gave up; empty if there are none',
+    modifiers: READ,
+    say: () => '',
+  },
+  refresh: {
+    group: 'venue',
+    summary: 'Reads an order again.',
+    takes: ORDER_VALUE,
+    calls: [
+      call('refresh', 'GET /orders', {
+        class: 'reconcile',
+        params: (args, values) => makeReadParams(values.order(args.order), values.since()),
+        times: () => ({ min: 0, max: 1, words: 'unless the order has ended' }),
+      }),
+    ],
+    confirms: [readOrderFills('refresh', (args, values) => values.order(args.order))],
+    otherwise: [],
+    retry: 'read',
+    risk: 'none',
+    yields: ORDER,
+    yieldsDoc: 'the order as it is now',
+    modifiers: READ,
+    say: (args: Args<'refresh'>) => args.order.text,
+  },
+} as const satisfies Partial<Record<StepName, StepRow>>;
