@@ -13,7 +13,6 @@ import { type BudgetDocument, makeBudgetDocument } from '../report/folds/budget.
 import { type FillsDocument, makeFillsDocument } from '../report/folds/fills.ts';
 import { makeOrdersDocument } from '../report/folds/orders.ts';
 import { makeRunReport, RunFold, type RunReport } from '../report/folds/run.ts';
-import { computeWorstCase } from '../runbook/bounds.ts';
 import { checkRunbook } from '../runbook/check.ts';
 import type { Value } from '../runbook/values.ts';
 import { getCost, type Profile, SIMULATED_PROFILE } from '../venue/profile/profile.ts';
@@ -84,16 +83,12 @@ export interface PlanOptions {
   readonly now: number;
 }
 
-/** Requests and worst case, as `plan --json` prints them (interface.md, JSON). */
+/** Requests, sections and bounds, as `plan --json` prints them (interface.md, JSON). */
 export type PlanDocument = ReturnType<typeof makePlanDocument>;
 
-/** What a run would send: every request with its parameters and tokens, the worst case, and the hash a person approves. */
+/** What a run would send: every request with its parameters and tokens, what a failure adds, the bounds, and the hash a person approves. */
 export function planRun({ runbook }: LoadedRunbook, { inputs, profile, fixture, now }: PlanOptions): PlanDocument {
-  const plan = planFor(runbook, inputs, { profile, fixture, now });
-  return makePlanDocument(
-    plan,
-    computeWorstCase(runbook, (name) => getCost(profile ?? SIMULATED_PROFILE, name), inputs),
-  );
+  return makePlanDocument(planFor(runbook, inputs, { profile, fixture, now }));
 }
 
 export type DryRunOptions = Partial<Pick<DryRun, 'run' | 'seed' | 'venue' | 'trigger' | 'onEntry'>> & {

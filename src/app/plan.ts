@@ -1,10 +1,9 @@
 /** Plans what a run would send for given inputs, and builds the JSON document of the plan. */
 import { VirtualClock } from '../base/clock.ts';
-import { type Plan, type PlannedRequest, planRun } from '../engine/plan/plan.ts';
 import type { Fixture } from '../gateway/fixture/fixture.ts';
 import { Simulator } from '../gateway/simulator/simulator.ts';
-import type { computeWorstCase } from '../runbook/bounds.ts';
 import type { CheckedRunbook } from '../runbook/checked.ts';
+import { type Plan, type PlannedRequest, type PlanRow, planRun } from '../runbook/plan/plan.ts';
 import type { Value } from '../runbook/values.ts';
 import { type EndpointName, getEndpoint } from '../venue/catalogue.ts';
 import type { MarketRules } from '../venue/port.ts';
@@ -19,8 +18,6 @@ export function noteUnchecked({ markets }: Profile, voice: Pick<Voice, 'note'>):
       'warning: the profile names no markets, so prices and sizes are not checked against ticks and lots; add `markets` to it',
     );
 }
-
-export type Worst = ReturnType<typeof computeWorstCase>;
 
 /** A plan against a profile, a fixture or the simulated venue's markets, whichever is given. */
 export function planFor(
@@ -42,6 +39,7 @@ export function planFor(
       fixture?.feeds.find((feed) => feed.name === name && (feed.key === key || key === undefined))?.value,
     read: (name) => (fixture === undefined ? undefined : findRecordedResult(fixture, name, used)),
     costOf: (name) => getCost(used, name),
+    tokensPerMinute: used.rateLimit.tokens,
     limits: profile?.limits,
     deployment: profile === undefined ? '' : `${profile.baseUrl} ${profile.account}`,
   });
@@ -56,18 +54,27 @@ function findRecordedResult(fixture: Fixture, name: EndpointName, profile: Profi
   return verdict.kind === 'confirmed' ? verdict.result : undefined;
 }
 
-/** The JSON of interface.md: requests and the worst case. */
-export function makePlanDocument(plan: Plan, worst: Worst) {
-  const requests = plan.rows
-    .filter((row): row is PlannedRequest => row.kind === 'request')
-    .map(({ kind: _kind, ...row }) => row);
+/** The JSON of interface.md: requests, sections, bounds and the worst case. */
+export function makePlanDocument({ hash, rows, sections, bounds, pathTokensPerMinute, limits }: Plan) {
   return {
-    hash: plan.hash,
-    requests,
+    hash,
+    requests: listRequests(rows),
+    sections: sections.map(({ when, rows: listed, limits: judged }) => ({
+      when,
+      requests: listRequests(listed),
+      limits: judged,
+    })),
+    bounds,
+    limits,
+    withoutFailures: { tokensPerMinute: pathTokensPerMinute },
     worstCase: {
-      tokensPerMinute: worst.tokensPerMinute,
-      orders: worst.orders,
-      ...(worst.notional === undefined ? {} : { notional: worst.notional }),
+      tokensPerMinute: bounds.tokensPerMinute.max,
+      orders: bounds.orders.max ?? 'unbounded',
+      ...(bounds.notional.max === undefined ? {} : { notional: bounds.notional.max }),
     },
   };
+}
+
+function listRequests(rows: readonly PlanRow[]) {
+  return rows.filter((row): row is PlannedRequest => row.kind === 'request').map(({ kind: _kind, ...row }) => row);
 }

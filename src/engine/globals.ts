@@ -2,11 +2,10 @@
  * Evaluates a runbook's globals when it starts: inputs, `run`, lets in sequence, variables, limits. Serves the run's own
  * runbook and those it calls.
  */
-import { type Decimal, formatDecimal, toWholeNumber } from '../base/decimal.ts';
-import type { CheckedRunbook, LimitsDeclaration } from '../runbook/checked.ts';
+import type { CheckedRunbook } from '../runbook/checked.ts';
+import { evaluateLimits } from '../runbook/limit-values.ts';
 import { EvaluationFailure, type Expr, Time, type Value } from '../runbook/values.ts';
 import { type LimitRules, tighter } from '../venue/limits/check.ts';
-import type { Side } from '../venue/records.ts';
 import type { RunContext } from './context.ts';
 import { StepFailure } from './interruption.ts';
 import { Frame, type RunbookGlobals, StepScope } from './scope.ts';
@@ -60,37 +59,4 @@ function evaluateGlobal<T extends Value>(expr: Expr<T>, scope: StepScope, path: 
     if (error instanceof EvaluationFailure) throw new StepFailure('assertion', `${expr.text}: ${error.message}`, path);
     throw error;
   }
-}
-
-/** The limits of a runbook as the checks take them, decimals as strings. Leaves out those for which `value` gives undefined. */
-export function evaluateLimits(
-  limits: LimitsDeclaration,
-  value: <T extends Value>(expr: Expr<T>) => T | undefined,
-): LimitRules {
-  const known = (expr: Expr<Decimal> | undefined) => (expr === undefined ? undefined : value(expr));
-  const text = (expr: Expr<Decimal> | undefined) => {
-    const decimal = known(expr);
-    return decimal === undefined ? undefined : formatDecimal(decimal);
-  };
-  const count = (expr: Expr<Decimal> | undefined) => {
-    const decimal = known(expr);
-    return decimal === undefined ? undefined : toWholeNumber(decimal);
-  };
-  const all = (list: readonly Expr<string>[] | undefined) => {
-    const values = list?.map(value);
-    return values?.includes(undefined) ? undefined : (values as readonly string[] | undefined);
-  };
-  const rules = {
-    markets: all(limits.markets),
-    sides: all(limits.sides) as readonly Side[] | undefined,
-    maxOrderSize: text(limits.maxOrderSize),
-    maxOrderNotional: text(limits.maxOrderNotional),
-    maxRunNotional: text(limits.maxRunNotional),
-    maxOpenOrders: count(limits.maxOpenOrders),
-    maxLeverage: text(limits.maxLeverage),
-    maxWrites: count(limits.maxWrites),
-    priceBandWithin: text(limits.priceBand?.within),
-    mode: limits.mode,
-  };
-  return Object.fromEntries(Object.entries(rules).filter(([, value]) => value !== undefined)) as LimitRules;
 }

@@ -6,7 +6,6 @@
 import { type Diagnostic, findPosition, type SourceText, type Span, sortForReading } from '../base/diagnostic.ts';
 import { sha256 } from '../base/digest.ts';
 import { findSchemaIssues } from '../base/schema.ts';
-import { readDocumentedCost, TOKENS_PER_MINUTE } from './bounds.ts';
 import { checkSteps } from './check/blocks.ts';
 import { type Callee, Checking } from './check/checking.ts';
 import {
@@ -33,6 +32,7 @@ import { FAULTY } from './expression/compiler.ts';
 import { type Declared, makeOptional } from './expression/scope.ts';
 import { STEP_ERROR } from './functions/records.ts';
 import { MARKET } from './functions/typing.ts';
+import { readDocumentedCost, TOKENS_PER_MINUTE } from './plan/steady.ts';
 import { buildRunbookSchema } from './schema.ts';
 import { FILE } from './shape/grammar.ts';
 import { inspectShape, stepNameOf } from './shape/walk.ts';

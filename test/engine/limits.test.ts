@@ -1,8 +1,8 @@
 /** Tests limits against the simulated venue: asserts what the venue holds at the end, not what a verdict was. */
 import { describe, expect, it } from 'vitest';
 import { Decimal } from '../../src/base/decimal.ts';
-import { planRun } from '../../src/engine/plan/plan.ts';
 import type { SimulatorConfig } from '../../src/gateway/simulator/simulator.ts';
+import { planRun } from '../../src/runbook/plan/plan.ts';
 import type { LimitRules } from '../../src/venue/limits/check.ts';
 import { inputsFrom, loadedFrom, type Performance, perform, replay, type Scene, START } from './stage.ts';
 
@@ -387,6 +387,7 @@ describe('a plan', () => {
       feed: () => undefined,
       read: () => undefined,
       costOf: () => 1,
+      tokensPerMinute: 1200,
       limits,
       deployment: 'nowhere',
     });

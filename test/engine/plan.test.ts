@@ -1,7 +1,7 @@
 /** Tests `planRun` on runbooks that call others, and on branches of which one is known to be taken. */
 import { describe, expect, it } from 'vitest';
-import { type Plan, planRun } from '../../src/engine/plan/plan.ts';
 import { checkRunbook } from '../../src/runbook/check.ts';
+import { type Plan, planRun } from '../../src/runbook/plan/plan.ts';
 
 function plan(files: Readonly<Record<string, string>>): Plan {
   const source = (name: string) => {
@@ -21,6 +21,7 @@ function plan(files: Readonly<Record<string, string>>): Plan {
     feed: () => undefined,
     read: () => undefined,
     costOf: () => 1,
+    tokensPerMinute: 1200,
     limits: undefined,
     deployment: 'nowhere',
   });
@@ -56,7 +57,16 @@ describe('a called runbook', () => {
 steps:
   - id: guard
     protect: {market: BTC-USD, side: short, stop_loss: {fraction: 1, trigger: 60000, price: 59900}}`;
-    const own = ['POST /cancel_all_after', 'POST /orders', 'DELETE /cancel_all_after', 'GET /cancel_all_after'];
+    const own = [
+      'POST /cancel_all_after',
+      'POST /cancel_all_after if orders rest',
+      'GET /cancel_all_after if orders rest',
+      'POST /orders',
+      'GET /orders',
+      'GET /fills/order if the order has fills',
+      'DELETE /cancel_all_after',
+      'GET /cancel_all_after',
+    ];
     expect(requests(plan({ main: 'steps: [{call: {runbook: guarded}}]', guarded }))).toEqual(own);
     const namesake = `steps: [{id: guard, ${LEVERAGE}}]`;
     expect(requests(plan({ main: `${guarded}\n  - call: {runbook: namesake}`, namesake }))).toEqual([

@@ -2,10 +2,10 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { Decimal } from '../../src/base/decimal.ts';
 import { placeDiagnostic, type SourceText } from '../../src/base/diagnostic.ts';
-import { computeWorstCase, readDocumentedCost } from '../../src/runbook/bounds.ts';
-import { walkSteps } from '../../src/runbook/check/risk.ts';
 import { checkRunbook } from '../../src/runbook/check.ts';
 import type { CheckedRunbook, StepName, StepOf } from '../../src/runbook/checked.ts';
+import { countSteadyTokens, readDocumentedCost } from '../../src/runbook/plan/steady.ts';
+import { walkSteps } from '../../src/runbook/steps/walk.ts';
 import { Duration, type Scope, toJson } from '../../src/runbook/values.ts';
 
 const FOLDER = new URL('../../runbooks/', import.meta.url);
@@ -53,9 +53,9 @@ describe('the examples', () => {
 
   it('have the worst cases that the design computes by hand', () => {
     const tokens = (name: string, deadman: number) =>
-      computeWorstCase(checked(name), (endpoint) =>
+      countSteadyTokens(checked(name), (endpoint) =>
         endpoint === 'POST /cancel_all_after' ? deadman : readDocumentedCost(endpoint),
-      ).tokensPerMinute;
+      );
     // 30 polls and 4 keep-alives, each costing 10: 340. The switch is also read back every four timeouts: a quarter.
     expect(tokens('bracket-entry', 10)).toBe(340 + 3);
     // 30 rounds of GET /orders and PUT /orders, 12 keep-alives: 342 and 450; three quarters of a read.

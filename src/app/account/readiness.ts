@@ -1,8 +1,8 @@
 import { formatSpan, pluralize } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import type { KillOrder } from '../../journal/shared/shared.ts';
-import { walkSteps } from '../../runbook/check/risk.ts';
 import type { CheckedRunbook } from '../../runbook/checked.ts';
+import { walkSteps } from '../../runbook/steps/walk.ts';
 import { chooseKeepAliveMs } from '../../venue/deadman.ts';
 import { getCost, type Profile } from '../../venue/profile/profile.ts';
 import { describeOvercommitment } from '../../venue/tokens/heartbeat-reserve.ts';

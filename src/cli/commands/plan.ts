@@ -4,15 +4,13 @@ import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { readFixtureFile } from '../../app/files/fixture.ts';
 import { inputValues, loadRunbook } from '../../app/files/load.ts';
 import { readProfileFile } from '../../app/files/profile.ts';
-import { makePlanDocument, noteUnchecked, planFor, type Worst } from '../../app/plan.ts';
+import { makePlanDocument, noteUnchecked, planFor } from '../../app/plan.ts';
 import { formatCount } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
-import type { Plan, PlannedRequest } from '../../engine/plan/plan.ts';
-import { computeWorstCase } from '../../runbook/bounds.ts';
 import type { CheckedRunbook } from '../../runbook/checked.ts';
+import type { LimitVerdict, Plan, PlannedRequest, PlanRow } from '../../runbook/plan/plan.ts';
 import { Time, toJson, type Value } from '../../runbook/values.ts';
 import { type EndpointName, getEndpoint } from '../../venue/catalogue.ts';
-import { getCost, SIMULATED_PROFILE } from '../../venue/profile/profile.ts';
 import type { Invocation } from '../invocation.ts';
 import type { Output } from '../terminal/output.ts';
 
@@ -30,8 +28,7 @@ export async function planFile(file: string, options: PlanOptions, { terminal }:
   const inputs = inputValues(loaded.runbook, { pairs: options.input, file: options.inputs, recorded: fixture?.inputs });
   if (profile !== undefined) noteUnchecked(profile, terminal);
   const plan = planFor(loaded.runbook, inputs, { profile, fixture, now: fixture?.startMs ?? Date.now() });
-  const worst = computeWorstCase(loaded.runbook, (name) => getCost(profile ?? SIMULATED_PROFILE, name), inputs);
-  terminal.answer(makePlanDocument(plan, worst), () => formatPlan(loaded.runbook, inputs, plan, worst, terminal));
+  terminal.answer(makePlanDocument(plan), () => formatPlan(loaded.runbook, inputs, plan, terminal));
   return EXIT.done;
 }
 
@@ -40,46 +37,107 @@ export function formatPlan(
   runbook: CheckedRunbook,
   inputs: Readonly<Record<string, Value>>,
   plan: Plan,
-  worst: Worst,
   terminal: Output,
 ): string {
   const given = Object.entries(inputs).map(([name, value]) => `${name}=${formatValue(value)}`);
-  const lines = [
+  const listing = new Listing(terminal);
+  const { rows, sections, hash } = plan;
+  return [
     `${terminal.style('strong', `plan ${runbook.name}`)}  ${makePrintable(given.join(' '), 400)}`,
-    `worst case ${formatCount(worst.tokensPerMinute, 'token')} a minute of 1200, ${worst.orders === 'unbounded' ? 'unbounded orders' : formatCount(worst.orders, 'order')}${worst.notional === undefined ? '' : `, notional ${worst.notional}`}`,
-    terminal.style('faint', 'steady load; not counted: reads that confirm an order or a cancel'),
+    ...formatBounds(plan),
     '',
+    ...listing.list(rows),
+    ...sections.flatMap(({ when, kind, rows: listed, limits }) => [
+      '',
+      terminal.style('strong', makePrintable(when, 200)),
+      // The look-ups are the same after every order; --json has each.
+      ...(kind === 'doubt'
+        ? [
+            terminal.style(
+              'faint',
+              '     look-ups until its fate is known, then a cancel where no record shows it in time',
+            ),
+          ]
+        : listing.list(listed)),
+      ...formatLimits(limits).map((line) => terminal.style('bad', `     ${line}`)),
+    ]),
+    ...(listing.denied > 0
+      ? ['', terminal.style('bad', `${formatCount(listing.denied, 'request')} would be denied`)]
+      : []),
+    '',
+    `plan hash ${hash}`,
+  ].join('\n');
+}
+
+/** The bounds that hold for every run, with and without failures. */
+function formatBounds({ bounds, pathTokensPerMinute, limits }: Plan): readonly string[] {
+  const { orders, notional, exposure, tokensPerMinute } = bounds;
+  const most = [
+    orders.max === undefined ? 'any number of orders' : formatCount(orders.max, 'order'),
+    notional.max === undefined ? 'any notional' : `notional ${notional.max}`,
+    ...Object.entries(exposure).map(
+      ([market, { max }]) =>
+        `${makePrintable(market === '' ? 'unknown market' : market, 60)} ${max === undefined ? 'any position' : `position ${max}`}`,
+    ),
   ];
-  let number = 0;
-  let denied = 0;
-  let condition: string | undefined;
-  for (const row of plan.rows) {
-    if (row.when !== condition) {
-      condition = row.when;
-      if (condition !== undefined) lines.push(terminal.style('faint', `     if ${makePrintable(condition, 200)}`));
-    }
-    if (row.kind === 'note') {
-      lines.push(`     ${makePrintable(row.text, 300)}`);
-      continue;
-    }
-    number += 1;
-    const body = Object.keys(row.params).length === 0 ? '' : ` ${makePrintable(formatBody(row), 600)}`;
-    lines.push(
-      `${String(number).padStart(3)}  ${row.method.padEnd(6)} ${row.path}${body}   ${terminal.style('faint', `${row.tokens}`)}`,
-    );
-    const more = [
-      row.times === undefined ? '' : row.times,
-      row.undo === undefined ? '' : `undo: ${row.undo}`,
-      row.limits === undefined ? '' : row.limits,
-    ].filter((each) => each !== '');
-    if (more.length > 0) lines.push(terminal.style('faint', `       ${makePrintable(more.join('   '), 300)}`));
-    if (row.denied === undefined) continue;
-    denied += 1;
-    lines.push(terminal.style('bad', `       would be denied: ${makePrintable(row.denied.message, 400)}`));
+  const path = [...new Set([...(orders.path ?? []), ...(notional.path ?? [])])];
+  return [
+    `at most ${most.join(', ')}${path.length === 0 ? '' : makePrintable(` (${path.join('; ')})`, 300)}`,
+    `at most ${formatCount(pathTokensPerMinute, 'token')} in a minute without failures, ${tokensPerMinute.max ?? 'any number'} with them`,
+    ...formatLimits(limits),
+  ];
+}
+
+function formatLimits(limits: readonly LimitVerdict[]): readonly string[] {
+  return limits.flatMap(({ limit, verdict, value, max }) =>
+    verdict === 'exceeded' ? [`${limit} may deny requests: up to ${value ?? 'any number'} of ${max}`] : [],
+  );
+}
+
+/** Numbers requests through all parts of a plan, and counts those that would be denied. */
+class Listing {
+  denied = 0;
+  private number = 0;
+  private readonly terminal: Output;
+
+  constructor(terminal: Output) {
+    this.terminal = terminal;
   }
-  if (denied > 0) lines.push('', terminal.style('bad', `${formatCount(denied, 'request')} would be denied`));
-  lines.push('', `plan hash ${plan.hash}`);
-  return lines.join('\n');
+
+  list(rows: readonly PlanRow[]): readonly string[] {
+    let condition: string | undefined;
+    return rows.flatMap((row) => {
+      const lines: string[] = [];
+      if (row.when !== condition) {
+        condition = row.when;
+        if (condition !== undefined)
+          lines.push(this.terminal.style('faint', `     if ${makePrintable(condition, 200)}`));
+      }
+      return [...lines, ...(row.kind === 'note' ? [`     ${makePrintable(row.text, 300)}`] : this.formatRequest(row))];
+    });
+  }
+
+  private formatRequest(row: PlannedRequest): readonly string[] {
+    const { terminal } = this;
+    this.number += 1;
+    const body = Object.keys(row.params).length === 0 ? '' : ` ${makePrintable(formatBody(row), 600)}`;
+    const more = [
+      row.times ?? '',
+      row.undo === undefined ? '' : `undo: ${row.undo}`,
+      row.limits ?? '',
+      ...Object.entries(row.unknown ?? {}).flatMap(([name, { from, about }]) =>
+        about === undefined ? [] : [`${name} = ${from}, about ${about}`],
+      ),
+    ].filter((each) => each !== '');
+    if (row.denied !== undefined) this.denied += 1;
+    return [
+      `${String(this.number).padStart(3)}  ${row.method.padEnd(6)} ${row.path}${body}   ${terminal.style('faint', `${row.tokens}`)}`,
+      ...(more.length > 0 ? [terminal.style('faint', `       ${makePrintable(more.join('   '), 300)}`)] : []),
+      ...(row.denied === undefined
+        ? []
+        : [terminal.style('bad', `       would be denied: ${makePrintable(row.denied.message, 400)}`)]),
+    ];
+  }
 }
 
 function formatValue(value: Value): string {

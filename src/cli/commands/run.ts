@@ -12,13 +12,11 @@ import { executeRun, resumeRun } from '../../app/run/execution.ts';
 import { readRecordedProfile } from '../../app/run/first-entry.ts';
 import { findUnfinishedRuns, type UnfinishedRun } from '../../app/stores/unfinished-runs.ts';
 import { makePrintable } from '../../base/printable.ts';
-import type { Plan } from '../../engine/plan/plan.ts';
 import type { Fixture } from '../../gateway/fixture/fixture.ts';
 import type { RunReport } from '../../report/folds/run.ts';
-import { computeWorstCase } from '../../runbook/bounds.ts';
+import type { Plan } from '../../runbook/plan/plan.ts';
 import type { VenueCall } from '../../venue/port.ts';
 import { isLoopbackHost } from '../../venue/profile/loopback.ts';
-import { getCost } from '../../venue/profile/profile.ts';
 import { endProcess } from '../exit.ts';
 import type { Invocation } from '../invocation.ts';
 import type { Output } from '../terminal/output.ts';
@@ -55,8 +53,7 @@ export async function runFile(file: string, options: RunOptions, invocation: Inv
   if (options.plan !== undefined) refuseOtherPlan(plan, options.plan);
   const remote = !isLoopbackHost(new URL(profile.baseUrl).hostname);
   if (remote && !options.yes && options.plan === undefined) {
-    const worst = computeWorstCase(loaded.runbook, (name) => getCost(profile, name), inputs);
-    terminal.print(formatPlan(loaded.runbook, inputs, plan, worst, terminal));
+    terminal.print(formatPlan(loaded.runbook, inputs, plan, terminal));
     if (!(await askForAgreement(`Execute this against ${profile.baseUrl} as ${profile.account}?`)))
       throw new UserError('not executed; nothing was sent', EXIT.usage, 'not_confirmed');
   }

@@ -4,6 +4,7 @@
  */
 import type { TrackedOrder } from '../../journal/orders.ts';
 import { deriveClientOrderId } from '../../venue/order/identity.ts';
+import { RESENDS } from '../../venue/order/polling.ts';
 import { makePlaceParams } from '../../venue/order/requests.ts';
 import { isWorking } from '../../venue/order/states.ts';
 import type { OrderTerms } from '../../venue/port.ts';
@@ -21,9 +22,6 @@ import {
 } from './parts.ts';
 import type { Resolution } from './resolution.ts';
 import { haltForQuarantine } from './status.ts';
-
-/** Second POSTs of a `resend` intent, each only after proven absence. */
-const RESENDS = 2;
 
 interface Placed {
   attempt: number;

@@ -2,7 +2,7 @@
 import { formatCount, formatSpan } from '../../base/format.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
 import { TIMINGS } from '../../venue/order/context.ts';
-import { CONFIRM_WITHIN_MS } from '../../venue/order/polling.ts';
+import { CONFIRM_WITHIN_MS, LOOKUP_EVERY_MS, LOOKUP_PATIENCE, LOOKUPS_MS } from '../../venue/order/polling.ts';
 import { makeMarketFillParams } from '../../venue/order/requests.ts';
 import { isFound, isInDoubt } from '../../venue/order/states.ts';
 import { Cancellation, Halt } from '../interruption.ts';
@@ -10,12 +10,6 @@ import { sleepUntil } from '../waiting.ts';
 import { conclude, type OrderManagerParts } from './parts.ts';
 import { getOrderName, haltForQuarantine, hasUnknownStatus, isQuarantined } from './status.ts';
 import type { OrderWatch } from './watch.ts';
-
-/** Look-ups of an order whose fate is unknown, ms after the doubt began; then every five seconds (orders.md, Unknown outcomes 5). */
-const LOOKUPS_MS = [500, 1000, 2000, 4000, 8000] as const;
-const LOOKUP_EVERY_MS = 5000;
-/** After this many absence horizons without an answer a person has to look. */
-const PATIENCE = 10;
 
 export class Resolution {
   private readonly run: OrderManagerParts;
@@ -48,7 +42,7 @@ export class Resolution {
       if (outcome.kind === 'confirmed') reads += 1;
       if (
         (reads >= TIMINGS.absenceReads && sentAt > provenAfter) ||
-        sentAt > doubtAt + PATIENCE * setup.absenceHorizonMs
+        sentAt > doubtAt + LOOKUP_PATIENCE * setup.absenceHorizonMs
       )
         break;
     }

@@ -4,6 +4,7 @@
  */
 import { Decimal, formatDecimal } from '../../base/decimal.ts';
 import type { StepOf } from '../../runbook/checked.ts';
+import { hydrate } from '../../runbook/functions/hydrate.ts';
 import { DEADMAN, FILL } from '../../runbook/functions/records.ts';
 import { MOST_PAGES } from '../../runbook/steps/readings.ts';
 import type { CallRow } from '../../runbook/steps/row.ts';
@@ -15,7 +16,6 @@ import { PAGE_ROWS } from '../../venue/order/requests.ts';
 import type { CallClass, CallOutcome, VenueCall } from '../../venue/port.ts';
 import type { FillRecord, OrderRecord } from '../../venue/records.ts';
 import { toFailure } from '../failure.ts';
-import { hydrate } from '../hydrate.ts';
 import { StepFailure } from '../interruption.ts';
 import { asHandle } from '../orders/handles.ts';
 import { callWhileWanted, type Terms } from '../orders/parts.ts';

@@ -4,13 +4,13 @@
  */
 import type { Span } from '../../base/diagnostic.ts';
 import { suggestSpelling } from '../../base/spelling.ts';
-import { type Costs, computeSteadyRate } from '../bounds.ts';
 import type { CheckedRunbook, CheckedStep, StepOf } from '../checked.ts';
 import type { MapNode, Node } from '../document/nodes.ts';
+import { type Costs, countSteadyTokens } from '../plan/steady.ts';
+import { listInnerBlocks, walkSteps } from '../steps/walk.ts';
 import type { Duration, Expr } from '../values.ts';
 import type { Checking } from './checking.ts';
 import { formatValue } from './inputs.ts';
-import { listInnerBlocks, walkSteps } from './risk.ts';
 
 export interface Allowance {
   readonly costs: Costs;
@@ -176,7 +176,7 @@ function lintRate(
   root: MapNode,
   { costs, tokensPerMinute }: Allowance,
 ): void {
-  const worst = computeSteadyRate(runbook, costs);
+  const worst = countSteadyTokens(runbook, costs);
   if (worst <= tokensPerMinute / 2) return;
   const at = findMostExpensiveStep(checking, runbook, costs) ?? root.entry('steps')?.keySpan ?? root.span;
   const figure = Number.isFinite(worst) ? `${worst} tokens a minute` : 'as many tokens a minute as the network allows';
@@ -193,7 +193,7 @@ function lintRate(
 /** The top-level step with the largest worst case. */
 function findMostExpensiveStep(checking: Checking, runbook: CheckedRunbook, costs: Costs): Span | undefined {
   const alone = (step: CheckedStep): number =>
-    computeSteadyRate({ ...runbook, steps: [step], onError: [], finally: [] }, costs);
+    countSteadyTokens({ ...runbook, steps: [step], onError: [], finally: [] }, costs);
   let worst: { readonly step: CheckedStep; readonly tokens: number } | undefined;
   for (const step of runbook.steps) {
     const tokens = alone(step);

@@ -7,7 +7,7 @@ import type { SyntaxCode } from '../codes/syntax.ts';
 import { diagnose } from '../codes/syntax.ts';
 import type { Node, ScalarNode } from '../document/nodes.ts';
 import { formatType, unifyTypes } from '../functions/typing.ts';
-import type { Expr, RecordValue, Scope, Value, ValueType } from '../values.ts';
+import { type Expr, NotKnown, type RecordValue, type Scope, type Value, type ValueType } from '../values.ts';
 import { compileField, isBare } from './expression.ts';
 import type { Names } from './scope.ts';
 
@@ -21,7 +21,7 @@ export const FAULTY: Expr<never> = {
   reads: [],
   constant: false,
   evaluate() {
-    throw new Error('an expression with an error was evaluated');
+    throw new NotKnown('an expression with an error');
   },
 };
 

@@ -1,6 +1,22 @@
 /** The reads that follow a step until its orders are in the state that it waits for: rows that several steps share. */
-import { countPolls, POLL_MS, REPEAT_DELAYS_MS } from '../../venue/order/polling.ts';
-import { makeOrderFillParams, makeReadParams, type OrderRef } from '../../venue/order/requests.ts';
+import {
+  CONFIRM_WITHIN_MS,
+  countPolls,
+  MOST_CANCELS,
+  MOST_LOOKUPS,
+  MOST_SENDS,
+  POLL_MS,
+  REPEAT_DELAYS_MS,
+} from '../../venue/order/polling.ts';
+import {
+  makeCancelParams,
+  makeLookupParams,
+  makeMarketFillParams,
+  makeMarketParams,
+  makeOrderFillParams,
+  makeReadParams,
+  type OrderRef,
+} from '../../venue/order/requests.ts';
 import type { AwaitTarget, StepName, StepOf } from '../checked.ts';
 import { type CallRow, type Counts, call, type Times, type Values } from './row.ts';
 
@@ -36,6 +52,66 @@ export function readOrderFills<V extends StepName>(
     when: 'the order has fills',
     ...rest,
   });
+}
+
+/**
+ * The requests about an order that is placed, where its answer is lost, it is refused in unknown words, or no record shows it in
+ * time: look-ups by client order id, then a page of the market and its fills (orders.md, Unknown outcomes), and cancels.
+ */
+export function doubtOrder<V extends StepName>(
+  step: V,
+  order: Named<V>,
+  applies: (step: StepOf<V>) => boolean = () => true,
+): readonly CallRow<V>[] {
+  const lost = 'no answer comes, or a refusal in unknown words';
+  const unseen = 'no record shows it in time';
+  const most = (max: number) => (): Times => ({ min: 0, max });
+  return [
+    call(step, 'GET /orders', {
+      class: 'resolve',
+      applies,
+      params: (args, values) => makeLookupParams(order(args, values), values.since()),
+      times: most(MOST_LOOKUPS),
+      everyMs: POLL_MS,
+      when: lost,
+    }),
+    call(step, 'GET /orders', {
+      class: 'resolve',
+      applies,
+      params: (args, values) => makeMarketParams(order(args, values).market, values.since()),
+      times: most(MOST_SENDS),
+      when: lost,
+    }),
+    call(step, 'GET /fills', {
+      class: 'resolve',
+      applies,
+      params: (args, values) => makeMarketFillParams(order(args, values).market, values.since()),
+      times: most(MOST_SENDS),
+      when: lost,
+    }),
+    call(step, 'DELETE /orders', {
+      class: 'protect',
+      applies,
+      params: (args, values) => makeCancelParams(order(args, values)),
+      times: most(MOST_CANCELS),
+      when: unseen,
+    }),
+    call(step, 'GET /orders', {
+      class: 'reconcile',
+      applies,
+      params: (args, values) => makeReadParams(order(args, values), values.since()),
+      times: most(MOST_CANCELS * countPolls(CONFIRM_WITHIN_MS)),
+      everyMs: POLL_MS,
+      when: unseen,
+    }),
+    call(step, 'GET /fills/order', {
+      class: 'reconcile',
+      applies,
+      params: (args, values) => makeOrderFillParams(order(args, values).venueId as never),
+      times: most(MOST_CANCELS * REPEAT_DELAYS_MS.length),
+      when: unseen,
+    }),
+  ] as readonly unknown[] as readonly CallRow<V>[];
 }
 
 /** Whether a step waits until a record shows its order. */

@@ -43,7 +43,7 @@ const WAIT_READS = [
     'wait_for',
     (args, values) => values.order((args as OrderWait).order),
     ({ args }, counts) => counts.duration(args.within) ?? Number.POSITIVE_INFINITY,
-    { applies: awaitsOrder },
+    { applies: awaitsOrder, waits: () => true },
   ),
   readOrderFills('wait_for', (args, values) => values.order((args as OrderWait).order), { applies: awaitsOrder }),
 ];

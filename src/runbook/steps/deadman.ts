@@ -1,4 +1,5 @@
 /** The rows of the steps about the deadman switch. */
+import { SENDS_UNANSWERED } from '../../venue/order/polling.ts';
 import type { StepName, StepOf } from '../checked.ts';
 import { DEADMAN } from '../functions/records.ts';
 import { DURATION, fields, MARKET, need } from '../shapes.ts';
@@ -16,6 +17,7 @@ export const DEADMAN_STEPS = {
     }),
     calls: [
       call('arm_deadman', 'POST /cancel_all_after', {
+        sends: SENDS_UNANSWERED,
         class: 'protect',
         params: (args, values) => ({ market_id: values.text(args.market), timeout: values.duration(args.timeout) }),
       }),
@@ -54,6 +56,7 @@ export const DEADMAN_STEPS = {
     takes: fields({ market: need(MARKET, 'market id') }),
     calls: [
       call('disarm_deadman', 'DELETE /cancel_all_after', {
+        sends: SENDS_UNANSWERED,
         class: 'protect',
         params: (args, values) => ({ market_id: values.text(args.market) }),
       }),

@@ -1,5 +1,13 @@
 /** The rows of the steps about orders: place, protect, amend, cancel, cancel_all, refresh. */
-import { AMEND_WITHIN_MS, CONFIRM_WITHIN_MS, countPolls, SWEEP_READINGS } from '../../venue/order/polling.ts';
+import {
+  AMEND_WITHIN_MS,
+  CONFIRM_WITHIN_MS,
+  countPolls,
+  MOST_CANCELS,
+  MOST_SENDS,
+  SENDS_UNANSWERED,
+  SWEEP_READINGS,
+} from '../../venue/order/polling.ts';
 import {
   LIVE_STATUSES,
   makeAccountOrderParams,
@@ -10,7 +18,7 @@ import {
   type OrderDraft,
 } from '../../venue/order/requests.ts';
 import { type Side, TIMES_IN_FORCE } from '../../venue/records.ts';
-import type { StepName, StepOf } from '../checked.ts';
+import type { AwaitTarget, StepName, StepOf } from '../checked.ts';
 import { makeRecordType, ORDER } from '../functions/records.ts';
 import {
   type Field,
@@ -27,7 +35,7 @@ import {
   SIZE,
   word,
 } from '../shapes.ts';
-import { pollOrder, readOrderFills, waitsForRecord } from './confirming.ts';
+import { doubtOrder, pollOrder, readOrderFills, waitsForRecord } from './confirming.ts';
 import { type Counts, call, given, READ, type StepRow, type Values, WRITE } from './row.ts';
 
 type Args<V extends StepName> = StepOf<V>['args'];
@@ -100,6 +108,7 @@ function draftPlaced<U>(args: Args<'place'>, values: Values<U>): OrderDraft<U> {
 /** The legs of `protect`, by the type of their orders. */
 const LEGS = { stop_loss: 'stopLoss', take_profit: 'takeProfit' } as const;
 type Leg = keyof typeof LEGS;
+const LEG_NAMES: readonly Leg[] = ['stop_loss', 'take_profit'];
 
 /** The request for one leg of `protect`. */
 function placeLeg(type: Leg) {
@@ -121,12 +130,16 @@ function placeLeg(type: Leg) {
     params: (args, values) => makePlaceParams(draft(args, values), values.placed(type).clientOrderId),
     draft,
     leg: type,
+    sends: MOST_SENDS,
   });
 }
 
+/** Targets of `await` that are reached once a record shows the order. */
+const CONFIRMED: ReadonlySet<AwaitTarget> = new Set(['accepted', 'live']);
+
 /** How long `place` reads its order when nothing fails, ms: until a record shows it, or until it is as `await` asks. */
 function limitPlaceMs({ await: target, timeout }: StepOf<'place'>, counts: Counts): number {
-  if (target === undefined || target === 'live') return CONFIRM_WITHIN_MS;
+  if (CONFIRMED.has(target ?? 'live')) return CONFIRM_WITHIN_MS;
   return counts.duration(timeout) ?? Number.POSITIVE_INFINITY;
 }
 
@@ -166,13 +179,17 @@ export const ORDER_STEPS = {
         params: (args, values) => makePlaceParams(draftPlaced(args, values), values.placed('').clientOrderId),
         draft: draftPlaced,
         leg: '',
+        sends: MOST_SENDS,
       }),
     ],
     confirms: [
-      pollOrder('place', (_args, values) => values.placed(''), limitPlaceMs, { applies: waitsForRecord }),
+      pollOrder('place', (_args, values) => values.placed(''), limitPlaceMs, {
+        applies: waitsForRecord,
+        waits: (step) => !CONFIRMED.has(step.await ?? 'live'),
+      }),
       readOrderFills('place', (_args, values) => values.placed(''), { applies: waitsForRecord }),
     ],
-    otherwise: ['DELETE /orders', 'GET /fills'],
+    otherwise: doubtOrder('place', (_args, values) => values.placed('')),
     retry: 'write',
     risk: 'increases',
     yields: ORDER,
@@ -195,7 +212,7 @@ export const ORDER_STEPS = {
       { atLeastOne: [['stop_loss', 'take_profit']] },
     ),
     calls: [placeLeg('stop_loss'), placeLeg('take_profit')],
-    confirms: (['stop_loss', 'take_profit'] as const).flatMap((leg) => {
+    confirms: LEG_NAMES.flatMap((leg) => {
       const applies = (step: StepOf<'protect'>) => step.args[LEGS[leg]] !== undefined && waitsForRecord(step);
       return [
         pollOrder(
@@ -207,7 +224,13 @@ export const ORDER_STEPS = {
         readOrderFills('protect', (_args, values) => values.placed(leg), { applies }),
       ];
     }),
-    otherwise: ['DELETE /orders', 'GET /fills'],
+    otherwise: LEG_NAMES.flatMap((leg) =>
+      doubtOrder(
+        'protect',
+        (_args, values) => values.placed(leg),
+        ({ args }) => args[LEGS[leg]] !== undefined,
+      ),
+    ),
     retry: 'write',
     risk: 'reduces',
     yields: 'computed',
@@ -284,11 +307,13 @@ export const ORDER_STEPS = {
         class: 'protect',
         params: (args, values) => makeCancelParams(nameCancelled(args, values)),
         times: countTargets,
+        sends: MOST_CANCELS,
       }),
     ],
     // Without `await: terminal` the end is read before the run ends.
     confirms: [
       pollOrder('cancel', nameCancelled, () => CONFIRM_WITHIN_MS, {
+        waits: (step) => step.await === 'terminal',
         times: (step, counts) => {
           const { max } = countTargets(step, counts);
           return { min: 0, max: max * countPolls(CONFIRM_WITHIN_MS), words: 'until it has ended' };
@@ -325,11 +350,19 @@ export const ORDER_STEPS = {
       call('cancel_all', 'DELETE /orders/cancel_all', {
         class: 'protect',
         params: () => ({}),
+        sends: SENDS_UNANSWERED,
         times: () => ({ min: 1, max: SWEEP_READINGS, words: 'until no order is left' }),
       }),
     ],
     confirms: [...LIVE_STATUSES.map((status) => readLeft({ status })), readLeft({ page: 0 })],
-    otherwise: ['DELETE /orders'],
+    otherwise: [
+      call('cancel_all', 'DELETE /orders', {
+        class: 'protect',
+        params: (_args, values) => makeCancelParams(values.each(undefined)),
+        times: () => ({ min: 0, max: MOST_CANCELS * SWEEP_READINGS }),
+        when: 'cancel_all leaves orders',
+      }),
+    ],
     retry: 'write',
     risk: 'reduces',
     yields: SWEPT,

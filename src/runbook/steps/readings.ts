@@ -1,6 +1,7 @@
 /** The rows of the steps that read, and of those that change the account or the session. */
 
 import type { Params } from '../../venue/catalogue.ts';
+import { SENDS_UNANSWERED } from '../../venue/order/polling.ts';
 import { PAGE_ROWS } from '../../venue/order/requests.ts';
 import { ORDER_STATUSES } from '../../venue/records.ts';
 import type { StepName, StepOf } from '../checked.ts';
@@ -73,6 +74,7 @@ export const READING_STEPS = {
     takes: fields({ market: need(MARKET, 'market id'), leverage: need(INTEGER, 'whole number, 1 to 20') }),
     calls: [
       call('set_leverage', 'PUT /account/leverage', {
+        sends: SENDS_UNANSWERED,
         class: 'enter',
         params: (args, values) => ({ market_id: values.text(args.market), leverage: values.whole(args.leverage) }),
       }),

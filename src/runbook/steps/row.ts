@@ -84,6 +84,10 @@ export interface CallRow<V extends StepName = StepName, E extends EndpointName =
   readonly leg?: string;
   /** Pause between two of these reads, ms, where they are repeated until something is so. */
   readonly everyMs?: number;
+  /** Whether these reads go on for as long as the step waits for the market; others take a moment. */
+  readonly waits?: (step: StepOf<V>) => boolean;
+  /** How often it is sent at most while it gets no answer; absent: once. */
+  readonly sends?: number;
 }
 
 /** The requests of a step, in sequence, typed by the step and by each endpoint. */
@@ -104,8 +108,8 @@ export interface StepRow {
   readonly calls: readonly AnyCall[];
   /** The reads that follow the calls until the step is done. */
   readonly confirms: readonly AnyCall[];
-  /** Endpoints it may use besides, where an answer is lost or an order is not confirmed. */
-  readonly otherwise: readonly EndpointName[];
+  /** The requests that follow only where an answer is lost or an order is not confirmed in time. */
+  readonly otherwise: readonly AnyCall[];
   /** Class of the default retry (language.md, decision 9). */
   readonly retry: 'read' | 'write' | 'none';
   /** `reduces`: allowed in `finally` and `undo`; `inner`: as its inner steps; `none`: does not change exposure. */
@@ -132,6 +136,8 @@ export interface AnyCall {
   readonly draft?: (args: never, values: never) => OrderDraft<unknown>;
   readonly leg?: string;
   readonly everyMs?: number;
+  readonly waits?: (step: never) => boolean;
+  readonly sends?: number;
 }
 
 export const EVERY_STEP = ['id', 'if', 'timeout', 'catch', 'on_timeout', 'because', 'note'] as const;

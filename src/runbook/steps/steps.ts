@@ -41,7 +41,7 @@ export function isVenueStep(step: CheckedStep): step is VenueStep {
 
 /** Every endpoint that a step may use. */
 export function listEndpoints({ calls, confirms, otherwise }: StepRow): readonly EndpointName[] {
-  return [...new Set([...calls, ...confirms].map(({ endpoint }) => endpoint).concat(otherwise))];
+  return [...new Set([...calls, ...confirms, ...otherwise].map(({ endpoint }) => endpoint))];
 }
 
 /** A request of one step of a runbook. */
@@ -52,20 +52,25 @@ export interface StepCall {
   readonly leg?: string;
   /** Pause between two of these reads, ms, where they are repeated. */
   readonly everyMs?: number;
+  /** Whether these reads go on for as long as the step waits for the market. */
+  readonly waits: boolean;
+  /** How often it is sent at most while it gets no answer; absent: once. */
+  readonly sends?: number;
   params<U>(values: Values<U>): WireParams<EndpointName, U>;
   times(counts: Counts): Times;
   /** The terms of the order that the request places. */
   readonly draft: (<U>(values: Values<U>) => OrderDraft<U>) | undefined;
 }
 
-/** The requests that a step makes by what its author wrote, in sequence: `calls`, or the `confirms` that follow them. */
-export function bindCalls(step: CheckedStep, which: 'calls' | 'confirms'): readonly StepCall[] {
+/** The requests that a step makes by what its author wrote, in sequence: one of the three columns of its row. */
+export function bindCalls(step: CheckedStep, which: 'calls' | 'confirms' | 'otherwise'): readonly StepCall[] {
   return getStepRow(step.verb)[which].flatMap((call): StepCall[] => {
-    const { applies, params, times, draft, ...rest } = call as unknown as Bindable;
+    const { applies, params, times, draft, waits, ...rest } = call as unknown as Bindable;
     if (applies !== undefined && !applies(step)) return [];
     return [
       {
         ...rest,
+        waits: waits?.(step) ?? false,
         params: (values) => params(step.args, values),
         times: (counts) => times?.(step, counts) ?? { min: 1, max: 1 },
         draft: draft && ((values) => draft(step.args, values)),
@@ -75,8 +80,9 @@ export function bindCalls(step: CheckedStep, which: 'calls' | 'confirms'): reado
 }
 
 /** A row's call, whose functions take the step of the row. */
-interface Bindable extends Pick<AnyCall, 'endpoint' | 'class' | 'when' | 'leg' | 'everyMs'> {
+interface Bindable extends Pick<AnyCall, 'endpoint' | 'class' | 'when' | 'leg' | 'everyMs' | 'sends'> {
   readonly applies?: (step: CheckedStep) => boolean;
+  readonly waits?: (step: CheckedStep) => boolean;
   readonly params: <U>(args: CheckedStep['args'], values: Values<U>) => WireParams<EndpointName, U>;
   readonly times?: (step: CheckedStep, counts: Counts) => Times;
   readonly draft?: <U>(args: CheckedStep['args'], values: Values<U>) => OrderDraft<U>;

@@ -1,5 +1,7 @@
 /** How often an order is read while something about it is awaited, and for how long. The engine polls by it, and a plan counts by it. */
 
+import { TIMINGS } from './context.ts';
+
 /** The first reading after an order was placed or amended, ms; the venue answers `processing` and decides a moment later. */
 export const FIRST_POLL_MS = 500;
 /** Every further reading, ms: with GET /orders at 10 tokens that is 300 of 1200 tokens a minute. */
@@ -13,6 +15,23 @@ export const REPEAT_DELAYS_MS = [250, 500, 1000, 2000, 4000] as const;
 
 /** Readings after which `cancel_all` gives up. */
 export const SWEEP_READINGS = 8;
+
+/** How often an idempotent request is sent at most while it gets no answer. */
+export const SENDS_UNANSWERED = REPEAT_DELAYS_MS.length;
+/** Second POSTs of an order that may be sent again, each only after proven absence. */
+export const RESENDS = 2;
+/** POSTs of one order: the first, one after a refused session, and those after proven absence. */
+export const MOST_SENDS = 2 + RESENDS;
+/** Cancels of one order: each try is repeated while no answer comes, for the step, for its undo and at the end of the run. */
+export const MOST_CANCELS = 3 * TIMINGS.cancelTries * (REPEAT_DELAYS_MS.length + 1);
+
+/** Look-ups of an order whose fate is unknown, ms after the doubt began; then every five seconds (orders.md, Unknown outcomes 5). */
+export const LOOKUPS_MS = [500, 1000, 2000, 4000, 8000] as const;
+export const LOOKUP_EVERY_MS = 5000;
+/** After this many absence horizons without an answer a person has to look. */
+export const LOOKUP_PATIENCE = 10;
+/** The most look-ups of one order, for an absence horizon of a quarter of an hour. */
+export const MOST_LOOKUPS = MOST_SENDS * (LOOKUPS_MS.length + (LOOKUP_PATIENCE * 900_000) / LOOKUP_EVERY_MS);
 
 /** The most readings of an order in a time, ms; the clock of the readings starts with the first. */
 export function countPolls(withinMs: number): number {

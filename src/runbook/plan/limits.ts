@@ -8,7 +8,7 @@ import { type EndpointName, getEndpoint } from '../../venue/catalogue.ts';
 import { checkLimits, type LimitRules, notionalOf, type WriteTerms } from '../../venue/limits/check.ts';
 import type { MarketRules } from '../../venue/port.ts';
 import type { Side } from '../../venue/records.ts';
-import { KNOWN_AFTER_RUN } from './scope.ts';
+import { KNOWN_AFTER_RUN } from './unknown.ts';
 
 export interface PlannedDenial {
   readonly code: string;

@@ -1,6 +1,6 @@
 /** Turns the JSON of a record (decimals as strings, instants as µs) into a value of the language, by its type. */
-import { decimal } from '../base/decimal.ts';
-import { Time, type Value, type ValueType } from '../runbook/values.ts';
+import { decimal } from '../../base/decimal.ts';
+import { Time, type Value, type ValueType } from '../values.ts';
 
 /** Leaves out fields that the type does not name. Throws on JSON that venue/wire/answer.ts would have refused. */
 export function hydrate(type: ValueType, json: unknown): Value {

@@ -1,0 +1,39 @@
+/** Evaluates the limits that a runbook declares, for a run or a plan. */
+import { type Decimal, formatDecimal, toWholeNumber } from '../base/decimal.ts';
+import type { LimitRules } from '../venue/limits/check.ts';
+import type { Side } from '../venue/records.ts';
+import type { LimitsDeclaration } from './checked.ts';
+import type { Expr, Value } from './values.ts';
+
+/** The limits of a runbook as the checks take them, decimals as strings. Leaves out those for which `value` gives undefined. */
+export function evaluateLimits(
+  limits: LimitsDeclaration,
+  value: <T extends Value>(expr: Expr<T>) => T | undefined,
+): LimitRules {
+  const known = (expr: Expr<Decimal> | undefined) => (expr === undefined ? undefined : value(expr));
+  const text = (expr: Expr<Decimal> | undefined) => {
+    const decimal = known(expr);
+    return decimal === undefined ? undefined : formatDecimal(decimal);
+  };
+  const count = (expr: Expr<Decimal> | undefined) => {
+    const decimal = known(expr);
+    return decimal === undefined ? undefined : toWholeNumber(decimal);
+  };
+  const all = (list: readonly Expr<string>[] | undefined) => {
+    const values = list?.map(value);
+    return values?.includes(undefined) ? undefined : (values as readonly string[] | undefined);
+  };
+  const rules = {
+    markets: all(limits.markets),
+    sides: all(limits.sides) as readonly Side[] | undefined,
+    maxOrderSize: text(limits.maxOrderSize),
+    maxOrderNotional: text(limits.maxOrderNotional),
+    maxRunNotional: text(limits.maxRunNotional),
+    maxOpenOrders: count(limits.maxOpenOrders),
+    maxLeverage: text(limits.maxLeverage),
+    maxWrites: count(limits.maxWrites),
+    priceBandWithin: text(limits.priceBand?.within),
+    mode: limits.mode,
+  };
+  return Object.fromEntries(Object.entries(rules).filter(([, value]) => value !== undefined)) as LimitRules;
+}

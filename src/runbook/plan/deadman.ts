@@ -1,0 +1,135 @@
+/**
+ * Plans the deadman switches: arming directly before the first order that needs it, wherever that is, heartbeats and readings
+ * while it is armed, and disarming at the end of its runbook or after `release_after`.
+ */
+import { Decimal } from '../../base/decimal.ts';
+import { writeDuration } from '../../base/duration.ts';
+import { chooseDeadmanReadPauseMs, chooseKeepAliveMs } from '../../venue/deadman.ts';
+import type { DeadmanDeclaration } from '../checked.ts';
+import { EMPTY, type Load, makeLoad, sequence, UNBOUNDED } from './load.ts';
+import type { PlanRows } from './rows.ts';
+import type { PlanScope } from './scope.ts';
+
+/** The deadman block of a runbook that is being planned. */
+export interface PlannedSwitch {
+  readonly deadman: DeadmanDeclaration;
+  readonly scope: PlanScope;
+  readonly prefix: string;
+  /** The conditions under which its arming has been listed. */
+  readonly under: string[];
+  disarmed: boolean;
+}
+
+/** A quarter of the shortest timeout that a live run accepts; shorter ones exist only in virtual time. */
+const QUICKEST_KEEP_ALIVE_MS = 1250;
+const WINDOW_MS = 60_000;
+
+export class PlannedSwitches {
+  private readonly rows: PlanRows;
+  private readonly costOf: (name: 'POST /cancel_all_after' | 'GET /cancel_all_after') => number;
+  /** Those that are declared and not certainly armed yet. */
+  private unarmed: readonly PlannedSwitch[] = [];
+
+  constructor(rows: PlanRows, costOf: PlannedSwitches['costOf']) {
+    this.rows = rows;
+    this.costOf = costOf;
+  }
+
+  /** From here on the runbook's first order arms the switch. */
+  expect(deadman: DeadmanDeclaration, scope: PlanScope, prefix: string): PlannedSwitch {
+    const planned: PlannedSwitch = { deadman, scope, prefix, under: [], disarmed: false };
+    this.unarmed = [...this.unarmed, planned];
+    return planned;
+  }
+
+  /** An order is about to be placed. */
+  beforeOrder(): Load {
+    const when = this.rows.when.when ?? '';
+    const loads: Load[] = [];
+    for (const planned of this.unarmed) {
+      // Where only some paths lead here, it may still have to be armed at a later order.
+      if (planned.under.some((before) => when === before || when.startsWith(`${before} && `))) continue;
+      loads.push(this.rows.outsideLoops(() => this.arm(planned)));
+      planned.under.push(when);
+    }
+    if (when === '') this.unarmed = [];
+    return sequence(loads);
+  }
+
+  /** The runbook has ended. */
+  end(planned: PlannedSwitch): Load {
+    const { onExit, releaseAfter } = planned.deadman;
+    const isArmed = planned.under.length > 0;
+    this.unarmed = this.unarmed.filter((each) => each !== planned);
+    return isArmed && onExit === 'disarm' && releaseAfter === undefined ? this.disarm(planned) : EMPTY;
+  }
+
+  disarm(planned: PlannedSwitch): Load {
+    const { deadman, scope, prefix } = planned;
+    planned.disarmed = true;
+    const params = { market_id: scope.resolve(deadman.market, (market) => market) };
+    this.rows.addRequest(prefix, 'DELETE /cancel_all_after', params);
+    this.rows.addRequest(prefix, 'GET /cancel_all_after', params);
+    return makeLoad(
+      {
+        'requests DELETE /cancel_all_after': { min: new Decimal(1), max: UNBOUNDED },
+        'requests GET /cancel_all_after': { min: new Decimal(1), max: UNBOUNDED },
+      },
+      { tokens: 2 * this.costOf('GET /cancel_all_after'), minMs: 0, rate: 0 },
+    );
+  }
+
+  /** Tokens of a minute for heartbeats and readings while the switch is armed. */
+  countKeepAliveTokens({ deadman, scope }: PlannedSwitch): number {
+    const timeoutMs = scope.evaluateKnown(deadman.timeout)?.ms;
+    const { readMs, everyMs } = this.choosePauses(deadman, scope, timeoutMs);
+    const perMinute = (ms: number | undefined, quickest: number) =>
+      ms === undefined || ms <= 0 ? 0 : WINDOW_MS / Math.max(ms, quickest);
+    return (
+      perMinute(everyMs, QUICKEST_KEEP_ALIVE_MS) * this.costOf('POST /cancel_all_after') +
+      perMinute(readMs, chooseDeadmanReadPauseMs(4 * QUICKEST_KEEP_ALIVE_MS)) * this.costOf('GET /cancel_all_after')
+    );
+  }
+
+  private choosePauses(deadman: DeadmanDeclaration, scope: PlanScope, timeoutMs: number | undefined) {
+    const declared = deadman.keepAlive === undefined ? undefined : scope.evaluateKnown(deadman.keepAlive)?.ms;
+    return {
+      everyMs: declared ?? (timeoutMs === undefined ? undefined : chooseKeepAliveMs(timeoutMs)),
+      readMs: timeoutMs === undefined ? undefined : chooseDeadmanReadPauseMs(timeoutMs),
+    };
+  }
+
+  private arm({ deadman, scope, prefix }: PlannedSwitch): Load {
+    const market_id = scope.resolve(deadman.market, (market) => market);
+    const timeout = scope.resolve(deadman.timeout, ({ ms }) => ms);
+    this.rows.addRequest(prefix, 'POST /cancel_all_after', { market_id, timeout });
+    const { everyMs, readMs } = this.choosePauses(deadman, scope, typeof timeout === 'number' ? timeout : undefined);
+    if (everyMs !== undefined)
+      this.rows.addRequest(
+        prefix,
+        'POST /cancel_all_after',
+        { market_id, timeout },
+        {
+          when: 'orders rest',
+          times: `every ${writeDuration(everyMs)} without an order request`,
+        },
+      );
+    if (readMs !== undefined)
+      this.rows.addRequest(
+        prefix,
+        'GET /cancel_all_after',
+        { market_id },
+        {
+          when: 'orders rest',
+          times: `every ${writeDuration(readMs)}`,
+        },
+      );
+    return makeLoad(
+      {
+        'requests POST /cancel_all_after': { min: new Decimal(1), max: UNBOUNDED },
+        'requests GET /cancel_all_after': { max: UNBOUNDED },
+      },
+      { tokens: this.costOf('POST /cancel_all_after'), minMs: 0, rate: 0 },
+    );
+  }
+}

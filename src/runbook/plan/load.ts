@@ -1,0 +1,283 @@
+/**
+ * The arithmetic of bounds: how much a part of a runbook asks for at least and at most, and which decisions lead to the most.
+ * Parts that follow each other add up, of alternatives one is taken, repetitions multiply, branches run at the same time.
+ */
+import { Decimal } from '../../base/decimal.ts';
+import type { EndpointName } from '../../venue/catalogue.ts';
+
+/** `max` is Infinity where nothing bounds it. */
+export interface Range {
+  readonly min: Decimal;
+  readonly max: Decimal;
+  /** The decisions on the path that attains `max`: conditions, cases, failures. */
+  readonly path: readonly string[];
+}
+
+/** What is counted: requests of an endpoint, orders, their notional in quote currency, that of a market by side, time in ms. */
+export type Figure =
+  | `requests ${EndpointName}`
+  | 'orders'
+  | 'writes'
+  | 'notional'
+  /** Of `notional`, that of orders with `allow: reduce`, which pass the caps where they are proven to reduce. */
+  | 'reducing'
+  | `long ${string}`
+  | `short ${string}`
+  | 'duration';
+
+/** A part of a run for the rate: tokens that it spends however short it is, and what more it spends while it takes longer. */
+export interface Segment {
+  readonly tokens: number;
+  /** Of `tokens`, those of reads that confirm what was sent; the rate of a loop is that of its calls. */
+  readonly confirming?: number;
+  /** The shortest time it takes, ms. */
+  readonly minMs: number;
+  /** Tokens per ms of longer duration: the reads of a wait. */
+  readonly rate: number;
+  /** Of `rate`: reads of orders in this market, which all waits in the market share. */
+  readonly market?: string;
+}
+
+/**
+ * Tokens of a minute that the most expensive wait or loop spends for as long as it lasts. Steps that run once are not in it: the
+ * token ledger spreads them over time.
+ */
+export interface Steady {
+  readonly own: number;
+  /** Reads of orders by market, which all waits in the market share. Without a known market each counts. */
+  readonly polls: ReadonlyMap<string, number>;
+}
+
+export interface Load {
+  readonly figures: ReadonlyMap<Figure, Range>;
+  readonly segments: readonly Segment[];
+  readonly steady: Steady;
+}
+
+const ZERO = new Decimal(0);
+const NONE: Range = { min: ZERO, max: ZERO, path: [] };
+export const UNBOUNDED = new Decimal(Number.POSITIVE_INFINITY);
+const IDLE: Steady = { own: 0, polls: new Map() };
+export const EMPTY: Load = { figures: new Map(), segments: [], steady: IDLE };
+export const WINDOW_MS = 60_000;
+/** More decisions than this would not help a reader. */
+const LONGEST_PATH = 12;
+/** More segments are merged: a sum is never less than what it sums up. */
+const MOST_SEGMENTS = 4000;
+
+export function getRange({ figures }: Load, figure: Figure): Range {
+  return figures.get(figure) ?? NONE;
+}
+
+export function makeLoad(
+  figures: Readonly<Partial<Record<Figure, Partial<Range>>>>,
+  segment?: Segment,
+  steady: Steady = IDLE,
+): Load {
+  const entries = Object.entries(figures).map(([name, range]) => [name as Figure, { ...NONE, ...range }] as const);
+  return { figures: new Map(entries), segments: segment === undefined ? [] : [segment], steady };
+}
+
+/** Parts that follow each other. */
+export function sequence(parts: readonly Load[]): Load {
+  return {
+    figures: combine(parts, (ranges) => ({
+      min: ranges.reduce((sum, { min }) => sum.plus(min), ZERO),
+      max: ranges.reduce((sum, { max }) => sum.plus(max), ZERO),
+      path: joinPaths(ranges.filter(({ max }) => max.gt(0))),
+    })),
+    segments: limitSegments(parts.flatMap(({ segments }) => segments)),
+    steady: pickHighest(parts.map(({ steady }) => steady)),
+  };
+}
+
+export interface Alternative {
+  readonly load: Load;
+  /** The decision that leads here. */
+  readonly when?: string | undefined;
+}
+
+/** Parts of which one is taken. */
+export function choose(alternatives: readonly Alternative[]): Load {
+  if (alternatives.length === 0) return EMPTY;
+  const labelled = alternatives.map(({ load, when }) =>
+    when === undefined ? load : mapFigures(load, (range) => ({ ...range, path: [when, ...range.path] })),
+  );
+  return {
+    figures: combine(labelled, (ranges) => {
+      const most = ranges.reduce((best, range) => (range.max.gt(best.max) ? range : best));
+      return { ...most, min: ranges.reduce((least, { min }) => Decimal.min(least, min), most.min) };
+    }),
+    segments: [mergeAlternatives(alternatives.map(({ load }) => load.segments))],
+    steady: pickHighest(alternatives.map(({ load }) => load.steady)),
+  };
+}
+
+/** A part that may be left out. */
+export function maybe(load: Load, when: string): Load {
+  return choose([{ load: EMPTY }, { load, when }]);
+}
+
+/** A part that is repeated; each repetition takes at least `everyMs`. */
+export function repeat(load: Load, times: { readonly min: number; readonly max: number }, everyMs = 0): Load {
+  const roundMs = Math.max(everyMs, sumMinMs(load.segments));
+  // A window of a minute sees no more rounds than this.
+  const seen = roundMs > 0 ? Math.ceil(WINDOW_MS / roundMs) + 1 : Number.POSITIVE_INFINITY;
+  const rounds = Math.min(times.max, seen);
+  const pause =
+    everyMs > sumMinMs(load.segments) ? [{ tokens: 0, minMs: everyMs - sumMinMs(load.segments), rate: 0 }] : [];
+  const round = [...load.segments, ...pause];
+  return {
+    figures: mapFigures(load, (range) => multiply(range, times)).figures,
+    segments:
+      rounds * round.length <= MOST_SEGMENTS
+        ? Array.from({ length: rounds }, () => round).flat()
+        : [mergeRounds(round, rounds)],
+    steady: repeatSteadily(load, times.max, roundMs),
+  };
+}
+
+/** Parts that run at the same time. */
+export function together(parts: readonly Load[]): Load {
+  const tokens = parts.reduce((sum, part) => sum + countWindowTokens(part.segments, { polls: false }), 0);
+  const segments: Segment = {
+    tokens,
+    confirming: Math.max(0, tokens - parts.reduce((sum, part) => sum + sumCalls(part.segments), 0)),
+    minMs: Math.max(0, ...parts.map((part) => sumMinMs(part.segments))),
+    rate: combineRates(parts.map((part) => part.segments)),
+  };
+  return {
+    figures: sequence(parts).figures,
+    segments: parts.length === 0 ? [] : [segments],
+    steady: addSteadily(parts.map(({ steady }) => steady)),
+  };
+}
+
+/** The most tokens in any window of a minute. */
+export function countWindowTokens(segments: readonly Segment[], { polls = true } = {}): number {
+  let most = 0;
+  let from = 0;
+  let tokens = 0;
+  let inside = 0;
+  for (const [to, segment] of segments.entries()) {
+    tokens += segment.tokens;
+    // The first and the last segment may lie in the window with one instant only.
+    if (to > from) inside += segments[to - 1]?.minMs ?? 0;
+    while (from < to && inside - (segments[from]?.minMs ?? 0) >= WINDOW_MS) {
+      tokens -= segments[from]?.tokens ?? 0;
+      inside -= segments[from]?.minMs ?? 0;
+      from += 1;
+    }
+    const spare = Math.max(0, WINDOW_MS - Math.max(0, inside - (segments[from]?.minMs ?? 0)));
+    const rate = polls ? Math.max(...segments.slice(from, to + 1).map((each) => each.rate)) : 0;
+    most = Math.max(most, tokens + spare * rate);
+  }
+  return most;
+}
+
+export function sumSteady({ own, polls }: Steady): number {
+  return [...polls.values()].reduce((sum, each) => sum + each, own);
+}
+
+function pickHighest(all: readonly Steady[]): Steady {
+  return all.reduce((best, each) => (sumSteady(each) > sumSteady(best) ? each : best), IDLE);
+}
+
+/** What parts spend that run at the same time. */
+function addSteadily(all: readonly Steady[]): Steady {
+  const polls = new Map<string, number>();
+  let own = 0;
+  for (const each of all) {
+    own += each.own;
+    for (const [market, tokens] of each.polls)
+      if (market === '') own += tokens;
+      else polls.set(market, Math.max(polls.get(market) ?? 0, tokens));
+  }
+  return { own, polls };
+}
+
+/** What a loop spends: its body in a minute of rounds, or a wait inside it if that is more. */
+function repeatSteadily({ segments, steady }: Load, most: number, roundMs: number): Steady {
+  const tokens = sumCalls(segments);
+  if (tokens === 0) return steady;
+  // Without a pause the loop is as fast as the network.
+  const rounds = roundMs > 0 ? Math.min(WINDOW_MS / roundMs, most) : Number.isFinite(most) ? 0 : most;
+  return pickHighest([steady, { own: rounds * tokens, polls: new Map() }]);
+}
+
+function sumCalls(segments: readonly Segment[]): number {
+  return segments.reduce((sum, { tokens, confirming = 0 }) => sum + tokens - confirming, 0);
+}
+function sumTokens(segments: readonly Segment[]): number {
+  return segments.reduce((sum, { tokens }) => sum + tokens, 0);
+}
+function sumMinMs(segments: readonly Segment[]): number {
+  return segments.reduce((sum, { minMs }) => sum + minMs, 0);
+}
+
+/** Waits at the same time each read on their own, but all waits in one market share their reads. */
+function combineRates(parts: readonly (readonly Segment[])[]): number {
+  const shared = new Map<string, number>();
+  let own = 0;
+  for (const segments of parts) {
+    const ofPart = segments.reduce<Segment | undefined>(
+      (best, each) => (best === undefined || each.rate > best.rate ? each : best),
+      undefined,
+    );
+    if (ofPart === undefined) continue;
+    if (ofPart.market === undefined) own += ofPart.rate;
+    else shared.set(ofPart.market, Math.max(shared.get(ofPart.market) ?? 0, ofPart.rate));
+  }
+  return own + [...shared.values()].reduce((sum, rate) => sum + rate, 0);
+}
+
+function mergeAlternatives(all: readonly (readonly Segment[])[]): Segment {
+  const tokens = Math.max(0, ...all.map((segments) => countWindowTokens(segments, { polls: false })));
+  return {
+    tokens,
+    confirming: Math.max(0, tokens - Math.max(0, ...all.map(sumCalls))),
+    minMs: Math.min(...all.map(sumMinMs)),
+    rate: Math.max(0, ...all.flatMap((segments) => segments.map(({ rate }) => rate))),
+  };
+}
+
+function mergeRounds(round: readonly Segment[], rounds: number): Segment {
+  return {
+    tokens: multiplyCount(rounds, sumTokens(round)),
+    confirming: multiplyCount(rounds, sumTokens(round) - sumCalls(round)),
+    minMs: 0,
+    rate: Math.max(0, ...round.map(({ rate }) => rate)),
+  };
+}
+
+function multiplyCount(one: number, other: number): number {
+  return one === 0 || other === 0 ? 0 : one * other;
+}
+
+function limitSegments(segments: readonly Segment[]): readonly Segment[] {
+  if (segments.length <= MOST_SEGMENTS) return segments;
+  const half = MOST_SEGMENTS / 2;
+  const rest = segments.slice(half);
+  return [
+    ...segments.slice(0, half),
+    { tokens: sumTokens(rest), minMs: 0, rate: Math.max(...rest.map(({ rate }) => rate)) },
+  ];
+}
+
+function combine(parts: readonly Load[], of: (ranges: readonly Range[]) => Range): ReadonlyMap<Figure, Range> {
+  const names = new Set(parts.flatMap(({ figures }) => [...figures.keys()]));
+  return new Map([...names].map((name) => [name, of(parts.map((part) => getRange(part, name)))]));
+}
+
+function mapFigures(load: Load, change: (range: Range) => Range): Load {
+  return { ...load, figures: new Map([...load.figures].map(([name, range]) => [name, change(range)])) };
+}
+
+function multiply({ min, max, path }: Range, times: { readonly min: number; readonly max: number }): Range {
+  const product = (one: Decimal, other: number) => (one.isZero() || other === 0 ? ZERO : one.times(other));
+  return { min: product(min, times.min), max: product(max, times.max), path };
+}
+
+function joinPaths(ranges: readonly Range[]): readonly string[] {
+  return [...new Set(ranges.flatMap(({ path }) => path))].slice(0, LONGEST_PATH);
+}

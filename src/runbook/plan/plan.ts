@@ -1,0 +1,205 @@
+/**
+ * Plans a run: lists the requests it would send, without sending any, with those that only a failure sends in sections; bounds
+ * what it can spend; and computes the hash that an approval is bound to.
+ */
+import { createHash } from 'node:crypto';
+import { Decimal, decimal, formatDecimal, toWholeNumber } from '../../base/decimal.ts';
+import { toCanonicalJson } from '../../base/json.ts';
+import { ENDPOINT_NAMES, type EndpointName } from '../../venue/catalogue.ts';
+import type { LimitRules } from '../../venue/limits/check.ts';
+import type { CheckedRunbook } from '../checked.ts';
+import { toJson } from '../values.ts';
+import { countWindowTokens, type Figure, getRange, type Load, type Range, sequence, sumSteady } from './load.ts';
+import type { PlanRow } from './rows.ts';
+import type { PlanContext } from './scope.ts';
+import { PlanWalk } from './walk.ts';
+
+export type { PlannedRequest, PlanRow } from './rows.ts';
+
+/** How much a run asks for: `min` without failures, `max` in every run; absent where nothing bounds it. */
+export interface Bound<T> {
+  readonly min: T;
+  readonly max?: T;
+  /** The decisions on the path that attains `max`. */
+  readonly path?: readonly string[];
+}
+
+export interface PlanBounds {
+  /** By `METHOD /path`; endpoints that no run of it can use are left out. */
+  readonly requests: Readonly<Partial<Record<EndpointName, Bound<number>>>>;
+  /** Orders that the venue can have accepted. */
+  readonly orders: Bound<number>;
+  /** By the orders' own prices, quote currency; decimals as strings. */
+  readonly notional: Bound<string>;
+  /** The largest net notional of what the run opens, by market, without sign. */
+  readonly exposure: Readonly<Record<string, Bound<string>>>;
+  readonly tokensPerMinute: Bound<number>;
+  /** ms */
+  readonly duration: Bound<number>;
+}
+
+/** What happens only on a failure. */
+export interface PlanSection {
+  /** The failure, in words: `if entry times out`. */
+  readonly when: string;
+  /** `doubt`: an answer is lost or late; `failure`: a handler of the author runs. */
+  readonly kind: 'doubt' | 'failure';
+  readonly rows: readonly PlanRow[];
+  /** The limits, with what the section adds to the path without failures. */
+  readonly limits: readonly LimitVerdict[];
+}
+
+export interface Plan {
+  /** sha256 over definitions, inputs, the profile's limits, rows, sections and bounds, hex. `run --plan` and an approval are bound to it. */
+  readonly hash: string;
+  readonly rows: readonly PlanRow[];
+  readonly sections: readonly PlanSection[];
+  readonly bounds: PlanBounds;
+  /** The most tokens of a minute on the path without failures. */
+  readonly pathTokensPerMinute: number;
+  readonly limits: readonly LimitVerdict[];
+}
+
+/** A limit of profile and runbook against the worst case of the plan. */
+export interface LimitVerdict {
+  readonly limit: string;
+  readonly verdict: 'within' | 'exceeded' | 'unknown';
+  readonly value?: string;
+  readonly max: string;
+}
+
+export function planRun(context: PlanContext): Plan {
+  const { runbook } = context;
+  const first = new PlanWalk(context, { failures: true, placed: Number.POSITIVE_INFINITY });
+  const most = getRange(first.run(), 'orders').max;
+  const placed = most.isFinite() ? toWholeNumber(most) : Number.POSITIVE_INFINITY;
+  const path = new PlanWalk(context, { failures: false, placed });
+  const onPath = path.run();
+  const any = new PlanWalk(context, { failures: true, placed });
+  const worst = any.run();
+  const rules = path.rules;
+  const bounds = makeBounds(context, rules, { onPath, worst, keepAlive: any.keepAliveTokens });
+  const plan = {
+    rows: path.rows.list,
+    sections: any.rows.sections.map(({ when, kind, rows, load }) => ({
+      when,
+      kind,
+      rows,
+      limits: judgeLimits(rules, sequence([onPath, load])),
+    })),
+    bounds,
+    pathTokensPerMinute: countTokens(context, onPath, path.keepAliveTokens),
+    limits: judgeLimits(rules, onPath),
+  };
+  return { ...plan, hash: computeHash(context, plan, listCalledDefinitions(runbook)) };
+}
+
+/** The most tokens of a minute that a wait or a loop spends while it lasts, for values that are the same in every run. */
+export function countSteadyTokens(context: PlanContext): number {
+  const walk = new PlanWalk(context, { failures: false, placed: Number.POSITIVE_INFINITY });
+  return Math.ceil(sumSteady(walk.run().steady) + walk.keepAliveTokens);
+}
+
+function countTokens({ tokensPerMinute }: PlanContext, load: Load, keepAlive: number): number {
+  return Math.min(tokensPerMinute, Math.ceil(countWindowTokens(load.segments) + keepAlive));
+}
+
+function makeBounds(
+  context: PlanContext,
+  rules: LimitRules,
+  { onPath, worst, keepAlive }: { readonly onPath: Load; readonly worst: Load; readonly keepAlive: number },
+): PlanBounds {
+  const between = (figure: Figure, most?: Decimal): Range => {
+    const { max, path } = getRange(worst, figure);
+    const { min } = getRange(onPath, figure);
+    return most !== undefined && most.lt(max) ? { min, max: most, path: [] } : { min, max, path };
+  };
+  const maxWrites = rules.maxWrites === undefined ? undefined : new Decimal(rules.maxWrites);
+  // Orders that are proven to reduce pass the cap of the run.
+  const maxNotional =
+    rules.maxRunNotional === undefined
+      ? undefined
+      : decimal(rules.maxRunNotional).plus(getRange(worst, 'reducing').max);
+  const requests = ENDPOINT_NAMES.flatMap((name): [EndpointName, Bound<number>][] => {
+    const range = between(`requests ${name}`);
+    return range.max.isZero() ? [] : [[name, toCount(range)]];
+  });
+  const markets = new Set([...worst.figures.keys()].flatMap((name) => /^(?:long|short) (.+)$/.exec(name)?.[1] ?? []));
+  return {
+    requests: Object.fromEntries(requests),
+    orders: toCount(between('orders', maxWrites)),
+    notional: toAmount(between('notional', maxNotional)),
+    exposure: Object.fromEntries(
+      [...markets].sort().map((market) => {
+        const [long, short] = [between(`long ${market}`, maxNotional), between(`short ${market}`, maxNotional)];
+        const larger = short.max.gt(long.max) ? short : long;
+        // Whether an order fills is for the market to decide.
+        return [market, toAmount({ ...larger, min: new Decimal(0) })];
+      }),
+    ),
+    tokensPerMinute: { min: 0, max: countTokens(context, worst, keepAlive) },
+    duration: toCount(between('duration')),
+  };
+}
+
+function toCount({ min, max, path }: Range): Bound<number> {
+  const least = toWholeNumber(min.isFinite() ? min.floor() : new Decimal(0));
+  return max.isFinite()
+    ? { min: least, max: toWholeNumber(max.ceil()), ...withPath(path) }
+    : { min: least, ...withPath(path) };
+}
+
+function toAmount({ min, max, path }: Range): Bound<string> {
+  const least = formatDecimal(min.isFinite() ? min : new Decimal(0));
+  return max.isFinite()
+    ? { min: least, max: formatDecimal(max), ...withPath(path) }
+    : { min: least, ...withPath(path) };
+}
+
+function withPath(path: readonly string[]): { readonly path?: readonly string[] } {
+  return path.length === 0 ? {} : { path };
+}
+
+/** The limits of a run that a load can be held against. */
+function judgeLimits(rules: LimitRules, load: Load): readonly LimitVerdict[] {
+  const judged: readonly (readonly [string, string | number | undefined, Figure])[] = [
+    ['max_run_notional', rules.maxRunNotional, 'notional'],
+    ['max_open_orders', rules.maxOpenOrders, 'orders'],
+    ['max_writes', rules.maxWrites, 'writes'],
+  ];
+  return judged.flatMap(([limit, max, figure]): LimitVerdict[] => {
+    if (max === undefined) return [];
+    const value = getRange(load, figure).max;
+    if (!value.isFinite()) return [{ limit, verdict: 'unknown', max: String(max) }];
+    return [{ limit, verdict: value.gt(max) ? 'exceeded' : 'within', value: formatDecimal(value), max: String(max) }];
+  });
+}
+
+function computeHash(context: PlanContext, plan: Omit<Plan, 'hash'>, called: readonly string[]): string {
+  const inputs = Object.fromEntries(Object.entries(context.inputs ?? {}).map(([name, value]) => [name, toJson(value)]));
+  const essence = {
+    definition: context.runbook.sha256,
+    ...(called.length === 0 ? {} : { called }),
+    deployment: context.deployment,
+    ...(context.limits === undefined ? {} : { limits: context.limits as { readonly [control: string]: unknown } }),
+    inputs,
+    rows: plan.rows.map(withoutEstimates),
+    sections: plan.sections.map(({ when, rows }) => ({ when, rows: rows.map(withoutEstimates) })),
+    bounds: plan.bounds,
+  };
+  return createHash('sha256').update(toCanonicalJson(essence)).digest('hex');
+}
+
+/** A row without what depends on current prices and readings (`about`, and `limits`, which may name a reading). */
+function withoutEstimates(row: PlanRow): PlanRow {
+  if (row.kind === 'note') return row;
+  const { unknown, limits: _limits, ...rest } = row;
+  if (unknown === undefined) return rest;
+  return { ...rest, unknown: Object.fromEntries(Object.entries(unknown).map(([name, { from }]) => [name, { from }])) };
+}
+
+/** The definitions of all runbooks that are called from here, at any depth, each once. */
+function listCalledDefinitions({ calls }: CheckedRunbook): readonly string[] {
+  const all = Object.values(calls).flatMap((callee) => [callee.sha256, ...listCalledDefinitions(callee)]);
+  return [...new Set(all)].sort();
+}

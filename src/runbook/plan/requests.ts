@@ -1,0 +1,292 @@
+/**
+ * Plans the requests of one step by its row: their parameters, how often they are made, what they count, and the value that the
+ * step would yield as far as that is known.
+ */
+import { Decimal, decimal, formatDecimal } from '../../base/decimal.ts';
+import { formatCount } from '../../base/format.ts';
+import { type EndpointName, getEndpoint } from '../../venue/catalogue.ts';
+import { notionalOf } from '../../venue/limits/check.ts';
+import { FIRST_POLL_MS } from '../../venue/order/polling.ts';
+import type { OrderDraft } from '../../venue/order/requests.ts';
+import type { Side } from '../../venue/records.ts';
+import type { CheckedStep } from '../checked.ts';
+import { hydrate } from '../functions/hydrate.ts';
+import type { Counts } from '../steps/row.ts';
+import { bindCalls, getStepRow, type StepCall, type VenueStep } from '../steps/steps.ts';
+import type { Expr, RecordValue, Value } from '../values.ts';
+import type { PlannedSwitches } from './deadman.ts';
+import type { PlannedWrite } from './limits.ts';
+import { type Figure, type Load, makeLoad, type Range, sequence, UNBOUNDED, WINDOW_MS } from './load.ts';
+import { PlanValues } from './plan-values.ts';
+import type { PlanRows, RequestDetails } from './rows.ts';
+import { type Estimating, makePlannedOrder, type PlanContext, type PlanScope } from './scope.ts';
+import { Unknown } from './unknown.ts';
+
+/** The value of a step, where only the run will know it. */
+export interface Open {
+  readonly open: true;
+  readonly estimate?: Value;
+}
+export type Planned = { readonly load: Load; readonly value: { readonly known: Value } | Open };
+export const NOT_KNOWN: Open = { open: true };
+
+export interface RequestParts {
+  readonly context: PlanContext;
+  readonly rows: PlanRows;
+  readonly switches: PlannedSwitches;
+  readonly estimating: Estimating;
+  /** Whether failures are walked too. */
+  readonly failures: boolean;
+  /** The most orders of the run. */
+  readonly placed: number;
+}
+
+export class PlannedRequests {
+  private readonly parts: RequestParts;
+
+  constructor(parts: RequestParts) {
+    this.parts = parts;
+  }
+
+  /** Lists the requests of a step that calls the venue. */
+  plan(step: VenueStep, scope: PlanScope, path: string): Planned {
+    const { rows, estimating } = this.parts;
+    const loads: Load[] = [];
+    const placed: [string, Value][] = [];
+    let market: string | Unknown | undefined;
+    for (const call of bindCalls(step, 'calls')) {
+      const draft = call.draft?.(new PlanValues(scope));
+      market = draft?.market ?? market;
+      if (draft !== undefined) {
+        loads.push(this.parts.switches.beforeOrder());
+        placed.push([call.leg ?? '', makePlannedOrder(draft, estimating)]);
+      }
+      loads.push(this.request({ step, scope, path, call, draft, market }));
+    }
+    if (getStepRow(step.verb).calls.length === 0)
+      rows.addNote(path, `${step.verb} ${getStepRow(step.verb).say(step.args as never)}`);
+    loads.push(this.planReads(step, scope, path, market));
+    return { load: sequence(loads), value: this.valueOf(step, placed) };
+  }
+
+  /** Lists the reads that follow a step until it is done, and those for answers that are lost. */
+  planReads(step: CheckedStep, scope: PlanScope, path: string, market?: string | Unknown): Load {
+    const { rows, failures } = this.parts;
+    const loads = bindCalls(step, 'confirms').map((call) => this.request({ step, scope, path, call, market }));
+    if (failures)
+      loads.push(
+        rows.inSection(
+          `if an answer of ${nameStep(step)} is lost or late`,
+          () => sequence(bindCalls(step, 'otherwise').map((call) => this.request({ step, scope, path, call, market }))),
+          'doubt',
+        ),
+      );
+    return sequence(loads);
+  }
+
+  private request(made: {
+    readonly step: CheckedStep;
+    readonly scope: PlanScope;
+    readonly path: string;
+    readonly call: StepCall;
+    readonly draft?: OrderDraft<Unknown> | undefined;
+    readonly market: string | Unknown | undefined;
+  }): Load {
+    const { step, scope, path, call, draft } = made;
+    const params = call.params<Unknown>(new PlanValues(scope, made.market));
+    const times = call.times(this.countsOf(scope));
+    const changed = this.findAmended(step, scope);
+    const terms = draft ?? amendTerms(params, changed, call.endpoint);
+    const details: RequestDetails = {
+      when: call.when,
+      times: times.max === 1 ? undefined : times.words,
+      ...(draft === undefined
+        ? {}
+        : { undo: describeUndo(step), allow: step.allow, limits: this.formatNotional(draft) }),
+      ...(changed === undefined ? {} : { order: changed }),
+      ...this.describeLeverage(call.endpoint, params),
+    };
+    this.parts.rows.addRequest(path, call.endpoint, params, details);
+    const { market_id: market } = params as { readonly market_id?: unknown };
+    // Reads of one market are shared, also where its name is an input.
+    const shared = typeof market === 'string' ? market : scope.hasOneMarket ? 'the market' : '';
+    return this.weigh({ call, times, terms, reduces: step.allow === 'reduce', market: shared });
+  }
+
+  /** How much a request counts. */
+  private weigh({
+    call,
+    times,
+    terms,
+    reduces,
+    market,
+  }: {
+    readonly call: StepCall;
+    readonly times: { readonly min: number; readonly max: number };
+    readonly terms: OrderDraft<Unknown> | undefined;
+    readonly reduces: boolean;
+    /** Of which waits share their reads; empty where that is not known. */
+    readonly market: string;
+  }): Load {
+    const { context, failures } = this.parts;
+    const { method, qualifies, repeatable } = getEndpoint(call.endpoint);
+    // A refused session is renewed once, and what may be repeated is sent again.
+    const sends = failures ? (call.sends ?? 1) * (repeatable === 'never' ? 1 : 2) : 1;
+    const count: Partial<Range> = {
+      min: new Decimal(call.when === undefined ? times.min : 0),
+      max: new Decimal(times.max).times(sends),
+    };
+    const figures: Partial<Record<Figure, Partial<Range>>> = {
+      [`requests ${call.endpoint}`]: count,
+      duration: { max: UNBOUNDED },
+      ...(method === 'GET' || !qualifies ? {} : { writes: count }),
+      ...(terms === undefined ? {} : this.weighOrder(terms, reduces)),
+      ...(call.draft === undefined ? {} : { orders: { min: new Decimal(times.min), max: new Decimal(times.max) } }),
+    };
+    const cost = context.costOf(call.endpoint);
+    if (call.everyMs !== undefined) {
+      const perMinute = Math.min(WINDOW_MS / call.everyMs, times.max) * cost;
+      return makeLoad(
+        figures,
+        {
+          tokens: cost,
+          confirming: cost,
+          minMs: times.min > 0 ? FIRST_POLL_MS : 0,
+          rate: cost / call.everyMs,
+          ...(market === '' ? {} : { market }),
+        },
+        call.waits ? { own: 0, polls: new Map([[market, perMinute]]) } : undefined,
+      );
+    }
+    // Without failures a read that the venue's answer asks for is made once.
+    const expected = call.when !== undefined && !failures ? Math.min(times.max, 1) : times.max * sends;
+    const tokens = cost * expected;
+    return makeLoad(figures, { tokens, ...(call.when === undefined ? {} : { confirming: tokens }), minMs: 0, rate: 0 });
+  }
+
+  /**
+   * The notional that an order can open, by its own price, and on which side. A position stop opens nothing.
+   */
+  private weighOrder(terms: OrderDraft<Unknown>, reduces: boolean): Partial<Record<Figure, Partial<Range>>> {
+    const { side, market } = terms;
+    if (terms.type === 'stop_loss' || terms.type === 'take_profit') return {};
+    const { maxOrderNotional } = this.parts.rows.bounds.rules;
+    // One with `allow: reduce` passes the cap only where it is proven to reduce, and then it opens nothing.
+    const limit = maxOrderNotional === undefined ? UNBOUNDED : decimal(maxOrderNotional);
+    const price = terms.price ?? terms.trigger;
+    const known = typeof terms.size === 'string' && typeof price === 'string';
+    const notional = known ? decimal(terms.size).times(decimal(price)) : limit;
+    const range: Partial<Range> = { min: known ? notional : new Decimal(0), max: notional };
+    const sides = side instanceof Unknown ? (['long', 'short'] as const) : ([side] as const);
+    const where = market instanceof Unknown ? '' : market;
+    return {
+      notional: range,
+      ...(reduces ? { reducing: range } : {}),
+      ...Object.fromEntries(sides.map((each) => [`${each} ${where}`, range])),
+    };
+  }
+
+  private countsOf(scope: PlanScope): Counts {
+    return {
+      items: (expr) => scope.countItems(expr as Expr<readonly Value[]>),
+      duration: (expr) => (expr === undefined ? undefined : scope.evaluateKnown(expr)?.ms),
+      placed: this.parts.placed,
+    };
+  }
+
+  private valueOf(step: VenueStep, placed: readonly (readonly [string, Value])[]): Planned['value'] {
+    const { yields, calls } = getStepRow(step.verb);
+    const [first] = placed;
+    if (first !== undefined) return { known: first[0] === '' ? first[1] : (Object.fromEntries(placed) as RecordValue) };
+    if (yields === 'nothing') return { known: undefined };
+    const [call] = calls;
+    if (typeof yields === 'string' || call === undefined || getEndpoint(call.endpoint).method !== 'GET')
+      return NOT_KNOWN;
+    // The reading as it is now is an estimate.
+    const result = this.parts.context.read(call.endpoint);
+    if (!Array.isArray(result) || yields.kind !== 'record') return NOT_KNOWN;
+    const [[name, list] = []] = Object.entries(yields.fields);
+    const isList = Object.keys(yields.fields).length === 1 && list?.kind === 'list';
+    if (isList && list.of.kind === 'record' && list.of.name === 'Order') return NOT_KNOWN;
+    const json = isList ? { [name as string]: result } : result[0];
+    return json === undefined ? NOT_KNOWN : { open: true, estimate: hydrate(yields, json) };
+  }
+
+  /** The order that an amend changes, as it was planned. */
+  private findAmended(step: CheckedStep, scope: PlanScope): PlannedWrite['order'] {
+    if (step.verb !== 'amend') return undefined;
+    const value = scope.evaluateKnown(step.args.order) as RecordValue | undefined;
+    const read = (name: string) => {
+      try {
+        const field = value?.[name];
+        return Decimal.isDecimal(field) ? formatDecimal(field as Decimal) : (field as string | undefined);
+      } catch {
+        return undefined;
+      }
+    };
+    if (value === undefined) return undefined;
+    return {
+      market_id: read('market_id'),
+      side: read('side'),
+      type: read('order_type'),
+      size: read('size'),
+      price: read('price'),
+      time_in_force: read('time_in_force'),
+    };
+  }
+
+  /** The notional as the limits would measure it; for a short without a known market price, the least it can be. */
+  private formatNotional(draft: OrderDraft<Unknown>): string | undefined {
+    const { market, side, size, type, price, trigger } = draft;
+    for (const value of [market, side, size, price, trigger]) if (value instanceof Unknown) return undefined;
+    const { rules, reference } = this.parts.rows.bounds;
+    const around = reference();
+    const known = { price: price as string | undefined, trigger: trigger as string | undefined };
+    const notional = notionalOf(
+      { market: String(market), side: side as Side, size: String(size), type, ...known },
+      { reference: around === 'open' ? known.price : around, within: rules.priceBandWithin, last: known.price },
+    );
+    if (notional === undefined) return undefined;
+    const { maxOrderNotional } = rules;
+    return `notional ${notional}${maxOrderNotional === undefined ? '' : `/${formatDecimal(decimal(maxOrderNotional))}`}`;
+  }
+
+  private describeLeverage(endpoint: EndpointName, params: object): { limits?: string } {
+    if (endpoint !== 'PUT /account/leverage') return {};
+    const { market_id: market, leverage } = params as { readonly market_id: unknown; readonly leverage: unknown };
+    const [record] =
+      (this.parts.context.read('GET /account') as
+        | readonly { readonly leverage?: Readonly<Record<string, string>> }[]
+        | undefined) ?? [];
+    const before = record?.leverage?.[String(market)];
+    return before === undefined ? {} : { limits: `${before} -> ${String(leverage)}` };
+  }
+}
+
+/** The terms of an amended order, where the request is one. */
+function amendTerms(
+  params: object,
+  before: PlannedWrite['order'],
+  endpoint: EndpointName,
+): OrderDraft<Unknown> | undefined {
+  if (endpoint !== 'PUT /orders') return undefined;
+  const { market_id, price, size } = params as Readonly<Record<string, string | Unknown | undefined>>;
+  const side = before?.['side'];
+  return {
+    market: market_id ?? new Unknown('its market'),
+    side: side === undefined ? new Unknown('its side') : (side as Side),
+    type: 'limit',
+    size: size ?? before?.['size'] ?? new Unknown('its size'),
+    price: price ?? new Unknown('its price'),
+  };
+}
+
+function describeUndo(step: CheckedStep): string | undefined {
+  if (step.undo === 'keep') return 'none';
+  return Array.isArray(step.undo) ? formatCount(step.undo.length, 'step') : 'DELETE /orders';
+}
+
+/** The id, else verb and position. */
+export function nameStep(step: CheckedStep): string {
+  return step.id ?? step.path;
+}

@@ -1,0 +1,265 @@
+/**
+ * The names that expressions see while a run is planned. A value is known when every run has it; feeds, readings and the time are
+ * not known, but may have an estimate. A record may be known in part: its fields are computed when read, so that one unknown
+ * field does not hide the others.
+ */
+import { Decimal } from '../../base/decimal.ts';
+import type { EndpointName } from '../../venue/catalogue.ts';
+import type { LimitRules } from '../../venue/limits/check.ts';
+import type { OrderDraft } from '../../venue/order/requests.ts';
+import type { MarketRules } from '../../venue/port.ts';
+import type { CheckedRunbook } from '../checked.ts';
+import {
+  EvaluationFailure,
+  type Expr,
+  NotKnown,
+  type RecordValue,
+  type Scope,
+  Time,
+  toJson,
+  type Value,
+} from '../values.ts';
+import { Unknown } from './unknown.ts';
+
+export interface PlanContext {
+  readonly runbook: CheckedRunbook;
+  /** Undefined where no inputs are known: then only values that are the same in every run are. */
+  readonly inputs: Readonly<Record<string, Value>> | undefined;
+  /** Epoch ms, for estimates. */
+  readonly now: number;
+  readonly market: (id: string) => MarketRules | undefined;
+  readonly markets: readonly string[];
+  /** The current value of a feed, for estimates. */
+  readonly feed: (name: string, key: string | undefined) => string | undefined;
+  /** The result of a read as it is now, for estimates. */
+  readonly read: (name: EndpointName) => unknown;
+  readonly costOf: (name: EndpointName) => number;
+  /** Tokens of a minute that the ledger lets a run spend at most. */
+  readonly tokensPerMinute: number;
+  /** The profile's limits, where there is a profile; part of the hash. */
+  readonly limits: LimitRules | undefined;
+  /** Base URL and account; part of the hash. */
+  readonly deployment: string;
+}
+
+/** Whether unknown values are replaced by their estimates now. One for all scopes of a walk. */
+export interface Estimating {
+  on: boolean;
+}
+
+/** A name whose value is known, or is not and may have an estimate. */
+interface Named {
+  readonly known: boolean;
+  readonly value: Value;
+}
+
+/** The names in sight while planning. Reading one that is not known throws NotKnown. */
+export class PlanScope implements Scope {
+  private readonly names = new Map<string, Named>();
+  private readonly lengths = new Map<string, number>();
+  private readonly parent: PlanScope | undefined;
+  private readonly context: PlanContext;
+  private readonly estimating: Estimating;
+  private readonly defs: ReadonlyMap<string, Expr>;
+  private readonly feeds: RecordValue;
+  /** Whether the limits of the runbook name one market: then every order is in it. */
+  readonly hasOneMarket: boolean;
+
+  constructor(context: PlanContext, estimating: Estimating, runbook: CheckedRunbook | undefined, parent?: PlanScope) {
+    this.context = context;
+    this.estimating = estimating;
+    this.parent = parent;
+    this.defs =
+      runbook === undefined
+        ? (parent?.defs ?? new Map())
+        : new Map(runbook.def.map(({ name, value }) => [name, value]));
+    this.hasOneMarket = runbook === undefined ? (parent?.hasOneMarket ?? false) : runbook.limits?.markets?.length === 1;
+    this.feeds = runbook === undefined ? (parent?.feeds ?? {}) : this.makeFeeds(runbook);
+  }
+
+  inner(): PlanScope {
+    return new PlanScope(this.context, this.estimating, undefined, this);
+  }
+
+  set(name: string, value: Value): void {
+    this.names.set(name, { known: true, value });
+  }
+  setUnknown(name: string, estimate?: Value): void {
+    this.names.set(name, { known: false, value: estimate });
+  }
+  /** Gives a name the value of an expression, as far as it is known. */
+  define(name: string, expr: Expr): void {
+    this.names.set(name, this.weigh(expr));
+  }
+  /** Changes a variable where it was declared; `certain`: every run comes here exactly once. */
+  assign(name: string, expr: Expr, certain: boolean): void {
+    let owner: PlanScope = this;
+    while (!owner.names.has(name) && owner.parent !== undefined) owner = owner.parent;
+    const found = this.weigh(expr);
+    owner.names.set(name, certain ? found : { known: false, value: found.value });
+  }
+
+  get(root: string): Value {
+    if (root === 'now') {
+      if (!this.estimating.on) throw new NotKnown('now');
+      return Time.ofMs(this.context.now);
+    }
+    if (root === 'feeds') return this.feeds;
+    const def = this.defs.get(root);
+    if (def !== undefined) return def.evaluate(this);
+    for (let scope: PlanScope | undefined = this; scope !== undefined; scope = scope.parent) {
+      const named = scope.names.get(root);
+      if (named === undefined) continue;
+      if (named.known || (this.estimating.on && named.value !== undefined)) return named.value;
+      throw new NotKnown(root);
+    }
+    throw new NotKnown(root);
+  }
+
+  rules(market: string): MarketRules | undefined {
+    // Without a market table nothing can be rounded: the value is then unknown.
+    const rules = this.context.market(market);
+    if (rules === undefined) throw new NotKnown(`the steps of ${market}`);
+    return rules;
+  }
+
+  /** The value; undefined where it is unknown or absent. */
+  evaluateKnown<T extends Value>(expr: Expr<T>): T | undefined {
+    try {
+      return expr.evaluate(this);
+    } catch (error) {
+      if (isOpen(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** The value at current prices, with estimates for what is not known; undefined where there is none. */
+  estimate<T extends Value>(expr: Expr<T>): T | undefined {
+    const outer = this.estimating.on;
+    this.estimating.on = true;
+    try {
+      return this.evaluateKnown(expr);
+    } finally {
+      this.estimating.on = outer;
+    }
+  }
+
+  /** The value in the form that `write` gives it, or what it depends on and an estimate in the same form. */
+  resolve<T extends Value, R extends string | number>(expr: Expr<T>, write: (value: T) => R): R | Unknown {
+    const known = this.evaluateKnown(expr);
+    if (known !== undefined) return write(known);
+    const about = this.estimate(expr);
+    return new Unknown(expr.text, about === undefined ? undefined : String(write(about)));
+  }
+
+  /** The most items of a list. A collected list is as long as the list of its `for_each`, and a filter never adds items. */
+  countItems(expr: Expr<readonly Value[]>): number | undefined {
+    const known = this.evaluateKnown(expr);
+    if (Array.isArray(known)) return known.length;
+    const from = /^\s*([A-Za-z_]\w*)\s*(?:\.\s*(?:filter|map)\s*\((?:[^()]|\([^()]*\))*\)\s*)*$/.exec(expr.text)?.[1];
+    if (from === undefined) return undefined;
+    for (let scope: PlanScope | undefined = this; scope !== undefined; scope = scope.parent) {
+      const named = scope.names.get(from);
+      if (named === undefined) continue;
+      return named.known && Array.isArray(named.value) ? named.value.length : scope.lengths.get(from);
+    }
+    return undefined;
+  }
+
+  /** Records the most items of a list whose value is not known. */
+  setLength(name: string, most: number): void {
+    this.lengths.set(name, most);
+  }
+
+  /** For a reader: the value, or the expression where it is unknown. */
+  format(expr: Expr): string {
+    const value = this.evaluateKnown(expr);
+    if (value === undefined) return expr.text;
+    const json = toJson(value);
+    return typeof json === 'string' ? json : JSON.stringify(json);
+  }
+
+  private weigh(expr: Expr): Named {
+    try {
+      return { known: true, value: expr.evaluate(this) };
+    } catch (error) {
+      if (!isOpen(error)) throw error;
+      return { known: false, value: this.estimate(expr) };
+    }
+  }
+
+  private makeFeeds(runbook: CheckedRunbook): RecordValue {
+    const { context, estimating } = this;
+    const read = (name: string, key: string | undefined): Decimal | undefined => {
+      const value = context.feed(name, key);
+      return value === undefined ? undefined : new Decimal(value);
+    };
+    return makeLazyRecord(
+      runbook.feeds.map(({ name, type }) => [
+        name,
+        () => {
+          if (!estimating.on) throw new NotKnown(`feeds.${name}`);
+          if (type.kind === 'map') {
+            const known = context.markets.flatMap((market): [string, Decimal][] => {
+              const value = read(name, market);
+              return value === undefined ? [] : [[market, value]];
+            });
+            if (known.length > 0) return new Map(known);
+          } else {
+            const value = read(name, context.markets[0]) ?? read(name, undefined);
+            if (value !== undefined) return value;
+          }
+          throw new NotKnown(`feeds.${name}`);
+        },
+      ]),
+    );
+  }
+}
+
+/** Whether an error means "not known yet": the value may be computable by the time it is needed. */
+function isOpen(error: unknown): boolean {
+  return error instanceof NotKnown || error instanceof EvaluationFailure;
+}
+
+/** A record whose fields are computed when read, so that one unknown field does not hide the others. */
+export function makeLazyRecord(fields: readonly (readonly [string, () => Value])[]): RecordValue {
+  const record: Record<string, Value> = Object.create(null);
+  for (const [name, get] of fields) Object.defineProperty(record, name, { get, enumerable: true });
+  return record;
+}
+
+/** Fields of an order that only the venue knows. */
+const OF_VENUE = ['id', 'client_order_id', 'status', 'reason', 'timestamp', 'open', 'terminal'] as const;
+
+/** An order as far as it is known before it is placed. The estimates are those of an order that fills at its price. */
+export function makePlannedOrder(draft: OrderDraft<Unknown>, estimating: Estimating): RecordValue {
+  const unknown = (name: string) => (): never => {
+    throw new NotKnown(name);
+  };
+  const read =
+    (name: string, value: string | Unknown | undefined, { certain = true } = {}) =>
+    () => {
+      if (typeof value === 'string' && (certain || estimating.on)) return value;
+      if (value instanceof Unknown && estimating.on && value.about !== undefined) return value.about;
+      throw new NotKnown(name);
+    };
+  const amount = (name: string, value: string | Unknown | undefined, options?: { certain: boolean }) => {
+    const text = read(name, value, options);
+    return () => new Decimal(text());
+  };
+  const filled = { certain: false };
+  return makeLazyRecord([
+    ...OF_VENUE.map((name) => [name, unknown(name)] as const),
+    ['price', amount('price', draft.price)],
+    ['size', amount('size', draft.size)],
+    ['initial_size', amount('initial_size', draft.size)],
+    ['filled', amount('filled', draft.size, filled)],
+    ['total_filled_size', amount('total_filled_size', draft.size, filled)],
+    ['remaining', amount('remaining', '0', filled)],
+    ['avg_price', amount('avg_price', draft.price ?? draft.trigger, filled)],
+    ['market_id', read('market_id', draft.market)],
+    ['side', read('side', draft.side)],
+    ['order_type', () => draft.type],
+    ['time_in_force', () => draft.timeInForce],
+  ]);
+}

@@ -1,0 +1,20 @@
+/** A value of a plan that only the run will know: what it depends on, and an estimate where a feed or a fixture gives one. */
+
+/** Stands in the parameters of a planned request for such a value. */
+export const KNOWN_AFTER_RUN = '(known after run)';
+
+export class Unknown {
+  /** The expression, or a description. */
+  readonly from: string;
+  /** The value at current prices; not part of the plan's hash. */
+  readonly about: string | undefined;
+
+  constructor(from: string, about?: string) {
+    this.from = from;
+    this.about = about;
+  }
+
+  toString(): string {
+    return KNOWN_AFTER_RUN;
+  }
+}

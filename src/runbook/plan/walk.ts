@@ -1,0 +1,484 @@
+/**
+ * Walks a runbook as an abstract interpreter: every block with the values that every run has there, and placeholders for the
+ * others. One walk follows the path without failures and lists its requests; another also walks retries, catch, on_timeout, undo,
+ * on_error and lost answers, lists what they send in sections, and gives the upper bounds.
+ */
+import { Decimal, formatDecimal, toWholeNumber } from '../../base/decimal.ts';
+import { writeDuration } from '../../base/duration.ts';
+import { type LimitRules, tighter } from '../../venue/limits/check.ts';
+import { POLL_MS } from '../../venue/order/polling.ts';
+import type { CheckedRunbook, CheckedStep, ErrorKind, StepOf } from '../checked.ts';
+import { evaluateLimits } from '../limit-values.ts';
+import { isVenueStep } from '../steps/steps.ts';
+import { walkSteps } from '../steps/walk.ts';
+import type { Value } from '../values.ts';
+import { type PlannedSwitch, PlannedSwitches } from './deadman.ts';
+import {
+  type Alternative,
+  choose,
+  EMPTY,
+  type Load,
+  makeLoad,
+  maybe,
+  repeat,
+  sequence,
+  together,
+  UNBOUNDED,
+} from './load.ts';
+import { NOT_KNOWN, nameStep, type Planned, PlannedRequests } from './requests.ts';
+import { type Bounds, PlanRows } from './rows.ts';
+import { type Estimating, makeLazyRecord, type PlanContext, PlanScope } from './scope.ts';
+
+/** The place of the walk: the runbook, its names, the prefix of its paths, and its deadman switch. */
+interface Place {
+  readonly runbook: CheckedRunbook;
+  readonly scope: PlanScope;
+  readonly prefix: string;
+  readonly deadman: PlannedSwitch | undefined;
+}
+
+/** A bound on `then: retry` of one step's catch. */
+export const CATCH_RETRIES = 10;
+/** Kinds after which no order of the attempt can be at the venue: it was refused before it was sent, or for its rate. */
+const NOT_PLACED: ReadonlySet<ErrorKind> = new Set(['rate_limited', 'transport', 'denied', 'stale_feed', 'assertion']);
+/** Calls deeper than this are not walked: the checker refuses a ring, and no runbook is nested so deep. */
+const DEEPEST = 16;
+
+const DONE: Planned['value'] = { known: undefined };
+
+export class PlanWalk {
+  readonly rows: PlanRows;
+  /** Tokens of a minute for the heartbeats of all switches. */
+  keepAliveTokens = 0;
+  private readonly context: PlanContext;
+  private readonly failures: boolean;
+  private readonly estimating: Estimating = { on: false };
+  private readonly switches: PlannedSwitches;
+  private readonly requests: PlannedRequests;
+  private depth = 0;
+  /** The limits of the run's own runbook, tightened by the profile's. */
+  rules: LimitRules = {};
+
+  /** `placed`: the most orders that the run can place; `failures`: whether they are walked too. */
+  constructor(context: PlanContext, { failures, placed }: { readonly failures: boolean; readonly placed: number }) {
+    this.context = context;
+    this.failures = failures;
+    const rows = new PlanRows(context, failures ? 'sections' : 'path');
+    const switches = new PlannedSwitches(rows, context.costOf);
+    this.rows = rows;
+    this.switches = switches;
+    this.requests = new PlannedRequests({ context, rows, switches, estimating: this.estimating, failures, placed });
+  }
+
+  run(): Load {
+    const { runbook, inputs } = this.context;
+    return this.runbook(runbook, { known: inputs === undefined ? undefined : (inputs as Value) }, '').load;
+  }
+
+  private runbook(
+    runbook: CheckedRunbook,
+    inputs: { readonly known: Value },
+    prefix: string,
+  ): { readonly load: Load; readonly scope: PlanScope } {
+    const scope = new PlanScope(this.context, this.estimating, runbook);
+    if (inputs.known === undefined) scope.setUnknown('inputs');
+    else scope.set('inputs', inputs.known);
+    for (const { name, value } of runbook.let) scope.define(name, value);
+    for (const { name, init } of runbook.vars) scope.define(name, init);
+    const outer = this.rows.bounds;
+    this.rows.bounds = tightenBounds(runbook, scope, outer.rules);
+    if (this.depth === 0) this.rules = this.rows.bounds.rules;
+    const deadman = runbook.deadman && this.switches.expect(runbook.deadman, scope, prefix);
+    const place: Place = { runbook, scope, prefix, deadman };
+    const loads = [this.walkBlock(runbook.steps, place)];
+    if (this.failures && runbook.onError.length > 0)
+      loads.push(this.inSection(prefix, 'if the run fails', runbook.onError, place));
+    if (runbook.finally.length > 0) {
+      this.rows.addNote(prefix, 'finally:');
+      loads.push(this.walkBlock(runbook.finally, enterBlock(place)));
+    }
+    if (deadman !== undefined) {
+      loads.push(this.switches.end(deadman));
+      if (deadman.under.length > 0) this.keepAliveTokens += this.switches.countKeepAliveTokens(deadman);
+    }
+    this.rows.bounds = outer;
+    return { load: sequence(loads), scope };
+  }
+
+  /** Steps that are walked only on a failure. */
+  private inSection(prefix: string, when: string, steps: readonly CheckedStep[], place: Place): Load {
+    const title = prefix === '' ? when : `${when} (${prefix.replace(/\/$/, '')})`;
+    return maybe(
+      this.rows.inSection(title, () => this.walkBlock(steps, enterBlock(place))),
+      title,
+    );
+  }
+
+  private walkBlock(steps: readonly CheckedStep[], place: Place): Load {
+    return sequence(
+      steps.map((step) => {
+        const holds = step.if === undefined ? true : place.scope.evaluateKnown(step.if);
+        if (holds === false) {
+          this.rows.addNote(makePath(step, place), `skipped: ${step.if?.text ?? ''} is false`);
+          if (step.id !== undefined) place.scope.set(step.id, undefined);
+          return EMPTY;
+        }
+        if (holds === true) return this.step(step, place, true);
+        const condition = step.if?.text ?? '';
+        const load = this.rows.withCondition(condition, () => this.step(step, place, false));
+        return maybe(load, condition);
+      }),
+    );
+  }
+
+  /** One step with its retries and handlers. `certain`: whether every run comes here. */
+  private step(step: CheckedStep, place: Place, certain: boolean): Load {
+    const { deadman, scope } = place;
+    const planned = this.planStep(step, place, makePath(step, place), certain);
+    const loads = [planned.load];
+    if (step.id !== undefined) {
+      if (deadman?.deadman.releaseAfter === step.id && !deadman.disarmed) loads.push(this.switches.disarm(deadman));
+      const { value } = planned;
+      // A step that failed and was passed over has no value; a step that may be skipped may have none.
+      const passes =
+        this.failures && (step.onTimeout !== undefined || step.catch.some(({ then }) => then === 'continue'));
+      if ('open' in value) scope.setUnknown(step.id, value.estimate);
+      else if (passes) scope.setUnknown(step.id, value.known);
+      else scope.set(step.id, value.known);
+    }
+    const done = sequence(loads);
+    return this.failures ? this.walkFailures(step, place, done) : done;
+  }
+
+  /** Adds to a step's load its further attempts, its handlers and its undo. */
+  private walkFailures(step: CheckedStep, place: Place, once: Load): Load {
+    const name = nameStep(step);
+    const clauses = step.catch.map(({ on, if: condition, do: steps, then }): Alternative => {
+      const kinds = on === 'any' ? 'any kind' : on.join(', ');
+      const when = `if ${name} fails: ${kinds}${condition === undefined ? '' : ` && ${condition.text}`}`;
+      const load = this.rows.inSection(when, () => this.walkBlock(steps, enterBlock(place)));
+      return { load: then === 'retry' ? repeat(load, { min: 0, max: CATCH_RETRIES + 1 }) : load, when };
+    });
+    const timeout = step.onTimeout === undefined ? [] : [this.handler(step.onTimeout, place, `if ${name} times out`)];
+    const undo = Array.isArray(step.undo)
+      ? maybe(
+          this.rows.inSection(`if the run fails after ${name}: undo`, () =>
+            this.walkBlock(step.undo as readonly CheckedStep[], enterBlock(place)),
+          ),
+          `undo of ${name}`,
+        )
+      : EMPTY;
+    return sequence([this.repeatAttempts(step, once), choose([{ load: EMPTY }, ...clauses, ...timeout]), undo]);
+  }
+
+  private handler(steps: readonly CheckedStep[], place: Place, when: string): Alternative {
+    return { load: this.rows.inSection(when, () => this.walkBlock(steps, enterBlock(place))), when };
+  }
+
+  /** The attempts of a step. Of orders, only attempts count that may follow one whose order is at the venue. */
+  private repeatAttempts(step: CheckedStep, once: Load): Load {
+    const clauses = step.catch.filter(({ then }) => then === 'retry');
+    const retries = step.retry === undefined || step.retry.on.length === 0 ? 0 : step.retry.max;
+    const all = 1 + retries + (clauses.length > 0 ? CATCH_RETRIES : 0);
+    if (all === 1) return once;
+    const follows = (kinds: readonly ErrorKind[] | 'any') =>
+      kinds === 'any' || kinds.some((kind) => !NOT_PLACED.has(kind));
+    const placing =
+      1 +
+      (step.retry !== undefined && follows(step.retry.on) ? retries : 0) +
+      (clauses.some(({ on }) => follows(on)) ? CATCH_RETRIES : 0);
+    const when = `${nameStep(step)} is tried ${all} times`;
+    const whole = repeat(once, { min: 1, max: all });
+    const places = isVenueStep(step) ? repeat(once, { min: 1, max: placing }) : whole;
+    const figures = new Map(
+      [...whole.figures].map(([figure, range]) => {
+        const counted =
+          figure.startsWith('requests ') || figure === 'writes' || figure === 'duration'
+            ? range
+            : (places.figures.get(figure) ?? range);
+        const most = counted.max.gt(once.figures.get(figure)?.max ?? 0);
+        return [figure, most ? { ...counted, path: [...counted.path, when] } : counted] as const;
+      }),
+    );
+    return { ...whole, figures };
+  }
+
+  private planStep(step: CheckedStep, place: Place, path: string, certain: boolean): Planned {
+    const { rows } = this;
+    const { scope } = place;
+    const note = (text: string, load = EMPTY): Planned => {
+      rows.addNote(path, text);
+      return { load, value: DONE };
+    };
+    switch (step.verb) {
+      case 'let':
+        for (const { name, value } of step.args.names) scope.define(name, value);
+        return { load: EMPTY, value: DONE };
+      case 'set': {
+        // A step in a block may be done any number of times: the variables are then unknown.
+        const once = certain && place.prefix === '' && step.path.split('/').length === 2;
+        for (const { name, value } of step.args.names) scope.assign(name, value, once);
+        return { load: EMPTY, value: DONE };
+      }
+      case 'assert': {
+        const holds = scope.evaluateKnown(step.args.condition);
+        const verdict = holds === undefined ? '(known after run)' : holds ? 'OK' : 'FAILS';
+        return note(`assert ${step.args.condition.text}   ${verdict}`);
+      }
+      case 'wait': {
+        if (step.args.kind === 'until') return note(`wait until ${scope.format(step.args.until)}`, waitLoad(undefined));
+        return note(`wait ${scope.format(step.args.for)}`, waitLoad(scope.evaluateKnown(step.args.for)?.ms));
+      }
+      case 'wait_for':
+        return this.planWaitFor(step, place, path);
+      case 'for_each':
+        return this.planForEach(step, place);
+      case 'repeat':
+        return this.planRepeat(step, place);
+      case 'parallel':
+        return this.planParallel(step, place, path);
+      case 'switch':
+        return { load: this.planSwitch(step, place), value: DONE };
+      case 'call':
+        return this.planCall(step, place, path);
+      case 'approve': {
+        const within = scope.evaluateKnown(step.args.within)?.ms;
+        return note(
+          `approve "${scope.format(step.args.ask)}" by ${step.args.by.join(' or ')} within ${scope.format(step.args.within)}`,
+          makeLoad({ duration: { max: within === undefined ? UNBOUNDED : new Decimal(within) } }),
+        );
+      }
+      case 'notify':
+        return note(`notify ${step.args.to}: ${scope.format(step.args.text)}`);
+      case 'stop':
+        return note(`stop as ${step.args.outcome}`);
+      case 'fail':
+        return note('fail');
+      default:
+        return this.requests.plan(step, scope, path);
+    }
+  }
+
+  private planWaitFor(step: StepOf<'wait_for'>, place: Place, path: string): Planned {
+    const { args } = step;
+    const { scope } = place;
+    const within = scope.evaluateKnown(args.within)?.ms;
+    if (args.kind === 'order') {
+      this.rows.addNote(
+        path,
+        `wait ${args.is} <= ${scope.format(args.within)}   poll GET /orders every ${writeDuration(POLL_MS)}`,
+      );
+      return { load: this.requests.planReads(step, scope, path), value: DONE };
+    }
+    const every = scope.evaluateKnown(args.every)?.ms;
+    const most =
+      within === undefined || every === undefined
+        ? Number.POSITIVE_INFINITY
+        : Math.floor(within / Math.max(1, every)) + 1;
+    const load = this.rows.withLoop(
+      `every ${scope.format(args.every)} until ${args.until.text}, at most ${scope.format(args.within)}`,
+      () => this.step(args.read, place, false),
+    );
+    return { load: repeat(load, { min: 1, max: most }, every), value: DONE };
+  }
+
+  private planForEach(step: StepOf<'for_each'>, place: Place): Planned {
+    const { each, in: list, at: position, do: steps, collect } = step.args;
+    const items = place.scope.evaluateKnown(list);
+    if (items === undefined) {
+      const most = place.scope.countItems(list);
+      const inner = this.enterLoop(place, steps);
+      inner.scope.setUnknown(each);
+      if (position !== undefined) inner.scope.setUnknown(position);
+      const load = this.rows.withLoop(`for each ${each} in ${list.text}`, () => this.walkBlock(steps, inner));
+      if (most !== undefined && step.id !== undefined) place.scope.setLength(step.id, most);
+      return { load: this.repeatList(load, most), value: collect === undefined ? DONE : NOT_KNOWN };
+    }
+    const collected: Value[] = [];
+    const loads = items.map((item, index) => {
+      const inner = enterBlock(place);
+      inner.scope.set(each, item);
+      if (position !== undefined) inner.scope.set(position, new Decimal(index));
+      const load = this.walkBlock(steps, inner);
+      if (collect !== undefined)
+        collected.push(makeLazyRecord(collect.map(({ name, value }) => [name, () => value.evaluate(inner.scope)])));
+      return load;
+    });
+    return { load: sequence(loads), value: { known: collect === undefined ? undefined : collected } };
+  }
+
+  /** A part that is done for each item of a list, of which only the most is known. */
+  private repeatList(load: Load, most: number | undefined): Load {
+    const all = repeat(load, { min: 0, max: most ?? Number.POSITIVE_INFINITY });
+    // Without inputs nothing is known of a list: its items count as one in a rate.
+    return most === undefined && this.context.inputs === undefined ? { ...all, ...pickRates(load) } : all;
+  }
+
+  private planRepeat(step: StepOf<'repeat'>, place: Place): Planned {
+    const { every, for: duration, max, while: condition, until, do: steps } = step.args;
+    const { scope } = place;
+    const inner = this.enterLoop(place, steps);
+    const load = this.rows.withLoop(describeBound(step, scope), () => this.walkBlock(steps, inner));
+    const everyMs = every === undefined ? undefined : scope.evaluateKnown(every)?.ms;
+    const lengthMs = duration === undefined ? undefined : scope.evaluateKnown(duration)?.ms;
+    const known = max === undefined ? undefined : scope.evaluateKnown(max);
+    const roundMs = Math.max(
+      everyMs ?? 0,
+      load.segments.reduce((sum, { minMs }) => sum + minMs, 0),
+    );
+    const byTime = lengthMs === undefined || roundMs === 0 ? Number.POSITIVE_INFINITY : Math.ceil(lengthMs / roundMs);
+    const byCount = known?.isInteger() ? toWholeNumber(known) : Number.POSITIVE_INFINITY;
+    const rounds = Math.max(0, Math.min(byTime, byCount));
+    const fixed = condition === undefined && until === undefined && duration === undefined && Number.isFinite(rounds);
+    const all = repeat(load, { min: fixed ? rounds : until === undefined ? 0 : 1, max: rounds }, everyMs);
+    // A pause or a number of rounds that depends on an input without a value proves nothing.
+    const isOpen = (every !== undefined && everyMs === undefined) || (max !== undefined && known === undefined);
+    const open = isOpen && this.context.inputs === undefined;
+    return { load: open ? { ...all, ...pickRates(load) } : all, value: DONE };
+  }
+
+  private planParallel(step: StepOf<'parallel'>, place: Place, path: string): Planned {
+    const { args } = step;
+    if (args.kind === 'branches') {
+      this.rows.addNote(path, `in parallel, join ${args.join}: ${args.branches.map(({ name }) => name).join(', ')}`);
+      for (const branch of args.branches) forgetChanged(branch.do, place.scope);
+      const loads = this.rows.inBranches(() => args.branches.map((branch) => this.walkBlock(branch.do, place)));
+      const load = together(loads);
+      return { load: args.join === 'all' ? load : loosen(load), value: DONE };
+    }
+    const items = place.scope.evaluateKnown(args.in);
+    this.rows.addNote(path, `in parallel for each ${args.each} in ${args.in.text}`);
+    forgetChanged(args.do, place.scope);
+    if (items === undefined) {
+      const most = place.scope.countItems(args.in);
+      const inner = enterBlock(place);
+      inner.scope.setUnknown(args.each);
+      const load = this.rows.inBranches(() =>
+        this.rows.withLoop(`for each ${args.each} in ${args.in.text}`, () => this.walkBlock(args.do, inner)),
+      );
+      return { load: this.repeatList(load, most), value: DONE };
+    }
+    const loads = this.rows.inBranches(() =>
+      items.map((item) => {
+        const inner = enterBlock(place);
+        inner.scope.set(args.each, item);
+        return this.walkBlock(args.do, inner);
+      }),
+    );
+    return { load: together(loads), value: DONE };
+  }
+
+  private planSwitch({ args }: StepOf<'switch'>, place: Place): Load {
+    const undecided: string[] = [];
+    const alternatives: Alternative[] = [];
+    const otherwise = (): string | undefined =>
+      undecided.length === 0 ? undefined : `not (${undecided.join(' || ')})`;
+    const take = (steps: readonly CheckedStep[], when: string | undefined) => {
+      const load = this.rows.withCondition(when, () => this.walkBlock(steps, enterBlock(place)));
+      alternatives.push({ load, when });
+    };
+    for (const { when, do: steps } of args.cases) {
+      const holds = place.scope.evaluateKnown(when);
+      if (holds === false) continue;
+      take(steps, holds ? otherwise() : when.text);
+      if (holds) return choose(alternatives);
+      undecided.push(when.text);
+    }
+    take(args.else ?? [], otherwise());
+    return choose(alternatives);
+  }
+
+  private planCall({ args }: StepOf<'call'>, { runbook, scope }: Place, path: string): Planned {
+    const callee = runbook.calls[args.runbook];
+    this.rows.addNote(path, `call ${args.runbook}:`);
+    // A runbook that has errors calls one that was not loaded.
+    if (callee === undefined || this.depth >= DEEPEST) return { load: EMPTY, value: NOT_KNOWN };
+    const inputs = makeLazyRecord(
+      callee.inputs.map((input) => {
+        const expr = args.with[input.name];
+        return [input.name, () => (expr === undefined ? input.default : expr.evaluate(scope))];
+      }),
+    );
+    this.depth += 1;
+    const { load, scope: inner } = this.runbook(callee, { known: inputs }, `${path}/`);
+    this.depth -= 1;
+    return {
+      load,
+      value: { known: makeLazyRecord(callee.outputs.map(({ name, value }) => [name, () => value.evaluate(inner)])) },
+    };
+  }
+
+  /** The body of a loop: variables that it changes have another value in each round. */
+  private enterLoop(place: Place, steps: readonly CheckedStep[]): Place {
+    forgetChanged(steps, place.scope);
+    return enterBlock(place);
+  }
+}
+
+/** The same place, with names of its own. */
+function enterBlock(place: Place): Place {
+  return { ...place, scope: place.scope.inner() };
+}
+
+/** Variables that these steps change are not known while they may be under way. */
+function forgetChanged(steps: readonly CheckedStep[], scope: PlanScope): void {
+  for (const step of walkSteps(steps))
+    if (step.verb === 'set') for (const { name, value } of step.args.names) scope.assign(name, value, false);
+}
+
+function makePath(step: CheckedStep, { prefix }: Place): string {
+  return prefix + step.path;
+}
+
+/** A pause; undefined where only the run will know how long. */
+function waitLoad(ms: number | undefined): Load {
+  const known = new Decimal(ms ?? 0);
+  return makeLoad(
+    { duration: { min: known, max: ms === undefined ? UNBOUNDED : known } },
+    { tokens: 0, minMs: ms ?? 0, rate: 0 },
+  );
+}
+
+/** The rates of a part that is done once. */
+function pickRates({ segments, steady }: Load): Pick<Load, 'segments' | 'steady'> {
+  return { segments, steady };
+}
+
+/** Branches of which the first one to end cancels the others: none of their figures is certain. */
+function loosen(load: Load): Load {
+  return {
+    ...load,
+    figures: new Map([...load.figures].map(([name, range]) => [name, { ...range, min: new Decimal(0) }])),
+  };
+}
+
+/** The limits around a runbook, tightened by its own. */
+function tightenBounds({ limits }: CheckedRunbook, scope: PlanScope, outer: LimitRules): Bounds {
+  if (limits === undefined) return { rules: outer, reference: () => undefined };
+  const around = limits.priceBand?.around;
+  return {
+    rules: tighter(
+      outer,
+      evaluateLimits(limits, (expr) => scope.evaluateKnown(expr)),
+    ),
+    reference: () => {
+      if (around === undefined) return undefined;
+      const price = scope.evaluateKnown(around);
+      return price === undefined ? 'open' : formatDecimal(price);
+    },
+  };
+}
+
+/** The bound of a loop, in words. */
+function describeBound({ args }: StepOf<'repeat'>, scope: PlanScope): string {
+  const { every, for: duration, max } = args;
+  return [
+    every === undefined ? '' : `every ${scope.format(every)}`,
+    duration === undefined ? '' : `for at most ${scope.format(duration)}`,
+    max === undefined ? '' : `at most ${scope.format(max)} times`,
+    args.while === undefined ? '' : `while ${args.while.text}`,
+    args.until === undefined ? '' : `until ${args.until.text}`,
+  ]
+    .filter((each) => each !== '')
+    .join(', ');
+}

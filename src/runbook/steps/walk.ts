@@ -1,0 +1,36 @@
+/** Walks the steps of a checked runbook, with those of the blocks inside them. */
+import type { CheckedStep } from '../checked.ts';
+
+/** The blocks of a step's own steps, without those of its modifiers. */
+export function listInnerBlocks(step: CheckedStep): readonly (readonly CheckedStep[])[] {
+  switch (step.verb) {
+    case 'for_each':
+    case 'repeat':
+      return [step.args.do];
+    case 'parallel':
+      return step.args.kind === 'each' ? [step.args.do] : step.args.branches.map((branch) => branch.do);
+    case 'switch':
+      return [...step.args.cases.map((each) => each.do), ...(step.args.else === undefined ? [] : [step.args.else])];
+    case 'wait_for':
+      return step.args.kind === 'read' ? [[step.args.read]] : [];
+    default:
+      return [];
+  }
+}
+
+/** The blocks of a step's modifiers, which run after a failure. */
+function listExceptionalBlocks(step: CheckedStep): readonly (readonly CheckedStep[])[] {
+  return [
+    ...step.catch.map((clause) => clause.do),
+    ...(step.onTimeout === undefined ? [] : [step.onTimeout]),
+    ...(typeof step.undo === 'object' ? [step.undo] : []),
+  ];
+}
+
+/** Yields every step of a list and of the blocks inside it, in reading order. */
+export function* walkSteps(steps: readonly CheckedStep[]): Generator<CheckedStep> {
+  for (const step of steps) {
+    yield step;
+    for (const block of [...listInnerBlocks(step), ...listExceptionalBlocks(step)]) yield* walkSteps(block);
+  }
+}
