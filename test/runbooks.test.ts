@@ -12,6 +12,7 @@ import { makeRunReport, type RunReport } from '../src/report/folds/run.ts';
 import { checkRunbook } from '../src/runbook/check.ts';
 import { testing } from './cli/testing-bench.ts';
 import { START } from './engine/stage.ts';
+import { countSpent, findExceeded, findUnplanned } from './plan/against-plan.ts';
 import {
   loadShipped,
   SHIPPED,
@@ -114,6 +115,17 @@ describe('recordings', () => {
     expect(first.report).toMatchObject({ outcome: 'succeeded', mode: 'fixtures' });
     expect(first.report.requests.length).toBe(fixtureOf(name).fixture.exchanges.length);
     expect(withoutNames(second)).toEqual(withoutNames(first));
+  });
+
+  it.each(SHIPPED)('%s: sends what its plan says, within its bounds', async (name) => {
+    const { entries } = await fromFixture(name, 'planned');
+    const { fixture } = fixtureOf(name);
+    const loaded = loadShipped(name);
+    const inputs = inputValues(loaded.runbook, { pairs: [], recorded: fixture.inputs });
+    const plan = planFor(loaded.runbook, inputs, { fixture, now: fixture.startMs });
+    expect(findExceeded(plan, entries)).toEqual([]);
+    expect(findUnplanned(plan, entries)).toEqual([]);
+    expect(countSpent(entries).tokensPerMinute).toBeLessThanOrEqual(plan.pathTokensPerMinute);
   });
 
   it.each(SHIPPED)('%s: its journal replays', async (name) => {

@@ -4,6 +4,7 @@
  */
 import { CLIENT_ORDER_PREFIX } from '../venue/order/identity.ts';
 import { REPEAT_DELAYS_MS } from '../venue/order/polling.ts';
+import { makeAccountOrderParams } from '../venue/order/requests.ts';
 import type { OrderRecord } from '../venue/records.ts';
 import type { RunContext } from './context.ts';
 import { toFailure } from './failure.ts';
@@ -13,7 +14,6 @@ import { sleepUntil } from './waiting.ts';
 const STEP = 'reconcile';
 /** How far back open orders are listed, ms. Without a start the venue reads its whole history, ten times slower. */
 const LOOK_BACK_MS = 90 * 86_400_000;
-const PAGE_ROWS = 1000;
 
 type ReconciliationParts = Pick<RunContext, 'venue' | 'clock' | 'log' | 'callId'>;
 
@@ -53,7 +53,7 @@ async function readOpenOrders(
       id: callId(STEP),
       step: STEP,
       endpoint: 'GET /orders',
-      params: { status: 'open', start_time: (clock.now() - LOOK_BACK_MS) * 1000, p_limit: PAGE_ROWS },
+      params: makeAccountOrderParams<never>((clock.now() - LOOK_BACK_MS) * 1000, { status: 'open' }),
       class: 'reconcile',
       purpose: 'start-up',
     });

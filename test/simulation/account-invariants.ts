@@ -1,11 +1,16 @@
 /** Invariants about the account and its processes: tokens, the deadman switch, kills, leases, limits, and the journals as such. */
+import { planFor } from '../../src/app/plan.ts';
 import { verifyChain } from '../../src/journal/chain.ts';
 import type { Entry } from '../../src/journal/entry.ts';
+import type { CheckedRunbook } from '../../src/runbook/checked.ts';
+import type { Plan } from '../../src/runbook/plan/plan.ts';
+import type { Value } from '../../src/runbook/values.ts';
 import { readRetryAfter } from '../../src/venue/tokens/headers.ts';
+import { findExceeded, findUnplanned } from '../plan/against-plan.ts';
 import type { Facts } from './facts.ts';
 import type { Invariant } from './invariants.ts';
 import { REFRESH_TOKEN } from './scenario.ts';
-import type { RunTold } from './world.ts';
+import type { Happened, RunTold } from './world.ts';
 
 /** How soon a kill that a person engaged must have reached a run: the command line looks five times a second. */
 const KILL_REACHES_MS = 250;
@@ -249,7 +254,32 @@ export const ACCOUNT_INVARIANTS = {
       }
     },
   },
+  I21: {
+    name: 'the plan',
+    asks: 'every request of a run is a row of its plan, with the parameters that the plan knows; no run exceeds a bound of its plan',
+    against: ['journal'],
+    *breaches({ happened }) {
+      const { profile } = happened.scenario;
+      for (const { name, setup, entries } of happened.runs) {
+        const plan = planOf(setup.runbook, setup.inputs, profile);
+        for (const what of [...findExceeded(plan, entries), ...findUnplanned(plan, entries)]) yield `${name}: ${what}`;
+      }
+    },
+  },
 } as const satisfies Record<string, Invariant>;
+
+/** Plans of runbooks that many simulations share. */
+const PLANS = new Map<string, Plan>();
+function planOf(
+  runbook: CheckedRunbook,
+  inputs: Readonly<Record<string, Value>>,
+  profile: Happened['scenario']['profile'],
+): Plan {
+  const key = JSON.stringify([runbook.sha256, profile.rateLimit.tokens, profile.limits, inputs]);
+  const known = PLANS.get(key) ?? planFor(runbook, inputs, { profile, now: 0 });
+  PLANS.set(key, known);
+  return known;
+}
 
 /** When an order stopped working. */
 function endOf({ terminal, history }: Facts['own'][number]): number {

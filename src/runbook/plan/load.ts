@@ -155,6 +155,7 @@ export function together(parts: readonly Load[]): Load {
 
 /** The most tokens in any window of a minute. */
 export function countWindowTokens(segments: readonly Segment[], { polls = true } = {}): number {
+  if (segments.some(({ tokens, rate }) => !Number.isFinite(tokens + rate))) return Number.POSITIVE_INFINITY;
   let most = 0;
   let from = 0;
   let tokens = 0;

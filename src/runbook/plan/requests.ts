@@ -6,8 +6,8 @@ import { Decimal, decimal, formatDecimal } from '../../base/decimal.ts';
 import { formatCount } from '../../base/format.ts';
 import { type EndpointName, getEndpoint } from '../../venue/catalogue.ts';
 import { notionalOf } from '../../venue/limits/check.ts';
-import { FIRST_POLL_MS } from '../../venue/order/polling.ts';
-import type { OrderDraft } from '../../venue/order/requests.ts';
+import { FIRST_POLL_MS, REPEAT_DELAYS_MS } from '../../venue/order/polling.ts';
+import { makeAccountOrderParams, type OrderDraft } from '../../venue/order/requests.ts';
 import type { Side } from '../../venue/records.ts';
 import type { CheckedStep } from '../checked.ts';
 import { hydrate } from '../functions/hydrate.ts';
@@ -67,6 +67,16 @@ export class PlannedRequests {
       rows.addNote(path, `${step.verb} ${getStepRow(step.verb).say(step.args as never)}`);
     loads.push(this.planReads(step, scope, path, market));
     return { load: sequence(loads), value: this.valueOf(step, placed) };
+  }
+
+  /** Lists the reading with which a live run begins: open orders that the account has already. */
+  planStart(): Load {
+    const name = 'GET /orders';
+    const since = new Unknown('three months before the run');
+    const details = { when: 'the run is live', times: 'until it is answered' };
+    this.parts.rows.addRequest('reconcile', name, makeAccountOrderParams<Unknown>(since, { status: 'open' }), details);
+    const max = new Decimal(2 * (REPEAT_DELAYS_MS.length + 1));
+    return makeLoad({ [`requests ${name}`]: { max } }, { tokens: this.parts.context.costOf(name), minMs: 0, rate: 0 });
   }
 
   /** Lists the reads that follow a step until it is done, and those for answers that are lost. */

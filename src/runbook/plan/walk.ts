@@ -72,7 +72,9 @@ export class PlanWalk {
 
   run(): Load {
     const { runbook, inputs } = this.context;
-    return this.runbook(runbook, { known: inputs === undefined ? undefined : (inputs as Value) }, '').load;
+    const reads = this.requests.planStart();
+    const { load } = this.runbook(runbook, { known: inputs === undefined ? undefined : (inputs as Value) }, '');
+    return sequence([reads, load]);
   }
 
   private runbook(

@@ -96,6 +96,13 @@ export function doubtOrder<V extends StepName>(
       times: most(MOST_CANCELS),
       when: unseen,
     }),
+    call(step, 'DELETE /orders', {
+      class: 'protect',
+      applies,
+      params: (args, values) => makeCancelParams({ ...order(args, values), venueId: undefined }),
+      times: most(MOST_CANCELS),
+      when: 'its id never arrived',
+    }),
     call(step, 'GET /orders', {
       class: 'reconcile',
       applies,

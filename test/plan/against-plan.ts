@@ -1,0 +1,186 @@
+/**
+ * Holds a journal against the plan of its run: every request must be a row of the plan, with the parameters that the row knows,
+ * and no bound may be exceeded. Believes no summary: it counts the entries.
+ */
+import { Decimal } from '../../src/base/decimal.ts';
+import type { Entry } from '../../src/journal/entry.ts';
+import type { Plan, PlannedRequest } from '../../src/runbook/plan/plan.ts';
+import { KNOWN_AFTER_RUN } from '../../src/runbook/plan/unknown.ts';
+
+interface Sent {
+  readonly endpoint: string;
+  readonly step: string;
+  readonly params: Readonly<Record<string, string>>;
+  readonly intent:
+    | {
+        readonly type: string;
+        readonly market: string;
+        readonly side: string;
+        readonly size: string;
+        readonly price?: string;
+        readonly trigger?: string;
+      }
+    | undefined;
+  readonly id: string | undefined;
+  readonly reduces: boolean;
+  attempts: number;
+  refused: boolean;
+}
+
+/** What a run has spent, by its journal. */
+export interface Spent {
+  readonly requests: Readonly<Record<string, number>>;
+  readonly orders: number;
+  readonly notional: Decimal;
+  readonly exposure: Readonly<Record<string, Decimal>>;
+  readonly tokensPerMinute: number;
+  readonly durationMs: number;
+}
+
+function readSent(entries: readonly Entry[]): readonly Sent[] {
+  const calls = new Map<string, Sent>();
+  for (const entry of entries) {
+    if (entry.type === 'call.intended') {
+      const { call, endpoint, params, intent, clientOrderId } = entry.data;
+      const texts = Object.entries(params).flatMap(([name, value]) =>
+        value === undefined || value === null ? [] : [[name, String(value)]],
+      );
+      calls.set(call, {
+        endpoint,
+        step: entry.step ?? '',
+        params: Object.fromEntries(texts),
+        intent: intent as Sent['intent'],
+        id: clientOrderId,
+        reduces: false,
+        attempts: 0,
+        refused: false,
+      });
+    }
+    if (entry.type === 'call.attempted') {
+      const sent = calls.get(entry.data.call);
+      if (sent !== undefined) sent.attempts += 1;
+    }
+    if (entry.type === 'call.settled') {
+      const sent = calls.get(entry.data.call);
+      // What was refused for certain is not at the venue.
+      if (sent !== undefined) sent.refused = entry.data.kind === 'rejected' || entry.data.kind === 'denied';
+    }
+  }
+  return [...calls.values()].filter(({ attempts }) => attempts > 0);
+}
+
+export function countSpent(entries: readonly Entry[]): Spent {
+  const sent = readSent(entries);
+  const requests: Record<string, number> = {};
+  for (const { endpoint, attempts } of sent) requests[endpoint] = (requests[endpoint] ?? 0) + attempts;
+  const orders = new Map<string, Sent>();
+  for (const each of sent)
+    if (each.endpoint === 'POST /orders' && each.id !== undefined && !each.refused) orders.set(each.id, each);
+  let notional = new Decimal(0);
+  const sides: Record<string, Decimal> = {};
+  for (const { intent } of orders.values()) {
+    if (intent === undefined || intent.type === 'stop_loss' || intent.type === 'take_profit') continue;
+    const worth = new Decimal(intent.size).times(intent.price ?? intent.trigger ?? 0);
+    notional = notional.plus(worth);
+    const key = `${intent.side} ${intent.market}`;
+    sides[key] = (sides[key] ?? new Decimal(0)).plus(worth);
+  }
+  const exposure: Record<string, Decimal> = {};
+  for (const [key, worth] of Object.entries(sides)) {
+    const market = key.slice(key.indexOf(' ') + 1);
+    exposure[market] = Decimal.max(exposure[market] ?? 0, worth);
+  }
+  return {
+    requests,
+    orders: orders.size,
+    notional,
+    exposure,
+    tokensPerMinute: countTokens(entries),
+    durationMs: (entries.at(-1)?.at ?? 0) - (entries[0]?.at ?? 0),
+  };
+}
+
+/** Tokens of the minute with the most. */
+function countTokens(entries: readonly Entry[]): number {
+  const spent = entries.flatMap((entry) =>
+    entry.type === 'call.attempted' ? [{ at: entry.at, tokens: Number(entry.data.tokens ?? 0) }] : [],
+  );
+  let most = 0;
+  let inside = 0;
+  let from = 0;
+  for (const { at, tokens } of spent) {
+    inside += tokens;
+    while ((spent[from]?.at ?? at) <= at - 60_000) {
+      inside -= spent[from]?.tokens ?? 0;
+      from += 1;
+    }
+    most = Math.max(most, inside);
+  }
+  return most;
+}
+
+/** A sentence for each bound that a run has exceeded. `resumes`: each may repeat the reads of the run. */
+export function findExceeded({ bounds }: Plan, entries: readonly Entry[]): readonly string[] {
+  const spent = countSpent(entries);
+  const starts = 1 + entries.filter(({ type }) => type === 'run.resumed').length;
+  const found: string[] = [];
+  const hold = (what: string, value: Decimal | number, max: string | number | undefined) => {
+    if (max !== undefined && new Decimal(value).gt(max)) found.push(`${what}: ${value} of at most ${max}`);
+  };
+  for (const [endpoint, count] of Object.entries(spent.requests)) {
+    if (endpoint.startsWith('request ')) continue;
+    // The session renews itself beside the run.
+    if (endpoint === 'POST /jwt') continue;
+    const bound = bounds.requests[endpoint as keyof typeof bounds.requests];
+    if (bound === undefined) found.push(`${endpoint}: ${count} and none planned`);
+    else hold(endpoint, count, bound.max === undefined ? undefined : bound.max * starts);
+  }
+  hold('orders', spent.orders, bounds.orders.max);
+  hold('notional', spent.notional, bounds.notional.max);
+  for (const [market, worth] of Object.entries(spent.exposure)) {
+    const bound = bounds.exposure[market] ?? bounds.exposure[''];
+    if (bound === undefined) found.push(`exposure ${market}: ${worth} and none planned`);
+    else hold(`exposure ${market}`, worth, bound.max);
+  }
+  hold('tokens a minute', spent.tokensPerMinute, bounds.tokensPerMinute.max);
+  hold('duration', spent.durationMs, bounds.duration.max);
+  return found;
+}
+
+/** A sentence for each request that is no row of the plan, or has other parameters than its row knows. */
+export function findUnplanned(plan: Plan, entries: readonly Entry[]): readonly string[] {
+  const rows = [...plan.rows, ...plan.sections.flatMap((section) => section.rows)].filter(
+    (row): row is PlannedRequest => row.kind === 'request',
+  );
+  return readSent(entries).flatMap(({ endpoint, step, params }) => {
+    if (endpoint.startsWith('request ')) return [];
+    const place = step.replaceAll(/\[\d+\]|~\d+/g, '');
+    const ofEndpoint = rows.filter((row) => `${row.method} ${row.path}` === endpoint);
+    // The watch reads for whichever steps wait; the heartbeat and the end of a run act for no step.
+    const ofStep = ofEndpoint.filter((row) => row.step === place);
+    const candidates =
+      place.startsWith('steps/') || place.startsWith('finally/') || place.startsWith('on_error/') ? ofStep : ofEndpoint;
+    const all = candidates.length === 0 ? ofEndpoint : candidates;
+    if (all.some((row) => matches(row.params, params))) return [];
+    return [
+      `${step} ${endpoint} ${JSON.stringify(params)}${
+        all.length === 0
+          ? ': no row'
+          : `: ${all
+              .map((row) => JSON.stringify(row.params))
+              .slice(0, 3)
+              .join(' or ')}`
+      }`,
+    ];
+  });
+}
+
+function matches(planned: Readonly<Record<string, string>>, sent: Readonly<Record<string, string>>): boolean {
+  const names = Object.keys(planned);
+  return (
+    names.length === Object.keys(sent).length &&
+    names.every(
+      (name) => sent[name] !== undefined && (planned[name] === KNOWN_AFTER_RUN || planned[name] === sent[name]),
+    )
+  );
+}
