@@ -4,7 +4,7 @@
  */
 
 import type { DataOf, Json, JsonObject } from '../journal/entry.ts';
-import { type EndpointName, getEndpoint } from '../venue/catalogue.ts';
+import { type EndpointName, getAction, getEndpoint, isEndpointName } from '../venue/catalogue.ts';
 import type { CallOutcome, VenueCall } from '../venue/port.ts';
 import { computeDigest } from '../venue/wire/request.ts';
 import type { Ticket } from './tokens/budget.ts';
@@ -12,12 +12,17 @@ import type { WireAnswer, WireReply, WireRequest } from './transport.ts';
 
 /** Gives a call's parameters for the journal, with secrets replaced by a word. */
 export function redactParams(name: EndpointName, params: object): JsonObject {
-  const row = getEndpoint(name);
+  const secrets = listSecrets(name);
   return Object.fromEntries(
     Object.entries(params)
       .filter(([, value]) => value !== undefined)
-      .map(([key, value]) => [key, row.parameters[key]?.secret === true ? '[redacted]' : (value as Json)]),
+      .map(([key, value]) => [key, secrets.includes(key) ? '[redacted]' : (value as Json)]),
   );
+}
+
+function listSecrets(endpoint: string): readonly string[] {
+  const parameters = isEndpointName(endpoint) ? getEndpoint(endpoint).parameters : {};
+  return Object.keys(parameters).filter((key) => parameters[key]?.secret === true);
 }
 
 /** One attempt of a call, just before it is sent. */
@@ -34,12 +39,12 @@ export function buildAttempt(
   { n, request, tokens, waitedMs }: Attempt,
   epoch: number,
 ): DataOf<'call.attempted'> {
-  const secret = request.endpoint in SECRET_OF ? SECRET_OF[request.endpoint] : undefined;
+  const secrets = listSecrets(request.endpoint);
   const params = Object.fromEntries(
-    Object.entries(request.params).map(([key, value]) => [key, key === secret ? '[redacted]' : value.text]),
+    Object.entries(request.params).map(([key, value]) => [key, secrets.includes(key) ? '[redacted]' : value.text]),
   );
-  // A short secret could be guessed from its digest, so the one request that carries a secret has none.
-  const digest = secret === undefined ? computeDigest(request) : '';
+  // A short secret could be guessed from its digest, so a request that carries one has none.
+  const digest = secrets.length === 0 ? computeDigest(request) : '';
   return {
     call,
     n,
@@ -52,7 +57,6 @@ export function buildAttempt(
     waitedMs: Math.round(waitedMs),
   };
 }
-const SECRET_OF: Readonly<Record<string, string>> = { 'POST /jwt': 'refresh_token' };
 
 export function buildSettled(
   call: VenueCall,
@@ -60,7 +64,7 @@ export function buildSettled(
   reply: WireReply | undefined,
 ): DataOf<'call.settled'> {
   const answer = reply?.kind === 'answer' ? reply : undefined;
-  const secret = call.endpoint === 'POST /jwt';
+  const secret = getAction(call.endpoint) === 'session';
   return {
     call: call.id,
     kind: outcome.kind,

@@ -1,6 +1,6 @@
 /** Decides which of the four outcomes an answer means for its call (reliability.md, Protocol). No other module does. */
 import { decimal, parseDecimal } from '../base/decimal.ts';
-import type { EndpointName, Result } from '../venue/catalogue.ts';
+import { type EndpointName, getAction, type Result } from '../venue/catalogue.ts';
 import type { CallOutcome, OrderTerms, VenueCall } from '../venue/port.ts';
 import type { PlacementAck } from '../venue/records.ts';
 import type { AnswerVerdict } from '../venue/wire/answer.ts';
@@ -13,7 +13,7 @@ export function decideOutcome<E extends EndpointName>(
   switch (verdict.kind) {
     case 'confirmed': {
       const problem =
-        call.endpoint === 'POST /orders' && call.intent !== undefined
+        getAction(call.endpoint) === 'place' && call.intent !== undefined
           ? describeMismatch(call.intent, verdict.result as Result<'POST /orders'>)
           : undefined;
       if (problem !== undefined)
