@@ -343,6 +343,12 @@ export function getAction(name: string): Action | undefined {
   return isEndpointName(name) ? getEndpoint(name).action : undefined;
 }
 
+/** True for a write of the runbook: the engine itself handles the switch and the session. */
+export function isRunbookWrite(name: string): boolean {
+  const action = getAction(name);
+  return action !== undefined && action !== 'arm' && action !== 'disarm' && action !== 'session';
+}
+
 type ValueOf<P> = P extends { type: 'boolean' }
   ? boolean
   : P extends { type: 'integer' | 'timestamp' }
