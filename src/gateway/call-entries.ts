@@ -7,8 +7,8 @@ import type { DataOf, Json, JsonObject } from '../journal/entry.ts';
 import { type EndpointName, getAction, getEndpoint, isEndpointName } from '../venue/catalogue.ts';
 import type { CallOutcome, VenueCall } from '../venue/port.ts';
 import { computeDigest } from '../venue/wire/request.ts';
-import type { Ticket } from './tokens/budget.ts';
-import type { WireAnswer, WireReply, WireRequest } from './transport.ts';
+import type { Attempt } from './exchange.ts';
+import type { WireAnswer, WireReply } from './transport.ts';
 
 /** Gives a call's parameters for the journal, with secrets replaced by a word. */
 export function redactParams(name: EndpointName, params: object): JsonObject {
@@ -25,18 +25,11 @@ function listSecrets(endpoint: string): readonly string[] {
   return Object.keys(parameters).filter((key) => parameters[key]?.secret === true);
 }
 
-/** One attempt of a call, just before it is sent. */
-export interface Attempt {
-  readonly n: number;
-  readonly request: WireRequest;
-  readonly tokens: number;
-  /** How long it waited for its tokens, ms. */
-  readonly waitedMs: number;
-}
-
+/** `n`: counts the attempts of the call from 1. */
 export function buildAttempt(
   call: string,
-  { n, request, tokens, waitedMs }: Attempt,
+  n: number,
+  { request, tokens, waitedMs }: Attempt,
   epoch: number,
 ): DataOf<'call.attempted'> {
   const secrets = listSecrets(request.endpoint);
@@ -89,10 +82,4 @@ export function selectRateHeaders(answer: WireAnswer): JsonObject {
   for (const [name, value] of Object.entries(answer.headers))
     if (name.startsWith('x-ratelimit-') || name === 'retry-after' || name === 'date') kept[name] = value;
   return kept;
-}
-
-/** Returns the tokens of a request that was not sent; holds those of one that may have been. */
-export function endTicket(ticket: Ticket, failure: { readonly sent: boolean }): void {
-  if (failure.sent) ticket.aborted();
-  else ticket.notSent();
 }

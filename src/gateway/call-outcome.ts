@@ -4,12 +4,20 @@ import { type EndpointName, getAction, type Result } from '../venue/catalogue.ts
 import type { CallOutcome, OrderTerms, VenueCall } from '../venue/port.ts';
 import type { PlacementAck } from '../venue/records.ts';
 import type { AnswerVerdict } from '../venue/wire/answer.ts';
+import type { Exchanged } from './exchange.ts';
 
 export function decideOutcome<E extends EndpointName>(
   call: VenueCall<E>,
-  verdict: AnswerVerdict<E>,
-  times: { sentAt: number; settledAt: number },
+  sent: Exclude<Exchanged<AnswerVerdict<E>>, { kind: 'stopped' }>,
 ): CallOutcome<E> {
+  const { times } = sent;
+  if (sent.kind === 'unanswered') {
+    const { message } = sent.reply;
+    return sent.reply.sent
+      ? { kind: 'unresolved', message, ...times }
+      : { kind: 'rejected', failure: 'transport', message, definite: true, ...times };
+  }
+  const { verdict } = sent;
   switch (verdict.kind) {
     case 'confirmed': {
       const problem =

@@ -5,7 +5,7 @@
 import { type DecimalString, formatDecimal } from '../../base/decimal.ts';
 import type { DataOf, Entry } from '../../journal/entry.ts';
 import type { OrderTracker } from '../../journal/orders.ts';
-import { getAction, getEndpoint, isEndpointName } from '../../venue/catalogue.ts';
+import { getAction, getEndpoint, isEndpointName, isRunbookWrite } from '../../venue/catalogue.ts';
 import {
   checkLimits,
   type LimitFacts,
@@ -25,9 +25,6 @@ import { HeldPositions } from './positions.ts';
 const MINUTE_MS = 60_000;
 /** How long a refusal is remembered, ms: the longest window that a throttle may have. */
 const REFUSALS_KEPT_MS = 3_600_000;
-
-/** Actions that `max_writes` does not count: they change no order and no setting of the account. */
-const UNCOUNTED: ReadonlySet<string> = new Set(['arm', 'disarm', 'session']);
 
 /** Facts about the account that this run's journal does not have. */
 interface AccountFacts {
@@ -99,8 +96,8 @@ export class LimitFactsFold {
   check(call: VenueCall, rules: LimitRules, now: number): LimitVerdict {
     const row = getEndpoint(call.endpoint);
     if (row.method === 'GET' || row.protective) return { ok: true, considered: {} };
-    const lapsed = this.describeLapse(call, now);
-    if (lapsed !== undefined) return { ok: false, code: 'DEADMAN_LAPSED', message: lapsed, considered: {} };
+    const lapsed = this.findLapse(call, now);
+    if (lapsed !== undefined) return { ok: false, ...lapsed, considered: {} };
     return checkLimits(
       { ...call, ...(call.intent?.allow === undefined ? {} : { allow: call.intent.allow }) },
       rules,
@@ -108,11 +105,12 @@ export class LimitFactsFold {
     );
   }
 
-  /** Describes why no new order may be sent: the deadman switch may have fired. Undefined when it is armed, or was not requested. */
-  describeLapse(call: VenueCall, now: number): string | undefined {
+  /** Finds why no new order may be sent: the deadman switch may have fired. Undefined when it is armed, or was not requested. */
+  findLapse(call: VenueCall, now: number): { readonly code: 'DEADMAN_LAPSED'; readonly message: string } | undefined {
     const lapsedAt = getAction(call.endpoint) === 'place' ? this.deadman.lapsedAt(now) : undefined;
     if (lapsedAt === undefined) return undefined;
-    return `DEADMAN_LAPSED: since=${new Date(lapsedAt).toISOString()}; the deadman switch of this run may have fired; the run reads every order before it places a new one`;
+    const message = `DEADMAN_LAPSED: since=${new Date(lapsedAt).toISOString()}; the deadman switch of this run may have fired; the run reads every order before it places a new one`;
+    return { code: 'DEADMAN_LAPSED', message };
   }
 
   private collectFacts(call: VenueCall, rules: LimitRules, now: number): LimitFacts {
@@ -202,9 +200,9 @@ export class LimitFactsFold {
   }
 
   private applyAttempt(call: DataOf<'call.intended'> | undefined, at: number): void {
-    const action = call === undefined ? undefined : getAction(call.endpoint);
-    if (call === undefined || action === undefined || UNCOUNTED.has(action)) return;
+    if (call === undefined || !isRunbookWrite(call.endpoint)) return;
     this.writes += 1;
+    const action = getAction(call.endpoint);
     if (action !== 'place' && action !== 'amend') return;
     this.orderTimes.push(at);
     const { market_id } = call.params as { readonly market_id?: string };
