@@ -105,6 +105,23 @@ const DOORS: readonly Door[] = [
   { what: 'got', uses: importOf('got'), through: ['src/gateway/live/transport.ts', 'src/gateway/live/webhook.ts'] },
   { what: 'ajv', uses: importOf('ajv|ajv-formats'), through: ['src/base/ajv.ts'] },
   { what: 'yaml', uses: importOf('yaml'), through: ['src/runbook/document/document.ts'] },
+  // Every request takes the one path: the exchange sends it, and the session around the transport adds the credentials.
+  {
+    what: 'a request to the venue',
+    uses: /\btransport\s*\??\.\s*send\b|\{[^}]*\bsend\b[^}]*\}\s*=\s*[\w.]*\btransport\b/,
+    through: ['src/gateway/exchange.ts', 'src/gateway/live/session.ts'],
+  },
+  {
+    what: 'tokens of the budget',
+    uses: /\bbudget\s*\??\.\s*acquire\b/,
+    through: ['src/gateway/exchange.ts', 'src/gateway/live/session.ts'],
+  },
+  // What a request does is a column of the catalogue. The others tell requests apart by what they carry, or act for the venue.
+  {
+    what: "a comparison with an endpoint's name",
+    uses: /(?:[=!]==|\bcase)\s*'(?:GET|POST|PUT|DELETE) \//,
+    through: ['src/gateway/simulator/', 'src/app/', 'src/engine/', 'src/journal/', 'src/report/', 'src/runbook/'],
+  },
   {
     what: 'the SQL driver',
     uses: importOf('@photostructure/sqlite|node:sqlite'),

@@ -150,6 +150,9 @@ describe('each rule can fail', () => {
     "import got from 'got';",
     "const { Ajv } = await import('ajv/dist/2020.js');",
     "import { parse } from 'yaml';",
+    'const reply = await this.parts.transport.send(request, { timeoutMs: 1 });',
+    'const { send } = account.transport;',
+    'const granted = await budget.acquire(request);',
     "import { DatabaseSync } from '@photostructure/sqlite';",
     'const server = createServer(answer);',
     'const home = process.env.HOME;',
@@ -175,6 +178,11 @@ describe('each rule can fail', () => {
   ])('doors: %s', (text) => {
     expect(doorBreaches({ 'src/engine/x.ts': text })).toHaveLength(1);
     expect(doorBreaches({ 'src/engine/x.ts': `// ${text}` })).toEqual([]);
+  });
+
+  it('an action is asked for, not a name', () => {
+    const text = "if (call.endpoint === 'POST /orders') place();";
+    expect(doorBreaches({ 'src/gateway/x.ts': text, 'src/venue/x.ts': text })).toHaveLength(2);
   });
 
   it.each(['app/run/x.ts', 'cli/commands/x.ts', 'cli/main.ts'])(

@@ -4,42 +4,40 @@
  */
 
 import type { DataOf, Json, JsonObject } from '../journal/entry.ts';
-import { type EndpointName, getEndpoint } from '../venue/catalogue.ts';
+import { type EndpointName, getAction, getEndpoint, isEndpointName } from '../venue/catalogue.ts';
 import type { CallOutcome, VenueCall } from '../venue/port.ts';
 import { computeDigest } from '../venue/wire/request.ts';
-import type { Ticket } from './tokens/budget.ts';
-import type { WireAnswer, WireReply, WireRequest } from './transport.ts';
+import type { Attempt } from './exchange.ts';
+import type { WireAnswer, WireReply } from './transport.ts';
 
 /** Gives a call's parameters for the journal, with secrets replaced by a word. */
 export function redactParams(name: EndpointName, params: object): JsonObject {
-  const row = getEndpoint(name);
+  const secrets = listSecrets(name);
   return Object.fromEntries(
     Object.entries(params)
       .filter(([, value]) => value !== undefined)
-      .map(([key, value]) => [key, row.parameters[key]?.secret === true ? '[redacted]' : (value as Json)]),
+      .map(([key, value]) => [key, secrets.includes(key) ? '[redacted]' : (value as Json)]),
   );
 }
 
-/** One attempt of a call, just before it is sent. */
-export interface Attempt {
-  readonly n: number;
-  readonly request: WireRequest;
-  readonly tokens: number;
-  /** How long it waited for its tokens, ms. */
-  readonly waitedMs: number;
+function listSecrets(endpoint: string): readonly string[] {
+  const parameters = isEndpointName(endpoint) ? getEndpoint(endpoint).parameters : {};
+  return Object.keys(parameters).filter((key) => parameters[key]?.secret === true);
 }
 
+/** `n`: counts the attempts of the call from 1. */
 export function buildAttempt(
   call: string,
-  { n, request, tokens, waitedMs }: Attempt,
+  n: number,
+  { request, tokens, waitedMs }: Attempt,
   epoch: number,
 ): DataOf<'call.attempted'> {
-  const secret = request.endpoint in SECRET_OF ? SECRET_OF[request.endpoint] : undefined;
+  const secrets = listSecrets(request.endpoint);
   const params = Object.fromEntries(
-    Object.entries(request.params).map(([key, value]) => [key, key === secret ? '[redacted]' : value.text]),
+    Object.entries(request.params).map(([key, value]) => [key, secrets.includes(key) ? '[redacted]' : value.text]),
   );
-  // A short secret could be guessed from its digest, so the one request that carries a secret has none.
-  const digest = secret === undefined ? computeDigest(request) : '';
+  // A short secret could be guessed from its digest, so a request that carries one has none.
+  const digest = secrets.length === 0 ? computeDigest(request) : '';
   return {
     call,
     n,
@@ -52,7 +50,6 @@ export function buildAttempt(
     waitedMs: Math.round(waitedMs),
   };
 }
-const SECRET_OF: Readonly<Record<string, string>> = { 'POST /jwt': 'refresh_token' };
 
 export function buildSettled(
   call: VenueCall,
@@ -60,7 +57,7 @@ export function buildSettled(
   reply: WireReply | undefined,
 ): DataOf<'call.settled'> {
   const answer = reply?.kind === 'answer' ? reply : undefined;
-  const secret = call.endpoint === 'POST /jwt';
+  const secret = getAction(call.endpoint) === 'session';
   return {
     call: call.id,
     kind: outcome.kind,
@@ -85,10 +82,4 @@ export function selectRateHeaders(answer: WireAnswer): JsonObject {
   for (const [name, value] of Object.entries(answer.headers))
     if (name.startsWith('x-ratelimit-') || name === 'retry-after' || name === 'date') kept[name] = value;
   return kept;
-}
-
-/** Returns the tokens of a request that was not sent; holds those of one that may have been. */
-export function endTicket(ticket: Ticket, failure: { readonly sent: boolean }): void {
-  if (failure.sent) ticket.aborted();
-  else ticket.notSent();
 }

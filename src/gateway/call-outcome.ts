@@ -1,19 +1,27 @@
 /** Decides which of the four outcomes an answer means for its call (reliability.md, Protocol). No other module does. */
 import { decimal, parseDecimal } from '../base/decimal.ts';
-import type { EndpointName, Result } from '../venue/catalogue.ts';
+import { type EndpointName, getAction, type Result } from '../venue/catalogue.ts';
 import type { CallOutcome, OrderTerms, VenueCall } from '../venue/port.ts';
 import type { PlacementAck } from '../venue/records.ts';
 import type { AnswerVerdict } from '../venue/wire/answer.ts';
+import type { Exchanged } from './exchange.ts';
 
 export function decideOutcome<E extends EndpointName>(
   call: VenueCall<E>,
-  verdict: AnswerVerdict<E>,
-  times: { sentAt: number; settledAt: number },
+  sent: Exclude<Exchanged<AnswerVerdict<E>>, { kind: 'stopped' }>,
 ): CallOutcome<E> {
+  const { times } = sent;
+  if (sent.kind === 'unanswered') {
+    const { message } = sent.reply;
+    return sent.reply.sent
+      ? { kind: 'unresolved', message, ...times }
+      : { kind: 'rejected', failure: 'transport', message, definite: true, ...times };
+  }
+  const { verdict } = sent;
   switch (verdict.kind) {
     case 'confirmed': {
       const problem =
-        call.endpoint === 'POST /orders' && call.intent !== undefined
+        getAction(call.endpoint) === 'place' && call.intent !== undefined
           ? describeMismatch(call.intent, verdict.result as Result<'POST /orders'>)
           : undefined;
       if (problem !== undefined)

@@ -6,23 +6,16 @@ import type { FeedValue, MarketRules, VenueCall } from '../venue/port.ts';
 import type { Profile } from '../venue/profile/profile.ts';
 import type { CancelAllBarrier } from './cancel-all-barrier.ts';
 import type { CrashPoints } from './crash-points.ts';
+import type { Exchange, Session } from './exchange.ts';
 import type { LimitFactsFold } from './limits/facts.ts';
 import type { Budget } from './tokens/budget.ts';
-import type { Transport, WireAnswer, WireRequest } from './transport.ts';
+import type { Transport } from './transport.ts';
 
 /** The journal of the run; `flush` resolves when everything appended is durable. */
 interface GatewayLog {
   append<T extends EntryType>(type: T, data: DataOf<T>, step?: string): void;
   flush(): Promise<void>;
   readonly tracker: OrderTracker;
-}
-
-/** The session of a transport that needs one; simulated and recorded transports need none. */
-export interface Session {
-  /** Ensures a valid session before a request is sent. False when none can be obtained. */
-  ready(): Promise<boolean>;
-  /** Obtains a new session after the venue refused the old one, once for all callers. False when none can be obtained. */
-  renew(): Promise<boolean>;
 }
 
 /** The source of feeds: the simulator, a fixture, or a request that the profile declares. */
@@ -50,16 +43,18 @@ export interface ClientParts {
   readonly confirm?: (call: VenueCall) => Promise<boolean>;
   /** Shared by the runs of an account within a process; the client creates its own when absent. */
   readonly barrier?: CancelAllBarrier;
-  /** Builds declared requests and reads their answers. */
-  readonly requests?: RequestReader;
+  /** Prepares a request that the profile declares. */
+  readonly requests?: DeclaredRequests;
   /** Notified of the points that a call reaches; used by simulations only. */
   readonly crashPoints?: CrashPoints;
 }
 
-export interface RequestReader {
-  wire(
-    name: string,
-    params: Readonly<Record<string, string>>,
-  ): { readonly request: WireRequest; readonly tokens: number } | { readonly problem: string };
-  read(name: string, answer: WireAnswer): { readonly result: unknown } | { readonly problem: string };
-}
+type DeclaredVerdict =
+  | { readonly kind: 'confirmed'; readonly result: unknown }
+  | { readonly kind: 'refused'; readonly limited: true }
+  | { readonly kind: 'unreadable'; readonly why: string };
+
+export type DeclaredRequests = (
+  name: string,
+  params: Readonly<Record<string, string>>,
+) => Exchange<DeclaredVerdict> | { readonly problem: string };

@@ -1,49 +1,26 @@
-import { formatCount } from '../base/format.ts';
-import { type EndpointName, getEndpoint } from '../venue/catalogue.ts';
-import {
-  type CallOutcome,
-  type FeedValue,
-  type MarketRules,
-  NOT_RECORDED,
-  type RequestOutcome,
-  STALE_INTENT,
-  STEP_ENDED,
-  SWEEP,
-  type VenueCall,
-  type VenuePort,
-} from '../venue/port.ts';
+/** Makes the calls of a run: journals each with its attempts and outcome, and sends it through the exchange with all its checks. */
+import { type EndpointName, getAction, getEndpoint } from '../venue/catalogue.ts';
+import type { CallOutcome, FeedValue, MarketRules, RequestOutcome, VenueCall, VenuePort } from '../venue/port.ts';
 import type { HeartbeatDemand } from '../venue/tokens/heartbeat-reserve.ts';
-import { readAnswer } from '../venue/wire/answer.ts';
-import { findRequestProblems } from '../venue/wire/bounds.ts';
+import { type AnswerVerdict, readAnswer } from '../venue/wire/answer.ts';
 import { toWireRequest } from '../venue/wire/request.ts';
-import {
-  type Attempt,
-  buildAttempt,
-  buildSettled,
-  endTicket,
-  redactParams,
-  selectRateHeaders,
-} from './call-entries.ts';
+import { buildAttempt, buildSettled, redactParams, selectRateHeaders } from './call-entries.ts';
 import { decideOutcome } from './call-outcome.ts';
 import { CancelAllBarrier } from './cancel-all-barrier.ts';
 import type { ClientParts } from './client-parts.ts';
 import { type CrashPoint, toCrashPoint } from './crash-points.ts';
 import { sendDeclared } from './declared-call.ts';
-import { maySkipJournal, SendChecks } from './send-checks.ts';
-import type { Budget, Ticket } from './tokens/budget.ts';
-import type { WireAnswer, WireReply } from './transport.ts';
-import { EXCHANGE_TIMEOUT_MS } from './transport.ts';
+import { type Exchange, exchangeOnce, makeObstacle, NO_SESSION, type Obstacle } from './exchange.ts';
+import { type CheckedCall, findStale, LEASE_LOST, listChecks, maySkipJournal } from './send-checks.ts';
+import type { Budget } from './tokens/budget.ts';
+import type { WireReply } from './transport.ts';
 
 export class VenueClient implements VenuePort {
   readonly markets: readonly string[];
-  private readonly parts: ClientParts;
-  private readonly barrier: CancelAllBarrier;
-  private readonly checks: SendChecks;
+  private readonly parts: CheckedCall['parts'];
 
   constructor(parts: ClientParts) {
-    this.parts = parts;
-    this.barrier = parts.barrier ?? new CancelAllBarrier();
-    this.checks = new SendChecks(parts, this.barrier);
+    this.parts = { barrier: new CancelAllBarrier(), ...parts };
     this.markets = Object.keys(parts.markets);
   }
 
@@ -69,7 +46,7 @@ export class VenueClient implements VenuePort {
       call.step,
     );
     this.reached('CP1', call);
-    return this.barred(call, this.proceed(call, 0));
+    return this.proceed(call, 0);
   }
 
   /**
@@ -77,29 +54,18 @@ export class VenueClient implements VenuePort {
    * harmless to repeat is sent again; any other is `unresolved`.
    */
   continueCall<E extends EndpointName>(call: VenueCall<E>, attempts: number): Promise<CallOutcome<E>> {
-    const repeatable = getEndpoint(call.endpoint).repeatable;
-    const stale =
-      attempts > 0 && call.endpoint === 'DELETE /orders/cancel_all' ? this.checks.describeStaleness(call) : undefined;
-    if (stale !== undefined) {
-      const message = `${STALE_INTENT}: ${stale}. The venue may or may not have done it. Check the open orders there and cancel by hand`;
-      return this.settle(call, {
-        kind: 'unresolved',
-        code: STALE_INTENT,
-        message,
-        settledAt: this.parts.clock.now(),
-      });
-    }
-    if (attempts === 0 || repeatable === 'safe' || repeatable === 'effect')
-      return this.barred(call, this.proceed(call, attempts));
-    return this.settle(call, {
-      kind: 'unresolved',
-      message: 'the process ended before the answer',
-      settledAt: this.parts.clock.now(),
-    });
+    const { action, repeatable } = getEndpoint(call.endpoint);
+    const stale = attempts > 0 && action === 'cancel_all' ? findStale({ call, parts: this.parts }) : undefined;
+    if (stale === undefined && (attempts === 0 || repeatable === 'safe' || repeatable === 'effect'))
+      return this.proceed(call, attempts);
+    const unknown = { kind: 'unresolved', settledAt: this.parts.clock.now() } as const;
+    if (stale === undefined) return this.settle(call, { ...unknown, message: 'the process ended before the answer' });
+    const message = `${stale.message}. The venue may or may not have done it. Check the open orders there and cancel by hand`;
+    return this.settle(call, { ...unknown, code: stale.code, message });
   }
 
   keepOrdersBack(until: Promise<unknown>): void {
-    void this.barrier.during(until).catch(() => {});
+    void this.parts.barrier.during(until).catch(() => {});
   }
 
   async feed(name: string, key: string | undefined, step: string): Promise<FeedValue | undefined> {
@@ -121,163 +87,91 @@ export class VenueClient implements VenuePort {
   }
 
   request(name: string, params: Readonly<Record<string, string>>, id: string, step: string): Promise<RequestOutcome> {
-    return sendDeclared(this.parts, { name, params, id, step });
+    return sendDeclared(this.parts, name, params, id, step);
   }
 
-  private async proceed<E extends EndpointName>(call: VenueCall<E>, attempts: number): Promise<CallOutcome<E>> {
-    const row = getEndpoint(call.endpoint);
-    const problems = findRequestProblems(
-      call.endpoint,
-      call.params as Readonly<Record<string, unknown>>,
-      this.parts.profile,
-    );
-    if (problems.length > 0) return this.deny(call, 'INVALID_REQUEST', `INVALID_REQUEST: ${problems.join('; ')}`);
-    const stale = this.checks.describeStaleness(call);
-    if (stale !== undefined) return this.deny(call, STALE_INTENT, `${STALE_INTENT}: ${stale}`);
-    if (
-      call.purpose === SWEEP &&
-      this.parts.transport.knows?.(toWireRequest(call.endpoint, call.params, this.parts.profile)) === false
-    )
-      return this.deny(call, NOT_RECORDED, `${NOT_RECORDED}: the recording has no such exchange`);
-    const denial = this.checks.checkLimits(call);
-    if (denial !== undefined) return this.deny(call, denial.code, denial.message);
-    const { budget, session, confirm, profile } = this.parts;
-    // Protective requests never wait for a person: a late heartbeat lets the switch fire, a late cancel lets an order fill.
-    const isAsked = row.method !== 'GET' && !row.protective;
-    if (isAsked && confirm !== undefined && !(await confirm(call as unknown as VenueCall))) {
-      return this.deny(call, 'NOT_CONFIRMED', 'NOT_CONFIRMED: the person at the terminal said no');
-    }
+  private proceed<E extends EndpointName>(call: VenueCall<E>, attempts: number): Promise<CallOutcome<E>> {
+    const outcome = this.attempt(call, attempts);
+    return getAction(call.endpoint) === 'cancel_all' ? this.parts.barrier.during(outcome) : outcome;
+  }
+
+  private async attempt<E extends EndpointName>(call: VenueCall<E>, attempts: number): Promise<CallOutcome<E>> {
+    const { budget, log, profile } = this.parts;
+    const { action, repeatable } = getEndpoint(call.endpoint);
     for (let n = attempts + 1; ; n += 1) {
-      if (session !== undefined && !(await session.ready())) {
-        return this.settle(call, this.rejection('unauthorized', 'the session could not be renewed'));
-      }
-      this.reached('CP2', call);
-      const weight = budget.weightOf(call.endpoint);
-      const granted = await budget.acquire({
-        endpoint: call.endpoint,
-        weight,
-        class: call.class,
-        ...(call.deadlineAt === undefined ? {} : { deadlineAt: call.deadlineAt }),
-        ...(call.wanted === undefined ? {} : { wanted: call.wanted }),
-        ...buildHeartbeatDemand(call, profile.account, budget),
-      });
-      if (granted.kind === 'refused' && granted.code === 'HEARTBEAT_TOKENS')
-        return this.deny(call, granted.code, `${granted.code}: ${granted.because}`);
-      if (granted.kind === 'refused' && granted.code === 'WITHDRAWN')
-        return this.deny(call, STEP_ENDED, this.checks.findObstacle(call) ?? STEP_ENDED);
-      if (granted.kind === 'refused') {
-        const when = new Date(granted.earliestAt).toISOString();
-        return this.deny(
-          call,
-          granted.code,
-          `${granted.code}: ${formatCount(weight, 'token')} would not be free before ${when}`,
-        );
-      }
-      await this.checks.waitUntilAllowed(call, granted.ticket);
-      // Checked again, with no await before the attempt is written: an order of another branch may have come first.
-      const obstacle = this.checks.findObstacle(call) ?? this.checks.findDenial(call);
-      if (obstacle !== undefined) {
-        granted.ticket.notSent();
-        return this.deny(call, readCode(obstacle), obstacle);
-      }
-      const request = toWireRequest(call.endpoint, call.params, profile);
-      const attempt = { n, request, tokens: weight, waitedMs: granted.waitedMs };
-      const sent = await this.exchange(call, attempt, granted.ticket);
-      if (call.endpoint === 'DELETE /cancel_all_after' && sent.outcome.kind === 'confirmed')
-        budget.standDown(profile.account);
-      if (sent.unauthorized && row.repeatable !== 'never' && n === attempts + 1 && (await session?.renew())) {
-        if (sent.reply?.kind === 'answer') this.journalAnswer(call, n, sent.outcome, sent.reply);
-        continue;
-      }
-      // A refused session is definite: the venue has no such order. The caller looks it up and sends it again with the same id.
-      if (sent.unauthorized) await session?.renew();
-      return this.settle(call, sent.outcome, sent.reply);
+      const isFirst = n === attempts + 1;
+      const sent = await exchangeOnce(this.parts, this.describeExchange(call, n, isFirst));
+      if (sent.kind === 'stopped') return this.stop(call, sent.obstacle, sent.attempted);
+      const outcome = decideOutcome(call, sent);
+      if (action === 'disarm' && outcome.kind === 'confirmed') budget.standDown(profile.account);
+      // A refused session is definite: the venue has no such order. The engine looks an order up before it sends it again.
+      if (sent.kind === 'unanswered' || !sent.renewed || repeatable === 'never' || !isFirst)
+        return this.settle(call, outcome, sent.reply);
+      // `call.settled` has only the last answer.
+      const message = 'message' in outcome ? outcome.message : '';
+      const { status } = sent.reply;
+      const headers = selectRateHeaders(sent.reply);
+      log.append('call.answered', { call: call.id, n, status, message, headers }, call.step);
     }
   }
 
-  private barred<E extends EndpointName>(
-    call: VenueCall<E>,
-    outcome: Promise<CallOutcome<E>>,
-  ): Promise<CallOutcome<E>> {
-    return call.endpoint === 'DELETE /orders/cancel_all' ? this.barrier.during(outcome) : outcome;
-  }
-
-  private async exchange<E extends EndpointName>(
-    call: VenueCall<E>,
-    attempt: Attempt,
-    ticket: Ticket,
-  ): Promise<{ outcome: CallOutcome<E>; unauthorized: boolean; reply?: WireReply }> {
-    const { log, clock, transport, epoch, profile } = this.parts;
-    const { request } = attempt;
-    log.append('call.attempted', buildAttempt(call.id, attempt, epoch), call.step);
-    this.reached('CP3', call);
-    if (request.method !== 'GET') {
-      try {
-        await log.flush();
-      } catch (error) {
-        // Without a durable attempt no order is sent. Protective requests still go: a full disk must not keep an order open.
-        if (!maySkipJournal(call)) {
-          ticket.notSent();
-          const message = `JOURNAL: ${error instanceof Error ? error.message : String(error)}`;
-          return { outcome: { kind: 'denied', code: 'JOURNAL', message, settledAt: clock.now() }, unauthorized: false };
-        }
-      }
-      // During a slow commit another process may have taken over, or a cancel_all may have begun.
-      await this.checks.waitUntilAllowed(call, ticket);
-      // The deadman switch may have fired too. The limits need no second check: they count this order since its attempt.
-      const message = this.checks.findObstacle(call);
-      if (message !== undefined) {
-        ticket.notSent();
-        const denied = { kind: 'denied', code: readCode(message), message, settledAt: clock.now() } as const;
-        return { outcome: denied, unauthorized: false };
-      }
-    }
-    this.reached('CP4', call);
-    const sentAt = clock.now();
-    ticket.sent();
-    const timeoutMs = Math.min(EXCHANGE_TIMEOUT_MS, call.answerMs ?? EXCHANGE_TIMEOUT_MS);
-    const reply = await transport.send(request, { timeoutMs });
-    this.reached('CP10', call);
-    const times = { sentAt, settledAt: clock.now() };
-    if (reply.kind === 'failure') {
-      endTicket(ticket, reply);
-      const outcome: CallOutcome<E> = reply.sent
-        ? { kind: 'unresolved', message: reply.message, ...times }
-        : { kind: 'rejected', failure: 'transport', message: reply.message, definite: true, ...times };
-      return { outcome, unauthorized: false, reply };
-    }
-    const verdict = readAnswer(call.endpoint, reply, profile);
-    const limited = verdict.kind === 'refused' && verdict.limited;
-    const hint =
-      verdict.kind === 'refused' && verdict.retryAfterMs !== undefined ? { retryAfterMs: verdict.retryAfterMs } : {};
-    ticket.answered(reply.headers, { limited, ...hint });
-    const unauthorized = verdict.kind === 'refused' && verdict.unauthorized;
-    return { outcome: decideOutcome(call, verdict, times), unauthorized, reply };
-  }
-
-  private async deny<E extends EndpointName>(
-    call: VenueCall<E>,
-    code: string,
-    message: string,
-  ): Promise<CallOutcome<E>> {
-    await this.turn();
-    return this.settle(call, { kind: 'denied', code, message, settledAt: this.parts.clock.now() });
-  }
-
-  /** Journals the answer to an attempt that another one follows; `call.settled` has only the last answer. */
-  private journalAnswer<E extends EndpointName>(
+  /** Describes the exchange of one attempt: with the limits, journal and crash points of a run. */
+  private describeExchange<E extends EndpointName>(
     call: VenueCall<E>,
     n: number,
-    outcome: CallOutcome<E>,
-    reply: WireAnswer,
-  ): void {
-    const message = outcome.kind === 'confirmed' ? '' : outcome.message;
-    const data = { call: call.id, n, status: reply.status, message, headers: selectRateHeaders(reply) };
-    this.parts.log.append('call.answered', data, call.step);
+    isFirst: boolean,
+  ): Exchange<AnswerVerdict<E>> {
+    const { budget, epoch, log, profile } = this.parts;
+    const { endpoint, deadlineAt, wanted } = call;
+    const checked = { call, parts: this.parts };
+    return {
+      checks: (phase) => (phase === 'before tokens' && !isFirst ? [] : listChecks(phase, checked)),
+      tokens: () => ({
+        endpoint,
+        weight: budget.weightOf(endpoint),
+        class: call.class,
+        deadlineAt,
+        wanted,
+        heartbeat: buildHeartbeatDemand(call, profile.account, budget),
+      }),
+      request: () => toWireRequest(endpoint, call.params, profile),
+      attempted: (attempt) => {
+        log.append('call.attempted', buildAttempt(call.id, n, attempt, epoch), call.step);
+        this.reached('CP3', call);
+      },
+      ...(getEndpoint(endpoint).method === 'GET' ? {} : { flush: () => this.flushAttempt(call) }),
+      read: (answer) => readAnswer(endpoint, answer, profile),
+      reached: (point) => this.reached(point, call),
+      answerMs: call.answerMs,
+    };
   }
 
-  private rejection(failure: 'unauthorized', message: string): Extract<CallOutcome, { kind: 'rejected' }> {
-    return { kind: 'rejected', failure, message, definite: true, settledAt: this.parts.clock.now() };
+  /** Without a durable attempt no order is sent. Protective requests still go: a full disk must not keep an order open. */
+  private async flushAttempt(call: Pick<VenueCall, 'endpoint' | 'purpose'>): Promise<Obstacle | undefined> {
+    try {
+      await this.parts.log.flush();
+      return undefined;
+    } catch (error) {
+      if (maySkipJournal(call)) return undefined;
+      return makeObstacle('JOURNAL', error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  /** Settles a call of which nothing was sent. */
+  private async stop<E extends EndpointName>(
+    call: VenueCall<E>,
+    obstacle: Obstacle,
+    attempted: boolean,
+  ): Promise<CallOutcome<E>> {
+    const { code, message } = obstacle;
+    // Nothing that this process would still write counts.
+    if (obstacle === LEASE_LOST) return new Promise(() => {});
+    // Recorded runs have the denial of a call without an attempt one turn later.
+    if (!attempted && code !== NO_SESSION) await this.turn();
+    const settledAt = this.parts.clock.now();
+    return code === NO_SESSION
+      ? this.settle(call, { kind: 'rejected', failure: 'unauthorized', message, definite: true, settledAt })
+      : this.settle(call, { kind: 'denied', code, message, settledAt });
   }
 
   private async settle<E extends EndpointName>(
@@ -293,12 +187,9 @@ export class VenueClient implements VenuePort {
   }
 
   /** Reports the point that a call has reached, for simulations that crash there. */
-  private reached<E extends EndpointName>(point: CrashPoint, call: VenueCall<E>): void {
+  private reached(point: CrashPoint, call: VenueCall): void {
     const { crashPoints, log } = this.parts;
-    crashPoints?.reached(
-      toCrashPoint(point, call as unknown as VenueCall, log.tracker.get(call.clientOrderId ?? '')),
-      call as unknown as VenueCall,
-    );
+    crashPoints?.reached(toCrashPoint(point, call, log.tracker.get(call.clientOrderId ?? '')), call);
   }
 
   /** Continues in a turn of its own, as every outside event does, so that a replay can feed the result in at the same place. */
@@ -307,20 +198,11 @@ export class VenueClient implements VenuePort {
   }
 }
 
-/** Reads the code at the beginning of a denial's message. */
-function readCode(message: string): string {
-  return message.split(':')[0] ?? 'FORBIDDEN';
-}
-
 /** Builds the demand for which the budget reserves tokens; an account has one switch. */
-function buildHeartbeatDemand<E extends EndpointName>(
-  call: VenueCall<E>,
-  of: string,
-  budget: Budget,
-): { readonly heartbeat?: HeartbeatDemand } {
+function buildHeartbeatDemand(call: VenueCall, of: string, budget: Budget): HeartbeatDemand | undefined {
   const { timeout: timeoutMs = 0 } = call.params as { readonly timeout?: number };
-  if (call.repeatsMs === undefined) return {};
-  const reads = call.endpoint === 'GET /cancel_all_after' ? { reads: true as const } : {};
+  if (call.repeatsMs === undefined) return undefined;
+  const reads = getEndpoint(call.endpoint).method === 'GET' ? { reads: true as const } : {};
   const readWeight = budget.weightOf('GET /cancel_all_after');
-  return { heartbeat: { of, everyMs: call.repeatsMs, timeoutMs, readWeight, ...reads } };
+  return { of, everyMs: call.repeatsMs, timeoutMs, readWeight, ...reads };
 }

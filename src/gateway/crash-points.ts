@@ -4,6 +4,7 @@
  * deadman switch and the leverage. Simulations listen for the names and kill the process there; production does not use them.
  */
 import type { TrackedOrder } from '../journal/orders.ts';
+import { getAction } from '../venue/catalogue.ts';
 import type { VenueCall } from '../venue/port.ts';
 
 interface CrashPointRow {
@@ -198,6 +199,7 @@ export function toCrashPoint(point: CrashPoint, call: VenueCall, order: TrackedO
   if (point !== 'CP4') return point;
   if (call.purpose === 'lookup') return 'CP17';
   if (call.purpose === 'confirm') return 'CP13';
-  if (call.endpoint === 'DELETE /orders/cancel_all') return 'CP20';
-  return call.endpoint === 'POST /orders' && (order?.snapshot.context.intent.attempt ?? 1) > 1 ? 'CP18' : point;
+  const action = getAction(call.endpoint);
+  if (action === 'cancel_all') return 'CP20';
+  return action === 'place' && (order?.snapshot.context.intent.attempt ?? 1) > 1 ? 'CP18' : point;
 }

@@ -1,76 +1,53 @@
 /** Sends a request that the profile declares: a read that the venue document does not describe, with a result of its own shape. */
 import type { DataOf, Json } from '../journal/entry.ts';
 import type { RequestOutcome } from '../venue/port.ts';
-import { buildAttempt, endTicket, selectRateHeaders } from './call-entries.ts';
+import { buildAttempt, selectRateHeaders } from './call-entries.ts';
 import type { ClientParts } from './client-parts.ts';
-import { EXCHANGE_TIMEOUT_MS } from './transport.ts';
+import { exchangeOnce, makeObstacle, NO_SESSION, type Obstacle } from './exchange.ts';
 
-export interface DeclaredCall {
-  /** The request's name in the profile. */
-  readonly name: string;
-  readonly params: Readonly<Record<string, string>>;
-  /** Names the call in the journal. */
-  readonly id: string;
-  readonly step: string;
-}
-
+/** `name`: the request's in the profile; `id` names the call in the journal. */
 export async function sendDeclared(
-  { requests, log, budget, transport, clock, session, epoch }: ClientParts,
-  { name, params, id, step }: DeclaredCall,
+  parts: ClientParts,
+  name: string,
+  params: Readonly<Record<string, string>>,
+  id: string,
+  step: string,
 ): Promise<RequestOutcome> {
-  const turn = () => new Promise<void>((resolve) => clock.arrive(resolve));
+  const { requests, log, clock, epoch } = parts;
   log.append('call.intended', { call: id, endpoint: `request ${name}`, params: { ...params }, class: 'read' }, step);
-  const settle = (outcome: RequestOutcome, extra: Partial<DataOf<'call.settled'>> = {}): RequestOutcome => {
-    const details =
-      outcome.kind === 'confirmed'
-        ? { result: outcome.result as Json }
-        : {
-            failure: outcome.failure,
-            message: outcome.message,
-            ...(outcome.retryAfterMs === undefined ? {} : { retryAfterMs: outcome.retryAfterMs }),
-          };
-    log.append('call.settled', { call: id, kind: outcome.kind, ...details, ...extra }, step);
+  const settle = (outcome: RequestOutcome, extra: Partial<DataOf<'call.settled'>>): RequestOutcome => {
+    const { kind, ...details } = outcome;
+    log.append('call.settled', { call: id, kind, ...(details as { result?: Json }), ...extra }, step);
     return outcome;
   };
-  const wired = requests?.wire(name, params) ?? { problem: `this deployment declares no request named ${name}` };
-  if ('problem' in wired) {
-    await turn();
-    return settle(
-      { kind: 'denied', failure: 'denied', message: `UNKNOWN_REQUEST: ${wired.problem}` },
-      { code: 'UNKNOWN_REQUEST' },
-    );
-  }
-  if (session !== undefined && !(await session.ready())) {
-    await turn();
-    return settle({ kind: 'rejected', failure: 'transport', message: 'the session could not be renewed' });
-  }
-  const granted = await budget.acquire({
-    endpoint: `GET ${wired.request.path}`,
-    weight: wired.tokens,
-    class: 'read',
+  const deny = async ({ code, message }: Obstacle): Promise<RequestOutcome> => {
+    await new Promise<void>((resolve) => clock.arrive(resolve));
+    return code === NO_SESSION
+      ? settle({ kind: 'rejected', failure: 'transport', message }, {})
+      : settle({ kind: 'denied', failure: 'denied', message }, { code });
+  };
+  const declared = requests?.(name, params) ?? { problem: `this deployment declares no request named ${name}` };
+  if ('problem' in declared) return deny(makeObstacle('UNKNOWN_REQUEST', declared.problem));
+
+  const sent = await exchangeOnce(parts, {
+    ...declared,
+    attempted: (attempt) => log.append('call.attempted', buildAttempt(id, 1, attempt, epoch), step),
   });
-  if (granted.kind === 'refused') {
-    await turn();
-    return settle(
-      { kind: 'denied', failure: 'denied', message: `${granted.code}: no tokens in time` },
-      { code: granted.code },
-    );
+  if (sent.kind === 'stopped') return deny(sent.obstacle);
+  const { sentAt } = sent.times;
+  if (sent.kind === 'unanswered')
+    return settle({ kind: 'unresolved', failure: 'transport', message: sent.reply.message }, { sentAt });
+  const { verdict, reply } = sent;
+  const { status } = reply;
+  const extra = { sentAt, status, success: verdict.kind === 'confirmed', headers: selectRateHeaders(reply) };
+  switch (verdict.kind) {
+    case 'confirmed':
+      return settle({ kind: 'confirmed', result: verdict.result }, extra);
+    case 'refused':
+      return settle({ kind: 'rejected', failure: 'rate_limited', message: 'the rate limit is exhausted' }, extra);
+    case 'unreadable':
+      return settle({ kind: 'unresolved', failure: 'transport', message: verdict.why }, extra);
+    default:
+      return verdict satisfies never;
   }
-  const attempt = { n: 1, request: wired.request, tokens: wired.tokens, waitedMs: granted.waitedMs };
-  log.append('call.attempted', buildAttempt(id, attempt, epoch), step);
-  granted.ticket.sent();
-  const sentAt = clock.now();
-  const reply = await transport.send(wired.request, { timeoutMs: EXCHANGE_TIMEOUT_MS });
-  if (reply.kind === 'failure') {
-    endTicket(granted.ticket, reply);
-    return settle({ kind: 'unresolved', failure: 'transport', message: reply.message }, { sentAt });
-  }
-  granted.ticket.answered(reply.headers, { limited: reply.status === 429 });
-  const read = requests?.read(name, reply) ?? { problem: 'no reader' };
-  const success = !('problem' in read) && reply.status !== 429;
-  const extra = { sentAt, status: reply.status, success, headers: selectRateHeaders(reply) };
-  if (reply.status === 429)
-    return settle({ kind: 'rejected', failure: 'rate_limited', message: 'the rate limit is exhausted' }, extra);
-  if ('problem' in read) return settle({ kind: 'unresolved', failure: 'transport', message: read.problem }, extra);
-  return settle({ kind: 'confirmed', result: read.result }, extra);
 }

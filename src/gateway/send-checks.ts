@@ -1,112 +1,131 @@
 /**
- * Decides whether a call may be sent now: limits, the age of its decision, the lease, cancel_all in progress, kill switch,
- * deadman switch, and that its step still needs it. The client asks before tokens, after them, and after the attempt is durable.
+ * Decides whether a call may be sent now, as a table read top to bottom: each check is asked in the phases that it names, since
+ * every wait (for tokens, for the disk) may have changed its answer.
  */
 import { formatSpan } from '../base/format.ts';
-import { type EndpointName, getEndpoint } from '../venue/catalogue.ts';
-import { type LimitRules, type LimitVerdict, tighter } from '../venue/limits/check.ts';
-import { STEP_ENDED, type VenueCall } from '../venue/port.ts';
+import { getAction, getEndpoint } from '../venue/catalogue.ts';
+import { type LimitRules, tighter } from '../venue/limits/check.ts';
+import { NOT_RECORDED, STALE_INTENT, SWEEP, type VenueCall } from '../venue/port.ts';
+import { findRequestProblems } from '../venue/wire/bounds.ts';
+import { toWireRequest } from '../venue/wire/request.ts';
 import type { CancelAllBarrier } from './cancel-all-barrier.ts';
 import type { ClientParts } from './client-parts.ts';
-import type { Ticket } from './tokens/budget.ts';
+import { findWithdrawal, makeObstacle, type Obstacle, type SendPhase, type Step } from './exchange.ts';
 
 /** Oldest decision under which an order may still be sent, ms; an order waits no longer for its tokens either. */
 const STALE_AFTER_MS = 60_000;
 
-export class SendChecks {
-  private readonly parts: ClientParts;
-  private readonly barrier: CancelAllBarrier;
+/** Another process acts for the account, and has this run as well: the call never settles here. */
+export const LEASE_LOST = makeObstacle('LEASE_LOST', 'another process acts for the account');
 
-  constructor(parts: ClientParts, barrier: CancelAllBarrier) {
-    this.parts = parts;
-    this.barrier = barrier;
-  }
+export interface CheckedCall {
+  readonly call: VenueCall;
+  readonly parts: ClientParts & { readonly barrier: CancelAllBarrier };
+}
 
-  checkLimits(call: VenueCall): { code: string; message: string } | undefined {
-    const { log } = this.parts;
-    const verdict = this.applyLimits(call);
-    if (verdict.ok) {
-      if (Object.keys(verdict.considered).length > 0)
-        log.append('call.checked', { call: call.id, limits: verdict.considered }, call.step);
-      return undefined;
-    }
-    return { code: verdict.code, message: verdict.message };
-  }
+export const SEND_CHECKS: readonly {
+  readonly name: string;
+  readonly phases: readonly SendPhase[];
+  readonly find: (checked: CheckedCall, phase: SendPhase) => ReturnType<Step>;
+}[] = [
+  { name: 'bounds of the venue document', phases: ['before tokens'], find: findInvalid },
+  { name: 'age of the decision', phases: ['before tokens'], find: findStale },
+  { name: 'recording', phases: ['before tokens'], find: findUnrecorded },
+  { name: 'lease, and cancel_all in progress', phases: ['after tokens', 'after flush'], find: waitForAccount },
+  { name: 'step', phases: ['after tokens', 'after flush'], find: ({ call }) => findWithdrawal(call.wanted) },
+  { name: 'kill switch', phases: ['after tokens', 'after flush'], find: findBar },
+  {
+    name: 'deadman switch',
+    phases: ['after tokens', 'after flush'],
+    find: ({ call, parts }) => parts.gate.findLapse(call, parts.clock.now()),
+  },
+  // Not after the flush: they count this order since its attempt.
+  { name: 'limits', phases: ['before tokens', 'after tokens'], find: findDenial },
+  { name: 'person', phases: ['before tokens'], find: askPerson },
+];
 
-  /**
-   * Waits until the lease is certain. Never resolves when another process acts for the account: that process has this run as
-   * well, and nothing that this one would still do or write counts.
-   */
-  private async awaitLease(call: VenueCall, ticket: Ticket): Promise<void> {
-    const { lease } = this.parts;
-    const harmless = getEndpoint(call.endpoint).method === 'GET' || maySkipJournal(call);
-    if (lease === undefined || (await lease.holds(harmless))) return;
-    ticket.notSent();
-    await new Promise(() => {});
-  }
+export function listChecks(phase: SendPhase, checked: CheckedCall): readonly Step[] {
+  const asked = SEND_CHECKS.filter(({ phases }) => phases.includes(phase));
+  return asked.map(({ find }) => find.bind(undefined, checked, phase));
+}
 
-  /** Resolves when this process acts for the account and, for a new order, no cancel_all is in progress. */
-  async waitUntilAllowed(call: VenueCall, ticket: Ticket): Promise<void> {
-    const isNew = isOrder(call);
-    do {
-      if (isNew) await Promise.race([this.barrier.opens(), awaitWithdrawal(call)]);
-      await this.awaitLease(call, ticket);
-    } while (isNew && this.barrier.isClosed && call.wanted?.withdrawn === undefined);
-  }
+function findInvalid({ call, parts }: CheckedCall): Obstacle | undefined {
+  const params = call.params as Readonly<Record<string, unknown>>;
+  const problems = findRequestProblems(call.endpoint, params, parts.profile);
+  return problems.length === 0 ? undefined : makeObstacle('INVALID_REQUEST', problems.join('; '));
+}
 
-  /** Finds why the call may not be sent now: its step has ended, a kill switch is engaged, or the deadman switch may have fired. */
-  findObstacle(call: VenueCall): string | undefined {
-    const withdrawn = call.wanted?.withdrawn;
-    if (withdrawn !== undefined) return `${STEP_ENDED}: it was not sent before its step ended: ${withdrawn}`;
-    const { method, protective } = getEndpoint(call.endpoint);
-    const { forbidden, gate, clock } = this.parts;
-    return forbidden?.(protective || method === 'GET') ?? gate.describeLapse(call, clock.now());
-  }
+/**
+ * Finds that a call decided by a process that died must not be sent any more: the market has moved since, and a cancel_all
+ * would cancel orders that others have placed since.
+ */
+export function findStale({ call, parts: { clock, profile } }: CheckedCall): Obstacle | undefined {
+  const isSweeping = getAction(call.endpoint) === 'cancel_all';
+  if (call.decidedAt === undefined || !(isOrder(call) || isSweeping)) return undefined;
+  const age = clock.now() - call.decidedAt;
+  if (age <= (isSweeping ? profile.ambiguityWindowMs : STALE_AFTER_MS)) return undefined;
+  const when = Number.isFinite(age) ? `${formatSpan(age)} ago` : 'an unknown time ago';
+  const missing = isSweeping ? 'answered' : 'sent';
+  return makeObstacle(STALE_INTENT, `it was decided ${when}, by a process that died before it was ${missing}`);
+}
 
-  findDenial(call: VenueCall): string | undefined {
-    const verdict = this.applyLimits(call);
-    return verdict.ok ? undefined : verdict.message;
-  }
+function findUnrecorded({ call, parts: { transport, profile } }: CheckedCall): Obstacle | undefined {
+  if (call.purpose !== SWEEP) return undefined;
+  const known = transport.knows?.(toWireRequest(call.endpoint, call.params, profile)) ?? true;
+  return known ? undefined : makeObstacle(NOT_RECORDED, 'the recording has no such exchange');
+}
 
-  private applyLimits(call: VenueCall): LimitVerdict {
-    const { profile, clock, gate } = this.parts;
-    const rules: LimitRules = call.limits === undefined ? profile.limits : tighter(profile.limits, call.limits);
-    return gate.check(call, rules, clock.now());
-  }
+/** Waits until the lease is certain and, for a new order, no cancel_all is in progress. */
+async function waitForAccount({ call, parts: { barrier, lease } }: CheckedCall): Promise<Obstacle | undefined> {
+  const isNew = isOrder(call);
+  const harmless = getEndpoint(call.endpoint).method === 'GET' || maySkipJournal(call);
+  do {
+    if (isNew) await Promise.race([barrier.opens(), awaitWithdrawal(call)]);
+    if (lease !== undefined && !(await lease.holds(harmless))) return LEASE_LOST;
+  } while (isNew && barrier.isClosed && call.wanted?.withdrawn === undefined);
+  return undefined;
+}
 
-  /**
-   * Describes why a call decided by a process that died must not be sent any more: the market has moved since, and a
-   * cancel_all would cancel orders that others have placed since.
-   */
-  describeStaleness(call: { readonly endpoint: EndpointName; readonly decidedAt?: number }): string | undefined {
-    const { clock, profile } = this.parts;
-    const { decidedAt } = call;
-    const isSweeping = call.endpoint === 'DELETE /orders/cancel_all';
-    if (decidedAt === undefined || !(isOrder(call) || isSweeping)) return undefined;
-    const age = clock.now() - decidedAt;
-    if (age <= (isSweeping ? profile.ambiguityWindowMs : STALE_AFTER_MS)) return undefined;
-    const when = Number.isFinite(age) ? `${formatSpan(age)} ago` : 'an unknown time ago';
-    return `it was decided ${when}, by a process that died before it was ${isSweeping ? 'answered' : 'sent'}`;
-  }
+/** Resolves when the call is withdrawn; never for a call that cannot be. */
+function awaitWithdrawal({ wanted }: VenueCall): Promise<void> {
+  if (wanted?.withdrawn !== undefined) return Promise.resolve();
+  return new Promise((resolve) => void wanted?.onWithdrawn(resolve));
+}
+
+function findBar({ call, parts }: CheckedCall): Obstacle | undefined {
+  const { protective, method } = getEndpoint(call.endpoint);
+  const message = parts.forbidden?.(protective || method === 'GET');
+  return message === undefined ? undefined : { code: message.split(':')[0] ?? 'FORBIDDEN', message };
+}
+
+function findDenial({ call, parts }: CheckedCall, phase: SendPhase): Obstacle | undefined {
+  const { profile, clock, gate, log } = parts;
+  const rules: LimitRules = call.limits === undefined ? profile.limits : tighter(profile.limits, call.limits);
+  const verdict = gate.check(call, rules, clock.now());
+  if (!verdict.ok) return verdict;
+  if (phase === 'before tokens' && Object.keys(verdict.considered).length > 0)
+    log.append('call.checked', { call: call.id, limits: verdict.considered }, call.step);
+  return undefined;
+}
+
+function askPerson({ call, parts: { confirm } }: CheckedCall): ReturnType<Step> {
+  const { method, protective } = getEndpoint(call.endpoint);
+  // Protective requests never wait for a person: a late heartbeat lets the switch fire, a late cancel lets an order fill.
+  if (confirm === undefined || method === 'GET' || protective) return undefined;
+  const refused = makeObstacle('NOT_CONFIRMED', 'the person at the terminal said no');
+  return confirm(call).then((confirmed) => (confirmed ? undefined : refused));
 }
 
 /**
  * True for requests that are sent even when the journal cannot be written: cancels, and heartbeats of an armed switch. Arming or
  * disarming the deadman switch needs an entry, as an order does, because `resume` relies on it.
  */
-export function maySkipJournal(call: { readonly endpoint: EndpointName; readonly purpose?: string }): boolean {
-  if (call.endpoint === 'DELETE /cancel_all_after') return false;
-  if (call.endpoint === 'POST /cancel_all_after') return call.purpose === 'keep-alive';
-  return getEndpoint(call.endpoint).protective;
+export function maySkipJournal(call: Pick<VenueCall, 'endpoint' | 'purpose'>): boolean {
+  const { action, protective } = getEndpoint(call.endpoint);
+  return action === 'arm' ? call.purpose === 'keep-alive' : protective && action !== 'disarm';
 }
 
-function isOrder(call: { readonly endpoint: EndpointName }): boolean {
-  return call.endpoint === 'POST /orders' || call.endpoint === 'PUT /orders';
-}
-
-/** Resolves when the call is withdrawn; never for a call that cannot be. */
-function awaitWithdrawal(call: Pick<VenueCall, 'wanted'>): Promise<void> {
-  const { wanted } = call;
-  if (wanted?.withdrawn !== undefined) return Promise.resolve();
-  return new Promise((resolve) => void wanted?.onWithdrawn(resolve));
+function isOrder(call: Pick<VenueCall, 'endpoint'>): boolean {
+  const action = getAction(call.endpoint);
+  return action === 'place' || action === 'amend';
 }

@@ -61,6 +61,9 @@ export type RecordName = keyof RecordOf;
 /** Effect of a repeated request: none (`safe`), the same effect or value again, or possibly a second order (`never`). */
 type Repeatable = 'safe' | 'effect' | 'value' | 'never';
 
+/** What a request does at the venue beyond reading. */
+type Action = 'place' | 'amend' | 'cancel' | 'cancel_all' | 'leverage' | 'arm' | 'disarm' | 'session';
+
 export interface Endpoint {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly path: string;
@@ -73,6 +76,8 @@ export interface Endpoint {
   /** Whether it can only lower risk: allowed under a kill switch and on the reserve of the token budget. */
   readonly protective: boolean;
   readonly repeatable: Repeatable;
+  /** What it does; absent for a read. Code that treats a request by its effect asks for this, not for the endpoint's name. */
+  readonly action?: Action;
   /** The section of venue-api.md that describes it. */
   readonly section: string;
   readonly about: string;
@@ -116,6 +121,7 @@ export const CATALOGUE = {
     qualifies: false,
     protective: false,
     repeatable: 'value',
+    action: 'leverage',
     section: 'Account operations',
     about: 'Sets the leverage of one market.',
   },
@@ -131,6 +137,7 @@ export const CATALOGUE = {
     qualifies: false,
     protective: true,
     repeatable: 'never',
+    action: 'session',
     section: 'Account operations',
     about: 'Obtains a new JWT when the current one has expired.',
   },
@@ -188,6 +195,7 @@ export const CATALOGUE = {
     qualifies: true,
     protective: false,
     repeatable: 'never',
+    action: 'place',
     section: 'Orders',
     about: 'Places an order; the answer says only `processing`.',
   },
@@ -205,6 +213,7 @@ export const CATALOGUE = {
     qualifies: true,
     protective: false,
     repeatable: 'value',
+    action: 'amend',
     section: 'Orders',
     about: 'Amends price and size of an order; the answer says only `amending`.',
   },
@@ -221,6 +230,7 @@ export const CATALOGUE = {
     qualifies: true,
     protective: true,
     repeatable: 'effect',
+    action: 'cancel',
     section: 'Orders',
     about: 'Cancels one order; the answer says only `canceling`.',
   },
@@ -232,6 +242,7 @@ export const CATALOGUE = {
     qualifies: true,
     protective: true,
     repeatable: 'effect',
+    action: 'cancel_all',
     section: 'Orders',
     about: 'Cancels every open order of the account.',
   },
@@ -286,6 +297,7 @@ export const CATALOGUE = {
     qualifies: true,
     protective: true,
     repeatable: 'value',
+    action: 'arm',
     section: 'Deadman switch',
     about: 'Arms or renews the deadman switch.',
   },
@@ -308,6 +320,7 @@ export const CATALOGUE = {
     qualifies: false,
     protective: true,
     repeatable: 'effect',
+    action: 'disarm',
     section: 'Deadman switch',
     about: 'Disarms the deadman switch.',
   },
@@ -323,6 +336,17 @@ export function getEndpoint(name: EndpointName): Endpoint {
 
 export function isEndpointName(name: string): name is EndpointName {
   return Object.hasOwn(CATALOGUE, name);
+}
+
+/** The action of an endpoint; undefined for a read, and for a request that the profile declares. */
+export function getAction(name: string): Action | undefined {
+  return isEndpointName(name) ? getEndpoint(name).action : undefined;
+}
+
+/** True for a write of the runbook: the engine itself handles the switch and the session. */
+export function isRunbookWrite(name: string): boolean {
+  const action = getAction(name);
+  return action !== undefined && action !== 'arm' && action !== 'disarm' && action !== 'session';
 }
 
 type ValueOf<P> = P extends { type: 'boolean' }

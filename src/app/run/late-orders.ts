@@ -249,16 +249,10 @@ async function requestOrders(account: Account, startTime: number, page: number):
   const params = { start_time: startTime, p_limit: LATE_ORDER_ROWS, p_page: page, p_order: 'ASC' } as const;
   const [sentAt, tokens] = [clock.now(), budget.weightOf('GET /orders')];
   const asked = await sendOnce(account, 'GET /orders', params, 'read', TOKENS_WITHIN_MS);
+  if (asked.kind === 'unanswered' && !asked.sent) return { request: undefined, records: undefined };
   const success = asked.kind === 'confirmed';
-  return {
-    request:
-      asked.kind === 'unanswered'
-        ? asked.sent
-          ? { sentAt, tokens, success }
-          : undefined
-        : { sentAt, tokens, status: asked.status, success },
-    records: success ? asked.result : undefined,
-  };
+  const status = asked.kind === 'unanswered' ? {} : { status: asked.reply.status };
+  return { request: { sentAt, tokens, ...status, success }, records: success ? asked.result : undefined };
 }
 
 function formatLateOrder({ clientOrderId, orderId, run, recorded, status, filled }: LateOrder): string {

@@ -8,7 +8,7 @@ import { makePrintable } from '../../base/printable.ts';
 import type { Json } from '../../journal/entry.ts';
 import type { OrderRow } from '../../report/folds/orders.ts';
 import type { RunReport } from '../../report/folds/run.ts';
-import { type EndpointName, getEndpoint, isEndpointName } from '../../venue/catalogue.ts';
+import { isEndpointName, isRunbookWrite } from '../../venue/catalogue.ts';
 import type { CaseResult } from './case-run.ts';
 import { formatRequestName } from './file/request-names.ts';
 import {
@@ -109,7 +109,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
   requests({ requests }, { sent }, fail) {
     if (requests === undefined) return;
     const named = new Set(requests.value.map(({ pattern }) => pattern.endpoint));
-    const compared = sent.filter(({ name }) => isEndpointName(name) && (isWrite(name) || named.has(name)));
+    const compared = sent.filter(({ name }) => isEndpointName(name) && (isRunbookWrite(name) || named.has(name)));
     const at = findFirstDifference(requests.value, compared);
     if (at === undefined) return;
     const found = compared.map(nameRequest);
@@ -222,12 +222,6 @@ export function measureElapsed({ startedAt, endedAt }: Pick<RunReport, 'startedA
 
 function describeOutcome({ outcome, reason }: RunReport): string {
   return reason === undefined ? outcome : `${outcome}: ${reason}`;
-}
-
-/** Whether a request is a write of the runbook: the engine itself handles the switch and the session. */
-function isWrite(name: EndpointName): boolean {
-  const { method, path } = getEndpoint(name);
-  return method !== 'GET' && path !== '/cancel_all_after' && path !== '/jwt';
 }
 
 function nameRequest({ name, type }: Sent): string {

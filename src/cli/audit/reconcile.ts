@@ -62,7 +62,7 @@ async function listFills(account: Account, fromMs: number, untilMs: number): Pro
     if (answer.kind !== 'confirmed') {
       const why =
         answer.kind === 'refused'
-          ? `it refused with status ${answer.status}: ${makePrintable(answer.text, 200)}`
+          ? `it refused with status ${answer.reply.status}: ${makePrintable(answer.text, 200)}`
           : answer.why;
       throw new UserError(
         `the venue's fills could not be read, so nothing was compared: ${makePrintable(why, 300)}`,

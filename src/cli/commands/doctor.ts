@@ -49,7 +49,7 @@ async function collectFindings(account: Account): Promise<readonly Finding[]> {
     describeReading('GET /account', record, (result) => `${result[0]?.status}, equity ${result[0]?.account_equity}`),
   ];
   if (record.kind !== 'unanswered')
-    findings.push(checkClock(record.headers, clock.now()), checkLimit(account, record.headers));
+    findings.push(checkClock(record.reply.headers, clock.now()), checkLimit(account, record.reply.headers));
   const reads: readonly (() => Promise<Finding>)[] = [
     () => read(account, 'GET /profile', {}, (result) => `tier ${result[0]?.tier_status.current.title}`),
     () =>
@@ -123,7 +123,7 @@ function describeReading<E extends EndpointName>(
       return {
         check: name,
         ok: false,
-        found: `refused with status ${asked.status}: ${makePrintable(asked.text, 200)}${findAdvice(asked.status === 401 || asked.status === 403 ? 'session' : asked.status === 404 ? 'path' : '')}`,
+        found: `refused with status ${asked.reply.status}: ${makePrintable(asked.text, 200)}${findAdvice(asked.reply.status === 401 || asked.reply.status === 403 ? 'session' : asked.reply.status === 404 ? 'path' : '')}`,
       };
     case 'unreadable':
     case 'unanswered':

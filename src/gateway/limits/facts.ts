@@ -5,7 +5,7 @@
 import { type DecimalString, formatDecimal } from '../../base/decimal.ts';
 import type { DataOf, Entry } from '../../journal/entry.ts';
 import type { OrderTracker } from '../../journal/orders.ts';
-import { getEndpoint, isEndpointName } from '../../venue/catalogue.ts';
+import { getAction, getEndpoint, isEndpointName, isRunbookWrite } from '../../venue/catalogue.ts';
 import {
   checkLimits,
   type LimitFacts,
@@ -96,8 +96,8 @@ export class LimitFactsFold {
   check(call: VenueCall, rules: LimitRules, now: number): LimitVerdict {
     const row = getEndpoint(call.endpoint);
     if (row.method === 'GET' || row.protective) return { ok: true, considered: {} };
-    const lapsed = this.describeLapse(call, now);
-    if (lapsed !== undefined) return { ok: false, code: 'DEADMAN_LAPSED', message: lapsed, considered: {} };
+    const lapsed = this.findLapse(call, now);
+    if (lapsed !== undefined) return { ok: false, ...lapsed, considered: {} };
     return checkLimits(
       { ...call, ...(call.intent?.allow === undefined ? {} : { allow: call.intent.allow }) },
       rules,
@@ -105,11 +105,12 @@ export class LimitFactsFold {
     );
   }
 
-  /** Describes why no new order may be sent: the deadman switch may have fired. Undefined when it is armed, or was not requested. */
-  describeLapse(call: VenueCall, now: number): string | undefined {
-    const lapsedAt = call.endpoint === 'POST /orders' ? this.deadman.lapsedAt(now) : undefined;
+  /** Finds why no new order may be sent: the deadman switch may have fired. Undefined when it is armed, or was not requested. */
+  findLapse(call: VenueCall, now: number): { readonly code: 'DEADMAN_LAPSED'; readonly message: string } | undefined {
+    const lapsedAt = getAction(call.endpoint) === 'place' ? this.deadman.lapsedAt(now) : undefined;
     if (lapsedAt === undefined) return undefined;
-    return `DEADMAN_LAPSED: since=${new Date(lapsedAt).toISOString()}; the deadman switch of this run may have fired; the run reads every order before it places a new one`;
+    const message = `DEADMAN_LAPSED: since=${new Date(lapsedAt).toISOString()}; the deadman switch of this run may have fired; the run reads every order before it places a new one`;
+    return { code: 'DEADMAN_LAPSED', message };
   }
 
   private collectFacts(call: VenueCall, rules: LimitRules, now: number): LimitFacts {
@@ -199,11 +200,10 @@ export class LimitFactsFold {
   }
 
   private applyAttempt(call: DataOf<'call.intended'> | undefined, at: number): void {
-    if (call === undefined || !isEndpointName(call.endpoint)) return;
-    const row = getEndpoint(call.endpoint);
-    if (row.method === 'GET' || row.path === '/cancel_all_after' || row.path === '/jwt') return;
+    if (call === undefined || !isRunbookWrite(call.endpoint)) return;
     this.writes += 1;
-    if (call.endpoint !== 'POST /orders' && call.endpoint !== 'PUT /orders') return;
+    const action = getAction(call.endpoint);
+    if (action !== 'place' && action !== 'amend') return;
     this.orderTimes.push(at);
     const { market_id } = call.params as { readonly market_id?: string };
     this.sent.addAttempt(call, this.lastPrices.get(market_id ?? '')?.price);
@@ -232,14 +232,16 @@ export class LimitFactsFold {
     if (data.kind !== 'confirmed') return;
     if (call.endpoint.startsWith('GET ')) this.lastReadAt = at;
     const { status, market_id } = call.params as { readonly status?: string; readonly market_id?: string };
-    if (call.endpoint === 'GET /orders' && status === 'open' && market_id === undefined) {
+    const { answer } = isEndpointName(call.endpoint) ? getEndpoint(call.endpoint) : {};
+    const record = answer?.shape === 'list' ? answer.of : undefined;
+    if (record === 'order' && status === 'open' && market_id === undefined) {
       this.listedOpen = data.result as unknown as readonly OrderRecord[];
     }
-    if (call.endpoint === 'GET /account' || call.endpoint === 'PUT /account/leverage') {
-      const [record] = data.result as unknown as readonly AccountRecord[];
-      if (record !== undefined) this.account = { record, at };
+    if (record === 'account') {
+      const [account] = data.result as unknown as readonly AccountRecord[];
+      if (account !== undefined) this.account = { record: account, at };
     }
-    if (call.endpoint === 'GET /fills' || call.endpoint === 'GET /fills/order') {
+    if (record === 'fill') {
       const fills = data.result as unknown as readonly FillRecord[];
       for (const fill of this.held.take(call, fills, data.sentAt ?? at)) {
         this.fillTimes.push({ orderId: fill.order_id, step, at });

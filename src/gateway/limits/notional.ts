@@ -5,6 +5,7 @@
 import { Decimal, type DecimalString, decimal, formatDecimal } from '../../base/decimal.ts';
 import type { DataOf } from '../../journal/entry.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
+import { getAction } from '../../venue/catalogue.ts';
 import { measuredPrice, type WriteTerms } from '../../venue/limits/check.ts';
 import { isPositionStop } from '../../venue/order/context.ts';
 import { getExposure } from '../../venue/order/life.ts';
@@ -36,12 +37,13 @@ export class SentNotional {
     const { reference, intent, clientOrderId = intent?.clientOrderId } = call;
     if (clientOrderId === undefined) return;
     const known = this.orders.get(clientOrderId);
-    if (call.endpoint === 'POST /orders' && intent !== undefined) {
+    const action = getAction(call.endpoint);
+    if (action === 'place' && intent !== undefined) {
       const tracked = known ?? { intent, sent: new Map<string, Sent>(), asked: intent };
       tracked.asked = intent;
       tracked.sent.set(call.call, { size: intent.size, price: measuredPrice(intent, { reference, last }) });
       this.orders.set(clientOrderId, tracked);
-    } else if (call.endpoint === 'PUT /orders' && known !== undefined) {
+    } else if (action === 'amend' && known !== undefined) {
       const resting = known.asked.price;
       const params = call.params as { readonly price?: unknown; readonly size?: unknown };
       const price = params.price === undefined ? resting : String(params.price);
@@ -54,7 +56,7 @@ export class SentNotional {
 
   /** Takes out an amend that was certainly refused, because its terms were never in force. A refused order shows by its state. */
   removeRefused(call: DataOf<'call.intended'>): void {
-    if (call.endpoint !== 'PUT /orders' || call.clientOrderId === undefined) return;
+    if (getAction(call.endpoint) !== 'amend' || call.clientOrderId === undefined) return;
     const known = this.orders.get(call.clientOrderId);
     known?.sent.delete(call.call);
   }

@@ -36,7 +36,7 @@ export class HeldPositions {
   take(call: DataOf<'call.intended'>, records: readonly FillRecord[], readAt: number): readonly FillRecord[] {
     const added = records.filter(({ id }) => !this.fills.has(id));
     for (const fill of added) this.fills.set(fill.id, fill);
-    if (call.endpoint === 'GET /fills') this.trackList(call, records.length, readAt);
+    if (call.params['order_id'] === undefined) this.trackList(call, records.length, readAt);
     return added;
   }
 

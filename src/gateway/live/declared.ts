@@ -9,37 +9,31 @@ import type { FeedValue } from '../../venue/port.ts';
 import type { DeclaredRequest, Profile, ResultShape } from '../../venue/profile/profile.ts';
 import { readJson, type WireValue } from '../../venue/wire/request.ts';
 import type { VenueClient } from '../client.ts';
-import type { FeedSource, RequestReader } from '../client-parts.ts';
+import type { DeclaredRequests, FeedSource } from '../client-parts.ts';
 import type { WireAnswer } from '../transport.ts';
 
-export function buildDeclaredRequests(profile: Profile): RequestReader {
-  return {
-    wire(name, params) {
-      const declared = findRequest(profile, name);
-      if (declared === undefined) return { problem: `the profile declares no request named ${name}` };
-      const unknown = Object.keys(params).find((key) => !Object.hasOwn(declared.query, key));
-      if (unknown !== undefined) return { problem: `request ${name} takes no parameter ${unknown}` };
-      const wire: Record<string, WireValue> = {};
-      for (const key of Object.keys(declared.query)) {
-        const text = params[key];
-        if (text !== undefined) wire[key] = { as: 'text', text };
-      }
-      return {
-        request: {
-          endpoint: `GET ${declared.path}`,
-          method: 'GET',
-          path: declared.path,
-          params: wire,
-          placement: 'query',
-        },
-        tokens: declared.tokens,
-      };
-    },
-    read(name, answer) {
-      const declared = findRequest(profile, name);
-      if (declared === undefined) return { problem: `the profile declares no request named ${name}` };
-      return readDeclared(declared, answer);
-    },
+export function buildDeclaredRequests(profile: Profile): DeclaredRequests {
+  return (name, params) => {
+    const declared = Object.hasOwn(profile.requests, name) ? profile.requests[name] : undefined;
+    if (declared === undefined) return { problem: `the profile declares no request named ${name}` };
+    const unknown = Object.keys(params).find((key) => !Object.hasOwn(declared.query, key));
+    if (unknown !== undefined) return { problem: `request ${name} takes no parameter ${unknown}` };
+    const wire: Record<string, WireValue> = {};
+    for (const key of Object.keys(declared.query)) {
+      const text = params[key];
+      if (text !== undefined) wire[key] = { as: 'text', text };
+    }
+    const { path, tokens } = declared;
+    const endpoint = `GET ${path}` as const;
+    return {
+      tokens: () => ({ endpoint, weight: tokens, class: 'read' }),
+      request: () => ({ endpoint, method: 'GET', path, params: wire, placement: 'query' }),
+      read(answer) {
+        const read = readDeclared(declared, answer);
+        if (answer.status === 429) return { kind: 'refused', limited: true };
+        return 'problem' in read ? { kind: 'unreadable', why: read.problem } : { kind: 'confirmed', ...read };
+      },
+    };
   };
 }
 
@@ -73,10 +67,6 @@ export class DeclaredFeeds implements FeedSource {
     // Dated when it was requested: a slow answer may be that old.
     return value === undefined ? undefined : { name, ...(key === undefined ? {} : { key }), value, at };
   }
-}
-
-function findRequest(profile: Profile, name: string): DeclaredRequest | undefined {
-  return Object.hasOwn(profile.requests, name) ? profile.requests[name] : undefined;
 }
 
 function readDeclared(

@@ -4,15 +4,17 @@
  * before it is used. It decides nothing about orders and repeats no request.
  */
 import type { Clock } from '../../base/clock.ts';
+import type { DataOf } from '../../journal/entry.ts';
+import { getAction } from '../../venue/catalogue.ts';
 import type { CallClass } from '../../venue/port.ts';
 import type { AuthSettings, Profile } from '../../venue/profile/profile.ts';
 import { readAnswer } from '../../venue/wire/answer.ts';
 import { readJwtTimes } from '../../venue/wire/jwt.ts';
 import { toWireRequest } from '../../venue/wire/request.ts';
 import { parseSecret, signRequest } from '../../venue/wire/signing.ts';
-import type { Session } from '../client-parts.ts';
-import type { Budget } from '../tokens/budget.ts';
-import type { Transport, WireReply, WireRequest } from '../transport.ts';
+import { exchangeOnce, type Session } from '../exchange.ts';
+import type { Budget, BudgetAnswer, BudgetRequest } from '../tokens/budget.ts';
+import { EXCHANGE_TIMEOUT_MS, type Transport, type WireReply, type WireRequest } from '../transport.ts';
 import { type ProfileSecrets, Secret } from './secret.ts';
 import type { TokenStore } from './token-store.ts';
 import type { LiveSendOptions } from './transport.ts';
@@ -32,25 +34,15 @@ export interface SessionParts {
   /** Called with every new secret before it is used, so that the redactor can filter it. */
   readonly obtained?: (secret: Secret) => void;
   /** Called for every POST /jwt that the session sent by itself, once it has been answered or given up. */
-  readonly requested?: (request: SessionRequest) => void;
+  readonly requested?: (request: NonNullable<DataOf<'session.moved'>['request']>) => void;
   /** Called when a new JWT is in use, with its expiry, epoch ms. */
   readonly renewed?: (expiresAt: number) => void;
   /** Called when the session cannot be renewed and a person must act; the message has no secrets. */
   readonly alarm?: (message: string) => void;
 }
 
-/** A POST /jwt: when it was sent (epoch ms), its tokens, and its answer. */
-interface SessionRequest {
-  readonly sentAt: number;
-  readonly tokens: number;
-  readonly status?: number;
-  readonly success: boolean;
-}
-
 /** The JWT is renewed after this share of its life: early enough for several attempts, late enough to be rare. */
 const REFRESH_AT = 0.8;
-/** Longest exchange. Within this time after a renewal, a refusal concerns the JWT that has just been replaced. */
-const EXCHANGE_MS = 10_000;
 /** Largest clock error: a JWT that has expired by our clock may still be valid by the venue's (fault-matrix.md, row 51). */
 const SKEW_MS = 600_000;
 const BACKOFF_MS = { first: 1_000, most: 60_000 } as const;
@@ -81,14 +73,15 @@ export class VenueSession implements Session, Transport {
   private refused = false;
   /** Set by `close`; no renewal starts after it. */
   private closing = false;
-  private readonly closed: Promise<undefined>;
+  /** Resolves when `close` is called: what waits for tokens is not sent any more. */
+  private readonly closed: Promise<BudgetAnswer>;
   private resolveClosed: () => void = () => {};
   private why: string | undefined;
 
   constructor(parts: SessionParts) {
     this.parts = parts;
     this.closed = new Promise((resolve) => {
-      this.resolveClosed = () => resolve(undefined);
+      this.resolveClosed = () => resolve({ kind: 'refused', code: 'WITHDRAWN' });
     });
     const { jwt, refreshToken } = parts.secrets;
     if (jwt !== undefined) this.jwt = this.holdJwt(jwt, false);
@@ -127,15 +120,15 @@ export class VenueSession implements Session, Transport {
 
   async renew(): Promise<boolean> {
     if (this.parts.profile.auth.mode !== 'jwt') return false;
-    // Two requests with one JWT are refused twice, but one renewal serves both.
-    if (this.renewal === undefined && this.parts.clock.monotonic() - this.renewedAt < EXCHANGE_MS) return true;
+    // Two requests with one JWT are refused twice, but one renewal serves both: so soon after it, a refusal is about the old JWT.
+    if (this.renewal === undefined && this.parts.clock.monotonic() - this.renewedAt < EXCHANGE_TIMEOUT_MS) return true;
     const renewed = await this.renewOnce();
     if (!renewed) this.refused = true;
     return renewed;
   }
 
   send(request: WireRequest, options: { readonly timeoutMs: number }): Promise<WireReply> {
-    if (request.endpoint === 'POST /jwt') return this.sendJwt(request, options);
+    if (getAction(request.endpoint) === 'session') return this.sendJwt(request, options);
     return this.parts.transport.send(request, { ...options, headers: this.headersFor(request) });
   }
 
@@ -159,7 +152,7 @@ export class VenueSession implements Session, Transport {
       case 'api_key':
         return this.signRequest(request, auth);
       case 'jwt':
-        if (this.jwt === undefined || (request.endpoint === 'POST /jwt' && !auth.sendJwtOnRefresh)) return {};
+        if (this.jwt === undefined || (getAction(request.endpoint) === 'session' && !auth.sendJwtOnRefresh)) return {};
         return buildJwtHeader(auth, this.jwt.secret);
       default:
         return auth satisfies never;
@@ -192,44 +185,35 @@ export class VenueSession implements Session, Transport {
   }
 
   private async obtain(): Promise<boolean> {
-    const { profile, budget } = this.parts;
+    const { profile, budget, clock } = this.parts;
     const auth = profile.auth as JwtAuth;
+    const acquire = (asked: BudgetRequest) => Promise.race([budget.acquire(asked), this.closed]);
+    const parts = { clock, transport: this, budget: { acquire } };
     if (this.refreshToken === undefined) return this.recordFailure('there is no refresh token');
     // Another process may have rotated the token meanwhile; then a second request uses the new one.
     for (let attempt = 1; ; attempt += 1) {
-      const weight = budget.weightOf('POST /jwt');
-      const acquired = budget.acquire({ endpoint: 'POST /jwt', weight, class: CLASS });
-      const granted = await Promise.race([acquired, this.closed]);
-      if (granted === undefined) return this.recordFailure('the session is being closed');
-      if (granted.kind === 'refused') return this.recordFailure('there are no tokens for POST /jwt');
-      const used = this.refreshToken;
-      granted.ticket.sent();
-      const sentAt = this.parts.clock.now();
-      const reply = await this.send(
-        toWireRequest('POST /jwt', { is_client: auth.isClient, refresh_token: '' }, profile),
-        { timeoutMs: EXCHANGE_MS },
-      );
-      if (reply.kind === 'failure') {
-        if (reply.sent) granted.ticket.aborted();
-        else granted.ticket.notSent();
-        if (reply.sent) this.parts.requested?.({ sentAt, tokens: weight, success: false });
-        return this.recordFailure(`POST /jwt: ${reply.message}`);
+      const tokens = budget.weightOf('POST /jwt');
+      const sent = await exchangeOnce(parts, {
+        tokens: () => ({ endpoint: 'POST /jwt', weight: tokens, class: CLASS }),
+        request: () => toWireRequest('POST /jwt', { is_client: auth.isClient, refresh_token: '' }, profile),
+        read: (answer) => readAnswer('POST /jwt', answer, profile),
+      });
+      if (sent.kind === 'stopped')
+        return this.recordFailure(this.closing ? 'the session is being closed' : 'there are no tokens for POST /jwt');
+      const { sentAt } = sent.times;
+      if (sent.kind === 'unanswered') {
+        if (sent.reply.sent) this.parts.requested?.({ sentAt, tokens, success: false });
+        return this.recordFailure(`POST /jwt: ${sent.reply.message}`);
       }
-      const verdict = readAnswer('POST /jwt', reply, profile);
-      const limited = verdict.kind === 'refused' && verdict.limited;
-      const hint =
-        verdict.kind === 'refused' && verdict.retryAfterMs !== undefined ? { retryAfterMs: verdict.retryAfterMs } : {};
-      granted.ticket.answered(reply.headers, { limited, ...hint });
-      this.parts.requested?.({ sentAt, tokens: weight, status: reply.status, success: verdict.kind === 'confirmed' });
+      const { verdict, reply } = sent;
+      this.parts.requested?.({ sentAt, tokens, status: reply.status, success: verdict.kind === 'confirmed' });
       if (verdict.kind === 'confirmed') return true;
-      const other = attempt === 1 && verdict.kind === 'refused' && !limited ? this.parts.store?.load() : undefined;
-      if (other === undefined || other.reveal() === used.reveal()) {
+      const other =
+        attempt === 1 && verdict.kind === 'refused' && !verdict.limited ? this.parts.store?.load() : undefined;
+      if (other === undefined || other.reveal() === this.refreshToken.reveal()) {
         // The venue's text is not repeated: it may quote the token.
-        return this.recordFailure(
-          verdict.kind === 'refused'
-            ? `POST /jwt was refused with status ${reply.status}`
-            : `POST /jwt: ${verdict.why}`,
-        );
+        const why = verdict.kind === 'refused' ? ` was refused with status ${reply.status}` : `: ${verdict.why}`;
+        return this.recordFailure(`POST /jwt${why}`);
       }
       this.parts.obtained?.(other);
       this.refreshToken = other;

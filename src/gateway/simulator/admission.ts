@@ -2,7 +2,7 @@
  * Admits and answers the requests that reach the simulated venue: it checks tokens first, then the session, then executes the
  * request. An answer is made at the time the request arrives; simulator.ts decides how long it travels and whether it arrives.
  */
-import { CATALOGUE, type EndpointName, getEndpoint } from '../../venue/catalogue.ts';
+import { type EndpointName, getEndpoint, isEndpointName } from '../../venue/catalogue.ts';
 import { Answers, type Outcome, type VenueAnswer } from './answer.ts';
 import { FAULTS, type FaultRule } from './config/faults.ts';
 import { HANDLERS, type Handler } from './handlers.ts';
@@ -81,7 +81,7 @@ export class Admission {
 
   private execute(request: VenueRequest, caller: Caller, at: number, fault: FaultRule | undefined): unknown {
     const name = getRequestName(request);
-    if (!isEndpoint(name)) return this.readMarkets(request, at);
+    if (!isEndpointName(name)) return this.readMarkets(request, at);
     if (name !== 'POST /jwt') this.venue.sessions.check(request, caller, at);
     // venue-api.md, rule 1: the request counts because it arrived, also if it is refused.
     if (getEndpoint(name).qualifies) this.venue.deadman.noteActivity(at);
@@ -114,17 +114,13 @@ export class Admission {
   }
 
   private getCost(name: string): number {
-    if (!isEndpoint(name)) return DEFAULT_COST;
+    if (!isEndpointName(name)) return DEFAULT_COST;
     return this.venue.settings.tokens.costs[name] ?? getEndpoint(name).tokens ?? DEFAULT_COST;
   }
 }
 
 export function getRequestName({ method, path }: VenueRequest): string {
   return `${method} ${path}`;
-}
-
-export function isEndpoint(name: string): name is EndpointName {
-  return Object.hasOwn(CATALOGUE, name);
 }
 
 /** Whether a fault answers instead of the venue, so that the request is not executed. */

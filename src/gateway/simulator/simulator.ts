@@ -23,10 +23,10 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import type { DecimalString } from '../../base/decimal.ts';
-import { getEndpoint } from '../../venue/catalogue.ts';
+import { getEndpoint, isEndpointName } from '../../venue/catalogue.ts';
 import type { MarketRules } from '../../venue/port.ts';
 import type { Transport, WireReply, WireRequest } from '../transport.ts';
-import { Admission, getRequestName, type HandledRequest, isEndpoint } from './admission.ts';
+import { Admission, getRequestName, type HandledRequest } from './admission.ts';
 import { completeConfig, type SimulatorConfig } from './config/config.ts';
 import { type FaultRule, Faults } from './config/faults.ts';
 import { Chance } from './config/random.ts';
@@ -246,7 +246,7 @@ function toSeenAnswer({
 /** Returns the parameters as text, without the values that the endpoint table marks as secret. */
 function redactParams(request: VenueRequest): Record<string, string> {
   const name = getRequestName(request);
-  const rows = isEndpoint(name) ? getEndpoint(name).parameters : {};
+  const rows = isEndpointName(name) ? getEndpoint(name).parameters : {};
   return Object.fromEntries(
     Object.entries(request.params).map(([key, value]) => [
       key,

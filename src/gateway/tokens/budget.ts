@@ -28,11 +28,11 @@ export interface BudgetRequest {
   readonly weight: number;
   readonly class: CallClass;
   /** Epoch ms. */
-  readonly deadlineAt?: number;
+  readonly deadlineAt?: number | undefined;
   /** The request renews a deadman switch: tokens are reserved for the heartbeats that follow. */
-  readonly heartbeat?: HeartbeatDemand;
+  readonly heartbeat?: HeartbeatDemand | undefined;
   /** Shows whether the caller still needs the request; otherwise it is refused as WITHDRAWN. */
-  readonly wanted?: Wanted;
+  readonly wanted?: Wanted | undefined;
 }
 
 export type BudgetAnswer =

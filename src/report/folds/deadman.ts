@@ -4,7 +4,7 @@
  * between, so the true silence was never longer than the figure here.
  */
 import type { Entry } from '../../journal/entry.ts';
-import { CATALOGUE, ENDPOINT_NAMES } from '../../venue/catalogue.ts';
+import { getEndpoint, isEndpointName } from '../../venue/catalogue.ts';
 
 /** Silence beyond this share of the time-out is a risk; a healthy heartbeat stays below it. */
 export const RISK_SHARE = 0.5;
@@ -161,8 +161,7 @@ export class DeadmanRecordFold {
   }
 }
 
-/** Requests that the venue counts (rule 1 of the switch), and the request that arms or renews it. */
+/** Requests that the venue counts (rule 1 of the switch), among them the one that arms or renews it. */
 function isRenewal(title: string): boolean {
-  const endpoint = ENDPOINT_NAMES.find((each) => each === title);
-  return endpoint !== undefined && (CATALOGUE[endpoint].qualifies || endpoint === 'POST /cancel_all_after');
+  return isEndpointName(title) && getEndpoint(title).qualifies;
 }

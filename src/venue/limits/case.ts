@@ -3,7 +3,7 @@
  * after the write and the orders that work beside it. Nothing is denied here.
  */
 import { Decimal, type DecimalString, decimal } from '../../base/decimal.ts';
-import type { EndpointName } from '../catalogue.ts';
+import { type EndpointName, getAction } from '../catalogue.ts';
 import type { Side } from '../records.ts';
 import type { LimitRules, TradingMode } from './rules.ts';
 
@@ -153,7 +153,8 @@ export interface CheckedCase {
 }
 
 export function proposeOrder(write: LimitWrite, facts: LimitFacts): Proposal | undefined {
-  if (write.endpoint === 'POST /orders') return write.intent === undefined ? undefined : proposePlacement(write.intent);
+  if (getAction(write.endpoint) === 'place')
+    return write.intent === undefined ? undefined : proposePlacement(write.intent);
   const id = getParam(write, 'order_id');
   const target = facts.working.find((each) =>
     write.clientOrderId === undefined

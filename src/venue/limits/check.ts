@@ -5,7 +5,7 @@
  * time and keeps no counters: the caller passes the facts.
  */
 import { Decimal, type DecimalString, decimal, formatDecimal, roundToStep } from '../../base/decimal.ts';
-import type { EndpointName } from '../catalogue.ts';
+import { getAction } from '../catalogue.ts';
 import type { Side } from '../records.ts';
 import {
   type CheckedCase,
@@ -62,9 +62,10 @@ export type LimitVerdict =
 
 /** Checks one write. Pure; the table `CHECKS` gives the order of the checks. */
 export function checkLimits(write: LimitWrite, rules: LimitRules, facts: LimitFacts): LimitVerdict {
-  const kind = KINDS[write.endpoint];
+  const kind = getAction(write.endpoint);
   const considered: Record<string, string> = {};
-  if (kind === undefined) return { ok: true, considered };
+  // Only these can raise exposure or change what it costs.
+  if (kind !== 'place' && kind !== 'amend' && kind !== 'leverage') return { ok: true, considered };
   const order = kind === 'leverage' ? undefined : proposeOrder(write, facts);
   const at: CheckedCase = {
     write,
@@ -81,13 +82,6 @@ export function checkLimits(write: LimitWrite, rules: LimitRules, facts: LimitFa
   }
   return { ok: true, considered };
 }
-
-/** The calls that can raise exposure or change what it costs. All others pass. */
-const KINDS: { readonly [E in EndpointName]?: 'place' | 'amend' | 'leverage' } = {
-  'POST /orders': 'place',
-  'PUT /orders': 'amend',
-  'PUT /account/leverage': 'leverage',
-};
 
 interface Denied {
   readonly code: DenialCode;

@@ -3,8 +3,8 @@
  * and cancelling count, whatever they cost. An action counts from before it is sent until a second after its answer, so that
  * the venue never sees more in a second than it allows. Every instant is milliseconds on one monotonic clock.
  */
+import { getAction } from '../catalogue.ts';
 
-const ACTIONS: ReadonlySet<string> = new Set(['POST /orders', 'PUT /orders', 'DELETE /orders']);
 const SECOND_MS = 1_000;
 /** Covers the difference between the venue's counting and the grain of our clock. */
 const MARGIN_MS = 50;
@@ -13,7 +13,8 @@ const LONGEST_MS = 2_000;
 
 /** cancel_all is not an order action: it is one request for any number of orders and is never held back. */
 export function isOrderAction(endpoint: string): boolean {
-  return ACTIONS.has(endpoint);
+  const action = getAction(endpoint);
+  return action === 'place' || action === 'amend' || action === 'cancel';
 }
 
 export class OrderRate {

@@ -6,7 +6,7 @@
  */
 import { isLosslessNumber } from 'lossless-json';
 import { makePrintable } from '../../base/printable.ts';
-import { type AnswerShape, type EndpointName, getEndpoint, type Result } from '../catalogue.ts';
+import { type AnswerShape, type EndpointName, getAction, getEndpoint, type Result } from '../catalogue.ts';
 import type { Profile } from '../profile/profile.ts';
 import { type Headers, readRetryAfter } from '../tokens/headers.ts';
 import { type ErrorMeaning, readErrorText } from './errors.ts';
@@ -195,7 +195,7 @@ function readDeadman(name: EndpointName, result: unknown, settings: AnswerSettin
     record === undefined || record === null || (asRecord(record) !== undefined && Object.keys(record).length === 0);
   if (!empty) return readRecord('deadman', record, settings, notes);
   // Success without a record does not prove that the switch was armed, and believing it would leave orders unguarded.
-  if (name === 'POST /cancel_all_after') throw new Unreadable('success without a record of the switch');
+  if (getAction(name) === 'arm') throw new Unreadable('success without a record of the switch');
   return null;
 }
 

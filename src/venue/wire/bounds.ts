@@ -130,22 +130,14 @@ function findCrossProblems(
   params: Given,
   settings: RequestSettings | undefined,
 ): readonly string[] {
+  const { action, parameters } = getEndpoint(name);
   const problems = [checkMarketOfOrder(params), checkTimes(params)];
-  switch (name) {
-    case 'GET /orders':
-      if (params['client_order_id'] !== undefined && params['market_id'] === undefined) {
-        problems.push('client_order_id needs market_id beside it (venue-api.md, Versioning: since 13 December 2024)');
-      }
-      break;
-    case 'POST /orders':
-      problems.push(...findPlacementProblems(params, settings));
-      break;
-    case 'DELETE /orders':
-      if (params['order_id'] === undefined && params['client_order_id'] === undefined)
-        problems.push('order_id or client_order_id is required for DELETE /orders');
-      break;
-    default:
-  }
+  const named = params['client_order_id'] !== undefined && parameters['client_order_id'] !== undefined;
+  if (named && parameters['market_id']?.required === false && params['market_id'] === undefined)
+    problems.push('client_order_id needs market_id beside it (venue-api.md, Versioning: since 13 December 2024)');
+  if (action === 'place') problems.push(...findPlacementProblems(params, settings));
+  if (action === 'cancel' && params['order_id'] === undefined && params['client_order_id'] === undefined)
+    problems.push(`order_id or client_order_id is required for ${name}`);
   return problems.filter((problem) => problem !== undefined);
 }
 

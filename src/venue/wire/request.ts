@@ -38,7 +38,7 @@ export function toWireRequest(name: EndpointName, params: object, settings: Wire
     const value = given[key];
     if (value !== undefined) wire[key] = toWireValue(key, parameter, value);
   }
-  const spelled = name === 'POST /orders' ? spellPositionOrder(wire, settings) : wire;
+  const spelled = row.action === 'place' ? spellPositionOrder(wire, settings) : wire;
   return { endpoint: name, method: row.method, path: row.path, params: spelled, placement: settings.encoding[name] };
 }
 

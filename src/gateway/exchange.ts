@@ -1,0 +1,156 @@
+/**
+ * Exchanges one request and its answer with the venue: checks, session, tokens, checks again, durable attempt, send, answer.
+ * Every request of the program takes this path, and no other code sends. What differs is given by the caller: checks and journal
+ * (client.ts), or neither (kill, doctor, late orders, the session's own renewal). It repeats nothing.
+ */
+import type { Clock } from '../base/clock.ts';
+import { formatCount } from '../base/format.ts';
+import { STEP_ENDED, type Wanted } from '../venue/port.ts';
+import type { CrashPoint } from './crash-points.ts';
+import type { Budget, BudgetAnswer, BudgetRequest } from './tokens/budget.ts';
+import {
+  EXCHANGE_TIMEOUT_MS,
+  type Transport,
+  type WireAnswer,
+  type WireFailure,
+  type WireRequest,
+} from './transport.ts';
+
+/** The session of a transport that needs one; simulated and recorded transports need none. */
+export interface Session {
+  /** Ensures a valid session before a request is sent. False when none can be obtained. */
+  ready(): Promise<boolean>;
+  /** Obtains a new session after the venue refused the old one, once for all callers. False when none can be obtained. */
+  renew(): Promise<boolean>;
+}
+
+/** When checks are asked: every wait may change what they find. */
+export type SendPhase = 'before tokens' | 'after tokens' | 'after flush';
+
+/** Why a request may not be sent. */
+export interface Obstacle {
+  readonly code: string;
+  readonly message: string;
+}
+/** Code of a request for which no session could be obtained. */
+export const NO_SESSION = 'NO_SESSION';
+
+/** One step on the way to the venue; an obstacle ends the way. */
+export type Step = () => Obstacle | undefined | Promise<Obstacle | undefined>;
+
+/** An attempt that is about to be sent; `waitedMs`: how long it waited for its tokens. */
+export type Attempt = { readonly request: WireRequest; readonly tokens: number; readonly waitedMs: number };
+
+/** How an answer is read: a kind for the caller, and for a refusal what session and tokens learn from it. */
+interface Verdict {
+  readonly kind: string;
+  readonly limited?: boolean;
+  readonly unauthorized?: boolean;
+  readonly retryAfterMs?: number;
+}
+
+export interface Exchange<V extends Verdict> {
+  /** Called when the session is ready: learned costs and deadlines count from then. */
+  tokens(): BudgetRequest;
+  /** Called when the tokens are granted, and so only for parameters that passed the checks. */
+  request(): WireRequest;
+  read(answer: WireAnswer): V;
+  /** The checks of a phase, in order; without them nothing is checked. */
+  checks?(phase: SendPhase): readonly Step[];
+  /** Journals the attempt. */
+  attempted?(attempt: Attempt): void;
+  /** Makes the attempt durable, for a write. */
+  flush?(): Promise<Obstacle | undefined>;
+  reached?(point: CrashPoint): void;
+  /** How long to wait for the answer, ms, where that is less than the longest time of any exchange. */
+  readonly answerMs?: number | undefined;
+}
+
+/** Epoch ms just before the first byte was sent, and when the answer had come or was given up. */
+type Times = { readonly sentAt: number; readonly settledAt: number };
+
+/**
+ * `stopped`: nothing was sent; `attempted`: although the attempt was journaled. `renewed`: the venue refused the session, and
+ * another one has been obtained.
+ */
+export type Exchanged<V> =
+  | { readonly kind: 'stopped'; readonly obstacle: Obstacle; readonly attempted: boolean }
+  | { readonly kind: 'unanswered'; readonly times: Times; readonly reply: WireFailure }
+  | { readonly kind: 'answered'; readonly times: Times; readonly reply: WireAnswer; verdict: V; renewed: boolean };
+
+export async function exchangeOnce<V extends Verdict>(
+  parts: {
+    readonly clock: Clock;
+    readonly session?: Session;
+    readonly budget: Pick<Budget, 'acquire'>;
+    readonly transport: Pick<Transport, 'send'>;
+  },
+  exchange: Exchange<V>,
+): Promise<Exchanged<V>> {
+  const { budget, clock, session, transport } = parts;
+  const { checks = () => [], flush, reached } = exchange;
+  const stop = (obstacle: Obstacle, attempted = false) => ({ kind: 'stopped', obstacle, attempted }) as const;
+
+  for (const step of checks('before tokens')) {
+    const found = step();
+    const obstacle = found instanceof Promise ? await found : found;
+    if (obstacle !== undefined) return stop(obstacle);
+  }
+  if (session !== undefined && !(await session.ready()))
+    return stop({ code: NO_SESSION, message: 'the session could not be renewed' });
+
+  reached?.('CP2');
+  const asked = exchange.tokens();
+  const granted = await budget.acquire(asked);
+  if (granted.kind === 'refused') return stop(describeRefusal(granted, asked));
+  const { ticket, waitedMs } = granted;
+
+  const request = exchange.request();
+  const attempt: Step = () => void exchange.attempted?.({ request, tokens: asked.weight, waitedMs });
+  const durable: readonly Step[] = flush === undefined ? [] : [flush, ...checks('after flush')];
+  for (const step of [...checks('after tokens'), attempt, ...durable]) {
+    const found = step();
+    // A step that does not wait leaves no gap: no order of another branch comes between the limits and the attempt.
+    const obstacle = found instanceof Promise ? await found : found;
+    if (obstacle === undefined) continue;
+    ticket.notSent();
+    return stop(obstacle, durable.includes(step));
+  }
+
+  reached?.('CP4');
+  const sentAt = clock.now();
+  ticket.sent();
+  const timeoutMs = Math.min(EXCHANGE_TIMEOUT_MS, exchange.answerMs ?? EXCHANGE_TIMEOUT_MS);
+  const reply = await transport.send(request, { timeoutMs });
+  reached?.('CP10');
+  const times = { sentAt, settledAt: clock.now() };
+  if (reply.kind === 'failure') {
+    if (reply.sent) ticket.aborted();
+    else ticket.notSent();
+    return { kind: 'unanswered', times, reply };
+  }
+  const verdict = exchange.read(reply);
+  const { limited = false, unauthorized = false, retryAfterMs } = verdict;
+  ticket.answered(reply.headers, { limited, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) });
+  // A refused session is renewed for whatever follows; repeating the request is for its caller to decide.
+  const renewed = unauthorized && session !== undefined && (await session.renew());
+  return { kind: 'answered', times, reply, verdict, renewed };
+}
+
+export function makeObstacle(code: string, why: string): Obstacle {
+  return { code, message: `${code}: ${why}` };
+}
+
+/** Finds that the step of a request does not need it any more. */
+export function findWithdrawal(wanted: Wanted | undefined): Obstacle | undefined {
+  if (wanted?.withdrawn === undefined) return undefined;
+  return makeObstacle(STEP_ENDED, `it was not sent before its step ended: ${wanted.withdrawn}`);
+}
+
+function describeRefusal(refusal: Extract<BudgetAnswer, { kind: 'refused' }>, asked: BudgetRequest): Obstacle {
+  const { code } = refusal;
+  if (code === 'WITHDRAWN') return findWithdrawal(asked.wanted) ?? { code: STEP_ENDED, message: STEP_ENDED };
+  if (code === 'HEARTBEAT_TOKENS') return makeObstacle(code, refusal.because);
+  const when = new Date(refusal.earliestAt).toISOString();
+  return makeObstacle(code, `${formatCount(asked.weight, 'token')} would not be free before ${when}`);
+}

@@ -1,0 +1,110 @@
+import { describe, expect, it } from 'vitest';
+import { VirtualClock } from '../../src/base/clock.ts';
+import { VenueClient } from '../../src/gateway/client.ts';
+import { LimitFactsFold } from '../../src/gateway/limits/facts.ts';
+import { buildDeclaredRequests } from '../../src/gateway/live/declared.ts';
+import { LocalBudget } from '../../src/gateway/tokens/budget.ts';
+import type { WireReply } from '../../src/gateway/transport.ts';
+import { OrderTracker } from '../../src/journal/orders.ts';
+import type { RequestOutcome } from '../../src/venue/port.ts';
+import { type Profile, SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
+import { budgetSettings } from '../../src/venue/tokens/ledger.ts';
+
+const START = Date.UTC(2026, 0, 5, 8);
+const PROFILE: Profile = {
+  ...SIMULATED_PROFILE,
+  requests: {
+    markets: {
+      method: 'GET',
+      path: '/markets',
+      query: { market_id: 'text' },
+      tokens: 3,
+      result: { kind: 'record', fields: { price: { kind: 'value', type: 'price', optional: false } } },
+    },
+  },
+};
+
+function answer(status: number, body: unknown): WireReply {
+  return { kind: 'answer', status, headers: { 'x-ratelimit-remaining': '9' }, body: JSON.stringify(body) };
+}
+
+/** The outcome of `request markets`, and what the journal says of it. */
+async function request(reply: WireReply, { name = 'markets', ready = true } = {}) {
+  const clock = new VirtualClock(START);
+  const entries: (readonly [string, unknown])[] = [];
+  const client = new VenueClient({
+    profile: PROFILE,
+    transport: {
+      send: () => new Promise((resolve) => clock.at(START + 20, () => resolve(reply))),
+    },
+    budget: new LocalBudget(budgetSettings(), clock, {}, { random: () => 0.5 }),
+    log: {
+      append: (type, data) => void entries.push([type, data]),
+      flush: async () => {},
+      tracker: new OrderTracker(),
+    },
+    clock,
+    gate: new LimitFactsFold(new OrderTracker(), {}),
+    feeds: { read: async () => undefined },
+    markets: {},
+    epoch: 1,
+    session: { ready: async () => ready, renew: async () => true },
+    requests: buildDeclaredRequests(PROFILE),
+  });
+  const outcome = await clock.runUntil(client.request(name, { market_id: 'BTC-USD' }, 'r#1', 'r'));
+  return { outcome, types: entries.map(([type]) => type), settled: entries.at(-1)?.[1] };
+}
+
+const SENT = ['call.intended', 'call.attempted', 'call.settled'];
+const UNSENT = ['call.intended', 'call.settled'];
+
+describe('a request that the profile declares', () => {
+  it.each<[string, WireReply, RequestOutcome, object]>([
+    [
+      'an answer of its shape',
+      answer(200, { price: '64000.5' }),
+      { kind: 'confirmed', result: { price: '64000.5' } },
+      { status: 200, success: true, result: { price: '64000.5' }, headers: { 'x-ratelimit-remaining': '9' } },
+    ],
+    [
+      'the rate limit',
+      answer(429, { price: '64000.5' }),
+      { kind: 'rejected', failure: 'rate_limited', message: 'the rate limit is exhausted' },
+      { status: 429, success: false, failure: 'rate_limited', headers: { 'x-ratelimit-remaining': '9' } },
+    ],
+    [
+      'an answer of another shape',
+      answer(200, {}),
+      { kind: 'unresolved', failure: 'transport', message: 'result.price is absent' },
+      { status: 200, success: false, failure: 'transport', headers: { 'x-ratelimit-remaining': '9' } },
+    ],
+    [
+      'no answer',
+      { kind: 'failure', sent: true, message: 'timeout: response' },
+      { kind: 'unresolved', failure: 'transport', message: 'timeout: response' },
+      { failure: 'transport' },
+    ],
+  ])('ends and is journaled after %s', async (_, reply, outcome, details) => {
+    const ended = await request(reply);
+    expect([ended.outcome, ended.types]).toEqual([outcome, SENT]);
+    const said = 'message' in outcome ? { message: outcome.message } : {};
+    expect(ended.settled).toEqual({ call: 'r#1', kind: outcome.kind, sentAt: START, ...said, ...details });
+  });
+
+  it('is not sent where the profile does not declare it', async () => {
+    const { outcome, types, settled } = await request(answer(200, {}), { name: 'other' });
+    expect([outcome.kind, types]).toEqual(['denied', UNSENT]);
+    expect(settled).toMatchObject({ kind: 'denied', code: 'UNKNOWN_REQUEST', failure: 'denied' });
+  });
+
+  it('is not sent without a session', async () => {
+    const { outcome, types, settled } = await request(answer(200, {}), { ready: false });
+    expect([outcome.kind, types]).toEqual(['rejected', UNSENT]);
+    expect(settled).toEqual({
+      call: 'r#1',
+      kind: 'rejected',
+      failure: 'transport',
+      message: 'the session could not be renewed',
+    });
+  });
+});
