@@ -2,6 +2,7 @@
 import { VirtualClock } from '../base/clock.ts';
 import type { Fixture } from '../gateway/fixture/fixture.ts';
 import { Simulator } from '../gateway/simulator/simulator.ts';
+import type { ApprovedBounds } from '../journal/entry.ts';
 import type { CheckedRunbook } from '../runbook/checked.ts';
 import { type Plan, type PlannedRequest, type PlanRow, planRun } from '../runbook/plan/plan.ts';
 import type { Value } from '../runbook/values.ts';
@@ -77,4 +78,14 @@ export function makePlanDocument({ hash, rows, sections, bounds, pathTokensPerMi
 
 function listRequests(rows: readonly PlanRow[]) {
   return rows.filter((row): row is PlannedRequest => row.kind === 'request').map(({ kind: _kind, ...row }) => row);
+}
+
+/** The bounds to which a run is held whose plan a person approved. */
+export function makeApprovedBounds({ bounds: { orders, notional, exposure } }: Plan): ApprovedBounds {
+  const markets = Object.entries(exposure).flatMap(([market, { max }]) => (max === undefined ? [] : [[market, max]]));
+  return {
+    ...(orders.max === undefined ? {} : { orders: orders.max }),
+    ...(notional.max === undefined ? {} : { notional: notional.max }),
+    exposure: Object.fromEntries(markets),
+  };
 }

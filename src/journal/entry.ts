@@ -16,6 +16,14 @@ export type RunMode = 'fixtures' | 'simulated' | 'live';
 export type RunOutcome = 'succeeded' | 'failed' | 'stopped' | 'halted';
 export type StepOutcome = 'succeeded' | 'failed' | 'skipped' | 'halted';
 
+/** Upper bounds of an approved plan; absent where nothing bounds it. Decimals as strings, quote currency. */
+export interface ApprovedBounds {
+  readonly orders?: number;
+  readonly notional?: string;
+  /** By market. */
+  readonly exposure?: Readonly<Record<string, string>>;
+}
+
 /** The error that made a step or a run fail; `kind` is a word that a runbook can catch. */
 export interface ErrorFact {
   readonly kind: string;
@@ -85,6 +93,8 @@ export type EntryBody =
         /** Only in live runs. */
         readonly process?: ProcessFact;
         readonly plan?: string;
+        /** The bounds to which a person held the run by approving its plan (`run --plan`). */
+        readonly bounds?: ApprovedBounds;
         readonly fixture?: { readonly file: string; readonly sha256: string };
         readonly account: string;
         /** The step after which the run was asked to stop. */

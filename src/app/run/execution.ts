@@ -7,6 +7,7 @@
 import { SystemClock } from '../../base/clock.ts';
 import { formatSpan } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
+import type { ApprovedBounds } from '../../journal/entry.ts';
 import { type HeldLease, takeLease } from '../../journal/shared/lease.ts';
 import type { LeaseAnswer } from '../../journal/shared/shared.ts';
 import type { Value } from '../../runbook/values.ts';
@@ -29,6 +30,8 @@ export interface RunRequest extends LiveOptions {
   readonly inputs: Readonly<Record<string, Value>>;
   /** The hash of its plan. */
   readonly plan: string;
+  /** The bounds to which it is held, where a person approved the plan. */
+  readonly bounds?: ApprovedBounds | undefined;
   /** The step after which it stops. */
   readonly until: string | undefined;
 }
@@ -36,7 +39,7 @@ export interface RunRequest extends LiveOptions {
 /** Executes a runbook under the account, or submits it to the scheduler that holds the account. */
 export async function executeRun(
   account: Account,
-  { loaded, inputs, plan, until, record, confirm }: RunRequest,
+  { loaded, inputs, plan, bounds, until, record, confirm }: RunRequest,
   context: ActingContext,
 ): Promise<EndedRun | Withdrawn> {
   // A reviewer asks first who started it.
@@ -44,6 +47,7 @@ export async function executeRun(
   const origin = {
     trigger: 'manual',
     plan,
+    ...(bounds === undefined ? {} : { bounds }),
     ...(by === undefined ? {} : { by }),
     ...(until === undefined ? {} : { until }),
   };

@@ -12,7 +12,7 @@ import { formatInputs } from '../files/load.ts';
 import { ENGINE_VERSION, LOCK_SHA256 } from '../version.ts';
 
 /** The origin of a run: what its first entry holds beside texts, inputs and settings. */
-export type Origin = Pick<DataOf<'run.started'>, 'trigger' | 'by' | 'plan' | 'until' | 'occurrence'>;
+export type Origin = Pick<DataOf<'run.started'>, 'trigger' | 'by' | 'plan' | 'bounds' | 'until' | 'occurrence'>;
 
 export function buildStartedData(
   profile: Profile,

@@ -6,7 +6,7 @@ import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { refuseUnwritable, writeFixtureFile } from '../../app/files/fixture.ts';
 import { inputValues, loadRunbook } from '../../app/files/load.ts';
 import { readProfileFile } from '../../app/files/profile.ts';
-import { noteUnchecked, planFor } from '../../app/plan.ts';
+import { makeApprovedBounds, noteUnchecked, planFor } from '../../app/plan.ts';
 import { exitAfter } from '../../app/process.ts';
 import { executeRun, resumeRun } from '../../app/run/execution.ts';
 import { readRecordedProfile } from '../../app/run/first-entry.ts';
@@ -64,7 +64,8 @@ export async function runFile(file: string, options: RunOptions, invocation: Inv
     (({ endpoint, params, wanted }: VenueCall) =>
       questions.ask(`${endpoint} ${makePrintable(JSON.stringify(params), 400)}?`, wanted));
   try {
-    const request = { loaded, inputs, plan: plan.hash, until, record: record !== undefined, confirm };
+    const bounds = options.plan === undefined ? undefined : makeApprovedBounds(plan);
+    const request = { loaded, inputs, plan: plan.hash, bounds, until, record: record !== undefined, confirm };
     const context = { ...invocation, interrupts, endProcess };
     const ended = await executeRun(account, request, context).finally(() => questions?.close());
     if ('withdrawn' in ended) return exitAfter(ended.withdrawn);

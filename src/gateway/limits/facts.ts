@@ -3,7 +3,7 @@
  * fills, requests sent, refusals, and when the venue was last read. venue/limits/check.ts decides.
  */
 import { type DecimalString, formatDecimal } from '../../base/decimal.ts';
-import type { DataOf, Entry } from '../../journal/entry.ts';
+import type { ApprovedBounds, DataOf, Entry } from '../../journal/entry.ts';
 import type { OrderTracker } from '../../journal/orders.ts';
 import { getAction, getEndpoint, isEndpointName, isRunbookWrite } from '../../venue/catalogue.ts';
 import {
@@ -20,6 +20,7 @@ import type { MarketRules, VenueCall } from '../../venue/port.ts';
 import type { AccountRecord, FillRecord, OrderRecord } from '../../venue/records.ts';
 import { DeadmanFacts } from './deadman.ts';
 import { SentNotional } from './notional.ts';
+import { findBeyondPlan } from './plan-bounds.ts';
 import { HeldPositions } from './positions.ts';
 
 const MINUTE_MS = 60_000;
@@ -44,6 +45,8 @@ export class LimitFactsFold {
   private fillTimes: { readonly orderId: string; readonly step: string; readonly at: number }[] = [];
   private readonly lastPrices = new Map<string, { readonly price: DecimalString; readonly at: number }>();
   private readonly deadman = new DeadmanFacts();
+  /** The bounds of the plan that a person approved. */
+  private approved: ApprovedBounds | undefined;
   private orderTimes: number[] = [];
   private refusals: number[] = [];
   private writes = 0;
@@ -71,6 +74,9 @@ export class LimitFactsFold {
   apply(entry: Entry): void {
     this.deadman.apply(entry);
     switch (entry.type) {
+      case 'run.started':
+        this.approved = entry.data.bounds;
+        return;
       case 'call.intended':
         this.intended.set(entry.data.call, entry.data);
         return;
@@ -98,11 +104,16 @@ export class LimitFactsFold {
     if (row.method === 'GET' || row.protective) return { ok: true, considered: {} };
     const lapsed = this.findLapse(call, now);
     if (lapsed !== undefined) return { ok: false, ...lapsed, considered: {} };
-    return checkLimits(
+    const verdict = checkLimits(
       { ...call, ...(call.intent?.allow === undefined ? {} : { allow: call.intent.allow }) },
       rules,
       this.collectFacts(call, rules, now),
     );
+    const beyond = verdict.ok && this.approved && findBeyondPlan(call, this.tracker.orders(), this.approved);
+    if (!beyond) return verdict;
+    const { figure, value, max } = beyond;
+    const message = `BEYOND_PLAN: figure=${figure}, value=${value}, max=${max}`;
+    return { ok: false, code: 'BEYOND_PLAN', message, considered: verdict.considered };
   }
 
   /** Finds why no new order may be sent: the deadman switch may have fired. Undefined when it is armed, or was not requested. */

@@ -22,6 +22,11 @@ export const DENIALS = {
     names: ['since'],
     fix: 'nothing where the run ends because of it; set a longer timeout where requests take that long',
   },
+  BEYOND_PLAN: {
+    summary: 'the order would exceed a bound of the plan that the run was approved with',
+    names: ['figure', 'value', 'max'],
+    fix: 'look at the run: it does more than its plan; plan again and approve the new hash if that is wanted',
+  },
   TRADING_HALTED: {
     summary: 'trading is halted: only cancels are allowed',
     names: ['mode', 'market'],
