@@ -37,16 +37,19 @@ export function makeChart(runbook: CheckedRunbook): Chart {
       : [],
   );
   const chart: Chart = {
-    machine: createMachine(config as never).provide({
-      guards: Object.fromEntries(
-        [...guards].map((text) => [
-          text,
-          ({ event }: { event: FailureEvent }, guard: Guard) => chart.asking?.(guard, text, event) ?? false,
-        ]),
-      ),
-      delays: Object.fromEntries(delays.map((delay) => [delay, 1])),
-      actors: Object.fromEntries(sources.map(({ src }) => [src, WORK])),
-    } as never),
+    machine: createMachine(
+      config as never,
+      {
+        guards: Object.fromEntries(
+          [...guards].map((text) => [
+            text,
+            ({ event }: { event: FailureEvent }, guard: Guard) => chart.asking?.(guard, text, event) ?? false,
+          ]),
+        ),
+        delays: Object.fromEntries(delays.map((delay) => [delay, 1])),
+        actors: Object.fromEntries(sources.map(({ src }) => [src, WORK])),
+      } as never,
+    ),
     calls: new Map(sources.flatMap(({ id, src }) => findCallee(runbook, id, src))),
     joins: new Map(parallel.map(({ path, node }) => [path, String(readJoin(node))])),
     each: new Set(parallel.flatMap(({ path, node }) => (node.states?.each === undefined ? [] : [path]))),

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import {
   type AnyMachineSnapshot,
   type AnyStateMachine,
@@ -92,13 +92,19 @@ describe.each(EXAMPLES)('the chart of %s', (file) => {
   const runbook = example(file);
   const chart = makeXstateChart(runbook);
 
-  it('is a machine that XState accepts, as plain JSON', () => {
+  it('is plain JSON, and a machine that XState accepts as it is, without a warning', () => {
     expect(JSON.parse(JSON.stringify(chart))).toStrictEqual(chart);
+    const warn = vi.spyOn(console, 'warn');
     // Targets are resolved when the machine is made and when its states are first asked for.
-    const machine = createMachine(chart as never);
-    const count = (node: (typeof machine)['root']): number =>
-      node.transitions.size + Object.values(node.states).reduce((sum, each) => sum + count(each), 0);
-    expect(count(machine.root)).toBeGreaterThan(0);
+    const machine = createMachine(JSON.parse(JSON.stringify(chart)));
+    const targets = (node: (typeof machine)['root']): readonly (string | undefined)[] => [
+      ...[...node.transitions.values(), node.always ?? []].flat().flatMap(({ target }) => target?.map(({ id }) => id)),
+      ...Object.values(node.states).flatMap(targets),
+    ];
+    const found = targets(machine.root);
+    expect(found.length).toBeGreaterThanOrEqual(listNodes(chart).flatMap(listArrows).length);
+    expect(found).not.toContain(undefined);
+    expect(warn).not.toHaveBeenCalled();
     expect(Object.keys(chart.states ?? {})).toEqual(
       expect.arrayContaining(['running', 'succeeded', 'stopped', 'failed', 'halted']),
     );
@@ -232,6 +238,25 @@ describe('xstateChart', () => {
       ended: 'failed',
     });
     expect(makeXstateChart(branches('all')).states?.running?.states?.parallel_1?.type).toBe('parallel');
+  });
+
+  it('takes the events of a run: halted and resumed, stopped by --until, cancelled', () => {
+    const runbook = written('- read_account: {}', 'on_error: [{read_tier: {}}]\nfinally: [{read_tier: {}}]\n');
+    const machine = machineOf(runbook, (guard) => guard.startsWith('an outcome'));
+    const reach = (...types: readonly string[]) =>
+      types.reduce(
+        (snapshot, type) => transition(machine, snapshot, { type } as never)[0] as AnyMachineSnapshot,
+        initialTransition(machine)[0] as AnyMachineSnapshot,
+      ).value;
+    const begun = 'xstate.done.actor.starting';
+    expect(reach('HALTED')).toBe('halted');
+    expect(reach(begun, 'HALTED')).toHaveProperty('on_error');
+    expect(reach(begun, 'FAILED')).toHaveProperty('on_error');
+    expect(reach(begun, 'STOPPED')).toHaveProperty('finally');
+    expect(reach(begun, 'HALTED', 'HALTED', 'HALTED')).toBe('halted');
+    // What it settles ends halted once more, since an outcome is not known here.
+    expect(reach(begun, 'HALTED', 'HALTED', 'HALTED', 'RESUMED')).toBe('halted');
+    expect(makeXstateChart(runbook).states?.halted?.on).toEqual({ RESUMED: [{ target: 'settling' }] });
   });
 
   it('stops into finally, and knows afterwards that it was stopped', () => {
