@@ -11,6 +11,7 @@ import { MemoryStore } from '../src/journal/stores/memory.ts';
 import { makeRunReport, type RunReport } from '../src/report/folds/run.ts';
 import { checkRunbook } from '../src/runbook/check.ts';
 import { testing } from './cli/testing-bench.ts';
+import { findDeparture } from './engine/chart-oracle.ts';
 import { START } from './engine/stage.ts';
 import { countSpent, findExceeded, findUnplanned } from './plan/against-plan.ts';
 import {
@@ -133,6 +134,11 @@ describe('recordings', () => {
     const loaded = loadShipped(name);
     const inputs = inputValues(loaded.runbook, { pairs: [], recorded: fixtureOf(name).fixture.inputs });
     await expect(replayRun(entries, loaded, inputs)).resolves.toBeUndefined();
+  });
+
+  it.each(SHIPPED)('%s: its journal is a path through its chart', async (name) => {
+    const { entries } = await fromFixture(name, 'charted');
+    expect(findDeparture(loadShipped(name).runbook, entries)).toBeUndefined();
   });
 });
 

@@ -14,6 +14,7 @@ import { type RunEvent, startRunActor } from './machines.ts';
 import { OrderManager } from './orders/orders.ts';
 import type { OperatorCommand, RunPorts, RunSetup } from './ports.ts';
 import { reconcile } from './reconciliation.ts';
+import { areReducing } from './reducing.ts';
 import { Frame, StepScope } from './scope.ts';
 import { Interpreter } from './steps/interpreter.ts';
 import { createSignal } from './waiting.ts';
@@ -314,13 +315,6 @@ function journalOrders(log: RunPorts['log']): void {
     }
     for (const { alarm, detail } of alarms) log.append('order.alarmed', { clientOrderId, alarm, detail }, order.step);
   });
-}
-
-/** Whether no step adds risk, which is the condition for running them after a halt (docs/language.md, How a run ends). */
-function areReducing(steps: RunSetup['runbook']['steps']): boolean {
-  return steps.every(
-    (step) => !['place', 'amend', 'set_leverage', 'call'].includes(step.verb) || step.allow === 'reduce',
-  );
 }
 
 /** Waits for the answers to `approve` steps. */

@@ -23,7 +23,7 @@ describe('graph', () => {
 
   it('prints an XState machine as JSON', () => {
     const machine = JSON.parse(here.run('graph', EXAMPLE, '--format', 'xstate').out);
-    expect(machine).toMatchObject({ id: 'ladder', initial: 'deadman' });
+    expect(machine).toMatchObject({ id: 'ladder', initial: 'starting' });
     expect(JSON.parse(here.run('graph', EXAMPLE, '--format', 'xstate', '--json').out)).toEqual({
       runbook: 'ladder',
       format: 'xstate',

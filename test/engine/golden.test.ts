@@ -5,6 +5,7 @@ import { parseDurationMs } from '../../src/base/duration.ts';
 import type { OperatorCommand } from '../../src/engine/ports.ts';
 import { readSimulatorConfig, type SimulatorConfig } from '../../src/gateway/simulator/simulator.ts';
 import type { Entry, ErrorFact } from '../../src/journal/entry.ts';
+import { findDeparture } from './chart-oracle.ts';
 import { inputsFrom, loadedFrom, type Performance, perform, replay, type Scene, START } from './stage.ts';
 
 /**
@@ -217,6 +218,7 @@ describe('the engine', () => {
     const text = `${describeResult(performance)}${later}`;
     await expect(`${runbook}---\n${setting}---\n${text}\n`).toMatchFileSnapshot(new URL(name, FOLDER).pathname);
     await replay(performance, scene);
+    expect(findDeparture(scene.loaded.runbook, performance.entries)).toBeUndefined();
   });
 
   it.each([

@@ -4,6 +4,7 @@
  * are right. Each gives a sentence for every breach. Which is asked of what, and what is tested elsewhere, is a table in
  * docs/fault-matrix.md.
  */
+import { findDeparture } from '../engine/chart-oracle.ts';
 import { ACCOUNT_INVARIANTS } from './account-invariants.ts';
 import { Facts } from './facts.ts';
 import { ORDER_INVARIANTS } from './order-invariants.ts';
@@ -27,7 +28,7 @@ export interface Breach {
   readonly what: string;
 }
 
-/** Every breach. `ours`: the engine threw, or a run could not be resumed. */
+/** Every breach. `ours`: the engine threw, a run could not be resumed, or is no path through the chart of its runbook. */
 export async function breachesOf(happened: Happened): Promise<readonly Breach[]> {
   const facts = new Facts(happened);
   const breaches: Breach[] = [];
@@ -41,6 +42,9 @@ export async function breachesOf(happened: Happened): Promise<readonly Breach[]>
       breaches.push({ invariant: 'ours', what: `${run.name} has no end` });
       continue;
     }
+    const departure = findDeparture(run.shape.runbook, run.entries);
+    if (departure !== undefined)
+      breaches.push({ invariant: 'ours', what: `${run.name} leaves the chart of its runbook: ${departure}` });
     const divergence = await replayed(run, happened.markets);
     if (divergence !== undefined)
       breaches.push({ invariant: 'I17', what: `a replay of ${run.name} diverges: ${divergence}` });

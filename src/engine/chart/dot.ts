@@ -1,5 +1,14 @@
 /** Renders the chart in the language of Graphviz, from which the SVG is laid out. Blocks are clusters; arrows end at their borders. */
-import { type Arrow, type ChartBlock, type ChartState, DONE, type Target } from './model.ts';
+import {
+  type Arrow,
+  type ChartBlock,
+  type ChartState,
+  DONE,
+  listBranches,
+  RUN_EVENTS,
+  resolveTarget,
+  type Target,
+} from './model.ts';
 
 export function renderDot(root: ChartBlock, name: string): string {
   const rendering = new Rendering(root);
@@ -40,9 +49,11 @@ class Rendering {
   readonly lines: string[] = [];
   readonly edges: string[] = [];
   private readonly root: ChartBlock;
+  private readonly branches: ReadonlySet<string>;
 
   constructor(root: ChartBlock) {
     this.root = root;
+    this.branches = new Set(listBranches(root.states));
     this.edges.push(`  start -> ${this.entry(root, [])}${this.head(root, [])};`);
   }
 
@@ -74,23 +85,23 @@ class Rendering {
     const path = [...parent, state.key];
     const draw = ({ to }: Arrow, label: string | undefined) => this.edge({ state, path, siblings }, to, label);
     const otherwise = state.leads.length > 1 ? 'otherwise' : undefined;
-    for (const arrow of state.leads) draw(arrow, arrow.guard ?? otherwise);
+    for (const arrow of state.leads) draw(arrow, arrow.guard?.text ?? otherwise);
     if (state.after !== undefined)
       draw(state.after, state.after.delay.startsWith('until ') ? state.after.delay : `after ${state.after.delay}`);
-    if (state.fails !== state.leads) for (const arrow of state.fails) draw(arrow, arrow.guard ?? 'fails');
-    if (state.halts !== undefined) draw({ to: state.halts }, 'an outcome is not known');
+    if (state.fails !== state.leads) for (const arrow of state.fails) draw(arrow, arrow.guard?.text ?? 'fails');
+    for (const { event, to } of state.on ?? []) draw({ to }, RUN_EVENTS[event]);
   }
 
   private edge({ state, path, siblings }: Tail, to: Target, label: string | undefined): void {
-    const parent = path.slice(0, -1);
-    const block =
-      to.in === 'run' ? this.root.states : to.in === 'block' ? siblings : this.statesAt(parent.slice(0, -1));
-    const at = to.in === 'run' ? [] : to.in === 'block' ? parent : parent.slice(0, -1);
-    const target = block.find(({ key }) => key === to.key);
-    const head = target === undefined ? quote(makeId([...at, to.key])) : this.first(target, [...at, to.key]);
+    const at = resolveTarget(to, path, this.branches);
+    const target =
+      to.in === 'block'
+        ? siblings.find(({ key }) => key === to.key)
+        : this.statesAt(at.slice(0, -1)).find(({ key }) => key === to.key);
+    const head = target === undefined ? quote(makeId(at)) : this.first(target, at);
     const attributes = [
       ...(label === undefined ? [] : [`label=${quote(clip(label))}`]),
-      ...(isCompound(target) ? [`lhead=${quote(`cluster_${makeId([...at, to.key])}`)}`] : []),
+      ...(isCompound(target) ? [`lhead=${quote(`cluster_${makeId(at)}`)}`] : []),
       ...(isCompound(state) ? [`ltail=${quote(`cluster_${makeId(path)}`)}`] : []),
     ];
     this.edges.push(

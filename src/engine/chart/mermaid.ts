@@ -2,7 +2,7 @@
  * Renders the chart as a Mermaid state diagram, which many Markdown viewers draw. A Mermaid arrow cannot lead from inside one
  * block into another, so a stop inside a block is a box of its own; its arrow is drawn once, between the phases.
  */
-import { type Arrow, type ChartBlock, type ChartState, DONE, type Target } from './model.ts';
+import { type Arrow, type ChartBlock, type ChartState, DONE, RUN_EVENTS, type Target } from './model.ts';
 
 export function renderMermaid(root: ChartBlock): string {
   const rendering = new Rendering();
@@ -59,12 +59,12 @@ class Rendering {
     const from = this.id([...parent, state.key]);
     const draw = (arrow: Arrow, label: string | undefined) => this.arrow({ from, parent, depth, hasEnd }, arrow, label);
     const otherwise = state.leads.length > 1 ? 'otherwise' : undefined;
-    for (const arrow of state.leads) draw(arrow, arrow.guard ?? otherwise);
+    for (const arrow of state.leads) draw(arrow, arrow.guard?.text ?? otherwise);
     if (state.after !== undefined)
       draw(state.after, state.after.delay.startsWith('until ') ? state.after.delay : `after ${state.after.delay}`);
     // Clean-up leads to the same state whether it failed or not.
-    if (state.fails !== state.leads) for (const arrow of state.fails) draw(arrow, arrow.guard ?? 'fails');
-    if (state.halts !== undefined) draw({ to: state.halts }, 'an outcome is not known');
+    if (state.fails !== state.leads) for (const arrow of state.fails) draw(arrow, arrow.guard?.text ?? 'fails');
+    for (const { event, to } of state.on ?? []) draw({ to }, RUN_EVENTS[event]);
     if (state.kind === 'final') this.line(depth, `${from} --> [*]`);
     if (state.key === 'running' && parent.length === 0) this.stops(depth);
   }
@@ -81,8 +81,8 @@ class Rendering {
       this.line(depth, `${from} --> ${box} : ${escapeLabel(label)}`);
       return;
     }
-    // The join of a parallel state: drawn at the state itself.
-    if (to.in === 'parent') return;
+    // The end of a branch is drawn at the branch itself.
+    if (to.in === 'branch') return;
     this.line(
       depth,
       `${from} --> ${this.target(to, parent, hasEnd)}${label === undefined ? '' : ` : ${escapeLabel(label)}`}`,

@@ -1,5 +1,5 @@
 /** The parts of a chart, independent of the language it is rendered in: states, blocks of states, and arrows between them. */
-import type { CheckedStep } from '../../runbook/checked.ts';
+import type { CheckedStep, ErrorKind } from '../../runbook/checked.ts';
 import type { ChartJson } from './text.ts';
 
 /** States that follow each other; `done` is the end of the block. */
@@ -14,7 +14,10 @@ export interface ChartState {
   readonly kind: 'step' | 'choice' | 'round' | 'branch' | 'handler' | 'pause' | 'phase' | 'cleanup' | 'final';
   readonly label: string;
   readonly step?: StepFacts;
-  /** The work of the state: a step's name, and its arguments as the author wrote them. */
+  /**
+   * The work of the state: a step's name, and its arguments as the author wrote them. A state with states inside does its work as
+   * long as it is active, and its `fails` are for this work and for everything inside.
+   */
   readonly does?: { readonly verb: string; readonly id: string; readonly input: ChartJson };
   readonly inside?: ChartBlock;
   /** Blocks that run at the same time. */
@@ -24,20 +27,88 @@ export interface ChartState {
   /** Arrows of failure. A failure that none takes is that of the block around it. */
   readonly fails: readonly Arrow[];
   readonly after?: { readonly delay: string; readonly to: Arrow['to'] };
-  /** The target when the outcome of a request is unknown. */
-  readonly halts?: Arrow['to'];
-  /** Attempts that are made before a failure counts, in words. */
-  readonly retry?: string;
+  /** Events of the run that end the state, whatever is active inside. */
+  readonly on?: readonly { readonly event: RunEvent; readonly to: Target }[];
 }
 
+/** Events of the run, and how an arrow names them. */
+export const RUN_EVENTS = {
+  HALTED: 'an outcome is not known',
+  STOPPED: 'stopped by --until',
+  FAILED: 'cancelled',
+  RESUMED: 'resume',
+} as const;
+export type RunEvent = keyof typeof RUN_EVENTS;
+
 export interface Arrow {
-  /** An expression of the runbook, or a sentence. Absent: otherwise, or always. */
-  readonly guard?: string;
+  /** Absent: otherwise, or always. */
+  readonly guard?: Guard;
   readonly to: Target;
 }
 
-/** A state of the same block, a sibling of the block's own state, or a phase of the run. */
-export type Target = { readonly in: 'block' | 'parent' | 'run'; readonly key: string };
+export interface Guard {
+  /** An expression of the runbook, or a sentence. */
+  readonly text: string;
+  /** What decides it; `if`, `when`, `while`, `until` and `catch` are in the journal as `step.decided`. */
+  readonly what: Question;
+  /** Path of the step that asks. */
+  readonly step?: string;
+  /** Kinds of errors, of `catch` and `retry`. */
+  readonly on?: readonly ErrorKind[];
+  /** Kinds that `catch: any` leaves alone. */
+  readonly not?: readonly ErrorKind[];
+  /** The clause's own condition, beside the kinds. */
+  readonly if?: string;
+  /** The most further attempts of `retry`. */
+  readonly max?: number;
+  /** The step's own condition could not be evaluated, so the attempt begins with it. */
+  readonly open?: true;
+}
+
+export type Question =
+  /** Conditions of the author. `rounds`: whether a loop has another one. */
+  | 'if'
+  | 'when'
+  | 'until'
+  | 'rounds'
+  | 'catch'
+  /** An attempt is repeated: by `retry`, by `catch`; its condition could not be evaluated. */
+  | 'retry'
+  | 'catch_retry'
+  | 'condition_open'
+  /** How branches, or a called runbook, have ended. */
+  | 'branch_failed'
+  | 'run_stopped'
+  /** The next step to undo. */
+  | 'undo'
+  /** How the run goes on. */
+  | 'cancelled'
+  | 'halted'
+  | 'halted_before_on_error'
+  | 'succeeded'
+  | 'stopped';
+
+/** A state of the same block, of the branch of a parallel step that the arrow begins in, or a phase of the run. */
+export type Target = { readonly in: 'block' | 'branch' | 'run'; readonly key: string };
+
+/** The path of a target from the root; `from` is the path of the state in which the arrow begins. */
+export function resolveTarget(to: Target, from: readonly string[], branches: ReadonlySet<string>): readonly string[] {
+  if (to.in === 'run') return [to.key];
+  if (to.in === 'block') return [...from.slice(0, -1), to.key];
+  const end = from.findLastIndex((_, index) => branches.has(from.slice(0, index + 1).join('/')));
+  return [...from.slice(0, end + 1), to.key];
+}
+
+/** Paths of the branches of parallel steps. */
+export function listBranches(states: readonly ChartState[], parent: readonly string[] = []): readonly string[] {
+  return states.flatMap(({ key, inside, regions }) => {
+    const path = [...parent, key];
+    return [
+      ...(regions ?? []).map((region) => [...path, region.key].join('/')),
+      ...listBranches(inside?.states ?? regions ?? [], path),
+    ];
+  });
+}
 
 export interface StepFacts {
   readonly path: string;
@@ -59,12 +130,15 @@ export const phase = (key: string): Target => ({ in: 'run', key });
 
 /** The arrows of a state that holds a block; none where the block never ends, because it stops or fails the run. */
 export function selectLeads(inside: ChartBlock, leads: readonly Arrow[]): readonly Arrow[] {
-  const ends = ({ to }: Arrow) => to.in === 'block' && to.key === DONE;
+  const ends = ({ to }: Arrow) => to.in !== 'run' && to.key === DONE;
   const comesToEnd = inside.states.some(
     (state) => [...state.leads, ...state.fails].some(ends) || (state.after !== undefined && ends(state.after)),
   );
   return comesToEnd || inside.initial === DONE ? leads : [];
 }
+
+/** The id of the actor that does a step's work. Its dots let an arrow name the failures of a step and of all steps inside it. */
+export const actorId = (path: string): string => path.replaceAll('/', '.');
 
 /** The id, else verb and position: `assert 2`. */
 export function nameStep(step: CheckedStep): string {

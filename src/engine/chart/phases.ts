@@ -1,12 +1,34 @@
 /**
  * Builds the whole chart of a checked runbook: its steps, and the phases in which a run ends (docs/language.md, How a run ends).
- * For people and their tools; nothing executes it (a run executes the flat machines of machines.ts).
+ * A run executes the flat machines of machines.ts; a test holds that every journal is a path through this chart.
  */
+import { walkSteps } from '../../runbook/check/risk.ts';
 import type { CheckedRunbook, CheckedStep } from '../../runbook/checked.ts';
-import { type Arrow, type ChartBlock, type ChartState, DONE, here, Names, nameStep, phase } from './model.ts';
+import { areReducing } from '../reducing.ts';
+import {
+  type Arrow,
+  actorId,
+  type ChartBlock,
+  type ChartState,
+  DONE,
+  type Guard,
+  here,
+  Names,
+  nameStep,
+  phase,
+} from './model.ts';
 import { StepChart } from './steps.ts';
 
-const HALTED = 'an outcome at the venue is not known';
+type Phase = 'undo' | 'on_error' | 'finally';
+const PHASES: readonly Phase[] = ['undo', 'on_error', 'finally'];
+
+const HALTED: Guard = { text: 'an outcome at the venue is not known', what: 'halted' };
+const CANCELLED: Guard = { text: 'cancelled, or the deadman switch has fired', what: 'cancelled' };
+const OUTCOMES: readonly Arrow[] = [
+  { guard: { text: 'the run has succeeded', what: 'succeeded' }, to: here('succeeded') },
+  { guard: { text: 'the run was stopped', what: 'stopped' }, to: here('stopped') },
+  { to: here('failed') },
+];
 
 export function buildChart(runbook: CheckedRunbook): ChartBlock {
   return new RunChart(runbook).run();
@@ -14,161 +36,183 @@ export function buildChart(runbook: CheckedRunbook): ChartBlock {
 
 class RunChart {
   private readonly runbook: CheckedRunbook;
-  private readonly steps: StepChart;
+  private readonly undoable: readonly Undoable[];
 
   constructor(runbook: CheckedRunbook) {
     this.runbook = runbook;
-    this.steps = new StepChart(runbook.source, phase(this.firstOf('finally', 'on_exit') ?? 'stopped'));
+    this.undoable = listUndoable(runbook, runbook.steps);
   }
 
   /** The phases of a run (docs/language.md, How a run ends). */
   run(): ChartBlock {
     const { runbook } = this;
-    const undos = listUndoable(runbook);
-    const cleanup = this.firstOf('undo', 'on_error', 'finally', 'on_exit');
-    const states: ChartState[] = [];
-    if (runbook.deadman !== undefined) {
-      const { market, timeout } = runbook.deadman;
-      const does = { verb: 'arm_deadman', id: 'deadman', input: { market: market.text, timeout: timeout.text } };
-      states.push({
-        key: 'deadman',
+    const { deadman, onError, steps } = runbook;
+    const failed = here(this.next('undo'));
+    const stopped = here(this.next('finally'));
+    const states: ChartState[] = [
+      {
+        key: 'starting',
         kind: 'phase',
-        label: `arm the deadman switch, ${timeout.text}`,
-        does,
+        label:
+          deadman === undefined
+            ? 'start'
+            : `start; the deadman switch, ${deadman.timeout.text}, is armed before the first order`,
+        does: { verb: 'start', id: 'starting', input: {} },
         leads: [{ to: here('running') }],
-        fails: [{ to: here(cleanup ?? 'failed') }],
+        fails: [{ to: here('end') }],
+        on: [{ event: 'HALTED', to: here('halted') }],
+      },
+      {
+        key: 'running',
+        kind: 'phase',
+        label: runbook.name,
+        inside: this.block(steps, this.next('finally')),
+        leads: [{ guard: CANCELLED, to: failed }, { to: stopped }],
+        fails: [{ to: failed }],
+        on: [
+          { event: 'HALTED', to: here(this.afterHalt('undo')) },
+          { event: 'STOPPED', to: stopped },
+          { event: 'FAILED', to: failed },
+        ],
+      },
+    ];
+    if (this.has('undo'))
+      states.push(this.cleanup('undo', 'undo what was done, newest first', this.undoing(this.undoable)));
+    if (this.has('on_error'))
+      states.push(this.cleanup('on_error', 'on_error', this.block(onError, this.next('finally'))));
+    if (this.has('finally')) states.push(this.cleanup('finally', 'finally', this.block(runbook.finally, 'end')));
+    states.push(...this.ending(), ...this.settling());
+    return { initial: 'starting', states };
+  }
+
+  /** The steps of a phase; a `stop` among them leads to `stopTo`. */
+  private block(steps: readonly CheckedStep[], stopTo: string): ChartBlock {
+    return new StepChart(this.runbook, phase(stopTo)).block(steps);
+  }
+
+  /** After a phase of clean-up fails the rest is still done. */
+  private cleanup(key: Phase, label: string, inside: ChartBlock): ChartState {
+    const following = PHASES[PHASES.indexOf(key) + 1];
+    const leads: Arrow[] = [{ to: here(following === undefined ? 'end' : this.next(following)) }];
+    if (key === 'undo' && this.next('on_error') !== this.afterHalt('on_error'))
+      leads.unshift({
+        guard: { text: `${HALTED.text}, and on_error may add risk`, what: 'halted_before_on_error' },
+        to: here(this.afterHalt('on_error')),
       });
-    }
-    states.push({
-      key: 'running',
-      kind: 'phase',
-      label: runbook.name,
-      inside: this.steps.block(runbook.steps),
-      leads: [{ to: here(this.firstOf('finally', 'on_exit') ?? 'succeeded') }],
-      fails: [{ to: here(cleanup ?? 'failed') }],
-      halts: here(this.firstOf('undo', 'on_error', 'finally') ?? 'halted'),
-    });
-    if (undos.length > 0)
-      states.push(this.cleanup('undo', 'undo what was done, newest first', this.undoing(undos), this.after('undo')));
-    if (runbook.onError.length > 0)
-      states.push(this.cleanup('on_error', 'on_error', this.steps.block(runbook.onError), this.after('on_error')));
-    if (runbook.finally.length > 0)
-      states.push(this.cleanup('finally', 'finally', this.steps.block(runbook.finally), this.after('finally')));
-    if (runbook.deadman !== undefined) states.push(this.exit());
-    for (const key of ['succeeded', 'stopped', 'failed', 'halted'])
-      states.push({ key, kind: 'final', label: key, leads: [], fails: [] });
-    return { initial: runbook.deadman === undefined ? 'running' : 'deadman', states };
+    const on =
+      key === 'undo' ? [] : [{ event: 'HALTED' as const, to: here(key === 'finally' ? 'end' : this.next('finally')) }];
+    return { key, kind: 'phase', label, inside, leads, fails: leads, on };
   }
 
-  private cleanup(key: string, label: string, inside: ChartBlock, leads: readonly Arrow[]): ChartState {
-    // After clean-up fails the rest is still done.
-    return { key, kind: 'phase', label, inside, leads, fails: leads };
-  }
-
-  private exit(): ChartState {
+  private ending(): readonly ChartState[] {
     const { deadman } = this.runbook;
-    const disarms = deadman?.onExit === 'disarm';
-    const does = {
-      verb: disarms ? 'disarm_deadman' : 'leave_armed',
-      id: 'on_exit',
-      input: { market: deadman?.market.text ?? '' },
-    };
-    const label = disarms ? 'disarm the deadman switch' : 'leave the deadman switch armed';
-    return { key: 'on_exit', kind: 'phase', label, does, leads: OUTCOMES, fails: [{ to: here('failed') }] };
-  }
-
-  /** The arrows after a phase of clean-up. */
-  private after(key: 'undo' | 'on_error' | 'finally'): readonly Arrow[] {
-    const order = ['undo', 'on_error', 'finally'] as const;
-    const next = this.firstOf(...order.slice(order.indexOf(key) + 1));
-    if (next !== undefined) return [{ to: here(next) }];
     const halted: Arrow = { guard: HALTED, to: here('halted') };
-    if (this.runbook.deadman !== undefined) return [halted, { to: here('on_exit') }];
-    // Only failures lead to undo and on_error.
-    return key === 'finally' ? [halted, ...OUTCOMES] : [halted, { to: here('failed') }];
+    const end = (leads: readonly Arrow[]): ChartState => ({ key: 'end', kind: 'choice', label: '', leads, fails: [] });
+    if (deadman === undefined) return [end([halted, ...OUTCOMES])];
+    const disarms = deadman.onExit === 'disarm';
+    return [
+      end([halted, { to: here('on_exit') }]),
+      {
+        key: 'on_exit',
+        kind: 'phase',
+        label: disarms ? 'disarm the deadman switch' : 'leave the deadman switch armed',
+        does: {
+          verb: disarms ? 'disarm_deadman' : 'leave_armed',
+          id: 'on_exit',
+          input: { market: deadman.market.text },
+        },
+        leads: OUTCOMES,
+        fails: [{ to: here('failed') }],
+        on: [{ event: 'HALTED', to: here('halted') }],
+      },
+    ];
   }
 
-  private firstOf(...phases: readonly ('undo' | 'on_error' | 'finally' | 'on_exit')[]): string | undefined {
-    const { onError, finally: last, deadman } = this.runbook;
-    const has = {
-      undo: listUndoable(this.runbook).length > 0,
-      on_error: onError.length > 0,
-      finally: last.length > 0,
-      on_exit: deadman !== undefined,
-    };
-    return phases.find((each) => has[each]);
+  /**
+   * The last states. A halted run can be resumed: it is settled, and ends failed or halted once more. What its steps did was undone
+   * before it halted; what `on_error` and `finally` did was not.
+   */
+  private settling(): readonly ChartState[] {
+    const { runbook } = this;
+    const undoable = listUndoable(runbook, [...runbook.onError, ...runbook.finally]);
+    const final = (key: string): ChartState => ({ key, kind: 'final', label: key, leads: [], fails: [] });
+    return [
+      ...['succeeded', 'stopped', 'failed'].map(final),
+      { ...final('halted'), on: [{ event: 'RESUMED', to: here('settling') }] },
+      {
+        key: 'settling',
+        kind: 'phase',
+        label: 'look up what is not known, cancel what rests',
+        inside: this.undoing(undoable),
+        leads: [{ guard: HALTED, to: here('halted') }, { to: here('failed') }],
+        fails: [{ to: here('halted') }],
+      },
+    ];
   }
 
-  private undoing(undos: readonly CheckedStep[]): ChartBlock {
+  /** The phase itself or the first after it that the runbook has. */
+  private next(from: Phase): string {
+    return PHASES.slice(PHASES.indexOf(from)).find((each) => this.has(each)) ?? 'end';
+  }
+
+  /** The same after a halt, which leaves out an `on_error` that may add risk. */
+  private afterHalt(from: Phase): string {
+    const next = this.next(from);
+    return next === 'on_error' && !areReducing(this.runbook.onError) ? this.next('finally') : next;
+  }
+
+  private has(each: Phase): boolean {
+    return { undo: this.undoable, on_error: this.runbook.onError, finally: this.runbook.finally }[each].length > 0;
+  }
+
+  /** Undoes one step after another. A step of a loop is undone once for each time it was done. */
+  private undoing(undoable: readonly Undoable[]): ChartBlock {
     const names = new Names();
-    const entries = undos.map((step) => ({
-      step,
-      choice: names.assign(`if_${nameStep(step)}`),
-      key: names.assign(`undo_${nameStep(step)}`),
-    }));
-    const states = entries.flatMap(({ step, choice, key }, index): readonly ChartState[] => {
-      const next = [{ to: here(entries[index + 1]?.choice ?? DONE) }];
-      const asked: ChartState = {
-        key: choice,
-        kind: 'choice',
-        label: '',
-        leads: [{ guard: `${nameStep(step)} was done`, to: here(key) }, ...next],
-        fails: [],
+    const choice = names.assign('next');
+    const again: readonly Arrow[] = [{ to: here(choice) }];
+    const states = undoable.map(({ step, path, runbook, prefix }): ChartState => {
+      const undo = `${path}/undo`;
+      return {
+        key: names.assign(`undo_${nameStep(step)}`),
+        kind: 'cleanup',
+        label: `undo ${nameStep(step)}`,
+        does: { verb: Array.isArray(step.undo) ? 'undo' : 'cancel', id: actorId(undo), input: { step: path } },
+        ...(Array.isArray(step.undo)
+          ? { inside: new StepChart(runbook, phase(this.next('on_error')), prefix).block(step.undo) }
+          : {}),
+        leads: again,
+        fails: again,
+        on: [{ event: 'HALTED', to: here(choice) }],
       };
-      const label = `undo ${nameStep(step)}`;
-      const done: ChartState = Array.isArray(step.undo)
-        ? { key, kind: 'cleanup', label, inside: this.steps.block(step.undo), leads: next, fails: next }
-        : {
-            key,
-            kind: 'cleanup',
-            label,
-            does: { verb: 'cancel', id: `${step.path}/undo`, input: { order: nameStep(step) } },
-            leads: next,
-            fails: next,
-          };
-      return [asked, done];
     });
-    return { initial: entries[0]?.choice ?? DONE, states };
+    const asked = undoable.map(({ path }, index): Arrow => {
+      const guard: Guard = { text: `${path} is the newest that is not undone`, what: 'undo', step: path };
+      return { guard, to: here(states[index]?.key ?? DONE) };
+    });
+    const leads = [...asked, { to: here(DONE) }];
+    return { initial: choice, states: [{ key: choice, kind: 'choice', label: '', leads, fails: [] }, ...states] };
   }
 }
 
-const OUTCOMES: readonly Arrow[] = [
-  { guard: 'the steps succeeded', to: here('succeeded') },
-  { guard: 'the run was stopped', to: here('stopped') },
-  { to: here('failed') },
-];
+interface Undoable {
+  readonly step: CheckedStep;
+  /** Path of the step in the run; `prefix` is its part before the called runbook. */
+  readonly path: string;
+  readonly prefix: string;
+  readonly runbook: CheckedRunbook;
+}
 
-/** Steps that are undone when a later one fails, the last first. */
-function listUndoable(runbook: CheckedRunbook): readonly CheckedStep[] {
-  const found: CheckedStep[] = [];
-  const walk = (steps: readonly CheckedStep[]): void => {
-    for (const step of steps) {
-      if (step.undo !== undefined && step.undo !== 'keep') found.push(step);
-      for (const inner of listInnerSteps(step)) walk(inner);
-    }
-  };
-  walk(runbook.steps);
-  walk(runbook.onError);
-  walk(runbook.finally);
+/** Steps that are undone when a later one fails, the last first, with those of the runbooks that they call. */
+function listUndoable(runbook: CheckedRunbook, steps: readonly CheckedStep[], prefix = ''): readonly Undoable[] {
+  const found = [...walkSteps(steps)].flatMap((step): readonly Undoable[] => {
+    const path = `${prefix}${step.path}`;
+    const callee = step.verb === 'call' ? runbook.calls[step.args.runbook] : undefined;
+    return [
+      ...(callee === undefined
+        ? []
+        : listUndoable(callee, [...callee.steps, ...callee.onError, ...callee.finally], `${path}/`)),
+      ...(step.undo === undefined || step.undo === 'keep' ? [] : [{ step, path, prefix, runbook }]),
+    ];
+  });
   return found.reverse();
-}
-
-/** The lists of steps inside a step, but for its undo. */
-function listInnerSteps(step: CheckedStep): readonly (readonly CheckedStep[])[] {
-  const handlers = [...step.catch.map((clause) => clause.do), step.onTimeout ?? []];
-  switch (step.verb) {
-    case 'for_each':
-    case 'repeat':
-      return [step.args.do, ...handlers];
-    case 'parallel':
-      return step.args.kind === 'each'
-        ? [step.args.do, ...handlers]
-        : [...step.args.branches.map((branch) => branch.do), ...handlers];
-    case 'switch':
-      return [...step.args.cases.map((each) => each.do), step.args.else ?? [], ...handlers];
-    case 'wait_for':
-      return step.args.kind === 'read' ? [[step.args.read], ...handlers] : handlers;
-    default:
-      return handlers;
-  }
 }

@@ -3,12 +3,15 @@
  * states of a loop or a wait.
  */
 import { findPosition, type SourceText } from '../../base/diagnostic.ts';
-import type { CatchClause, CheckedStep, StepOf } from '../../runbook/checked.ts';
+import { walkSteps } from '../../runbook/check/risk.ts';
+import type { CatchClause, CheckedRunbook, CheckedStep, ErrorKind, StepOf } from '../../runbook/checked.ts';
 import {
   type Arrow,
+  actorId,
   type ChartBlock,
   type ChartState,
   DONE,
+  type Guard,
   here,
   Names,
   nameStep,
@@ -19,13 +22,18 @@ import {
 import { formatArguments, formatStepTitle } from './text.ts';
 
 export class StepChart {
-  private readonly source: SourceText;
+  readonly source: SourceText;
+  readonly calls: CheckedRunbook['calls'];
   private readonly stopTo: Target;
+  /** Begins the paths of a called runbook's steps. */
+  private readonly prefix: string;
 
   /** `stopTo`: where a `stop` leads. */
-  constructor(source: SourceText, stopTo: Target) {
+  constructor({ source, calls }: Pick<CheckedRunbook, 'source' | 'calls'>, stopTo: Target, prefix = '') {
     this.source = source;
+    this.calls = calls;
     this.stopTo = stopTo;
+    this.prefix = prefix;
   }
 
   /** `last`: states that follow the steps. `reserved`: keys the caller gives to states of its own. */
@@ -46,19 +54,21 @@ export class StepChart {
   /** A step with its condition before it and its handlers beside it. */
   private step(step: CheckedStep, at: StepPlace): readonly ChartState[] {
     const { key, entry, next, names } = at;
+    const path = this.pathOf(step);
     const states: ChartState[] = [];
     if (step.if !== undefined) {
+      const guard: Guard = { text: step.if.text, what: 'if', step: path };
       states.push({
         key: entry,
         kind: 'choice',
         label: '',
-        leads: [{ guard: step.if.text, to: here(key) }, { to: next }],
+        leads: [{ guard, to: here(key) }, { to: next }],
         fails: [],
       });
     }
     const handlers: ChartState[] = [];
-    const fails = step.catch.flatMap((clause, index) =>
-      this.clause(clause, names.assign(`${key}_catch_${index + 1}`), at, handlers),
+    const clauses = step.catch.flatMap((clause, index) =>
+      this.clause(clause, { step, path: `${path}/catch/${index + 1}`, key: `${key}_catch_${index + 1}` }, at, handlers),
     );
     let timedOut: string | undefined;
     if (step.onTimeout !== undefined) {
@@ -69,124 +79,169 @@ export class StepChart {
         ]),
       );
     }
+    const fails: readonly Arrow[] = [
+      ...(timedOut === undefined ? [] : [{ guard: makeCatchGuard({ on: ['timeout'] }, path), to: here(timedOut) }]),
+      ...this.retries(step, at),
+      ...clauses,
+    ];
     const delay = step.verb === 'wait_for' ? step.args.within : step.timeout;
+    const does = describeWork(step, path);
     states.push({
       key,
       kind: 'step',
       label: formatStepTitle(step),
       step: this.facts(step),
-      ...this.body(step, next),
+      does,
+      ...this.body(step, at),
       fails,
       ...(timedOut === undefined || delay === undefined ? {} : { after: { delay: delay.text, to: here(timedOut) } }),
-      ...(step.verb === 'wait'
-        ? {
-            leads: [],
-            after: { delay: step.args.kind === 'for' ? step.args.for.text : `until ${step.args.until.text}`, to: next },
-          }
-        : {}),
-      ...(step.retry === undefined || step.retry.max === 0
-        ? {}
-        : { retry: `${step.retry.on.join(', ')}: at most ${step.retry.max} more` }),
     });
+    if (step.verb === 'parallel')
+      states.push(makeFailure(names.assign(`${key}_fails`), 'fails with a branch', path, fails));
     return [...states, ...handlers];
+  }
+
+  private retries(step: CheckedStep, { key, entry }: StepPlace): readonly Arrow[] {
+    if (step.retry === undefined || step.retry.max === 0) return [];
+    const { on, max } = step.retry;
+    const text = `retry on ${on.join(', ')}: at most ${max} more`;
+    return this.again({ text, what: 'retry', step: this.pathOf(step), on, max }, step, { key, entry });
+  }
+
+  /** The arrows of another attempt. It begins with the step's condition as long as that could not be evaluated. */
+  private again(guard: Guard, step: CheckedStep, { key, entry }: Pick<StepPlace, 'key' | 'entry'>): readonly Arrow[] {
+    const open: Arrow[] =
+      step.if === undefined
+        ? []
+        : [
+            {
+              guard: { ...guard, text: `${guard.text}, and its condition is open`, open: true },
+              to: here(entry),
+            },
+          ];
+    return [...open, { guard, to: here(key) }];
   }
 
   private clause(
     clause: CatchClause,
-    key: string,
-    { key: step, next }: StepPlace,
+    { step, path, key: wanted }: { readonly step: CheckedStep; readonly path: string; readonly key: string },
+    at: StepPlace,
     handlers: ChartState[],
   ): readonly Arrow[] {
-    const kinds = clause.on === 'any' ? 'any error' : `error is ${clause.on.join(' or ')}`;
-    const guard = clause.if === undefined ? kinds : `${kinds} and (${clause.if.text})`;
+    const guard = makeCatchGuard(clause, this.pathOf(step));
     const onwards: Readonly<Record<CatchClause['then'], Target | undefined>> = {
-      continue: next,
-      retry: here(step),
+      continue: at.next,
+      retry: undefined,
       stop: this.stopTo,
       fail: undefined,
     };
     const to = onwards[clause.then];
-    // Without steps or a target the failure goes on as without the clause.
-    if (clause.do.length === 0) return to === undefined ? [] : [{ guard, to }];
-    const last: ChartState[] =
-      to === undefined
+    // Without steps or a target the failure goes on as without the clause; so it does in the clauses behind it.
+    if (clause.do.length === 0 && to !== undefined) return [{ guard, to }];
+    const key = at.names.assign(wanted);
+    const fails = makeFailure('fails', 'fails all the same', path, []);
+    const again: Guard = { text: 'fewer than 10 retries by catch', what: 'catch_retry', step: this.pathOf(step) };
+    const last: readonly ChartState[] =
+      clause.then === 'retry'
         ? [
             {
-              key: 'fails',
-              kind: 'cleanup',
-              label: 'fails all the same',
-              does: { verb: 'fail', id: `${key}/fails`, input: {} },
-              leads: [],
+              key: 'again',
+              kind: 'choice',
+              label: '',
+              leads: [{ guard: again, to: here(DONE) }, { to: here('fails') }],
               fails: [],
             },
+            fails,
           ]
-        : [];
+        : to === undefined
+          ? [fails]
+          : [];
+    const leads = clause.then === 'retry' ? this.reattempts(step, at) : to === undefined ? [] : [{ to }];
     handlers.push(
-      makeBlockState(
-        { key, kind: 'handler', label: `catch ${guard}` },
-        this.block(clause.do, last),
-        to === undefined ? [] : [{ to }],
-      ),
+      makeBlockState({ key, kind: 'handler', label: `catch ${guard.text}` }, this.block(clause.do, last), leads),
     );
     return [{ guard, to: here(key) }];
   }
 
-  private body(step: CheckedStep, next: Target): Pick<ChartState, 'does' | 'inside' | 'regions' | 'leads'> {
+  /** The arrows of an attempt after a catch. */
+  private reattempts(step: CheckedStep, { key, entry }: StepPlace): readonly Arrow[] {
+    const guard: Guard = { text: 'its condition is open', what: 'condition_open', step: this.pathOf(step) };
+    return [...(step.if === undefined ? [] : [{ guard, to: here(entry) }]), { to: here(key) }];
+  }
+
+  private body(step: CheckedStep, { key, next }: StepPlace): Pick<ChartState, 'inside' | 'regions' | 'leads'> {
     const leads = [{ to: next }];
+    const path = this.pathOf(step);
     switch (step.verb) {
       case 'for_each': {
         const { each, in: list, do: steps } = step.args;
-        return {
-          inside: makeRounds(
-            this.block(steps),
-            [{ guard: `another ${each} in ${list.text}`, to: here('round') }, { to: here(DONE) }],
-            { label: `each ${each}` },
-          ),
-          leads,
-        };
+        const guard: Guard = { text: `another ${each} in ${list.text}`, what: 'rounds', step: path };
+        return { inside: makeRounds(this.block(steps), guard, { label: `each ${each}` }), leads };
       }
       case 'repeat':
         return { inside: this.repeated(step), leads };
       case 'switch':
         return this.switched(step, leads);
-      case 'parallel':
-        return { regions: this.branches(step, next), leads };
+      case 'parallel': {
+        const failed: Guard = { text: describeJoin(step), what: 'branch_failed', step: path };
+        return {
+          regions: this.branches(step),
+          leads: [...this.stops(step), { guard: failed, to: here(`${key}_fails`) }, ...leads],
+        };
+      }
       case 'wait_for':
-        return step.args.kind === 'read'
-          ? { inside: this.polled(step.args), leads }
-          : { does: describeWork(step), leads };
+        return step.args.kind === 'read' ? { inside: this.polled(step.args, path), leads } : { leads };
       case 'stop':
         return { leads: [{ to: this.stopTo }] };
       case 'fail':
-        return { does: describeWork(step), leads: [] };
-      case 'wait':
         return { leads: [] };
+      case 'call':
+        return { leads: [...this.stops(step), ...leads] };
       default:
-        return { does: describeWork(step), leads };
+        return { leads };
     }
   }
 
-  private repeated({ args }: StepOf<'repeat'>): ChartBlock {
+  /** The arrow of a step inside which the run can be stopped without leaving it: branches are joined, a called runbook ends. */
+  private stops(step: StepOf<'parallel' | 'call'>): readonly Arrow[] {
+    const inside = step.verb === 'call' ? this.calls[step.args.runbook] : undefined;
+    const steps = inside === undefined ? [step] : [...inside.steps, ...inside.onError, ...inside.finally];
+    const calls = inside?.calls ?? this.calls;
+    if (!mayStop(steps, calls)) return [];
+    return [
+      { guard: { text: 'it has stopped the run', what: 'run_stopped', step: this.pathOf(step) }, to: this.stopTo },
+    ];
+  }
+
+  private repeated(step: StepOf<'repeat'>): ChartBlock {
+    const { args } = step;
     const bounds = [
       ...(args.while === undefined ? [] : [args.while.text]),
       ...(args.for === undefined ? [] : [`within ${args.for.text}`]),
       ...(args.max === undefined ? [] : [`fewer than ${args.max.text} rounds`]),
     ];
-    const again: readonly Arrow[] = [{ guard: bounds.join(' and '), to: here('round') }, { to: here(DONE) }];
-    return makeRounds(this.block(args.do), again, {
-      label: 'each round',
-      until: args.until?.text,
-      every: args.every?.text,
-    });
+    const path = this.pathOf(step);
+    return makeRounds(
+      this.block(args.do),
+      { text: bounds.join(' and '), what: 'rounds', step: path },
+      {
+        label: 'each round',
+        until: args.until === undefined ? undefined : { text: args.until.text, what: 'until', step: path },
+        every: args.every?.text,
+      },
+    );
   }
 
-  private polled({ read, until, every }: Extract<StepOf<'wait_for'>['args'], { kind: 'read' }>): ChartBlock {
+  private polled(
+    { read, until, every }: Extract<StepOf<'wait_for'>['args'], { kind: 'read' }>,
+    path: string,
+  ): ChartBlock {
     const { initial, states } = this.block([read], [], ['until', 'pause']);
     const asked: ChartState = {
       key: 'until',
       kind: 'choice',
       label: '',
-      leads: [{ guard: until.text, to: here(DONE) }, { to: here('pause') }],
+      leads: [{ guard: { text: until.text, what: 'until', step: path }, to: here(DONE) }, { to: here('pause') }],
       fails: [],
     };
     const pause: ChartState = {
@@ -205,8 +260,15 @@ export class StepChart {
     return { inside, leads: selectLeads(inside, leads) };
   }
 
-  private cases({ args }: StepOf<'switch'>): ChartBlock {
-    const arrows = args.cases.map(({ when }, index): Arrow => ({ guard: when.text, to: here(`case_${index + 1}`) }));
+  private cases(step: StepOf<'switch'>): ChartBlock {
+    const { args } = step;
+    const path = this.pathOf(step);
+    const arrows = args.cases.map(
+      ({ when }, index): Arrow => ({
+        guard: { text: when.text, what: 'when', step: path },
+        to: here(`case_${index + 1}`),
+      }),
+    );
     const otherwise = args.else === undefined ? DONE : 'else';
     const choose: ChartState = {
       key: 'choose',
@@ -227,37 +289,55 @@ export class StepChart {
     };
   }
 
-  private branches({ args }: StepOf<'parallel'>, next: Target): readonly ChartState[] {
+  /**
+   * The branches of a parallel step. None is left behind: a branch that fails or stops the run has come to its end like one that is
+   * done, and when all have, their ends decide how the step ends.
+   */
+  private branches(step: StepOf<'parallel'>): readonly ChartState[] {
+    const { args } = step;
+    const path = this.pathOf(step);
     if (args.kind === 'each') {
+      const item = new StepChart(this, { in: 'branch', key: 'again' }, this.prefix);
+      const guard: Guard = { text: `another ${args.each} in ${args.in.text}`, what: 'rounds', step: path };
+      const work = { verb: 'branch', id: actorId(`${path}/do`), input: {} };
+      const { initial, states } = makeRounds(item.block(args.do), guard, { label: `each ${args.each}` });
       return [
         {
           key: 'each',
           kind: 'branch',
           label: `each ${args.each} in ${args.in.text}, at most ${args.max.text} at a time`,
-          inside: this.block(args.do),
+          inside: {
+            initial,
+            states: states.map((state) =>
+              state.key === 'round' ? { ...state, does: work, fails: [{ to: here('again') }] } : state,
+            ),
+          },
           leads: [],
           fails: [],
         },
       ];
     }
     const names = new Names();
-    // The first branch that is done continues the run; its arrow leaves the parallel state from inside.
-    const first: readonly Arrow[] =
-      args.join === 'any' ? [{ to: next.in === 'block' ? { in: 'parent', key: next.key } : next }] : [];
+    const branch = new StepChart(this, { in: 'branch', key: DONE }, this.prefix);
     return args.branches.map(({ name, do: steps }) => ({
       key: names.assign(name),
       kind: 'branch',
       label: name,
-      inside: this.block(steps),
-      leads: first,
-      fails: [],
+      does: { verb: 'branch', id: actorId(`${path}/branches/${name}`), input: {} },
+      inside: branch.block(steps),
+      leads: [],
+      fails: [{ to: { in: 'branch', key: DONE } }],
     }));
   }
 
+  private pathOf(step: CheckedStep): string {
+    return `${this.prefix}${step.path}`;
+  }
+
   private facts(step: CheckedStep): StepFacts {
-    const { path, verb, id, note, because, span } = step;
+    const { verb, id, note, because, span } = step;
     return {
-      path,
+      path: this.pathOf(step),
       verb,
       line: findPosition(this.source.text, span.start).line,
       ...(id === undefined ? {} : { id }),
@@ -286,16 +366,22 @@ function makeBlockState(
 
 function makeRounds(
   inside: ChartBlock,
-  again: readonly Arrow[],
+  another: Guard,
   {
     label,
     until,
     every,
-  }: { readonly label: string; readonly until?: string | undefined; readonly every?: string | undefined },
+  }: { readonly label: string; readonly until?: Guard | undefined; readonly every?: string | undefined },
 ): ChartBlock {
   const onwards = every === undefined ? 'again' : 'pause';
   const states: ChartState[] = [
-    { key: 'again', kind: 'choice', label: '', leads: again, fails: [] },
+    {
+      key: 'again',
+      kind: 'choice',
+      label: '',
+      leads: [{ guard: another, to: here('round') }, { to: here(DONE) }],
+      fails: [],
+    },
     {
       key: 'round',
       kind: 'round',
@@ -325,6 +411,47 @@ function makeRounds(
   return { initial: 'again', states };
 }
 
+/** A state that fails, as a step inside the block would. */
+function makeFailure(key: string, label: string, path: string, fails: readonly Arrow[]): ChartState {
+  return {
+    key,
+    kind: 'cleanup',
+    label,
+    does: { verb: 'fail', id: actorId(`${path}/fails`), input: {} },
+    leads: [],
+    fails,
+  };
+}
+
+/** The guard of a clause: the kinds it takes, and its condition. What `any` leaves alone is in attempts.ts. */
+function makeCatchGuard(
+  { on, if: condition, then }: Pick<CatchClause, 'on'> & Partial<Pick<CatchClause, 'if' | 'then'>>,
+  step: string,
+): Guard {
+  const not: readonly ErrorKind[] = then === 'continue' ? ['unknown_outcome', 'denied'] : ['unknown_outcome'];
+  const kinds = on === 'any' ? `any error but ${not.join(' and ')}` : `error is ${on.join(' or ')}`;
+  return {
+    text: condition === undefined ? kinds : `${kinds} and (${condition.text})`,
+    what: 'catch',
+    step,
+    ...(on === 'any' ? { not } : { on }),
+    ...(condition === undefined ? {} : { if: condition.text }),
+  };
+}
+
+function describeJoin({ args }: StepOf<'parallel'>): string {
+  return args.kind === 'branches' && args.join === 'any' ? 'every branch has failed' : 'a branch has failed';
+}
+
+/** Whether the run can be stopped by one of the steps, by a step inside it, or by a runbook that it calls. */
+function mayStop(steps: readonly CheckedStep[], calls: CheckedRunbook['calls']): boolean {
+  return [...walkSteps(steps)].some((step) => {
+    if (step.verb === 'stop' || step.catch.some(({ then }) => then === 'stop')) return true;
+    const callee = step.verb === 'call' ? calls[step.args.runbook] : undefined;
+    return callee !== undefined && mayStop([...callee.steps, ...callee.onError, ...callee.finally], callee.calls);
+  });
+}
+
 /** The state with its arrows to one sibling redirected to another. */
 function redirect(state: ChartState, from: string, to: string): ChartState {
   const turn = (target: Target): Target => (target.in === 'block' && target.key === from ? here(to) : target);
@@ -337,10 +464,10 @@ function redirect(state: ChartState, from: string, to: string): ChartState {
   };
 }
 
-function describeWork(step: CheckedStep): NonNullable<ChartState['does']> {
+function describeWork(step: CheckedStep, path: string): NonNullable<ChartState['does']> {
   return {
     verb: step.verb === 'call' ? `runbook ${step.args.runbook}` : step.verb,
-    id: step.path,
+    id: actorId(path),
     input: formatArguments(step.args),
   };
 }

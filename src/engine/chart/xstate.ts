@@ -1,9 +1,18 @@
 /**
  * Renders the chart as the configuration of an XState machine, plain JSON: `createMachine` accepts it and Stately's tools draw it.
- * Steps are invoked actors with the step's name, guards have the author's expressions as names, and a failure that no arrow takes
- * rises to the block around it, as in a run. It is a drawing: its guards have no implementation.
+ * Steps are invoked actors with the step's name. Guards have the author's expressions as names, and as parameters the step that asks
+ * and what decides it. A failure that no arrow takes rises to the block around it, as in a run.
  */
-import { type Arrow, type ChartBlock, type ChartState, DONE, type StepFacts, type Target } from './model.ts';
+import {
+  type Arrow,
+  type ChartBlock,
+  type ChartState,
+  DONE,
+  type Guard,
+  listBranches,
+  resolveTarget,
+  type StepFacts,
+} from './model.ts';
 import type { ChartJson } from './text.ts';
 
 export interface XStateChart extends XStateNode {
@@ -22,7 +31,6 @@ export interface XStateNode {
     readonly id: string;
     readonly input: ChartJson;
     readonly onDone?: readonly XStateArrow[];
-    readonly onError?: readonly XStateArrow[];
   };
   readonly always?: readonly XStateArrow[];
   readonly after?: Readonly<Record<string, readonly XStateArrow[]>>;
@@ -32,14 +40,14 @@ export interface XStateNode {
   readonly meta?: Partial<StepFacts> | XStateChart['meta'];
 }
 
-interface XStateArrow {
+export interface XStateArrow {
   readonly target: string;
-  readonly guard?: string;
+  readonly guard?: { readonly type: string; readonly params: Omit<Guard, 'text'> };
   readonly reenter?: true;
 }
 
-/** An actor's failure that no state inside has taken. */
-const FAILURE = 'xstate.error.actor.*';
+/** The failure of an actor, or of one inside it that no state there has taken; without an id, of any. */
+const failureOf = (id?: string) => `xstate.error.actor.${id === undefined ? '' : `${id}.`}*`;
 
 export function renderXState(
   root: ChartBlock,
@@ -63,9 +71,11 @@ class Rendering {
   private readonly name: string;
   /** Ids of states to which arrows of other blocks lead. */
   private readonly named = new Set<string>();
+  private readonly branches: ReadonlySet<string>;
 
   constructor(name: string, root: ChartBlock) {
     this.name = name;
+    this.branches = new Set(listBranches(root.states));
     this.collect(root.states, []);
   }
 
@@ -82,7 +92,7 @@ class Rendering {
   }
 
   private state(state: ChartState, parent: readonly string[]): XStateNode {
-    const { key, kind, label, step, does, inside, regions, after } = state;
+    const { key, kind, label, step, does, inside, regions, after, on: events = [] } = state;
     const path = [...parent, key];
     const shared = {
       ...this.id(path),
@@ -90,35 +100,38 @@ class Rendering {
       tags: [kind],
       ...(step === undefined ? {} : { meta: step }),
     };
-    if (kind === 'final') return { ...shared, type: 'final' };
-    const leads = state.leads.map((arrow) => this.arrow(arrow, parent));
-    const fails = [...this.retry(state), ...state.fails.map((arrow) => this.arrow(arrow, parent))];
+    if (kind === 'final' && events.length === 0) return { ...shared, type: 'final' };
+    const leads = state.leads.map((arrow) => this.arrow(arrow, path));
+    const fails = state.fails.map((arrow) => this.arrow(arrow, path));
     const on = {
-      ...(fails.length > 0 && does === undefined ? { [FAILURE]: fails } : {}),
-      ...(state.halts === undefined ? {} : { HALTED: [this.arrow({ to: state.halts }, parent)] }),
+      ...(fails.length > 0 ? { [failureOf(does?.id)]: fails } : {}),
+      ...Object.fromEntries(events.map(({ event, to }) => [event, [this.arrow({ to }, path)]])),
     };
+    const isChoice = inside === undefined && regions === undefined && does === undefined;
     return {
       ...shared,
-      ...(after === undefined ? {} : { after: { [after.delay]: [this.arrow({ to: after.to }, parent)] } }),
+      ...this.work(state, leads),
+      ...(after === undefined ? {} : { after: { [after.delay]: [this.arrow({ to: after.to }, path)] } }),
       ...(Object.keys(on).length === 0 ? {} : { on }),
-      ...this.content(state, path, leads, fails),
-      ...(inside === undefined && regions === undefined && does === undefined && leads.length > 0
-        ? { always: leads }
-        : {}),
+      ...this.content(state, path, leads),
+      ...(isChoice && leads.length > 0 ? { always: leads } : {}),
     };
   }
 
+  /** A leaf is left when its actor is done; a state with others inside, when these are. */
+  private work({ does, inside, regions }: ChartState, leads: readonly XStateArrow[]): Pick<XStateNode, 'invoke'> {
+    if (does === undefined) return {};
+    const { verb, id, input } = does;
+    const isLeaf = inside === undefined && regions === undefined;
+    return { invoke: { src: verb, id, input, ...(isLeaf && leads.length > 0 ? { onDone: leads } : {}) } };
+  }
+
   private content(
-    { does, inside, regions }: ChartState,
+    { inside, regions }: ChartState,
     path: readonly string[],
     leads: readonly XStateArrow[],
-    fails: readonly XStateArrow[],
-  ): XStateNode {
+  ): Pick<XStateNode, 'type' | 'initial' | 'states' | 'onDone'> {
     const onDone = leads.length === 0 ? {} : { onDone: leads };
-    if (does !== undefined) {
-      const { verb, id, input } = does;
-      return { invoke: { src: verb, id, input, ...onDone, ...(fails.length === 0 ? {} : { onError: fails }) } };
-    }
     if (inside !== undefined) return { ...this.block(inside, path), ...onDone };
     if (regions === undefined) return {};
     return {
@@ -128,16 +141,14 @@ class Rendering {
     };
   }
 
-  /** The arrow of a retry. Only a step that does work has attempts. */
-  private retry({ key, retry, does }: ChartState): readonly XStateArrow[] {
-    return retry === undefined || does === undefined
-      ? []
-      : [{ guard: `retry on ${retry}`, target: key, reenter: true }];
-  }
-
-  private arrow({ guard, to }: Arrow, parent: readonly string[]): XStateArrow {
-    const path = resolveTarget(to, parent);
-    return { ...(guard === undefined ? {} : { guard }), target: to.in === 'block' ? to.key : `#${this.idOf(path)}` };
+  /** `from`: path of the state it begins in, which is entered anew where the arrow leads back to it. */
+  private arrow({ guard, to }: Arrow, from: readonly string[]): XStateArrow {
+    const { text, ...params } = guard ?? { text: '' };
+    return {
+      ...(guard === undefined ? {} : { guard: { type: text, params: params as Omit<Guard, 'text'> } }),
+      target: to.in === 'block' ? to.key : `#${this.idOf(resolveTarget(to, from, this.branches))}`,
+      ...(to.in === 'block' && to.key === from.at(-1) ? { reenter: true as const } : {}),
+    };
   }
 
   private id(path: readonly string[]): { readonly id?: string } {
@@ -150,18 +161,12 @@ class Rendering {
   }
 
   private collect(states: readonly ChartState[], parent: readonly string[]): void {
-    for (const { key, leads, fails, after, halts, inside, regions } of states) {
-      const targets = [...leads, ...fails]
-        .map(({ to }) => to)
-        .concat(after === undefined ? [] : [after.to], halts === undefined ? [] : [halts]);
-      for (const to of targets) if (to.in !== 'block') this.named.add(this.idOf(resolveTarget(to, parent)));
-      this.collect(inside?.states ?? regions ?? [], [...parent, key]);
+    for (const { key, leads, fails, after, on = [], inside, regions } of states) {
+      const path = [...parent, key];
+      const arrows = [...leads, ...fails, ...on, ...(after === undefined ? [] : [after])];
+      for (const { to } of arrows)
+        if (to.in !== 'block') this.named.add(this.idOf(resolveTarget(to, path, this.branches)));
+      this.collect(inside?.states ?? regions ?? [], path);
     }
   }
-}
-
-/** The path of a target from the root; `parent` is the path of the block in which the arrow begins. */
-function resolveTarget(to: Target, parent: readonly string[]): readonly string[] {
-  if (to.in === 'run') return [to.key];
-  return to.in === 'block' ? [...parent, to.key] : [...parent.slice(0, -1), to.key];
 }

@@ -337,7 +337,7 @@ export function findMarks(run, chart) {
     });
   const { armed, fired, state } = run.deadman;
   if (armed.length > 0)
-    marks.set('deadman', {
+    marks.set('starting', {
       label: 'deadman switch',
       count: 1,
       tone: fired.length > 0 ? 'failed' : 'succeeded',

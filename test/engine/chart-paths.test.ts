@@ -1,0 +1,120 @@
+/** The oracle that holds journals against the chart refuses what the chart does not allow. */
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import type { Entry, EntryOf } from '../../src/journal/entry.ts';
+import { findDeparture } from './chart-oracle.ts';
+import { loadedFrom, type Performance, perform } from './stage.ts';
+
+const text = (name: string) =>
+  readFileSync(new URL(`../golden/engine/${name}.yml`, import.meta.url), 'utf8').split(/^---\n/m)[0] ?? '';
+
+async function play(source: string) {
+  const loaded = loadedFrom({ file: 'case.yaml', text: source });
+  const { entries }: Performance = await perform({ loaded, inputs: {}, config: {} });
+  return { runbook: loaded.runbook, entries };
+}
+
+const SOURCE = `runbook: case
+dsl: 1
+vars: {n: {type: integer, init: 0}}
+steps:
+  - id: first
+    set: {n: 1}
+  - id: second
+    set: {n: 2}
+  - id: caught
+    assert: n > 5
+    catch: [{on: [assertion], do: [{id: handled, set: {n: 3}}], then: continue}]
+  - id: rounds
+    repeat: {max: 2, do: [{id: inside, wait: 1s}]}
+  - id: both
+    parallel:
+      branches:
+        left: [{id: l, wait: 1s}]
+        right: [{id: r, wait: 2s}]
+  - if: n > 9
+    id: never
+    set: {n: 4}
+finally:
+  - id: last
+    set: {n: 5}
+`;
+
+describe('a journal', async () => {
+  const { runbook, entries } = await play(SOURCE);
+  const isOf = (entry: Entry, id: string) => entry.step.endsWith(`/${id}`);
+  const without = (...ids: readonly string[]) => entries.filter((entry) => !ids.some((id) => isOf(entry, id)));
+  const ending = (id: string, data: Partial<EntryOf<'step.ended'>['data']>): readonly Entry[] =>
+    entries.map((entry) =>
+      entry.type === 'step.ended' && isOf(entry, id) ? { ...entry, data: { ...entry.data, ...data } } : entry,
+    );
+  const error = { kind: 'rejected', message: 'no' };
+  const swapped = () => {
+    const first = entries.filter((entry) => isOf(entry, 'first'));
+    const second = entries.filter((entry) => isOf(entry, 'second'));
+    const at = entries.indexOf(first[0] as Entry);
+    const rest = entries.filter((entry) => !first.includes(entry) && !second.includes(entry));
+    return rest.toSpliced(at, 0, ...second, ...first);
+  };
+
+  it('is a path through the chart of its runbook', () => {
+    expect(findDeparture(runbook, entries)).toBeUndefined();
+    expect(entries.at(-1)).toMatchObject({ type: 'run.ended', data: { outcome: 'succeeded' } });
+  });
+
+  it.each(['first', 'second', 'caught', 'rounds', 'both', 'l', 'never', 'last'])(
+    'is refused without the step %s',
+    (id) => {
+      expect(findDeparture(runbook, without(id))).toBeDefined();
+    },
+  );
+
+  it('is refused with two steps swapped', () => {
+    expect(findDeparture(runbook, swapped())).toBeDefined();
+  });
+
+  it('is refused with a catch that was not taken', () => {
+    expect(findDeparture(runbook, without('handled'))).toBeDefined();
+  });
+
+  it.each([
+    ['first', { outcome: 'failed', error }],
+    ['first', { outcome: 'halted' }],
+    ['second', { outcome: 'skipped' }],
+    ['caught', { outcome: 'succeeded' }],
+    ['handled', { outcome: 'failed', error }],
+    ['inside', { outcome: 'failed', error }],
+    ['rounds', { outcome: 'failed', error }],
+    ['r', { outcome: 'failed', error }],
+    ['both', { outcome: 'failed', error }],
+    ['never', { outcome: 'succeeded' }],
+    ['last', { outcome: 'failed', error }],
+  ] as const)('is refused with another outcome of %s: %j', (id, data) => {
+    expect(findDeparture(runbook, ending(id, data))).toBeDefined();
+  });
+
+  it.each(['failed', 'stopped', 'halted'] as const)('is refused with the outcome %s of the run', (outcome) => {
+    const changed = entries.map((entry) =>
+      entry.type === 'run.ended' ? { ...entry, data: { ...entry.data, outcome } } : entry,
+    );
+    expect(findDeparture(runbook, changed)).toBeDefined();
+  });
+
+  it('is refused with a round left out', () => {
+    const round = entries.filter(({ step }) => step.includes('rounds[0]'));
+    expect(round.length).toBeGreaterThan(0);
+    expect(
+      findDeparture(
+        runbook,
+        entries.filter((entry) => !round.includes(entry)),
+      ),
+    ).toBeDefined();
+  });
+
+  it('is refused by the chart of another runbook', async () => {
+    const other = await play(text('catch-continue-goes-on-after-the-failed-step'));
+    expect(findDeparture(other.runbook, entries)).toBeDefined();
+    expect(findDeparture(runbook, other.entries)).toBeDefined();
+    expect(findDeparture(other.runbook, other.entries)).toBeUndefined();
+  });
+});
