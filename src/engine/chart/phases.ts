@@ -2,8 +2,9 @@
  * Builds the whole chart of a checked runbook: its steps, and the phases in which a run ends (docs/language.md, How a run ends).
  * A run executes the flat machines of machines.ts; a test holds that every journal is a path through this chart.
  */
-import { walkSteps } from '../../runbook/check/risk.ts';
+
 import type { CheckedRunbook, CheckedStep } from '../../runbook/checked.ts';
+import { walkSteps } from '../../runbook/steps/walk.ts';
 import { areReducing } from '../reducing.ts';
 import {
   type Arrow,

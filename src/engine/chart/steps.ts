@@ -3,8 +3,8 @@
  * states of a loop or a wait.
  */
 import { findPosition, type SourceText } from '../../base/diagnostic.ts';
-import { walkSteps } from '../../runbook/check/risk.ts';
 import type { CatchClause, CheckedRunbook, CheckedStep, ErrorKind, StepOf } from '../../runbook/checked.ts';
+import { walkSteps } from '../../runbook/steps/walk.ts';
 import {
   type Arrow,
   actorId,

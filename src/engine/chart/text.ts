@@ -2,6 +2,7 @@
 
 import { Decimal, formatDecimal } from '../../base/decimal.ts';
 import type { CheckedStep } from '../../runbook/checked.ts';
+import { getStepRow } from '../../runbook/steps/steps.ts';
 import { Duration, durationText, formatTime, Time } from '../../runbook/values.ts';
 
 export type ChartJson = string | number | boolean | readonly ChartJson[] | { readonly [key: string]: ChartJson };
@@ -10,64 +11,9 @@ export type ChartJson = string | number | boolean | readonly ChartJson[] | { rea
 const LONGEST = 70;
 
 export function formatStepTitle(step: CheckedStep): string {
-  const main = clip(formatMainArgument(step));
+  const main = clip(getStepRow(step.verb).say(step.args as never));
   const title = main === '' ? step.verb : `${step.verb} ${main}`;
   return step.id === undefined ? title : `${step.id}: ${title}`;
-}
-
-function formatMainArgument(step: CheckedStep): string {
-  switch (step.verb) {
-    case 'place':
-      return `${step.args.type} ${step.args.side.text}`;
-    case 'protect':
-      return [
-        ...(step.args.stopLoss === undefined ? [] : ['stop_loss']),
-        ...(step.args.takeProfit === undefined ? [] : ['take_profit']),
-      ].join(' and ');
-    case 'amend':
-    case 'refresh':
-      return step.args.order.text;
-    case 'cancel':
-      return step.args.kind === 'order'
-        ? step.args.order.text
-        : step.args.kind === 'mine'
-          ? `mine in ${step.args.market.text}`
-          : step.args.ids.text;
-    case 'set_leverage':
-      return `${step.args.leverage.text} in ${step.args.market.text}`;
-    case 'assert':
-      return step.args.condition.text;
-    case 'wait':
-      return step.args.kind === 'for' ? step.args.for.text : `until ${step.args.until.text}`;
-    case 'wait_for':
-      return step.args.kind === 'order'
-        ? `${step.args.order.text} ${step.args.is} within ${step.args.within.text}`
-        : `${step.args.until.text} within ${step.args.within.text}`;
-    case 'let':
-    case 'set':
-      return step.args.names.map(({ name }) => name).join(', ');
-    case 'for_each':
-      return `${step.args.each} in ${step.args.in.text}`;
-    case 'repeat':
-      return [
-        ...(step.args.every === undefined ? [] : [`every ${step.args.every.text}`]),
-        ...(step.args.for === undefined ? [] : [`for ${step.args.for.text}`]),
-      ].join(' ');
-    case 'parallel':
-      return step.args.kind === 'each' ? `each ${step.args.each}` : `join ${step.args.join}`;
-    case 'call':
-      return step.args.runbook;
-    case 'request':
-      return step.args.name;
-    case 'approve':
-      return `by ${step.args.by.join(' or ')} within ${step.args.within.text}`;
-    case 'notify':
-      return step.args.to;
-    case 'stop':
-      return step.args.outcome;
-    default:
-      return '';
-  }
 }
 
 function clip(text: string): string {

@@ -69,7 +69,7 @@ export class StepAttempts implements StepPlace {
         await this.backOff(failure);
         continue;
       }
-      const clause = await this.findClause(failure);
+      const clause = await this.findClauseOrEnd(failure);
       if (clause === undefined) {
         machine.decide('FAIL');
         this.recordEnd('failed', { error: failure.fact });
@@ -186,7 +186,18 @@ export class StepAttempts implements StepPlace {
     }
   }
 
-  private async findClause(failure: StepFailure): Promise<CatchClause | undefined> {
+  /** The clause that takes the failure. A condition of `catch` that cannot be evaluated fails the step. */
+  private async findClauseOrEnd(failure: StepFailure): Promise<CatchClause | undefined> {
+    try {
+      return this.findClause(failure);
+    } catch (error) {
+      this.machine.decide('FAIL');
+      this.recordEnd('failed', { error: error instanceof StepFailure ? error.fact : failure.fact });
+      throw error;
+    }
+  }
+
+  private findClause(failure: StepFailure): CatchClause | undefined {
     const { walker, frame, path } = this;
     for (const clause of this.step.catch) {
       if (!isCaughtBy(clause, failure.kind)) continue;

@@ -169,7 +169,9 @@ export class PlannedRequests {
       );
     }
     // Without failures a read that the venue's answer asks for is made once.
-    const expected = call.when !== undefined && !failures ? Math.min(times.max, 1) : times.max * sends;
+    // Without inputs nothing is known of a number: it counts as one in a rate.
+    const most = Number.isFinite(times.max) || context.inputs !== undefined ? times.max : 1;
+    const expected = call.when !== undefined && !failures ? Math.min(most, 1) : most * sends;
     const tokens = cost * expected;
     return makeLoad(figures, { tokens, ...(call.when === undefined ? {} : { confirming: tokens }), minMs: 0, rate: 0 });
   }
