@@ -40,6 +40,7 @@ export function planFor(
       fixture?.feeds.find((feed) => feed.name === name && (feed.key === key || key === undefined))?.value,
     read: (name) => (fixture === undefined ? undefined : findRecordedResult(fixture, name, used)),
     costOf: (name) => getCost(used, name),
+    absenceHorizonMs: used.ambiguityWindowMs,
     tokensPerMinute: used.rateLimit.tokens,
     limits: profile?.limits,
     deployment: profile === undefined ? '' : `${profile.baseUrl} ${profile.account}`,
@@ -56,7 +57,7 @@ function findRecordedResult(fixture: Fixture, name: EndpointName, profile: Profi
 }
 
 /** The JSON of interface.md: requests, sections, bounds and the worst case. */
-export function makePlanDocument({ hash, rows, sections, bounds, pathTokensPerMinute, limits }: Plan) {
+export function makePlanDocument({ hash, rows, sections, bounds, pathTokensPerMinute }: Plan) {
   return {
     hash,
     requests: listRequests(rows),
@@ -65,9 +66,7 @@ export function makePlanDocument({ hash, rows, sections, bounds, pathTokensPerMi
       requests: listRequests(listed),
       limits: judged,
     })),
-    bounds,
-    limits,
-    withoutFailures: { tokensPerMinute: pathTokensPerMinute },
+    bounds: { ...bounds, tokensPerMinute: { ...bounds.tokensPerMinute, withoutFailures: pathTokensPerMinute } },
     worstCase: {
       tokensPerMinute: bounds.tokensPerMinute.max,
       orders: bounds.orders.max ?? 'unbounded',

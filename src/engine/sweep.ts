@@ -4,7 +4,7 @@
  * cancel_all may be one of these (fault-matrix.md, row 36). `runbook kill` and the step `cancel_all` differ only in their bounds.
  */
 import type { EndpointName, Params, Result } from '../venue/catalogue.ts';
-import { SWEEP_READINGS } from '../venue/order/polling.ts';
+import { SWEEP_CANCELS, SWEEP_READINGS } from '../venue/order/polling.ts';
 import { LIVE_STATUSES, makeAccountOrderParams, makeCancelParams, PAGE_ROWS } from '../venue/order/requests.ts';
 import { isTerminalStatus, type OrderRecord } from '../venue/records.ts';
 
@@ -71,7 +71,7 @@ export const STEP_SWEEP: SweepBounds = {
   patienceMs: 30_000,
   mostReadings: SWEEP_READINGS,
   mostPages: 1,
-  byThemselves: 20,
+  byThemselves: SWEEP_CANCELS,
 };
 
 /** Older orders are not listed, ms. */

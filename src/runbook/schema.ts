@@ -57,7 +57,7 @@ function buildStepSchema(): Schema {
     allOf: STEP_NAMES.flatMap((name) => {
       const row = getStepRow(name);
       const await_ = row.await && { await: { enum: row.await.allowed } };
-      const undo = row.modifiers.includes('undo') && row.undoWords === undefined && { undo: { type: 'array' } };
+      const undo = row.modifiers.includes('undo') && row.undo === undefined && { undo: { type: 'array' } };
       return await_ || undo
         ? [{ if: requireStep(name), then: { properties: { ...(await_ ?? {}), ...(undo || {}) } } }]
         : [];

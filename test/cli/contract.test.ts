@@ -112,7 +112,7 @@ describe('plan --json', () => {
     const ended = home.run('plan', 'rest.yaml', '--json');
     expect(ended.exit).toBe(0);
     const plan = answer(ended);
-    expect(Object.keys(plan)).toEqual(['hash', 'requests', 'worstCase']);
+    expect(Object.keys(plan)).toEqual(['hash', 'requests', 'sections', 'bounds', 'worstCase']);
     expect(plan).toMatchObject({
       hash: expect.stringMatching(/^[0-9a-f]{64}$/),
       // For the order as the inputs define it, not as the limits would allow it.

@@ -387,6 +387,7 @@ describe('a plan', () => {
       feed: () => undefined,
       read: () => undefined,
       costOf: () => 1,
+      absenceHorizonMs: 90_000,
       tokensPerMinute: 1200,
       limits,
       deployment: 'nowhere',

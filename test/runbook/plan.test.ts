@@ -21,6 +21,7 @@ function plan(files: Readonly<Record<string, string>>): Plan {
     feed: () => undefined,
     read: () => undefined,
     costOf: () => 1,
+    absenceHorizonMs: 90_000,
     tokensPerMinute: 1200,
     limits: undefined,
     deployment: 'nowhere',

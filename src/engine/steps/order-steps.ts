@@ -5,6 +5,7 @@
 import { decimal, formatDecimal } from '../../base/decimal.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
 import type { AwaitTarget, StepOf } from '../../runbook/checked.ts';
+import { getStepRow } from '../../runbook/steps/steps.ts';
 import type { Duration, Expr, RecordValue, Value } from '../../runbook/values.ts';
 import type { OrderRecord } from '../../venue/records.ts';
 import type { RunContext } from '../context.ts';
@@ -63,10 +64,10 @@ export async function clearEarlier(execution: StepExecution<StepOf<'place'>>, le
   }
 }
 
-/** Registers the default undo of a placed order: its unfilled rest is cancelled. `undo` of the step may say otherwise. */
-export function registerUndo(execution: StepExecution<StepOf<'place'>>, handle: OrderHandle): void {
-  const { undo } = execution.step;
-  if (undo === 'keep' || Array.isArray(undo)) return;
+/** Registers the undo of a placed order, where the step says or leaves it so: its unfilled rest is cancelled. */
+export function registerUndo(execution: StepExecution<StepOf<'place' | 'protect'>>, handle: OrderHandle): void {
+  const { undo = getStepRow(execution.step.verb).undo?.default } = execution.step;
+  if (undo !== 'cancel') return;
   const { orderManager, undos } = execution.run;
   const path = `${execution.path}/undo`;
   undos.push({ path, run: (cancel) => orderManager.cancel(handle, 'terminal', makeInternalRequest(path, cancel)) });

@@ -66,6 +66,7 @@ const VERBS: { readonly [V in VenueStepName]?: VerbFunction<V> } = {
     for (const { leg, terms } of listPlacements(execution)) {
       const on = makeOrderContext(execution, terms.market);
       const handle = await run.orderManager.place(on, leg, terms);
+      registerUndo(execution, handle);
       await run.orderManager.reach(handle, step.await ?? 'live', on);
       value[leg] = handle.value;
     }

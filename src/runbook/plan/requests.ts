@@ -7,16 +7,22 @@ import { formatCount } from '../../base/format.ts';
 import { type EndpointName, getEndpoint } from '../../venue/catalogue.ts';
 import { notionalOf } from '../../venue/limits/check.ts';
 import { FIRST_POLL_MS, REPEAT_DELAYS_MS } from '../../venue/order/polling.ts';
-import { makeAccountOrderParams, type OrderDraft } from '../../venue/order/requests.ts';
+import {
+  makeAccountOrderParams,
+  makeCancelParams,
+  makeLookupParams,
+  makeReadParams,
+  type OrderDraft,
+} from '../../venue/order/requests.ts';
 import type { Side } from '../../venue/records.ts';
-import type { CheckedStep } from '../checked.ts';
+import type { CheckedRunbook, CheckedStep } from '../checked.ts';
 import { hydrate } from '../functions/hydrate.ts';
 import type { Counts } from '../steps/row.ts';
 import { bindCalls, getStepRow, type StepCall, type VenueStep } from '../steps/steps.ts';
 import type { Expr, RecordValue, Value } from '../values.ts';
 import type { PlannedSwitches } from './deadman.ts';
 import type { PlannedWrite } from './limits.ts';
-import { type Figure, type Load, makeLoad, type Range, sequence, UNBOUNDED, WINDOW_MS } from './load.ts';
+import { EMPTY, type Figure, type Load, makeLoad, type Range, sequence, UNBOUNDED, WINDOW_MS } from './load.ts';
 import { PlanValues } from './plan-values.ts';
 import type { PlanRows, RequestDetails } from './rows.ts';
 import { type Estimating, makePlannedOrder, type PlanContext, type PlanScope } from './scope.ts';
@@ -79,6 +85,36 @@ export class PlannedRequests {
     return makeLoad({ [`requests ${name}`]: { max } }, { tokens: this.parts.context.costOf(name), minMs: 0, rate: 0 });
   }
 
+  /** Lists the cancels that revert a step when the run fails. They are counted with the requests about orders in doubt. */
+  planUndo(step: CheckedStep, scope: PlanScope, path: string): void {
+    const values = new PlanValues(scope);
+    for (const { draft, leg = '' } of bindCalls(step, 'calls')) {
+      if (draft === undefined) continue;
+      const order = new PlanValues(scope, draft<Unknown>(values).market).placed(leg);
+      const details = { when: 'the order has not ended' };
+      this.parts.rows.addRequest(path, 'DELETE /orders', makeCancelParams<Unknown>(order), details);
+    }
+  }
+
+  /** Lists what a process reads first that continues the run of another. Each resume may add it to the bounds. */
+  planResume(runbook: CheckedRunbook, scope: PlanScope): Load {
+    const since = new Unknown('an hour before the order');
+    const order = { market: new Unknown('its market'), clientOrderId: new Unknown('its client order id') };
+    const venueId = new Unknown('its id');
+    const { rows } = this.parts;
+    rows.addRequest('resume', 'GET /orders', makeLookupParams<Unknown>(order, since), {
+      times: 'for each order in doubt',
+    });
+    rows.addRequest('resume', 'GET /orders', makeReadParams<Unknown>({ ...order, venueId }, since), {
+      times: 'for each open order',
+    });
+    if (runbook.deadman !== undefined)
+      rows.addRequest('resume', 'GET /cancel_all_after', {
+        market_id: scope.resolve(runbook.deadman.market, (market) => market),
+      });
+    return EMPTY;
+  }
+
   /** Lists the reads that follow a step until it is done, and those for answers that are lost. */
   planReads(step: CheckedStep, scope: PlanScope, path: string, market?: string | Unknown): Load {
     const { rows, failures } = this.parts;
@@ -108,7 +144,7 @@ export class PlannedRequests {
     const changed = this.findAmended(step, scope);
     const terms = draft ?? amendTerms(params, changed, call.endpoint);
     const details: RequestDetails = {
-      when: call.when,
+      when: call.when ?? times.when,
       times: times.max === 1 ? undefined : times.words,
       ...(draft === undefined
         ? {}
@@ -203,6 +239,7 @@ export class PlannedRequests {
       items: (expr) => scope.countItems(expr as Expr<readonly Value[]>),
       duration: (expr) => (expr === undefined ? undefined : scope.evaluateKnown(expr)?.ms),
       placed: this.parts.placed,
+      absenceHorizonMs: this.parts.context.absenceHorizonMs,
     };
   }
 
@@ -293,9 +330,14 @@ function amendTerms(
   };
 }
 
-function describeUndo(step: CheckedStep): string | undefined {
-  if (step.undo === 'keep') return 'none';
-  return Array.isArray(step.undo) ? formatCount(step.undo.length, 'step') : 'DELETE /orders';
+/** What reverts the orders of a step when the run fails. */
+export function findUndo({ verb, undo }: CheckedStep): 'cancel' | 'keep' | readonly CheckedStep[] | undefined {
+  return undo ?? getStepRow(verb).undo?.default;
+}
+
+function describeUndo(step: CheckedStep): string {
+  const undo = findUndo(step);
+  return Array.isArray(undo) ? formatCount(undo.length, 'step') : undo === 'cancel' ? 'DELETE /orders' : 'none';
 }
 
 /** The id, else verb and position. */

@@ -34,6 +34,8 @@ export interface PlanContext {
   /** The result of a read as it is now, for estimates. */
   readonly read: (name: EndpointName) => unknown;
   readonly costOf: (name: EndpointName) => number;
+  /** After this long "not found" proves an order absent, ms (profile: ambiguity.window). */
+  readonly absenceHorizonMs: number;
   /** Tokens of a minute that the ledger lets a run spend at most. */
   readonly tokensPerMinute: number;
   /** The profile's limits, where there is a profile; part of the hash. */

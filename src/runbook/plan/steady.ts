@@ -26,6 +26,7 @@ export function countSteadyTokens(runbook: CheckedRunbook, costs: Costs): number
     feed: () => undefined,
     read: () => undefined,
     costOf: costs,
+    absenceHorizonMs: 0,
     tokensPerMinute: Number.POSITIVE_INFINITY,
     limits: undefined,
     deployment: '',

@@ -25,7 +25,7 @@ import {
   together,
   UNBOUNDED,
 } from './load.ts';
-import { NOT_KNOWN, nameStep, type Planned, PlannedRequests } from './requests.ts';
+import { findUndo, NOT_KNOWN, nameStep, type Planned, PlannedRequests } from './requests.ts';
 import { type Bounds, PlanRows } from './rows.ts';
 import { type Estimating, makeLazyRecord, type PlanContext, PlanScope } from './scope.ts';
 
@@ -99,6 +99,8 @@ export class PlanWalk {
       this.rows.addNote(prefix, 'finally:');
       loads.push(this.walkBlock(runbook.finally, enterBlock(place)));
     }
+    if (this.failures && this.depth === 0)
+      loads.push(this.rows.inSection('if the run is resumed', () => this.requests.planResume(runbook, scope)));
     if (deadman !== undefined) {
       loads.push(this.switches.end(deadman));
       if (deadman.under.length > 0) this.keepAliveTokens += this.switches.countKeepAliveTokens(deadman);
@@ -162,15 +164,21 @@ export class PlanWalk {
       return { load: then === 'retry' ? repeat(load, { min: 0, max: CATCH_RETRIES + 1 }) : load, when };
     });
     const timeout = step.onTimeout === undefined ? [] : [this.handler(step.onTimeout, place, `if ${name} times out`)];
-    const undo = Array.isArray(step.undo)
-      ? maybe(
-          this.rows.inSection(`if the run fails after ${name}: undo`, () =>
-            this.walkBlock(step.undo as readonly CheckedStep[], enterBlock(place)),
-          ),
-          `undo of ${name}`,
-        )
-      : EMPTY;
+    const undo = this.walkUndo(step, place);
     return sequence([this.repeatAttempts(step, once), choose([{ load: EMPTY }, ...clauses, ...timeout]), undo]);
+  }
+
+  /** What reverts the step when the run fails later. */
+  private walkUndo(step: CheckedStep, place: Place): Load {
+    const when = `if the run fails after ${nameStep(step)}: undo`;
+    const undo = findUndo(step);
+    if (undo === undefined || undo === 'keep') return EMPTY;
+    const load = this.rows.inSection(when, () => {
+      if (Array.isArray(undo)) return this.walkBlock(undo as readonly CheckedStep[], enterBlock(place));
+      this.requests.planUndo(step, place.scope, makePath(step, place));
+      return EMPTY;
+    });
+    return maybe(load, `undo of ${nameStep(step)}`);
   }
 
   private handler(steps: readonly CheckedStep[], place: Place, when: string): Alternative {

@@ -134,7 +134,7 @@ class Walk extends ShapeWalk implements Inspection {
       }
       if (key === 'await' && row?.await !== undefined)
         this.checkWord(value, row.await.allowed, { name: `await of ${stepName}`, span: keySpan });
-      else if (key === 'undo' && row !== undefined && row.undoWords === undefined)
+      else if (key === 'undo' && row !== undefined && row.undo === undefined)
         this.checkSteps(value, { name: `undo of ${stepName}`, span: keySpan });
       else this.checkShape(value, MODIFIERS[key].shape, { name: key, span: keySpan });
     }

@@ -1,9 +1,12 @@
 /** The reads that follow a step until its orders are in the state that it waits for: rows that several steps share. */
+
+import { TIMINGS } from '../../venue/order/context.ts';
 import {
+  CANCEL_ACTS,
+  CANCEL_SENDS,
   CONFIRM_WITHIN_MS,
+  countLookups,
   countPolls,
-  MOST_CANCELS,
-  MOST_LOOKUPS,
   MOST_SENDS,
   POLL_MS,
   REPEAT_DELAYS_MS,
@@ -71,7 +74,7 @@ export function doubtOrder<V extends StepName>(
       class: 'resolve',
       applies,
       params: (args, values) => makeLookupParams(order(args, values), values.since()),
-      times: most(MOST_LOOKUPS),
+      times: (_step, { absenceHorizonMs }) => ({ min: 0, max: MOST_SENDS * countLookups(absenceHorizonMs) }),
       everyMs: POLL_MS,
       when: lost,
     }),
@@ -93,21 +96,21 @@ export function doubtOrder<V extends StepName>(
       class: 'protect',
       applies,
       params: (args, values) => makeCancelParams(order(args, values)),
-      times: most(MOST_CANCELS),
+      times: most(CANCEL_ACTS * CANCEL_SENDS),
       when: unseen,
     }),
     call(step, 'DELETE /orders', {
       class: 'protect',
       applies,
       params: (args, values) => makeCancelParams({ ...order(args, values), venueId: undefined }),
-      times: most(MOST_CANCELS),
+      times: most(CANCEL_ACTS * CANCEL_SENDS),
       when: 'its id never arrived',
     }),
     call(step, 'GET /orders', {
       class: 'reconcile',
       applies,
       params: (args, values) => makeReadParams(order(args, values), values.since()),
-      times: most(MOST_CANCELS * countPolls(CONFIRM_WITHIN_MS)),
+      times: most(CANCEL_ACTS * TIMINGS.cancelTries * (1 + countPolls(CONFIRM_WITHIN_MS))),
       everyMs: POLL_MS,
       when: unseen,
     }),
@@ -115,7 +118,7 @@ export function doubtOrder<V extends StepName>(
       class: 'reconcile',
       applies,
       params: (args, values) => makeOrderFillParams(order(args, values).venueId as never),
-      times: most(MOST_CANCELS * REPEAT_DELAYS_MS.length),
+      times: most(CANCEL_ACTS * TIMINGS.cancelTries * (REPEAT_DELAYS_MS.length + 1)),
       when: unseen,
     }),
   ] as readonly unknown[] as readonly CallRow<V>[];

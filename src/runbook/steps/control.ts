@@ -1,4 +1,5 @@
 /** The rows of the steps that control the walk: they reach the venue only through the steps inside them. */
+import { countPolls } from '../../venue/order/polling.ts';
 import type { StepName, StepOf } from '../checked.ts';
 import {
   ANYTHING,
@@ -43,7 +44,16 @@ const WAIT_READS = [
     'wait_for',
     (args, values) => values.order((args as OrderWait).order),
     ({ args }, counts) => counts.duration(args.within) ?? Number.POSITIVE_INFINITY,
-    { applies: awaitsOrder, waits: () => true },
+    {
+      applies: awaitsOrder,
+      waits: () => true,
+      times: ({ args }, counts) => ({
+        min: 0,
+        max: countPolls(counts.duration(args.within) ?? Number.POSITIVE_INFINITY),
+        words: 'until it is there',
+        when: 'it is not there yet',
+      }),
+    },
   ),
   readOrderFills('wait_for', (args, values) => values.order((args as OrderWait).order), { applies: awaitsOrder }),
 ];

@@ -1,11 +1,14 @@
 /** The rows of the steps about orders: place, protect, amend, cancel, cancel_all, refresh. */
+
+import { TIMINGS } from '../../venue/order/context.ts';
 import {
   AMEND_WITHIN_MS,
+  CANCEL_SENDS,
   CONFIRM_WITHIN_MS,
   countPolls,
-  MOST_CANCELS,
   MOST_SENDS,
   SENDS_UNANSWERED,
+  SWEEP_CANCELS,
   SWEEP_READINGS,
 } from '../../venue/order/polling.ts';
 import {
@@ -145,7 +148,7 @@ function limitPlaceMs({ await: target, timeout }: StepOf<'place'>, counts: Count
 
 /** How often a request about one of several orders is made. */
 function countTargets({ args }: StepOf<'cancel'>, counts: Counts) {
-  if (args.kind === 'order') return { min: 0, max: 1, words: 'unless the order has ended' };
+  if (args.kind === 'order') return { min: 0, max: 1, when: 'the order has not ended' };
   const max = args.kind === 'mine' ? counts.placed : (counts.items(args.ids) ?? Number.POSITIVE_INFINITY);
   return {
     min: 0,
@@ -196,7 +199,7 @@ export const ORDER_STEPS = {
     yieldsDoc: 'the order as it was when the step ended',
     modifiers: [...WRITE, 'await', 'allow'],
     await: { allowed: ['accepted', 'live', 'any_fill', 'filled', 'terminal'], default: 'live' },
-    undoWords: ['cancel', 'keep'],
+    undo: { words: ['cancel', 'keep'], default: 'cancel' },
     say: (args: Args<'place'>) => `${args.type} ${args.side.text}`,
   },
   protect: {
@@ -237,7 +240,7 @@ export const ORDER_STEPS = {
     yieldsDoc: '`stop_loss` and `take_profit`: the orders placed',
     modifiers: [...WRITE, 'await'],
     await: { allowed: ['accepted', 'live'], default: 'live' },
-    undoWords: ['cancel', 'keep'],
+    undo: { words: ['cancel', 'keep'], default: 'keep' },
     say: ({ stopLoss, takeProfit }: Args<'protect'>) =>
       [stopLoss === undefined ? '' : 'stop_loss', takeProfit === undefined ? '' : 'take_profit']
         .filter((leg) => leg !== '')
@@ -260,7 +263,7 @@ export const ORDER_STEPS = {
             values.decimal(args.price),
             given(args.size, (expr) => values.decimal(expr)),
           ),
-        times: () => ({ min: 0, max: 1, words: 'unless the order has these terms' }),
+        times: () => ({ min: 0, max: 1, when: 'its terms are others' }),
       }),
     ],
     confirms: [
@@ -273,6 +276,7 @@ export const ORDER_STEPS = {
             min: 0,
             max: countPolls(AMEND_WITHIN_MS + CONFIRM_WITHIN_MS),
             words: 'until the terms are known',
+            when: 'it was amended',
           }),
         },
       ),
@@ -307,7 +311,7 @@ export const ORDER_STEPS = {
         class: 'protect',
         params: (args, values) => makeCancelParams(nameCancelled(args, values)),
         times: countTargets,
-        sends: MOST_CANCELS,
+        sends: CANCEL_SENDS,
       }),
     ],
     // Without `await: terminal` the end is read before the run ends.
@@ -316,11 +320,13 @@ export const ORDER_STEPS = {
         waits: (step) => step.await === 'terminal',
         times: (step, counts) => {
           const { max } = countTargets(step, counts);
-          return { min: 0, max: max * countPolls(CONFIRM_WITHIN_MS), words: 'until it has ended' };
+          // Of the step, and again before the run ends.
+          const rounds = 2 * TIMINGS.cancelTries * (1 + countPolls(CONFIRM_WITHIN_MS));
+          return { min: 0, max: max * rounds, words: 'until it has ended', when: 'a cancel was sent' };
         },
       }),
       readOrderFills('cancel', nameCancelled, {
-        times: (step, counts) => ({ min: 0, max: countTargets(step, counts).max * 6 }),
+        times: (step, counts) => ({ min: 0, max: countTargets(step, counts).max * 2 * TIMINGS.cancelTries * 6 }),
       }),
     ],
     otherwise: [],
@@ -359,7 +365,7 @@ export const ORDER_STEPS = {
       call('cancel_all', 'DELETE /orders', {
         class: 'protect',
         params: (_args, values) => makeCancelParams(values.each(undefined)),
-        times: () => ({ min: 0, max: MOST_CANCELS * SWEEP_READINGS }),
+        times: () => ({ min: 0, max: SWEEP_CANCELS * SWEEP_READINGS }),
         when: 'cancel_all leaves orders',
       }),
     ],
@@ -378,7 +384,7 @@ export const ORDER_STEPS = {
       call('refresh', 'GET /orders', {
         class: 'reconcile',
         params: (args, values) => makeReadParams(values.order(args.order), values.since()),
-        times: () => ({ min: 0, max: 1, words: 'unless the order has ended' }),
+        times: () => ({ min: 0, max: 1, when: 'the order has not ended' }),
       }),
     ],
     confirms: [readOrderFills('refresh', (args, values) => values.order(args.order))],

@@ -56,6 +56,8 @@ export interface Times {
   readonly max: number;
   /** In words, where it is not simply once: `for each order of the list`. */
   readonly words?: string;
+  /** Why it may not be made at all. */
+  readonly when?: string;
 }
 
 /** What the count of a request may depend on. */
@@ -66,6 +68,8 @@ export interface Counts {
   duration(expr: Expr<Duration> | undefined): number | undefined;
   /** The most orders that the run can have placed before this step. */
   readonly placed: number;
+  /** After this long "not found" proves an order absent, ms (profile: ambiguity.window). */
+  readonly absenceHorizonMs: number;
 }
 
 /** One request of a step. */
@@ -119,8 +123,8 @@ export interface StepRow {
   readonly yieldsDoc: string;
   readonly modifiers: readonly Modifier[];
   readonly await?: { readonly allowed: readonly AwaitTarget[]; readonly default?: AwaitTarget };
-  /** The words that `undo` takes besides a list of steps. */
-  readonly undoWords?: readonly ('cancel' | 'keep')[];
+  /** The words that `undo` takes besides a list of steps, and what holds where the author says nothing. */
+  readonly undo?: { readonly words: readonly ('cancel' | 'keep')[]; readonly default: 'cancel' | 'keep' };
   /** The argument that tells a reader what it is about: in the chart, the timeline and the page. */
   readonly say: (args: never) => string;
 }

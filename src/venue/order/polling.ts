@@ -15,6 +15,8 @@ export const REPEAT_DELAYS_MS = [250, 500, 1000, 2000, 4000] as const;
 
 /** Readings after which `cancel_all` gives up. */
 export const SWEEP_READINGS = 8;
+/** Orders that `cancel_all` cancels one by one after a reading, where it left them. */
+export const SWEEP_CANCELS = 20;
 
 /** How often an idempotent request is sent at most while it gets no answer. */
 export const SENDS_UNANSWERED = REPEAT_DELAYS_MS.length;
@@ -22,16 +24,21 @@ export const SENDS_UNANSWERED = REPEAT_DELAYS_MS.length;
 export const RESENDS = 2;
 /** POSTs of one order: the first, one after a refused session, and those after proven absence. */
 export const MOST_SENDS = 2 + RESENDS;
-/** Cancels of one order: each try is repeated while no answer comes, for the step, for its undo and at the end of the run. */
-export const MOST_CANCELS = 3 * TIMINGS.cancelTries * (REPEAT_DELAYS_MS.length + 1);
+/** Cancels that one act sends at most for an order: each try is repeated while no answer comes. */
+export const CANCEL_SENDS = TIMINGS.cancelTries * (REPEAT_DELAYS_MS.length + 1);
+/** Acts that may cancel an order without a step that says so: unconfirmed in its step, undone, left at the end of the run. */
+export const CANCEL_ACTS = 3;
 
 /** Look-ups of an order whose fate is unknown, ms after the doubt began; then every five seconds (orders.md, Unknown outcomes 5). */
 export const LOOKUPS_MS = [500, 1000, 2000, 4000, 8000] as const;
 export const LOOKUP_EVERY_MS = 5000;
 /** After this many absence horizons without an answer a person has to look. */
 export const LOOKUP_PATIENCE = 10;
-/** The most look-ups of one order, for an absence horizon of a quarter of an hour. */
-export const MOST_LOOKUPS = MOST_SENDS * (LOOKUPS_MS.length + (LOOKUP_PATIENCE * 900_000) / LOOKUP_EVERY_MS);
+
+/** The most look-ups after one POST, where "not found" proves an absence after `horizonMs` (profile: ambiguity.window). */
+export function countLookups(horizonMs: number): number {
+  return LOOKUPS_MS.length + 1 + Math.ceil((LOOKUP_PATIENCE * horizonMs) / LOOKUP_EVERY_MS);
+}
 
 /** The most readings of an order in a time, ms; the clock of the readings starts with the first. */
 export function countPolls(withinMs: number): number {
