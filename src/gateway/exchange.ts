@@ -55,7 +55,7 @@ export interface Exchange<V extends Verdict> {
   /** Called when the tokens are granted, and so only for parameters that passed the checks. */
   request(): WireRequest;
   read(answer: WireAnswer): V;
-  /** The checks of a phase, in order; without them nothing is checked. */
+  /** The checks of a phase, in sequence; without them nothing is checked. */
   checks?(phase: SendPhase): readonly Step[];
   /** Journals the attempt. */
   attempted?(attempt: Attempt): void;

@@ -26,7 +26,7 @@ interface Given {
   readonly obstacleAt?: SendPhase | 'flush';
 }
 
-/** One exchange with parts that note what is asked of them, in order. */
+/** One exchange with parts that note what is asked of them, in sequence. */
 async function exchange(given: Given = {}, changes: Partial<Exchange<{ kind: string }>> = {}) {
   const clock = new VirtualClock(START);
   const noted: string[] = [];

@@ -107,6 +107,7 @@ class Listing {
   list(rows: readonly PlanRow[]): readonly string[] {
     let condition: string | undefined;
     return rows.flatMap((row) => {
+      if (row.kind === 'request' && row.beside === true) return [this.formatBeside(row, condition)];
       const lines: string[] = [];
       if (row.when !== condition) {
         condition = row.when;
@@ -115,6 +116,19 @@ class Listing {
       }
       return [...lines, ...(row.kind === 'note' ? [`     ${makePrintable(row.text, 300)}`] : this.formatRequest(row))];
     });
+  }
+
+  /** One line for a read or a heartbeat beside what the author wrote; its own condition alone. */
+  private formatBeside({ method, path, when, times, tokens }: PlannedRequest, condition: string | undefined): string {
+    const own =
+      condition !== undefined && when?.startsWith(`${condition} && `) ? when.slice(condition.length + 4) : when;
+    const words = [own === undefined || own === condition ? '' : `if ${own}`, times ?? ''].filter(
+      (each) => each !== '',
+    );
+    return this.terminal.style(
+      'faint',
+      `     + ${method} ${path}   ${makePrintable(words.join(', '), 200)}   ${tokens}`,
+    );
   }
 
   private formatRequest(row: PlannedRequest): readonly string[] {

@@ -111,6 +111,7 @@ export class PlannedSwitches {
         { market_id, timeout },
         {
           when: 'orders rest',
+          beside: true,
           times: `every ${writeDuration(everyMs)} without an order request`,
         },
       );
@@ -121,6 +122,7 @@ export class PlannedSwitches {
         { market_id },
         {
           when: 'orders rest',
+          beside: true,
           times: `every ${writeDuration(readMs)}`,
         },
       );

@@ -79,7 +79,7 @@ export class PlannedRequests {
   planStart(): Load {
     const name = 'GET /orders';
     const since = new Unknown('three months before the run');
-    const details = { when: 'the run is live', times: 'until it is answered' };
+    const details = { when: 'the run is live', times: 'until it is answered', beside: true };
     this.parts.rows.addRequest('reconcile', name, makeAccountOrderParams<Unknown>(since, { status: 'open' }), details);
     const max = new Decimal(2 * (REPEAT_DELAYS_MS.length + 1));
     return makeLoad({ [`requests ${name}`]: { max } }, { tokens: this.parts.context.costOf(name), minMs: 0, rate: 0 });
@@ -118,7 +118,9 @@ export class PlannedRequests {
   /** Lists the reads that follow a step until it is done, and those for answers that are lost. */
   planReads(step: CheckedStep, scope: PlanScope, path: string, market?: string | Unknown): Load {
     const { rows, failures } = this.parts;
-    const loads = bindCalls(step, 'confirms').map((call) => this.request({ step, scope, path, call, market }));
+    const loads = bindCalls(step, 'confirms').map((call) =>
+      this.request({ step, scope, path, call, market, beside: true }),
+    );
     if (failures)
       loads.push(
         rows.inSection(
@@ -137,6 +139,7 @@ export class PlannedRequests {
     readonly call: StepCall;
     readonly draft?: OrderDraft<Unknown> | undefined;
     readonly market: string | Unknown | undefined;
+    readonly beside?: boolean;
   }): Load {
     const { step, scope, path, call, draft } = made;
     const params = call.params<Unknown>(new PlanValues(scope, made.market));
@@ -146,6 +149,7 @@ export class PlannedRequests {
     const details: RequestDetails = {
       when: call.when ?? times.when,
       times: times.max === 1 ? undefined : times.words,
+      beside: made.beside === true,
       ...(draft === undefined
         ? {}
         : { undo: describeUndo(step), allow: step.allow, limits: this.formatNotional(draft) }),

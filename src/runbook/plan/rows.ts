@@ -22,6 +22,8 @@ export type PlanRow =
       /** What such values depend on, and what they would be now; an estimate is not part of the hash. */
       readonly unknown?: Readonly<Record<string, { readonly from: string; readonly about?: string }>>;
       readonly tokens: number;
+      /** Made beside what the author wrote: a read that confirms it, a heartbeat. */
+      readonly beside?: true;
       /** The condition under which it is sent; absent where it is sent on every path. */
       readonly when?: string;
       readonly times?: string;
@@ -57,6 +59,7 @@ export interface RequestDetails {
   readonly times?: string | undefined;
   /** Why it may not be made, where the venue decides. */
   readonly when?: string | undefined;
+  readonly beside?: boolean;
   readonly allow?: 'reduce' | undefined;
   readonly order?: PlannedWrite['order'];
 }
@@ -122,6 +125,7 @@ export class PlanRows {
       params: written,
       ...(unknown.length === 0 ? {} : { unknown: Object.fromEntries(unknown) }),
       tokens: this.costOf(name),
+      ...(details.beside === true ? { beside: true as const } : {}),
       ...(conditions.length === 0 ? {} : { when: conditions.join(' && ') }),
       ...(times === '' ? {} : { times }),
       ...(undo === undefined ? {} : { undo }),

@@ -1,6 +1,6 @@
 /** A value of a plan that only the run will know: what it depends on, and an estimate where a feed or a fixture gives one. */
 
-/** Stands in the parameters of a planned request for such a value. */
+/** The text of such a value in the parameters of a planned request. */
 export const KNOWN_AFTER_RUN = '(known after run)';
 
 export class Unknown {

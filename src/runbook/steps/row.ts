@@ -42,7 +42,7 @@ export interface Values<U = never> {
   orderId(expr: Expr): string | U;
   /** The order that this request is about, where a step makes one request for each of several orders. */
   each(market: Expr<string> | undefined): OrderRef<U>;
-  /** The order that the step itself has placed; `leg` tells several apart. */
+  /** The order that the step itself has placed; `leg` distinguishes several. */
   placed(leg: string): OrderRef<U>;
   /** Start of a reading that has to find an order, µs. */
   since(): number | U;
@@ -125,7 +125,7 @@ export interface StepRow {
   readonly await?: { readonly allowed: readonly AwaitTarget[]; readonly default?: AwaitTarget };
   /** The words that `undo` takes besides a list of steps, and what holds where the author says nothing. */
   readonly undo?: { readonly words: readonly ('cancel' | 'keep')[]; readonly default: 'cancel' | 'keep' };
-  /** The argument that tells a reader what it is about: in the chart, the timeline and the page. */
+  /** The argument that shows a reader what it is about: in the chart, the timeline and the page. */
   readonly say: (args: never) => string;
 }
 

@@ -1,4 +1,4 @@
-/** How often an order is read while something about it is awaited, and for how long. The engine polls by it, and a plan counts by it. */
+/** The pauses between readings of an order that something is awaited of, and the most requests about one. The engine polls by it, and a plan counts by it. */
 
 import { TIMINGS } from './context.ts';
 
