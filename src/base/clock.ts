@@ -167,6 +167,11 @@ export class VirtualClock implements Clock, Metronome {
   /** Runs everything that can run at the present time. */
   async quiesce(): Promise<void> {
     await this.settle();
+    await this.runDue();
+  }
+
+  /** The same where everything has settled: when only the time has changed since the last turn. */
+  private async runDue(): Promise<void> {
     for (let turn = this.takeTurn(this.time); turn !== undefined; turn = this.takeTurn(this.time)) {
       turn();
       await this.settle();
@@ -178,7 +183,7 @@ export class VirtualClock implements Clock, Metronome {
     await this.quiesce();
     for (let next = this.timers.nextTime(); next !== undefined && next <= whenMs; next = this.timers.nextTime()) {
       this.time = Math.max(this.time, next);
-      await this.quiesce();
+      await this.runDue();
     }
     this.time = Math.max(this.time, whenMs);
   }
@@ -206,7 +211,7 @@ export class VirtualClock implements Clock, Metronome {
       const next = this.timers.nextTime();
       if (next === undefined) throw new Error('virtual time stopped: the work waits for an event that never comes');
       this.time = Math.max(this.time, next);
-      await this.quiesce();
+      await this.runDue();
     }
     return finished;
   }
