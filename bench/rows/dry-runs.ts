@@ -24,7 +24,7 @@ export const DRY_RUN_ROWS: readonly Row[] = [
   compare({ id: '1', what: `${text}, cold`, against: ASL, pass: 1, excellent: 0.7 }, whole, aslWhole, pickCold),
   compare({ id: '1', what: `${text}, warm`, against: ASL, pass: 1, excellent: 0.7 }, whole, aslWhole, pickWarm),
   compare(
-    { id: '1b', what: `${alone}, warm`, against: `${ASL}, which keeps no journal` },
+    { id: '1b', what: `${alone}, warm`, against: `${ASL}, which keeps no journal`, pass: 2.5, excellent: 1.5 },
     { trial: 'line', size: STEPS },
     { trial: 'aslLine', size: STEPS },
     pickWarm,
@@ -45,6 +45,12 @@ export const DRY_RUN_ROWS: readonly Row[] = [
     { id: '2', what: `${text}, warm`, against: 'raw xstate, a machine of as many states', pass: 0.6, excellent: 0.4 },
     whole,
     { trial: 'xstateWholeLine', size: STEPS },
+    pickWarm,
+  ),
+  compare(
+    { id: '2b', what: `${alone}, warm`, against: 'raw xstate, a machine of as many states', pass: 1, excellent: 0.7 },
+    { trial: 'line', size: STEPS },
+    { trial: 'xstateLine', size: STEPS },
     pickWarm,
   ),
   compare(
@@ -110,7 +116,13 @@ export const DRY_RUN_ROWS: readonly Row[] = [
     pickWarm,
   ),
   compare(
-    { id: '4b', what: '100 branches with a call, warm', against: `${ASL}, Parallel and Task` },
+    {
+      id: '4b',
+      what: '100 branches with a call, warm',
+      against: `${ASL}, Parallel and Task`,
+      pass: 1.5,
+      excellent: 1,
+    },
     { trial: 'branches', size: 100, runs: 12 },
     { trial: 'aslBranches', size: 100, runs: 12 },
     pickWarm,

@@ -9,7 +9,7 @@ export interface Row {
   readonly excellent?: number;
   readonly least?: true;
   /** Unit of the figure; without it, the figure is a ratio. */
-  readonly unit?: 'ms' | '%' | 'µs' | 'count';
+  readonly unit?: 'ms' | 's' | '%' | 'µs' | 'count';
   measure(): Promise<number>;
 }
 

@@ -1,9 +1,9 @@
 /** Defines the trials of the product: dry-runs like those of the command, with simulated venue, limits, token budget, journal. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { LoadedRunbook } from '../../src/app/files/load.ts';
-import { dryRun } from '../../src/app/run/virtual-run.ts';
+import { inputValues, type LoadedRunbook } from '../../src/app/files/load.ts';
+import { type DryRun, dryRun } from '../../src/app/run/virtual-run.ts';
 import { decide, EMPTY_SCHEDULE } from '../../src/engine/schedule/decide.ts';
 import type { JournalStore } from '../../src/journal/store.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
@@ -29,16 +29,16 @@ export function loadRunbook(text: string): LoadedRunbook {
   return { runbook, sources: [{ name: runbook.name, source }] };
 }
 
-export async function execute(runbook: LoadedRunbook, store: JournalStore, run: string): Promise<void> {
-  const { result } = await dryRun({
-    loaded: runbook,
-    inputs: {},
-    run,
-    at: START_MS,
-    seed: 1,
-    store,
-    venue: { kind: 'simulated' },
-  });
+/** The day, prices and inputs of a trial that does not choose them. */
+const TRIAL = { at: START_MS, seed: 1, inputs: {} };
+
+export async function execute(
+  loaded: LoadedRunbook,
+  store: JournalStore,
+  run: string,
+  trial: Pick<DryRun, 'at' | 'seed' | 'inputs'> = TRIAL,
+): Promise<void> {
+  const { result } = await dryRun({ ...trial, loaded, run, store, venue: { kind: 'simulated' } });
   if (result.outcome !== 'succeeded') throw new Error(`the run ${result.outcome}: ${result.reason ?? ''}`);
 }
 
@@ -75,6 +75,24 @@ function runFromText(text: (size: number) => string): Trial {
   };
 }
 
+const DAY_MS = 86_400_000;
+const DAYS_PER_WEEK = 5;
+
+/** Measures dry-runs of the shipped TWAP: one on each of `size` trading days, each with prices of its own. */
+const twapDays: Trial = {
+  async prepare(size) {
+    const loaded = loadRunbook(readFileSync(new URL('../../runbooks/twap.yaml', import.meta.url), 'utf8'));
+    const inputs = inputValues(loaded.runbook, { pairs: [] });
+    return async () => {
+      for (let day = 0; day < size; day += 1) {
+        const daysLater = Math.floor(day / DAYS_PER_WEEK) * 7 + (day % DAYS_PER_WEEK);
+        const trial = { at: START_MS + daysLater * DAY_MS, seed: day, inputs };
+        await execute(loaded, new MemoryStore(), `bench-${day}`, trial);
+      }
+    };
+  },
+};
+
 /** Measures the first decision of a scheduler: when each of `size` slots is due next. */
 const schedules: Trial = {
   async prepare(size) {
@@ -102,5 +120,6 @@ export const PRODUCT_TRIALS = {
   conditionBranches: runInMemory(writeConditionBranches),
   branches: runInMemory(writeBranches),
   polls: runInMemory(writePolls),
+  twapDays,
   schedules,
 } as const satisfies Record<string, Trial>;
