@@ -12,6 +12,7 @@ const of = (count) => String(Math.ceil(count * scale));
 const seed = String(randomInt(1_000_000, 2 ** 31));
 const PARTS = [
   ['simulation/night', '--from', seed, '--seeds', of(1_000_000)],
+  ['plan/runbook-night', '--from', seed, '--seeds', of(10_000)],
   ['simulation/mutant-night', '--from', seed, '--seeds', of(3000)],
   ['simulation/kill-night', '--seed', seed, '--count', of(10_000)],
   // A soak ends with more than half a minute in which nothing happens.

@@ -2,16 +2,17 @@
  * Helps the steps about orders: finds the order that a step names, evaluates its terms, waits for its state, and registers its
  * undo.
  */
-import { decimal, formatDecimal } from '../../base/decimal.ts';
+import { type Decimal, decimal, formatDecimal } from '../../base/decimal.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
 import type { AwaitTarget, StepOf } from '../../runbook/checked.ts';
 import { getStepRow } from '../../runbook/steps/steps.ts';
-import type { Duration, Expr, RecordValue, Value } from '../../runbook/values.ts';
+import { type Duration, EvaluationFailure, type Expr, type RecordValue, type Value } from '../../runbook/values.ts';
 import type { OrderRecord } from '../../venue/records.ts';
 import type { RunContext } from '../context.ts';
 import { Cancellation, StepFailure } from '../interruption.ts';
 import { asHandle, OrderHandle } from '../orders/handles.ts';
 import { makeInternalRequest, type OrderRequestContext } from '../orders/parts.ts';
+import type { RunbookGlobals } from '../scope.ts';
 import type { StepExecution } from './execution.ts';
 
 /** `wait_for: {order, is, within}`. */
@@ -92,10 +93,20 @@ export function makeOrderContext(execution: StepExecution, market: string | unde
 /** The reference of the price band. A price computed from feeds is as old as the oldest of them; any other is taken as current. */
 function findReference({ run, frame, scope }: StepExecution, market: string): OrderRequestContext['reference'] {
   const { globals } = frame;
-  const price = globals.reference(scope);
+  const price = evaluateReference(globals.reference, scope);
   if (price === undefined) return undefined;
   const at = run.feeds.findOldestAt(globals.bandFeeds, globals.runbook.feeds, scope, market);
   return { price: formatDecimal(price), at: at ?? run.clock.now() };
+}
+
+/** Without a value of its feeds there is no reference: the limits deny what needs one, and let a cancel pass. */
+function evaluateReference(reference: RunbookGlobals['reference'], scope: StepExecution['scope']): Decimal | undefined {
+  try {
+    return reference(scope);
+  } catch (error) {
+    if (error instanceof EvaluationFailure) return undefined;
+    throw error;
+  }
 }
 
 export function resolveOrder(execution: StepExecution, expr: Expr<RecordValue>): OrderHandle {

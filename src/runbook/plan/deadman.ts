@@ -56,12 +56,11 @@ export class PlannedSwitches {
     return sequence(loads);
   }
 
-  /** The runbook has ended. */
+  /** The runbook has ended, perhaps before the step that releases the switch, or without it. */
   end(planned: PlannedSwitch): Load {
-    const { onExit, releaseAfter } = planned.deadman;
     const isArmed = planned.under.length > 0;
     this.unarmed = this.unarmed.filter((each) => each !== planned);
-    return isArmed && onExit === 'disarm' && releaseAfter === undefined ? this.disarm(planned) : EMPTY;
+    return isArmed && planned.deadman.onExit === 'disarm' && !planned.disarmed ? this.disarm(planned) : EMPTY;
   }
 
   disarm(planned: PlannedSwitch): Load {

@@ -57,7 +57,7 @@ export class PlanValues implements Values<Unknown> {
 
   private readField(expr: Expr, name: string): string | Unknown {
     try {
-      const value = (this.scope.evaluateKnown(expr) as RecordValue | undefined)?.[name];
+      const value = (this.scope.evaluatePresent(expr) as RecordValue | undefined)?.[name];
       if (typeof value === 'string') return value;
     } catch {
       // A field of a planned order that is not known.

@@ -31,7 +31,10 @@ export interface PlanBounds {
   readonly orders: Bound<number>;
   /** By the orders' own prices, quote currency; decimals as strings. */
   readonly notional: Bound<string>;
-  /** The largest net notional of what the run opens, by market, without sign. */
+  /**
+   * The largest net notional of what the run opens, by market, without sign. The empty name is for markets that are not
+   * listed, where only the run will know the market of an order.
+   */
   readonly exposure: Readonly<Record<string, Bound<string>>>;
   readonly tokensPerMinute: Bound<number>;
   /** ms */
@@ -112,7 +115,7 @@ function makeBounds(
   const between = (figure: Figure, most?: Decimal): Range => {
     const { max, path } = getRange(worst, figure);
     const { min } = getRange(onPath, figure);
-    return most !== undefined && most.lt(max) ? { min, max: most, path: [] } : { min, max, path };
+    return most?.lt(max) ? { min, max: most, path: [] } : { min, max, path };
   };
   const maxWrites = rules.maxWrites === undefined ? undefined : new Decimal(rules.maxWrites);
   // Orders that are proven to reduce pass the cap of the run.
@@ -124,14 +127,22 @@ function makeBounds(
     const range = between(`requests ${name}`);
     return range.max.isZero() ? [] : [[name, toCount(range)]];
   });
-  const markets = new Set([...worst.figures.keys()].flatMap((name) => /^(?:long|short) (.+)$/.exec(name)?.[1] ?? []));
+  const markets = new Set([...worst.figures.keys()].flatMap((name) => /^(?:long|short) (.*)$/.exec(name)?.[1] ?? []));
+  // An order whose market is not known may be in any.
+  const within = (side: 'long' | 'short', market: string): Range => {
+    const own = getRange(worst, `${side} ${market}`);
+    const open = market === '' ? undefined : getRange(worst, `${side} `);
+    const max = own.max.plus(open?.max ?? 0);
+    const path = [...new Set([...own.path, ...(open?.path ?? [])])];
+    return maxNotional?.lt(max) ? { ...own, max: maxNotional, path: [] } : { ...own, max, path };
+  };
   return {
     requests: Object.fromEntries(requests),
     orders: toCount(between('orders', maxWrites)),
     notional: toAmount(between('notional', maxNotional)),
     exposure: Object.fromEntries(
       [...markets].sort().map((market) => {
-        const [long, short] = [between(`long ${market}`, maxNotional), between(`short ${market}`, maxNotional)];
+        const [long, short] = [within('long', market), within('short', market)];
         const larger = short.max.gt(long.max) ? short : long;
         // Whether an order fills is for the market to decide.
         return [market, toAmount({ ...larger, min: new Decimal(0) })];

@@ -268,7 +268,7 @@ export class PlannedRequests {
   /** The order that an amend changes, as it was planned. */
   private findAmended(step: CheckedStep, scope: PlanScope): PlannedWrite['order'] {
     if (step.verb !== 'amend') return undefined;
-    const value = scope.evaluateKnown(step.args.order) as RecordValue | undefined;
+    const value = scope.evaluatePresent(step.args.order) as RecordValue | undefined;
     const read = (name: string) => {
       try {
         const field = value?.[name];

@@ -47,11 +47,14 @@ export interface PlanContext {
 /** Whether unknown values are replaced by their estimates now. One for all scopes of a walk. */
 export interface Estimating {
   on: boolean;
+  /** Whether what may be absent is taken to be there now. */
+  present: boolean;
 }
 
 /** A name whose value is known, or is not and may have an estimate. */
 interface Named {
-  readonly known: boolean;
+  /** `if present`: the value is known, but in some runs there is none. */
+  readonly known: boolean | 'if present';
   readonly value: Value;
 }
 
@@ -83,11 +86,33 @@ export class PlanScope implements Scope {
     return new PlanScope(this.context, this.estimating, undefined, this);
   }
 
+  /** The names that have been given here so far. */
+  listNames(): ReadonlySet<string> {
+    return new Set(this.names.keys());
+  }
+
+  /** The names after steps of which each may not have been reached: what they named, beside `before`, may be absent. */
+  afterSteps(before: ReadonlySet<string>): PlanScope {
+    const inner = this.inner();
+    for (const [name, { known, value }] of this.names) {
+      if (before.has(name)) continue;
+      if (known === false) inner.setUnknown(name, value);
+      else inner.setOptional(name, value);
+      const most = known !== false && Array.isArray(value) ? value.length : this.lengths.get(name);
+      if (most !== undefined) inner.setLength(name, most);
+    }
+    return inner;
+  }
+
   set(name: string, value: Value): void {
     this.names.set(name, { known: true, value });
   }
   setUnknown(name: string, estimate?: Value): void {
     this.names.set(name, { known: false, value: estimate });
+  }
+  /** Of a step that some runs skip, or pass over when it fails. */
+  setOptional(name: string, value: Value): void {
+    this.names.set(name, { known: 'if present', value });
   }
   /** Gives a name the value of an expression, as far as it is known. */
   define(name: string, expr: Expr): void {
@@ -112,7 +137,8 @@ export class PlanScope implements Scope {
     for (let scope: PlanScope | undefined = this; scope !== undefined; scope = scope.parent) {
       const named = scope.names.get(root);
       if (named === undefined) continue;
-      if (named.known || (this.estimating.on && named.value !== undefined)) return named.value;
+      const isKnown = named.known === 'if present' ? this.estimating.present : named.known;
+      if (isKnown || (this.estimating.on && named.value !== undefined)) return named.value;
       throw new NotKnown(root);
     }
     throw new NotKnown(root);
@@ -132,6 +158,17 @@ export class PlanScope implements Scope {
     } catch (error) {
       if (isOpen(error)) return undefined;
       throw error;
+    }
+  }
+
+  /** As `evaluateKnown`, for what fails where one of its values is absent. */
+  evaluatePresent<T extends Value>(expr: Expr<T>): T | undefined {
+    const outer = this.estimating.present;
+    this.estimating.present = true;
+    try {
+      return this.evaluateKnown(expr);
+    } finally {
+      this.estimating.present = outer;
     }
   }
 
@@ -163,7 +200,7 @@ export class PlanScope implements Scope {
     for (let scope: PlanScope | undefined = this; scope !== undefined; scope = scope.parent) {
       const named = scope.names.get(from);
       if (named === undefined) continue;
-      return named.known && Array.isArray(named.value) ? named.value.length : scope.lengths.get(from);
+      return named.known !== false && Array.isArray(named.value) ? named.value.length : scope.lengths.get(from);
     }
     return undefined;
   }

@@ -52,7 +52,7 @@ export class PlanWalk {
   keepAliveTokens = 0;
   private readonly context: PlanContext;
   private readonly failures: boolean;
-  private readonly estimating: Estimating = { on: false };
+  private readonly estimating: Estimating = { on: false, present: false };
   private readonly switches: PlannedSwitches;
   private readonly requests: PlannedRequests;
   private depth = 0;
@@ -92,12 +92,16 @@ export class PlanWalk {
     if (this.depth === 0) this.rules = this.rows.bounds.rules;
     const deadman = runbook.deadman && this.switches.expect(runbook.deadman, scope, prefix);
     const place: Place = { runbook, scope, prefix, deadman };
+    const globals = scope.listNames();
     const loads = [this.walkBlock(runbook.steps, place)];
+    // The run may get here from any step.
+    if (runbook.onError.length + runbook.finally.length > 0) forgetChanged(listAllSteps(runbook), scope);
+    const after = { ...place, scope: scope.afterSteps(globals) };
     if (this.failures && runbook.onError.length > 0)
-      loads.push(this.inSection(prefix, 'if the run fails', runbook.onError, place));
+      loads.push(this.inSection(prefix, 'if the run fails', runbook.onError, after));
     if (runbook.finally.length > 0) {
       this.rows.addNote(prefix, 'finally:');
-      loads.push(this.walkBlock(runbook.finally, enterBlock(place)));
+      loads.push(this.walkBlock(runbook.finally, enterBlock(after)));
     }
     if (this.failures && this.depth === 0)
       loads.push(this.rows.inSection('if the run is resumed', () => this.requests.planResume(runbook, scope)));
@@ -138,20 +142,21 @@ export class PlanWalk {
   /** One step with its retries and handlers. `certain`: whether every run comes here. */
   private step(step: CheckedStep, place: Place, certain: boolean): Load {
     const { deadman, scope } = place;
+    forgetHandled(step, 'before', scope);
     const planned = this.planStep(step, place, makePath(step, place), certain);
+    forgetHandled(step, 'after', scope);
     const loads = [planned.load];
     if (step.id !== undefined) {
       if (deadman?.deadman.releaseAfter === step.id && !deadman.disarmed) loads.push(this.switches.disarm(deadman));
       const { value } = planned;
-      // A step that failed and was passed over has no value; a step that may be skipped may have none.
-      const passes =
-        this.failures && (step.onTimeout !== undefined || step.catch.some(({ then }) => then === 'continue'));
+      // A step that is skipped, or that failed and was passed over, has no value.
+      const passes = step.onTimeout !== undefined || step.catch.some(({ then }) => then === 'continue');
       if ('open' in value) scope.setUnknown(step.id, value.estimate);
-      else if (passes) scope.setUnknown(step.id, value.known);
-      else scope.set(step.id, value.known);
+      else if (certain && !passes) scope.set(step.id, value.known);
+      else scope.setOptional(step.id, value.known);
     }
     const done = sequence(loads);
-    return this.failures ? this.walkFailures(step, place, done) : done;
+    return this.failures ? this.walkFailures(step, place, endEarly(step, done)) : done;
   }
 
   /** Adds to a step's load its further attempts, its handlers and its undo. */
@@ -174,7 +179,12 @@ export class PlanWalk {
     const undo = findUndo(step);
     if (undo === undefined || undo === 'keep') return EMPTY;
     const load = this.rows.inSection(when, () => {
-      if (Array.isArray(undo)) return this.walkBlock(undo as readonly CheckedStep[], enterBlock(place));
+      if (Array.isArray(undo)) {
+        const inner = enterBlock(place);
+        // By then variables may have changed.
+        for (const changed of listChanged(listAllSteps(place.runbook))) inner.scope.setUnknown(changed);
+        return this.walkBlock(undo as readonly CheckedStep[], inner);
+      }
       this.requests.planUndo(step, place.scope, makePath(step, place));
       return EMPTY;
     });
@@ -237,7 +247,9 @@ export class PlanWalk {
       }
       case 'wait': {
         if (step.args.kind === 'until') return note(`wait until ${scope.format(step.args.until)}`, waitLoad(undefined));
-        return note(`wait ${scope.format(step.args.for)}`, waitLoad(scope.evaluateKnown(step.args.for)?.ms));
+        const ms = scope.evaluateKnown(step.args.for)?.ms;
+        const limitMs = step.timeout === undefined ? undefined : (scope.evaluateKnown(step.timeout)?.ms ?? 0);
+        return note(`wait ${scope.format(step.args.for)}`, waitLoad(ms, limitMs));
       }
       case 'wait_for':
         return this.planWaitFor(step, place, path);
@@ -436,16 +448,33 @@ function forgetChanged(steps: readonly CheckedStep[], scope: PlanScope): void {
     if (step.verb === 'set') for (const { name, value } of step.args.names) scope.assign(name, value, false);
 }
 
+function listChanged(steps: readonly CheckedStep[]): ReadonlySet<string> {
+  return new Set(
+    [...walkSteps(steps)].flatMap((step) => (step.verb === 'set' ? step.args.names.map(({ name }) => name) : [])),
+  );
+}
+
+function listAllSteps({ steps, onError, finally: last }: CheckedRunbook): readonly CheckedStep[] {
+  return [...steps, ...onError, ...last];
+}
+
+/** As `forgetChanged`, for the handlers of a step: those that lead to another attempt, or to the steps after it. */
+function forgetHandled(step: CheckedStep, when: 'before' | 'after', scope: PlanScope): void {
+  for (const { then, do: steps } of step.catch)
+    if (then === (when === 'before' ? 'retry' : 'continue')) forgetChanged(steps, scope);
+  if (when === 'after') forgetChanged(step.onTimeout ?? [], scope);
+}
+
 function makePath(step: CheckedStep, { prefix }: Place): string {
   return prefix + step.path;
 }
 
-/** A pause; undefined where only the run will know how long. */
-function waitLoad(ms: number | undefined): Load {
-  const known = new Decimal(ms ?? 0);
+/** A pause; undefined where only the run will know how long. `limitMs`: the step times out after this. */
+function waitLoad(ms: number | undefined, limitMs = Number.POSITIVE_INFINITY): Load {
+  const least = Math.min(ms ?? 0, limitMs);
   return makeLoad(
-    { duration: { min: known, max: ms === undefined ? UNBOUNDED : known } },
-    { tokens: 0, minMs: ms ?? 0, rate: 0 },
+    { duration: { min: new Decimal(least), max: ms === undefined ? UNBOUNDED : new Decimal(ms) } },
+    { tokens: 0, minMs: least, rate: 0 },
   );
 }
 
@@ -457,9 +486,20 @@ function pickRates({ segments, steady }: Load): Pick<Load, 'segments' | 'steady'
 /** Branches of which the first one to end cancels the others: none of their figures is certain. */
 function loosen(load: Load): Load {
   return {
-    ...load,
+    ...endAnyTime(load),
     figures: new Map([...load.figures].map(([name, range]) => [name, { ...range, min: new Decimal(0) }])),
   };
+}
+
+/** A part that may end early: it spends the same, in any time. */
+function endAnyTime(load: Load): Load {
+  return { ...load, segments: load.segments.map((segment) => ({ ...segment, minMs: 0 })) };
+}
+
+/** A step whose failure the run passes over takes no certain time, but for a pause: that ends early only by its `timeout`. */
+function endEarly(step: CheckedStep, load: Load): Load {
+  const passes = step.catch.some(({ then }) => then === 'continue');
+  return passes || (step.onTimeout !== undefined && step.verb !== 'wait') ? endAnyTime(load) : load;
 }
 
 /** The limits around a runbook, tightened by its own. */

@@ -124,6 +124,21 @@ export function doubtOrder<V extends StepName>(
   ] as readonly unknown[] as readonly CallRow<V>[];
 }
 
+/** Reads an order by our own id, where the venue's never arrived. The row that reads it by the venue's id counts these too. */
+export function readByOwnId<V extends StepName>(
+  step: V,
+  order: Named<V>,
+  applies: (step: StepOf<V>) => boolean = () => true,
+): CallRow<V, 'GET /orders'> {
+  return call(step, 'GET /orders', {
+    class: 'reconcile',
+    applies,
+    params: (args, values) => makeLookupParams(order(args, values), values.since()),
+    times: () => ({ min: 0, max: 0 }),
+    when: 'its id never arrived',
+  });
+}
+
 /** Whether a step waits until a record shows its order. */
 export function waitsForRecord({ await: target }: { readonly await?: AwaitTarget }): boolean {
   return target !== 'accepted';

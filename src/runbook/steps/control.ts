@@ -18,7 +18,7 @@ import {
   TIME,
   word,
 } from '../shapes.ts';
-import { pollOrder, readOrderFills } from './confirming.ts';
+import { pollOrder, readByOwnId, readOrderFills } from './confirming.ts';
 import { LIST, ORDER_VALUE } from './orders.ts';
 import { EVERY_STEP, PLAIN, type StepRow } from './row.ts';
 
@@ -151,7 +151,7 @@ export const CONTROL_STEPS = {
     },
     calls: [],
     confirms: WAIT_READS,
-    otherwise: [],
+    otherwise: [readByOwnId('wait_for', (args, values) => values.order((args as OrderWait).order), awaitsOrder)],
     retry: 'none',
     risk: 'inner',
     yields: 'computed',

@@ -38,7 +38,7 @@ import {
   SIZE,
   word,
 } from '../shapes.ts';
-import { doubtOrder, pollOrder, readOrderFills, waitsForRecord } from './confirming.ts';
+import { doubtOrder, pollOrder, readByOwnId, readOrderFills, waitsForRecord } from './confirming.ts';
 import { type Counts, call, given, READ, type StepRow, type Values, WRITE } from './row.ts';
 
 type Args<V extends StepName> = StepOf<V>['args'];
@@ -282,7 +282,7 @@ export const ORDER_STEPS = {
       ),
       readOrderFills('amend', (args, values) => values.order(args.order)),
     ],
-    otherwise: [],
+    otherwise: [readByOwnId('amend', (args, values) => values.order(args.order))],
     retry: 'write',
     risk: 'increases',
     yields: ORDER,
@@ -329,7 +329,16 @@ export const ORDER_STEPS = {
         times: (step, counts) => ({ min: 0, max: countTargets(step, counts).max * 2 * TIMINGS.cancelTries * 6 }),
       }),
     ],
-    otherwise: [],
+    // Either names the order by the venue's id or by our own: those above count both.
+    otherwise: [
+      call('cancel', 'DELETE /orders', {
+        class: 'protect',
+        params: (args, values) => makeCancelParams({ ...nameCancelled(args, values), venueId: undefined }),
+        times: () => ({ min: 0, max: 0 }),
+        when: 'its id never arrived',
+      }),
+      readByOwnId('cancel', nameCancelled),
+    ],
     retry: 'write',
     risk: 'reduces',
     yields: 'computed',
@@ -388,7 +397,7 @@ export const ORDER_STEPS = {
       }),
     ],
     confirms: [readOrderFills('refresh', (args, values) => values.order(args.order))],
-    otherwise: [],
+    otherwise: [readByOwnId('refresh', (args, values) => values.order(args.order))],
     retry: 'read',
     risk: 'none',
     yields: ORDER,
