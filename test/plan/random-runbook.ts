@@ -300,7 +300,8 @@ class Author {
   /** The modifiers of a step; `sure`: whether its id names a value in any case. */
   private modifiers(verb: StepName, sight: Sight, bounded: boolean) {
     const { draws } = this;
-    const { modifiers, await: awaits, undoWords } = getStepRow(verb);
+    const { modifiers, await: awaits, undo } = getStepRow(verb);
+    const undoWords = undo?.words;
     const may = (name: (typeof modifiers)[number], probability: number) =>
       modifiers.includes(name) && draws.chance(probability / (1 + 2 * sight.handlers));
     const fields: Record<string, Data | Block> = {};
