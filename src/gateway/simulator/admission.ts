@@ -46,7 +46,7 @@ export class Admission {
       const nothingLeft = { admitted: false, remaining: 0, resetAt: at + SHORT_WAIT_MS, waitMs: SHORT_WAIT_MS };
       return { answer: this.answers.buildLimited(nothingLeft, LIMITED, fault.retryAfter), tokens: 0 };
     }
-    const name = getRequestName(request);
+    const { name } = request;
     const cost = this.getCost(name);
     const verdict = this.tokens.ask(cost, at);
     if (!verdict.admitted) return { answer: this.answers.buildLimited(verdict, LIMITED), tokens: 0 };
@@ -80,7 +80,7 @@ export class Admission {
   }
 
   private execute(request: VenueRequest, caller: Caller, at: number, fault: FaultRule | undefined): unknown {
-    const name = getRequestName(request);
+    const { name } = request;
     if (!isEndpoint(name)) return this.readMarkets(request, at);
     if (name !== 'POST /jwt') this.venue.sessions.check(request, caller, at);
     // venue-api.md, rule 1: the request counts because it arrived, also if it is refused.
@@ -104,9 +104,7 @@ export class Admission {
 
   /** Answers GET /markets, which feeds read over HTTP: one market or all, without a session. */
   private readMarkets(request: VenueRequest, at: number): unknown {
-    if (getRequestName(request) !== 'GET /markets') {
-      throw new VenueError('NOT_FOUND', `there is no ${getRequestName(request)}`, 404);
-    }
+    if (request.name !== 'GET /markets') throw new VenueError('NOT_FOUND', `there is no ${request.name}`, 404);
     const wanted = request.params['market_id']?.text;
     return [...this.venue.markets.values()]
       .filter((market) => wanted === undefined || market.id === wanted)
@@ -117,10 +115,6 @@ export class Admission {
     if (!isEndpoint(name)) return DEFAULT_COST;
     return this.venue.settings.tokens.costs[name] ?? getEndpoint(name).tokens ?? DEFAULT_COST;
   }
-}
-
-export function getRequestName({ method, path }: VenueRequest): string {
-  return `${method} ${path}`;
 }
 
 export function isEndpoint(name: string): name is EndpointName {

@@ -27,7 +27,7 @@ export class Answers {
   }
 
   buildAnswer(outcome: Outcome, verdict: TokenVerdict): VenueAnswer {
-    const headers = { 'content-type': 'application/json', ...this.buildRateHeaders(verdict) };
+    const headers = this.buildHeaders(verdict);
     if (outcome.kind === 'done') return createAnswer(200, headers, formatEnvelope(true, '', outcome.result), '');
     const { refusalStatus } = this.settings.surprises;
     const status = refusalStatus === 'by_kind' ? outcome.refusal.status : refusalStatus;
@@ -39,7 +39,7 @@ export class Answers {
   buildLimited(verdict: TokenVerdict, refusal: VenueError, retryAfter?: string): VenueAnswer {
     const { tokens } = this.settings;
     const seconds = retryAfter ?? String(Math.ceil(verdict.waitMs / 1000));
-    const headers: Record<string, string> = { 'content-type': 'application/json', ...this.buildRateHeaders(verdict) };
+    const headers = this.buildHeaders(verdict);
     if (tokens.retryAfter === 'x' || tokens.retryAfter === 'both') headers['x-ratelimit-retry-after'] = seconds;
     if (tokens.retryAfter === 'plain' || tokens.retryAfter === 'both') headers['retry-after'] = seconds;
     const error = this.formatError(refusal);
@@ -102,10 +102,11 @@ export class Answers {
     }
   }
 
-  private buildRateHeaders(verdict: TokenVerdict): Record<string, string> {
+  private buildHeaders(verdict: TokenVerdict): Record<string, string> {
     const { tokens } = this.settings;
-    if (!tokens.headers) return {};
+    if (!tokens.headers) return { 'content-type': 'application/json' };
     return {
+      'content-type': 'application/json',
       'x-ratelimit-limit': String(tokens.limit),
       'x-ratelimit-remaining': String(verdict.remaining),
       'x-ratelimit-reset': formatInstant(verdict.resetAt, tokens.resetUnit),

@@ -26,14 +26,14 @@ import type { DecimalString } from '../../base/decimal.ts';
 import { getEndpoint } from '../../venue/catalogue.ts';
 import type { MarketRules } from '../../venue/port.ts';
 import type { Transport, WireReply, WireRequest } from '../transport.ts';
-import { Admission, getRequestName, type HandledRequest, isEndpoint } from './admission.ts';
+import { Admission, type HandledRequest, isEndpoint } from './admission.ts';
 import { completeConfig, type SimulatorConfig } from './config/config.ts';
 import { type FaultRule, Faults } from './config/faults.ts';
 import { Chance } from './config/random.ts';
 import { type Delivery, deliverAnswer, interceptRequest, TIMED_OUT, toReply } from './delivery.ts';
 import { type Books, buildBooks, type SeenRequest } from './ledger-view.ts';
 import { isFeedName, readFeedPrice } from './market/feeds.ts';
-import { type HttpRequest, readHttp, VenueError, type VenueRequest } from './market/request.ts';
+import { type HttpRequest, nameRequest, readHttp, VenueError, type VenueRequest } from './market/request.ts';
 import type { Caller } from './market/sessions.ts';
 import { openVenue, type Venue } from './market/venue.ts';
 
@@ -94,7 +94,9 @@ export class Simulator {
           const resolve = (reply: WireReply) => this.clock.arrive(() => settle(reply));
           const timer = this.clock.at(this.clock.now() + timeoutMs, () => resolve(TIMED_OUT));
           const caller = { inProcess: true, token: credentials === undefined ? own : credentials.token() };
-          const venueRequest: VenueRequest = { ...request, params: this.withRefreshToken(request), headers: {} };
+          const { endpoint: name, method, path, placement } = request;
+          const params = this.withRefreshToken(request);
+          const venueRequest: VenueRequest = { name, method, path, params, placement, headers: {} };
           this.exchangeRequest(venueRequest, caller, (delivery) => {
             if (holds && request.endpoint === 'POST /jwt') own = readIssuedToken(delivery) ?? own;
             const reply = toReply(delivery);
@@ -137,6 +139,7 @@ export class Simulator {
     } catch (problem) {
       if (!(problem instanceof VenueError)) throw problem;
       read = {
+        name: nameRequest(request),
         method: request.method,
         path: request.path,
         params: {},
@@ -177,7 +180,7 @@ export class Simulator {
 
   private exchangeRequest(request: VenueRequest, caller: Caller, deliver: (delivery: Delivery) => void): void {
     const sentAt = this.clock.now();
-    const name = getRequestName(request);
+    const { name } = request;
     const call = (this.calls.get(name) ?? 0) + 1;
     this.calls.set(name, call);
     const latency = this.chance.drawWithin(this.venue.settings.latencyMs, `latency ${name}`, call);
@@ -208,8 +211,9 @@ export class Simulator {
   /** Without start_time, GET /orders and GET /fills read the whole history and take longer (`fullScanFactor`). */
   private computeScanFactor(request: VenueRequest): number {
     const { ledger } = this.venue;
-    const rows = { 'GET /orders': ledger.orders.length, 'GET /fills': ledger.fills.length }[getRequestName(request)];
-    if (rows === undefined || request.params['start_time'] !== undefined) return 1;
+    if (request.name !== 'GET /orders' && request.name !== 'GET /fills') return 1;
+    if (request.params['start_time'] !== undefined) return 1;
+    const rows = request.name === 'GET /orders' ? ledger.orders.length : ledger.fills.length;
     return Math.min(this.venue.settings.fullScanFactor, 1 + rows / ROWS_PER_LATENCY);
   }
 
@@ -245,8 +249,7 @@ function toSeenAnswer({
 
 /** Returns the parameters as text, without the values that the endpoint table marks as secret. */
 function redactParams(request: VenueRequest): Record<string, string> {
-  const name = getRequestName(request);
-  const rows = isEndpoint(name) ? getEndpoint(name).parameters : {};
+  const rows = isEndpoint(request.name) ? getEndpoint(request.name).parameters : {};
   return Object.fromEntries(
     Object.entries(request.params).map(([key, value]) => [
       key,

@@ -130,17 +130,18 @@ export class Account {
   /** Returns the record of GET /account; `working` are the orders that tie up margin. */
   toRecord(at: number, working: readonly Exposure[]): AccountRecord {
     const sums = this.computeSums(at, working);
+    const free = sums.free.isNegative() ? ZERO : sums.free;
     return {
       id: this.config.id,
       status: 'active',
       profile_type: 'trader',
       wallet: this.config.wallet,
       balance: formatDecimal(this.balance),
-      withdrawable_balance: formatDecimal(Decimal.max(0, sums.free)),
+      withdrawable_balance: formatDecimal(free),
       account_equity: formatDecimal(sums.equity),
       account_leverage: formatDecimal(computeRatio(sums.notional, sums.equity)),
       account_margin: formatDecimal(sums.equity.minus(sums.free)),
-      health: formatDecimal(computeRatio(Decimal.max(0, sums.free), sums.equity)),
+      health: formatDecimal(computeRatio(free, sums.equity)),
       cum_trading_volume: formatDecimal(this.volume),
       cum_unrealized_pnl: formatDecimal(sums.unrealized),
       total_notional: formatDecimal(sums.notional),

@@ -21,6 +21,8 @@ export interface HttpRequest {
 }
 
 export interface VenueRequest {
+  /** Method and path: the name of the endpoint, where the venue has it. */
+  readonly name: string;
   readonly method: string;
   readonly path: string;
   readonly params: Readonly<Record<string, WireValue>>;
@@ -43,6 +45,10 @@ export class VenueError extends Error {
   }
 }
 
+export function nameRequest({ method, path }: Pick<HttpRequest, 'method' | 'path'>): string {
+  return `${method} ${path}`;
+}
+
 /** Reads query and body. Throws a VenueError if the body is not a JSON object of plain values. */
 export function readHttp(request: HttpRequest): VenueRequest {
   const params: Record<string, WireValue> = Object.create(null) as Record<string, WireValue>;
@@ -50,6 +56,7 @@ export function readHttp(request: HttpRequest): VenueRequest {
   const fromBody = readBody(request.body);
   for (const [name, value] of fromBody) params[name] = value;
   return {
+    name: nameRequest(request),
     method: request.method,
     path: request.path,
     params,
