@@ -160,15 +160,26 @@ function createDeciders<E extends string>(machine: AnyStateMachine): () => Decid
   let initial: KnownState<E> | undefined;
   return () => {
     initial ??= remember(initialTransition(machine)[0]);
-    let state = initial;
-    return {
-      get state() {
-        return state.name;
-      },
-      decide(event) {
-        state = state.next.get(event) ?? findNext(state, event);
-        return state.name;
-      },
-    };
+    return new Walk(initial, findNext);
   };
+}
+
+/** A class and not a literal, because a getter in a literal is defined anew for each step. */
+class Walk<E extends string> implements Decider<E> {
+  private known: KnownState<E>;
+  private readonly findNext: (state: KnownState<E>, event: E) => KnownState<E>;
+
+  constructor(initial: KnownState<E>, findNext: (state: KnownState<E>, event: E) => KnownState<E>) {
+    this.known = initial;
+    this.findNext = findNext;
+  }
+
+  get state(): string {
+    return this.known.name;
+  }
+
+  decide(event: E): string {
+    this.known = this.known.next.get(event) ?? this.findNext(this.known, event);
+    return this.known.name;
+  }
 }
