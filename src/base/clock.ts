@@ -28,11 +28,21 @@ export interface Metronome {
   after(delayMs: number, turn: () => void): Timer;
 }
 
-interface Pending {
+class PendingTimer implements Timer {
   readonly when: number;
   readonly order: number;
   readonly turn: () => void;
-  cancelled: boolean;
+  cancelled = false;
+
+  constructor(when: number, order: number, turn: () => void) {
+    this.when = when;
+    this.order = order;
+    this.turn = turn;
+  }
+
+  cancel(): void {
+    this.cancelled = true;
+  }
 }
 
 /** Waits until every promise that can settle without waiting has settled. */
@@ -53,18 +63,14 @@ const TURNS_PER_ROUND = 256;
 
 /** A binary heap by (when, order): adding and taking a timer is O(log n); a cancelled timer is dropped when it comes to the top. */
 class TimerHeap {
-  private readonly heap: Pending[] = [];
+  private readonly heap: PendingTimer[] = [];
   private added = 0;
 
   add(when: number, turn: () => void): Timer {
-    const pending: Pending = { when, order: this.added++, turn, cancelled: false };
-    this.heap.push(pending);
+    const timer = new PendingTimer(when, this.added++, turn);
+    this.heap.push(timer);
     this.rise(this.heap.length - 1);
-    return {
-      cancel() {
-        pending.cancelled = true;
-      },
-    };
+    return timer;
   }
 
   /** The time of the earliest live timer, or undefined. */
@@ -74,12 +80,12 @@ class TimerHeap {
   }
 
   /** Removes and returns the earliest live timer if it is due by `now`. */
-  takeDue(now: number): Pending | undefined {
+  takeDue(now: number): PendingTimer | undefined {
     const when = this.nextTime();
     return when !== undefined && when <= now ? this.take() : undefined;
   }
 
-  private take(): Pending | undefined {
+  private take(): PendingTimer | undefined {
     const [first] = this.heap;
     const last = this.heap.pop();
     if (first !== last && last !== undefined) {
@@ -90,14 +96,14 @@ class TimerHeap {
   }
 
   private isBefore(a: number, b: number): boolean {
-    const left = this.heap[a] as Pending;
-    const right = this.heap[b] as Pending;
+    const left = this.heap[a] as PendingTimer;
+    const right = this.heap[b] as PendingTimer;
     return left.when < right.when || (left.when === right.when && left.order < right.order);
   }
 
   private swap(a: number, b: number): void {
-    const held = this.heap[a] as Pending;
-    this.heap[a] = this.heap[b] as Pending;
+    const held = this.heap[a] as PendingTimer;
+    this.heap[a] = this.heap[b] as PendingTimer;
     this.heap[b] = held;
   }
 
