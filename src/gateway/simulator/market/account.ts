@@ -44,6 +44,8 @@ export class Account {
   private readonly markOf: (marketId: string, at: number) => Decimal;
   private readonly positions = new Map<string, Position>();
   private readonly leverages: Map<string, number>;
+  /** The same as the record shows them. */
+  private leverageTexts: AccountRecord['leverage'];
   private balance: Decimal;
   private volume: Decimal;
   private readonly startedAt: number;
@@ -58,6 +60,7 @@ export class Account {
     this.config = config;
     this.markOf = markOf;
     this.leverages = new Map(marketIds.map((id) => [id, config.leverage]));
+    this.leverageTexts = formatLeverages(this.leverages);
     this.balance = decimal(config.equity);
     this.volume = decimal(config.volume);
     this.startedAt = startedAt;
@@ -115,6 +118,7 @@ export class Account {
 
   setLeverage(marketId: string, leverage: number, atUs: number): void {
     this.leverages.set(marketId, leverage);
+    this.leverageTexts = formatLeverages(this.leverages);
     this.updatedUs = atUs;
   }
 
@@ -149,7 +153,7 @@ export class Account {
       total_position_margin: formatDecimal(sums.positionMargin),
       last_liq_check: this.startedAt * 1000,
       last_update: this.updatedUs,
-      leverage: Object.fromEntries([...this.leverages].map(([id, leverage]) => [id, String(leverage)])),
+      leverage: this.leverageTexts,
     };
   }
 
@@ -197,6 +201,10 @@ function computeRatio(part: Decimal, whole: Decimal): Decimal {
   if (!whole.greaterThan(0) || part.isZero()) return ZERO;
   // Each record of an account without a position comes here, and a division would double its cost.
   return part.equals(whole) ? ONE : roundToStep(part.div(whole), RATIO_STEP, 'down');
+}
+
+function formatLeverages(leverages: ReadonlyMap<string, number>): AccountRecord['leverage'] {
+  return Object.fromEntries([...leverages].map(([id, leverage]) => [id, String(leverage)]));
 }
 
 function readMinVolume(tiers: AccountConfig['tiers'], index: number): Decimal {
