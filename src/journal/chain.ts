@@ -36,14 +36,32 @@ export function sealEntry(
   const seq = head.seq + 1;
   const prev = head.hash;
   const start = buildLineStart({ run, seq, at, type, step }, prev, ENTRY_VERSION);
-  const who = `"mono":${mono},"boot":${quote(boot)},"epoch":${epoch},"account":${quote(account)},"def":${quote(def)},"actor":${quote(actor)}`;
   // Hashed as one text and cut behind the domain: a cut shares the characters, where joining domain and line would copy them.
-  const text = `${DOMAIN}${start}${who},"data":${escapeUnprintable(JSON.stringify(data))}}`;
+  const text = `${DOMAIN}${start}"mono":${mono}${writeOrigin(envelope)}${escapeUnprintable(JSON.stringify(data))}}`;
   const hash = digest('sha256', text, 'hex');
   const line = text.slice(DOMAIN.length);
   const v = ENTRY_VERSION;
   const entry = { v, run, seq, at, type, step, prev, mono, boot, epoch, account, def, actor, data, hash } as Entry;
   return { entry, stored: { run, seq, at, type, step, line, hash } };
+}
+
+type Origin = Pick<Envelope, 'boot' | 'epoch' | 'account' | 'def' | 'actor'>;
+
+let newest: (Origin & { readonly text: string }) | undefined;
+
+/** The middle of a line, from `boot` to the data. Nearly all entries that a process seals have the one of the entry before. */
+function writeOrigin({ boot, epoch, account, def, actor }: Origin): string {
+  if (
+    newest?.boot !== boot ||
+    newest.epoch !== epoch ||
+    newest.account !== account ||
+    newest.def !== def ||
+    newest.actor !== actor
+  ) {
+    const fields = escapeUnprintable(JSON.stringify({ boot, epoch, account, def, actor }));
+    newest = { boot, epoch, account, def, actor, text: `,${fields.slice(1, -1)},"data":` };
+  }
+  return newest.text;
 }
 
 /** Parses a stored line as an entry. Throws StoreError `damaged`, with run and number, when it is not one. */
