@@ -49,11 +49,11 @@ export class Interpreter implements Walker {
 
 /** A name's value for the journal; null where it cannot be read, which must not fail the step. */
 function readJson(root: string, scope: StepScope): ReturnType<typeof toJson> {
-  const [head = root, field] = root.split('.');
+  const dot = root.indexOf('.');
   try {
-    const value = scope.get(head);
-    if (field === undefined) return toJson(value);
-    return toJson((value as Record<string, Value> | undefined)?.[field]);
+    if (dot === -1) return toJson(scope.get(root));
+    const record = scope.get(root.slice(0, dot)) as Record<string, Value> | undefined;
+    return toJson(record?.[root.slice(dot + 1)]);
   } catch {
     return null;
   }
