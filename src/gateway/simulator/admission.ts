@@ -10,7 +10,7 @@ import { buildMarketRecord } from './market/feeds.ts';
 import { readParams, VenueError, type VenueRequest } from './market/request.ts';
 import type { Caller } from './market/sessions.ts';
 import type { Venue } from './market/venue.ts';
-import { type TokenVerdict, TokenWindow } from './tokens.ts';
+import { TokenWindow } from './tokens.ts';
 
 /** A request's answer and its cost. */
 export interface HandledRequest {
@@ -53,19 +53,10 @@ export class Admission {
     if (ORDER_ACTIONS.has(name) && !this.tokens.askOrderAction(at)) {
       return { answer: this.answers.buildLimited({ ...verdict, waitMs: SHORT_WAIT_MS }, LIMITED), tokens: cost };
     }
-    return { ...this.carryOut(request, caller, at, fault, verdict), tokens: cost };
-  }
-
-  private carryOut(
-    request: VenueRequest,
-    caller: Caller,
-    at: number,
-    fault: FaultRule | undefined,
-    verdict: TokenVerdict,
-  ): Omit<HandledRequest, 'tokens'> {
     const outcome = this.decideOutcome(request, caller, at, fault);
     const answer = this.answers.applyFault(this.answers.buildAnswer(outcome, verdict), fault);
-    return outcome.kind === 'refused' ? { answer, refusal: outcome.refusal.code } : { answer };
+    if (outcome.kind === 'refused') return { answer, tokens: cost, refusal: outcome.refusal.code };
+    return { answer, tokens: cost };
   }
 
   private decideOutcome(request: VenueRequest, caller: Caller, at: number, fault: FaultRule | undefined): Outcome {
