@@ -15,7 +15,7 @@ import { makeOrdersDocument } from '../report/folds/orders.ts';
 import { makeRunReport, RunFold, type RunReport } from '../report/folds/run.ts';
 import { checkRunbook } from '../runbook/check.ts';
 import type { Value } from '../runbook/values.ts';
-import { getCost, type Profile, SIMULATED_PROFILE } from '../venue/profile/profile.ts';
+import type { Profile } from '../venue/profile/profile.ts';
 import { EXIT, UserError } from './errors.ts';
 import { inputValues, type LoadedRunbook } from './files/load.ts';
 import { makePlanDocument, planFor } from './plan.ts';

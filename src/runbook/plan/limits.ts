@@ -4,7 +4,7 @@
  * that every request passes.
  */
 import { Decimal, decimal, formatDecimal } from '../../base/decimal.ts';
-import { type EndpointName, getEndpoint } from '../../venue/catalogue.ts';
+import { type EndpointName, getAction, getEndpoint, isRunbookWrite } from '../../venue/catalogue.ts';
 import { checkLimits, type LimitRules, notionalOf, type WriteTerms } from '../../venue/limits/check.ts';
 import type { MarketRules } from '../../venue/port.ts';
 import type { Side } from '../../venue/records.ts';
@@ -57,7 +57,8 @@ export class PlanLimits {
   next(write: PlannedWrite): PlannedDenial | undefined {
     const terms = collectTerms(write, this.market);
     // After an amend only the venue knows the order's size.
-    if (this.amended && write.endpoint === 'PUT /orders' && write.params['size'] === undefined) terms.open.add('size');
+    if (this.amended && getAction(write.endpoint) === 'amend' && write.params['size'] === undefined)
+      terms.open.add('size');
     const denial = this.findDenial(write, terms);
     if (denial === undefined) this.recordSent(write, terms);
     return denial;
@@ -126,18 +127,24 @@ export class PlanLimits {
     { endpoint: name, certain, rules, reference }: PlannedWrite,
     { intent, open }: PlannedTerms,
   ): void {
-    const { method, path } = getEndpoint(name);
-    if (name === 'GET /account' || name === 'PUT /account/leverage') this.accountRead = true;
-    if (name === 'PUT /orders') this.amended = true;
-    if (name === 'POST /orders' || name.startsWith('GET /fills')) this.flat = false;
-    if (method === 'GET' || path === '/cancel_all_after' || path === '/jwt' || !certain) return;
+    const action = getAction(name);
+    if (answersWith(name, 'account')) this.accountRead = true;
+    if (action === 'amend') this.amended = true;
+    if (action === 'place' || answersWith(name, 'fill')) this.flat = false;
+    if (!isRunbookWrite(name) || !certain) return;
     this.writes += 1;
-    if (name !== 'POST /orders' || intent === undefined || open.has('price') || open.has('size')) return;
+    if (action !== 'place' || intent === undefined || open.has('price') || open.has('size')) return;
     if (rules.maxRunNotional === undefined) return;
     const known = reference === undefined || reference === 'open' ? intent.price : reference;
     const notional = notionalOf(intent, { reference: known, within: rules.priceBandWithin });
     this.notional = this.notional.plus(decimal(notional ?? '0'));
   }
+}
+
+/** Whether an endpoint answers with records of this kind. */
+function answersWith(name: EndpointName, of: 'account' | 'fill'): boolean {
+  const { answer } = getEndpoint(name);
+  return answer.shape === 'list' && answer.of === of;
 }
 
 type Term = 'market' | 'side' | 'type' | 'size' | 'price' | 'leverage';
@@ -159,12 +166,13 @@ function collectTerms(
     if (value === undefined) open.add(term);
     return value;
   };
-  if (name === 'PUT /account/leverage') {
+  const action = getAction(name);
+  if (action === 'leverage') {
     need('leverage', params['leverage']);
     return { intent: undefined, market: need('market', params['market_id']), open };
   }
-  if (name !== 'POST /orders' && name !== 'PUT /orders') return { intent: undefined, market: undefined, open };
-  const before = name === 'PUT /orders' ? { ...order } : params;
+  if (action !== 'place' && action !== 'amend') return { intent: undefined, market: undefined, open };
+  const before = action === 'amend' ? { ...order } : params;
   const market = need('market', before['market_id']);
   const rules = market === undefined ? undefined : rulesOf(market);
   const size = need('size', before['size']);

@@ -4,7 +4,7 @@
  */
 import { Decimal, decimal, formatDecimal } from '../../base/decimal.ts';
 import { formatCount } from '../../base/format.ts';
-import { type EndpointName, getEndpoint } from '../../venue/catalogue.ts';
+import { type EndpointName, getAction, getEndpoint } from '../../venue/catalogue.ts';
 import { notionalOf } from '../../venue/limits/check.ts';
 import { FIRST_POLL_MS, REPEAT_DELAYS_MS } from '../../venue/order/polling.ts';
 import {
@@ -322,7 +322,7 @@ function amendTerms(
   before: PlannedWrite['order'],
   endpoint: EndpointName,
 ): OrderDraft<Unknown> | undefined {
-  if (endpoint !== 'PUT /orders') return undefined;
+  if (getAction(endpoint) !== 'amend') return undefined;
   const { market_id, price, size } = params as Readonly<Record<string, string | Unknown | undefined>>;
   const side = before?.['side'];
   return {
