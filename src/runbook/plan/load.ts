@@ -280,5 +280,6 @@ function multiply({ min, max, path }: Range, times: { readonly min: number; read
 }
 
 function joinPaths(ranges: readonly Range[]): readonly string[] {
+  if (ranges.every(({ path }) => path.length === 0)) return [];
   return [...new Set(ranges.flatMap(({ path }) => path))].slice(0, LONGEST_PATH);
 }

@@ -73,13 +73,17 @@ export interface LimitVerdict {
 
 export function planRun(context: PlanContext): Plan {
   const { runbook } = context;
-  const first = new PlanWalk(context, { failures: true, placed: Number.POSITIVE_INFINITY });
-  const most = getRange(first.run(), 'orders').max;
+  let any = new PlanWalk(context, { failures: true, placed: Number.POSITIVE_INFINITY });
+  let worst = any.run();
+  const most = getRange(worst, 'orders').max;
   const placed = most.isFinite() ? toWholeNumber(most) : Number.POSITIVE_INFINITY;
   const path = new PlanWalk(context, { failures: false, placed });
   const onPath = path.run();
-  const any = new PlanWalk(context, { failures: true, placed });
-  const worst = any.run();
+  // How many orders there are is known only now.
+  if (any.requests.countedPlaced) {
+    any = new PlanWalk(context, { failures: true, placed });
+    worst = any.run();
+  }
   const rules = path.rules;
   const bounds = makeBounds(context, rules, { onPath, worst, keepAlive: any.keepAliveTokens });
   const plan = {

@@ -48,6 +48,8 @@ export interface RequestParts {
 }
 
 export class PlannedRequests {
+  /** Whether a number of requests depends on that of the run's orders. */
+  countedPlaced = false;
   private readonly parts: RequestParts;
 
   constructor(parts: RequestParts) {
@@ -239,10 +241,16 @@ export class PlannedRequests {
   }
 
   private countsOf(scope: PlanScope): Counts {
+    const countPlaced = () => {
+      this.countedPlaced = true;
+      return this.parts.placed;
+    };
     return {
       items: (expr) => scope.countItems(expr as Expr<readonly Value[]>),
       duration: (expr) => (expr === undefined ? undefined : scope.evaluateKnown(expr)?.ms),
-      placed: this.parts.placed,
+      get placed() {
+        return countPlaced();
+      },
       absenceHorizonMs: this.parts.context.absenceHorizonMs,
     };
   }

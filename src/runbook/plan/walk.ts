@@ -54,7 +54,7 @@ export class PlanWalk {
   private readonly failures: boolean;
   private readonly estimating: Estimating = { on: false, present: false };
   private readonly switches: PlannedSwitches;
-  private readonly requests: PlannedRequests;
+  readonly requests: PlannedRequests;
   private depth = 0;
   /** The limits of the run's own runbook, tightened by the profile's. */
   rules: LimitRules = {};
