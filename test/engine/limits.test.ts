@@ -39,6 +39,32 @@ function denials({ entries }: Performance): readonly string[] {
   );
 }
 
+describe('a price band whose feed was not read yet', () => {
+  it('lets a position stop and a cancel pass', async () => {
+    const { report, books } = await staged(
+      `feeds: {mid: {type: price, max_age: 5s}}
+limits: {price_band: {around: feeds.mid, within: 5%}}
+steps:
+  - protect: {market: BTC-USD, side: short, stop_loss: {fraction: 1, trigger: 60000, price: 59000}}
+  - id: others
+    list_orders: {market: BTC-USD, status: open}
+  - cancel: {ids: "others.orders.map(x, x.id)"}
+`,
+      {
+        config: {
+          ...STILL,
+          account: {
+            positions: [{ market: 'BTC-USD', size: '0.1', price: '64000', agoMs: 60_000 }],
+            resting: [{ market: 'BTC-USD', side: 'long', size: '0.1', price: '50000', agoMs: 60_000 }],
+          },
+        },
+      },
+    );
+    expect(report.outcome).toBe('succeeded');
+    expect(books.orders.filter(({ terminal }) => !terminal)).toEqual([]);
+  });
+});
+
 describe('max_position', () => {
   it('counts what a record says has filled, though no fill was read', async () => {
     const performance = await staged(

@@ -390,7 +390,7 @@ class Author {
         return {
           args: {
             market: at.text,
-            side: this.side(),
+            side: this.side(sight),
             ...(both === 0 ? {} : { stop_loss: leg() }),
             ...(both === 1 ? {} : { take_profit: leg() }),
           },
@@ -505,21 +505,28 @@ class Author {
     }
   }
 
-  private market({ market }: Sight): { readonly text: string; readonly facts: MarketFacts | undefined } {
+  private market({ market, orders }: Sight): { readonly text: string; readonly facts: MarketFacts | undefined } {
     const { draws } = this;
     if (market !== undefined && draws.chance(0.7)) return { text: `\${${market}}`, facts: undefined };
     if (draws.chance(0.6)) return { text: draws.of(['${inputs.market}', 'BTC-USD']), facts: BTC };
+    const order = orders.at(-1);
+    if (order !== undefined && draws.chance(0.15)) return { text: `\${${order}.market_id}`, facts: undefined };
     if (draws.chance(0.2)) return { text: "${feeds.mid > inputs.price ? 'BTC-USD' : 'ETH-USD'}", facts: undefined };
     const facts = draws.of(MARKETS);
     return { text: facts.id, facts };
   }
 
-  private side(): string {
+  private side({ orders }: Sight): string {
+    const order = orders.at(-1);
+    if (order !== undefined && this.draws.chance(0.2)) return `\${opposite(${order}.side)}`;
     return this.draws.of(['long', 'short', 'long', '${inputs.side}', '${opposite(inputs.side)}']);
   }
 
-  private size(_sight: Sight, facts: MarketFacts | undefined): string {
+  private size({ orders }: Sight, facts: MarketFacts | undefined): string {
     const { draws } = this;
+    const order = orders.at(-1);
+    if (order !== undefined && draws.chance(0.15))
+      return `lot(max(${order}.${draws.of(['size', 'initial_size', 'filled', 'remaining'])}, 0.01))`;
     return draws.of([
       ...(facts?.sizes ?? ['0.1']),
       'lot(inputs.size)',
@@ -561,7 +568,7 @@ class Author {
     return {
       type,
       market: at.text,
-      side: this.side(),
+      side: this.side(sight),
       size: this.size(sight, at.facts),
       ...(hasPrice ? { price: this.price(sight, at) } : {}),
       ...(type.startsWith('stop') ? { trigger: this.price(sight, at) } : {}),

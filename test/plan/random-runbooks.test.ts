@@ -74,6 +74,7 @@ describe('the comparison with the plan', () => {
     const { bounds } = plan;
     expect(findExceeded(plan, entries)).toEqual([]);
     for (const [name, count] of Object.entries(spent.requests)) {
+      if (name === 'POST /jwt') continue;
       const requests = { ...bounds.requests, [name as EndpointName]: { min: 0, max: count - 1 } };
       expect(findExceeded({ ...plan, bounds: { ...bounds, requests } }, entries)).toHaveLength(1);
     }

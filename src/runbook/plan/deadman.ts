@@ -6,7 +6,7 @@ import { Decimal } from '../../base/decimal.ts';
 import { writeDuration } from '../../base/duration.ts';
 import { chooseDeadmanReadPauseMs, chooseKeepAliveMs } from '../../venue/deadman.ts';
 import type { DeadmanDeclaration } from '../checked.ts';
-import { EMPTY, type Load, makeLoad, sequence, UNBOUNDED } from './load.ts';
+import { EMPTY, type Load, makeLoad, maybe, sequence, UNBOUNDED } from './load.ts';
 import type { PlanRows } from './rows.ts';
 import type { PlanScope } from './scope.ts';
 
@@ -17,6 +17,8 @@ export interface PlannedSwitch {
   readonly prefix: string;
   /** The conditions under which its arming has been listed. */
   readonly under: string[];
+  /** The last section in which its arming has been listed. */
+  section: readonly unknown[] | undefined;
   disarmed: boolean;
 }
 
@@ -37,13 +39,15 @@ export class PlannedSwitches {
 
   /** From here on the runbook's first order arms the switch. */
   expect(deadman: DeadmanDeclaration, scope: PlanScope, prefix: string): PlannedSwitch {
-    const planned: PlannedSwitch = { deadman, scope, prefix, under: [], disarmed: false };
+    const planned: PlannedSwitch = { deadman, scope, prefix, under: [], section: undefined, disarmed: false };
     this.unarmed = [...this.unarmed, planned];
     return planned;
   }
 
   /** An order is about to be placed. */
   beforeOrder(): Load {
+    const { section } = this.rows;
+    if (section !== undefined) return this.beforeOrderOf(section);
     const when = this.rows.when.when ?? '';
     const loads: Load[] = [];
     for (const planned of this.unarmed) {
@@ -56,11 +60,23 @@ export class PlannedSwitches {
     return sequence(loads);
   }
 
+  /** An order of a section: without the failure nothing is armed here. */
+  private beforeOrderOf(section: readonly unknown[]): Load {
+    const unarmed = this.unarmed.filter((planned) => planned.section !== section);
+    for (const planned of unarmed) planned.section = section;
+    return sequence(unarmed.map((planned) => this.rows.outsideLoops(() => this.arm(planned))));
+  }
+
   /** The runbook has ended, perhaps before the step that releases the switch, or without it. */
   end(planned: PlannedSwitch): Load {
-    const isArmed = planned.under.length > 0;
     this.unarmed = this.unarmed.filter((each) => each !== planned);
-    return isArmed && planned.deadman.onExit === 'disarm' && !planned.disarmed ? this.disarm(planned) : EMPTY;
+    if (planned.deadman.onExit !== 'disarm' || planned.disarmed) return EMPTY;
+    if (planned.under.length > 0) return this.disarm(planned);
+    if (planned.section === undefined) return EMPTY;
+    return maybe(
+      this.rows.inSection('if only a failure led to orders', () => this.disarm(planned)),
+      'orders after a failure',
+    );
   }
 
   disarm(planned: PlannedSwitch): Load {

@@ -51,6 +51,8 @@ export interface Steady {
 export interface Load {
   readonly figures: ReadonlyMap<Figure, Range>;
   readonly segments: readonly Segment[];
+  /** The shortest time that all of it takes, ms: less than its segments where some of them may be left out. */
+  readonly leastMs: number;
   readonly steady: Steady;
 }
 
@@ -58,7 +60,7 @@ const ZERO = new Decimal(0);
 const NONE: Range = { min: ZERO, max: ZERO, path: [] };
 export const UNBOUNDED = new Decimal(Number.POSITIVE_INFINITY);
 const IDLE: Steady = { own: 0, polls: new Map() };
-export const EMPTY: Load = { figures: new Map(), segments: [], steady: IDLE };
+export const EMPTY: Load = { figures: new Map(), segments: [], leastMs: 0, steady: IDLE };
 export const WINDOW_MS = 60_000;
 /** More decisions than this would not help a reader. */
 const LONGEST_PATH = 12;
@@ -75,7 +77,8 @@ export function makeLoad(
   steady: Steady = IDLE,
 ): Load {
   const entries = Object.entries(figures).map(([name, range]) => [name as Figure, { ...NONE, ...range }] as const);
-  return { figures: new Map(entries), segments: segment === undefined ? [] : [segment], steady };
+  const segments = segment === undefined ? [] : [segment];
+  return { figures: new Map(entries), segments, leastMs: segment?.minMs ?? 0, steady };
 }
 
 /** Parts that follow each other. */
@@ -87,6 +90,7 @@ export function sequence(parts: readonly Load[]): Load {
       path: joinPaths(ranges.filter(({ max }) => max.gt(0))),
     })),
     segments: limitSegments(parts.flatMap(({ segments }) => segments)),
+    leastMs: parts.reduce((sum, { leastMs }) => sum + leastMs, 0),
     steady: pickHighest(parts.map(({ steady }) => steady)),
   };
 }
@@ -108,7 +112,8 @@ export function choose(alternatives: readonly Alternative[]): Load {
       const most = ranges.reduce((best, range) => (range.max.gt(best.max) ? range : best));
       return { ...most, min: ranges.reduce((least, { min }) => Decimal.min(least, min), most.min) };
     }),
-    segments: [mergeAlternatives(alternatives.map(({ load }) => load.segments))],
+    segments: [mergeAlternatives(alternatives.map(({ load }) => load))],
+    leastMs: Math.min(...alternatives.map(({ load }) => load.leastMs)),
     steady: pickHighest(alternatives.map(({ load }) => load.steady)),
   };
 }
@@ -120,12 +125,11 @@ export function maybe(load: Load, when: string): Load {
 
 /** A part that is repeated; each repetition takes at least `everyMs`. */
 export function repeat(load: Load, times: { readonly min: number; readonly max: number }, everyMs = 0): Load {
-  const roundMs = Math.max(everyMs, sumMinMs(load.segments));
+  const roundMs = Math.max(everyMs, load.leastMs);
   // A window of a minute sees no more rounds than this.
   const seen = roundMs > 0 ? Math.ceil(WINDOW_MS / roundMs) + 1 : Number.POSITIVE_INFINITY;
   const rounds = Math.min(times.max, seen);
-  const pause =
-    everyMs > sumMinMs(load.segments) ? [{ tokens: 0, minMs: everyMs - sumMinMs(load.segments), rate: 0 }] : [];
+  const pause = everyMs > load.leastMs ? [{ tokens: 0, minMs: everyMs - load.leastMs, rate: 0 }] : [];
   const round = [...load.segments, ...pause];
   return {
     figures: mapFigures(load, (range) => multiply(range, times)).figures,
@@ -133,6 +137,8 @@ export function repeat(load: Load, times: { readonly min: number; readonly max: 
       rounds * round.length <= MOST_SEGMENTS
         ? Array.from({ length: rounds }, () => round).flat()
         : [mergeRounds(round, rounds)],
+    // No pause follows the last round.
+    leastMs: times.min === 0 ? 0 : (times.min - 1) * roundMs + load.leastMs,
     steady: repeatSteadily(load, times.max, roundMs),
   };
 }
@@ -143,12 +149,13 @@ export function together(parts: readonly Load[]): Load {
   const segments: Segment = {
     tokens,
     confirming: Math.max(0, tokens - parts.reduce((sum, part) => sum + sumCalls(part.segments), 0)),
-    minMs: Math.max(0, ...parts.map((part) => sumMinMs(part.segments))),
+    minMs: Math.max(0, ...parts.map(({ leastMs }) => leastMs)),
     rate: combineRates(parts.map((part) => part.segments)),
   };
   return {
     figures: sequence(parts).figures,
     segments: parts.length === 0 ? [] : [segments],
+    leastMs: segments.minMs,
     steady: addSteadily(parts.map(({ steady }) => steady)),
   };
 }
@@ -212,8 +219,9 @@ function sumCalls(segments: readonly Segment[]): number {
 function sumTokens(segments: readonly Segment[]): number {
   return segments.reduce((sum, { tokens }) => sum + tokens, 0);
 }
-function sumMinMs(segments: readonly Segment[]): number {
-  return segments.reduce((sum, { minMs }) => sum + minMs, 0);
+/** The same that may end early: it spends as much, in any time. */
+export function endAnyTime(load: Load): Load {
+  return { ...load, leastMs: 0, segments: load.segments.map((segment) => ({ ...segment, minMs: 0 })) };
 }
 
 /** Waits at the same time each read on their own, but all waits in one market share their reads. */
@@ -232,13 +240,13 @@ function combineRates(parts: readonly (readonly Segment[])[]): number {
   return own + [...shared.values()].reduce((sum, rate) => sum + rate, 0);
 }
 
-function mergeAlternatives(all: readonly (readonly Segment[])[]): Segment {
-  const tokens = Math.max(0, ...all.map((segments) => countWindowTokens(segments, { polls: false })));
+function mergeAlternatives(all: readonly Load[]): Segment {
+  const tokens = Math.max(0, ...all.map(({ segments }) => countWindowTokens(segments, { polls: false })));
   return {
     tokens,
-    confirming: Math.max(0, tokens - Math.max(0, ...all.map(sumCalls))),
-    minMs: Math.min(...all.map(sumMinMs)),
-    rate: Math.max(0, ...all.flatMap((segments) => segments.map(({ rate }) => rate))),
+    confirming: Math.max(0, tokens - Math.max(0, ...all.map(({ segments }) => sumCalls(segments)))),
+    minMs: Math.min(...all.map(({ leastMs }) => leastMs)),
+    rate: Math.max(0, ...all.flatMap(({ segments }) => segments.map(({ rate }) => rate))),
   };
 }
 

@@ -2,7 +2,7 @@
 import { type Decimal, type DecimalString, formatDecimal, toWholeNumber } from '../../base/decimal.ts';
 import type { OrderRef } from '../../venue/order/requests.ts';
 import type { Values } from '../steps/row.ts';
-import type { Duration, Expr, RecordValue, Time } from '../values.ts';
+import type { Duration, Expr, RecordValue, Time, Value } from '../values.ts';
 import type { PlanScope } from './scope.ts';
 import { Unknown } from './unknown.ts';
 
@@ -39,9 +39,9 @@ export class PlanValues implements Values<Unknown> {
     const value = this.scope.evaluateKnown(expr);
     return typeof value === 'string' ? value : new Unknown(`the id of ${expr.text}`);
   }
-  each(market: Expr<string> | undefined): OrderRef<Unknown> {
+  each(market: Expr<string> | undefined, list?: Expr<readonly Value[]>): OrderRef<Unknown> {
     const id = new Unknown('the id of each order');
-    const of = market === undefined ? new Unknown('the market of each order') : this.text(market);
+    const of = market === undefined ? this.findMarket(list) : this.text(market);
     return { market: of, clientOrderId: id, venueId: id };
   }
   placed(leg: string): OrderRef<Unknown> {
@@ -55,13 +55,20 @@ export class PlanValues implements Values<Unknown> {
     return new Unknown('0, 1, 2, …');
   }
 
-  private readField(expr: Expr, name: string): string | Unknown {
-    try {
-      const value = (this.scope.evaluatePresent(expr) as RecordValue | undefined)?.[name];
-      if (typeof value === 'string') return value;
-    } catch {
-      // A field of a planned order that is not known.
-    }
-    return new Unknown(`${expr.text}.${name}`);
+  /** The market of all orders of a list. */
+  private findMarket(list: Expr<readonly Value[]> | undefined): string | Unknown {
+    const markets =
+      list && this.scope.readPresent(list, (items) => new Set(items.map((item) => readText(item, 'market_id'))));
+    const [market, ...others] = markets ?? [];
+    return market === undefined || others.length > 0 ? new Unknown('the market of each order') : market;
   }
+
+  private readField(expr: Expr, name: string): string | Unknown {
+    return this.scope.readPresent(expr, (value) => readText(value, name)) ?? new Unknown(`${expr.text}.${name}`);
+  }
+}
+
+function readText(record: Value, name: string): string | undefined {
+  const value = (record as RecordValue | undefined)?.[name];
+  return typeof value === 'string' ? value : undefined;
 }

@@ -67,7 +67,7 @@ export class PlannedRequests {
       market = draft?.market ?? market;
       if (draft !== undefined) {
         loads.push(this.parts.switches.beforeOrder());
-        placed.push([call.leg ?? '', makePlannedOrder(draft, estimating)]);
+        placed.push([call.leg ?? '', makePlannedOrder(draft, estimating, { amended: scope.amends })]);
       }
       loads.push(this.request({ step, scope, path, call, draft, market }));
     }
@@ -180,7 +180,7 @@ export class PlannedRequests {
     /** Of which waits share their reads; empty where that is not known. */
     readonly market: string;
   }): Load {
-    const { context, failures } = this.parts;
+    const { context, failures, rows } = this.parts;
     const { method, qualifies, repeatable } = getEndpoint(call.endpoint);
     // A refused session is renewed once, and what may be repeated is sent again.
     const sends = failures ? (call.sends ?? 1) * (repeatable === 'never' ? 1 : 2) : 1;
@@ -203,7 +203,8 @@ export class PlannedRequests {
         {
           tokens: cost,
           confirming: cost,
-          minMs: times.min > 0 ? FIRST_POLL_MS : 0,
+          // The reading of another branch may show it sooner.
+          minMs: times.min > 0 && !(failures && rows.isInBranch) ? FIRST_POLL_MS : 0,
           rate: cost / call.everyMs,
           ...(market === '' ? {} : { market }),
         },
@@ -276,16 +277,13 @@ export class PlannedRequests {
   /** The order that an amend changes, as it was planned. */
   private findAmended(step: CheckedStep, scope: PlanScope): PlannedWrite['order'] {
     if (step.verb !== 'amend') return undefined;
-    const value = scope.evaluatePresent(step.args.order) as RecordValue | undefined;
-    const read = (name: string) => {
-      try {
-        const field = value?.[name];
+    const { order } = step.args;
+    const read = (name: string) =>
+      scope.readPresent(order, (value) => {
+        const field = value[name];
         return Decimal.isDecimal(field) ? formatDecimal(field as Decimal) : (field as string | undefined);
-      } catch {
-        return undefined;
-      }
-    };
-    if (value === undefined) return undefined;
+      });
+    if (scope.readPresent(order, () => true) === undefined) return undefined;
     return {
       market_id: read('market_id'),
       side: read('side'),

@@ -157,6 +157,15 @@ export class PlanRows {
     return load;
   }
 
+  /** The rows of the section that the walk is in. */
+  get section(): readonly PlanRow[] | undefined {
+    return this.target === this.list ? undefined : this.target;
+  }
+
+  get isInBranch(): boolean {
+    return this.branches > 0;
+  }
+
   /** The conditions under which the walk gets here; empty where it always does. */
   get when(): { readonly when?: string } {
     return this.conditions.length === 0 ? {} : { when: this.conditions.join(' && ') };

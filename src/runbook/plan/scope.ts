@@ -9,6 +9,7 @@ import type { LimitRules } from '../../venue/limits/check.ts';
 import type { OrderDraft } from '../../venue/order/requests.ts';
 import type { MarketRules } from '../../venue/port.ts';
 import type { CheckedRunbook } from '../checked.ts';
+import { walkSteps } from '../steps/walk.ts';
 import {
   EvaluationFailure,
   type Expr,
@@ -47,7 +48,7 @@ export interface PlanContext {
 /** Whether unknown values are replaced by their estimates now. One for all scopes of a walk. */
 export interface Estimating {
   on: boolean;
-  /** Whether what may be absent is taken to be there now. */
+  /** Whether what may be absent is taken to be there now, and orders to be as they were placed. */
   present: boolean;
 }
 
@@ -69,6 +70,8 @@ export class PlanScope implements Scope {
   private readonly feeds: RecordValue;
   /** Whether the limits of the runbook name one market: then every order is in it. */
   readonly hasOneMarket: boolean;
+  /** Whether the runbook amends orders: only the run will know the terms of an order then. */
+  readonly amends: boolean;
 
   constructor(context: PlanContext, estimating: Estimating, runbook: CheckedRunbook | undefined, parent?: PlanScope) {
     this.context = context;
@@ -79,6 +82,12 @@ export class PlanScope implements Scope {
         ? (parent?.defs ?? new Map())
         : new Map(runbook.def.map(({ name, value }) => [name, value]));
     this.hasOneMarket = runbook === undefined ? (parent?.hasOneMarket ?? false) : runbook.limits?.markets?.length === 1;
+    this.amends =
+      runbook === undefined
+        ? (parent?.amends ?? false)
+        : [...walkSteps([...runbook.steps, ...runbook.onError, ...runbook.finally])].some(
+            ({ verb }) => verb === 'amend',
+          );
     this.feeds = runbook === undefined ? (parent?.feeds ?? {}) : this.makeFeeds(runbook);
   }
 
@@ -161,12 +170,16 @@ export class PlanScope implements Scope {
     }
   }
 
-  /** As `evaluateKnown`, for what fails where one of its values is absent. */
-  evaluatePresent<T extends Value>(expr: Expr<T>): T | undefined {
+  /** Reads a value for what fails where it is absent; fields of a record are computed while `read` runs. */
+  readPresent<T extends Value, R>(expr: Expr<T>, read: (value: T) => R): R | undefined {
     const outer = this.estimating.present;
     this.estimating.present = true;
     try {
-      return this.evaluateKnown(expr);
+      const value = this.evaluateKnown(expr);
+      return value === undefined ? undefined : read(value);
+    } catch (error) {
+      if (isOpen(error)) return undefined;
+      throw error;
     } finally {
       this.estimating.present = outer;
     }
@@ -271,14 +284,18 @@ export function makeLazyRecord(fields: readonly (readonly [string, () => Value])
 const OF_VENUE = ['id', 'client_order_id', 'status', 'reason', 'timestamp', 'open', 'terminal'] as const;
 
 /** An order as far as it is known before it is placed. The estimates are those of an order that fills at its price. */
-export function makePlannedOrder(draft: OrderDraft<Unknown>, estimating: Estimating): RecordValue {
+export function makePlannedOrder(
+  draft: OrderDraft<Unknown>,
+  estimating: Estimating,
+  { amended }: { readonly amended: boolean },
+): RecordValue {
   const unknown = (name: string) => (): never => {
     throw new NotKnown(name);
   };
   const read =
-    (name: string, value: string | Unknown | undefined, { certain = true } = {}) =>
+    (name: string, value: string | Unknown | undefined, sure: { readonly certain: boolean } = { certain: true }) =>
     () => {
-      if (typeof value === 'string' && (certain || estimating.on)) return value;
+      if (typeof value === 'string' && (sure.certain || estimating.on)) return value;
       if (value instanceof Unknown && estimating.on && value.about !== undefined) return value.about;
       throw new NotKnown(name);
     };
@@ -287,11 +304,19 @@ export function makePlannedOrder(draft: OrderDraft<Unknown>, estimating: Estimat
     return () => new Decimal(text());
   };
   const filled = { certain: false };
+  // As placed, where a change of the order is planned.
+  const asPlaced = {
+    get certain() {
+      return estimating.present;
+    },
+  };
+  const terms = amended ? asPlaced : { certain: true };
   return makeLazyRecord([
     ...OF_VENUE.map((name) => [name, unknown(name)] as const),
-    ['price', amount('price', draft.price)],
-    ['size', amount('size', draft.size)],
-    ['initial_size', amount('initial_size', draft.size)],
+    ['price', amount('price', draft.price, terms)],
+    // The venue reports what remains to be filled.
+    ['size', amount('size', draft.size, asPlaced)],
+    ['initial_size', amount('initial_size', draft.size, terms)],
     ['filled', amount('filled', draft.size, filled)],
     ['total_filled_size', amount('total_filled_size', draft.size, filled)],
     ['remaining', amount('remaining', '0', filled)],
@@ -299,6 +324,6 @@ export function makePlannedOrder(draft: OrderDraft<Unknown>, estimating: Estimat
     ['market_id', read('market_id', draft.market)],
     ['side', read('side', draft.side)],
     ['order_type', () => draft.type],
-    ['time_in_force', () => draft.timeInForce],
+    ['time_in_force', read('time_in_force', draft.timeInForce)],
   ]);
 }

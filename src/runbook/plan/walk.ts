@@ -17,6 +17,8 @@ import {
   type Alternative,
   choose,
   EMPTY,
+  endAnyTime,
+  getRange,
   type Load,
   makeLoad,
   maybe,
@@ -39,6 +41,8 @@ interface Place {
 
 /** A bound on `then: retry` of one step's catch. */
 export const CATCH_RETRIES = 10;
+/** The longest pause before an attempt of a step that says nothing about it, ms. */
+const LONGEST_PAUSE_MS = 8000;
 /** Kinds after which no order of the attempt can be at the venue: it was refused before it was sent, or for its rate. */
 const NOT_PLACED: ReadonlySet<ErrorKind> = new Set(['rate_limited', 'transport', 'denied', 'stale_feed', 'assertion']);
 /** Calls deeper than this are not walked: the checker refuses a ring, and no runbook is nested so deep. */
@@ -107,7 +111,8 @@ export class PlanWalk {
       loads.push(this.rows.inSection('if the run is resumed', () => this.requests.planResume(runbook, scope)));
     if (deadman !== undefined) {
       loads.push(this.switches.end(deadman));
-      if (deadman.under.length > 0) this.keepAliveTokens += this.switches.countKeepAliveTokens(deadman);
+      if (deadman.under.length > 0 || deadman.section !== undefined)
+        this.keepAliveTokens += this.switches.countKeepAliveTokens(deadman);
     }
     this.rows.bounds = outer;
     return { load: sequence(loads), scope };
@@ -201,6 +206,9 @@ export class PlanWalk {
     const retries = step.retry === undefined || step.retry.on.length === 0 ? 0 : step.retry.max;
     const all = 1 + retries + (clauses.length > 0 ? CATCH_RETRIES : 0);
     if (all === 1) return once;
+    const pauses = makeLoad({
+      duration: { max: new Decimal((all - 1) * (step.retry?.maxDelay.ms ?? LONGEST_PAUSE_MS)) },
+    });
     const follows = (kinds: readonly ErrorKind[] | 'any') =>
       kinds === 'any' || kinds.some((kind) => !NOT_PLACED.has(kind));
     const placing =
@@ -220,7 +228,9 @@ export class PlanWalk {
         return [figure, most ? { ...counted, path: [...counted.path, when] } : counted] as const;
       }),
     );
-    return { ...whole, figures };
+    // An attempt that fails takes no certain time.
+    const failed = repeat(endAnyTime(once), { min: 0, max: all - 1 });
+    return sequence([{ ...sequence([failed, once]), steady: whole.steady, figures }, pauses]);
   }
 
   private planStep(step: CheckedStep, place: Place, path: string, certain: boolean): Planned {
@@ -339,15 +349,17 @@ export class PlanWalk {
   private planRepeat(step: StepOf<'repeat'>, place: Place): Planned {
     const { every, for: duration, max, while: condition, until, do: steps } = step.args;
     const { scope } = place;
-    const inner = this.enterLoop(place, steps);
-    const load = this.rows.withLoop(describeBound(step, scope), () => this.walkBlock(steps, inner));
+    // As they are before the first round.
     const everyMs = every === undefined ? undefined : scope.evaluateKnown(every)?.ms;
     const lengthMs = duration === undefined ? undefined : scope.evaluateKnown(duration)?.ms;
     const known = max === undefined ? undefined : scope.evaluateKnown(max);
-    const roundMs = Math.max(
-      everyMs ?? 0,
-      load.segments.reduce((sum, { minMs }) => sum + minMs, 0),
+    if (lengthMs === 0 || known?.isZero()) return { load: EMPTY, value: DONE };
+    const bound = describeBound(step, scope);
+    const inner = this.enterLoop(place, steps);
+    const load = this.rows.withLoop(bound, () =>
+      lastAtLeast(this.walkBlock(steps, inner), every && (everyMs ?? 'unknown')),
     );
+    const roundMs = Math.max(everyMs ?? 0, load.leastMs);
     const byTime = lengthMs === undefined || roundMs === 0 ? Number.POSITIVE_INFINITY : Math.ceil(lengthMs / roundMs);
     const byCount = known?.isInteger() ? toWholeNumber(known) : Number.POSITIVE_INFINITY;
     const rounds = Math.max(0, Math.min(byTime, byCount));
@@ -465,6 +477,14 @@ function forgetHandled(step: CheckedStep, when: 'before' | 'after', scope: PlanS
   if (when === 'after') forgetChanged(step.onTimeout ?? [], scope);
 }
 
+/** A round of a loop, with the pause until the next one begins: undefined without, `unknown` where only the run will know. */
+function lastAtLeast(round: Load, pauseMs: number | 'unknown' | undefined): Load {
+  if (pauseMs === undefined) return round;
+  const duration = getRange(round, 'duration');
+  const max = pauseMs === 'unknown' ? UNBOUNDED : Decimal.max(duration.max, pauseMs);
+  return { ...round, figures: new Map([...round.figures, ['duration', { ...duration, max }]]) };
+}
+
 function makePath(step: CheckedStep, { prefix }: Place): string {
   return prefix + step.path;
 }
@@ -489,11 +509,6 @@ function loosen(load: Load): Load {
     ...endAnyTime(load),
     figures: new Map([...load.figures].map(([name, range]) => [name, { ...range, min: new Decimal(0) }])),
   };
-}
-
-/** A part that may end early: it spends the same, in any time. */
-function endAnyTime(load: Load): Load {
-  return { ...load, segments: load.segments.map((segment) => ({ ...segment, minMs: 0 })) };
 }
 
 /** A step whose failure the run passes over takes no certain time, but for a pause: that ends early only by its `timeout`. */

@@ -159,7 +159,7 @@ function countTargets({ args }: StepOf<'cancel'>, counts: Counts) {
 
 function nameCancelled<U>(args: Args<'cancel'>, values: Values<U>) {
   if (args.kind === 'order') return values.order(args.order);
-  return values.each(args.kind === 'mine' ? args.market : undefined);
+  return args.kind === 'mine' ? values.each(args.market) : values.each(undefined, args.ids);
 }
 
 /** Reads the orders that `cancel_all` has left: by status, then the whole list, which alone shows unknown statuses. */

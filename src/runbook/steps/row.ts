@@ -40,8 +40,8 @@ export interface Values<U = never> {
   order(expr: Expr): OrderRef<U>;
   /** The venue's id of the order that an argument names; a text is taken as an id. */
   orderId(expr: Expr): string | U;
-  /** The order that this request is about, where a step makes one request for each of several orders. */
-  each(market: Expr<string> | undefined): OrderRef<U>;
+  /** The order that this request is about, where a step makes one for each order of a market, or of a list. */
+  each(market: Expr<string> | undefined, list?: Expr<readonly Value[]>): OrderRef<U>;
   /** The order that the step itself has placed; `leg` distinguishes several. */
   placed(leg: string): OrderRef<U>;
   /** Start of a reading that has to find an order, µs. */

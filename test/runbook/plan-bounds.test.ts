@@ -1,0 +1,278 @@
+/** Tests the bounds of a plan on small runbooks: exact figures, the paths that attain them, sections, and the hash. */
+import { describe, expect, it } from 'vitest';
+import { Decimal } from '../../src/base/decimal.ts';
+import { checkRunbook } from '../../src/runbook/check.ts';
+import { type Plan, planRun } from '../../src/runbook/plan/plan.ts';
+import type { PlanContext } from '../../src/runbook/plan/scope.ts';
+import { readDocumentedCost } from '../../src/runbook/plan/steady.ts';
+import type { Value } from '../../src/runbook/values.ts';
+
+function plan(text: string, inputs: Readonly<Record<string, Value>> = {}, context: Partial<PlanContext> = {}): Plan {
+  const { runbook, diagnostics } = checkRunbook(
+    { file: 'case.yaml', text: `runbook: case\ndsl: 1\n${text}` },
+    () => undefined,
+  );
+  if (runbook === undefined) throw new Error(diagnostics.map(({ message }) => message).join('\n'));
+  return planRun({
+    runbook,
+    inputs,
+    now: 0,
+    market: () => ({ tick: '1', lot: '0.01' }),
+    markets: ['BTC-USD'],
+    feed: () => undefined,
+    read: () => undefined,
+    costOf: readDocumentedCost,
+    tokensPerMinute: 1200,
+    limits: undefined,
+    deployment: '',
+    ...context,
+  });
+}
+
+const terms = '{type: limit, market: BTC-USD, side: long, size: 2, price: 100}';
+const ORDER = `place: ${terms}, allow: reduce`;
+
+/** The most orders and their notional. */
+function most({ bounds }: Plan) {
+  return { orders: bounds.orders.max, notional: bounds.notional.max };
+}
+
+describe('the bounds of a plan', () => {
+  it('are the sum of the steps that run once', () => {
+    const { bounds, pathTokensPerMinute } = plan(`steps: [{read_account: {}}, {place: ${terms}, await: accepted}]`);
+    expect(bounds.orders).toEqual({ min: 1, max: 1 });
+    expect(bounds.notional).toEqual({ min: '200', max: '200' });
+    expect(bounds.exposure).toEqual({ 'BTC-USD': { min: '0', max: '200' } });
+    expect(bounds.requests['GET /account']?.min).toBe(1);
+    // The order, the account, and the reading with which a live run begins.
+    expect(pathTokensPerMinute).toBe(1 + 20 + 10);
+  });
+
+  it('spread steps that run once over several minutes when they need more than one', () => {
+    const { bounds } = plan('steps: [{for_each: {each: k, in: range(500), do: [{read_account: {}}]}}]');
+    expect(bounds.requests['GET /account']?.min).toBe(500);
+    expect(bounds.tokensPerMinute.max).toBe(1200);
+  });
+
+  it('count rounds by the bound that is reached first', () => {
+    const loop = (bound: string) => most(plan(`steps: [{repeat: {${bound}, do: [{${ORDER}}]}}]`));
+    expect(loop('every: 1m, for: 1h')).toEqual({ orders: 60, notional: '12000' });
+    expect(loop('every: 1m, for: 1h, max: 7')).toEqual({ orders: 7, notional: '1400' });
+    expect(loop('max: 7')).toEqual({ orders: 7, notional: '1400' });
+  });
+
+  it('count a pause in the body as a pause of the loop, as far as it is certain', () => {
+    const loop = (wait: string) =>
+      plan(`steps: [{repeat: {for: 1h, do: [{set_leverage: {market: BTC-USD, leverage: 2}}, {${wait}}]}}]`).bounds
+        .requests['PUT /account/leverage']?.max;
+    const paced = loop('wait: 10s');
+    expect(paced).toBeGreaterThan(0);
+    expect(loop('wait: 10s, timeout: 5s')).toBe(2 * (paced ?? 0));
+    expect(loop('wait: 10s, catch: [{on: any, then: continue}]')).toBeUndefined();
+  });
+
+  it('count the pause of the shortest branch where the first to end ends the others', () => {
+    const rounds = (join: string) =>
+      most(
+        plan(
+          `steps: [{repeat: {for: 1m, do: [{${ORDER}, await: accepted}, {parallel: {join: ${join}, branches: {a: [{wait: 10s}], b: [{wait: 30s}]}}}, {wait: 5s}]}}]`,
+        ),
+      ).orders;
+    expect(rounds('all')).toBe(2);
+    expect(rounds('any')).toBe(12);
+  });
+
+  it('do not take attempts that fail for the time of a round', () => {
+    const { bounds } = plan(
+      `steps: [{repeat: {for: 5s, every: 2s, do: [{${ORDER}, retry: {on: [rate_limited], max: 9}}]}}]`,
+    );
+    expect(bounds.orders.max).toBe(3);
+  });
+
+  it('have no end over a list of unknown length, unless the limits give one', () => {
+    const steps = `inputs: {markets: {type: list<market>}}\nsteps: [{for_each: {each: m, in: inputs.markets, do: [{${ORDER.replace('BTC-USD', '"${m}"')}}]}}]`;
+    const open = { inputs: undefined };
+    expect(most(plan(steps, {}, open))).toEqual({ orders: undefined, notional: undefined });
+    expect(plan(`limits: {max_writes: 5}\n${steps}`, {}, open).bounds.orders.max).toBe(5);
+    expect(most(plan(steps, { markets: ['BTC-USD', 'ETH-USD', 'SOL-USD'] }))).toEqual({ orders: 3, notional: '600' });
+  });
+
+  it('follow the length of a collected list', () => {
+    const text = `inputs: {n: {type: integer}}
+steps:
+  - id: rungs
+    for_each: {each: k, in: range(inputs.n), do: [{id: o, ${ORDER}}], collect: {o: o}}
+  - for_each: {each: r, in: 'rungs.filter(r, r.o.open)', do: [{${ORDER}}]}`;
+    expect(plan(text, { n: new Decimal(4) }).bounds.orders).toMatchObject({ min: 4, max: 8 });
+  });
+
+  it('take the most expensive case of a switch and all branches of a parallel block', () => {
+    const cases = `feeds: {mid: {type: price, max_age: 5s}}\nsteps: [{switch: [{when: feeds.mid > 100, do: [{${ORDER}}, {${ORDER}}]}, {else: [{${ORDER}}]}]}]`;
+    expect(plan(cases).bounds.orders).toMatchObject({ min: 1, max: 2 });
+    expect(
+      plan(`steps: [{parallel: {branches: {a: [{${ORDER}}], b: [{${ORDER}}, {read_account: {}}]}}}]`).bounds.orders,
+    ).toMatchObject({ min: 2, max: 2 });
+  });
+
+  it('poll no longer than a wait lasts', () => {
+    const { bounds } = plan(
+      `steps: [{id: o, ${ORDER}, await: accepted}, {wait_for: {order: o, is: terminal, within: 10s}}]`,
+    );
+    // At 0.5, 2, 4, 6, 8 and 10 s, and the reading at the start.
+    expect(bounds.requests['GET /orders']?.min).toBe(1);
+  });
+
+  it('name the decisions on the path that attains them', () => {
+    const { bounds } = plan(`feeds: {mid: {type: price, max_age: 5s}}
+steps:
+  - switch: [{when: feeds.mid > 100, do: [{${ORDER}}, {${ORDER}}]}, {else: [{${ORDER}}]}]
+  - if: feeds.mid > 200
+    ${ORDER.replace(', allow', '\n    allow')}`);
+    expect(bounds.orders).toEqual({ min: 1, max: 3, path: ['feeds.mid > 100', 'feeds.mid > 200'] });
+  });
+
+  it('count the attempts of an order only where they may follow one that is at the venue', () => {
+    const retried = (kinds: string) =>
+      plan(`steps: [{place: ${terms}, retry: {on: [${kinds}], max: 3}}]`).bounds.orders.max;
+    expect(retried('rate_limited, transport')).toBe(1);
+    expect(retried('denied, stale_feed, assertion')).toBe(1);
+    expect(retried('rejected')).toBe(4);
+    expect(retried('rate_limited, timeout')).toBe(4);
+  });
+
+  it('count no notional for the legs of protect, and their orders', () => {
+    const { bounds } = plan(
+      'steps: [{protect: {market: BTC-USD, side: short, stop_loss: {fraction: 1, trigger: 90, price: 80}, take_profit: {fraction: 1, trigger: 120, price: 120}}}]',
+    );
+    expect(bounds.orders).toMatchObject({ min: 2, max: 2 });
+    expect(bounds.notional).toEqual({ min: '0', max: '0' });
+    expect(bounds.exposure).toEqual({});
+  });
+
+  it('let an order with allow: reduce pass the caps, and no other', () => {
+    const capped = (allow: string) =>
+      plan(`limits: {max_run_notional: 500}\nsteps: [{repeat: {max: 4, do: [{place: ${terms}${allow}}]}}]`).bounds
+        .notional.max;
+    expect(capped('')).toBe('500');
+    expect(capped(', allow: reduce')).toBe('800');
+  });
+
+  it('count an order whose market only the run knows in every market', () => {
+    const { bounds } = plan(`feeds: {mid: {type: price, max_age: 5s}}
+steps:
+  - place: ${terms}
+  - place: ${terms.replace('BTC-USD', "\"${feeds.mid > 1 ? 'BTC-USD' : 'ETH-USD'}\"")}`);
+    expect(bounds.exposure).toEqual({ '': { min: '0', max: '200' }, 'BTC-USD': { min: '0', max: '400' } });
+  });
+});
+
+describe('the sections of a plan', () => {
+  const text = `limits: {max_run_notional: 500, max_writes: 10}
+steps:
+  - id: entry
+    place: ${terms}
+    timeout: 10s
+    on_timeout: [{${ORDER}}]
+    catch: [{on: [rejected], do: [{${ORDER}}, {${ORDER}}], then: continue}]
+    undo: [{cancel: entry}]
+on_error: [{read_account: {}}]`;
+
+  it('are one for each failure, with the limits that it would meet', () => {
+    const { sections } = plan(text);
+    const titles = (wanted: string) => sections.flatMap(({ when, kind }) => (kind === wanted ? [when] : []));
+    expect(titles('doubt')[0]).toBe('if an answer of entry is lost or late');
+    expect(titles('failure')).toEqual([
+      'if entry fails: rejected',
+      'if entry times out',
+      'if the run fails after entry: undo',
+      'if the run fails',
+    ]);
+    const verdicts = Object.fromEntries(
+      sections.map(({ when, limits }) => [when, limits.find(({ limit }) => limit === 'max_run_notional')]),
+    );
+    expect(verdicts['if entry fails: rejected']).toEqual({
+      limit: 'max_run_notional',
+      verdict: 'exceeded',
+      value: '600',
+      max: '500',
+    });
+    expect(verdicts['if entry times out']?.verdict).toBe('within');
+  });
+
+  it('are part of the hash, and estimates are not', () => {
+    const feeds = `feeds: {mid: {type: price, max_age: 5s}}
+steps: [{place: {type: limit, market: BTC-USD, side: long, size: 2, price: tick(feeds.mid)}}]`;
+    const at = (price: string) => plan(feeds, {}, { feed: () => price });
+    expect(at('100').rows).not.toEqual(at('101').rows);
+    expect(at('100').hash).toBe(at('101').hash);
+    const original = plan(text);
+    const [section] = original.sections;
+    expect(section?.rows.length).toBeGreaterThan(0);
+    expect(plan(text.replace('{cancel: entry}', '{read_tier: {}}')).hash).not.toBe(original.hash);
+  });
+
+  it('arm and disarm the switch where only a failure leads to an order', () => {
+    const { sections, bounds } = plan(`deadman: {market: BTC-USD, timeout: 60s, on_exit: disarm}
+steps: [{read_account: {}, catch: [{on: any, do: [{${ORDER}}], then: continue}]}]`);
+    const listed = sections.flatMap(({ rows }) =>
+      rows.flatMap((row) => (row.kind === 'request' ? [`${row.method} ${row.path}`] : [])),
+    );
+    expect(listed).toEqual(expect.arrayContaining(['POST /cancel_all_after', 'DELETE /cancel_all_after']));
+    expect(bounds.requests['DELETE /cancel_all_after']?.min).toBe(0);
+  });
+});
+
+describe('what a plan takes as known', () => {
+  const sizes = ({ rows }: Plan) =>
+    rows.flatMap((row) =>
+      row.kind === 'request' && row.path === '/orders' && row.method === 'POST' ? [row.params['size']] : [],
+    );
+  const OPEN = '(known after run)';
+
+  it('leaves out variables that a handler may have changed', () => {
+    const held = `vars: {held: {type: size, init: 2}}
+steps:
+  - wait: 1s
+    timeout: 2s
+    on_timeout: [{set: {held: held * 2}}]
+  - place: {type: limit, market: BTC-USD, side: long, size: held, price: 100}`;
+    expect(sizes(plan(held))).toEqual([OPEN]);
+    expect(sizes(plan(held.replace('set: {held: held * 2}', 'wait: 1s')))).toEqual(['2']);
+  });
+
+  it('leaves out the terms of an order that an amend may have changed, and what has filled', () => {
+    const again = (size: string, amend = '') =>
+      sizes(
+        plan(`steps:
+  - id: o
+    place: ${terms}
+  - read_account: {}
+${amend}  - place: {type: limit, market: BTC-USD, side: long, size: o.${size}, price: 100}`),
+      ).at(-1);
+    expect(again('initial_size')).toBe('2');
+    expect(again('size')).toBe(OPEN);
+    expect(again('initial_size', '  - amend: {order: o, price: 99}\n')).toBe(OPEN);
+  });
+
+  it('leaves open what a step that may have no value leads to', () => {
+    const { rows } = plan(`steps:
+  - id: o
+    place: ${terms}
+    catch: [{on: [rejected], then: continue}]
+  - if: "!o.hasValue()"
+    set_leverage: {market: BTC-USD, leverage: 2}
+  - if: o.hasValue()
+    cancel: o`);
+    const requests = rows.flatMap((row) =>
+      row.kind === 'request' && row.step !== 'reconcile' && row.when?.includes('hasValue')
+        ? [[`${row.method} ${row.path}`, row.when, row.params['market_id']]]
+        : [],
+    );
+    expect(requests).toEqual(
+      expect.arrayContaining([
+        ['PUT /account/leverage', '!o.hasValue()', 'BTC-USD'],
+        ['DELETE /orders', 'o.hasValue()', 'BTC-USD'],
+      ]),
+    );
+  });
+});
