@@ -28,8 +28,8 @@ export type Figure =
 /** A part of a run for the rate: tokens that it spends however short it is, and what more it spends while it takes longer. */
 export interface Segment {
   readonly tokens: number;
-  /** Of `tokens`, those of reads that confirm what was sent; the rate of a loop is that of its calls. */
-  readonly confirming?: number;
+  /** Of `tokens`, those that a loop around does not count as its rate: reads that confirm, and rounds of a loop with a pace of its own. */
+  readonly apart?: number;
   /** The shortest time it takes, ms. */
   readonly minMs: number;
   /** Tokens per ms of longer duration: the reads of a wait. */
@@ -135,8 +135,8 @@ export function repeat(load: Load, times: { readonly min: number; readonly max: 
     figures: mapFigures(load, (range) => multiply(range, times)).figures,
     segments:
       rounds * round.length <= MOST_SEGMENTS
-        ? Array.from({ length: rounds }, () => round).flat()
-        : [mergeRounds(round, rounds)],
+        ? Array.from({ length: rounds }, () => (roundMs > 0 ? setApart(round) : round)).flat()
+        : [mergeRounds(roundMs > 0 ? setApart(round) : round, rounds)],
     // No pause follows the last round.
     leastMs: times.min === 0 ? 0 : (times.min - 1) * roundMs + load.leastMs,
     steady: repeatSteadily(load, times.max, roundMs),
@@ -148,7 +148,7 @@ export function together(parts: readonly Load[]): Load {
   const tokens = parts.reduce((sum, part) => sum + countWindowTokens(part.segments, { polls: false }), 0);
   const segments: Segment = {
     tokens,
-    confirming: Math.max(0, tokens - parts.reduce((sum, part) => sum + sumCalls(part.segments), 0)),
+    apart: Math.max(0, tokens - parts.reduce((sum, part) => sum + sumCalls(part.segments), 0)),
     minMs: Math.max(0, ...parts.map(({ leastMs }) => leastMs)),
     rate: combineRates(parts.map((part) => part.segments)),
   };
@@ -213,8 +213,13 @@ function repeatSteadily({ segments, steady }: Load, most: number, roundMs: numbe
   return pickHighest([steady, { own: rounds * tokens, polls: new Map() }]);
 }
 
+/** Rounds that take their time: the rate of a loop around them is that of its own calls. */
+function setApart(round: readonly Segment[]): readonly Segment[] {
+  return round.map((segment) => ({ ...segment, apart: segment.tokens }));
+}
+
 function sumCalls(segments: readonly Segment[]): number {
-  return segments.reduce((sum, { tokens, confirming = 0 }) => sum + tokens - confirming, 0);
+  return segments.reduce((sum, { tokens, apart = 0 }) => sum + tokens - apart, 0);
 }
 function sumTokens(segments: readonly Segment[]): number {
   return segments.reduce((sum, { tokens }) => sum + tokens, 0);
@@ -244,7 +249,7 @@ function mergeAlternatives(all: readonly Load[]): Segment {
   const tokens = Math.max(0, ...all.map(({ segments }) => countWindowTokens(segments, { polls: false })));
   return {
     tokens,
-    confirming: Math.max(0, tokens - Math.max(0, ...all.map(({ segments }) => sumCalls(segments)))),
+    apart: Math.max(0, tokens - Math.max(0, ...all.map(({ segments }) => sumCalls(segments)))),
     minMs: Math.min(...all.map(({ leastMs }) => leastMs)),
     rate: Math.max(0, ...all.flatMap(({ segments }) => segments.map(({ rate }) => rate))),
   };
@@ -253,7 +258,7 @@ function mergeAlternatives(all: readonly Load[]): Segment {
 function mergeRounds(round: readonly Segment[], rounds: number): Segment {
   return {
     tokens: multiplyCount(rounds, sumTokens(round)),
-    confirming: multiplyCount(rounds, sumTokens(round) - sumCalls(round)),
+    apart: multiplyCount(rounds, sumTokens(round) - sumCalls(round)),
     minMs: 0,
     rate: Math.max(0, ...round.map(({ rate }) => rate)),
   };

@@ -202,7 +202,7 @@ export class PlannedRequests {
         figures,
         {
           tokens: cost,
-          confirming: cost,
+          apart: cost,
           // The reading of another branch may show it sooner.
           minMs: times.min > 0 && !(failures && rows.isInBranch) ? FIRST_POLL_MS : 0,
           rate: cost / call.everyMs,
@@ -216,7 +216,7 @@ export class PlannedRequests {
     const most = Number.isFinite(times.max) || context.inputs !== undefined ? times.max : 1;
     const expected = call.when !== undefined && !failures ? Math.min(most, 1) : most * sends;
     const tokens = cost * expected;
-    return makeLoad(figures, { tokens, ...(call.when === undefined ? {} : { confirming: tokens }), minMs: 0, rate: 0 });
+    return makeLoad(figures, { tokens, ...(call.when === undefined ? {} : { apart: tokens }), minMs: 0, rate: 0 });
   }
 
   /**
