@@ -20,6 +20,7 @@ const SLOW = [
   'live/late-orders',
   'live/account',
   'simulation/mutants',
+  'plan/random-runbooks',
 ];
 
 export class SlowFirst extends BaseSequencer {

@@ -65,6 +65,9 @@ function readSent(entries: readonly Entry[]): readonly Sent[] {
       // What was refused for certain is not at the venue.
       if (sent !== undefined) sent.refused = entry.data.kind === 'rejected' || entry.data.kind === 'denied';
     }
+    // Acknowledged and rejected afterwards: it opened nothing, and the limit of the run does not count it.
+    if (entry.type === 'order.moved' && entry.data.to === 'rejected' && new Decimal(entry.data.filled).isZero())
+      for (const sent of calls.values()) if (sent.id === entry.data.clientOrderId) sent.refused = true;
   }
   return [...calls.values()].filter(({ attempts }) => attempts > 0);
 }

@@ -226,7 +226,9 @@ class Author {
       mode: draws.of(['active', 'active', 'reducing']),
       max_leverage: 10,
     };
-    return Object.fromEntries(Object.entries(all).filter(() => draws.chance(0.25)));
+    const some = Object.fromEntries(Object.entries(all).filter(() => draws.chance(0.25)));
+    // The market of the feeds; the checker drops the orders in others.
+    return draws.chance(0.1) ? { ...some, markets: ['${inputs.market}'] } : some;
   }
 
   /** Protective orders need a switch that is released after them. */
@@ -269,7 +271,7 @@ class Author {
     const verb = draws.weighted(Object.fromEntries(allowed) as Record<StepName, number>);
     this.used.add(verb);
     const maybe = sight.maybes.at(-1);
-    if (maybe !== undefined && draws.chance(0.15))
+    if (maybe !== undefined && draws.chance(0.25))
       return { step: new Step({ if: `${maybe}.hasValue()`, ...this.withOrder(maybe) }), names: {} };
     const { args, id, yields, wait } = this.args(verb, sight);
     const { fields, sure } = this.modifiers(verb, sight, wait === true);
@@ -281,9 +283,12 @@ class Author {
 
   /** A step about an order that is there when the step runs. */
   private withOrder(order: string): Readonly<Record<string, Data>> {
-    return this.draws.of<Readonly<Record<string, Data>>>([
+    const { draws } = this;
+    const ignored = [{ on: ['rejected', 'not_found', 'denied'], then: 'continue' }];
+    return draws.of<Readonly<Record<string, Data>>>([
       { cancel: order, await: 'terminal' },
       { refresh: order },
+      { amend: { order, price: draws.of(['63000', `tick(${order}.price * 0.999)`]) }, catch: ignored },
       { wait_for: { order, is: 'terminal', within: '4s' } },
     ]);
   }
@@ -326,16 +331,17 @@ class Author {
         fields['on_timeout'] = this.exceptional(sight);
         sure = false;
       }
-    } else if (verb === 'wait_for' && draws.chance(0.6)) {
+    } else if (verb === 'wait_for' && draws.chance(0.8)) {
       fields['on_timeout'] = this.exceptional(sight);
       sure = false;
     }
-    if (may('catch', 0.3)) {
+    // A run that ends at its first failure shows little.
+    if (may('catch', ['protect', 'place', 'approve', 'wait_for', 'amend'].includes(verb) ? 0.5 : 0.3)) {
       const clauses = Array.from({ length: draws.within(1, 2) }, () => ({
-        on: draws.chance(0.6) ? 'any' : [draws.of(ERROR_KINDS)],
+        on: draws.chance(0.7) ? 'any' : [draws.of(ERROR_KINDS)],
         ...(draws.chance(0.2) ? { if: "error.kind != 'denied'" } : {}),
         ...(draws.chance(0.6) ? { do: this.exceptional(sight) } : {}),
-        then: draws.of(['continue', 'continue', 'retry', 'fail', 'stop']),
+        then: draws.of(['continue', 'continue', 'continue', 'continue', 'retry', 'fail', 'stop']),
       }));
       fields['catch'] = clauses as unknown as Data;
       sure = false;

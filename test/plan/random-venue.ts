@@ -57,7 +57,7 @@ export function drawVenue(seed: number): SimulatorConfig {
     markets: { 'BTC-USD': market('64000', 1), 'ETH-USD': market('3200', 0.1), 'SOL-USD': market('150', 0.01) },
     account: {
       equity: draws.chance(0.15) ? '300' : '1000000',
-      positions: draws.chance(0.3)
+      positions: draws.chance(0.5)
         ? [{ market: 'BTC-USD', size: draws.of(['0.1', '-0.2']), price: '64000', agoMs: 60_000 }]
         : [],
       resting: draws.chance(0.2)

@@ -80,7 +80,7 @@ describe('the bounds of a plan', () => {
         ),
       ).orders;
     expect(rounds('all')).toBe(2);
-    expect(rounds('any')).toBe(12);
+    expect(rounds('any')).toBe(4);
   });
 
   it('do not take attempts that fail for the time of a round', () => {

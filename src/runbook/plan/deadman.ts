@@ -37,8 +37,16 @@ export class PlannedSwitches {
     this.costOf = costOf;
   }
 
+  /** Blocks around the walk: while there is one, an order may follow a switch that has fired. */
+  private declared = 0;
+
+  get isDeclared(): boolean {
+    return this.declared > 0;
+  }
+
   /** From here on the runbook's first order arms the switch. */
   expect(deadman: DeadmanDeclaration, scope: PlanScope, prefix: string): PlannedSwitch {
+    this.declared += 1;
     const planned: PlannedSwitch = { deadman, scope, prefix, under: [], section: undefined, disarmed: false };
     this.unarmed = [...this.unarmed, planned];
     return planned;
@@ -69,6 +77,7 @@ export class PlannedSwitches {
 
   /** The runbook has ended, perhaps before the step that releases the switch, or without it. */
   end(planned: PlannedSwitch): Load {
+    this.declared -= 1;
     this.unarmed = this.unarmed.filter((each) => each !== planned);
     if (planned.deadman.onExit !== 'disarm' || planned.disarmed) return EMPTY;
     if (planned.under.length > 0) return this.disarm(planned);

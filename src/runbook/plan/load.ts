@@ -224,9 +224,10 @@ function sumCalls(segments: readonly Segment[]): number {
 function sumTokens(segments: readonly Segment[]): number {
   return segments.reduce((sum, { tokens }) => sum + tokens, 0);
 }
-/** The same that may end early: it spends as much, in any time. */
-export function endAnyTime(load: Load): Load {
-  return { ...load, leastMs: 0, segments: load.segments.map((segment) => ({ ...segment, minMs: 0 })) };
+/** The same that may end early: it spends as much, in any time from `leastMs`. */
+export function endAnyTime(load: Load, leastMs = 0): Load {
+  const [first, ...rest] = load.segments.map((segment) => ({ ...segment, minMs: 0 }));
+  return { ...load, leastMs, segments: first === undefined ? [] : [{ ...first, minMs: leastMs }, ...rest] };
 }
 
 /** Waits at the same time each read on their own, but all waits in one market share their reads. */

@@ -6,7 +6,7 @@ import { Decimal, decimal, formatDecimal } from '../../base/decimal.ts';
 import { formatCount } from '../../base/format.ts';
 import { type EndpointName, getAction, getEndpoint } from '../../venue/catalogue.ts';
 import { notionalOf } from '../../venue/limits/check.ts';
-import { FIRST_POLL_MS, REPEAT_DELAYS_MS } from '../../venue/order/polling.ts';
+import { FIRST_POLL_MS, MOST_SENDS, REPEAT_DELAYS_MS } from '../../venue/order/polling.ts';
 import {
   makeAccountOrderParams,
   makeCancelParams,
@@ -127,11 +127,32 @@ export class PlannedRequests {
       loads.push(
         rows.inSection(
           `if an answer of ${nameStep(step)} is lost or late`,
-          () => sequence(bindCalls(step, 'otherwise').map((call) => this.request({ step, scope, path, call, market }))),
+          () =>
+            sequence([
+              ...bindCalls(step, 'otherwise').map((call) => this.request({ step, scope, path, call, market })),
+              ...(bindCalls(step, 'calls').some(({ draft }) => draft !== undefined) && this.parts.switches.isDeclared
+                ? [this.readWorking(scope, path)]
+                : []),
+            ]),
           'doubt',
         ),
       );
     return sequence(loads);
+  }
+
+  /** Lists the readings before an order where the deadman switch may have fired: every order of the run that may still work. */
+  private readWorking(scope: PlanScope, path: string): Load {
+    const { rows, context, placed } = this.parts;
+    this.countedPlaced = true;
+    const values = new PlanValues(scope);
+    const order = values.each(undefined);
+    const details = { when: 'the deadman switch may have fired', times: 'for each open order of this run' };
+    rows.addRequest(path, 'GET /orders', makeReadParams<Unknown>(order, values.since()), details);
+    rows.addRequest(path, 'GET /orders', makeLookupParams<Unknown>(order, values.since()), details);
+    // Each try to send it may come after another lapse.
+    const max = new Decimal(placed).times(MOST_SENDS);
+    const tokens = Number.isFinite(placed) ? placed * MOST_SENDS * context.costOf('GET /orders') : 0;
+    return makeLoad({ 'requests GET /orders': { max } }, { tokens, apart: tokens, minMs: 0, rate: 0 });
   }
 
   private request(made: {

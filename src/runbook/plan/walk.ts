@@ -357,7 +357,7 @@ export class PlanWalk {
     const bound = describeBound(step, scope);
     const inner = this.enterLoop(place, steps);
     const load = this.rows.withLoop(bound, () =>
-      lastAtLeast(this.walkBlock(steps, inner), every && (everyMs ?? 'unknown')),
+      includePause(this.walkBlock(steps, inner), every && (everyMs ?? 'unknown')),
     );
     const roundMs = Math.max(everyMs ?? 0, load.leastMs);
     const byTime = lengthMs === undefined || roundMs === 0 ? Number.POSITIVE_INFINITY : Math.ceil(lengthMs / roundMs);
@@ -378,7 +378,7 @@ export class PlanWalk {
       for (const branch of args.branches) forgetChanged(branch.do, place.scope);
       const loads = this.rows.inBranches(() => args.branches.map((branch) => this.walkBlock(branch.do, place)));
       const load = together(loads);
-      return { load: args.join === 'all' ? load : loosen(load), value: DONE };
+      return { load: args.join === 'all' ? load : loosen(load, loads), value: DONE };
     }
     const items = place.scope.evaluateKnown(args.in);
     this.rows.addNote(path, `in parallel for each ${args.each} in ${args.in.text}`);
@@ -478,7 +478,7 @@ function forgetHandled(step: CheckedStep, when: 'before' | 'after', scope: PlanS
 }
 
 /** A round of a loop, with the pause until the next one begins: undefined without, `unknown` where only the run will know. */
-function lastAtLeast(round: Load, pauseMs: number | 'unknown' | undefined): Load {
+function includePause(round: Load, pauseMs: number | 'unknown' | undefined): Load {
   if (pauseMs === undefined) return round;
   const duration = getRange(round, 'duration');
   const max = pauseMs === 'unknown' ? UNBOUNDED : Decimal.max(duration.max, pauseMs);
@@ -504,9 +504,9 @@ function pickRates({ segments, steady }: Load): Pick<Load, 'segments' | 'steady'
 }
 
 /** Branches of which the first one to end cancels the others: none of their figures is certain. */
-function loosen(load: Load): Load {
+function loosen(load: Load, branches: readonly Load[]): Load {
   return {
-    ...endAnyTime(load),
+    ...endAnyTime(load, Math.min(...branches.map(({ leastMs }) => leastMs))),
     figures: new Map([...load.figures].map(([name, range]) => [name, { ...range, min: new Decimal(0) }])),
   };
 }
