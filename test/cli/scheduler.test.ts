@@ -385,9 +385,12 @@ describe.concurrent('runbook schedule', { timeout: 120_000 }, () => {
     expect(exit).toBe(3);
     expect(first.log().at(-1)).toMatchObject({ event: 'lease_lost', account: 'main' });
     expect(resumed?.run).toBe(first.events('run_begun')[0]?.run);
-    await second.stop('SIGTERM');
     const store = await openSqliteStore(join(at.path, '.runbook', 'runbook.db'));
-    const epochs = (await store.read(String(resumed?.run))).map((stored) => readEntry(stored).epoch);
+    const readEpochs = async () => (await store.read(String(resumed?.run))).map((stored) => readEntry(stored).epoch);
+    // Asked to end before it acts for the run, it would leave the run for the next.
+    await until(async () => (await readEpochs()).includes(2));
+    await second.stop('SIGTERM');
+    const epochs = await readEpochs();
     await store.close();
     // The first one wrote nothing after the second began, and it sends nothing that it has not written.
     expect(new Set(epochs)).toEqual(new Set([1, 2]));
