@@ -119,10 +119,11 @@ export function drawRunbook(seed: number): RandomRunbook {
   const dropped: string[] = [];
   for (let tries = 0; tries < MOST_TRIES; tries += 1) {
     const draws = new Draws(seed, `runbook ${tries}`);
-    const callee = draws.chance(0.4) ? new Author(draws, undefined).draft() : undefined;
+    const onExit = draws.of(['disarm', 'disarm', 'leave_armed']);
+    const callee = draws.chance(0.4) ? new Author(draws, undefined, onExit).draft() : undefined;
     const sub = callee && settle('sub', { runbook: 'sub', ...callee }, () => undefined);
     const load = (name: string) => (name === 'sub' ? sub?.source : undefined);
-    const main = settle('main', { runbook: 'main', ...new Author(draws, sub && 'sub').draft() }, load);
+    const main = settle('main', { runbook: 'main', ...new Author(draws, sub && 'sub', onExit).draft() }, load);
     dropped.push(...(sub?.dropped ?? []), ...(main?.dropped ?? []));
     if (main === undefined || (callee !== undefined && sub === undefined)) {
       dropped.push('a whole runbook');
@@ -157,14 +158,17 @@ function drawInputs(draws: Draws): Readonly<Record<string, string>> {
 class Author {
   private readonly draws: Draws;
   private readonly callee: string | undefined;
+  private readonly onExit: string;
   private named = 0;
   /** Steps so far: a runbook that never ends helps no one. */
   private steps = 0;
   private readonly used = new Set<StepName>();
 
-  constructor(draws: Draws, callee: string | undefined) {
+  /** `onExit`: the same for a runbook and the one it calls, because a run has one end. */
+  constructor(draws: Draws, callee: string | undefined, onExit: string) {
     this.draws = draws;
     this.callee = callee;
+    this.onExit = onExit;
   }
 
   draft(): Draft {
@@ -239,7 +243,7 @@ class Author {
     return {
       market: '${inputs.market}',
       timeout: draws.of(['20s', '60s', 'inputs.within * 3']),
-      on_exit: draws.of(['disarm', 'disarm', 'leave_armed']),
+      on_exit: this.onExit,
       ...(typeof guard === 'string' ? { release_after: guard } : {}),
       ...(draws.chance(0.2) ? { keep_alive: draws.of(['0s', '7s']) } : {}),
     };

@@ -5,7 +5,7 @@ import type { CheckedRunbook } from '../../src/runbook/checked.ts';
 
 export type Data = string | number | boolean | readonly Data[] | { readonly [key: string]: Data };
 
-/** A step of a drawn runbook; told apart from other maps so that it can be dropped. */
+/** A step of a drawn runbook; distinct from other maps so that it can be dropped. */
 export class Step {
   readonly fields: { [key: string]: Data | Block };
 
