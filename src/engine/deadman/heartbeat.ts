@@ -92,7 +92,8 @@ export class Heartbeat {
       releaseAfter: releaseAfter === undefined ? undefined : { id: releaseAfter, globals: frame.globals },
       onExit: deadman.onExit,
     };
-    this.onExit = deadman.onExit;
+    // A called runbook leaves its own block when it ends; what the run leaves behind is for the outermost to say.
+    if (this.leases.size === 0) this.onExit = deadman.onExit;
     this.leases.set(id, lease);
     this.apply({ type: 'LEASE_ENTERED', at: this.parts.clock.now(), lease });
     return { leave: () => this.leave(id, 'the runbook that asked for it has ended') };

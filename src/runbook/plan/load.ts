@@ -148,7 +148,10 @@ export function together(parts: readonly Load[]): Load {
   const tokens = parts.reduce((sum, part) => sum + countWindowTokens(part.segments, { polls: false }), 0);
   const segments: Segment = {
     tokens,
-    apart: Math.max(0, tokens - parts.reduce((sum, part) => sum + sumCalls(part.segments), 0)),
+    apart: subtract(
+      tokens,
+      parts.reduce((sum, part) => sum + sumCalls(part.segments), 0),
+    ),
     minMs: Math.max(0, ...parts.map(({ leastMs }) => leastMs)),
     rate: combineRates(parts.map((part) => part.segments)),
   };
@@ -219,7 +222,7 @@ function setApart(round: readonly Segment[]): readonly Segment[] {
 }
 
 function sumCalls(segments: readonly Segment[]): number {
-  return segments.reduce((sum, { tokens, apart = 0 }) => sum + tokens - apart, 0);
+  return segments.reduce((sum, { tokens, apart = 0 }) => sum + subtract(tokens, apart), 0);
 }
 function sumTokens(segments: readonly Segment[]): number {
   return segments.reduce((sum, { tokens }) => sum + tokens, 0);
@@ -250,7 +253,7 @@ function mergeAlternatives(all: readonly Load[]): Segment {
   const tokens = Math.max(0, ...all.map(({ segments }) => countWindowTokens(segments, { polls: false })));
   return {
     tokens,
-    apart: Math.max(0, tokens - Math.max(0, ...all.map(({ segments }) => sumCalls(segments)))),
+    apart: subtract(tokens, Math.max(0, ...all.map(({ segments }) => sumCalls(segments)))),
     minMs: Math.min(...all.map(({ leastMs }) => leastMs)),
     rate: Math.max(0, ...all.flatMap(({ segments }) => segments.map(({ rate }) => rate))),
   };
@@ -259,10 +262,15 @@ function mergeAlternatives(all: readonly Load[]): Segment {
 function mergeRounds(round: readonly Segment[], rounds: number): Segment {
   return {
     tokens: multiplyCount(rounds, sumTokens(round)),
-    apart: multiplyCount(rounds, sumTokens(round) - sumCalls(round)),
+    apart: multiplyCount(rounds, subtract(sumTokens(round), sumCalls(round))),
     minMs: 0,
     rate: Math.max(0, ...round.map(({ rate }) => rate)),
   };
+}
+
+/** What is left of a count; nothing where both have no bound. */
+function subtract(all: number, part: number): number {
+  return part >= all ? 0 : all - part;
 }
 
 function multiplyCount(one: number, other: number): number {
