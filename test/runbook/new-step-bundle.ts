@@ -1,17 +1,22 @@
 /** The parts of the program that know steps, as one bundle for new-step.test.ts. */
 import { planFor } from '../../src/app/plan.ts';
 import { dryRun } from '../../src/app/run/virtual-run.ts';
+import type { Diagnostic } from '../../src/base/diagnostic.ts';
 import { makeReferencePages } from '../../src/cli/generate/reference.ts';
 import { renderMermaidChart } from '../../src/engine/chart/chart.ts';
 import type { Entry } from '../../src/journal/entry.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { makeRunReport } from '../../src/report/folds/run.ts';
 import { checkRunbook } from '../../src/runbook/check.ts';
+import type { CheckedRunbook } from '../../src/runbook/checked.ts';
 import { buildRunbookSchema } from '../../src/runbook/schema.ts';
 
 export { buildRunbookSchema, makeReferencePages, planFor, renderMermaidChart };
 
-export function check(text: string) {
+export function check(text: string): {
+  readonly runbook: CheckedRunbook | undefined;
+  readonly diagnostics: readonly Diagnostic[];
+} {
   return checkRunbook({ file: 'lower.yaml', text }, () => undefined);
 }
 
