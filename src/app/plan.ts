@@ -80,11 +80,13 @@ function listRequests(rows: readonly PlanRow[]) {
 }
 
 /** The bounds to which a run is held whose plan a person approved. */
-export function makeApprovedBounds({ bounds: { orders, notional, exposure } }: Plan): ApprovedBounds {
+export function makeApprovedBounds({ bounds: { orders, notional, exposure, requests } }: Plan): ApprovedBounds {
   const markets = Object.entries(exposure).flatMap(([market, { max }]) => (max === undefined ? [] : [[market, max]]));
+  const endpoints = Object.entries(requests).flatMap(([name, { max }]) => (max === undefined ? [] : [[name, max]]));
   return {
     ...(orders.max === undefined ? {} : { orders: orders.max }),
     ...(notional.max === undefined ? {} : { notional: notional.max }),
     exposure: Object.fromEntries(markets),
+    requests: Object.fromEntries(endpoints),
   };
 }

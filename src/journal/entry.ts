@@ -22,6 +22,8 @@ export interface ApprovedBounds {
   readonly notional?: string;
   /** By market. */
   readonly exposure?: Readonly<Record<string, string>>;
+  /** By `METHOD /path`. */
+  readonly requests?: Readonly<Record<string, number>>;
 }
 
 /** The error that made a step or a run fail; `kind` is a word that a runbook can catch. */

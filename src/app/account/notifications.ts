@@ -26,3 +26,12 @@ export function makeNotifier({ profile, secrets }: Pick<Account, 'profile' | 'se
     },
   };
 }
+
+/** Reports what a run cannot settle by itself, on the terminal, and to `ops` where the profile names it. */
+export function reportAlarm(
+  { account, voice }: { readonly account: Pick<Account, 'profile' | 'secrets'>; readonly voice: Voice },
+  text: string,
+): void {
+  voice.complain(text);
+  if (Object.hasOwn(account.profile.notify, OPERATORS)) makeNotifier(account, voice).send(OPERATORS, text);
+}

@@ -12,7 +12,7 @@ import type { JournalReader, RunRow } from '../../journal/store.ts';
 import { isAtVenue, isInDoubt, isOrderState, isTerminal, type OrderState } from '../../venue/order/states.ts';
 import { isTerminalStatus, type OrderRecord } from '../../venue/records.ts';
 import type { Account } from '../account/account.ts';
-import { makeNotifier, OPERATORS } from '../account/notifications.ts';
+import { reportAlarm } from '../account/notifications.ts';
 import { sendOnce } from '../account/one-request.ts';
 import type { Voice } from '../voice.ts';
 
@@ -215,7 +215,7 @@ export async function reportLateOrders(
   ofOtherRuns: DataOf<'account.reconciled'>['ofOtherRuns'],
   write: (recalled: DataOf<'account.late_orders'>) => void,
 ): Promise<void> {
-  const { clock, profile } = account;
+  const { clock } = account;
   try {
     const recalled = await lateOrders.search({
       run,
@@ -233,9 +233,7 @@ export async function reportLateOrders(
       );
     for (const order of recalled.late) {
       if (!lateOrders.isNews(order)) continue;
-      const text = formatLateOrder(order);
-      voice.complain(text);
-      if (Object.hasOwn(profile.notify, OPERATORS)) makeNotifier(account, voice).send(OPERATORS, text);
+      reportAlarm({ account, voice }, formatLateOrder(order));
     }
   } catch (error) {
     // Any error: a background search must not end a run that has orders.

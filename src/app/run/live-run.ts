@@ -20,13 +20,14 @@ import { RunFold, type RunReport } from '../../report/folds/run.ts';
 import type { Value } from '../../runbook/values.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { findContradiction } from '../account/anchoring.ts';
-import { makeNotifier } from '../account/notifications.ts';
+import { makeNotifier, reportAlarm } from '../account/notifications.ts';
 import { EXIT, UserError } from '../errors.ts';
 import type { LoadedRunbook } from '../files/load.ts';
 import { inputValues, loadPinned } from '../files/load.ts';
 import { buildStartedData, describeProcess, type Origin, refuseOlderVersion } from './first-entry.ts';
 import { reportLateOrders } from './late-orders.ts';
 import { type Bars, LiveAssembly, type LiveHost, type LiveOptions, type LiveParts } from './live-assembly.ts';
+import { PlanAlarm } from './plan-alarm.ts';
 import { RunProgressReport } from './progress.ts';
 import { computeResumedTime } from './resumed-clock.ts';
 import { act } from './virtual-run.ts';
@@ -41,6 +42,7 @@ export class LiveRun {
   readonly run: string;
   private readonly host: LiveHost;
   private readonly profile: Profile;
+  private readonly planAlarm: PlanAlarm;
   private readonly assembly: LiveAssembly;
   private readonly fold = new RunFold();
   private readonly bars: Bars = { killed: undefined, contradiction: undefined };
@@ -61,6 +63,7 @@ export class LiveRun {
     this.run = run;
     this.profile = profile;
     this.assembly = new LiveAssembly(host, run, profile, options, this.bars);
+    this.planAlarm = new PlanAlarm((text) => reportAlarm(host, text));
   }
 
   /** Begins the run and returns once it is running. */
@@ -106,6 +109,7 @@ export class LiveRun {
       observe: (entry) => {
         fresh.gate.apply(entry);
         this.fold.apply(entry);
+        this.planAlarm.apply(entry, { recorded: true });
       },
     });
     const parts = this.assembly.withTracker(fresh, playback.log.tracker);
@@ -308,6 +312,7 @@ export class LiveRun {
     const telling = new RunProgressReport(run, host.voice, fold);
     return [
       (entry) => fold.apply(entry),
+      (entry) => this.planAlarm.apply(entry),
       (entry) => telling.apply(entry),
       (entry) => {
         if (entry.type === 'account.reconciled')
