@@ -61,8 +61,9 @@ export function makePlanDocument({ hash, rows, sections, bounds, pathTokensPerMi
   return {
     hash,
     requests: listRequests(rows),
-    sections: sections.map(({ when, rows: listed, limits: judged }) => ({
+    sections: sections.map(({ when, kind, rows: listed, limits: judged }) => ({
       when,
+      kind,
       requests: listRequests(listed),
       limits: judged,
     })),
@@ -81,7 +82,7 @@ function listRequests(rows: readonly PlanRow[]) {
 
 /** The bounds to which a run is held whose plan a person approved. */
 export function makeApprovedBounds({ bounds: { orders, notional, exposure, requests } }: Plan): ApprovedBounds {
-  const markets = Object.entries(exposure).flatMap(([market, { max }]) => (max === undefined ? [] : [[market, max]]));
+  const markets = Object.entries(exposure).map(([market, { max }]) => [market, max ?? null] as const);
   const endpoints = Object.entries(requests).flatMap(([name, { max }]) => (max === undefined ? [] : [[name, max]]));
   return {
     ...(orders.max === undefined ? {} : { orders: orders.max }),

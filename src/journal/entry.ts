@@ -20,8 +20,8 @@ export type StepOutcome = 'succeeded' | 'failed' | 'skipped' | 'halted';
 export interface ApprovedBounds {
   readonly orders?: number;
   readonly notional?: string;
-  /** By market. */
-  readonly exposure?: Readonly<Record<string, string>>;
+  /** By market; null where nothing bounds it, and the empty name for orders whose market only the run knows. */
+  readonly exposure?: Readonly<Record<string, string | null>>;
   /** By `METHOD /path`. */
   readonly requests?: Readonly<Record<string, number>>;
 }

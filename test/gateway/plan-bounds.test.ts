@@ -21,13 +21,16 @@ function terms(id: string, more: Partial<OrderTerms> = {}): OrderTerms {
 }
 /** An order of the run in a state. */
 function order(id: string, state: OrderState, more: Partial<OrderTerms> = {}): TrackedOrder {
-  return { intent: terms(id, more), snapshot: { state } } as unknown as TrackedOrder;
+  const intent = terms(id, more);
+  const context = { size: intent.size, price: intent.price };
+  return { intent, snapshot: { state, context } } as unknown as TrackedOrder;
 }
 function place(id: string, more: Partial<OrderTerms> = {}): VenueCall {
   return { endpoint: 'POST /orders', clientOrderId: id, intent: terms(id, more), params: {} } as unknown as VenueCall;
 }
 const beyond = (call: VenueCall, orders: readonly TrackedOrder[], bounds: ApprovedBounds) =>
-  findBeyondPlan(call, orders, bounds)?.figure;
+  findBeyondPlan({ ...call, opens: call.intent?.allow !== 'reduce' }, orders, { exposure: { '': null }, ...bounds })
+    ?.figure;
 
 describe('an order beyond the approved plan', () => {
   it('is one too many, counted without those that the venue refused', () => {
@@ -49,7 +52,13 @@ describe('an order beyond the approved plan', () => {
     const bounds = { exposure: { 'BTC-USD': '300' } };
     expect(beyond(place('b'), [order('a', 'open')], bounds)).toBe('exposure BTC-USD');
     expect(beyond(place('b', { side: 'short' }), [order('a', 'open')], bounds)).toBeUndefined();
-    expect(beyond(place('b', { market: 'ETH-USD' }), [order('a', 'open')], bounds)).toBeUndefined();
+    // A market that the plan does not have.
+    expect(beyond(place('b', { market: 'ETH-USD' }), [order('a', 'open')], bounds)).toBe('exposure ETH-USD');
+  });
+
+  it('does not count those that only reduce', () => {
+    const exit = order('a', 'closed', { allow: 'reduce', size: '100' });
+    expect(beyond(place('b'), [exit], { notional: '200' })).toBeUndefined();
   });
 
   it('is an amend that grows', () => {
@@ -57,6 +66,7 @@ describe('an order beyond the approved plan', () => {
       ({ endpoint: 'PUT /orders', clientOrderId: 'a', params: { price: '100', size } }) as unknown as VenueCall;
     expect(beyond(amend('2'), [order('a', 'open')], { orders: 1, notional: '200' })).toBeUndefined();
     expect(beyond(amend('3'), [order('a', 'open')], { orders: 1, notional: '200' })).toBe('notional');
+    expect(beyond(amend('1'), [order('a', 'open')], { notional: '0' })).toBeUndefined();
   });
 
   it('is none that only reduces, and no other request', () => {

@@ -182,10 +182,10 @@ on_error: [{read_account: {}}]`;
     const { sections } = plan(text);
     const titles = (wanted: string) => sections.flatMap(({ when, kind }) => (kind === wanted ? [when] : []));
     expect(titles('doubt')[0]).toBe('if an answer of entry is lost or late');
-    expect(titles('failure').filter((title) => !title.includes('/'))).toEqual([
+    expect(titles('failure').filter((title) => !title.includes(' place '))).toEqual([
       'if entry fails: rejected',
       'if entry times out',
-      'if the run fails after entry: undo',
+      'if the run fails after entry, its undo',
       'if the run fails',
       'if the run is resumed',
     ]);

@@ -1,5 +1,6 @@
 /** `runbook plan`: prints what a run would send; sends nothing. */
 
+import { isDeepStrictEqual } from 'node:util';
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { readFixtureFile } from '../../app/files/fixture.ts';
 import { inputValues, loadRunbook } from '../../app/files/load.ts';
@@ -8,7 +9,7 @@ import { makePlanDocument, noteUnchecked, planFor } from '../../app/plan.ts';
 import { formatCount } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import type { CheckedRunbook } from '../../runbook/checked.ts';
-import type { LimitVerdict, Plan, PlannedRequest, PlanRow } from '../../runbook/plan/plan.ts';
+import type { LimitVerdict, Plan, PlannedRequest, PlanRow, PlanSection } from '../../runbook/plan/plan.ts';
 import { Time, toJson, type Value } from '../../runbook/values.ts';
 import { type EndpointName, getEndpoint } from '../../venue/catalogue.ts';
 import type { Invocation } from '../invocation.ts';
@@ -47,10 +48,10 @@ export function formatPlan(
     ...formatBounds(plan),
     '',
     ...listing.list(rows),
-    ...sections.flatMap(({ when, kind, rows: listed, limits }) => [
+    ...sections.filter(isShown).flatMap(({ when, kind, rows: listed, limits }) => [
       '',
       terminal.style('strong', makePrintable(when, 200)),
-      // The look-ups are the same after every order; --json has each.
+      // The look-ups are the same after every order that is placed; --json has each.
       ...(kind === 'doubt'
         ? [
             terminal.style(
@@ -59,7 +60,9 @@ export function formatPlan(
             ),
           ]
         : listing.list(listed)),
-      ...formatLimits(limits).map((line) => terminal.style('bad', `     ${line}`)),
+      ...formatLimits(limits.filter((limit) => !plan.limits.some((each) => isDeepStrictEqual(each, limit)))).map(
+        (line) => terminal.style('bad', `     ${line}`),
+      ),
     ]),
     ...(listing.denied > 0
       ? ['', terminal.style('bad', `${formatCount(listing.denied, 'request')} would be denied`)]
@@ -69,20 +72,25 @@ export function formatPlan(
   ].join('\n');
 }
 
+/** Of the sections about lost answers, those after an order is placed; in the others an order is only read by another name. */
+function isShown({ kind, rows }: PlanSection): boolean {
+  return kind === 'failure' || rows.some((row) => row.kind === 'request' && row.path === '/fills');
+}
+
 /** The bounds that hold for every run, with and without failures. */
 function formatBounds({ bounds, pathTokensPerMinute, limits }: Plan): readonly string[] {
   const { orders, notional, exposure, tokensPerMinute } = bounds;
   const most = [
-    orders.max === undefined ? 'any number of orders' : formatCount(orders.max, 'order'),
-    notional.max === undefined ? 'any notional' : `notional ${notional.max}`,
-    ...Object.entries(exposure).map(
-      ([market, { max }]) =>
-        `${makePrintable(market === '' ? 'unknown market' : market, 60)} ${max === undefined ? 'any position' : `position ${max}`}`,
-    ),
+    orders.max === undefined ? 'no bound on orders' : `at most ${formatCount(orders.max, 'order')}`,
+    notional.max === undefined ? 'no bound on their notional' : `notional ${notional.max}`,
+    ...Object.entries(exposure).map(([market, { max }]) => {
+      const where = market === '' ? 'a market that only the run will know' : makePrintable(market, 60);
+      return max === undefined ? `no bound on the position in ${where}` : `${where} position worth ${max}`;
+    }),
   ];
   const path = [...new Set([...(orders.path ?? []), ...(notional.path ?? [])])];
   return [
-    `at most ${most.join(', ')}${path.length === 0 ? '' : makePrintable(` (${path.join('; ')})`, 300)}`,
+    `${most.join(', ')}${path.length === 0 ? '' : makePrintable(` (${path.join('; ')})`, 300)}`,
     `at most ${formatCount(pathTokensPerMinute, 'token')} in a minute without failures, ${tokensPerMinute.max ?? 'any number'} with them`,
     ...formatLimits(limits),
   ];

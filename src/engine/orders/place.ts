@@ -9,7 +9,7 @@ import { makePlaceParams } from '../../venue/order/requests.ts';
 import { isWorking } from '../../venue/order/states.ts';
 import type { OrderTerms } from '../../venue/port.ts';
 import { toFailure } from '../failure.ts';
-import { Halt } from '../interruption.ts';
+import { Halt, StepFailure } from '../interruption.ts';
 import type { OrderHandle, OrderHandles } from './handles.ts';
 import { hasSameTerms, makeIntent } from './intent.ts';
 import {
@@ -55,7 +55,8 @@ export class Placing {
     at.cancel.check();
     const placed = this.recallPlaced(at, leg);
     const before = placed.order;
-    if (before !== undefined && isWorking(before.snapshot.state)) return this.handles.get(before);
+    if (before !== undefined && (leg !== '' ? isKept(before, at.step) : isWorking(before.snapshot.state)))
+      return this.handles.get(before);
     const again = before !== undefined && before.snapshot.state === 'draft' && hasSameTerms(before.intent, terms);
     if (!again) {
       if (before?.snapshot.state === 'draft')
@@ -161,4 +162,19 @@ export class Placing {
     if (known === undefined) at.memory.set(`order:${leg}`, placed);
     return placed;
   }
+}
+
+/**
+ * Whether the order of a leg that an earlier attempt placed is that of this attempt too. One that has triggered is not placed
+ * again: it would close the position a second time. Throws StepFailure where it was cancelled meanwhile.
+ */
+function isKept({ snapshot }: TrackedOrder, step: string): boolean {
+  const { state, context } = snapshot;
+  if (isWorking(state) || state === 'closed') return true;
+  if (state !== 'canceled') return false;
+  throw new StepFailure(
+    'cancelled',
+    `order ${context.venueId ?? ''} of an earlier attempt was cancelled with ${context.filled} filled`,
+    step,
+  );
 }

@@ -109,7 +109,10 @@ export class LimitFactsFold {
       rules,
       this.collectFacts(call, rules, now),
     );
-    const beyond = verdict.ok && this.approved && findBeyondPlan(call, this.tracker.orders(), this.approved);
+    // With a cap in force the check has found out whether an order that is to reduce certainly does.
+    const opens = call.intent?.allow !== 'reduce' || verdict.considered['allow'] === 'reduce not proven';
+    const beyond =
+      verdict.ok && this.approved && findBeyondPlan({ ...call, opens }, this.tracker.orders(), this.approved);
     if (!beyond) return verdict;
     const { figure, value, max } = beyond;
     const message = `BEYOND_PLAN: figure=${figure}, value=${value}, max=${max}`;

@@ -6,6 +6,7 @@ import { Decimal, decimal, formatDecimal } from '../../base/decimal.ts';
 import type { ApprovedBounds } from '../../journal/entry.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
 import { getAction } from '../../venue/catalogue.ts';
+import { isPositionStop } from '../../venue/order/context.ts';
 import { countsAsSent } from '../../venue/order/states.ts';
 import type { OrderTerms, VenueCall } from '../../venue/port.ts';
 
@@ -15,52 +16,63 @@ export interface BeyondPlan {
   readonly max: string;
 }
 
+/** A call as far as its bounds depend on it; `opens`: whether it may add to the position. */
+interface PlannedCall extends Pick<VenueCall, 'endpoint' | 'clientOrderId' | 'intent' | 'params'> {
+  readonly opens: boolean;
+}
+
 /** The bound that a call would exceed; undefined where it exceeds none, or adds no risk. `orders`: those of the run. */
 export function findBeyondPlan(
-  call: Pick<VenueCall, 'endpoint' | 'clientOrderId' | 'intent' | 'params'>,
+  call: PlannedCall,
   orders: readonly TrackedOrder[],
   { orders: mostOrders, notional: mostNotional, exposure = {} }: ApprovedBounds,
 ): BeyondPlan | undefined {
-  const terms = findTerms(call, orders);
-  if (terms === undefined || terms.allow === 'reduce' || isPositionStop(terms)) return undefined;
+  const before = orders.find(({ intent }) => intent.clientOrderId === call.clientOrderId);
+  const terms = findTerms(call, before);
+  if (terms === undefined || !call.opens || isPositionStop(terms)) return undefined;
+  const worth = computeNotional(terms);
   const isNew = getAction(call.endpoint) === 'place';
-  const sent = orders.filter(
-    ({ intent, snapshot }) => countsAsSent(snapshot.state) && intent.clientOrderId !== call.clientOrderId,
-  );
-  const opening = [...sent.map(({ intent }) => intent).filter((intent) => !isPositionStop(intent)), terms];
-  const count = sent.length + 1;
-  if (isNew && mostOrders !== undefined && count > mostOrders)
-    return { figure: 'orders', value: String(count), max: String(mostOrders) };
-  const notional = sumNotional(opening);
+  // An amend that opens no more than the order does already adds no risk.
+  if (!isNew && before !== undefined && worth.lte(computeNotional(before.intent))) return undefined;
+  const sent = orders.filter((order) => countsAsSent(order.snapshot.state) && order !== before);
+  if (isNew && mostOrders !== undefined && sent.length + 1 > mostOrders)
+    return { figure: 'orders', value: String(sent.length + 1), max: String(mostOrders) };
+  const opening = sent.filter(({ intent }) => !isPositionStop(intent) && intent.allow !== 'reduce');
+  const notional = sumNotional(opening).plus(worth);
   if (mostNotional !== undefined && notional.gt(mostNotional))
     return { figure: 'notional', value: formatDecimal(notional), max: mostNotional };
-  const here = sumNotional(opening.filter(({ market, side }) => market === terms.market && side === terms.side));
-  const most = exposure[terms.market];
-  if (most !== undefined && here.gt(most))
-    return { figure: `exposure ${terms.market}`, value: formatDecimal(here), max: most };
+  const { market, side } = terms;
+  const here = sumNotional(opening.filter(({ intent }) => intent.market === market && intent.side === side)).plus(
+    worth,
+  );
+  // A market that the plan does not name is one that no order of it is in.
+  const most = Object.hasOwn(exposure, market) ? exposure[market] : Object.hasOwn(exposure, '') ? exposure[''] : '0';
+  if (most !== null && most !== undefined && here.gt(most))
+    return { figure: `exposure ${market}`, value: formatDecimal(here), max: most };
   return undefined;
 }
 
 /** The terms that the order of a call will have; undefined for a call that is about no order of the run. */
 function findTerms(
-  { endpoint, clientOrderId, intent, params }: Pick<VenueCall, 'endpoint' | 'clientOrderId' | 'intent' | 'params'>,
-  orders: readonly TrackedOrder[],
+  { endpoint, intent, params }: PlannedCall,
+  before: TrackedOrder | undefined,
 ): OrderTerms | undefined {
   if (getAction(endpoint) === 'place') return intent;
-  if (getAction(endpoint) !== 'amend') return undefined;
-  const before = orders.find((order) => order.intent.clientOrderId === clientOrderId)?.intent;
+  if (getAction(endpoint) !== 'amend' || before === undefined) return undefined;
   const { price, size } = params as { readonly price?: string; readonly size?: string };
-  return before && { ...before, ...(price === undefined ? {} : { price }), ...(size === undefined ? {} : { size }) };
+  const { context } = before.snapshot;
+  return { ...before.intent, size: size ?? context.size, ...(price === undefined ? {} : { price }) };
 }
 
-/** By the orders' own prices, as a plan counts (plan --json, bounds). */
-function sumNotional(orders: readonly OrderTerms[]): Decimal {
-  return orders.reduce(
-    (sum, { size, price, trigger }) => sum.plus(decimal(size).times(decimal(price ?? trigger ?? '0'))),
-    new Decimal(0),
-  );
+/** By the orders' own prices, as a plan counts (interface.md, JSON), with the terms in force where they were amended. */
+function sumNotional(orders: readonly TrackedOrder[]): Decimal {
+  return orders.reduce((sum, { intent, snapshot: { context } }) => {
+    const amended = { ...intent, size: context.size, price: context.price ?? intent.price ?? intent.trigger ?? '0' };
+    return sum.plus(Decimal.max(computeNotional(intent), computeNotional(amended)));
+  }, new Decimal(0));
 }
 
-function isPositionStop({ type }: OrderTerms): boolean {
-  return type === 'stop_loss' || type === 'take_profit';
+/** A market order without a price counts as nothing here: the caps of the limits are for it. */
+function computeNotional({ size, price, trigger }: Pick<OrderTerms, 'size' | 'price' | 'trigger'>): Decimal {
+  return decimal(size).times(decimal(price ?? trigger ?? '0'));
 }

@@ -6,7 +6,7 @@ import { Decimal } from '../../base/decimal.ts';
 import { writeDuration } from '../../base/duration.ts';
 import { chooseDeadmanReadPauseMs, chooseKeepAliveMs } from '../../venue/deadman.ts';
 import type { DeadmanDeclaration } from '../checked.ts';
-import { EMPTY, type Load, makeLoad, maybe, sequence, UNBOUNDED } from './load.ts';
+import { EMPTY, type Load, makeLoad, maybe, sequence, UNBOUNDED, WINDOW_MS } from './load.ts';
 import type { PlanRows } from './rows.ts';
 import type { PlanScope } from './scope.ts';
 
@@ -19,12 +19,14 @@ export interface PlannedSwitch {
   readonly under: string[];
   /** The last section in which its arming has been listed. */
   section: readonly unknown[] | undefined;
+  /** Whether some path releases it before its runbook ends. */
+  released: boolean;
+  /** Whether every path without failures does. */
   disarmed: boolean;
 }
 
 /** A quarter of the shortest timeout that a live run accepts; shorter ones exist only in virtual time. */
 const QUICKEST_KEEP_ALIVE_MS = 1250;
-const WINDOW_MS = 60_000;
 
 export class PlannedSwitches {
   private readonly rows: PlanRows;
@@ -47,7 +49,15 @@ export class PlannedSwitches {
   /** From here on the runbook's first order arms the switch. */
   expect(deadman: DeadmanDeclaration, scope: PlanScope, prefix: string): PlannedSwitch {
     this.declared += 1;
-    const planned: PlannedSwitch = { deadman, scope, prefix, under: [], section: undefined, disarmed: false };
+    const planned: PlannedSwitch = {
+      deadman,
+      scope,
+      prefix,
+      under: [],
+      section: undefined,
+      released: false,
+      disarmed: false,
+    };
     this.unarmed = [...this.unarmed, planned];
     return planned;
   }
@@ -79,8 +89,18 @@ export class PlannedSwitches {
   end(planned: PlannedSwitch): Load {
     this.declared -= 1;
     this.unarmed = this.unarmed.filter((each) => each !== planned);
-    if (planned.deadman.onExit !== 'disarm' || planned.disarmed) return EMPTY;
-    if (planned.under.length > 0) return this.disarm(planned);
+    if (planned.deadman.onExit !== 'disarm') return EMPTY;
+    if (planned.disarmed) {
+      // A run that fails or stops may not have got to the step that releases it.
+      if (!this.rows.listsSections) return EMPTY;
+      const early = 'if the run ends before the switch is released';
+      return maybe(
+        this.rows.inSection(early, () => this.disarm(planned)),
+        early,
+      );
+    }
+    if (planned.under.length > 0)
+      return this.disarm(planned, planned.released ? 'it has not been released' : undefined);
     if (planned.section === undefined) return EMPTY;
     return maybe(
       this.rows.inSection('if only a failure led to orders', () => this.disarm(planned)),
@@ -88,16 +108,19 @@ export class PlannedSwitches {
     );
   }
 
-  disarm(planned: PlannedSwitch): Load {
+  /** `when`: why it may not be disarmed here. */
+  disarm(planned: PlannedSwitch, when?: string): Load {
     const { deadman, scope, prefix } = planned;
-    planned.disarmed = true;
+    planned.released = true;
+    if (this.rows.when.when === undefined && this.rows.section === undefined) planned.disarmed = true;
     const params = { market_id: scope.resolve(deadman.market, (market) => market) };
-    this.rows.addRequest(prefix, 'DELETE /cancel_all_after', params);
-    this.rows.addRequest(prefix, 'GET /cancel_all_after', params);
+    this.rows.addRequest(prefix, 'DELETE /cancel_all_after', params, { when });
+    this.rows.addRequest(prefix, 'GET /cancel_all_after', params, { when });
+    const min = new Decimal(when === undefined ? 1 : 0);
     return makeLoad(
       {
-        'requests DELETE /cancel_all_after': { min: new Decimal(1), max: UNBOUNDED },
-        'requests GET /cancel_all_after': { min: new Decimal(1), max: UNBOUNDED },
+        'requests DELETE /cancel_all_after': { min, max: UNBOUNDED },
+        'requests GET /cancel_all_after': { min, max: UNBOUNDED },
       },
       { tokens: 2 * this.costOf('GET /cancel_all_after'), minMs: 0, rate: 0 },
     );
@@ -123,12 +146,14 @@ export class PlannedSwitches {
     };
   }
 
-  private arm({ deadman, scope, prefix }: PlannedSwitch): Load {
+  private arm({ deadman, scope, prefix, under, section }: PlannedSwitch): Load {
+    const isFirst = under.length === 0 && (section === undefined || section === this.rows.section);
     const market_id = scope.resolve(deadman.market, (market) => market);
     const timeout = scope.resolve(deadman.timeout, ({ ms }) => ms);
-    this.rows.addRequest(prefix, 'POST /cancel_all_after', { market_id, timeout });
+    const when = isFirst ? undefined : 'it is not armed yet';
+    this.rows.addRequest(prefix, 'POST /cancel_all_after', { market_id, timeout }, { when });
     const { everyMs, readMs } = this.choosePauses(deadman, scope, typeof timeout === 'number' ? timeout : undefined);
-    if (everyMs !== undefined)
+    if (isFirst && everyMs !== undefined)
       this.rows.addRequest(
         prefix,
         'POST /cancel_all_after',
@@ -139,7 +164,7 @@ export class PlannedSwitches {
           times: `every ${writeDuration(everyMs)} without an order request`,
         },
       );
-    if (readMs !== undefined)
+    if (isFirst && readMs !== undefined)
       this.rows.addRequest(
         prefix,
         'GET /cancel_all_after',
@@ -152,7 +177,7 @@ export class PlannedSwitches {
       );
     return makeLoad(
       {
-        'requests POST /cancel_all_after': { min: new Decimal(1), max: UNBOUNDED },
+        'requests POST /cancel_all_after': { min: new Decimal(isFirst ? 1 : 0), max: UNBOUNDED },
         'requests GET /cancel_all_after': { max: UNBOUNDED },
       },
       { tokens: this.costOf('POST /cancel_all_after'), minMs: 0, rate: 0 },

@@ -21,6 +21,8 @@ export type Figure =
   | 'notional'
   /** Of `notional`, that of orders with `allow: reduce`, which pass the caps where they are proven to reduce. */
   | 'reducing'
+  /** Of `notional`, that of amends, which pass the cap of the run where they only follow the market. */
+  | 'following'
   | `long ${string}`
   | `short ${string}`
   | 'duration';

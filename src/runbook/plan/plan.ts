@@ -126,7 +126,7 @@ function makeBounds(
   const maxNotional =
     rules.maxRunNotional === undefined
       ? undefined
-      : decimal(rules.maxRunNotional).plus(getRange(worst, 'reducing').max);
+      : decimal(rules.maxRunNotional).plus(getRange(worst, 'reducing').max.plus(getRange(worst, 'following').max));
   const requests = ENDPOINT_NAMES.flatMap((name): [EndpointName, Bound<number>][] => {
     const range = between(`requests ${name}`);
     return range.max.isZero() ? [] : [[name, toCount(range)]];
@@ -179,7 +179,6 @@ function withPath(path: readonly string[]): { readonly path?: readonly string[] 
 function judgeLimits(rules: LimitRules, load: Load): readonly LimitVerdict[] {
   const judged: readonly (readonly [string, string | number | undefined, Figure])[] = [
     ['max_run_notional', rules.maxRunNotional, 'notional'],
-    ['max_open_orders', rules.maxOpenOrders, 'orders'],
     ['max_writes', rules.maxWrites, 'writes'],
   ];
   return judged.flatMap(([limit, max, figure]): LimitVerdict[] => {

@@ -17,6 +17,7 @@ import {
 import type { Side } from '../../venue/records.ts';
 import type { CheckedRunbook, CheckedStep } from '../checked.ts';
 import { hydrate } from '../functions/hydrate.ts';
+import { ORDER } from '../functions/records.ts';
 import type { Counts } from '../steps/row.ts';
 import { bindCalls, getStepRow, type StepCall, type VenueStep } from '../steps/steps.ts';
 import type { Expr, RecordValue, Value } from '../values.ts';
@@ -57,7 +58,8 @@ export class PlannedRequests {
   }
 
   /** Lists the requests of a step that calls the venue. */
-  plan(step: VenueStep, scope: PlanScope, path: string): Planned {
+  plan(step: VenueStep, scope: PlanScope, at: StepAt): Planned {
+    const { path } = at;
     const { rows, estimating } = this.parts;
     const loads: Load[] = [];
     const placed: [string, Value][] = [];
@@ -73,7 +75,7 @@ export class PlannedRequests {
     }
     if (getStepRow(step.verb).calls.length === 0)
       rows.addNote(path, `${step.verb} ${getStepRow(step.verb).say(step.args as never)}`);
-    loads.push(this.planReads(step, scope, path, market));
+    loads.push(this.planReads(step, scope, at, market));
     return { load: sequence(loads), value: this.valueOf(step, placed) };
   }
 
@@ -118,7 +120,7 @@ export class PlannedRequests {
   }
 
   /** Lists the reads that follow a step until it is done, and those for answers that are lost. */
-  planReads(step: CheckedStep, scope: PlanScope, path: string, market?: string | Unknown): Load {
+  planReads(step: CheckedStep, scope: PlanScope, { path, name }: StepAt, market?: string | Unknown): Load {
     const { rows, failures } = this.parts;
     const loads = bindCalls(step, 'confirms').map((call) =>
       this.request({ step, scope, path, call, market, beside: true }),
@@ -126,7 +128,7 @@ export class PlannedRequests {
     if (failures)
       loads.push(
         rows.inSection(
-          `if an answer of ${nameStep(step)} is lost or late`,
+          `if an answer of ${name} is lost or late`,
           () =>
             sequence([
               ...bindCalls(step, 'otherwise').map((call) => this.request({ step, scope, path, call, market })),
@@ -213,7 +215,7 @@ export class PlannedRequests {
       [`requests ${call.endpoint}`]: count,
       duration: { max: UNBOUNDED },
       ...(method === 'GET' || !qualifies ? {} : { writes: count }),
-      ...(terms === undefined ? {} : this.weighOrder(terms, reduces)),
+      ...(terms === undefined ? {} : this.weighOrder(terms, { reduces, follows: call.draft === undefined })),
       ...(call.draft === undefined ? {} : { orders: { min: new Decimal(times.min), max: new Decimal(times.max) } }),
     };
     const cost = context.costOf(call.endpoint);
@@ -243,7 +245,10 @@ export class PlannedRequests {
   /**
    * The notional that an order can open, by its own price, and on which side. A position stop opens nothing.
    */
-  private weighOrder(terms: OrderDraft<Unknown>, reduces: boolean): Partial<Record<Figure, Partial<Range>>> {
+  private weighOrder(
+    terms: OrderDraft<Unknown>,
+    { reduces, follows }: { readonly reduces: boolean; readonly follows: boolean },
+  ): Partial<Record<Figure, Partial<Range>>> {
     const { side, market } = terms;
     if (terms.type === 'stop_loss' || terms.type === 'take_profit') return {};
     const { maxOrderNotional } = this.parts.rows.bounds.rules;
@@ -258,6 +263,7 @@ export class PlannedRequests {
     return {
       notional: range,
       ...(reduces ? { reducing: range } : {}),
+      ...(follows ? { following: range } : {}),
       ...Object.fromEntries(sides.map((each) => [`${each} ${where}`, range])),
     };
   }
@@ -278,11 +284,11 @@ export class PlannedRequests {
   }
 
   private valueOf(step: VenueStep, placed: readonly (readonly [string, Value])[]): Planned['value'] {
-    const { yields, calls } = getStepRow(step.verb);
+    const { yields } = getStepRow(step.verb);
     const [first] = placed;
     if (first !== undefined) return { known: first[0] === '' ? first[1] : (Object.fromEntries(placed) as RecordValue) };
     if (yields === 'nothing') return { known: undefined };
-    const [call] = calls;
+    const [call] = bindCalls(step, 'calls');
     if (typeof yields === 'string' || call === undefined || getEndpoint(call.endpoint).method !== 'GET')
       return NOT_KNOWN;
     // The reading as it is now is an estimate.
@@ -290,7 +296,9 @@ export class PlannedRequests {
     if (!Array.isArray(result) || yields.kind !== 'record') return NOT_KNOWN;
     const [[name, list] = []] = Object.entries(yields.fields);
     const isList = Object.keys(yields.fields).length === 1 && list?.kind === 'list';
-    if (isList && list.of.kind === 'record' && list.of.name === 'Order') return NOT_KNOWN;
+    // A recorded order is not the order that this step is about.
+    if ([yields, isList ? list.of : yields].some((of) => of.kind === 'record' && of.name === ORDER.name))
+      return NOT_KNOWN;
     const json = isList ? { [name as string]: result } : result[0];
     return json === undefined ? NOT_KNOWN : { open: true, estimate: hydrate(yields, json) };
   }
@@ -371,7 +379,14 @@ function describeUndo(step: CheckedStep): string {
   return Array.isArray(undo) ? formatCount(undo.length, 'step') : undo === 'cancel' ? 'DELETE /orders' : 'none';
 }
 
-/** The id, else verb and position. */
-export function nameStep(step: CheckedStep): string {
-  return step.id ?? step.path;
+/** A step for a reader: the id, else verb and position; with its runbook where that is called. */
+export function nameStep(step: CheckedStep, { name }: CheckedRunbook, depth: number): string {
+  const [, position] = /(\d+):[^/]*$/.exec(step.path) ?? [];
+  return `${step.id ?? `${step.verb} ${position ?? ''}`.trim()}${depth === 0 ? '' : ` of ${name}`}`;
+}
+
+/** The place of a step in the run, and its name for a reader. */
+export interface StepAt {
+  readonly path: string;
+  readonly name: string;
 }

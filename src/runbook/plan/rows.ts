@@ -70,6 +70,8 @@ export class PlanRows {
   bounds: Bounds;
   /** Where rows go: undefined outside of a section in a walk that lists only sections. */
   private target: PlanRow[] | undefined;
+  /** Whether the walk lists what happens on failures. */
+  readonly listsSections: boolean;
   private readonly costOf: PlanContext['costOf'];
   private readonly limits: PlanLimits;
   private conditions: readonly string[] = [];
@@ -83,6 +85,7 @@ export class PlanRows {
     this.bounds = { rules: limits ?? {}, reference: () => undefined };
     this.limits = new PlanLimits({ market, marketsDescribed: markets.length > 0, now });
     this.target = lists === 'path' ? this.list : undefined;
+    this.listsSections = lists === 'sections';
   }
 
   addRequest(step: string, name: EndpointName, params: object, details: RequestDetails = {}): void {

@@ -113,6 +113,23 @@ export class PlanScope implements Scope {
     return inner;
   }
 
+  /** Gives a block around this one a name of this one; not `sure`: it may be absent there. */
+  publish(name: string, outer: PlanScope, sure: boolean): void {
+    const named = this.names.get(name);
+    if (named === undefined) return;
+    outer.names.set(name, sure || named.known === false ? named : { ...named, known: 'if present' });
+  }
+
+  /** The value of an expression as it is now, whatever changes later; read it as a field of a record. */
+  freeze(expr: Expr): () => Value {
+    const { known, value } = this.weigh(expr);
+    return () => {
+      const isKnown = known === 'if present' ? this.estimating.present : known;
+      if (isKnown || (this.estimating.on && value !== undefined)) return value;
+      throw new NotKnown(expr.text);
+    };
+  }
+
   set(name: string, value: Value): void {
     this.names.set(name, { known: true, value });
   }
@@ -236,7 +253,10 @@ export class PlanScope implements Scope {
       return { known: true, value: expr.evaluate(this) };
     } catch (error) {
       if (!isOpen(error)) throw error;
-      return { known: false, value: this.estimate(expr) };
+      const present = this.readPresent(expr, (value) => value);
+      return present === undefined
+        ? { known: false, value: this.estimate(expr) }
+        : { known: 'if present', value: present };
     }
   }
 

@@ -155,7 +155,7 @@ export class PlanWalk {
       if (deadman?.deadman.releaseAfter === step.id && !deadman.disarmed) loads.push(this.switches.disarm(deadman));
       const { value } = planned;
       // A step that is skipped, or that failed and was passed over, has no value.
-      const passes = step.onTimeout !== undefined || step.catch.some(({ then }) => then === 'continue');
+      const passes = passesOver(step);
       if ('open' in value) scope.setUnknown(step.id, value.estimate);
       else if (certain && !passes) scope.set(step.id, value.known);
       else scope.setOptional(step.id, value.known);
@@ -166,21 +166,28 @@ export class PlanWalk {
 
   /** Adds to a step's load its further attempts, its handlers and its undo. */
   private walkFailures(step: CheckedStep, place: Place, once: Load): Load {
-    const name = nameStep(step);
-    const clauses = step.catch.map(({ on, if: condition, do: steps, then }): Alternative => {
-      const kinds = on === 'any' ? 'any kind' : on.join(', ');
-      const when = `if ${name} fails: ${kinds}${condition === undefined ? '' : ` && ${condition.text}`}`;
-      const load = this.rows.inSection(when, () => this.walkBlock(steps, enterBlock(place)));
-      return { load: then === 'retry' ? repeat(load, { min: 0, max: CATCH_RETRIES + 1 }) : load, when };
-    });
+    const name = nameStep(step, place.runbook, this.depth);
+    const clauses = step.catch.map(
+      ({ on, if: condition, do: steps, then }): Alternative & { readonly then: string } => {
+        const kinds = on === 'any' ? ' in any way' : `: ${on.join(', ')}`;
+        const when = `if ${name} fails${kinds}${condition === undefined ? '' : ` && ${condition.text}`}`;
+        const load = this.rows.inSection(when, () => this.walkBlock(steps, enterBlock(place)));
+        return { load: then === 'retry' ? repeat(load, { min: 0, max: CATCH_RETRIES + 1 }) : load, when, then };
+      },
+    );
     const timeout = step.onTimeout === undefined ? [] : [this.handler(step.onTimeout, place, `if ${name} times out`)];
     const undo = this.walkUndo(step, place);
-    return sequence([this.repeatAttempts(step, once), choose([{ load: EMPTY }, ...clauses, ...timeout]), undo]);
+    // A clause that retries comes before the one that ends the step.
+    const retrying = clauses.filter(({ then }) => then === 'retry').map(({ load, when }) => maybe(load, when ?? ''));
+    const ending = clauses.filter(({ then }) => then !== 'retry');
+    const handled = choose([{ load: EMPTY }, ...ending, ...timeout]);
+    return sequence([this.repeatAttempts(step, once), ...retrying, handled, undo]);
   }
 
   /** What reverts the step when the run fails later. */
   private walkUndo(step: CheckedStep, place: Place): Load {
-    const when = `if the run fails after ${nameStep(step)}: undo`;
+    const name = nameStep(step, place.runbook, this.depth);
+    const when = `if the run fails after ${name}, its undo`;
     const undo = findUndo(step);
     if (undo === undefined || undo === 'keep') return EMPTY;
     const load = this.rows.inSection(when, () => {
@@ -193,7 +200,7 @@ export class PlanWalk {
       this.requests.planUndo(step, place.scope, makePath(step, place));
       return EMPTY;
     });
-    return maybe(load, `undo of ${nameStep(step)}`);
+    return maybe(load, `undo of ${name}`);
   }
 
   private handler(steps: readonly CheckedStep[], place: Place, when: string): Alternative {
@@ -215,7 +222,7 @@ export class PlanWalk {
       1 +
       (step.retry !== undefined && follows(step.retry.on) ? retries : 0) +
       (clauses.some(({ on }) => follows(on)) ? CATCH_RETRIES : 0);
-    const when = `${nameStep(step)} is tried ${all} times`;
+    const when = `${step.id ?? step.verb} is tried ${all} times`;
     const whole = repeat(once, { min: 1, max: all });
     const places = isVenueStep(step) ? repeat(once, { min: 1, max: placing }) : whole;
     const figures = new Map(
@@ -246,7 +253,8 @@ export class PlanWalk {
         return { load: EMPTY, value: DONE };
       case 'set': {
         // A step in a block may be done any number of times: the variables are then unknown.
-        const once = certain && place.prefix === '' && step.path.split('/').length === 2;
+        const isOnPath = /^(?:steps|finally)\/[^/]+$/.test(step.path);
+        const once = certain && place.prefix === '' && isOnPath;
         for (const { name, value } of step.args.names) scope.assign(name, value, once);
         return { load: EMPTY, value: DONE };
       }
@@ -268,7 +276,7 @@ export class PlanWalk {
       case 'repeat':
         return this.planRepeat(step, place);
       case 'parallel':
-        return this.planParallel(step, place, path);
+        return this.planParallel(step, place, path, certain);
       case 'switch':
         return { load: this.planSwitch(step, place), value: DONE };
       case 'call':
@@ -287,7 +295,7 @@ export class PlanWalk {
       case 'fail':
         return note('fail');
       default:
-        return this.requests.plan(step, scope, path);
+        return this.requests.plan(step, scope, { path, name: nameStep(step, place.runbook, this.depth) });
     }
   }
 
@@ -296,11 +304,11 @@ export class PlanWalk {
     const { scope } = place;
     const within = scope.evaluateKnown(args.within)?.ms;
     if (args.kind === 'order') {
-      this.rows.addNote(
-        path,
-        `wait ${args.is} <= ${scope.format(args.within)}   poll GET /orders every ${writeDuration(POLL_MS)}`,
-      );
-      return { load: this.requests.planReads(step, scope, path), value: DONE };
+      this.rows.addNote(path, `wait until ${args.order.text} is ${args.is}, at most ${scope.format(args.within)}`);
+      return {
+        load: this.requests.planReads(step, scope, { path, name: nameStep(step, place.runbook, this.depth) }),
+        value: NOT_KNOWN,
+      };
     }
     const every = scope.evaluateKnown(args.every)?.ms;
     const most =
@@ -311,7 +319,7 @@ export class PlanWalk {
       `every ${scope.format(args.every)} until ${args.until.text}, at most ${scope.format(args.within)}`,
       () => this.step(args.read, place, false),
     );
-    return { load: repeat(load, { min: 1, max: most }, every), value: DONE };
+    return { load: repeat(load, { min: 1, max: most }, every), value: NOT_KNOWN };
   }
 
   private planForEach(step: StepOf<'for_each'>, place: Place): Planned {
@@ -333,7 +341,7 @@ export class PlanWalk {
       if (position !== undefined) inner.scope.set(position, new Decimal(index));
       const load = this.walkBlock(steps, inner);
       if (collect !== undefined)
-        collected.push(makeLazyRecord(collect.map(({ name, value }) => [name, () => value.evaluate(inner.scope)])));
+        collected.push(makeLazyRecord(collect.map(({ name, value }) => [name, inner.scope.freeze(value)])));
       return load;
     });
     return { load: sequence(loads), value: { known: collect === undefined ? undefined : collected } };
@@ -371,12 +379,21 @@ export class PlanWalk {
     return { load: open ? { ...all, ...pickRates(load) } : all, value: DONE };
   }
 
-  private planParallel(step: StepOf<'parallel'>, place: Place, path: string): Planned {
+  private planParallel(step: StepOf<'parallel'>, place: Place, path: string, certain: boolean): Planned {
     const { args } = step;
     if (args.kind === 'branches') {
       this.rows.addNote(path, `in parallel, join ${args.join}: ${args.branches.map(({ name }) => name).join(', ')}`);
       for (const branch of args.branches) forgetChanged(branch.do, place.scope);
-      const loads = this.rows.inBranches(() => args.branches.map((branch) => this.walkBlock(branch.do, place)));
+      // Of a branch that did not finish, the names are absent.
+      const sure = certain && args.join === 'all' && !passesOver(step);
+      const loads = this.rows.inBranches(() =>
+        args.branches.map((branch) => {
+          const inner = enterBlock(place);
+          const branchLoad = this.walkBlock(branch.do, inner);
+          for (const { id } of branch.do) if (id !== undefined) inner.scope.publish(id, place.scope, sure);
+          return branchLoad;
+        }),
+      );
       const load = together(loads);
       return { load: args.join === 'all' ? load : loosen(load, loads), value: DONE };
     }
@@ -430,7 +447,7 @@ export class PlanWalk {
     const inputs = makeLazyRecord(
       callee.inputs.map((input) => {
         const expr = args.with[input.name];
-        return [input.name, () => (expr === undefined ? input.default : expr.evaluate(scope))];
+        return [input.name, expr === undefined ? () => input.default : scope.freeze(expr)];
       }),
     );
     this.depth += 1;
@@ -438,7 +455,7 @@ export class PlanWalk {
     this.depth -= 1;
     return {
       load,
-      value: { known: makeLazyRecord(callee.outputs.map(({ name, value }) => [name, () => value.evaluate(inner)])) },
+      value: { known: makeLazyRecord(callee.outputs.map(({ name, value }) => [name, inner.freeze(value)])) },
     };
   }
 
@@ -496,6 +513,11 @@ function waitLoad(ms: number | undefined, limitMs = Number.POSITIVE_INFINITY): L
     { duration: { min: new Decimal(least), max: ms === undefined ? UNBOUNDED : new Decimal(ms) } },
     { tokens: 0, minMs: least, rate: 0 },
   );
+}
+
+/** Whether the steps after it may run although it failed. */
+function passesOver(step: CheckedStep): boolean {
+  return step.onTimeout !== undefined || step.catch.some(({ then }) => then === 'continue');
 }
 
 /** The rates of a part that is done once. */
