@@ -72,7 +72,8 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
       const { id } = args.read;
       // The read's name outlives the wait: on_timeout and later steps refer to the last reading.
       if (id !== undefined) execution.frame.set(id, frame.find(id));
-      if (execution.decide('until', args.until, new StepScope(frame, wall.now()))) return undefined;
+      if (execution.decide('until', args.until, new StepScope(frame, wall.now())))
+        return id === undefined ? undefined : frame.find(id);
       const next = startedAt + every;
       if (next > deadline) {
         if (clock.now() < deadline) await waitUntil(execution, deadline);

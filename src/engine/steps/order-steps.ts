@@ -34,7 +34,7 @@ export async function waitForOrder(
   );
   try {
     await orderManager.reach(handle, args.is, { ...makeOrderContext(execution, handle.market_id), cancel: own });
-    return undefined;
+    return handle.value;
   } catch (error) {
     handle.touch();
     if (own.timedOut) throw new StepFailure('timeout', own.reason?.message ?? '', execution.path);
