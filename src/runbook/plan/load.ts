@@ -85,12 +85,14 @@ export function makeLoad(
 
 /** Parts that follow each other. */
 export function sequence(parts: readonly Load[]): Load {
+  const figures = new Map<Figure, Range>();
+  for (const part of parts)
+    for (const [figure, range] of part.figures) {
+      const sum = figures.get(figure);
+      figures.set(figure, sum === undefined ? range : addRanges(sum, range));
+    }
   return {
-    figures: combine(parts, (ranges) => ({
-      min: ranges.reduce((sum, { min }) => sum.plus(min), ZERO),
-      max: ranges.reduce((sum, { max }) => sum.plus(max), ZERO),
-      path: joinPaths(ranges.filter(({ max }) => max.gt(0))),
-    })),
+    figures,
     segments: limitSegments(parts.flatMap(({ segments }) => segments)),
     leastMs: parts.reduce((sum, { leastMs }) => sum + leastMs, 0),
     steady: pickHighest(parts.map(({ steady }) => steady)),
@@ -301,6 +303,14 @@ function mapFigures(load: Load, change: (range: Range) => Range): Load {
 function multiply({ min, max, path }: Range, times: { readonly min: number; readonly max: number }): Range {
   const product = (one: Decimal, other: number) => (one.isZero() || other === 0 ? ZERO : one.times(other));
   return { min: product(min, times.min), max: product(max, times.max), path };
+}
+
+function addRanges(one: Range, other: Range): Range {
+  return {
+    min: other.min.isZero() ? one.min : one.min.plus(other.min),
+    max: other.max.isZero() ? one.max : one.max.plus(other.max),
+    path: joinPaths([one, other].filter(({ max }) => max.gt(0))),
+  };
 }
 
 function joinPaths(ranges: readonly Range[]): readonly string[] {

@@ -4,9 +4,7 @@
  * on_error and lost answers, lists what they send in sections, and gives the upper bounds.
  */
 import { Decimal, formatDecimal, toWholeNumber } from '../../base/decimal.ts';
-import { writeDuration } from '../../base/duration.ts';
 import { type LimitRules, tighter } from '../../venue/limits/check.ts';
-import { POLL_MS } from '../../venue/order/polling.ts';
 import type { CheckedRunbook, CheckedStep, ErrorKind, StepOf } from '../checked.ts';
 import { evaluateLimits } from '../limit-values.ts';
 import { isVenueStep } from '../steps/steps.ts';
