@@ -74,7 +74,10 @@ describe('the package', () => {
   const run = (cwd: string, command: string, ...words: readonly string[]) =>
     execFileSync(command, words, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
 
-  it('compiles and runs the example in an empty folder, and serves as the command', () => {
+  it('compiles and runs the example in an empty folder, and serves as the command', {
+    tags: ['long'],
+    timeout: 120_000,
+  }, () => {
     run(ROOT, process.execPath, 'build.js', '--types');
     run(ROOT, 'npm', 'pack', '--ignore-scripts', '--silent', '--pack-destination', folder);
     const [archive = ''] = readdirSync(folder).filter((name) => name.endsWith('.tgz'));
@@ -95,5 +98,5 @@ describe('the package', () => {
     expect(version.trim()).toBe(
       (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }).version,
     );
-  }, 120_000);
+  });
 });
