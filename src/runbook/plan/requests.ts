@@ -6,7 +6,7 @@ import { Decimal, decimal, formatDecimal } from '../../base/decimal.ts';
 import { formatCount } from '../../base/format.ts';
 import { type EndpointName, getAction, getEndpoint } from '../../venue/catalogue.ts';
 import { notionalOf } from '../../venue/limits/check.ts';
-import { FIRST_POLL_MS, MOST_SENDS, REPEAT_DELAYS_MS } from '../../venue/order/polling.ts';
+import { countPosts, FIRST_POLL_MS, REPEAT_DELAYS_MS } from '../../venue/order/polling.ts';
 import {
   makeAccountOrderParams,
   makeCancelParams,
@@ -34,7 +34,12 @@ export interface Open {
   readonly open: true;
   readonly estimate?: Value;
 }
-export type Planned = { readonly load: Load; readonly value: { readonly known: Value } | Open };
+export interface Planned {
+  readonly load: Load;
+  /** What follows the calls until the step is done; an attempt that was refused before it placed anything has none of it. */
+  readonly follows?: Load;
+  readonly value: { readonly known: Value } | Open;
+}
 export const NOT_KNOWN: Open = { open: true };
 
 export interface RequestParts {
@@ -75,8 +80,8 @@ export class PlannedRequests {
     }
     if (getStepRow(step.verb).calls.length === 0)
       rows.addNote(path, `${step.verb} ${getStepRow(step.verb).say(step.args as never)}`);
-    loads.push(this.planReads(step, scope, at, market));
-    return { load: sequence(loads), value: this.valueOf(step, placed) };
+    const follows = this.planReads(step, scope, at, market);
+    return { load: sequence(loads), follows, value: this.valueOf(step, placed) };
   }
 
   /** Lists the reading with which a live run begins: open orders that the account has already. */
@@ -152,8 +157,8 @@ export class PlannedRequests {
     rows.addRequest(path, 'GET /orders', makeReadParams<Unknown>(order, values.since()), details);
     rows.addRequest(path, 'GET /orders', makeLookupParams<Unknown>(order, values.since()), details);
     // Each try to send it may come after another lapse.
-    const max = new Decimal(placed).times(MOST_SENDS);
-    const tokens = Number.isFinite(placed) ? placed * MOST_SENDS * context.costOf('GET /orders') : 0;
+    const max = new Decimal(placed).times(countPosts(true));
+    const tokens = Number.isFinite(placed) ? placed * countPosts(true) * context.costOf('GET /orders') : 0;
     return makeLoad({ 'requests GET /orders': { max } }, { tokens, apart: tokens, minMs: 0, rate: 0 });
   }
 
@@ -206,7 +211,7 @@ export class PlannedRequests {
     const { context, failures, rows } = this.parts;
     const { method, qualifies, repeatable } = getEndpoint(call.endpoint);
     // A refused session is renewed once, and what may be repeated is sent again.
-    const sends = failures ? (call.sends ?? 1) * (repeatable === 'never' ? 1 : 2) : 1;
+    const sends = failures ? call.sends * (repeatable === 'never' ? 1 : 2) : 1;
     const count: Partial<Range> = {
       min: new Decimal(call.when === undefined ? times.min : 0),
       max: new Decimal(times.max).times(sends),

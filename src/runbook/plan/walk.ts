@@ -29,6 +29,12 @@ import { findUndo, NOT_KNOWN, nameStep, type Planned, PlannedRequests } from './
 import { type Bounds, PlanRows } from './rows.ts';
 import { type Estimating, makeLazyRecord, type PlanContext, PlanScope } from './scope.ts';
 
+/** One attempt of a step: its calls, and what follows them until it is done. */
+interface Once {
+  readonly calls: Load;
+  readonly rest: Load;
+}
+
 /** The place of the walk: the runbook, its names, the prefix of its paths, and its deadman switch. */
 interface Place {
   readonly runbook: CheckedRunbook;
@@ -149,8 +155,9 @@ export class PlanWalk {
     const planned = this.planStep(step, place, makePath(step, place), certain);
     forgetHandled(step, 'after', scope);
     const loads = [planned.load];
+    const follows = [planned.follows ?? EMPTY];
     if (step.id !== undefined) {
-      if (deadman?.deadman.releaseAfter === step.id && !deadman.disarmed) loads.push(this.switches.disarm(deadman));
+      if (deadman?.deadman.releaseAfter === step.id && !deadman.disarmed) follows.push(this.switches.disarm(deadman));
       const { value } = planned;
       // A step that is skipped, or that failed and was passed over, has no value.
       const passes = passesOver(step);
@@ -158,12 +165,14 @@ export class PlanWalk {
       else if (certain && !passes) scope.set(step.id, value.known);
       else scope.setOptional(step.id, value.known);
     }
-    const done = sequence(loads);
-    return this.failures ? this.walkFailures(step, place, endEarly(step, done)) : done;
+    const calls = sequence(loads);
+    const rest = sequence(follows);
+    if (!this.failures) return sequence([calls, rest]);
+    return this.walkFailures(step, place, { calls: endEarly(step, calls), rest: endEarly(step, rest) });
   }
 
   /** Adds to a step's load its further attempts, its handlers and its undo. */
-  private walkFailures(step: CheckedStep, place: Place, once: Load): Load {
+  private walkFailures(step: CheckedStep, place: Place, once: Once): Load {
     const name = nameStep(step, place.runbook, this.depth);
     const clauses = step.catch.map(
       ({ on, if: condition, do: steps, then }): Alternative & { readonly then: string } => {
@@ -205,8 +214,12 @@ export class PlanWalk {
     return { load: this.rows.inSection(when, () => this.walkBlock(steps, enterBlock(place))), when };
   }
 
-  /** The attempts of a step. Of orders, only attempts count that may follow one whose order is at the venue. */
-  private repeatAttempts(step: CheckedStep, once: Load): Load {
+  /**
+   * The attempts of a step. Of orders, and of what follows them, only attempts count that may come after one whose order is at the
+   * venue.
+   */
+  private repeatAttempts(step: CheckedStep, { calls, rest }: Once): Load {
+    const once = sequence([calls, rest]);
     const clauses = step.catch.filter(({ then }) => then === 'retry');
     const retries = step.retry === undefined || step.retry.on.length === 0 ? 0 : step.retry.max;
     const all = 1 + retries + (clauses.length > 0 ? CATCH_RETRIES : 0);
@@ -222,12 +235,15 @@ export class PlanWalk {
       (clauses.some(({ on }) => follows(on)) ? CATCH_RETRIES : 0);
     const when = `${step.id ?? step.verb} is tried ${all} times`;
     const whole = repeat(once, { min: 1, max: all });
+    const asked = repeat(calls, { min: 1, max: all });
+    const followed = repeat(rest, { min: 1, max: isVenueStep(step) ? placing : all });
+    const requests = sequence([asked, followed]);
     const places = isVenueStep(step) ? repeat(once, { min: 1, max: placing }) : whole;
     const figures = new Map(
       [...whole.figures].map(([figure, range]) => {
         const counted =
           figure.startsWith('requests ') || figure === 'writes' || figure === 'duration'
-            ? range
+            ? (requests.figures.get(figure) ?? range)
             : (places.figures.get(figure) ?? range);
         const most = counted.max.gt(once.figures.get(figure)?.max ?? 0);
         return [figure, most ? { ...counted, path: [...counted.path, when] } : counted] as const;

@@ -7,7 +7,6 @@ import {
   CONFIRM_WITHIN_MS,
   countLookups,
   countPolls,
-  MOST_SENDS,
   POLL_MS,
   REPEAT_DELAYS_MS,
 } from '../../venue/order/polling.ts';
@@ -64,6 +63,7 @@ export function readOrderFills<V extends StepName>(
 export function doubtOrder<V extends StepName>(
   step: V,
   order: Named<V>,
+  posts: (step: StepOf<V>) => number,
   applies: (step: StepOf<V>) => boolean = () => true,
 ): readonly CallRow<V>[] {
   const lost = 'no answer comes, or a refusal in unknown words';
@@ -74,7 +74,7 @@ export function doubtOrder<V extends StepName>(
       class: 'resolve',
       applies,
       params: (args, values) => makeLookupParams(order(args, values), values.since()),
-      times: (_step, { absenceHorizonMs }) => ({ min: 0, max: MOST_SENDS * countLookups(absenceHorizonMs) }),
+      times: (of, { absenceHorizonMs }) => ({ min: 0, max: posts(of) * countLookups(absenceHorizonMs) }),
       everyMs: POLL_MS,
       when: lost,
     }),
@@ -82,14 +82,14 @@ export function doubtOrder<V extends StepName>(
       class: 'resolve',
       applies,
       params: (args, values) => makeMarketParams(order(args, values).market, values.since()),
-      times: most(MOST_SENDS),
+      times: (of) => ({ min: 0, max: posts(of) }),
       when: lost,
     }),
     call(step, 'GET /fills', {
       class: 'resolve',
       applies,
       params: (args, values) => makeMarketFillParams(order(args, values).market, values.since()),
-      times: most(MOST_SENDS),
+      times: (of) => ({ min: 0, max: posts(of) }),
       when: lost,
     }),
     call(step, 'DELETE /orders', {
@@ -103,7 +103,8 @@ export function doubtOrder<V extends StepName>(
       class: 'protect',
       applies,
       params: (args, values) => makeCancelParams({ ...order(args, values), venueId: undefined }),
-      times: most(CANCEL_ACTS * CANCEL_SENDS),
+      // Counted with those by its id.
+      times: most(0),
       when: 'its id never arrived',
     }),
     call(step, 'GET /orders', {

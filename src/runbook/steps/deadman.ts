@@ -17,7 +17,7 @@ export const DEADMAN_STEPS = {
     }),
     calls: [
       call('arm_deadman', 'POST /cancel_all_after', {
-        sends: SENDS_UNANSWERED,
+        sends: () => SENDS_UNANSWERED,
         class: 'protect',
         params: (args, values) => ({ market_id: values.text(args.market), timeout: values.duration(args.timeout) }),
       }),
@@ -56,7 +56,7 @@ export const DEADMAN_STEPS = {
     takes: fields({ market: need(MARKET, 'market id') }),
     calls: [
       call('disarm_deadman', 'DELETE /cancel_all_after', {
-        sends: SENDS_UNANSWERED,
+        sends: () => SENDS_UNANSWERED,
         class: 'protect',
         params: (args, values) => ({ market_id: values.text(args.market) }),
       }),

@@ -6,7 +6,7 @@ import {
   CANCEL_SENDS,
   CONFIRM_WITHIN_MS,
   countPolls,
-  MOST_SENDS,
+  countPosts,
   SENDS_UNANSWERED,
   SWEEP_CANCELS,
   SWEEP_READINGS,
@@ -133,8 +133,13 @@ function placeLeg(type: Leg) {
     params: (args, values) => makePlaceParams(draft(args, values), values.placed(type).clientOrderId),
     draft,
     leg: type,
-    sends: MOST_SENDS,
+    sends: () => countPosts(false),
   });
+}
+
+/** How often the POST of `place` is sent at most. */
+function countPlaceSends({ args }: StepOf<'place'>): number {
+  return countPosts(args.onAmbiguous === 'resend');
 }
 
 /** Targets of `await` that are reached once a record shows the order. */
@@ -182,7 +187,7 @@ export const ORDER_STEPS = {
         params: (args, values) => makePlaceParams(draftPlaced(args, values), values.placed('').clientOrderId),
         draft: draftPlaced,
         leg: '',
-        sends: MOST_SENDS,
+        sends: countPlaceSends,
       }),
     ],
     confirms: [
@@ -192,7 +197,7 @@ export const ORDER_STEPS = {
       }),
       readOrderFills('place', (_args, values) => values.placed(''), { applies: waitsForRecord }),
     ],
-    otherwise: doubtOrder('place', (_args, values) => values.placed('')),
+    otherwise: doubtOrder('place', (_args, values) => values.placed(''), countPlaceSends),
     retry: 'write',
     risk: 'increases',
     yields: ORDER,
@@ -231,6 +236,7 @@ export const ORDER_STEPS = {
       doubtOrder(
         'protect',
         (_args, values) => values.placed(leg),
+        () => countPosts(false),
         ({ args }) => args[LEGS[leg]] !== undefined,
       ),
     ),
@@ -311,7 +317,7 @@ export const ORDER_STEPS = {
         class: 'protect',
         params: (args, values) => makeCancelParams(nameCancelled(args, values)),
         times: countTargets,
-        sends: CANCEL_SENDS,
+        sends: () => CANCEL_SENDS,
       }),
     ],
     // Without `await: terminal` the end is read before the run ends.
@@ -365,7 +371,7 @@ export const ORDER_STEPS = {
       call('cancel_all', 'DELETE /orders/cancel_all', {
         class: 'protect',
         params: () => ({}),
-        sends: SENDS_UNANSWERED,
+        sends: () => SENDS_UNANSWERED,
         times: () => ({ min: 1, max: SWEEP_READINGS, words: 'until no order is left' }),
       }),
     ],

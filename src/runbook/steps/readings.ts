@@ -74,7 +74,7 @@ export const READING_STEPS = {
     takes: fields({ market: need(MARKET, 'market id'), leverage: need(INTEGER, 'whole number, 1 to 20') }),
     calls: [
       call('set_leverage', 'PUT /account/leverage', {
-        sends: SENDS_UNANSWERED,
+        sends: () => SENDS_UNANSWERED,
         class: 'enter',
         params: (args, values) => ({ market_id: values.text(args.market), leverage: values.whole(args.leverage) }),
       }),

@@ -91,7 +91,7 @@ export interface CallRow<V extends StepName = StepName, E extends EndpointName =
   /** Whether these reads go on for as long as the step waits for the market; others take a moment. */
   readonly waits?: (step: StepOf<V>) => boolean;
   /** How often it is sent at most while it gets no answer; absent: once. */
-  readonly sends?: number;
+  readonly sends?: (step: StepOf<V>) => number;
 }
 
 /** The requests of a step, in sequence, typed by the step and by each endpoint. */
@@ -141,7 +141,7 @@ export interface AnyCall {
   readonly leg?: string;
   readonly everyMs?: number;
   readonly waits?: (step: never) => boolean;
-  readonly sends?: number;
+  readonly sends?: (step: never) => number;
 }
 
 export const EVERY_STEP = ['id', 'if', 'timeout', 'catch', 'on_timeout', 'because', 'note'] as const;

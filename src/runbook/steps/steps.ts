@@ -54,8 +54,8 @@ export interface StepCall {
   readonly everyMs?: number;
   /** Whether these reads go on for as long as the step waits for the market. */
   readonly waits: boolean;
-  /** How often it is sent at most while it gets no answer; absent: once. */
-  readonly sends?: number;
+  /** How often it is sent at most while it gets no answer. */
+  readonly sends: number;
   params<U>(values: Values<U>): WireParams<EndpointName, U>;
   times(counts: Counts): Times;
   /** The terms of the order that the request places. */
@@ -65,12 +65,13 @@ export interface StepCall {
 /** The requests that a step makes by what its author wrote, in sequence: one of the three columns of its row. */
 export function bindCalls(step: CheckedStep, which: 'calls' | 'confirms' | 'otherwise'): readonly StepCall[] {
   return getStepRow(step.verb)[which].flatMap((call): StepCall[] => {
-    const { applies, params, times, draft, waits, ...rest } = call as unknown as Bindable;
+    const { applies, params, times, draft, waits, sends, ...rest } = call as unknown as Bindable;
     if (applies !== undefined && !applies(step)) return [];
     return [
       {
         ...rest,
         waits: waits?.(step) ?? false,
+        sends: sends?.(step) ?? 1,
         params: (values) => params(step.args, values),
         times: (counts) => times?.(step, counts) ?? { min: 1, max: 1 },
         draft: draft && ((values) => draft(step.args, values)),
@@ -80,9 +81,10 @@ export function bindCalls(step: CheckedStep, which: 'calls' | 'confirms' | 'othe
 }
 
 /** A row's call, whose functions take the step of the row. */
-interface Bindable extends Pick<AnyCall, 'endpoint' | 'class' | 'when' | 'leg' | 'everyMs' | 'sends'> {
+interface Bindable extends Pick<AnyCall, 'endpoint' | 'class' | 'when' | 'leg' | 'everyMs'> {
   readonly applies?: (step: CheckedStep) => boolean;
   readonly waits?: (step: CheckedStep) => boolean;
+  readonly sends?: (step: CheckedStep) => number;
   readonly params: <U>(args: CheckedStep['args'], values: Values<U>) => WireParams<EndpointName, U>;
   readonly times?: (step: CheckedStep, counts: Counts) => Times;
   readonly draft?: <U>(args: CheckedStep['args'], values: Values<U>) => OrderDraft<U>;

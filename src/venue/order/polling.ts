@@ -22,8 +22,10 @@ export const SWEEP_CANCELS = 20;
 export const SENDS_UNANSWERED = REPEAT_DELAYS_MS.length;
 /** Second POSTs of an order that may be sent again, each only after proven absence. */
 export const RESENDS = 2;
-/** POSTs of one order: the first, one after a refused session, and those after proven absence. */
-export const MOST_SENDS = 2 + RESENDS;
+/** POSTs of one order: the first, one after a refused session, and where it may be sent again those after proven absence. */
+export function countPosts(mayResend: boolean): number {
+  return 2 + (mayResend ? RESENDS : 0);
+}
 /** Cancels that one act sends at most for an order: each try is repeated while no answer comes. */
 export const CANCEL_SENDS = TIMINGS.cancelTries * (REPEAT_DELAYS_MS.length + 1);
 /** Acts that may cancel an order without a step that says so: unconfirmed in its step, undone, left at the end of the run. */
