@@ -79,8 +79,8 @@ export class PlanRows {
   /** Depth of parallel branches: another branch may end the run before this one gets anywhere. */
   private branches = 0;
 
-  /** `sections`: whether the walk lists what happens on failures, instead of what happens without. */
-  constructor({ limits, market, markets, now, costOf }: PlanContext, lists: 'path' | 'sections') {
+  /** `lists`: what happens without failures, what happens on them, or nothing, where only the figures are wanted. */
+  constructor({ limits, market, markets, now, costOf }: PlanContext, lists: 'path' | 'sections' | 'nothing') {
     this.costOf = costOf;
     this.bounds = { rules: limits ?? {}, reference: () => undefined };
     this.limits = new PlanLimits({ market, marketsDescribed: markets.length > 0, now });

@@ -71,7 +71,7 @@ export class PlanWalk {
   constructor(context: PlanContext, { failures, placed }: { readonly failures: boolean; readonly placed: number }) {
     this.context = context;
     this.failures = failures;
-    const rows = new PlanRows(context, failures ? 'sections' : 'path');
+    const rows = new PlanRows(context, failures ? 'sections' : context.inputs === undefined ? 'nothing' : 'path');
     const switches = new PlannedSwitches(rows, context.costOf);
     this.rows = rows;
     this.switches = switches;
