@@ -10,6 +10,7 @@ import { Simulator } from '../../src/gateway/simulator/simulator.ts';
 import { readEntry } from '../../src/journal/chain.ts';
 import { openSqliteScheduleStore } from '../../src/journal/schedule/sqlite.ts';
 import type { SubmissionRequest } from '../../src/journal/schedule/store.ts';
+import { openDatabase } from '../../src/journal/sql/sqlite.ts';
 import type { StoredEntry } from '../../src/journal/store.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { openBackground, profileFor, until } from './background.ts';
@@ -99,9 +100,9 @@ const it = base
     at.write('asked.yaml', ASKED);
     const scheduler = schedule(['tick.yaml']);
     await scheduler.sees('run_ended');
-    // Between two runs: not while it has the store's lock.
+    // Between two runs.
     await scheduler.rests();
-    scheduler.started.child.kill('SIGSTOP');
+    await scheduler.suspend(at.path);
     return { scheduler, run: at.start(['run', 'asked.yaml', '--profile', 'profile.yaml', '--json']) };
   });
 
@@ -368,6 +369,24 @@ describe.concurrent('runbook schedule', { timeout: 120_000 }, () => {
     await second.stop('SIGTERM');
   });
 
+  it('one on standby outlasts a database that is locked for longer than it waits', { tags: ['long'] }, async ({
+    at,
+    schedule,
+  }) => {
+    at.write('tick.yaml', TICK);
+    const first = schedule(['tick.yaml']);
+    await first.sees('run_ended');
+    const second = schedule(['tick.yaml'], '--standby');
+    await second.sees('standing_by');
+    await first.stop('SIGKILL');
+    const database = await openDatabase(join(at.path, '.runbook', 'runbook.db'));
+    await until(() => database.hold());
+    await second.sees('store_failed');
+    database.close();
+    await second.sees('run_ended');
+    expect((await second.stop('SIGTERM')).exit).toBe(143);
+  });
+
   it('one suspended for longer than its lease is replaced, and sends nothing when it wakes up', async ({
     simulator,
     at,
@@ -378,7 +397,7 @@ describe.concurrent('runbook schedule', { timeout: 120_000 }, () => {
     await until(() => simulator.books().orders.some(({ status }) => status === 'open'));
     const second = schedule(['resting.yaml'], '--standby');
     await second.sees('standing_by');
-    first.started.child.kill('SIGSTOP');
+    await first.suspend(at.path);
     const [resumed] = await second.sees('run_resumed');
     first.started.child.kill('SIGCONT');
     const { exit } = await first.started.ended;

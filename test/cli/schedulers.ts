@@ -1,4 +1,7 @@
 /** Schedulers as processes, and what their logs say. */
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { openDatabase } from '../../src/journal/sql/sqlite.ts';
 import { type Started, until } from './background.ts';
 
 export interface Line {
@@ -56,9 +59,30 @@ export class Scheduler {
     return String(line?.['url']);
   }
 
+  /** Suspends it at an instant at which it holds no lock on a database in this folder: no process could replace it before it wakes up. */
+  async suspend(folder: string): Promise<void> {
+    const databases = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.db'));
+    await until(async () => {
+      this.started.child.kill('SIGSTOP');
+      const free = await Promise.all(databases.map((name) => isFree(join(folder, name))));
+      if (free.every(Boolean)) return true;
+      this.started.child.kill('SIGCONT');
+      return false;
+    });
+  }
+
   stop(signal: 'SIGTERM' | 'SIGINT' | 'SIGHUP' | 'SIGKILL') {
     this.started.child.kill(signal);
     return this.started.ended;
+  }
+}
+
+async function isFree(file: string): Promise<boolean> {
+  const database = await openDatabase(file);
+  try {
+    return database.hold();
+  } finally {
+    database.close();
   }
 }
 

@@ -8,7 +8,7 @@
  * them continues. A process that was suspended for longer than a lease has lost its other accounts as well; their runs resume
  * from their journals.
  */
-import type { Timer } from '../../base/clock.ts';
+import type { Metronome, Timer } from '../../base/clock.ts';
 import { formatWholeSeconds } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { Scheduler, type SchedulerEvent } from '../../engine/schedule/scheduler.ts';
@@ -133,18 +133,32 @@ export class AccountService {
    */
   async serve(policy: WaitPolicy): Promise<ServiceEnd> {
     const { profile, name, log, metrics, context } = this.parts;
+    let scheduleStore: ScheduleStore | undefined;
     const account = await openAccount(profile, { ...context, voice: log.asVoice() });
     this.account = account;
     log.redactWith(name, (text) => account.redactor.redact(text));
     try {
       this.events = new SchedulerEvents(log, metrics, account);
-      const held = await this.waitForLease(account, policy);
-      if (held.kind !== 'held') return held;
-      this.lease = held;
-      return { kind: 'stopped', ...(await this.runSchedule(account, held, this.events)) };
+      // Opened before the lease is taken: who has the lease should not have to wait for a lock.
+      scheduleStore = await account.openScheduleStore();
+      for (;;) {
+        const held = await this.waitForLease(account, policy);
+        if (held.kind !== 'held') return held;
+        this.lease = held;
+        try {
+          return { kind: 'stopped', ...(await this.runSchedule(account, held, scheduleStore, this.events)) };
+        } catch (error) {
+          if (!(error instanceof StoreError)) throw error;
+          const began = this.ticks > 0;
+          if (began || error.reason !== 'unavailable' || policy === 'none')
+            throw new UserError(makePrintable(error.message), EXIT.halted, 'journal');
+          await this.standBack(error, held, account);
+        }
+      }
     } finally {
       this.ticker?.cancel();
       await this.lease?.release().catch(ignoreStore);
+      await scheduleStore?.close();
       await account.close();
     }
   }
@@ -162,10 +176,14 @@ export class AccountService {
     this.events?.reportStall(ms);
   }
 
-  private async runSchedule(account: Account, lease: HeldLease, events: SchedulerEvents): Promise<StopCause> {
+  private async runSchedule(
+    account: Account,
+    lease: HeldLease,
+    scheduleStore: ScheduleStore,
+    events: SchedulerEvents,
+  ): Promise<StopCause> {
     const { files, log, metrics, context, onBegin: begun } = this.parts;
     rememberStore(context.state, account.place);
-    const scheduleStore = await account.openScheduleStore();
     const host = {
       account: { ...account, store: metrics.measureStore(account.store) },
       lease,
@@ -215,10 +233,7 @@ export class AccountService {
     } catch (error) {
       // Runs that were resumed already must not continue without the account.
       await scheduler.stop({ command: 'interrupt', by: 'the scheduler, which cannot begin' });
-      if (error instanceof StoreError) throw new UserError(makePrintable(error.message), EXIT.halted, 'journal');
       throw error;
-    } finally {
-      await scheduleStore.close();
     }
   }
 
@@ -229,18 +244,44 @@ export class AccountService {
     const onLost = () =>
       this.endAfterLoss('lost the lease on the account: this process was suspended too long and another one took over');
     const since = clock.monotonic();
+    const waitsOn = () => policy === 'endless' || (policy !== 'none' && clock.monotonic() - since <= policy.ms);
     for (let told = false; this.stopCause === undefined; ) {
-      const lease = await takeLease({ leases: shared.leases, account: key, holder, clock, metronome: clock, onLost });
-      if (lease.kind === 'held') return lease;
-      const held = `the account ${profile.account} is held by another process (${makePrintable(lease.heldBy, 200)})`;
-      if (policy === 'none')
-        throw new UserError(`${held}; nothing was started. --standby waits for it`, EXIT.held, 'held');
-      if (policy !== 'endless' && clock.monotonic() - since > policy.ms) return { kind: 'taken', heldBy: lease.heldBy };
-      if (!told) this.parts.log.write('info', 'standing_by', `${held}: standing by`);
-      told = true;
-      await new Promise<void>((resolve) => void clock.after(STANDBY_CHECK_MS, resolve));
+      try {
+        const lease = await takeLease({ leases: shared.leases, account: key, holder, clock, metronome: clock, onLost });
+        this.storeProblem = undefined;
+        if (lease.kind === 'held') return lease;
+        const held = `the account ${profile.account} is held by another process (${makePrintable(lease.heldBy, 200)})`;
+        if (policy === 'none')
+          throw new UserError(`${held}; nothing was started. --standby waits for it`, EXIT.held, 'held');
+        if (!waitsOn()) return { kind: 'taken', heldBy: lease.heldBy };
+        if (!told) this.parts.log.write('info', 'standing_by', `${held}: standing by`);
+        told = true;
+      } catch (error) {
+        if (!(error instanceof StoreError && error.reason === 'unavailable' && waitsOn())) throw error;
+        this.reportStoreProblem(error, 'tried again every second');
+      }
+      await pauseStandby(clock);
     }
     return { kind: 'stopped', ...this.stopCause };
+  }
+
+  /**
+   * Gives the account back after the store failed before anything began: the last holder may be suspended within a
+   * transaction. A process on standby that gave up instead would leave the account unattended.
+   */
+  private async standBack(error: StoreError, lease: HeldLease, { clock }: Account): Promise<void> {
+    this.reportStoreProblem(error, 'tried again every second');
+    await lease.release().catch(ignoreStore);
+    this.lease = undefined;
+    this.scheduler = undefined;
+    await pauseStandby(clock);
+  }
+
+  /** Logs the first of several failures in a row. */
+  private reportStoreProblem({ message }: StoreError, then: string): void {
+    if (this.storeProblem === undefined)
+      this.parts.log.write('error', 'store_failed', `${makePrintable(message)}; ${then}`);
+    this.storeProblem = message;
   }
 
   // Repeated checks.
@@ -262,9 +303,7 @@ export class AccountService {
       this.storeProblem = undefined;
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
-      if (this.storeProblem === undefined)
-        this.parts.log.write('error', 'store_failed', `${makePrintable(error.message)}; tried again twice a second`);
-      this.storeProblem = error.message;
+      this.reportStoreProblem(error, 'tried again twice a second');
     }
   }
 
@@ -367,6 +406,10 @@ async function prune(scheduleStore: ScheduleStore, { key, clock }: Account): Pro
     await scheduleStore.pruneSubmissions(key, now - SUBMISSIONS_KEPT_MS),
   ];
   return pruned.includes(PRUNED_AT_ONCE);
+}
+
+function pauseStandby(clock: Metronome): Promise<void> {
+  return new Promise((resolve) => void clock.after(STANDBY_CHECK_MS, resolve));
 }
 
 /** Ignores a store that fails while a lease is released: the lease expires by itself. */
