@@ -1,4 +1,4 @@
-/** Says in the last lines of a run which tests it has left out, how many, and why. */
+/** Says in the last lines of a run which tests it has left out, how many, and why; and which ones passed only at the second attempt. */
 import type { Reporter, TestModule } from 'vitest/node';
 import { NEEDS } from './needs.ts';
 
@@ -10,6 +10,9 @@ export class LeftOut implements Reporter {
         const need = NEEDS.find(({ name, here }) => here !== true && test.tags.includes(name));
         if (need !== undefined) counts.set(need.name, (counts.get(need.name) ?? 0) + 1);
       }
+    for (const module of modules)
+      for (const test of module.children.allTests('passed'))
+        if (test.diagnostic()?.flaky === true) console.log(`Passed only at the second attempt: ${test.fullName}`);
     for (const later of [true, false]) {
       const reasons = NEEDS.filter(({ name, here }) => counts.has(name) && (here === 'later') === later);
       if (reasons.length === 0) continue;
