@@ -22,8 +22,6 @@ const ROW = `
         params: (args, values) => ({ market_id: values.text(args.market), leverage: 1 }),
       }),
     ],
-    confirms: [],
-    otherwise: [],
     retry: 'write',
     risk: 'none',
     yields: ACCOUNT,

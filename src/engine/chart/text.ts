@@ -2,7 +2,7 @@
 
 import { Decimal, formatDecimal } from '../../base/decimal.ts';
 import type { CheckedStep } from '../../runbook/checked.ts';
-import { getStepRow } from '../../runbook/steps/steps.ts';
+import { describeSubject } from '../../runbook/steps/steps.ts';
 import { Duration, durationText, formatTime, Time } from '../../runbook/values.ts';
 
 export type ChartJson = string | number | boolean | readonly ChartJson[] | { readonly [key: string]: ChartJson };
@@ -11,7 +11,7 @@ export type ChartJson = string | number | boolean | readonly ChartJson[] | { rea
 const LONGEST = 70;
 
 export function formatStepTitle(step: CheckedStep): string {
-  const main = clip(getStepRow(step.verb).say(step.args as never));
+  const main = clip(describeSubject(step));
   const title = main === '' ? step.verb : `${step.verb} ${main}`;
   return step.id === undefined ? title : `${step.id}: ${title}`;
 }

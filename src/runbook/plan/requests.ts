@@ -19,7 +19,7 @@ import type { CheckedRunbook, CheckedStep } from '../checked.ts';
 import { hydrate } from '../functions/hydrate.ts';
 import { ORDER } from '../functions/records.ts';
 import type { Counts } from '../steps/row.ts';
-import { bindCalls, getStepRow, type StepCall, type VenueStep } from '../steps/steps.ts';
+import { bindCalls, describeSubject, getStepRow, type StepCall, type VenueStep } from '../steps/steps.ts';
 import type { Expr, RecordValue, Value } from '../values.ts';
 import type { PlannedSwitches } from './deadman.ts';
 import type { PlannedWrite } from './limits.ts';
@@ -78,8 +78,7 @@ export class PlannedRequests {
       }
       loads.push(this.request({ step, scope, path, call, draft, market }));
     }
-    if (getStepRow(step.verb).calls.length === 0)
-      rows.addNote(path, `${step.verb} ${getStepRow(step.verb).say(step.args as never)}`);
+    if (getStepRow(step.verb).calls === undefined) rows.addNote(path, `${step.verb} ${describeSubject(step)}`);
     const follows = this.planReads(step, scope, at, market);
     return { load: sequence(loads), follows, value: this.valueOf(step, placed) };
   }

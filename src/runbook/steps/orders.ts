@@ -389,7 +389,6 @@ export const ORDER_STEPS = {
     yields: SWEPT,
     yieldsDoc: '`left`: the orders that could still fill when it gave up; empty if there are none',
     modifiers: READ,
-    say: () => '',
   },
   refresh: {
     group: 'venue',

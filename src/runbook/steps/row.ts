@@ -108,12 +108,12 @@ export interface StepRow {
   readonly summary: string;
   /** The shape of the value after the step's name. */
   readonly takes: Shape;
-  /** The requests of one attempt, in sequence. Those with `confirms` follow until the step is done. */
-  readonly calls: readonly AnyCall[];
-  /** The reads that follow the calls until the step is done. */
-  readonly confirms: readonly AnyCall[];
-  /** The requests that follow only where an answer is lost or an order is not confirmed in time. */
-  readonly otherwise: readonly AnyCall[];
+  /** The requests of one attempt, in sequence; absent: none. */
+  readonly calls?: readonly AnyCall[];
+  /** The reads that follow the calls until the step is done; absent: none. */
+  readonly confirms?: readonly AnyCall[];
+  /** The requests that follow only where an answer is lost or an order is not confirmed in time; absent: none. */
+  readonly otherwise?: readonly AnyCall[];
   /** Class of the default retry (language.md, decision 9). */
   readonly retry: 'read' | 'write' | 'none';
   /** `reduces`: allowed in `finally` and `undo`; `inner`: as its inner steps; `none`: does not change exposure. */
@@ -125,8 +125,8 @@ export interface StepRow {
   readonly await?: { readonly allowed: readonly AwaitTarget[]; readonly default?: AwaitTarget };
   /** The words that `undo` takes besides a list of steps, and what holds where the author says nothing. */
   readonly undo?: { readonly words: readonly ('cancel' | 'keep')[]; readonly default: 'cancel' | 'keep' };
-  /** The argument that shows a reader what it is about: in the chart, the timeline and the page. */
-  readonly say: (args: never) => string;
+  /** The argument that shows a reader what it is about: in the chart, the timeline and the page; absent: none does. */
+  readonly say?: (args: never) => string;
 }
 
 /** A call of any step, for code that walks the table; `bindCalls` binds it to its step. */

@@ -39,8 +39,13 @@ export function isVenueStep(step: CheckedStep): step is VenueStep {
   return getStepRow(step.verb).group === 'venue';
 }
 
+/** What a step is about, in the words of its author; empty where no argument says it. */
+export function describeSubject(step: CheckedStep): string {
+  return getStepRow(step.verb).say?.(step.args as never) ?? '';
+}
+
 /** Every endpoint that a step may use. */
-export function listEndpoints({ calls, confirms, otherwise }: StepRow): readonly EndpointName[] {
+export function listEndpoints({ calls = [], confirms = [], otherwise = [] }: StepRow): readonly EndpointName[] {
   return [...new Set([...calls, ...confirms, ...otherwise].map(({ endpoint }) => endpoint))];
 }
 
@@ -64,7 +69,7 @@ export interface StepCall {
 
 /** The requests that a step makes by what its author wrote, in sequence: one of the three columns of its row. */
 export function bindCalls(step: CheckedStep, which: 'calls' | 'confirms' | 'otherwise'): readonly StepCall[] {
-  return getStepRow(step.verb)[which].flatMap((call): StepCall[] => {
+  return (getStepRow(step.verb)[which] ?? []).flatMap((call): StepCall[] => {
     const { applies, params, times, draft, waits, sends, ...rest } = call as unknown as Bindable;
     if (applies !== undefined && !applies(step)) return [];
     return [
