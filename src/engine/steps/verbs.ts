@@ -134,36 +134,33 @@ const VERBS: { readonly [V in VenueStepName]?: VerbFunction<V> } = {
 
   async arm_deadman(execution) {
     const [arm] = STEPS.arm_deadman.calls;
-    const { market_id: market, timeout: timeoutMs } = arm.params(execution.args, new RunValues(execution));
-    const record = requireConfirmed(execution, await repeatUnanswered(execution, () => send(execution, arm)));
-    execution.run.log.append(
-      'deadman.moved',
-      { event: 'armed', market, timeoutMs, because: execution.step.verb },
-      execution.path,
-    );
+    const params = arm.params(execution.args, new RunValues(execution));
+    const once = () => call(execution, arm.endpoint, params, arm.class);
+    const record = requireConfirmed(execution, await repeatUnanswered(execution, once));
+    const { market_id: market, timeout: timeoutMs } = params;
+    const because = execution.step.verb;
+    execution.run.log.append('deadman.moved', { event: 'armed', market, timeoutMs, because }, execution.path);
     return record === null ? undefined : toNamedValue(execution, hydrate(DEADMAN, record));
   },
 
   async read_deadman(execution) {
     const { clock, heartbeat } = execution.run;
     const [read] = STEPS.read_deadman.calls;
-    const { market_id: market } = read.params(execution.args, new RunValues(execution));
+    const params = read.params(execution.args, new RunValues(execution));
     const askedAt = clock.now();
-    const outcome = await send(execution, read);
+    const outcome = await call(execution, read.endpoint, params, read.class);
     const record = requireConfirmed(execution, outcome);
-    heartbeat.observeReading(market, outcome.sentAt ?? askedAt, record);
+    heartbeat.observeReading(params.market_id, outcome.sentAt ?? askedAt, record);
     return record === null ? undefined : toNamedValue(execution, hydrate(DEADMAN, record));
   },
 
   async disarm_deadman(execution) {
     const [disarm] = STEPS.disarm_deadman.calls;
-    const { market_id: market } = disarm.params(execution.args, new RunValues(execution));
-    requireConfirmed(execution, await repeatUnanswered(execution, () => send(execution, disarm)));
-    execution.run.log.append(
-      'deadman.moved',
-      { event: 'disarmed', market, because: execution.step.verb },
-      execution.path,
-    );
+    const params = disarm.params(execution.args, new RunValues(execution));
+    const once = () => call(execution, disarm.endpoint, params, disarm.class);
+    requireConfirmed(execution, await repeatUnanswered(execution, once));
+    const because = execution.step.verb;
+    execution.run.log.append('deadman.moved', { event: 'disarmed', market: params.market_id, because }, execution.path);
     return undefined;
   },
 

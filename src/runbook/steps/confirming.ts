@@ -49,7 +49,7 @@ export function readOrderFills<V extends StepName>(
 ): CallRow<V, 'GET /fills/order'> {
   return call(step, 'GET /fills/order', {
     class: 'reconcile',
-    params: (args, values) => makeOrderFillParams(order(args, values).venueId as never),
+    params: (args, values) => makeOrderFillParams(order(args, values).venueId ?? ''),
     times: () => ({ min: 0, max: REPEAT_DELAYS_MS.length + 1 }),
     when: 'the order has fills',
     ...rest,
@@ -118,11 +118,11 @@ export function doubtOrder<V extends StepName>(
     call(step, 'GET /fills/order', {
       class: 'reconcile',
       applies,
-      params: (args, values) => makeOrderFillParams(order(args, values).venueId as never),
+      params: (args, values) => makeOrderFillParams(order(args, values).venueId ?? ''),
       times: most(CANCEL_ACTS * TIMINGS.cancelTries * (REPEAT_DELAYS_MS.length + 1)),
       when: unseen,
     }),
-  ] as readonly unknown[] as readonly CallRow<V>[];
+  ];
 }
 
 /** Reads an order by our own id, where the venue's never arrived. The row that reads it by the venue's id counts these too. */
