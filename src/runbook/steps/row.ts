@@ -1,7 +1,9 @@
 /**
  * The columns of the step table. A row says everything about a step: what an author writes, what its id names, the requests it
  * makes with their parameters, the reads that follow until it is done, and its words. A run evaluates the parameters with values,
- * a plan with placeholders where a value is not known yet; nothing else writes a parameter or counts a request of a step.
+ * a plan with placeholders where a value is not known yet. Requests that belong to no step are planned beside the table: those of
+ * the deadman block, the reading at the start of a run, those of a resume, the cancels of a default `undo`, and the readings before
+ * an order where the switch may have fired.
  */
 import type { Decimal, DecimalString } from '../../base/decimal.ts';
 import type { EndpointName, WireParams } from '../../venue/catalogue.ts';
