@@ -135,6 +135,9 @@ export interface CatchClause {
   readonly then: 'continue' | 'retry' | 'fail' | 'stop';
 }
 
+/** How often the clauses of one step lead to another attempt at most: `then: retry` would otherwise loop without end. */
+export const CATCH_RETRIES = 10;
+
 /** The state of an order that `await` waits for. */
 export type AwaitTarget = 'accepted' | 'live' | 'any_fill' | 'filled' | 'terminal';
 

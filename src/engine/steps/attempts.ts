@@ -6,7 +6,7 @@
 import { Decimal, toWholeNumber } from '../../base/decimal.ts';
 import { formatSpan } from '../../base/format.ts';
 import type { ErrorFact, StepOutcome } from '../../journal/entry.ts';
-import type { CatchClause, CheckedStep, ErrorKind } from '../../runbook/checked.ts';
+import { CATCH_RETRIES, type CatchClause, type CheckedStep, type ErrorKind } from '../../runbook/checked.ts';
 import { getStepRow, isVenueStep, type VenueStep } from '../../runbook/steps/steps.ts';
 import { toJson, type Value } from '../../runbook/values.ts';
 import { drawChance } from '../../venue/order/identity.ts';
@@ -18,9 +18,6 @@ import { runControl } from './control.ts';
 import { StepExecution, type StepPlace } from './execution.ts';
 import { runVenueStep } from './verbs.ts';
 import type { Walker } from './walker.ts';
-
-/** A bound on `then: retry` of one step's catch, which would otherwise loop without end. */
-const CATCH_RETRIES = 10;
 
 export class StepAttempts implements StepPlace {
   readonly walker: Walker;

@@ -9,7 +9,7 @@ import { ENDPOINT_NAMES, type EndpointName } from '../../venue/catalogue.ts';
 import type { LimitRules } from '../../venue/limits/check.ts';
 import type { CheckedRunbook } from '../checked.ts';
 import { toJson } from '../values.ts';
-import { countWindowTokens, type Figure, getRange, type Load, type Range, sequence, sumSteady } from './load.ts';
+import { countWindowTokens, type Figure, getRange, type Load, type Range, sequence } from './load.ts';
 import type { PlanRow } from './rows.ts';
 import type { PlanContext } from './scope.ts';
 import { PlanWalk } from './walk.ts';
@@ -25,7 +25,10 @@ export interface Bound<T> {
 }
 
 export interface PlanBounds {
-  /** By `METHOD /path`; endpoints that no run of it can use are left out. */
+  /**
+   * By `METHOD /path`; endpoints that no run of it can use are left out. So is POST /jwt unless a step renews the session: the
+   * gateway renews it in any run, when it has to.
+   */
   readonly requests: Readonly<Partial<Record<EndpointName, Bound<number>>>>;
   /** Orders that the venue can have accepted. */
   readonly orders: Bound<number>;
@@ -99,12 +102,6 @@ export function planRun(context: PlanContext): Plan {
     limits: judgeLimits(rules, onPath),
   };
   return { ...plan, hash: computeHash(context, plan, listCalledDefinitions(runbook)) };
-}
-
-/** The most tokens of a minute that a wait or a loop spends while it lasts, for values that are the same in every run. */
-export function countSteadyTokens(context: PlanContext): number {
-  const walk = new PlanWalk(context, { failures: false, placed: Number.POSITIVE_INFINITY });
-  return Math.ceil(sumSteady(walk.run().steady) + walk.keepAliveTokens);
 }
 
 function countTokens({ tokensPerMinute }: PlanContext, load: Load, keepAlive: number): number {

@@ -1,7 +1,9 @@
 /** The rate at which a runbook spends tokens whatever its inputs: what the checker holds against the rate of an account. */
 import { type EndpointName, getEndpoint } from '../../venue/catalogue.ts';
 import type { CheckedRunbook } from '../checked.ts';
-import { countSteadyTokens as count } from './plan.ts';
+import { sumSteady } from './load.ts';
+import type { PlanContext } from './scope.ts';
+import { PlanWalk } from './walk.ts';
 
 export type Costs = (endpoint: EndpointName) => number;
 
@@ -15,9 +17,9 @@ export function readDocumentedCost(name: EndpointName): number {
   return getEndpoint(name).tokens ?? UNKNOWN_COST;
 }
 
-/** The most tokens of a minute without failures, of values that are the same in every run. */
+/** The most tokens of a minute that a wait or a loop spends while it lasts, without failures, for values that are the same in every run. */
 export function countSteadyTokens(runbook: CheckedRunbook, costs: Costs): number {
-  return count({
+  const context: PlanContext = {
     runbook,
     inputs: undefined,
     now: 0,
@@ -30,5 +32,7 @@ export function countSteadyTokens(runbook: CheckedRunbook, costs: Costs): number
     tokensPerMinute: Number.POSITIVE_INFINITY,
     limits: undefined,
     deployment: '',
-  });
+  };
+  const walk = new PlanWalk(context, { failures: false, placed: Number.POSITIVE_INFINITY });
+  return Math.ceil(sumSteady(walk.run().steady) + walk.keepAliveTokens);
 }

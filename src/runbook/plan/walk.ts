@@ -5,11 +5,11 @@
  */
 import { Decimal, formatDecimal, toWholeNumber } from '../../base/decimal.ts';
 import { type LimitRules, tighter } from '../../venue/limits/check.ts';
-import type { CheckedRunbook, CheckedStep, ErrorKind, StepOf } from '../checked.ts';
+import { CATCH_RETRIES, type CheckedRunbook, type CheckedStep, type StepOf } from '../checked.ts';
 import { evaluateLimits } from '../limit-values.ts';
-import { isVenueStep } from '../steps/steps.ts';
-import { walkSteps } from '../steps/walk.ts';
 import type { Value } from '../values.ts';
+import { endEarly, type Once, passesOver, repeatAttempts } from './attempts.ts';
+import { forgetChanged, forgetHandled, listAllSteps, listChanged } from './changes.ts';
 import { type PlannedSwitch, PlannedSwitches } from './deadman.ts';
 import {
   type Alternative,
@@ -29,12 +29,6 @@ import { findUndo, NOT_KNOWN, nameStep, type Planned, PlannedRequests } from './
 import { type Bounds, PlanRows } from './rows.ts';
 import { type Estimating, makeLazyRecord, type PlanContext, PlanScope } from './scope.ts';
 
-/** One attempt of a step: its calls, and what follows them until it is done. */
-interface Once {
-  readonly calls: Load;
-  readonly rest: Load;
-}
-
 /** The place of the walk: the runbook, its names, the prefix of its paths, and its deadman switch. */
 interface Place {
   readonly runbook: CheckedRunbook;
@@ -43,12 +37,6 @@ interface Place {
   readonly deadman: PlannedSwitch | undefined;
 }
 
-/** A bound on `then: retry` of one step's catch. */
-export const CATCH_RETRIES = 10;
-/** The longest pause before an attempt of a step that says nothing about it, ms. */
-const LONGEST_PAUSE_MS = 8000;
-/** Kinds after which no order of the attempt can be at the venue: it was refused before it was sent, or for its rate. */
-const NOT_PLACED: ReadonlySet<ErrorKind> = new Set(['rate_limited', 'transport', 'denied', 'stale_feed', 'assertion']);
 /** Calls deeper than this are not walked: the checker refuses a ring, and no runbook is nested so deep. */
 const DEEPEST = 16;
 
@@ -188,7 +176,7 @@ export class PlanWalk {
     const retrying = clauses.filter(({ then }) => then === 'retry').map(({ load, when }) => maybe(load, when ?? ''));
     const ending = clauses.filter(({ then }) => then !== 'retry');
     const handled = choose([{ load: EMPTY }, ...ending, ...timeout]);
-    return sequence([this.repeatAttempts(step, once), ...retrying, handled, undo]);
+    return sequence([repeatAttempts(step, once), ...retrying, handled, undo]);
   }
 
   /** What reverts the step when the run fails later. */
@@ -212,46 +200,6 @@ export class PlanWalk {
 
   private handler(steps: readonly CheckedStep[], place: Place, when: string): Alternative {
     return { load: this.rows.inSection(when, () => this.walkBlock(steps, enterBlock(place))), when };
-  }
-
-  /**
-   * The attempts of a step. Of orders, and of what follows them, only attempts count that may come after one whose order is at the
-   * venue.
-   */
-  private repeatAttempts(step: CheckedStep, { calls, rest }: Once): Load {
-    const once = sequence([calls, rest]);
-    const clauses = step.catch.filter(({ then }) => then === 'retry');
-    const retries = step.retry === undefined || step.retry.on.length === 0 ? 0 : step.retry.max;
-    const all = 1 + retries + (clauses.length > 0 ? CATCH_RETRIES : 0);
-    if (all === 1) return once;
-    const pauses = makeLoad({
-      duration: { max: new Decimal((all - 1) * (step.retry?.maxDelay.ms ?? LONGEST_PAUSE_MS)) },
-    });
-    const follows = (kinds: readonly ErrorKind[] | 'any') =>
-      kinds === 'any' || kinds.some((kind) => !NOT_PLACED.has(kind));
-    const placing =
-      1 +
-      (step.retry !== undefined && follows(step.retry.on) ? retries : 0) +
-      (clauses.some(({ on }) => follows(on)) ? CATCH_RETRIES : 0);
-    const when = `${step.id ?? step.verb} is tried ${all} times`;
-    const whole = repeat(once, { min: 1, max: all });
-    const asked = repeat(calls, { min: 1, max: all });
-    const followed = repeat(rest, { min: 1, max: isVenueStep(step) ? placing : all });
-    const requests = sequence([asked, followed]);
-    const places = isVenueStep(step) ? repeat(once, { min: 1, max: placing }) : whole;
-    const figures = new Map(
-      [...whole.figures].map(([figure, range]) => {
-        const counted =
-          figure.startsWith('requests ') || figure === 'writes' || figure === 'duration'
-            ? (requests.figures.get(figure) ?? range)
-            : (places.figures.get(figure) ?? range);
-        const most = counted.max.gt(once.figures.get(figure)?.max ?? 0);
-        return [figure, most ? { ...counted, path: [...counted.path, when] } : counted] as const;
-      }),
-    );
-    // An attempt that fails takes no certain time.
-    const failed = repeat(endAnyTime(once), { min: 0, max: all - 1 });
-    return sequence([{ ...sequence([failed, once]), steady: whole.steady, figures }, pauses]);
   }
 
   private planStep(step: CheckedStep, place: Place, path: string, certain: boolean): Planned {
@@ -485,29 +433,6 @@ function enterBlock(place: Place): Place {
   return { ...place, scope: place.scope.inner() };
 }
 
-/** Variables that these steps change are not known while they may be under way. */
-function forgetChanged(steps: readonly CheckedStep[], scope: PlanScope): void {
-  for (const step of walkSteps(steps))
-    if (step.verb === 'set') for (const { name, value } of step.args.names) scope.assign(name, value, false);
-}
-
-function listChanged(steps: readonly CheckedStep[]): ReadonlySet<string> {
-  return new Set(
-    [...walkSteps(steps)].flatMap((step) => (step.verb === 'set' ? step.args.names.map(({ name }) => name) : [])),
-  );
-}
-
-function listAllSteps({ steps, onError, finally: last }: CheckedRunbook): readonly CheckedStep[] {
-  return [...steps, ...onError, ...last];
-}
-
-/** As `forgetChanged`, for the handlers of a step: those that lead to another attempt, or to the steps after it. */
-function forgetHandled(step: CheckedStep, when: 'before' | 'after', scope: PlanScope): void {
-  for (const { then, do: steps } of step.catch)
-    if (then === (when === 'before' ? 'retry' : 'continue')) forgetChanged(steps, scope);
-  if (when === 'after') forgetChanged(step.onTimeout ?? [], scope);
-}
-
 /** A round of a loop, with the pause until the next one begins: undefined without, `unknown` where only the run will know. */
 function includePause(round: Load, pauseMs: number | 'unknown' | undefined): Load {
   if (pauseMs === undefined) return round;
@@ -529,11 +454,6 @@ function waitLoad(ms: number | undefined, limitMs = Number.POSITIVE_INFINITY): L
   );
 }
 
-/** Whether the steps after it may run although it failed. */
-function passesOver(step: CheckedStep): boolean {
-  return step.onTimeout !== undefined || step.catch.some(({ then }) => then === 'continue');
-}
-
 /** The rates of a part that is done once. */
 function pickRates({ segments, steady }: Load): Pick<Load, 'segments' | 'steady'> {
   return { segments, steady };
@@ -545,12 +465,6 @@ function loosen(load: Load, branches: readonly Load[]): Load {
     ...endAnyTime(load, Math.min(...branches.map(({ leastMs }) => leastMs))),
     figures: new Map([...load.figures].map(([name, range]) => [name, { ...range, min: new Decimal(0) }])),
   };
-}
-
-/** A step whose failure the run passes over takes no certain time, but for a pause: that ends early only by its `timeout`. */
-function endEarly(step: CheckedStep, load: Load): Load {
-  const passes = step.catch.some(({ then }) => then === 'continue');
-  return passes || (step.onTimeout !== undefined && step.verb !== 'wait') ? endAnyTime(load) : load;
 }
 
 /** The limits around a runbook, tightened by its own. */
