@@ -4,6 +4,7 @@ import { Decimal } from '../../src/base/decimal.ts';
 import type { SimulatorConfig } from '../../src/gateway/simulator/simulator.ts';
 import { planRun } from '../../src/runbook/plan/plan.ts';
 import type { LimitRules } from '../../src/venue/limits/check.ts';
+import { makePlanContext } from '../runbook/plan-context.ts';
 import { inputsFrom, loadedFrom, type Performance, perform, replay, type Scene, START } from './stage.ts';
 
 const STILL: SimulatorConfig = {
@@ -404,20 +405,7 @@ describe('a plan', () => {
     limits: LimitRules = {},
   ): Promise<[planned: readonly string[], met: readonly string[]]> {
     const loaded = loadedFrom({ file: 'case.yaml', text: `runbook: case\ndsl: 1\n${text}` });
-    const { rows } = planRun({
-      runbook: loaded.runbook,
-      inputs: inputsFrom(loaded, {}),
-      now: START,
-      market: () => undefined,
-      markets: [],
-      feed: () => undefined,
-      read: () => undefined,
-      costOf: () => 1,
-      absenceHorizonMs: 90_000,
-      tokensPerMinute: 1200,
-      limits,
-      deployment: 'nowhere',
-    });
+    const { rows } = planRun(makePlanContext(loaded.runbook, { inputs: inputsFrom(loaded, {}), now: START, limits }));
     const planned = rows.flatMap((row) =>
       row.kind === 'request' && row.denied !== undefined ? [row.denied.code] : [],
     );

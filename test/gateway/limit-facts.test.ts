@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { LimitFactsFold } from '../../src/gateway/limits/facts.ts';
-import type { DataOf, Entry, EntryType, Json } from '../../src/journal/entry.ts';
+import type { ApprovedBounds, DataOf, Entry, EntryType, Json } from '../../src/journal/entry.ts';
 import { OrderTracker } from '../../src/journal/orders.ts';
 import type { EndpointName } from '../../src/venue/catalogue.ts';
 import type { LimitRules } from '../../src/venue/limits/check.ts';
@@ -36,6 +36,11 @@ class Story {
     });
   }
 
+  /** Starts the run under the bounds of the plan that a person approved. */
+  approved(bounds: ApprovedBounds): this {
+    this.append('run.started', { bounds } as DataOf<'run.started'>);
+    return this;
+  }
   /** Places an order that the venue acknowledges as `BTC-USD@<its number>`. */
   placed(number: number, over: Partial<OrderTerms> = {}, reference?: string): this {
     const intent = terms({ clientOrderId: `rb${number}`, ...over });
@@ -397,5 +402,29 @@ describe('counts that outlive a process', () => {
     expect(story.asks({}, rules)).toBe('ok');
     expect(story.asks({}, rules, { step: 'steps/1' })).toContain('STEP_FILLS_EXCEEDED');
     expect(story.asks({}, { maxOpenOrders: 1 })).toBe('OPEN_ORDERS_EXCEED_MAX: open=2, max=1');
+  });
+});
+
+describe('the bounds of the approved plan', () => {
+  const bounds: ApprovedBounds = { orders: 2, exposure: { 'BTC-USD': '2000' } };
+  it('deny an order beyond them, also after a resume, and no cancel', () => {
+    const story = new Story().approved(bounds).placed(1);
+    expect(story.asks({ size: '10', price: '100' }, {})).toBe('ok');
+    expect(story.asks({ size: '10.01', price: '100' }, {})).toContain('BEYOND_PLAN: figure=exposure BTC-USD');
+    expect(story.placed(2).asks({ size: '1' }, {})).toBe('BEYOND_PLAN: figure=orders, value=3, max=2');
+    const params = { order_id: 'BTC-USD@1', market_id: 'BTC-USD' } as VenueCall['params'];
+    expect(story.asks({}, {}, { endpoint: 'DELETE /orders', params } as Partial<VenueCall>)).toBe('ok');
+  });
+  it('leave alone what is proven to reduce, and count an order that is not', () => {
+    const reduce = { ...SHORT, allow: 'reduce' } as const;
+    // With a cap the check finds out whether an order certainly reduces.
+    const rules: LimitRules = { maxOrderNotional: '100000' };
+    const story = new Story().approved({ orders: 1 }).placed(1).shown(1, 'closed', { total_filled_size: '10' });
+    story.read('GET /fills/order', { order_id: 'BTC-USD@1' }, [fill('1', '10', { order_id: 'BTC-USD@1' })]);
+    expect(story.asks({ ...reduce, size: '10' }, rules)).toBe('ok');
+    expect(story.asks({ ...reduce, size: '11' }, rules)).toBe('BEYOND_PLAN: figure=orders, value=2, max=1');
+  });
+  it('are not there without an approved plan', () => {
+    expect(new Story().placed(1).placed(2).asks({ size: '1000' }, {})).toBe('ok');
   });
 });

@@ -98,12 +98,15 @@ describe.concurrent('refused before anything is sent', { timeout: 60_000 }, () =
       expect(err).toMatch(/one\.yaml:3:8 error the anchor &a \[yaml-anchor\]/);
     }));
 
-  it('the approved plan, whole or begun, is executed', () =>
+  it('the approved plan, whole or begun, is executed, under its bounds', () =>
     scene({}, async ({ venue, run, live }) => {
       const plan = document((await run(['plan', 'one.yaml', '--profile', 'p.yaml', '--json'])).out) as { hash: string };
       expect(venue.heard).toEqual([]);
       expect([(await live(['--plan', plan.hash])).exit, (await live(['--plan', plan.hash.slice(0, 12)])).exit]).toEqual(
         [0, 0],
       );
+      const [first] = (await run(['audit', 'export', 'last', '--format', 'jsonl'])).out.trim().split('\n');
+      const started = JSON.parse(first ?? '') as { readonly data: { readonly bounds?: unknown } };
+      expect(started.data.bounds).toMatchObject({ orders: 1, exposure: { 'BTC-USD': expect.any(String) } });
     }));
 });

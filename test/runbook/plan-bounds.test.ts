@@ -4,8 +4,8 @@ import { Decimal } from '../../src/base/decimal.ts';
 import { checkRunbook } from '../../src/runbook/check.ts';
 import { type Plan, planRun } from '../../src/runbook/plan/plan.ts';
 import type { PlanContext } from '../../src/runbook/plan/scope.ts';
-import { readDocumentedCost } from '../../src/runbook/plan/steady.ts';
 import type { Value } from '../../src/runbook/values.ts';
+import { makePlanContext } from './plan-context.ts';
 
 function plan(text: string, inputs: Readonly<Record<string, Value>> = {}, context: Partial<PlanContext> = {}): Plan {
   const { runbook, diagnostics } = checkRunbook(
@@ -13,21 +13,9 @@ function plan(text: string, inputs: Readonly<Record<string, Value>> = {}, contex
     () => undefined,
   );
   if (runbook === undefined) throw new Error(diagnostics.map(({ message }) => message).join('\n'));
-  return planRun({
-    runbook,
-    inputs,
-    now: 0,
-    market: () => ({ tick: '1', lot: '0.01' }),
-    markets: ['BTC-USD'],
-    feed: () => undefined,
-    read: () => undefined,
-    costOf: readDocumentedCost,
-    tokensPerMinute: 1200,
-    absenceHorizonMs: 90_000,
-    limits: undefined,
-    deployment: '',
-    ...context,
-  });
+  return planRun(
+    makePlanContext(runbook, { inputs, market: () => ({ tick: '1', lot: '0.01' }), markets: ['BTC-USD'], ...context }),
+  );
 }
 
 const terms = '{type: limit, market: BTC-USD, side: long, size: 2, price: 100}';

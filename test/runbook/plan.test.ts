@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { checkRunbook } from '../../src/runbook/check.ts';
 import { type Plan, planRun } from '../../src/runbook/plan/plan.ts';
+import { makePlanContext } from './plan-context.ts';
 
 function plan(files: Readonly<Record<string, string>>): Plan {
   const source = (name: string) => {
@@ -12,20 +13,7 @@ function plan(files: Readonly<Record<string, string>>): Plan {
   if (main === undefined) throw new Error('no main');
   const { runbook, diagnostics } = checkRunbook(main, source);
   if (runbook === undefined) throw new Error(diagnostics.map(({ message }) => message).join('\n'));
-  return planRun({
-    runbook,
-    inputs: {},
-    now: 0,
-    market: () => undefined,
-    markets: [],
-    feed: () => undefined,
-    read: () => undefined,
-    costOf: () => 1,
-    absenceHorizonMs: 90_000,
-    tokensPerMinute: 1200,
-    limits: undefined,
-    deployment: 'nowhere',
-  });
+  return planRun(makePlanContext(runbook));
 }
 
 /** Each request with its condition. */

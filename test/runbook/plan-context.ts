@@ -1,0 +1,22 @@
+/** What a plan is made from, in tests: documented costs, and nothing known of markets, feeds and readings. */
+import type { CheckedRunbook } from '../../src/runbook/checked.ts';
+import type { PlanContext } from '../../src/runbook/plan/scope.ts';
+import { readDocumentedCost } from '../../src/runbook/plan/steady.ts';
+
+export function makePlanContext(runbook: CheckedRunbook, known: Partial<PlanContext> = {}): PlanContext {
+  return {
+    runbook,
+    inputs: {},
+    now: 0,
+    market: () => undefined,
+    markets: [],
+    feed: () => undefined,
+    read: () => undefined,
+    costOf: readDocumentedCost,
+    absenceHorizonMs: 90_000,
+    tokensPerMinute: 1200,
+    limits: undefined,
+    deployment: '',
+    ...known,
+  };
+}
