@@ -114,6 +114,20 @@ describe('surprise 3: any terminal status may carry fills', () => {
     await venue.pass(100);
     expect(venue.booked(id)).toMatchObject({ status: 'rejected', filled: '0.1', size: '0.2' });
   });
+
+  it.each([
+    ['limit', 'canceled', '0.1'],
+    ['market', 'closed', '0.3'],
+  ] as const)('an immediate-or-cancel %s order shows as open and unfilled first', async (type, status, filled) => {
+    const venue = surprised({ immediateOpenMs: 1000 });
+    const price = type === 'limit' ? '64001' : '64010';
+    const { id } = await venue.place({ type, price, size: '0.3', time_in_force: 'immediate_or_cancel' });
+    await venue.pass(500);
+    expect(await venue.order(id)).toMatchObject({ status: 'open', total_filled_size: '0', size: '0.3' });
+    expect((await venue.call('GET /fills/order', { order_id: id })).result).not.toEqual([]);
+    await venue.pass(1000);
+    expect(await venue.order(id)).toMatchObject({ status, total_filled_size: filled });
+  });
 });
 
 describe('surprise 4: an amended order may show as canceled for an instant', () => {

@@ -88,6 +88,7 @@ export const DEFAULTS: Settings = {
     amendFlickerMs: 0,
     amendSize: 'total',
     iocRest: 'canceled',
+    immediateOpenMs: 0,
     duplicateIds: 'accept',
     errorText: 'code',
     refusalStatus: 'by_kind',

@@ -230,6 +230,7 @@ export const SIMULATOR_SCHEMA = {
         amendFlickerMs: MS,
         amendSize: { enum: ['total', 'remaining'] },
         iocRest: { enum: ['canceled', 'rejected'] },
+        immediateOpenMs: MS,
         duplicateIds: { enum: ['accept', 'refuse'] },
         errorText: { enum: ['code', 'code_and_text', 'text'] },
         refusalStatus: { enum: ['by_kind', 200, 400] },

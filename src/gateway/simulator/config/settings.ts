@@ -122,6 +122,8 @@ export interface SurprisesConfig {
   readonly amendSize: 'total' | 'remaining';
   /** Surprise 3: final status of an immediate-or-cancel order that is not completely filled. */
   readonly iocRest: 'canceled' | 'rejected';
+  /** Surprise 3: how long an order that never rests shows as `open`, with nothing filled, before its end; 0: never. */
+  readonly immediateOpenMs: number;
   /** Surprises 8 and 11: how a second order with the same client order id is treated. */
   readonly duplicateIds: 'accept' | 'refuse';
   /** Surprise 12: form of the error text. */

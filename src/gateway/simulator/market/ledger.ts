@@ -86,11 +86,13 @@ export class OrderLedger {
   readonly open = new Set<SimOrder>();
   private readonly stopStatus: string;
   private readonly profileId: number;
+  private readonly immediateOpenMs: number;
   private lastUs = 0;
 
-  constructor(profileId: number, stopStatus: string) {
+  constructor(profileId: number, shown: { readonly stopStatus: string; readonly immediateOpenMs: number }) {
     this.profileId = profileId;
-    this.stopStatus = stopStatus;
+    this.stopStatus = shown.stopStatus;
+    this.immediateOpenMs = shown.immediateOpenMs;
   }
 
   /** Returns a new timestamp of the venue in µs; each is greater than the one before. */
@@ -129,7 +131,7 @@ export class OrderLedger {
     if (isTerminal(order)) this.open.delete(order);
     else this.open.add(order);
     const snapshot: Snapshot = {
-      at,
+      at: this.isShownLater(order) ? at + this.immediateOpenMs : at,
       status: this.deriveStatus(order),
       reason: order.reason,
       price: formatDecimal(order.price ?? order.size.times(0)),
@@ -163,6 +165,15 @@ export class OrderLedger {
       timestamp: order.timestampUs,
       time_in_force: order.timeInForce,
     };
+  }
+
+  /** Whether an order that never rests is shown as `open` for a while; what happened to it is shown after that. */
+  private isShownLater({ type, timeInForce, history }: SimOrder): boolean {
+    return (
+      this.immediateOpenMs > 0 &&
+      (type === 'market' || timeInForce === 'immediate_or_cancel' || timeInForce === 'fill_or_kill') &&
+      history.some(({ status }) => status === 'open')
+    );
   }
 
   /** Derives the status that an order shows (States and transitions): an action in progress hides the stage. */

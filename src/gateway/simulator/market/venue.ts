@@ -29,7 +29,7 @@ export interface Venue {
 export function openVenue(settings: Settings, clock: Clock, chance: Chance): Venue {
   const startedAt = clock.now();
   const markets = openMarkets(settings, startedAt, chance);
-  const ledger = new OrderLedger(settings.account.id, settings.surprises.stopStatus);
+  const ledger = new OrderLedger(settings.account.id, settings.surprises);
   const account = new Account(settings.account, [...markets.keys()], startedAt, (id, at) =>
     fillEngine.getMarket(id).getMidAt(at),
   );
