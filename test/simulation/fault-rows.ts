@@ -119,8 +119,9 @@ export const FAULT_ROWS: readonly FaultRow[] = [
   },
   {
     fault: 'limit reported by 200 and success: false',
-    handled: 'recognised by header or text',
+    handled: 'recognised by its header; a text alone is a rejection',
     covers: [
+      golden('a-rejection-that-ends-like-the-rate-limit-is-sent-once'),
       venue('answers', 'reads another status as an exhausted limit where the profile lists it'),
       venue('rate-limit', 'can refuse with another status and a plain Retry-After'),
     ],

@@ -420,6 +420,10 @@ describe('readAnswer, unusable answers', () => {
 
 describe('readAnswer, refusals', () => {
   const EXHAUSTED = { ...JSON_TYPE, 'x-ratelimit-remaining': '0', 'x-ratelimit-retry-after': '3' };
+  const WAIT = { ...JSON_TYPE, 'retry-after': '3' };
+  const WAIT_LEFT = { ...WAIT, 'x-ratelimit-remaining': '5' };
+  const LAST = { ...JSON_TYPE, 'x-ratelimit-remaining': '0' };
+  const LEFT = { ...JSON_TYPE, 'x-ratelimit-remaining': '700' };
   const flags = <E extends EndpointName>(verdict: AnswerVerdict<E>) => {
     if (verdict.kind !== 'refused') return verdict.kind;
     const { limited, unauthorized, notFound, duplicate, definite, serverError } = verdict;
@@ -433,8 +437,14 @@ describe('readAnswer, refusals', () => {
     ['a 429', 429, JSON_TYPE, failure('x'), 'limited'],
     ['a 429 in HTML', 429, { 'content-type': 'text/html' }, '<html>', 'limited'],
     ['a 429 without a body', 429, {}, '', 'limited'],
-    ['a 200 that says so', 200, JSON_TYPE, failure('RATE_LIMIT_EXCEEDED'), 'limited'],
-    ['a 400 that says so in words', 400, JSON_TYPE, failure('Too many requests, slow down'), 'limited'],
+    ['a 200 that says so, and how long to wait', 200, WAIT, failure('RATE_LIMIT_EXCEEDED'), 'limited'],
+    ['a 400 that says so with a wait and tokens left', 400, WAIT_LEFT, failure('rateLimitExceeded'), 'limited'],
+    ['a 400 that says so with the last token', 400, LAST, failure('Too many requests, slow down'), 'limited'],
+    ['words of the limit and nothing that bears them out', 400, JSON_TYPE, failure('RATE_LIMIT_EXCEEDED'), ''],
+    ['words of the limit with tokens left', 200, LEFT, failure('too many requests'), ''],
+    ['a market rule that ends like the limit', 400, LAST, failure('MODERATE_LIMIT: price'), ''],
+    ['a market rule that begins like the limit', 400, LAST, failure('funding rate limitation'), ''],
+    ['a margin rule with a throttled word', 400, LAST, failure('UNTHROTTLED_ONLY'), ''],
     ['a 400 with exhausted headers', 400, EXHAUSTED, failure('no'), 'limited'],
     ['a refusal with tokens left', 400, { ...EXHAUSTED, 'x-ratelimit-remaining': '5' }, failure('no'), ''],
     ['a refusal that used the last token', 400, { ...JSON_TYPE, 'x-ratelimit-remaining': '0' }, failure('no'), ''],
@@ -443,6 +453,7 @@ describe('readAnswer, refusals', () => {
     ['a 401 of the venue’s door', 401, { 'content-type': 'text/html' }, '<html>', 'unauthorized'],
     ['an expired JWT with status 400', 400, JSON_TYPE, failure('JWT_EXPIRED'), 'unauthorized'],
     ['an expired token in words', 200, JSON_TYPE, failure('token is expired'), 'unauthorized'],
+    ['a word that begins like a session error', 400, JSON_TYPE, failure('JWTX_MARKET is closed'), ''],
     ['a bad signature', 400, JSON_TYPE, failure('INVALID_SIGNATURE: does not fit'), 'unauthorized'],
     ['an unknown order in words', 200, JSON_TYPE, failure('Order was not found'), 'notFound'],
     ['a 404', 404, JSON_TYPE, failure(''), 'notFound'],

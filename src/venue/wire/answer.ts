@@ -8,7 +8,7 @@ import { isLosslessNumber } from 'lossless-json';
 import { makePrintable } from '../../base/printable.ts';
 import { type AnswerShape, type EndpointName, getAction, getEndpoint, type Result } from '../catalogue.ts';
 import type { Profile } from '../profile/profile.ts';
-import { type Headers, readRetryAfter } from '../tokens/headers.ts';
+import { type Headers, readRetryAfter, readTokenCounts } from '../tokens/headers.ts';
 import { type ErrorMeaning, readErrorText } from './errors.ts';
 import { Notes, readRecord, Unreadable } from './records.ts';
 import { readJson } from './request.ts';
@@ -101,7 +101,9 @@ function readRefusal(
   if (!enveloped && !limitedStatus && status !== 401) return undefined;
   const meaning = readErrorText(enveloped ? envelope.error : '', status, settings.definiteRejects);
   const serverError = status >= 500;
-  const limited = !serverError && (limitedStatus || (enveloped && (meaning.limited || isExhausted(headers))));
+  const limited =
+    !serverError &&
+    (limitedStatus || (enveloped && (isExhausted(headers) || (meaning.limited && showsLimit(headers)))));
   const retryAfterMs = readRetryAfter(headers);
   return {
     kind: 'refused',
@@ -118,8 +120,15 @@ function readRefusal(
 
 /** The document sends X-RateLimit-Retry-After when the limit is exhausted; a refusal with tokens left has another cause. */
 function isExhausted(headers: Headers): boolean {
-  const remaining = headers['x-ratelimit-remaining'];
-  return readRetryAfter(headers) !== undefined && (remaining === undefined || /^\s*0+\s*$/.test(remaining));
+  return readRetryAfter(headers) !== undefined && (readTokenCounts(headers).remaining ?? 0) === 0;
+}
+
+/**
+ * Whether a header bears out a text that speaks of the rate limit. Without one the words may be those of a rule of the market,
+ * and a rejection taken for the limit is sent again, and holds back every other request.
+ */
+function showsLimit(headers: Headers): boolean {
+  return readRetryAfter(headers) !== undefined || readTokenCounts(headers).remaining === 0;
 }
 
 function readResult(

@@ -1,11 +1,12 @@
 /**
  * Classifies the text of a refusal. Texts come as a bare code, a code and a text, or free text (venue-notes.md, surprise 12), so
- * parts of them are matched, in any case. The list of texts that prove that nothing was done is short: a text wrongly taken for
- * proof leads to a second order, a proof that is not recognized costs a look-up.
+ * they are compared as whole words, however these are separated: a part of a word may mean something else. The list of texts that
+ * prove that nothing was done is short: a text wrongly taken for proof leads to a second order, a proof that is not recognized
+ * costs a look-up.
  */
 
 export interface ErrorMeaning {
-  /** The rate limit is exhausted. */
+  /** It speaks of the rate limit. Words alone prove nothing: a rule of the market may have the same ones. */
   readonly limited: boolean;
   /** The session or the signature is not valid. */
   readonly unauthorized: boolean;
@@ -17,28 +18,36 @@ export interface ErrorMeaning {
   readonly definite: boolean;
 }
 
-const LIMITED = /rate[\s_-]*limit|too[\s_-]*many[\s_-]*requests|throttl/i;
+const LIMITED = /\b(?:rate limit(?:s|ed|ing)?|too many requests|throttl(?:e|ed|ing))\b/;
 const UNAUTHORIZED =
-  /unauthori[sz]ed|not[\s_-]*authenticated|authentication[\s_-]*(?:failed|required)|jwt|(?:token|session|signature)[\s_-]*(?:has[\s_-]*|is[\s_-]*)?(?:expired|invalid)|invalid[\s_-]*(?:token|session|signature|api[\s_-]*key)/i;
-const NOT_FOUND =
-  /(?:^|[^a-z])(?:orders?[\s_-]*(?:id[\s_-]*)?(?:is[\s_-]*|was[\s_-]*)?)?(?:not[\s_-]*found|does[\s_-]*not[\s_-]*exist)|unknown[\s_-]*order|no[\s_-]*such[\s_-]*order/i;
+  /\b(?:unauthori[sz]ed|not authenticated|authentication (?:failed|required)|jwt|(?:token|session|signature) (?:has |is )?(?:expired|invalid)|invalid (?:token|session|signature|api key))\b/;
+const NOT_FOUND = /\b(?:not ?found|does not exist|unknown order|no such order)\b/;
 /** Other things that can be missing; none of them means that an order is missing. */
 const OTHER_THING =
-  /(?:market|instrument|symbol|contract|account|profile|position|endpoint|route|page|path|user|token)s?[\s_-]*(?:id[\s_-]*)?(?:is[\s_-]*|was[\s_-]*)?(?:not[\s_-]*found|does[\s_-]*not[\s_-]*exist)/i;
-const CLIENT_ID = /client[\s_-]*(?:order[\s_-]*)?id|cl[\s_-]*ord[\s_-]*id/i;
-const TAKEN = /duplicat|already|not[\s_-]*unique|in[\s_-]*use|exists/i;
+  /\b(?:market|instrument|symbol|contract|account|profile|position|endpoint|route|page|path|user|token)s? (?:id )?(?:is |was )?(?:not ?found|does not exist)\b/;
+const CLIENT_ID = /\b(?:client (?:order )?id|cl ?ord ?id)\b/;
+const TAKEN = /\b(?:duplicate[ds]?|already|not unique|in use|exists)\b/;
 
 /** Texts that were seen and have only one meaning (venue-notes.md, Sample answers and surprise 11). */
 const KNOWN_DEFINITE = ['ORDER_NOT_FOUND', 'CLIENT_ORDER_ID_DUPLICATE'] as const;
 
-/** `status`: the HTTP status of the answer with the text. `definiteRejects`: parts of texts, from the profile. */
+/** `status`: the HTTP status of the answer with the text. `definiteRejects`: texts or words of them, from the profile. */
 export function readErrorText(text: string, status: number, definiteRejects: readonly string[] = []): ErrorMeaning {
-  const folded = text.toLowerCase();
+  const words = toWords(text);
   return {
-    limited: LIMITED.test(text),
-    unauthorized: UNAUTHORIZED.test(text),
-    notFound: (NOT_FOUND.test(text) || status === 404) && !OTHER_THING.test(text),
-    duplicate: CLIENT_ID.test(text) && TAKEN.test(text),
-    definite: [...KNOWN_DEFINITE, ...definiteRejects].some((part) => folded.includes(part.toLowerCase())),
+    limited: LIMITED.test(words),
+    unauthorized: UNAUTHORIZED.test(words),
+    notFound: (NOT_FOUND.test(words) || status === 404) && !OTHER_THING.test(words),
+    duplicate: CLIENT_ID.test(words) && TAKEN.test(words),
+    definite: [...KNOWN_DEFINITE, ...definiteRejects].some((part) => ` ${words} `.includes(` ${toWords(part)} `)),
   };
+}
+
+/** The words of a text in small letters, a blank between them: `RATE_LIMIT`, `rate-limit` and `RateLimit` have the same. */
+function toWords(text: string): string {
+  return text
+    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, ' ')
+    .trim();
 }
