@@ -37,6 +37,15 @@ export class Halt extends Error {
   }
 }
 
+/** Does the second work where the first fails as well. Of two errors a halt is thrown before the first, and a `stop` last. */
+export async function runBoth(first: () => Promise<unknown>, second: () => Promise<unknown>): Promise<void> {
+  const results = [await Promise.allSettled([first()]), await Promise.allSettled([second()])].flat();
+  const errors = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
+  const worst =
+    errors.find((error) => error instanceof Halt) ?? errors.find((error) => !(error instanceof Stop)) ?? errors[0];
+  if (worst !== undefined) throw worst;
+}
+
 /** The runbook said `stop`. */
 export class Stop extends Error {
   readonly outcome: string;
@@ -64,6 +73,13 @@ export interface AbandonReason {
   readonly origin: Cancellation;
 }
 
+interface ScopeKind {
+  /** The scope of a step that catches unknown outcomes: a halt inside ends nothing beyond it. */
+  readonly catchesHalt?: boolean;
+  /** The scope of a clean-up after a halt. */
+  readonly onlyReduces?: boolean;
+}
+
 /**
  * A tree of scopes that can be cancelled; cancelling one cancels all below it. Waits listen. A request that was sent is
  * awaited in any case; one that was not sent yet is withdrawn.
@@ -73,12 +89,14 @@ export class Cancellation {
   private readonly children = new Set<Cancellation>();
   private listeners = new Set<(reason: AbandonReason) => void>();
   private readonly withdrawals = new Set<Withdrawal>();
+  private readonly kind: ScopeKind;
   private reasonGiven: AbandonReason | undefined;
   /** An interruption that came while nothing waited: the next `check` throws it. */
   private pending: AbandonReason | undefined;
 
-  constructor(parent?: Cancellation) {
+  constructor(parent?: Cancellation, kind: ScopeKind = {}) {
     this.parent = parent;
+    this.kind = kind;
     this.reasonGiven = parent?.reason;
     if (this.reasonGiven === undefined) parent?.children.add(this);
   }
@@ -92,8 +110,22 @@ export class Cancellation {
     return this.reasonGiven?.why === 'timeout' && this.reasonGiven.origin === this;
   }
 
+  /** Whether nothing that adds risk may be sent here: a run halts, and this is where it halts or where it cleans up. */
+  get onlyReduces(): boolean {
+    return this.kind.onlyReduces === true || this.reasonGiven?.why === 'halt' || this.parent?.onlyReduces === true;
+  }
+
   cancel(why: AbandonReason['why'], message: string): void {
     this.leave({ why, message, origin: this });
+  }
+
+  /**
+   * Cancels every scope up to the step that catches unknown outcomes, or the run: of branches beside, none may begin another
+   * order while the one that found the unknown outcome waits for its siblings.
+   */
+  halt(message: string): void {
+    if (this.kind.catchesHalt !== true && this.parent !== undefined) this.parent.halt(message);
+    else this.cancel('halt', message);
   }
 
   /**

@@ -3,18 +3,18 @@
  * parts and walks them. Starting and resuming are the same function: what differs is whether the ports play a record first.
  */
 import type { Away, ErrorFact, JsonObject, RunOutcome } from '../journal/entry.ts';
+import { addsRisk } from '../runbook/steps/risk.ts';
 import { toJson, type Value } from '../runbook/values.ts';
 import { pickLarger } from '../venue/order/fills.ts';
 import type { Approvals, RunContext, UndoEntry } from './context.ts';
 import { Heartbeat } from './deadman/heartbeat.ts';
 import { FeedCache } from './feeds.ts';
 import { startGlobals } from './globals.ts';
-import { Abandoned, Cancellation, Halt, StepFailure, Stop } from './interruption.ts';
+import { Abandoned, Cancellation, Halt, runBoth, StepFailure, Stop } from './interruption.ts';
 import { type RunEvent, startRunActor } from './machines.ts';
 import { OrderManager } from './orders/orders.ts';
 import type { OperatorCommand, RunPorts, RunSetup } from './ports.ts';
 import { reconcile } from './reconciliation.ts';
-import { areReducing } from './reducing.ts';
 import { Frame, StepScope } from './scope.ts';
 import { Interpreter } from './steps/interpreter.ts';
 import { createSignal } from './waiting.ts';
@@ -175,7 +175,7 @@ class Execution {
     this.move('RESUMED');
     const part = await this.attempt(async () => {
       await orderManager.settleDoubts('settle');
-      await this.undo(this.context.undos, new Cancellation());
+      await this.undo(this.context.undos, true);
       await heartbeat.exit();
     });
     const failed = part.kind === 'failed' || part.kind === 'halted' ? part.error : undefined;
@@ -211,25 +211,26 @@ class Execution {
   private async runPart(state: string, error: ErrorFact | undefined): Promise<void> {
     const { runbook } = this.context.setup;
     const { orderManager, heartbeat, undos } = this.context;
-    const cleanup = new Cancellation();
+    const isHalting = HALTING.has(state);
+    const cleanup = new Cancellation(undefined, { onlyReduces: isHalting });
     const frame = this.frame?.inner(undefined, error);
     switch (state) {
       case 'undoing':
       case 'undoingHalted':
-        await this.undo(undos, cleanup);
+        await this.undo(undos, isHalting);
         return;
       case 'handling':
       case 'handlingHalted':
-        if (frame !== undefined && (state === 'handling' || areReducing(runbook.onError)))
+        if (frame !== undefined && !(isHalting && addsRisk(runbook, runbook.onError)))
           await this.interpreter.block(runbook.onError, frame, cleanup);
         return;
       case 'finalizing':
       case 'finalizingStopped':
       case 'finalizingFailed':
       case 'finalizingHalted':
-        await this.runBoth(
+        await runBoth(
           async () => frame !== undefined && this.interpreter.block(runbook.finally, frame, cleanup),
-          () => orderManager.settle('settle', cleanup, state === 'finalizingFailed'),
+          () => orderManager.settle('settle', new Cancellation(), state === 'finalizingFailed'),
         );
         return;
       default:
@@ -237,20 +238,13 @@ class Execution {
     }
   }
 
-  /** Runs the second where the first fails as well. Of two errors a halt is thrown before the first. */
-  private async runBoth(first: () => Promise<unknown>, second: () => Promise<unknown>): Promise<void> {
-    const results = [await Promise.allSettled([first()]), await Promise.allSettled([second()])].flat();
-    const errors = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
-    const worst = errors.find((error) => error instanceof Halt) ?? errors[0];
-    if (worst !== undefined) throw worst;
-  }
-
   /** Undoes completed steps, newest first. After one fails the others are still undone. */
-  private async undo(undos: UndoEntry[], cancel: Cancellation): Promise<void> {
+  private async undo(undos: UndoEntry[], isHalting: boolean): Promise<void> {
     let worst: unknown;
     for (let entry = undos.pop(); entry !== undefined; entry = undos.pop()) {
       try {
-        await entry.run(cancel);
+        // A scope for each: a halt of one cancels its own.
+        await entry.run(new Cancellation(undefined, { onlyReduces: isHalting || worst instanceof Halt }));
       } catch (error) {
         if (!(error instanceof StepFailure || error instanceof Halt)) throw error;
         if (worst === undefined || error instanceof Halt) worst = error;
@@ -300,6 +294,8 @@ class Execution {
   }
 }
 
+/** States in which a run that halts cleans up: nothing that adds risk is sent. */
+const HALTING = new Set(['undoingHalted', 'handlingHalted', 'finalizingHalted']);
 const ENDED = new Set(['succeeded', 'stopped', 'failed', 'halted']);
 
 /** Journals each order's change of state, directly after the entry that caused it. */

@@ -4,8 +4,8 @@
  */
 
 import type { CheckedRunbook, CheckedStep } from '../../runbook/checked.ts';
+import { addsRisk } from '../../runbook/steps/risk.ts';
 import { walkSteps } from '../../runbook/steps/walk.ts';
-import { areReducing } from '../reducing.ts';
 import {
   type Arrow,
   actorId,
@@ -159,7 +159,7 @@ class RunChart {
   /** The same after a halt, which leaves out an `on_error` that may add risk. */
   private afterHalt(from: Phase): string {
     const next = this.next(from);
-    return next === 'on_error' && !areReducing(this.runbook.onError) ? this.next('finally') : next;
+    return next === 'on_error' && addsRisk(this.runbook, this.runbook.onError) ? this.next('finally') : next;
   }
 
   private has(each: Phase): boolean {

@@ -3,7 +3,7 @@ import { formatSpan } from '../../base/format.ts';
 import type { DataOf } from '../../journal/entry.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
 import type { EndpointName } from '../../venue/catalogue.ts';
-import type { LimitRules } from '../../venue/limits/check.ts';
+import { type LimitRules, tighter } from '../../venue/limits/check.ts';
 import { CONFIRM_WITHIN_MS } from '../../venue/order/polling.ts';
 import type { OrderRef } from '../../venue/order/requests.ts';
 import { isWorking } from '../../venue/order/states.ts';
@@ -33,15 +33,21 @@ export interface OrderManagerParts extends RunPorts {
 
 export type Terms = Omit<OrderTerms, 'clientOrderId'> & { readonly tag?: string };
 
-/** The limits of a write, and the reference of its price band. */
+/** The limits of a write, and the reference of its price band. While a run halts only what certainly lowers exposure passes. */
 export function selectLimits(at: OrderRequestContext): {
   limits?: LimitRules;
   reference?: { price: string; at: number };
 } {
+  const limits = restrict(at.limits, at.cancel);
   return {
-    ...(at.limits === undefined ? {} : { limits: at.limits }),
+    ...(limits === undefined ? {} : { limits }),
     ...(at.reference === undefined ? {} : { reference: at.reference }),
   };
+}
+
+/** The limits of a write in a scope: those given, and `mode: reducing` while the run halts. */
+export function restrict(limits: LimitRules | undefined, { onlyReduces }: Cancellation): LimitRules | undefined {
+  return onlyReduces ? tighter(limits ?? {}, { mode: 'reducing' }) : limits;
 }
 
 /** Makes a call that is withdrawn when its scope is cancelled before it was sent; then throws Abandoned. */

@@ -116,7 +116,7 @@ export class StepAttempts implements StepPlace {
     const now = wall.now();
     machine.decide('BEGIN');
     log.append('step.started', { verb: step.verb, ...withId(step), attempt: this.attempt, now }, path);
-    const own = new Cancellation(this.cancel);
+    const own = new Cancellation(this.cancel, { catchesHalt: catchesHalt(step) });
     const execution = new StepExecution(this, this.attempt, new StepScope(frame, now), own);
     let progress: { end(): void } | undefined;
     let timer: { cancel(): void } | undefined;
@@ -144,6 +144,7 @@ export class StepAttempts implements StepPlace {
       const failure = toCatchable(error, own, path) ?? toCaughtDoubt(step, error);
       if (failure !== undefined) return failure.step === execution.path ? failure.withStep(path) : failure;
       if (isHalt(error)) {
+        if (error instanceof Halt) this.cancel.halt(error.message);
         machine.decide('HALT');
         this.recordEnd('halted', { error: error instanceof Halt ? error.fact : undefined });
       } else {
@@ -257,8 +258,11 @@ function toCatchable(error: unknown, own: Cancellation, path: string): StepFailu
 /** An unknown outcome halts the run, unless the step's own `catch` names `unknown_outcome`: then its author handles it. */
 function toCaughtDoubt(step: CheckedStep, error: unknown): StepFailure | undefined {
   if (!(error instanceof Halt) || error.fact.kind !== 'unknown_outcome') return undefined;
-  const named = step.catch.some(({ on }) => on !== 'any' && on.includes('unknown_outcome'));
-  return named ? new StepFailure('unknown_outcome', error.fact.message, error.fact.step ?? '') : undefined;
+  return catchesHalt(step) ? new StepFailure('unknown_outcome', error.fact.message, error.fact.step ?? '') : undefined;
+}
+
+function catchesHalt({ catch: clauses }: CheckedStep): boolean {
+  return clauses.some(({ on }) => on !== 'any' && on.includes('unknown_outcome'));
 }
 
 function toErrorFact(error: unknown, step: string): ErrorFact | undefined {

@@ -5,7 +5,7 @@
 import type { StepOf } from '../../runbook/checked.ts';
 import type { Value } from '../../runbook/values.ts';
 import { startGlobals } from '../globals.ts';
-import { Cancellation, StepFailure } from '../interruption.ts';
+import { Cancellation, runBoth, StepFailure } from '../interruption.ts';
 import { Frame, StepScope } from '../scope.ts';
 import type { StepExecution } from './execution.ts';
 
@@ -23,16 +23,23 @@ export async function callRunbook(execution: StepExecution<StepOf<'call'>>): Pro
   const globals = await startGlobals(run, callee, inputs, { path, limits });
   const frame = new Frame(globals, { staticPath: '', path: `${path}/` });
   const lease = await run.heartbeat.enter(frame, run.wall.now(), path);
-  try {
-    await execution.block(callee.steps, frame);
-  } catch (error) {
-    if (error instanceof StepFailure) await execution.block(callee.onError, frame.inner(undefined, error.fact));
-    throw error;
-  } finally {
-    // The callee's `finally` runs however its steps ended.
-    await execution.walker.block(callee.finally, frame.inner(), new Cancellation());
-    await lease.leave();
-  }
+  const walk = async () => {
+    try {
+      await execution.block(callee.steps, frame);
+    } catch (error) {
+      if (error instanceof StepFailure) await execution.block(callee.onError, frame.inner(undefined, error.fact));
+      throw error;
+    }
+  };
+  // The callee's `finally` runs however its steps ended, and its switch is left however that ended.
+  const cleanUp = () => {
+    const scope = new Cancellation(undefined, { onlyReduces: execution.cancel.onlyReduces });
+    return execution.walker.block(callee.finally, frame.inner(), scope);
+  };
+  await runBoth(
+    () => runBoth(walk, cleanUp),
+    () => lease.leave(),
+  );
   const scope = new StepScope(frame, run.wall.now());
   return Object.fromEntries(callee.outputs.map(({ name, value }) => [name, execution.evaluate(value, scope)]));
 }

@@ -18,7 +18,7 @@ import type { FillRecord, OrderRecord } from '../../venue/records.ts';
 import { toFailure } from '../failure.ts';
 import { StepFailure } from '../interruption.ts';
 import { asHandle } from '../orders/handles.ts';
-import { callWhileWanted, type Terms } from '../orders/parts.ts';
+import { callWhileWanted, restrict, type Terms } from '../orders/parts.ts';
 import { sleepUntil } from '../waiting.ts';
 import type { StepExecution } from './execution.ts';
 import {
@@ -237,7 +237,7 @@ function call<E extends EndpointName>(
   klass: CallClass,
 ): Promise<CallOutcome<E>> {
   const { venue, callId } = run;
-  const { limits } = frame.globals;
+  const limits = restrict(frame.globals.limits, cancel);
   const { method, protective } = getEndpoint(name);
   const wants: VenueCall<E> = {
     id: callId(path),

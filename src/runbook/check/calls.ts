@@ -6,12 +6,12 @@ import type { CheckCode } from '../codes/check.ts';
 import type { MapNode, Node } from '../document/nodes.ts';
 import { FAULTY } from '../expression/compiler.ts';
 import { makeRecordType } from '../functions/records.ts';
+import { addsRisk } from '../steps/risk.ts';
 import type { Expr } from '../values.ts';
 import type { Built, Site } from './built-step.ts';
 import type { Checking } from './checking.ts';
 import { FieldReader, getFieldsShape } from './field-reader.ts';
 import { describeUnknownInput, findViolation } from './inputs.ts';
-import { addsRisk } from './risk.ts';
 
 /** Finds the called runbook and compiles the inputs given to it. */
 export function checkCall(checking: Checking, node: Node, { nameSpan }: Site): Built<'call'> {
