@@ -73,6 +73,12 @@ export function roundToStep(value: Decimal, step: Decimal, mode: 'nearest' | 'do
     .times(step);
 }
 
+/** A whole decimal as a bound or an index, where beyond ±`Number.MAX_SAFE_INTEGER` nothing differs. Throws a RangeError for a fraction. */
+export function toCount(value: Decimal): number {
+  const most = Number.MAX_SAFE_INTEGER;
+  return toWholeNumber(Decimal.max(-most, Decimal.min(value, most)));
+}
+
 /** A whole decimal as an integer: counts, leverage, page sizes. Throws a RangeError for a fraction or an unsafe integer. */
 export function toWholeNumber(value: Decimal): number {
   const number = Number(value.toFixed());

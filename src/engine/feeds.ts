@@ -7,9 +7,10 @@ import type { Clock } from '../base/clock.ts';
 import { type Decimal, parseDecimal } from '../base/decimal.ts';
 import { formatSpan } from '../base/format.ts';
 import type { FeedDeclaration } from '../runbook/checked.ts';
-import type { RecordValue, Scope, Value } from '../runbook/values.ts';
+import type { Expr, RecordValue, Scope, Value } from '../runbook/values.ts';
 import type { VenuePort } from '../venue/port.ts';
 import { StepFailure } from './interruption.ts';
+import { evaluate } from './scope.ts';
 
 interface Reading {
   readonly value: Decimal;
@@ -36,7 +37,7 @@ export class FeedCache {
     for (const name of names) {
       const feed = declared.find((each) => each.name === name);
       if (feed === undefined) throw new Error(`engine: step ${step} reads feed ${name}, which is not declared`);
-      const markets = this.listMarkets(feed, scope);
+      const markets = this.listMarkets(feed, (expr) => evaluate(expr, scope, step));
       for (const market of markets) await this.ensureOne(feed, market, step);
       if (feed.type.kind === 'map' && !markets.some((market) => this.readings.has(keyOf(name, market)))) {
         throw new StepFailure('stale_feed', `feed ${name}: no market's value could be read`, step);
@@ -55,7 +56,7 @@ export class FeedCache {
         });
         fields[feed.name] = new Map(known);
       } else {
-        const [market] = this.listMarkets(feed, scope);
+        const [market] = this.listMarkets(feed, (expr) => expr.evaluate(scope));
         fields[feed.name] = this.readings.get(keyOf(feed.name, market))?.value;
       }
     }
@@ -77,15 +78,17 @@ export class FeedCache {
       .flatMap((feed) => {
         const one = this.readings.get(keyOf(feed.name, market));
         if (feed.type.kind === 'map' && one !== undefined) return [one.at];
-        return this.listMarkets(feed, scope).map((each) => this.readings.get(keyOf(feed.name, each))?.at);
+        return this.listMarkets(feed, (expr) => expr.evaluate(scope)).map(
+          (each) => this.readings.get(keyOf(feed.name, each))?.at,
+        );
       })
       .filter((at) => at !== undefined);
     return times.length === 0 ? undefined : Math.min(...times);
   }
 
-  private listMarkets(feed: FeedDeclaration, scope: Scope): readonly (string | undefined)[] {
+  private listMarkets(feed: FeedDeclaration, find: (market: Expr<string>) => string): readonly (string | undefined)[] {
     if (feed.type.kind === 'map') return this.venue.markets;
-    return [feed.market?.evaluate(scope)];
+    return [feed.market === undefined ? undefined : find(feed.market)];
   }
 
   private async ensureOne(feed: FeedDeclaration, market: string | undefined, step: string): Promise<void> {

@@ -4,11 +4,10 @@
  */
 import type { CheckedRunbook } from '../runbook/checked.ts';
 import { evaluateLimits } from '../runbook/limit-values.ts';
-import { EvaluationFailure, type Expr, Time, type Value } from '../runbook/values.ts';
+import { type Expr, Time, type Value } from '../runbook/values.ts';
 import { type LimitRules, tighter } from '../venue/limits/check.ts';
 import type { RunContext } from './context.ts';
-import { StepFailure } from './interruption.ts';
-import { Frame, type RunbookGlobals, StepScope } from './scope.ts';
+import { evaluate, Frame, type RunbookGlobals, StepScope } from './scope.ts';
 
 /** Creates the globals, and reads the feeds that lets and variables need. Throws StepFailure where an expression fails. */
 export async function startGlobals(
@@ -34,29 +33,20 @@ export async function startGlobals(
   };
   const frame = new Frame(globals, { staticPath: '', path: at.path });
   const scope = () => new StepScope(frame, run.wall.now());
-  const evaluate = async (expr: Expr): Promise<Value> => {
+  const evaluateFresh = async (expr: Expr): Promise<Value> => {
     await run.feeds.ensure(listFeeds(expr), runbook.feeds, scope(), at.path);
-    return evaluateGlobal(expr, scope(), at.path);
+    return evaluate(expr, scope(), at.path);
   };
-  for (const { name, value } of runbook.let) values.set(name, await evaluate(value));
-  for (const { name, init } of runbook.vars) values.set(name, await evaluate(init));
+  for (const { name, value } of runbook.let) values.set(name, await evaluateFresh(value));
+  for (const { name, init } of runbook.vars) values.set(name, await evaluateFresh(init));
   const own =
     runbook.limits === undefined
       ? undefined
-      : evaluateLimits(runbook.limits, (expr) => evaluateGlobal(expr, scope(), at.path));
+      : evaluateLimits(runbook.limits, (expr) => evaluate(expr, scope(), at.path));
   globals.limits = own === undefined ? at.limits : at.limits === undefined ? own : tighter(at.limits, own);
   return globals;
 }
 
 function listFeeds(expr: Expr): readonly string[] {
   return expr.reads.filter((root) => root.startsWith('feeds.')).map((root) => root.slice('feeds.'.length));
-}
-
-function evaluateGlobal<T extends Value>(expr: Expr<T>, scope: StepScope, path: string): T {
-  try {
-    return expr.evaluate(scope);
-  } catch (error) {
-    if (error instanceof EvaluationFailure) throw new StepFailure('assertion', `${expr.text}: ${error.message}`, path);
-    throw error;
-  }
 }

@@ -5,8 +5,9 @@
 import type { Decimal, DecimalString } from '../base/decimal.ts';
 import type { ErrorFact } from '../journal/entry.ts';
 import type { CheckedRunbook } from '../runbook/checked.ts';
-import { type Expr, type RecordValue, type Scope, Time, type Value } from '../runbook/values.ts';
+import { EvaluationFailure, type Expr, type RecordValue, type Scope, Time, type Value } from '../runbook/values.ts';
 import type { LimitRules } from '../venue/limits/check.ts';
+import { StepFailure } from './interruption.ts';
 
 export type MarketLookup = (
   market: string,
@@ -94,4 +95,14 @@ export class StepScope implements Scope {
 
 function toErrorRecord(error: ErrorFact): RecordValue {
   return { kind: error.kind, message: error.message, step: error.step ?? '' };
+}
+
+/** Evaluates an expression; a fault is a StepFailure `assertion` at `path`, which a runbook can catch. */
+export function evaluate<T extends Value>(expr: Expr<T>, scope: Scope, path: string): T {
+  try {
+    return expr.evaluate(scope);
+  } catch (error) {
+    if (error instanceof EvaluationFailure) throw new StepFailure('assertion', `${expr.text}: ${error.message}`, path);
+    throw error;
+  }
 }

@@ -1,5 +1,5 @@
 /** Evaluates the limits that a runbook declares, for a run or a plan. */
-import { type Decimal, formatDecimal, toWholeNumber } from '../base/decimal.ts';
+import { type Decimal, formatDecimal, toCount } from '../base/decimal.ts';
 import type { LimitRules } from '../venue/limits/check.ts';
 import type { Side } from '../venue/records.ts';
 import type { LimitsDeclaration } from './checked.ts';
@@ -17,7 +17,7 @@ export function evaluateLimits(
   };
   const count = (expr: Expr<Decimal> | undefined) => {
     const decimal = known(expr);
-    return decimal === undefined ? undefined : toWholeNumber(decimal);
+    return decimal === undefined ? undefined : toCount(decimal);
   };
   const all = (list: readonly Expr<string>[] | undefined) => {
     const values = list?.map(value);

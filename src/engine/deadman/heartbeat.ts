@@ -24,7 +24,7 @@ import type { DeadmanRecord } from '../../venue/records.ts';
 import { toFailure } from '../failure.ts';
 import { Cancellation, Halt, StepFailure } from '../interruption.ts';
 import type { RunJournal } from '../ports.ts';
-import { type Frame, type RunbookGlobals, StepScope } from '../scope.ts';
+import { evaluate, type Frame, type RunbookGlobals, StepScope } from '../scope.ts';
 import { sleepUntil } from '../waiting.ts';
 import { computeReadAnswerMs, HeartbeatTimer } from './heartbeat-timer.ts';
 import { Progress } from './progress.ts';
@@ -83,12 +83,13 @@ export class Heartbeat {
     if (deadman === undefined) return { leave: async () => {} };
     const scope = new StepScope(frame, now);
     const { releaseAfter } = deadman;
-    const timeoutMs = deadman.timeout.evaluate(scope).ms;
+    const timeoutMs = evaluate(deadman.timeout, scope, id).ms;
     const lease: Lease = {
       id,
-      market: deadman.market.evaluate(scope),
+      market: evaluate(deadman.market, scope, id),
       timeoutMs,
-      keepAliveMs: deadman.keepAlive?.evaluate(scope).ms ?? chooseKeepAliveMs(timeoutMs),
+      keepAliveMs:
+        deadman.keepAlive === undefined ? chooseKeepAliveMs(timeoutMs) : evaluate(deadman.keepAlive, scope, id).ms,
       releaseAfter: releaseAfter === undefined ? undefined : { id: releaseAfter, globals: frame.globals },
       onExit: deadman.onExit,
     };

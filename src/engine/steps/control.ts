@@ -2,7 +2,7 @@
  * Executes the steps that control the walk: wait, branch, repeat, stop. Each is one function. They reach the venue only through
  * the steps inside them. The checker requires a bound of every loop; it is enforced here.
  */
-import { Decimal, toWholeNumber } from '../../base/decimal.ts';
+import { Decimal } from '../../base/decimal.ts';
 import type { CheckedStep, StepName, StepOf } from '../../runbook/checked.ts';
 import type { VenueStepName } from '../../runbook/steps/steps.ts';
 import { type Expr, type RecordValue, toJson, type Value } from '../../runbook/values.ts';
@@ -108,7 +108,7 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
     const startedAt = clock.now();
     const period = execution.evaluateGiven(every)?.ms;
     const endsAt = duration === undefined ? undefined : startedAt + execution.evaluate(duration).ms;
-    const most = max === undefined ? undefined : toWholeNumber(execution.evaluate(max));
+    const most = max === undefined ? undefined : execution.evaluateCount(max);
     for (let round = 0; most === undefined || round < most; round += 1) {
       const pause = execution.walker.pace.next(execution.cancel);
       if (pause !== undefined) await pause;
@@ -145,7 +145,7 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
             frame.set(args.each, item);
             return { steps: args.do, frame };
           });
-    const width = args.kind === 'each' ? toWholeNumber(execution.evaluate(args.max)) : branches.length;
+    const width = args.kind === 'each' ? execution.evaluateCount(args.max) : branches.length;
     const join = args.kind === 'branches' ? args.join : 'all';
     await runBranches(execution, branches, { width, join, onFail: args.onFail });
     if (args.kind === 'branches') {

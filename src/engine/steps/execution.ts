@@ -2,11 +2,12 @@
  * Holds one attempt of one step: the step, its place in the run, the names that its expressions see, and the scope of its waits.
  * Every function that executes a step takes this one object.
  */
+import { type Decimal, toWholeNumber } from '../../base/decimal.ts';
 import type { CheckedStep } from '../../runbook/checked.ts';
-import { EvaluationFailure, type Expr, type Value } from '../../runbook/values.ts';
+import type { Expr, Value } from '../../runbook/values.ts';
 import type { RunContext } from '../context.ts';
 import { type Cancellation, StepFailure } from '../interruption.ts';
-import type { Frame, StepScope } from '../scope.ts';
+import { evaluate, type Frame, type StepScope } from '../scope.ts';
 import type { Walker } from './walker.ts';
 
 /** A step at its place in the run, shared by all its attempts. */
@@ -57,6 +58,13 @@ export class StepExecution<S extends CheckedStep = CheckedStep> implements StepP
     return evaluate(expr, scope, this.path);
   }
 
+  /** Evaluates a count; one that no program can count to is a StepFailure `assertion`. */
+  evaluateCount(expr: Expr<Decimal>): number {
+    const value = this.evaluate(expr);
+    if (value.abs().lte(Number.MAX_SAFE_INTEGER)) return toWholeNumber(value);
+    throw new StepFailure('assertion', `${expr.text}: ${value.toFixed()} is too large a count`, this.path);
+  }
+
   /** Evaluates an argument that may be left out. */
   evaluateGiven<T extends Value>(expr: Expr<T> | undefined): T | undefined {
     return expr === undefined ? undefined : this.evaluate(expr);
@@ -76,14 +84,4 @@ export class StepExecution<S extends CheckedStep = CheckedStep> implements StepP
 /** The path from which the calls of an attempt get their ids. Errors name a step by its path alone. */
 export function makeAttemptPath(path: string, attempt: number): string {
   return attempt === 1 ? path : `${path}~${attempt}`;
-}
-
-/** Evaluates an expression; a fault is a StepFailure `assertion`, which a runbook can catch. */
-export function evaluate<T extends Value>(expr: Expr<T>, scope: StepScope, path: string): T {
-  try {
-    return expr.evaluate(scope);
-  } catch (error) {
-    if (error instanceof EvaluationFailure) throw new StepFailure('assertion', `${expr.text}: ${error.message}`, path);
-    throw error;
-  }
 }

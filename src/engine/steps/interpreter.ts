@@ -7,10 +7,9 @@ import type { CheckedStep } from '../../runbook/checked.ts';
 import { type Expr, toJson, type Value } from '../../runbook/values.ts';
 import type { RunContext } from '../context.ts';
 import { type Cancellation, Stop } from '../interruption.ts';
-import type { Frame, StepScope } from '../scope.ts';
+import { evaluate, type Frame, type StepScope } from '../scope.ts';
 import { Pace } from '../waiting.ts';
 import { StepAttempts } from './attempts.ts';
-import { evaluate } from './execution.ts';
 import type { Walker } from './walker.ts';
 
 export class Interpreter implements Walker {

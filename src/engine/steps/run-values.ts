@@ -1,5 +1,5 @@
 /** Evaluates the arguments of a step for the requests of its row: in a run every value is known. */
-import { type Decimal, type DecimalString, formatDecimal, toWholeNumber } from '../../base/decimal.ts';
+import { type Decimal, type DecimalString, formatDecimal } from '../../base/decimal.ts';
 import type { Values } from '../../runbook/steps/row.ts';
 import type { Duration, Expr, Time } from '../../runbook/values.ts';
 import type { OrderRef } from '../../venue/order/requests.ts';
@@ -20,7 +20,7 @@ export class RunValues implements Values {
     return formatDecimal(this.execution.evaluate(expr));
   }
   whole(expr: Expr<Decimal>): number {
-    return toWholeNumber(this.execution.evaluate(expr));
+    return this.execution.evaluateCount(expr);
   }
   text(expr: Expr<string>): string {
     return this.execution.evaluate(expr);

@@ -335,6 +335,8 @@ function checkPositiveCount(
   const value = checking.compiler.evaluateConstant(expr);
   if (at && value?.lessThan(1))
     checking.report(at, 'out-of-range', `${what} must be at least 1, found ${value.toFixed()}`);
+  if (at && value?.greaterThan(Number.MAX_SAFE_INTEGER))
+    checking.report(at, 'out-of-range', `${what} is too large a count: ${value.toFixed()}`);
 }
 
 function listEntries(node: Node | undefined): MapNode['entries'] {

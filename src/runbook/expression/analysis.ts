@@ -6,7 +6,7 @@
  * A wrong part is undefined and the parts built on it report nothing, so that one mistake gives one diagnostic; its
  * siblings are still checked.
  */
-import { type Decimal, parseAuthoredDecimal, toWholeNumber } from '../../base/decimal.ts';
+import { type Decimal, parseAuthoredDecimal, toCount } from '../../base/decimal.ts';
 import type { Span } from '../../base/diagnostic.ts';
 import { formatCount } from '../../base/format.ts';
 import { type Frame, type Run, spend } from '../functions/evaluation.ts';
@@ -181,7 +181,7 @@ export class Analysis extends AnalysisFaults {
       if (held === undefined) return undefined;
       const where = position(frame);
       const value = list
-        ? (held as readonly Value[])[toWholeNumber(where as Decimal)]
+        ? (held as readonly Value[])[toCount(where as Decimal)]
         : (held as ReadonlyMap<string, Value>).get(where as string);
       if (value === undefined && strict)
         throw new EvaluationFailure(

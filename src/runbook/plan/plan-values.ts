@@ -1,5 +1,5 @@
 /** Evaluates the arguments of a step for the requests of its row, with placeholders for what only the run will know. */
-import { type Decimal, type DecimalString, formatDecimal, toWholeNumber } from '../../base/decimal.ts';
+import { type Decimal, type DecimalString, formatDecimal, toCount } from '../../base/decimal.ts';
 import type { OrderRef } from '../../venue/order/requests.ts';
 import type { Values } from '../steps/row.ts';
 import type { Duration, Expr, RecordValue, Time, Value } from '../values.ts';
@@ -20,7 +20,7 @@ export class PlanValues implements Values<Unknown> {
     return this.scope.resolve(expr, formatDecimal);
   }
   whole(expr: Expr<Decimal>): number | Unknown {
-    return this.scope.resolve(expr, toWholeNumber);
+    return this.scope.resolve(expr, toCount);
   }
   text(expr: Expr<string>): string | Unknown {
     return this.scope.resolve(expr, (value) => value);

@@ -3,7 +3,7 @@
  * others. One walk follows the path without failures and lists its requests; another also walks retries, catch, on_timeout, undo,
  * on_error and lost answers, lists what they send in sections, and gives the upper bounds.
  */
-import { Decimal, formatDecimal, toWholeNumber } from '../../base/decimal.ts';
+import { Decimal, formatDecimal, toCount } from '../../base/decimal.ts';
 import { type LimitRules, tighter } from '../../venue/limits/check.ts';
 import { CATCH_RETRIES, type CheckedRunbook, type CheckedStep, type StepOf } from '../checked.ts';
 import { evaluateLimits } from '../limit-values.ts';
@@ -331,7 +331,7 @@ export class PlanWalk {
     );
     const roundMs = Math.max(everyMs ?? 0, load.leastMs);
     const byTime = lengthMs === undefined || roundMs === 0 ? Number.POSITIVE_INFINITY : Math.ceil(lengthMs / roundMs);
-    const byCount = known?.isInteger() ? toWholeNumber(known) : Number.POSITIVE_INFINITY;
+    const byCount = known?.isInteger() ? toCount(known) : Number.POSITIVE_INFINITY;
     const rounds = Math.max(0, Math.min(byTime, byCount));
     const fixed = condition === undefined && until === undefined && duration === undefined && Number.isFinite(rounds);
     const all = repeat(load, { min: fixed ? rounds : until === undefined ? 0 : 1, max: rounds }, everyMs);
