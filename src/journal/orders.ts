@@ -13,7 +13,7 @@ import {
 } from '../venue/order/context.ts';
 import { stepOrder, toObservation } from '../venue/order/life.ts';
 import type { OrderState } from '../venue/order/states.ts';
-import type { OrderTerms } from '../venue/port.ts';
+import { isFoundMissing, type OrderTerms } from '../venue/port.ts';
 import type { AmendAck, CancelAck, FillRecord, OrderRecord, PlacementAck } from '../venue/records.ts';
 import type { DataOf, Entry, EntryOf, JsonObject } from './entry.ts';
 
@@ -193,6 +193,7 @@ export class OrderTracker {
       case 'GET /orders':
         if (data.kind === 'confirmed')
           this.applyRecords(call, data.result as unknown as readonly OrderRecord[], sentAt, at, send);
+        else if (isFoundMissing(data)) this.applyRecords(call, [], sentAt, at, send);
         break;
       case 'GET /fills':
       case 'GET /fills/order':

@@ -115,6 +115,15 @@ export type CallOutcome<E extends EndpointName = EndpointName> =
   /** `code`: STALE_INTENT where the call could be repeated, but too long after its decision. */
   | (Settled & { readonly kind: 'unresolved'; readonly message: string; readonly code?: string });
 
+/** Whether the venue answered a reading of one order by saying that there is no such order. A bare 404 may mean another thing. */
+export function isFoundMissing(outcome: {
+  readonly kind: CallOutcome['kind'];
+  readonly failure?: string;
+  readonly definite?: boolean;
+}): boolean {
+  return outcome.kind === 'rejected' && outcome.failure === 'not_found' && outcome.definite === true;
+}
+
 /** A value of a feed that the profile declares. */
 export interface FeedValue {
   readonly name: string;

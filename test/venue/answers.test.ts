@@ -455,7 +455,7 @@ describe('readAnswer, refusals', () => {
     ['an expired token in words', 200, JSON_TYPE, failure('token is expired'), 'unauthorized'],
     ['a word that begins like a session error', 400, JSON_TYPE, failure('JWTX_MARKET is closed'), ''],
     ['a bad signature', 400, JSON_TYPE, failure('INVALID_SIGNATURE: does not fit'), 'unauthorized'],
-    ['an unknown order in words', 200, JSON_TYPE, failure('Order was not found'), 'notFound'],
+    ['an unknown order in words', 200, JSON_TYPE, failure('Order was not found'), 'notFound definite'],
     ['a 404', 404, JSON_TYPE, failure(''), 'notFound'],
     ['a market that does not exist', 404, JSON_TYPE, failure('MARKET_NOT_FOUND'), ''],
     ['a duplicate client order id', 400, JSON_TYPE, failure('CLIENT_ORDER_ID_DUPLICATE'), 'duplicate definite'],

@@ -302,6 +302,21 @@ describe('surprise 12: error texts come in three forms', () => {
   });
 });
 
+describe('surprise 13: an order that is not there is an empty list, or a refusal', () => {
+  it.each([
+    ['empty', { success: true, result: [] }],
+    ['refuse', { success: false, status: 404, error: 'ORDER_NOT_FOUND' }],
+  ] as const)('by either id: %s', async (missingOrder, answer) => {
+    const venue = surprised({ missingOrder });
+    const { id } = await venue.place();
+    await venue.pass(100);
+    expect(await venue.call('GET /orders', { order_id: 'BTC-USD@9', market_id: 'BTC-USD' })).toMatchObject(answer);
+    expect(await venue.call('GET /orders', { client_order_id: 'x', market_id: 'BTC-USD' })).toMatchObject(answer);
+    expect((await venue.order(id))?.status).toBe('open');
+    expect((await venue.call('GET /orders', { market_id: 'ETH-USD' })).result).toEqual([]);
+  });
+});
+
 describe('other spellings that have been seen', () => {
   it('shows an untriggered stop as placed, and finds it by that status', async () => {
     const venue = surprised({ stopStatus: 'placed' }, moving([0, '64000'], [60, '66000']));

@@ -9,6 +9,7 @@ import { isEndUnseen } from '../../venue/order/life.ts';
 import { FIRST_POLL_MS, POLL_MS, REPEAT_DELAYS_MS } from '../../venue/order/polling.ts';
 import { makeLookupParams, makeMarketParams, makeOrderFillParams, makeReadParams } from '../../venue/order/requests.ts';
 import type { CallClass, CallOutcome, VenuePort } from '../../venue/port.ts';
+import { isFoundMissing } from '../../venue/port.ts';
 import { toFailure } from '../failure.ts';
 import { Abandoned, Cancellation } from '../interruption.ts';
 import { sleepUntil } from '../waiting.ts';
@@ -98,15 +99,18 @@ export class OrderWatch {
     }
   }
 
-  /** Reads one order now; the tracker folds the record. `lookup` asks by client order id, for an order whose fate is unknown. */
-  read(
+  /**
+   * Reads one order now; the tracker folds the record. `lookup` asks by client order id, for an order whose fate is unknown. A
+   * refusal in words that say that there is no such order is a reading that found nothing.
+   */
+  async read(
     order: TrackedOrder,
     step: string,
     purpose: 'confirm' | 'lookup' | 'refresh',
     klass: CallClass,
   ): Promise<CallOutcome<'GET /orders'>> {
     const since = this.lookFrom(order.createdAt);
-    return this.venue.call({
+    const outcome = await this.venue.call({
       id: this.callId(step),
       step,
       endpoint: 'GET /orders',
@@ -118,6 +122,9 @@ export class OrderWatch {
       clientOrderId: order.intent.clientOrderId,
       purpose,
     });
+    if (!isFoundMissing(outcome)) return outcome;
+    const { sentAt, settledAt } = outcome;
+    return { kind: 'confirmed', result: [], settledAt, ...(sentAt === undefined ? {} : { sentAt }) };
   }
 
   /** Reads every order of a market since `sinceMs` in one page. */

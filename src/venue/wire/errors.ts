@@ -22,6 +22,7 @@ const LIMITED = /\b(?:rate limit(?:s|ed|ing)?|too many requests|throttl(?:e|ed|i
 const UNAUTHORIZED =
   /\b(?:unauthori[sz]ed|not authenticated|authentication (?:failed|required)|jwt|(?:token|session|signature) (?:has |is )?(?:expired|invalid)|invalid (?:token|session|signature|api key))\b/;
 const NOT_FOUND = /\b(?:not ?found|does not exist|unknown order|no such order)\b/;
+const ORDER_MISSING = /\b(?:orders? (?:id )?(?:is |was )?(?:not ?found|does not exist)|unknown order|no such order)\b/;
 /** Other things that can be missing; none of them means that an order is missing. */
 const OTHER_THING =
   /\b(?:market|instrument|symbol|contract|account|profile|position|endpoint|route|page|path|user|token)s? (?:id )?(?:is |was )?(?:not ?found|does not exist)\b/;
@@ -29,7 +30,7 @@ const CLIENT_ID = /\b(?:client (?:order )?id|cl ?ord ?id)\b/;
 const TAKEN = /\b(?:duplicate[ds]?|already|not unique|in use|exists)\b/;
 
 /** Texts that were seen and have only one meaning (venue-notes.md, Sample answers and surprise 11). */
-const KNOWN_DEFINITE = ['ORDER_NOT_FOUND', 'CLIENT_ORDER_ID_DUPLICATE'] as const;
+const KNOWN_DEFINITE = ['CLIENT_ORDER_ID_DUPLICATE'] as const;
 
 /** `status`: the HTTP status of the answer with the text. `definiteRejects`: texts or words of them, from the profile. */
 export function readErrorText(text: string, status: number, definiteRejects: readonly string[] = []): ErrorMeaning {
@@ -39,7 +40,9 @@ export function readErrorText(text: string, status: number, definiteRejects: rea
     unauthorized: UNAUTHORIZED.test(words),
     notFound: (NOT_FOUND.test(words) || status === 404) && !OTHER_THING.test(words),
     duplicate: CLIENT_ID.test(words) && TAKEN.test(words),
-    definite: [...KNOWN_DEFINITE, ...definiteRejects].some((part) => ` ${words} `.includes(` ${toWords(part)} `)),
+    definite:
+      ORDER_MISSING.test(words) ||
+      [...KNOWN_DEFINITE, ...definiteRejects].some((part) => ` ${words} `.includes(` ${toWords(part)} `)),
   };
 }
 

@@ -90,6 +90,7 @@ export const DEFAULTS: Settings = {
     iocRest: 'canceled',
     immediateOpenMs: 0,
     duplicateIds: 'accept',
+    missingOrder: 'empty',
     errorText: 'code',
     refusalStatus: 'by_kind',
     cancelAllResult: 'empty',

@@ -232,6 +232,7 @@ export const SIMULATOR_SCHEMA = {
         iocRest: { enum: ['canceled', 'rejected'] },
         immediateOpenMs: MS,
         duplicateIds: { enum: ['accept', 'refuse'] },
+        missingOrder: { enum: ['empty', 'refuse'] },
         errorText: { enum: ['code', 'code_and_text', 'text'] },
         refusalStatus: { enum: ['by_kind', 200, 400] },
         cancelAllResult: { enum: ['empty', 'true'] },

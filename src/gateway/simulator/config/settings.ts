@@ -126,6 +126,8 @@ export interface SurprisesConfig {
   readonly immediateOpenMs: number;
   /** Surprises 8 and 11: how a second order with the same client order id is treated. */
   readonly duplicateIds: 'accept' | 'refuse';
+  /** Surprise 13: whether GET /orders for one order that does not exist, or is not visible yet, gives an empty list or ORDER_NOT_FOUND. */
+  readonly missingOrder: 'empty' | 'refuse';
   /** Surprise 12: form of the error text. */
   readonly errorText: 'code' | 'code_and_text' | 'text';
   /** HTTP status of refusals: 400, 401 or 404 by kind, or one status for all. */

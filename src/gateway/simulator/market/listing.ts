@@ -17,13 +17,17 @@ export function listOrders(
   if (params.client_order_id !== undefined && params.market_id === undefined) {
     throw new VenueError('MISSING_PARAMETER', 'client_order_id must be combined with market_id');
   }
-  return selectPage(selectCandidates(ledger, params), params, (order) => {
+  const rows = selectPage(selectCandidates(ledger, params), params, (order) => {
     if (order.visibleAt > at || !isInRange(order.timestampUs, params)) return undefined;
     if (params.order_id !== undefined && order.id !== params.order_id) return undefined;
     if (params.market_id !== undefined && order.marketId !== params.market_id) return undefined;
     const record = ledger.readRecordAt(order, at - settings.readLagMs);
     return params.status === undefined || record?.status === params.status ? record : undefined;
   });
+  const wanted = params.client_order_id ?? params.order_id;
+  if (rows.length === 0 && wanted !== undefined && settings.surprises.missingOrder === 'refuse')
+    throw new VenueError('ORDER_NOT_FOUND', `there is no order ${wanted}`, 404);
+  return rows;
 }
 
 function selectCandidates(ledger: OrderLedger, params: Params<'GET /orders'>): readonly SimOrder[] {
