@@ -180,6 +180,30 @@ describe('a step of a called runbook that changes the switch', () => {
   });
 });
 
+describe('a called runbook that leaves its switch armed', () => {
+  const CALLED = (more: string) => `inputs: {on: {type: boolean, default: false}}
+deadman: {market: BTC-USD, timeout: 20s, release_after: guard, on_exit: leave_armed}
+steps:
+${RESTING}  - id: guard
+    ${more}
+    protect: {market: BTC-USD, side: short, stop_loss: {fraction: 1, trigger: 40000, price: 39000}}
+`;
+  const CALL = 'steps: [{call: {runbook: callee}}]\n';
+
+  it('keeps that promise where the step that releases it was skipped', async () => {
+    const performance = await performed(CALL, {}, CALLED('if: inputs.on'));
+    expect(moves(performance).map(([, event]) => event)).toEqual(['armed']);
+    expect(sent(performance, 'DELETE /cancel_all_after')).toEqual([]);
+    expect(performance.books.deadman.armed).toHaveLength(1);
+  });
+
+  it('has none armed any more where that step was done', async () => {
+    const performance = await performed(CALL, {}, CALLED('await: accepted'));
+    expect(moves(performance).map(([, event]) => event)).toEqual(['armed', 'disarmed']);
+    expect(sent(performance, 'DELETE /cancel_all_after')).toHaveLength(1);
+  });
+});
+
 it('release_after names a step of its own runbook, not one of the same name in a called runbook', async () => {
   const performance = await performed(
     `deadman: {market: BTC-USD, timeout: 20s, release_after: guard, on_exit: disarm}

@@ -1,4 +1,4 @@
-/** What a plan is made from, in tests: documented costs, and nothing known of markets, feeds and readings. */
+/** Builds the context of a plan for tests: documented costs, and nothing known of markets, feeds and readings. */
 import type { CheckedRunbook } from '../../src/runbook/checked.ts';
 import type { PlanContext } from '../../src/runbook/plan/scope.ts';
 import { readDocumentedCost } from '../../src/runbook/plan/steady.ts';

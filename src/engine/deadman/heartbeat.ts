@@ -49,7 +49,6 @@ interface HeartbeatParts {
 interface Lease extends DeadmanRequirement {
   /** The step of its own runbook after which it ends; a step of the same name in a called runbook is another. */
   readonly releaseAfter: { readonly id: string; readonly globals: RunbookGlobals } | undefined;
-  readonly onExit: 'disarm' | 'leave_armed';
 }
 
 /** Prefix of the ids of heartbeat calls; the calls of steps have their paths. */
@@ -82,7 +81,7 @@ export class Heartbeat {
     const { deadman } = frame.globals.runbook;
     if (deadman === undefined) return { leave: async () => {} };
     const scope = new StepScope(frame, now);
-    const { releaseAfter } = deadman;
+    const { releaseAfter, onExit } = deadman;
     const timeoutMs = evaluate(deadman.timeout, scope, id).ms;
     const lease: Lease = {
       id,
@@ -91,13 +90,14 @@ export class Heartbeat {
       keepAliveMs:
         deadman.keepAlive === undefined ? chooseKeepAliveMs(timeoutMs) : evaluate(deadman.keepAlive, scope, id).ms,
       releaseAfter: releaseAfter === undefined ? undefined : { id: releaseAfter, globals: frame.globals },
-      onExit: deadman.onExit,
     };
     // A called runbook leaves its own block when it ends; what the run leaves behind is for the outermost to say.
-    if (this.leases.size === 0) this.onExit = deadman.onExit;
+    if (this.leases.size === 0) this.onExit = onExit;
     this.leases.set(id, lease);
     this.apply({ type: 'LEASE_ENTERED', at: this.parts.clock.now(), lease });
-    return { leave: () => this.leave(id, 'the runbook that asked for it has ended') };
+    return {
+      leave: () => this.leave(id, { because: 'the runbook that asked for it has ended', disarms: onExit === 'disarm' }),
+    };
   }
 
   /**
@@ -153,7 +153,8 @@ export class Heartbeat {
   async releaseAfterStep(id: string | undefined, { globals }: Frame): Promise<void> {
     if (id === undefined) return;
     for (const { id: lease, releaseAfter } of [...this.leases.values()])
-      if (releaseAfter?.id === id && releaseAfter.globals === globals) await this.leave(lease, `released after ${id}`);
+      if (releaseAfter?.id === id && releaseAfter.globals === globals)
+        await this.leave(lease, { because: `released after ${id}`, disarms: true });
   }
 
   /** Takes in a step's reading of the switch. One that is off although it was armed here has fired or was disarmed from outside. */
@@ -194,13 +195,11 @@ export class Heartbeat {
     else this.schedule();
   }
 
-  private async leave(id: string, because: string): Promise<void> {
-    const lease = this.leases.get(id);
-    if (lease === undefined) return;
-    this.leases.delete(id);
+  /** Ends a requirement; without another one the switch is disarmed, unless the author has promised that it stays armed. */
+  private async leave(id: string, { because, disarms }: { because: string; disarms: boolean }): Promise<void> {
+    if (!this.leases.delete(id)) return;
     this.apply({ type: 'LEASE_LEFT', at: this.parts.clock.now(), id });
-    if (this.leases.size === 0 && (lease.onExit === 'disarm' || lease.releaseAfter !== undefined))
-      await this.disarm(because);
+    if (this.leases.size === 0 && disarms) await this.disarm(because);
   }
 
   /** Arms the switch. Where it may have fired, every order is read first: the switch may have cancelled them. */
