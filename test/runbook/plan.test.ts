@@ -29,6 +29,30 @@ function requests({ rows }: Plan): readonly string[] {
 const LEVERAGE = 'set_leverage: {market: BTC-USD, leverage: 2}';
 
 describe('a called runbook', () => {
+  it('has its deadman switch among those that a resume reads and arms', () => {
+    const guarded = (market: string) =>
+      `deadman: {market: ${market}, timeout: 60s, on_exit: disarm}\nsteps: [{${LEVERAGE}}`;
+    const { sections } = plan({
+      main: `${guarded('BTC-USD')}, {call: {runbook: guarded}}, {for_each: {each: k, in: range(2), do: [{call: {runbook: guarded}}]}}]`,
+      guarded: `${guarded('ETH-USD')}]`,
+    });
+    const resumed = sections.find(({ when }) => when === 'if the run is resumed')?.rows ?? [];
+    const switches = resumed.flatMap((row) =>
+      row.kind === 'request' && row.path === '/cancel_all_after'
+        ? [`${row.step} ${row.method} ${row.params['market_id']}`]
+        : [],
+    );
+    const loop = 'steps/3:for_each/do/1:call/resume';
+    expect(switches).toEqual([
+      'resume GET BTC-USD',
+      'resume POST BTC-USD',
+      'steps/2:call/resume GET ETH-USD',
+      'steps/2:call/resume POST ETH-USD',
+      `${loop} GET ETH-USD`,
+      `${loop} POST ETH-USD`,
+    ]);
+  });
+
   it('is listed at any depth', () => {
     const listed = plan({
       main: 'steps: [{call: {runbook: outer}}]',

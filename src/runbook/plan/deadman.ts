@@ -31,6 +31,8 @@ const QUICKEST_KEEP_ALIVE_MS = 1250;
 export class PlannedSwitches {
   private readonly rows: PlanRows;
   private readonly costOf: (name: 'POST /cancel_all_after' | 'GET /cancel_all_after') => number;
+  /** Every one that the walk has come to, of the run's own runbook and of those that it calls. */
+  private readonly all: PlannedSwitch[] = [];
   /** Those that are declared and not certainly armed yet. */
   private unarmed: readonly PlannedSwitch[] = [];
 
@@ -59,7 +61,25 @@ export class PlannedSwitches {
       disarmed: false,
     };
     this.unarmed = [...this.unarmed, planned];
+    this.all.push(planned);
     return planned;
+  }
+
+  /** Lists what a process does with the switches that continues the run of another: it reads them, and arms those that are gone. */
+  planResume(): void {
+    const listed = new Set<string>();
+    for (const { deadman, scope, prefix } of this.all) {
+      const market_id = scope.resolve(deadman.market, (market) => market);
+      const timeout = scope.resolve(deadman.timeout, ({ ms }) => ms);
+      // A runbook that is called in a loop is walked for each item.
+      const key = `${prefix} ${String(market_id)} ${String(timeout)}`;
+      if (listed.has(key)) continue;
+      listed.add(key);
+      const step = `${prefix}resume`;
+      this.rows.addRequest(step, 'GET /cancel_all_after', { market_id });
+      const when = 'the switch may have fired, and an order follows';
+      this.rows.addRequest(step, 'POST /cancel_all_after', { market_id, timeout }, { when });
+    }
   }
 
   /** An order is about to be placed. */

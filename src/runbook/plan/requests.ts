@@ -105,21 +105,18 @@ export class PlannedRequests {
   }
 
   /** Lists what a process reads first that continues the run of another. Each resume may add it to the bounds. */
-  planResume(runbook: CheckedRunbook, scope: PlanScope): Load {
+  planResume(): Load {
     const since = new Unknown('an hour before the order');
     const order = { market: new Unknown('its market'), clientOrderId: new Unknown('its client order id') };
     const venueId = new Unknown('its id');
-    const { rows } = this.parts;
+    const { rows, switches } = this.parts;
     rows.addRequest('resume', 'GET /orders', makeLookupParams<Unknown>(order, since), {
       times: 'for each order in doubt',
     });
     rows.addRequest('resume', 'GET /orders', makeReadParams<Unknown>({ ...order, venueId }, since), {
       times: 'for each open order',
     });
-    if (runbook.deadman !== undefined)
-      rows.addRequest('resume', 'GET /cancel_all_after', {
-        market_id: scope.resolve(runbook.deadman.market, (market) => market),
-      });
+    switches.planResume();
     return EMPTY;
   }
 

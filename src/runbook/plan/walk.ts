@@ -100,7 +100,7 @@ export class PlanWalk {
       loads.push(this.walkBlock(runbook.finally, enterBlock(after)));
     }
     if (this.failures && this.depth === 0)
-      loads.push(this.rows.inSection('if the run is resumed', () => this.requests.planResume(runbook, scope)));
+      loads.push(this.rows.inSection('if the run is resumed', () => this.requests.planResume()));
     if (deadman !== undefined) {
       loads.push(this.switches.end(deadman));
       if (deadman.under.length > 0 || deadman.section !== undefined)
