@@ -149,6 +149,23 @@ describe('an amend', () => {
       '12',
     ]);
   });
+  it('may show the requested size as what remains and what has filled, and keeps it from then on', () => {
+    const sized = life(
+      [{ type: 'AMEND', at: T0 + 100, price: '101', size: '4' }, eventOf('AMEND_ACK', 110)],
+      orderIn('open'),
+    ).snapshot;
+    const kept = { ...AMENDED, size: '3', total_filled_size: '1', initial_size: '10' };
+    const step = life([read('P_OPEN', 120, kept)], sized);
+    const { amend, size, remaining } = step.snapshot.context;
+    expect([step.snapshot.state, amend?.outcome, size, remaining]).toEqual(['open', 'applied', '4', '3']);
+    const later = life(
+      [read('P_OPEN', 60_000, kept), read('P_OPEN', 62_000, { ...kept, size: '2', total_filled_size: '2' })],
+      step.snapshot,
+    );
+    expect([later.alarms, later.snapshot.context.size, later.snapshot.context.remaining]).toEqual([[], '4', '2']);
+    const neither = life([read('P_OPEN', 120, { ...AMENDED, size: '7', initial_size: '10' })], sized);
+    expect(neither.snapshot.state).toBe('amending');
+  });
   it('is over when refused, and a late acknowledgement makes it open again', () => {
     expect(end([eventOf('AMEND_REFUSED', 60)], amending)).toEqual(['open', 'moved', []]);
     const applied = life([read('P_OPEN', 60, AMENDED)], amending).snapshot;

@@ -159,6 +159,17 @@ describe('surprise 5: after an amend, initial_size - size need not equal total_f
   });
 });
 
+describe('surprise 5: after an amend, initial_size may stay what it was', () => {
+  it('and size alone shows the new one', async () => {
+    const venue = surprised({ amendInitialSize: 'stays' });
+    const { id } = await venue.place({ size: '0.2' });
+    await venue.pass(100);
+    await venue.call('PUT /orders', { order_id: id, market_id: 'BTC-USD', price: '60000', size: '0.1' });
+    await venue.pass(100);
+    expect(await venue.order(id)).toMatchObject({ price: '60000', size: '0.1', initial_size: '0.2' });
+  });
+});
+
 describe('surprise 6: a market order is given a price, and what does not fill can rest', () => {
   it('rests as good-till-cancel and does not as immediate-or-cancel', async () => {
     const venue = new SimulatedVenue();

@@ -139,7 +139,8 @@ export class Amending {
       );
     }
     if (isQuarantined(order)) throw haltForQuarantine(order, at.step);
-    if (!decimal(order.snapshot.context.lastRecord?.price ?? '0').eq(price)) {
+    const { amend, lastRecord } = order.snapshot.context;
+    if (amend?.outcome === 'lost' || !decimal(lastRecord?.price ?? '0').eq(price)) {
       throw new StepFailure('rejected', `order ${getOrderName(order)} kept its old terms`, at.step);
     }
   }

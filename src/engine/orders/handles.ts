@@ -6,8 +6,11 @@ import { Decimal, decimal } from '../../base/decimal.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
 import type { OrderFields } from '../../runbook/checked.ts';
 import { type RecordValue, Time, type Value } from '../../runbook/values.ts';
+import { isPositionStop } from '../../venue/order/context.ts';
 import { computeAveragePrice } from '../../venue/order/fills.ts';
+import { readOrderedSize } from '../../venue/order/guards.ts';
 import { isAtVenue, isTerminal } from '../../venue/order/states.ts';
+import type { OrderTerms } from '../../venue/port.ts';
 import { isTerminalStatus, type OrderRecord } from '../../venue/records.ts';
 import { StepFailure } from '../interruption.ts';
 
@@ -136,7 +139,7 @@ function toOwnFields(order: TrackedOrder): OrderFields {
   const record = context.lastRecord;
   // A record may show more than the fills that were read: the larger of the two has filled.
   const filled = Decimal.max(decimal(context.filled), decimal(context.recordFilled));
-  const ordered = record === undefined ? decimal(intent.size) : decimal(record.initial_size);
+  const ordered = decimal(readSize(intent, context.size, record));
   const terminal = isTerminal(state);
   const rest = Decimal.max(0, ordered.minus(filled));
   const average = computeAveragePrice(context.fills.values());
@@ -160,6 +163,12 @@ function toOwnFields(order: TrackedOrder): OrderFields {
     open: isAtVenue(state),
     terminal,
   };
+}
+
+/** The ordered size. The last record may show an amend that is not settled yet: then what it shows. */
+function readSize(intent: OrderTerms, known: string, record: OrderRecord | undefined): string {
+  if (record === undefined) return intent.size;
+  return isPositionStop(intent) ? record.initial_size : readOrderedSize(known, record);
 }
 
 function toRecordFields(record: OrderRecord): OrderFields {

@@ -6,7 +6,8 @@
 import type { FillRecord, OrderRecord } from '../records.ts';
 import { type Draft, raise, type Writable, want } from './change.ts';
 import { isPositionStop, type OrderContext } from './context.ts';
-import { bookFill, computeShortfall, exceeds, isSameDecimal, pickLarger } from './fills.ts';
+import { bookFill, computeShortfall, exceeds, pickLarger } from './fills.ts';
+import { showsSize } from './guards.ts';
 import { isTerminal } from './states.ts';
 
 /** A filled size only grows, so the largest in any record is right, however late it was read. */
@@ -63,11 +64,7 @@ function updateRemaining(order: Writable<OrderContext>): void {
   const { lastRecord, filled, recordFilled } = order;
   const done = pickLarger(filled, recordFilled);
   const fraction = isPositionStop(order.intent) && order.authorised === undefined;
-  if (
-    lastRecord !== undefined &&
-    SHOWS_REST.has(lastRecord.status) &&
-    isSameDecimal(lastRecord.initial_size, order.size)
-  ) {
+  if (lastRecord !== undefined && SHOWS_REST.has(lastRecord.status) && showsSize(order.size, lastRecord)) {
     // The record's own rest, less later fills: after an amend it need not be size less filled (venue-notes.md, surprise 5).
     order.remaining = fraction
       ? '0'

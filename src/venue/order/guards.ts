@@ -4,6 +4,7 @@
  * with the time the command in question was *resolved*. Guards change nothing; updates.ts applies events.
  */
 
+import { type DecimalString, decimal } from '../../base/decimal.ts';
 import type { OrderRecord } from '../records.ts';
 import {
   type Amend,
@@ -104,7 +105,23 @@ export function isLateOldRead(amend: Amend, event: Observation): boolean {
 export function showsOtherTerms(context: OrderContext, record: OrderRecord): boolean {
   const priced = context.intent.type === 'limit' || context.intent.type === 'stop_limit';
   if (priced && context.price !== undefined && !isSameDecimal(context.price, record.price)) return true;
-  return !isPositionStop(context.intent) && !isSameDecimal(context.size, record.initial_size);
+  return !isPositionStop(context.intent) && !showsSize(context.size, record);
+}
+
+/**
+ * Whether a record shows an ordered size: as its `initial_size`, or as what remains and what has filled. A venue may leave
+ * `initial_size` as it was when an amend changes the size.
+ */
+export function showsSize(ordered: DecimalString, record: OrderRecord): boolean {
+  return (
+    isSameDecimal(ordered, record.initial_size) ||
+    decimal(ordered).eq(decimal(record.size).plus(decimal(record.total_filled_size)))
+  );
+}
+
+/** The size in force that a record shows, for an order whose last known size in force is `known`. */
+export function readOrderedSize(known: DecimalString, record: OrderRecord): DecimalString {
+  return showsSize(known, record) ? known : record.initial_size;
 }
 
 /** Whether a record belongs to another order: two orders with one client order id (ARCHITECTURE.md, I1). */
@@ -118,7 +135,7 @@ export function isForeign(context: OrderContext, event: OrderEvent): boolean {
 function showsTerms(terms: { price?: string | undefined; size?: string | undefined }, record: OrderRecord): boolean {
   return (
     (terms.price === undefined || isSameDecimal(terms.price, record.price)) &&
-    (terms.size === undefined || isSameDecimal(terms.size, record.initial_size))
+    (terms.size === undefined || showsSize(terms.size, record))
   );
 }
 

@@ -15,7 +15,7 @@ import {
   TIMINGS,
 } from './context.ts';
 import { isSameDecimal, pickLarger } from './fills.ts';
-import { isLateOldRead, showsOtherTerms, showsRequested } from './guards.ts';
+import { isLateOldRead, readOrderedSize, showsOtherTerms, showsRequested } from './guards.ts';
 import type { OrderState } from './states.ts';
 
 export function reviseDraft(
@@ -112,7 +112,8 @@ function noteExternalChange(draft: Draft, record: OrderRecord): void {
 export function adoptTerms(order: Writable<OrderContext>, record: OrderRecord, since: number | undefined): void {
   order.termsSince = since ?? order.termsSince;
   order.price = record.price;
-  order.size = record.initial_size;
+  const requested = order.amend?.outcome === 'applied' ? order.amend.req?.size : undefined;
+  order.size = isPositionStop(order.intent) ? record.initial_size : readOrderedSize(requested ?? order.size, record);
   // An amended size may be the whole or the rest (venue-notes.md, surprise 5): the larger reading is the most that may fill.
   // For an order without fills, as in most records, the two are the same text.
   const untouched = record.total_filled_size === '0' && record.size === record.initial_size;

@@ -87,6 +87,7 @@ export const DEFAULTS: Settings = {
     stopStatus: 'open',
     amendFlickerMs: 0,
     amendSize: 'total',
+    amendInitialSize: 'changes',
     iocRest: 'canceled',
     immediateOpenMs: 0,
     duplicateIds: 'accept',

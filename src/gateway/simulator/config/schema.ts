@@ -229,6 +229,7 @@ export const SIMULATOR_SCHEMA = {
         stopStatus: TEXT,
         amendFlickerMs: MS,
         amendSize: { enum: ['total', 'remaining'] },
+        amendInitialSize: { enum: ['changes', 'stays'] },
         iocRest: { enum: ['canceled', 'rejected'] },
         immediateOpenMs: MS,
         duplicateIds: { enum: ['accept', 'refuse'] },

@@ -120,6 +120,8 @@ export interface SurprisesConfig {
   readonly amendFlickerMs: number;
   /** Surprise 5: the size of an amend is the total of the order, or what remains to be filled. */
   readonly amendSize: 'total' | 'remaining';
+  /** Surprise 5: whether an amended size changes `initial_size`. */
+  readonly amendInitialSize: 'changes' | 'stays';
   /** Surprise 3: final status of an immediate-or-cancel order that is not completely filled. */
   readonly iocRest: 'canceled' | 'rejected';
   /** Surprise 3: how long an order that never rests shows as `open`, with nothing filled, before its end; 0: never. */

@@ -146,8 +146,9 @@ export class FillEngine {
   amend(order: SimOrder, { price, size }: NewTerms, at: number): void {
     order.price = price;
     if (size !== undefined) {
-      order.initialSize = size;
-      order.size = this.parts.settings.surprises.amendSize === 'total' ? size.minus(order.filled) : size;
+      const { amendInitialSize, amendSize } = this.parts.settings.surprises;
+      if (amendInitialSize === 'changes') order.initialSize = size;
+      order.size = amendSize === 'total' ? size.minus(order.filled) : size;
     }
     order.priority = this.takePriority();
     if (!order.size.greaterThan(0)) {
