@@ -11,9 +11,29 @@ export interface Timer {
   cancel(): void;
 }
 
+/**
+ * Both clocks of the machine as they were read together. Neither is enough for how long a process stood still: the monotonic
+ * clock of Linux does not run while the machine sleeps, and the wall clock may be adjusted meanwhile.
+ */
+export interface ClockReading {
+  /** Milliseconds on the monotonic clock; its zero is arbitrary. */
+  readonly monotonicMs: number;
+  /** Milliseconds since the epoch. */
+  readonly wallMs: number;
+}
+
+/** How much time went by between two readings, ms: the larger of what the two clocks say, and never negative. */
+export function measureBetween(from: ClockReading, to: ClockReading): number {
+  return Math.max(0, to.monotonicMs - from.monotonicMs, to.wallMs - from.wallMs);
+}
+
 export interface Clock {
   /** Milliseconds since the epoch, whole; the same throughout one turn. */
   now(): number;
+  /** Reads both clocks at this very moment, also in the middle of a turn. */
+  read(): ClockReading;
+  /** Both clocks as they were when the present turn began: what `now()` is as old as. Outside a turn, as they are now. */
+  readAtTurn(): ClockReading;
   /** Milliseconds on a clock that never jumps; its zero is arbitrary. */
   monotonic(): number;
   /** Runs `turn` in a turn of its own, at or after `whenMs` (epoch ms). Timers of equal times run in the order they were set. */
@@ -154,6 +174,14 @@ export class VirtualClock implements Clock, Metronome {
     return this.time - this.start;
   }
 
+  read(): ClockReading {
+    return { monotonicMs: this.monotonic(), wallMs: this.time };
+  }
+
+  readAtTurn(): ClockReading {
+    return this.read();
+  }
+
   elapsed(): number {
     return this.monotonic();
   }
@@ -262,6 +290,7 @@ export class SystemClock implements Clock, Metronome {
   private readonly moved = new Set<() => void>();
   private turnTime: number | undefined;
   private turnElapsed: number | undefined;
+  private turnReading: ClockReading | undefined;
   private running = false;
   private wake: NodeJS.Timeout | undefined;
   /** From the zero of the monotonic clock to the machine's start, sleep included: on some systems that clock stops during sleep. */
@@ -279,6 +308,14 @@ export class SystemClock implements Clock, Metronome {
 
   now(): number {
     return this.turnTime ?? this.machine.wall();
+  }
+
+  read(): ClockReading {
+    return { monotonicMs: this.machine.monotonic(), wallMs: this.machine.wall() };
+  }
+
+  readAtTurn(): ClockReading {
+    return this.turnReading ?? this.read();
   }
 
   /** Counts from the machine's start and continues while it sleeps: two processes since one start read the same, to its grain. */
@@ -372,8 +409,9 @@ export class SystemClock implements Clock, Metronome {
     try {
       for (;;) {
         this.compareClocks();
+        this.turnReading = this.read();
         // All timers due by now run at one time: a replay runs them at one time as well.
-        const time = this.machine.wall();
+        const time = this.turnReading.wallMs;
         const elapsed = Math.floor(this.monotonic());
         const ran = await this.runDue(time, elapsed);
         const arrival = this.arrivals.shift();
@@ -386,6 +424,7 @@ export class SystemClock implements Clock, Metronome {
     } finally {
       this.turnTime = undefined;
       this.turnElapsed = undefined;
+      this.turnReading = undefined;
       this.running = false;
       this.arm();
     }

@@ -1,5 +1,5 @@
 /** A clock that can be switched to another one while it is in use: a resumed run goes from its recorded time to the present. */
-import type { Clock, Timer } from './clock.ts';
+import type { Clock, ClockReading, Timer } from './clock.ts';
 
 /** Pending timers move along to the next clock. */
 export class RelayClock implements Clock {
@@ -16,6 +16,12 @@ export class RelayClock implements Clock {
   }
   monotonic(): number {
     return this.inner.monotonic();
+  }
+  read(): ClockReading {
+    return this.inner.read();
+  }
+  readAtTurn(): ClockReading {
+    return this.inner.readAtTurn();
   }
 
   at(when: number, turn: () => void): Timer {

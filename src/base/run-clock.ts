@@ -3,7 +3,7 @@
  * Everything a run measures (heartbeats of the deadman switch, retries, waits, the age of a price, which of two events came
  * first) stays right when the wall clock is adjusted. The wall clock's difference to the run's time is reported separately.
  */
-import type { Clock, Metronome, Timer } from './clock.ts';
+import type { Clock, ClockReading, Metronome, Timer } from './clock.ts';
 
 /** The clock of a process; SystemClock is one. */
 export interface ProcessClock extends Clock, Metronome {
@@ -57,6 +57,14 @@ export class RunClock implements Clock {
 
   monotonic(): number {
     return this.process.monotonic();
+  }
+
+  read(): ClockReading {
+    return this.process.read();
+  }
+
+  readAtTurn(): ClockReading {
+    return this.process.readAtTurn();
   }
 
   at(whenMs: number, turn: () => void): Timer {

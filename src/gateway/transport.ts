@@ -23,6 +23,11 @@ export interface WireFailure {
 }
 export type WireReply = WireAnswer | WireFailure;
 
+/** A connection to the venue, held for one request: it carries that one, or is released. */
+export interface Connection {
+  release(): void;
+}
+
 export interface Transport {
   /** Never rejects. The promise settles inside a turn of the clock. `timeoutMs` bounds the whole exchange. */
   send(request: WireRequest, options: { readonly timeoutMs: number }): Promise<WireReply>;

@@ -259,4 +259,13 @@ export const ASSUMPTIONS = {
     alsoSeen: 'unknown; with signatures, their life and 5 s',
     setting: 'ambiguity.window',
   },
+  socketIdleMs: {
+    open: 'how long the venue, or a balancer before it, keeps an idle connection',
+    default: 4_000,
+    reason:
+      'a request on a connection that was given up may or may not have arrived; common servers close one after 5 s',
+    section: 'Endpoints',
+    alsoSeen: 'Keep-Alive: timeout=5, and balancers from 10 to 350 s that say nothing',
+    setting: 'sockets.idle',
+  },
 } as const satisfies Record<string, Assumption>;

@@ -1,5 +1,5 @@
 /** A bench for the scheduler in virtual time: a settable wall clock, runs of a given length, and a record of all events. */
-import { type Clock, type Metronome, type Timer, VirtualClock } from '../../src/base/clock.ts';
+import { type Clock, type ClockReading, type Metronome, type Timer, VirtualClock } from '../../src/base/clock.ts';
 import type { OperatorCommand } from '../../src/engine/ports.ts';
 import type { Launch, Launcher, RunEnding } from '../../src/engine/schedule/launcher.ts';
 import { Scheduler, type SchedulerEvent, type TimetableSlot } from '../../src/engine/schedule/scheduler.ts';
@@ -22,6 +22,12 @@ export class WallClock implements Clock, Metronome {
   }
   monotonic(): number {
     return this.time.monotonic();
+  }
+  read(): ClockReading {
+    return { ...this.time.read(), wallMs: this.now() };
+  }
+  readAtTurn(): ClockReading {
+    return this.read();
   }
   at(whenMs: number, turn: () => void): Timer {
     return this.time.at(whenMs - this.aheadMs, turn);

@@ -5,7 +5,7 @@
 
 import type { LoadedRunbook } from '../../src/app/files/load.ts';
 import { act, replayRun } from '../../src/app/run/virtual-run.ts';
-import { type Timer, VirtualClock } from '../../src/base/clock.ts';
+import { type ClockReading, type Timer, VirtualClock } from '../../src/base/clock.ts';
 import type { SourceText } from '../../src/base/diagnostic.ts';
 import { type ProcessClock, RunClock } from '../../src/base/run-clock.ts';
 import type { OperatorCommand } from '../../src/engine/ports.ts';
@@ -226,6 +226,12 @@ class PutClock implements ProcessClock {
   }
   monotonic(): number {
     return this.time.monotonic();
+  }
+  read(): ClockReading {
+    return { ...this.time.read(), wallMs: this.now() };
+  }
+  readAtTurn(): ClockReading {
+    return this.read();
   }
   elapsed(): number {
     return this.time.elapsed();

@@ -1,10 +1,13 @@
+import { lookup } from 'node:dns';
+import { once } from 'node:events';
 import { createServer as createHttp, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, LookupFunction } from 'node:net';
 import { createServer as createTcp, type Socket, type Server as TcpServer } from 'node:net';
 import { createServer as createTls } from 'node:tls';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Clock, VirtualClock } from '../../src/base/clock.ts';
+import { Connections } from '../../src/gateway/live/connections.ts';
 import { LARGEST_BODY, type LiveParts, type LiveTransport, openLive } from '../../src/gateway/live/transport.ts';
 import type { WireReply } from '../../src/gateway/transport.ts';
 import { SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
@@ -51,7 +54,7 @@ function readPort(server: Server | TcpServer): number {
 
 function openTransport(baseUrl: string, parts: Partial<LiveParts> = {}): LiveTransport {
   const opened = openLive({
-    profile: { baseUrl, allowedAddresses: [] },
+    profile: { baseUrl, allowedAddresses: [], socketIdleMs: 4_000 },
     clock: new ArrivalClock(0),
     variables: {},
     ...parts,
@@ -191,6 +194,72 @@ describe('LiveTransport, requests and answers', () => {
   });
 });
 
+describe('LiveTransport, idle connections', () => {
+  /** A venue that has given up each connection after its first answer, without a word, as balancers do. */
+  async function serveForgetful(headers: string) {
+    let connections = 0;
+    const server = await startListening(
+      createTcp((socket) => {
+        let requests = 0;
+        connections += 1;
+        socket.on('error', () => {});
+        socket.on('data', () => {
+          requests += 1;
+          if (requests === 1) socket.write(`HTTP/1.1 200 OK\r\n${headers}Content-Length: 2\r\n\r\n{}`);
+          else socket.resetAndDestroy();
+        });
+      }),
+    );
+    const clock = new ArrivalClock(0);
+    const transport = openTransport(`http://127.0.0.1:${readPort(server)}`, { clock });
+    return { clock, transport, connections: () => connections };
+  }
+
+  it.each([
+    ['for longer than the setting', '', 4_001],
+    ['for longer than the server keeps it, less a second', 'Keep-Alive: timeout=2\r\n', 1_001],
+    ['for any time, where the server keeps it for a second', 'Keep-Alive: timeout=1\r\n', 1],
+  ])('sends no request on one that was idle %s', async (_, headers, idleMs) => {
+    const { clock, transport, connections } = await serveForgetful(headers);
+    expect(await transport.send(LIST, OPTIONS)).toMatchObject({ kind: 'answer' });
+    clock.skipTo(idleMs);
+    expect(await transport.send(PLACE, OPTIONS)).toMatchObject({ kind: 'answer', status: 200 });
+    expect(connections()).toBe(2);
+  });
+
+  it('reads the time of the wall clock as well: the other one is stopped while the machine sleeps', async () => {
+    const { clock, transport } = await serveForgetful('');
+    await transport.send(LIST, OPTIONS);
+    clock.read = () => ({ monotonicMs: 0, wallMs: 3_600_000 });
+    expect(await transport.send(PLACE, OPTIONS)).toMatchObject({ kind: 'answer', status: 200 });
+  });
+
+  it('uses one that was idle for less', async () => {
+    const { clock, transport, connections } = await serveForgetful('');
+    await transport.send(LIST, OPTIONS);
+    clock.skipTo(4_000);
+    expect(await transport.send(PLACE, OPTIONS)).toMatchObject({ kind: 'failure', sent: true });
+    expect(connections()).toBe(1);
+  });
+
+  it('gives a request none on which bytes arrived that nothing had asked for', async () => {
+    const server = await startListening(
+      createTcp((socket) => void socket.on('error', () => {}).write('HTTP/1.1 408 Too Late\r\n\r\n')),
+    );
+    const connections = new Connections({
+      baseUrl: `http://127.0.0.1:${readPort(server)}`,
+      clock: new ArrivalClock(0),
+      lookup: lookup as LookupFunction,
+      idleMs: 4_000,
+    });
+    closing.push(() => connections.close());
+    const first = await connections.take(5_000);
+    await once(first.socket, 'readable');
+    first.release();
+    expect(await connections.take(5_000)).not.toBe(first);
+  });
+});
+
 describe('LiveTransport, no answer', () => {
   const failure = (sent: boolean, message: unknown): WireReply => ({
     kind: 'failure',
@@ -238,7 +307,11 @@ describe('LiveTransport, no answer', () => {
     const server = await startListening(createHttp((_, response) => response.end('{}')));
     const resolve: NonNullable<LiveParts['resolve']> = (_host, _options, done) =>
       done(null, [{ address: '127.0.0.1', family: 4 }]);
-    const profile = { baseUrl: `http://venue.example:${readPort(server)}`, allowedAddresses: ['127.0.0.0/8'] };
+    const profile = {
+      baseUrl: `http://venue.example:${readPort(server)}`,
+      allowedAddresses: ['127.0.0.0/8'],
+      socketIdleMs: 4_000,
+    };
     expect(await openTransport(profile.baseUrl, { profile, resolve }).send(LIST, OPTIONS)).toMatchObject({
       kind: 'answer',
       body: '{}',
@@ -359,7 +432,7 @@ describe('LiveTransport, no answer', () => {
 
 describe('openLive', () => {
   const open = (baseUrl: string, variables = {}, allowedAddresses: string[] = []) =>
-    openLive({ profile: { baseUrl, allowedAddresses }, clock: new VirtualClock(0), variables });
+    openLive({ profile: { baseUrl, allowedAddresses, socketIdleMs: 4_000 }, clock: new VirtualClock(0), variables });
 
   it('refuses to start where the check of certificates is switched off', () => {
     expect(open('https://venue.example', { NODE_TLS_REJECT_UNAUTHORIZED: '0' })).toEqual({

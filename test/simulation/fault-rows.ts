@@ -87,8 +87,12 @@ export const FAULT_ROWS: readonly FaultRow[] = [
   },
   {
     fault: 'reset on an idle connection',
-    handled: 'ambiguous for what changes something, never replayed',
-    covers: [gateway('live', 'cannot say it for a reused connection either, and does not try again')],
+    handled:
+      'none carries a request after four idle seconds; else ambiguous for what changes something, never replayed',
+    covers: [
+      gateway('live', 'sends no request on one that was idle %s'),
+      gateway('live', 'cannot say it for a reused connection either, and does not try again'),
+    ],
   },
   {
     fault: '500, 502, 503, 504',

@@ -42,8 +42,11 @@ export class Process {
     });
     const after = (delayMs: number, turn: () => void): Timer =>
       base.at(base.now() + delayMs, () => this.whenRunning(turn));
+    const read = () => ({ monotonicMs: base.monotonic(), wallMs: base.now() + aheadMs() });
     this.clock = {
       now: () => base.now() + aheadMs(),
+      read,
+      readAtTurn: read,
       monotonic: sinceStart,
       elapsed: sinceStart,
       at: (when, turn) => after(when - base.now() - aheadMs(), turn),

@@ -134,6 +134,7 @@ describe('readProfile, valid profiles', () => {
       capabilities: ['cancel_all'],
       limits: { maxOrderNotional: '50000', maxOpenOrders: 50, maxLeverage: '10', markets: ['BTC-USD', 'ETH-USD'] },
       ambiguityWindowMs: 90_000,
+      socketIdleMs: 4_000,
       allowedAddresses: [],
       store: { sqlite: 'profiles/.runbook/runbook.db' },
       anchors: { copies: {}, patienceMs: 600_000 },

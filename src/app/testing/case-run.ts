@@ -69,6 +69,8 @@ class Process {
     this.clock = {
       now: () => base.now(),
       monotonic: () => base.monotonic(),
+      read: () => base.read(),
+      readAtTurn: () => base.readAtTurn(),
       at: (when, turn): Timer => base.at(when, whileAlive(turn)),
       after: (delay, turn): Timer => base.after(delay, whileAlive(turn)),
       arrive: (turn) => base.arrive(whileAlive(turn)),

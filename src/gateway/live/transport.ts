@@ -4,9 +4,8 @@
  * the whole request with its token, so none of them leaves this file.
  */
 import { lookup as systemLookup } from 'node:dns';
-import { type ClientRequest, Agent as HttpAgent } from 'node:http';
-import { Agent as HttpsAgent } from 'node:https';
-import { isIP, type Socket } from 'node:net';
+import type { Agent as HttpsAgent } from 'node:https';
+import { isIP } from 'node:net';
 import type { Got } from 'got';
 import type { Clock } from '../../base/clock.ts';
 import { isLoopbackHost } from '../../venue/profile/loopback.ts';
@@ -14,15 +13,16 @@ import type { Profile } from '../../venue/profile/profile.ts';
 import { encodeBody, encodeQuery } from '../../venue/wire/request.ts';
 import type { Transport, WireFailure, WireReply, WireRequest } from '../transport.ts';
 import { AddressRule } from './addresses.ts';
+import { Connections, type LiveConnection } from './connections.ts';
 import type { Variables } from './secret.ts';
 
 /** Largest decompressed body, bytes; a page of 1000 orders has about half a megabyte. */
 export const LARGEST_BODY = 8 * 1024 * 1024;
-/** Longest time of each phase before the answer; the caller bounds the whole exchange. */
+/** Longest time to write the request; the caller bounds the whole exchange. */
 const PHASE_MS = 5_000;
 
 export interface LiveParts {
-  readonly profile: Pick<Profile, 'baseUrl' | 'allowedAddresses'>;
+  readonly profile: Pick<Profile, 'baseUrl' | 'allowedAddresses' | 'socketIdleMs'>;
   readonly clock: Clock;
   /** The environment, checked for variables that would weaken TLS. */
   readonly variables: Variables;
@@ -54,43 +54,31 @@ export function openLive(parts: LiveParts): { readonly transport: LiveTransport 
   return { transport: new LiveTransport(parts) };
 }
 
-function buildAddressRule({ baseUrl, allowedAddresses }: LiveParts['profile']): AddressRule {
+function buildAddressRule({ baseUrl, allowedAddresses }: Pick<Profile, 'baseUrl' | 'allowedAddresses'>): AddressRule {
   return new AddressRule(isLoopbackHost(new URL(baseUrl).hostname), allowedAddresses);
 }
 
 export class LiveTransport implements Transport {
   private readonly baseUrl: string;
   private readonly clock: Clock;
-  private readonly http: HttpAgent;
-  private readonly https: HttpsAgent;
-  private readonly lookup: ReturnType<AddressRule['lookup']>;
+  private readonly connections: Connections;
   private loaded: Promise<Got> | undefined;
 
   /** Use `openLive`, which refuses unsafe settings. */
   constructor({ profile, clock, resolve = systemLookup }: LiveParts) {
     this.baseUrl = profile.baseUrl;
     this.clock = clock;
-    // Own agents ignore HTTP_PROXY, which the runtime's default agents may follow.
-    this.http = new HttpAgent({ keepAlive: true, scheduling: 'lifo' });
-    this.https = new HttpsAgent({
-      keepAlive: true,
-      scheduling: 'lifo',
-      minVersion: 'TLSv1.2',
-      rejectUnauthorized: true,
-    });
-    this.lookup = buildAddressRule(profile).lookup(resolve);
+    const lookup = buildAddressRule(profile).lookup(resolve);
+    this.connections = new Connections({ baseUrl: profile.baseUrl, clock, lookup, idleMs: profile.socketIdleMs });
   }
 
   async send(request: WireRequest, options: LiveSendOptions): Promise<WireReply> {
-    const reply = await this.exchange(request, options).catch(
-      (error: unknown): WireFailure => ({ kind: 'failure', sent: false, message: readCode(error) }),
-    );
+    const reply = await this.exchange(request, options).catch(fail);
     return new Promise((resolve) => this.clock.arrive(() => resolve(reply)));
   }
 
   async close(): Promise<void> {
-    this.http.destroy();
-    this.https.destroy();
+    this.connections.close();
     await Promise.resolve();
   }
 
@@ -98,7 +86,9 @@ export class LiveTransport implements Transport {
     const got = await this.loadGot();
     const body = encodeBody(request);
     const query = encodeQuery(request);
+    const connection = await this.connections.take(timeoutMs);
     const phase = Math.min(timeoutMs, PHASE_MS);
+    const first = new FirstWrite(connection);
     return new Promise((resolve) => {
       const stream = got.stream(`${this.baseUrl}${request.path}${query === '' ? '' : `?${query}`}`, {
         method: request.method,
@@ -110,48 +100,39 @@ export class LiveTransport implements Transport {
           ...headers,
         },
         ...(body === '' ? {} : { body }),
-        agent: { http: this.http, https: this.https },
-        dnsLookup: this.lookup as never,
+        agent: { http: connection.agent, https: connection.agent as HttpsAgent },
         decompress: true,
         followRedirect: false,
         throwHttpErrors: false,
         retry: { limit: 0 },
-        https: { minVersion: 'TLSv1.2', rejectUnauthorized: true },
-        timeout: {
-          lookup: phase,
-          connect: phase,
-          secureConnect: phase,
-          send: phase,
-          response: timeoutMs,
-          request: timeoutMs,
-        },
+        timeout: { send: phase, response: timeoutMs, request: timeoutMs },
       });
-      const departure = new Departure(this.baseUrl.startsWith('https:'));
-      const fail = (message: string): void => {
-        resolve({ kind: 'failure', sent: departure.possible, message });
+      const giveUp = (message: string): void => {
+        resolve({ kind: 'failure', sent: first.happened, message });
         stream.destroy();
+        connection.destroy();
       };
       let status = 0;
       let answerHeaders: Readonly<Record<string, string>> = {};
       const chunks: Buffer[] = [];
       let length = 0;
-      stream.on('request', (sent: ClientRequest) => departure.watch(sent));
       stream.on('response', (response: { statusCode: number; headers: NodeJS.Dict<string | string[]> }) => {
         status = response.statusCode;
         answerHeaders = flattenHeaders(response.headers);
+        connection.heed(answerHeaders['keep-alive']);
       });
       stream.on('data', (chunk: Buffer) => {
         length += chunk.length;
-        if (length > LARGEST_BODY) fail('body over 8 MiB');
+        if (length > LARGEST_BODY) giveUp('body over 8 MiB');
         else chunks.push(chunk);
       });
       stream.once('end', () => {
         const text = decodeUtf8(Buffer.concat(chunks, length));
-        if (text === undefined) fail('body is not UTF-8');
+        if (text === undefined) giveUp('body is not UTF-8');
         else resolve({ kind: 'answer', status, headers: answerHeaders, body: text });
       });
       // Never removed: an error after the promise has settled must not be unhandled.
-      stream.on('error', (error) => fail(describeError(error)));
+      stream.on('error', (error) => giveUp(describeError(error)));
     });
   }
 
@@ -162,23 +143,34 @@ export class LiveTransport implements Transport {
   }
 }
 
-/** Finds out whether a byte of the request may have been sent. A doubt counts as yes: a second order is worse than a lookup. */
-class Departure {
-  possible = false;
-  private readonly secure: boolean;
-  constructor(secure: boolean) {
-    this.secure = secure;
-  }
+/**
+ * Watches the first write on a connection that a request was given, which is the last moment at which a request can be
+ * held back: what is written may have been sent. A doubt counts as sent, because a second order is worse than a look-up.
+ */
+class FirstWrite {
+  happened = false;
 
-  watch(request: ClientRequest): void {
-    request.once('socket', (socket: Socket) => {
-      // A reused socket is written to at once, and a reset on it does not show what arrived.
-      if (request.reusedSocket) this.possible = true;
-      else if (socket.connecting) socket.once(this.secure ? 'secureConnect' : 'connect', () => (this.possible = true));
-      // A new socket that is destroyed before it connected (a name that does not resolve) has sent nothing.
-      else this.possible = !socket.destroyed;
-    });
+  constructor({ socket }: LiveConnection) {
+    const pass = () => {
+      Reflect.deleteProperty(socket, '_write');
+      Reflect.deleteProperty(socket, '_writev');
+      this.happened = true;
+    };
+    // Of the stream that the socket is; whatever HTTP does with its own buffers, no byte takes another way.
+    socket._write = (...written) => {
+      pass();
+      socket._write(...written);
+    };
+    socket._writev = (...written) => {
+      pass();
+      socket._writev?.(...written);
+    };
   }
+}
+
+/** A failure of which no byte was sent. */
+function fail(error: unknown): WireFailure {
+  return { kind: 'failure', sent: false, message: readCode(error) };
 }
 
 function flattenHeaders(headers: NodeJS.Dict<string | string[]>): Record<string, string> {

@@ -43,6 +43,7 @@ export function writeProfileSettings(profile: Profile): SettingsJson {
     capabilities: profile.capabilities,
     limits: writeLimits(profile.limits),
     ambiguity: { window: writeDuration(profile.ambiguityWindowMs) },
+    sockets: { idle: writeDuration(profile.socketIdleMs) },
     allowed_addresses: profile.allowedAddresses,
     ...(store === undefined ? {} : { store }),
     anchors: {

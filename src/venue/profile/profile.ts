@@ -107,6 +107,8 @@ export interface Profile {
   readonly capabilities: readonly string[];
   readonly limits: LimitRules;
   readonly ambiguityWindowMs: number;
+  /** Longest time that a connection may have been idle and still carry a request, ms. */
+  readonly socketIdleMs: number;
   /** Private addresses and networks that the base URL's host may resolve to. */
   readonly allowedAddresses: readonly string[];
   readonly store?: StoreSettings;
@@ -222,6 +224,7 @@ function fillDefaults(settings: ReadProfile, folder: string): Profile {
     capabilities: settings.capabilities ?? [],
     limits: toLimitRules(settings.limits ?? {}),
     ambiguityWindowMs: settings.ambiguity?.window ?? defaults.ambiguityWindowMs.default,
+    socketIdleMs: settings.sockets?.idle ?? defaults.socketIdleMs.default,
     allowedAddresses: settings.allowed_addresses ?? [],
     ...(store === undefined ? {} : { store: fillStore(store, folder) }),
     anchors: {

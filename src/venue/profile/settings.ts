@@ -353,6 +353,17 @@ export const PROFILE_SETTINGS = {
       ),
     },
   },
+  sockets: {
+    form: 'group',
+    about: 'connections to the venue',
+    fields: {
+      idle: duration(
+        'how long a connection may have been idle and still carry a request; 4s by default, or a second less than the Keep-Alive timeout that the server states',
+        1,
+        600_000,
+      ),
+    },
+  },
   allowed_addresses: {
     form: 'list',
     of: {

@@ -1,0 +1,163 @@
+/**
+ * Keeps the connections to a venue: opens them before they are needed, hands each to one request at a time, and takes it back
+ * when its answer was read. One that was idle for too long is closed, because its server, or a balancer on the way, may have
+ * given it up already, and a request on it would be neither sent nor not sent. No byte is written here.
+ */
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import { isIP, type LookupFunction, connect as openTcp, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { type ConnectionOptions, connect as openTls } from 'node:tls';
+import { type Clock, type ClockReading, measureBetween } from '../../base/clock.ts';
+import type { Connection } from '../transport.ts';
+
+/** TLS of every connection: certificates are always checked. */
+export const TLS = { minVersion: 'TLSv1.2', rejectUnauthorized: true } as const;
+/** Longest time to open a connection, ms: name, TCP and TLS together. */
+const OPEN_MS = 5_000;
+/** A server that says how long it keeps an idle connection is left this much earlier, ms. */
+const HINT_MARGIN_MS = 1_000;
+
+/** Thrown where a connection could not be opened in time; its code is shown. */
+class OpenTimeout extends Error {
+  readonly code = 'CONNECT_TIMEOUT';
+}
+
+interface ConnectionParts {
+  readonly baseUrl: string;
+  readonly clock: Clock;
+  readonly lookup: LookupFunction;
+  /** Longest time that a connection may be idle and still carry a request, ms. */
+  readonly idleMs: number;
+}
+
+export class Connections {
+  private readonly parts: ConnectionParts;
+  private readonly url: URL;
+  /** The most recently used last. */
+  private idle: LiveConnection[] = [];
+  private readonly all = new Set<LiveConnection>();
+  /** Of the last TLS connection, for an abbreviated handshake of the next. */
+  private session: Buffer | undefined;
+
+  constructor(parts: ConnectionParts) {
+    this.parts = parts;
+    this.url = new URL(parts.baseUrl);
+  }
+
+  /** Gives a connected idle connection at once, else opens one; rejects where that fails. The caller sends or releases. */
+  take(withinMs: number): LiveConnection | Promise<LiveConnection> {
+    for (let found = this.idle.pop(); found !== undefined; found = this.idle.pop()) {
+      if (found.isFit()) {
+        found.socket.ref();
+        return found;
+      }
+      found.destroy();
+    }
+    return this.open(Math.min(withinMs, OPEN_MS));
+  }
+
+  close(): void {
+    for (const connection of this.all) connection.destroy();
+  }
+
+  private open(withinMs: number): Promise<LiveConnection> {
+    const secure = this.url.protocol === 'https:';
+    const host = this.url.hostname.replace(/^\[|\]$/g, '');
+    const port = this.url.port === '' ? (secure ? 443 : 80) : Number(this.url.port);
+    const { lookup } = this.parts;
+    const timeout = AbortSignal.timeout(withinMs);
+    return new Promise((resolve, reject) => {
+      const tls: ConnectionOptions = {
+        ...TLS,
+        ALPNProtocols: ['http/1.1'],
+        ...(isIP(host) === 0 ? { servername: host } : {}),
+        ...(this.session === undefined ? {} : { session: this.session }),
+      };
+      const socket = secure ? openTls({ host, port, lookup, ...tls }) : openTcp({ host, port, lookup });
+      const giveUp = () => socket.destroy(new OpenTimeout('the connection was not open in time'));
+      timeout.addEventListener('abort', giveUp, { once: true });
+      // Never removed: an idle connection that its server resets must not end the process.
+      socket.on('error', reject);
+      socket.once('close', () => reject(Object.assign(new Error('closed'), { code: 'ECONNRESET' })));
+      if (secure) socket.on('session', (session: Buffer) => (this.session = session));
+      socket.once(secure ? 'secureConnect' : 'connect', () => {
+        timeout.removeEventListener('abort', giveUp);
+        socket.setNoDelay(true);
+        const connection = new LiveConnection(socket, secure, this.parts, (idle) => this.idle.push(idle));
+        this.all.add(connection);
+        socket.once('close', () => this.all.delete(connection));
+        resolve(connection);
+      });
+    });
+  }
+}
+
+/** One connected socket, with the agent that gives it, and no other, to a request. */
+export class LiveConnection implements Connection {
+  readonly socket: Socket;
+  readonly agent: HttpAgent;
+  private readonly clock: Clock;
+  private readonly giveBack: (connection: LiveConnection) => void;
+  private idleMs: number;
+  private idleSince: ClockReading;
+
+  constructor(
+    socket: Socket,
+    secure: boolean,
+    { clock, idleMs }: Pick<ConnectionParts, 'clock' | 'idleMs'>,
+    giveBack: (connection: LiveConnection) => void,
+  ) {
+    this.socket = socket;
+    this.clock = clock;
+    this.idleMs = idleMs;
+    this.idleSince = clock.read();
+    this.giveBack = giveBack;
+    this.agent = bindAgent(secure, socket, () => {
+      this.idleSince = this.clock.read();
+      this.giveBack(this);
+    });
+  }
+
+  /** False where a request on it could be lost on the way: closed, idle for too long, or with bytes that no request asked for. */
+  isFit(): boolean {
+    const { socket } = this;
+    const open = !socket.destroyed && socket.writable && socket.readable && socket.readableLength === 0;
+    return open && measureBetween(this.idleSince, this.clock.read()) <= this.idleMs;
+  }
+
+  /** Takes the server's word on how long it keeps the connection: `timeout=5` of the header Keep-Alive. */
+  heed(keepAlive: string | undefined): void {
+    const seconds = /(?:^|[,\s])timeout=(\d{1,9})/i.exec(keepAlive ?? '')?.[1];
+    if (seconds !== undefined)
+      this.idleMs = Math.min(this.idleMs, Math.max(0, Number(seconds) * 1000 - HINT_MARGIN_MS));
+  }
+
+  release(): void {
+    this.socket.unref();
+    if (this.isFit()) this.giveBack(this);
+    else this.destroy();
+  }
+
+  destroy(): void {
+    this.socket.destroy();
+  }
+}
+
+/** An agent that knows one socket; `freed`: a request has ended, and another one may use it. It opens no second one. */
+function bindAgent(secure: boolean, socket: Socket, freed: () => void): HttpAgent {
+  // An own agent ignores HTTP_PROXY, which the runtime's default one may follow.
+  const options = { keepAlive: true, maxSockets: 1 };
+  const agent = secure ? new HttpsAgent(options) : new HttpAgent(options);
+  agent.createConnection = () => {
+    if (socket.destroyed) throw Object.assign(new Error('closed'), { code: 'ECONNRESET' });
+    return socket;
+  };
+  const keep = agent.keepSocketAlive.bind(agent) as (kept: Duplex) => unknown;
+  agent.keepSocketAlive = (kept) => {
+    const keeps = keep(kept);
+    if (keeps === true) freed();
+    return keeps;
+  };
+  return agent;
+}
