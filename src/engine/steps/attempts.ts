@@ -29,6 +29,8 @@ export class StepAttempts implements StepPlace {
   private readonly machine = startStepActor();
   /** Number of the attempt under way, from 1. */
   private attempt = 0;
+  /** What the steps of `undo` see of the step, once they are registered. */
+  private undone: { readonly value: Value } | undefined;
 
   constructor(walker: Walker, step: CheckedStep, frame: Frame, cancel: Cancellation) {
     this.walker = walker;
@@ -135,7 +137,7 @@ export class StepAttempts implements StepPlace {
       // A read that was answered too late has timed out. A write has not: its effect exists.
       if (getStepRow(step.verb).retry === 'read') own.check();
       if (step.id !== undefined) frame.set(step.id, value);
-      this.registerUndo();
+      this.registerUndo(value);
       await heartbeat.releaseAfterStep(step.id, frame);
       machine.decide('OK');
       this.recordEnd('succeeded', step.id === undefined ? {} : { value });
@@ -159,14 +161,21 @@ export class StepAttempts implements StepPlace {
     }
   }
 
-  /** Registers the steps of `undo`. They see the names of their block as they are at the time of undoing. */
-  private registerUndo(): void {
-    const { walker, path, frame } = this;
-    const { undo } = this.step;
+  /** They see the names of their block as they are at the time of undoing, and the step's own value, also where it failed. */
+  registerUndo(value: Value): void {
+    const { walker, path, frame, step } = this;
+    const { undo, id } = step;
     if (!Array.isArray(undo)) return;
+    const isRegistered = this.undone !== undefined;
+    this.undone = { value };
+    if (isRegistered) return;
     walker.run.undos.push({
       path: `${path}/undo`,
-      run: (cancel) => walker.block(undo as readonly CheckedStep[], frame.inner(), cancel),
+      run: (cancel) => {
+        const inner = frame.inner();
+        if (id !== undefined) inner.set(id, this.undone?.value);
+        return walker.block(undo as readonly CheckedStep[], inner, cancel);
+      },
     });
   }
 

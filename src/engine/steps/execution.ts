@@ -20,6 +20,8 @@ export interface StepPlace<S extends CheckedStep = CheckedStep> {
   readonly frame: Frame;
   /** Kept from one attempt to the next: orders placed so far, by role. */
   readonly memory: Map<string, unknown>;
+  /** Registers the steps of `undo`, once for all attempts: what the step did exists, though it may still fail. */
+  registerUndo(value: Value): void;
 }
 
 export class StepExecution<S extends CheckedStep = CheckedStep> implements StepPlace<S> {
@@ -33,8 +35,10 @@ export class StepExecution<S extends CheckedStep = CheckedStep> implements StepP
   readonly scope: StepScope;
   /** Cancelled when the step's own timeout is over, or with the block around it. */
   readonly cancel: Cancellation;
+  private readonly place: StepPlace<S>;
 
   constructor(place: StepPlace<S>, attempt: number, scope: StepScope, cancel: Cancellation) {
+    this.place = place;
     this.walker = place.walker;
     this.step = place.step;
     this.path = makeAttemptPath(place.path, attempt);
@@ -43,6 +47,10 @@ export class StepExecution<S extends CheckedStep = CheckedStep> implements StepP
     this.attempt = attempt;
     this.scope = scope;
     this.cancel = cancel;
+  }
+
+  registerUndo(value: Value): void {
+    this.place.registerUndo(value);
   }
 
   get run(): RunContext {

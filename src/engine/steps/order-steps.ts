@@ -65,8 +65,13 @@ export async function clearEarlier(execution: StepExecution<StepOf<'place'>>, le
   }
 }
 
-/** Registers the undo of a placed order, where the step says or leaves it so: its unfilled rest is cancelled. */
-export function registerUndo(execution: StepExecution<StepOf<'place' | 'protect'>>, handle: OrderHandle): void {
+/** Registers the undo of a placed order: the steps that `undo` gives, which see `value`, or a cancel of its unfilled rest. */
+export function registerUndo(
+  execution: StepExecution<StepOf<'place' | 'protect'>>,
+  handle: OrderHandle,
+  value: Value,
+): void {
+  execution.registerUndo(value);
   const { undo = getStepRow(execution.step.verb).undo?.default } = execution.step;
   if (undo !== 'cancel') return;
   const { orderManager, undos } = execution.run;

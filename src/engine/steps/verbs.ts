@@ -55,7 +55,7 @@ const VERBS: { readonly [V in VenueStepName]?: VerbFunction<V> } = {
     const on = makeOrderContext(execution, terms.market);
     await clearEarlier(execution, request.leg);
     const handle = await run.orderManager.place(on, request.leg, terms);
-    registerUndo(execution, handle);
+    registerUndo(execution, handle, handle.value);
     await run.orderManager.reach(handle, step.await ?? 'live', on);
     return handle.value;
   },
@@ -66,9 +66,9 @@ const VERBS: { readonly [V in VenueStepName]?: VerbFunction<V> } = {
     for (const { leg, terms } of listPlacements(execution)) {
       const on = makeOrderContext(execution, terms.market);
       const handle = await run.orderManager.place(on, leg, terms);
-      registerUndo(execution, handle);
-      await run.orderManager.reach(handle, step.await ?? 'live', on);
       value[leg] = handle.value;
+      registerUndo(execution, handle, value);
+      await run.orderManager.reach(handle, step.await ?? 'live', on);
     }
     return value;
   },
