@@ -1,10 +1,12 @@
 /** Invariants about the account and its processes: tokens, the deadman switch, kills, leases, limits, and the journals as such. */
 import { planFor } from '../../src/app/plan.ts';
+import { decimal } from '../../src/base/decimal.ts';
 import { verifyChain } from '../../src/journal/chain.ts';
 import type { Entry } from '../../src/journal/entry.ts';
 import type { CheckedRunbook } from '../../src/runbook/checked.ts';
 import type { Plan } from '../../src/runbook/plan/plan.ts';
 import type { Value } from '../../src/runbook/values.ts';
+import { isPositionStop } from '../../src/venue/order/context.ts';
 import { readRetryAfter } from '../../src/venue/tokens/headers.ts';
 import { findExceeded, findUnplanned } from '../plan/against-plan.ts';
 import type { Facts } from './facts.ts';
@@ -27,6 +29,25 @@ const ACTIVITY: ReadonlySet<string> = new Set([
 ]);
 /** No undisturbed request takes longer to the venue. */
 const LATENCY_MS = 500;
+
+/** Orders that a run decided to send after it had halted, and that could have enlarged what its own orders hold. */
+function* enlargedWhileHalting(facts: Facts, run: RunTold): Iterable<string> {
+  const halted = run.entries.find((entry) => entry.type === 'run.moved' && entry.data.event === 'HALTED');
+  if (halted === undefined) return;
+  for (const { entry, intended } of facts.attempts) {
+    const { intent } = intended.data;
+    if (entry.run !== run.name || entry.seq < halted.seq || intent === undefined || isPositionStop(intent)) continue;
+    const sentAt = facts.at(entry);
+    let held = decimal('0');
+    for (const { market_id, side, history } of facts.ordersOf(run)) {
+      const filled = decimal(history.findLast(({ at }) => at <= sentAt)?.total_filled_size ?? '0');
+      if (market_id === intent.market) held = side === 'long' ? held.plus(filled) : held.minus(filled);
+    }
+    const closable = intent.side === 'short' ? held : held.negated();
+    if (closable.lt(decimal(intent.size)))
+      yield `the run had halted, and sent ${intent.side} ${intent.size} of ${intent.market} while it held ${held.toFixed()}`;
+  }
+}
 
 export const ACCOUNT_INVARIANTS = {
   I10: {
@@ -207,7 +228,7 @@ export const ACCOUNT_INVARIANTS = {
   },
   I15: {
     name: 'limits',
-    asks: 'no run has more orders working than it may, nor sends more writes',
+    asks: 'no run has more orders working than it may, nor sends more writes; none that halts sends an order that could enlarge its position',
     against: ['books', 'journal'],
     *breaches(facts) {
       for (const run of facts.happened.runs) {
@@ -225,6 +246,7 @@ export const ACCOUNT_INVARIANTS = {
             of === run.name && data.method !== 'GET' && !data.path.endsWith('cancel_all_after'),
         );
         if (writes.length > 200) yield 'more writes than the runbook allows';
+        yield* enlargedWhileHalting(facts, run);
       }
     },
   },

@@ -361,6 +361,17 @@ export const MUTANTS: readonly Mutant[] = [
       }),
     },
   },
+  // A run that halts.
+  {
+    name: 'sends what may enlarge the position while it halts',
+    caughtBy: ['I15'],
+    protocol: {
+      venue: (port) => ({
+        ...portOf(port),
+        call: ({ limits: { mode: _, ...limits } = {}, ...call }) => port.call({ ...call, limits } as typeof call),
+      }),
+    },
+  },
   // The deadman switch.
   {
     name: 'never arms the switch, and believes that it did',

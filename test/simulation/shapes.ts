@@ -117,8 +117,18 @@ class Generator {
     ].join('\n');
     const tidy = draws.chance(0.3) ? `finally:\n  - cancel: {mine: ${BTC}}\n` : '';
     const deadman = this.guarded ? ({ market: BTC, timeoutMs, onExit } as const) : undefined;
-    const text = `${head}${steps}${failing}${stopping}${tidy}`;
+    const text = `${head}${steps}${failing}${stopping}${tidy}${this.handling()}`;
     return { text, deadman, maxOpenOrders, cancelsAll: this.cancelsAll, asksPeople: this.asksPeople };
+  }
+
+  /** An `on_error` that means to reduce, in a block, without knowing what is held. */
+  private handling(): string {
+    const { draws } = this;
+    if (!draws.chance(0.2)) return '';
+    const market = draws.chance(0.8) ? BTC : DUST;
+    const terms = `{type: market, market: ${market}, side: ${draws.of(['long', 'short'])}, size: ${draws.of(MARKETS[market].sizes)}}`;
+    const block = draws.of(['repeat: {max: 1, every: 1s', 'for_each: {each: item, in: "[1]"']);
+    return `on_error:\n  - ${block}, do: [{place: ${terms}, allow: reduce}]}\n    catch: [{on: [denied, rejected, cancelled, transport, rate_limited], then: continue}]\n`;
   }
 
   /** Only in runbooks of crowded worlds: questions, which no person answers in the others, and more amends. */
