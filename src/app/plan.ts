@@ -8,6 +8,7 @@ import { type Plan, type PlannedRequest, type PlanRow, planRun } from '../runboo
 import type { Value } from '../runbook/values.ts';
 import { type EndpointName, getEndpoint } from '../venue/catalogue.ts';
 import type { MarketRules } from '../venue/port.ts';
+import { findPriceFeed } from '../venue/profile/price-feed.ts';
 import { getCost, type Profile, SIMULATED_PROFILE } from '../venue/profile/profile.ts';
 import { readAnswer } from '../venue/wire/answer.ts';
 import type { Voice } from './voice.ts';
@@ -43,6 +44,7 @@ export function planFor(
     absenceHorizonMs: used.ambiguityWindowMs,
     tokensPerMinute: used.rateLimit.tokens,
     limits: profile?.limits,
+    priceFeed: profile !== undefined && findPriceFeed(profile) !== undefined,
     deployment: profile === undefined ? '' : `${profile.baseUrl} ${profile.account}`,
   });
 }

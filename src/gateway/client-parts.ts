@@ -2,7 +2,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { DataOf, EntryType } from '../journal/entry.ts';
 import type { OrderTracker } from '../journal/orders.ts';
-import type { FeedValue, MarketRules, VenueCall } from '../venue/port.ts';
+import type { CallClass, FeedValue, MarketRules, VenueCall } from '../venue/port.ts';
 import type { Profile } from '../venue/profile/profile.ts';
 import type { CancelAllBarrier } from './cancel-all-barrier.ts';
 import type { CrashPoints } from './crash-points.ts';
@@ -20,7 +20,13 @@ interface GatewayLog {
 
 /** The source of feeds: the simulator, a fixture, or a request that the profile declares. */
 export interface FeedSource {
-  read(name: string, key: string | undefined, step: string): Promise<FeedValue | undefined>;
+  read(name: string, key: string | undefined, step: string, need?: ReadNeed): Promise<FeedValue | undefined>;
+}
+
+/** How urgent a declared request is, and how long it may wait for its tokens and then for its answer, ms. */
+export interface ReadNeed {
+  readonly class: CallClass;
+  readonly withinMs: number;
 }
 
 export interface ClientParts {

@@ -7,10 +7,11 @@ import { toWireRequest } from '../venue/wire/request.ts';
 import { buildAttempt, buildSettled, redactParams, selectRateHeaders } from './call-entries.ts';
 import { decideOutcome } from './call-outcome.ts';
 import { CancelAllBarrier } from './cancel-all-barrier.ts';
-import type { ClientParts } from './client-parts.ts';
+import type { ClientParts, ReadNeed } from './client-parts.ts';
 import { type CrashPoint, toCrashPoint } from './crash-points.ts';
 import { sendDeclared } from './declared-call.ts';
 import { type Exchange, exchangeOnce, makeObstacle, NO_SESSION, type Obstacle } from './exchange.ts';
+import { MarketPriceReader } from './market-price.ts';
 import { type CheckedCall, findStale, LEASE_LOST, listChecks, maySkipJournal } from './send-checks.ts';
 import type { Budget } from './tokens/budget.ts';
 import type { WireReply } from './transport.ts';
@@ -20,7 +21,7 @@ export class VenueClient implements VenuePort {
   private readonly parts: CheckedCall['parts'];
 
   constructor(parts: ClientParts) {
-    this.parts = { barrier: new CancelAllBarrier(), ...parts };
+    this.parts = { barrier: new CancelAllBarrier(), prices: new MarketPriceReader(parts), ...parts };
     this.markets = Object.keys(parts.markets);
   }
 
@@ -86,8 +87,14 @@ export class VenueClient implements VenuePort {
     return value;
   }
 
-  request(name: string, params: Readonly<Record<string, string>>, id: string, step: string): Promise<RequestOutcome> {
-    return sendDeclared(this.parts, name, params, id, step);
+  request(
+    name: string,
+    params: Readonly<Record<string, string>>,
+    id: string,
+    step: string,
+    need?: ReadNeed,
+  ): Promise<RequestOutcome> {
+    return sendDeclared(this.parts, { name, params, id, step, need });
   }
 
   private proceed<E extends EndpointName>(call: VenueCall<E>, attempts: number): Promise<CallOutcome<E>> {

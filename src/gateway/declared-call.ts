@@ -2,16 +2,22 @@
 import type { DataOf, Json } from '../journal/entry.ts';
 import type { RequestOutcome } from '../venue/port.ts';
 import { buildAttempt, selectRateHeaders } from './call-entries.ts';
-import type { ClientParts } from './client-parts.ts';
+import type { ClientParts, ReadNeed } from './client-parts.ts';
 import { exchangeOnce, makeObstacle, NO_SESSION, type Obstacle } from './exchange.ts';
 
-/** `name`: the request's in the profile; `id` names the call in the journal. */
+interface DeclaredCall {
+  /** The request's name in the profile. */
+  readonly name: string;
+  readonly params: Readonly<Record<string, string>>;
+  /** Names the call in the journal. */
+  readonly id: string;
+  readonly step: string;
+  readonly need?: ReadNeed | undefined;
+}
+
 export async function sendDeclared(
   parts: ClientParts,
-  name: string,
-  params: Readonly<Record<string, string>>,
-  id: string,
-  step: string,
+  { name, params, id, step, need }: DeclaredCall,
 ): Promise<RequestOutcome> {
   const { requests, log, clock, epoch } = parts;
   log.append('call.intended', { call: id, endpoint: `request ${name}`, params: { ...params }, class: 'read' }, step);
@@ -31,6 +37,12 @@ export async function sendDeclared(
 
   const sent = await exchangeOnce(parts, {
     ...declared,
+    ...(need === undefined
+      ? {}
+      : {
+          tokens: () => ({ ...declared.tokens(), class: need.class, deadlineAt: clock.now() + need.withinMs }),
+          answerMs: need.withinMs,
+        }),
     attempted: (attempt) => log.append('call.attempted', buildAttempt(id, 1, attempt, epoch), step),
   });
   if (sent.kind === 'stopped') return deny(sent.obstacle);

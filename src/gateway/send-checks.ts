@@ -11,6 +11,7 @@ import { toWireRequest } from '../venue/wire/request.ts';
 import type { CancelAllBarrier } from './cancel-all-barrier.ts';
 import type { ClientParts } from './client-parts.ts';
 import { findWithdrawal, makeObstacle, type Obstacle, type SendPhase, type Step } from './exchange.ts';
+import type { MarketPriceReader } from './market-price.ts';
 
 /** Oldest decision under which an order may still be sent, ms; an order waits no longer for its tokens either. */
 const STALE_AFTER_MS = 60_000;
@@ -20,7 +21,7 @@ export const LEASE_LOST = makeObstacle('LEASE_LOST', 'another process acts for t
 
 export interface CheckedCall {
   readonly call: VenueCall;
-  readonly parts: ClientParts & { readonly barrier: CancelAllBarrier };
+  readonly parts: ClientParts & { readonly barrier: CancelAllBarrier; readonly prices: MarketPriceReader };
 }
 
 export const SEND_CHECKS: readonly {
@@ -39,6 +40,7 @@ export const SEND_CHECKS: readonly {
     phases: ['after tokens', 'after flush'],
     find: ({ call, parts }) => parts.gate.findLapse(call, parts.clock.now()),
   },
+  { name: 'market price for the limits', phases: ['before tokens'], find: readMarketPrice },
   // Not after the flush: they count this order since its attempt.
   { name: 'limits', phases: ['before tokens', 'after tokens'], find: findDenial },
   { name: 'person', phases: ['before tokens'], find: askPerson },
@@ -98,10 +100,19 @@ function findBar({ call, parts }: CheckedCall): Obstacle | undefined {
   return message === undefined ? undefined : { code: message.split(':')[0] ?? 'FORBIDDEN', message };
 }
 
+/** Never denies: an order whose market gives no price is measured by its own, or denied by the limits. */
+function readMarketPrice({ call, parts }: CheckedCall): ReturnType<Step> {
+  const market = parts.gate.findUnpriced(call, getRules(call, parts), parts.clock.now());
+  return market === undefined ? undefined : parts.prices.read(market, call).then(() => undefined);
+}
+
+function getRules({ limits }: VenueCall, { profile }: ClientParts): LimitRules {
+  return limits === undefined ? profile.limits : tighter(profile.limits, limits);
+}
+
 function findDenial({ call, parts }: CheckedCall, phase: SendPhase): Obstacle | undefined {
-  const { profile, clock, gate, log } = parts;
-  const rules: LimitRules = call.limits === undefined ? profile.limits : tighter(profile.limits, call.limits);
-  const verdict = gate.check(call, rules, clock.now());
+  const { clock, gate, log } = parts;
+  const verdict = gate.check(call, getRules(call, parts), clock.now());
   if (!verdict.ok) return verdict;
   if (phase === 'before tokens' && Object.keys(verdict.considered).length > 0)
     log.append('call.checked', { call: call.id, limits: verdict.considered }, call.step);

@@ -239,6 +239,8 @@ export type EntryBody =
         readonly key?: string;
         readonly value?: string;
         readonly at?: number;
+        /** It was read to measure an order that a limit applies to; no step asked for it. */
+        readonly by?: 'limits';
       };
     }
   /**

@@ -68,6 +68,7 @@ export interface LimitsDeclaration {
   readonly maxOrderSize?: Expr<Decimal>;
   readonly maxOrderNotional?: Expr<Decimal>;
   readonly maxRunNotional?: Expr<Decimal>;
+  readonly unknownPrice?: 'deny';
   readonly maxOpenOrders?: Expr<Decimal>;
   readonly maxLeverage?: Expr<Decimal>;
   readonly maxWrites?: Expr<Decimal>;

@@ -29,6 +29,7 @@ export function evaluateLimits(
     maxOrderSize: text(limits.maxOrderSize),
     maxOrderNotional: text(limits.maxOrderNotional),
     maxRunNotional: text(limits.maxRunNotional),
+    unknownPrice: limits.unknownPrice,
     maxOpenOrders: count(limits.maxOpenOrders),
     maxLeverage: text(limits.maxLeverage),
     maxWrites: count(limits.maxWrites),

@@ -40,6 +40,11 @@ function denials({ entries }: Performance): readonly string[] {
   );
 }
 
+/** What was checked before each write that was not denied. */
+function checks({ entries }: Performance) {
+  return entries.flatMap((entry) => (entry.type === 'call.checked' ? [entry.data.limits] : []));
+}
+
 describe('a price band whose feed was not read yet', () => {
   it('lets a position stop and a cancel pass', async () => {
     const { report, books } = await staged(
@@ -304,10 +309,16 @@ ${extra}steps:
   - place: {type: limit, market: BTC-USD, side: short, size: 1, price: 100}
     await: terminal
 `;
-    const unknown = await staged(short('{max_order_notional: 1000}'));
+    const unknown = await staged(short('{max_order_notional: 1000, unknown_price: deny}'));
     expect([net(unknown), denials(unknown)]).toEqual([
       '0',
       [expect.stringMatching(/^NOTIONAL_UNKNOWN: market=BTC-USD;/)],
+    ]);
+    const least = await staged(short('{max_order_notional: 1000, max_run_notional: 100}'));
+    expect([net(least), denials(least), checks(least)]).toEqual([
+      '-1',
+      [],
+      [{ max_order_notional: 'at least 100/1000', max_run_notional: 'at least 100/100' }],
     ]);
     const known = await staged(
       short(
@@ -323,6 +334,35 @@ ${extra}steps:
       { limits: { maxExposure: '500' } },
     );
     expect([net(exposed), denials(exposed).length]).toEqual(['0', 1]);
+  });
+
+  it('of a short is what the price feed of the profile shows, which the gate reads once for orders side by side', async () => {
+    const sell = (size: string) => `place: {type: limit, market: BTC-USD, side: short, size: ${size}, price: 100}`;
+    const text = `steps:
+  - ${sell('0.002')}
+  - parallel:
+      branches:
+        a: [{${sell('0.001')}}]
+        b: [{${sell('0.001')}}]
+  - wait: 11s
+  - parallel:
+      branches:
+        a: [{${sell('0.001')}}]
+        b: [{${sell('0.002')}}]
+`;
+    const limits: LimitRules = { maxOrderNotional: '127', unknownPrice: 'deny', selfMatch: 'allow' };
+    const small = await staged(text.replaceAll('0.002', '0.0019'), { limits, priceFeed: true, feedAfterMs: 300 });
+    expect(checks(small).map(({ max_order_notional: figure }) => figure)).toEqual(
+      ['121.6', '64', '64', '64', '121.6'].map((figure) => `${figure}/127`),
+    );
+    const read = (of: Performance) =>
+      of.entries.flatMap((entry) => (entry.type === 'feed.read' ? [[entry.data.by, entry.data.value]] : []));
+    expect(read(small)).toEqual([
+      ['limits', '64000'],
+      ['limits', '64000'],
+    ]);
+    const large = await staged(text, { limits, priceFeed: true });
+    expect([net(large), denials(large)]).toEqual(['0', ['NOTIONAL_EXCEEDS_MAX_PER_ORDER: notional=128, max=127']]);
   });
 
   it('of a short that follows a fill is what was paid there', async () => {
@@ -419,6 +459,18 @@ describe('a plan', () => {
     [
       'a short that no reference measures',
       place('type: limit, side: short, price: 64100'),
+      { maxOrderNotional: '9000', unknownPrice: 'deny' },
+      'NOTIONAL_UNKNOWN',
+    ],
+    [
+      'a short whose own price is too much',
+      place('type: limit, side: short, price: 64100'),
+      { maxOrderNotional: '6400' },
+      'NOTIONAL_EXCEEDS_MAX_PER_ORDER',
+    ],
+    [
+      'a market short that nothing measures',
+      place('type: market, side: short, price: 64000'),
       { maxOrderNotional: '9000' },
       'NOTIONAL_UNKNOWN',
     ],
@@ -446,6 +498,7 @@ describe('a plan', () => {
   });
 
   it.each<[string, string, LimitRules]>([
+    ['a short that nothing measures', place('type: limit, side: short, price: 64100'), { maxOrderNotional: '6410' }],
     [
       'a short that never takes',
       place('type: limit, side: short, price: 64100, tif: post_only'),

@@ -29,10 +29,24 @@ import { toJson, type Value } from '../../src/runbook/values.ts';
 import type { LimitRules } from '../../src/venue/limits/check.ts';
 import { drawChance } from '../../src/venue/order/identity.ts';
 import { writeProfileSettings } from '../../src/venue/profile/in-force.ts';
-import { SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
+import { findPriceFeed } from '../../src/venue/profile/price-feed.ts';
+import { type Profile, SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
 import { budgetSettings } from '../../src/venue/tokens/ledger.ts';
 
 export const START = Date.UTC(2026, 0, 5, 8);
+
+const PRICE_FEED: Pick<Profile, 'feeds' | 'requests'> = {
+  feeds: { mid: { request: 'info', with: { market_id: '${market}' }, read: 'result.mid' } },
+  requests: {
+    info: {
+      method: 'GET',
+      path: '/info',
+      query: { market_id: 'text' },
+      tokens: 1,
+      result: { kind: 'record', fields: { mid: { kind: 'value', type: 'price', optional: false } } },
+    },
+  },
+};
 const ACCOUNT = 'stage';
 
 export interface Scene {
@@ -53,6 +67,8 @@ export interface Scene {
   readonly feedAgeMs?: number;
   /** Limits of the profile. */
   readonly limits?: LimitRules;
+  /** The profile binds a price feed, `mid`. */
+  readonly priceFeed?: true;
   /** How long the nth awaited commit takes, ms; the first is 1. */
   readonly commitMs?: (n: number) => number;
   /** The reason why no request may be sent that does not protect, such as an engaged kill switch. */
@@ -118,7 +134,8 @@ export async function perform(scene: Scene): Promise<Performance> {
     durable: false,
   });
   const tracker = new OrderTracker({ absenceHorizonMs });
-  const gate = new LimitFactsFold(tracker, simulator.markets);
+  const priced = { ...SIMULATED_PROFILE, ...(scene.priceFeed === true ? PRICE_FEED : {}) };
+  const gate = new LimitFactsFold(tracker, simulator.markets, undefined, findPriceFeed(priced));
   const log = new RunLog(writer, tracker, [(entry) => gate.apply(entry)]);
   const { commitMs, forbidden } = scene;
   let commits = 0;
@@ -147,7 +164,7 @@ export async function perform(scene: Scene): Promise<Performance> {
     account: ACCOUNT,
   });
   const venue = new VenueClient({
-    profile: { ...SIMULATED_PROFILE, limits: scene.limits ?? SIMULATED_PROFILE.limits },
+    profile: { ...priced, limits: scene.limits ?? SIMULATED_PROFILE.limits },
     transport: scene.between?.(simulator.transport(), time) ?? simulator.transport(),
     budget: new LocalBudget(
       budgetSettings({ tokens: rateLimit.tokens, windowMs: rateLimit.windowMs }),

@@ -160,7 +160,17 @@ describe('an exchange', () => {
 
 describe('the checks of a call', () => {
   it.each<[SendPhase, readonly string[]]>([
-    ['before tokens', ['bounds of the venue document', 'age of the decision', 'recording', 'limits', 'person']],
+    [
+      'before tokens',
+      [
+        'bounds of the venue document',
+        'age of the decision',
+        'recording',
+        'market price for the limits',
+        'limits',
+        'person',
+      ],
+    ],
     ['after tokens', ['lease, and cancel_all in progress', 'step', 'kill switch', 'deadman switch', 'limits']],
     ['after flush', ['lease, and cancel_all in progress', 'step', 'kill switch', 'deadman switch']],
   ])('%s', (phase, names) => {

@@ -18,7 +18,10 @@ const DAY_US = 86_400_000_000;
 class Story {
   now = T0;
   private tracker = new OrderTracker();
-  private gate = new LimitFactsFold(this.tracker, {});
+  private gate = new LimitFactsFold(this.tracker, {}, undefined, 'mid');
+  /** Of the last check: the market whose price feed should be read first, and the figures. */
+  unpriced: string | undefined;
+  considered: Readonly<Record<string, string>> = {};
   private readonly entries: Entry[] = [];
   private calls = 0;
 
@@ -94,6 +97,11 @@ class Story {
     this.attempt(call, 'GET');
     return this.confirm(call, records);
   }
+  /** Reads a feed, as of now. */
+  fed(name: string, market: string, price: string): this {
+    this.append('feed.read', { call: `#feed:${name}`, name, key: market, value: price, at: this.now });
+    return this;
+  }
   wait(ms: number): this {
     this.now += ms;
     return this;
@@ -111,12 +119,17 @@ class Story {
       intent,
       ...more,
     };
-    const takenUp = new LimitFactsFold(new OrderTracker(), {});
+    const takenUp = new LimitFactsFold(new OrderTracker(), {}, undefined, 'mid');
     for (const entry of this.entries) takenUp.apply(entry);
     takenUp.useBook(this.tracker);
-    const [verdict, later] = [this.gate, takenUp].map((gate) => gate.check(call, rules, this.now));
+    const [verdict, later] = [this.gate, takenUp].map((gate) => ({
+      ...gate.check(call, rules, this.now),
+      unpriced: gate.findUnpriced(call, rules, this.now),
+    }));
     expect(later).toEqual(verdict);
     if (verdict === undefined) throw new Error('no verdict');
+    this.unpriced = verdict.unpriced;
+    this.considered = verdict.considered;
     return verdict.ok ? 'ok' : verdict.message;
   }
   /** Checks an amend of an order likewise. */
@@ -367,7 +380,7 @@ describe('the notional of the run', () => {
 });
 
 describe('the market price', () => {
-  const rules: LimitRules = { maxOrderNotional: '1000', selfMatch: 'allow' };
+  const rules: LimitRules = { maxOrderNotional: '1000', selfMatch: 'allow', unknownPrice: 'deny' };
   it('of a short comes from the last fill that was read', () => {
     const story = new Story();
     expect(story.asks({ ...SHORT, size: '5' }, rules)).toContain('NOTIONAL_UNKNOWN');
@@ -387,6 +400,74 @@ describe('the market price', () => {
     story.shown(2, 'open', { side: 'short', price: '200', size: '1', initial_size: '1' });
     expect(story.asks({ ...SHORT, size: '5' }, rules)).toBe('ok');
     expect(story.asks({ ...SHORT, size: '5.1' }, rules)).toContain('notional=1020');
+  });
+});
+
+describe('the price feed', () => {
+  const rules: LimitRules = { maxOrderNotional: '1000', selfMatch: 'allow' };
+  const sells = { ...SHORT, size: '5' };
+
+  it('is read for a short while no price of its market was seen for ten seconds', () => {
+    const story = new Story();
+    expect([story.asks(sells, rules), story.unpriced]).toEqual(['ok', 'BTC-USD']);
+    expect(story.considered).toEqual({ max_order_notional: 'at least 500/1000' });
+    story.fed('funding', 'BTC-USD', '900').fed('mid', 'ETH-USD', '900');
+    expect([story.asks(sells, rules), story.unpriced]).toEqual(['ok', 'BTC-USD']);
+    story.fed('mid', 'BTC-USD', '200');
+    expect([story.asks(sells, rules), story.unpriced]).toEqual(['ok', undefined]);
+    expect(story.considered).toEqual({ max_order_notional: '1000/1000' });
+    expect([story.wait(9_000).asks(sells, rules), story.unpriced]).toEqual(['ok', undefined]);
+    expect([story.wait(1).asks(sells, rules), story.unpriced]).toEqual(['ok', 'BTC-USD']);
+  });
+
+  it('counts before an older fill, and for a minute', () => {
+    const story = new Story().fed('mid', 'BTC-USD', '201');
+    story.listed({}, [theirs(1, 'long', '1', { price: '300' })]);
+    expect(story.asks(sells, rules)).toBe('NOTIONAL_EXCEEDS_MAX_PER_ORDER: notional=1005, max=1000');
+    const market = { type: 'market', price: undefined } as unknown as Partial<OrderTerms>;
+    expect(story.asks({ ...market, size: '5' }, rules)).toContain('notional=1005');
+    expect(story.wait(60_000).asks({ ...market, size: '5' }, rules)).toBe('NOTIONAL_UNKNOWN: market=BTC-USD');
+  });
+
+  it.each<[string, Partial<OrderTerms>, LimitRules]>([
+    ['a long', { side: 'long', price: '100' }, rules],
+    ['a short that never takes', { ...sells, timeInForce: 'post_only' }, rules],
+    ['a stop', { ...sells, type: 'stop_limit', trigger: '110' }, rules],
+    ['a fraction of a position', { ...sells, type: 'stop_loss', size: '1', trigger: '110' }, rules],
+    ['an order without a notional limit', sells, { maxOrderSize: '5' }],
+  ])('is not read for %s', (_, over, limits) => {
+    const story = new Story();
+    story.asks(over, limits);
+    expect(story.unpriced).toBeUndefined();
+  });
+
+  it.each<keyof LimitRules>(['maxOrderNotional', 'maxRunNotional', 'maxMarketNotional', 'maxExposure'])(
+    'is read under %s, except for what only reduces',
+    (control) => {
+      const story = new Story().placed(1).shown(1, 'closed', { total_filled_size: '10' }).wait(20_000);
+      story.asks(sells, { [control]: '1000' });
+      const lowered = ['maxMarketNotional', 'maxExposure'].includes(control);
+      expect(story.unpriced).toBe(lowered ? undefined : 'BTC-USD');
+      story.asks({ ...sells, size: '11' }, { [control]: '1000' });
+      expect(story.unpriced).toBe('BTC-USD');
+      story.asks({ ...sells, allow: 'reduce' }, { [control]: '1000' });
+      expect(story.unpriced).toBeUndefined();
+    },
+  );
+
+  it('measures what was sent before, which counts at least until a price is seen', () => {
+    const run: LimitRules = { maxRunNotional: '1500', selfMatch: 'allow' };
+    const story = new Story().placed(1, sells);
+    expect(story.asks({ price: '100', size: '10' }, run)).toBe('ok');
+    expect(story.considered).toEqual({ max_run_notional: 'at least 1500/1500' });
+    expect(story.asks({ price: '100', size: '10' }, { ...run, unknownPrice: 'deny' })).toContain('NOTIONAL_UNKNOWN');
+    story.fed('mid', 'BTC-USD', '110');
+    expect(story.asks({ price: '100', size: '9.5' }, { ...run, unknownPrice: 'deny' })).toBe('ok');
+    expect(story.considered).toEqual({ max_run_notional: '1500/1500' });
+    // A price that falls below its own does not make it less.
+    story.fed('mid', 'BTC-USD', '90');
+    expect(story.asks({ price: '100', size: '10' }, run)).toBe('ok');
+    expect(story.asks({ price: '100', size: '10.1' }, run)).toContain('sent=500');
   });
 });
 

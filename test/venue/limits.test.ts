@@ -387,7 +387,7 @@ describe('each control, below, at and above its edge', () => {
   it('is exact to the last of 36 digits on both sides of a product', () => {
     const size = '123456789012345678.123456789012345678';
     const price = '987654321098765432.987654321098765432';
-    const notional = notionalOf(place({ size, price }).intent as WriteTerms) as string;
+    const notional = notionalOf(place({ size, price }).intent as WriteTerms)?.value ?? '';
     // Whole numbers as the oracle: 18 places each, so 36 in the product.
     const product = String(BigInt(size.replace('.', '')) * BigInt(price.replace('.', '')));
     expect(notional).toBe(`${product.slice(0, -36)}.${product.slice(-36)}`);
@@ -447,15 +447,28 @@ describe('the price of a notional', () => {
   ] as const)('is %s', (_, over, expected) => {
     expect(code(place(over), rules)).toBe(expected);
   });
-  it('of a short is the market where that is higher, and without a market only that of a post_only order', () => {
+  it('of a short is the market where that is higher, and without a market its own, which is the least', () => {
     const short = (over: Partial<WriteTerms> = {}) => place({ side: 'short', price: '100', ...over });
     const at = (over: Partial<LimitFacts>) => code(short(), rules, facts(over));
     expect(at({ reference: { price: '60000', at: NOW } })).toBe('ok');
     expect(at({ reference: { price: '60001', at: NOW } })).toBe('NOTIONAL_EXCEEDS_MAX_PER_ORDER');
     expect(at({ lastPrices: { 'BTC-USD': '60001' } })).toBe('NOTIONAL_EXCEEDS_MAX_PER_ORDER');
-    expect(at({ lastPrices: { 'ETH-USD': '60000' } })).toBe('NOTIONAL_UNKNOWN');
-    expect(message(short(), rules)).toMatch(/^NOTIONAL_UNKNOWN: market=BTC-USD; .*`price_band\.around`.*post_only/);
-    expect(code(short({ timeInForce: 'post_only' }), rules)).toBe('ok');
+    expect(at({ marketPrice: '60001', lastPrices: { 'BTC-USD': '100' } })).toBe('NOTIONAL_EXCEEDS_MAX_PER_ORDER');
+    expect(at({ marketPrice: '60000', lastPrices: { 'BTC-USD': '60001' } })).toBe('ok');
+    expect(at({ lastPrices: { 'ETH-USD': '60001' } })).toBe('ok');
+    expect(checkLimits(short(), rules, facts())).toEqual({
+      ok: true,
+      considered: { max_order_notional: 'at least 50/30000' },
+    });
+    expect(code(short({ price: '60001' }), rules)).toBe('NOTIONAL_EXCEEDS_MAX_PER_ORDER');
+    expect(code(short(), { ...rules, unknownPrice: 'deny' })).toBe('NOTIONAL_UNKNOWN');
+    // The protection of a market order is far from the market.
+    expect(code(short({ type: 'market' }), rules)).toBe('NOTIONAL_UNKNOWN');
+    expect(code(short({ type: 'market' }), rules, facts({ marketPrice: '60000' }))).toBe('ok');
+    expect(code(short({ type: 'market', price: undefined }), rules, facts({ marketPrice: '60001' }))).toBe(
+      'NOTIONAL_EXCEEDS_MAX_PER_ORDER',
+    );
+    expect(code(short({ timeInForce: 'post_only' }), { ...rules, unknownPrice: 'deny' })).toBe('ok');
     expect(code(short({ price: '60001', timeInForce: 'post_only' }), rules)).toBe('NOTIONAL_EXCEEDS_MAX_PER_ORDER');
     // A stop fills beyond its trigger, wherever the market is now.
     expect(code(short({ type: 'stop_limit', trigger: '60000' }), rules)).toBe('ok');
@@ -826,6 +839,7 @@ describe('tighter', () => {
       maxOrderSize: '10',
       maxOrderNotional: '10',
       maxRunNotional: '10',
+      unknownPrice: 'deny',
       maxMarketNotional: '10',
       maxExposure: '10',
       maxPosition: '10',
@@ -852,6 +866,7 @@ describe('tighter', () => {
       maxOrderSize: '9',
       maxOrderNotional: '9',
       maxRunNotional: '9',
+      unknownPrice: 'deny',
       maxMarketNotional: '9',
       maxExposure: '9',
       maxPosition: '9',

@@ -267,6 +267,7 @@ describe('readProfile, valid profiles', () => {
       max_order_size: '1',
       max_order_notional: '2',
       max_run_notional: '3',
+      unknown_price: 'deny',
       max_market_notional: '4',
       max_exposure: '5',
       max_position: '6',

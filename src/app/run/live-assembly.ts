@@ -5,6 +5,7 @@
 import type { RunClock } from '../../base/run-clock.ts';
 import type { RunSetup } from '../../engine/ports.ts';
 import { VenueClient } from '../../gateway/client.ts';
+import type { ReadNeed } from '../../gateway/client-parts.ts';
 import type { Fixture } from '../../gateway/fixture/fixture.ts';
 import { FixtureRecorder } from '../../gateway/fixture/recorder.ts';
 import { LimitFactsFold } from '../../gateway/limits/facts.ts';
@@ -22,6 +23,7 @@ import { JournalWriter } from '../../journal/writer.ts';
 import type { CheckedRunbook } from '../../runbook/checked.ts';
 import type { Value } from '../../runbook/values.ts';
 import type { VenueCall } from '../../venue/port.ts';
+import { findPriceFeed } from '../../venue/profile/price-feed.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import type { Account } from '../account/account.ts';
 import { checkAnchorsOverdue, makeAnchoring } from '../account/anchoring.ts';
@@ -111,10 +113,11 @@ export class LiveAssembly {
     });
     const anchorer = new Anchorer(writer, { run, clock, ...makeAnchoring(account, voice) });
     const tracker = new OrderTracker({ absenceHorizonMs: profile.ambiguityWindowMs });
-    const gate: LimitFactsFold = new LimitFactsFold(tracker, profile.markets, () => ({
+    const listOthers = () => ({
       killed: bars.killed !== undefined,
       working: [...gates].flatMap((other) => (other === gate ? [] : other.workingOrders())),
-    }));
+    });
+    const gate: LimitFactsFold = new LimitFactsFold(tracker, profile.markets, listOthers, findPriceFeed(profile));
     const all = [(entry: Entry) => gate.apply(entry), ...observers];
     return { clock, writer, anchorer, gate, observers: all, log: new RunLog(writer, tracker, all) };
   }
@@ -204,8 +207,8 @@ export class LiveAssembly {
 
 function recordFeeds(feeds: DeclaredFeeds, recorder: FixtureRecorder) {
   return {
-    async read(name: string, key: string | undefined, step: string) {
-      const value = await feeds.read(name, key, step);
+    async read(name: string, key: string | undefined, step: string, need?: ReadNeed) {
+      const value = await feeds.read(name, key, step, need);
       if (value !== undefined) recorder.feed(value);
       return value;
     },

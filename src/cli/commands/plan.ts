@@ -97,8 +97,12 @@ function formatBounds({ bounds, pathTokensPerMinute, limits }: Plan): readonly s
 }
 
 function formatLimits(limits: readonly LimitVerdict[]): readonly string[] {
-  return limits.flatMap(({ limit, verdict, value, max }) =>
-    verdict === 'exceeded' ? [`${limit} may deny requests: up to ${value ?? 'any number'} of ${max}`] : [],
+  return limits.flatMap(({ limit, verdict, value, atLeast, max }) =>
+    verdict === 'exceeded'
+      ? [`${limit} may deny requests: up to ${value ?? 'any number'} of ${max}`]
+      : atLeast === true
+        ? [`${limit} may deny requests where the market is above the price of a short: at least ${value} of ${max}`]
+        : [],
   );
 }
 

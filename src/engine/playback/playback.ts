@@ -241,6 +241,7 @@ export class Playback {
         return;
       }
       case 'feed.read': {
+        if (entry.data.by === 'limits') return;
         const index = this.feeds.findIndex((each) => each.call === entry.data.call);
         const [feed] = index === -1 ? [] : this.feeds.splice(index, 1);
         if (feed === undefined)
@@ -359,6 +360,7 @@ export class Playback {
 /** Whether a gateway entry answers nothing that the engine waits for. */
 function isSilent(entry: Entry): boolean {
   if (entry.type === 'call.intended' || entry.type === 'call.settled') return isFeedRequest(entry.data.call);
+  if (entry.type === 'feed.read') return entry.data.by === 'limits';
   return ['call.attempted', 'call.answered', 'call.checked', 'run.resumed'].includes(entry.type);
 }
 

@@ -2,15 +2,17 @@
  * Collects the facts that limits are checked against, folded from the journal so that they survive a restart: working orders,
  * fills, requests sent, refusals, and when the venue was last read. venue/limits/check.ts decides.
  */
-import { type DecimalString, formatDecimal } from '../../base/decimal.ts';
+import { type DecimalString, decimal, formatDecimal } from '../../base/decimal.ts';
 import type { ApprovedBounds, DataOf, Entry } from '../../journal/entry.ts';
 import type { OrderTracker } from '../../journal/orders.ts';
 import { getAction, getEndpoint, isEndpointName, isRunbookWrite } from '../../venue/catalogue.ts';
 import {
   checkLimits,
+  findUnpricedMarket,
   type LimitFacts,
   type LimitRules,
   type LimitVerdict,
+  type PriceAt,
   type WorkingOrder,
 } from '../../venue/limits/check.ts';
 import { isPositionStop } from '../../venue/order/context.ts';
@@ -27,6 +29,12 @@ const MINUTE_MS = 60_000;
 /** How long a refusal is remembered, ms: the longest window that a throttle may have. */
 const REFUSALS_KEPT_MS = 3_600_000;
 
+const NOTHING_SENT = { value: decimal('0'), atLeast: false };
+/** How old the last price of a market may be before its price feed is read for an order, ms. */
+const FRESH_PRICE_MS = 10_000;
+/** How long a reading of the price feed measures orders, ms: as long as an order may wait for its tokens. */
+const USABLE_PRICE_MS = 60_000;
+
 /** Facts about the account that this run's journal does not have. */
 interface AccountFacts {
   readonly killed: boolean;
@@ -37,13 +45,16 @@ interface AccountFacts {
 export class LimitFactsFold {
   private tracker: OrderTracker;
   private readonly markets: Readonly<Record<string, MarketRules>>;
+  private readonly priceFeed: string | undefined;
   private readonly others: () => AccountFacts;
   private readonly intended = new Map<string, DataOf<'call.intended'>>();
   private readonly held = new HeldPositions();
   private readonly sent = new SentNotional();
   /** When fills were read, with the step that read them, which counts for fills of orders that this run did not place. */
   private fillTimes: { readonly orderId: string; readonly step: string; readonly at: number }[] = [];
-  private readonly lastPrices = new Map<string, { readonly price: DecimalString; readonly at: number }>();
+  private readonly lastPrices = new Map<string, PriceAt>();
+  /** The newest reading of the price feed, by market. */
+  private readonly feedPrices = new Map<string, PriceAt>();
   private readonly deadman = new DeadmanFacts();
   /** The bounds of the plan that a person approved. */
   private approved: ApprovedBounds | undefined;
@@ -55,13 +66,16 @@ export class LimitFactsFold {
   /** Open orders of the account, as of the last complete list. */
   private listedOpen: readonly OrderRecord[] = [];
 
+  /** `priceFeed`: the feed of the profile that gives a market's price. */
   constructor(
     tracker: OrderTracker,
     markets: Readonly<Record<string, MarketRules>>,
     others: () => AccountFacts = () => ({ killed: false, working: [] }),
+    priceFeed?: string,
   ) {
     this.tracker = tracker;
     this.markets = markets;
+    this.priceFeed = priceFeed;
     this.others = others;
   }
 
@@ -93,6 +107,9 @@ export class LimitFactsFold {
       case 'order.alarmed':
         this.refusals.push(entry.at);
         return;
+      case 'feed.read':
+        this.applyFeed(entry.data);
+        return;
       default:
         return;
     }
@@ -119,6 +136,17 @@ export class LimitFactsFold {
     return { ok: false, code: 'BEYOND_PLAN', message, considered: verdict.considered };
   }
 
+  /**
+   * Finds the market whose price feed should be read before the call is checked: a notional limit applies to the order, only the
+   * market's price measures it, and no price was seen lately.
+   */
+  findUnpriced(call: VenueCall, rules: LimitRules, now: number): string | undefined {
+    if (this.priceFeed === undefined || call.intent?.market === undefined) return undefined;
+    const last = this.lastPrices.get(call.intent.market);
+    if (last !== undefined && now - last.at <= FRESH_PRICE_MS) return undefined;
+    return findUnpricedMarket(call, rules, this.collectFacts(call, rules, now));
+  }
+
   /** Finds why no new order may be sent: the deadman switch may have fired. Undefined when it is armed, or was not requested. */
   findLapse(call: VenueCall, now: number): { readonly code: 'DEADMAN_LAPSED'; readonly message: string } | undefined {
     const lapsedAt = getAction(call.endpoint) === 'place' ? this.deadman.lapsedAt(now) : undefined;
@@ -129,6 +157,7 @@ export class LimitFactsFold {
 
   private collectFacts(call: VenueCall, rules: LimitRules, now: number): LimitFacts {
     const others = this.others();
+    const { markets } = this;
     const summed = rules.maxRunNotional !== undefined;
     const own = this.workingOrders(summed);
     const working = [...own, ...others.working];
@@ -138,6 +167,8 @@ export class LimitFactsFold {
       times.filter((at) => windowMs === undefined || now - at < windowMs).length;
     const market = call.intent?.market ?? (call.params as { readonly market_id?: string }).market_id ?? '';
     const account = this.account;
+    const sum = summed ? this.sent.sum(this.tracker.orders(), (of) => this.lastPrices.get(of)?.price) : NOTHING_SENT;
+    const isKnown = sum !== undefined && !(sum.atLeast && rules.unknownPrice === 'deny');
     return {
       now,
       killed: others.killed,
@@ -147,11 +178,13 @@ export class LimitFactsFold {
       counters: {
         writes: this.writes,
         ordersLastMinute: this.orderTimes.length,
-        runNotional: summed ? this.sent.sum(this.tracker.orders(), (of) => this.lastPrices.get(of)?.price) : '0',
+        runNotional: isKnown ? formatDecimal(sum.value) : undefined,
+        runNotionalAtLeast: sum?.atLeast === true,
         stepFills: rules.stepFills === undefined ? 0 : within(this.listFillTimes(call.step), rules.stepFills.windowMs),
         refusals: within(this.refusals, rules.refusals?.windowMs),
       },
       reference: call.reference,
+      marketPrice: this.getFeedPrice(market, now),
       lastPrices: Object.fromEntries([...this.lastPrices].map(([of, { price }]) => [of, price])),
       account:
         account === undefined
@@ -163,8 +196,8 @@ export class LimitFactsFold {
               leverage: account.record.leverage,
             },
       lastReadAgeMs: this.lastReadAt === undefined ? undefined : now - this.lastReadAt,
-      marketRules: Object.hasOwn(this.markets, market) ? this.markets[market] : undefined,
-      marketsDescribed: Object.keys(this.markets).length > 0,
+      marketRules: Object.hasOwn(markets, market) ? markets[market] : undefined,
+      marketsDescribed: Object.keys(markets).length > 0,
     };
   }
 
@@ -187,7 +220,7 @@ export class LimitFactsFold {
           size: snapshot.context.size,
           worstRemaining: getExposure(snapshot).worstRemaining,
           ...(isPositionStop(intent) ? { fraction: this.sent.maxFraction(order) } : {}),
-          ...(counted === undefined ? {} : { counted: formatDecimal(counted) }),
+          ...(counted === undefined ? {} : { counted: formatDecimal(counted.value) }),
           quarantined: snapshot.state === 'quarantined',
         };
       });
@@ -220,7 +253,9 @@ export class LimitFactsFold {
     if (action !== 'place' && action !== 'amend') return;
     this.orderTimes.push(at);
     const { market_id } = call.params as { readonly market_id?: string };
-    this.sent.addAttempt(call, this.lastPrices.get(market_id ?? '')?.price);
+    const market = market_id ?? '';
+    const last = this.lastPrices.get(market)?.price;
+    this.sent.addAttempt(call, { market: this.getFeedPrice(market, at), last });
   }
 
   /** Learns a price from a short that rests: it is above the market, so its price bounds what another short would have brought. */
@@ -228,6 +263,17 @@ export class LimitFactsFold {
     if (to !== 'open' || from === 'amending') return;
     const order = this.sent.findRestingShort(clientOrderId);
     if (order !== undefined) this.noteLastPrice(order.market, order.price, at);
+  }
+
+  private applyFeed({ name, key: market, value: price, at }: DataOf<'feed.read'>): void {
+    if (name !== this.priceFeed || market === undefined || price === undefined || at === undefined) return;
+    this.noteLastPrice(market, price, at);
+    if ((this.feedPrices.get(market)?.at ?? 0) <= at) this.feedPrices.set(market, { price, at });
+  }
+
+  private getFeedPrice(market: string, now: number): DecimalString | undefined {
+    const reading = this.feedPrices.get(market);
+    return reading === undefined || now - reading.at > USABLE_PRICE_MS ? undefined : reading.price;
   }
 
   private noteLastPrice(market: string, price: DecimalString, at: number): void {

@@ -6,7 +6,7 @@ import { Decimal, type DecimalString, decimal, formatDecimal } from '../../base/
 import type { DataOf } from '../../journal/entry.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
 import { getAction } from '../../venue/catalogue.ts';
-import { measuredPrice, type WriteTerms } from '../../venue/limits/check.ts';
+import { type Measure, measurePrice, type WriteTerms } from '../../venue/limits/check.ts';
 import { isPositionStop } from '../../venue/order/context.ts';
 import { getExposure } from '../../venue/order/life.ts';
 import { countsAsSent } from '../../venue/order/states.ts';
@@ -14,11 +14,23 @@ import { countsAsSent } from '../../venue/order/states.ts';
 /** Order types whose record shows the price in force. */
 const PRICED: ReadonlySet<string> = new Set(['limit', 'stop_limit']);
 
+/** Prices of a market when an order is measured: a recent reading of the price feed, and the last price seen. */
+export interface MarketPrices {
+  readonly market?: DecimalString | undefined;
+  readonly last?: DecimalString | undefined;
+}
+
+/** A notional in quote currency; `atLeast`: an order in it is measured by its own price, and may have brought more. */
+interface SummedNotional {
+  readonly value: Decimal;
+  readonly atLeast: boolean;
+}
+
 /** Terms with which an order was sent. */
 interface Sent {
   readonly size: DecimalString;
-  /** Price at which it was measured then; undefined when none was known. */
-  readonly price: DecimalString | undefined;
+  /** How it was measured then; undefined when no price was known. */
+  readonly measure: Measure | undefined;
 }
 
 interface Tracked {
@@ -32,8 +44,8 @@ interface Tracked {
 export class SentNotional {
   private readonly orders = new Map<string, Tracked>();
 
-  /** Takes in an attempt of POST or PUT /orders; `last` is the last price seen in its market. */
-  addAttempt(call: DataOf<'call.intended'>, last: DecimalString | undefined): void {
+  /** Takes in an attempt of POST or PUT /orders, with the prices of its market. */
+  addAttempt(call: DataOf<'call.intended'>, prices: MarketPrices): void {
     const { reference, intent, clientOrderId = intent?.clientOrderId } = call;
     if (clientOrderId === undefined) return;
     const known = this.orders.get(clientOrderId);
@@ -41,7 +53,7 @@ export class SentNotional {
     if (action === 'place' && intent !== undefined) {
       const tracked = known ?? { intent, sent: new Map<string, Sent>(), asked: intent };
       tracked.asked = intent;
-      tracked.sent.set(call.call, { size: intent.size, price: measuredPrice(intent, { reference, last }) });
+      tracked.sent.set(call.call, { size: intent.size, measure: measurePrice(intent, { ...prices, reference }) });
       this.orders.set(clientOrderId, tracked);
     } else if (action === 'amend' && known !== undefined) {
       const resting = known.asked.price;
@@ -50,7 +62,7 @@ export class SentNotional {
       const size = params.size === undefined ? known.asked.size : String(params.size);
       known.asked = { size, price };
       const terms = { ...known.intent, price, timeInForce: undefined };
-      known.sent.set(call.call, { size, price: measuredPrice(terms, { reference, last, resting }) });
+      known.sent.set(call.call, { size, measure: measurePrice(terms, { ...prices, reference, resting }) });
     }
   }
 
@@ -74,32 +86,44 @@ export class SentNotional {
     return formatDecimal(Decimal.min(1, Decimal.max(decimal(intent.size), ...sizes)));
   }
 
-  /** Measures an order, in quote currency; undefined when no price is known. `last` is the market's latest price. */
-  measure({ intent, snapshot }: TrackedOrder, last: DecimalString | undefined): Decimal | undefined {
-    if (isPositionStop(intent)) return new Decimal(0);
+  /** Measures an order; undefined when no price is known. `last`: the market's latest price. */
+  measure({ intent, snapshot }: TrackedOrder, last: DecimalString | undefined): SummedNotional | undefined {
     const { context, state } = snapshot;
     const { filled } = getExposure(snapshot);
     const nothing = !countsAsSent(state);
-    if (nothing && filled === '0') return new Decimal(0);
+    if (isPositionStop(intent) || (nothing && filled === '0')) return { value: new Decimal(0), atLeast: false };
     let most = new Decimal(0);
+    let atLeast = false;
     for (const fill of context.fills.values()) most = most.plus(decimal(fill.size).times(decimal(fill.price)));
-    for (const { size, price = last } of this.orders.get(intent.clientOrderId)?.sent.values() ?? []) {
+    for (const { size, measure } of this.orders.get(intent.clientOrderId)?.sent.values() ?? []) {
+      const price = measure?.atLeast === true ? pickHigher(measure.price, last) : (measure?.price ?? last);
       if (price === undefined) return undefined;
+      atLeast ||= measure?.atLeast === true && last === undefined;
       most = Decimal.max(most, decimal(nothing ? filled : size).times(decimal(price)));
     }
     // The price that the venue shows for a market or stop_market order means nothing.
     const inForce = !nothing && PRICED.has(intent.type) ? context.price : undefined;
-    return inForce === undefined ? most : Decimal.max(most, decimal(context.size).times(decimal(inForce)));
+    if (inForce !== undefined) most = Decimal.max(most, decimal(context.size).times(decimal(inForce)));
+    return { value: most, atLeast };
   }
 
-  /** Sums a run's orders, in quote currency; undefined when one of them cannot be measured. */
-  sum(orders: readonly TrackedOrder[], last: (market: string) => DecimalString | undefined): DecimalString | undefined {
-    let sum = new Decimal(0);
+  /** Sums a run's orders; undefined when one of them cannot be measured. */
+  sum(
+    orders: readonly TrackedOrder[],
+    last: (market: string) => DecimalString | undefined,
+  ): SummedNotional | undefined {
+    let value = new Decimal(0);
+    let atLeast = false;
     for (const order of orders) {
       const each = this.measure(order, last(order.intent.market));
       if (each === undefined) return undefined;
-      sum = sum.plus(each);
+      value = value.plus(each.value);
+      atLeast ||= each.atLeast;
     }
-    return formatDecimal(sum);
+    return { value, atLeast };
   }
+}
+
+function pickHigher(a: DecimalString, b: DecimalString | undefined): DecimalString {
+  return b !== undefined && decimal(b).gt(decimal(a)) ? b : a;
 }

@@ -9,7 +9,7 @@ import type { FeedValue } from '../../venue/port.ts';
 import type { DeclaredRequest, Profile, ResultShape } from '../../venue/profile/profile.ts';
 import { readJson, type WireValue } from '../../venue/wire/request.ts';
 import type { VenueClient } from '../client.ts';
-import type { DeclaredRequests, FeedSource } from '../client-parts.ts';
+import type { DeclaredRequests, FeedSource, ReadNeed } from '../client-parts.ts';
 import type { WireAnswer } from '../transport.ts';
 
 export function buildDeclaredRequests(profile: Profile): DeclaredRequests {
@@ -54,7 +54,7 @@ export class DeclaredFeeds implements FeedSource {
     this.client = client;
   }
 
-  async read(name: string, key: string | undefined, step: string): Promise<FeedValue | undefined> {
+  async read(name: string, key: string | undefined, step: string, need?: ReadNeed): Promise<FeedValue | undefined> {
     const feed = Object.hasOwn(this.profile.feeds, name) ? this.profile.feeds[name] : undefined;
     if (feed === undefined || this.client === undefined) return undefined;
     const params = Object.fromEntries(
@@ -62,7 +62,8 @@ export class DeclaredFeeds implements FeedSource {
     );
     this.asked += 1;
     const at = this.now();
-    const outcome = await this.client.request(feed.request, params, buildFeedRequestId(step, name, this.asked), step);
+    const id = buildFeedRequestId(step, name, this.asked);
+    const outcome = await this.client.request(feed.request, params, id, step, need);
     const value = outcome.kind === 'confirmed' ? readDecimalAt(outcome.result, feed.read) : undefined;
     // Dated when it was requested: a slow answer may be that old.
     return value === undefined ? undefined : { name, ...(key === undefined ? {} : { key }), value, at };

@@ -4,13 +4,14 @@
  */
 import { Decimal, parseDecimal, toWholeNumber } from '../../base/decimal.ts';
 import type { Entry, Json, JsonObject } from '../../journal/entry.ts';
+import { AT_LEAST } from '../../venue/limits/check.ts';
 import { formatJson } from '../format.ts';
 
 export interface Allowance {
   readonly limit: string;
   /** The bound as the journal has it: `3`, `3153.6..3259.6`, `BTC-USD`. */
   readonly allowed: string;
-  /** The most that was requested; absent if the limit is not a number. */
+  /** The most that was requested, after `at least` where the market may have made it more; absent if the limit is not a number. */
   readonly most?: string;
   /** `most` as whole percent of `allowed`; for a minimum, `allowed` of `most`. */
   readonly percent?: number;
@@ -79,10 +80,11 @@ export class AllowanceFold {
     return { checked, denials: this.denials, denied: this.denied, profile: this.profile };
   }
 
-  /** `2/3` is two of three allowed, or two where three is the minimum; any other text is kept as it is. */
+  /** `2/3` is two of three allowed, `at least 2/3` two or more, or two where three is the minimum; any other text is kept as it is. */
   private check(limit: string, text: string, seq: number): void {
     const known = this.allowances.get(limit);
-    const [used, allowed, ...rest] = text.split('/');
+    const isLeast = text.startsWith(AT_LEAST);
+    const [used, allowed, ...rest] = (isLeast ? text.slice(AT_LEAST.length) : text).split('/');
     const [a, b] = rest.length > 0 ? [] : [parseDecimal(used ?? ''), parseDecimal(allowed ?? '')];
     if (used === undefined || allowed === undefined || a === undefined || b === undefined) {
       const band = / in (.*)$/.exec(text);
@@ -98,7 +100,8 @@ export class AllowanceFold {
       return;
     }
     const percent = toPercent(share);
-    const nearest = { limit, allowed, most: used, percent, checks: (known?.checks ?? 0) + 1, seq, share };
+    const most = isLeast ? `${AT_LEAST}${used}` : used;
+    const nearest = { limit, allowed, most, percent, checks: (known?.checks ?? 0) + 1, seq, share };
     this.allowances.set(limit, isMinimum ? { ...nearest, isMinimum } : nearest);
   }
 }

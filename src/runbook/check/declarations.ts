@@ -239,6 +239,7 @@ export function checkLimits(checking: Checking, node: Node | undefined): LimitsD
     maxOrderSize: compileAmount('max_order_size', SIZE),
     maxOrderNotional: compileAmount('max_order_notional', MONEY),
     maxRunNotional: compileAmount('max_run_notional', MONEY),
+    unknownPrice: getScalarText(node.get('unknown_price')) === 'deny' ? 'deny' : undefined,
     maxOpenOrders: compileAmount('max_open_orders', INTEGER),
     maxLeverage: compileAmount('max_leverage', INTEGER),
     maxWrites: compileAmount('max_writes', INTEGER),

@@ -35,6 +35,7 @@ export class PlanLimits {
   private readonly market: (id: string) => MarketRules | undefined;
   private readonly marketsDescribed: boolean;
   private readonly now: number;
+  private readonly priceFeed: boolean;
   /** Writes that the run has certainly sent so far. */
   private writes = 0;
   private notional = new Decimal(0);
@@ -47,10 +48,12 @@ export class PlanLimits {
     readonly market: (id: string) => MarketRules | undefined;
     readonly marketsDescribed: boolean;
     readonly now: number;
+    readonly priceFeed: boolean;
   }) {
     this.market = parts.market;
     this.marketsDescribed = parts.marketsDescribed;
     this.now = parts.now;
+    this.priceFeed = parts.priceFeed;
   }
 
   /** The denial of a request, if it is certain. Requests are given in the sequence of the plan. */
@@ -101,7 +104,11 @@ export class PlanLimits {
       for (const control of controls) delete left[control];
     };
     drop('maxReadAgeMs', 'maxReferenceAgeMs', 'maxAccountAgeMs', 'maxOrdersPerMinute', 'stepFills', 'refusals');
-    const priced = open.has('price') || (reference === 'open' && params['price'] === undefined);
+    // What a price feed will show is open, as a reference may be.
+    const hasFeed = this.priceFeed && params['trigger_price'] === undefined;
+    const hasNoPrice = params['price'] === undefined && (reference === 'open' || hasFeed);
+    const priced = open.has('price') || hasNoPrice;
+    if (this.priceFeed) drop('unknownPrice');
     if (priced || open.has('size')) drop('maxOrderNotional', 'maxRunNotional', 'maxMarketNotional', 'maxExposure');
     const isPriced = params['price'] !== undefined;
     if (open.has('price') || (reference === 'open' && isPriced)) drop('priceBandWithin');
@@ -137,7 +144,7 @@ export class PlanLimits {
     if (rules.maxRunNotional === undefined) return;
     const known = reference === undefined || reference === 'open' ? intent.price : reference;
     const notional = notionalOf(intent, { reference: known, within: rules.priceBandWithin });
-    this.notional = this.notional.plus(decimal(notional ?? '0'));
+    this.notional = this.notional.plus(decimal(notional?.value ?? '0'));
   }
 }
 

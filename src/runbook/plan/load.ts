@@ -19,6 +19,8 @@ export type Figure =
   | 'orders'
   | 'writes'
   | 'notional'
+  /** Orders whose notional the market may raise above that of their own price. */
+  | 'open notionals'
   /** Of `notional`, that of orders with `allow: reduce`, which pass the caps where they are proven to reduce. */
   | 'reducing'
   /** Of `notional`, that of amends, which pass the cap of the run where they only follow the market. */

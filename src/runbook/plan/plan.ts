@@ -71,6 +71,8 @@ export interface LimitVerdict {
   readonly limit: string;
   readonly verdict: 'within' | 'exceeded' | 'unknown';
   readonly value?: string;
+  /** `value` counts a short by its own price, and the market may bring more. */
+  readonly atLeast?: true;
   readonly max: string;
 }
 
@@ -182,7 +184,9 @@ function judgeLimits(rules: LimitRules, load: Load): readonly LimitVerdict[] {
     if (max === undefined) return [];
     const value = getRange(load, figure).max;
     if (!value.isFinite()) return [{ limit, verdict: 'unknown', max: String(max) }];
-    return [{ limit, verdict: value.gt(max) ? 'exceeded' : 'within', value: formatDecimal(value), max: String(max) }];
+    const isOpen = figure === 'notional' && !getRange(load, 'open notionals').max.isZero();
+    const shown = { value: formatDecimal(value), ...(isOpen ? { atLeast: true as const } : {}), max: String(max) };
+    return [{ limit, verdict: value.gt(max) ? 'exceeded' : 'within', ...shown }];
   });
 }
 

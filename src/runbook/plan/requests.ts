@@ -5,7 +5,7 @@
 import { Decimal, decimal, formatDecimal } from '../../base/decimal.ts';
 import { formatCount } from '../../base/format.ts';
 import { type EndpointName, getAction, getEndpoint } from '../../venue/catalogue.ts';
-import { notionalOf } from '../../venue/limits/check.ts';
+import { AT_LEAST, needsMarketPrice, notionalOf } from '../../venue/limits/check.ts';
 import { countPosts, FIRST_POLL_MS, REPEAT_DELAYS_MS } from '../../venue/order/polling.ts';
 import {
   makeAccountOrderParams,
@@ -263,6 +263,7 @@ export class PlannedRequests {
     const where = market instanceof Unknown ? '' : market;
     return {
       notional: range,
+      ...(side !== 'long' && needsMarketPrice(terms) ? { 'open notionals': { max: new Decimal(1) } } : {}),
       ...(reduces ? { reducing: range } : {}),
       ...(follows ? { following: range } : {}),
       ...Object.fromEntries(sides.map((each) => [`${each} ${where}`, range])),
@@ -324,20 +325,30 @@ export class PlannedRequests {
     };
   }
 
-  /** The notional as the limits would measure it; for a short without a known market price, the least it can be. */
+  /** The notional as the limits would measure it. */
   private formatNotional(draft: OrderDraft<Unknown>): string | undefined {
-    const { market, side, size, type, price, trigger } = draft;
-    for (const value of [market, side, size, price, trigger]) if (value instanceof Unknown) return undefined;
+    const { market, side, size, type, price, trigger, timeInForce } = draft;
+    for (const value of [market, side, size, price, trigger, timeInForce])
+      if (value instanceof Unknown) return undefined;
     const { rules, reference } = this.parts.rows.bounds;
     const around = reference();
-    const known = { price: price as string | undefined, trigger: trigger as string | undefined };
+    const known = { price, trigger, timeInForce } as { price?: string; trigger?: string; timeInForce?: string };
     const notional = notionalOf(
-      { market: String(market), side: side as Side, size: String(size), type, ...known },
-      { reference: around === 'open' ? known.price : around, within: rules.priceBandWithin, last: known.price },
+      {
+        clientOrderId: '',
+        market: String(market),
+        side: side as Side,
+        size: String(size),
+        // What the band will show is no less than the price of a short.
+        type: around === 'open' ? 'limit' : type,
+        ...known,
+      },
+      { reference: around === 'open' ? undefined : around, within: rules.priceBandWithin },
     );
     if (notional === undefined) return undefined;
+    const value = `${notional.atLeast ? AT_LEAST : ''}${notional.value}`;
     const { maxOrderNotional } = rules;
-    return `notional ${notional}${maxOrderNotional === undefined ? '' : `/${formatDecimal(decimal(maxOrderNotional))}`}`;
+    return `notional ${value}${maxOrderNotional === undefined ? '' : `/${formatDecimal(decimal(maxOrderNotional))}`}`;
   }
 
   private describeLeverage(endpoint: EndpointName, params: object): { limits?: string } {

@@ -80,10 +80,13 @@ export class PlanRows {
   private branches = 0;
 
   /** `lists`: what happens without failures, what happens on them, or nothing, where only the figures are wanted. */
-  constructor({ limits, market, markets, now, costOf }: PlanContext, lists: 'path' | 'sections' | 'nothing') {
+  constructor(
+    { limits, market, markets, now, costOf, priceFeed }: PlanContext,
+    lists: 'path' | 'sections' | 'nothing',
+  ) {
     this.costOf = costOf;
     this.bounds = { rules: limits ?? {}, reference: () => undefined };
-    this.limits = new PlanLimits({ market, marketsDescribed: markets.length > 0, now });
+    this.limits = new PlanLimits({ market, marketsDescribed: markets.length > 0, now, priceFeed: priceFeed === true });
     this.target = lists === 'path' ? this.list : undefined;
     this.listsSections = lists === 'sections';
   }

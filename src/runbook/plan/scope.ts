@@ -39,6 +39,8 @@ export interface PlanContext {
   readonly absenceHorizonMs: number;
   /** Tokens of a minute that the ledger lets a run spend at most. */
   readonly tokensPerMinute: number;
+  /** Whether the profile binds a price feed, which a run reads for orders that only the market's price measures. */
+  readonly priceFeed?: boolean;
   /** The profile's limits, where there is a profile; part of the hash. */
   readonly limits: LimitRules | undefined;
   /** Base URL and account; part of the hash. */

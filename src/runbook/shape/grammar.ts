@@ -158,6 +158,10 @@ export const FILE = fields({
       max_order_size: may(SIZE, 'per order, base currency'),
       max_order_notional: may(MONEY, 'per order, quote currency'),
       max_run_notional: may(MONEY, 'all orders of the run, quote currency'),
+      unknown_price: may(
+        word('deny'),
+        'deny an order whose notional can only be measured by its own price, which is the least it can be',
+      ),
       max_open_orders: may(INTEGER, 'open orders of the run at one time'),
       max_leverage: may(INTEGER, '1 to 20'),
       max_writes: may(INTEGER, 'requests of the run that change something'),

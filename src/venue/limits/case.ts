@@ -92,11 +92,15 @@ export interface LimitFacts {
     readonly ordersLastMinute: number;
     /** Quote currency: notional the run has sent so far; undefined where one of its orders has no price to measure with. */
     readonly runNotional: DecimalString | undefined;
+    /** One of these orders is measured by its own price, because the market was not known: it may bring more. */
+    readonly runNotionalAtLeast?: boolean;
     /** Fills of this step, and refusals and contradictions of the run, each within the window of its throttle. */
     readonly stepFills?: number;
     readonly refusals?: number;
   };
   readonly reference?: PriceAt | undefined;
+  /** A recent reading of the profile's price feed in the market of the write. */
+  readonly marketPrice?: DecimalString | undefined;
   /** Per market, the last price at which the run saw a trade or a resting order: a short is measured with it where there is no reference. */
   readonly lastPrices?: Readonly<Record<string, DecimalString>>;
   readonly account?:

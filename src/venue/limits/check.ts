@@ -21,7 +21,7 @@ import {
   sumWorkingOnSide,
 } from './case.ts';
 import { DENIALS, type DenialCode } from './denials.ts';
-import { choosePrice, computeCountedBefore, computeHeldNotional, followsMarket } from './price.ts';
+import { choosePrice, computeCountedBefore, computeHeldNotional, followsMarket, needsMarketPrice } from './price.ts';
 import { describeMissingProof, getCertainPosition, getFurthestPosition, lowers } from './reducing.ts';
 import type { LimitRules } from './rules.ts';
 
@@ -34,7 +34,7 @@ export type {
   WriteTerms,
 } from './case.ts';
 export { DENIALS, type DenialCode, endsRun } from './denials.ts';
-export { measuredPrice, notionalOf } from './price.ts';
+export { type Measure, measurePrice, needsMarketPrice, notionalOf } from './price.ts';
 export { PROVING_LIST } from './reducing.ts';
 export {
   LIMIT_CONTROLS,
@@ -45,6 +45,8 @@ export {
   tighter,
 } from './rules.ts';
 
+/** Written before a figure of `considered` that may turn out to be more. */
+export const AT_LEAST = 'at least ';
 /** The venue allows 1000 open orders per account; the last fifty are kept for protective orders (fault-matrix.md, row 63). */
 export const MOST_OPEN_ORDERS = 950;
 /** The bound of PUT /account/leverage where no rule is tighter. */
@@ -81,6 +83,21 @@ export function checkLimits(write: LimitWrite, rules: LimitRules, facts: LimitFa
     if (denial !== undefined) return { ok: false, code: denial.code, message: formatDenial(denial), considered };
   }
   return { ok: true, considered };
+}
+
+/**
+ * The market of a write whose price should be read before the write is checked: a notional limit applies to it, and only the
+ * market's price gives its notional. Undefined where nothing has to be read.
+ */
+export function findUnpricedMarket(write: LimitWrite, rules: LimitRules, facts: LimitFacts): string | undefined {
+  // An amend is of an order that rests: the market has not reached its price, which measures it.
+  if (getAction(write.endpoint) !== 'place' || write.reference !== undefined) return undefined;
+  const order = proposeOrder(write, facts);
+  if (order === undefined || order.fraction || !needsMarketPrice(order)) return undefined;
+  const at: CheckedCase = { write, kind: 'place', order, market: order.market, rules, facts, considered: {} };
+  const capped = rules.maxOrderNotional !== undefined || rules.maxRunNotional !== undefined;
+  const held = rules.maxMarketNotional !== undefined || rules.maxExposure !== undefined;
+  return (capped && !passesCaps(at)) || (held && !lowers(at)) ? order.market : undefined;
 }
 
 interface Denied {
@@ -124,14 +141,21 @@ function denyUnknownNotional(at: CheckedCase, market = at.market): Denied {
   const { order } = at;
   const short = market === at.market && order?.side === 'short' && order.price !== undefined;
   const advice = short
-    ? 'a short fills at its price or higher: give the market price with `price_band.around`, or send the order post_only'
+    ? 'a short fills at its price or higher: bind a price feed in the profile, give the market price with `price_band.around`, or send the order post_only'
     : undefined;
   return { ...deny('NOTIONAL_UNKNOWN', market), ...(advice === undefined ? {} : { advice }) };
 }
 
-/** Counts and figures are journaled as `used/allowed`. */
-function fitsWithin(at: CheckedCase, control: string, value: Decimal | number, max: DecimalString | number): boolean {
-  at.considered[control] = `${typeof value === 'number' ? value : formatDecimal(value)}/${max}`;
+/** Counts and figures are journaled as `used/allowed`; with `atLeast` more than `used` may turn out to be used. */
+function fitsWithin(
+  at: CheckedCase,
+  control: string,
+  value: Decimal | number,
+  max: DecimalString | number,
+  atLeast = false,
+): boolean {
+  at.considered[control] =
+    `${atLeast ? AT_LEAST : ''}${typeof value === 'number' ? value : formatDecimal(value)}/${max}`;
   return typeof value === 'number' ? value <= Number(max) : value.lte(exact(String(max)));
 }
 
@@ -335,10 +359,10 @@ const CHECKS: readonly Check[] = [
     const { order, rules } = at;
     if (rules.maxOrderNotional === undefined || order === undefined || order.fraction || passesCaps(at))
       return undefined;
-    const price = choosePrice(at);
-    if (price === undefined) return adviseReduce(at, denyUnknownNotional(at));
-    const notional = order.size.times(exact(price));
-    if (fitsWithin(at, 'max_order_notional', notional, rules.maxOrderNotional)) return undefined;
+    const measure = choosePrice(at);
+    if (measure === undefined) return adviseReduce(at, denyUnknownNotional(at));
+    const notional = order.size.times(exact(measure.price));
+    if (fitsWithin(at, 'max_order_notional', notional, rules.maxOrderNotional, measure.atLeast)) return undefined;
     return adviseReduce(at, deny('NOTIONAL_EXCEEDS_MAX_PER_ORDER', formatDecimal(notional), rules.maxOrderNotional));
   },
 
@@ -346,12 +370,13 @@ const CHECKS: readonly Check[] = [
     const { order, rules, facts } = at;
     if (rules.maxRunNotional === undefined || order === undefined || order.fraction || passesCaps(at)) return undefined;
     if (followsMarket(at, order)) return undefined;
-    const price = choosePrice(at);
-    const sent = facts.counters.runNotional;
-    if (price === undefined || sent === undefined) return adviseReduce(at, denyUnknownNotional(at));
-    const notional = order.size.times(exact(price)).minus(computeCountedBefore(order));
+    const measure = choosePrice(at);
+    const { runNotional: sent, runNotionalAtLeast = false } = facts.counters;
+    if (measure === undefined || sent === undefined) return adviseReduce(at, denyUnknownNotional(at));
+    const notional = order.size.times(exact(measure.price)).minus(computeCountedBefore(order));
     if (order.before !== undefined && !notional.gt(0)) return undefined;
-    if (fitsWithin(at, 'max_run_notional', notional.plus(exact(sent)), rules.maxRunNotional)) return undefined;
+    const atLeast = measure.atLeast || runNotionalAtLeast;
+    if (fitsWithin(at, 'max_run_notional', notional.plus(exact(sent)), rules.maxRunNotional, atLeast)) return undefined;
     return adviseReduce(at, deny('NOTIONAL_EXCEEDS_MAX_PER_RUN', formatDecimal(notional), sent, rules.maxRunNotional));
   },
 
@@ -389,10 +414,11 @@ const CHECKS: readonly Check[] = [
     const { order, rules, market } = at;
     if (rules.maxMarketNotional === undefined || order === undefined || lowers(at)) return undefined;
     const held = computeHeldNotional(at, market);
-    const price = choosePrice(at);
-    if (held === undefined || price === undefined) return denyUnknownNotional(at);
-    const notional = order.rest.times(exact(price));
-    if (fitsWithin(at, 'max_market_notional', held.plus(notional), rules.maxMarketNotional)) return undefined;
+    const measure = choosePrice(at);
+    if (held === undefined || measure === undefined) return denyUnknownNotional(at);
+    const notional = order.rest.times(exact(measure.price));
+    if (fitsWithin(at, 'max_market_notional', held.plus(notional), rules.maxMarketNotional, measure.atLeast))
+      return undefined;
     return deny(
       'NOTIONAL_EXCEEDS_MAX_PER_MARKET',
       formatDecimal(notional),
@@ -404,16 +430,16 @@ const CHECKS: readonly Check[] = [
   function exposure(at) {
     const { order, rules, facts } = at;
     if (rules.maxExposure === undefined || order === undefined || lowers(at)) return undefined;
-    const price = choosePrice(at);
-    if (price === undefined) return denyUnknownNotional(at);
+    const measure = choosePrice(at);
+    if (measure === undefined) return denyUnknownNotional(at);
     let held: Decimal = exact('0');
     for (const each of new Set([...Object.keys(facts.positions), ...facts.working.map((one) => one.market)])) {
       const here = computeHeldNotional(at, each);
       if (here === undefined) return denyUnknownNotional(at, each);
       held = held.plus(here);
     }
-    const notional = order.rest.times(exact(price));
-    if (fitsWithin(at, 'max_exposure', held.plus(notional), rules.maxExposure)) return undefined;
+    const notional = order.rest.times(exact(measure.price));
+    if (fitsWithin(at, 'max_exposure', held.plus(notional), rules.maxExposure, measure.atLeast)) return undefined;
     return deny('EXPOSURE_EXCEEDS_MAX', formatDecimal(notional), formatDecimal(held), rules.maxExposure);
   },
 

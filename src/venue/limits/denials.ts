@@ -121,7 +121,7 @@ export const DENIALS = {
   NOTIONAL_UNKNOWN: {
     summary: 'a notional limit applies and the order has no price to measure it with',
     names: ['market'],
-    fix: 'give the order a price; a short order also needs a reference, `price_band.around`',
+    fix: 'give the order a price, or bind a price feed in the profile; `unknown_price: deny` also denies a short that nothing measures',
   },
   NOTIONAL_EXCEEDS_MAX_PER_ORDER: {
     summary: 'the notional of the order is too large',

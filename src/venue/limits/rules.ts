@@ -23,6 +23,8 @@ export interface LimitRules {
   readonly orderTypes?: readonly OrderType[];
   /** Base currency. */
   readonly maxOrderSize?: DecimalString;
+  /** `deny`: an order whose notional is not known exactly is denied, instead of being measured by its own price. */
+  readonly unknownPrice?: 'deny';
   /** Quote currency, like all notionals. */
   readonly maxOrderNotional?: DecimalString;
   readonly maxRunNotional?: DecimalString;
@@ -94,6 +96,7 @@ const COMBINE: { readonly [K in keyof LimitRules]-?: Combine<NonNullable<LimitRu
   sides: intersectLists<Side>(),
   orderTypes: intersectLists<OrderType>(),
   maxOrderSize: smaller,
+  unknownPrice: (a, b) => a ?? b,
   maxOrderNotional: smaller,
   maxRunNotional: smaller,
   maxMarketNotional: smaller,
