@@ -114,7 +114,8 @@ function findDenial({ call, parts }: CheckedCall, phase: SendPhase): Obstacle | 
   const { clock, gate, log } = parts;
   const verdict = gate.check(call, getRules(call, parts), clock.now());
   if (!verdict.ok) return verdict;
-  if (phase === 'before tokens' && Object.keys(verdict.considered).length > 0)
+  // The last look before the attempt: orders that left while this one waited count in it.
+  if (phase === 'after tokens' && Object.keys(verdict.considered).length > 0)
     log.append('call.checked', { call: call.id, limits: verdict.considered }, call.step);
   return undefined;
 }

@@ -181,7 +181,7 @@ export type EntryBody =
         readonly reference?: string;
       };
     }
-  /** The figures that the limits checked before they allowed a write. */
+  /** The figures with which the limits let a write leave, directly before its attempt. */
   | { readonly type: 'call.checked'; readonly data: { readonly call: string; readonly limits: JsonObject } }
   /** An attempt is about to be sent; durable before the first byte. `params` are the literals on the wire. */
   | {

@@ -302,6 +302,32 @@ ${between}  - place: {type: market, market: BTC-USD, side: short, size: 0.1, pri
   });
 });
 
+describe('the verdict that is journaled', () => {
+  it('is the one that let the order leave, not the first', async () => {
+    const performance = await staged(
+      `steps:
+  - parallel:
+      branches:
+        a: [{place: {type: limit, market: BTC-USD, side: long, size: 0.001, price: 50000}}]
+        b: [{place: {type: limit, market: BTC-USD, side: long, size: 0.001, price: 50000}}]
+        c: [{place: {type: limit, market: BTC-USD, side: long, size: 0.001, price: 50000}}]
+`,
+      { limits: { maxOpenOrders: 3, maxRunNotional: '150', maxWrites: 3, maxOrdersPerMinute: 3 } },
+    );
+    expect(performance.books.orders).toHaveLength(3);
+    expect(checks(performance)).toEqual(
+      [1, 2, 3].map((n) => ({
+        max_writes: `${n}/3`,
+        orders_per_minute: `${n}/3`,
+        max_open_orders: `${n}/3`,
+        max_run_notional: `${50 * n}/150`,
+      })),
+    );
+    const sent = performance.entries.filter(({ type }) => type === 'call.checked' || type === 'call.attempted');
+    expect(sent.slice(0, 2).map(({ type }) => type)).toEqual(['call.checked', 'call.attempted']);
+  });
+});
+
 describe('the price of a notional', () => {
   it('of a short is not its own where the market is higher or unknown', async () => {
     const short = (limits: string, extra = '') => `limits: ${limits}
