@@ -5,6 +5,7 @@
 import { CLIENT_ORDER_PREFIX } from '../venue/order/identity.ts';
 import { REPEAT_DELAYS_MS } from '../venue/order/polling.ts';
 import { makeAccountOrderParams } from '../venue/order/requests.ts';
+import type { UnreadOrder } from '../venue/port.ts';
 import type { OrderRecord } from '../venue/records.ts';
 import type { RunContext } from './context.ts';
 import { toFailure } from './failure.ts';
@@ -20,7 +21,7 @@ type ReconciliationParts = Pick<RunContext, 'venue' | 'clock' | 'log' | 'callId'
 /** Reads the open orders in one page and journals them. Throws StepFailure when the venue does not answer. */
 export async function reconcile(parts: ReconciliationParts, cancel: Cancellation): Promise<void> {
   const { log } = parts;
-  const open = await readOpenOrders(parts, cancel);
+  const { open, unread } = await readOpenOrders(parts, cancel);
   const unknown = open.filter(
     (record) => log.tracker.byId(record.id) === undefined && log.tracker.get(record.client_order_id) === undefined,
   );
@@ -37,7 +38,12 @@ export async function reconcile(parts: ReconciliationParts, cancel: Cancellation
       }));
   log.append(
     'account.reconciled',
-    { open: open.length, external: listUnknown(false), ofOtherRuns: listUnknown(true) },
+    {
+      open: open.length + unread.length,
+      external: listUnknown(false),
+      ofOtherRuns: listUnknown(true),
+      ...(unread.length === 0 ? {} : { unread: unread.map(({ why }) => why) }),
+    },
     STEP,
   );
 }
@@ -46,7 +52,7 @@ export async function reconcile(parts: ReconciliationParts, cancel: Cancellation
 async function readOpenOrders(
   { venue, clock, callId }: ReconciliationParts,
   cancel: Cancellation,
-): Promise<readonly OrderRecord[]> {
+): Promise<{ readonly open: readonly OrderRecord[]; readonly unread: readonly UnreadOrder[] }> {
   for (let tries = 0; ; tries += 1) {
     cancel.check();
     const outcome = await venue.call({
@@ -55,9 +61,10 @@ async function readOpenOrders(
       endpoint: 'GET /orders',
       params: makeAccountOrderParams<never>((clock.now() - LOOK_BACK_MS) * 1000, { status: 'open' }),
       class: 'reconcile',
+      rows: 'each',
       purpose: 'start-up',
     });
-    if (outcome.kind === 'confirmed') return outcome.result;
+    if (outcome.kind === 'confirmed') return { open: outcome.result, unread: outcome.unread ?? [] };
     const failure = toFailure(outcome, STEP);
     const delay = REPEAT_DELAYS_MS[tries];
     const again = failure instanceof StepFailure && ['transport', 'rate_limited'].includes(failure.kind);

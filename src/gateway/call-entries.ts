@@ -67,6 +67,8 @@ export function buildSettled(
       ? { result: secret ? null : (outcome.result as unknown as Json) }
       : { message: outcome.message }),
     ...(outcome.kind === 'confirmed' && outcome.notes !== undefined ? { notes: outcome.notes } : {}),
+    ...(outcome.kind === 'confirmed' && outcome.leftOut !== undefined ? { leftOut: outcome.leftOut } : {}),
+    ...(outcome.kind === 'confirmed' && outcome.unread !== undefined ? { unread: outcome.unread } : {}),
     ...(outcome.kind === 'rejected' ? { failure: outcome.failure, definite: outcome.definite } : {}),
     ...(outcome.kind === 'rejected' && outcome.retryAfterMs !== undefined
       ? { retryAfterMs: outcome.retryAfterMs }

@@ -11,6 +11,7 @@ import type { ClientParts, ReadNeed } from './client-parts.ts';
 import { type CrashPoint, toCrashPoint } from './crash-points.ts';
 import { sendDeclared } from './declared-call.ts';
 import { type Exchange, exchangeOnce, makeObstacle, NO_SESSION, type Obstacle } from './exchange.ts';
+import { judgeRows } from './listed-rows.ts';
 import { MarketPriceReader } from './market-price.ts';
 import { type CheckedCall, findStale, LEASE_LOST, listChecks, maySkipJournal } from './send-checks.ts';
 import type { Budget } from './tokens/budget.ts';
@@ -109,7 +110,8 @@ export class VenueClient implements VenuePort {
       const isFirst = n === attempts + 1;
       const sent = await exchangeOnce(this.parts, this.describeExchange(call, n, isFirst));
       if (sent.kind === 'stopped') return this.stop(call, sent.obstacle, sent.attempted);
-      const outcome = decideOutcome(call, sent);
+      const unread = sent.kind === 'answered' && sent.verdict.kind === 'confirmed' ? sent.verdict.unread : undefined;
+      const outcome = judgeRows(call, decideOutcome(call, sent), unread ?? [], log.tracker);
       if (action === 'disarm' && outcome.kind === 'confirmed') budget.standDown(profile.account);
       // A refused session is definite: the venue has no such order. The engine looks an order up before it sends it again.
       if (sent.kind === 'unanswered' || !sent.renewed || repeatable === 'never' || !isFirst)
@@ -147,7 +149,7 @@ export class VenueClient implements VenuePort {
         this.reached('CP3', call);
       },
       ...(getEndpoint(endpoint).method === 'GET' ? {} : { flush: () => this.flushAttempt(call) }),
-      read: (answer) => readAnswer(endpoint, answer, profile),
+      read: (answer) => readAnswer(endpoint, answer, profile, call.rows === undefined ? 'whole' : 'each'),
       reached: (point) => this.reached(point, call),
       answerMs: call.answerMs,
     };

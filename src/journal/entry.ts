@@ -229,6 +229,10 @@ export type EntryBody =
         readonly sentAt?: number;
         readonly headers?: JsonObject;
         readonly notes?: readonly string[];
+        /** Number of rows of other orders that were left out of `result`. */
+        readonly leftOut?: number;
+        /** Rows that could not be read and may be orders of this run; with the client order id where they show it. */
+        readonly unread?: readonly { readonly clientOrderId?: string; readonly why: string }[];
       };
     }
   | {
@@ -253,6 +257,8 @@ export type EntryBody =
         readonly clientOrderId: string;
         readonly event: 'T_CONFIRM' | 'T_EXHAUSTED' | 'T_SETTLE' | 'REFUSED' | 'DENY';
         readonly because: string;
+        /** T_EXHAUSTED: a page of the market could not confirm what the look-ups found, so absence is not proven. */
+        readonly unproven?: true;
       };
     }
   /** The order changed state. Written for the reader; review derives it again from the calls. */
@@ -279,6 +285,8 @@ export type EntryBody =
         readonly open: number;
         readonly external: readonly JsonObject[];
         readonly ofOtherRuns: readonly JsonObject[];
+        /** Why rows of the list could not be read, one for each: open orders of which nothing else is known. */
+        readonly unread?: readonly string[];
       };
     }
   /** The result of a `cancel_all` step: the number of cancels and reads, and the account's orders that can still fill. */

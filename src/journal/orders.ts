@@ -54,6 +54,9 @@ export interface SettledCall {
   readonly at: number;
 }
 
+/** States in which look-ups decide whether an order is at the venue. */
+const DECIDED_BY_LOOK_UP: ReadonlySet<OrderState> = new Set(['unknown', 'absent']);
+
 /** The tracker's mutable view of an order. */
 type Tracked = { -readonly [K in keyof TrackedOrder]: TrackedOrder[K] } & {
   history: { at: number; from: OrderState; to: OrderState; event: string }[];
@@ -115,8 +118,8 @@ export class OrderTracker {
         this.applySettled(entry, send);
         break;
       case 'order.concluded': {
-        const { event, clientOrderId, because } = entry.data;
-        const detail = event === 'DENY' || event === 'REFUSED' ? { message: because } : {};
+        const { event, clientOrderId, because, unproven } = entry.data;
+        const detail = event === 'DENY' || event === 'REFUSED' ? { message: because } : unproven ? { unproven } : {};
         send(this.byClientId.get(clientOrderId), { type: event, at: entry.at, ...detail } as OrderEvent);
         break;
       }
@@ -191,9 +194,14 @@ export class OrderTracker {
         }
         break;
       case 'GET /orders':
-        if (data.kind === 'confirmed')
-          this.applyRecords(call, data.result as unknown as readonly OrderRecord[], sentAt, at, send);
-        else if (isFoundMissing(data)) this.applyRecords(call, [], sentAt, at, send);
+        if (data.kind === 'confirmed') this.applyRecords(call, data, sentAt, at, send);
+        else if (isFoundMissing(data)) this.applyRecords(call, { result: [] }, sentAt, at, send);
+        for (const { clientOrderId = '', why } of data.unread ?? []) {
+          const order = this.byClientId.get(clientOrderId);
+          // It is there, whatever look-ups find: it must never be called absent.
+          if (order !== undefined && DECIDED_BY_LOOK_UP.has(order.snapshot.state))
+            send(order, { type: 'DUPLICATE', at, message: why });
+        }
         break;
       case 'GET /fills':
       case 'GET /fills/order':
@@ -219,18 +227,19 @@ export class OrderTracker {
 
   private applyRecords(
     call: DataOf<'call.intended'>,
-    records: readonly OrderRecord[],
+    { result, leftOut = 0 }: Pick<DataOf<'call.settled'>, 'result' | 'leftOut'>,
     sentAt: number,
     at: number,
     send: (tracked: Tracked | undefined, event: OrderEvent) => void,
   ): void {
+    const records = result as unknown as readonly OrderRecord[];
     for (const record of records) {
       const tracked = this.byVenueId.get(record.id) ?? this.byClientId.get(record.client_order_id);
       send(tracked, toObservation(record, sentAt, at));
     }
     // An empty answer proves something only when the request asked for one order.
     const { order_id, client_order_id, status } = call.params as unknown as Params<'GET /orders'>;
-    if (records.length > 0 || status !== undefined) return;
+    if (records.length > 0 || leftOut > 0 || status !== undefined) return;
     if (client_order_id !== undefined) send(this.byClientId.get(client_order_id), { type: 'P_NOT_FOUND', at, sentAt });
     else if (order_id !== undefined) send(this.byVenueId.get(order_id), { type: 'P_NOT_FOUND', at, sentAt });
   }

@@ -61,8 +61,21 @@ export interface VenueCall<E extends EndpointName = EndpointName> {
   readonly limits?: LimitRules;
   /** For writes under a price band: the reference price, and when it was true (epoch ms). */
   readonly reference?: { readonly price: DecimalString; readonly at: number };
+  /**
+   * How rows of a list are judged that cannot be read. Absent: one of them makes the answer unreadable, because what is added up
+   * or shown to be empty must not lack a row. `each`: they are given beside the others. `own`: the list is read for orders of
+   * this run alone; rows of others are left out of the result and of the journal, readable or not.
+   */
+  readonly rows?: 'each' | 'own';
   /** Why the call is made, in a word or two for the reviewer: `lookup`, `confirm`, `keep-alive`, `undo`. */
   readonly purpose?: string;
+}
+
+/** A row that cannot be read; with the client order id where it shows which order of the run it is. */
+export interface UnreadOrder {
+  readonly clientOrderId?: string;
+  /** Printable. */
+  readonly why: string;
 }
 
 export interface Wanted {
@@ -101,7 +114,15 @@ interface Settled {
  *   that no answer came.
  */
 export type CallOutcome<E extends EndpointName = EndpointName> =
-  | (Settled & { readonly kind: 'confirmed'; readonly result: Result<E>; readonly notes?: readonly string[] })
+  | (Settled & {
+      readonly kind: 'confirmed';
+      readonly result: Result<E>;
+      readonly notes?: readonly string[];
+      /** Number of rows of other orders that were left out (rows: `own`). */
+      readonly leftOut?: number;
+      /** Rows that cannot be read; with `own` those that may be orders of this run. Nothing follows from the reading for them. */
+      readonly unread?: readonly UnreadOrder[];
+    })
   | (Settled & {
       readonly kind: 'rejected';
       readonly failure: RejectionCause;

@@ -187,6 +187,24 @@ describe.concurrent('a run that halted', { timeout: 60_000 }, () => {
     ));
 });
 
+describe.concurrent('a run on an account with orders of other programs', { timeout: 60_000 }, () => {
+  it('begins although one of their rows cannot be read', () =>
+    scene(
+      {
+        venue: (venue) =>
+          venue.rules.push(({ method, path, params }) =>
+            method === 'GET' && path === '/orders' && params['status'] === 'open' && params['market_id'] === undefined
+              ? { body: envelope([{ id: 'BTC-USD@7', client_order_id: 'grid-7', status: 'open', size: null }]) }
+              : undefined,
+          ),
+      },
+      async ({ live }) => {
+        const { exit, report } = await live();
+        expect([exit, report.outcome]).toEqual([0, 'succeeded']);
+      },
+    ));
+});
+
 describe.concurrent('an order that is refused', { timeout: 60_000 }, () => {
   it('with an unknown text and not found: rejected after one look-up', () =>
     scene({ venue: firstPost({ body: envelope([], 'SOMETHING_NEW') }) }, async ({ venue, live }) => {

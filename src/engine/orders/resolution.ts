@@ -2,7 +2,13 @@
 import { formatCount, formatSpan } from '../../base/format.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
 import { TIMINGS } from '../../venue/order/context.ts';
-import { CONFIRM_WITHIN_MS, LOOKUP_EVERY_MS, LOOKUP_PATIENCE, LOOKUPS_MS } from '../../venue/order/polling.ts';
+import {
+  CONFIRM_WITHIN_MS,
+  LOOKUP_EVERY_MS,
+  LOOKUP_PATIENCE,
+  LOOKUPS_MS,
+  MARKET_PROOFS,
+} from '../../venue/order/polling.ts';
 import { makeMarketFillParams } from '../../venue/order/requests.ts';
 import { isFound, isInDoubt } from '../../venue/order/states.ts';
 import { Cancellation, Halt } from '../interruption.ts';
@@ -30,6 +36,8 @@ export class Resolution {
     const provenAfter = doubtAt + setup.absenceHorizonMs;
     const never = new Cancellation();
     let reads = 0;
+    let proofs = 0;
+    let isProven = false;
     for (let round = 0; ; round += 1) {
       const offset = LOOKUPS_MS[round] ?? (LOOKUPS_MS.at(-1) ?? 0) + (round - LOOKUPS_MS.length + 1) * LOOKUP_EVERY_MS;
       await sleepUntil(clock, Math.max(clock.now(), doubtAt + offset), never);
@@ -40,15 +48,16 @@ export class Resolution {
       // It is there, under an unknown status: more look-ups would show the same.
       if (hasUnknownStatus(order, clock.now(), CONFIRM_WITHIN_MS)) break;
       if (outcome.kind === 'confirmed') reads += 1;
-      if (
-        (reads >= TIMINGS.absenceReads && sentAt > provenAfter) ||
-        sentAt > doubtAt + LOOKUP_PATIENCE * setup.absenceHorizonMs
-      )
-        break;
+      if (reads >= TIMINGS.absenceReads && sentAt > provenAfter) {
+        // Independent evidence, in case the look-up itself fails: a page of the market.
+        const page = await this.watch.readMarket(order.intent.market, order.createdAt, step, 'lookup');
+        if (isFound(order.snapshot.state)) return;
+        isProven = page.kind === 'confirmed' && page.unread === undefined;
+        proofs += 1;
+        if (isProven || proofs === MARKET_PROOFS) break;
+      }
+      if (sentAt > doubtAt + LOOKUP_PATIENCE * setup.absenceHorizonMs) break;
     }
-    // Independent evidence, in case the look-up itself fails: a page of the market, and its fills.
-    await this.watch.readMarket(order.intent.market, order.createdAt, step, 'lookup');
-    if (isFound(order.snapshot.state)) return;
     await venue.call({
       id: callId(step),
       step,
@@ -58,7 +67,8 @@ export class Resolution {
       purpose: 'lookup',
     });
     const because = `${formatCount(reads, 'look-up')} found nothing in ${formatSpan(clock.now() - doubtAt)}`;
-    conclude(this.run.log, order, { event: 'T_EXHAUSTED', because }, step);
+    const unproven = isProven || reads < TIMINGS.absenceReads ? {} : { unproven: true as const };
+    conclude(this.run.log, order, { event: 'T_EXHAUSTED', because, ...unproven }, step);
     if (isQuarantined(order)) throw haltForQuarantine(order, step);
   }
 

@@ -120,6 +120,7 @@ export class OrderWatch {
           : makeReadParams<never>(refer(order), since),
       class: klass,
       clientOrderId: order.intent.clientOrderId,
+      rows: 'own',
       purpose,
     });
     if (!isFoundMissing(outcome)) return outcome;
@@ -140,6 +141,7 @@ export class OrderWatch {
       endpoint: 'GET /orders',
       params: makeMarketParams<never>(market, this.lookFrom(sinceMs)),
       class: purpose === 'lookup' ? 'resolve' : 'reconcile',
+      rows: 'own',
       purpose,
     });
   }

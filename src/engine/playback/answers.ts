@@ -20,7 +20,13 @@ export function toOutcome(entry: EntryOf<'call.settled'>): CallOutcome {
   const times = { settledAt: at, ...(data.sentAt === undefined ? {} : { sentAt: data.sentAt }) };
   switch (data.kind) {
     case 'confirmed':
-      return { kind: 'confirmed', result: data.result as unknown as Result<EndpointName>, ...times };
+      return {
+        kind: 'confirmed',
+        result: data.result as unknown as Result<EndpointName>,
+        ...(data.leftOut === undefined ? {} : { leftOut: data.leftOut }),
+        ...(data.unread === undefined ? {} : { unread: data.unread }),
+        ...times,
+      };
     case 'rejected':
       return {
         kind: 'rejected',

@@ -65,6 +65,8 @@ export class LimitFactsFold {
   private lastReadAt: number | undefined;
   /** Open orders of the account, as of the last complete list. */
   private listedOpen: readonly OrderRecord[] = [];
+  /** Rows of that list that could not be read. */
+  private unreadOpen = 0;
 
   /** `priceFeed`: the feed of the profile that gives a market's price. */
   constructor(
@@ -230,13 +232,14 @@ export class LimitFactsFold {
   private countExternalOpen(working: readonly WorkingOrder[]): number {
     const known = new Set(working.flatMap(({ clientOrderId, orderId }) => [clientOrderId, orderId]));
     const { tracker } = this;
-    return this.listedOpen.filter(
+    const external = this.listedOpen.filter(
       ({ id, client_order_id }) =>
         tracker.byId(id) === undefined &&
         tracker.get(client_order_id) === undefined &&
         !known.has(id) &&
         !known.has(client_order_id),
-    ).length;
+    );
+    return external.length + this.unreadOpen;
   }
 
   /** Lists when the fills of a step's orders were read, epoch ms. */
@@ -296,6 +299,7 @@ export class LimitFactsFold {
     const record = answer?.shape === 'list' ? answer.of : undefined;
     if (record === 'order' && status === 'open' && market_id === undefined) {
       this.listedOpen = data.result as unknown as readonly OrderRecord[];
+      this.unreadOpen = data.unread?.length ?? 0;
     }
     if (record === 'account') {
       const [account] = data.result as unknown as readonly AccountRecord[];

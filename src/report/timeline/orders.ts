@@ -42,10 +42,12 @@ export function describeAlarm({ alarm, clientOrderId, detail }: DataOf<'order.al
   ];
 }
 
-export function describeReconciliation({ open, external, ofOtherRuns }: DataOf<'account.reconciled'>): readonly Span[] {
+export function describeReconciliation(data: DataOf<'account.reconciled'>): readonly Span[] {
+  const { open, external, ofOtherRuns, unread = [] } = data;
   const others = [
     ...external.map((each) => `external ${getId(each)}`),
     ...ofOtherRuns.map((each) => `of another run ${getId(each)}`),
+    ...unread.map((why) => `one that cannot be read (${formatText(why)})`),
   ];
   return [
     name(`${formatCount(open, 'open order')} on the account before this run`),

@@ -7,6 +7,7 @@ import {
   CONFIRM_WITHIN_MS,
   countLookups,
   countPolls,
+  MARKET_PROOFS,
   POLL_MS,
   REPEAT_DELAYS_MS,
 } from '../../venue/order/polling.ts';
@@ -82,7 +83,7 @@ export function doubtOrder<V extends StepName>(
       class: 'resolve',
       applies,
       params: (args, values) => makeMarketParams(order(args, values).market, values.since()),
-      times: (of) => ({ min: 0, max: posts(of) }),
+      times: (of) => ({ min: 0, max: posts(of) * MARKET_PROOFS }),
       when: lost,
     }),
     call(step, 'GET /fills', {

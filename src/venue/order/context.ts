@@ -91,9 +91,10 @@ export type OrderEvent =
         | 'CANCELALL_UNKNOWN'
         | 'DEADMAN'
         | 'T_CONFIRM'
-        | 'T_EXHAUSTED'
         | 'T_SETTLE';
     })
+  /** `unproven`: no page of the market confirmed what the look-ups found. */
+  | (Timed & { readonly type: 'T_EXHAUSTED'; readonly unproven?: true })
   | Observation
   | (Timed & { readonly type: 'P_NOT_FOUND'; readonly sentAt: number })
   | (Timed & { readonly type: 'FILL'; readonly fill: FillRecord });

@@ -17,8 +17,12 @@ import {
 import { isSameDecimal } from './fills.ts';
 
 export const GUARDS = {
-  /** Five reads found nothing, the last after the horizon, and no record, acknowledgement or fill ever showed the order. */
-  absenceProven: ({ absence, confirmedAt, venueId, unknownStatus, fills }) =>
+  /**
+   * Five reads found nothing, the last after the horizon, a page of the market says the same, and no record, acknowledgement or
+   * fill ever showed the order.
+   */
+  absenceProven: ({ absence, confirmedAt, venueId, unknownStatus, fills }, event) =>
+    !(event.type === 'T_EXHAUSTED' && event.unproven === true) &&
     confirmedAt === undefined &&
     venueId === undefined &&
     unknownStatus === undefined &&

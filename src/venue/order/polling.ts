@@ -37,6 +37,9 @@ export const LOOKUP_EVERY_MS = 5000;
 /** After this many absence horizons without an answer a person has to look. */
 export const LOOKUP_PATIENCE = 10;
 
+/** Pages of the market that are asked for at most, to confirm that an order is absent. */
+export const MARKET_PROOFS = 5;
+
 /** The most look-ups after one POST, where "not found" proves an absence after `horizonMs` (profile: ambiguity.window). */
 export function countLookups(horizonMs: number): number {
   return LOOKUPS_MS.length + 1 + Math.ceil((LOOKUP_PATIENCE * horizonMs) / LOOKUP_EVERY_MS);

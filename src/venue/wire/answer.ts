@@ -6,7 +6,15 @@
  */
 import { isLosslessNumber } from 'lossless-json';
 import { makePrintable } from '../../base/printable.ts';
-import { type AnswerShape, type EndpointName, getAction, getEndpoint, type Result } from '../catalogue.ts';
+import {
+  type AnswerShape,
+  type EndpointName,
+  getAction,
+  getEndpoint,
+  type RecordName,
+  type Result,
+} from '../catalogue.ts';
+import { isOrderId } from '../forms.ts';
 import type { Profile } from '../profile/profile.ts';
 import { type Headers, readRetryAfter, readTokenCounts } from '../tokens/headers.ts';
 import { type ErrorMeaning, readErrorText } from './errors.ts';
@@ -26,6 +34,8 @@ export type AnswerVerdict<E extends EndpointName = EndpointName> =
       readonly result: Result<E>;
       /** Harmless oddities of the answer, printable. */
       readonly notes: readonly string[];
+      /** Rows of a list that could not be read, where the caller judges each by itself. */
+      readonly unread?: readonly UnreadRow[];
     }
   | ({
       readonly kind: 'refused';
@@ -41,10 +51,23 @@ export type AnswerVerdict<E extends EndpointName = EndpointName> =
 /** The settings of a profile that decide how an answer is read. */
 export type AnswerSettings = Pick<Profile, 'definiteRejects' | 'rateLimit' | 'positionOrders'>;
 
+/** A row that could not be read: the ids that it shows all the same, each absent where it has none of the right form. */
+export interface UnreadRow {
+  readonly orderId?: string;
+  readonly clientOrderId?: string;
+  /** Printable. */
+  readonly why: string;
+}
+
+/**
+ * Reads an answer. `rows`: how a list is read. As a whole, one row that cannot be read makes the answer unreadable: what the
+ * caller adds up must not lack a row. Each by itself, such rows are given beside the others.
+ */
 export function readAnswer<E extends EndpointName>(
   name: E,
   answer: Answer,
   settings: AnswerSettings,
+  rows: 'whole' | 'each' = 'whole',
 ): AnswerVerdict<E> {
   const envelope = readEnvelope(answer);
   if (envelope.kind !== 'envelope' || !envelope.success)
@@ -54,8 +77,11 @@ export function readAnswer<E extends EndpointName>(
   const notes = new Notes();
   if (envelope.error !== '') notes.add(`success with the error text ${makePrintable(envelope.error, 120)}`);
   try {
-    const result = readResult(getEndpoint(name).answer, name, envelope.result, settings, notes);
-    return { kind: 'confirmed', result: result as Result<E>, notes: notes.list };
+    const unread: UnreadRow[] = [];
+    const keep = rows === 'each' ? unread : undefined;
+    const result = readResult(getEndpoint(name).answer, name, envelope.result, { settings, notes, unread: keep });
+    const left = unread.length === 0 ? {} : { unread };
+    return { kind: 'confirmed', result: result as Result<E>, notes: notes.list, ...left };
   } catch (problem) {
     if (problem instanceof Unreadable) return { kind: 'unreadable', why: problem.message };
     throw problem;
@@ -131,18 +157,20 @@ function showsLimit(headers: Headers): boolean {
   return readRetryAfter(headers) !== undefined || readTokenCounts(headers).remaining === 0;
 }
 
-function readResult(
-  shape: AnswerShape,
-  name: EndpointName,
-  result: unknown,
-  settings: AnswerSettings,
-  notes: Notes,
-): unknown {
+interface ReadingParts {
+  readonly settings: AnswerSettings;
+  readonly notes: Notes;
+  /** Takes the rows that cannot be read; without it such a row makes the answer unreadable. */
+  readonly unread: UnreadRow[] | undefined;
+}
+
+function readResult(shape: AnswerShape, name: EndpointName, result: unknown, parts: ReadingParts): unknown {
+  const { settings, notes } = parts;
   switch (shape.shape) {
     case 'list':
       return shape.one
         ? [readRecord(shape.of, takeOnly(result, notes), settings, notes)]
-        : takeRows(result, notes).map((row) => readRecord(shape.of, row, settings, notes));
+        : takeRows(result, notes).flatMap((row) => readRow(shape.of, row, parts));
     case 'jwt':
       return readJwt(result, notes);
     case 'deadman':
@@ -152,6 +180,22 @@ function readResult(
       return readNothing(result, notes);
     default:
       return shape satisfies never;
+  }
+}
+
+function readRow(name: RecordName, row: unknown, { settings, notes, unread }: ReadingParts): readonly unknown[] {
+  try {
+    return [readRecord(name, row, settings, notes)];
+  } catch (problem) {
+    if (unread === undefined || !(problem instanceof Unreadable)) throw problem;
+    const { id, order_id: of, client_order_id: given } = asRecord(row) ?? {};
+    const orderId = name === 'fill' ? of : id;
+    unread.push({
+      ...(typeof orderId === 'string' && isOrderId(orderId) ? { orderId } : {}),
+      ...(typeof given === 'string' && given !== '' ? { clientOrderId: given } : {}),
+      why: problem.message,
+    });
+    return [];
   }
 }
 

@@ -158,6 +158,7 @@ export const SIMULATOR_SCHEMA = {
               price: POSITIVE,
               agoMs: MS,
               client_order_id: TEXT,
+              nulls: { type: 'array', items: TEXT },
             },
             required: ['market', 'side', 'size', 'price', 'agoMs'],
             additionalProperties: false,

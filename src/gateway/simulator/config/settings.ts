@@ -67,6 +67,8 @@ export interface AccountConfig {
     readonly price: DecimalString;
     readonly agoMs: number;
     readonly client_order_id?: string;
+    /** Fields of its record that GET /orders shows as null: an order may be of a kind that this program never places. */
+    readonly nulls?: readonly string[];
   }[];
   readonly maxOpenOrders: number;
 }

@@ -32,7 +32,8 @@ type Given =
   | 'trigger'
   | 'size'
   | 'stage'
-  | 'visibleAt';
+  | 'visibleAt'
+  | 'nulls';
 
 const FIRST_NUMBER = 1001;
 
@@ -101,6 +102,7 @@ export class FillEngine {
           size: size.abs(),
           stage: 'working',
           visibleAt: at,
+          ...(rests && row.nulls !== undefined ? { nulls: row.nulls } : {}),
         },
         at,
       );

@@ -44,6 +44,8 @@ export interface SimOrder {
   /** Time from which GET /orders shows the order, epoch ms. */
   readonly visibleAt: number;
   readonly trigger: Decimal | undefined;
+  /** Fields of its record that GET /orders shows as null. */
+  readonly nulls?: readonly string[];
   /** Undefined for an order that accepts every price. */
   price: Decimal | undefined;
   /** Remaining size; the fraction for a position order that waits. */

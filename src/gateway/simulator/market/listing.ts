@@ -22,12 +22,18 @@ export function listOrders(
     if (params.order_id !== undefined && order.id !== params.order_id) return undefined;
     if (params.market_id !== undefined && order.marketId !== params.market_id) return undefined;
     const record = ledger.readRecordAt(order, at - settings.readLagMs);
-    return params.status === undefined || record?.status === params.status ? record : undefined;
+    return params.status === undefined || record?.status === params.status ? spoil(order, record) : undefined;
   });
   const wanted = params.client_order_id ?? params.order_id;
   if (rows.length === 0 && wanted !== undefined && settings.surprises.missingOrder === 'refuse')
     throw new VenueError('ORDER_NOT_FOUND', `there is no order ${wanted}`, 404);
   return rows;
+}
+
+/** The record with null in the fields that the order's configuration names. */
+function spoil({ nulls }: SimOrder, record: OrderRecord | undefined): OrderRecord | undefined {
+  if (nulls === undefined || record === undefined) return record;
+  return { ...record, ...Object.fromEntries(nulls.map((field) => [field, null])) };
 }
 
 function selectCandidates(ledger: OrderLedger, params: Params<'GET /orders'>): readonly SimOrder[] {

@@ -1,0 +1,123 @@
+/** Tests lists of orders with rows that cannot be read: each is judged by itself, and none hides or invents an order. */
+import { describe, expect, it } from 'vitest';
+import type { SimulatorConfig } from '../../src/gateway/simulator/simulator.ts';
+import type { Transport, WireRequest } from '../../src/gateway/transport.ts';
+import { inputsFrom, loadedFrom, type Performance, perform, replay } from './stage.ts';
+
+const CONFIG: SimulatorConfig = {
+  latencyMs: { min: 10, max: 10 },
+  processingMs: { min: 50, max: 50 },
+  visibilityLagMs: { min: 0, max: 0 },
+  markets: { 'BTC-USD': { path: { kind: 'points', points: [{ afterMs: 0, price: '64000' }] } } },
+};
+type Row = Record<string, unknown>;
+
+/** Performs and replays a runbook against a venue whose answers to GET /orders `change` may rewrite; undefined: a 500. */
+async function performed(
+  steps: string,
+  change: (rows: readonly Row[], params: WireRequest['params'], atMs: number) => readonly Row[] | undefined,
+  config: SimulatorConfig = CONFIG,
+): Promise<Performance> {
+  const loaded = loadedFrom({ file: 'rows.yaml', text: `runbook: rows\ndsl: 1\nsteps:\n${steps}` });
+  const between = (venue: Transport, time: { now(): number }): Transport => {
+    const start = time.now();
+    return {
+      async send(request, options) {
+        const reply = await venue.send(request, options);
+        if (request.endpoint !== 'GET /orders' || reply.kind !== 'answer') return reply;
+        const { result } = JSON.parse(reply.body) as { result: Row[] };
+        const rows = change(result, request.params, time.now() - start);
+        if (rows === undefined) return { ...reply, status: 500, body: 'no' };
+        return { ...reply, body: JSON.stringify({ success: true, error: '', result: rows }) };
+      },
+    };
+  };
+  const scene = { loaded, inputs: inputsFrom(loaded, {}), config, between };
+  const performance = await perform(scene);
+  await replay(performance, scene);
+  return performance;
+}
+
+const TWO = `  - parallel:
+      branches:
+        a: [{place: {type: limit, market: BTC-USD, side: long, size: 0.1, price: 60000}}]
+        b: [{place: {type: limit, market: BTC-USD, side: long, size: 0.1, price: 59000}}]
+`;
+const isPage = (params: WireRequest['params']) =>
+  params['order_id'] === undefined && params['client_order_id'] === undefined;
+
+describe('a page of a market', () => {
+  it('shows every order but the one whose row cannot be read', async () => {
+    const { report } = await performed(TWO, (rows, _, atMs) =>
+      rows.map((row) => (row['price'] === '60000' && atMs < 5000 ? { ...row, size: null } : row)),
+    );
+    const ends = report.steps.filter(({ verb }) => verb === 'place').map(({ endedAt }) => Date.parse(endedAt ?? ''));
+    const start = Date.parse(report.startedAt);
+    expect(report.outcome).toBe('succeeded');
+    expect(Math.min(...ends) - start).toBeLessThan(1000);
+    expect(Math.max(...ends) - start).toBeGreaterThan(5000);
+  });
+
+  it('keeps no row of another program in the journal', async () => {
+    const resting = Array.from({ length: 300 }, (_, index) => ({
+      market: 'BTC-USD',
+      side: 'long' as const,
+      size: '0.0001',
+      price: '50000',
+      agoMs: 60_000,
+      client_order_id: `grid-${index}`,
+      ...(index === 7 ? { nulls: ['side'] } : {}),
+    }));
+    const { entries, report } = await performed(TWO, (rows) => rows, { ...CONFIG, account: { resting } });
+    const pages = entries.flatMap((entry) =>
+      entry.type === 'call.settled' && entry.data.leftOut !== undefined ? [entry.data] : [],
+    );
+    expect(report.outcome).toBe('succeeded');
+    expect(pages.map(({ result, leftOut }) => [(result as object[]).length, leftOut])).toEqual([[2, 300]]);
+    expect(pages[0]?.notes).toEqual([expect.stringContaining('order.side')]);
+  });
+});
+
+describe('an order whose POST got no answer', () => {
+  const RESENT =
+    '  - place: {type: limit, market: BTC-USD, side: long, size: 0.1, price: 60000, on_ambiguous: resend}\n';
+  const lost: SimulatorConfig = { ...CONFIG, faults: [{ on: 'POST /orders', when: { call: 1 }, do: 'lost_after' }] };
+  const arrived = ({ books }: Performance) => books.orders.filter(({ type }) => type === 'limit').length;
+
+  it.each<[string, (row: Row) => Row]>([
+    ['shows its client order id', (row: Row) => ({ ...row, size: null })],
+    ['shows none', (row: Row) => ({ ...row, size: null, client_order_id: '' })],
+    ['shows no id at all', (row: Row) => ({ ...row, id: 7, client_order_id: null })],
+  ])('is not called absent where a row that cannot be read %s', async (_, spoiled) => {
+    const performance = await performed(RESENT, (rows, params) => (isPage(params) ? rows.map(spoiled) : []), lost);
+    expect(performance.report.outcome).toBe('halted');
+    expect(arrived(performance)).toBe(1);
+  });
+
+  it('is not called absent where no page of the market can be read', async () => {
+    const performance = await performed(RESENT, (_, params) => (isPage(params) ? undefined : []), lost);
+    expect(performance.report.outcome).toBe('halted');
+    expect(performance.report.orders.map(({ state }) => state)).toEqual(['quarantined']);
+    expect(arrived(performance)).toBe(1);
+  });
+
+  it('is found all the same when its own look-up cannot be read for a while', async () => {
+    const performance = await performed(
+      RESENT,
+      (rows, _, atMs) => rows.map((row) => (atMs < 60_000 ? { ...row, size: null } : row)),
+      lost,
+    );
+    expect(performance.report.orders.map(({ state }) => state)).toEqual(['open']);
+    expect(arrived(performance)).toBe(1);
+  });
+
+  it('is sent again where only rows of other programs cannot be read', async () => {
+    const performance = await performed(
+      RESENT,
+      (rows, params) => (isPage(params) ? [...rows, { id: 'BTC-USD@7', client_order_id: 'grid-7', size: null }] : rows),
+      { ...CONFIG, faults: [{ on: 'POST /orders', when: { call: 1 }, do: 'lost_before' }] },
+    );
+    expect(performance.report.outcome).toBe('succeeded');
+    expect(arrived(performance)).toBe(1);
+  });
+});
