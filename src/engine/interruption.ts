@@ -46,6 +46,33 @@ export async function runBoth(first: () => Promise<unknown>, second: () => Promi
   if (worst !== undefined) throw worst;
 }
 
+/**
+ * An internal error, thrown while a run was executed. It fails the run, which is cleaned up like any that failed; a
+ * runbook cannot catch it, because what the step has done is not known.
+ */
+export class InternalFailure extends Error {
+  readonly fact: ErrorFact;
+  constructor(error: unknown, step: string) {
+    const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+    super(message, { cause: error });
+    this.fact = { kind: 'internal', message: message.slice(0, LONGEST_MESSAGE), step };
+  }
+}
+const LONGEST_MESSAGE = 400;
+
+/**
+ * Thrown into an engine that executes a journal again where an older build failed by a mistake that this build does not make:
+ * what the step would do now is not what happened, so it fails as it did.
+ */
+export class FailedBefore extends Error {
+  /** Path of the step whose end is next in the record. */
+  readonly step: string;
+  constructor(step: string) {
+    super(`step ${step} failed in the build that wrote this journal`);
+    this.step = step;
+  }
+}
+
 /** The runbook said `stop`. */
 export class Stop extends Error {
   readonly outcome: string;
@@ -65,6 +92,19 @@ export class Abandoned extends Error {
     this.reason = reason;
   }
 }
+
+/** What was thrown as one of the above: anything else is an internal error. `step`: where it was thrown. */
+export function toInterruption(error: unknown, step: string): Interruption {
+  const known =
+    error instanceof StepFailure ||
+    error instanceof Halt ||
+    error instanceof Stop ||
+    error instanceof Abandoned ||
+    error instanceof InternalFailure;
+  return known ? error : new InternalFailure(error, step);
+}
+export type Interruption = StepFailure | Halt | Stop | Abandoned | InternalFailure;
+
 export interface AbandonReason {
   /** `timeout`: the step's own; `sibling`: another branch ended the block; `operator`; `deadman`: the switch fired. */
   readonly why: 'timeout' | 'sibling' | 'operator' | 'deadman' | 'halt';

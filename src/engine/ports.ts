@@ -50,4 +50,6 @@ export interface RunPorts {
   readonly log: RunJournal;
   readonly clock: Clock;
   readonly notifier: Notifier;
+  /** Called with what was thrown where a run fails because of an internal error. */
+  readonly onCrash?: (error: unknown) => void;
 }

@@ -10,7 +10,7 @@ import type { Approvals, RunContext, UndoEntry } from './context.ts';
 import { Heartbeat } from './deadman/heartbeat.ts';
 import { FeedCache } from './feeds.ts';
 import { startGlobals } from './globals.ts';
-import { Abandoned, Cancellation, Halt, runBoth, StepFailure, Stop } from './interruption.ts';
+import { Abandoned, Cancellation, Halt, InternalFailure, runBoth, Stop, toInterruption } from './interruption.ts';
 import { type RunEvent, startRunActor } from './machines.ts';
 import { OrderManager } from './orders/orders.ts';
 import type { OperatorCommand, RunPorts, RunSetup } from './ports.ts';
@@ -44,7 +44,11 @@ export interface RunningRun {
   clockPut(wallAheadMs: number): void;
 }
 
-/** Starts a run. `run.started` is already in the journal. The promise rejects only for an internal error. */
+/**
+ * Starts a run. `run.started` is already in the journal. What is thrown while the run is executed fails it (kind `internal`), with
+ * its undo, `on_error`, `finally`, `on_exit` and `run.ended`: an order must not be left because of an internal error. The promise
+ * rejects only where the journal itself cannot be appended to.
+ */
 export function startRun(setup: RunSetup, ports: RunPorts): RunningRun {
   const execution = new Execution(setup, ports);
   const done = execution.run();
@@ -246,7 +250,6 @@ class Execution {
         // A scope for each: a halt of one cancels its own.
         await entry.run(new Cancellation(undefined, { onlyReduces: isHalting || worst instanceof Halt }));
       } catch (error) {
-        if (!(error instanceof StepFailure || error instanceof Halt)) throw error;
         if (worst === undefined || error instanceof Halt) worst = error;
       }
     }
@@ -273,16 +276,16 @@ class Execution {
     try {
       await work();
       return { kind: 'completed' };
-    } catch (error) {
+    } catch (thrown) {
+      const error = toInterruption(thrown, '');
       if (error instanceof Stop) return { kind: 'stopped', stop: error };
-      if (error instanceof StepFailure) return { kind: 'failed', error: error.fact };
       if (error instanceof Halt) return { kind: 'halted', error: error.fact };
-      if (error instanceof Abandoned)
-        return {
-          kind: 'failed',
-          error: { kind: error.reason.why === 'deadman' ? 'deadman_fired' : 'cancelled', message: error.message },
-        };
-      throw error;
+      if (error instanceof InternalFailure) this.context.onCrash?.(error.cause);
+      if ('fact' in error) return { kind: 'failed', error: error.fact };
+      return {
+        kind: 'failed',
+        error: { kind: error.reason.why === 'deadman' ? 'deadman_fired' : 'cancelled', message: error.message },
+      };
     }
   }
 

@@ -8,6 +8,7 @@ import { findDeparture } from '../engine/chart-oracle.ts';
 import { ACCOUNT_INVARIANTS } from './account-invariants.ts';
 import { Facts } from './facts.ts';
 import { ORDER_INVARIANTS } from './order-invariants.ts';
+import type { Protocol } from './protocol.ts';
 import { replayed } from './replay.ts';
 import type { Happened } from './world.ts';
 
@@ -29,7 +30,7 @@ export interface Breach {
 }
 
 /** Every breach. `ours`: the engine threw, a run could not be resumed, or is no path through the chart of its runbook. */
-export async function breachesOf(happened: Happened): Promise<readonly Breach[]> {
+export async function breachesOf(happened: Happened, protocol: Protocol = {}): Promise<readonly Breach[]> {
   const facts = new Facts(happened);
   const breaches: Breach[] = [];
   if (happened.broken !== undefined) breaches.push({ invariant: 'ours', what: happened.broken });
@@ -42,10 +43,11 @@ export async function breachesOf(happened: Happened): Promise<readonly Breach[]>
       breaches.push({ invariant: 'ours', what: `${run.name} has no end` });
       continue;
     }
-    const departure = findDeparture(run.shape.runbook, run.entries);
+    // A chart shows what a runbook can do; a mistake of ours can end a run anywhere.
+    const departure = protocol.engine === undefined ? findDeparture(run.shape.runbook, run.entries) : undefined;
     if (departure !== undefined)
       breaches.push({ invariant: 'ours', what: `${run.name} leaves the chart of its runbook: ${departure}` });
-    const divergence = await replayed(run, happened.markets);
+    const divergence = await replayed(run, happened.markets, protocol);
     if (divergence !== undefined)
       breaches.push({ invariant: 'I17', what: `a replay of ${run.name} diverges: ${divergence}` });
   }

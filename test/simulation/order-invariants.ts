@@ -146,6 +146,8 @@ export const ORDER_INVARIANTS = {
         // Undoing what a failed run placed: with a venue that behaves, nothing of it may be left working.
         const calm = faults.length === 0 && killAfterMs === undefined && (fullAfter ?? fullLater) === undefined;
         if (result?.outcome !== 'failed' || !calm || result.error?.kind === 'denied') continue;
+        // Steps that were all done are not undone: what they left resting stays, also where `finally` fails.
+        if (run.entries.some(({ type, data }) => type === 'run.moved' && data.event === 'COMPLETED')) continue;
         for (const order of facts.ordersOf(run)) {
           const { terms } = intents.get(order.client_order_id) ?? {};
           const kept = terms === undefined || isPositionStop(terms) || shape.text.includes('undo: keep');

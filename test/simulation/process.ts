@@ -102,6 +102,11 @@ export class Process {
     this.held = [];
   }
 
+  /** Dies now, with what it has written in this turn on the disk; another process takes its runs up a second later. */
+  die(point: string): void {
+    this.strike({ kind: 'dies', point: 'time', at: 0, downMs: 1000, committed: true }, point);
+  }
+
   private strike(fault: InjectedFault, point: string): void {
     if (this.state !== 'running') return;
     this.state = fault.kind === 'frozen' ? 'frozen' : 'dead';

@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../../src/base/clock.ts';
 import type { measureAway } from '../../src/base/run-clock.ts';
-import type { RunPorts } from '../../src/engine/ports.ts';
+import type { RunPorts, RunSetup } from '../../src/engine/ports.ts';
 import type { VenueClient } from '../../src/gateway/client.ts';
 import type { ClientParts } from '../../src/gateway/client-parts.ts';
 import type { LimitFactsFold } from '../../src/gateway/limits/facts.ts';
@@ -14,11 +14,17 @@ import type { HeldLease } from '../../src/journal/shared/lease.ts';
 import type { JournalStore, StoredEntry } from '../../src/journal/store.ts';
 import type { VenuePort } from '../../src/venue/port.ts';
 import type { Profile } from '../../src/venue/profile/profile.ts';
+import type { Process } from './process.ts';
 
 /** What a replaced part may know of the process it is for. */
 export interface Around {
   readonly life: number;
   readonly clock: Clock;
+}
+
+export interface EngineParts {
+  readonly setup: RunSetup;
+  readonly ports: RunPorts;
 }
 
 export interface Protocol {
@@ -42,6 +48,8 @@ export interface Protocol {
   readonly awaySince?: typeof measureAway;
   readonly lease?: (lease: HeldLease) => NonNullable<ClientParts['lease']>;
   readonly ports?: (ports: RunPorts, around: Around) => RunPorts;
+  /** What the engine executes and with what, at each start of the run and each replay; without a process in a replay. */
+  readonly engine?: (given: EngineParts, process?: Process) => EngineParts;
   /** Each process has a ledger of its own. */
   readonly freshBudget?: boolean;
   /** The kill switch is never read. */

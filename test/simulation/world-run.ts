@@ -142,8 +142,8 @@ export class WorldRun {
             account: ACCOUNT,
           });
           const venue = this.port(this.client(host, parts), process);
-          const ports = this.ports({ venue, clock, log: parts.log, notifier: { send() {} } }, process);
-          resolve(this.underWay(host, startRun(setup, ports), parts, killed, undefined));
+          const running = this.started(setup, { venue, clock, log: parts.log, notifier: { send() {} } }, process);
+          resolve(this.underWay(host, running, parts, killed, undefined));
         } catch (error) {
           reject(error as Error);
         }
@@ -177,10 +177,9 @@ export class WorldRun {
     const parts = this.parts(host, clock, playback.log.tracker, lines, gate);
     const client = this.client(host, parts);
     const [first] = entries as [Entry & { type: 'run.started' }];
-    const running = startRun(
-      { ...this.setup, startedAt: first.data.startedAt },
-      this.ports({ venue: playback.venue, clock: playback.clock, log: playback.log, notifier: { send() {} } }, process),
-    );
+    const { venue, clock: playedClock, log } = playback;
+    const setup = { ...this.setup, startedAt: first.data.startedAt };
+    const running = this.started(setup, { venue, clock: playedClock, log, notifier: { send() {} } }, process);
     playback.commandsTo((command) => running.command(command));
     playback.clockPutTo((wallAheadMs) => running.clockPut(wallAheadMs));
     playback.resumedTo((awayThen) => running.takenUp(awayThen));
@@ -305,8 +304,11 @@ export class WorldRun {
     return this.ground.protocol.venue?.(client, process) ?? client;
   }
 
-  private ports(ports: RunPorts, process: Process): RunPorts {
-    return this.ground.protocol.ports?.(ports, process) ?? ports;
+  private started(setup: RunSetup, given: RunPorts, process: Process): RunningRun {
+    const { protocol } = this.ground;
+    const parts = { setup, ports: protocol.ports?.(given, process) ?? given };
+    const { setup: changed, ports } = protocol.engine?.(parts, process) ?? parts;
+    return startRun(changed, ports);
   }
 
   /** As the command line does: looks five times a second whether the kill switch is engaged and what people asked of the run, and before the run goes on. */

@@ -14,6 +14,7 @@ import type { Value } from '../../runbook/values.ts';
 import type { Account } from '../account/account.ts';
 import { isScheduler } from '../account/lease-holders.ts';
 import { makeKilledError } from '../account/readiness.ts';
+import { reportCrash } from '../crash-report.ts';
 import { EXIT, UserError } from '../errors.ts';
 import type { LoadedRunbook } from '../files/load.ts';
 import type { ActingContext, Signal } from '../process.ts';
@@ -128,9 +129,10 @@ async function holdLease<T>(lease: HeldLease, work: () => Promise<T>): Promise<T
   }
 }
 
-function makeHost(account: Account, lease: HeldLease, { voice }: ActingContext): LiveHost {
+function makeHost(account: Account, lease: HeldLease, { voice, state, environment }: ActingContext): LiveHost {
   const lateOrders = new LateOrders(account.store, account.profile.account);
-  return { account, lease, voice, gates: new Set(), lateOrders };
+  const onCrash = (error: unknown) => voice.complain(reportCrash(error, ['run'], state, environment));
+  return { account, lease, voice, gates: new Set(), lateOrders, onCrash };
 }
 
 function makeHeldError(account: Account, lease: Extract<LeaseAnswer, { kind: 'taken' }>, option?: string): UserError {

@@ -42,6 +42,8 @@ export interface LiveHost {
   readonly lateOrders: LateOrders;
   /** Called for every entry as it is written. */
   readonly observe?: (entry: Entry) => void;
+  /** Called with what was thrown where a run fails because of an internal error. */
+  readonly onCrash: (error: unknown) => void;
 }
 
 export interface LiveOptions {

@@ -120,6 +120,7 @@ export class LiveRun {
       clock: playback.clock,
       log: playback.log,
       notifier: playback.notifier(makeNotifier(account, this.host.voice)),
+      onCrash: this.host.onCrash,
     });
     playback.commandsTo((command) => running.command(command));
     playback.clockPutTo((wallAheadMs) => running.clockPut(wallAheadMs));
@@ -295,6 +296,7 @@ export class LiveRun {
       clock,
       log: parts.log,
       notifier: makeNotifier(account, voice),
+      onCrash: this.host.onCrash,
     });
     this.follow(running, parts);
   }

@@ -47,6 +47,8 @@ export interface DryRun {
   readonly trigger?: string;
   /** Called for every entry as it is written, for progress. */
   readonly onEntry?: (entry: Entry) => void;
+  /** Called with what was thrown where the run fails because of an internal error. */
+  readonly onCrash?: (error: unknown) => void;
 }
 
 export interface DryRunResult {
@@ -89,6 +91,7 @@ export async function dryRun(options: DryRun): Promise<DryRunResult> {
     clock,
     notifier: { send() {} },
     log,
+    ...(options.onCrash === undefined ? {} : { onCrash: options.onCrash }),
   });
   stage.onMiss((message) => act(running, log, { command: 'cancel', by: 'fixture', reason: message }, 'fixture'));
   try {

@@ -184,15 +184,17 @@ export class AccountService {
   ): Promise<StopCause> {
     const { files, log, metrics, context, onBegin: begun } = this.parts;
     rememberStore(context.state, account.place);
+    const crashed = (error: unknown) => reportCrash(error, ['schedule'], context.state, context.environment);
+    const voice = log.asVoice();
     const host = {
       account: { ...account, store: metrics.measureStore(account.store) },
       lease,
-      voice: log.asVoice(),
+      voice,
       gates: new Set<never>(),
       lateOrders: new LateOrders(account.store, account.profile.account),
       observe: (entry: Entry) => events.reportEntry(entry),
+      onCrash: (error: unknown) => voice.complain(crashed(error)),
     };
-    const crashed = (error: unknown) => reportCrash(error, ['schedule'], context.state, context.environment);
     const journalFailed = (message: string) => {
       const then = 'no run sends anything more, and the next process that serves the account resumes the runs';
       log.write('fatal', 'journal_failed', `${makePrintable(message, 500)}: ${then}`);

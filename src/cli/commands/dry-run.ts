@@ -1,5 +1,6 @@
 /** `runbook dry-run`: executes a runbook in virtual time; writes only the journal. */
 
+import { reportCrash } from '../../app/crash-report.ts';
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { readFixtureFile, refuseUnwritable, writeFixtureFile } from '../../app/files/fixture.ts';
 import { inputValues, loadRunbook } from '../../app/files/load.ts';
@@ -29,7 +30,7 @@ export interface DryRunOptions {
 export async function dryRunFile(
   file: string,
   options: DryRunOptions,
-  { terminal, state }: Invocation,
+  { terminal, state, environment }: Invocation,
 ): Promise<ExitCode> {
   const loaded = loadRunbook(file, terminal);
   const fixture = options.fixtures === undefined ? undefined : readFixtureFile(options.fixtures);
@@ -68,7 +69,8 @@ export async function dryRunFile(
           `${loaded.runbook.name}: ${formatCount(entries, 'entry', 'entries')}, ${new Date(entry.at).toISOString()} of virtual time`,
         );
     };
-    const { result, recording } = await dryRun({ loaded, inputs, run, at, seed, store, venue, onEntry });
+    const onCrash = (error: unknown) => terminal.complain(reportCrash(error, ['dry-run', file], state, environment));
+    const { result, recording } = await dryRun({ loaded, inputs, run, at, seed, store, venue, onEntry, onCrash });
     terminal.endProgress();
     if (recording !== undefined && options.record !== undefined) writeFixtureFile(options.record, recording);
     showReport(fold.report(), terminal);

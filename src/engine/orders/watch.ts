@@ -232,6 +232,10 @@ export class OrderWatch {
         const since = Math.min(...orders.map((order) => order.createdAt));
         await this.readMarket(market, since, 'watch', 'confirm');
       }
+    } catch (error) {
+      // An internal error ends the steps that wait, not the process.
+      for (const waiter of served) waiter.done(error);
+      return;
     } finally {
       this.polls.delete(market);
     }

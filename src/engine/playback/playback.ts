@@ -11,6 +11,7 @@ import { isFeedRequest, ORIGIN } from '../../journal/entry.ts';
 import { OrderTracker } from '../../journal/orders.ts';
 import type { EndpointName } from '../../venue/catalogue.ts';
 import type { CallOutcome, FeedValue, MarketRules, RequestOutcome, VenueCall, VenuePort } from '../../venue/port.ts';
+import { FailedBefore } from '../interruption.ts';
 import type { Notifier, OperatorCommand, RunJournal } from '../ports.ts';
 import { makeFeedId, toFeedValue, toOutcome, toRequestOutcome } from './answers.ts';
 
@@ -201,6 +202,14 @@ export class Playback {
       return;
     }
     if (recorded.type !== type || recorded.step !== step || !isSameJson(recorded.data, data)) {
+      const failed = findFailed(recorded, step);
+      if (failed !== undefined) {
+        const isItsEnd =
+          type === 'step.ended' && step === failed && (data as DataOf<'step.ended'>).outcome === 'failed';
+        if (!isItsEnd) throw new FailedBefore(failed);
+        this.take(recorded);
+        return;
+      }
       this.problem = new Divergence(recorded.seq, step, formatBrief(recorded), `${type} ${toCanonicalJson(data)}`);
       return;
     }
@@ -349,12 +358,23 @@ export class Playback {
       (endpoint === undefined || recorded.data.endpoint === endpoint) &&
       (endpoint === 'POST /jwt' || isSameJson(recorded.data.params, params));
     if (!isSame) {
+      const failed = findFailed(recorded, step);
+      if (failed !== undefined) throw new FailedBefore(failed);
       this.problem = new Divergence(recorded.seq, step, formatBrief(recorded), formatFound());
       return 'nowhere';
     }
     this.take(recorded);
     return 'recorded';
   }
+}
+
+/**
+ * The step, at or around `step`, that an internal error of the build which wrote the journal ended: only then is an end without an
+ * error recorded. Undefined where the entry says nothing of the kind.
+ */
+function findFailed(recorded: Entry, step: string): string | undefined {
+  const isMistake = recorded.type === 'step.ended' && recorded.data.outcome === 'failed' && !('error' in recorded.data);
+  return isMistake && step.startsWith(recorded.step) ? recorded.step : undefined;
 }
 
 /** Whether a gateway entry answers nothing that the engine waits for. */

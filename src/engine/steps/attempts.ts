@@ -10,7 +10,7 @@ import { CATCH_RETRIES, type CatchClause, type CheckedStep, type ErrorKind } fro
 import { getStepRow, isVenueStep, type VenueStep } from '../../runbook/steps/steps.ts';
 import { toJson, type Value } from '../../runbook/values.ts';
 import { drawChance } from '../../venue/order/identity.ts';
-import { Abandoned, Cancellation, Halt, StepFailure, Stop } from '../interruption.ts';
+import { Abandoned, Cancellation, FailedBefore, Halt, StepFailure, Stop, toInterruption } from '../interruption.ts';
 import { startStepActor } from '../machines.ts';
 import { type Frame, StepScope } from '../scope.ts';
 import { sleepUntil } from '../waiting.ts';
@@ -27,6 +27,7 @@ export class StepAttempts implements StepPlace {
   readonly memory = new Map<string, unknown>();
   private readonly cancel: Cancellation;
   private readonly machine = startStepActor();
+  private hasEnded = false;
   /** Number of the attempt under way, from 1. */
   private attempt = 0;
   /** What the steps of `undo` see of the step, once they are registered. */
@@ -40,8 +41,22 @@ export class StepAttempts implements StepPlace {
     this.cancel = cancel;
   }
 
-  /** Runs the step until it has succeeded, is skipped, or has failed in a way that its `catch` continues from. */
+  /**
+   * Runs the step until it has succeeded, is skipped, or has failed in a way that its `catch` continues from. Throws only what
+   * ends a walk (interruption.ts): anything else becomes an InternalFailure of the innermost step.
+   */
   async run(): Promise<void> {
+    try {
+      await this.attemptAll();
+    } catch (error) {
+      const failure = toInterruption(error, this.path);
+      const { cause } = failure;
+      if (cause instanceof FailedBefore && cause.step === this.path && !this.hasEnded) this.recordEnd('failed', {});
+      throw failure;
+    }
+  }
+
+  private async attemptAll(): Promise<void> {
     const { step, frame, machine } = this;
     let catchRetries = 0;
     let begun = step.if === undefined;
@@ -139,20 +154,14 @@ export class StepAttempts implements StepPlace {
       if (step.id !== undefined) frame.set(step.id, value);
       this.registerUndo(value);
       await heartbeat.releaseAfterStep(step.id, frame);
-      machine.decide('OK');
       this.recordEnd('succeeded', step.id === undefined ? {} : { value });
+      machine.decide('OK');
       return undefined;
     } catch (error) {
       const failure = toCatchable(error, own, path) ?? toCaughtDoubt(step, error);
       if (failure !== undefined) return failure.step === execution.path ? failure.withStep(path) : failure;
-      if (isHalt(error)) {
-        if (error instanceof Halt) this.cancel.halt(error.message);
-        machine.decide('HALT');
-        this.recordEnd('halted', { error: error instanceof Halt ? error.fact : undefined });
-      } else {
-        machine.decide('FAIL');
-        this.recordEnd(error instanceof Stop ? 'succeeded' : 'failed', { error: toErrorFact(error, path) });
-      }
+      if (error instanceof Halt) this.cancel.halt(error.message);
+      this.recordEndBy(error, error instanceof Halt ? error.fact : toErrorFact(error, path));
       throw error;
     } finally {
       timer?.cancel();
@@ -181,14 +190,12 @@ export class StepAttempts implements StepPlace {
 
   /** Runs the steps of a catch or on_timeout; an error that they throw ends this step too. */
   private async handle(steps: readonly CheckedStep[], failure: StepFailure): Promise<void> {
-    const { walker, frame, machine } = this;
+    const { walker, frame } = this;
     const inner = frame.inner({ staticPath: frame.staticPath, path: frame.path }, failure.fact);
     try {
       await walker.block(steps, inner, this.cancel);
     } catch (error) {
-      const halted = isHalt(error);
-      machine.decide(halted ? 'HALT' : 'FAIL');
-      this.recordEnd(halted ? 'halted' : error instanceof Stop ? 'succeeded' : 'failed', { error: failure.fact });
+      this.recordEndBy(error, failure.fact);
       throw error;
     }
   }
@@ -226,12 +233,25 @@ export class StepAttempts implements StepPlace {
     await sleepUntil(clock, retryAt, this.cancel);
   }
 
+  /** Records that `error` ends the step. A halt remains one whatever goes wrong here: a run that fails would hide an unknown order. */
+  private recordEndBy(error: unknown, fact: ErrorFact | undefined): void {
+    const halts = isHalt(error);
+    try {
+      this.machine.decide(halts ? 'HALT' : 'FAIL');
+      this.recordEnd(halts ? 'halted' : error instanceof Stop ? 'succeeded' : 'failed', { error: fact });
+    } catch (mistake) {
+      if (!halts) throw mistake;
+      this.walker.run.onCrash?.(mistake);
+    }
+  }
+
   private recordEnd(
     outcome: StepOutcome,
     { attempts = this.attempt, error, value }: { attempts?: number; error?: ErrorFact | undefined; value?: Value },
   ): void {
     const { step, path } = this;
-    this.walker.run.log.append(
+    const { log } = this.walker.run;
+    log.append(
       'step.ended',
       {
         verb: step.verb,
@@ -243,6 +263,7 @@ export class StepAttempts implements StepPlace {
       },
       path,
     );
+    this.hasEnded = true;
   }
 }
 

@@ -5,7 +5,7 @@
 import type { StepOf } from '../../runbook/checked.ts';
 import type { Value } from '../../runbook/values.ts';
 import { startGlobals } from '../globals.ts';
-import { Cancellation, runBoth, StepFailure } from '../interruption.ts';
+import { Cancellation, InternalFailure, runBoth, StepFailure } from '../interruption.ts';
 import { Frame, StepScope } from '../scope.ts';
 import type { StepExecution } from './execution.ts';
 
@@ -27,7 +27,8 @@ export async function callRunbook(execution: StepExecution<StepOf<'call'>>): Pro
     try {
       await execution.block(callee.steps, frame);
     } catch (error) {
-      if (error instanceof StepFailure) await execution.block(callee.onError, frame.inner(undefined, error.fact));
+      if (error instanceof StepFailure || error instanceof InternalFailure)
+        await execution.block(callee.onError, frame.inner(undefined, error.fact));
       throw error;
     }
   };

@@ -9,9 +9,9 @@ import { getStepRow } from '../../runbook/steps/steps.ts';
 import { type Duration, EvaluationFailure, type Expr, type RecordValue, type Value } from '../../runbook/values.ts';
 import type { OrderRecord } from '../../venue/records.ts';
 import type { RunContext } from '../context.ts';
-import { Cancellation, StepFailure } from '../interruption.ts';
+import { Cancellation, InternalFailure, StepFailure, toInterruption } from '../interruption.ts';
 import { asHandle, OrderHandle } from '../orders/handles.ts';
-import { makeInternalRequest, type OrderRequestContext } from '../orders/parts.ts';
+import { makeInternalRequest, type OrderRequestContext, type Terms } from '../orders/parts.ts';
 import type { RunbookGlobals } from '../scope.ts';
 import type { StepExecution } from './execution.ts';
 
@@ -62,6 +62,31 @@ export async function clearEarlier(execution: StepExecution<StepOf<'place'>>, le
       `order ${handle.id} of an earlier attempt has filled ${order.snapshot.context.filled}; another order would be a second position`,
       execution.path,
     );
+  }
+}
+
+/**
+ * Places an order. Where an internal error is thrown on the way, the order may exist all the same: its undo is registered then,
+ * because an order that nothing cancels is the worse mistake.
+ */
+export async function placeOrder(
+  execution: StepExecution<StepOf<'place' | 'protect'>>,
+  at: OrderRequestContext,
+  leg: string,
+  terms: Terms,
+): Promise<OrderHandle> {
+  const { orderManager } = execution.run;
+  try {
+    return await orderManager.place(at, leg, terms);
+  } catch (error) {
+    if (toInterruption(error, at.step) instanceof InternalFailure) {
+      for (const order of orderManager.listWorking(terms.market)) {
+        if (order.step !== at.step) continue;
+        const handle = orderManager.handle(order);
+        registerUndo(execution, handle, handle.value);
+      }
+    }
+    throw error;
   }
 }
 

@@ -26,6 +26,7 @@ import {
   ensureBand,
   findHandle,
   makeOrderContext,
+  placeOrder,
   registerUndo,
   resolveOrder,
   toListed,
@@ -54,7 +55,7 @@ const VERBS: { readonly [V in VenueStepName]?: VerbFunction<V> } = {
     await ensureBand(execution);
     const on = makeOrderContext(execution, terms.market);
     await clearEarlier(execution, request.leg);
-    const handle = await run.orderManager.place(on, request.leg, terms);
+    const handle = await placeOrder(execution, on, request.leg, terms);
     registerUndo(execution, handle, handle.value);
     await run.orderManager.reach(handle, step.await ?? 'live', on);
     return handle.value;
@@ -65,7 +66,7 @@ const VERBS: { readonly [V in VenueStepName]?: VerbFunction<V> } = {
     const value: Record<string, Value> = {};
     for (const { leg, terms } of listPlacements(execution)) {
       const on = makeOrderContext(execution, terms.market);
-      const handle = await run.orderManager.place(on, leg, terms);
+      const handle = await placeOrder(execution, on, leg, terms);
       value[leg] = handle.value;
       registerUndo(execution, handle, value);
       await run.orderManager.reach(handle, step.await ?? 'live', on);

@@ -93,9 +93,12 @@ export const DEADMAN = makeRecordType('Deadman', {
   status: TEXT,
 });
 
-/** `error` inside `catch`, `on_error` and `undo`: `kind` is one of the words of `catch`. */
+/** The kinds of errors: those of `catch`, and the one that nothing catches. */
+const KINDS_OF_ERROR = [...ERROR_KINDS, 'internal'];
+
+/** `error` inside `catch`, `on_error` and `undo`. */
 export const STEP_ERROR = makeRecordType('StepError', {
-  kind: { kind: 'text', of: ERROR_KINDS },
+  kind: { kind: 'text', of: KINDS_OF_ERROR },
   message: TEXT,
   step: TEXT,
 });
@@ -155,7 +158,7 @@ export const RECORDS: readonly RecordRow[] = [
   {
     type: STEP_ERROR,
     about: '`error`, inside catch, on_error and undo',
-    fields: { kind: ERROR_KINDS.join(', '), step: 'path of the step that failed' },
+    fields: { kind: KINDS_OF_ERROR.join(', '), step: 'path of the step that failed' },
   },
   { type: RUN, about: '`run`, available everywhere, as is `now`, the time at which the attempt of the step began' },
 ];

@@ -1,0 +1,66 @@
+/**
+ * A mistake of ours inside a run fails the run: what it placed is taken back, its journal ends, and a process that resumes it ends
+ * it the same way. Thrown at every boundary of a step and at every evaluation of an expression of these worlds.
+ */
+import { describe, expect, it } from 'vitest';
+import { type Breach, breachesOf } from './invariants.ts';
+import { shapeOf } from './shapes.ts';
+import { storyOf } from './story.ts';
+import { makeThrowing, type Place, type Throwing } from './throwing.ts';
+import { simulate } from './world.ts';
+
+const PLACES: readonly Place[] = ['boundary', 'evaluation'];
+/** With deaths of processes, branches, amends, handlers, `finally`, orders of unknown fate. */
+const SEEDS = [3, 4, 8, 12];
+const MORE_SEEDS = Array.from({ length: 30 }, (_, index) => index * 13 + 1);
+
+describe('a mistake of ours', { timeout: 1_200_000 }, () => {
+  it.each(SEEDS)('fails the run of seed %i, wherever it is thrown', async (seed) => {
+    expect(await throwEverywhere(seed)).toBeGreaterThan(4);
+  });
+
+  it.each(SEEDS)('fails the run of seed %i when the next process makes it again', async (seed) => {
+    expect(await throwEverywhere(seed, 'kept')).toBeGreaterThan(4);
+  });
+
+  it.each([0, 14])('fails the run of seed %i when the next process does not make it any more', async (seed) => {
+    expect(await throwEverywhere(seed, 'mended')).toBeGreaterThan(4);
+  });
+
+  it('fails the run in more worlds', { tags: ['long'] }, async () => {
+    for (const seed of MORE_SEEDS) {
+      await throwEverywhere(seed);
+      await throwEverywhere(seed, 'kept');
+      // A branch beside the one that failed may have gone further than the record: that is a divergence, which a person answers.
+      if (!shapeOf(seed).text.includes('parallel')) await throwEverywhere(seed, 'mended');
+    }
+  });
+});
+
+/** Throws at every place of a world, one execution of the world for each; gives their number. */
+async function throwEverywhere(seed: number, older?: Throwing['older']): Promise<number> {
+  const calm = makeThrowing({ place: 'boundary', at: 0 });
+  await simulate(seed, calm.protocol);
+  let worlds = 0;
+  for (const place of PLACES) {
+    for (let at = 1; at <= calm.passed[place]; at += 1) {
+      await throwAt(seed, { place, at, ...(older === undefined ? {} : { older }) });
+      worlds += 1;
+    }
+  }
+  return worlds;
+}
+
+async function throwAt(seed: number, throwing: Throwing): Promise<void> {
+  const thrown = makeThrowing(throwing);
+  const happened = await simulate(seed, thrown.protocol);
+  const breaches: Breach[] = [...(await breachesOf(happened, thrown.protocol))];
+  const entries = happened.runs[0]?.entries ?? [];
+  const ended = entries.findLast((entry) => entry.type === 'run.ended');
+  const isRecorded = entries.some(
+    ({ type, data }) => type === 'step.ended' && data.outcome === 'failed' && data.error === undefined,
+  );
+  const hasFailed = ended?.data.outcome === 'failed' || ended?.data.outcome === 'halted';
+  if ((thrown.atLast || isRecorded) && !hasFailed) breaches.push({ invariant: 'ours', what: 'the run did not fail' });
+  if (breaches.length > 0) throw new Error(`${JSON.stringify(throwing)}\n${storyOf(happened, breaches)}`);
+}
