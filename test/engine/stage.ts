@@ -17,7 +17,7 @@ import { type Books, Simulator, type SimulatorConfig } from '../../src/gateway/s
 import { LocalBudget } from '../../src/gateway/tokens/budget.ts';
 import type { Transport } from '../../src/gateway/transport.ts';
 import { readEntry } from '../../src/journal/chain.ts';
-import type { Entry, JsonObject } from '../../src/journal/entry.ts';
+import type { ApprovedBounds, Entry, JsonObject } from '../../src/journal/entry.ts';
 import { OrderTracker } from '../../src/journal/orders.ts';
 import { RunLog } from '../../src/journal/run-log.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
@@ -67,6 +67,8 @@ export interface Scene {
   readonly feedAgeMs?: number;
   /** Limits of the profile. */
   readonly limits?: LimitRules;
+  /** The bounds of an approved plan. */
+  readonly bounds?: ApprovedBounds;
   /** The profile binds a price feed, `mid`. */
   readonly priceFeed?: true;
   /** How long the nth awaited commit takes, ms; the first is 1. */
@@ -162,6 +164,7 @@ export async function perform(scene: Scene): Promise<Performance> {
     },
     engine: 'stage',
     account: ACCOUNT,
+    ...(scene.bounds === undefined ? {} : { bounds: scene.bounds }),
   });
   const venue = new VenueClient({
     profile: { ...priced, limits: scene.limits ?? SIMULATED_PROFILE.limits },

@@ -97,6 +97,18 @@ class Story {
     this.attempt(call, 'GET');
     return this.confirm(call, records);
   }
+  armed(timeoutMs: number): this {
+    const call = this.intend('POST /cancel_all_after', { market_id: 'BTC-USD' }, {});
+    this.attempt(call, 'POST');
+    this.confirm(call, []);
+    this.append('deadman.moved', { event: 'armed', market: 'BTC-USD', timeoutMs });
+    return this;
+  }
+  /** Gives an order up, as the look-ups do when they are over. */
+  exhausted(number: number): this {
+    this.append('order.concluded', { clientOrderId: `rb${number}`, event: 'T_EXHAUSTED', because: 'unknown' });
+    return this;
+  }
   /** Reads a feed, as of now. */
   fed(name: string, market: string, price: string): this {
     this.append('feed.read', { call: `#feed:${name}`, name, key: market, value: price, at: this.now });
@@ -468,6 +480,35 @@ describe('the price feed', () => {
     story.fed('mid', 'BTC-USD', '90');
     expect(story.asks({ price: '100', size: '10' }, run)).toBe('ok');
     expect(story.asks({ price: '100', size: '10.1' }, run)).toContain('sent=500');
+  });
+});
+
+describe('what ends or halts a run', () => {
+  it('is a switch that may have fired: no new order until it is armed again', () => {
+    const story = new Story().armed(5_000).wait(2_999);
+    expect(story.asks({}, {})).toBe('ok');
+    expect(story.wait(1).asks({}, {})).toMatch(/^DEADMAN_LAPSED: since=/);
+    expect(story.placed(1).asksAmend(1, { price: '99' }, {})).toBe('ok');
+    expect(story.armed(5_000).asks({}, {})).toBe('ok');
+  });
+
+  it('is an order of unknown fate: nothing new in its market, except what only reduces', () => {
+    const story = new Story().placed(1).shown(1, 'closed', { total_filled_size: '10' }).placed(2);
+    expect(story.asks({ size: '1' }, {})).toBe('ok');
+    story.exhausted(2);
+    expect(story.asks({ size: '1' }, {})).toBe('MARKET_QUARANTINED: market=BTC-USD, order=BTC-USD@2');
+    expect(story.asks({ size: '1', market: 'ETH-USD' }, {})).toBe('ok');
+    expect(story.asks({ ...SHORT, size: '10' }, { selfMatch: 'allow' })).toBe('ok');
+  });
+
+  it('is what a person approved: no order beyond it', () => {
+    const story = new Story().approved({ orders: 1, notional: '1500', exposure: { 'BTC-USD': '2000' } });
+    expect(story.asks({ price: '100', size: '16' }, {})).toBe('BEYOND_PLAN: figure=notional, value=1600, max=1500');
+    expect(story.placed(1).asks({ size: '1' }, {})).toBe('BEYOND_PLAN: figure=orders, value=2, max=1');
+  });
+
+  it('is no amend of an order that is not known', () => {
+    expect(new Story().asksAmend(7, { price: '100' }, {})).toBe('AMEND_TARGET_UNKNOWN: order=BTC-USD@7');
   });
 });
 

@@ -35,6 +35,13 @@ const FRESH_PRICE_MS = 10_000;
 /** How long a reading of the price feed measures orders, ms: as long as an order may wait for its tokens. */
 const USABLE_PRICE_MS = 60_000;
 
+interface OpenQuery {
+  readonly p_limit?: number;
+  readonly p_page?: number;
+  /** Epoch µs. */
+  readonly start_time?: number;
+}
+
 /** Facts about the account that this run's journal does not have. */
 interface AccountFacts {
   readonly killed: boolean;
@@ -63,10 +70,15 @@ export class LimitFactsFold {
   private writes = 0;
   private account: { readonly record: AccountRecord; readonly at: number } | undefined;
   private lastReadAt: number | undefined;
-  /** Open orders of the account, as of the last complete list. */
-  private listedOpen: readonly OrderRecord[] = [];
-  /** Rows of that list that could not be read. */
-  private unreadOpen = 0;
+  /**
+   * Open orders of the account, as of the last whole list, or of a part of one that has more; the number of its rows that could
+   * not be read; and how far it reaches back, µs.
+   */
+  private listedOpen: { readonly orders: readonly OrderRecord[]; readonly unread: number; readonly reachUs: number } = {
+    orders: [],
+    unread: 0,
+    reachUs: 0,
+  };
 
   /** `priceFeed`: the feed of the profile that gives a market's price. */
   constructor(
@@ -232,20 +244,21 @@ export class LimitFactsFold {
   private countExternalOpen(working: readonly WorkingOrder[]): number {
     const known = new Set(working.flatMap(({ clientOrderId, orderId }) => [clientOrderId, orderId]));
     const { tracker } = this;
-    const external = this.listedOpen.filter(
+    const external = this.listedOpen.orders.filter(
       ({ id, client_order_id }) =>
         tracker.byId(id) === undefined &&
         tracker.get(client_order_id) === undefined &&
         !known.has(id) &&
         !known.has(client_order_id),
     );
-    return external.length + this.unreadOpen;
+    return external.length + this.listedOpen.unread;
   }
 
-  /** Lists when the fills of a step's orders were read, epoch ms. */
+  /** Lists when the fills of a step's orders were read, epoch ms; of all rounds of the loops around it. */
   private listFillTimes(step: string): readonly number[] {
+    const wanted = dropRounds(step);
     return this.fillTimes
-      .filter((fill) => (this.tracker.byId(fill.orderId)?.step ?? fill.step) === step)
+      .filter((fill) => dropRounds(this.tracker.byId(fill.orderId)?.step ?? fill.step) === wanted)
       .map(({ at }) => at);
   }
 
@@ -266,6 +279,21 @@ export class LimitFactsFold {
     if (to !== 'open' || from === 'amending') return;
     const order = this.sent.findRestingShort(clientOrderId);
     if (order !== undefined) this.noteLastPrice(order.market, order.price, at);
+  }
+
+  /** Takes a list of the account's open orders, unless it may lack orders of the one before. */
+  private noteOpen(
+    { result, unread: { length: unread } = [] }: DataOf<'call.settled'>,
+    { p_limit, p_page = 0, start_time = 0 }: OpenQuery,
+    at: number,
+  ): void {
+    const orders = result as unknown as readonly OrderRecord[];
+    const rows = orders.length + unread;
+    const { orders: known, reachUs: knownReachUs } = this.listedOpen;
+    const reachUs = at * 1000 - start_time;
+    const isWhole = p_page === 0 && p_limit !== undefined && rows < p_limit;
+    if (isWhole && reachUs >= knownReachUs) this.listedOpen = { orders, unread, reachUs };
+    else if (rows > known.length + this.listedOpen.unread) this.listedOpen = { orders, unread, reachUs: knownReachUs };
   }
 
   private applyFeed({ name, key: market, value: price, at }: DataOf<'feed.read'>): void {
@@ -298,8 +326,7 @@ export class LimitFactsFold {
     const { answer } = isEndpointName(call.endpoint) ? getEndpoint(call.endpoint) : {};
     const record = answer?.shape === 'list' ? answer.of : undefined;
     if (record === 'order' && status === 'open' && market_id === undefined) {
-      this.listedOpen = data.result as unknown as readonly OrderRecord[];
-      this.unreadOpen = data.unread?.length ?? 0;
+      this.noteOpen(data, call.params as OpenQuery, data.sentAt ?? at);
     }
     if (record === 'account') {
       const [account] = data.result as unknown as readonly AccountRecord[];
@@ -313,4 +340,9 @@ export class LimitFactsFold {
       }
     }
   }
+}
+
+/** The path of a step without the rounds and attempts in which it was made: `repeat/do/o` of `repeat[3]/do/o~2`. */
+function dropRounds(step: string): string {
+  return step.replace(/\[\d+\]|~\d+/g, '');
 }
