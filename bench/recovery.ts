@@ -27,7 +27,18 @@ const absenceHorizonMs = SIMULATED_PROFILE.ambiguityWindowMs;
 const playback = new Playback(entries, { markets, absenceHorizonMs, resume: true });
 const { account, mode, seed, startedAt } = first.data;
 const running = startRun(
-  { run: first.run, account, mode, runbook, inputs: {}, seed, startedAt, absenceHorizonMs, plan: '' },
+  {
+    run: first.run,
+    account,
+    mode,
+    runbook,
+    inputs: {},
+    seed,
+    startedAt,
+    absenceHorizonMs,
+    fillsWindowMs: SIMULATED_PROFILE.fillsWindowMs,
+    plan: '',
+  },
   { venue: playback.venue, clock: playback.clock, log: playback.log, notifier: { send() {} } },
 );
 playback.commandsTo((command) => running.command(command));

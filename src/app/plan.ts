@@ -42,6 +42,7 @@ export function planFor(
     read: (name) => (fixture === undefined ? undefined : findRecordedResult(fixture, name, used)),
     costOf: (name) => getCost(used, name),
     absenceHorizonMs: used.ambiguityWindowMs,
+    fillsWindowMs: used.fillsWindowMs,
     tokensPerMinute: used.rateLimit.tokens,
     limits: profile?.limits,
     priceFeed: profile !== undefined && findPriceFeed(profile) !== undefined,

@@ -37,10 +37,16 @@ export class Halt extends Error {
   }
 }
 
-/** Does the second work where the first fails as well. Of two errors a halt is thrown before the first, and a `stop` last. */
-export async function runBoth(first: () => Promise<unknown>, second: () => Promise<unknown>): Promise<void> {
-  const results = [await Promise.allSettled([first()]), await Promise.allSettled([second()])].flat();
-  const errors = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
+/** Does each work, also after one before it has failed. Of several errors a halt is thrown before the first, and a `stop` last. */
+export async function runEach(...parts: readonly (() => Promise<unknown>)[]): Promise<void> {
+  const errors: unknown[] = [];
+  for (const part of parts) {
+    try {
+      await part();
+    } catch (error) {
+      errors.push(error);
+    }
+  }
   const worst =
     errors.find((error) => error instanceof Halt) ?? errors.find((error) => !(error instanceof Stop)) ?? errors[0];
   if (worst !== undefined) throw worst;

@@ -39,6 +39,8 @@ export interface RunSetup {
   readonly startedAt: number;
   /** For this long after the last attempt, ms, "not found" does not prove an order absent (profile: ambiguity.window). */
   readonly absenceHorizonMs: number;
+  /** How long the fills of an order are read at most until they agree with its record, ms (profile: fills.window). */
+  readonly fillsWindowMs: number;
   /** Id of the step after which the run stops (`run --until`). */
   readonly until?: string | undefined;
   /** Hash of the plan that an approver sees; an `approve` step is bound to it. */

@@ -3,6 +3,7 @@
  * parts and walks them. Starting and resuming are the same function: what differs is whether the ports play a record first.
  */
 import type { Away, ErrorFact, JsonObject, RunOutcome } from '../journal/entry.ts';
+import type { CheckedStep } from '../runbook/checked.ts';
 import { addsRisk } from '../runbook/steps/risk.ts';
 import { toJson, type Value } from '../runbook/values.ts';
 import { pickLarger } from '../venue/order/fills.ts';
@@ -10,7 +11,7 @@ import type { Approvals, RunContext, UndoEntry } from './context.ts';
 import { Heartbeat } from './deadman/heartbeat.ts';
 import { FeedCache } from './feeds.ts';
 import { startGlobals } from './globals.ts';
-import { Abandoned, Cancellation, Halt, InternalFailure, runBoth, Stop, toInterruption } from './interruption.ts';
+import { Abandoned, Cancellation, Halt, InternalFailure, runEach, Stop, toInterruption } from './interruption.ts';
 import { type RunEvent, startRunActor } from './machines.ts';
 import { OrderManager } from './orders/orders.ts';
 import type { OperatorCommand, RunPorts, RunSetup } from './ports.ts';
@@ -180,6 +181,7 @@ class Execution {
     const part = await this.attempt(async () => {
       await orderManager.settleDoubts('settle');
       await this.undo(this.context.undos, true);
+      await this.reconcileFills(false, new Cancellation());
       await heartbeat.exit();
     });
     const failed = part.kind === 'failed' || part.kind === 'halted' ? part.error : undefined;
@@ -217,7 +219,7 @@ class Execution {
     const { orderManager, heartbeat, undos } = this.context;
     const isHalting = HALTING.has(state);
     const cleanup = new Cancellation(undefined, { onlyReduces: isHalting });
-    const frame = this.frame?.inner(undefined, error);
+    const frame = this.frame?.handler(error);
     switch (state) {
       case 'undoing':
       case 'undoingHalted':
@@ -226,20 +228,45 @@ class Execution {
       case 'handling':
       case 'handlingHalted':
         if (frame !== undefined && !(isHalting && addsRisk(runbook, runbook.onError)))
-          await this.interpreter.block(runbook.onError, frame, cleanup);
+          await this.runCleanUp(runbook.onError, frame, cleanup);
         return;
       case 'finalizing':
       case 'finalizingStopped':
       case 'finalizingFailed':
       case 'finalizingHalted':
-        await runBoth(
-          async () => frame !== undefined && this.interpreter.block(runbook.finally, frame, cleanup),
+        await runEach(
+          async () => frame !== undefined && this.runCleanUp(runbook.finally, frame, cleanup),
           () => orderManager.settle('settle', new Cancellation(), state === 'finalizingFailed'),
+          () => this.reconcileFills(state === 'finalizingHalted', new Cancellation()),
         );
         return;
       default:
         await heartbeat.exit();
     }
+  }
+
+  /**
+   * Runs steps that clean up. After one whose outcome is unknown the rest still run as far as they reduce, and then the run
+   * halts: an order that does not end must not keep a position open.
+   */
+  private async runCleanUp(steps: readonly CheckedStep[], frame: Frame, cancel: Cancellation): Promise<void> {
+    let halt: Halt | undefined;
+    const onlyReducing = new Cancellation(undefined, { onlyReduces: true });
+    for (const step of steps) {
+      try {
+        await this.interpreter.block([step], frame, halt === undefined ? cancel : onlyReducing);
+      } catch (error) {
+        if (!(error instanceof Halt)) throw halt ?? error;
+        halt ??= error;
+      }
+    }
+    if (halt !== undefined) throw halt;
+  }
+
+  /** The run's fills are the venue's before it ends. A run that halts reads once: its venue may not answer at all. */
+  private async reconcileFills(hasHalted: boolean, cancel: Cancellation): Promise<void> {
+    const { orderManager, setup } = this.context;
+    await orderManager.reconcileFills({ step: 'settle', windowMs: hasHalted ? 0 : setup.fillsWindowMs, cancel });
   }
 
   /** Undoes completed steps, newest first. After one fails the others are still undone. */

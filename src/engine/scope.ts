@@ -8,6 +8,7 @@ import type { CheckedRunbook } from '../runbook/checked.ts';
 import { EvaluationFailure, type Expr, type RecordValue, type Scope, Time, type Value } from '../runbook/values.ts';
 import type { LimitRules } from '../venue/limits/check.ts';
 import { StepFailure } from './interruption.ts';
+import { readOrderField } from './orders/handles.ts';
 
 export type MarketLookup = (
   market: string,
@@ -36,19 +37,32 @@ export class Frame {
   readonly staticPath: string;
   readonly path: string;
   readonly error: ErrorFact | undefined;
+  /** Whether its steps handle a failure or clean up: there an order that is not complete reads as an estimate. */
+  readonly isHandler: boolean;
   private readonly names = new Map<string, Value>();
 
-  constructor(globals: RunbookGlobals, at: { staticPath: string; path: string }, parent?: Frame, error?: ErrorFact) {
+  constructor(
+    globals: RunbookGlobals,
+    at: { staticPath: string; path: string },
+    parent?: Frame,
+    handler?: { readonly error?: ErrorFact | undefined },
+  ) {
     this.globals = globals;
     this.parent = parent;
     this.staticPath = at.staticPath;
     this.path = at.path;
-    this.error = error ?? parent?.error;
+    this.error = handler?.error ?? parent?.error;
+    this.isHandler = handler !== undefined || (parent?.isHandler ?? false);
   }
 
   /** The frame of a nested block, at the same path unless `at` gives another. */
-  inner(at?: { staticPath: string; path: string }, error?: ErrorFact): Frame {
-    return new Frame(this.globals, at ?? this, this, error);
+  inner(at?: { staticPath: string; path: string }): Frame {
+    return new Frame(this.globals, at ?? this, this);
+  }
+
+  /** The frame of steps that handle a failure or clean up: `catch`, `on_timeout`, `undo`, `on_error`, `finally`. */
+  handler(error?: ErrorFact): Frame {
+    return new Frame(this.globals, this, this, { error });
   }
 
   set(name: string, value: Value): void {
@@ -86,6 +100,10 @@ export class StepScope implements Scope {
     if (root === 'error') return this.frame.error === undefined ? undefined : toErrorRecord(this.frame.error);
     const def = this.frame.globals.defs.get(root);
     return def === undefined ? this.frame.find(root) : def.evaluate(this);
+  }
+
+  readField(record: RecordValue, name: string): Value {
+    return readOrderField(record, name, this.frame.isHandler);
   }
 
   rules(market: string): ReturnType<MarketLookup> {

@@ -88,6 +88,8 @@ export class EvaluationFailure extends Error {
 export interface Scope {
   /** The value of a root; undefined for an optional that is absent. */
   get(root: string): Value;
+  /** The value of a record's declared field, where that depends on who reads it; absent: what the record holds. */
+  readField?(record: RecordValue, name: string): Value;
   /** Tick and lot of a market, for `tick` and `lot`; undefined if the deployment does not describe the market. */
   rules(market: string): { readonly tick: DecimalString; readonly lot: DecimalString } | undefined;
 }

@@ -268,4 +268,12 @@ export const ASSUMPTIONS = {
     alsoSeen: 'Keep-Alive: timeout=5, and balancers from 10 to 350 s that say nothing',
     setting: 'sockets.idle',
   },
+  fillsWindowMs: {
+    open: 'how long the fills of an order may lag behind its record',
+    default: 60_000,
+    reason: 'a step reads until they agree; after this time it fails instead of computing an average of a part',
+    section: 'States and transitions',
+    alsoSeen: 'none, or some seconds',
+    setting: 'fills.window',
+  },
 } as const satisfies Record<string, Assumption>;

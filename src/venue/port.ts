@@ -8,7 +8,7 @@ import type { LimitRules } from './limits/check.ts';
 import type { OrderType, Side, TimeInForce } from './records.ts';
 
 /** Budget classes, the most urgent first: strict priority, first in first out within a class (budget.md, Admission). */
-export const CALL_CLASSES = ['protect', 'resolve', 'enter', 'reconcile', 'read'] as const;
+export const CALL_CLASSES = ['protect', 'resolve', 'complete', 'enter', 'reconcile', 'read'] as const;
 export type CallClass = (typeof CALL_CLASSES)[number];
 
 /** The intended terms of an order of ours; durable before the first byte of its POST is sent. Decimals as strings. */

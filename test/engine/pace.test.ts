@@ -65,6 +65,7 @@ async function performed(text: string, meanwhile: (clock: SystemClock, seq: () =
           startedAt: START,
           runbook: loaded.runbook,
           absenceHorizonMs: 90_000,
+          fillsWindowMs: 60_000,
           plan: '',
         },
         { venue, clock, log, notifier: { send() {} } },

@@ -76,6 +76,7 @@ async function resumeAfter(text: string, diesAfter: (entry: Entry) => boolean, a
       seed: 1,
       startedAt: first.at,
       absenceHorizonMs: SIMULATED_PROFILE.ambiguityWindowMs,
+      fillsWindowMs: SIMULATED_PROFILE.fillsWindowMs,
       plan: '',
     },
     { venue: playback.venue, clock: playback.clock, log: playback.log, notifier: { send() {} } },

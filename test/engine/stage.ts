@@ -71,6 +71,8 @@ export interface Scene {
   readonly bounds?: ApprovedBounds;
   /** The profile binds a price feed, `mid`. */
   readonly priceFeed?: true;
+  /** Setting `fills.window` of the profile, ms. */
+  readonly fillsWindowMs?: number;
   /** How long the nth awaited commit takes, ms; the first is 1. */
   readonly commitMs?: (n: number) => number;
   /** The reason why no request may be sent that does not protect, such as an engaged kill switch. */
@@ -125,6 +127,7 @@ export async function perform(scene: Scene): Promise<Performance> {
   const simulator = new Simulator(config, time, seed);
   const store = new MemoryStore();
   const absenceHorizonMs = SIMULATED_PROFILE.ambiguityWindowMs;
+  const { fillsWindowMs = SIMULATED_PROFILE.fillsWindowMs } = scene;
   const writer = new JournalWriter(store, {
     run,
     account: ACCOUNT,
@@ -161,6 +164,7 @@ export async function perform(scene: Scene): Promise<Performance> {
       ...writeProfileSettings(SIMULATED_PROFILE),
       markets: simulator.markets as unknown as JsonObject,
       absenceHorizonMs,
+      fillsWindowMs,
     },
     engine: 'stage',
     account: ACCOUNT,
@@ -206,6 +210,7 @@ export async function perform(scene: Scene): Promise<Performance> {
       seed,
       startedAt: START,
       absenceHorizonMs,
+      fillsWindowMs,
       plan: '',
     },
     { venue, clock, log, notifier: { send() {} } },

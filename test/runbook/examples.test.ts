@@ -5,6 +5,7 @@ import { placeDiagnostic, type SourceText } from '../../src/base/diagnostic.ts';
 import { checkRunbook } from '../../src/runbook/check.ts';
 import type { CheckedRunbook, StepName, StepOf } from '../../src/runbook/checked.ts';
 import { countSteadyTokens, readDocumentedCost } from '../../src/runbook/plan/steady.ts';
+import { findAwaited } from '../../src/runbook/steps/awaited.ts';
 import { walkSteps } from '../../src/runbook/steps/walk.ts';
 import { Duration, type Scope, toJson } from '../../src/runbook/values.ts';
 
@@ -91,12 +92,13 @@ describe('the examples', () => {
     const bracket = checked('bracket-entry');
     const entry = stepAt(bracket, 'steps/entry', 'place');
     expect(entry).toMatchObject({
-      await: 'live',
       undo: 'cancel',
       retry: { on: ['rate_limited'], max: 4, jitter: true },
     });
     expect(entry.args).toMatchObject({ type: 'stop_limit', tif: 'good_till_cancel', onAmbiguous: 'halt' });
+    expect(findAwaited(entry)).toBe('live');
     const exit = stepAt(bracket, 'steps/guard/catch/1/2:place', 'place');
+    expect(findAwaited(exit)).toBe('terminal');
     expect(exit).toMatchObject({ allow: 'reduce', args: { type: 'market', tif: 'immediate_or_cancel' } });
     const guard = stepAt(bracket, 'steps/guard', 'protect');
     expect(guard.retry).toEqual({

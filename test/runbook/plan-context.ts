@@ -14,6 +14,7 @@ export function makePlanContext(runbook: CheckedRunbook, known: Partial<PlanCont
     read: () => undefined,
     costOf: readDocumentedCost,
     absenceHorizonMs: 90_000,
+    fillsWindowMs: 60_000,
     tokensPerMinute: 1200,
     limits: undefined,
     deployment: '',

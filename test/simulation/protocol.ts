@@ -42,6 +42,7 @@ export interface Protocol {
   readonly gate?: (gate: LimitFactsFold) => LimitFactsFold;
   readonly profile?: (profile: Profile) => Profile;
   readonly absenceHorizonMs?: number;
+  readonly fillsWindowMs?: number;
   /** What a process that takes the run up finds on the disk. */
   readonly read?: (lines: readonly StoredEntry[]) => readonly StoredEntry[];
   /** How long no process executed the resumed run. */

@@ -98,6 +98,7 @@ export class WorldRun {
       seed: scenario.seed % 2 ** 31,
       startedAt: scenario.startMs + scenario.skewMs,
       absenceHorizonMs: protocol.absenceHorizonMs ?? scenario.profile.ambiguityWindowMs,
+      fillsWindowMs: protocol.fillsWindowMs ?? scenario.profile.fillsWindowMs,
       plan: '',
     };
   }

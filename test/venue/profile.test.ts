@@ -135,6 +135,7 @@ describe('readProfile, valid profiles', () => {
       limits: { maxOrderNotional: '50000', maxOpenOrders: 50, maxLeverage: '10', markets: ['BTC-USD', 'ETH-USD'] },
       ambiguityWindowMs: 90_000,
       socketIdleMs: 4_000,
+      fillsWindowMs: 60_000,
       allowedAddresses: [],
       store: { sqlite: 'profiles/.runbook/runbook.db' },
       anchors: { copies: {}, patienceMs: 600_000 },
@@ -237,6 +238,7 @@ describe('readProfile, valid profiles', () => {
       definiteRejects: ['INSUFFICIENT_MARGIN'],
       auth: { jwtLifeMs: 86_400_000, sendJwtOnRefresh: false, isClient: false },
       ambiguityWindowMs: 25_000,
+      fillsWindowMs: 60_000,
     });
     expect([
       getCost(profile, 'GET /orders'),

@@ -27,7 +27,11 @@ export function buildStartedData(
     inputs: formatInputs(inputs),
     ...about,
     sources: sources.map(({ name, source: { file, text } }) => ({ name, file, text, sha256: sha256(text) })),
-    settings: { ...writeProfileSettings(profile), absenceHorizonMs: profile.ambiguityWindowMs } as JsonObject,
+    settings: {
+      ...writeProfileSettings(profile),
+      absenceHorizonMs: profile.ambiguityWindowMs,
+      fillsWindowMs: profile.fillsWindowMs,
+    } as JsonObject,
     engine: ENGINE_VERSION,
     process: describeProcess(),
     account: profile.account,
@@ -42,7 +46,7 @@ export function describeProcess(): ProcessFact {
 
 /** The profile a run was started with; secrets are read from the environment again. */
 export function readRecordedProfile(first: EntryOf<'run.started'>): Profile {
-  const { absenceHorizonMs: _own, ...settings } = first.data.settings as SettingsJson;
+  const { absenceHorizonMs: _absence, fillsWindowMs: _fills, ...settings } = first.data.settings as SettingsJson;
   const profile = restoreProfile(settings);
   if (profile === undefined)
     throw new UserError(

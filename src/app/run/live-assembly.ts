@@ -179,6 +179,7 @@ export class LiveAssembly {
       seed: started.seed,
       startedAt: started.startedAt,
       absenceHorizonMs: profile.ambiguityWindowMs,
+      fillsWindowMs: profile.fillsWindowMs,
       plan: started.plan ?? '',
       until: started.until,
     };

@@ -115,6 +115,7 @@ export async function replayRun(
   const settings = data.settings as {
     readonly markets?: Readonly<Record<string, MarketRules>>;
     readonly absenceHorizonMs?: number;
+    readonly fillsWindowMs?: number;
   };
   const playback = new Playback(entries, {
     markets: settings.markets ?? {},
@@ -131,6 +132,7 @@ export async function replayRun(
       seed: data.seed,
       startedAt: data.startedAt,
       absenceHorizonMs: settings.absenceHorizonMs ?? SIMULATED_PROFILE.ambiguityWindowMs,
+      fillsWindowMs: settings.fillsWindowMs ?? SIMULATED_PROFILE.fillsWindowMs,
       plan: data.plan ?? '',
       until: data.until,
     },
@@ -235,7 +237,7 @@ export function makeVirtualSetup(
   started: DataOf<'run.started'>,
 ): RunSetup {
   const { account, mode, seed, startedAt, plan = '' } = started;
-  const { ambiguityWindowMs } = SIMULATED_PROFILE;
+  const { ambiguityWindowMs, fillsWindowMs } = SIMULATED_PROFILE;
   return {
     run,
     account,
@@ -245,6 +247,7 @@ export function makeVirtualSetup(
     seed,
     startedAt,
     absenceHorizonMs: ambiguityWindowMs,
+    fillsWindowMs,
     plan,
   };
 }
@@ -275,6 +278,7 @@ export function buildStartedData(
       ...writeProfileSettings(SIMULATED_PROFILE),
       markets: markets as unknown as JsonObject,
       absenceHorizonMs: SIMULATED_PROFILE.ambiguityWindowMs,
+      fillsWindowMs: SIMULATED_PROFILE.fillsWindowMs,
     },
     engine: ENGINE_VERSION,
     account,

@@ -10,6 +10,7 @@ import { formatCount } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import type { CheckedRunbook } from '../../runbook/checked.ts';
 import type { LimitVerdict, Plan, PlannedRequest, PlanRow, PlanSection } from '../../runbook/plan/plan.ts';
+import { LOST_ANSWER } from '../../runbook/steps/confirming.ts';
 import { Time, toJson, type Value } from '../../runbook/values.ts';
 import { type EndpointName, getEndpoint } from '../../venue/catalogue.ts';
 import type { Invocation } from '../invocation.ts';
@@ -74,7 +75,7 @@ export function formatPlan(
 
 /** Of the sections about lost answers, those after an order is placed; in the others an order is only read by another name. */
 function isShown({ kind, rows }: PlanSection): boolean {
-  return kind === 'failure' || rows.some((row) => row.kind === 'request' && row.path === '/fills');
+  return kind === 'failure' || rows.some((row) => row.kind === 'request' && row.when === LOST_ANSWER);
 }
 
 /** The bounds that hold for every run, with and without failures. */

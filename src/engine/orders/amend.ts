@@ -106,8 +106,7 @@ export class Amending {
       }),
     );
     if (outcome.kind === 'rejected' || outcome.kind === 'denied') {
-      await this.watch.read(order, at.step, 'confirm', 'reconcile');
-      if (isTerminal(order.snapshot.state)) await this.watch.readFills(order, at.step, at.cancel);
+      await this.watch.read(order, at.step, 'confirm', { class: 'reconcile' });
       if (isTerminal(order.snapshot.state))
         throw new StepFailure(
           'not_found',
@@ -130,7 +129,6 @@ export class Amending {
         at.step,
       );
     quarantineUnknown(this.run, order, at.step);
-    await this.watch.readFills(order, at.step, at.cancel);
     if (isTerminal(order.snapshot.state)) {
       throw new StepFailure(
         'not_found',

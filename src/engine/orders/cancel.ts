@@ -6,7 +6,7 @@ import type { TrackedOrder } from '../../journal/orders.ts';
 import type { AwaitTarget } from '../../runbook/checked.ts';
 import { type EndpointName, getEndpoint, type Params } from '../../venue/catalogue.ts';
 import { TIMINGS } from '../../venue/order/context.ts';
-import { CONFIRM_WITHIN_MS, REPEAT_DELAYS_MS } from '../../venue/order/polling.ts';
+import { CANCEL_WITHIN_MS, POLL_MS, REPEAT_DELAYS_MS } from '../../venue/order/polling.ts';
 import { makeCancelParams, makeReadParams, type OrderRef } from '../../venue/order/requests.ts';
 import { isInDoubt, isPlaced, isTerminal } from '../../venue/order/states.ts';
 import { type CallOutcome, NOT_RECORDED, SWEEP } from '../../venue/port.ts';
@@ -53,7 +53,7 @@ export class Cancelling {
       if (outcome?.kind === 'denied') throw toFailure(outcome, at.step);
       if (outcome?.kind === 'rejected' && outcome.failure !== 'duplicate') {
         // Refused: most often a fill or an earlier cancel came first. The record decides, not the text.
-        const read = await this.watch.read(order, at.step, 'confirm', 'reconcile');
+        const read = await this.watch.read(order, at.step, 'confirm', { class: 'reconcile' });
         this.watch.check();
         if (isTerminal(order.snapshot.state)) break;
         // Still `canceling`: the text says that it has ended and no record does yet; or no cancel was sent and no answer came.
@@ -62,14 +62,14 @@ export class Cancelling {
       }
       if (target === 'accepted') break;
       const isDecided = await this.watch.waitWithin(
-        CONFIRM_WITHIN_MS,
+        CANCEL_WITHIN_MS,
         order,
         (each) => isEnded(each) || each.snapshot.state === 'open',
         at.cancel,
       );
       if (isTerminal(order.snapshot.state) || isQuarantined(order)) break;
       // Under an unknown status it may have ended long ago: another cancel would be answered the same.
-      if (tries < most && !hasUnknownStatus(order, this.run.clock.now(), CONFIRM_WITHIN_MS / 2)) continue;
+      if (tries < most && !hasUnknownStatus(order, this.run.clock.now(), CANCEL_WITHIN_MS)) continue;
       if (isDecided)
         throw new StepFailure(
           'rejected',
@@ -80,7 +80,6 @@ export class Cancelling {
       break;
     }
     if (isQuarantined(order)) throw haltForQuarantine(order, at.step);
-    if (isTerminal(order.snapshot.state)) await this.watch.readFills(order, at.step, at.cancel);
   }
 
   /**
@@ -172,8 +171,9 @@ export class Cancelling {
   /** Reads an order that is not of this run until it has ended; false when it still works after a while. */
   private async awaitEnd(handle: OrderHandle, at: OrderRequestContext): Promise<boolean> {
     const { clock } = this.run;
-    for (const delay of REPEAT_DELAYS_MS.slice(1)) {
-      await sleepUntil(clock, clock.now() + delay, at.cancel);
+    const until = clock.now() + CANCEL_WITHIN_MS;
+    for (let reads = 1; clock.now() < until; reads += 1) {
+      await sleepUntil(clock, clock.now() + (REPEAT_DELAYS_MS[reads] ?? POLL_MS), at.cancel);
       await this.readExternal(handle, at);
       if (handle.terminal) return true;
     }

@@ -5,6 +5,7 @@
 import { formatSpan } from '../../base/format.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
 import type { AwaitTarget } from '../../runbook/checked.ts';
+import { getExposure } from '../../venue/order/life.ts';
 import { CONFIRM_WITHIN_MS } from '../../venue/order/polling.ts';
 import { Halt, StepFailure } from '../interruption.ts';
 import type { Cancelling } from './cancel.ts';
@@ -30,39 +31,44 @@ export class Confirming {
     this.cancelling = cancelling;
   }
 
-  /** Waits until the order has reached `target` and its fills are known. Throws StepFailure when it can no longer reach it. */
-  async reach(handle: OrderHandle, target: AwaitTarget, at: OrderRequestContext): Promise<void> {
+  /**
+   * Waits until the order has reached `target`. Throws StepFailure when it can no longer reach it. `endsAtOnce`: an order that
+   * never rests; it is cancelled where no record shows its end in time, and a rejection is a failure of its step.
+   */
+  async reach(handle: OrderHandle, target: AwaitTarget, at: OrderRequestContext, endsAtOnce = false): Promise<void> {
     const order = requireOwnOrder(handle, at.step);
-    if (target === 'accepted') return handle.touch();
-    if (!isConfirmed(order)) await this.confirm(order, at);
+    if (target === 'accepted') return;
+    if (endsAtOnce) await this.confirm(order, at, isEnded);
+    else if (!isConfirmed(order)) await this.confirm(order, at);
     await this.watch.until(
       order,
       (each) => hasReached(each, target) || isEnded(each) || isUnknownTooLong(this.run, each),
       at.cancel,
     );
     if (!hasReached(order, target)) quarantineUnknown(this.run, order, at.step);
-    await this.watch.readFills(order, at.step, at.cancel);
-    handle.touch();
-    this.refuseEnded(order, target, at.step);
+    this.refuseEnded(order, endsAtOnce ? 'live' : target, at.step);
   }
 
-  /** Waits until a record shows the order. Throws StepFailure when it was cancelled instead, Halt when that is unknown. */
-  async confirm(order: TrackedOrder, at: OrderRequestContext): Promise<void> {
-    if (await this.watch.waitWithin(CONFIRM_WITHIN_MS, order, isConfirmed, at.cancel)) return;
+  /**
+   * Waits until a record shows the order, or its end (`isShown`). Throws StepFailure when it was cancelled instead, Halt when that
+   * is unknown.
+   */
+  async confirm(order: TrackedOrder, at: OrderRequestContext, isShown = isConfirmed): Promise<void> {
+    if (await this.watch.waitWithin(CONFIRM_WITHIN_MS, order, isShown, at.cancel)) return;
+    const not = isShown === isConfirmed ? 'not confirmed' : 'not ended';
     conclude(
       this.run.log,
       order,
-      { event: 'T_CONFIRM', because: `not confirmed within ${formatSpan(CONFIRM_WITHIN_MS)}` },
+      { event: 'T_CONFIRM', because: `${not} within ${formatSpan(CONFIRM_WITHIN_MS)}` },
       at.step,
     );
     await this.cancelling.send(order, at);
     if (await this.watch.waitWithin(CONFIRM_WITHIN_MS / 2, order, isEnded, at.cancel)) {
       if (order.snapshot.state !== 'canceled') return;
-      await this.watch.readFills(order, at.step, at.cancel);
-      const { filled } = order.snapshot.context;
+      const { filled } = getExposure(order.snapshot);
       throw new StepFailure(
         'cancelled',
-        `order ${getOrderName(order)} was not confirmed within ${formatSpan(CONFIRM_WITHIN_MS)} and was cancelled with ${filled} filled`,
+        `order ${getOrderName(order)} was ${not} within ${formatSpan(CONFIRM_WITHIN_MS)} and was cancelled with ${filled} filled`,
         at.step,
       );
     }
@@ -88,7 +94,7 @@ export class Confirming {
     if (hasReached(order, target)) return;
     throw new StepFailure(
       'cancelled',
-      `order ${getOrderName(order)} is ${state} with ${context.filled} filled: it can no longer become ${target}`,
+      `order ${getOrderName(order)} is ${state} with ${getExposure(order.snapshot).filled} filled: it can no longer become ${target}`,
       step,
     );
   }

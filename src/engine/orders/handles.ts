@@ -6,11 +6,12 @@ import { Decimal, decimal } from '../../base/decimal.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
 import type { OrderFields } from '../../runbook/checked.ts';
 import { type RecordValue, Time, type Value } from '../../runbook/values.ts';
+import { findMissing } from '../../venue/order/completion.ts';
 import { isPositionStop } from '../../venue/order/context.ts';
-import { computeAveragePrice } from '../../venue/order/fills.ts';
+import { computeAveragePrice, isZeroDecimal } from '../../venue/order/fills.ts';
 import { readOrderedSize } from '../../venue/order/guards.ts';
+import { getExposure, isEndUnseen } from '../../venue/order/life.ts';
 import { isAtVenue, isTerminal } from '../../venue/order/states.ts';
-import type { OrderTerms } from '../../venue/port.ts';
 import { isTerminalStatus, type OrderRecord } from '../../venue/records.ts';
 import { StepFailure } from '../interruption.ts';
 
@@ -19,23 +20,33 @@ export class OrderHandle implements OrderFields {
   /** The tracked order, where it is ours. */
   readonly own: TrackedOrder | undefined;
   private fields: OrderFields;
+  /** What the order lacked when it was touched; undefined where it was complete. Its filled size and price are estimates then. */
+  private lacking: string | undefined;
 
   private constructor(own: TrackedOrder | undefined, fields: OrderFields) {
     this.own = own;
     this.fields = fields;
+    this.lacking = own === undefined ? undefined : describeMissing(own);
   }
 
   static ofOwn(order: TrackedOrder): OrderHandle {
     return new OrderHandle(order, toOwnFields(order));
   }
-  static ofRecord(record: OrderRecord, own?: TrackedOrder): OrderHandle {
-    return new OrderHandle(own, toRecordFields(record));
+  static ofRecord(record: OrderRecord): OrderHandle {
+    return new OrderHandle(undefined, toRecordFields(record));
   }
 
   /** Updates the snapshot to what is known now. */
   touch(record?: OrderRecord): void {
-    if (this.own !== undefined) this.fields = toOwnFields(this.own);
-    else if (record !== undefined) this.fields = toRecordFields(record);
+    if (this.own !== undefined) {
+      this.fields = toOwnFields(this.own);
+      this.lacking = describeMissing(this.own);
+    } else if (record !== undefined) this.fields = toRecordFields(record);
+  }
+
+  /** What the order lacked when it was touched last, in words; undefined where it was complete. */
+  get incomplete(): string | undefined {
+    return this.lacking;
   }
 
   get id(): string {
@@ -93,14 +104,38 @@ export class OrderHandle implements OrderFields {
     return this.fields.terminal;
   }
 
-  toJSON(): OrderFields {
-    return this.fields;
+  toJSON(): OrderFields & { readonly estimated?: true } {
+    return this.lacking === undefined ? this.fields : { ...this.fields, estimated: true };
   }
 
   /** As the value of an expression: fields are read by declared name only. */
   get value(): RecordValue {
     return this as unknown as RecordValue;
   }
+}
+
+/** The fields that depend on how much was filled, and at which prices. */
+const FILLED_FIELDS: ReadonlySet<string> = new Set(['filled', 'remaining', 'avg_price', 'total_filled_size']);
+
+/**
+ * A field of a record for an expression. Of an order that is not complete the filled size and the average price are estimates,
+ * which only the blocks that handle a failure may read. Throws StepFailure `transport` elsewhere.
+ */
+export function readOrderField(record: RecordValue, name: string, mayEstimate: boolean): Value {
+  if (record instanceof OrderHandle && record.incomplete !== undefined && !mayEstimate && FILLED_FIELDS.has(name))
+    throw new StepFailure('transport', record.incomplete, '');
+  return record[name];
+}
+
+/** What an order of ours still lacks, with both figures; undefined where it is complete. */
+export function describeMissing(order: TrackedOrder): string | undefined {
+  const missing = findMissing(order.snapshot);
+  if (missing === undefined) return undefined;
+  const { filled, recordFilled, venueId } = order.snapshot.context;
+  const name = venueId ?? order.intent.clientOrderId;
+  return isEndUnseen(order.snapshot)
+    ? `order ${name} was cancelled, and no record shows how much of it was filled; ${filled} is in the fills that were read`
+    : `the fills of order ${name} that were read add up to ${filled}, its record shows ${recordFilled}`;
 }
 
 /** The handle behind an expression's value; undefined for anything else. */
@@ -111,6 +146,10 @@ export function asHandle(value: Value): OrderHandle | undefined {
 /** The handles of a run's own orders, exactly one for each. */
 export class OrderHandles {
   private readonly handles = new Map<string, OrderHandle>();
+
+  list(): readonly OrderHandle[] {
+    return [...this.handles.values()];
+  }
 
   get(order: TrackedOrder): OrderHandle {
     const known = this.handles.get(order.intent.clientOrderId);
@@ -137,38 +176,59 @@ function toOwnFields(order: TrackedOrder): OrderFields {
   const { intent, snapshot } = order;
   const { context, state } = snapshot;
   const record = context.lastRecord;
-  // A record may show more than the fills that were read: the larger of the two has filled.
-  const filled = Decimal.max(decimal(context.filled), decimal(context.recordFilled));
-  const ordered = decimal(readSize(intent, context.size, record));
   const terminal = isTerminal(state);
-  const rest = Decimal.max(0, ordered.minus(filled));
-  const average = computeAveragePrice(context.fills.values());
+  // A record may show more than the fills that were read: the larger of the two has filled.
+  const filled = decimal(getExposure(snapshot).filled);
+  const price = decimal(record?.price ?? intent.price ?? '0');
   return {
     id: context.venueId ?? '',
     client_order_id: intent.clientOrderId,
     market_id: intent.market,
     order_type: intent.type,
     side: intent.side,
-    price: decimal(record?.price ?? intent.price ?? '0'),
-    size: record === undefined ? ordered : decimal(record.size),
-    initial_size: ordered,
-    total_filled_size: record === undefined ? filled : decimal(record.total_filled_size),
+    price,
+    ...toSizes(order, filled),
+    total_filled_size: filled,
     status: record?.status ?? state,
     reason: record?.reason ?? '',
     timestamp: record === undefined ? Time.ofMs(order.createdAt) : new Time(record.timestamp),
     time_in_force: intent.timeInForce ?? record?.time_in_force ?? 'good_till_cancel',
     filled,
-    remaining: rest,
-    avg_price: average === undefined ? undefined : decimal(average),
+    avg_price: filled.isZero() ? undefined : findAveragePrice(order),
     open: isAtVenue(state),
     terminal,
   };
 }
 
-/** The ordered size. The last record may show an amend that is not settled yet: then what it shows. */
-function readSize(intent: OrderTerms, known: string, record: OrderRecord | undefined): string {
-  if (record === undefined) return intent.size;
-  return isPositionStop(intent) ? record.initial_size : readOrderedSize(known, record);
+/** What was ordered, what still works and what is left of it. The size of a stop for a fraction of the position is that fraction. */
+function toSizes(
+  { intent, snapshot: { state, context } }: TrackedOrder,
+  filled: Decimal,
+): Pick<OrderFields, 'size' | 'initial_size' | 'remaining'> {
+  const record = context.lastRecord;
+  if (isPositionStop(intent)) {
+    const fraction = decimal(intent.size);
+    return { size: fraction, initial_size: fraction, remaining: isTerminal(state) ? new Decimal(0) : fraction };
+  }
+  // The last record may show an amend that is not settled yet: then what it shows.
+  const ordered = decimal(record === undefined ? intent.size : readOrderedSize(context.size, record));
+  return {
+    size: record === undefined ? ordered : decimal(record.size),
+    initial_size: ordered,
+    remaining: Decimal.max(0, ordered.minus(filled)),
+  };
+}
+
+/** Of a complete order the average of its fills; else its price or trigger, never the average of a part. */
+function findAveragePrice({ intent, snapshot }: TrackedOrder): Decimal | undefined {
+  const { fills, lastRecord } = snapshot.context;
+  if (findMissing(snapshot) === undefined) {
+    const average = computeAveragePrice(fills.values());
+    return average === undefined ? undefined : decimal(average);
+  }
+  const shown = lastRecord !== undefined && !isZeroDecimal(lastRecord.price) ? lastRecord.price : undefined;
+  const estimate = shown ?? intent.price ?? intent.trigger ?? [...fills.values()].at(-1)?.price;
+  return estimate === undefined ? undefined : decimal(estimate);
 }
 
 function toRecordFields(record: OrderRecord): OrderFields {

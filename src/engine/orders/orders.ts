@@ -11,6 +11,7 @@ import { toFailure } from '../failure.ts';
 import { type Cancellation, Halt } from '../interruption.ts';
 import { Amending } from './amend.ts';
 import { Cancelling } from './cancel.ts';
+import { Completing, type CompletingRequest } from './completing.ts';
 import { Confirming } from './confirm.ts';
 import { type OrderHandle, OrderHandles, requireOwnOrder } from './handles.ts';
 import { listWorkingOrders, type OrderManagerParts, type OrderRequestContext, type Terms } from './parts.ts';
@@ -29,6 +30,8 @@ export class OrderManager {
   private readonly amending: Amending;
   private readonly cancelling: Cancelling;
   private readonly settling: Settling;
+  private readonly completing: Completing;
+  private readonly completedAgain = new Set<OrderHandle>();
   /** Resolves when no cancel_all is under way: new orders and amends wait until its result is known. */
   private barrier: Promise<unknown> = Promise.resolve();
 
@@ -41,6 +44,7 @@ export class OrderManager {
     const cancelling = new Cancelling(run, watch);
     const confirming = new Confirming(run, watch, cancelling);
     this.watch = watch;
+    this.completing = new Completing(run, watch);
     this.amending = amending;
     this.cancelling = cancelling;
     this.confirming = confirming;
@@ -60,9 +64,46 @@ export class OrderManager {
     return this.placing.place(at, leg, terms);
   }
 
-  /** Waits until the order has reached `target` and its fills are known. Throws StepFailure when it can no longer reach it. */
-  reach(handle: OrderHandle, target: AwaitTarget, at: OrderRequestContext): Promise<void> {
-    return this.confirming.reach(handle, target, at);
+  /**
+   * Waits until the order has reached `target`. Throws StepFailure when it can no longer reach it. `endsAtOnce`: an order that
+   * never rests, of which nothing else was written.
+   */
+  reach(handle: OrderHandle, target: AwaitTarget, at: OrderRequestContext, endsAtOnce = false): Promise<void> {
+    return this.confirming.reach(handle, target, at, endsAtOnce);
+  }
+
+  /** Reads the orders of this run until each is complete or the time is over; then updates their handles. */
+  async complete(handles: Iterable<OrderHandle>, request: CompletingRequest): Promise<void> {
+    const touched = [...handles];
+    try {
+      await this.completing.complete(
+        touched.flatMap(({ own }) => (own === undefined ? [] : [own])),
+        request,
+      );
+    } finally {
+      for (const handle of touched) handle.touch();
+    }
+  }
+
+  /**
+   * Reads again the orders that steps have handed out incomplete, after their failure was handled. Each once: where its fills
+   * still lag then, steps that read it fail.
+   */
+  async completeHandled(request: CompletingRequest): Promise<void> {
+    const again = this.listIncomplete().filter((handle) => !this.completedAgain.has(handle));
+    for (const handle of again) this.completedAgain.add(handle);
+    await this.complete(again, request);
+  }
+
+  /** The orders of this run whose handles were touched when they were not complete. */
+  private listIncomplete(): readonly OrderHandle[] {
+    return this.handles.list().filter(({ incomplete }) => incomplete !== undefined);
+  }
+
+  /** Reads the fills of every order of the run until they agree with its record: the run's figures are the venue's. */
+  async reconcileFills(request: CompletingRequest): Promise<void> {
+    await this.completing.complete(this.run.log.tracker.orders(), request);
+    for (const handle of this.listIncomplete()) handle.touch();
   }
 
   /** Cancels an order of ours or one that a list showed. An order that has ended already needs no request. */
@@ -70,32 +111,24 @@ export class OrderManager {
     if (handle.own === undefined) return this.cancelling.external(handle, target, at);
     this.settling.markUnwanted(handle.own);
     await this.cancelling.own(handle.own, target, at);
-    handle.touch();
   }
 
   /** Amends an order and waits until its terms are known. Throws StepFailure `not_found` when it has ended, `rejected` when it kept its old terms. */
   async amend(handle: OrderHandle, price: Decimal, size: Decimal | undefined, at: OrderRequestContext): Promise<void> {
     await this.barrier;
     at.cancel.check();
-    const order = requireOwnOrder(handle, at.step);
-    try {
-      await this.amending.own(order, price, size, at);
-    } finally {
-      handle.touch();
-    }
+    await this.amending.own(requireOwnOrder(handle, at.step), price, size, at);
   }
 
-  /** Reads an order and updates its handle. */
+  /** Reads an order. */
   async refresh(handle: OrderHandle, at: OrderRequestContext): Promise<void> {
     const order = handle.own;
     if (order !== undefined) {
       if (!isTerminal(order.snapshot.state)) {
-        const outcome = await this.watch.read(order, at.step, 'refresh', 'reconcile');
+        const outcome = await this.watch.read(order, at.step, 'refresh', { class: 'reconcile' });
         if (outcome.kind !== 'confirmed') throw toFailure(outcome, at.step);
       }
-      await this.watch.readFills(order, at.step, at.cancel);
       this.watch.check();
-      handle.touch();
       return;
     }
     await this.cancelling.readExternal(handle, at);
@@ -119,7 +152,7 @@ export class OrderManager {
   /** Reads every working order. Throws Halt when a reading gets no answer. */
   async readAll(step: string): Promise<void> {
     for (const order of this.listWorking()) {
-      const outcome = await this.watch.read(order, step, 'refresh', 'resolve');
+      const outcome = await this.watch.read(order, step, 'refresh', { class: 'resolve' });
       if (outcome.kind !== 'confirmed')
         throw new Halt('unknown_outcome', `order ${getOrderName(order)} could not be read: ${outcome.message}`, step);
     }

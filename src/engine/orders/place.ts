@@ -4,6 +4,7 @@
  */
 import type { TrackedOrder } from '../../journal/orders.ts';
 import { deriveClientOrderId } from '../../venue/order/identity.ts';
+import { getExposure } from '../../venue/order/life.ts';
 import { RESENDS } from '../../venue/order/polling.ts';
 import { makePlaceParams } from '../../venue/order/requests.ts';
 import { isWorking } from '../../venue/order/states.ts';
@@ -174,7 +175,7 @@ function isKept({ snapshot }: TrackedOrder, step: string): boolean {
   if (state !== 'canceled') return false;
   throw new StepFailure(
     'cancelled',
-    `order ${context.venueId ?? ''} of an earlier attempt was cancelled with ${context.filled} filled`,
+    `order ${context.venueId ?? ''} of an earlier attempt was cancelled with ${getExposure(snapshot).filled} filled`,
     step,
   );
 }

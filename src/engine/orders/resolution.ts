@@ -42,7 +42,7 @@ export class Resolution {
       const offset = LOOKUPS_MS[round] ?? (LOOKUPS_MS.at(-1) ?? 0) + (round - LOOKUPS_MS.length + 1) * LOOKUP_EVERY_MS;
       await sleepUntil(clock, Math.max(clock.now(), doubtAt + offset), never);
       const sentAt = clock.now();
-      const outcome = await this.watch.read(order, step, 'lookup', 'resolve');
+      const outcome = await this.watch.read(order, step, 'lookup', { class: 'resolve' });
       this.watch.check();
       if (isFound(order.snapshot.state)) return;
       // It is there, under an unknown status: more look-ups would show the same.
@@ -50,7 +50,7 @@ export class Resolution {
       if (outcome.kind === 'confirmed') reads += 1;
       if (reads >= TIMINGS.absenceReads && sentAt > provenAfter) {
         // Independent evidence, in case the look-up itself fails: a page of the market.
-        const page = await this.watch.readMarket(order.intent.market, order.createdAt, step, 'lookup');
+        const page = await this.watch.readMarket(order.intent.market, order.createdAt, step, { purpose: 'lookup' });
         if (isFound(order.snapshot.state)) return;
         isProven = page.kind === 'confirmed' && page.unread === undefined;
         proofs += 1;
@@ -85,7 +85,7 @@ export class Resolution {
 
   /** Looks an order up once by client order id; true when the venue knows it. */
   async lookUpOnce(order: TrackedOrder, step: string): Promise<boolean> {
-    const outcome = await this.watch.read(order, step, 'lookup', 'resolve');
+    const outcome = await this.watch.read(order, step, 'lookup', { class: 'resolve' });
     if (outcome.kind === 'confirmed')
       return outcome.result.some((record) => record.client_order_id === order.intent.clientOrderId);
     // The look-up got no answer either: the order is still in doubt and is resolved as such.
@@ -100,7 +100,7 @@ export class Resolution {
   async settleDoubts(step: string): Promise<void> {
     for (const order of this.run.log.tracker.orders()) {
       if (!isInDoubt(order.snapshot.state)) continue;
-      const outcome = await this.watch.read(order, step, 'lookup', 'resolve');
+      const outcome = await this.watch.read(order, step, 'lookup', { class: 'resolve' });
       if (outcome.kind !== 'confirmed')
         throw new Halt(
           'unknown_outcome',

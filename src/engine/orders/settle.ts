@@ -95,9 +95,8 @@ export class Settling {
   private async settleUnconfirmed(order: TrackedOrder, at: OrderRequestContext): Promise<void> {
     try {
       await this.parts.confirming.confirm(order, at);
-      await this.parts.watch.readFills(order, at.step, at.cancel);
     } catch (error) {
-      // It was cancelled, and its fills are known.
+      // It was cancelled; its fills are read at the end of the run.
       if (!(error instanceof StepFailure)) throw error;
     } finally {
       this.parts.handles.get(order).touch();

@@ -3,21 +3,20 @@
  * settles at one reading every two seconds, never two of a market at a time. Only this file would change for a push channel.
  */
 import type { Clock, Timer } from '../../base/clock.ts';
-import { decimal } from '../../base/decimal.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
-import { isEndUnseen } from '../../venue/order/life.ts';
-import { FIRST_POLL_MS, POLL_MS, REPEAT_DELAYS_MS } from '../../venue/order/polling.ts';
-import { makeLookupParams, makeMarketParams, makeOrderFillParams, makeReadParams } from '../../venue/order/requests.ts';
-import type { CallClass, CallOutcome, VenuePort } from '../../venue/port.ts';
+import { FIRST_POLL_MS, POLL_MS } from '../../venue/order/polling.ts';
+import { makeLookupParams, makeMarketParams, makeReadParams } from '../../venue/order/requests.ts';
+import type { CallClass, CallOutcome, VenueCall, VenuePort } from '../../venue/port.ts';
 import { isFoundMissing } from '../../venue/port.ts';
-import { toFailure } from '../failure.ts';
 import { Abandoned, Cancellation } from '../interruption.ts';
-import { sleepUntil } from '../waiting.ts';
 import type { WallTime } from '../wall-time.ts';
 import { refer } from './parts.ts';
 
 /** How far before an order's intent a reading begins, ms: clocks differ (fault-matrix.md, row 51). */
 export const LOOK_BACK_MS = 3_600_000;
+/** How long a reading may wait for tokens (epoch ms), and for its answer, ms. */
+export type ReadingLimits = Pick<VenueCall, 'deadlineAt' | 'answerMs'>;
+
 interface Waiter {
   readonly order: TrackedOrder;
   readonly until: (order: TrackedOrder) => boolean;
@@ -107,7 +106,7 @@ export class OrderWatch {
     order: TrackedOrder,
     step: string,
     purpose: 'confirm' | 'lookup' | 'refresh',
-    klass: CallClass,
+    how: { readonly class: CallClass } & ReadingLimits,
   ): Promise<CallOutcome<'GET /orders'>> {
     const since = this.lookFrom(order.createdAt);
     const outcome = await this.venue.call({
@@ -118,10 +117,10 @@ export class OrderWatch {
         purpose === 'lookup'
           ? makeLookupParams<never>(order.intent, since)
           : makeReadParams<never>(refer(order), since),
-      class: klass,
       clientOrderId: order.intent.clientOrderId,
       rows: 'own',
       purpose,
+      ...how,
     });
     if (!isFoundMissing(outcome)) return outcome;
     const { sentAt, settledAt } = outcome;
@@ -133,7 +132,7 @@ export class OrderWatch {
     market: string,
     sinceMs: number,
     step: string,
-    purpose: 'confirm' | 'lookup',
+    { purpose, ...limits }: { readonly purpose: 'confirm' | 'lookup' } & ReadingLimits,
   ): Promise<CallOutcome<'GET /orders'>> {
     return this.venue.call({
       id: this.callId(step),
@@ -143,38 +142,8 @@ export class OrderWatch {
       class: purpose === 'lookup' ? 'resolve' : 'reconcile',
       rows: 'own',
       purpose,
+      ...limits,
     });
-  }
-
-  /** Reads the fills of an order when its record shows more than were read. */
-  async readFills(order: TrackedOrder, step: string, cancel: Cancellation): Promise<void> {
-    const { clock, venue, callId } = this;
-    // A cancel that was answered as done ends the order, but does not show what was filled before.
-    for (const delay of REPEAT_DELAYS_MS) {
-      if (!isEndUnseen(order.snapshot)) break;
-      await this.read(order, step, 'confirm', 'reconcile');
-      if (isEndUnseen(order.snapshot)) await sleepUntil(clock, clock.now() + delay, cancel);
-    }
-    for (const delay of [...REPEAT_DELAYS_MS, undefined]) {
-      const { venueId, filled, recordFilled } = order.snapshot.context;
-      if (venueId === undefined || decimal(recordFilled).lte(decimal(filled))) return;
-      const outcome = await venue.call({
-        id: callId(step),
-        step: step,
-        endpoint: 'GET /fills/order',
-        params: makeOrderFillParams<never>(venueId),
-        class: 'reconcile',
-        clientOrderId: order.intent.clientOrderId,
-        purpose: 'fills',
-      });
-      if (outcome.kind === 'denied') throw toFailure(outcome, step);
-      if (
-        delay === undefined ||
-        decimal(order.snapshot.context.recordFilled).lte(decimal(order.snapshot.context.filled))
-      )
-        return;
-      await sleepUntil(clock, clock.now() + delay, cancel);
-    }
   }
 
   /** The start of a reading that must find what was done at `at` (epoch ms on the run's clock), in µs. */
@@ -227,10 +196,10 @@ export class OrderWatch {
     const [only] = orders;
     try {
       if (only !== undefined && orders.length === 1) {
-        await this.read(only, 'watch', 'confirm', 'reconcile');
+        await this.read(only, 'watch', 'confirm', { class: 'reconcile' });
       } else {
         const since = Math.min(...orders.map((order) => order.createdAt));
-        await this.readMarket(market, since, 'watch', 'confirm');
+        await this.readMarket(market, since, 'watch', { purpose: 'confirm' });
       }
     } catch (error) {
       // An internal error ends the steps that wait, not the process.

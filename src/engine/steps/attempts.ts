@@ -75,6 +75,7 @@ export class StepAttempts implements StepPlace {
       if (failure.kind === 'timeout' && step.onTimeout !== undefined) {
         machine.decide('TIMED_OUT');
         await this.handle(step.onTimeout, failure);
+        await this.completeHandled();
         machine.decide('OK');
         this.recordEnd('succeeded', { error: failure.fact });
         return;
@@ -97,6 +98,7 @@ export class StepAttempts implements StepPlace {
         continue;
       }
       if (clause.then === 'continue') {
+        await this.completeHandled();
         machine.decide('OK');
         if (step.id !== undefined && frame.find(step.id) === undefined) frame.set(step.id, undefined);
         this.recordEnd('failed', { error: failure.fact });
@@ -145,12 +147,16 @@ export class StepAttempts implements StepPlace {
         );
       }
       progress = heartbeat.beginAttempt(execution.path, timeout === undefined ? undefined : startedAt + timeout.ms);
+      if (timeout !== undefined) execution.windowMs = Math.min(execution.windowMs, timeout.ms);
       await feeds.ensure(step.feeds, frame.globals.runbook.feeds, execution.scope, path);
       const value = isVenueStep(step)
         ? await runVenueStep(execution as StepExecution<VenueStep>)
         : await runControl(execution);
       // A read that was answered too late has timed out. A write has not: its effect exists.
       if (getStepRow(step.verb).retry === 'read') own.check();
+      timer?.cancel();
+      const lacking = await this.completeTouched(execution);
+      if (lacking !== undefined) throw lacking;
       if (step.id !== undefined) frame.set(step.id, value);
       this.registerUndo(value);
       await heartbeat.releaseAfterStep(step.id, frame);
@@ -158,7 +164,8 @@ export class StepAttempts implements StepPlace {
       machine.decide('OK');
       return undefined;
     } catch (error) {
-      const failure = toCatchable(error, own, path) ?? toCaughtDoubt(step, error);
+      timer?.cancel();
+      const failure = await this.completeFailed(execution, toCatchable(error, own, path) ?? toCaughtDoubt(step, error));
       if (failure !== undefined) return failure.step === execution.path ? failure.withStep(path) : failure;
       if (error instanceof Halt) this.cancel.halt(error.message);
       this.recordEndBy(error, error instanceof Halt ? error.fact : toErrorFact(error, path));
@@ -168,6 +175,45 @@ export class StepAttempts implements StepPlace {
       progress?.end();
       own.close();
     }
+  }
+
+  /**
+   * Reads the orders that the attempt touched until they are complete. Gives the failure where they are not in time. A cancel that
+   * handles a failure reads once and succeeds without their fills: the way out of a position must not wait for them.
+   */
+  private async completeTouched(execution: StepExecution): Promise<StepFailure | undefined> {
+    const { windowMs, path } = execution;
+    const touched = [...execution.touched];
+    if (touched.length === 0) return undefined;
+    // Of an attempt that fails because of this it is not done again.
+    execution.touched.clear();
+    const isWayOut = this.frame.isHandler && (this.step.verb === 'cancel' || this.step.verb === 'cancel_all');
+    const { orderManager } = this.walker.run;
+    await orderManager.complete(touched, { step: path, windowMs: isWayOut ? 0 : windowMs, cancel: this.cancel });
+    const lacking = isWayOut ? undefined : touched.find(({ incomplete }) => incomplete !== undefined)?.incomplete;
+    return lacking === undefined ? undefined : new StepFailure('transport', lacking, this.path);
+  }
+
+  /** As above for an attempt that failed: a timeout stays one, another failure is of the fills that do not come. */
+  private async completeFailed(
+    execution: StepExecution,
+    failure: StepFailure | undefined,
+  ): Promise<StepFailure | undefined> {
+    if (failure === undefined) {
+      for (const handle of execution.touched) handle.touch();
+      return undefined;
+    }
+    const lacking = await this.completeTouched(execution);
+    return lacking === undefined || failure.kind === 'timeout' || failure.kind === 'unknown_outcome'
+      ? failure
+      : lacking;
+  }
+
+  /** The steps after a handled failure read complete orders again, as far as the venue shows them in time. */
+  private async completeHandled(): Promise<void> {
+    const { orderManager, setup } = this.walker.run;
+    if (this.frame.isHandler) return;
+    await orderManager.completeHandled({ step: this.path, windowMs: setup.fillsWindowMs, cancel: this.cancel });
   }
 
   /** They see the names of their block as they are at the time of undoing, and the step's own value, also where it failed. */
@@ -181,7 +227,7 @@ export class StepAttempts implements StepPlace {
     walker.run.undos.push({
       path: `${path}/undo`,
       run: (cancel) => {
-        const inner = frame.inner();
+        const inner = frame.handler();
         if (id !== undefined) inner.set(id, this.undone?.value);
         return walker.block(undo as readonly CheckedStep[], inner, cancel);
       },
@@ -191,7 +237,7 @@ export class StepAttempts implements StepPlace {
   /** Runs the steps of a catch or on_timeout; an error that they throw ends this step too. */
   private async handle(steps: readonly CheckedStep[], failure: StepFailure): Promise<void> {
     const { walker, frame } = this;
-    const inner = frame.inner({ staticPath: frame.staticPath, path: frame.path }, failure.fact);
+    const inner = frame.handler(failure.fact);
     try {
       await walker.block(steps, inner, this.cancel);
     } catch (error) {
@@ -216,7 +262,7 @@ export class StepAttempts implements StepPlace {
     for (const clause of this.step.catch) {
       if (!isCaughtBy(clause, failure.kind)) continue;
       if (clause.if === undefined) return clause;
-      const scope = new StepScope(frame.inner(undefined, failure.fact), walker.run.wall.now());
+      const scope = new StepScope(frame.handler(failure.fact), walker.run.wall.now());
       if (walker.decideCondition('catch', clause.if, scope, path)) return clause;
     }
     return undefined;

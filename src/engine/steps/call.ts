@@ -5,7 +5,7 @@
 import type { StepOf } from '../../runbook/checked.ts';
 import type { Value } from '../../runbook/values.ts';
 import { startGlobals } from '../globals.ts';
-import { Cancellation, InternalFailure, runBoth, StepFailure } from '../interruption.ts';
+import { Cancellation, InternalFailure, runEach, StepFailure } from '../interruption.ts';
 import { Frame, StepScope } from '../scope.ts';
 import type { StepExecution } from './execution.ts';
 
@@ -21,24 +21,25 @@ export async function callRunbook(execution: StepExecution<StepOf<'call'>>): Pro
     inputs[input.name] = expr === undefined ? input.default : execution.evaluate(expr);
   }
   const globals = await startGlobals(run, callee, inputs, { path, limits });
-  const frame = new Frame(globals, { staticPath: '', path: `${path}/` });
+  const place = { staticPath: '', path: `${path}/` };
+  const frame = new Frame(globals, place, undefined, execution.frame.isHandler ? {} : undefined);
   const lease = await run.heartbeat.enter(frame, run.wall.now(), path);
   const walk = async () => {
     try {
       await execution.block(callee.steps, frame);
     } catch (error) {
       if (error instanceof StepFailure || error instanceof InternalFailure)
-        await execution.block(callee.onError, frame.inner(undefined, error.fact));
+        await execution.block(callee.onError, frame.handler(error.fact));
       throw error;
     }
   };
   // The callee's `finally` runs however its steps ended, and its switch is left however that ended.
   const cleanUp = () => {
     const scope = new Cancellation(undefined, { onlyReduces: execution.cancel.onlyReduces });
-    return execution.walker.block(callee.finally, frame.inner(), scope);
+    return execution.walker.block(callee.finally, frame.handler(), scope);
   };
-  await runBoth(
-    () => runBoth(walk, cleanUp),
+  await runEach(
+    () => runEach(walk, cleanUp),
     () => lease.leave(),
   );
   const scope = new StepScope(frame, run.wall.now());

@@ -7,6 +7,7 @@ import type { CheckedStep } from '../../runbook/checked.ts';
 import type { Expr, Value } from '../../runbook/values.ts';
 import type { RunContext } from '../context.ts';
 import { type Cancellation, StepFailure } from '../interruption.ts';
+import type { OrderHandle } from '../orders/handles.ts';
 import { evaluate, type Frame, type StepScope } from '../scope.ts';
 import type { Walker } from './walker.ts';
 
@@ -35,6 +36,10 @@ export class StepExecution<S extends CheckedStep = CheckedStep> implements StepP
   readonly scope: StepScope;
   /** Cancelled when the step's own timeout is over, or with the block around it. */
   readonly cancel: Cancellation;
+  /** The orders that the step hands out: they are read until they are complete, and updated, when its own work has ended. */
+  readonly touched = new Set<OrderHandle>();
+  /** How long they are read at most, ms: `fills.window`, or the step's own time if that is shorter. */
+  windowMs: number;
   private readonly place: StepPlace<S>;
 
   constructor(place: StepPlace<S>, attempt: number, scope: StepScope, cancel: Cancellation) {
@@ -47,6 +52,7 @@ export class StepExecution<S extends CheckedStep = CheckedStep> implements StepP
     this.attempt = attempt;
     this.scope = scope;
     this.cancel = cancel;
+    this.windowMs = place.walker.run.setup.fillsWindowMs;
   }
 
   registerUndo(value: Value): void {

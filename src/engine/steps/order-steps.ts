@@ -2,11 +2,13 @@
  * Helps the steps about orders: finds the order that a step names, evaluates its terms, waits for its state, and registers its
  * undo.
  */
-import { type Decimal, decimal, formatDecimal } from '../../base/decimal.ts';
+import { type Decimal, formatDecimal } from '../../base/decimal.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
 import type { AwaitTarget, StepOf } from '../../runbook/checked.ts';
 import { getStepRow } from '../../runbook/steps/steps.ts';
 import { type Duration, EvaluationFailure, type Expr, type RecordValue, type Value } from '../../runbook/values.ts';
+import { isZeroDecimal } from '../../venue/order/fills.ts';
+import { getExposure } from '../../venue/order/life.ts';
 import type { OrderRecord } from '../../venue/records.ts';
 import type { RunContext } from '../context.ts';
 import { Cancellation, InternalFailure, StepFailure, toInterruption } from '../interruption.ts';
@@ -26,7 +28,9 @@ export async function waitForOrder(
 ): Promise<Value> {
   const { clock, orderManager, heartbeat } = execution.run;
   const handle = resolveOrder(execution, args.order);
-  const until = clock.now() + execution.evaluate(args.within).ms;
+  const withinMs = execution.evaluate(args.within).ms;
+  const until = clock.now() + withinMs;
+  execution.windowMs = Math.min(execution.windowMs, withinMs);
   heartbeat.markWaiting(execution.path, until);
   const own = new Cancellation(execution.cancel);
   const timer = clock.at(until, () =>
@@ -36,7 +40,6 @@ export async function waitForOrder(
     await orderManager.reach(handle, args.is, { ...makeOrderContext(execution, handle.market_id), cancel: own });
     return handle.value;
   } catch (error) {
-    handle.touch();
     if (own.timedOut) throw new StepFailure('timeout', own.reason?.message ?? '', execution.path);
     throw error;
   } finally {
@@ -46,8 +49,8 @@ export async function waitForOrder(
 }
 
 /**
- * Cancels the order of an earlier attempt before `place` is tried again. Where it has fills, another order would be a second
- * position, so the step fails instead.
+ * Cancels the order of an earlier attempt before `place` is tried again. Only where it is proven to have filled nothing another is
+ * placed: by its record and by its fills, the larger counts. Else a second order would be a second position, so the step fails.
  */
 export async function clearEarlier(execution: StepExecution<StepOf<'place'>>, leg: string): Promise<void> {
   const { orderManager } = execution.run;
@@ -55,14 +58,18 @@ export async function clearEarlier(execution: StepExecution<StepOf<'place'>>, le
   const order = placed?.order;
   if (order === undefined || order.snapshot.state === 'draft') return;
   const handle = orderManager.handle(order);
+  const { windowMs, cancel, path } = execution;
   await orderManager.cancel(handle, 'terminal', makeOrderContext(execution, order.intent.market));
-  if (decimal(order.snapshot.context.filled).gt(0)) {
+  await orderManager.complete([handle], { step: path, windowMs, cancel });
+  const { filled } = getExposure(order.snapshot);
+  if (!isZeroDecimal(filled)) {
     throw new StepFailure(
       'rejected',
-      `order ${handle.id} of an earlier attempt has filled ${order.snapshot.context.filled}; another order would be a second position`,
-      execution.path,
+      `order ${handle.id} of an earlier attempt has filled ${filled}; another order would be a second position`,
+      path,
     );
   }
+  if (handle.incomplete !== undefined) throw new StepFailure('transport', handle.incomplete, path);
 }
 
 /**
@@ -100,8 +107,18 @@ export function registerUndo(
   const { undo = getStepRow(execution.step.verb).undo?.default } = execution.step;
   if (undo !== 'cancel') return;
   const { orderManager, undos } = execution.run;
-  const path = `${execution.path}/undo`;
-  undos.push({ path, run: (cancel) => orderManager.cancel(handle, 'terminal', makeInternalRequest(path, cancel)) });
+  const step = `${execution.path}/undo`;
+  undos.push({
+    path: step,
+    run: async (cancel) => {
+      try {
+        await orderManager.cancel(handle, 'terminal', makeInternalRequest(step, cancel));
+      } finally {
+        // Undoing goes on without the fills; they are read again when the run ends.
+        await orderManager.complete([handle], { step, windowMs: 0, cancel });
+      }
+    },
+  });
 }
 
 export async function ensureBand({ run, frame, scope, path }: StepExecution): Promise<void> {
@@ -143,6 +160,7 @@ export function resolveOrder(execution: StepExecution, expr: Expr<RecordValue>):
   const handle = asHandle(execution.evaluate(expr));
   if (handle === undefined)
     throw new StepFailure('not_found', `${expr.text} is not an order that this run knows`, execution.path);
+  execution.touched.add(handle);
   return handle;
 }
 
@@ -169,8 +187,13 @@ export function findHandle(run: RunContext, id: string): OrderHandle {
   });
 }
 
-export function toListed(record: OrderRecord, own: TrackedOrder | undefined): RecordValue {
-  return OrderHandle.ofRecord(record, own).value;
+/** An order that a list showed. One of this run is as the run knows it, and is completed like every order that a step hands out. */
+export function toListed({ run, touched }: StepExecution, record: OrderRecord): RecordValue {
+  const own = run.log.tracker.get(record.client_order_id);
+  if (own === undefined) return OrderHandle.ofRecord(record).value;
+  const handle = OrderHandle.ofOwn(own);
+  touched.add(handle);
+  return handle.value;
 }
 
 /** The id of an order; a text is taken as an id. */

@@ -6,6 +6,7 @@ import { Decimal, formatDecimal } from '../../base/decimal.ts';
 import type { StepOf } from '../../runbook/checked.ts';
 import { hydrate } from '../../runbook/functions/hydrate.ts';
 import { DEADMAN, FILL } from '../../runbook/functions/records.ts';
+import { endsAtOnce, findAwaited } from '../../runbook/steps/awaited.ts';
 import { MOST_PAGES } from '../../runbook/steps/readings.ts';
 import type { CallRow } from '../../runbook/steps/row.ts';
 import { bindCalls, getStepRow, STEPS, type VenueStep, type VenueStepName } from '../../runbook/steps/steps.ts';
@@ -16,8 +17,8 @@ import { PAGE_ROWS } from '../../venue/order/requests.ts';
 import type { CallClass, CallOutcome, VenueCall } from '../../venue/port.ts';
 import type { FillRecord, OrderRecord } from '../../venue/records.ts';
 import { toFailure } from '../failure.ts';
-import { StepFailure } from '../interruption.ts';
-import { asHandle } from '../orders/handles.ts';
+import { Halt, StepFailure } from '../interruption.ts';
+import { asHandle, type OrderHandle } from '../orders/handles.ts';
 import { callWhileWanted, restrict, type Terms } from '../orders/parts.ts';
 import { sleepUntil } from '../waiting.ts';
 import type { StepExecution } from './execution.ts';
@@ -56,8 +57,9 @@ const VERBS: { readonly [V in VenueStepName]?: VerbFunction<V> } = {
     const on = makeOrderContext(execution, terms.market);
     await clearEarlier(execution, request.leg);
     const handle = await placeOrder(execution, on, request.leg, terms);
+    execution.touched.add(handle);
     registerUndo(execution, handle, handle.value);
-    await run.orderManager.reach(handle, step.await ?? 'live', on);
+    await run.orderManager.reach(handle, findAwaited(step), on, step.await === undefined && endsAtOnce(step.args));
     return handle.value;
   },
 
@@ -67,9 +69,10 @@ const VERBS: { readonly [V in VenueStepName]?: VerbFunction<V> } = {
     for (const { leg, terms } of listPlacements(execution)) {
       const on = makeOrderContext(execution, terms.market);
       const handle = await placeOrder(execution, on, leg, terms);
+      execution.touched.add(handle);
       value[leg] = handle.value;
       registerUndo(execution, handle, value);
-      await run.orderManager.reach(handle, step.await ?? 'live', on);
+      await run.orderManager.reach(handle, findAwaited(step), on);
     }
     return value;
   },
@@ -87,35 +90,33 @@ const VERBS: { readonly [V in VenueStepName]?: VerbFunction<V> } = {
   async cancel(execution) {
     const { args, run } = execution;
     const { orderManager } = run;
-    const target = execution.step.await ?? 'accepted';
+    const target = findAwaited(execution.step);
     if (args.kind === 'order') {
       const handle = resolveOrder(execution, args.order);
       await orderManager.cancel(handle, target, makeOrderContext(execution, handle.market_id));
       return handle.value;
     }
-    if (args.kind === 'mine') {
-      const market = execution.evaluate(args.market);
-      for (const order of orderManager.listWorking(market))
-        await orderManager.cancel(orderManager.handle(order), target, makeOrderContext(execution, market));
-      return undefined;
-    }
-    for (const value of execution.evaluate(args.ids)) {
-      const handle = asHandle(value) ?? findHandle(run, String(value));
-      await orderManager.cancel(handle, target, makeOrderContext(execution, handle.market_id));
-    }
+    const handles =
+      args.kind === 'mine'
+        ? orderManager.listWorking(execution.evaluate(args.market)).map((order) => orderManager.handle(order))
+        : execution.evaluate(args.ids).map((value) => asHandle(value) ?? findHandle(run, String(value)));
+    for (const handle of handles) execution.touched.add(handle);
+    await cancelSideBySide(execution, handles, (handle) =>
+      orderManager.cancel(handle, target, makeOrderContext(execution, handle.market_id)),
+    );
     return undefined;
   },
 
   async cancel_all(execution) {
-    const { orderManager, log } = execution.run;
+    const { orderManager } = execution.run;
+    for (const order of orderManager.listWorking()) execution.touched.add(orderManager.handle(order));
     const left = await orderManager.cancelAll(makeOrderContext(execution, undefined));
-    return { left: left.map((record) => toListed(record, log.tracker.get(record.client_order_id))) };
+    return { left: left.map((record) => toListed(execution, record)) };
   },
 
   async list_orders(execution) {
     const records = await readPages(execution, STEPS.list_orders.calls[0]);
-    const { tracker } = execution.run.log;
-    return { orders: records.map((record) => toListed(record, tracker.get(record.client_order_id))) };
+    return { orders: records.map((record) => toListed(execution, record)) };
   },
 
   async list_fills(execution) {
@@ -182,6 +183,22 @@ const VERBS: { readonly [V in VenueStepName]?: VerbFunction<V> } = {
     return outcome.result as Value;
   },
 };
+
+/**
+ * Cancels orders side by side: one that does not end must not keep the others working. Throws the first failure when all are done, a
+ * Halt before any other.
+ */
+async function cancelSideBySide(
+  execution: StepExecution<VenueStep>,
+  handles: readonly OrderHandle[],
+  cancel: (handle: OrderHandle) => Promise<void>,
+): Promise<void> {
+  const results = await Promise.allSettled(handles.map(cancel));
+  const errors = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
+  const worst = errors.find((error) => error instanceof Halt) ?? errors[0];
+  execution.cancel.check();
+  if (worst !== undefined) throw worst;
+}
 
 /** Makes the calls of a step in sequence; its value is the record that the last one answered with. */
 async function makeCalls(execution: StepExecution<VenueStep>): Promise<Value> {

@@ -5,6 +5,7 @@
 import type { DecimalString } from '../../base/decimal.ts';
 import type { Entry, JsonObject } from '../../journal/entry.ts';
 import { OrderTracker, type OrderTrackerOptions, type TrackedOrder, type TrackerChange } from '../../journal/orders.ts';
+import { isPositionStop } from '../../venue/order/context.ts';
 import { computeAveragePrice, pickLarger } from '../../venue/order/fills.ts';
 import { isOrderState, type OrderState } from '../../venue/order/states.ts';
 import type { OrderType, Side } from '../../venue/records.ts';
@@ -18,7 +19,7 @@ export interface OrderRow {
   readonly type: OrderType;
   /** Quote currency; absent if none was given. */
   readonly price?: DecimalString;
-  /** Current size, base currency; for stop_loss and take_profit the fraction until the venue reports a size. */
+  /** Current size, base currency; for stop_loss and take_profit the fraction of the position. */
   readonly size: DecimalString;
   /** Base currency: the sum of its fills, or the figure of its record if that is more. */
   readonly filled: DecimalString;
@@ -96,7 +97,7 @@ function makeOrderRow({ intent, snapshot }: TrackedOrder): OrderRow {
     side: intent.side,
     type: intent.type,
     ...(context.price === undefined ? {} : { price: context.price }),
-    size: context.size,
+    size: isPositionStop(intent) ? intent.size : context.size,
     filled: pickLarger(context.filled, context.recordFilled),
     ...(average === undefined ? {} : { averagePrice: average }),
     // The venue may have its own status for a working order, such as `placed` for a stop that waits.

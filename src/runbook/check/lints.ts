@@ -7,6 +7,7 @@ import { suggestSpelling } from '../../base/spelling.ts';
 import type { CheckedRunbook, CheckedStep, StepOf } from '../checked.ts';
 import type { MapNode, Node } from '../document/nodes.ts';
 import { type Costs, countSteadyTokens } from '../plan/steady.ts';
+import { findAwaited } from '../steps/awaited.ts';
 import { listInnerBlocks, walkSteps } from '../steps/walk.ts';
 import type { Duration, Expr } from '../values.ts';
 import type { Checking } from './checking.ts';
@@ -137,7 +138,7 @@ function lintProtection(checking: Checking, runbook: CheckedRunbook): void {
     for (const step of steps) {
       if (isEntry(step, runbook)) {
         entry ??= step;
-        filled = showsFills(step.await);
+        filled = showsFills(findAwaited(step));
       } else if (step.verb === 'wait_for' && step.args.kind === 'order') filled ||= showsFills(step.args.is);
       else if (step.verb === 'protect') {
         protects = true;

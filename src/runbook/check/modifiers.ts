@@ -58,7 +58,7 @@ export function readKinds(node: Node | undefined): readonly ErrorKind[] {
 export function readAwait(checking: Checking, stepName: StepName, node: Node | undefined): AwaitTarget | undefined {
   const row = getStepRow(stepName).await;
   const word = checking.compiler.isFaulty(node) ? undefined : getScalarText(node);
-  return row?.allowed.find((target) => target === word) ?? row?.default;
+  return row?.allowed.find((target) => target === word);
 }
 
 /** Compiles a condition; reports one that always has the same value. */

@@ -3,7 +3,7 @@
  * optional values are known to be present at a place and can be used there without a check.
  */
 
-import type { Run } from '../functions/evaluation.ts';
+import { type Run, readRecordField } from '../functions/evaluation.ts';
 import type { Term } from '../functions/term.ts';
 import { EvaluationFailure, type RecordValue, type ValueType } from '../values.ts';
 import type { TypeEnv } from './environment.ts';
@@ -66,7 +66,9 @@ export class VisibleNames {
     const { run: of } = record;
     return this.narrow({
       type,
-      run: this.requireValue(type, path ?? name, (frame) => (of(frame) as RecordValue | undefined)?.[name]),
+      run: this.requireValue(type, path ?? name, (frame) =>
+        readRecordField(frame, of(frame) as RecordValue | undefined, name),
+      ),
       bare: false,
       constant: false,
       ...(path === undefined ? {} : { path }),

@@ -4,7 +4,16 @@
  * error that the scope throws (NotKnown, a stale feed).
  */
 import { Decimal, formatDecimal } from '../../base/decimal.ts';
-import { Duration, durationText, EvaluationFailure, formatTime, type Scope, Time, type Value } from '../values.ts';
+import {
+  Duration,
+  durationText,
+  EvaluationFailure,
+  formatTime,
+  type RecordValue,
+  type Scope,
+  Time,
+  type Value,
+} from '../values.ts';
 
 export interface Frame {
   readonly scope: Scope;
@@ -14,6 +23,12 @@ export interface Frame {
 
 /** A compiled part of an expression. */
 export type Run = (frame: Frame) => Value;
+
+/** The value of a record's declared field; undefined of an absent record. */
+export function readRecordField({ scope }: Frame, record: RecordValue | undefined, name: string): Value {
+  if (record === undefined) return undefined;
+  return scope.readField === undefined ? record[name] : scope.readField(record, name);
+}
 
 /** The most iterations and list items of one evaluation, including those of the `def`s it reads. */
 const MAX_STEPS = 100_000;

@@ -282,6 +282,7 @@ export class PlannedRequests {
         return countPlaced();
       },
       absenceHorizonMs: this.parts.context.absenceHorizonMs,
+      fillsWindowMs: this.parts.context.fillsWindowMs,
     };
   }
 

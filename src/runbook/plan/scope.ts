@@ -37,6 +37,8 @@ export interface PlanContext {
   readonly costOf: (name: EndpointName) => number;
   /** After this long "not found" proves an order absent, ms (profile: ambiguity.window). */
   readonly absenceHorizonMs: number;
+  /** How long the fills of an order are read at most until they agree with its record, ms (profile: fills.window). */
+  readonly fillsWindowMs: number;
   /** Tokens of a minute that the ledger lets a run spend at most. */
   readonly tokensPerMinute: number;
   /** Whether the profile binds a price feed, which a run reads for orders that only the market's price measures. */

@@ -29,6 +29,7 @@ export function countSteadyTokens(runbook: CheckedRunbook, costs: Costs): number
     read: () => undefined,
     costOf: costs,
     absenceHorizonMs: 0,
+    fillsWindowMs: 0,
     tokensPerMinute: Number.POSITIVE_INFINITY,
     limits: undefined,
     deployment: '',

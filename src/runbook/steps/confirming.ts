@@ -4,12 +4,13 @@ import { TIMINGS } from '../../venue/order/context.ts';
 import {
   CANCEL_ACTS,
   CANCEL_SENDS,
+  COMPLETION_PAUSES_MS,
   CONFIRM_WITHIN_MS,
+  countCompletions,
   countLookups,
   countPolls,
   MARKET_PROOFS,
   POLL_MS,
-  REPEAT_DELAYS_MS,
 } from '../../venue/order/polling.ts';
 import {
   makeCancelParams,
@@ -22,6 +23,9 @@ import {
 } from '../../venue/order/requests.ts';
 import type { AwaitTarget, StepName, StepOf } from '../checked.ts';
 import { type CallRow, type Counts, call, type Times, type Values } from './row.ts';
+
+/** When the fate of an order is looked up. */
+export const LOST_ANSWER = 'no answer comes, or a refusal in unknown words';
 
 /** The order that a read is about. */
 type Named<V extends StepName> = <U>(args: StepOf<V>['args'], values: Values<U>) => OrderRef<U>;
@@ -42,19 +46,66 @@ export function pollOrder<V extends StepName>(
   });
 }
 
-/** Reads the fills of an order once a record shows some. */
+/** Reads the fills of an order once a record shows some. Where they do not agree at once, the rows of `completeOrder` follow. */
 export function readOrderFills<V extends StepName>(
   step: V,
   order: Named<V>,
   rest: Partial<Omit<CallRow<V>, 'endpoint' | 'params'>> = {},
 ): CallRow<V, 'GET /fills/order'> {
   return call(step, 'GET /fills/order', {
-    class: 'reconcile',
+    class: 'complete',
     params: (args, values) => makeOrderFillParams(order(args, values).venueId ?? ''),
-    times: () => ({ min: 0, max: REPEAT_DELAYS_MS.length + 1 }),
+    times: () => ({ min: 0, max: 1 }),
     when: 'the order has fills',
     ...rest,
   });
+}
+
+/**
+ * Reads an order until its record and its fills agree: one by one, or in a page of its market where several are behind. `rounds`:
+ * how often orders are read so at most, one unless given.
+ */
+export function completeOrder<V extends StepName>(
+  step: V,
+  order: Named<V>,
+  {
+    rounds = () => 1,
+    ...rest
+  }: {
+    readonly rounds?: (step: StepOf<V>, counts: Counts) => number;
+    readonly applies?: (step: StepOf<V>) => boolean;
+  } = {},
+): readonly CallRow<V>[] {
+  const columns = {
+    ...rest,
+    class: 'complete',
+    times: (of: StepOf<V>, counts: Counts): Times => ({
+      min: 0,
+      max: rounds(of, counts) * countCompletions(counts.fillsWindowMs),
+    }),
+    everyMs: COMPLETION_PAUSES_MS[0],
+    when: 'its record and its fills do not agree yet',
+  } as const;
+  return [
+    call(step, 'GET /orders', {
+      ...columns,
+      params: (args, values) => makeReadParams(order(args, values), values.since()),
+    }),
+    call(step, 'GET /orders', {
+      ...columns,
+      params: (args, values) => makeMarketParams(order(args, values).market, values.since()),
+      // Counted with those of one order.
+      times: () => ({ min: 0, max: 0 }),
+    }),
+    call(step, 'GET /fills/order', {
+      ...columns,
+      params: (args, values) => makeOrderFillParams(order(args, values).venueId as never),
+    }),
+    call(step, 'GET /fills', {
+      ...columns,
+      params: (args, values) => makeMarketFillParams(order(args, values).market, values.since()),
+    }),
+  ] as readonly unknown[] as readonly CallRow<V>[];
 }
 
 /**
@@ -67,7 +118,6 @@ export function doubtOrder<V extends StepName>(
   posts: (step: StepOf<V>) => number,
   applies: (step: StepOf<V>) => boolean = () => true,
 ): readonly CallRow<V>[] {
-  const lost = 'no answer comes, or a refusal in unknown words';
   const unseen = 'no record shows it in time';
   const most = (max: number) => (): Times => ({ min: 0, max });
   return [
@@ -77,21 +127,21 @@ export function doubtOrder<V extends StepName>(
       params: (args, values) => makeLookupParams(order(args, values), values.since()),
       times: (of, { absenceHorizonMs }) => ({ min: 0, max: posts(of) * countLookups(absenceHorizonMs) }),
       everyMs: POLL_MS,
-      when: lost,
+      when: LOST_ANSWER,
     }),
     call(step, 'GET /orders', {
       class: 'resolve',
       applies,
       params: (args, values) => makeMarketParams(order(args, values).market, values.since()),
       times: (of) => ({ min: 0, max: posts(of) * MARKET_PROOFS }),
-      when: lost,
+      when: LOST_ANSWER,
     }),
     call(step, 'GET /fills', {
       class: 'resolve',
       applies,
       params: (args, values) => makeMarketFillParams(order(args, values).market, values.since()),
       times: (of) => ({ min: 0, max: posts(of) }),
-      when: lost,
+      when: LOST_ANSWER,
     }),
     call(step, 'DELETE /orders', {
       class: 'protect',
@@ -116,14 +166,9 @@ export function doubtOrder<V extends StepName>(
       everyMs: POLL_MS,
       when: unseen,
     }),
-    call(step, 'GET /fills/order', {
-      class: 'reconcile',
-      applies,
-      params: (args, values) => makeOrderFillParams(order(args, values).venueId ?? ''),
-      times: most(CANCEL_ACTS * TIMINGS.cancelTries * (REPEAT_DELAYS_MS.length + 1)),
-      when: unseen,
-    }),
-  ];
+    // In its step, when it is undone or a failure has been handled, and at the end of the run.
+    ...completeOrder(step, order, { applies, rounds: (of) => posts(of) + CANCEL_ACTS }),
+  ] as readonly unknown[] as readonly CallRow<V>[];
 }
 
 /** Reads an order by our own id, where the venue's never arrived. The row that reads it by the venue's id counts these too. */

@@ -18,7 +18,7 @@ import {
   TIME,
   word,
 } from '../shapes.ts';
-import { pollOrder, readByOwnId, readOrderFills } from './confirming.ts';
+import { completeOrder, pollOrder, readByOwnId, readOrderFills } from './confirming.ts';
 import { LIST, ORDER_VALUE } from './orders.ts';
 import { EVERY_STEP, PLAIN, type StepRow } from './row.ts';
 
@@ -138,7 +138,10 @@ export const CONTROL_STEPS = {
       accepts: '{order, is, within} or {read, until, every, within}',
     },
     confirms: WAIT_READS,
-    otherwise: [readByOwnId('wait_for', (args, values) => values.order((args as OrderWait).order), awaitsOrder)],
+    otherwise: [
+      readByOwnId('wait_for', (args, values) => values.order((args as OrderWait).order), awaitsOrder),
+      ...completeOrder('wait_for', (args, values) => values.order((args as OrderWait).order), { applies: awaitsOrder }),
+    ],
     retry: 'none',
     risk: 'inner',
     yields: 'computed',

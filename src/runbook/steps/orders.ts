@@ -38,7 +38,8 @@ import {
   SIZE,
   word,
 } from '../shapes.ts';
-import { doubtOrder, pollOrder, readByOwnId, readOrderFills, waitsForRecord } from './confirming.ts';
+import { AWAITED, endsAtOnce, findAwaited } from './awaited.ts';
+import { completeOrder, doubtOrder, pollOrder, readByOwnId, readOrderFills, waitsForRecord } from './confirming.ts';
 import { type Counts, call, given, READ, type StepRow, type Values, WRITE } from './row.ts';
 
 type Args<V extends StepName> = StepOf<V>['args'];
@@ -146,9 +147,14 @@ function countPlaceSends({ args }: StepOf<'place'>): number {
 const CONFIRMED: ReadonlySet<AwaitTarget> = new Set(['accepted', 'live']);
 
 /** How long `place` reads its order when nothing fails, ms: until a record shows it, or until it is as `await` asks. */
-function limitPlaceMs({ await: target, timeout }: StepOf<'place'>, counts: Counts): number {
-  if (CONFIRMED.has(target ?? 'live')) return CONFIRM_WITHIN_MS;
-  return counts.duration(timeout) ?? Number.POSITIVE_INFINITY;
+function limitPlaceMs(step: StepOf<'place'>, counts: Counts): number {
+  if (!waitsForMarket(step)) return CONFIRM_WITHIN_MS;
+  return counts.duration(step.timeout) ?? Number.POSITIVE_INFINITY;
+}
+
+/** Whether `place` waits until the market has decided about its order. Of one that never rests that takes a moment. */
+function waitsForMarket(step: StepOf<'place'>): boolean {
+  return !CONFIRMED.has(findAwaited(step)) && !(step.await === undefined && endsAtOnce(step.args));
 }
 
 /** How often a request about one of several orders is made. */
@@ -193,7 +199,7 @@ export const ORDER_STEPS = {
     confirms: [
       pollOrder('place', (_args, values) => values.placed(''), limitPlaceMs, {
         applies: waitsForRecord,
-        waits: (step) => !CONFIRMED.has(step.await ?? 'live'),
+        waits: waitsForMarket,
       }),
       readOrderFills('place', (_args, values) => values.placed(''), { applies: waitsForRecord }),
     ],
@@ -203,7 +209,7 @@ export const ORDER_STEPS = {
     yields: ORDER,
     yieldsDoc: 'the order as it was when the step ended',
     modifiers: [...WRITE, 'await', 'allow'],
-    await: { allowed: ['accepted', 'live', 'any_fill', 'filled', 'terminal'], default: 'live' },
+    await: { allowed: ['accepted', 'live', 'any_fill', 'filled', 'terminal'], default: AWAITED.place },
     undo: { words: ['cancel', 'keep'], default: 'cancel' },
     say: (args: Args<'place'>) => `${args.type} ${args.side.text}`,
   },
@@ -245,7 +251,7 @@ export const ORDER_STEPS = {
     yields: 'computed',
     yieldsDoc: '`stop_loss` and `take_profit`: the orders placed',
     modifiers: [...WRITE, 'await'],
-    await: { allowed: ['accepted', 'live'], default: 'live' },
+    await: { allowed: ['accepted', 'live'], default: AWAITED.protect },
     undo: { words: ['cancel', 'keep'], default: 'keep' },
     say: ({ stopLoss, takeProfit }: Args<'protect'>) =>
       [stopLoss === undefined ? '' : 'stop_loss', takeProfit === undefined ? '' : 'take_profit']
@@ -288,7 +294,10 @@ export const ORDER_STEPS = {
       ),
       readOrderFills('amend', (args, values) => values.order(args.order)),
     ],
-    otherwise: [readByOwnId('amend', (args, values) => values.order(args.order))],
+    otherwise: [
+      readByOwnId('amend', (args, values) => values.order(args.order)),
+      ...completeOrder('amend', (args, values) => values.order(args.order)),
+    ],
     retry: 'write',
     risk: 'increases',
     yields: ORDER,
@@ -320,10 +329,9 @@ export const ORDER_STEPS = {
         sends: () => CANCEL_SENDS,
       }),
     ],
-    // Without `await: terminal` the end is read before the run ends.
+    // With `await: accepted` the end is read before the run ends.
     confirms: [
       pollOrder('cancel', nameCancelled, () => CONFIRM_WITHIN_MS, {
-        waits: (step) => step.await === 'terminal',
         times: (step, counts) => {
           const { max } = countTargets(step, counts);
           // Of the step, and again before the run ends.
@@ -332,7 +340,7 @@ export const ORDER_STEPS = {
         },
       }),
       readOrderFills('cancel', nameCancelled, {
-        times: (step, counts) => ({ min: 0, max: countTargets(step, counts).max * 2 * TIMINGS.cancelTries * 6 }),
+        times: (step, counts) => ({ min: 0, max: countTargets(step, counts).max }),
       }),
     ],
     // Either names the order by the venue's id or by our own: those above count both.
@@ -344,13 +352,14 @@ export const ORDER_STEPS = {
         when: 'its id never arrived',
       }),
       readByOwnId('cancel', nameCancelled),
+      ...completeOrder('cancel', nameCancelled, { rounds: (step, counts) => countTargets(step, counts).max }),
     ],
     retry: 'write',
     risk: 'reduces',
     yields: 'computed',
     yieldsDoc: 'the order, when one order is cancelled',
     modifiers: [...READ, 'await'],
-    await: { allowed: ['accepted', 'terminal'] },
+    await: { allowed: ['accepted', 'terminal'], default: AWAITED.cancel },
     say: (args: Args<'cancel'>) =>
       args.kind === 'order' ? args.order.text : args.kind === 'mine' ? `mine in ${args.market.text}` : args.ids.text,
   },
@@ -383,6 +392,9 @@ export const ORDER_STEPS = {
         times: () => ({ min: 0, max: SWEEP_CANCELS * SWEEP_READINGS }),
         when: 'cancel_all leaves orders',
       }),
+      ...completeOrder('cancel_all', (_args, values) => values.each(undefined), {
+        rounds: (_step, { placed }) => placed,
+      }),
     ],
     retry: 'write',
     risk: 'reduces',
@@ -402,7 +414,10 @@ export const ORDER_STEPS = {
       }),
     ],
     confirms: [readOrderFills('refresh', (args, values) => values.order(args.order))],
-    otherwise: [readByOwnId('refresh', (args, values) => values.order(args.order))],
+    otherwise: [
+      readByOwnId('refresh', (args, values) => values.order(args.order)),
+      ...completeOrder('refresh', (args, values) => values.order(args.order)),
+    ],
     retry: 'read',
     risk: 'none',
     yields: ORDER,

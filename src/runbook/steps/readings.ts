@@ -22,6 +22,7 @@ import {
   word,
 } from '../shapes.ts';
 import type { Expr } from '../values.ts';
+import { completeOrder } from './confirming.ts';
 import { call, given, READ, type StepRow, type Values, WRITE } from './row.ts';
 
 type Args<V extends StepName> = StepOf<V>['args'];
@@ -134,6 +135,10 @@ export const READING_STEPS = {
         times: countPages,
       }),
     ],
+    // Orders of this run in the list are completed like every order that a step hands out.
+    otherwise: completeOrder('list_orders', (_args, values) => values.each(undefined), {
+      rounds: (_step, { placed }) => placed,
+    }),
     retry: 'read',
     risk: 'none',
     yields: ORDERS,

@@ -72,6 +72,8 @@ export interface Counts {
   readonly placed: number;
   /** After this long "not found" proves an order absent, ms (profile: ambiguity.window). */
   readonly absenceHorizonMs: number;
+  /** How long the fills of an order are read at most until they agree with its record, ms (profile: fills.window). */
+  readonly fillsWindowMs: number;
 }
 
 /** One request of a step. */

@@ -13,6 +13,14 @@ export const AMEND_WITHIN_MS = 240_000;
 /** Pauses before a read or an idempotent request is repeated, ms. */
 export const REPEAT_DELAYS_MS = [250, 500, 1000, 2000, 4000] as const;
 
+/** Pauses after the first readings of an order whose fills and record do not agree, ms; then every five seconds. */
+export const COMPLETION_PAUSES_MS = [1000, 2000, 4000] as const;
+export const COMPLETION_EVERY_MS = 5000;
+/** This many orders of a market are read in one page instead of one by one. */
+export const COMPLETED_TOGETHER = 3;
+/** How long a cancel waits for the order's end before it is asked again, ms. */
+export const CANCEL_WITHIN_MS = 30_000;
+
 /** Readings after which `cancel_all` gives up. */
 export const SWEEP_READINGS = 8;
 /** Orders that `cancel_all` cancels one by one after a reading, where it left them. */
@@ -43,6 +51,15 @@ export const MARKET_PROOFS = 5;
 /** The most look-ups after one POST, where "not found" proves an absence after `horizonMs` (profile: ambiguity.window). */
 export function countLookups(horizonMs: number): number {
   return LOOKUPS_MS.length + 1 + Math.ceil((LOOKUP_PATIENCE * horizonMs) / LOOKUP_EVERY_MS);
+}
+
+/** The most readings of an order whose fills lag behind its record, where they are read for `windowMs` (profile: fills.window). */
+export function countCompletions(windowMs: number): number {
+  const pauses: readonly number[] = COMPLETION_PAUSES_MS;
+  let reads = 1;
+  for (let at = 0; at < windowMs; reads += 1) at += pauses[reads - 1] ?? COMPLETION_EVERY_MS;
+  // One more where the first reading shows that the other kind is missing.
+  return reads + 1;
 }
 
 /** The most readings of an order in a time, ms; the clock of the readings starts with the first. */

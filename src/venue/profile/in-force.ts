@@ -44,6 +44,7 @@ export function writeProfileSettings(profile: Profile): SettingsJson {
     limits: writeLimits(profile.limits),
     ambiguity: { window: writeDuration(profile.ambiguityWindowMs) },
     sockets: { idle: writeDuration(profile.socketIdleMs) },
+    fills: { window: writeDuration(profile.fillsWindowMs) },
     allowed_addresses: profile.allowedAddresses,
     ...(store === undefined ? {} : { store }),
     anchors: {

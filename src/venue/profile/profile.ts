@@ -109,6 +109,7 @@ export interface Profile {
   readonly ambiguityWindowMs: number;
   /** Longest time that a connection may have been idle and still carry a request, ms. */
   readonly socketIdleMs: number;
+  readonly fillsWindowMs: number;
   /** Private addresses and networks that the base URL's host may resolve to. */
   readonly allowedAddresses: readonly string[];
   readonly store?: StoreSettings;
@@ -225,6 +226,7 @@ function fillDefaults(settings: ReadProfile, folder: string): Profile {
     limits: toLimitRules(settings.limits ?? {}),
     ambiguityWindowMs: settings.ambiguity?.window ?? defaults.ambiguityWindowMs.default,
     socketIdleMs: settings.sockets?.idle ?? defaults.socketIdleMs.default,
+    fillsWindowMs: settings.fills?.window ?? defaults.fillsWindowMs.default,
     allowedAddresses: settings.allowed_addresses ?? [],
     ...(store === undefined ? {} : { store: fillStore(store, folder) }),
     anchors: {

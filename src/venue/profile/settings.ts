@@ -369,6 +369,17 @@ export const PROFILE_SETTINGS = {
       ),
     },
   },
+  fills: {
+    form: 'group',
+    about: 'fills of an order that are not shown yet',
+    fields: {
+      window: duration(
+        'how long the fills of an order are read until they add up to the filled size of its record; 60s by default',
+        1000,
+        DAY_MS,
+      ),
+    },
+  },
   allowed_addresses: {
     form: 'list',
     of: {

@@ -1,0 +1,156 @@
+/**
+ * Reads orders until a step may hand them out: filled size, fills and end agree. Which reading is due is decided in
+ * venue/order/completion.ts. No step and no end of a run reads fills in another way.
+ */
+import { formatSpan } from '../../base/format.ts';
+import type { TrackedOrder } from '../../journal/orders.ts';
+import type { EndpointName } from '../../venue/catalogue.ts';
+import {
+  type CompletionProgress,
+  decideCompletion,
+  findMissing,
+  type Missing,
+  noteReading,
+} from '../../venue/order/completion.ts';
+import { COMPLETED_TOGETHER } from '../../venue/order/polling.ts';
+import { makeMarketFillParams, makeOrderFillParams } from '../../venue/order/requests.ts';
+import { isTerminal } from '../../venue/order/states.ts';
+import type { CallOutcome } from '../../venue/port.ts';
+import { toFailure } from '../failure.ts';
+import { type Cancellation, Halt } from '../interruption.ts';
+import { sleepUntil } from '../waiting.ts';
+import { describeMissing } from './handles.ts';
+import { conclude, type OrderManagerParts } from './parts.ts';
+import type { OrderWatch, ReadingLimits } from './watch.ts';
+
+export interface CompletingRequest {
+  /** The step's path with iterations. */
+  readonly step: string;
+  /** How long the orders are read at most, ms; 0: once, and only if that needs no waiting. */
+  readonly windowMs: number;
+  readonly cancel: Cancellation;
+}
+
+/** How long an answer may take where nothing may wait for it, ms. */
+const ANSWER_AT_ONCE_MS = 2000;
+
+export class Completing {
+  private readonly run: OrderManagerParts;
+  private readonly watch: OrderWatch;
+
+  constructor(run: OrderManagerParts, watch: OrderWatch) {
+    this.run = run;
+    this.watch = watch;
+  }
+
+  /** Reads the orders until each is complete or the time is over. Gives those that are not complete. */
+  async complete(orders: Iterable<TrackedOrder>, request: CompletingRequest): Promise<readonly TrackedOrder[]> {
+    const { clock } = this.run;
+    const since = clock.now();
+    const behind = new Map<TrackedOrder, CompletionProgress>();
+    for (const order of orders)
+      if (findMissing(order.snapshot) !== undefined) behind.set(order, { since, windowMs: request.windowMs, reads: 0 });
+    const incomplete: TrackedOrder[] = [];
+    while (behind.size > 0) {
+      const due = { record: [] as TrackedOrder[], fills: [] as TrackedOrder[] };
+      let next = Number.POSITIVE_INFINITY;
+      for (const [order, progress] of behind) {
+        const decided = decideCompletion(order.snapshot, progress, clock.now());
+        if (decided.kind === 'wait') next = Math.min(next, decided.until);
+        else if (decided.kind === 'read') due[decided.what].push(order);
+        else behind.delete(order);
+        if (decided.kind === 'incomplete') incomplete.push(order);
+      }
+      for (const what of ['record', 'fills'] as const) {
+        const at = clock.now();
+        for (const order of due[what])
+          behind.set(order, noteReading(behind.get(order) as CompletionProgress, what, at));
+        await this.readAll(due[what], what, request);
+      }
+      if (due.record.length + due.fills.length > 0) this.watch.check();
+      else if (behind.size > 0) await sleepUntil(clock, next, request.cancel);
+    }
+    for (const order of incomplete) this.recordIncomplete(order, request);
+    return incomplete;
+  }
+
+  /** Reads each order, or where several of a market are behind one page for all of them. */
+  private async readAll(orders: readonly TrackedOrder[], what: Missing, request: CompletingRequest): Promise<void> {
+    for (const market of new Set(orders.map(({ intent }) => intent.market))) {
+      const each = orders.filter(({ intent }) => intent.market === market);
+      request.cancel.check();
+      if (each.length >= COMPLETED_TOGETHER) await this.readTogether(market, each, what, request);
+      else for (const order of each) await this.readOne(order, what, request);
+    }
+  }
+
+  private async readOne(order: TrackedOrder, what: Missing, request: CompletingRequest): Promise<void> {
+    const { venue, callId } = this.run;
+    const { venueId } = order.snapshot.context;
+    const limits = this.limitWaiting(request);
+    if (what === 'record' || venueId === undefined) {
+      this.haltUnrecorded(
+        await this.watch.read(order, request.step, 'confirm', { class: 'complete', ...limits }),
+        request.step,
+      );
+      return;
+    }
+    const outcome = await venue.call({
+      id: callId(request.step),
+      step: request.step,
+      endpoint: 'GET /fills/order',
+      params: makeOrderFillParams<never>(venueId),
+      class: 'complete',
+      clientOrderId: order.intent.clientOrderId,
+      purpose: 'fills',
+      ...limits,
+    });
+    this.haltUnrecorded(outcome, request.step);
+  }
+
+  private async readTogether(
+    market: string,
+    orders: readonly TrackedOrder[],
+    what: Missing,
+    request: CompletingRequest,
+  ): Promise<void> {
+    const { venue, callId } = this.run;
+    const since = Math.min(...orders.map(({ createdAt }) => createdAt));
+    const limits = this.limitWaiting(request);
+    if (what === 'record') {
+      this.haltUnrecorded(
+        await this.watch.readMarket(market, since, request.step, { purpose: 'confirm', ...limits }),
+        request.step,
+      );
+      return;
+    }
+    const outcome = await venue.call({
+      id: callId(request.step),
+      step: request.step,
+      endpoint: 'GET /fills',
+      params: makeMarketFillParams<never>(market, this.watch.lookFrom(since)),
+      class: 'complete',
+      purpose: 'fills',
+      ...limits,
+    });
+    this.haltUnrecorded(outcome, request.step);
+  }
+
+  /** A reading that may not wait is given up where no tokens are free, and where its answer takes long. */
+  private limitWaiting({ windowMs }: CompletingRequest): ReadingLimits {
+    return windowMs === 0 ? { deadlineAt: this.run.clock.now(), answerMs: ANSWER_AT_ONCE_MS } : {};
+  }
+
+  /** Throws Halt where the run can record nothing more. A reading without an answer is repeated when the next is due. */
+  private haltUnrecorded<E extends EndpointName>(outcome: CallOutcome<E>, step: string): void {
+    const failure = outcome.kind === 'denied' ? toFailure(outcome, step) : undefined;
+    if (failure instanceof Halt) throw failure;
+  }
+
+  /** Journals that the fills of an ended order were not all shown in time; the tracker raises its alarm. */
+  private recordIncomplete(order: TrackedOrder, { step, windowMs }: CompletingRequest): void {
+    if (windowMs === 0 || !isTerminal(order.snapshot.state) || order.snapshot.context.settled) return;
+    const because = `${describeMissing(order)} after ${formatSpan(windowMs)}`;
+    conclude(this.run.log, order, { event: 'T_SETTLE', because }, step);
+  }
+}

@@ -1,0 +1,68 @@
+/**
+ * Says what is still to be read of an order before a step may hand it out: its filled size, its fills and its end must agree.
+ * Pure: it reads no clock and sends nothing.
+ */
+
+import type { OrderSnapshot } from './context.ts';
+import { exceeds, isSameDecimal } from './fills.ts';
+import { isEndUnseen } from './life.ts';
+import { COMPLETION_EVERY_MS, COMPLETION_PAUSES_MS } from './polling.ts';
+
+/** What an order lacks: a record that is not older than its fills, or fills that its record announces. */
+export type Missing = 'record' | 'fills';
+
+/** The readings of an order that lacks something. */
+export interface CompletionProgress {
+  /** When the step's own work ended, epoch ms. */
+  readonly since: number;
+  /** How long it is read from then on, ms (profile: fills.window, or the step's own time if shorter). */
+  readonly windowMs: number;
+  /** Readings so far. */
+  readonly reads: number;
+  /** When the last one began, epoch ms, and what it read. */
+  readonly readAt?: number;
+  readonly read?: Missing;
+  /** Whether a reading of the other kind followed one at once. */
+  readonly turned?: boolean;
+}
+
+/** The progress after a reading that begins at `at`, epoch ms. */
+export function noteReading(progress: CompletionProgress, read: Missing, at: number): CompletionProgress {
+  const turned = progress.turned === true || (progress.read !== undefined && progress.read !== read);
+  return { ...progress, reads: progress.reads + 1, readAt: at, read, turned };
+}
+
+export type Completion =
+  | { readonly kind: 'done' }
+  /** The next reading is due at `until`, epoch ms. */
+  | { readonly kind: 'wait'; readonly until: number }
+  | { readonly kind: 'read'; readonly what: Missing }
+  /** The time is over. */
+  | { readonly kind: 'incomplete' };
+
+/**
+ * What an order lacks; undefined where it is complete: its filled size is that of its record and of its fills alike, and a record
+ * has shown its end.
+ */
+export function findMissing(order: OrderSnapshot): Missing | undefined {
+  if (isEndUnseen(order)) return 'record';
+  const { filled, recordFilled, venueId } = order.context;
+  if (isSameDecimal(filled, recordFilled)) return undefined;
+  // Fills that no record shows yet: an older record must not stand beside newer fills. Without an id no fills can be read.
+  return exceeds(filled, recordFilled) || venueId === undefined ? 'record' : 'fills';
+}
+
+/**
+ * Decides the next act: the first reading at once, the first of the other kind at once as well, else after 1, 2, 4 and every 5 s.
+ * The last reading begins when the window is over: fills that lag as long as the window are still seen.
+ */
+export function decideCompletion(order: OrderSnapshot, progress: CompletionProgress, now: number): Completion {
+  const what = findMissing(order);
+  if (what === undefined) return { kind: 'done' };
+  const { since, windowMs, reads, readAt, read, turned = false } = progress;
+  if (readAt === undefined || (read !== what && !turned)) return { kind: 'read', what };
+  const end = since + windowMs;
+  if (readAt >= end) return { kind: 'incomplete' };
+  const due = Math.min(end, readAt + (COMPLETION_PAUSES_MS[reads - 1] ?? COMPLETION_EVERY_MS));
+  return now < due ? { kind: 'wait', until: due } : { kind: 'read', what };
+}

@@ -1,0 +1,150 @@
+/** Tests which readings an order needs before a step may hand it out, against every lag of its record and its fills. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { decimal } from '../../src/base/decimal.ts';
+import {
+  type CompletionProgress,
+  decideCompletion,
+  findMissing,
+  noteReading,
+} from '../../src/venue/order/completion.ts';
+import type { OrderEvent, OrderSnapshot } from '../../src/venue/order/context.ts';
+import { createOrder } from '../../src/venue/order/context.ts';
+import { stepOrder } from '../../src/venue/order/life.ts';
+import { countCompletions } from '../../src/venue/order/polling.ts';
+import { fill, ID, record, T0, terms } from './order-samples.ts';
+
+function fold(order: OrderSnapshot, ...events: readonly OrderEvent[]): OrderSnapshot {
+  return events.reduce((each, event) => stepOrder(each, event).snapshot, order);
+}
+
+/** An order that the venue has acknowledged and shown as open. */
+function opened(): OrderSnapshot {
+  return fold(
+    createOrder(terms(), T0),
+    { type: 'SUBMIT', at: T0 },
+    { type: 'ACK', at: T0, orderId: ID },
+    { type: 'P_OPEN', at: T0, sentAt: T0, record: record('open') },
+  );
+}
+
+interface World {
+  /** Sizes of the fills; the order has ended with the last of them, and is read from then on. */
+  readonly sizes: readonly number[];
+  readonly ends: 'closed' | 'canceled' | 'rejected' | 'open';
+  /** How long after the end the record and the fills show it, ms. */
+  readonly recordLagMs: number;
+  readonly fillLagMs: number;
+  readonly windowMs: number;
+  /** How long an answer takes, ms. */
+  readonly tookMs: number;
+  /** How many fills were read before. */
+  readonly known: number;
+  readonly knowsRecord: boolean;
+}
+
+const worlds: fc.Arbitrary<World> = fc.record({
+  sizes: fc.array(fc.integer({ min: 1, max: 3 }), { maxLength: 3 }),
+  ends: fc.constantFrom('closed', 'canceled', 'rejected', 'open'),
+  recordLagMs: fc.integer({ min: 0, max: 70_000 }),
+  fillLagMs: fc.integer({ min: 0, max: 70_000 }),
+  windowMs: fc.integer({ min: 0, max: 60_000 }),
+  tookMs: fc.integer({ min: 1, max: 900 }),
+  known: fc.integer({ min: 0, max: 3 }),
+  knowsRecord: fc.boolean(),
+});
+
+/** Reads as it is told until the end; gives the order and the instants of its readings. */
+function complete(world: World): { order: OrderSnapshot; reads: [number, string][]; end: string; endAt: number } {
+  const total = world.sizes.reduce((sum, size) => sum + size, 0);
+  const shown = record(world.ends, { total_filled_size: String(total) });
+  const fills = world.sizes.map((size, index) => fill(String(index), String(size)));
+  const type = { closed: 'P_CLOSED', canceled: 'P_CANCELED', rejected: 'P_REJECTED', open: 'P_OPEN' } as const;
+  let now = T0;
+  const seeRecord = (sentAt: number): OrderEvent[] =>
+    sentAt - T0 >= world.recordLagMs ? [{ type: type[world.ends], at: now, sentAt, record: shown }] : [];
+  let order = opened();
+  if (world.knowsRecord) order = fold(order, { type: type[world.ends], at: now, sentAt: now, record: shown });
+  for (const each of fills.slice(0, world.known)) order = fold(order, { type: 'FILL', at: now, fill: each });
+  if (world.ends === 'canceled' && !world.knowsRecord) order = fold(order, { type: 'CANCEL_FINAL', at: now });
+  let progress: CompletionProgress = { since: now, windowMs: world.windowMs, reads: 0 };
+  const reads: [number, string][] = [];
+  for (let acts = 0; acts < 1000; acts += 1) {
+    const next = decideCompletion(order, progress, now);
+    if (next.kind === 'done' || next.kind === 'incomplete') return { order, reads, end: next.kind, endAt: now };
+    if (next.kind === 'wait') {
+      expect(next.until).toBeGreaterThan(now);
+      now = next.until;
+      continue;
+    }
+    const sentAt = now;
+    reads.push([sentAt, next.what]);
+    progress = noteReading(progress, next.what, sentAt);
+    now += world.tookMs;
+    if (next.what === 'record') order = fold(order, ...seeRecord(sentAt));
+    else if (sentAt - T0 >= world.fillLagMs)
+      order = fold(order, ...fills.map((each): OrderEvent => ({ type: 'FILL', at: now, fill: each })));
+  }
+  throw new Error('it never ends');
+}
+
+describe('the readings of an order that lacks something', () => {
+  it('end, complete or not, within their time and their number', () => {
+    fc.assert(
+      fc.property(worlds, (world) => {
+        const { order, reads, end, endAt } = complete(world);
+        const { filled, recordFilled } = order.context;
+        expect(reads.length).toBeLessThanOrEqual(countCompletions(world.windowMs));
+        expect(end === 'done').toBe(findMissing(order) === undefined);
+        if (end === 'done') expect(decimal(filled).eq(decimal(recordFilled))).toBe(true);
+        else expect(endAt - T0).toBeGreaterThanOrEqual(world.windowMs);
+        for (const [index, [at, what]] of reads.entries()) {
+          const [before, kind] = reads[index - 1] ?? [Number.NEGATIVE_INFINITY, ''];
+          if (what === kind && at - T0 < world.windowMs) expect(at - before).toBeGreaterThanOrEqual(1000);
+        }
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('complete every order whose record and fills are shown within the window', () => {
+    fc.assert(
+      fc.property(worlds, (drawn) => {
+        // A record that shows the end later than its fills takes a reading more.
+        const world = { ...drawn, recordLagMs: 0, fillLagMs: Math.min(drawn.fillLagMs, drawn.windowMs) };
+        expect(complete(world).end).toBe('done');
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('are none for an order whose record and fills agree', () => {
+    expect(decideCompletion(opened(), { since: T0, windowMs: 60_000, reads: 0 }, T0)).toEqual({ kind: 'done' });
+    const filled = fold(
+      opened(),
+      { type: 'P_CLOSED', at: T0, sentAt: T0, record: record('closed', { total_filled_size: '10.0' }) },
+      { type: 'FILL', at: T0, fill: fill('1', '10') },
+    );
+    expect(findMissing(filled)).toBeUndefined();
+  });
+
+  it('are of the record where fills came first, or only an answer said that it was cancelled', () => {
+    expect(findMissing(fold(opened(), { type: 'FILL', at: T0, fill: fill('1', '4') }))).toBe('record');
+    expect(findMissing(fold(opened(), { type: 'CANCEL', at: T0 }, { type: 'CANCEL_FINAL', at: T0 }))).toBe('record');
+  });
+
+  it('go on at 1, 2, 4 and every 5 s, the last when the window is over', () => {
+    const world: World = {
+      sizes: [2],
+      ends: 'canceled',
+      recordLagMs: 0,
+      fillLagMs: 100_000,
+      windowMs: 20_000,
+      tookMs: 1,
+      known: 0,
+      knowsRecord: true,
+    };
+    expect(complete(world).reads.map(([at]) => at - T0)).toEqual([0, 1000, 3000, 7000, 12_000, 17_000, 20_000]);
+    expect(complete({ ...world, windowMs: 0 }).reads).toHaveLength(1);
+  });
+});
