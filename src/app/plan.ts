@@ -41,6 +41,11 @@ export function planFor(
       fixture?.feeds.find((feed) => feed.name === name && (feed.key === key || key === undefined))?.value,
     read: (name) => (fixture === undefined ? undefined : findRecordedResult(fixture, name, used)),
     costOf: (name) => getCost(used, name),
+    declared: {
+      costOf: (name) => (Object.hasOwn(used.requests, name) ? (used.requests[name]?.tokens ?? 0) : 0),
+      requestOf: (name) => (Object.hasOwn(used.feeds, name) ? used.feeds[name]?.request : undefined),
+      renewsSession: used.auth.mode === 'jwt',
+    },
     absenceHorizonMs: used.ambiguityWindowMs,
     fillsWindowMs: used.fillsWindowMs,
     tokensPerMinute: used.rateLimit.tokens,
@@ -86,7 +91,9 @@ function listRequests(rows: readonly PlanRow[]) {
 /** The bounds to which a run is held whose plan a person approved. */
 export function makeApprovedBounds({ bounds: { orders, notional, exposure, requests } }: Plan): ApprovedBounds {
   const markets = Object.entries(exposure).map(([market, { max }]) => [market, max ?? null] as const);
-  const endpoints = Object.entries(requests).flatMap(([name, { max }]) => (max === undefined ? [] : [[name, max]]));
+  const endpoints = Object.entries(requests).flatMap(([name, bound]) =>
+    bound?.max === undefined ? [] : [[name, bound.max]],
+  );
   return {
     ...(orders.max === undefined ? {} : { orders: orders.max }),
     ...(notional.max === undefined ? {} : { notional: notional.max }),

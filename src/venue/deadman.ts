@@ -103,6 +103,12 @@ export function limitDeadmanAnswerMs(timeoutMs: number): number {
   return Math.max(1, Math.floor(timeoutMs / 4));
 }
 
+/** Attempts to arm a switch, and attempts to disarm it, each verified by a GET. */
+export const SWITCH_TRIES = 6;
+
+/** After a heartbeat that failed, the next one follows sooner: this part of the keep-alive later. */
+export const RETRY_SOONER = 4;
+
 /** How often an armed switch is read back, ms: an answered request proves that the venue hears us, not that the switch is armed. */
 export function chooseDeadmanReadPauseMs(timeoutMs: number): number {
   return READ_EVERY * timeoutMs;
@@ -345,7 +351,9 @@ function applyArmFailed(state: DeadmanState, { at, certain }: DeadmanEvent & { t
   const timeoutMs = certain ? state.timeoutMs : Math.min(state.timeoutMs, state.requestedMs ?? state.timeoutMs);
   const requestedMs = inFlight === 0 ? undefined : state.requestedMs;
   const retryAt =
-    state.status === 'armed' ? at + Math.max(1, Math.floor((state.keepAliveMs || state.timeoutMs / 4) / 4)) : undefined;
+    state.status === 'armed'
+      ? at + Math.max(1, Math.floor((state.keepAliveMs || state.timeoutMs / 4) / RETRY_SOONER))
+      : undefined;
   return { ...state, inFlight, timeoutMs, requestedMs, retryAt };
 }
 

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import type { Entry } from '../../src/journal/entry.ts';
+import type { Plan } from '../../src/runbook/plan/plan.ts';
+import { countSpent, findExceeded } from '../plan/against-plan.ts';
 import { envelope, JWT, type MockVenue, REFRESH } from './mock-venue.ts';
-import { scene } from './scene.ts';
+import { document, scene } from './scene.ts';
 
 const EVERYTHING = `runbook: one
 dsl: 1
@@ -93,6 +96,14 @@ describe.concurrent('every endpoint', { timeout: 60_000 }, () => {
         tier: 'VIP 0',
       });
       expect((await run(['replay', 'last', '--json'])).exit).toBe(0);
+      const lines = (await run(['audit', 'export', 'last', '--format', 'jsonl'])).out.trim().split('\n');
+      const entries = lines.map((line) => JSON.parse(line) as Entry);
+      const plan = document((await run(['plan', 'one.yaml', '--profile', 'p.yaml', '--json'])).out) as unknown as Plan;
+      expect(findExceeded(plan, entries)).toEqual([]);
+      const { requests, feeds } = countSpent(entries);
+      expect([requests['request info'], requests['POST /jwt'], feeds]).toEqual([1, 1, { mid: 1 }]);
+      const none = { ...plan, bounds: { ...plan.bounds, requests: {}, feeds: {} } };
+      expect(findExceeded(none, entries).join()).toMatch(/request info: 1 .*POST \/jwt: 1 .*feed mid: 1 /);
     }),
   );
 });

@@ -30,6 +30,8 @@ interface Sent {
 /** What a run has spent, by its journal. */
 export interface Spent {
   readonly requests: Readonly<Record<string, number>>;
+  /** Readings by feed. */
+  readonly feeds: Readonly<Record<string, number>>;
   readonly orders: number;
   readonly notional: Decimal;
   readonly exposure: Readonly<Record<string, Decimal>>;
@@ -76,6 +78,13 @@ export function countSpent(entries: readonly Entry[]): Spent {
   const sent = readSent(entries);
   const requests: Record<string, number> = {};
   for (const { endpoint, attempts } of sent) requests[endpoint] = (requests[endpoint] ?? 0) + attempts;
+  const feeds: Record<string, number> = {};
+  for (const entry of entries) {
+    if (entry.type === 'feed.read') feeds[entry.data.name] = (feeds[entry.data.name] ?? 0) + 1;
+    // The session renews itself beside the calls of the run.
+    if (entry.type === 'session.moved' && entry.data.request !== undefined)
+      requests['POST /jwt'] = (requests['POST /jwt'] ?? 0) + 1;
+  }
   const orders = new Map<string, Sent>();
   for (const each of sent)
     if (each.endpoint === 'POST /orders' && each.id !== undefined && !each.refused) orders.set(each.id, each);
@@ -95,6 +104,7 @@ export function countSpent(entries: readonly Entry[]): Spent {
   }
   return {
     requests,
+    feeds,
     orders: orders.size,
     notional,
     exposure,
@@ -131,12 +141,14 @@ export function findExceeded({ bounds }: Plan, entries: readonly Entry[]): reado
     if (max !== undefined && new Decimal(value).gt(max)) found.push(`${what}: ${value} of at most ${max}`);
   };
   for (const [endpoint, count] of Object.entries(spent.requests)) {
-    if (endpoint.startsWith('request ')) continue;
-    // The session renews itself beside the run.
-    if (endpoint === 'POST /jwt') continue;
     const bound = bounds.requests[endpoint as keyof typeof bounds.requests];
     if (bound === undefined) found.push(`${endpoint}: ${count} and none planned`);
     else hold(endpoint, count, bound.max === undefined ? undefined : bound.max * starts);
+  }
+  for (const [name, count] of Object.entries(spent.feeds)) {
+    const bound = bounds.feeds[name];
+    if (bound === undefined) found.push(`feed ${name}: ${count} and none planned`);
+    else hold(`feed ${name}`, count, bound.max === undefined ? undefined : bound.max * starts);
   }
   hold('orders', spent.orders, bounds.orders.max);
   hold('notional', spent.notional, bounds.notional.max);

@@ -266,3 +266,87 @@ ${amend}  - place: {type: limit, market: BTC-USD, side: long, size: o.${size}, p
     );
   });
 });
+
+describe('what a run sends beside its steps', () => {
+  const declared: PlanContext['declared'] = {
+    costOf: () => 7,
+    requestOf: (feed) => (feed === 'mid' ? 'ticker' : undefined),
+    renewsSession: false,
+  };
+  const feeds = 'feeds: {mid: {type: price, max_age: 5s}, marks: {type: map<price>, max_age: 5s}}\n';
+  const bounds = (steps: string, context: Partial<PlanContext> = {}) =>
+    plan(`${feeds}${steps}`, {}, { declared, ...context }).bounds;
+
+  it('has each reading of a feed: of a step, of its condition, and of a round', () => {
+    const most = (steps: string) => bounds(steps).feeds['mid']?.max;
+    expect(most('steps: [{assert: feeds.mid > 1}]')).toBe(1);
+    expect(most('steps: [{assert: feeds.mid > 1, catch: [{on: [stale_feed], do: [], then: retry}]}]')).toBe(11);
+    expect(most('steps: [{notify: {to: ops, text: now}, if: feeds.mid > 1}]')).toBe(2);
+    expect(most('let: {at: feeds.mid}\nsteps: [{assert: at > 1}, {assert: feeds.mid > at}]')).toBe(2);
+    expect(most('steps: [{repeat: {max: 3, while: feeds.mid > 1, do: [{wait: 1s}]}}]')).toBe(1 + 3);
+    expect(most('steps: [{for_each: {each: k, in: range(4), do: [{assert: feeds.mid > k}]}}]')).toBe(4);
+    expect(most('steps: [{repeat: {for: 1m, do: [{assert: feeds.mid > 1}]}}]')).toBeUndefined();
+    expect(most('steps: [{wait: 1s}]')).toBeUndefined();
+    const band = 'limits: {price_band: {around: feeds.mid, within: 3%}}\n';
+    expect(most(`${band}steps: [{place: ${terms}, retry: {max: 2, on: [rejected]}}]`)).toBe(3);
+  });
+
+  it('has the request of each, with its tokens and its time', () => {
+    const { requests, tokensPerMinute, duration } = bounds('steps: [{wait: 1s}, {assert: feeds.mid > 1}]');
+    expect(requests['request ticker']).toEqual({ min: 0, max: 1 });
+    // With the reading at the start of a live run.
+    expect(tokensPerMinute.max).toBeGreaterThanOrEqual(10 + 7);
+    expect(duration).toEqual({ min: 1000 });
+    // A map is read market by market; nothing is sent where the profile has no request for it.
+    const two = bounds('steps: [{assert: feeds.marks.size() > 0}]', { markets: ['BTC-USD', 'ETH-USD'] });
+    expect([two.feeds['marks']?.max, two.requests['request ticker']]).toEqual([2, undefined]);
+  });
+
+  it('has the attempts of a declared request', () => {
+    const one = bounds('steps: [{id: r, request: {name: ticker}}]');
+    expect(one.requests['request ticker']).toMatchObject({ min: 1, max: 5 });
+    const twice = bounds('steps: [{id: r, request: {name: ticker}, retry: {max: 1, on: [transport]}}]');
+    expect(twice.requests['request ticker']).toMatchObject({ min: 1, max: 2 });
+  });
+
+  it('has the renewals of the session, as far as the requests are bounded that lead to them', () => {
+    const session = { declared: { ...declared, renewsSession: true } };
+    const step = 'steps: [{refresh_session: {}}]';
+    const sum = ({ requests }: Plan['bounds']) =>
+      Object.values(requests).reduce((all, bound) => all + (bound?.max ?? Number.POSITIVE_INFINITY), 0);
+    const own = bounds(step);
+    const all = bounds(step, session);
+    expect(all.requests['POST /jwt']?.max).toBe((own.requests['POST /jwt']?.max ?? 0) + 4 * sum(own));
+    expect(all.tokensPerMinute.max).toBeGreaterThan(own.tokensPerMinute.max ?? 0);
+    expect(bounds('steps: [{wait: 1s}]').requests['POST /jwt']).toBeUndefined();
+    const guarded = 'deadman: {market: BTC-USD, timeout: 60s, on_exit: disarm}\n';
+    const endless = bounds(`${guarded}steps: [{place: ${terms}}]`, session);
+    expect(endless.requests['POST /jwt']).toEqual({ min: 0 });
+  });
+
+  it('has heartbeats and their readings, without a bound: nothing bounds how long requests take', () => {
+    const { requests, duration } = bounds(`deadman: {market: BTC-USD, timeout: 60s, on_exit: disarm}
+steps: [{place: ${terms}}]`);
+    expect(requests['POST /cancel_all_after']).toEqual({ min: 1 });
+    expect(requests['GET /cancel_all_after']).toEqual({ min: 1 });
+    expect(duration.max).toBeUndefined();
+  });
+
+  it('has the tokens of heartbeats that are refused, and follow sooner', () => {
+    const both = (timeout: string) => {
+      const { bounds: all, pathTokensPerMinute } = plan(
+        `deadman: {market: BTC-USD, timeout: ${timeout}, on_exit: leave_armed}\nsteps: [{place: ${terms}}]`,
+        {},
+        { tokensPerMinute: 1_000_000 },
+      );
+      return { path: pathTokensPerMinute, most: all.tokensPerMinute.max ?? 0 };
+    };
+    const [quick, slow] = [both('1m'), both('1h')];
+    // Every 15 s, and every 4 min a reading; of the slower switch a sixtieth.
+    const extra = (4 * 10 + 10 / 4) * (59 / 60);
+    expect(quick.path - slow.path).toBeCloseTo(extra, -1);
+    // Each a quarter of the pause after one that failed, and each again with another session.
+    expect(quick.most - slow.most).toBeCloseTo(extra * 4 * 2, -1);
+    expect(slow.most - slow.path).toBeGreaterThan(10 * 11);
+  });
+});

@@ -13,6 +13,7 @@ export function makePlanContext(runbook: CheckedRunbook, known: Partial<PlanCont
     feed: () => undefined,
     read: () => undefined,
     costOf: readDocumentedCost,
+    declared: { costOf: () => 0, requestOf: () => undefined, renewsSession: false },
     absenceHorizonMs: 90_000,
     fillsWindowMs: 60_000,
     tokensPerMinute: 1200,

@@ -286,10 +286,16 @@ export const ACCOUNT_INVARIANTS = {
     against: ['journal'],
     *breaches({ happened }) {
       const { profile } = happened.scenario;
+      let renewals = 0;
       for (const { name, setup, entries } of happened.runs) {
         const plan = planOf(setup.runbook, setup.inputs, profile);
         for (const what of [...findExceeded(plan, entries), ...findUnplanned(plan, entries)]) yield `${name}: ${what}`;
+        const starts = 1 + entries.filter(({ type }) => type === 'run.resumed').length;
+        renewals += starts * (plan.bounds.requests['POST /jwt']?.max ?? Number.POSITIVE_INFINITY);
       }
+      // One session serves all runs.
+      const renewed = happened.sent.filter(({ endpoint }) => endpoint === 'POST /jwt').length;
+      if (profile.auth.mode === 'jwt' && renewed > renewals) yield `POST /jwt: ${renewed} of at most ${renewals}`;
     },
   },
 } as const satisfies Record<string, Invariant>;

@@ -17,6 +17,7 @@ import {
   type DeadmanState,
   limitDeadmanAnswerMs,
   needsDelete,
+  SWITCH_TRIES,
   stepDeadman,
 } from '../../venue/deadman.ts';
 import type { CallOutcome, VenuePort } from '../../venue/port.ts';
@@ -29,8 +30,6 @@ import { sleepUntil } from '../waiting.ts';
 import { computeReadAnswerMs, HeartbeatTimer } from './heartbeat-timer.ts';
 import { Progress } from './progress.ts';
 
-/** Attempts to arm, and attempts to disarm, each verified by a GET. */
-const TRIES = 6;
 const FIRST_RETRY_MS = 250;
 /** A heartbeat whose answer is no longer awaited may arrive up to this long after it was sent, ms (budget.md, In-transit limit). */
 const IN_TRANSIT_MS = 10_000;
@@ -223,7 +222,7 @@ export class Heartbeat {
         this.schedule();
         return;
       }
-      if (tries >= TRIES || isFinal(outcome)) throw toArmingFailure(outcome, step);
+      if (tries >= SWITCH_TRIES || isFinal(outcome)) throw toArmingFailure(outcome, step);
       await sleepUntil(clock, clock.now() + FIRST_RETRY_MS * 2 ** (tries - 1), new Cancellation());
     }
   }
@@ -299,7 +298,7 @@ export class Heartbeat {
         this.parts.log.append('deadman.moved', { event: 'disarmed', market, because }, 'deadman');
         return;
       }
-      if (tries >= TRIES)
+      if (tries >= SWITCH_TRIES)
         throw new Halt(
           'unknown_outcome',
           'the deadman switch may still be armed: no reading showed it off; read it back at the venue',

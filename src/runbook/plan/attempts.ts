@@ -43,7 +43,7 @@ export function repeatAttempts(step: CheckedStep, { calls, rest }: Once): Load {
   const figures = new Map(
     [...whole.figures].map(([figure, range]) => {
       const counted =
-        figure.startsWith('requests ') || figure === 'writes' || figure === 'duration'
+        figure.startsWith('requests ') || figure.startsWith('feed ') || figure === 'writes' || figure === 'duration'
           ? (requests.figures.get(figure) ?? range)
           : (places.figures.get(figure) ?? range);
       const most = counted.max.gt(once.figures.get(figure)?.max ?? 0);

@@ -4,7 +4,7 @@
  */
 import { Decimal } from '../../base/decimal.ts';
 import { writeDuration } from '../../base/duration.ts';
-import { chooseDeadmanReadPauseMs, chooseKeepAliveMs } from '../../venue/deadman.ts';
+import { chooseDeadmanReadPauseMs, chooseKeepAliveMs, RETRY_SOONER, SWITCH_TRIES } from '../../venue/deadman.ts';
 import type { DeadmanDeclaration } from '../checked.ts';
 import { EMPTY, type Load, makeLoad, maybe, sequence, UNBOUNDED, WINDOW_MS } from './load.ts';
 import type { PlanRows } from './rows.ts';
@@ -28,17 +28,29 @@ export interface PlannedSwitch {
 /** A quarter of the shortest timeout that a live run accepts; shorter ones exist only in virtual time. */
 const QUICKEST_KEEP_ALIVE_MS = 1250;
 
+type SwitchEndpoint = 'POST /cancel_all_after' | 'GET /cancel_all_after' | 'DELETE /cancel_all_after';
+/** A request, and another where the session was refused. */
+const SENDS = 2;
+
 export class PlannedSwitches {
   private readonly rows: PlanRows;
-  private readonly costOf: (name: 'POST /cancel_all_after' | 'GET /cancel_all_after') => number;
+  private readonly costOf: (name: SwitchEndpoint) => number;
+  private readonly failures: boolean;
   /** Every one that the walk has come to, of the run's own runbook and of those that it calls. */
   private readonly all: PlannedSwitch[] = [];
   /** Those that are declared and not certainly armed yet. */
   private unarmed: readonly PlannedSwitch[] = [];
 
-  constructor(rows: PlanRows, costOf: PlannedSwitches['costOf']) {
+  /** `failures`: whether requests may be refused, and are then sent again. */
+  constructor(rows: PlanRows, { costOf, failures }: { costOf(name: SwitchEndpoint): number; failures: boolean }) {
     this.rows = rows;
     this.costOf = costOf;
+    this.failures = failures;
+  }
+
+  /** How often one request is sent at most: what fails is tried again, and each once more where the session was refused. */
+  private get tries(): number {
+    return this.failures ? SWITCH_TRIES * SENDS : 1;
   }
 
   /** Blocks around the walk: while there is one, an order may follow a switch that has fired. */
@@ -142,7 +154,11 @@ export class PlannedSwitches {
         'requests DELETE /cancel_all_after': { min, max: UNBOUNDED },
         'requests GET /cancel_all_after': { min, max: UNBOUNDED },
       },
-      { tokens: 2 * this.costOf('GET /cancel_all_after'), minMs: 0, rate: 0 },
+      {
+        tokens: this.tries * (this.costOf('DELETE /cancel_all_after') + this.costOf('GET /cancel_all_after')),
+        minMs: 0,
+        rate: 0,
+      },
     );
   }
 
@@ -150,8 +166,10 @@ export class PlannedSwitches {
   countKeepAliveTokens({ deadman, scope }: PlannedSwitch): number {
     const timeoutMs = scope.evaluateKnown(deadman.timeout)?.ms;
     const { readMs, everyMs } = this.choosePauses(deadman, scope, timeoutMs);
+    // One that fails is followed sooner, as often as the run makes progress; a reading too.
+    const [sooner, sends] = this.failures ? [RETRY_SOONER, SENDS] : [1, 1];
     const perMinute = (ms: number | undefined, quickest: number) =>
-      ms === undefined || ms <= 0 ? 0 : WINDOW_MS / Math.max(ms, quickest);
+      ms === undefined || ms <= 0 ? 0 : (sends * sooner * WINDOW_MS) / Math.max(ms, quickest);
     return (
       perMinute(everyMs, QUICKEST_KEEP_ALIVE_MS) * this.costOf('POST /cancel_all_after') +
       perMinute(readMs, chooseDeadmanReadPauseMs(4 * QUICKEST_KEEP_ALIVE_MS)) * this.costOf('GET /cancel_all_after')
@@ -200,7 +218,7 @@ export class PlannedSwitches {
         'requests POST /cancel_all_after': { min: new Decimal(isFirst ? 1 : 0), max: UNBOUNDED },
         'requests GET /cancel_all_after': { max: UNBOUNDED },
       },
-      { tokens: this.costOf('POST /cancel_all_after'), minMs: 0, rate: 0 },
+      { tokens: this.tries * this.costOf('POST /cancel_all_after'), minMs: 0, rate: 0 },
     );
   }
 }

@@ -5,6 +5,9 @@
 import { Decimal } from '../../base/decimal.ts';
 import type { EndpointName } from '../../venue/catalogue.ts';
 
+/** A request that the profile declares, as the journal names it. */
+export type DeclaredName = `request ${string}`;
+
 /** `max` is Infinity where nothing bounds it. */
 export interface Range {
   readonly min: Decimal;
@@ -13,9 +16,10 @@ export interface Range {
   readonly path: readonly string[];
 }
 
-/** What is counted: requests of an endpoint, orders, their notional in quote currency, that of a market by side, time in ms. */
+/** What is counted: requests of an endpoint, readings of a feed, orders, their notional in quote currency, that of a market by side, time in ms. */
 export type Figure =
-  | `requests ${EndpointName}`
+  | `requests ${EndpointName | DeclaredName}`
+  | `feed ${string}`
   | 'orders'
   | 'writes'
   | 'notional'

@@ -9,10 +9,18 @@ import { ENDPOINT_NAMES, type EndpointName } from '../../venue/catalogue.ts';
 import type { LimitRules } from '../../venue/limits/check.ts';
 import type { CheckedRunbook } from '../checked.ts';
 import { toJson } from '../values.ts';
-import { countWindowTokens, type Figure, getRange, type Load, type Range, sequence } from './load.ts';
+import {
+  countWindowTokens,
+  type DeclaredName,
+  type Figure,
+  getRange,
+  type Load,
+  type Range,
+  sequence,
+} from './load.ts';
 import type { PlanRow } from './rows.ts';
 import type { PlanContext } from './scope.ts';
-import { PlanWalk } from './walk.ts';
+import { PlanWalk, RENEWALS } from './walk.ts';
 
 export type { PlannedRequest, PlanRow } from './rows.ts';
 
@@ -26,10 +34,12 @@ export interface Bound<T> {
 
 export interface PlanBounds {
   /**
-   * By `METHOD /path`; endpoints that no run of it can use are left out. So is POST /jwt unless a step renews the session: the
-   * gateway renews it in any run, when it has to.
+   * By `METHOD /path`, and `request NAME` for those that the profile declares; what no run of it can use is left out. Heartbeats,
+   * and the POST /jwt with which the gateway renews the session, are in them.
    */
-  readonly requests: Readonly<Partial<Record<EndpointName, Bound<number>>>>;
+  readonly requests: Readonly<Partial<Record<EndpointName | DeclaredName, Bound<number>>>>;
+  /** Readings by feed. Where the profile reads it by a request, they are among its requests too. */
+  readonly feeds: Readonly<Record<string, Bound<number>>>;
   /** Orders that the venue can have accepted. */
   readonly orders: Bound<number>;
   /** By the orders' own prices, quote currency; decimals as strings. */
@@ -126,9 +136,14 @@ function makeBounds(
     rules.maxRunNotional === undefined
       ? undefined
       : decimal(rules.maxRunNotional).plus(getRange(worst, 'reducing').max.plus(getRange(worst, 'following').max));
-  const requests = ENDPOINT_NAMES.flatMap((name): [EndpointName, Bound<number>][] => {
+  const names = (prefix: string) =>
+    [...worst.figures.keys()].flatMap((name) => (name.startsWith(prefix) ? [name.slice(prefix.length)] : [])).sort();
+  const declared = names('requests ').filter((name): name is DeclaredName => name.startsWith('request '));
+  const requests = [...ENDPOINT_NAMES, ...declared].flatMap((name): [EndpointName | DeclaredName, Bound<number>][] => {
     const range = between(`requests ${name}`);
-    return range.max.isZero() ? [] : [[name, toCount(range)]];
+    const renewing = name === 'POST /jwt' && context.declared.renewsSession ? countRenewals(worst) : new Decimal(0);
+    const max = range.max.plus(renewing);
+    return max.isZero() ? [] : [[name, toCount({ ...range, max })]];
   });
   const markets = new Set([...worst.figures.keys()].flatMap((name) => /^(?:long|short) (.*)$/.exec(name)?.[1] ?? []));
   // An order whose market is not known may be in any.
@@ -141,6 +156,7 @@ function makeBounds(
   };
   return {
     requests: Object.fromEntries(requests),
+    feeds: Object.fromEntries(names('feed ').map((name) => [name, toCount(between(`feed ${name}`))])),
     orders: toCount(between('orders', maxWrites)),
     notional: toAmount(between('notional', maxNotional)),
     exposure: Object.fromEntries(
@@ -154,6 +170,12 @@ function makeBounds(
     tokensPerMinute: { min: 0, max: countTokens(context, worst, keepAlive) },
     duration: toCount(between('duration')),
   };
+}
+
+/** The most POST /jwt beside those of steps. */
+function countRenewals({ figures }: Load): Decimal {
+  const all = [...figures].filter(([figure]) => figure.startsWith('requests '));
+  return all.reduce((sum, [, { max }]) => sum.plus(max), new Decimal(0)).times(RENEWALS);
 }
 
 function toCount({ min, max, path }: Range): Bound<number> {

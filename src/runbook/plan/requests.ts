@@ -79,6 +79,7 @@ export class PlannedRequests {
       loads.push(this.request({ step, scope, path, call, draft, market }));
     }
     if (getStepRow(step.verb).calls === undefined) rows.addNote(path, `${step.verb} ${describeSubject(step)}`);
+    if (step.verb === 'request') loads.push(this.weighDeclared(step.args.name));
     const follows = this.planReads(step, scope, at, market);
     return { load: sequence(loads), follows, value: this.valueOf(step, placed) };
   }
@@ -187,6 +188,15 @@ export class PlannedRequests {
     // Reads of one market are shared, also where its name is an input.
     const shared = typeof market === 'string' ? market : scope.hasOneMarket ? 'the market' : '';
     return this.weigh({ call, times, terms, reduces: step.allow === 'reduce', market: shared });
+  }
+
+  /** How much a request counts that the profile declares: it is sent once in each attempt of its step. */
+  private weighDeclared(name: string): Load {
+    const one = new Decimal(1);
+    return makeLoad(
+      { [`requests request ${name}`]: { min: one, max: one }, duration: { max: UNBOUNDED } },
+      { tokens: this.parts.context.declared.costOf(name), minMs: 0, rate: 0 },
+    );
   }
 
   /** How much a request counts. */

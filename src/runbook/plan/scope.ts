@@ -35,6 +35,15 @@ export interface PlanContext {
   /** The result of a read as it is now, for estimates. */
   readonly read: (name: EndpointName) => unknown;
   readonly costOf: (name: EndpointName) => number;
+  /** What the profile declares beside the venue's document. */
+  readonly declared: {
+    /** Tokens of a declared request. */
+    readonly costOf: (request: string) => number;
+    /** The declared request that reads a feed; undefined where no request does. */
+    readonly requestOf: (feed: string) => string | undefined;
+    /** Whether requests renew the session where they have to. */
+    readonly renewsSession: boolean;
+  };
   /** After this long "not found" proves an order absent, ms (profile: ambiguity.window). */
   readonly absenceHorizonMs: number;
   /** How long the fills of an order are read at most until they agree with its record, ms (profile: fills.window). */

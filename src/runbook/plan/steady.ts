@@ -28,6 +28,7 @@ export function countSteadyTokens(runbook: CheckedRunbook, costs: Costs): number
     feed: () => undefined,
     read: () => undefined,
     costOf: costs,
+    declared: { costOf: () => 0, requestOf: () => undefined, renewsSession: false },
     absenceHorizonMs: 0,
     fillsWindowMs: 0,
     tokensPerMinute: Number.POSITIVE_INFINITY,

@@ -11,6 +11,7 @@ import type { Value } from '../values.ts';
 import { endEarly, type Once, passesOver, repeatAttempts } from './attempts.ts';
 import { forgetChanged, forgetHandled, listAllSteps, listChanged } from './changes.ts';
 import { type PlannedSwitch, PlannedSwitches } from './deadman.ts';
+import { PlannedFeeds } from './feeds.ts';
 import {
   type Alternative,
   choose,
@@ -37,6 +38,11 @@ interface Place {
   readonly deadman: PlannedSwitch | undefined;
 }
 
+/**
+ * The most POST /jwt that one request leads to: before it is sent, and after its session was refused, each again where another
+ * process has rotated the token meanwhile.
+ */
+export const RENEWALS = 4;
 /** Calls deeper than this are not walked: the checker refuses a ring, and no runbook is nested so deep. */
 const DEEPEST = 16;
 
@@ -51,6 +57,7 @@ export class PlanWalk {
   private readonly estimating: Estimating = { on: false, present: false };
   private readonly switches: PlannedSwitches;
   readonly requests: PlannedRequests;
+  private readonly feeds: PlannedFeeds;
   private depth = 0;
   /** The limits of the run's own runbook, tightened by the profile's. */
   rules: LimitRules = {};
@@ -60,10 +67,19 @@ export class PlanWalk {
     this.context = context;
     this.failures = failures;
     const rows = new PlanRows(context, failures ? 'sections' : context.inputs === undefined ? 'nothing' : 'path');
-    const switches = new PlannedSwitches(rows, context.costOf);
+    const weighed = failures && context.declared.renewsSession ? withRenewals(context) : context;
+    const switches = new PlannedSwitches(rows, { costOf: weighed.costOf, failures });
     this.rows = rows;
     this.switches = switches;
-    this.requests = new PlannedRequests({ context, rows, switches, estimating: this.estimating, failures, placed });
+    this.feeds = new PlannedFeeds(weighed);
+    this.requests = new PlannedRequests({
+      context: weighed,
+      rows,
+      switches,
+      estimating: this.estimating,
+      failures,
+      placed,
+    });
   }
 
   run(): Load {
@@ -89,7 +105,7 @@ export class PlanWalk {
     const deadman = runbook.deadman && this.switches.expect(runbook.deadman, scope, prefix);
     const place: Place = { runbook, scope, prefix, deadman };
     const globals = scope.listNames();
-    const loads = [this.walkBlock(runbook.steps, place)];
+    const loads = [this.feeds.ofStart(runbook), this.walkBlock(runbook.steps, place)];
     // The run may get here from any step.
     if (runbook.onError.length + runbook.finally.length > 0) forgetChanged(listAllSteps(runbook), scope);
     const after = { ...place, scope: scope.afterSteps(globals) };
@@ -126,7 +142,7 @@ export class PlanWalk {
         if (holds === false) {
           this.rows.addNote(makePath(step, place), `skipped: ${step.if?.text ?? ''} is false`);
           if (step.id !== undefined) place.scope.set(step.id, undefined);
-          return EMPTY;
+          return this.feeds.ofCondition(step, place.runbook);
         }
         if (holds === true) return this.step(step, place, true);
         const condition = step.if?.text ?? '';
@@ -142,7 +158,7 @@ export class PlanWalk {
     forgetHandled(step, 'before', scope);
     const planned = this.planStep(step, place, makePath(step, place), certain);
     forgetHandled(step, 'after', scope);
-    const loads = [planned.load];
+    const loads = [this.feeds.ofAttempt(step, place.runbook), planned.load];
     const follows = [planned.follows ?? EMPTY];
     if (step.id !== undefined) {
       if (deadman?.deadman.releaseAfter === step.id && !deadman.disarmed) follows.push(this.switches.disarm(deadman));
@@ -327,7 +343,10 @@ export class PlanWalk {
     const bound = describeBound(step, scope);
     const inner = this.enterLoop(place, steps);
     const load = this.rows.withLoop(bound, () =>
-      includePause(this.walkBlock(steps, inner), every && (everyMs ?? 'unknown')),
+      sequence([
+        condition === undefined && until === undefined ? EMPTY : this.feeds.ofCondition(step, place.runbook),
+        includePause(this.walkBlock(steps, inner), every && (everyMs ?? 'unknown')),
+      ]),
     );
     const roundMs = Math.max(everyMs ?? 0, load.leastMs);
     const byTime = lengthMs === undefined || roundMs === 0 ? Number.POSITIVE_INFINITY : Math.ceil(lengthMs / roundMs);
@@ -426,6 +445,17 @@ export class PlanWalk {
     forgetChanged(steps, place.scope);
     return enterBlock(place);
   }
+}
+
+/** Costs with those of the renewals that a request may lead to. */
+function withRenewals(context: PlanContext): PlanContext {
+  const { costOf, declared } = context;
+  const renewals = RENEWALS * costOf('POST /jwt');
+  return {
+    ...context,
+    costOf: (name) => costOf(name) + renewals,
+    declared: { ...declared, costOf: (request) => declared.costOf(request) + renewals },
+  };
 }
 
 /** The same place, with names of its own. */
