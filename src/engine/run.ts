@@ -204,9 +204,10 @@ class Execution {
     return this.attempt(async () => {
       const globals = await startGlobals(this.context, setup.runbook, setup.inputs, { path: '', limits: undefined });
       this.frame = new Frame(globals, { staticPath: '', path: '' });
+      // First: where this fails the run has not begun, and no clean-up of it places an order without its switch.
+      await heartbeat.enter(this.frame, this.context.wall.now(), '');
       this.move('STARTED');
       if (setup.mode === 'live') await reconcile(this.context, this.whole);
-      await heartbeat.enter(this.frame, this.context.wall.now(), '');
       await this.interpreter.block(setup.runbook.steps, this.frame, this.whole);
       // An interruption that came while no step was waiting: the switch fired in the last step, or a person cancelled.
       this.whole.check();

@@ -168,7 +168,7 @@ export class StepAttempts implements StepPlace {
       const failure = await this.completeFailed(execution, toCatchable(error, own, path) ?? toCaughtDoubt(step, error));
       if (failure !== undefined) return failure.step === execution.path ? failure.withStep(path) : failure;
       if (error instanceof Halt) this.cancel.halt(error.message);
-      this.recordEndBy(error, error instanceof Halt ? error.fact : toErrorFact(error, path));
+      this.recordEndBy(error, toErrorFact(error, path));
       throw error;
     } finally {
       timer?.cancel();
@@ -342,7 +342,8 @@ function catchesHalt({ catch: clauses }: CheckedStep): boolean {
 }
 
 function toErrorFact(error: unknown, step: string): ErrorFact | undefined {
-  if (error instanceof Abandoned) {
+  if (error instanceof Halt) return error.fact;
+  if (error instanceof Abandoned && !isHalt(error)) {
     return { kind: error.reason.why === 'timeout' ? 'timeout' : 'cancelled', message: error.reason.message, step };
   }
   return undefined;
