@@ -15,9 +15,9 @@ export interface Throwing {
   readonly at: number;
   /**
    * The first process executes the run as builds did that let the mistake through: it dies where its run should be cleaned up.
-   * `mended`: the processes after it do not make the mistake any more.
+   * `corrected`: the processes after it do not make the mistake any more.
    */
-  readonly older?: 'kept' | 'mended';
+  readonly older?: 'kept' | 'corrected';
 }
 
 /** What came of it in a world. */
@@ -37,14 +37,14 @@ export function makeThrowing({ place, at, older }: Throwing): Thrown {
   const engine = ({ setup, ports }: EngineParts, process?: { readonly life: number; die(point: string): void }) => {
     if (setup.run !== 'run') return { setup, ports };
     const isFirst = process?.life === 1;
-    const isMended = older === 'mended' && !isFirst;
+    const isCorrected = older === 'corrected' && !isFirst;
     const passed: Record<Place, number> = { boundary: 0, evaluation: 0 };
     let isOver = false;
     if (process !== undefined) thrown.atLast = false;
     const pass = (kind: Place): void => {
       passed[kind] += 1;
       thrown.passed[kind] = Math.max(thrown.passed[kind], passed[kind]);
-      if (isMended || kind !== place || passed[kind] !== at) return;
+      if (isCorrected || kind !== place || passed[kind] !== at) return;
       if (process !== undefined) thrown.atLast = true;
       isOver = true;
       throw new TypeError('a mistake of ours');
@@ -65,7 +65,7 @@ export function makeThrowing({ place, at, older }: Throwing): Thrown {
   return Object.assign(thrown, { protocol: { engine } });
 }
 
-/** The same runbook, which tells when one of its expressions is evaluated. */
+/** The same runbook, which reports when one of its expressions is evaluated. */
 function watched(runbook: CheckedRunbook, told: () => void): CheckedRunbook {
   const copies = new Map<object, object>();
   const copy = (value: unknown): unknown => {
