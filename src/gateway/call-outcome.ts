@@ -44,8 +44,8 @@ export function decideOutcome<E extends EndpointName>(
               ? 'not_found'
               : 'rejected';
       const hint = verdict.retryAfterMs === undefined ? {} : { retryAfterMs: verdict.retryAfterMs };
-      // A server that answers with 5xx may not know what was done, so this is not the venue's refusal.
-      if (verdict.serverError) return { kind: 'unresolved', message: verdict.text, ...times };
+      // A server that answers with 5xx may not know what was done, nor one that says that a part of it failed.
+      if (verdict.serverError || verdict.doubtful) return { kind: 'unresolved', message: verdict.text, ...times };
       return {
         kind: 'rejected',
         failure,

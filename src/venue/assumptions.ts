@@ -235,13 +235,14 @@ export const ASSUMPTIONS = {
     section: 'States and transitions',
     alsoSeen: 'placed, for an untriggered stop',
   },
-  definiteRejects: {
-    open: 'which error texts prove that nothing was placed',
-    default: [],
-    reason: 'the document lists none; after a POST refused with another text the order is looked up once',
+  refusals: {
+    open: 'which words of a refusal prove that nothing was done, and which that it may have been',
+    default: { definite: [], doubtful: [] },
+    reason:
+      'the document lists none; an order refused in words that are not known is looked up until its absence is proven',
     section: 'Errors',
     alsoSeen: 'bare codes, a code and a text, free text',
-    setting: 'definite_rejects',
+    setting: 'refusals',
   },
   maxLeverage: {
     open: 'whether this account may set more than the documented leverage',

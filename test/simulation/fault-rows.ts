@@ -146,8 +146,9 @@ export const FAULT_ROWS: readonly FaultRow[] = [
   },
   {
     fault: 'success: false with an unknown text',
-    handled: 'one look-up decides for POST',
+    handled: 'one look-up decides for POST; doubtful words are no answer',
     covers: [
+      golden('a-refusal-in-doubtful-words-is-an-unknown-outcome'),
       SEEDS,
       golden('a-refusal-of-unknown-text-is-looked-up-once'),
       golden('a-refusal-of-unknown-text-whose-order-is-there-is-adopted'),
@@ -157,7 +158,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     fault: 'success: false with a known refusal',
     handled: 'terminal, no retry',
     covers: [
-      venue('answers', 'knows the texts of the profile as definite, in any case'),
+      venue('answers', 'knows the words of the profile, in any case, and doubts before it believes'),
       golden('place-that-is-refused-at-once'),
     ],
   },

@@ -519,7 +519,7 @@ function refusal(status: number, error: string): WireAnswer {
 }
 
 function definiteToo(profile: Parameters<NonNullable<Protocol['profile']>>[0]) {
-  return { ...profile, definiteRejects: ['MUTANT_SAYS_NO'] };
+  return { ...profile, refusals: { definite: ['MUTANT_SAYS_NO'], doubtful: [] } };
 }
 
 function isEnvelope({ body }: WireAnswer): boolean {

@@ -356,13 +356,14 @@ function detailsOf(
       };
     case 'status':
       return { status: draws.of([500, 502, 503, 504, 404, 404]), processed: draws.chance(0.5) };
-    case 'error':
+    case 'error': {
       // Carried out and yet refused with an unknown text: one look-up decides (interface.md), so it must be able to see.
-      return {
-        error: draws.of(['SOMETHING_WENT_WRONG', 'INSUFFICIENT_MARGIN', 'try again later']),
-        status: draws.of([200, 400]),
-        processed: visibilityMs === 0 && draws.chance(0.3),
-      };
+      const error = draws.of(['SOMETHING_WENT_WRONG', 'INSUFFICIENT_MARGIN', 'try again later']);
+      const status = draws.of([200, 400]);
+      const processed = visibilityMs === 0 && draws.chance(0.3);
+      // No protocol can do anything about a venue that decides against an order and carries it out.
+      return { error, status, processed: processed && error !== 'INSUFFICIENT_MARGIN' };
+    }
     case 'rate_limited':
       return { retryAfter: draws.of(['1', '3', '0.5', '-4', 'soon', '']) };
     case 'stuck':

@@ -131,6 +131,7 @@ describe('readAnswer, the recorded samples', () => {
       notFound: true,
       duplicate: false,
       definite: true,
+      doubtful: false,
     });
   });
 
@@ -426,8 +427,8 @@ describe('readAnswer, refusals', () => {
   const LEFT = { ...JSON_TYPE, 'x-ratelimit-remaining': '700' };
   const flags = <E extends EndpointName>(verdict: AnswerVerdict<E>) => {
     if (verdict.kind !== 'refused') return verdict.kind;
-    const { limited, unauthorized, notFound, duplicate, definite, serverError } = verdict;
-    return Object.entries({ limited, unauthorized, notFound, duplicate, definite, serverError })
+    const { limited, unauthorized, notFound, duplicate, definite, doubtful, serverError } = verdict;
+    return Object.entries({ limited, unauthorized, notFound, duplicate, definite, doubtful, serverError })
       .filter(([, set]) => set)
       .map(([name]) => name)
       .join(' ');
@@ -457,10 +458,19 @@ describe('readAnswer, refusals', () => {
     ['a bad signature', 400, JSON_TYPE, failure('INVALID_SIGNATURE: does not fit'), 'unauthorized'],
     ['an unknown order in words', 200, JSON_TYPE, failure('Order was not found'), 'notFound definite'],
     ['a 404', 404, JSON_TYPE, failure(''), 'notFound'],
-    ['a market that does not exist', 404, JSON_TYPE, failure('MARKET_NOT_FOUND'), ''],
+    ['a market that does not exist', 404, JSON_TYPE, failure('MARKET_NOT_FOUND'), 'definite'],
     ['a duplicate client order id', 400, JSON_TYPE, failure('CLIENT_ORDER_ID_DUPLICATE'), 'duplicate definite'],
     ['a duplicate in words', 400, JSON_TYPE, failure('order with this client order id already exists'), 'duplicate'],
     ['a code with a text', 400, JSON_TYPE, failure('ORDER_NOT_FOUND: BTC-USD@7'), 'notFound definite'],
+    ['a decision of the venue', 400, JSON_TYPE, failure('INSUFFICIENT_MARGIN: need 5'), 'definite'],
+    ['an engine that gave up', 400, JSON_TYPE, failure('ENGINE_TIMEOUT'), 'doubtful'],
+    ['a part that failed', 200, JSON_TYPE, failure('internalError'), 'doubtful'],
+    ['a venue that asks for another try', 200, JSON_TYPE, failure('Please try again later'), 'doubtful'],
+    ['a decision by a part that failed', 400, JSON_TYPE, failure('invalid price: engine unavailable'), 'doubtful'],
+    ['a session service that failed', 400, JSON_TYPE, failure('JWT service unavailable'), 'doubtful'],
+    ['a 401 that says so', 401, JSON_TYPE, failure('session timeout'), 'unauthorized'],
+    ['a 429 that says so', 429, JSON_TYPE, failure('too many requests, try again later'), 'limited'],
+    ['words inside other words', 400, JSON_TYPE, failure('engineering internals'), ''],
     ['an unknown text', 400, JSON_TYPE, failure('computer says no'), ''],
     ['a well-formed 5xx', 503, JSON_TYPE, failure('ORDER_NOT_FOUND'), 'notFound serverError'],
     ['a 503 that speaks of a rate limit', 503, EXHAUSTED, failure('RATE_LIMIT'), 'serverError'],
@@ -481,11 +491,15 @@ describe('readAnswer, refusals', () => {
     });
   });
 
-  it('knows the texts of the profile as definite, in any case', () => {
-    const settings = { ...SIMULATED_PROFILE, definiteRejects: ['insufficient margin'] };
-    expect(flags(read('POST /orders', failure('Insufficient Margin: need 5'), 400, JSON_TYPE, settings))).toBe(
+  it('knows the words of the profile, in any case, and doubts before it believes', () => {
+    const refusals = { definite: ['not today'], doubtful: ['LOOK LATER'] };
+    const settings = { ...SIMULATED_PROFILE, refusals };
+    const said = (text: string) => flags(read('POST /orders', failure(text), 400, JSON_TYPE, settings));
+    expect([said('Not-Today: sorry'), said('not today, look_later'), said('cannot todays')]).toEqual([
       'definite',
-    );
+      'doubtful',
+      '',
+    ]);
   });
 
   it('reads another status as an exhausted limit where the profile lists it', () => {

@@ -106,7 +106,7 @@ describe('readProfile, valid profiles', () => {
       positionOrders: { sizeField: 'size', types: { stop_loss: 'stop_loss', take_profit: 'take_profit' } },
       marketOrderPrice: 'optional',
       maxLeverage: 20,
-      definiteRejects: [],
+      refusals: { definite: [], doubtful: [] },
       markets: {
         'BTC-USD': { tick: '1', lot: '0.0001', min_size: '0.0001' },
         'ETH-USD': { tick: '0.1', lot: '0.001' },
@@ -222,7 +222,7 @@ describe('readProfile, valid profiles', () => {
       position_orders: { size_field: 'size_percent', stop_loss: 'stop_loss_limit', take_profit: 'take_profit_limit' },
       market_order_price: 'required',
       max_leverage: 50,
-      definite_rejects: ['INSUFFICIENT_MARGIN'],
+      refusals: { definite: ['INSUFFICIENT_MARGIN'] },
       auth: { jwt: { env: 'J' }, jwt_life: '24h', send_jwt_on_refresh: false, is_client: false },
       ambiguity: { window: '25s' },
     });
@@ -235,7 +235,7 @@ describe('readProfile, valid profiles', () => {
       },
       marketOrderPrice: 'required',
       maxLeverage: 50,
-      definiteRejects: ['INSUFFICIENT_MARGIN'],
+      refusals: { definite: ['INSUFFICIENT_MARGIN'], doubtful: [] },
       auth: { jwtLifeMs: 86_400_000, sendJwtOnRefresh: false, isClient: false },
       ambiguityWindowMs: 25_000,
       fillsWindowMs: 60_000,

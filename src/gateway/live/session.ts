@@ -20,7 +20,7 @@ import type { TokenStore } from './token-store.ts';
 import type { LiveSendOptions } from './transport.ts';
 
 export interface SessionParts {
-  readonly profile: Pick<Profile, 'auth' | 'encoding' | 'positionOrders' | 'definiteRejects' | 'rateLimit'>;
+  readonly profile: Pick<Profile, 'auth' | 'encoding' | 'positionOrders' | 'refusals' | 'rateLimit'>;
   readonly secrets: ProfileSecrets;
   /** Sends the requests with the headers that this session adds. */
   readonly transport: {

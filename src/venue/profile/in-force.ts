@@ -31,7 +31,7 @@ export function writeProfileSettings(profile: Profile): SettingsJson {
     position_orders: { size_field: positionOrders.sizeField, ...positionOrders.types },
     market_order_price: profile.marketOrderPrice,
     max_leverage: profile.maxLeverage,
-    definite_rejects: profile.definiteRejects,
+    refusals: profile.refusals,
     markets: profile.markets,
     requests: Object.fromEntries(
       Object.entries(profile.requests).map(([name, request]) => [

@@ -3,6 +3,7 @@
  * by its default (`assumptions.ts`). Secrets are references only. Reading gives a profile or diagnostics and never throws; it
  * opens no file and reads no environment variable.
  */
+
 import { dirname, isAbsolute, join } from 'node:path';
 import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
 import { ASSUMPTIONS, type Placement } from '../assumptions.ts';
@@ -70,6 +71,12 @@ type StoreSettings = { readonly sqlite: string } | { readonly postgres: SecretRe
 type AnchorCopy = { readonly file: string } | { readonly webhook: SecretReference };
 type NotifyTarget = { readonly webhook: SecretReference } | { readonly log: true };
 
+/** Words of refusals, compared as whole words (`wire/refusals.ts`). */
+export interface RefusalWords {
+  readonly definite: readonly string[];
+  readonly doubtful: readonly string[];
+}
+
 export interface Profile {
   readonly name: string;
   /** In its canonical spelling (base-url.ts). */
@@ -99,8 +106,8 @@ export interface Profile {
   readonly marketOrderPrice: 'optional' | 'required';
   /** The largest leverage the venue lets this account set. */
   readonly maxLeverage: number;
-  /** Parts of error texts that prove that nothing was done, beside those of `wire/errors.ts`. */
-  readonly definiteRejects: readonly string[];
+  /** Words of refusals beside those of `wire/refusals.ts`. */
+  readonly refusals: RefusalWords;
   readonly markets: Readonly<Record<string, MarketRules>>;
   readonly requests: Readonly<Record<string, DeclaredRequest>>;
   readonly feeds: Readonly<Record<string, DeclaredFeed>>;
@@ -218,7 +225,10 @@ function fillDefaults(settings: ReadProfile, folder: string): Profile {
     },
     marketOrderPrice: settings.market_order_price ?? defaults.marketOrderPrice.default,
     maxLeverage: settings.max_leverage ?? defaults.maxLeverage.default,
-    definiteRejects: settings.definite_rejects ?? defaults.definiteRejects.default,
+    refusals: {
+      definite: settings.refusals?.definite ?? defaults.refusals.default.definite,
+      doubtful: settings.refusals?.doubtful ?? defaults.refusals.default.doubtful,
+    },
     markets: mapValues(settings.markets ?? {}, (market) => market),
     requests: mapValues(requests, ({ query, ...request }) => ({ ...request, query: { ...query } })),
     feeds: mapValues(feeds, ({ with: given, ...feed }) => ({ ...feed, with: { ...given } })),

@@ -96,6 +96,12 @@ const DAY_MS = 86_400_000;
 const duration = (about: string, minMs: number, maxMs: number) => ({ form: 'duration', minMs, maxMs, about }) as const;
 const decimal = (about: string) => ({ form: 'decimal', about }) as const;
 const whole = (about: string, min: number, max: number) => ({ form: 'whole', min, max, about }) as const;
+const refusalWords = (about: string) =>
+  ({
+    form: 'list',
+    of: { form: 'text', pattern: '^[^\\u0000-\\u001f]{3,200}$', accepts: 'at least three characters' },
+    about,
+  }) as const;
 const throttle = (about: string) =>
   ({
     form: 'group',
@@ -263,10 +269,13 @@ export const PROFILE_SETTINGS = {
     about: 'whether a market order needs a price; optional by default',
   },
   max_leverage: whole('the largest leverage the venue lets this account set; 20 by default', 1, 50),
-  definite_rejects: {
-    form: 'list',
-    of: { form: 'text', pattern: '^[^\\u0000-\\u001f]{3,200}$', accepts: 'at least three characters' },
-    about: 'error texts, or parts of them, which prove that nothing was placed',
+  refusals: {
+    form: 'group',
+    about: 'words of refusals beside those that are known, compared as whole words',
+    fields: {
+      definite: refusalWords('which prove that the venue decided and nothing was done'),
+      doubtful: refusalWords('which say that a part of the venue failed: the order may be there, and is looked up'),
+    },
   },
   markets: {
     form: 'map',

@@ -49,7 +49,7 @@ export type AnswerVerdict<E extends EndpointName = EndpointName> =
   | { readonly kind: 'unreadable'; readonly why: string };
 
 /** The settings of a profile that decide how an answer is read. */
-export type AnswerSettings = Pick<Profile, 'definiteRejects' | 'rateLimit' | 'positionOrders'>;
+export type AnswerSettings = Pick<Profile, 'refusals' | 'rateLimit' | 'positionOrders'>;
 
 /** A row that could not be read: the ids that it shows all the same, each absent where it has none of the right form. */
 export interface UnreadRow {
@@ -125,7 +125,7 @@ function readRefusal(
   const enveloped = envelope.kind === 'envelope';
   const limitedStatus = settings.rateLimit.statuses.includes(status) && (enveloped || status === 429);
   if (!enveloped && !limitedStatus && status !== 401) return undefined;
-  const meaning = readErrorText(enveloped ? envelope.error : '', status, settings.definiteRejects);
+  const meaning = readErrorText(enveloped ? envelope.error : '', status, settings.refusals);
   const serverError = status >= 500;
   const limited =
     !serverError &&
@@ -136,10 +136,12 @@ function readRefusal(
     text: enveloped ? envelope.error : `status ${status}`,
     serverError,
     limited,
-    unauthorized: !serverError && !limited && (status === 401 || meaning.unauthorized),
+    unauthorized: !serverError && !limited && (status === 401 || (meaning.unauthorized && !meaning.doubtful)),
     notFound: meaning.notFound,
     duplicate: meaning.duplicate,
     definite: meaning.definite && !serverError,
+    // A 429 and a 401 come before anything is done, whatever their text says.
+    doubtful: meaning.doubtful && !limited && status !== 401,
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   };
 }

@@ -1,9 +1,9 @@
 /**
  * Classifies the text of a refusal. Texts come as a bare code, a code and a text, or free text (venue-notes.md, surprise 12), so
- * they are compared as whole words, however these are separated: a part of a word may mean something else. The list of texts that
- * prove that nothing was done is short: a text wrongly taken for proof leads to a second order, a proof that is not recognized
- * costs a look-up.
+ * they are compared as whole words, however these are separated: a part of a word may mean something else.
  */
+import type { RefusalWords } from '../profile/profile.ts';
+import { classifyRefusal, toWords } from './refusals.ts';
 
 export interface ErrorMeaning {
   /** It speaks of the rate limit. Words alone prove nothing: a rule of the market may have the same ones. */
@@ -14,8 +14,10 @@ export interface ErrorMeaning {
   readonly notFound: boolean;
   /** An order with this client order id exists already. */
   readonly duplicate: boolean;
-  /** The text is one of those that prove that nothing was done. */
+  /** The text proves that nothing was done. */
   readonly definite: boolean;
+  /** The text says that a part of the venue failed: it may have been done. */
+  readonly doubtful: boolean;
 }
 
 const LIMITED = /\b(?:rate limit(?:s|ed|ing)?|too many requests|throttl(?:e|ed|ing))\b/;
@@ -29,28 +31,16 @@ const OTHER_THING =
 const CLIENT_ID = /\b(?:client (?:order )?id|cl ?ord ?id)\b/;
 const TAKEN = /\b(?:duplicate[ds]?|already|not unique|in use|exists)\b/;
 
-/** Texts that were seen and have only one meaning (venue-notes.md, Sample answers and surprise 11). */
-const KNOWN_DEFINITE = ['CLIENT_ORDER_ID_DUPLICATE'] as const;
-
-/** `status`: the HTTP status of the answer with the text. `definiteRejects`: texts or words of them, from the profile. */
-export function readErrorText(text: string, status: number, definiteRejects: readonly string[] = []): ErrorMeaning {
+/** `status`: the HTTP status of the answer with the text. `added`: words of the profile. */
+export function readErrorText(text: string, status: number, added: RefusalWords): ErrorMeaning {
   const words = toWords(text);
+  const refusal = classifyRefusal(words, added);
   return {
     limited: LIMITED.test(words),
     unauthorized: UNAUTHORIZED.test(words),
     notFound: (NOT_FOUND.test(words) || status === 404) && !OTHER_THING.test(words),
     duplicate: CLIENT_ID.test(words) && TAKEN.test(words),
-    definite:
-      ORDER_MISSING.test(words) ||
-      [...KNOWN_DEFINITE, ...definiteRejects].some((part) => ` ${words} `.includes(` ${toWords(part)} `)),
+    definite: refusal === 'definite' || (refusal === undefined && ORDER_MISSING.test(words)),
+    doubtful: refusal === 'doubtful',
   };
-}
-
-/** The words of a text in small letters, a blank between them: `RATE_LIMIT`, `rate-limit` and `RateLimit` have the same. */
-function toWords(text: string): string {
-  return text
-    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, ' ')
-    .trim();
 }
