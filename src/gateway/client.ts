@@ -132,23 +132,23 @@ export class VenueClient implements VenuePort {
   ): Exchange<AnswerVerdict<E>> {
     const { budget, epoch, log, profile } = this.parts;
     const { endpoint, deadlineAt, wanted } = call;
-    const checked = { call, parts: this.parts };
+    const checked: CheckedCall = { call, parts: this.parts };
     return {
       checks: (phase) => (phase === 'before tokens' && !isFirst ? [] : listChecks(phase, checked)),
-      tokens: () => ({
-        endpoint,
-        weight: budget.weightOf(endpoint),
-        class: call.class,
-        deadlineAt,
-        wanted,
-        heartbeat: buildHeartbeatDemand(call, profile.account, budget),
-      }),
+      tokens: () => {
+        checked.readyAt = this.parts.clock.now();
+        const weight = budget.weightOf(endpoint);
+        const heartbeat = buildHeartbeatDemand(call, profile.account, budget);
+        return { endpoint, weight, class: call.class, deadlineAt, wanted, heartbeat };
+      },
       request: () => toWireRequest(endpoint, call.params, profile),
       attempted: (attempt) => {
         log.append('call.attempted', buildAttempt(call.id, n, attempt, epoch), call.step);
         this.reached('CP3', call);
       },
-      ...(getEndpoint(endpoint).method === 'GET' ? {} : { flush: () => this.flushAttempt(call) }),
+      ...(getEndpoint(endpoint).method === 'GET'
+        ? {}
+        : { flush: () => this.flushAttempt(call), staleMs: profile.gateStaleMs }),
       read: (answer) => readAnswer(endpoint, answer, profile, call.rows === undefined ? 'whole' : 'each'),
       reached: (point) => this.reached(point, call),
       answerMs: call.answerMs,

@@ -1,6 +1,6 @@
 /**
  * Names the points of a call at which a process can die (reliability.md, Crash points), with what is on the disk then, what the
- * venue may have, and what `resume` must do. The same twenty-three points apply to a placement, an amend, a cancel, the
+ * venue may have, and what `resume` must do. The same twenty-four points apply to a placement, an amend, a cancel, the
  * deadman switch and the leverage. Simulations listen for the names and kill the process there; production does not use them.
  */
 import type { TrackedOrder } from '../journal/orders.ts';
@@ -52,21 +52,21 @@ export const CRASH_POINTS = {
     toldBy: 'client',
   },
   CP4: {
-    dies: 'with the attempt durable, before the connection',
+    dies: 'with the attempt durable, everything asked, before the request is handed to the transport',
     durable: 'the attempt',
     venueMayHave: 'nothing',
     recoveryMust: UNKNOWN,
     toldBy: 'client',
   },
   CP5: {
-    dies: 'while connecting',
-    durable: 'the attempt',
+    dies: 'while connecting, with the tokens granted',
+    durable: 'perhaps the intent; when the last gate held the request back, the attempt',
     venueMayHave: 'nothing',
-    recoveryMust: UNKNOWN,
-    toldBy: 'transport',
+    recoveryMust: 'do as after CP2, or as after CP4 when the attempt was kept',
+    toldBy: 'client',
   },
   CP6: {
-    dies: 'with the request partly written',
+    dies: 'behind the last gate, with the request partly written',
     durable: 'the attempt',
     venueMayHave: 'nothing, or the request when the body was complete',
     recoveryMust: UNKNOWN,
@@ -183,6 +183,13 @@ export const CRASH_POINTS = {
     venueMayHave: 'a spent refresh token',
     recoveryMust: 'use the file that is complete',
     toldBy: 'elsewhere',
+  },
+  CP23: {
+    dies: 'at the last gate, directly before it reads the clocks',
+    durable: 'the attempt',
+    venueMayHave: 'nothing',
+    recoveryMust: UNKNOWN,
+    toldBy: 'client',
   },
 } as const satisfies Record<string, CrashPointRow>;
 

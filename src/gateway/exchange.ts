@@ -1,10 +1,10 @@
 /**
- * Exchanges one request and its answer with the venue: checks, session, tokens, checks again, durable attempt, send, answer.
- * Every request of the program takes this path, and no other code sends. What differs is given by the caller: checks and journal
+ * Exchanges one request and its answer with the venue: checks, session, tokens, connection, checks again, durable attempt, checks
+ * again, last gate, send, answer. Every request of the program takes this path, and no other code sends. What differs is given by the caller: checks and journal
  * (client.ts), or neither (kill, doctor, late orders, the session's own renewal). It repeats nothing.
  */
-import type { Clock } from '../base/clock.ts';
-import { formatCount } from '../base/format.ts';
+import { type Clock, type ClockReading, measureBetween } from '../base/clock.ts';
+import { formatCount, formatSpan } from '../base/format.ts';
 import { STEP_ENDED, type Wanted } from '../venue/port.ts';
 import type { CrashPoint } from './crash-points.ts';
 import type { Budget, BudgetAnswer, BudgetRequest } from './tokens/budget.ts';
@@ -24,8 +24,11 @@ export interface Session {
   renew(): Promise<boolean>;
 }
 
-/** When checks are asked: every wait may change what they find. */
-export type SendPhase = 'before tokens' | 'after tokens' | 'after flush';
+/**
+ * When checks are asked: every wait may change what they find. Those `before sending` are asked again as often as the last gate
+ * finds them too old.
+ */
+export type SendPhase = 'before tokens' | 'after tokens' | 'before sending';
 
 /** Why a request may not be sent. */
 export interface Obstacle {
@@ -34,6 +37,10 @@ export interface Obstacle {
 }
 /** Code of a request for which no session could be obtained. */
 export const NO_SESSION = 'NO_SESSION';
+/** Code of a request that the last gate held back each time: whatever was asked was too old again when it should have left. */
+const GATE_STALE = 'GATE_STALE';
+/** How often a request is asked about again after the last gate held it back. */
+const MOST_ROUNDS = 5;
 
 /** One step on the way to the venue; an obstacle ends the way. */
 export type Step = () => Obstacle | undefined | Promise<Obstacle | undefined>;
@@ -64,6 +71,8 @@ export interface Exchange<V extends Verdict> {
   reached?(point: CrashPoint): void;
   /** How long to wait for the answer, ms, where that is less than the longest time of any exchange. */
   readonly answerMs?: number | undefined;
+  /** For a write with checks: how old their readings may be when its first byte leaves, ms. */
+  readonly staleMs?: number | undefined;
 }
 
 /** Epoch ms just before the first byte was sent, and when the answer had come or was given up. */
@@ -83,7 +92,7 @@ export async function exchangeOnce<V extends Verdict>(
     readonly clock: Clock;
     readonly session?: Session;
     readonly budget: Pick<Budget, 'acquire'>;
-    readonly transport: Pick<Transport, 'send'>;
+    readonly transport: Pick<Transport, 'send' | 'connect'>;
   },
   exchange: Exchange<V>,
 ): Promise<Exchanged<V>> {
@@ -106,39 +115,98 @@ export async function exchangeOnce<V extends Verdict>(
   const { ticket, waitedMs } = granted;
 
   const request = exchange.request();
+  const gate = exchange.staleMs === undefined ? undefined : new LastGate(clock, exchange.staleMs, reached);
   const attempt: Step = () => void exchange.attempted?.({ request, tokens: asked.weight, waitedMs });
-  const durable: readonly Step[] = flush === undefined ? [] : [flush, ...checks('after flush')];
-  for (const step of [...checks('after tokens'), attempt, ...durable]) {
-    const found = step();
-    // A step that does not wait leaves no gap: no order of another branch comes between the limits and the attempt.
-    const obstacle = found instanceof Promise ? await found : found;
-    if (obstacle === undefined) continue;
-    ticket.notSent();
-    return stop(obstacle, durable.includes(step));
+  const ask: readonly Step[] = [() => void gate?.noteAsked(), ...checks('before sending')];
+  const durable: readonly Step[] = flush === undefined ? [] : [flush, ...ask];
+  const longestMs = Math.min(EXCHANGE_TIMEOUT_MS, exchange.answerMs ?? EXCHANGE_TIMEOUT_MS);
+  for (let round = 1; ; round += 1) {
+    const startedAt = clock.monotonic();
+    // A read takes its connection when it is sent: it has nothing to ask about after that.
+    if (flush !== undefined) reached?.('CP5');
+    const taken = flush === undefined ? undefined : transport.connect?.(longestMs);
+    const connection = taken instanceof Promise ? await taken : taken;
+    if (connection !== undefined && 'kind' in connection) {
+      ticket.notSent();
+      const now = clock.now();
+      return { kind: 'unanswered', times: { sentAt: now, settledAt: now }, reply: connection };
+    }
+    const timeoutMs = Math.max(1, longestMs - (clock.monotonic() - startedAt));
+    for (const step of round === 1 ? [...checks('after tokens'), attempt, ...durable] : ask) {
+      const found = step();
+      // A step that does not wait leaves no gap: no order of another branch comes between the limits and the attempt.
+      const obstacle = found instanceof Promise ? await found : found;
+      if (obstacle === undefined) continue;
+      connection?.release();
+      ticket.notSent();
+      return stop(obstacle, round > 1 || durable.includes(step));
+    }
+
+    reached?.('CP4');
+    const sentAt = clock.now();
+    if (round === 1) ticket.sent();
+    const reply = await transport.send(request, { timeoutMs, connection, mayLeave: gate?.mayLeave });
+    const held = reply.kind === 'failure' && reply.held === true;
+    if (held && round <= MOST_ROUNDS) continue;
+    if (held) {
+      ticket.notSent();
+      return stop(describeHeld(exchange.staleMs), true);
+    }
+    reached?.('CP10');
+    const times = { sentAt, settledAt: clock.now() };
+    if (reply.kind === 'failure') {
+      if (reply.sent) ticket.aborted();
+      else ticket.notSent();
+      return { kind: 'unanswered', times, reply };
+    }
+    const verdict = exchange.read(reply);
+    const { limited = false, unauthorized = false, retryAfterMs } = verdict;
+    ticket.answered(reply.headers, { limited, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) });
+    // A refused session is renewed for whatever follows; repeating the request is for its caller to decide.
+    const renewed = unauthorized && session !== undefined && (await session.renew());
+    return { kind: 'answered', times, reply, verdict, renewed };
+  }
+}
+
+/**
+ * The last gate of a write (reliability.md, The last gate): a process can be stopped between any two instructions, for any time,
+ * and what it asked before may be wrong when it continues. So the clocks are read once more in the same call that hands the first
+ * byte to the socket.
+ */
+class LastGate {
+  private readonly clock: Clock;
+  private readonly staleMs: number;
+  private readonly reached: ((point: CrashPoint) => void) | undefined;
+  private askedAt: ClockReading;
+
+  constructor(clock: Clock, staleMs: number, reached: ((point: CrashPoint) => void) | undefined) {
+    this.clock = clock;
+    this.staleMs = staleMs;
+    this.reached = reached;
+    this.askedAt = clock.readAtTurn();
   }
 
-  reached?.('CP4');
-  const sentAt = clock.now();
-  ticket.sent();
-  const timeoutMs = Math.min(EXCHANGE_TIMEOUT_MS, exchange.answerMs ?? EXCHANGE_TIMEOUT_MS);
-  const reply = await transport.send(request, { timeoutMs });
-  reached?.('CP10');
-  const times = { sentAt, settledAt: clock.now() };
-  if (reply.kind === 'failure') {
-    if (reply.sent) ticket.aborted();
-    else ticket.notSent();
-    return { kind: 'unanswered', times, reply };
+  /** The checks are about to be asked. They take the time from the clock of the turn, so they are as old as that. */
+  noteAsked(): void {
+    this.askedAt = this.clock.readAtTurn();
   }
-  const verdict = exchange.read(reply);
-  const { limited = false, unauthorized = false, retryAfterMs } = verdict;
-  ticket.answered(reply.headers, { limited, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) });
-  // A refused session is renewed for whatever follows; repeating the request is for its caller to decide.
-  const renewed = unauthorized && session !== undefined && (await session.renew());
-  return { kind: 'answered', times, reply, verdict, renewed };
+
+  readonly mayLeave = (): boolean => {
+    this.reached?.('CP23');
+    return measureBetween(this.askedAt, this.clock.read()) <= this.staleMs;
+  };
 }
 
 export function makeObstacle(code: string, why: string): Obstacle {
   return { code, message: `${code}: ${why}` };
+}
+
+function describeHeld(staleMs: number | undefined): Obstacle {
+  const most = staleMs === undefined ? 'it may be idle for on its connection' : `${formatSpan(staleMs)} (gate.stale)`;
+  return makeObstacle(
+    GATE_STALE,
+    `${MOST_ROUNDS} times more time than ${most} went by between the last checks and the first byte: this machine is being stopped again and again, or its store is that slow`,
+  );
 }
 
 /** Finds that the step of a request does not need it any more. */

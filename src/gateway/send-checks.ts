@@ -22,6 +22,8 @@ export const LEASE_LOST = makeObstacle('LEASE_LOST', 'another process acts for t
 export interface CheckedCall {
   readonly call: VenueCall;
   readonly parts: ClientParts & { readonly barrier: CancelAllBarrier; readonly prices: MarketPriceReader };
+  /** When it asked for its tokens, epoch ms; what came before may have waited for a person. Undefined until then. */
+  readyAt?: number;
 }
 
 export const SEND_CHECKS: readonly {
@@ -30,19 +32,19 @@ export const SEND_CHECKS: readonly {
   readonly find: (checked: CheckedCall, phase: SendPhase) => ReturnType<Step>;
 }[] = [
   { name: 'bounds of the venue document', phases: ['before tokens'], find: findInvalid },
-  { name: 'age of the decision', phases: ['before tokens'], find: findStale },
   { name: 'recording', phases: ['before tokens'], find: findUnrecorded },
-  { name: 'lease, and cancel_all in progress', phases: ['after tokens', 'after flush'], find: waitForAccount },
-  { name: 'step', phases: ['after tokens', 'after flush'], find: ({ call }) => findWithdrawal(call.wanted) },
-  { name: 'kill switch', phases: ['after tokens', 'after flush'], find: findBar },
+  { name: 'lease, and cancel_all in progress', phases: ['after tokens', 'before sending'], find: waitForAccount },
+  { name: 'step', phases: ['after tokens', 'before sending'], find: ({ call }) => findWithdrawal(call.wanted) },
+  { name: 'kill switch', phases: ['after tokens'], find: findBar },
+  { name: 'kill switch, read again', phases: ['before sending'], find: findBarAnew },
+  { name: 'age of the decision', phases: ['before tokens', 'before sending'], find: findStale },
   {
     name: 'deadman switch',
-    phases: ['after tokens', 'after flush'],
+    phases: ['after tokens', 'before sending'],
     find: ({ call, parts }) => parts.gate.findLapse(call, parts.clock.now()),
   },
   { name: 'market price for the limits', phases: ['before tokens'], find: readMarketPrice },
-  // Not after the flush: they count this order since its attempt.
-  { name: 'limits', phases: ['before tokens', 'after tokens'], find: findDenial },
+  { name: 'limits', phases: ['before tokens', 'after tokens', 'before sending'], find: findDenial },
   { name: 'person', phases: ['before tokens'], find: askPerson },
 ];
 
@@ -58,17 +60,21 @@ function findInvalid({ call, parts }: CheckedCall): Obstacle | undefined {
 }
 
 /**
- * Finds that a call decided by a process that died must not be sent any more: the market has moved since, and a cancel_all
- * would cancel orders that others have placed since.
+ * Finds that a call must not be sent any more because it was decided too long ago: by a process that died, or by this one before
+ * it was stopped. The market has moved since, and a cancel_all would cancel orders that others have placed since.
  */
-export function findStale({ call, parts: { clock, profile } }: CheckedCall): Obstacle | undefined {
+export function findStale({ call, parts: { clock, profile }, readyAt }: CheckedCall): Obstacle | undefined {
   const isSweeping = getAction(call.endpoint) === 'cancel_all';
-  if (call.decidedAt === undefined || !(isOrder(call) || isSweeping)) return undefined;
-  const age = clock.now() - call.decidedAt;
+  const decidedAt = call.decidedAt ?? (isOrder(call) ? readyAt : undefined);
+  if (decidedAt === undefined || !(isOrder(call) || isSweeping)) return undefined;
+  const age = clock.now() - decidedAt;
   if (age <= (isSweeping ? profile.ambiguityWindowMs : STALE_AFTER_MS)) return undefined;
   const when = Number.isFinite(age) ? `${formatSpan(age)} ago` : 'an unknown time ago';
-  const missing = isSweeping ? 'answered' : 'sent';
-  return makeObstacle(STALE_INTENT, `it was decided ${when}, by a process that died before it was ${missing}`);
+  const since =
+    call.decidedAt === undefined
+      ? 'and this process was stopped, or waited, before it was sent'
+      : `by a process that died before it was ${isSweeping ? 'answered' : 'sent'}`;
+  return makeObstacle(STALE_INTENT, `it was decided ${when}, ${since}`);
 }
 
 function findUnrecorded({ call, parts: { transport, profile } }: CheckedCall): Obstacle | undefined {
@@ -110,9 +116,16 @@ function getRules({ limits }: VenueCall, { profile }: ClientParts): LimitRules {
   return limits === undefined ? profile.limits : tighter(profile.limits, limits);
 }
 
+/** Of what adds risk: a cancel is sent although the switch is engaged, so it does not wait for the store either. */
+async function findBarAnew(checked: CheckedCall): Promise<Obstacle | undefined> {
+  const { protective } = getEndpoint(checked.call.endpoint);
+  if (!protective) await checked.parts.readKillSwitch?.();
+  return findBar(checked);
+}
+
 function findDenial({ call, parts }: CheckedCall, phase: SendPhase): Obstacle | undefined {
   const { clock, gate, log } = parts;
-  const verdict = gate.check(call, getRules(call, parts), clock.now());
+  const verdict = gate.check(call, getRules(call, parts), clock.now(), { attempted: phase === 'before sending' });
   if (!verdict.ok) return verdict;
   // The last look before the attempt: orders that left while this one waited count in it.
   if (phase === 'after tokens' && Object.keys(verdict.considered).length > 0)

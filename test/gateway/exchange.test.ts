@@ -3,7 +3,7 @@ import { VirtualClock } from '../../src/base/clock.ts';
 import { type Exchange, exchangeOnce, makeObstacle, NO_SESSION, type SendPhase } from '../../src/gateway/exchange.ts';
 import { SEND_CHECKS } from '../../src/gateway/send-checks.ts';
 import type { Budget, Ticket } from '../../src/gateway/tokens/budget.ts';
-import type { WireReply, WireRequest } from '../../src/gateway/transport.ts';
+import { HELD, type Transport, type WireReply, type WireRequest } from '../../src/gateway/transport.ts';
 import { CATALOGUE, ENDPOINT_NAMES, getAction } from '../../src/venue/catalogue.ts';
 
 const START = Date.UTC(2026, 0, 5, 8);
@@ -27,8 +27,11 @@ interface Given {
 }
 
 /** One exchange with parts that note what is asked of them, in sequence. */
-async function exchange(given: Given = {}, changes: Partial<Exchange<{ kind: string }>> = {}) {
-  const clock = new VirtualClock(START);
+async function exchange(
+  given: Given = {},
+  changes: Partial<Exchange<{ kind: string }>> = {},
+  { clock = new VirtualClock(START), send }: { clock?: VirtualClock; send?: Transport['send'] } = {},
+) {
   const noted: string[] = [];
   const note = (what: string) => () => void noted.push(what);
   const obstacleAt = (where: string) => (given.obstacleAt === where ? makeObstacle('STOP', where) : undefined);
@@ -57,9 +60,9 @@ async function exchange(given: Given = {}, changes: Partial<Exchange<{ kind: str
     },
   };
   const transport = {
-    async send() {
+    async send(...sent: Parameters<Transport['send']>) {
       noted.push('send');
-      return given.reply ?? ANSWER;
+      return send?.(...sent) ?? given.reply ?? ANSWER;
     },
   };
   const flush = async () => {
@@ -89,7 +92,7 @@ async function exchange(given: Given = {}, changes: Partial<Exchange<{ kind: str
 
 const BEFORE_TOKENS = ['before tokens: first', 'before tokens: second'];
 const AFTER_TOKENS = [...BEFORE_TOKENS, 'session', 'tokens', 'after tokens: first', 'after tokens: second'];
-const AFTER_FLUSH = [...AFTER_TOKENS, 'attempt', 'flush', 'after flush: first', 'after flush: second'];
+const AFTER_FLUSH = [...AFTER_TOKENS, 'attempt', 'flush', 'before sending: first', 'before sending: second'];
 
 describe('an exchange', () => {
   it('checks before tokens, after them and after the flush, and sends after all of it', async () => {
@@ -102,7 +105,7 @@ describe('an exchange', () => {
     ['before tokens', BEFORE_TOKENS, false],
     ['after tokens', [...AFTER_TOKENS, 'not sent'], false],
     ['flush', [...AFTER_TOKENS, 'attempt', 'flush', 'not sent'], true],
-    ['after flush', [...AFTER_FLUSH, 'not sent'], true],
+    ['before sending', [...AFTER_FLUSH, 'not sent'], true],
   ])('sends nothing beyond an obstacle, and gives its tokens back: %s', async (obstacleAt, asked, attempted) => {
     const { exchanged, noted } = await exchange({ obstacleAt });
     expect(noted).toEqual(asked);
@@ -158,21 +161,153 @@ describe('an exchange', () => {
   });
 });
 
+describe('the last gate', () => {
+  const CALM = { monotonicMs: 0, wallMs: 0 };
+  /** An exchange whose process is stopped at each of the given occasions on which its gate is asked, for as long as it says. */
+  async function exchangeStopped(
+    stops: readonly { readonly monotonicMs: number; readonly wallMs: number }[],
+    changes: Partial<Exchange<{ kind: string }>> = {},
+    connect?: Transport['connect'],
+  ) {
+    const clock = new VirtualClock(START);
+    const stopped = { monotonicMs: 0, wallMs: 0 };
+    clock.read = () => ({ monotonicMs: stopped.monotonicMs, wallMs: START + stopped.wallMs });
+    const noted: string[] = [];
+    const tickets: string[] = [];
+    let asked = 0;
+    const ticket = Object.fromEntries(
+      (['sent', 'answered', 'aborted', 'notSent'] as const).map((name) => [name, () => void tickets.push(name)]),
+    ) as unknown as Ticket;
+    const exchanged = await exchangeOnce(
+      {
+        clock,
+        budget: { acquire: async () => ({ kind: 'granted', ticket, waitedMs: 0 }) },
+        transport: {
+          ...(connect === undefined ? {} : { connect }),
+          async send(_, { mayLeave }) {
+            const { monotonicMs, wallMs } = stops[asked++] ?? CALM;
+            stopped.monotonicMs += monotonicMs;
+            stopped.wallMs += wallMs;
+            const open = mayLeave?.() ?? true;
+            noted.push(open ? 'sent' : 'held');
+            return open ? ANSWER : HELD;
+          },
+        },
+      },
+      {
+        tokens: () => ({ endpoint: 'POST /orders', weight: 1, class: 'enter' }),
+        request: () => REQUEST,
+        read: () => ({ kind: 'confirmed' }),
+        checks: (phase) => [() => void noted.push(phase)],
+        attempted: () => void noted.push('attempt'),
+        flush: async () => undefined,
+        staleMs: 250,
+        ...changes,
+      },
+    );
+    return { exchanged, noted: noted.slice(2), tickets };
+  }
+
+  it.each([
+    ['a process that was stopped', { monotonicMs: 251, wallMs: 251 }],
+    ['a machine that slept, whose monotonic clock was stopped too', { monotonicMs: 0, wallMs: 251 }],
+    ['a wall clock that was put back meanwhile', { monotonicMs: 251, wallMs: -3_600_000 }],
+  ])('holds the request of %s, asks again, and sends the same attempt', async (_, stop) => {
+    const { exchanged, noted, tickets } = await exchangeStopped([stop]);
+    expect(noted).toEqual(['attempt', 'before sending', 'held', 'before sending', 'sent']);
+    expect([exchanged.kind, tickets]).toEqual(['answered', ['sent', 'answered']]);
+  });
+
+  it('lets a request leave whose readings are as old as they may be', async () => {
+    const { noted } = await exchangeStopped([{ monotonicMs: 250, wallMs: 250 }]);
+    expect(noted).toEqual(['attempt', 'before sending', 'sent']);
+  });
+
+  it('sends nothing where what is asked again finds an obstacle: attempted, and certainly not sent', async () => {
+    let asked = 0;
+    const { exchanged, noted, tickets } = await exchangeStopped([{ monotonicMs: 20_000, wallMs: 20_000 }], {
+      checks: (phase) =>
+        phase === 'before sending' ? [() => (++asked === 2 ? makeObstacle('LAPSED', '') : undefined)] : [],
+    });
+    expect(exchanged).toMatchObject({ kind: 'stopped', obstacle: { code: 'LAPSED' }, attempted: true });
+    expect([noted.includes('sent'), tickets]).toEqual([false, ['sent', 'notSent']]);
+  });
+
+  it('gives up a request that it has held five times after the first', async () => {
+    const { exchanged, noted, tickets } = await exchangeStopped(Array(9).fill({ monotonicMs: 300, wallMs: 300 }));
+    expect(exchanged).toMatchObject({ kind: 'stopped', obstacle: { code: 'GATE_STALE' }, attempted: true });
+    expect(noted.filter((each) => each === 'held')).toHaveLength(6);
+    expect([noted.includes('sent'), tickets.at(-1)]).toEqual([false, 'notSent']);
+  });
+
+  it('measures from when the turn began: the checks take the time from there', async () => {
+    const clock = new VirtualClock(START);
+    clock.readAtTurn = () => ({ monotonicMs: -251, wallMs: START - 251 });
+    let open: boolean | undefined;
+    const { exchanged } = await exchange(
+      {},
+      { staleMs: 250 },
+      {
+        clock,
+        async send(_, { mayLeave }) {
+          open = mayLeave?.();
+          return ANSWER;
+        },
+      },
+    );
+    expect([open, exchanged.kind]).toEqual([false, 'answered']);
+  });
+
+  it('has the connection before the last checks, gives it back where they find an obstacle, and takes another when held', async () => {
+    const taken: string[] = [];
+    const connect = () => {
+      const name = `connection ${taken.length + 1}`;
+      taken.push(name);
+      return { release: () => void taken.push(`${name} released`) };
+    };
+    await exchangeStopped([{ monotonicMs: 300, wallMs: 300 }], {}, connect);
+    expect(taken).toEqual(['connection 1', 'connection 2']);
+    taken.length = 0;
+    const checks: Exchange<{ kind: string }>['checks'] = (phase) =>
+      phase === 'after tokens' ? [() => makeObstacle('STOP', String(taken.length))] : [];
+    const { exchanged } = await exchangeStopped([], { checks }, connect);
+    expect(exchanged).toMatchObject({ kind: 'stopped', attempted: false, obstacle: { message: 'STOP: 1' } });
+    expect(taken).toEqual(['connection 1', 'connection 1 released']);
+  });
+
+  it('attempts nothing without a connection: definite, with its tokens back', async () => {
+    const refused = { kind: 'failure', sent: false, message: 'ECONNREFUSED' } as const;
+    const { exchanged, noted, tickets } = await exchangeStopped([], {}, async () => refused);
+    expect(exchanged).toMatchObject({ kind: 'unanswered', reply: refused });
+    expect([noted, tickets]).toEqual([[], ['notSent']]);
+  });
+});
+
 describe('the checks of a call', () => {
   it.each<[SendPhase, readonly string[]]>([
     [
       'before tokens',
       [
         'bounds of the venue document',
-        'age of the decision',
         'recording',
+        'age of the decision',
         'market price for the limits',
         'limits',
         'person',
       ],
     ],
     ['after tokens', ['lease, and cancel_all in progress', 'step', 'kill switch', 'deadman switch', 'limits']],
-    ['after flush', ['lease, and cancel_all in progress', 'step', 'kill switch', 'deadman switch']],
+    [
+      'before sending',
+      [
+        'lease, and cancel_all in progress',
+        'step',
+        'kill switch, read again',
+        'age of the decision',
+        'deadman switch',
+        'limits',
+      ],
+    ],
   ])('%s', (phase, names) => {
     expect(SEND_CHECKS.filter(({ phases }) => phases.includes(phase)).map(({ name }) => name)).toEqual(names);
   });

@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { createServer as createHttp, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, LookupFunction } from 'node:net';
 import { createServer as createTcp, type Socket, type Server as TcpServer } from 'node:net';
-import { createServer as createTls } from 'node:tls';
+import tls, { createServer as createTls } from 'node:tls';
 import { gzipSync } from 'node:zlib';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type Clock, VirtualClock } from '../../src/base/clock.ts';
-import { Connections } from '../../src/gateway/live/connections.ts';
+import { Connections, type LiveConnection } from '../../src/gateway/live/connections.ts';
 import { LARGEST_BODY, type LiveParts, type LiveTransport, openLive } from '../../src/gateway/live/transport.ts';
 import type { WireReply } from '../../src/gateway/transport.ts';
 import { SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
@@ -93,6 +93,12 @@ async function serveRaw(talk: (socket: Socket, requests: number) => void): Promi
 }
 
 const OPTIONS = { timeoutMs: 5_000 };
+
+async function connectTo(transport: LiveTransport): Promise<LiveConnection> {
+  const connection = await transport.connect(5_000);
+  if ('kind' in connection) throw new Error(connection.message);
+  return connection;
+}
 
 describe('LiveTransport, requests and answers', () => {
   it('sends the exact body with its headers and gives the complete answer', async () => {
@@ -260,6 +266,81 @@ describe('LiveTransport, idle connections', () => {
   });
 });
 
+describe('LiveTransport, the last gate', () => {
+  /** A venue over TCP or TLS that counts the bytes of each connection. */
+  async function serveCounting(secure: boolean) {
+    const counts: number[] = [];
+    const answer = (socket: Socket) => {
+      const index = counts.push(0) - 1;
+      socket
+        .on('error', () => {})
+        .on('data', (data: Buffer) => {
+          counts[index] = (counts[index] ?? 0) + data.length;
+          socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}');
+        });
+    };
+    const server = await startListening(secure ? createTls(UNTRUSTED, answer) : createTcp(answer));
+    const transport = openTransport(`${secure ? 'https' : 'http'}://127.0.0.1:${readPort(server)}`);
+    return { transport, counts };
+  }
+
+  it.each([[false], [true]])('lets no byte of a held request leave, however many it has (TLS: %s)', async (secure) => {
+    const { createSecureContext } = tls;
+    const trusting = vi
+      .spyOn(tls, 'createSecureContext')
+      .mockImplementation((options) => createSecureContext({ ...options, ca: UNTRUSTED.cert }));
+    closing.push(() => trusting.mockRestore());
+    const { transport, counts } = await serveCounting(secure);
+    const connection = await connectTo(transport);
+    let asked = 0;
+    const mayLeave = () => {
+      asked += 1;
+      return false;
+    };
+    const large = { ...PLACE, params: { ...PLACE.params, note: { text: 'x'.repeat(300_000), as: 'text' as const } } };
+    expect(await transport.send(large, { ...OPTIONS, connection, mayLeave })).toMatchObject({
+      sent: false,
+      held: true,
+    });
+    expect([asked, connection.socket.destroyed]).toEqual([1, true]);
+    expect(await transport.send(PLACE, OPTIONS)).toMatchObject({ kind: 'answer' });
+    expect(counts.filter((count) => count > 0)).toHaveLength(1);
+    expect(Math.max(...counts)).toBeLessThan(1_000);
+  });
+
+  it('asks with the connection open, directly before the whole request is written at once', async () => {
+    const transport = await serve((_, response) => response.end('{}'));
+    const connection = await connectTo(transport);
+    let handedOver = 0;
+    const reply = transport.send(PLACE, {
+      ...OPTIONS,
+      connection,
+      mayLeave() {
+        handedOver += connection.socket.writableLength;
+        return !connection.socket.connecting;
+      },
+    });
+    expect(await reply).toMatchObject({ kind: 'answer' });
+    expect([handedOver > 0, connection.socket.bytesWritten]).toEqual([true, handedOver]);
+  });
+
+  it('holds a request whose connection has become idle for too long since it was taken', async () => {
+    const clock = new ArrivalClock(0);
+    const server = await startListening(createHttp((_, response) => response.end('{}')));
+    const transport = openTransport(`http://127.0.0.1:${readPort(server)}`, { clock });
+    const connection = await connectTo(transport);
+    clock.skipTo(4_001);
+    expect(await transport.send(PLACE, { ...OPTIONS, connection })).toMatchObject({ sent: false, held: true });
+  });
+
+  it('keeps a connection that was released, for the next request', async () => {
+    const transport = await serve((_, response) => response.end('{}'));
+    const connection = await connectTo(transport);
+    connection.release();
+    expect(await connectTo(transport)).toBe(connection);
+  });
+});
+
 describe('LiveTransport, no answer', () => {
   const failure = (sent: boolean, message: unknown): WireReply => ({
     kind: 'failure',
@@ -389,14 +470,14 @@ describe('LiveTransport, no answer', () => {
 
   it('gives up on a venue that does not answer', async () => {
     const transport = await serveRaw(() => {});
-    expect(await transport.send(PLACE, { timeoutMs: 40 })).toEqual(
+    expect(await transport.send(PLACE, { timeoutMs: 500 })).toEqual(
       failure(true, expect.stringMatching(/^timeout: (response|request)$/)),
     );
   });
 
   it('gives up on an answer that drips', async () => {
     const transport = await serveRaw((socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{'));
-    expect(await transport.send(PLACE, { timeoutMs: 60 })).toEqual(failure(true, 'timeout: request'));
+    expect(await transport.send(PLACE, { timeoutMs: 500 })).toEqual(failure(true, 'timeout: request'));
   });
 
   it('stops reading after 8 MiB', async () => {

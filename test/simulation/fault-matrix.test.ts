@@ -44,7 +44,7 @@ describe('the fault matrix', () => {
 
 describe('the crash points', () => {
   it('are CP0 to CP22, each with what is durable and what recovery must do', () => {
-    expect(Object.keys(CRASH_POINTS)).toEqual(Array.from({ length: 23 }, (_, index) => `CP${index}`));
+    expect(Object.keys(CRASH_POINTS)).toEqual(Array.from({ length: 24 }, (_, index) => `CP${index}`));
     for (const row of Object.values(CRASH_POINTS)) {
       for (const text of [row.dies, row.durable, row.venueMayHave, row.recoveryMust])
         expect(text.length).toBeGreaterThan(1);

@@ -4,7 +4,13 @@
  */
 import type { Clock } from '../../src/base/clock.ts';
 import type { CrashPoint } from '../../src/gateway/crash-points.ts';
-import type { Transport, WireReply, WireRequest } from '../../src/gateway/transport.ts';
+import {
+  HELD,
+  type SendOptions,
+  type Transport,
+  type WireReply,
+  type WireRequest,
+} from '../../src/gateway/transport.ts';
 import { computeDigest } from '../../src/venue/wire/request.ts';
 import { awake, type Disk, type Process } from './process.ts';
 
@@ -34,10 +40,21 @@ export interface RoadParts {
 
 export function roadOf({ process, base, disk, sent, venue }: RoadParts): Transport {
   const reached = (point: CrashPoint, request: WireRequest) => process.reached(point, request.endpoint);
+  const passes = async ({ mayLeave }: SendOptions): Promise<boolean> => {
+    const passed = mayLeave?.() !== false;
+    if (process.state === 'running') return passed;
+    // It was stopped at the gate, which reads the clocks when it goes on.
+    await awake(process);
+    return mayLeave?.() !== false;
+  };
   return {
+    async connect() {
+      await awake(process);
+      return undefined;
+    },
     async send(request, options): Promise<WireReply> {
       await awake(process);
-      reached('CP5', request);
+      if (!(await passes(options))) return new Promise((resolve) => process.clock.arrive(() => resolve(HELD)));
       reached('CP6', request);
       await awake(process);
       const note: Sent = {
@@ -50,7 +67,8 @@ export function roadOf({ process, base, disk, sent, venue }: RoadParts): Transpo
         durable: disk.lines.length,
       };
       sent.push(note);
-      const reply = venue.send(request, options);
+      // The venue is beyond the gate.
+      const reply = venue.send(request, { timeoutMs: options.timeoutMs });
       reached('CP7', request);
       // Halfway back, as far as the shortest latencies go.
       base.at(base.now() + 8, () => {

@@ -285,6 +285,9 @@ export class WorldRun {
       epoch: lease.epoch,
       session,
       lease: protocol.lease?.(lease) ?? lease,
+      readKillSwitch: async () => {
+        if (protocol.deaf !== true && (await this.ground.killed()) !== undefined) host.barred = true;
+      },
       forbidden: (protective) => (host.barred && !protective ? 'KILL_SWITCH_ENGAGED: by the simulation' : undefined),
       crashPoints: { reached: (point, call) => void process.reached(point, call.endpoint) },
     };

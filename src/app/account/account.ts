@@ -171,6 +171,7 @@ function adviseRenewal({ auth }: Profile, { refreshToken }: ProfileSecrets): str
 /** Redacts answers, so that a venue that echoes a token cannot get it into the journal. */
 function redactAnswers(inner: Transport, redactor: Redactor): Transport {
   return {
+    connect: (withinMs) => inner.connect?.(withinMs),
     async send(request, options) {
       const reply = await inner.send(request, options);
       return reply.kind === 'answer'

@@ -81,10 +81,10 @@ export class LiveAssembly {
   private readonly run: string;
   private readonly profile: Profile;
   private readonly options: LiveOptions;
-  private readonly bars: Readonly<Bars>;
+  private readonly bars: Bars;
   private recorder: FixtureRecorder | undefined;
 
-  constructor(host: LiveHost, run: string, profile: Profile, options: LiveOptions, bars: Readonly<Bars>) {
+  constructor(host: LiveHost, run: string, profile: Profile, options: LiveOptions, bars: Bars) {
     this.host = host;
     this.run = run;
     this.profile = profile;
@@ -150,6 +150,9 @@ export class LiveAssembly {
       session: account.session,
       requests: buildDeclaredRequests(profile),
       ...(this.options.confirm === undefined ? {} : { confirm: this.options.confirm }),
+      readKillSwitch: async () => {
+        bars.killed = await account.shared.killSwitch.engaged(account.key);
+      },
       forbidden: (protective) => {
         if (protective) return undefined;
         if (account.session.failing)

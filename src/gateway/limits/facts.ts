@@ -4,7 +4,7 @@
  */
 import { type DecimalString, decimal, formatDecimal } from '../../base/decimal.ts';
 import type { ApprovedBounds, DataOf, Entry } from '../../journal/entry.ts';
-import type { OrderTracker } from '../../journal/orders.ts';
+import type { OrderTracker, TrackedOrder } from '../../journal/orders.ts';
 import { getAction, getEndpoint, isEndpointName, isRunbookWrite } from '../../venue/catalogue.ts';
 import {
   checkLimits,
@@ -129,8 +129,11 @@ export class LimitFactsFold {
     }
   }
 
-  /** Checks a call against the limits; calls that only read or protect always pass. */
-  check(call: VenueCall, rules: LimitRules, now: number): LimitVerdict {
+  /**
+   * Checks a call against the limits; calls that only read or protect always pass. `attempted`: the journal has its attempt
+   * already, so the facts would count it twice.
+   */
+  check(call: VenueCall, rules: LimitRules, now: number, { attempted = false } = {}): LimitVerdict {
     const row = getEndpoint(call.endpoint);
     if (row.method === 'GET' || row.protective) return { ok: true, considered: {} };
     const lapsed = this.findLapse(call, now);
@@ -138,12 +141,14 @@ export class LimitFactsFold {
     const verdict = checkLimits(
       { ...call, ...(call.intent?.allow === undefined ? {} : { allow: call.intent.allow }) },
       rules,
-      this.collectFacts(call, rules, now),
+      this.collectFacts(call, rules, now, attempted),
     );
     // With a cap in force the check has found out whether an order that is to reduce certainly does.
     const opens = call.intent?.allow !== 'reduce' || verdict.considered['allow'] === 'reduce not proven';
     const beyond =
-      verdict.ok && this.approved && findBeyondPlan({ ...call, opens }, this.tracker.orders(), this.approved);
+      verdict.ok &&
+      this.approved &&
+      findBeyondPlan({ ...call, opens }, this.listEarlier(call, attempted), this.approved);
     if (!beyond) return verdict;
     const { figure, value, max } = beyond;
     const message = `BEYOND_PLAN: figure=${figure}, value=${value}, max=${max}`;
@@ -158,7 +163,7 @@ export class LimitFactsFold {
     if (this.priceFeed === undefined || call.intent?.market === undefined) return undefined;
     const last = this.lastPrices.get(call.intent.market);
     if (last !== undefined && now - last.at <= FRESH_PRICE_MS) return undefined;
-    return findUnpricedMarket(call, rules, this.collectFacts(call, rules, now));
+    return findUnpricedMarket(call, rules, this.collectFacts(call, rules, now, false));
   }
 
   /** Finds why no new order may be sent: the deadman switch may have fired. Undefined when it is armed, or was not requested. */
@@ -169,11 +174,19 @@ export class LimitFactsFold {
     return { code: 'DEADMAN_LAPSED', message };
   }
 
-  private collectFacts(call: VenueCall, rules: LimitRules, now: number): LimitFacts {
+  /** Lists the orders of the run without the one that the call places, which is among them once its attempt is journaled. */
+  private listEarlier(call: VenueCall, attempted: boolean): readonly TrackedOrder[] {
+    const placed = findPlaced(call, attempted);
+    return this.tracker.orders().filter(({ intent }) => intent.clientOrderId !== placed);
+  }
+
+  private collectFacts(call: VenueCall, rules: LimitRules, now: number, attempted: boolean): LimitFacts {
     const others = this.others();
     const { markets } = this;
     const summed = rules.maxRunNotional !== undefined;
-    const own = this.workingOrders(summed);
+    const action = getAction(call.endpoint);
+    const placed = findPlaced(call, attempted);
+    const own = this.workingOrders(summed).filter(({ clientOrderId }) => clientOrderId !== placed);
     const working = [...own, ...others.working];
     this.orderTimes = this.orderTimes.filter((at) => now - at < MINUTE_MS);
     this.refusals = this.refusals.filter((at) => now - at < REFUSALS_KEPT_MS);
@@ -181,7 +194,9 @@ export class LimitFactsFold {
       times.filter((at) => windowMs === undefined || now - at < windowMs).length;
     const market = call.intent?.market ?? (call.params as { readonly market_id?: string }).market_id ?? '';
     const account = this.account;
-    const sum = summed ? this.sent.sum(this.tracker.orders(), (of) => this.lastPrices.get(of)?.price) : NOTHING_SENT;
+    const sum = summed
+      ? this.sent.sum(this.listEarlier(call, attempted), (of) => this.lastPrices.get(of)?.price)
+      : NOTHING_SENT;
     const isKnown = sum !== undefined && !(sum.atLeast && rules.unknownPrice === 'deny');
     return {
       now,
@@ -190,8 +205,8 @@ export class LimitFactsFold {
       openOrders: { run: own.length, account: working.length + this.countExternalOpen(others.working) },
       positions: this.held.collectFacts(this.tracker, now),
       counters: {
-        writes: this.writes,
-        ordersLastMinute: this.orderTimes.length,
+        writes: this.writes - (attempted ? 1 : 0),
+        ordersLastMinute: this.orderTimes.length - (attempted && (action === 'place' || action === 'amend') ? 1 : 0),
         runNotional: isKnown ? formatDecimal(sum.value) : undefined,
         runNotionalAtLeast: sum?.atLeast === true,
         stepFills: rules.stepFills === undefined ? 0 : within(this.listFillTimes(call.step), rules.stepFills.windowMs),
@@ -340,6 +355,13 @@ export class LimitFactsFold {
       }
     }
   }
+}
+
+/** The order that a call places whose attempt is journaled already. */
+function findPlaced(call: VenueCall, attempted: boolean): string | undefined {
+  return attempted && getAction(call.endpoint) === 'place'
+    ? (call.clientOrderId ?? call.intent?.clientOrderId)
+    : undefined;
 }
 
 /** The path of a step without the rounds and attempts in which it was made: `repeat/do/o` of `repeat[3]/do/o~2`. */

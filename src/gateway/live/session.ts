@@ -14,7 +14,13 @@ import { toWireRequest } from '../../venue/wire/request.ts';
 import { parseSecret, signRequest } from '../../venue/wire/signing.ts';
 import { exchangeOnce, type Session } from '../exchange.ts';
 import type { Budget, BudgetAnswer, BudgetRequest } from '../tokens/budget.ts';
-import { EXCHANGE_TIMEOUT_MS, type Transport, type WireReply, type WireRequest } from '../transport.ts';
+import {
+  EXCHANGE_TIMEOUT_MS,
+  type SendOptions,
+  type Transport,
+  type WireReply,
+  type WireRequest,
+} from '../transport.ts';
 import { type ProfileSecrets, Secret } from './secret.ts';
 import type { TokenStore } from './token-store.ts';
 import type { LiveSendOptions } from './transport.ts';
@@ -25,6 +31,7 @@ export interface SessionParts {
   /** Sends the requests with the headers that this session adds. */
   readonly transport: {
     send(request: WireRequest, options: LiveSendOptions): Promise<WireReply>;
+    connect?: Transport['connect'];
     close?(): Promise<void>;
   };
   readonly budget: Pick<Budget, 'acquire' | 'weightOf'>;
@@ -127,7 +134,11 @@ export class VenueSession implements Session, Transport {
     return renewed;
   }
 
-  send(request: WireRequest, options: { readonly timeoutMs: number }): Promise<WireReply> {
+  connect(withinMs: number): ReturnType<NonNullable<Transport['connect']>> {
+    return this.parts.transport.connect?.(withinMs);
+  }
+
+  send(request: WireRequest, options: SendOptions): Promise<WireReply> {
     if (getAction(request.endpoint) === 'session') return this.sendJwt(request, options);
     return this.parts.transport.send(request, { ...options, headers: this.headersFor(request) });
   }
@@ -221,13 +232,13 @@ export class VenueSession implements Session, Transport {
   }
 
   /** Sends one POST /jwt at a time: two at once would use one refresh token twice. */
-  private sendJwt(request: WireRequest, options: { readonly timeoutMs: number }): Promise<WireReply> {
+  private sendJwt(request: WireRequest, options: SendOptions): Promise<WireReply> {
     const turn = this.exchange.then(() => this.exchangeJwt(request, options));
     this.exchange = turn.catch(() => undefined);
     return turn;
   }
 
-  private async exchangeJwt(request: WireRequest, options: { readonly timeoutMs: number }): Promise<WireReply> {
+  private async exchangeJwt(request: WireRequest, options: SendOptions): Promise<WireReply> {
     const { transport, profile, clock } = this.parts;
     const settle = (reply: WireReply): Promise<WireReply> =>
       new Promise((resolve) => clock.arrive(() => resolve(reply)));

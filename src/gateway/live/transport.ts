@@ -4,6 +4,7 @@
  * the whole request with its token, so none of them leaves this file.
  */
 import { lookup as systemLookup } from 'node:dns';
+import type { ClientRequest } from 'node:http';
 import type { Agent as HttpsAgent } from 'node:https';
 import { isIP } from 'node:net';
 import type { Got } from 'got';
@@ -11,7 +12,14 @@ import type { Clock } from '../../base/clock.ts';
 import { isLoopbackHost } from '../../venue/profile/loopback.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { encodeBody, encodeQuery } from '../../venue/wire/request.ts';
-import type { Transport, WireFailure, WireReply, WireRequest } from '../transport.ts';
+import {
+  HELD,
+  type SendOptions,
+  type Transport,
+  type WireFailure,
+  type WireReply,
+  type WireRequest,
+} from '../transport.ts';
 import { AddressRule } from './addresses.ts';
 import { Connections, type LiveConnection } from './connections.ts';
 import type { Variables } from './secret.ts';
@@ -30,8 +38,7 @@ export interface LiveParts {
   readonly resolve?: Parameters<AddressRule['lookup']>[0];
 }
 
-export interface LiveSendOptions {
-  readonly timeoutMs: number;
+export interface LiveSendOptions extends SendOptions {
   /** Headers that the session adds. Lower-case names. */
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -73,8 +80,22 @@ export class LiveTransport implements Transport {
   }
 
   async send(request: WireRequest, options: LiveSendOptions): Promise<WireReply> {
-    const reply = await this.exchange(request, options).catch(fail);
+    const reply = await this.exchange(request, options).catch((error: unknown) => {
+      (options.connection as LiveConnection | undefined)?.destroy();
+      return fail(error);
+    });
     return new Promise((resolve) => this.clock.arrive(() => resolve(reply)));
+  }
+
+  connect(withinMs: number): LiveConnection | Promise<LiveConnection | WireFailure> {
+    // With the module of the requests, so that the first of them does not wait for it after its last checks.
+    const taken =
+      this.loaded === undefined
+        ? this.loadGot().then(() => this.connections.take(withinMs))
+        : this.connections.take(withinMs);
+    if (!(taken instanceof Promise)) return taken;
+    const settled = taken.catch(fail);
+    return new Promise((resolve) => void settled.then((connection) => this.clock.arrive(() => resolve(connection))));
   }
 
   async close(): Promise<void> {
@@ -82,13 +103,14 @@ export class LiveTransport implements Transport {
     await Promise.resolve();
   }
 
-  private async exchange(request: WireRequest, { timeoutMs, headers }: LiveSendOptions): Promise<WireReply> {
+  private async exchange(request: WireRequest, options: LiveSendOptions): Promise<WireReply> {
+    const { timeoutMs, headers, mayLeave = () => true } = options;
     const got = await this.loadGot();
     const body = encodeBody(request);
     const query = encodeQuery(request);
-    const connection = await this.connections.take(timeoutMs);
+    const connection = (options.connection as LiveConnection | undefined) ?? (await this.connections.take(timeoutMs));
     const phase = Math.min(timeoutMs, PHASE_MS);
-    const first = new FirstWrite(connection);
+    const first = new FirstWrite(connection, mayLeave);
     return new Promise((resolve) => {
       const stream = got.stream(`${this.baseUrl}${request.path}${query === '' ? '' : `?${query}`}`, {
         method: request.method,
@@ -108,10 +130,15 @@ export class LiveTransport implements Transport {
         timeout: { send: phase, response: timeoutMs, request: timeoutMs },
       });
       const giveUp = (message: string): void => {
-        resolve({ kind: 'failure', sent: first.happened, message });
+        resolve(first.was === 'held' ? HELD : { kind: 'failure', sent: first.was === 'made', message });
         stream.destroy();
         connection.destroy();
       };
+      // Headers and body leave together, in one write behind the gate, in however many pieces they come.
+      stream.on('request', (sent: ClientRequest) => {
+        connection.socket.cork();
+        sent.once('prefinish', () => connection.socket.uncork());
+      });
       let status = 0;
       let answerHeaders: Readonly<Record<string, string>> = {};
       const chunks: Buffer[] = [];
@@ -144,27 +171,25 @@ export class LiveTransport implements Transport {
 }
 
 /**
- * Watches the first write on a connection that a request was given, which is the last moment at which a request can be
- * held back: what is written may have been sent. A doubt counts as sent, because a second order is worse than a look-up.
+ * Watches the first write on the connection of a request, which is the last moment at which it can be held back: what was
+ * written may have been sent. A doubt counts as sent, because a second order is worse than a look-up.
  */
 class FirstWrite {
-  happened = false;
+  was: 'not made' | 'held' | 'made' = 'not made';
 
-  constructor({ socket }: LiveConnection) {
-    const pass = () => {
+  constructor(connection: LiveConnection, mayLeave: () => boolean) {
+    const { socket } = connection;
+    // No call between the gate's reading of the clocks and the write waits or gives the event loop a turn.
+    const decide = (write: () => void) => {
       Reflect.deleteProperty(socket, '_write');
       Reflect.deleteProperty(socket, '_writev');
-      this.happened = true;
+      this.was = connection.isFit() && mayLeave() ? 'made' : 'held';
+      if (this.was === 'made') write();
+      else connection.destroy();
     };
-    // Of the stream that the socket is; whatever HTTP does with its own buffers, no byte takes another way.
-    socket._write = (...written) => {
-      pass();
-      socket._write(...written);
-    };
-    socket._writev = (...written) => {
-      pass();
-      socket._writev?.(...written);
-    };
+    // Methods of the stream that the socket is: whatever HTTP does with its own buffers, no byte takes another way.
+    socket._write = (...given) => decide(() => socket._write(...given));
+    socket._writev = (...given) => decide(() => socket._writev?.(...given));
   }
 }
 

@@ -25,7 +25,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { DecimalString } from '../../base/decimal.ts';
 import { getEndpoint, isEndpointName } from '../../venue/catalogue.ts';
 import type { MarketRules } from '../../venue/port.ts';
-import type { Transport, WireReply, WireRequest } from '../transport.ts';
+import { HELD, type Transport, type WireReply, type WireRequest } from '../transport.ts';
 import { Admission, type HandledRequest } from './admission.ts';
 import { completeConfig, type SimulatorConfig } from './config/config.ts';
 import { type FaultRule, Faults } from './config/faults.ts';
@@ -88,10 +88,11 @@ export class Simulator {
     const holds = credentials === undefined && (lifeMs !== undefined || accept === 'issued');
     let own = holds ? this.venue.sessions.issue(this.clock.now()) : undefined;
     return {
-      send: (request, { timeoutMs }) =>
+      send: (request, { timeoutMs, mayLeave }) =>
         new Promise<WireReply>((settle) => {
           // A reply comes behind all timers that are due, as it does over a socket: a replay delivers it at the same place.
           const resolve = (reply: WireReply) => this.clock.arrive(() => settle(reply));
+          if (mayLeave?.() === false) return resolve(HELD);
           const timer = this.clock.at(this.clock.now() + timeoutMs, () => resolve(TIMED_OUT));
           const caller = { inProcess: true, token: credentials === undefined ? own : credentials.token() };
           const { endpoint: name, method, path, placement } = request;

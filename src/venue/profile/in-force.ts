@@ -45,6 +45,7 @@ export function writeProfileSettings(profile: Profile): SettingsJson {
     ambiguity: { window: writeDuration(profile.ambiguityWindowMs) },
     sockets: { idle: writeDuration(profile.socketIdleMs) },
     fills: { window: writeDuration(profile.fillsWindowMs) },
+    gate: { stale: writeDuration(profile.gateStaleMs) },
     allowed_addresses: profile.allowedAddresses,
     ...(store === undefined ? {} : { store }),
     anchors: {

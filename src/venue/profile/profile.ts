@@ -117,6 +117,8 @@ export interface Profile {
   /** Longest time that a connection may have been idle and still carry a request, ms. */
   readonly socketIdleMs: number;
   readonly fillsWindowMs: number;
+  /** How old the readings of the last checks may be when the first byte of a write leaves, ms. */
+  readonly gateStaleMs: number;
   /** Private addresses and networks that the base URL's host may resolve to. */
   readonly allowedAddresses: readonly string[];
   readonly store?: StoreSettings;
@@ -186,6 +188,9 @@ function reportSecret(path: DataPath): ProfileFinding {
 /** A place for anchors that fails for this long is no longer a passing fault (fault-matrix.md, row 73). */
 const ANCHOR_PATIENCE_MS = 600_000;
 
+/** Far more than the checks take, and far less than a person or another process needs to act in between. */
+const GATE_STALE_MS = 250;
+
 /** Fills in all defaults. Only for settings without an error. */
 function fillDefaults(settings: ReadProfile, folder: string): Profile {
   const {
@@ -237,6 +242,7 @@ function fillDefaults(settings: ReadProfile, folder: string): Profile {
     ambiguityWindowMs: settings.ambiguity?.window ?? defaults.ambiguityWindowMs.default,
     socketIdleMs: settings.sockets?.idle ?? defaults.socketIdleMs.default,
     fillsWindowMs: settings.fills?.window ?? defaults.fillsWindowMs.default,
+    gateStaleMs: settings.gate?.stale ?? GATE_STALE_MS,
     allowedAddresses: settings.allowed_addresses ?? [],
     ...(store === undefined ? {} : { store: fillStore(store, folder) }),
     anchors: {

@@ -389,6 +389,17 @@ export const PROFILE_SETTINGS = {
       ),
     },
   },
+  gate: {
+    form: 'group',
+    about: 'the last check before a request that changes something is sent',
+    fields: {
+      stale: duration(
+        'how old lease, kill switch, deadman switch and limits may be when the first byte leaves; 250ms by default',
+        10,
+        10_000,
+      ),
+    },
+  },
   allowed_addresses: {
     form: 'list',
     of: {
