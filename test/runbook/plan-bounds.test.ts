@@ -320,6 +320,8 @@ describe('what a run sends beside its steps', () => {
     expect(all.tokensPerMinute.max).toBeGreaterThan(own.tokensPerMinute.max ?? 0);
     expect(bounds('steps: [{wait: 1s}]').requests['POST /jwt']).toBeUndefined();
     const guarded = 'deadman: {market: BTC-USD, timeout: 60s, on_exit: disarm}\n';
+    // Five attempts, each sent five times while no answer comes.
+    expect(own.requests['POST /jwt']?.max).toBeGreaterThanOrEqual(5 * 5);
     const endless = bounds(`${guarded}steps: [{place: ${terms}}]`, session);
     expect(endless.requests['POST /jwt']).toEqual({ min: 0 });
   });

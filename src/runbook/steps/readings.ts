@@ -179,6 +179,7 @@ export const READING_STEPS = {
     calls: [
       call('refresh_session', 'POST /jwt', {
         class: 'protect',
+        sends: () => SENDS_UNANSWERED,
         params: () => ({ is_client: true, refresh_token: '' }),
       }),
     ],
