@@ -99,7 +99,9 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
         collected.push(Object.fromEntries(collect.map(({ name, value }) => [name, execution.evaluate(value, scope)])));
       }
     }
-    return collect === undefined ? undefined : collected;
+    if (collect === undefined) return undefined;
+    execution.requireBounded(collected.map(Object.values<Value>), 'collect');
+    return collected;
   },
 
   async repeat(execution) {

@@ -4,7 +4,8 @@
  */
 import { type Decimal, toWholeNumber } from '../../base/decimal.ts';
 import type { CheckedStep } from '../../runbook/checked.ts';
-import type { Expr, Value } from '../../runbook/values.ts';
+import { requireBoundedValue } from '../../runbook/functions/evaluation.ts';
+import { EvaluationFailure, type Expr, type Value } from '../../runbook/values.ts';
 import type { RunContext } from '../context.ts';
 import { type Cancellation, StepFailure } from '../interruption.ts';
 import type { OrderHandle } from '../orders/handles.ts';
@@ -77,6 +78,17 @@ export class StepExecution<S extends CheckedStep = CheckedStep> implements StepP
     const value = this.evaluate(expr);
     if (value.abs().lte(Number.MAX_SAFE_INTEGER)) return toWholeNumber(value);
     throw new StepFailure('assertion', `${expr.text}: ${value.toFixed()} is too large a count`, this.path);
+  }
+
+  /** A value that several evaluations made, held to the bounds of one; one beyond them is a StepFailure `assertion`. */
+  requireBounded(value: Value, what: string): void {
+    try {
+      requireBoundedValue(value, what);
+    } catch (error) {
+      if (error instanceof EvaluationFailure)
+        throw new StepFailure('assertion', `${what}: ${error.message}`, this.path);
+      throw error;
+    }
   }
 
   /** Evaluates an argument that may be left out. */

@@ -7,7 +7,8 @@ import { suggestSpelling } from '../../base/spelling.ts';
 import type { CheckedRunbook, InputDeclaration } from '../checked.ts';
 import { readInputText } from '../expression/expression.ts';
 import { type Reading, readDuration, readTime } from '../expression/literals.ts';
-import { Duration, durationText, formatTime, Time, type Value, type ValueType } from '../values.ts';
+import { requireBoundedValue } from '../functions/evaluation.ts';
+import { Duration, durationText, EvaluationFailure, formatTime, Time, type Value, type ValueType } from '../values.ts';
 
 type InputValues = { readonly values: Readonly<Record<string, Value>> } | { readonly problems: readonly string[] };
 
@@ -27,6 +28,11 @@ export function readInputs(runbook: CheckedRunbook, given: Readonly<Record<strin
       problems.push(`input ${name}: ${read.problem}`);
       continue;
     }
+    const excess = findExcess(read.value);
+    if (excess !== undefined) {
+      problems.push(`input ${name}: ${excess}`);
+      continue;
+    }
     const refused = findViolation(input, read.value);
     if (refused === undefined) values[name] = read.value;
     else problems.push(`input ${refused.message}`);
@@ -37,6 +43,17 @@ export function readInputs(runbook: CheckedRunbook, given: Readonly<Record<strin
     else problems.push(`input ${input.name} (${input.typeText}) is missing: it has no default`);
   }
   return problems.length > 0 ? { problems } : { values };
+}
+
+/** Why a value is too large for any evaluation. */
+function findExcess(value: Value): string | undefined {
+  try {
+    requireBoundedValue(value, '');
+    return undefined;
+  } catch (error) {
+    if (error instanceof EvaluationFailure) return error.message;
+    throw error;
+  }
 }
 
 /** Why a declaration refuses a value of its type; undefined if it accepts the value. */

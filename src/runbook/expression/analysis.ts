@@ -9,9 +9,9 @@
 import { type Decimal, parseAuthoredDecimal, toCount } from '../../base/decimal.ts';
 import type { Span } from '../../base/diagnostic.ts';
 import { formatCount } from '../../base/format.ts';
-import { type Frame, type Run, spend } from '../functions/evaluation.ts';
+import { COST, evaluateIn, type Frame, type Run, spend, spendOnText } from '../functions/evaluation.ts';
 import { FUNCTIONS, findFunction, isZone } from '../functions/functions.ts';
-import { BINARY_OPERATORS, type BinaryOperator, checkBinary, checkNegation } from '../functions/operators.ts';
+import { BINARY_OPERATORS, type BinaryOperator, checkBinary, checkNegation, costOf } from '../functions/operators.ts';
 import { applyFunction, describeArity, impliesMarket, type Match, matchCall } from '../functions/signatures.ts';
 import { fitTerm, isTypeMismatch, type Term, unifyTerms } from '../functions/term.ts';
 import { BOOLEAN, formatType, INTEGER, NUMBER, TEXT } from '../functions/typing.ts';
@@ -103,6 +103,7 @@ export class Analysis extends AnalysisFaults {
         if ((node.op === '/' || node.op === '%') && !left.constant && isZero(right))
           return this.reportFault('expression-fails', node.args[1], 'this divides by zero, whatever the left side is');
         if (node.op === '==' || node.op === '!=') this.noteUnlikely([left, right], node.args);
+        this.weight += costOf(node.op as BinaryOperator, left, right);
         return this.settle(checkBinary(node.op as BinaryOperator, left, right, this.text), node.args, node);
       }
     }
@@ -176,10 +177,12 @@ export class Analysis extends AnalysisFaults {
     const { text } = this;
     const strict = node.op === '[]';
     const list = holder.kind === 'list';
+    this.weight += list ? COST.product : 0;
     const run: Run = (frame) => {
       const held = items(frame);
       if (held === undefined) return undefined;
       const where = position(frame);
+      if (!list) spendOnText((where as string).length, text);
       const value = list
         ? (held as readonly Value[])[toCount(where as Decimal)]
         : (held as ReadonlyMap<string, Value>).get(where as string);
@@ -352,7 +355,7 @@ export class Analysis extends AnalysisFaults {
     const inner = name === 'map' ? found : this.fit(found, BOOLEAN, body);
     if (inner === undefined) return undefined;
 
-    const cost = this.weight - weightBefore;
+    const cost = this.weight - weightBefore + 1;
     const { text } = this;
     const { run: list } = receiver;
     const { run: work } = inner;
@@ -400,6 +403,7 @@ export class Analysis extends AnalysisFaults {
         `there is no time zone '${shorten(unknown.zone)}'`,
       );
     const implied = impliesMarket(match);
+    this.weight += row.cost ?? 0;
     const market = implied ? this.env.market : undefined;
     if (implied && market === undefined) {
       const hint = `Write ${name}(value, market), such as ${name}(value, inputs.market).`;
@@ -413,7 +417,7 @@ export class Analysis extends AnalysisFaults {
   private fold(term: Term, node: SyntaxNode): Term {
     if (!term.constant || node.op === 'value' || term.type.kind === 'list') return term;
     try {
-      const value = term.run({ scope: NOWHERE, locals: [] });
+      const value = evaluateIn(NOWHERE, term.run, 1, this.text);
       return { ...term, run: () => value };
     } catch (error) {
       if (!(error instanceof EvaluationFailure)) throw error;
@@ -441,7 +445,7 @@ export class Analysis extends AnalysisFaults {
 function isZero({ constant, type, run }: Term): boolean {
   if (!constant || type.kind !== 'decimal') return false;
   try {
-    return (run({ scope: NOWHERE, locals: [] }) as Decimal).isZero();
+    return (evaluateIn(NOWHERE, run, 1, '') as Decimal).isZero();
   } catch (error) {
     if (error instanceof EvaluationFailure) return false;
     throw error;

@@ -6,6 +6,7 @@ import type { Diagnostic, SourceText } from '../../base/diagnostic.ts';
 import type { SyntaxCode } from '../codes/syntax.ts';
 import { diagnose } from '../codes/syntax.ts';
 import type { Node, ScalarNode } from '../document/nodes.ts';
+import { evaluateIn, type Run } from '../functions/evaluation.ts';
 import { formatType, unifyTypes } from '../functions/typing.ts';
 import { type Expr, NotKnown, type RecordValue, type Scope, type Value, type ValueType } from '../values.ts';
 import { compileField, isBare } from './expression.ts';
@@ -91,12 +92,14 @@ export class Compiler {
       }
       of = both;
     }
+    const text = this.source.text.slice(node.span.start, node.span.end);
+    const run: Run = ({ scope }) => parts.map((part) => part.evaluate(scope));
     return {
-      text: this.source.text.slice(node.span.start, node.span.end),
+      text,
       type: { kind: 'list', of: of as ValueType },
       reads: [...new Set(parts.flatMap((part) => part.reads))].sort(),
       constant: parts.every((part) => part.constant),
-      evaluate: (scope) => parts.map((part) => part.evaluate(scope)),
+      evaluate: (scope) => evaluateIn(scope, run, parts.length, text) as readonly Value[],
     };
   }
 

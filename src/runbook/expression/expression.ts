@@ -7,7 +7,7 @@ import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
 import type { SyntaxCode } from '../codes/syntax.ts';
 import { diagnose } from '../codes/syntax.ts';
 import type { ScalarNode } from '../document/nodes.ts';
-import { evaluateIn, type Run, toText } from '../functions/evaluation.ts';
+import { evaluateIn, joinTexts, type Run, toText } from '../functions/evaluation.ts';
 import { fitTerm, isTypeMismatch, type Term } from '../functions/term.ts';
 import { DURATION, formatType, NUMBER, TEXT, TIME } from '../functions/typing.ts';
 import type { Expr, Value, ValueType } from '../values.ts';
@@ -232,7 +232,12 @@ function joinParts(
   const reads = exprs.flatMap((each) => each.reads);
   const constant = exprs.every((each) => each.constant);
   const run: Run = ({ scope }) =>
-    parts.map((part) => (typeof part === 'string' ? part : toText(part.evaluate(scope)))).join('');
+    joinTexts(
+      parts,
+      (part) => (typeof part === 'string' ? part : toText(part.evaluate(scope), node.text)),
+      '',
+      node.text,
+    );
   return {
     expr: makeExpression(node.text, {
       type: TEXT,

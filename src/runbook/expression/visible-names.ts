@@ -3,9 +3,9 @@
  * optional values are known to be present at a place and can be used there without a check.
  */
 
-import { type Run, readRecordField } from '../functions/evaluation.ts';
+import { type Frame, type Run, readRecordField } from '../functions/evaluation.ts';
 import type { Term } from '../functions/term.ts';
-import { EvaluationFailure, type RecordValue, type ValueType } from '../values.ts';
+import { EvaluationFailure, type RecordValue, type Value, type ValueType } from '../values.ts';
 import type { TypeEnv } from './environment.ts';
 
 /** Facts about an expression's value, which a `def` passes on to the expressions that use it. */
@@ -49,7 +49,7 @@ export class VisibleNames {
     const facts = this.factsOf(name);
     return this.narrow({
       type,
-      run: this.requireValue(type, name, (frame) => frame.scope.get(name)),
+      run: this.requireValue(type, name, (frame) => readRoot(frame, name)),
       bare: facts?.bare === true || this.env.bare?.has(name) === true,
       constant: false,
       path: name,
@@ -116,4 +116,12 @@ export class VisibleNames {
       return value;
     };
   }
+}
+
+function readRoot({ scope, roots }: Frame, name: string): Value {
+  const known = roots.get(name);
+  if (known !== undefined || roots.has(name)) return known;
+  const value = scope.get(name);
+  roots.set(name, value);
+  return value;
 }

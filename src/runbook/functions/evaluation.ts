@@ -19,6 +19,8 @@ export interface Frame {
   readonly scope: Scope;
   /** Loop variables of `map`, `filter`, `exists` and `all`, by nesting. */
   readonly locals: Value[];
+  /** Values of roots that were read: a root has one value throughout an evaluation, and a feed or a `def` is made to be read. */
+  readonly roots: Map<string, Value>;
 }
 
 /** A compiled part of an expression. */
@@ -30,29 +32,82 @@ export function readRecordField({ scope }: Frame, record: RecordValue | undefine
   return scope.readField === undefined ? record[name] : scope.readField(record, name);
 }
 
-/** The most iterations and list items of one evaluation, including those of the `def`s it reads. */
-const MAX_STEPS = 100_000;
+/**
+ * What one evaluation may spend, with the `def`s it reads: a unit for each part evaluated, each item and each 64 bytes compared or
+ * built, and more for what takes longer (`COST`). No clock is read, so a replay decides the same. Spent to the last unit it takes
+ * about 50 ms: more would hold back heartbeats of the deadman switch.
+ */
+export const FUEL = 1_000_000;
+
+/** Units of an operation beyond its part, by how long it takes with sixty digits. */
+export const COST = { item: 4, comparison: 6, sum: 16, product: 20, division: 180, calendar: 300 } as const;
+
+/** The largest values: an entry of the journal holds them, and a page shows them. */
+export const LONGEST_TEXT = 65_536;
+export const LONGEST_LIST = 10_000;
+const DEEPEST_VALUE = 64;
+const DEEPEST_DEF = 100;
+const BYTES_PER_UNIT = 64;
 
 // Evaluation is synchronous, so one counter serves an expression and everything it evaluates through its scope.
 let depth = 0;
-let steps = 0;
+let spent = 0;
 
-/** Runs one compiled expression; an evaluation inside another (a `def`, a market) shares the outer one's budget. */
+/** Runs one compiled expression; an evaluation inside another (a `def`, a market) spends the outer one's fuel. */
 export function evaluateIn(scope: Scope, run: Run, weight: number, text: string): Value {
-  if (depth === 0) steps = 0;
+  if (depth === 0) spent = 0;
   depth += 1;
   try {
+    if (depth > DEEPEST_DEF) throw new EvaluationFailure(`more than ${DEEPEST_DEF} names refer to each other`, text);
     spend(weight, text);
-    return run({ scope, locals: [] });
+    const value = run({ scope, locals: [], roots: new Map() });
+    if (depth === 1) measure(value, text, 1);
+    return value;
   } finally {
     depth -= 1;
   }
 }
 
+/** A value made of several evaluations, held to the bounds of one. Throws EvaluationFailure. */
+export function requireBoundedValue(value: Value, text: string): void {
+  evaluateIn({ get: () => undefined, rules: () => undefined }, () => value, 1, text);
+}
+
 export function spend(count: number, text: string): void {
-  steps += count;
-  if (steps > MAX_STEPS || depth > 100)
-    throw new EvaluationFailure(`the evaluation takes more than ${MAX_STEPS} steps`, text);
+  spent += count;
+  if (spent > FUEL) throw new EvaluationFailure(`the evaluation spends more than ${FUEL} units`, text);
+}
+
+/** Spends what reading or comparing a text of this length takes. */
+export function spendOnText(length: number, text: string): void {
+  spend(1 + Math.floor(length / BYTES_PER_UNIT), text);
+}
+
+/** A text that was built, within its bound. */
+export function requireShort(built: string, text: string): string {
+  spendOnText(built.length, text);
+  // UTF-8 takes at most three bytes for a unit of the text.
+  const isLong =
+    built.length > LONGEST_TEXT || (built.length * 3 > LONGEST_TEXT && Buffer.byteLength(built) > LONGEST_TEXT);
+  if (isLong) throw new EvaluationFailure(`a text has at most ${LONGEST_TEXT} bytes`, text);
+  return built;
+}
+
+/** Holds the value of an evaluation to its bounds: its parts may be shared, and cheap to make where they are long to write. */
+function measure(value: Value, text: string, level: number): void {
+  if (typeof value === 'string') {
+    requireShort(value, text);
+    return;
+  }
+  // A record comes from the venue, or holds values that were measured when they were evaluated.
+  const isList = Array.isArray(value);
+  if (!isList && !(value instanceof Map)) return;
+  const items = isList ? (value as readonly Value[]) : [...(value as ReadonlyMap<string, Value>).values()];
+  if (level > DEEPEST_VALUE) throw new EvaluationFailure(`a value is at most ${DEEPEST_VALUE} levels deep`, text);
+  if (items.length > LONGEST_LIST)
+    throw new EvaluationFailure(`a ${isList ? 'list' : 'map'} has at most ${LONGEST_LIST} items`, text);
+  spend(items.length, text);
+  for (const item of items) measure(item, text, level + 1);
 }
 
 /** Sixty digits are exact up to this exponent; no price, size or amount is near it. */
@@ -88,20 +143,30 @@ export function toTime(us: number, text: string): Time {
   return new Time(us);
 }
 
-/** Whether two values are equal; the check has found them comparable. */
-export function areEqual(left: Value, right: Value): boolean {
-  if (Decimal.isDecimal(left)) return (left as Decimal).eq(right as Decimal);
+/** Whether two values are equal; the check has found them comparable. Spends by what is compared. */
+export function areEqual(left: Value, right: Value, text: string): boolean {
+  if (typeof left === 'string' && typeof right === 'string') {
+    spendOnText(left.length === right.length ? left.length : 0, text);
+    return left === right;
+  }
+  spend(COST.comparison, text);
+  if (left instanceof Decimal) return left.eq(right as Decimal);
   if (left instanceof Duration) return left.ms === (right as Duration).ms;
   if (left instanceof Time) return left.us === (right as Time).us;
   if (Array.isArray(left)) {
     const other = right as readonly Value[];
-    return left.length === other.length && left.every((each, index) => areEqual(each, other[index]));
+    if (left.length !== other.length) return false;
+    for (let index = 0; index < left.length; index += 1) if (!areEqual(left[index], other[index], text)) return false;
+    return true;
   }
   if (left instanceof Map) {
     const other = right as ReadonlyMap<string, Value>;
-    return (
-      left.size === other.size && [...left].every(([key, each]) => other.has(key) && areEqual(each, other.get(key)))
-    );
+    if (left.size !== other.size) return false;
+    for (const [key, each] of left) {
+      spendOnText(key.length, text);
+      if (!other.has(key) || !areEqual(each, other.get(key), text)) return false;
+    }
+    return true;
   }
   return left === right;
 }
@@ -113,14 +178,29 @@ export function compare(left: Value, right: Value): number {
   return (left as Decimal).cmp(right as Decimal);
 }
 
-/** The text of a value inside a text with `${…}`. */
-export function toText(value: Value): string {
+/** The text of a value inside a text with `${…}`. Spends by its items and its length. */
+export function toText(value: Value, text: string): string {
   if (value === undefined) return '(absent)';
   if (typeof value === 'string') return value;
   if (typeof value === 'boolean') return String(value);
+  spend(COST.product, text);
   if (Decimal.isDecimal(value)) return formatDecimal(value as Decimal);
   if (value instanceof Duration) return durationText(value);
   if (value instanceof Time) return formatTime(value);
-  if (Array.isArray(value)) return value.map(toText).join(', ');
-  return '';
+  return Array.isArray(value) ? joinTexts(value, (each) => toText(each, text), ', ', text) : '';
+}
+
+/** Joins texts; a result that is too long is refused before it is built. */
+export function joinTexts<T>(parts: readonly T[], write: (part: T) => string, between: string, text: string): string {
+  const written: string[] = [];
+  let length = 0;
+  for (const part of parts) {
+    spend(1, text);
+    const piece = write(part);
+    length += piece.length + between.length;
+    if (length > LONGEST_TEXT + between.length)
+      throw new EvaluationFailure(`a text has at most ${LONGEST_TEXT} bytes`, text);
+    written.push(piece);
+  }
+  return requireShort(written.join(between), text);
 }

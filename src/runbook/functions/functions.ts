@@ -15,7 +15,7 @@ import {
   type Value,
   type ValueType,
 } from '../values.ts';
-import { compare, divide, requireBounded, toDuration } from './evaluation.ts';
+import { COST, compare, divide, LONGEST_LIST, requireBounded, toDuration } from './evaluation.ts';
 import { FILL, ORDER } from './records.ts';
 import { DURATION, INTEGER, MARKET, MONEY, NUMBER, PRICE, SIDE, SIZE, TEXT, TIME } from './typing.ts';
 
@@ -47,14 +47,16 @@ export interface Application {
   readonly scope: Scope;
   /** The expression, for messages. */
   readonly text: string;
-  /** Counts list items against the budget of the evaluation. */
-  spend(count: number): void;
+  /** Spends fuel of the evaluation, by what is gone through. */
+  spend(units: number): void;
 }
 
 export interface FunctionRow {
   readonly signatures: readonly Signature[];
   /** `f(x)` may also be written `x.f()`. */
   readonly method?: true;
+  /** Units of fuel of a call, besides one for the call and what `apply` spends. */
+  readonly cost?: number;
   /** Its value depends on more than its arguments, or is large: never evaluated before the run. */
   readonly late?: true;
   readonly doc: string;
@@ -68,9 +70,6 @@ const SAME = { kind: 'same' } as const;
 const FILLS: Shape = { kind: 'list_of', of: FILL };
 const ORDERS: Shape = { kind: 'list_of', of: ORDER };
 const SAMPLE_FILLS = 'fills: long 0.3 at 64000, long 0.1 at 64400, short 0.1 at 64100';
-
-/** The most items `range` gives. */
-const LONGEST_RANGE = 10_000;
 
 export const FUNCTIONS = {
   abs: {
@@ -118,12 +117,13 @@ export const FUNCTIONS = {
       { expression: 'range(4).size()', value: '4' },
       { expression: "size('BTC')", value: '3' },
     ],
-    apply: ([x]) =>
-      new Decimal(
-        typeof x === 'string' ? [...x].length : Array.isArray(x) ? x.length : (x as ReadonlyMap<string, Value>).size,
-      ),
+    apply: ([x], application) => {
+      if (typeof x === 'string') return new Decimal(countCharacters(x, application));
+      return new Decimal(Array.isArray(x) ? x.length : (x as ReadonlyMap<string, Value>).size);
+    },
   },
   tick: {
+    cost: COST.division,
     signatures: [
       {
         parameters: [
@@ -140,6 +140,7 @@ export const FUNCTIONS = {
       roundToStep(price as Decimal, decimal(getRules(market as string, application).tick), 'nearest'),
   },
   lot: {
+    cost: COST.division,
     signatures: [
       {
         parameters: [
@@ -184,12 +185,14 @@ export const FUNCTIONS = {
     apply: ([side]) => (side === 'long' ? 'short' : 'long'),
   },
   pct: {
+    cost: COST.division,
     signatures: [{ parameters: [{ name: 'n', shape: NUMBER }], result: NUMBER }],
     doc: 'n percent as a ratio.',
     examples: [{ expression: 'pct(3)', value: '0.03' }],
     apply: ([n], application) => requireBounded((n as Decimal).div(100), application.text),
   },
   bps: {
+    cost: COST.division,
     signatures: [{ parameters: [{ name: 'n', shape: NUMBER }], result: NUMBER }],
     doc: 'n basis points (hundredths of a percent) as a ratio.',
     examples: [{ expression: 'bps(25)', value: '0.0025' }],
@@ -198,18 +201,18 @@ export const FUNCTIONS = {
   range: {
     signatures: [{ parameters: [{ name: 'n', shape: INTEGER }], result: { kind: 'list', of: INTEGER } }],
     late: true,
-    doc: `The whole numbers from 0 to n - 1; n is at most ${LONGEST_RANGE}.`,
+    doc: `The whole numbers from 0 to n - 1; n is at most ${LONGEST_LIST}.`,
     examples: [{ expression: 'range(3)', value: '["0","1","2"]' }],
     apply: ([n], application) => {
       const count = n as Decimal;
       if (count.isNegative() && !count.isZero())
         throw new EvaluationFailure(`range of a negative number, ${count.toFixed()}`, application.text);
-      if (count.gt(LONGEST_RANGE))
+      if (count.gt(LONGEST_LIST))
         throw new EvaluationFailure(
-          `range has at most ${LONGEST_RANGE} items, asked for ${count.toFixed()}`,
+          `range has at most ${LONGEST_LIST} items, asked for ${count.toFixed()}`,
           application.text,
         );
-      application.spend(toWholeNumber(count));
+      application.spend(COST.item * toWholeNumber(count));
       return Array.from({ length: toWholeNumber(count) }, (_, index) => new Decimal(index));
     },
   },
@@ -227,6 +230,7 @@ export const FUNCTIONS = {
       ),
   },
   avg_price: {
+    cost: COST.division,
     signatures: [{ parameters: [{ name: 'fills', shape: FILLS }], result: { kind: 'optional', of: PRICE } }],
     method: true,
     doc: 'The average price of fills, weighted by size; absent without fills.',
@@ -257,18 +261,21 @@ export const FUNCTIONS = {
   minutes: makeDurationFunction('minute', 60_000, '7m'),
   seconds: makeDurationFunction('second', 1000, '7s'),
   hour: {
+    cost: COST.calendar,
     signatures: makeZoneSignatures(INTEGER),
     doc: 'The hour of the day, 0 to 23, in a time zone.',
     examples: [{ expression: "hour(now, 'Europe/London')", value: '9', given: 'now: 2026-07-06T08:00:00Z' }],
     apply: ([time, zone], application) => new Decimal(toLocalTime(time as Time, zone as string, application).hour),
   },
   weekday: {
+    cost: COST.calendar,
     signatures: makeZoneSignatures(INTEGER),
     doc: 'The day of the week in a time zone: 1 is Monday, 7 is Sunday.',
     examples: [{ expression: "weekday(now, 'UTC')", value: '1', given: 'now: 2026-07-06T08:00:00Z' }],
     apply: ([time, zone], application) => new Decimal(toLocalTime(time as Time, zone as string, application).weekday),
   },
   date: {
+    cost: COST.calendar,
     signatures: makeZoneSignatures(TEXT),
     doc: 'The calendar date in a time zone, as YYYY-MM-DD.',
     examples: [
@@ -304,7 +311,7 @@ function makeExtremeSignatures(): readonly Signature[] {
 
 function findExtreme(args: readonly Value[], sign: 1 | -1, application: Application): Value {
   const values = Array.isArray(args[0]) ? (args[0] as readonly Value[]) : args;
-  application.spend(values.length);
+  application.spend(COST.item * values.length);
   if (values.length === 0)
     throw new EvaluationFailure(`an empty list has no ${sign === 1 ? 'greatest' : 'least'} item`, application.text);
   return values.reduce((best, each) => (compare(each, best) * sign > 0 ? each : best));
@@ -317,6 +324,7 @@ function makeStepFunction(
   value: string,
 ): FunctionRow {
   return {
+    cost: COST.division,
     signatures: [
       {
         parameters: [
@@ -339,6 +347,7 @@ function makeStepFunction(
 
 function makeDurationFunction(unit: string, ms: number, value: string): FunctionRow {
   return {
+    cost: COST.product,
     signatures: [{ parameters: [{ name: 'n', shape: NUMBER }], result: DURATION }],
     doc: `A duration of n ${unit}s, to the nearest millisecond.`,
     examples: [{ expression: `${unit}s(7)`, value }],
@@ -359,7 +368,7 @@ function makeZoneSignatures(result: ValueType): readonly Signature[] {
 }
 
 function addUp(values: readonly Decimal[], application: Application): Decimal {
-  application.spend(values.length);
+  application.spend(COST.sum * values.length);
   return requireBounded(
     values.reduce((total, each) => total.plus(each), new Decimal(0)),
     application.text,
@@ -367,10 +376,24 @@ function addUp(values: readonly Decimal[], application: Application): Decimal {
 }
 
 function computeNotional(records: readonly RecordValue[], application: Application): Decimal {
+  application.spend(COST.product * records.length);
   return addUp(
     records.map((each) => (each.price as Decimal).times(each.size as Decimal)),
     application,
   );
+}
+
+/** Characters, not UTF-16 units: the first of a pair counts for both. */
+function countCharacters(text: string, application: Application): number {
+  application.spend(Math.floor(text.length / 8));
+  let count = text.length;
+  for (let at = 0; at < text.length; at += 1) {
+    const unit = text.codePointAt(at) as number;
+    if (unit <= 0xffff) continue;
+    count -= 1;
+    at += 1;
+  }
+  return count;
 }
 
 function getRules(market: string, application: Application): { readonly tick: string; readonly lot: string } {

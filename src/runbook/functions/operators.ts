@@ -8,11 +8,14 @@ import { Decimal } from '../../base/decimal.ts';
 import type { Duration, Time, Unit, Value, ValueType } from '../values.ts';
 import {
   areEqual,
+  COST,
   compare,
   computeRemainder,
   divide,
   type Run,
   requireBounded,
+  requireShort,
+  spendOnText,
   toDuration,
   toTime,
 } from './evaluation.ts';
@@ -41,17 +44,31 @@ export function checkBinary(operator: BinaryOperator, left: Term, right: Term, t
       return checkModulo(left, right, text);
     case '==':
     case '!=':
-      return checkEquality(operator, left, right);
+      return checkEquality(operator, left, right, text);
     case '<':
     case '<=':
     case '>':
     case '>=':
       return checkOrder(operator, left, right);
     case 'in':
-      return checkMembership(left, right);
+      return checkMembership(left, right, text);
     default:
       return operator satisfies never;
   }
+}
+
+const COSTS: Readonly<Partial<Record<BinaryOperator, number>>> = {
+  '+': COST.sum,
+  '-': COST.sum,
+  '*': COST.product,
+  '/': COST.division,
+  '%': COST.division,
+};
+
+/** Units of an operation besides those of its operands; texts, lists and maps are paid by their length when they are used. */
+export function costOf(operator: BinaryOperator, left: Term, right: Term): number {
+  const isExact = left.type.kind === 'decimal' || right.type.kind === 'decimal' || operator === '/';
+  return isExact ? (COSTS[operator] ?? 1) : 1;
 }
 
 export function checkNegation(operand: Term, text: string): Term | TypeMismatch {
@@ -121,7 +138,7 @@ function checkSum(operator: '+' | '-', left: Term, right: Term, text: string): T
         toDuration((x(frame) as Duration).ms + sign * (y(frame) as Duration).ms, text),
       );
     case 'text + text':
-      return makeResult(TEXT, operands, (frame) => `${x(frame) as string}${y(frame) as string}`);
+      return makeResult(TEXT, operands, (frame) => requireShort(`${x(frame) as string}${y(frame) as string}`, text));
     default:
       return makeMismatch(operator, left, right);
   }
@@ -193,13 +210,13 @@ function checkModulo(left: Term, right: Term, text: string): Term | TypeMismatch
   return makeResult(makeDecimalType(a.unit, a, b, true), [left, right], run, left.bare && right.bare);
 }
 
-function checkEquality(operator: '==' | '!=', left: Term, right: Term): Term | TypeMismatch {
+function checkEquality(operator: '==' | '!=', left: Term, right: Term, text: string): Term | TypeMismatch {
   const refusal = checkComparable(left, right);
   if (refusal !== undefined) return refusal;
   const { run: x } = left;
   const { run: y } = right;
   const run: Run =
-    operator === '==' ? (frame) => areEqual(x(frame), y(frame)) : (frame) => !areEqual(x(frame), y(frame));
+    operator === '==' ? (frame) => areEqual(x(frame), y(frame), text) : (frame) => !areEqual(x(frame), y(frame), text);
   return makeResult(BOOLEAN, [left, right], run);
 }
 
@@ -221,7 +238,7 @@ function checkOrder(operator: '<' | '<=' | '>' | '>=', left: Term, right: Term):
   return makeResult(BOOLEAN, [left, right], tests[operator]);
 }
 
-function checkMembership(left: Term, right: Term): Term | TypeMismatch {
+function checkMembership(left: Term, right: Term, text: string): Term | TypeMismatch {
   const { run: x } = left;
   const { run: y } = right;
   if (right.type.kind === 'list') {
@@ -229,12 +246,14 @@ function checkMembership(left: Term, right: Term): Term | TypeMismatch {
     if (refusal !== undefined) return refusal;
     return makeResult(BOOLEAN, [left, right], (frame) => {
       const value: Value = x(frame);
-      return (y(frame) as readonly Value[]).some((each) => areEqual(value, each));
+      return (y(frame) as readonly Value[]).some((each) => areEqual(value, each, text));
     });
   }
   if (right.type.kind === 'map' && left.type.kind === 'text')
-    return makeResult(BOOLEAN, [left, right], (frame) =>
-      (y(frame) as ReadonlyMap<string, Value>).has(x(frame) as string),
-    );
+    return makeResult(BOOLEAN, [left, right], (frame) => {
+      const key = x(frame) as string;
+      spendOnText(key.length, text);
+      return (y(frame) as ReadonlyMap<string, Value>).has(key);
+    });
   return makeMismatch('in', left, right);
 }
