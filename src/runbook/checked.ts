@@ -110,6 +110,7 @@ export const ERROR_KINDS = [
   'rejected',
   'denied',
   'not_found',
+  'not_placed',
   'timeout',
   'stale_feed',
   'assertion',
@@ -138,6 +139,15 @@ export interface CatchClause {
 
 /** How often the clauses of one step lead to another attempt at most: `then: retry` would otherwise loop without end. */
 export const CATCH_RETRIES = 10;
+
+/**
+ * The kinds that `on: any` does not take. An unknown outcome halts. A clause that was written for other errors must neither pass
+ * over a limit nor send an order again (language.md, decisions 9 and 11).
+ */
+export function listExceptions(then: CatchClause['then'] | undefined): readonly ErrorKind[] {
+  if (then === 'continue') return ['unknown_outcome', 'denied'];
+  return then === 'retry' ? ['unknown_outcome', 'not_placed'] : ['unknown_outcome'];
+}
 
 /** The state of an order that `await` waits for. */
 export type AwaitTarget = 'accepted' | 'live' | 'any_fill' | 'filled' | 'terminal';

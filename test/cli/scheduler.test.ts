@@ -421,9 +421,13 @@ describe.concurrent('runbook schedule', { timeout: 120_000 }, () => {
   it('a halted run keeps its slot, even over a restart, until a person settles it', async ({ at, json }) => {
     at.write('resting.yaml', RESTING.replace('deadman: {market: BTC-USD, timeout: 20s, on_exit: disarm}\n', ''));
     at.write('tick.yaml', TICK);
-    // The first order is lost on its way, and the runbook halts rather than send it again.
+    // The venue says that it has the first order, and shows none: the run halts.
     const halting = new Simulator(
-      { faults: [{ on: 'POST /orders', when: { call: 1 }, do: 'lost_before' }] },
+      {
+        faults: [
+          { on: 'POST /orders', when: { call: 1 }, do: 'error', status: 400, error: 'CLIENT_ORDER_ID_DUPLICATE' },
+        ],
+      },
       new SystemClock(),
       1,
     );

@@ -13,7 +13,7 @@ describe('a process that dies', () => {
     [
       'before the order leaves: it is never sent',
       '{before: POST /orders}',
-      'outcome: halted, never: [POST /orders], error: {kind: unknown_outcome}',
+      'outcome: failed, never: [POST /orders], error: {kind: not_placed}',
     ],
     [
       'before the answer: the order is found, not sent again',

@@ -120,7 +120,7 @@ cases:
     [
       'a request that is lost',
       '{on: POST /orders, lost: before}',
-      'outcome: halted, requests_exactly: {POST /orders: 1}, error: {kind: unknown_outcome}',
+      'outcome: failed, requests_exactly: {POST /orders: 1}, error: {kind: not_placed}',
     ],
     [
       'an answer later than anybody waits',

@@ -211,7 +211,8 @@ class Path {
     if (record.type === 'step.decided' && record.data.what === 'catch') owners.push(step);
     for (const owner of owners) {
       const error = this.nextOwnEnd(owner)?.data.error;
-      if (error !== undefined && this.isOpen(owner)) this.failStep(owner, error.kind, record);
+      const isFailing = this.isOpen(owner) || this.child(`${owner}/fails`) !== undefined;
+      if (error !== undefined && isFailing) this.failStep(owner, error.kind, record);
     }
   }
 

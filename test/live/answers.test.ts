@@ -5,7 +5,7 @@ import { readEntry } from '../../src/journal/chain.ts';
 import type { Entry } from '../../src/journal/entry.ts';
 import { openSharedSqlite } from '../../src/journal/shared/sqlite.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
-import { JWT } from './mock-venue.ts';
+import { envelope, JWT } from './mock-venue.ts';
 import { document, LIMIT, type Scene, scene } from './scene.ts';
 
 const ASKING = `runbook: one
@@ -97,7 +97,8 @@ describe.concurrent('a run that halted', { timeout: 60_000 }, () => {
           venue.rules.push(({ method, path }) => {
             if (method !== 'POST' || path !== '/orders' || !isFirst) return undefined;
             isFirst = false;
-            return { done: true, cut: true };
+            // It has this order, says the venue, and does not show it: no look-up can prove that it is absent.
+            return { done: true, status: 400, body: envelope(null, 'CLIENT_ORDER_ID_DUPLICATE') };
           });
         },
       },

@@ -5,7 +5,7 @@ import { webhook } from './webhook.ts';
 
 const NEXT = 'runbook: one\ndsl: 1\nsteps:\n  - read_account: {}\n  - wait: 1s\n';
 
-it('reports an order that appears after its run halted in the next run: on the terminal, to ops, and in its journal', async () => {
+it('reports an order that appears after its run failed in the next run: on the terminal, to ops, and in its journal', async () => {
   await webhook(204, async (url, posted) => {
     const env = { VENUE_JWT: JWT, OPS_WEBHOOK: url };
     await scene(
@@ -17,7 +17,7 @@ it('reports an order that appears after its run halted in the next run: on the t
         venue.hiddenMs = 3_600_000;
         const lost = await live([], env);
         const [order] = lost.report.orders;
-        expect([lost.exit, lost.report.outcome, order?.state]).toEqual([4, 'halted', 'absent']);
+        expect([lost.exit, lost.report.outcome, order?.state]).toEqual([1, 'failed', 'absent']);
         venue.hiddenMs = 0;
         for (const each of venue.orders) Object.assign(each, { status: 'closed', total_filled_size: '0.0001' });
         write('one.yaml', NEXT);

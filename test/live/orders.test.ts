@@ -134,26 +134,18 @@ describe.concurrent('an order whose answer says nothing', { timeout: 60_000 }, (
   it.each([
     ['a cut connection', { cut: true }],
     ['status 500 with an envelope', { status: 500, body: envelope(null, 'INTERNAL') }],
-  ] as const)(
-    '%s and no trace of it: exit 4, one POST, and the order on the screen with what to do',
-    (_name, reaction) =>
-      scene({ venue: firstPost(reaction) }, async ({ venue, live }) => {
-        const { exit, report, err } = await live();
-        expect([exit, report.outcome, report.error?.kind, venue.placed.length]).toEqual([
-          4,
-          'halted',
-          'unknown_outcome',
-          1,
-        ]);
-        const id = venue.placed[0]?.params['client_order_id'] ?? '';
-        expect(report.orders).toMatchObject([{ clientOrderId: id, state: 'absent', filled: '0' }]);
-        expect(err).toContain(`order ${id} (no id yet) of BTC-USD is absent: look it up at the venue`);
-        expect(err).toContain('runbook audit show ');
-        // No verdict "absent" before the profile's window has passed since the attempt.
-        const looks = venue.of('GET', '/orders').filter(({ params }) => params['client_order_id'] === id);
-        expect((looks.at(-1)?.at ?? 0) - (venue.placed[0]?.at ?? 0)).toBeGreaterThanOrEqual(3000);
-        expect(looks.length).toBeGreaterThanOrEqual(5);
-      }),
+  ] as const)('%s and no trace of it: exit 1, one POST, and its absence is proven', (_name, reaction) =>
+    scene({ venue: firstPost(reaction) }, async ({ venue, live }) => {
+      const { exit, report, err } = await live();
+      expect([exit, report.outcome, report.error?.kind, venue.placed.length]).toEqual([1, 'failed', 'not_placed', 1]);
+      const id = venue.placed[0]?.params['client_order_id'] ?? '';
+      expect(report.orders).toMatchObject([{ clientOrderId: id, state: 'absent', filled: '0' }]);
+      expect(err).not.toContain('left at the venue');
+      // No verdict "absent" before the profile's window has passed since the attempt.
+      const looks = venue.of('GET', '/orders').filter(({ params }) => params['client_order_id'] === id);
+      expect((looks.at(-1)?.at ?? 0) - (venue.placed[0]?.at ?? 0)).toBeGreaterThanOrEqual(3000);
+      expect(looks.length).toBeGreaterThanOrEqual(5);
+    }),
   );
 });
 
@@ -164,7 +156,8 @@ describe.concurrent('a run that halted', { timeout: 60_000 }, () => {
         runbook: LIMIT.replace('outputs', '  - cancel: o\n    await: terminal\noutputs'),
         venue: (venue) => {
           venue.hiddenMs = Number.POSITIVE_INFINITY;
-          firstPost({ done: true, cut: true })(venue);
+          // It has this order, says the venue, and does not show it: no look-up can prove that it is absent.
+          firstPost({ done: true, status: 400, body: envelope(null, 'CLIENT_ORDER_ID_DUPLICATE') })(venue);
         },
       },
       async ({ venue, live, run }) => {

@@ -20,6 +20,8 @@ export interface Intent {
   readonly run: RunTold;
   readonly terms: OrderTerms;
   readonly step: string;
+  /** Of its first entry. */
+  readonly sequence: number;
   readonly attempts: readonly Attempt[];
   /** The venue's orders with its client order id, in the order of their arrival. */
   readonly orders: readonly BookedOrder[];
@@ -60,6 +62,7 @@ export class Facts {
               run: runs.get(entry.run) as RunTold,
               terms: intent,
               step: entry.step,
+              sequence: entry.seq,
               attempts: [],
               orders: byClientId.get(intent.clientOrderId) ?? [],
             });

@@ -28,10 +28,10 @@ const venue = (file: string, name: string): Cover => [`test/venue/${file}.test.t
 export const FAULT_ROWS: readonly FaultRow[] = [
   {
     fault: 'POST times out before the venue got it',
-    handled: 'ambiguous, window, then halt or resend',
+    handled: 'ambiguous, window; proven absent: not_placed, or sent again where on_ambiguous says so; no proof: halt',
     covers: [
       SEEDS,
-      golden('a-lost-order-that-never-arrived-halts-and-leaves-the-switch-armed'),
+      golden('a-lost-order-that-never-arrived-is-caught-by-any'),
       golden('a-lost-order-is-sent-again-only-when-its-absence-is-proven'),
     ],
   },
@@ -54,7 +54,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
       ['test/cli/late-orders.test.ts', 'is reported by the next run, where it %s'],
       live(
         'late-orders',
-        'reports an order that appears after its run halted in the next run: on the terminal, to ops, and in its journal',
+        'reports an order that appears after its run failed in the next run: on the terminal, to ops, and in its journal',
       ),
     ],
   },

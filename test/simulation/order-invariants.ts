@@ -107,15 +107,22 @@ export const ORDER_INVARIANTS = {
   },
   I4: {
     name: 'nothing lost',
-    asks: 'each intent is in one state, none in doubt where the run has not halted; a run halts only where something went wrong; what a failed run placed is taken away',
+    asks: 'each intent is in one state, none in doubt where the run has not halted; an order that is proven absent fails its step, which sends no other; a run halts only where something went wrong; what a failed run placed is taken away',
     against: ['books', 'journal'],
     *breaches(facts) {
       const { intents, happened, own, settled } = facts;
       const doubtful = new Set(['submitting', 'unknown', 'quarantined', 'amending']);
-      for (const [id, { attempts, terms, run }] of intents) {
+      for (const [id, { attempts, terms, run, step, sequence }] of intents) {
         const { result, tracker, entries } = run;
         if (result === undefined) continue;
-        const askedFor = entries.some((entry) => entry.type === 'run.ended' && entry.data.outcome === 'halted');
+        const isReported = entries.some(
+          (entry) =>
+            (entry.type === 'run.ended' && entry.data.outcome === 'halted') ||
+            (entry.type === 'step.ended' && entry.step === step && entry.data.error?.kind === 'not_placed'),
+        );
+        const isSentAgain = [...intents.values()].some(
+          (other) => other.step === step && other.run === run && other.sequence > sequence,
+        );
         const last = attempts.at(-1)?.intended;
         const unanswered = settled.find((each) => each.intended === last)?.entry.data.kind === 'unresolved';
         const state = tracker.get(id)?.snapshot.state;
@@ -124,8 +131,8 @@ export const ORDER_INVARIANTS = {
           yield `intent ${id} was sent, and the run ends with it as a draft`;
         else if (result.outcome !== 'halted' && doubtful.has(state))
           yield `the run ${result.outcome} with intent ${id} ${state}`;
-        else if (state === 'absent' && unanswered && terms.onAmbiguous === 'halt' && !askedFor)
-          yield `the run ${result.outcome} with intent ${id} absent, and no person was asked`;
+        else if (state === 'absent' && unanswered && terms.onAmbiguous === 'halt' && (!isReported || isSentAgain))
+          yield `the run ${result.outcome} with intent ${id} absent, ${isReported ? 'and its step sent another' : 'and its step does not say so'}`;
         else if (state === 'submitting') yield `the run halted with intent ${id} in flight`;
       }
       for (const order of own) {

@@ -100,6 +100,8 @@ export function scenarioOf(seed: number): Scenario {
     : faultRules(draws, { lateMs, visibilityMs, faultsUntilMs, guarded: shape.deadman !== undefined });
   const crowd = crowdOf(seed, shape);
   if (crowd.aimedFault !== undefined) faults.unshift(crowd.aimedFault);
+  const claimed = claimedOrder(seed);
+  if (claimed !== undefined && !calm) faults.unshift(claimed);
   const tokens = tight ? draws.of(shape.deadman === undefined ? [150, 240, 400] : [400, 600]) : 1200;
   return {
     seed,
@@ -117,6 +119,14 @@ export function scenarioOf(seed: number): Scenario {
     lateMs,
     ...crowd,
   };
+}
+
+/** The venue says that it has an order, and shows none: no look-up can prove that it is absent. A stream of its own shifts no draw. */
+function claimedOrder(seed: number): FaultRule | undefined {
+  const draws = new Draws(seed, 'claimed');
+  if (!draws.chance(0.06)) return undefined;
+  const when = { call: draws.within(1, 2) };
+  return { on: 'POST /orders', when, do: 'error', status: 400, error: 'CLIENT_ORDER_ID_DUPLICATE' };
 }
 
 function injectedFaults(draws: Draws, { aimedPoint }: Crowd): InjectedFault[] {

@@ -3,7 +3,13 @@
  * states of a loop or a wait.
  */
 import { findPosition, type SourceText } from '../../base/diagnostic.ts';
-import type { CatchClause, CheckedRunbook, CheckedStep, ErrorKind, StepOf } from '../../runbook/checked.ts';
+import {
+  type CatchClause,
+  type CheckedRunbook,
+  type CheckedStep,
+  listExceptions,
+  type StepOf,
+} from '../../runbook/checked.ts';
 import { walkSteps } from '../../runbook/steps/walk.ts';
 import {
   type Arrow,
@@ -423,12 +429,12 @@ function makeFailure(key: string, label: string, path: string, fails: readonly A
   };
 }
 
-/** The guard of a clause: the kinds it takes, and its condition. What `any` leaves alone is in attempts.ts. */
+/** The guard of a clause: the kinds it takes, and its condition. */
 function makeCatchGuard(
   { on, if: condition, then }: Pick<CatchClause, 'on'> & Partial<Pick<CatchClause, 'if' | 'then'>>,
   step: string,
 ): Guard {
-  const not: readonly ErrorKind[] = then === 'continue' ? ['unknown_outcome', 'denied'] : ['unknown_outcome'];
+  const not = listExceptions(then);
   const kinds = on === 'any' ? `any error but ${not.join(' and ')}` : `error is ${on.join(' or ')}`;
   return {
     text: condition === undefined ? kinds : `${kinds} and (${condition.text})`,

@@ -48,7 +48,12 @@ export class OrderManager {
     this.amending = amending;
     this.cancelling = cancelling;
     this.confirming = confirming;
-    this.placing = new Placing(run, resolution, handles, () => this.barrier);
+    this.placing = new Placing(run, {
+      resolution,
+      handles,
+      swept: () => this.barrier,
+      giveUp: (order) => this.settling.markUnwanted(order),
+    });
     this.settling = new Settling(run, { watch, resolution, amending, cancelling, confirming, handles });
   }
 

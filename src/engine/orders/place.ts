@@ -10,7 +10,7 @@ import { makePlaceParams } from '../../venue/order/requests.ts';
 import { isWorking } from '../../venue/order/states.ts';
 import type { OrderTerms } from '../../venue/port.ts';
 import { toFailure } from '../failure.ts';
-import { Halt, StepFailure } from '../interruption.ts';
+import { StepFailure } from '../interruption.ts';
 import type { OrderHandle, OrderHandles } from './handles.ts';
 import { hasSameTerms, makeIntent } from './intent.ts';
 import {
@@ -36,12 +36,23 @@ export class Placing {
   private readonly handles: OrderHandles;
   /** Resolves when no cancel_all of the run is under way. */
   private readonly swept: () => Promise<unknown>;
+  /** Marks an order as not wanted any more: it is cancelled where it appears after all. */
+  private readonly giveUp: (order: TrackedOrder) => void;
 
-  constructor(run: OrderManagerParts, resolution: Resolution, handles: OrderHandles, swept: () => Promise<unknown>) {
+  constructor(
+    run: OrderManagerParts,
+    parts: {
+      readonly resolution: Resolution;
+      readonly handles: OrderHandles;
+      readonly swept: () => Promise<unknown>;
+      readonly giveUp: (order: TrackedOrder) => void;
+    },
+  ) {
     this.run = run;
-    this.resolution = resolution;
-    this.handles = handles;
-    this.swept = swept;
+    this.resolution = parts.resolution;
+    this.handles = parts.handles;
+    this.swept = parts.swept;
+    this.giveUp = parts.giveUp;
   }
 
   /**
@@ -136,9 +147,11 @@ export class Placing {
       await this.resolution.resolve(order, at.step);
       if (order.snapshot.state !== 'absent') return this.adopt(order, at.step);
       if (intent.onAmbiguous !== 'resend' || sends > RESENDS) {
-        throw new Halt(
-          'unknown_outcome',
-          `no answer to the order ${intent.clientOrderId} and no trace of it at the venue; it is not sent again unless on_ambiguous says resend`,
+        this.giveUp(order);
+        const count = sends === 1 ? '' : `, sent ${sends} times`;
+        throw new StepFailure(
+          'not_placed',
+          `no answer to the order ${intent.clientOrderId}${count}, and it is proven not to be at the venue; it is sent again only under on_ambiguous: resend`,
           at.step,
         );
       }

@@ -6,7 +6,13 @@
 import { Decimal, toWholeNumber } from '../../base/decimal.ts';
 import { formatSpan } from '../../base/format.ts';
 import type { ErrorFact, StepOutcome } from '../../journal/entry.ts';
-import { CATCH_RETRIES, type CatchClause, type CheckedStep, type ErrorKind } from '../../runbook/checked.ts';
+import {
+  CATCH_RETRIES,
+  type CatchClause,
+  type CheckedStep,
+  type ErrorKind,
+  listExceptions,
+} from '../../runbook/checked.ts';
 import { getStepRow, isVenueStep, type VenueStep } from '../../runbook/steps/steps.ts';
 import { toJson, type Value } from '../../runbook/values.ts';
 import { drawChance } from '../../venue/order/identity.ts';
@@ -353,14 +359,8 @@ function mayRetry(step: CheckedStep, failure: StepFailure, attempt: number): boo
   return step.retry !== undefined && attempt <= step.retry.max && step.retry.on.includes(failure.kind);
 }
 
-/**
- * `any` does not catch two kinds: an unknown outcome, which halts, and, with `continue`, a denial: a catch that was written for
- * another error must not pass over a limit (language.md, decision 11).
- */
 function isCaughtBy(clause: CatchClause, kind: ErrorKind): boolean {
-  if (clause.on !== 'any') return clause.on.includes(kind);
-  if (kind === 'unknown_outcome') return false;
-  return !(kind === 'denied' && clause.then === 'continue');
+  return clause.on === 'any' ? !listExceptions(clause.then).includes(kind) : clause.on.includes(kind);
 }
 
 /** The pause before a retry, ms: exponential from `first`, capped, half of it jittered; at least what the venue asked for. */

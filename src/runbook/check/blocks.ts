@@ -20,7 +20,7 @@ import type { Checking } from './checking.ts';
 import { buildControl } from './control.ts';
 import { getScalarText, omitUndefined } from './declarations.ts';
 import { getYieldedType } from './field-reader.ts';
-import { assume, checkCondition, readAwait, readKinds, readRetry } from './modifiers.ts';
+import { assume, checkCondition, checkResend, readAwait, readKinds, readRetry } from './modifiers.ts';
 
 const NAME = new RegExp(NAME_PATTERN);
 const NOTHING: Block = { steps: [], ends: false };
@@ -199,6 +199,7 @@ function checkStep(
   };
   const step = { ...base, verb: stepName, args: built.args } as CheckedStep;
   checking.places.set(step, { node, nameSpan: entry.keySpan });
+  checkResend(checking, step, entry.keySpan);
   if (checking.countErrors(node.span) > errorsBefore || checking.isMisshapen(node.span)) names.doubt = true;
   return { step, ends: built.ends === true && condition === undefined && !clauses.goesOn };
 }

@@ -1,14 +1,24 @@
 /**
- * Reads the modifiers of a step that are plain data: retry and await; and checks conditions. blocks.ts reads the modifiers
+ * Reads the modifiers of a step that are plain data: retry and await; checks conditions, and what a retry may send again. blocks.ts reads the modifiers
  * that hold steps or change which names are visible.
  */
 import { Decimal } from '../../base/decimal.ts';
-import { type AwaitTarget, ERROR_KINDS, type ErrorKind, type RetryDeclaration, type StepName } from '../checked.ts';
+import type { Span } from '../../base/diagnostic.ts';
+import {
+  type AwaitTarget,
+  type CheckedRunbook,
+  type CheckedStep,
+  ERROR_KINDS,
+  type ErrorKind,
+  type RetryDeclaration,
+  type StepName,
+} from '../checked.ts';
 import type { Node } from '../document/nodes.ts';
 import { FAULTY } from '../expression/compiler.ts';
 import { listPresentWhenTrue } from '../expression/expression.ts';
 import { BOOLEAN } from '../functions/typing.ts';
 import { getStepRow } from '../steps/steps.ts';
+import { listInnerBlocks, walkSteps } from '../steps/walk.ts';
 import { Duration, type Expr } from '../values.ts';
 import type { Checking } from './checking.ts';
 import { getScalarText, readLiteralDuration } from './declarations.ts';
@@ -53,6 +63,31 @@ export function readRetry(
 export function readKinds(node: Node | undefined): readonly ErrorKind[] {
   const words = node?.kind === 'list' ? node.items.map(getScalarText) : [];
   return ERROR_KINDS.filter((kind) => words.includes(kind));
+}
+
+/** Refuses a retry of `not_placed`, unless each order that it would send again may be sent again. */
+export function checkResend(checking: Checking, step: CheckedStep, nameSpan: Span): void {
+  const retried = [
+    ...(step.retry?.on ?? []),
+    ...step.catch.flatMap(({ on, then }) => (on !== 'any' && then === 'retry' ? on : [])),
+  ];
+  if (!retried.includes('not_placed')) return;
+  const inner = listInnerBlocks(step).flatMap((block) => [...walkSteps(block)]);
+  if (![step, ...inner].every((each) => maySendAgain(each, Object.fromEntries(checking.calls))))
+    checking.report(
+      nameSpan,
+      'retry-without-resend',
+      `${step.verb} is tried again on not_placed, and what it sends has no on_ambiguous: resend`,
+    );
+}
+
+function maySendAgain(step: CheckedStep, calls: CheckedRunbook['calls']): boolean {
+  const callee = step.verb === 'call' ? calls[step.args.runbook] : undefined;
+  if (callee !== undefined)
+    return [...walkSteps([...callee.steps, ...callee.onError, ...callee.finally])].every((each) =>
+      maySendAgain(each, callee.calls),
+    );
+  return step.verb !== 'protect' && (step.verb !== 'place' || step.args.onAmbiguous === 'resend');
 }
 
 export function readAwait(checking: Checking, stepName: StepName, node: Node | undefined): AwaitTarget | undefined {

@@ -367,6 +367,13 @@ export const CHECK_CODES = {
     example: 'place: {type: market, on_ambiguous: resend, …}',
     fix: 'Keep `halt`; `resend` is only for good-till-cancel and post-only limit orders.',
   }),
+  'retry-without-resend': error({
+    summary: 'a retry of `not_placed` that would send an order again which is not to be sent twice',
+    cause:
+      'Its first request had no answer. That it is not at the venue is proven; sending it again is a decision of its own.',
+    example: 'place: {type: limit, …}\nretry: {on: [not_placed], max: 2}',
+    fix: 'Add `on_ambiguous: resend` to the order, or do something else in `catch: [{on: [not_placed], do: […]}]`.',
+  }),
   'risk-in-cleanup': error({
     summary: 'a step that can add risk in `finally` or `undo`',
     cause: 'Cleanup runs when the state may be unknown, so it may only reduce risk.',

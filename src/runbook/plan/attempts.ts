@@ -12,8 +12,11 @@ export interface Once {
 
 /** The longest pause before an attempt of a step that says nothing about it, ms. */
 const LONGEST_PAUSE_MS = 8000;
-/** Kinds after which no order of the attempt can be at the venue: it was refused before it was sent, or for its rate. */
-const NOT_PLACED: ReadonlySet<ErrorKind> = new Set(['rate_limited', 'transport', 'denied', 'stale_feed', 'assertion']);
+/**
+ * Kinds after which an attempt of an order does not count: it was refused before it was sent, or for its rate. One without an
+ * answer (`not_placed`) counts, because the limits count it while it is looked up.
+ */
+const UNCOUNTED: ReadonlySet<ErrorKind> = new Set(['rate_limited', 'transport', 'denied', 'stale_feed', 'assertion']);
 
 /**
  * The attempts of a step. Of orders, and of what follows them, only attempts count that may come after one whose order is at the
@@ -29,7 +32,7 @@ export function repeatAttempts(step: CheckedStep, { calls, rest }: Once): Load {
     duration: { max: new Decimal((all - 1) * (step.retry?.maxDelay.ms ?? LONGEST_PAUSE_MS)) },
   });
   const follows = (kinds: readonly ErrorKind[] | 'any') =>
-    kinds === 'any' || kinds.some((kind) => !NOT_PLACED.has(kind));
+    kinds === 'any' || kinds.some((kind) => !UNCOUNTED.has(kind));
   const placing =
     1 +
     (step.retry !== undefined && follows(step.retry.on) ? retries : 0) +

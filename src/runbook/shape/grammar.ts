@@ -53,7 +53,7 @@ export const MODIFIERS = {
       fields({
         on: need(
           { kind: 'choice', scalar: word('any'), list: kinds, accepts: `any, or a list of ${ERROR_KINDS.join(', ')}` },
-          'kinds of errors, or any: every kind except unknown_outcome, and except denied if `then` is continue',
+          'kinds of errors, or any: every kind except unknown_outcome, except denied if `then` is continue, and except not_placed if it is retry',
         ),
         if: may(CONDITION, 'the clause applies only if this is true'),
         do: may(STEPS_SHAPE, 'steps'),
