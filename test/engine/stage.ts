@@ -77,6 +77,8 @@ export interface Scene {
   readonly commitMs?: (n: number) => number;
   /** The reason why no request may be sent that does not protect, such as an engaged kill switch. */
   readonly forbidden?: (time: VirtualClock) => string | undefined;
+  /** When a person resumes the run after it halted, ms after each end. */
+  readonly resumedAfterMs?: readonly number[];
   /** An adjustment of the wall clock: its instant, ms after the start, and its size. */
   readonly clockPut?: { readonly afterMs: number; readonly byMs: number };
 }
@@ -224,6 +226,14 @@ export async function perform(scene: Scene): Promise<Performance> {
     });
   }
   await time.runUntil(running.done);
+  for (const afterMs of scene.resumedAfterMs ?? []) {
+    time.after(afterMs, () => {
+      log.append('run.resumed', { openCalls: [] });
+      running.takenUp();
+    });
+    await time.advanceTo(time.now() + afterMs);
+    await time.runUntil(running.settled());
+  }
   await writer.close();
   const entries = (await store.read(run)).map(readEntry);
   return {

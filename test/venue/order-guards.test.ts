@@ -46,6 +46,12 @@ describe('absence', () => {
   ] as const)('is not proven by %s', (_, sent) => {
     expect(end([...sent.map(notFound), exhausted], doubt())).toEqual(['quarantined', 'moved', ['Quarantined']]);
   });
+  cell('quarantined', 'T_EXHAUSTED', 'absent once reads prove it that could not be made before', () => {
+    const later = [210_000, 211_000, 213_000, 217_000, 220_000].map(notFound);
+    const again = eventOf('T_EXHAUSTED', 221_000);
+    expect(end([exhausted, ...later, again], doubt())[0]).toBe('absent');
+    expect(end([exhausted, ...later.slice(1), again], doubt())).toEqual(['quarantined', 'moved', []]);
+  });
   it('is never concluded where the venue reported a duplicate', () => {
     const reads = [1_500, 3_000, 9_000, 60_000, horizon + 1].map(notFound);
     expect(end([eventOf('DUPLICATE', 1_100), ...reads, exhausted], doubt())[0]).toBe('quarantined');

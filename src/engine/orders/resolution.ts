@@ -14,7 +14,7 @@ import { isFound, isInDoubt } from '../../venue/order/states.ts';
 import { Cancellation, Halt } from '../interruption.ts';
 import { sleepUntil } from '../waiting.ts';
 import { conclude, type OrderManagerParts } from './parts.ts';
-import { getOrderName, haltForQuarantine, hasUnknownStatus, isQuarantined } from './status.ts';
+import { getOrderName, haltForQuarantine, hasBeenShown, hasUnknownStatus, isQuarantined } from './status.ts';
 import type { OrderWatch } from './watch.ts';
 
 export class Resolution {
@@ -98,18 +98,30 @@ export class Resolution {
    * the venue does not answer.
    */
   async settleDoubts(step: string): Promise<void> {
+    let halt: Halt | undefined;
     for (const order of this.run.log.tracker.orders()) {
       if (!isInDoubt(order.snapshot.state)) continue;
-      const outcome = await this.watch.read(order, step, 'lookup', { class: 'resolve' });
-      if (outcome.kind !== 'confirmed')
-        throw new Halt(
-          'unknown_outcome',
-          `order ${getOrderName(order)} could not be looked up: ${outcome.message}`,
-          step,
-        );
-      if (isFound(order.snapshot.state)) continue;
-      // `absent`: the horizon passed before the run halted, and the venue still knows no such order.
-      if (order.snapshot.state !== 'absent') await this.resolve(order, step);
+      try {
+        await this.settleDoubt(order, step);
+      } catch (error) {
+        if (!(error instanceof Halt)) throw error;
+        halt ??= error;
+      }
     }
+    if (halt !== undefined) throw halt;
+  }
+
+  private async settleDoubt(order: TrackedOrder, step: string): Promise<void> {
+    const outcome = await this.watch.read(order, step, 'lookup', { class: 'resolve' });
+    if (outcome.kind !== 'confirmed')
+      throw new Halt(
+        'unknown_outcome',
+        `order ${getOrderName(order)} could not be looked up: ${outcome.message}`,
+        step,
+      );
+    // `absent`: it was proven before the run halted, and the venue still knows no such order. One that the venue has shown cannot
+    // be proven absent: it is cancelled by its id.
+    if (order.snapshot.state === 'absent' || hasBeenShown(order)) return;
+    await this.resolve(order, step);
   }
 }

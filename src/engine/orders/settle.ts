@@ -4,7 +4,7 @@
  */
 import type { TrackedOrder } from '../../journal/orders.ts';
 import { TIMINGS } from '../../venue/order/context.ts';
-import { Cancellation, Halt, StepFailure } from '../interruption.ts';
+import { Cancellation, Halt, runBoth, StepFailure } from '../interruption.ts';
 import type { Amending } from './amend.ts';
 import type { Cancelling } from './cancel.ts';
 import type { Confirming } from './confirm.ts';
@@ -17,7 +17,7 @@ import {
   type OrderRequestContext,
 } from './parts.ts';
 import type { Resolution } from './resolution.ts';
-import { getOrderName, haltForWorking, isBeingCancelled, isConfirmed, isQuarantined } from './status.ts';
+import { getOrderName, haltForWorking, hasBeenShown, isBeingCancelled, isConfirmed, isQuarantined } from './status.ts';
 import type { OrderWatch } from './watch.ts';
 
 interface SettlingParts {
@@ -105,10 +105,13 @@ export class Settling {
 
   /**
    * Looks up every order whose fate was unknown, and cancels those that rest. Throws Halt while one of them is still unknown,
-   * or when the venue does not answer.
+   * or when the venue does not answer. An order that the venue has never shown is not cancelled: it takes no cancel without its id.
    */
   async settleDoubts(step: string): Promise<void> {
-    await this.parts.resolution.settleDoubts(step);
-    await this.cancelAll(listWorkingOrders(this.run.log), makeInternalRequest(step, new Cancellation()));
+    const cancelRest = () => {
+      const resting = listWorkingOrders(this.run.log).filter((order) => !isQuarantined(order) || hasBeenShown(order));
+      return this.cancelAll(resting, makeInternalRequest(step, new Cancellation()));
+    };
+    await runBoth(() => this.parts.resolution.settleDoubts(step), cancelRest);
   }
 }

@@ -17,6 +17,10 @@ export function isConfirmed(order: TrackedOrder): boolean {
 export function isQuarantined(order: TrackedOrder): boolean {
   return order.snapshot.state === 'quarantined';
 }
+/** Whether the venue has ever given its id: a cancel can name it. */
+export function hasBeenShown({ snapshot }: TrackedOrder): boolean {
+  return snapshot.context.venueId !== undefined;
+}
 /** Whether a cancel was acknowledged: of the order, of the account, or by a fired switch. */
 export function isBeingCancelled({ snapshot }: TrackedOrder): boolean {
   const { cancel } = snapshot.context;

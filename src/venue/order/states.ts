@@ -44,7 +44,8 @@ const STATES = {
   // Proven absent, and still looked up: a late answer may contradict that.
   absent:      { life: 'terminal', inDoubt: yes, placed: yes, found: no,  resting: no,  counts: no,  review: 'odd',     words: 'proven not to be at the venue' },
   denied:      { life: 'terminal', inDoubt: no,  placed: yes, found: yes, resting: no,  counts: no,  review: 'plain',   words: 'refused here, never sent' },
-  quarantined: { life: 'working',  inDoubt: yes, placed: yes, found: yes, resting: no,  counts: yes, review: 'unclear', words: 'not to be settled by machine; a person is needed' },
+  // Still looked up where the venue has never shown it: when it answers again, it may have it after all, or prove it absent.
+  quarantined: { life: 'working',  inDoubt: yes, placed: yes, found: no,  resting: no,  counts: yes, review: 'unclear', words: 'not to be settled by machine; a person is needed' },
 } as const satisfies Record<string, StateRow>;
 
 export type OrderState = keyof typeof STATES;

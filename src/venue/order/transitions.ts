@@ -111,7 +111,7 @@ const ROWS = {
   FILL:              [openIfRefused,       _,           _,                   open,        _,                 _,                   _,                   _,                _,               contradicts,     open,        contradicts, _],
   // Time. An order that is not resolved when the reads are used up needs a person; only an order that was never seen can be proven absent.
   T_CONFIRM:         [stale,               unknown,     _,                   _,           _,                 _,                   _,                   stale,            stale,           stale,           stale,       stale,       _],
-  T_EXHAUSTED:       [stale,               unknown,     absentOrQuarantined, quarantined, quarantined,       quarantined,         absentOrQuarantined, stale,            stale,           stale,           stale,       stale,       _],
+  T_EXHAUSTED:       [stale,               unknown,     absentOrQuarantined, quarantined, quarantined,       quarantined,         absentOrQuarantined, stale,            stale,           stale,           stale,       stale,       absentOrQuarantined],
   T_SETTLE:          [stale,               stale,       stale,               stale,       stale,             stale,               stale,               _,                _,               _,               _,           _,           stale],
 } as const satisfies Record<OrderEventType, Row>;
 

@@ -1,0 +1,75 @@
+/** Tests what resuming a halted run settles: orders that the venue never showed, and those that rest beside them. */
+import { describe, expect, it } from 'vitest';
+import type { FaultRule } from '../../src/gateway/simulator/config/faults.ts';
+import { loadedFrom, perform, replay, type Scene } from './stage.ts';
+
+const TWO = `runbook: case
+dsl: 1
+steps:
+  - place: {type: limit, market: BTC-USD, side: long, size: 0.1, price: 60000}
+    undo: keep
+  - place: {type: limit, market: BTC-USD, side: long, size: 0.1, price: 59000}
+`;
+const LOST = { on: 'POST /orders', when: { call: 2 }, do: 'lost_before' } as const;
+const UNREADABLE = (untilMs: number) =>
+  ({ on: 'GET /orders', when: { afterMs: 1000, untilMs }, do: 'error', status: 503, error: 'UNAVAILABLE' }) as const;
+const MARKETS = { 'BTC-USD': { path: { kind: 'points', points: [{ afterMs: 0, price: '64000' }] } } } as const;
+
+async function resumed(faults: readonly FaultRule[], resumedAfterMs: readonly number[]) {
+  const scene: Scene = {
+    loaded: loadedFrom({ file: 'case.yaml', text: TWO }),
+    inputs: {},
+    config: { markets: MARKETS, faults },
+    resumedAfterMs,
+  };
+  const performance = await perform(scene);
+  await replay(performance, scene);
+  const { entries, report, books } = performance;
+  const ends = entries.flatMap((entry) => (entry.type === 'run.ended' ? [entry.data.outcome] : []));
+  const cancels = books.requests.filter(({ method, path }) => method === 'DELETE' && path === '/orders');
+  return {
+    ends,
+    orders: report.orders.map(({ state }) => state),
+    atVenue: books.orders.map(({ status }) => status),
+    withoutId: cancels.filter(({ params }) => params['order_id'] === undefined).length,
+  };
+}
+
+describe('a halted run that is resumed', () => {
+  it('ends as failed once the absence of an order is proven that the venue never showed', async () => {
+    expect(await resumed([LOST, UNREADABLE(1_100_000)], [300_000])).toEqual({
+      ends: ['halted', 'failed'],
+      orders: ['canceled', 'absent'],
+      atVenue: ['canceled'],
+      withoutId: 0,
+    });
+  });
+
+  it('cancels the order where the venue shows it after all', async () => {
+    const answerLost = { ...LOST, do: 'lost_after' } as const;
+    expect(await resumed([answerLost, UNREADABLE(1_100_000)], [300_000])).toEqual({
+      ends: ['halted', 'failed'],
+      orders: ['canceled', 'canceled'],
+      atVenue: ['canceled', 'canceled'],
+      withoutId: 0,
+    });
+  });
+
+  it('halts again while nothing can be read, and fails at the next time', async () => {
+    const { ends, orders } = await resumed([LOST, UNREADABLE(1_400_000)], [300_000, 600_000]);
+    expect([ends, orders]).toEqual([
+      ['halted', 'halted', 'failed'],
+      ['canceled', 'absent'],
+    ]);
+  });
+
+  it('cancels what rests although the fate of another order stays unknown, and sends no cancel without an id', async () => {
+    const claimed = { ...LOST, do: 'error', status: 400, error: 'CLIENT_ORDER_ID_DUPLICATE' } as const;
+    expect(await resumed([claimed], [60_000, 60_000])).toEqual({
+      ends: ['halted', 'halted', 'halted'],
+      orders: ['canceled', 'quarantined'],
+      atVenue: ['canceled'],
+      withoutId: 0,
+    });
+  });
+});
