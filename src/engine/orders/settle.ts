@@ -4,7 +4,7 @@
  */
 import type { TrackedOrder } from '../../journal/orders.ts';
 import { TIMINGS } from '../../venue/order/context.ts';
-import { Cancellation, Halt, runBoth, StepFailure } from '../interruption.ts';
+import { Cancellation, Halt, runEach, StepFailure } from '../interruption.ts';
 import type { Amending } from './amend.ts';
 import type { Cancelling } from './cancel.ts';
 import type { Confirming } from './confirm.ts';
@@ -112,6 +112,6 @@ export class Settling {
       const resting = listWorkingOrders(this.run.log).filter((order) => !isQuarantined(order) || hasBeenShown(order));
       return this.cancelAll(resting, makeInternalRequest(step, new Cancellation()));
     };
-    await runBoth(() => this.parts.resolution.settleDoubts(step), cancelRest);
+    await runEach(() => this.parts.resolution.settleDoubts(step), cancelRest);
   }
 }
