@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { SimulatorConfig } from '../../src/gateway/simulator/simulator.ts';
 import { inputsFrom, loadedFrom, type Performance, perform, replay, type Scene } from './stage.ts';
 
-/** A market that stands still at 64000, one order deep enough for all. */
+/** A market that stays at 64000, 0.1 on each level. */
 const STILL: SimulatorConfig = {
   markets: {
     'BTC-USD': {

@@ -7,12 +7,12 @@ import {
   decideCompletion,
   findMissing,
   noteReading,
-} from '../../src/venue/order/completion.ts';
+} from '../../src/engine/orders/completion.ts';
 import type { OrderEvent, OrderSnapshot } from '../../src/venue/order/context.ts';
 import { createOrder } from '../../src/venue/order/context.ts';
 import { stepOrder } from '../../src/venue/order/life.ts';
 import { countCompletions } from '../../src/venue/order/polling.ts';
-import { fill, ID, record, T0, terms } from './order-samples.ts';
+import { fill, ID, record, T0, terms } from '../venue/order-samples.ts';
 
 function fold(order: OrderSnapshot, ...events: readonly OrderEvent[]): OrderSnapshot {
   return events.reduce((each, event) => stepOrder(each, event).snapshot, order);
@@ -54,7 +54,7 @@ const worlds: fc.Arbitrary<World> = fc.record({
   knowsRecord: fc.boolean(),
 });
 
-/** Reads as it is told until the end; gives the order and the instants of its readings. */
+/** Reads as it decides until the end; gives the order and the instants of its readings. */
 function complete(world: World): { order: OrderSnapshot; reads: [number, string][]; end: string; endAt: number } {
   const total = world.sizes.reduce((sum, size) => sum + size, 0);
   const shown = record(world.ends, { total_filled_size: String(total) });

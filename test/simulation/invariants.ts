@@ -6,6 +6,7 @@
  */
 import { findDeparture } from '../engine/chart-oracle.ts';
 import { ACCOUNT_INVARIANTS } from './account-invariants.ts';
+import { COMPLETION_INVARIANTS } from './completion-invariants.ts';
 import { Facts } from './facts.ts';
 import { ORDER_INVARIANTS } from './order-invariants.ts';
 import type { Protocol } from './protocol.ts';
@@ -21,7 +22,7 @@ export interface Invariant {
   readonly breaches: (facts: Facts) => Iterable<string>;
 }
 
-export const INVARIANTS = { ...ORDER_INVARIANTS, ...ACCOUNT_INVARIANTS } as const;
+export const INVARIANTS = { ...ORDER_INVARIANTS, ...ACCOUNT_INVARIANTS, ...COMPLETION_INVARIANTS } as const;
 export type InvariantName = keyof typeof INVARIANTS;
 
 export interface Breach {

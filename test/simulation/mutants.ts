@@ -313,6 +313,33 @@ export const MUTANTS: readonly Mutant[] = [
       ),
     },
   },
+  // What a step hands out.
+  { name: 'gives up fills that lag after two seconds', caughtBy: ['I22'], protocol: { fillsWindowMs: 2000 } },
+  {
+    name: 'takes the filled size of an ended record for nothing',
+    caughtBy: ['I22'],
+    protocol: {
+      transport: answering((request, answer) =>
+        request.endpoint === 'GET /orders'
+          ? results(answer, (records) =>
+              records.map((each) =>
+                ['closed', 'canceled'].includes(String(each['status'])) ? { ...each, total_filled_size: '0' } : each,
+              ),
+            )
+          : answer,
+      ),
+    },
+  },
+  {
+    name: 'takes canceling for canceled',
+    caughtBy: ['I23'],
+    protocol: {
+      transport: answering((_request, answer) => ({
+        ...answer,
+        body: answer.body.replaceAll('"status":"canceling"', '"status":"canceled"'),
+      })),
+    },
+  },
   // Numbers.
   {
     name: 'writes decimals through a JavaScript number',

@@ -107,7 +107,7 @@ export function scenarioOf(seed: number): Scenario {
     seed,
     startMs: START_MS,
     shape,
-    venue: venueOf(draws, { faults, visibilityMs, tokens, tight, jwt }),
+    venue: withLags(venueOf(draws, { faults, visibilityMs, tokens, tight, jwt }), new Draws(seed, 'lags')),
     profile: profileOf(windowMs, tokens, jwt),
     injectedFaults: injectedFaults(draws, crowd),
     commitMs: draws.of([0, 0, 0, 5, 150]),
@@ -227,6 +227,13 @@ function venueOf(draws: Draws, { faults, visibilityMs, tokens, tight, jwt }: Ven
     },
     faults,
   };
+}
+
+/** In some worlds the fills come much later than the record, or orders that never rest show as open first. */
+function withLags(venue: SimulatorConfig, draws: Draws): SimulatorConfig {
+  const fillLagMs = draws.chance(0.15) ? draws.of([5000, 20_000, 58_000]) : (venue.fillLagMs ?? 0);
+  const immediateOpenMs = draws.chance(0.2) ? draws.of([300, 2500, 8000]) : 0;
+  return { ...venue, fillLagMs, surprises: { ...venue.surprises, immediateOpenMs } };
 }
 
 /** A price that wanders for the first half minute and is constant afterwards. */

@@ -1,17 +1,10 @@
 /**
  * Reads orders until a step may hand them out: filled size, fills and end agree. Which reading is due is decided in
- * venue/order/completion.ts. No step and no end of a run reads fills in another way.
+ * completion.ts. No step and no end of a run reads fills in another way.
  */
 import { formatSpan } from '../../base/format.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
 import type { EndpointName } from '../../venue/catalogue.ts';
-import {
-  type CompletionProgress,
-  decideCompletion,
-  findMissing,
-  type Missing,
-  noteReading,
-} from '../../venue/order/completion.ts';
 import { COMPLETED_TOGETHER } from '../../venue/order/polling.ts';
 import { makeMarketFillParams, makeOrderFillParams } from '../../venue/order/requests.ts';
 import { isTerminal } from '../../venue/order/states.ts';
@@ -19,6 +12,7 @@ import type { CallOutcome } from '../../venue/port.ts';
 import { toFailure } from '../failure.ts';
 import { type Cancellation, Halt } from '../interruption.ts';
 import { sleepUntil } from '../waiting.ts';
+import { type CompletionProgress, decideCompletion, findMissing, type Missing, noteReading } from './completion.ts';
 import { describeMissing } from './handles.ts';
 import { conclude, type OrderManagerParts } from './parts.ts';
 import type { OrderWatch, ReadingLimits } from './watch.ts';

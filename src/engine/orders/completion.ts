@@ -3,10 +3,10 @@
  * Pure: it reads no clock and sends nothing.
  */
 
-import type { OrderSnapshot } from './context.ts';
-import { exceeds, isSameDecimal } from './fills.ts';
-import { isEndUnseen } from './life.ts';
-import { COMPLETION_EVERY_MS, COMPLETION_PAUSES_MS } from './polling.ts';
+import type { OrderSnapshot } from '../../venue/order/context.ts';
+import { exceeds, isSameDecimal } from '../../venue/order/fills.ts';
+import { isEndUnseen } from '../../venue/order/life.ts';
+import { COMPLETION_EVERY_MS, COMPLETION_PAUSES_MS } from '../../venue/order/polling.ts';
 
 /** What an order lacks: a record that is not older than its fills, or fills that its record announces. */
 export type Missing = 'record' | 'fills';

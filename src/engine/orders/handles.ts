@@ -6,7 +6,6 @@ import { Decimal, decimal } from '../../base/decimal.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
 import type { OrderFields } from '../../runbook/checked.ts';
 import { type RecordValue, Time, type Value } from '../../runbook/values.ts';
-import { findMissing } from '../../venue/order/completion.ts';
 import { isPositionStop } from '../../venue/order/context.ts';
 import { computeAveragePrice, isZeroDecimal } from '../../venue/order/fills.ts';
 import { readOrderedSize } from '../../venue/order/guards.ts';
@@ -14,6 +13,7 @@ import { getExposure, isEndUnseen } from '../../venue/order/life.ts';
 import { isAtVenue, isTerminal } from '../../venue/order/states.ts';
 import { isTerminalStatus, type OrderRecord } from '../../venue/records.ts';
 import { StepFailure } from '../interruption.ts';
+import { findMissing } from './completion.ts';
 
 /** An order of this run, or one that a list showed; its fields read like a record's. */
 export class OrderHandle implements OrderFields {
