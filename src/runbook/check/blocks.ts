@@ -20,7 +20,15 @@ import type { Checking } from './checking.ts';
 import { buildControl } from './control.ts';
 import { getScalarText, omitUndefined } from './declarations.ts';
 import { getYieldedType } from './field-reader.ts';
-import { assume, checkCondition, checkResend, readAwait, readKinds, readRetry } from './modifiers.ts';
+import {
+  assume,
+  checkCondition,
+  checkResend,
+  listAssuredOtherwise,
+  readAwait,
+  readKinds,
+  readRetry,
+} from './modifiers.ts';
 
 const NAME = new RegExp(NAME_PATTERN);
 const NOTHING: Block = { steps: [], ends: false };
@@ -43,7 +51,8 @@ const checkInner: StepChecks['inner'] = (checking, node, prefix, before, after) 
   before?.();
   const block = checkSteps(checking, node, prefix);
   after?.();
-  return { ...block, declared: checking.names.leave(mark) };
+  const present = new Set(checking.names.present);
+  return { ...block, present, declared: checking.names.leave(mark) };
 };
 
 const CHECKS: StepChecks = {
@@ -171,6 +180,9 @@ function checkStep(
     for (const present of built.assures ?? []) names.assume(present);
     if (yielded !== undefined && (awaited === 'any_fill' || awaited === 'filled'))
       names.assume(`${yielded.name}.avg_price`);
+  } else if (condition === undefined && !clauses.goesOn) {
+    // What the step assures, a time-out that goes on has to assure as well.
+    for (const present of built.assures ?? []) if (onTimeout?.present?.has(present)) names.assume(present);
   } else if (condition !== undefined && !goesOn)
     remember(
       checking,
@@ -178,6 +190,10 @@ function checkStep(
       [...(built.hoisted ?? []).map(({ name }) => name), ...(yielded ? [yielded.name] : [])],
       guarded,
     );
+
+  // The steps after it are reached only where its condition was false.
+  if (built.ends === true && condition !== undefined && !clauses.goesOn)
+    for (const present of listAssuredOtherwise(condition)) names.assume(present);
 
   const base: StepBase = {
     path,

@@ -10,6 +10,8 @@ import type { Checking } from './checking.ts';
 export interface Block {
   readonly steps: readonly CheckedStep[];
   readonly ends: boolean;
+  /** Paths of optional values that are present at its end. */
+  readonly present?: ReadonlySet<string>;
 }
 
 /** The checked arguments of a step, and what they mean for the steps after it. */

@@ -15,7 +15,7 @@ import {
 } from '../checked.ts';
 import type { Node } from '../document/nodes.ts';
 import { FAULTY } from '../expression/compiler.ts';
-import { listPresentWhenTrue } from '../expression/expression.ts';
+import { listPresentWhenFalse, listPresentWhenTrue } from '../expression/expression.ts';
 import { BOOLEAN } from '../functions/typing.ts';
 import { getStepRow } from '../steps/steps.ts';
 import { listInnerBlocks, walkSteps } from '../steps/walk.ts';
@@ -113,6 +113,11 @@ export function checkCondition(checking: Checking, node: Node | undefined, what:
 /** The paths of the optional values that are present when a condition is true. */
 export function listAssured(condition: Expr<boolean>): readonly string[] {
   return (condition as Expr) === FAULTY ? [] : listPresentWhenTrue(condition);
+}
+
+/** The same for a condition that is false. */
+export function listAssuredOtherwise(condition: Expr<boolean>): readonly string[] {
+  return (condition as Expr) === FAULTY ? [] : listPresentWhenFalse(condition);
 }
 
 /** Treats these values, and the ids of earlier steps with the same condition, as present until the block ends. */

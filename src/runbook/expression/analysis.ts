@@ -104,7 +104,8 @@ export class Analysis extends AnalysisFaults {
           return this.reportFault('expression-fails', node.args[1], 'this divides by zero, whatever the left side is');
         if (node.op === '==' || node.op === '!=') this.noteUnlikely([left, right], node.args);
         this.weight += costOf(node.op as BinaryOperator, left, right);
-        return this.settle(checkBinary(node.op as BinaryOperator, left, right, this.text), node.args, node);
+        const checked = this.settle(checkBinary(node.op as BinaryOperator, left, right, this.text), node.args, node);
+        return checked && { ...checked, ...tellFilled(node.op, left, right) };
       }
     }
   }
@@ -465,4 +466,15 @@ function findUnknownZone({ signature, args }: Match): { readonly zone: string; r
 function listPrefixes(path: string): readonly string[] {
   const parts = path.split('.');
   return parts.map((_, index) => parts.slice(0, index + 1).join('.'));
+}
+
+/**
+ * What a comparison of an order's `filled` with zero says of its average price: an order that a step hands out has both or neither.
+ */
+function tellFilled(operator: string, left: Term, right: Term): Pick<Term, 'whenTrue' | 'whenFalse'> {
+  const order = left.path?.endsWith('.filled') ? left.path.slice(0, -'.filled'.length) : undefined;
+  if (order === undefined || !isZero(right)) return {};
+  const known = listPrefixes(`${order}.avg_price`);
+  if (operator === '==' || operator === '<=') return { whenFalse: known };
+  return operator === '!=' || operator === '>' ? { whenTrue: known } : {};
 }
