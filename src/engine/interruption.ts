@@ -9,7 +9,7 @@ import type { Wanted } from '../venue/port.ts';
 /** A step failed for a reason that the runbook can catch. */
 export class StepFailure extends Error {
   readonly kind: ErrorKind;
-  /** Path of the step that failed; set by the innermost one. */
+  /** Path of the step that failed, set by the innermost one; empty for the run as a whole. */
   readonly step: string;
   /** The step is not retried sooner than this, ms (X-RateLimit-Retry-After). */
   readonly retryAfterMs: number | undefined;
@@ -20,7 +20,8 @@ export class StepFailure extends Error {
     this.retryAfterMs = retryAfterMs;
   }
   get fact(): ErrorFact {
-    return { kind: this.kind, message: this.message, step: this.step };
+    // A failure of the run as a whole has no step.
+    return { kind: this.kind, message: this.message, ...(this.step === '' ? {} : { step: this.step }) };
   }
   /** The same failure, with another step's path. */
   withStep(step: string): StepFailure {

@@ -23,6 +23,8 @@ export const runMachine = setup({
       | { type: 'STARTED' }
       | { type: 'COMPLETED' }
       | { type: 'STOPPED' }
+      | { type: 'UNPROTECTED' }
+      | { type: 'STOPPED_UNPROTECTED' }
       | { type: 'FAILED' }
       | { type: 'HALTED' }
       | { type: 'DONE' }
@@ -34,7 +36,15 @@ export const runMachine = setup({
   states: {
     starting: { on: { STARTED: 'running', FAILED: 'exiting', HALTED: 'undoingHalted' } },
     running: {
-      on: { COMPLETED: 'finalizing', STOPPED: 'finalizingStopped', FAILED: 'undoing', HALTED: 'undoingHalted' },
+      on: {
+        COMPLETED: 'finalizing',
+        STOPPED: 'finalizingStopped',
+        // The steps did what they were to do and left too much: undoing them could take their stops away.
+        UNPROTECTED: 'handling',
+        STOPPED_UNPROTECTED: 'handling',
+        FAILED: 'undoing',
+        HALTED: 'undoingHalted',
+      },
     },
     undoing: { on: { DONE: 'handling', HALTED: 'handlingHalted' } },
     handling: { on: { DONE: 'finalizingFailed', FAILED: 'finalizingFailed', HALTED: 'finalizingHalted' } },

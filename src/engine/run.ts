@@ -11,7 +11,17 @@ import type { Approvals, RunContext, UndoEntry } from './context.ts';
 import { Heartbeat } from './deadman/heartbeat.ts';
 import { FeedCache } from './feeds.ts';
 import { startGlobals } from './globals.ts';
-import { Abandoned, Cancellation, Halt, InternalFailure, runEach, Stop, toInterruption } from './interruption.ts';
+import {
+  Abandoned,
+  Cancellation,
+  Halt,
+  InternalFailure,
+  runEach,
+  StepFailure,
+  Stop,
+  toInterruption,
+} from './interruption.ts';
+import { judgeEnd, requireKept } from './leaves.ts';
 import { type RunEvent, startRunActor } from './machines.ts';
 import { OrderManager } from './orders/orders.ts';
 import type { OperatorCommand, RunPorts, RunSetup } from './ports.ts';
@@ -71,7 +81,8 @@ export function startRun(setup: RunSetup, ports: RunPorts): RunningRun {
 type Ending =
   | { readonly kind: 'completed' }
   | { readonly kind: 'stopped'; readonly stop: Stop }
-  | { readonly kind: 'failed' | 'halted'; readonly error: ErrorFact };
+  /** `unprotected`: the steps are done, or have stopped the run, and left more than the runbook declares. */
+  | { readonly kind: 'failed' | 'halted' | 'unprotected' | 'stoppedUnprotected'; readonly error: ErrorFact };
 
 class Execution {
   private readonly context: RunContext;
@@ -131,9 +142,17 @@ class Execution {
   async run(): Promise<RunResult> {
     const { orderManager, heartbeat } = this.context;
     let ending = await this.walk();
+    if (ending.kind === 'completed' || ending.kind === 'stopped') ending = this.holdToLeaves(ending);
     let error = 'error' in ending ? ending.error : undefined;
     let state = this.move(
-      { completed: 'COMPLETED', stopped: 'STOPPED', failed: 'FAILED', halted: 'HALTED' }[ending.kind] as RunEvent,
+      {
+        completed: 'COMPLETED',
+        stopped: 'STOPPED',
+        unprotected: 'UNPROTECTED',
+        stoppedUnprotected: 'STOPPED_UNPROTECTED',
+        failed: 'FAILED',
+        halted: 'HALTED',
+      }[ending.kind] as RunEvent,
     );
     while (!ENDED.has(state)) {
       const part = await this.attempt(() => this.runPart(state, error));
@@ -164,8 +183,25 @@ class Execution {
         : {}),
       outputs,
     };
-    this.context.log.append('run.ended', result, '');
+    this.end(result);
     return result;
+  }
+
+  /** Journals what the run leaves, and its end. */
+  private end(result: RunResult): void {
+    this.context.log.append('run.residual', judgeEnd(this.context).data, '');
+    this.context.log.append('run.ended', result, '');
+  }
+
+  /** What the steps left, where that is more than the runbook declares: the ending that leads to `on_error`. */
+  private holdToLeaves(ending: Ending): Ending {
+    try {
+      requireKept(this.context, { runbook: this.context.setup.runbook, prefix: '' }, '');
+      return ending;
+    } catch (error) {
+      if (!(error instanceof StepFailure)) throw error;
+      return { kind: ending.kind === 'stopped' ? 'stoppedUnprotected' : 'unprotected', error: error.fact };
+    }
   }
 
   get hasHalted(): boolean {
@@ -174,7 +210,7 @@ class Execution {
 
   /** Settles a halted run: looks up orders in doubt, cancels those that rest, and disarms the switch if so declared. */
   async settleHalted(): Promise<RunResult> {
-    const { orderManager, heartbeat, log } = this.context;
+    const { orderManager, heartbeat } = this.context;
     const before = this.haltedFor;
     this.haltedFor = undefined;
     this.move('RESUMED');
@@ -194,7 +230,7 @@ class Execution {
       outputs: {},
     };
     await orderManager.watch.waitForReadings();
-    log.append('run.ended', result, '');
+    this.end(result);
     return result;
   }
 
@@ -243,6 +279,7 @@ class Execution {
         return;
       default:
         await heartbeat.exit();
+        if (state === 'exitingSucceeded' || state === 'exitingStopped') await this.requireKeptAtEnd();
     }
   }
 
@@ -268,6 +305,13 @@ class Execution {
   private async reconcileFills(hasHalted: boolean, cancel: Cancellation): Promise<void> {
     const { orderManager, setup } = this.context;
     await orderManager.reconcileFills({ step: 'settle', windowMs: hasHalted ? 0 : setup.fillsWindowMs, cancel });
+  }
+
+  /** Throws StepFailure where a run that did what it was to do ends with more than it declares: it has not succeeded. */
+  private async requireKeptAtEnd(): Promise<void> {
+    await this.context.orderManager.watch.waitForReadings();
+    const { data, message } = judgeEnd(this.context);
+    if (!data.ok) throw new StepFailure('unprotected_position', message, '');
   }
 
   /** Undoes completed steps, newest first. After one fails the others are still undone. */

@@ -8,6 +8,7 @@
  * clocks did. Replay feeds in the last two and compares the first.
  */
 import type { CallClass, OrderTerms } from '../venue/port.ts';
+import type { LeftPosition, LeftSide } from '../venue/position/residual.ts';
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 export type JsonObject = { readonly [key: string]: Json };
@@ -116,6 +117,20 @@ export type EntryBody =
         readonly reason?: string;
         readonly error?: ErrorFact;
         readonly outputs: JsonObject;
+      };
+    }
+  /**
+   * What the run leaves of what it opened, against what its runbook declares: where the steps are done and leave more, of the run
+   * (no step) or of a called runbook (the step that calls it), and at every end of the run.
+   */
+  | {
+      readonly type: 'run.residual';
+      readonly data: {
+        readonly when: 'steps' | 'end';
+        readonly leaves: LeftPosition;
+        /** Whether it leaves no more than `leaves` says. */
+        readonly ok: boolean;
+        readonly left: readonly LeftSide[];
       };
     }
   /** The run was resumed after its process died. */
@@ -381,6 +396,7 @@ export const ORIGIN = {
   'run.started': 'world',
   'run.moved': 'engine',
   'run.ended': 'engine',
+  'run.residual': 'engine',
   'run.resumed': 'world',
   'step.started': 'engine',
   'step.decided': 'engine',

@@ -3,6 +3,7 @@
  * this tracker, so they agree on the state of every order. It maps entries to events of the order machine and decides
  * nothing itself.
  */
+import type { DecimalString } from '../base/decimal.ts';
 import type { EndpointName, Params } from '../venue/catalogue.ts';
 import {
   createOrder,
@@ -16,6 +17,7 @@ import type { OrderState } from '../venue/order/states.ts';
 import { isFoundMissing, type OrderTerms } from '../venue/port.ts';
 import type { AmendAck, CancelAck, FillRecord, OrderRecord, PlacementAck } from '../venue/records.ts';
 import type { DataOf, Entry, EntryOf, JsonObject } from './entry.ts';
+import { HeldPositions } from './held-positions.ts';
 
 export interface TrackedOrder {
   readonly intent: OrderTerms;
@@ -23,6 +25,8 @@ export interface TrackedOrder {
   readonly createdAt: number;
   /** Path of the step that placed it. */
   readonly step: string;
+  /** The position beside the run's own fills that was proven when it was decided, base currency, long positive. */
+  readonly provenHeld?: DecimalString | undefined;
   /** Current state; replaced with every event, never changed in place. */
   readonly snapshot: OrderSnapshot;
   /** Every change of state, oldest first. */
@@ -69,9 +73,11 @@ export interface OrderTrackerOptions {
 
 export class OrderTracker {
   private readonly options: OrderTrackerOptions;
+  private switchIsArmed = false;
   private readonly byClientId = new Map<string, Tracked>();
   private readonly byVenueId = new Map<string, Tracked>();
   private readonly intended = new Map<string, DataOf<'call.intended'>>();
+  private readonly held = new HeldPositions();
   private readonly settledListeners = new Set<(call: SettledCall) => void>();
   private readonly changeListeners = new Set<(change: TrackerChange) => void>();
 
@@ -84,6 +90,10 @@ export class OrderTracker {
   }
   byId(orderId: string): TrackedOrder | undefined {
     return this.byVenueId.get(orderId);
+  }
+  /** Whether a deadman switch that the run armed, by its block or by a step, is armed as far as the journal says. */
+  get hasArmedSwitch(): boolean {
+    return this.switchIsArmed;
   }
   orders(): readonly TrackedOrder[] {
     return [...this.byClientId.values()];
@@ -124,6 +134,7 @@ export class OrderTracker {
         break;
       }
       case 'deadman.moved':
+        this.switchIsArmed = entry.data.event === 'armed' || entry.data.event === 'renewed';
         if (entry.data.event === 'assumed_fired')
           for (const tracked of this.byClientId.values()) send(tracked, { type: 'DEADMAN', at: entry.at });
         break;
@@ -140,7 +151,9 @@ export class OrderTracker {
     const { intent } = data;
     if (intent === undefined || this.byClientId.has(intent.clientOrderId)) return;
     const snapshot = createOrder(intent, at, this.options);
-    this.byClientId.set(intent.clientOrderId, { intent, createdAt: at, step, snapshot, history: [] });
+    const provenHeld = this.held.findProvenHeld(intent.market, (id) => this.byVenueId.has(id), at);
+    const tracked: Tracked = { intent, createdAt: at, step, snapshot, history: [], provenHeld };
+    this.byClientId.set(intent.clientOrderId, tracked);
   }
 
   private applyAttempt(
@@ -206,6 +219,7 @@ export class OrderTracker {
       case 'GET /fills':
       case 'GET /fills/order':
         if (data.kind !== 'confirmed') break;
+        this.held.take(call, data.result as unknown as readonly FillRecord[], sentAt);
         // The venue lists fills newest first; they are applied in the order in which they happened.
         for (const fill of [...(data.result as unknown as readonly FillRecord[])].reverse()) {
           send(this.byVenueId.get(fill.order_id), { type: 'FILL', at, fill });

@@ -20,6 +20,7 @@ export function printSummary(report: RunReport, paint: Paint = (_role, text) => 
     printSteps(report, paint),
     printRequests(report, paint),
     printOrders(report, paint),
+    printLeft(report, paint),
     printFooter(report, paint),
   ];
   return sections.filter((each) => each !== '').join('\n\n');
@@ -105,6 +106,15 @@ function printOrders(report: RunReport, paint: Paint): string {
     order.state,
   ]);
   return printSection('orders', rows, paint);
+}
+
+function printLeft({ leaves, residual }: RunReport, paint: Paint): string {
+  const rows = residual
+    .filter(({ size }) => size !== '0')
+    .map(({ market, side, size, covered }) => [makePrintable(market, 60), side, size, `covered ${covered}`]);
+  if (rows.length === 0) return '';
+  const said = leaves === undefined ? '' : ` (leaves ${leaves.position}${leaves.ok ? '' : ': more than it says'})`;
+  return printSection(`left${said}`, rows, paint);
 }
 
 function printFooter(report: RunReport, paint: Paint): string {

@@ -21,6 +21,7 @@ import {
   findDefaultMarket,
   getScalarText,
   omitUndefined,
+  readLeaves,
 } from './check/declarations.ts';
 import { type Allowance, lintRelease, lintRunbook, lintUnused } from './check/lints.ts';
 import { checkSchedule } from './check/schedule-entries.ts';
@@ -184,6 +185,7 @@ function assemble(checking: Checking, root: MapNode): CheckedRunbook {
     let: lets,
     def: defs,
     vars,
+    leaves: readLeaves(root.get('leaves')),
     schedule,
     steps: main.steps,
     onError,

@@ -6,6 +6,7 @@
 
 import type { Decimal } from '../base/decimal.ts';
 import type { SourceText, Span } from '../base/diagnostic.ts';
+import type { LeftPosition } from '../venue/position/residual.ts';
 import type { OrderType, TimeInForce } from '../venue/records.ts';
 import type { Duration, Expr, RecordValue, Time, Value, ValueType } from './values.ts';
 
@@ -24,6 +25,7 @@ export interface CheckedRunbook {
   /** Evaluated at each use. */
   readonly def: readonly NamedExpr[];
   readonly vars: readonly { readonly name: string; readonly type: ValueType; readonly init: Expr }[];
+  readonly leaves: LeavesDeclaration;
   readonly limits?: LimitsDeclaration;
   readonly deadman?: DeadmanDeclaration;
   readonly schedule: readonly ScheduleDeclaration[];
@@ -59,6 +61,13 @@ export interface FeedDeclaration {
   readonly maxAge: Duration;
   /** The market of a feed that is not a map: the market of the runbook, if it has exactly one. */
   readonly market?: Expr<string>;
+}
+
+/** What the run may leave of the position that it opened (docs/language.md, What a run leaves). */
+export interface LeavesDeclaration {
+  readonly position: LeftPosition;
+  /** Always present with `open`. */
+  readonly because?: string;
 }
 
 /** Limits as declared; an absent limit does not apply. Expressions are evaluated when the run starts, `around` at each check. */
@@ -117,6 +126,7 @@ export const ERROR_KINDS = [
   'approval_rejected',
   'cancelled',
   'deadman_fired',
+  'unprotected_position',
 ] as const;
 export type ErrorKind = (typeof ERROR_KINDS)[number];
 

@@ -36,6 +36,7 @@ function claims(): readonly Claim[] {
 
 const LIVE = `runbook: one
 dsl: 1
+leaves: {position: open, because: the case is about something else}
 vars: {tries: {type: integer, init: 0}}
 deadman: {market: BTC-USD, timeout: 20s, on_exit: disarm}
 steps:
@@ -70,6 +71,7 @@ async function played(text: string, rest: Partial<Scene>): Promise<void> {
 
 const PLACE = (more: string) => `runbook: evidence
 dsl: 1
+leaves: {position: open, because: the case is about something else}
 feeds: {mid: {type: price, max_age: 5s}}
 limits: {max_open_orders: 2}
 deadman: {market: BTC-USD, timeout: 20s, on_exit: disarm}
@@ -82,6 +84,7 @@ ${more}`;
 
 const SWEEP = `runbook: evidence
 dsl: 1
+leaves: {position: open, because: the case is about something else}
 needs: [cancel_all]
 steps: [{cancel_all: {everyone: true}}]
 `;
@@ -126,7 +129,10 @@ async function playedLive(): Promise<void> {
       write('two.yaml', LIMIT);
       expect((await run(['run', 'two.yaml', '--profile', 'p.yaml', '--json'], env)).exit).toBe(4);
       venue.hiddenMs = 0;
-      write('three.yaml', 'runbook: one\ndsl: 1\nsteps:\n  - wait: 1s\n');
+      write(
+        'three.yaml',
+        'runbook: one\ndsl: 1\nleaves: {position: open, because: the case is about something else}\nsteps:\n  - wait: 1s\n',
+      );
       expect((await run(['run', 'three.yaml', '--profile', 'p.yaml', '--json'], env)).exit).toBe(0);
       expect((await run(['kill', '--profile', 'p.yaml', '--by', 'ada', '--reason', 'a drill'], env)).exit).toBe(0);
       expect((await run(['release', '--profile', 'p.yaml', '--by', 'grace'], env)).exit).toBe(0);

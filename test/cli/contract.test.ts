@@ -7,6 +7,7 @@ import { type Ended, folder } from './command.ts';
 
 const REST = `runbook: rest
 dsl: 1
+leaves: {position: open, because: the case is about something else}
 inputs:
   size: {type: size, default: 0.001, max: 0.5}
   markets: {type: list<market>, default: [BTC-USD]}
@@ -189,6 +190,8 @@ describe('dry-run --json', () => {
         },
       ],
       outputs: { filled: '0', id: expect.stringMatching(/^BTC-USD@\d+$/) },
+      leaves: { position: 'open', ok: true },
+      residual: [],
       tokens: { used: NUMBER, peakPerMinute: NUMBER },
       deadman: expect.arrayContaining([
         { at: TIME, event: 'armed' },

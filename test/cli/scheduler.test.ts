@@ -19,6 +19,7 @@ import { get, readiness, Scheduler } from './schedulers.ts';
 const TICK = `
 runbook: tick
 dsl: 1
+leaves: {position: open, because: the case is about something else}
 schedule: {every: 1s, misfire: {within: 20s, then: run_once}}
 steps:
   - id: acct
@@ -29,6 +30,7 @@ steps:
 const SLOW = `
 runbook: slow
 dsl: 1
+leaves: {position: open, because: the case is about something else}
 schedule: {every: 2s, misfire: {within: 30s, then: run_once}, overlap: skip}
 steps:
   - wait: 4s
@@ -38,6 +40,7 @@ steps:
 const ASKED = `
 runbook: asked
 dsl: 1
+leaves: {position: open, because: the case is about something else}
 inputs: {patience: {type: duration, default: 2s}}
 steps:
   - wait: inputs.patience
@@ -49,6 +52,7 @@ outputs: {equity: acct.account_equity}
 const RESTING = `
 runbook: resting
 dsl: 1
+leaves: {position: open, because: the case is about something else}
 schedule: {every: 1s, misfire: {within: 20s, then: run_once}, overlap: skip}
 deadman: {market: BTC-USD, timeout: 20s, on_exit: disarm}
 steps:
@@ -62,6 +66,7 @@ steps:
 const KEPT = `
 runbook: kept
 dsl: 1
+leaves: {position: open, because: the case is about something else}
 inputs: {side: {type: side}, price: {type: price}}
 steps:
   - id: entry
@@ -236,7 +241,7 @@ describe.concurrent('runbook schedule', { timeout: 120_000 }, () => {
     at.write('tick.yaml', TICK);
     at.write(
       'asking.yaml',
-      'runbook: asking\ndsl: 1\nsteps:\n  - id: go\n    approve: {ask: "Go on?", by: [risk], within: 1m, on_timeout: reject}\n  - read_account: {}\n',
+      'runbook: asking\ndsl: 1\nleaves: {position: open, because: the case is about something else}\nsteps:\n  - id: go\n    approve: {ask: "Go on?", by: [risk], within: 1m, on_timeout: reject}\n  - read_account: {}\n',
     );
     const scheduler = schedule(['tick.yaml']);
     await scheduler.url();
@@ -510,7 +515,13 @@ describe.concurrent('runbook schedule', { timeout: 120_000 }, () => {
   it('refuses what could never run, before it takes a lease', async ({ venue, at }) => {
     at.write('asked.yaml', ASKED);
     at.write('broken.yaml', TICK.replace('every: 1s', 'every: 0s'));
-    at.write('capable.yaml', TICK.replace('dsl: 1', 'dsl: 1\nneeds: [cancel_all]'));
+    at.write(
+      'capable.yaml',
+      TICK.replace(
+        'dsl: 1',
+        'dsl: 1\nleaves: {position: open, because: the case is about something else}\nneeds: [cancel_all]',
+      ),
+    );
     at.write('tick.yaml', TICK);
     at.write('shared.yaml', `${profileFor(venue.url)}\nstore: {postgres: {env: DATABASE_URL}}\n`);
     const run = (...words: string[]) => at.run(['schedule', ...words]);

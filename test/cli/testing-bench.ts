@@ -21,6 +21,7 @@ export interface Tested {
 /** One limit order that waits to be filled, and is cancelled when that takes too long. */
 export const PATIENT = `runbook: patient
 dsl: 1
+leaves: {position: open, because: the case is about something else}
 inputs:
   price: {type: price, default: 60000}
   patience: {type: duration, default: 30s}

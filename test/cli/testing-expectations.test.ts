@@ -83,6 +83,7 @@ describe('what is compared', () => {
   it('compares named outputs: maps in part, lists whole, decimals by value, the absent as null', async () => {
     const listing = `runbook: listing
 dsl: 1
+leaves: {position: open, because: the case is about something else}
 steps:
   - id: all
     for_each: {each: k, in: range(2), do: [{id: t, read_tier: {}}], collect: {k: k}}

@@ -73,6 +73,7 @@ expect: {outcome: succeeded, orders: [{filled: 0.01, average_price: 59996}]}
   it('are consulted for each order when several are polled in one listing', async () => {
     const two = `runbook: two
 dsl: 1
+leaves: {position: open, because: the case is about something else}
 inputs: {prices: {type: list<price>, default: [60000, 61000]}}
 steps:
   - parallel:
@@ -166,6 +167,7 @@ expect: {outcome: stopped}
 describe('the surroundings of a case', () => {
   const READER = `runbook: reader
 dsl: 1
+leaves: {position: open, because: the case is about something else}
 inputs: {patience: {type: duration, default: 1s}}
 feeds: {mid: {type: price, max_age: 2s}}
 limits: {markets: [BTC-USD]}

@@ -4,7 +4,10 @@ import type { SimulatorConfig } from '../../src/gateway/simulator/simulator.ts';
 import { inputsFrom, loadedFrom, type Performance, perform, replay, type Scene } from './stage.ts';
 
 async function performed(steps: string, config: SimulatorConfig = {}): Promise<Performance> {
-  const loaded = loadedFrom({ file: 'orders.yaml', text: `runbook: orders\ndsl: 1\nsteps:\n${steps}` });
+  const loaded = loadedFrom({
+    file: 'orders.yaml',
+    text: `runbook: orders\ndsl: 1\nleaves: {position: open, because: the case is about something else}\nsteps:\n${steps}`,
+  });
   const scene: Scene = { loaded, inputs: inputsFrom(loaded, {}), config };
   const performance = await perform(scene);
   await replay(performance, scene);

@@ -5,6 +5,7 @@ import { inputsFrom, loadedFrom, perform, replay, type Scene } from './stage.ts'
 it('counts what was filled before a cancel that is answered as done', async () => {
   const text = `runbook: orders
 dsl: 1
+leaves: {position: open, because: the case is about something else}
 steps:
   - id: o
     place: {type: limit, market: BTC-USD, side: long, size: 0.1, price: 64000}

@@ -68,7 +68,7 @@ class Path {
   /** How the chart left a step, for each time of which the journal has not said so yet. */
   private readonly left = new Map<string, Left[]>();
   /** How the chart left the steps of the run. */
-  private ending: 'completed' | 'stopped' | 'failed' | 'halted' | undefined;
+  private ending: 'completed' | 'stopped' | 'unprotected' | 'failed' | 'halted' | undefined;
   /** Attempts of each step, by its path in the run. */
   private readonly attempts = new Map<string, number>();
   /** Parallel steps with a branch that failed in the chart. */
@@ -339,10 +339,13 @@ class Path {
       isInterruption(error) || this.halts(() => true) || (!hasBegun && !error?.step?.startsWith('steps/'));
     if (
       this.isIn('running') &&
-      (event === 'HALTED' || (event === 'STOPPED' ? this.until !== undefined : event === 'FAILED' && mayFail))
+      (event === 'HALTED' || (isStop(event) ? this.until !== undefined : event === 'FAILED' && mayFail))
     )
-      this.send(event);
-    const wanted = { COMPLETED: 'completed', STOPPED: 'stopped', FAILED: 'failed', HALTED: 'halted' }[event];
+      this.send(isStop(event) ? 'STOPPED' : event);
+    const wanted = WANTED[event];
+    const asks = this.chart.machine.states['leaves'] !== undefined;
+    if (wanted === 'unprotected' && !asks && this.ending === (isStop(event) ? 'stopped' : 'completed'))
+      this.ending = wanted;
     if (this.ending !== wanted)
       throw this.departs(record, `the steps end ${wanted}, those of the chart ${this.ending ?? 'go on'}`);
   }
@@ -426,6 +429,8 @@ class Path {
         return this.stopsRun(step);
       case 'undo':
         return this.isUndoneNext(step);
+      case 'unprotected':
+        return this.leavesTooMuch();
       case 'cancelled':
         return this.isCancelledAfterwards();
       case 'halted':
@@ -511,7 +516,13 @@ class Path {
     const own = this.nextOwnEnd(step);
     if (own?.type !== 'step.ended' || own.data.outcome !== 'succeeded') return false;
     const next = this.records.slice(this.records.indexOf(own) + 1).find(isBeginning);
-    return next === undefined ? this.caller !== undefined : next.type === 'run.moved' && next.data.event === 'STOPPED';
+    return next === undefined ? this.caller !== undefined : next.type === 'run.moved' && isStop(next.data.event);
+  }
+
+  /** Whether the steps left more than declared: then `on_error` follows, and nothing is undone. */
+  private leavesTooMuch(): boolean {
+    if (this.caller !== undefined) return this.caller.end?.data.error?.kind === 'unprotected_position';
+    return this.segment().some(({ type, data }) => type === 'run.moved' && WANTED[data.event] === 'unprotected');
   }
 
   private isCancelledAfterwards(): boolean {
@@ -526,7 +537,7 @@ class Path {
   }
 
   private failsAfterwards(): boolean {
-    if (this.failedPhases.has('finally')) return true;
+    if (this.failedPhases.has('finally') || this.leavesTooMuch()) return true;
     return this.segment().some(
       (record) =>
         record.type === 'run.moved' &&
@@ -564,7 +575,7 @@ class Path {
   private isStopping(): boolean {
     const next = this.segment().find((record) => record.type === 'run.moved' && record.data.from === 'running');
     if (this.caller !== undefined) return this.caller.end?.type === 'step.ended';
-    return next?.type === 'run.moved' && next.data.event === 'STOPPED';
+    return next?.type === 'run.moved' && isStop(next.data.event);
   }
 
   /** The records from the present one on, behind the attempts of the step that are over in the chart already. */
@@ -662,6 +673,7 @@ class Path {
       const [from] = source.path;
       if (from === 'running' && target.some(({ path }) => path[0] !== 'running'))
         this.ending = source.path.length > 1 ? 'stopped' : (ENDINGS[eventType] ?? (hasFailed ? 'failed' : 'completed'));
+      if (guard?.params?.what === 'unprotected') this.ending = 'unprotected';
       if (from !== undefined && source.path.length === 1 && hasFailed) this.failedPhases.add(from);
       const join = source.parent?.type === 'parallel' ? source.parent : source.parent?.parent;
       const isBranch = source.tags?.includes('branch') || source.tags?.includes('round');
@@ -697,6 +709,18 @@ const PHASE_OF: Readonly<Record<string, string>> = {
   finalizingHalted: 'finally',
   settling: 'settling',
 };
+
+/** How the steps end, by the event of the run that ends them. */
+const WANTED: Readonly<Record<string, 'completed' | 'stopped' | 'unprotected' | 'failed' | 'halted'>> = {
+  COMPLETED: 'completed',
+  STOPPED: 'stopped',
+  UNPROTECTED: 'unprotected',
+  STOPPED_UNPROTECTED: 'unprotected',
+  FAILED: 'failed',
+  HALTED: 'halted',
+};
+
+const isStop = (event: string): boolean => event === 'STOPPED' || event === 'STOPPED_UNPROTECTED';
 
 const ENDINGS: Readonly<Record<string, 'stopped' | 'failed' | 'halted'>> = {
   STOPPED: 'stopped',

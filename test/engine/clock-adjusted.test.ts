@@ -8,7 +8,10 @@ const PUTS = [
 ] as const;
 
 function sceneOf(text: string, byMs: number, config: Scene['config'] = {}): Scene {
-  const loaded = loadedFrom({ file: 'clock.yaml', text: `runbook: clock\ndsl: 1\n${text}` });
+  const loaded = loadedFrom({
+    file: 'clock.yaml',
+    text: `runbook: clock\ndsl: 1\nleaves: {position: open, because: the case is about something else}\n${text}`,
+  });
   return { loaded, inputs: inputsFrom(loaded, {}), config, clockPut: { afterMs: 5_000, byMs } };
 }
 

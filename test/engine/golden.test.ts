@@ -169,6 +169,17 @@ function describeResult({ report, entries }: Performance): string {
           `  #${index + 1} ${orderId} ${type} ${side} ${size}${price === undefined ? '' : ` at ${price}`} filled ${filled}${averagePrice === undefined ? '' : ` at ${averagePrice}`} ${state}`,
       ),
     ),
+    ...formatSection(
+      'left',
+      selectEntries(entries, 'run.residual').flatMap(({ at, step, data: { leaves, ok, left } }) =>
+        leaves === 'open'
+          ? []
+          : left.map(
+              ({ market, side, size, opened, covered, idle = [] }) =>
+                `  ${formatSince(at)}${step === '' ? '' : ` ${step}`} ${ok ? 'within' : 'beyond'} ${leaves}: ${side} ${size} ${market}, opened ${opened}, covered ${covered}${idle.map(({ orderId, why }) => `, ${orderId} ${why}`).join('')}`,
+            ),
+      ),
+    ),
     ...formatSection('deadman', foldRepeats(deadman.map(({ at, event }) => ({ at, text: event })))),
     ...formatSection(
       'denied',

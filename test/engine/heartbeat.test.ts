@@ -6,8 +6,18 @@ import { toWireRequest } from '../../src/venue/wire/request.ts';
 import { inputsFrom, loadedFrom, type Performance, perform, replay, type Scene, START } from './stage.ts';
 
 async function performed(text: string, more: Partial<Scene> = {}, called?: string): Promise<Performance> {
-  const loaded = loadedFrom({ file: 'kept.yaml', text: `runbook: kept\ndsl: 1\n${text}` }, (name) =>
-    called === undefined ? undefined : { file: `${name}.yaml`, text: `runbook: ${name}\ndsl: 1\n${called}` },
+  const loaded = loadedFrom(
+    {
+      file: 'kept.yaml',
+      text: `runbook: kept\ndsl: 1\nleaves: {position: open, because: the case is about something else}\n${text}`,
+    },
+    (name) =>
+      called === undefined
+        ? undefined
+        : {
+            file: `${name}.yaml`,
+            text: `runbook: ${name}\ndsl: 1\nleaves: {position: open, because: the case is about something else}\n${called}`,
+          },
   );
   const scene: Scene = { loaded, inputs: inputsFrom(loaded, {}), config: {}, ...more };
   const performance = await perform(scene);

@@ -2,7 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { inputsFrom, loadedFrom, type Performance, perform, replay, type Scene } from './stage.ts';
 
 async function performed(steps: string, more: Partial<Scene> = {}): Promise<Performance> {
-  const loaded = loadedFrom({ file: 'orders.yaml', text: `runbook: orders\ndsl: 1\n${steps}` });
+  const loaded = loadedFrom({
+    file: 'orders.yaml',
+    text: `runbook: orders\ndsl: 1\nleaves: {position: open, because: the case is about something else}\n${steps}`,
+  });
   const scene: Scene = { loaded, inputs: inputsFrom(loaded, {}), config: {}, ...more };
   const performance = await perform(scene);
   await expect(replay(performance, scene)).resolves.toBeUndefined();

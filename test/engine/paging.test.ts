@@ -12,6 +12,7 @@ const positions = Array.from({ length: 1005 }, (_, index) => ({
 async function outputsOf(list: string, between?: Scene['between']) {
   const text = `runbook: pages
 dsl: 1
+leaves: {position: open, because: the case is about something else}
 steps:
   - id: f
     list_fills: {market: BTC-USD, since: now - days(1), ${list}}
@@ -67,6 +68,7 @@ describe('a list of one order', () => {
   it.each(['a', 'a.id', '"${a.id}"', 'BTC-USD@1001'])('is asked for with order: %s', async (order) => {
     const text = `runbook: one
 dsl: 1
+leaves: {position: open, because: the case is about something else}
 steps:
   - id: a
     place: {type: limit, market: BTC-USD, side: long, size: 0.01, price: 40000, tif: post_only}

@@ -10,6 +10,7 @@ const AFTER_A_SECOND: SimulatorConfig = { visibilityLagMs: { min: 900, max: 900 
 async function refused(status: number, error: string, config: SimulatorConfig, more = ''): Promise<Performance> {
   const text = `runbook: orders
 dsl: 1
+leaves: {position: open, because: the case is about something else}
 steps:
   - id: o
     place: {type: limit, market: BTC-USD, side: long, size: 0.01, price: 50000}

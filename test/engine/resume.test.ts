@@ -99,7 +99,7 @@ async function resumeAfter(text: string, diesAfter: (entry: Entry) => boolean, a
 
 const cancelledAll = (awayMs: number) =>
   resumeAfter(
-    'runbook: sweep\ndsl: 1\nneeds: [cancel_all]\nsteps:\n  - cancel_all: {everyone: true}\n',
+    'runbook: sweep\ndsl: 1\nleaves: {position: open, because: the case is about something else}\nneeds: [cancel_all]\nsteps:\n  - cancel_all: {everyone: true}\n',
     (entry) => entry.type === 'call.attempted' && entry.data.method === 'DELETE',
     { ms: awayMs, by: 'machine' },
   );
@@ -119,6 +119,7 @@ const placed = (diesAfter: (entry: Entry) => boolean, away: Away) =>
   resumeAfter(
     `runbook: buys
 dsl: 1
+leaves: {position: open, because: the case is about something else}
 feeds: {mid: {type: price, max_age: 5s}}
 steps:
   - place: {type: limit, market: BTC-USD, side: long, size: 0.01, price: tick(feeds.mid)}

@@ -18,7 +18,10 @@ const ADA_CANCELS = { command: 'cancel', by: 'ada' } as const;
 
 /** Performs a run and replays it: every decision must follow from the journal. */
 async function performed(text: string, more: Partial<Scene>): Promise<Performance> {
-  const loaded = loadedFrom({ file: 'orders.yaml', text: `runbook: orders\ndsl: 1\n${text}\n` });
+  const loaded = loadedFrom({
+    file: 'orders.yaml',
+    text: `runbook: orders\ndsl: 1\nleaves: {position: open, because: the case is about something else}\n${text}\n`,
+  });
   const scene: Scene = { loaded, inputs: inputsFrom(loaded, {}), config: {}, ...more };
   const performance = await perform(scene);
   await replay(performance, scene);

@@ -4,6 +4,7 @@ import { LIMIT, scene } from './scene.ts';
 
 const GUARDED = `runbook: one
 dsl: 1
+leaves: {position: open, because: the case is about something else}
 deadman: {market: BTC-USD, timeout: 20s, keep_alive: 5s, on_exit: disarm}
 steps:
   - id: o

@@ -8,6 +8,7 @@ import { webhook } from './webhook.ts';
 /** Three orders make more than ten order events, so that anchors are written before the end. */
 const PATIENT = `runbook: one
 dsl: 1
+leaves: {position: open, because: the case is about something else}
 deadman: {market: BTC-USD, timeout: 20s, keep_alive: 1s, on_exit: disarm}
 steps:
   - id: a

@@ -7,6 +7,7 @@ import { document, type Ended, type Report, type Scene, scene, until } from './s
 
 const WAITING = `runbook: one
 dsl: 1
+leaves: {position: open, because: the case is about something else}
 steps:
   - id: o
     place: {type: limit, market: BTC-USD, side: long, size: 0.0001, price: 19800}

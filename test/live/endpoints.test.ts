@@ -7,6 +7,7 @@ import { document, scene } from './scene.ts';
 
 const EVERYTHING = `runbook: one
 dsl: 1
+leaves: {position: open, because: the case is about something else}
 needs: [cancel_all]
 feeds: {mid: {type: price, max_age: 5s}}
 steps:

@@ -13,7 +13,8 @@ ${then}`;
 const PROTECT = `  - id: guard
     protect: {market: BTC-USD, side: short, stop_loss: {fraction: 1, trigger: 60000, price: 59000}}
 `;
-const NAKED = 'position without a stop: long 0.25 BTC-USD';
+const NAKED =
+  'position left: long 0.25 BTC-USD, which no working stop of this run covers; short 0.25 BTC-USD closes it';
 /** Stops rest, everything else fills. */
 const stopsRest = (venue: MockVenue) => {
   venue.outcome = ({ order_type }) =>
@@ -21,23 +22,30 @@ const stopsRest = (venue: MockVenue) => {
 };
 
 describe.concurrent('the last words of a run that holds a position', { timeout: 60_000 }, () => {
-  it('that failed say that no stop works for it, also in the summary, and no field of the report is new', () =>
+  it('that failed say that no stop works for it, also in the summary and the report', () =>
     scene({ runbook: bought('  - assert: entry.filled > 1\n    because: enough\n') }, async ({ run, live }) => {
       const ended = await run(RUN);
       expect([ended.exit, ended.err.split('\n').at(-2)]).toEqual([1, expect.stringContaining(`error: ${NAKED}`)]);
       const summary = await run(['audit', 'summary', 'last']);
       expect(summary.out).toContain(NAKED);
-      expect(Object.keys((await live()).report).sort()).toEqual(
+      const { report } = await live();
+      expect(report).toMatchObject({
+        leaves: { position: 'protected', ok: false },
+        residual: [{ market: 'BTC-USD', side: 'long', size: '0.25', covered: '0' }],
+      });
+      expect(Object.keys(report).sort()).toEqual(
         [
           'deadman',
           'endedAt',
           'error',
+          'leaves',
           'mode',
           'orders',
           'outcome',
           'outputs',
           'reason',
           'requests',
+          'residual',
           'run',
           'runbook',
           'startedAt',
@@ -47,18 +55,27 @@ describe.concurrent('the last words of a run that holds a position', { timeout: 
       );
     }));
 
-  it('that succeeded are a warning', () =>
-    scene({ runbook: bought('') }, async ({ run }) => {
-      const ended = await run(RUN);
-      expect([ended.exit, ended.err]).toEqual([0, expect.stringContaining(`warning: ${NAKED}`)]);
-      expect((await run(['audit', 'summary', 'last'])).out).toContain(NAKED);
-    }));
+  it('that did all its steps are an error: it has failed, on_error runs, and ops reads the same words', () =>
+    scene(
+      {
+        runbook: bought('on_error:\n  - notify: {to: desk, text: "${error.kind}"}\n'),
+        profile: 'notify: {desk: {log: true}, ops: {log: true}}',
+      },
+      async ({ run, live }) => {
+        const ended = await run(RUN);
+        expect([ended.exit, ended.err]).toEqual([1, expect.stringContaining(`error: ${NAKED}`)]);
+        expect(ended.err).toContain('notice to desk: unprotected_position');
+        expect(ended.err).toMatch(/notice to ops: run \S+-one-\S+: .*leaves long 0\.25 BTC-USD, which no working stop/);
+        expect((await live()).report.error).toMatchObject({ kind: 'unprotected_position' });
+        expect((await run(['audit', 'summary', 'last'])).out).toContain(NAKED);
+      },
+    ));
 
   it('are none where its stop works', () =>
     scene({ runbook: bought(PROTECT), venue: stopsRest }, async ({ run }) => {
       const ended = await run(RUN);
-      expect([ended.exit, ended.err.includes('without a stop')]).toEqual([0, false]);
-      expect((await run(['audit', 'summary', 'last'])).out).not.toContain('without a stop');
+      expect([ended.exit, ended.err.includes('covers')]).toEqual([0, false]);
+      expect((await run(['audit', 'summary', 'last'])).out).not.toContain('position left');
     }));
 
   it('and that was interrupted before its stop went say so under --json too, on standard error', () =>

@@ -9,6 +9,7 @@ import { document, type Ended, LIMIT, type Report, rests, type Scene, scene, unt
 const RUN = ['run', 'one.yaml', '--profile', 'p.yaml', '--json'];
 const resting = (wait: string, more = '') => `runbook: one
 dsl: 1
+leaves: {position: open, because: the case is about something else}
 ${more}steps:
   - id: o
     place: {type: limit, market: BTC-USD, side: long, size: 0.0001, price: 19800}

@@ -135,6 +135,7 @@ export async function scene(given: Given, play: (scene: Scene) => Promise<void>)
 /** One order that rests. */
 export const LIMIT = `runbook: one
 dsl: 1
+leaves: {position: open, because: the case is about something else}
 steps:
   - id: o
     place: {type: limit, market: BTC-USD, side: long, size: 0.0001, price: 19800}
@@ -144,6 +145,7 @@ outputs: {id: "\${o.id}", filled: o.filled}
 /** The same, for a minute. */
 export const RESTING = `runbook: one
 dsl: 1
+leaves: {position: open, because: the case is about something else}
 steps:
   - id: o
     place: {type: limit, market: BTC-USD, side: long, size: 0.0001, price: 19800}

@@ -134,6 +134,7 @@ describe('runReport', () => {
         },
       ],
       outputs: { filled: '0.3' },
+      residual: [{ market: 'BTC-USD', size: '0.3', side: 'long', covered: '0' }],
       tokens: { used: 61, peakPerMinute: 40 },
       deadman: [
         { at: T('0:00.080'), event: 'armed' },

@@ -21,7 +21,7 @@ function golden(name: string): { readonly source: SourceText; readonly expected:
 /** Codes about something that is missing, or about several steps: their messages do not quote the line. */
 const ABOUT_THE_WHOLE: ReadonlySet<string> = new Set([
   'else-not-last',
-  'entry-without-protect',
+  'leaves-violated',
   'no-verb',
   'protect-before-fill',
   'protect-under-deadman',

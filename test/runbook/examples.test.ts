@@ -47,8 +47,9 @@ describe('the examples', () => {
       });
     expect(said).toEqual([
       'flatten.yaml 12 warning unused-input',
-      'ladder.yaml 38 warning entry-without-protect',
-      'requote.yaml 33 warning entry-without-protect',
+      'grid.yaml 71 warning leaves-unproven',
+      'twap.yaml 61 warning leaves-unproven',
+      'twap.yaml 73 warning leaves-unproven',
     ]);
   });
 

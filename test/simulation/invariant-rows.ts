@@ -10,6 +10,10 @@ interface Elsewhere {
 
 /** I16 is asked of the scheduler alone: a simulation has no timetable. */
 export const ELSEWHERE: Readonly<Record<string, Elsewhere>> = {
+  I24: {
+    rest: 'what closed a proven position, gaps through a stop, called runbooks, an armed switch',
+    covers: [['test/venue/residual.test.ts'], ['test/engine/golden.test.ts']],
+  },
   I1: {
     rest: 'a second order that comes in spite of all is reported',
     covers: [['test/venue/surprises.test.ts']],
@@ -55,7 +59,7 @@ const NAMES: Readonly<Record<string, string>> = { I16: 'schedule' };
 
 /** A section of docs/fault-matrix.md. */
 export function invariantTable(): string[] {
-  const rows = Array.from({ length: 23 }, (_, index) => {
+  const rows = Array.from({ length: 24 }, (_, index) => {
     const id = `I${index + 1}`;
     const asked: Invariant | undefined = (INVARIANTS as Readonly<Record<string, Invariant>>)[id];
     const { rest, covers } = ELSEWHERE[id] ?? { rest: '', covers: [] };

@@ -25,6 +25,12 @@ export interface Mutant {
 }
 
 export const MUTANTS: readonly Mutant[] = [
+  // What a run leaves.
+  {
+    name: 'does not hold a run to what it says it leaves',
+    caughtBy: ['I24', 'I17'],
+    protocol: { runbook: (runbook) => ({ ...runbook, leaves: { position: 'open' } }) },
+  },
   // The journal.
   {
     name: 'sends before the attempt is synced: no flush',

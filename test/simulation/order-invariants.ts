@@ -7,6 +7,7 @@ import { isTerminal } from '../../src/venue/order/states.ts';
 import { isTerminalStatus } from '../../src/venue/records.ts';
 import type { Facts, Settled } from './facts.ts';
 import type { Invariant } from './invariants.ts';
+import type { RunTold } from './world.ts';
 
 /** The oldest that what GET /orders shows may be, and a commit more. */
 const READ_LAG_MS = 1700;
@@ -39,6 +40,36 @@ function* outlivedSweeps(facts: Facts): Iterable<string> {
 
 /** After so many readings, over eight seconds, the fills of an order are all there. */
 const FILL_READINGS = 6;
+
+/** Markets in which the venue's books show more of a run than its runbook declares to leave. */
+function* findBare(facts: Facts, run: RunTold, allowed: 'none' | 'protected'): Iterable<string> {
+  const endedAt = facts.endOf(run) ?? 0;
+  const orders = facts.ordersOf(run);
+  for (const market of new Set(orders.map(({ market_id }) => market_id))) {
+    const here = orders.filter(({ market_id }) => market_id === market);
+    const isPart = ({ type }: { readonly type: string }) => type === 'stop_loss' || type === 'take_profit';
+    // A part of the position may have closed what another run opened.
+    if (here.some((order) => isPart(order) && order.filled !== '0')) continue;
+    const net = here.reduce(
+      (sum, { side, filled }) => (side === 'long' ? sum.plus(filled) : sum.minus(filled)),
+      decimal('0'),
+    );
+    if (net.isZero()) continue;
+    const side = net.isNegative() ? 'short' : 'long';
+    const what = `${run.name} left ${side} ${net.abs().toFixed()} ${market}`;
+    if (allowed === 'none') yield `${what}, and says that it leaves none`;
+    // An outsider, or a fault, may have taken a stop away that the run had seen working.
+    else if (facts.wasCalm()) {
+      const stops = here.filter((order) => {
+        const status = order.history.filter(({ at }) => at <= endedAt).at(-1)?.status;
+        return (
+          order.side !== side && order.type.startsWith('stop_') && status !== undefined && !isTerminalStatus(status)
+        );
+      });
+      if (stops.length === 0) yield `${what} without a working stop`;
+    }
+  }
+}
 
 export const ORDER_INVARIANTS = {
   I1: {
@@ -152,7 +183,9 @@ export const ORDER_INVARIANTS = {
           yield `the run ${run.name} halted although nothing went wrong: ${result.reason ?? 'no reason'}`;
         // Undoing what a failed run placed: with a venue that behaves, nothing of it may be left working.
         const calm = faults.length === 0 && killAfterMs === undefined && (fullAfter ?? fullLater) === undefined;
-        if (result?.outcome !== 'failed' || !calm || result.error?.kind === 'denied') continue;
+        const kind = result?.error?.kind;
+        // A run that leaves too much undoes nothing.
+        if (result?.outcome !== 'failed' || !calm || kind === 'denied' || kind === 'unprotected_position') continue;
         // Steps that were all done are not undone: what they left resting stays, also where `finally` fails.
         if (run.entries.some(({ type, data }) => type === 'run.moved' && data.event === 'COMPLETED')) continue;
         for (const order of facts.ordersOf(run)) {
@@ -335,6 +368,24 @@ export const ORDER_INVARIANTS = {
           yield `${intent.clientOrderId} has ${context.filled} of ${context.recordFilled} filled after its fills were read ${readings.length} times`;
         if (isFinal && order.terminal && !decimal(most).eq(decimal(order.filled)))
           yield `${intent.clientOrderId} ended with ${most} filled, at the venue with ${order.filled}`;
+      }
+    },
+  },
+  I24: {
+    name: 'what is left',
+    asks: 'a run that succeeded or was stopped says what it left, and left no more than its runbook declares: with none, its orders add up to nothing for ever; with protected, what they add up to had a working stop when it ended',
+    against: ['books', 'journal'],
+    *breaches(facts) {
+      for (const run of facts.happened.runs) {
+        const { result, shape, entries } = run;
+        const { leaves } = shape.runbook;
+        if (result?.outcome !== 'succeeded' && result?.outcome !== 'stopped') continue;
+        const said = entries.findLast((entry) => entry.type === 'run.residual');
+        if (said?.type !== 'run.residual' || said.data.when !== 'end' || !said.data.ok)
+          yield `${run.name} ${result.outcome} and its journal does not say that it left what it declares`;
+        // A switch that stays armed may cancel an order only after it has filled.
+        if (leaves.position === 'open' || shape.deadman?.onExit === 'leave_armed') continue;
+        yield* findBare(facts, run, leaves.position);
       }
     },
   },

@@ -12,6 +12,7 @@ import type { Budget } from '../../src/gateway/tokens/budget.ts';
 import type { Transport } from '../../src/gateway/transport.ts';
 import type { HeldLease } from '../../src/journal/shared/lease.ts';
 import type { JournalStore, StoredEntry } from '../../src/journal/store.ts';
+import type { CheckedRunbook } from '../../src/runbook/checked.ts';
 import type { VenuePort } from '../../src/venue/port.ts';
 import type { Profile } from '../../src/venue/profile/profile.ts';
 import type { Process } from './process.ts';
@@ -43,6 +44,8 @@ export interface Protocol {
   readonly profile?: (profile: Profile) => Profile;
   readonly absenceHorizonMs?: number;
   readonly fillsWindowMs?: number;
+  /** What the engine executes; a replay has the runbook as it is written. */
+  readonly runbook?: (runbook: CheckedRunbook) => CheckedRunbook;
   /** What a process that takes the run up finds on the disk. */
   readonly read?: (lines: readonly StoredEntry[]) => readonly StoredEntry[];
   /** How long no process executed the resumed run. */

@@ -40,6 +40,19 @@ export function isCrowded(seed: number): boolean {
   return seed % 8 === 7;
 }
 
+const OPEN = '{position: open, because: the simulation decides}';
+/** By index and not drawn, so that no seed deals another world. */
+const LEAVES = [
+  OPEN,
+  '{position: protected}',
+  '{position: none}',
+  OPEN,
+  OPEN,
+  '{position: protected}',
+  OPEN,
+  OPEN,
+] as const;
+
 const checked = new Map<number, Shape>();
 
 /** The runbook of a seed. Throws where the generator made one that the checker refuses: that is our mistake. */
@@ -111,20 +124,22 @@ class Generator {
       `runbook: shape-${this.index}`,
       'dsl: 1',
       ...(this.cancelsAll ? ['needs: [cancel_all]'] : []),
+      `leaves: ${LEAVES[this.index % LEAVES.length]}`,
       `limits: {markets: [${BTC}, ${DUST}], max_open_orders: ${maxOpenOrders}, max_writes: 200}`,
       ...(this.guarded ? [`deadman: {market: ${BTC}, timeout: ${timeoutMs}ms, on_exit: ${onExit}}`] : []),
       'steps:\n',
     ].join('\n');
+    const strict = LEAVES[this.index % LEAVES.length] !== OPEN;
     const tidy = draws.chance(0.3) ? `finally:\n  - cancel: {mine: ${BTC}}\n` : '';
     const deadman = this.guarded ? ({ market: BTC, timeoutMs, onExit } as const) : undefined;
-    const text = `${head}${steps}${failing}${stopping}${tidy}${this.handling()}`;
+    const text = `${head}${steps}${failing}${stopping}${tidy}${this.handling(strict)}`;
     return { text, deadman, maxOpenOrders, cancelsAll: this.cancelsAll, asksPeople: this.asksPeople };
   }
 
-  /** An `on_error` that means to reduce, in a block, without knowing what is held. */
-  private handling(): string {
+  /** An `on_error` that means to reduce, in a block, without knowing what is held; one that only notifies where leaving too much leads to it. */
+  private handling(strict: boolean): string {
     const { draws } = this;
-    if (!draws.chance(0.2)) return '';
+    if (!draws.chance(0.2)) return strict ? 'on_error:\n  - notify: {to: ops, text: "${error.kind}"}\n' : '';
     const market = draws.chance(0.8) ? BTC : DUST;
     const terms = `{type: market, market: ${market}, side: ${draws.of(['long', 'short'])}, size: ${draws.of(MARKETS[market].sizes)}}`;
     const block = draws.of(['repeat: {max: 1, every: 1s', 'for_each: {each: item, in: "[1]"']);

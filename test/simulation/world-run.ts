@@ -93,7 +93,7 @@ export class WorldRun {
       run: name,
       account: ACCOUNT,
       mode: 'live',
-      runbook: shape.runbook,
+      runbook: protocol.runbook?.(shape.runbook) ?? shape.runbook,
       inputs: {},
       seed: scenario.seed % 2 ** 31,
       startedAt: scenario.startMs + scenario.skewMs,

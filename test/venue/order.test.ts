@@ -280,7 +280,11 @@ describe('predicates', () => {
     ['at the venue', isAtVenue, ['processing', 'open', 'amending', 'canceling']],
     ['gone', isGone, ['draft', 'closed', 'canceled', 'rejected', 'denied']],
     ['not placed yet', (state: OrderState) => !isPlaced(state), ['draft', 'submitting', 'unknown', 'processing']],
-    ['not found yet', (state: OrderState) => !isFound(state), ['draft', 'submitting', 'unknown', 'absent', 'quarantined']],
+    [
+      'not found yet',
+      (state: OrderState) => !isFound(state),
+      ['draft', 'submitting', 'unknown', 'absent', 'quarantined'],
+    ],
     ['resting', isResting, ['open', 'amending']],
     ['not counted as sent', (state: OrderState) => !countsAsSent(state), ['draft', 'rejected', 'absent', 'denied']],
     ['unclear', (state: OrderState) => getReview(state) === 'unclear', ['unknown', 'quarantined']],

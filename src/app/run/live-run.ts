@@ -18,6 +18,7 @@ import { StoreError } from '../../journal/store.ts';
 import type { Residual } from '../../report/folds/residual.ts';
 import { RunFold, type RunReport } from '../../report/folds/run.ts';
 import type { Value } from '../../runbook/values.ts';
+import { describeBeyond, findBeyond } from '../../venue/position/residual.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { findContradiction } from '../account/anchoring.ts';
 import { makeNotifier, reportAlarm } from '../account/notifications.ts';
@@ -316,6 +317,11 @@ export class LiveRun {
       (entry) => fold.apply(entry),
       (entry) => this.planAlarm.apply(entry),
       (entry) => telling.apply(entry),
+      (entry) => {
+        if (entry.type !== 'run.residual' || entry.data.when !== 'end' || entry.data.ok) return;
+        const { leaves, left } = entry.data;
+        reportAlarm(host, `run ${run}: ${describeBeyond(leaves, findBeyond(left, leaves))}`);
+      },
       (entry) => {
         if (entry.type === 'account.reconciled')
           this.lateSearch = reportLateOrders(host, run, entry.data.ofOtherRuns, (recalled) => {

@@ -7,8 +7,9 @@ import { formatCount, formatFirst, formatWholeSeconds } from '../../base/format.
 import { makePrintable } from '../../base/printable.ts';
 import type { Entry, EntryOf } from '../../journal/entry.ts';
 import { getOrderState, type OrderRow } from '../../report/folds/orders.ts';
-import { formatUncovered, WITHOUT_STOP } from '../../report/folds/residual.ts';
+import { POSITION_LEFT } from '../../report/folds/residual.ts';
 import { isGone } from '../../venue/order/states.ts';
+import { describeLeft } from '../../venue/position/residual.ts';
 import type { Voice } from '../voice.ts';
 import type { KnownRun } from './outcome.ts';
 
@@ -70,7 +71,7 @@ export function describeOpenOrders(known: KnownRun): string {
     ({ orderId, clientOrderId, type, side, market, state }) =>
       `${orderId ?? clientOrderId} (${type} ${side} ${market}, ${state})`,
   );
-  const bare = known.residual().uncovered.map((each) => `; ${WITHOUT_STOP} ${formatUncovered(each)}`);
+  const bare = known.residual().beyond.map((each) => `; ${POSITION_LEFT} ${describeLeft(each)}`);
   return `as far as is known ${formatCount(open.length, 'order')} open${open.length === 0 ? '' : `: ${formatFirst(orders, 3)}`}${bare.join('')}`;
 }
 

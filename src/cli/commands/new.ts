@@ -42,6 +42,8 @@ inputs:
 feeds:
   mid: {type: price, max_age: 5s}
 
+leaves: {position: protected}                      # only what working stops of this run cover; else the run fails
+
 limits:
   markets: ["\${inputs.market}"]
   max_order_size: 0.01

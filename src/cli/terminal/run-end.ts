@@ -10,10 +10,11 @@ import { SystemClock } from '../../base/clock.ts';
 import { formatWholeSeconds } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { getOrderState, type OrderRow } from '../../report/folds/orders.ts';
-import { formatUncovered, type Residual, WITHOUT_STOP } from '../../report/folds/residual.ts';
+import { POSITION_LEFT, type Residual } from '../../report/folds/residual.ts';
 import type { RunReport } from '../../report/folds/run.ts';
 import { printSummary } from '../../report/summary.ts';
 import { isGone, isInDoubt, isWorking } from '../../venue/order/states.ts';
+import { describeLeft } from '../../venue/position/residual.ts';
 import type { Output } from './output.ts';
 
 /** Shows the report, or has `answer` do it, and what needs a person; returns the exit code. */
@@ -25,10 +26,13 @@ export function showEnd(
   answer(report, terminal);
   if (report.outcome === 'halted') reportHalted(report, residual, terminal);
   else reportLeft(report, residual, terminal);
-  for (const position of residual.uncovered) {
-    const said = `${WITHOUT_STOP} ${formatUncovered(position)}. Look at the position at the venue, and place a stop or close it there; see docs/live.md, Exit codes`;
-    if (report.outcome === 'succeeded' || report.outcome === 'stopped') terminal.note(`warning: ${said}`);
-    else terminal.complain(said);
+  for (const left of residual.left) {
+    const said = `${POSITION_LEFT} ${describeLeft(left)}`;
+    if (residual.beyond.includes(left))
+      terminal.complain(
+        `${said}. Look at the position at the venue, and place a stop or close it there; see docs/live.md, Exit codes`,
+      );
+    else terminal.note(said);
   }
   if (report.outcome === 'halted') return EXIT.halted;
   if (signal !== undefined) return exitAfter(signal);

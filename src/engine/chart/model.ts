@@ -83,6 +83,7 @@ export type Question =
   | 'undo'
   /** How the run goes on. */
   | 'cancelled'
+  | 'unprotected'
   | 'halted'
   | 'halted_before_on_error'
   | 'succeeded'

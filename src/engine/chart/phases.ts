@@ -24,6 +24,7 @@ type Phase = 'undo' | 'on_error' | 'finally';
 const PHASES: readonly Phase[] = ['undo', 'on_error', 'finally'];
 
 const HALTED: Guard = { text: 'an outcome at the venue is not known', what: 'halted' };
+const UNPROTECTED: Guard = { text: 'more is left than declared', what: 'unprotected' };
 const CANCELLED: Guard = { text: 'cancelled, or the deadman switch has fired', what: 'cancelled' };
 const OUTCOMES: readonly Arrow[] = [
   { guard: { text: 'the run has succeeded', what: 'succeeded' }, to: here('succeeded') },
@@ -49,7 +50,8 @@ class RunChart {
     const { runbook } = this;
     const { deadman, onError, steps } = runbook;
     const failed = here(this.next('undo'));
-    const stopped = here(this.next('finally'));
+    const afterSteps = this.asksWhatIsLeft ? 'leaves' : this.next('finally');
+    const stopped = here(afterSteps);
     const states: ChartState[] = [
       {
         key: 'starting',
@@ -67,7 +69,7 @@ class RunChart {
         key: 'running',
         kind: 'phase',
         label: runbook.name,
-        inside: this.block(steps, this.next('finally')),
+        inside: this.block(steps, afterSteps),
         leads: [{ guard: CANCELLED, to: failed }, { to: stopped }],
         fails: [{ to: failed }],
         on: [
@@ -77,6 +79,14 @@ class RunChart {
         ],
       },
     ];
+    if (this.asksWhatIsLeft)
+      states.push({
+        key: 'leaves',
+        kind: 'choice',
+        label: `what is left: ${runbook.leaves.position}`,
+        leads: [{ guard: UNPROTECTED, to: here(this.next('on_error')) }, { to: here(this.next('finally')) }],
+        fails: [],
+      });
     if (this.has('undo'))
       states.push(this.cleanup('undo', 'undo what was done, newest first', this.undoing(this.undoable)));
     if (this.has('on_error'))
@@ -160,6 +170,13 @@ class RunChart {
   private afterHalt(from: Phase): string {
     const next = this.next(from);
     return next === 'on_error' && addsRisk(this.runbook, this.runbook.onError) ? this.next('finally') : next;
+  }
+
+  /** Whether what the steps leave decides if `on_error` runs. */
+  private get asksWhatIsLeft(): boolean {
+    const { leaves, steps } = this.runbook;
+    const mayOpen = [...walkSteps(steps)].some(({ verb }) => verb === 'place' || verb === 'call');
+    return this.has('on_error') && leaves.position !== 'open' && mayOpen;
   }
 
   private has(each: Phase): boolean {

@@ -167,6 +167,11 @@ export class Heartbeat {
     if (this.onExit === 'disarm') await this.disarm('the run has ended');
   }
 
+  /** Whether `exit` is going to disarm the switch; one that a step armed by itself is left as it is. */
+  get disarmsAtExit(): boolean {
+    return this.onExit === 'disarm' && this.state.market !== undefined && !this.isOff();
+  }
+
   /** Stops the heartbeats of a halted run: the switch stays armed, so it cancels the orders unless a person acts first. */
   async abandon(): Promise<void> {
     await this.stop();

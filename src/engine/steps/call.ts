@@ -6,6 +6,7 @@ import type { StepOf } from '../../runbook/checked.ts';
 import type { Value } from '../../runbook/values.ts';
 import { startGlobals } from '../globals.ts';
 import { Cancellation, InternalFailure, runEach, StepFailure } from '../interruption.ts';
+import { requireKept } from '../leaves.ts';
 import { Frame, StepScope } from '../scope.ts';
 import type { StepExecution } from './execution.ts';
 
@@ -27,6 +28,7 @@ export async function callRunbook(execution: StepExecution<StepOf<'call'>>): Pro
   const walk = async () => {
     try {
       await execution.block(callee.steps, frame);
+      requireKept(run, { runbook: callee, prefix: `${path}/` }, path);
     } catch (error) {
       if (error instanceof StepFailure || error instanceof InternalFailure)
         await execution.block(callee.onError, frame.handler(error.fact));

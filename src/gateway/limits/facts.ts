@@ -4,6 +4,7 @@
  */
 import { type DecimalString, decimal, formatDecimal } from '../../base/decimal.ts';
 import type { ApprovedBounds, DataOf, Entry } from '../../journal/entry.ts';
+import { HeldPositions } from '../../journal/held-positions.ts';
 import type { OrderTracker, TrackedOrder } from '../../journal/orders.ts';
 import { getAction, getEndpoint, isEndpointName, isRunbookWrite } from '../../venue/catalogue.ts';
 import {
@@ -23,7 +24,6 @@ import type { AccountRecord, FillRecord, OrderRecord } from '../../venue/records
 import { DeadmanFacts } from './deadman.ts';
 import { SentNotional } from './notional.ts';
 import { findBeyondPlan } from './plan-bounds.ts';
-import { HeldPositions } from './positions.ts';
 
 const MINUTE_MS = 60_000;
 /** How long a refusal is remembered, ms: the longest window that a throttle may have. */

@@ -1,8 +1,9 @@
 /** Answers whether anything is missing: journal entries, the run's end, answers of the venue, or the outcome of an order. */
 
 import { formatCount, formatList, pluralize } from '../../base/format.ts';
+import { describeLeft } from '../../venue/position/residual.ts';
 import type { RunVerdict } from '../compare/verify.ts';
-import { formatUncovered, WITHOUT_STOP } from '../folds/residual.ts';
+import { POSITION_LEFT } from '../folds/residual.ts';
 import type { RunPageDocument } from '../folds/run-facts.ts';
 import { formatIsoTime, formatText } from '../format.ts';
 import { isGoing, isSilent } from '../liveness.ts';
@@ -19,7 +20,7 @@ export function answerMissing(
   now: number | undefined,
 ): Answer {
   const { unanswered, unclearOrders, leftOpen, lost, alarms, alarmCount } = run.unaccounted;
-  const bare = isGoing(run, now) ? [] : run.unaccounted.uncovered;
+  const bare = isGoing(run, now) ? [] : run.unaccounted.beyond;
   const { outcome, error, reason, lastAt } = run;
   // While the run goes on, an answer may still arrive.
   const open = isGoing(run, now) ? [] : unanswered;
@@ -40,7 +41,7 @@ export function answerMissing(
       },
       ...(outcome === 'halted' && why !== undefined ? [{ term: 'because', text: formatText(why) }] : []),
       ...listFirst(unclearOrders, 'unknown:', (order) => ({ text: formatText(order), tone: 'bad' })),
-      ...listFirst(bare, WITHOUT_STOP, (position) => ({ text: formatUncovered(position), tone: 'bad' })),
+      ...listFirst(bare, POSITION_LEFT, (left) => ({ text: formatText(describeLeft(left)), tone: 'bad' })),
       ...listFirst(open, 'no answer to', ({ seq, title }) => ({ text: formatText(title), tone: 'doubt', entry: seq })),
       ...listFirst(lost, 'lost answer to', ({ seq, title }) => ({
         text: formatText(title),
@@ -97,7 +98,7 @@ function summarizeMissing(
     ...(isVerdict(verdict) && verdict.unanchored === true ? ['its anchors'] : []),
   ];
   const notes = [
-    ...(bare > 0 ? [`${formatCount(bare, 'position has', 'positions have')} no stop from this run`] : []),
+    ...(bare > 0 ? [`${formatCount(bare, 'position is', 'positions are')} left beyond what it declares`] : []),
     ...(run.outcome === 'halted' ? ['a person needs to look at it'] : []),
     ...(alarmCount > 0 ? [`there ${pluralize(alarmCount, 'was', 'were')} ${formatCount(alarmCount, 'alarm')}`] : []),
   ];

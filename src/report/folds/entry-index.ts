@@ -4,6 +4,7 @@
  */
 import { formatCount, formatList, formatSpan } from '../../base/format.ts';
 import type { Entry, EntryType } from '../../journal/entry.ts';
+import { describeLeft } from '../../venue/position/residual.ts';
 import { formatJson, formatPairs, formatText, summarizeResult } from '../format.ts';
 import { toLanePath } from './steps.ts';
 
@@ -221,6 +222,12 @@ function describeEntry(entry: Entry): string {
       );
     case 'session.moved':
       return formatText(`${entry.data.event}${entry.data.because === undefined ? '' : `: ${entry.data.because}`}`);
+    case 'run.residual': {
+      const { leaves, ok, left } = entry.data;
+      return formatText(
+        `${ok ? 'within' : 'beyond'} leaves ${leaves}: ${left.map(describeLeft).join('; ') || 'nothing left'}`,
+      );
+    }
     case 'clock.adjusted':
       return `wall clock adjusted: ${formatSpan(entry.data.wallAheadMs)} ahead of the run’s clock`;
     default:

@@ -7,6 +7,7 @@ import type { Away, DataOf, Entry, ErrorFact, Json, JsonObject, RunMode, RunOutc
 import { StoreError } from '../../journal/store.ts';
 import { ORDER_ALARMS } from '../../venue/order/context.ts';
 import { getReview } from '../../venue/order/states.ts';
+import type { LeftSide } from '../../venue/position/residual.ts';
 import { formatJson } from '../format.ts';
 import { findMeaning } from '../glossary.ts';
 import { isGoing } from '../liveness.ts';
@@ -20,7 +21,7 @@ import { type OrderLife, OrderLifeFold } from './order-lives.ts';
 import { getOrderState } from './orders.ts';
 import { PriceReadingFold, type PriceReadings } from './prices.ts';
 import { type OpenRequest, RequestMarkFold, type RequestMarks } from './requests.ts';
-import { ResidualFold, type Uncovered } from './residual.ts';
+import { ResidualFold } from './residual.ts';
 import type { RunProgress } from './runs-list.ts';
 import { type ActiveStep, type StepLane, StepLaneFold } from './steps.ts';
 
@@ -96,8 +97,8 @@ interface Unaccounted {
   readonly unclearOrders: readonly string[];
   /** Orders left working when the run ended. */
   readonly leftOpen: readonly string[];
-  /** Positions of a live run that none of its stops covers; also briefly non-empty between an entry and its stop. */
-  readonly uncovered: readonly Uncovered[];
+  /** What a live run leaves beyond what it declares; also briefly non-empty between an entry and its stop. */
+  readonly beyond: readonly LeftSide[];
   readonly alarms: readonly {
     readonly seq: number;
     readonly at: number;
@@ -287,8 +288,7 @@ export class RunPageFold {
       lost: this.requests.listLost(),
       unclearOrders: orders.filter((order) => getReview(getOrderState(order)) === 'unclear').map(getId),
       leftOpen: hasEnded ? orders.filter(({ isOver, state }) => !isOver && state !== 'draft').map(getId) : [],
-      uncovered:
-        this.started?.data.mode === 'live' ? this.residual.findResidual(this.orders.listTracked()).uncovered : [],
+      beyond: this.started?.data.mode === 'live' ? this.residual.findResidual(this.orders.listTracked()).beyond : [],
       alarms: this.alarms,
       alarmCount: this.alarmCount,
     };

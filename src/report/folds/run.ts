@@ -14,6 +14,7 @@ import type {
   StepOutcome,
 } from '../../journal/entry.ts';
 import { StoreError } from '../../journal/store.ts';
+import type { LeftPosition, LeftSide } from '../../venue/position/residual.ts';
 import { formatIsoTime } from '../format.ts';
 import { OrderFold, type OrderRow } from './orders.ts';
 import { type Residual, ResidualFold } from './residual.ts';
@@ -35,6 +36,10 @@ export interface RunReport {
   /** Every order of the run, in the order of their intents. */
   readonly orders: readonly OrderRow[];
   readonly outputs: JsonObject;
+  /** What the runbook declares to leave, and whether it was kept; absent of a run without an end. */
+  readonly leaves?: { readonly position: LeftPosition; readonly ok: boolean };
+  /** What is left of what the run opened; sizes in base currency. */
+  readonly residual: readonly Pick<LeftSide, 'market' | 'size' | 'side' | 'covered'>[];
   readonly tokens: TokenUse;
   readonly deadman: readonly {
     readonly at: string;
@@ -107,7 +112,7 @@ export class RunFold {
     this.left.apply(entry);
   }
 
-  /** What the run leaves behind at the venue; not part of the report's contract. */
+  /** What the run leaves behind at the venue, with more than the report's contract has. */
   residual(): Residual {
     return this.left.findResidual(this.orders.orders());
   }
@@ -120,6 +125,7 @@ export class RunFold {
       reason: 'interrupted',
       outputs: {},
     };
+    const { leaves, left, beyond } = this.residual();
     return {
       run: this.started.run,
       runbook,
@@ -133,6 +139,8 @@ export class RunFold {
       requests: this.requests.listRows(),
       orders: this.orders.rows(),
       outputs,
+      ...(leaves === undefined ? {} : { leaves: { position: leaves, ok: beyond.length === 0 } }),
+      residual: left.map(({ market, size, side, covered }) => ({ market, size, side, covered })),
       tokens: this.requests.sumTokens(),
       deadman: this.deadman,
     };

@@ -5,6 +5,7 @@
  */
 import { formatCount, formatList, formatOffset, formatSpan } from '../../base/format.ts';
 import type { Away, DataOf, Entry, EntryOf } from '../../journal/entry.ts';
+import { describeLeft } from '../../venue/position/residual.ts';
 import {
   bad,
   doubt,
@@ -135,6 +136,8 @@ export class TimelineFold {
               : `, with requests in flight: ${formatText(entry.data.openCalls.join(', '))}`,
           ),
         ]);
+      case 'run.residual':
+        return this.describeResidual(entry);
       case 'run.ended':
         return this.describeRunEnd(entry);
       case 'step.started':
@@ -259,6 +262,18 @@ export class TimelineFold {
       this.makeRow('run', 1, [name(formatText(key)), plain(' = '), value(formatJson(each))]),
     );
     return [...rows, ...this.filterKinds(outputs)];
+  }
+
+  /** Nothing where nothing is left: then the end of the run says enough. */
+  private describeResidual({ data: { leaves, ok, left }, step }: EntryOf<'run.residual'>): readonly TimelineRow[] {
+    const depth = this.countDepth(step);
+    const rows = left.map((each) => this.makeRow('run', depth + 1, [plain(formatText(describeLeft(each)))]));
+    if (ok)
+      return rows.length === 0
+        ? []
+        : [...this.makeRows('run', depth, [name('position left')]), ...this.filterKinds(rows)];
+    const title = [bad('more is left than declared'), plain(`: leaves ${leaves}`)];
+    return [...this.makeRows('run', depth, title), ...this.filterKinds(rows)];
   }
 
   private describeStepStart({ data, step, at }: EntryOf<'step.started'>): readonly TimelineRow[] {

@@ -8,6 +8,7 @@ import type {
   DeadmanDeclaration,
   FeedDeclaration,
   InputDeclaration,
+  LeavesDeclaration,
   LimitsDeclaration,
   NamedExpr,
 } from '../checked.ts';
@@ -213,6 +214,16 @@ export function checkVars(checking: Checking, node: Node | undefined): CheckedRu
     }
   }
   return vars;
+}
+
+/** `protected` where the key is missing or refused: the default that hides no bare position. */
+export function readLeaves(node: Node | undefined): LeavesDeclaration {
+  const field = (key: string) => (node?.kind === 'map' ? getScalarText(node.get(key)) : undefined);
+  const position = field('position');
+  return {
+    position: position === 'none' || position === 'open' ? position : 'protected',
+    ...omitUndefined({ because: field('because') }),
+  };
 }
 
 export function checkLimits(checking: Checking, node: Node | undefined): LimitsDeclaration | undefined {

@@ -6,6 +6,7 @@ import type { Span } from '../../base/diagnostic.ts';
 import { suggestSpelling } from '../../base/spelling.ts';
 import type { CheckedRunbook, CheckedStep, StepOf } from '../checked.ts';
 import type { MapNode, Node } from '../document/nodes.ts';
+import { findLeaks } from '../leaves/flow.ts';
 import { type Costs, countSteadyTokens } from '../plan/steady.ts';
 import { findAwaited } from '../steps/awaited.ts';
 import { listInnerBlocks, walkSteps } from '../steps/walk.ts';
@@ -23,6 +24,7 @@ export interface Allowance {
 export function lintRunbook(checking: Checking, runbook: CheckedRunbook, root: MapNode, allowance: Allowance): void {
   lintDeadman(checking, runbook);
   lintProtection(checking, runbook);
+  lintLeaves(checking, runbook);
   lintRate(checking, runbook, root, allowance);
 }
 
@@ -129,11 +131,33 @@ function lintArmed(
   return armed;
 }
 
-/** Checks that an entry is followed by protection, and that a fill is known before it; in reading order. */
+/** Checks each path against what the runbook says that it leaves. Nothing is said of a file with errors: its paths are not known. */
+function lintLeaves(checking: Checking, runbook: CheckedRunbook): void {
+  if (checking.diagnostics.some(({ severity }) => severity === 'error')) return;
+  const { position } = runbook.leaves;
+  const may = position === 'none' ? 'no position' : 'only what working stops of it cover';
+  for (const { step, certain, path } of findLeaks(runbook)) {
+    const on = path.length === 0 ? '' : ` (${path.join(', ')})`;
+    const what = step.verb === 'call' ? `the runbook ${step.args.runbook}` : 'this order';
+    if (certain)
+      checking.report(
+        findNameSpan(checking, step),
+        'leaves-violated',
+        `the runbook leaves ${may}, and there is a path on which ${what} may have filled and is left${on}`,
+      );
+    else
+      checking.report(
+        findNameSpan(checking, step),
+        'leaves-unproven',
+        `the runbook leaves ${may}; whether that holds for ${what} is known only in the run${on}`,
+      );
+  }
+}
+
+/** Checks that a fill is known before an entry is protected; in reading order. */
 function lintProtection(checking: Checking, runbook: CheckedRunbook): void {
   let entry: StepOf<'place'> | undefined;
   let filled = false;
-  let protects = false;
   const visit = (steps: readonly CheckedStep[]): void => {
     for (const step of steps) {
       if (isEntry(step, runbook)) {
@@ -141,7 +165,6 @@ function lintProtection(checking: Checking, runbook: CheckedRunbook): void {
         filled = showsFills(findAwaited(step));
       } else if (step.verb === 'wait_for' && step.args.kind === 'order') filled ||= showsFills(step.args.is);
       else if (step.verb === 'protect') {
-        protects = true;
         if (entry !== undefined && !filled && !checking.names.doubt)
           checking.report(
             findNameSpan(checking, step),
@@ -153,13 +176,6 @@ function lintProtection(checking: Checking, runbook: CheckedRunbook): void {
     }
   };
   visit(runbook.steps);
-  protects ||= [...walkSteps([...runbook.steps, ...runbook.onError])].some((step) => step.verb === 'protect');
-  if (entry !== undefined && !protects)
-    checking.report(
-      findNameSpan(checking, entry),
-      'entry-without-protect',
-      'this order opens a position, and no `protect` step of the runbook protects it',
-    );
 }
 
 function isEntry(step: CheckedStep, runbook: CheckedRunbook): step is StepOf<'place'> {

@@ -434,11 +434,19 @@ export const CHECK_CODES = {
     example: 'place: {type: market, tif: good_till_cancel, …}',
     fix: 'Leave `tif` out: immediate_or_cancel is the default.',
   }),
-  'entry-without-protect': warning({
-    summary: 'an entry without a step that protects the position',
-    cause: 'No `protect` step follows anywhere in the runbook.',
-    example: 'steps: [{place: {type: limit, …}}]',
-    fix: 'Add `protect`, or `allow: reduce` if the order only closes.',
+  'leaves-violated': warning({
+    summary: 'a path on which more is left than `leaves` says',
+    cause:
+      'An order may have filled on it, in part or whole, also after a time-out and while a cancel was on its way, and no stop of the run covers it. The run then fails with kind `unprotected_position`.',
+    example: 'on_timeout: [{cancel: entry}, {stop: {outcome: expired}}]',
+    fix: 'Protect or close what may have filled, or ask first: `if: entry.filled == 0`. If it is meant: `leaves: {position: open, because: …}`.',
+  }),
+  'leaves-unproven': warning({
+    summary: 'a path on which only the run knows whether `leaves` holds',
+    cause:
+      'It depends on values, rounds, branches or a called runbook that only the run knows. The run is held to it in any case.',
+    example: '- if: done > 0\n  protect: {…}',
+    fix: 'Ask the order itself, such as `entry.filled == 0`, or leave it to the run.',
   }),
   'protect-before-fill': warning({
     summary: 'protection placed before any fill is known',

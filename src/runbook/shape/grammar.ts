@@ -111,6 +111,8 @@ const scheduleEntry = fields(
   { atLeastOne: [['cron', 'every', 'at']], atMostOne: [['cron', 'every', 'at']], together: { cron: 'tz' } },
 );
 
+const BECAUSE = 'why it may, for the reviewer';
+
 /** The keys of the file; no others. */
 export const FILE = fields({
   runbook: need(
@@ -150,6 +152,25 @@ export const FILE = fields({
   vars: may(
     names(fields({ type: need({ kind: 'type' }, 'type word'), init: need(ANYTHING, 'value at the start') })),
     'the only values that can change; set changes them',
+  ),
+  leaves: may(
+    {
+      kind: 'variants',
+      by: 'position',
+      variants: {
+        none: fields({ position: need(word('none'), 'no position'), because: may(PLAIN_TEXT, BECAUSE) }),
+        protected: fields({
+          position: need(word('protected'), 'only what working stops of the run cover'),
+          because: may(PLAIN_TEXT, BECAUSE),
+        }),
+        open: fields({
+          position: need(word('open'), 'any position'),
+          because: need(PLAIN_TEXT, `${BECAUSE}; required with open`),
+        }),
+      },
+    },
+    'the position that the run may leave of what it opened; a run that leaves more fails with kind unprotected_position',
+    '{position: protected}',
   ),
   limits: may(
     fields({

@@ -308,7 +308,7 @@ export abstract class ShapeWalk {
       return this.checkWord(chosen, words, { name: shape.by, span: chosen.span });
     }
     this.checkFields(node, variant, {
-      name: `${owner.name} of type ${chosen.kind === 'scalar' ? chosen.text : ''}`,
+      name: `${owner.name} of ${shape.by} ${chosen.kind === 'scalar' ? chosen.text : ''}`,
       span: owner.span,
     });
   }

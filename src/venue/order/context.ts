@@ -157,6 +157,11 @@ export interface OrderContext {
   /** The largest size that was ever ordered, base currency; undefined where only a fraction is known. */
   readonly authorised?: DecimalString | undefined;
   readonly fills: ReadonlyMap<string, FillRecord>;
+  /**
+   * For a stop: its records show that it has triggered. A part of the position was shown as a fraction and is shown as a size, or
+   * a status that only an untriggered stop has was followed by another. Undefined where nothing shows it, which proves nothing.
+   */
+  readonly triggered?: true | undefined;
   /** Σ fills. */
   readonly filled: DecimalString;
   /** The largest filled size in any record. */

@@ -7,7 +7,7 @@ import type { OrderRecord } from '../records.ts';
 import { begin, type Change, type Draft, enter, NOTHING, raise, toChange, type Writable, want } from './change.ts';
 import { type CancelCause, isPositionStop, type Observation, type OrderContext, type OrderEvent } from './context.ts';
 import { bookFillOfOrder, settleFills, takeFilled } from './filled.ts';
-import { isZeroDecimal } from './fills.ts';
+import { isSameDecimal, isZeroDecimal } from './fills.ts';
 import { isTerminal, type OrderState } from './states.ts';
 import {
   adoptTerms,
@@ -236,10 +236,22 @@ function observe(draft: Draft, event: Observation): void {
   if (event.type === 'P_CANCELING' && (order.cancel === undefined || order.cancel.ackedAt === undefined)) {
     resolveCancel(order, 'external', event.at);
   }
+  if (!outdated && showsTrigger(order, record)) order.triggered = true;
   takeFilled(draft, record, outdated);
   if (to === 'rejected' && !isZeroDecimal(order.recordFilled) && isZeroDecimal(order.filled)) {
     raise(draft, 'RejectedWithFill', { recordFilled: order.recordFilled });
   }
+}
+
+/**
+ * Whether a record, compared with the one before, shows that a stop has triggered: its fraction of the position has become a
+ * size, or it left the status that only an untriggered stop has.
+ */
+function showsTrigger({ intent, lastRecord }: OrderContext, record: OrderRecord): boolean {
+  if (lastRecord === undefined) return false;
+  if (lastRecord.status === 'placed' && record.status === 'open') return true;
+  const isFraction = (size: string) => isSameDecimal(size, intent.size);
+  return isPositionStop(intent) && isFraction(lastRecord.initial_size) && !isFraction(record.initial_size);
 }
 
 /** Remembers that an end seen around an amend may be shown only for an instant; any other status clears it. */

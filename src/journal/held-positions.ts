@@ -3,13 +3,14 @@
  * and as its records say, and from the account's fills where a list showed them. Single fills of others prove nothing, because
  * the position that they changed is unknown; a complete list that reaches back far enough does.
  */
-import { Decimal, decimal, formatDecimal } from '../../base/decimal.ts';
-import type { DataOf } from '../../journal/entry.ts';
-import type { OrderTracker, TrackedOrder } from '../../journal/orders.ts';
-import { type PositionFact, PROVING_LIST } from '../../venue/limits/check.ts';
-import { computeShortfall } from '../../venue/order/fills.ts';
-import { getExposure, isEndUnseen } from '../../venue/order/life.ts';
-import type { FillRecord } from '../../venue/records.ts';
+import { Decimal, type DecimalString, decimal, formatDecimal } from '../base/decimal.ts';
+import { type PositionFact, PROVING_LIST } from '../venue/limits/check.ts';
+import type { OrderSnapshot } from '../venue/order/context.ts';
+import { computeShortfall } from '../venue/order/fills.ts';
+import { getExposure, isEndUnseen } from '../venue/order/life.ts';
+import type { OrderTerms } from '../venue/port.ts';
+import type { FillRecord } from '../venue/records.ts';
+import type { DataOf } from './entry.ts';
 
 /** Net size in base currency, long positive: the least and the most it may be. */
 interface Range {
@@ -24,6 +25,17 @@ interface WholeList {
   readonly sinceUs: number;
   /** Epoch ms when its first page was requested. */
   readonly readAt: number;
+}
+
+interface OwnOrder {
+  readonly intent: OrderTerms;
+  readonly snapshot: OrderSnapshot;
+}
+
+/** The run's own orders; an `OrderTracker` has them. */
+interface OwnOrders {
+  orders(): readonly OwnOrder[];
+  byId(orderId: string): OwnOrder | undefined;
 }
 
 export class HeldPositions {
@@ -41,7 +53,7 @@ export class HeldPositions {
   }
 
   /** Gives the facts of every market with an order of the run or a fill. */
-  collectFacts(tracker: OrderTracker, now: number): Readonly<Record<string, PositionFact>> {
+  collectFacts(tracker: OwnOrders, now: number): Readonly<Record<string, PositionFact>> {
     const own = new Map<string, { range: Range; unread: string[] }>();
     for (const order of tracker.orders()) {
       const { market } = order.intent;
@@ -61,6 +73,19 @@ export class HeldPositions {
       facts[market] = buildFact(range, unread, others.get(market) ?? [], this.findList(market, now));
     }
     return facts;
+  }
+
+  /**
+   * The net size in a market that the account holds beside the run's own fills, long positive, where a whole list proves it;
+   * undefined where none does.
+   */
+  findProvenHeld(market: string, isOwn: (orderId: string) => boolean, now: number): DecimalString | undefined {
+    const list = this.findList(market, now);
+    if (list === undefined) return undefined;
+    let held = new Decimal(0);
+    for (const { market_id, order_id, side, size, timestamp } of this.fills.values())
+      if (market_id === market && timestamp >= list.sinceUs && !isOwn(order_id)) held = held.plus(toSigned(side, size));
+    return formatDecimal(held);
   }
 
   private findList(market: string, now: number): WholeList | undefined {
@@ -101,7 +126,7 @@ interface FillsQuery {
 /** Adds an order of the run: its fills, and what it may have filled unseen before it ended. */
 function addOrder(
   { range, unread }: { range: Range; unread: string[] },
-  { intent, snapshot }: TrackedOrder,
+  { intent, snapshot }: OwnOrder,
 ): { range: Range; unread: string[] } {
   const { filled } = getExposure(snapshot);
   const done = filled === '0' ? range : shiftRange(range, toSigned(intent.side, filled));

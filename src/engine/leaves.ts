@@ -1,0 +1,51 @@
+/**
+ * Holds a run, and each runbook that it calls, to what it declares to leave of what it opened (docs/language.md, What a run
+ * leaves). The figures come from venue/position; this file asks at the right time, journals the answer, and makes the error.
+ */
+import type { DataOf } from '../journal/entry.ts';
+import type { CheckedRunbook } from '../runbook/checked.ts';
+import { describeBeyond, findBeyond, findLeft } from '../venue/position/residual.ts';
+import type { RunContext } from './context.ts';
+import { StepFailure } from './interruption.ts';
+
+/** A runbook under execution, and the orders that count as its own: those of steps whose path begins with `prefix`. */
+interface Held {
+  readonly runbook: CheckedRunbook;
+  readonly prefix: string;
+}
+
+/**
+ * Checks what the steps leave, before anything cleans up. Throws StepFailure `unprotected_position` of `step` where that is more
+ * than declared: what only `finally` would close counts, because `finally` may fail.
+ */
+export function requireKept(run: RunContext, held: Held, step: string): void {
+  const staysArmed = run.log.tracker.hasArmedSwitch && !run.heartbeat.disarmsAtExit;
+  const found = judge(run, held, { when: 'steps', staysArmed });
+  if (found.data.ok) return;
+  run.log.append('run.residual', found.data, step);
+  throw new StepFailure('unprotected_position', found.message, step);
+}
+
+/** What a run leaves at its end, for the journal; the sentence where it is more than declared. */
+export function judgeEnd(run: RunContext): {
+  readonly data: DataOf<'run.residual'>;
+  readonly message: string;
+} {
+  const question = { when: 'end', staysArmed: run.log.tracker.hasArmedSwitch } as const;
+  return judge(run, { runbook: run.setup.runbook, prefix: '' }, question);
+}
+
+function judge(
+  run: RunContext,
+  { runbook, prefix }: Held,
+  question: Parameters<typeof findLeft>[1],
+): { readonly data: DataOf<'run.residual'>; readonly message: string } {
+  const own = run.log.tracker.orders().filter(({ step }) => step.startsWith(prefix));
+  const { position } = runbook.leaves;
+  const left = findLeft(own, question);
+  const beyond = findBeyond(left, position);
+  return {
+    data: { when: question.when, leaves: position, ok: beyond.length === 0, left },
+    message: beyond.length === 0 ? '' : describeBeyond(position, beyond),
+  };
+}

@@ -1,0 +1,252 @@
+/**
+ * Decides what a run leaves of what it opened: by market and side, the size that its fills opened, the part that its working
+ * stops cover, and what may still come. The engine holds a run to `leaves` by it, and the report, the page and the messages
+ * show the same figures (docs/language.md, What a run leaves). Pure: it knows orders and their fills, and sends nothing.
+ */
+import { Decimal, type DecimalString, decimal, formatDecimal } from '../../base/decimal.ts';
+import { makePrintable } from '../../base/printable.ts';
+import { isPositionStop, type OrderSnapshot } from '../order/context.ts';
+import { computeShortfall } from '../order/fills.ts';
+import { getExposure, isEndUnseen } from '../order/life.ts';
+import { isAtVenue, isInDoubt, isResting, isWorking } from '../order/states.ts';
+import type { OrderTerms } from '../port.ts';
+import type { Side } from '../records.ts';
+
+/** What a run may leave, as a runbook declares it: no position, one that its working stops cover, or any. */
+export type LeftPosition = 'none' | 'protected' | 'open';
+
+/** An order of the run. A `TrackedOrder` of the journal is one. */
+export interface OwnOrder {
+  readonly intent: OrderTerms;
+  readonly snapshot: OrderSnapshot;
+  /** Epoch ms of its intent. */
+  readonly createdAt: number;
+  /**
+   * The position of the account without this run's fills that was proven when the order was decided, base currency, long
+   * positive; undefined where nothing proved it.
+   */
+  readonly provenHeld?: DecimalString | undefined;
+}
+
+/** When it is asked. */
+export interface ResidualQuestion {
+  /**
+   * `steps`: the steps are done, and clean-up may still cancel, so working orders do not count. `end`: nothing follows, so a
+   * working order that can open counts as filled in full.
+   */
+  readonly when: 'steps' | 'end';
+  /** A deadman switch stays armed after the run: it will cancel what works, so no order opens any more and no stop covers. */
+  readonly staysArmed: boolean;
+}
+
+/** Why a stop of the run that works covers nothing. */
+export type IdleReason = 'gapped' | 'under_switch' | 'no_position';
+
+export interface IdleStop {
+  readonly clientOrderId: string;
+  readonly orderId?: string;
+  readonly why: IdleReason;
+}
+
+/** What is left on one side of a market. Sizes in base currency, unsigned. */
+export interface LeftSide {
+  readonly market: string;
+  readonly side: Side;
+  /** What was opened, with what may still fill; `0` where only a stop is left without a position. */
+  readonly size: DecimalString;
+  /** The part of it that is certainly filled. */
+  readonly opened: DecimalString;
+  /** The part of it that working stops of the run cover. */
+  readonly covered: DecimalString;
+  /** Working stops that cover nothing. */
+  readonly idle?: readonly IdleStop[];
+}
+
+/** What a run leaves, by market and side; empty where it leaves nothing. */
+export function findLeft(orders: readonly OwnOrder[], question: ResidualQuestion): readonly LeftSide[] {
+  const markets = [...new Set(orders.map(({ intent }) => intent.market))];
+  return markets.flatMap((market) => {
+    const here = orders.filter(({ intent }) => intent.market === market);
+    const opened = computeOpened(here, () => ZERO);
+    return SIDES.flatMap((side) => {
+      // The other side's orders may not fill: each side is judged at its own worst.
+      const worst = onSide(
+        computeOpened(here, (order) => (order.intent.side === side ? computePending(order, question) : ZERO)),
+        side,
+      );
+      const stops = here.filter((order) => isWorkingStop(order) && order.intent.side !== side);
+      const idle = stops.flatMap((order) => toIdle(order, question, worst));
+      if (worst.isZero() && idle.length === 0) return [];
+      const covering = stops.filter((order) => findIdleReason(order, question, worst) === undefined);
+      const covered = covering.reduce((sum, order) => sum.plus(computeCovered(order, worst)), ZERO);
+      return [
+        {
+          market,
+          side,
+          size: formatDecimal(worst),
+          opened: formatDecimal(onSide(opened, side)),
+          covered: formatDecimal(Decimal.min(covered, worst)),
+          ...(idle.length === 0 ? {} : { idle }),
+        },
+      ];
+    });
+  });
+}
+
+/** The sides on which more is left than the declaration allows. */
+export function findBeyond(left: readonly LeftSide[], allowed: LeftPosition): readonly LeftSide[] {
+  if (allowed === 'open') return [];
+  return left.filter(({ size, covered }) =>
+    allowed === 'none' ? !decimal(size).isZero() : decimal(covered).lt(decimal(size)),
+  );
+}
+
+/** Whether an order covers what the run has opened: it is a working stop, and without it less would be covered. */
+export function isCovering(order: OwnOrder, orders: readonly OwnOrder[]): boolean {
+  if (!isWorkingStop(order)) return false;
+  const question = { when: 'steps', staysArmed: false } as const;
+  const sum = (all: readonly OwnOrder[]) =>
+    findLeft(all, question)
+      .filter(({ market, side }) => market === order.intent.market && side !== order.intent.side)
+      .reduce((covered, each) => covered.plus(decimal(each.covered)), ZERO);
+  return sum(orders).gt(sum(orders.filter((each) => each.intent.clientOrderId !== order.intent.clientOrderId)));
+}
+
+/** One side in words, with what would close it: `long 0.25 BTC-USD, of which working stops of this run cover 0.1; …`. */
+export function describeLeft({ market, side, size, opened, covered, idle = [] }: LeftSide): string {
+  const name = makePrintable(market, 60);
+  const stops = idle.map(({ clientOrderId, orderId, why }) => `stop ${orderId ?? clientOrderId} ${IDLE_WORDS[why]}`);
+  if (decimal(size).isZero()) return [`no position in ${name}`, ...stops].join('; ');
+  const pending = size === opened ? '' : ` (${opened} filled, ${computeShortfall(size, opened)} may still fill)`;
+  const cover = decimal(covered).isZero()
+    ? 'which no working stop of this run covers'
+    : `of which working stops of this run cover ${covered}`;
+  const other: Side = side === 'long' ? 'short' : 'long';
+  return [`${side} ${size} ${name}${pending}, ${cover}`, ...stops, `${other} ${size} ${name} closes it`].join('; ');
+}
+
+/** Why a run did not keep to its declaration, in one sentence. */
+export function describeBeyond(allowed: LeftPosition, beyond: readonly LeftSide[]): string {
+  const may = allowed === 'none' ? 'leaves no position' : 'leaves only what its working stops cover';
+  return `the run says that it ${may}, and it leaves ${beyond.map(describeLeft).join(', and ')}`;
+}
+
+const IDLE_WORDS = {
+  gapped: 'has triggered and rests unfilled, because the market is beyond its limit: it covers nothing',
+  under_switch: 'covers nothing, because the deadman switch stays armed and cancels it',
+  no_position: 'works without a position of this run',
+} as const satisfies Record<IdleReason, string>;
+
+const ZERO = new Decimal(0);
+const SIDES = ['long', 'short'] as const satisfies readonly Side[];
+
+/** A change of the position by one of the run's orders. */
+interface Trade {
+  /** Epoch µs. */
+  readonly at: number;
+  readonly order: OwnOrder;
+  readonly size: Decimal;
+}
+
+/**
+ * Net size that the orders opened, long positive: their fills in sequence with `pending`, less what of it closed a position that
+ * was not theirs. A position stop can only close, so what it filled beyond the run's own was held before. Any other order closes
+ * what was proven when it was decided: what its step allowed it to do proves nothing.
+ */
+function computeOpened(orders: readonly OwnOrder[], pending: (order: OwnOrder) => Decimal): Decimal {
+  const trades = orders
+    .flatMap((order) => listTrades(order, pending(order)))
+    .sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
+  let net = ZERO;
+  /** What was closed of the position of others, by its side. What is bought back of it opens nothing. */
+  const closed = { long: ZERO, short: ZERO };
+  for (const { order, size } of trades) {
+    const { side } = order.intent;
+    const other: Side = side === 'long' ? 'short' : 'long';
+    let rest = size;
+    const take = (most: Decimal): Decimal => {
+      const taken = Decimal.min(most, rest);
+      rest = rest.minus(taken);
+      return taken;
+    };
+    const own = take(onSide(net, other));
+    const restored = take(closed[side]);
+    closed[side] = closed[side].minus(restored);
+    const held = onSide(decimal(order.provenHeld ?? '0'), other).minus(closed[other]);
+    const reduced = take(isPositionStop(order.intent) ? rest : held.isNegative() ? ZERO : held);
+    closed[other] = closed[other].plus(reduced);
+    const opened = own.plus(rest);
+    net = side === 'long' ? net.plus(opened) : net.minus(opened);
+  }
+  return net;
+}
+
+/** The fills of an order by their times; what only a record shows comes after them, and what may still fill comes last. */
+function listTrades(order: OwnOrder, pending: Decimal): readonly Trade[] {
+  const { fills, filled } = order.snapshot.context;
+  const read = [...fills.values()].map(({ timestamp, size }) => ({ at: timestamp, order, size: decimal(size) }));
+  const unread = decimal(computeShortfall(getExposure(order.snapshot).filled, filled));
+  const at = read.reduce((last, each) => Math.max(last, each.at), order.createdAt * 1000);
+  return [
+    ...read,
+    ...(unread.isZero() ? [] : [{ at, order, size: unread }]),
+    ...(pending.isZero() ? [] : [{ at: Number.POSITIVE_INFINITY, order, size: pending }]),
+  ];
+}
+
+/** The part of a signed size that lies on a side, unsigned. */
+function onSide(size: Decimal, side: Side): Decimal {
+  const signed = side === 'long' ? size : size.negated();
+  return signed.isNegative() ? ZERO : signed;
+}
+
+/** What an order may have filled unseen, or may still fill, beside what is known to be filled. */
+function computePending({ intent, snapshot }: OwnOrder, { when, staysArmed }: ResidualQuestion): Decimal {
+  if (isPositionStop(intent)) return ZERO;
+  const { state, context } = snapshot;
+  const { filled, worstRemaining } = getExposure(snapshot);
+  if (isEndUnseen(snapshot)) return decimal(computeShortfall(context.authorised ?? context.size, filled));
+  // An order of unknown fate may be filled already: no switch takes that back.
+  if (isWorking(state) && isInDoubt(state)) return decimal(worstRemaining);
+  return when === 'end' && !staysArmed && isAtVenue(state) ? decimal(worstRemaining) : ZERO;
+}
+
+function isStop(type: OrderTerms['type']): boolean {
+  return type === 'stop_loss' || type === 'stop_market' || type === 'stop_limit';
+}
+
+function isWorkingStop({ intent, snapshot }: OwnOrder): boolean {
+  return isStop(intent.type) && isResting(snapshot.state);
+}
+
+function findIdleReason(order: OwnOrder, { staysArmed }: ResidualQuestion, held: Decimal): IdleReason | undefined {
+  if (hasGapped(order)) return 'gapped';
+  // One that opens when there is nothing to close is judged as an order of its own side.
+  if (held.isZero()) return isPositionStop(order.intent) ? 'no_position' : undefined;
+  return staysArmed ? 'under_switch' : undefined;
+}
+
+function toIdle(order: OwnOrder, question: ResidualQuestion, held: Decimal): readonly IdleStop[] {
+  const why = findIdleReason(order, question, held);
+  if (why === undefined) return [];
+  const { venueId } = order.snapshot.context;
+  return [{ clientOrderId: order.intent.clientOrderId, ...(venueId === undefined ? {} : { orderId: venueId }), why }];
+}
+
+/** Whether a stop has triggered and rests: had the market stayed within its limit, it would have been filled. */
+function hasGapped({ intent, snapshot: { context } }: OwnOrder): boolean {
+  if (intent.type === 'stop_market') return false;
+  return context.triggered === true || !decimal(getFilledSoFar(context)).isZero();
+}
+
+function getFilledSoFar({ filled, recordFilled }: OrderSnapshot['context']): DecimalString {
+  return decimal(filled).isZero() ? recordFilled : filled;
+}
+
+/** The part of a position that a working stop covers. */
+function computeCovered({ intent, snapshot: { context } }: OwnOrder, held: Decimal): Decimal {
+  if (intent.type !== 'stop_loss') return decimal(context.remaining);
+  // A size that the venue reports may have been fixed when less was held; the repeated fraction never lowers the share.
+  const share = held.times(decimal(intent.size));
+  return context.authorised === undefined ? share : Decimal.min(share, decimal(context.remaining));
+}
