@@ -184,6 +184,8 @@ export interface StepBase {
   readonly note?: string;
   /** Feeds that its own expressions read, directly or through a `def`; without those of inner steps. */
   readonly feeds: readonly string[];
+  /** Of `feeds`, those that its `if` reads. */
+  readonly ifFeeds: readonly string[];
 }
 
 type Step<V extends string, A> = StepBase & { readonly verb: V; readonly args: A };

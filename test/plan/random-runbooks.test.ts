@@ -36,7 +36,6 @@ describe('random runbooks keep to their plans under random faults', { timeout: P
     expect(dropped).toBeLessThan(40);
   });
 
-  // Fresh ones are for the night: three in ten thousand find a step whose feed is read before its `if` says that it is skipped.
   it('500 more', { tags: ['long'] }, async () => {
     const { steps, outcomes } = await judge(20_000, 500);
     expect([...outcomes].sort()).toEqual(['failed', 'halted', 'stopped', 'succeeded']);

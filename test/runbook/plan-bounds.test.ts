@@ -282,6 +282,10 @@ describe('what a run sends beside its steps', () => {
     expect(most('steps: [{assert: feeds.mid > 1}]')).toBe(1);
     expect(most('steps: [{assert: feeds.mid > 1, catch: [{on: [stale_feed], do: [], then: retry}]}]')).toBe(11);
     expect(most('steps: [{notify: {to: ops, text: now}, if: feeds.mid > 1}]')).toBe(2);
+    // The feeds of its arguments are read once the condition holds.
+    expect(most('inputs: {on: {type: boolean, default: false}}\nsteps: [{assert: feeds.mid > 1, if: inputs.on}]')).toBe(
+      1,
+    );
     expect(most('let: {at: feeds.mid}\nsteps: [{assert: at > 1}, {assert: feeds.mid > at}]')).toBe(2);
     expect(most('steps: [{repeat: {max: 3, while: feeds.mid > 1, do: [{wait: 1s}]}}]')).toBe(1 + 3);
     expect(most('steps: [{for_each: {each: k, in: range(4), do: [{assert: feeds.mid > k}]}}]')).toBe(4);
@@ -289,6 +293,19 @@ describe('what a run sends beside its steps', () => {
     expect(most('steps: [{wait: 1s}]')).toBeUndefined();
     const band = 'limits: {price_band: {around: feeds.mid, within: 3%}}\n';
     expect(most(`${band}steps: [{place: ${terms}, retry: {max: 2, on: [rejected]}}]`)).toBe(3);
+  });
+
+  it('has none of a step that is skipped, unless its condition reads one: that may fail', () => {
+    const skipped = (condition: string) => {
+      const handler =
+        'catch: [{on: [stale_feed], do: [{set_leverage: {market: BTC-USD, leverage: 2}}], then: continue}]';
+      const inputs = 'inputs: {on: {type: boolean, default: false}}\n';
+      const text = `${feeds}${inputs}steps: [{assert: feeds.mid > 2, if: ${condition}, ${handler}}]`;
+      const { bounds: all, sections } = plan(text, { on: false }, { declared });
+      return [all.feeds['mid']?.max, sections.some(({ when }) => when.includes('stale_feed'))];
+    };
+    expect(skipped('inputs.on')).toEqual([undefined, false]);
+    expect(skipped('inputs.on && feeds.mid > 1')).toEqual([2, true]);
   });
 
   it('has the request of each, with its tokens and its time', () => {

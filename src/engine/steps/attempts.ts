@@ -117,14 +117,17 @@ export class StepAttempts implements StepPlace {
     }
   }
 
-  /** Whether the step's `if` holds. A condition that cannot be evaluated fails the step: its `retry` and `catch` apply. */
+  /**
+   * Whether the step's `if` holds. A condition that cannot be evaluated fails the step: its `retry` and `catch` apply. Feeds that only
+   * its arguments read are left alone: a step that is not wanted must not fail for one of them.
+   */
   private async isWanted(): Promise<boolean | StepFailure> {
     const { step, path, frame } = this;
     const { wall, feeds, log } = this.walker.run;
     if (step.if === undefined) return true;
     const now = wall.now();
     try {
-      await feeds.ensure(step.feeds, frame.globals.runbook.feeds, new StepScope(frame, wall.now()), path);
+      await feeds.ensure(step.ifFeeds, frame.globals.runbook.feeds, new StepScope(frame, wall.now()), path);
       return this.walker.decideCondition('if', step.if, new StepScope(frame, wall.now()), path);
     } catch (error) {
       if (!(error instanceof StepFailure)) throw error;

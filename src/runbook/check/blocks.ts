@@ -138,6 +138,7 @@ function checkStep(
   const mark = names.enter();
   const condition = node.get('if') === undefined ? undefined : checkCondition(checking, node.get('if'), 'if');
   if (condition !== undefined) assume(checking, condition, guarded);
+  const ifFeeds = [...compiler.feeds].sort();
   const allow = getScalarText(node.get('allow'));
   checkCleanup(checking, stepName, allow, entry.keySpan);
   const built: BuiltStep = compiler.isFaulty(entry.value)
@@ -200,6 +201,7 @@ function checkStep(
     span: node.span,
     catch: clauses.clauses,
     feeds: [...feeds].sort(),
+    ifFeeds,
     ...omitUndefined({
       id,
       if: condition,

@@ -19,7 +19,7 @@ export class PlannedFeeds {
   ofAttempt(step: CheckedStep, runbook: CheckedRunbook): Load {
     const band = runbook.limits?.priceBand;
     const reads = step.verb === 'place' || step.verb === 'amend' ? listFeeds(band?.around) : [];
-    return this.read(runbook, [...(step.if === undefined ? [] : step.feeds), ...step.feeds, ...reads]);
+    return this.read(runbook, [...step.ifFeeds, ...step.feeds, ...reads]);
   }
 
   /** The readings before the condition of a loop, in one round. */

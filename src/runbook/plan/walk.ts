@@ -139,10 +139,11 @@ export class PlanWalk {
     return sequence(
       steps.map((step) => {
         const holds = step.if === undefined ? true : place.scope.evaluateKnown(step.if);
-        if (holds === false) {
+        // A condition that reads a feed may fail for it, and then the handlers of its step run.
+        if (holds === false && step.ifFeeds.length === 0) {
           this.rows.addNote(makePath(step, place), `skipped: ${step.if?.text ?? ''} is false`);
           if (step.id !== undefined) place.scope.set(step.id, undefined);
-          return this.feeds.ofCondition(step, place.runbook);
+          return EMPTY;
         }
         if (holds === true) return this.step(step, place, true);
         const condition = step.if?.text ?? '';
