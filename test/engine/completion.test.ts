@@ -20,8 +20,11 @@ const STILL: SimulatorConfig = {
 const TAKE = '{type: limit, market: BTC-USD, side: long, size: 0.15, price: 64005, tif: immediate_or_cancel}';
 const REST = '{type: limit, market: BTC-USD, side: long, size: 0.1, price: 63990}';
 
+/** What the orders leave is not the subject here. */
+const HEAD = 'runbook: orders\ndsl: 1\nleaves: {position: open, because: what it leaves is not tested here}\n';
+
 async function play(steps: string, config: SimulatorConfig, rest: Partial<Scene> = {}): Promise<Performance> {
-  const loaded = loadedFrom({ file: 'orders.yaml', text: `runbook: orders\ndsl: 1\nsteps:\n${steps}` });
+  const loaded = loadedFrom({ file: 'orders.yaml', text: `${HEAD}steps:\n${steps}` });
   const scene: Scene = { loaded, inputs: inputsFrom(loaded, {}), config: { ...STILL, ...config }, ...rest };
   const performance = await perform(scene);
   await replay(performance, scene);
