@@ -264,7 +264,7 @@ export type EntryBody =
     }
   /**
    * The engine's conclusion about an order without a new answer: T_CONFIRM, T_EXHAUSTED, T_SETTLE (time passed), REFUSED (a
-   * refusal in unknown words, and one lookup that found nothing), DENY (superseded before it was sent).
+   * refusal in unknown words, and one lookup that found nothing; not written any more), DENY (superseded before it was sent).
    */
   | {
       readonly type: 'order.concluded';

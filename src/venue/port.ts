@@ -128,7 +128,7 @@ export type CallOutcome<E extends EndpointName = EndpointName> =
       readonly failure: RejectionCause;
       /** The venue's whole text; make it printable before printing. */
       readonly message: string;
-      /** False where the text is not known to be definite: after a POST the order is then looked up once (interface.md, Settled points). */
+      /** False where the text is not known to be definite: after a POST the order is then watched (interface.md, Settled points). */
       readonly definite: boolean;
       readonly retryAfterMs?: number;
     })

@@ -199,7 +199,7 @@ describe.concurrent('a run on an account with orders of other programs', { timeo
 });
 
 describe.concurrent('an order that is refused', { timeout: 60_000 }, () => {
-  it('with an unknown text and not found: rejected after one look-up', () =>
+  it('with an unknown text: rejected after a look-up, and watched until its absence is proven', () =>
     scene({ venue: firstPost({ body: envelope([], 'SOMETHING_NEW') }) }, async ({ venue, live }) => {
       const { exit, report } = await live();
       expect([exit, report.outcome, report.error]).toMatchObject([
@@ -207,7 +207,8 @@ describe.concurrent('an order that is refused', { timeout: 60_000 }, () => {
         'failed',
         { kind: 'rejected', message: 'SOMETHING_NEW', step: 'steps/o' },
       ]);
-      expect(venue.of('GET', '/orders').filter(({ params }) => 'client_order_id' in params)).toHaveLength(1);
+      expect(venue.of('GET', '/orders').filter(({ params }) => 'client_order_id' in params)).toHaveLength(5);
+      expect(report.orders.map(({ state }) => state)).toEqual(['absent']);
       expect(venue.placed).toHaveLength(1);
     }));
 

@@ -146,11 +146,15 @@ export const FAULT_ROWS: readonly FaultRow[] = [
   },
   {
     fault: 'success: false with an unknown text',
-    handled: 'one look-up decides for POST; doubtful words are no answer',
+    handled:
+      'the step fails after a look-up; the run watches the order until its absence is proven; doubtful words are no answer',
     covers: [
       golden('a-refusal-in-doubtful-words-is-an-unknown-outcome'),
+      golden('a-refused-order-that-appears-is-adopted-by-the-retry'),
+      golden('a-refused-order-that-appears-unwanted-is-cancelled'),
+      golden('a-refused-order-is-tried-again-only-when-its-absence-is-proven'),
       SEEDS,
-      golden('a-refusal-of-unknown-text-is-looked-up-once'),
+      golden('a-refusal-of-unknown-text-is-watched-until-absence-is-proven'),
       golden('a-refusal-of-unknown-text-whose-order-is-there-is-adopted'),
     ],
   },

@@ -16,6 +16,7 @@ import { Confirming } from './confirm.ts';
 import { type OrderHandle, OrderHandles, requireOwnOrder } from './handles.ts';
 import { listWorkingOrders, type OrderManagerParts, type OrderRequestContext, type Terms } from './parts.ts';
 import { Placing } from './place.ts';
+import { RefusedOrders } from './refused.ts';
 import { Resolution } from './resolution.ts';
 import { Settling } from './settle.ts';
 import { getOrderName } from './status.ts';
@@ -32,6 +33,7 @@ export class OrderManager {
   private readonly settling: Settling;
   private readonly completing: Completing;
   private readonly completedAgain = new Set<OrderHandle>();
+  private readonly refused: RefusedOrders;
   /** Resolves when no cancel_all is under way: new orders and amends wait until its result is known. */
   private barrier: Promise<unknown> = Promise.resolve();
 
@@ -48,13 +50,16 @@ export class OrderManager {
     this.amending = amending;
     this.cancelling = cancelling;
     this.confirming = confirming;
+    const refused = new RefusedOrders(run, resolution, cancelling);
+    this.refused = refused;
     this.placing = new Placing(run, {
       resolution,
+      refused,
       handles,
       swept: () => this.barrier,
       giveUp: (order) => this.settling.markUnwanted(order),
     });
-    this.settling = new Settling(run, { watch, resolution, amending, cancelling, confirming, handles });
+    this.settling = new Settling(run, { watch, resolution, refused, amending, cancelling, confirming, handles });
   }
 
   handle(order: TrackedOrder): OrderHandle {
@@ -149,9 +154,14 @@ export class OrderManager {
     return work;
   }
 
-  /** Orders of this run that work or may work at the venue. */
+  /** Orders of this run that work or may work at the venue, but for those refused in unknown words: they have a watch of their own. */
   listWorking(market?: string): readonly TrackedOrder[] {
-    return listWorkingOrders(this.run.log, market);
+    return listWorkingOrders(this.run.log, market).filter((order) => !this.refused.isOpen(order));
+  }
+
+  /** Whether an order was refused in unknown words, and it is not known yet whether it is at the venue. */
+  isRefusedOpen(order: TrackedOrder): boolean {
+    return this.refused.isOpen(order);
   }
 
   /** Reads every working order. Throws Halt when a reading gets no answer. */

@@ -27,7 +27,10 @@ export interface OrderRequestContext {
 export interface OrderManagerParts extends RunPorts {
   readonly setup: RunSetup;
   readonly wall: WallTime;
-  readonly heartbeat: { beforeOrder(step: string): Promise<void> };
+  readonly heartbeat: {
+    beforeOrder(step: string): Promise<void>;
+    markWaiting(path: string, until: number): void;
+  };
   callId(path: string): string;
 }
 

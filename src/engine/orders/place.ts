@@ -21,6 +21,7 @@ import {
   selectLimits,
   type Terms,
 } from './parts.ts';
+import type { RefusedOrders } from './refused.ts';
 import type { Resolution } from './resolution.ts';
 import { haltForQuarantine } from './status.ts';
 
@@ -30,26 +31,30 @@ interface Placed {
   limited: boolean;
 }
 
+interface PlacingParts {
+  readonly resolution: Resolution;
+  readonly refused: RefusedOrders;
+  readonly handles: OrderHandles;
+  /** Resolves when no cancel_all of the run is under way. */
+  readonly swept: () => Promise<unknown>;
+  /** Marks an order as not wanted any more: it is cancelled where it appears after all. */
+  readonly giveUp: (order: TrackedOrder) => void;
+}
+
 export class Placing {
   private readonly run: OrderManagerParts;
   private readonly resolution: Resolution;
+  private readonly refused: RefusedOrders;
   private readonly handles: OrderHandles;
   /** Resolves when no cancel_all of the run is under way. */
   private readonly swept: () => Promise<unknown>;
   /** Marks an order as not wanted any more: it is cancelled where it appears after all. */
   private readonly giveUp: (order: TrackedOrder) => void;
 
-  constructor(
-    run: OrderManagerParts,
-    parts: {
-      readonly resolution: Resolution;
-      readonly handles: OrderHandles;
-      readonly swept: () => Promise<unknown>;
-      readonly giveUp: (order: TrackedOrder) => void;
-    },
-  ) {
+  constructor(run: OrderManagerParts, parts: PlacingParts) {
     this.run = run;
     this.resolution = parts.resolution;
+    this.refused = parts.refused;
     this.handles = parts.handles;
     this.swept = parts.swept;
     this.giveUp = parts.giveUp;
@@ -60,13 +65,14 @@ export class Placing {
    * certainly not there, Halt when that is unknown.
    */
   async place(at: OrderRequestContext, leg: string, terms: Terms): Promise<OrderHandle> {
+    const placed = this.recallPlaced(at, leg);
+    const before = placed.order;
+    if (before !== undefined && (await this.refused.claim(before, at.cancel))) return this.adopt(before, at.step);
     await this.swept();
     at.cancel.check();
     await this.run.heartbeat.beforeOrder(at.step);
     // Arming the switch takes time, and so does looking up an order that was rate-limited.
     at.cancel.check();
-    const placed = this.recallPlaced(at, leg);
-    const before = placed.order;
     if (before !== undefined && (leg !== '' ? isKept(before, at.step) : isWorking(before.snapshot.state)))
       return this.handles.get(before);
     const again = before !== undefined && before.snapshot.state === 'draft' && hasSameTerms(before.intent, terms);
@@ -130,13 +136,7 @@ export class Placing {
           if (outcome.failure === 'unauthorized' && order.snapshot.state !== 'draft') return this.adopt(order, at.step);
           if (outcome.definite || outcome.failure === 'transport' || outcome.failure === 'rate_limited')
             throw toFailure(outcome, at.step);
-          if (await this.resolution.lookUpRefused(order, at.step)) return this.adopt(order, at.step);
-          conclude(
-            this.run.log,
-            order,
-            { event: 'REFUSED', because: 'refused, and one look-up found no order' },
-            at.step,
-          );
+          if (await this.refused.begin(order, at.step, at.cancel)) return this.adopt(order, at.step);
           throw toFailure(outcome, at.step);
         }
         case 'unresolved':

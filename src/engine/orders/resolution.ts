@@ -29,8 +29,13 @@ export class Resolution {
   /**
    * Finds out whether an order whose POST got no answer is at the venue. Looks it up by client order id until it is found; or
    * until five look-ups found nothing, the last of them after the absence horizon, and a page of the market shows nothing either.
+   * `offsets`: when to look first, ms; `looked`: called at each look-up that was answered and found nothing.
    */
-  async resolve(order: TrackedOrder, step: string): Promise<void> {
+  async resolve(
+    order: TrackedOrder,
+    step: string,
+    { offsets = LOOKUPS_MS, looked }: { readonly offsets?: readonly number[]; readonly looked?: () => void } = {},
+  ): Promise<void> {
     const { clock, setup, venue, callId } = this.run;
     const doubtAt = clock.now();
     const provenAfter = doubtAt + setup.absenceHorizonMs;
@@ -39,7 +44,7 @@ export class Resolution {
     let proofs = 0;
     let isProven = false;
     for (let round = 0; ; round += 1) {
-      const offset = LOOKUPS_MS[round] ?? (LOOKUPS_MS.at(-1) ?? 0) + (round - LOOKUPS_MS.length + 1) * LOOKUP_EVERY_MS;
+      const offset = offsets[round] ?? (offsets.at(-1) ?? 0) + (round - offsets.length + 1) * LOOKUP_EVERY_MS;
       await sleepUntil(clock, Math.max(clock.now(), doubtAt + offset), never);
       const sentAt = clock.now();
       const outcome = await this.watch.read(order, step, 'lookup', { class: 'resolve' });
@@ -47,7 +52,10 @@ export class Resolution {
       if (isFound(order.snapshot.state)) return;
       // It is there, under an unknown status: more look-ups would show the same.
       if (hasUnknownStatus(order, clock.now(), CONFIRM_WITHIN_MS)) break;
-      if (outcome.kind === 'confirmed') reads += 1;
+      if (outcome.kind === 'confirmed') {
+        reads += 1;
+        looked?.();
+      }
       if (reads >= TIMINGS.absenceReads && sentAt > provenAfter) {
         // Independent evidence, in case the look-up itself fails: a page of the market.
         const page = await this.watch.readMarket(order.intent.market, order.createdAt, step, { purpose: 'lookup' });

@@ -16,6 +16,7 @@ import {
   type OrderManagerParts,
   type OrderRequestContext,
 } from './parts.ts';
+import type { RefusedOrders } from './refused.ts';
 import type { Resolution } from './resolution.ts';
 import { getOrderName, haltForWorking, hasBeenShown, isBeingCancelled, isConfirmed, isQuarantined } from './status.ts';
 import type { OrderWatch } from './watch.ts';
@@ -23,6 +24,7 @@ import type { OrderWatch } from './watch.ts';
 interface SettlingParts {
   readonly watch: OrderWatch;
   readonly resolution: Resolution;
+  readonly refused: RefusedOrders;
   readonly amending: Amending;
   readonly cancelling: Cancelling;
   readonly confirming: Confirming;
@@ -51,6 +53,7 @@ export class Settling {
    * order to be cancelled may still work: a clean end would hide it.
    */
   async settle(step: string, cancel: Cancellation, failed: boolean): Promise<void> {
+    const unsettled = await this.parts.refused.settle();
     for (const order of listWorkingOrders(this.run.log))
       if (order.snapshot.state === 'amending') await this.parts.amending.settle(order, step, cancel);
     if (failed)
@@ -64,6 +67,7 @@ export class Settling {
       if (order.snapshot.state === 'draft')
         conclude(this.run.log, order, { event: 'DENY', because: 'the run ended before it was sent' }, step);
     }
+    if (unsettled !== undefined) throw unsettled;
   }
 
   /** Cancels all of them, even after one fails. Throws Halt that names those which may still work. */

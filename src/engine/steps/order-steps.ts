@@ -57,6 +57,8 @@ export async function clearEarlier(execution: StepExecution<StepOf<'place'>>, le
   const placed = execution.memory.get(`order:${leg}`) as { readonly order?: TrackedOrder } | undefined;
   const order = placed?.order;
   if (order === undefined || order.snapshot.state === 'draft') return;
+  // Refused in unknown words: the next attempt waits for it, and adopts it where it appears.
+  if (orderManager.isRefusedOpen(order)) return;
   const handle = orderManager.handle(order);
   const { windowMs, cancel, path } = execution;
   await orderManager.cancel(handle, 'terminal', makeOrderContext(execution, order.intent.market));

@@ -208,6 +208,7 @@ export const ORDER_ALARMS = {
   RejectedWithFill: 'a rejected order has fills; they count',
   LateOrder: 'an order that had ended is working again',
   Reappeared: 'an order that was proven absent is at the venue',
+  RefusedOrderFound: 'the venue refused it in words that decide nothing, and shows it all the same',
   ExternalChange: 'the terms changed without an amend of ours',
   ExternalAction: 'the venue liquidated the position',
   AmendLost: 'the venue acknowledged an amend, and the old terms remain',
