@@ -16,6 +16,8 @@ import type { Happened, RunTold } from './world.ts';
 
 /** How soon a kill that a person engaged must have reached a run: the command line looks five times a second. */
 const KILL_REACHES_MS = 250;
+/** How old the answers may be on which a write leaves. */
+const GATE_MS = 250;
 /** How long a cancel or a heartbeat may wait for tokens, ms. */
 const URGENT_WAIT_MS = 2000;
 
@@ -89,7 +91,10 @@ export const ACCOUNT_INVARIANTS = {
         if (early !== undefined && (attempt === undefined || facts.at(attempt.entry) >= repliedAt))
           yield `${endpoint} sent ${early.at - repliedAt} ms after a refusal that asked for ${waitMs} ms`;
       }
-      const undisturbed = isAlone && !(scenario.venue.faults ?? []).some((fault) => fault.do === 'rate_limited');
+      const undisturbed =
+        isAlone &&
+        happened.stops.length === 0 &&
+        !(scenario.venue.faults ?? []).some((fault) => fault.do === 'rate_limited');
       for (const { entry, intended } of attempts) {
         // With a small limit the reserve holds for few cancels; heartbeats have one of their own.
         const reserved = limit >= 1200 || intended.data.purpose === 'keep-alive';
@@ -296,6 +301,16 @@ export const ACCOUNT_INVARIANTS = {
       // One session serves all runs.
       const renewed = happened.sent.filter(({ endpoint }) => endpoint === 'POST /jwt').length;
       if (profile.auth.mode === 'jwt' && renewed > renewals) yield `POST /jwt: ${renewed} of at most ${renewals}`;
+    },
+  },
+  I22: {
+    name: 'the last gate',
+    asks: 'no write leaves on answers older than a quarter of a second, whenever its process was stopped',
+    against: ['wire'],
+    *breaches({ happened }) {
+      for (const { method, endpoint, askedMs, life, at } of happened.sent)
+        if (method !== 'GET' && endpoint !== 'POST /jwt' && askedMs > GATE_MS)
+          yield `life ${life} sent ${endpoint} at ${at}, ${askedMs} ms after it had last asked whether it may`;
     },
   },
 } as const satisfies Record<string, Invariant>;

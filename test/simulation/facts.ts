@@ -153,6 +153,7 @@ export class Facts {
     const { lives, sent, books, killedAt, scenario } = this.happened;
     return (
       lives.every(({ how }) => how === 'ended') &&
+      this.happened.stops.length === 0 &&
       killedAt === undefined &&
       scenario.cancelAfterMs === undefined &&
       (scenario.venue.tokens?.foreign ?? []).length === 0 &&
@@ -173,7 +174,9 @@ export class Facts {
 
   /** Whether a living process could have kept the switch from firing, all through a stretch of time. */
   wasHealthy(from: number, until: number): boolean {
-    const { lives, sent, entries, scenario } = this.happened;
+    const { lives, stops, sent, entries, scenario } = this.happened;
+    // Stopped, and for what it had to make up for when it went on.
+    if (stops.some((stop) => stop.from <= until && from - 2000 <= stop.until)) return false;
     const alive = lives.some(
       ({ startedAt, endedAt, how }) => startedAt <= from && until <= endedAt && how !== 'refused by the disk',
     );

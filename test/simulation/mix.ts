@@ -15,7 +15,7 @@ export function mixOf(happened: Happened): Mix {
   const count = (name: string, times = 1) => {
     if (times > 0) mix[name] = (mix[name] ?? 0) + times;
   };
-  const { runs, books, lives, scenario, sent, points } = happened;
+  const { runs, books, lives, stops, scenario, sent, points } = happened;
   for (const { result, entries, shape } of runs) {
     count(`run ${result?.outcome ?? 'without end'}`);
     if (result?.error !== undefined) count(`${result.outcome} by ${result.error.kind}`);
@@ -52,6 +52,7 @@ export function mixOf(happened: Happened): Mix {
       count(`process ${life} struck`);
     }
   }
+  for (const { point } of stops) count(`strikes ${point.split(' ')[0]} stopped`);
   for (const [key, times] of points) {
     const [of, point] = [key.slice(0, key.lastIndexOf(' ')), key.slice(key.lastIndexOf(' ') + 1)];
     if (of !== '*') count(`passes ${point} of ${of}`, times);
@@ -109,13 +110,18 @@ export const LEAST: Mix = {
   ...Object.fromEntries(Object.keys(FAULTS).map((kind) => [`fault ${kind}`, 40])),
   ...Object.fromEntries(
     Object.entries(CRASH_POINTS)
-      .filter(([, { toldBy }]) => toldBy !== 'elsewhere')
+      // To die at the gate is to die at CP4: processes are stopped there.
+      .filter(([point, { toldBy }]) => toldBy !== 'elsewhere' && point !== 'CP23')
       .map(([point]) => [`strikes ${point} dies`, 20]),
   ),
   ...Object.fromEntries(
     WRITES.flatMap((write) => POINTS_OF_A_WRITE.map((point) => [`passes ${point} of ${write}`, 500])),
   ),
-  'strikes CP3 frozen': 100,
+  'strikes CP23 stopped': 100,
+  'strikes CP4 stopped': 100,
+  'strikes CP5 stopped': 50,
+  'strikes CP3 frozen': 30,
+  'strikes CP4 frozen': 20,
   'strikes CP7 frozen': 30,
   'strikes CP12 frozen': 30,
   'process 2 struck': 1000,

@@ -501,6 +501,24 @@ export const MUTANTS: readonly Mutant[] = [
   },
   { name: 'does not hear the kill switch', caughtBy: ['I13'], protocol: { deaf: true } },
   {
+    name: 'has no last gate: what was asked before a stop counts after it',
+    caughtBy: ['I22', 'I14', 'I13', 'I11'],
+    protocol: {
+      transport: (road) => ({ send: (request, { mayLeave: _, ...options }) => road.send(request, options) }),
+    },
+  },
+  {
+    name: 'believes the monotonic clock about how long it was stopped',
+    caughtBy: ['I22'],
+    protocol: {
+      client: (parts) => {
+        const read = parts.clock.read.bind(parts.clock);
+        parts.clock.read = () => ({ ...read(), wallMs: 0 });
+        return parts;
+      },
+    },
+  },
+  {
     name: 'does not ask whether the account is still its own',
     caughtBy: ['I14', 'I2', 'I12'],
     protocol: { lease: () => ({ holds: async () => true }) },

@@ -23,6 +23,8 @@ export interface Sent {
   readonly method: string;
   readonly params: Readonly<Record<string, string>>;
   readonly digest: string;
+  /** How long ago the oldest of what a write depends on had been asked when it left, ms. */
+  readonly askedMs: number;
   /** Entries that were durable when it left. */
   readonly durable: number;
   /** When the process had the reply; absent where it never had. */
@@ -40,13 +42,6 @@ export interface RoadParts {
 
 export function roadOf({ process, base, disk, sent, venue }: RoadParts): Transport {
   const reached = (point: CrashPoint, request: WireRequest) => process.reached(point, request.endpoint);
-  const passes = async ({ mayLeave }: SendOptions): Promise<boolean> => {
-    const passed = mayLeave?.() !== false;
-    if (process.state === 'running') return passed;
-    // It was stopped at the gate, which reads the clocks when it goes on.
-    await awake(process);
-    return mayLeave?.() !== false;
-  };
   return {
     async connect() {
       await awake(process);
@@ -54,9 +49,15 @@ export function roadOf({ process, base, disk, sent, venue }: RoadParts): Transpo
     },
     async send(request, options): Promise<WireReply> {
       await awake(process);
-      if (!(await passes(options))) return new Promise((resolve) => process.clock.arrive(() => resolve(HELD)));
-      reached('CP6', request);
-      await awake(process);
+      let passed = options.mayLeave?.() !== false;
+      if (process.state !== 'running') {
+        // It was stopped at the gate, which reads the clocks when it goes on.
+        await awake(process);
+        passed = options.mayLeave?.() !== false;
+      }
+      if (!passed) return new Promise((resolve) => process.clock.arrive(() => resolve(HELD)));
+      // From the gate to here nothing waits, except for a process that is struck behind the gate.
+      if (reached('CP6', request)) await awake(process);
       const note: Sent = {
         life: process.life,
         at: base.now(),
@@ -64,6 +65,7 @@ export function roadOf({ process, base, disk, sent, venue }: RoadParts): Transpo
         method: request.method,
         params: Object.fromEntries(Object.entries(request.params).map(([key, { text }]) => [key, text])),
         digest: computeDigest(request),
+        askedMs: process.measureAsked(),
         durable: disk.lines.length,
       };
       sent.push(note);

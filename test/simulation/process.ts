@@ -9,7 +9,13 @@ import type { CrashPoint } from '../../src/gateway/crash-points.ts';
 import type { LedgerRows } from '../../src/journal/shared/shared.ts';
 import type { AppendOptions, JournalStore, StoredEntry } from '../../src/journal/store.ts';
 import { StoreError } from '../../src/journal/store.ts';
-import type { InjectedFault } from './scenario.ts';
+import type { InjectedFault, Stop } from './scenario.ts';
+
+/** What is done to one process. */
+interface Faults {
+  readonly fault: InjectedFault | undefined;
+  readonly stop: Stop | undefined;
+}
 
 export class Process {
   /** Counted from 1. */
@@ -26,14 +32,24 @@ export class Process {
   readonly reachedPoints = new Map<string, number>();
   private readonly base: Clock;
   private readonly fault: InjectedFault | undefined;
-  private held: (() => void)[] = [];
+  /** When it was stopped without dying, by the venue's clock. */
+  readonly stops: { readonly from: number; readonly until: number; readonly point: string }[] = [];
+  /** When each thing that a write depends on was last asked, by the venue's clock. */
+  private readonly askedAt = new Map<string, number>();
+  private stop: Stop | undefined;
+  /** How often its point was reached. */
+  private passedStop = 0;
+  /** How long the machine slept, its monotonic clock with it. */
+  private asleepMs = 0;
+  private held: { readonly turn: () => void; readonly isTimer: boolean }[] = [];
   private reportStrike: (fault: InjectedFault) => void = () => {};
 
   /** `aheadMs`: how far the wall clock is ahead of the venue's now, ms. `machine`: counted from 0, each with a time of its own since its start. */
-  constructor(base: Clock, life: number, fault: InjectedFault | undefined, aheadMs: () => number, machine: number) {
+  constructor(base: Clock, life: number, faults: Faults, aheadMs: () => number, machine: number) {
     this.base = base;
     this.life = life;
-    this.fault = fault;
+    this.fault = faults.fault;
+    this.stop = faults.stop;
     this.startedAt = base.now();
     this.boot = `machine-${machine}`;
     const sinceStart = () => base.monotonic() + machine * 5_000_000;
@@ -41,8 +57,8 @@ export class Process {
       this.reportStrike = resolve;
     });
     const after = (delayMs: number, turn: () => void): Timer =>
-      base.at(base.now() + delayMs, () => this.whenRunning(turn));
-    const read = () => ({ monotonicMs: base.monotonic(), wallMs: base.now() + aheadMs() });
+      base.at(base.now() + delayMs, () => this.whenRunning(turn, true));
+    const read = () => ({ monotonicMs: base.monotonic() - this.asleepMs, wallMs: base.now() + aheadMs() });
     this.clock = {
       now: () => base.now() + aheadMs(),
       read,
@@ -67,9 +83,9 @@ export class Process {
   }
 
   /** Does it now; once it is thawed, where it is frozen; never, where it is dead. */
-  whenRunning(turn: () => void): void {
+  whenRunning(turn: () => void, isTimer = false): void {
     if (this.state === 'running') turn();
-    else if (this.state === 'frozen') this.held.push(turn);
+    else if (this.state === 'frozen') this.held.push({ turn, isTimer });
   }
 
   /** A point was reached; gives whether the process is struck by that. */
@@ -77,11 +93,38 @@ export class Process {
     if (this.state !== 'running') return false;
     const key = `${of} ${point}`;
     this.reachedPoints.set(key, (this.reachedPoints.get(key) ?? 0) + 1);
+    if (this.isStopped(point, of)) return true;
     if (this.fault?.point !== point) return false;
     const times = (this.reachedPoints.get(`* ${point}`) ?? 0) + 1;
     this.reachedPoints.set(`* ${point}`, times);
     if (times !== this.fault.at) return false;
     this.strike(this.fault, `${point} of ${of}`);
+    return true;
+  }
+
+  /** A thing that a write depends on is asked now. */
+  noteAsked(what: string): void {
+    this.askedAt.set(what, this.base.now());
+  }
+
+  /** How long ago the oldest of the things that a write depends on was asked, ms. */
+  measureAsked(): number {
+    return this.base.now() - Math.min(...this.askedAt.values());
+  }
+
+  private isStopped(point: CrashPoint, of: string): boolean {
+    const { stop, base } = this;
+    if (stop?.point !== point) return false;
+    this.passedStop += 1;
+    if (this.passedStop !== stop.at) return false;
+    this.stop = undefined;
+    this.state = 'frozen';
+    const from = base.now();
+    this.stops.push({ from, until: from + stop.forMs, point: `${point} of ${of}` });
+    base.at(from + stop.forMs, () => {
+      if (stop.clocks === 'wall') this.asleepMs += stop.forMs;
+      this.thaw();
+    });
     return true;
   }
 
@@ -93,7 +136,10 @@ export class Process {
   thaw(): void {
     if (this.state !== 'frozen') return;
     this.state = 'running';
-    for (const turn of this.held.splice(0)) this.base.arrive(() => this.whenRunning(turn));
+    // As a clock does that looks at the time again: what fell due meanwhile comes before what arrived.
+    const held = this.held.splice(0);
+    const turns = [...held.filter(({ isTimer }) => isTimer), ...held.filter(({ isTimer }) => !isTimer)];
+    for (const { turn, isTimer } of turns) this.base.arrive(() => this.whenRunning(turn, isTimer));
   }
 
   /** Nothing of it is wanted any more. */

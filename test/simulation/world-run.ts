@@ -284,11 +284,14 @@ export class WorldRun {
       markets: profile.markets,
       epoch: lease.epoch,
       session,
-      lease: protocol.lease?.(lease) ?? lease,
+      lease: noteAsked(process, protocol.lease?.(lease) ?? lease),
       readKillSwitch: async () => {
         if (protocol.deaf !== true && (await this.ground.killed()) !== undefined) host.barred = true;
       },
-      forbidden: (protective) => (host.barred && !protective ? 'KILL_SWITCH_ENGAGED: by the simulation' : undefined),
+      forbidden: (protective) => {
+        process.noteAsked('kill switch');
+        return host.barred && !protective ? 'KILL_SWITCH_ENGAGED: by the simulation' : undefined;
+      },
       crashPoints: { reached: (point, call) => void process.reached(point, call.endpoint) },
     };
     const changed = protocol.client?.(parts) ?? parts;
@@ -381,6 +384,15 @@ export class WorldRun {
     onWallMoved(() => process.clock.arrive(() => compare()));
     if (knownAheadMs !== undefined) process.clock.arrive(() => compare(knownAheadMs));
   }
+}
+
+function noteAsked(process: Process, lease: NonNullable<ClientParts['lease']>): NonNullable<ClientParts['lease']> {
+  return {
+    holds(harmless) {
+      process.noteAsked('lease');
+      return lease.holds(harmless);
+    },
+  };
 }
 
 /** Describes an internal error: of the engine, or of the code that resumes a run. */

@@ -71,6 +71,8 @@ export interface Happened {
   readonly sent: readonly Sent[];
   readonly books: Books;
   readonly lives: readonly LifeTold[];
+  /** When a process was stopped and went on, by the venue's clock. */
+  readonly stops: Process['stops'];
   /** By the venue's clock. */
   readonly killedAt: number | undefined;
   /** Adjustments of the wall clock: instant and size. */
@@ -159,6 +161,7 @@ class World {
       sent,
       books: this.simulator.books(),
       lives,
+      stops: this.processes.flatMap(({ stops }) => stops),
       killedAt,
       clockPuts,
       broken,
@@ -214,7 +217,8 @@ class World {
     const { clock, scenario } = this;
     const number = this.processes.length;
     const machine = scenario.moves.slice(0, number).filter((moves) => moves).length;
-    const process = new Process(clock, number + 1, scenario.injectedFaults[number], () => this.wallAheadMs, machine);
+    const faults = { fault: scenario.injectedFaults[number], stop: number === 0 ? scenario.stop : undefined };
+    const process = new Process(clock, number + 1, faults, () => this.wallAheadMs, machine);
     this.processes.push(process);
     const lease = await this.takenLease(process);
     const host = this.hostOf(process, lease);
@@ -231,7 +235,7 @@ class World {
       }
     }
     // One that was struck on the way does not come to an end by itself.
-    if (process.state !== 'running') ends.push(new Promise(() => {}));
+    if (process.struckAt !== undefined) ends.push(new Promise(() => {}));
     const ended = Promise.all(ends).then(
       (all) => all.find(({ kind }) => kind !== 'ended') ?? ({ kind: 'ended' } as Ended),
     );
