@@ -217,7 +217,7 @@ async function cancelEverything(account: Account, { voice }: AppContext, progres
         voice.progress(`${formatCount(count, 'order')} open`);
       },
     },
-    KILL_SWEEP,
+    { ...KILL_SWEEP, quietMs: computeQuiet(account.profile) },
   ).finally(() => silence.end());
   if (left !== undefined) return left.length;
   throw new UserError(
@@ -225,6 +225,15 @@ async function cancelEverything(account: Account, { voice }: AppContext, progres
     EXIT.halted,
     'unknown_outcome',
   );
+}
+
+/**
+ * How long no order must have been left before the answer is "nothing is left", ms. A write that passed the last gate just before
+ * the switch was engaged may still arrive until its deadline: the longest time of a request, or the end of its signature.
+ */
+function computeQuiet({ auth, gateStaleMs }: Profile): number {
+  const deadlineMs = auth.mode === 'api_key' ? Math.max(KILL_SWEEP.quietMs, auth.signatureLifeMs) : KILL_SWEEP.quietMs;
+  return deadlineMs + gateStaleMs;
 }
 
 /** Reports at intervals for how long the venue has not answered, so that the person knows that the venue's own interface is quicker. */
