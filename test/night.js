@@ -15,6 +15,7 @@ const PARTS = [
   ['plan/runbook-night', '--from', seed, '--seeds', of(10_000)],
   ['simulation/mutant-night', '--from', seed, '--seeds', of(3000)],
   ['simulation/kill-night', '--seed', seed, '--count', of(10_000)],
+  ['live/stop-night', '--seed', seed, '--stops', of(1000)],
   // A soak ends with more than half a minute in which nothing happens.
   ['soak/soak', '--seed', seed, '--minutes', String(Math.max(1.6, 60 * scale))],
 ];

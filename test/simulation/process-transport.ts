@@ -4,13 +4,7 @@
  */
 import type { Clock } from '../../src/base/clock.ts';
 import type { CrashPoint } from '../../src/gateway/crash-points.ts';
-import {
-  HELD,
-  type SendOptions,
-  type Transport,
-  type WireReply,
-  type WireRequest,
-} from '../../src/gateway/transport.ts';
+import { HELD, type Transport, type WireReply, type WireRequest } from '../../src/gateway/transport.ts';
 import { computeDigest } from '../../src/venue/wire/request.ts';
 import { awake, type Disk, type Process } from './process.ts';
 
