@@ -1,4 +1,4 @@
-/** What an evaluation may spend, and how large a value may be. */
+/** Holds what an evaluation may spend, and how large a value may be. */
 import { describe, expect, it } from 'vitest';
 import { Decimal } from '../../src/base/decimal.ts';
 import { readInputs } from '../../src/runbook/check/inputs.ts';

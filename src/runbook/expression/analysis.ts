@@ -104,7 +104,11 @@ export class Analysis extends AnalysisFaults {
           return this.reportFault('expression-fails', node.args[1], 'this divides by zero, whatever the left side is');
         if (node.op === '==' || node.op === '!=') this.noteUnlikely([left, right], node.args);
         this.weight += costOf(node.op as BinaryOperator, left, right);
-        const checked = this.settle(checkBinary(node.op as BinaryOperator, left, right, this.text), node.args, node);
+        const found = checkBinary(node.op as BinaryOperator, left, right, this.text);
+        const isOfBoth = isTypeMismatch(found) && found.at === undefined;
+        const what = shorten(this.text.slice(node.start, node.end));
+        const told = isOfBoth ? { ...found, message: `${what}: ${found.message}` } : found;
+        const checked = this.settle(told, node.args, node);
         return checked && { ...checked, ...tellFilled(node.op, left, right) };
       }
     }

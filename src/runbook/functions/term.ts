@@ -87,11 +87,7 @@ function toTypeMismatch(why: Misfit, term: Term, wanted: ValueType): TypeMismatc
     refused: CODE[why],
     message,
     ...(wanted.kind === 'boolean' ? { hint: 'Write a comparison, such as x > 0.' } : {}),
-    ...(scale
-      ? {
-          hint: `A plain number is not a ${wanted.unit}: write a literal, or declare the value with type ${wanted.unit}.`,
-        }
-      : {}),
+    ...(scale ? { hint: explainPlainNumber(wanted.unit) } : {}),
   };
 }
 
@@ -143,7 +139,17 @@ export function checkComparable(left: Term, right: Term): TypeMismatch | undefin
   const why = findComparisonMisfit(a.type, b.type);
   if (why === undefined) return undefined;
   if (why === 'optional') return { ...makeOptionalMismatch(), at: left.type.kind === 'optional' ? 0 : 1 };
-  return { refused: CODE[why], message: `${formatType(a.type)} and ${formatType(b.type)} cannot be compared` };
+  const units = why === 'unit' ? [findUnit(a.type), findUnit(b.type)] : [];
+  const unit = units.includes('number') ? units.find((each) => each !== 'number') : undefined;
+  return {
+    refused: CODE[why],
+    message: `${formatType(a.type)} and ${formatType(b.type)} cannot be compared`,
+    ...(unit === undefined ? {} : { hint: explainPlainNumber(unit) }),
+  };
+}
+
+function explainPlainNumber(unit: Unit): string {
+  return `A plain number is not a ${unit}: write a literal, or declare the value with type ${unit}.`;
 }
 
 function findImpossibleLiteral(literal: Term, other: ValueType): TypeMismatch | undefined {

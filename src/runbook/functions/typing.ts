@@ -153,8 +153,7 @@ export function unifyTypes(left: ValueType, right: ValueType): ValueType | undef
 /** Why `==` is not allowed between two types. Records change, so they are compared by a field, never as a whole. */
 export function findComparisonMisfit(left: ValueType, right: ValueType): Misfit | undefined {
   if (left.kind === 'optional' || right.kind === 'optional') return 'optional';
-  if (left.kind === 'decimal' && right.kind === 'decimal')
-    return left.unit === right.unit || left.unit === 'number' || right.unit === 'number' ? undefined : 'unit';
+  if (left.kind === 'decimal' && right.kind === 'decimal') return left.unit === right.unit ? undefined : 'unit';
   if (left.kind === 'text' && right.kind === 'text')
     return left.of === undefined || right.of === undefined || left.of.some((each) => right.of?.includes(each))
       ? undefined
