@@ -372,7 +372,12 @@ function keepOnePerPlace(diagnostics: readonly Diagnostic[]): readonly Diagnosti
 
 /** Merges the uses of an undeclared name into one finding at the first use, which lists the lines of the others. */
 function mergePerName(diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
-  const repeated: readonly string[] = ['unknown-name', 'unknown-field', 'unknown-variable'] satisfies Code[];
+  const repeated: readonly string[] = [
+    'unknown-name',
+    'unknown-field',
+    'unknown-variable',
+    'id-outside-its-round',
+  ] satisfies Code[];
   const uses = new Map<string, Diagnostic[]>();
   const key = ({ code, message }: Diagnostic): string => `${code} ${message}`;
   for (const each of diagnostics)

@@ -27,6 +27,18 @@ interface StepPlace {
   readonly nameSpan: Span;
 }
 
+type Loop = 'repeat' | 'for_each' | 'parallel';
+
+/** How a step after a loop, or in another round, gets what a step of a round made. */
+const INSTEAD: Readonly<Record<Loop, (id: string) => string>> = {
+  repeat: (id) =>
+    `Place the order before the repeat and amend it in each round, or use ${id} in its round, after its step.`,
+  for_each: (id) =>
+    `Use ${id} in its round, after its step, or keep a value of each round: \`collect: {name: ${id}.filled}\`.`,
+  parallel: (id) =>
+    `Use ${id} in its round, after its step, or place the order in a branch with a name: \`branches:\`.`,
+};
+
 /** The limits that are the same in every run. */
 interface ConstantLimits {
   readonly markets?: readonly string[];
@@ -47,6 +59,8 @@ export class Checking {
   readonly ids = new Map<string, Span>();
   /** Ids of steps that yield nothing, with the name of the step. */
   readonly valueless = new Map<string, string>();
+  /** Ids of steps in the body of a loop, with the loop: each round has its own. */
+  readonly ofRounds = new Map<string, Loop>();
   readonly vars = new Map<string, ValueType>();
   /** Names of let steps and of top-level lets, defs and vars, with their places, to report the unused ones. */
   readonly lets: { readonly name: string; readonly span: Span }[] = [];
@@ -118,6 +132,11 @@ export class Checking {
     return this.before.some((each) => codes.includes(each.code) && isErrorIn(each, span));
   }
 
+  /** Records the ids that a loop's body declared and forgets after each round. */
+  forgetRound(loop: Loop, declared: readonly { readonly name: string }[]): void {
+    for (const { name } of declared) if (this.ids.has(name)) this.ofRounds.set(name, loop);
+  }
+
   /** Whether a new name may be declared; reports one that may not. */
   mayDeclare(name: string, at: Span): boolean {
     if (FORBIDDEN_KEYS.has(name)) this.report(at, 'forbidden-name', `${name} cannot be a name`);
@@ -145,6 +164,15 @@ export class Checking {
       );
     if (stepName !== undefined)
       return { ...diagnostic, hint: `The step ${name} is a ${stepName}, which yields nothing.` };
+    const loop = this.ofRounds.get(name);
+    if (loop !== undefined)
+      return makeFinding(
+        this.source,
+        diagnostic.span,
+        'id-outside-its-round',
+        `${name} is the id of a step in the body of a ${loop}, which is known only in its round`,
+        INSTEAD[loop](name),
+      );
     const at = this.ids.get(name);
     if (at === undefined) return diagnostic;
     const hint =

@@ -187,6 +187,7 @@ function buildForEach(checking: Checking, node: Node, site: Site): Built<'for_ea
         }));
     },
   );
+  checking.forgetRound('for_each', block.declared);
   const record =
     collect &&
     makeRecordType(`round of ${site.path}`, Object.fromEntries(collect.map(({ name, value }) => [name, value.type])));
@@ -217,6 +218,7 @@ function buildRepeat(checking: Checking, node: Node, site: Site): Built<'repeat'
       until = fields.find('until') === undefined ? undefined : checkCondition(checking, fields.find('until'), 'until');
     },
   );
+  checking.forgetRound('repeat', block.declared);
   return {
     args: { ...omitUndefined({ every, for: bound, max, while: condition, until }), do: block.steps },
     yields: undefined,
@@ -236,6 +238,7 @@ function buildParallel(checking: Checking, node: Node, site: Site): Built<'paral
     const block = site.steps.inner(checking, fields.find('do'), `${site.path}/do`, () =>
       declareItem(checking, fields.find('each'), each, list.item),
     );
+    checking.forgetRound('parallel', block.declared);
     return { args: { kind: 'each', each, in: list.expr, max, do: block.steps, onFail }, yields: undefined };
   }
   const join = fields.readWord('join') === 'any' ? 'any' : 'all';

@@ -200,6 +200,12 @@ export const CHECK_CODES = {
     example: 'call: {runbook: broken}',
     fix: 'Correct the runbook called: `runbook validate` names its errors.',
   }),
+  'id-outside-its-round': error({
+    summary: 'an id of a loop’s body used outside of its round',
+    cause: 'Each round has its own steps: what an id names is gone when the round ends.',
+    example: '- repeat: {max: 3, every: 1s, do: [{id: quote, place: …}]}\n- cancel: quote',
+    fix: 'Place the order before the loop and amend it in each round; `collect` of for_each keeps values.',
+  }),
   'untyped-result': error({
     summary: 'the result of a request used in an expression',
     cause: 'The profile declares its type, and the profile is not known here.',
