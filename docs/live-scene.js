@@ -73,6 +73,7 @@ function formatProfile(url) {
     `base_url: ${url}`,
     'auth: {mode: jwt, jwt: {env: VENUE_JWT}}',
     'markets: {BTC-USD: {tick: "1", lot: "0.0001", min_size: "0.0001"}}',
+    'notify: {ops: {log: true}}',
     '',
   ].join('\n');
 }

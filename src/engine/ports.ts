@@ -24,8 +24,10 @@ export interface OperatorCommand {
 }
 
 export interface Notifier {
-  /** Sends a message. Must neither throw nor make the run wait. */
-  send(to: string, text: string): void;
+  /** Sends a message of a step. Must neither throw nor make the run wait. */
+  send(to: string, text: string, step: string): void;
+  /** Resolves when it is known of each message whether it arrived, which is bounded; undefined where nothing is under way. */
+  settled?(): Promise<void> | undefined;
 }
 
 export interface RunSetup {

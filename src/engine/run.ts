@@ -140,7 +140,7 @@ class Execution {
   }
 
   async run(): Promise<RunResult> {
-    const { orderManager, heartbeat } = this.context;
+    const { heartbeat } = this.context;
     let ending = await this.walk();
     if (ending.kind === 'completed' || ending.kind === 'stopped') ending = this.holdToLeaves(ending);
     let error = 'error' in ending ? ending.error : undefined;
@@ -171,7 +171,7 @@ class Execution {
       );
     }
     if (state === 'halted') await heartbeat.abandon();
-    await orderManager.watch.waitForReadings();
+    await this.waitForArrivals();
     const outcome = state as RunOutcome;
     const outputs = outcome === 'succeeded' || outcome === 'stopped' ? this.evaluateOutputs() : {};
     this.haltedFor = outcome === 'halted' ? error : undefined;
@@ -229,9 +229,16 @@ class Execution {
       ...(error === undefined ? {} : { reason: error.message, error }),
       outputs: {},
     };
-    await orderManager.watch.waitForReadings();
+    await this.waitForArrivals();
     this.end(result);
     return result;
+  }
+
+  /** Nothing is written behind the end: readings under way are answered first, and messages delivered or given up. */
+  private async waitForArrivals(): Promise<void> {
+    await this.context.orderManager.watch.waitForReadings();
+    const deliveries = this.context.notifier.settled?.();
+    if (deliveries !== undefined) await deliveries;
   }
 
   /** The runbook's steps. */

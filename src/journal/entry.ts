@@ -181,6 +181,11 @@ export type EntryBody =
     }
   | { readonly type: 'variable.set'; readonly data: { readonly name: string; readonly value: Json } }
   | { readonly type: 'notification.sent'; readonly data: { readonly to: string; readonly text: string } }
+  /** Whether a message of this step reached its channel; absent in runs that tell no one, such as dry-runs. */
+  | {
+      readonly type: 'notification.settled';
+      readonly data: { readonly to: string; readonly delivered: boolean; readonly because?: string };
+    }
   /** An intent; durable before anything is sent. */
   | {
       readonly type: 'call.intended';
@@ -404,6 +409,7 @@ export const ORIGIN = {
   'step.retried': 'engine',
   'variable.set': 'engine',
   'notification.sent': 'engine',
+  'notification.settled': 'world',
   'call.intended': 'gateway',
   'call.checked': 'gateway',
   'call.attempted': 'gateway',

@@ -29,6 +29,18 @@ export function refuseUnready(runbook: CheckedRunbook, profile: Profile): void {
       `${runbook.name} reads the ${pluralize(unbound.length, 'feed')} ${unbound.join(', ')}; the profile binds ${Object.keys(profile.feeds).join(', ') || 'none'}. Add a source for ${unbound.length > 1 ? 'each' : 'it'} under feeds in the profile; nothing was sent`,
     );
   }
+  const told = all.flatMap((each) => [
+    ...walkSteps(each.steps),
+    ...walkSteps(each.onError),
+    ...walkSteps(each.finally),
+  ]);
+  const channels = told.flatMap((step) => (step.verb === 'notify' ? [step.args.to] : []));
+  const unknown = [...new Set(channels)].filter((to) => !Object.hasOwn(profile.notify, to));
+  if (unknown.length > 0) {
+    throw new UserError(
+      `${runbook.name} notifies ${unknown.join(', ')}; the profile names ${Object.keys(profile.notify).join(', ') || 'no channels'}. Add ${unknown.length > 1 ? 'each' : 'it'} under notify in the profile; nothing was sent`,
+    );
+  }
   const { deadman } = runbook;
   if (deadman?.timeout.constant) {
     const nothing = { get: () => undefined, rules: () => undefined };

@@ -12,7 +12,7 @@ import type { OperatorCommand } from '../../engine/ports.ts';
 import { type RunningRun, type RunResult, startRun } from '../../engine/run.ts';
 import type { Fixture } from '../../gateway/fixture/fixture.ts';
 import { readEntry, toHead } from '../../journal/chain.ts';
-import type { EntryOf } from '../../journal/entry.ts';
+import type { Entry, EntryOf } from '../../journal/entry.ts';
 import type { PostedMessage } from '../../journal/shared/shared.ts';
 import { StoreError } from '../../journal/store.ts';
 import type { Residual } from '../../report/folds/residual.ts';
@@ -21,7 +21,7 @@ import type { Value } from '../../runbook/values.ts';
 import { describeBeyond, findBeyond } from '../../venue/position/residual.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { findContradiction } from '../account/anchoring.ts';
-import { makeNotifier, reportAlarm } from '../account/notifications.ts';
+import { RunNotifier, reportAlarm } from '../account/notifications.ts';
 import { EXIT, UserError } from '../errors.ts';
 import type { LoadedRunbook } from '../files/load.ts';
 import { inputValues, loadPinned } from '../files/load.ts';
@@ -120,7 +120,7 @@ export class LiveRun {
       venue: playback.venue,
       clock: playback.clock,
       log: playback.log,
-      notifier: playback.notifier(makeNotifier(account, this.host.voice)),
+      notifier: playback.notifier(this.makeNotifier(parts)),
       onCrash: this.host.onCrash,
     });
     playback.commandsTo((command) => running.command(command));
@@ -147,6 +147,13 @@ export class LiveRun {
           away,
           continueCall: (call, attempts) => client.continueCall(call, attempts),
         });
+        for (const { data, step } of listUnsettledNotices(entries))
+          log.append(
+            'notification.settled',
+            { to: data.to, delivered: false, because: PROCESS_ENDED },
+            step,
+            'notifier',
+          );
         this.follow(running, parts);
         account.clock.arrive(() => this.compareClocks(aheadMs));
         // From here on, a suspended process that wakes up finds that the run has a new holder.
@@ -283,7 +290,7 @@ export class LiveRun {
   }
 
   private start(loaded: LoadedRunbook, inputs: Readonly<Record<string, Value>>, origin: Origin): void {
-    const { account, voice } = this.host;
+    const { account } = this.host;
     const startedAt = account.clock.now();
     const clock = new RunClock(account.clock, startedAt);
     const seed = startedAt % 2 ** 31;
@@ -296,10 +303,17 @@ export class LiveRun {
       venue,
       clock,
       log: parts.log,
-      notifier: makeNotifier(account, voice),
+      notifier: this.makeNotifier(parts),
       onCrash: this.host.onCrash,
     });
     this.follow(running, parts);
+  }
+
+  private makeNotifier({ log }: LiveParts): RunNotifier {
+    const { account, voice } = this.host;
+    return new RunNotifier(account, voice, (delivery, step) => {
+      if (!this.over) log.append('notification.settled', delivery, step, 'notifier');
+    });
   }
 
   private follow(running: RunningRun, parts: LiveParts): void {
@@ -331,6 +345,16 @@ export class LiveRun {
       ...(host.observe === undefined ? [] : [host.observe]),
     ];
   }
+}
+
+const PROCESS_ENDED = 'not known: the process ended before the answer, and the message is not sent again';
+
+/** Messages of which the journal does not say whether they were delivered. */
+function listUnsettledNotices(entries: readonly Entry[]): readonly EntryOf<'notification.sent'>[] {
+  const settled = new Set(entries.flatMap(({ type, step }) => (type === 'notification.settled' ? [step] : [])));
+  return entries.filter(
+    (entry): entry is EntryOf<'notification.sent'> => entry.type === 'notification.sent' && !settled.has(entry.step),
+  );
 }
 
 function isSameAnswer({ data, at }: EntryOf<'operator.acted'>, message: PostedMessage): boolean {

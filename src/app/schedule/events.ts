@@ -1,13 +1,12 @@
 /** Reports the scheduler's events to the log, the metrics and the notification target `ops` of the profile, without waiting. */
 import { formatCount, formatList, formatSpan } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
-import type { Notifier } from '../../engine/ports.ts';
 import type { RunEnding } from '../../engine/schedule/launcher.ts';
 import type { SchedulerEvent } from '../../engine/schedule/scheduler.ts';
 import type { Entry } from '../../journal/entry.ts';
 import type { KillOrder } from '../../journal/shared/shared.ts';
 import type { Account } from '../account/account.ts';
-import { makeNotifier, OPERATORS } from '../account/notifications.ts';
+import { deliverNotice, OPERATORS } from '../account/notifications.ts';
 import type { Fields, Level, SchedulerLog } from './log.ts';
 import type { AccountMetrics } from './metrics.ts';
 import type { ResumedRuns } from './runs.ts';
@@ -16,7 +15,7 @@ import type { FileProblem } from './timetable.ts';
 export class SchedulerEvents {
   private readonly log: SchedulerLog;
   private readonly metrics: AccountMetrics;
-  private readonly notifier: Notifier | undefined;
+  private readonly account: Account;
   private readonly runs: Record<string, number> = Object.create(null);
   private readonly verdicts: Record<string, number> = Object.create(null);
   /** Missed occurrences by slot, reported together: a machine that slept for a year misses half a million. */
@@ -28,7 +27,7 @@ export class SchedulerEvents {
   constructor(log: SchedulerLog, metrics: AccountMetrics, account: Account) {
     this.log = log;
     this.metrics = metrics;
-    this.notifier = Object.hasOwn(account.profile.notify, OPERATORS) ? makeNotifier(account, log.asVoice()) : undefined;
+    this.account = account;
   }
 
   /** Numbers of occurrences by verdict, and of runs by outcome. */
@@ -241,7 +240,9 @@ export class SchedulerEvents {
 
   private sendAlarm(level: Level, event: string, message: string, fields: Fields = {}): void {
     this.log.write(level, event, message, fields);
-    this.notifier?.send(OPERATORS, message);
+    const { account } = this;
+    if (Object.hasOwn(account.profile.notify, OPERATORS))
+      void deliverNotice(account, { to: OPERATORS, text: message }, this.log.asVoice());
   }
 }
 

@@ -154,7 +154,10 @@ export const RUN_COMMANDS: readonly CommandRow[] = [
     name: 'doctor',
     summary: 'check a profile against its venue, with reads only',
     arguments: {},
-    options: { profile: { doc: 'profile of the account', value: 'FILE', takes: 'file', required: true } },
+    options: {
+      profile: { doc: 'profile of the account', value: 'FILE', takes: 'file', required: true },
+      notify: { doc: 'also send a test message to each channel of `notify`' },
+    },
     example: 'doctor --profile main.yaml',
     async run(_args, options, invocation) {
       return (await import('../commands/doctor.ts')).examine(options, invocation);

@@ -1,9 +1,11 @@
 /** `runbook doctor`: checks a profile against its venue, with reads only, and shows what works and what was found. */
 
 import { type Account, openAccount } from '../../app/account/account.ts';
+import { deliverNotice } from '../../app/account/notifications.ts';
 import { type Asked, sendOnce } from '../../app/account/one-request.ts';
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { readProfileFile } from '../../app/files/profile.ts';
+import type { Voice } from '../../app/voice.ts';
 import { formatCount, formatSpan, formatTable, formatWholeSeconds } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import type { EndpointName, Params } from '../../venue/catalogue.ts';
@@ -20,12 +22,18 @@ interface Finding {
 /** A larger clock offset than this breaks signatures and look-ups, ms. */
 const WORRYING_OFFSET_MS = 5_000;
 
-export async function examine(options: { readonly profile: string }, invocation: Invocation): Promise<ExitCode> {
+export async function examine(
+  options: { readonly profile: string; readonly notify?: boolean | undefined },
+  invocation: Invocation,
+): Promise<ExitCode> {
   const { terminal } = invocation;
   const profile = readProfileFile(options.profile, terminal);
   const account = await openAccount(profile, invocation);
   try {
-    const findings = await collectFindings(account);
+    const findings = [
+      ...(await collectFindings(account)),
+      ...(options.notify === true ? await testChannels(account, terminal) : []),
+    ];
     const ok = findings.every((finding) => finding.ok);
     terminal.answer({ ok, findings }, () =>
       formatTable(
@@ -94,6 +102,19 @@ async function collectFindings(account: Account): Promise<readonly Finding[]> {
     found: Object.keys(profile.markets).join(', ') || 'none: prices and sizes are not checked against ticks and lots',
   });
   return findings;
+}
+
+/** Sends a test message to each channel of the profile. */
+async function testChannels(account: Account, voice: Voice): Promise<readonly Finding[]> {
+  const channels = Object.keys(account.profile.notify);
+  if (channels.length === 0) return [{ check: 'notify', ok: false, found: 'the profile names no channels' }];
+  return Promise.all(
+    channels.map(async (to): Promise<Finding> => {
+      const text = `test message of \`runbook doctor\` for ${account.profile.name}, account ${account.profile.account}`;
+      const problem = await deliverNotice(account, { to, text }, voice);
+      return { check: `notify ${to}`, ok: problem === undefined, found: problem ?? 'delivered' };
+    }),
+  );
 }
 
 async function read<E extends EndpointName>(

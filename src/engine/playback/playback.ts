@@ -113,9 +113,17 @@ export class Playback {
   /** A notifier that does not send recorded messages again. Messages after the end of the record are sent at the takeover. */
   notifier(inner: Notifier): Notifier {
     return {
-      send: (to, text) => {
-        if (this.takeover !== undefined) inner.send(to, text);
-        else if (!this.wasRecorded) this.beyond.push(() => inner.send(to, text));
+      send: (to, text, step) => {
+        if (this.takeover !== undefined) inner.send(to, text, step);
+        else if (!this.wasRecorded) this.beyond.push(() => inner.send(to, text, step));
+      },
+      settled: () => {
+        if (this.takeover !== undefined) return inner.settled?.();
+        // A recorded end has waited for what the record shows.
+        if (this.nextRecorded() !== undefined) return undefined;
+        return new Promise((resolve) => {
+          this.beyond.push(() => void Promise.resolve(inner.settled?.()).then(resolve));
+        });
       },
     };
   }
@@ -377,11 +385,19 @@ function findFailed(recorded: Entry, step: string): string | undefined {
   return isMistake && step.startsWith(recorded.step) ? recorded.step : undefined;
 }
 
+const SILENT: ReadonlySet<string> = new Set([
+  'call.attempted',
+  'call.answered',
+  'call.checked',
+  'notification.settled',
+  'run.resumed',
+]);
+
 /** Whether a gateway entry answers nothing that the engine waits for. */
 function isSilent(entry: Entry): boolean {
   if (entry.type === 'call.intended' || entry.type === 'call.settled') return isFeedRequest(entry.data.call);
   if (entry.type === 'feed.read') return entry.data.by === 'limits';
-  return ['call.attempted', 'call.answered', 'call.checked', 'run.resumed'].includes(entry.type);
+  return SILENT.has(entry.type);
 }
 
 function formatBrief(entry: Entry): string {

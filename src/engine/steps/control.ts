@@ -202,7 +202,7 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
     const { to, text } = execution.args;
     const message = execution.evaluate(text);
     execution.run.log.append('notification.sent', { to, text: message }, execution.path);
-    execution.run.notifier.send(to, message);
+    execution.run.notifier.send(to, message, execution.path);
     return undefined;
   },
 

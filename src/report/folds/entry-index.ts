@@ -11,7 +11,15 @@ import { toLanePath } from './steps.ts';
 /** The groups a reader filters by. */
 export const ENTRY_GROUPS = {
   run: ['run.started', 'run.moved', 'run.ended', 'run.resumed'],
-  steps: ['step.started', 'step.decided', 'step.ended', 'step.retried', 'variable.set', 'notification.sent'],
+  steps: [
+    'step.started',
+    'step.decided',
+    'step.ended',
+    'step.retried',
+    'variable.set',
+    'notification.sent',
+    'notification.settled',
+  ],
   requests: ['call.intended', 'call.checked', 'call.attempted', 'call.answered', 'call.settled'],
   feeds: ['feed.read'],
   orders: [
@@ -172,6 +180,10 @@ function describeEntry(entry: Entry): string {
       return formatText(`${entry.data.name} = ${formatJson(entry.data.value)}`);
     case 'notification.sent':
       return formatText(`to ${entry.data.to}: ${entry.data.text}`);
+    case 'notification.settled':
+      return formatText(
+        `to ${entry.data.to}: ${entry.data.delivered ? 'delivered' : `not delivered: ${entry.data.because ?? ''}`}`,
+      );
     case 'call.intended':
       return formatText(
         `${entry.data.endpoint}${entry.data.purpose === undefined ? '' : ` (${entry.data.purpose})`} ${formatPairs(entry.data.params)}`,

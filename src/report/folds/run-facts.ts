@@ -8,7 +8,7 @@ import { StoreError } from '../../journal/store.ts';
 import { ORDER_ALARMS } from '../../venue/order/context.ts';
 import { getReview } from '../../venue/order/states.ts';
 import type { LeftSide } from '../../venue/position/residual.ts';
-import { formatJson } from '../format.ts';
+import { formatJson, formatText } from '../format.ts';
 import { findMeaning } from '../glossary.ts';
 import { isGoing } from '../liveness.ts';
 import { type AllowanceDocument, AllowanceFold } from './allowances.ts';
@@ -250,6 +250,17 @@ export class RunPageFold {
       case 'order.alarmed': {
         const { clientOrderId, alarm } = entry.data;
         this.addAlarm(entry, clientOrderId, alarm, findMeaning(ORDER_ALARMS, alarm));
+        return;
+      }
+      case 'notification.settled': {
+        const { to, delivered, because } = entry.data;
+        if (!delivered)
+          this.addAlarm(
+            entry,
+            '',
+            'Undelivered',
+            `the message to ${formatText(to)} was not delivered: ${formatText(because ?? '')}`,
+          );
         return;
       }
       case 'account.swept':

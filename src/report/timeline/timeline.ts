@@ -164,6 +164,13 @@ export class TimelineFold {
           plain(`notified ${formatText(entry.data.to)}: `),
           value(formatText(entry.data.text)),
         ]);
+      case 'notification.settled': {
+        const { to, delivered, because } = entry.data;
+        const spans = delivered
+          ? [muted(`the message to ${formatText(to)} was delivered`)]
+          : [doubt(`the message to ${formatText(to)} was not delivered: ${formatText(because ?? '')}`)];
+        return this.makeRows('person', this.countDepth(entry.step), spans);
+      }
       case 'call.intended':
         this.requests.addIntent(entry.data);
         return [];
