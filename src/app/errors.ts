@@ -18,6 +18,9 @@ export const EXIT = {
 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
+/** Kind of the error where a run is to be continued that has ended. */
+export const HAS_ENDED = 'ended';
+
 /** An error that the user can act on: one sentence for them. Everything else that is thrown is a bug. */
 export class UserError extends Error {
   /** Exit code of the command. */

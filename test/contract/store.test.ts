@@ -147,6 +147,44 @@ function testStore(open: OpenStore): void {
     expect(await store.runs({ unfinished: true })).toEqual([]);
   });
 
+  describe('behind the end of a run', () => {
+    const end = (seq: number) => entry('a', seq, { type: 'run.ended' });
+    const durable = true;
+
+    it.each(['succeeded', 'failed', 'stopped'] as const)('keeps nothing where it has %s', async (outcome) => {
+      await store.append([...some('a', 1, 2), end(3)], { durable, row: row('a', { endedAt: 7, outcome }) });
+      for (const type of ['session.moved', 'run.resumed', 'operator.acted', 'run.ended'])
+        await expect(store.append([entry('a', 4, { type })], { durable })).rejects.toMatchObject({
+          reason: 'conflict',
+        });
+      expect(await store.read('a', { after: 2 })).toEqual([end(3)]);
+    });
+
+    it('keeps the answer of a person and a resume where it has halted, and then its second end', async () => {
+      const halted = row('a', { endedAt: 7, outcome: 'halted' });
+      await store.append([entry('a', 1), end(2)], { durable, row: halted });
+      const refused = { reason: 'conflict' };
+      await expect(store.append([entry('a', 3)], { durable })).rejects.toMatchObject(refused);
+      await store.append([entry('a', 3, { type: 'operator.acted' })], { durable });
+      await expect(store.append([entry('a', 4)], { durable })).rejects.toMatchObject(refused);
+      await store.append([entry('a', 4, { type: 'run.resumed' }), entry('a', 5)], { durable, row: halted });
+      await store.append([entry('a', 6)], { durable });
+      await store.append([end(7)], { durable, row: row('a', { endedAt: 9, outcome: 'failed' }) });
+      await expect(store.append([entry('a', 8, { type: 'run.resumed' })], { durable })).rejects.toMatchObject(refused);
+      expect(await store.read('a')).toHaveLength(7);
+    });
+
+    it('keeps nothing that comes with the end either', async () => {
+      const ended = row('a', { endedAt: 7, outcome: 'succeeded' });
+      await expect(store.append([entry('a', 1), end(2), entry('a', 3)], { durable, row: ended })).rejects.toMatchObject(
+        {
+          reason: 'conflict',
+        },
+      );
+      expect(await store.read('a')).toEqual([]);
+    });
+  });
+
   it('removes an ended run completely, and nothing else', async () => {
     const ended = row('a', { endedAt: 77, outcome: 'succeeded' });
     await store.append(some('a', 1, 3), { durable: true, row: ended, epoch: 2 });

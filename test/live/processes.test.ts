@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
@@ -171,6 +171,21 @@ describe.concurrent('a process that dies', { timeout: 60_000 }, () => {
         expect([venue.placed.length, venue.orders.map(({ status }) => status)]).toEqual([1, ['canceled']]);
       },
     ));
+
+  it('is resumed once where its store is the state folder’s own under another name', () =>
+    scene({ runbook: resting('2s'), profile: 'store: {sqlite: alias/runbook.db}' }, async (stage) => {
+      const { venue, start, run, path } = stage;
+      mkdirSync(join(path, '.runbook'), { mode: 0o700 });
+      symlinkSync('.runbook', join(path, 'alias'));
+      const running = start(RUN);
+      await rests(venue);
+      await pause(200);
+      running.child.kill('SIGKILL');
+      await running.ended;
+      const ended = await resumed(stage);
+      expect([ended.exit, report(ended).outcome]).toEqual([0, 'succeeded']);
+      expect((await run(['audit', 'verify', 'last'])).exit).toBe(0);
+    }));
 
   it('with runs of two accounts: both are resumed, in one document', () =>
     scene({ runbook: resting('2s') }, async (stage) => {

@@ -22,7 +22,7 @@ import { describeBeyond, findBeyond } from '../../venue/position/residual.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { findContradiction } from '../account/anchoring.ts';
 import { RunNotifier, reportAlarm } from '../account/notifications.ts';
-import { EXIT, UserError } from '../errors.ts';
+import { EXIT, HAS_ENDED, UserError } from '../errors.ts';
 import type { LoadedRunbook } from '../files/load.ts';
 import { inputValues, loadPinned } from '../files/load.ts';
 import { buildStartedData, describeProcess, type Origin, refuseOlderVersion } from './first-entry.ts';
@@ -96,6 +96,10 @@ export class LiveRun {
     const [first, ...rest] = entries;
     if (first?.type !== 'run.started')
       throw new UserError(`run ${makePrintable(run, 100)} does not begin with run.started`, EXIT.failed, 'damaged');
+    // Another process may have ended it since it was listed.
+    const last = rest.at(-1);
+    if (last?.type === 'run.ended' && last.data.outcome !== 'halted')
+      throw new UserError(`run ${run} has ended: ${last.data.outcome}; nothing was sent`, EXIT.failed, HAS_ENDED);
     refuseOlderVersion(first, 'resume');
     const loaded = loadPinned(first.data.sources, this.host.voice);
     const inputs = inputValues(loaded.runbook, { pairs: [], recorded: first.data.inputs });

@@ -4,24 +4,26 @@
  */
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import type { StateFolder } from '../state.ts';
-import { isThere, type StorePlace } from './location.ts';
+import { identifyStore, isThere, type StorePlace } from './location.ts';
 
 const LIST = 'stores.txt';
 
 /** Remembers a store that is not the state folder's own. */
 export function rememberStore(state: StateFolder, place: StorePlace): void {
-  const line = formatPlace(place);
-  if (listStorePlaces(state).some((known) => formatPlace(known) === line)) return;
-  appendFileSync(state.file(LIST), `${line}\n`, { mode: 0o600 });
+  const identity = identifyStore(place, state.environment);
+  if (listStorePlaces(state).some((known) => identifyStore(known, state.environment) === identity)) return;
+  appendFileSync(state.file(LIST), `${formatPlace(place)}\n`, { mode: 0o600 });
 }
 
-/** Every known store, the state folder's own first; SQLite files only where they exist. */
+/** Every known store once, however it is spelled, the state folder's own first; SQLite files only where they exist. */
 export function listStorePlaces(state: StateFolder): readonly StorePlace[] {
   const own = state.file('runbook.db');
   const list = state.file(LIST);
   const lines = existsSync(list) ? readFileSync(list, 'utf8').split('\n') : [];
   const named = [...new Set(lines)].filter((line) => line !== '' && line !== own).map(parsePlace);
-  return [{ kind: 'sqlite', file: own }, ...named.filter(isThere)];
+  const places: readonly StorePlace[] = [{ kind: 'sqlite', file: own }, ...named.filter(isThere)];
+  const identities = places.map((place) => identifyStore(place, state.environment));
+  return places.filter((_place, index) => identities.indexOf(identities[index] ?? '') === index);
 }
 
 /** `postgres env NAME`, `postgres file PATH`, or a path, which is absolute and so matches neither. */

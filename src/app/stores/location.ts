@@ -2,9 +2,9 @@
  * Locates and opens stores: a SQLite file, or a PostgreSQL database known by the variable or file that holds its URL. The URL
  * is a secret; it is read again for every opening and is in no list, journal or message.
  */
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { makePrintable } from '../../base/printable.ts';
 import { loadStoreUrl, type Secret } from '../../gateway/live/secret.ts';
 import { MemoryScheduleStore } from '../../journal/schedule/memory.ts';
@@ -49,7 +49,39 @@ export function chooseStorePlace({ store }: Pick<Profile, 'store'>, state: State
   if (store === undefined) return { kind: 'sqlite', file: state.file('runbook.db') };
   if ('postgres' in store) return { kind: 'postgres', url: store.postgres };
   mkdirSync(dirname(store.sqlite), { recursive: true, mode: 0o700 });
-  return { kind: 'sqlite', file: store.sqlite };
+  // Leases and anchors are beside the file itself, whatever name leads to it.
+  return { kind: 'sqlite', file: findRealPath(store.sqlite) };
+}
+
+/**
+ * What distinguishes stores however they are spelled: device and inode of a file, server and database of a URL. Where
+ * neither can be read, the spelling.
+ */
+export function identifyStore(place: StorePlace, environment: Environment): string {
+  if (place.kind === 'sqlite') {
+    const found = statSync(place.file, { bigint: true, throwIfNoEntry: false });
+    return found === undefined ? `file ${findRealPath(place.file)}` : `file ${found.dev}:${found.ino}`;
+  }
+  const { url: reference } = place;
+  const read = loadStoreUrl(reference, readVariables(reference, environment));
+  return 'secret' in read ? identifyDatabase(read.secret.reveal()) : describePlace(place);
+}
+
+const LOOPBACK: ReadonlySet<string> = new Set(['', 'localhost', '127.0.0.1', '[::1]']);
+
+function identifyDatabase(text: string): string {
+  if (!URL.canParse(text)) return `database ${text}`;
+  const { hostname, port, pathname, username, searchParams } = new URL(text);
+  const host = searchParams.get('host') ?? hostname.toLowerCase();
+  const database = decodeURIComponent(pathname.slice(1)) || username;
+  return `database ${LOOPBACK.has(host) ? 'localhost' : host}:${port || searchParams.get('port') || '5432'}/${database}`;
+}
+
+/** The path without links; of a file that does not exist, that of its folder. */
+function findRealPath(file: string): string {
+  if (existsSync(file)) return realpathSync(file);
+  const folder = dirname(file);
+  return existsSync(folder) ? join(realpathSync(folder), basename(file)) : file;
 }
 
 /** Gives access to the store at a place. Nothing is opened and no URL is read until one of its functions is called. */
@@ -126,9 +158,12 @@ export function describePlace(place: StorePlace): string {
   return `the PostgreSQL database of ${'env' in place.url ? place.url.env : place.url.file}`;
 }
 
+function readVariables(reference: SecretReference, environment: Environment) {
+  return 'env' in reference ? { [reference.env]: environment.variable(reference.env) } : {};
+}
+
 function readUrl(reference: SecretReference, environment: Environment): Secret {
-  const variables = 'env' in reference ? { [reference.env]: environment.variable(reference.env) } : {};
-  const read = loadStoreUrl(reference, variables);
+  const read = loadStoreUrl(reference, readVariables(reference, environment));
   if ('secret' in read) return read.secret;
   throw new UserError(
     makePrintable(`${read.problem}; runs are kept in the database it names`, 400),

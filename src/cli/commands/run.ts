@@ -2,7 +2,7 @@
 
 import { openAccount } from '../../app/account/account.ts';
 import { refuseUnready, refuseUntil } from '../../app/account/readiness.ts';
-import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
+import { EXIT, type ExitCode, HAS_ENDED, UserError } from '../../app/errors.ts';
 import { refuseUnwritable, writeFixtureFile } from '../../app/files/fixture.ts';
 import { inputValues, loadRunbook } from '../../app/files/load.ts';
 import { readProfileFile } from '../../app/files/profile.ts';
@@ -107,7 +107,13 @@ export async function resumeRuns(names: readonly string[], invocation: Invocatio
   let worst: ExitCode = EXIT.done;
   for (const unfinished of found) {
     const exit = await resumeOne(unfinished, invocation, answer).catch((error: unknown) => {
-      if (!several || !(error instanceof UserError)) throw error;
+      if (!(error instanceof UserError)) throw error;
+      // Another process has resumed it since it was listed, and no one asked for this run by name.
+      if (names.length === 0 && error.kind === HAS_ENDED) {
+        terminal.note(error.message);
+        return EXIT.done;
+      }
+      if (!several) throw error;
       terminal.complain(error.message);
       documents.push({ run: unfinished.run, error: { kind: error.kind, message: error.message } });
       return error.exit;

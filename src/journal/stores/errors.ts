@@ -9,9 +9,18 @@ interface RunHead {
   readonly epoch: number | undefined;
   /** Number of the last entry, 0 for none. */
   readonly last: number;
+  /** Type of the last entry, answers of people to a halted run left out. */
+  readonly lastType?: string | undefined;
+  /** Outcome of the run, where it has ended. */
+  readonly outcome?: string | undefined;
 }
 
-/** Throws when the append does not continue the run's head. */
+/** An entry by which a person answers a halted run. */
+export const ANSWER = 'operator.acted';
+/** What may follow the end of a halted run, which is a pause. */
+const BEHIND_A_HALT: ReadonlySet<string> = new Set([ANSWER, 'run.resumed']);
+
+/** Throws when the append does not continue the run's head, or continues behind its end. */
 export function refuseAppend(
   entries: readonly StoredEntry[],
   { row, epoch = 0 }: Pick<AppendOptions, 'row' | 'epoch'>,
@@ -21,10 +30,14 @@ export function refuseAppend(
   if (first === undefined) return;
   const { run } = first;
   if (epoch < (head.epoch ?? 0)) throw fenced(run, epoch, head.epoch ?? 0);
+  let before = head.lastType;
   for (const [index, entry] of entries.entries()) {
     const next = head.last + 1 + index;
     if (entry.run !== run) throw otherRun(run, entry.run);
     if (entry.seq !== next) throw buildConflict(run, entry.seq, next);
+    if (before === 'run.ended' && !(head.outcome === 'halted' && BEHIND_A_HALT.has(entry.type)))
+      throw buildEnded(run, entry.type);
+    if (entry.type !== ANSWER) before = entry.type;
   }
   if (row === undefined && head.epoch === undefined) throw missingRow(run);
 }
@@ -35,6 +48,11 @@ export function buildConflict(run: string, found: number, expected: number): Sto
     'conflict',
     `run ${run} was written by another process: entry ${expected} is next, not ${found}`,
   );
+}
+
+/** Builds the error for an entry behind the end of a run; only a halted one may be resumed (reliability.md, Journal lines). */
+function buildEnded(run: string, type: string): StoreError {
+  return new StoreError('conflict', `run ${run} has ended: nothing is written behind its end, and so no ${type}`);
 }
 
 /** Builds the error for a run to which a newer holder of the account's lease has written. */

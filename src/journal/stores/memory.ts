@@ -12,7 +12,7 @@ import {
   type StoredEntry,
   StoreError,
 } from '../store.ts';
-import { buildConflict, refuseAppend } from './errors.ts';
+import { ANSWER, buildConflict, refuseAppend } from './errors.ts';
 
 interface MemoryStoreFaults {
   /** Number of appends that succeed; every later one fails as a full disk does (`unavailable`). */
@@ -45,7 +45,13 @@ export class MemoryStore implements JournalStore {
     if (this.appends >= conflictAfter) throw buildConflict(first.run, first.seq, first.seq + 1);
     const { run } = first;
     const known = this.entries.get(run) ?? [];
-    refuseAppend(entries, options, { epoch: this.epochs.get(run), last: known.at(-1)?.seq ?? 0 });
+    const last = known.at(-1);
+    refuseAppend(entries, options, {
+      epoch: this.epochs.get(run),
+      last: last?.seq ?? 0,
+      lastType: known.findLast(({ type }) => type !== ANSWER)?.type,
+      outcome: this.rows.get(run)?.outcome,
+    });
     this.entries.set(run, known);
     known.push(...entries);
     this.epochs.set(run, options.epoch ?? 0);

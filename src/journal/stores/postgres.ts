@@ -14,7 +14,7 @@ import {
 import { NO_LIMIT } from '../sql/values.ts';
 import type { AppendOptions, JournalStore, RunFilter, RunRow, StoredEntry } from '../store.ts';
 import { refuseAppend } from './errors.ts';
-import { buildRunsQuery, JOURNAL_SQL, readRunRow, readStoredEntry, toRunValues } from './rows.ts';
+import { buildRunsQuery, JOURNAL_SQL, readHead, readRunRow, readStoredEntry, toRunValues } from './rows.ts';
 
 const TIMEOUTS = { connections: 4, connectMs: 5_000, lockMs: 5_000, answerMs: 15_000 };
 
@@ -101,11 +101,10 @@ async function insert(
   options: AppendOptions,
 ): Promise<void> {
   const { row, epoch = 0 } = options;
-  const [head] = (await query(JOURNAL_SQL.head, [run, run])).rows;
-  const newest = head?.epoch === null ? undefined : Number(head?.epoch);
-  refuseAppend(entries, options, { epoch: newest, last: Number(head?.last ?? 0) });
+  const head = readHead((await query(JOURNAL_SQL.head, [run, run, run, run])).rows[0]);
+  refuseAppend(entries, options, head);
   if (row !== undefined) await query(JOURNAL_SQL.writeRow, toRunValues(row, epoch));
-  else if (epoch > (newest ?? 0)) await query(JOURNAL_SQL.newerEpoch, [epoch, run]);
+  else if (epoch > (head.epoch ?? 0)) await query(JOURNAL_SQL.newerEpoch, [epoch, run]);
   await query(
     `INSERT INTO entries (run, seq, at, type, step, line, hash)
       SELECT ?, * FROM unnest(?::bigint[], ?::bigint[], ?::text[], ?::text[], ?::text[], ?::text[])`,

@@ -6,11 +6,14 @@
 import type { RunMode, RunOutcome } from '../entry.ts';
 import { NO_LIMIT, type SqlRow, type SqlValue } from '../sql/values.ts';
 import type { RunFilter, RunRow, StoredEntry } from '../store.ts';
+import { ANSWER } from './errors.ts';
 
 const RUN_COLUMNS = 'run, runbook, mode, account, trigger, started_at, ended_at, outcome';
 
 export const JOURNAL_SQL = {
-  head: 'SELECT (SELECT epoch FROM runs WHERE run = ?) AS epoch, (SELECT max(seq) FROM entries WHERE run = ?) AS last',
+  head: `SELECT (SELECT epoch FROM runs WHERE run = ?) AS epoch, (SELECT outcome FROM runs WHERE run = ?) AS outcome,
+    (SELECT max(seq) FROM entries WHERE run = ?) AS last,
+    (SELECT type FROM entries WHERE run = ? AND type <> '${ANSWER}' ORDER BY seq DESC LIMIT 1) AS last_type`,
   newerEpoch: 'UPDATE runs SET epoch = ? WHERE run = ?',
   writeRow: `INSERT INTO runs (${RUN_COLUMNS}, epoch) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (run) DO UPDATE SET runbook = excluded.runbook, mode = excluded.mode, account = excluded.account,
@@ -27,6 +30,16 @@ export const JOURNAL_SQL = {
 export function toRunValues(row: RunRow, epoch: number): readonly SqlValue[] {
   const { run, runbook, mode, account, trigger, startedAt, endedAt = null, outcome = null } = row;
   return [run, runbook, mode, account, trigger, startedAt, endedAt, outcome, epoch];
+}
+
+/** Reads the row of `JOURNAL_SQL.head`, which takes the run four times. */
+export function readHead({ epoch, outcome, last, last_type: lastType }: SqlRow = {}) {
+  return {
+    epoch: epoch === null || epoch === undefined ? undefined : Number(epoch),
+    last: Number(last ?? 0),
+    ...(typeof lastType === 'string' ? { lastType } : {}),
+    ...(typeof outcome === 'string' ? { outcome } : {}),
+  };
 }
 
 /** Builds the statement that lists runs, newest first, with its values. */

@@ -14,8 +14,8 @@ import {
   type StoredEntry,
   StoreError,
 } from '../store.ts';
-import { refuseAppend } from './errors.ts';
-import { buildRunsQuery, JOURNAL_SQL, readRunRow, readStoredEntry, toRunValues } from './rows.ts';
+import { ANSWER, refuseAppend } from './errors.ts';
+import { buildRunsQuery, JOURNAL_SQL, readHead, readRunRow, readStoredEntry, toRunValues } from './rows.ts';
 
 /**
  * `entries` has a rowid and an index on (run, seq). Measured: WITHOUT ROWID stores a line of more than 1 kB outside the tree,
@@ -85,7 +85,7 @@ const INSERT_IN_EPOCH = `INSERT INTO entries (run, seq, at, type, step, line, ha
 
 class SqliteStore implements JournalStore {
   private readonly database: Database;
-  /** By run that has not ended, the number of the last entry that this store appended. */
+  /** By run whose last entry this store appended and that goes on: the number of that entry. */
   private readonly ownLast = new Map<string, number>();
 
   constructor(database: Database) {
@@ -98,8 +98,10 @@ class SqliteStore implements JournalStore {
     this.database.setDurable(options.durable);
     if (entries.length > 1 || !this.appendNext(first, options))
       this.database.transaction(() => this.insert(first, entries, options));
-    if (options.row?.outcome === undefined) this.ownLast.set(first.run, first.seq + entries.length - 1);
-    else this.ownLast.delete(first.run);
+    const last = entries.at(-1) ?? first;
+    // What follows an end, or what a person did, needs the checks of `insert`.
+    if (last.type === 'run.ended' || last.type === ANSWER) this.ownLast.delete(first.run);
+    else this.ownLast.set(first.run, last.seq);
   }
 
   /**
@@ -121,11 +123,10 @@ class SqliteStore implements JournalStore {
 
   private insert({ run }: StoredEntry, entries: readonly StoredEntry[], options: AppendOptions): void {
     const { row, epoch = 0 } = options;
-    const known = this.database.statement(JOURNAL_SQL.head).get(run, run);
-    const newest = typeof known?.epoch === 'number' ? known.epoch : undefined;
-    refuseAppend(entries, options, { epoch: newest, last: Number(known?.last ?? 0) });
+    const head = readHead(this.database.statement(JOURNAL_SQL.head).get(run, run, run, run));
+    refuseAppend(entries, options, head);
     if (row !== undefined) this.database.statement(JOURNAL_SQL.writeRow).run(...toRunValues(row, epoch));
-    else if (epoch > (newest ?? 0)) this.database.statement(JOURNAL_SQL.newerEpoch).run(epoch, run);
+    else if (epoch > (head.epoch ?? 0)) this.database.statement(JOURNAL_SQL.newerEpoch).run(epoch, run);
     const insert = this.database.statement(INSERT);
     for (const { seq, at, type, step, line, hash } of entries) insert.run(run, seq, at, type, step, line, hash);
   }
