@@ -53,11 +53,16 @@ class Story {
       { id: `${intent.market}@${number}`, client_order_id: intent.clientOrderId, status: 'processing' },
     ]);
   }
-  rejected(number: number, over: Partial<OrderTerms> = {}): this {
+  /** The venue contradicts itself about an order. */
+  alarmed(number: number): this {
+    this.append('order.alarmed', { clientOrderId: `rb${number}`, alarm: 'Overfill', detail: {} });
+    return this;
+  }
+  rejected(number: number, over: Partial<OrderTerms> = {}, failure = 'rejected'): this {
     const intent = terms({ clientOrderId: `rb${number}`, ...over });
     const call = this.intend('POST /orders', { market_id: intent.market }, { intent });
     this.attempt(call, 'POST');
-    return this.settle(call, { kind: 'rejected', failure: 'rejected', definite: true, message: 'no margin' });
+    return this.settle(call, { kind: 'rejected', failure, definite: true, message: 'no margin' });
   }
   amended(number: number, params: { price: string; size?: string }, refusal?: string): this {
     const call = this.intend(
@@ -459,7 +464,9 @@ describe('the price feed', () => {
     expect(story.asks(sells, rules)).toBe('NOTIONAL_EXCEEDS_MAX_PER_ORDER: notional=1005, max=1000');
     const market = { type: 'market', price: undefined } as unknown as Partial<OrderTerms>;
     expect(story.asks({ ...market, size: '5' }, rules)).toContain('notional=1005');
-    expect(story.wait(60_000).asks({ ...market, size: '5' }, rules)).toBe('NOTIONAL_UNKNOWN: market=BTC-USD');
+    // It was read four seconds ago.
+    expect(story.wait(56_000).asks({ ...market, size: '5' }, rules)).toContain('notional=1005');
+    expect(story.wait(1).asks({ ...market, size: '5' }, rules)).toBe('NOTIONAL_UNKNOWN: market=BTC-USD');
   });
 
   it.each<[string, Partial<OrderTerms>, LimitRules]>([
@@ -530,6 +537,117 @@ describe('what ends or halts a run', () => {
 
   it('is no amend of an order that is not known', () => {
     expect(new Story().asksAmend(7, { price: '100' }, {})).toBe('AMEND_TARGET_UNKNOWN: order=BTC-USD@7');
+  });
+});
+
+describe('the window of a count', () => {
+  it('ends exactly a minute after an order', () => {
+    const story = new Story().placed(1);
+    // Placed and answered in two seconds, of which the first is that of the attempt.
+    expect(story.wait(58_999).asks({}, { maxOrdersPerMinute: 1 })).toBe('ORDER_RATE_EXCEEDED: orders=2, max=1');
+    expect(story.wait(1).asks({}, { maxOrdersPerMinute: 1 })).toBe('ok');
+  });
+
+  it.each([60_000, 7_200_000, 86_400_000])('holds refusals as long as the throttle says: %i ms', (windowMs) => {
+    const rules: LimitRules = { refusals: { max: 0, windowMs } };
+    const story = new Story().rejected(1);
+    expect(story.wait(windowMs - 1).asks({}, rules)).toContain('REFUSALS_EXCEEDED: refusals=1, max=0');
+    expect(story.wait(1).asks({}, rules)).toBe('ok');
+  });
+
+  it('of fills ends as exactly', () => {
+    const story = new Story().placed(1).shown(1, 'open');
+    story.read('GET /fills/order', { order_id: 'BTC-USD@1' }, [fill('1', '1', { order_id: 'BTC-USD@1' })]);
+    const rules: LimitRules = { stepFills: { max: 0, windowMs: 60_000 } };
+    const asks = () => story.asks({}, rules, { step: 'steps/1' });
+    story.wait(59_999);
+    expect(asks()).toContain('STEP_FILLS_EXCEEDED');
+    story.wait(1);
+    expect(asks()).toBe('ok');
+  });
+
+  it('holds contradictions of the venue too, but no request that failed on its way', () => {
+    const rules: LimitRules = { refusals: { max: 0, windowMs: 60_000 } };
+    expect(new Story().alarmed(1).asks({}, rules)).toContain('REFUSALS_EXCEEDED');
+    expect(new Story().rejected(1, {}, 'transport').asks({}, rules)).toBe('ok');
+  });
+});
+
+describe('the open orders of the account', () => {
+  const near = { status: 'open', p_limit: 1000, start_time: 0 };
+  const open = (count: number) =>
+    Array.from({ length: count }, (_, index) => record('open', { id: `BTC-USD@${index}`, client_order_id: '' }));
+  const asks = (story: Story) => story.asks({}, {});
+  const NEAR = 'OPEN_ORDERS_NEAR_VENUE_LIMIT: open=951, max=950';
+
+  it('are those of a whole list', () => {
+    const story = new Story().read('GET /orders', near, open(950));
+    expect(asks(story)).toBe(NEAR);
+    expect(asks(story.read('GET /orders', near, open(949)))).toBe('ok');
+    // A full page may not be all of it.
+    expect(asks(story.read('GET /orders', { ...near, p_limit: 950 }, open(950)))).toBe(NEAR);
+  });
+
+  it.each<[string, object, number]>([
+    ['of a page of unknown length', { status: 'open', start_time: 0 }, 100],
+    ['of a full page', { ...near, p_limit: 100 }, 100],
+    ['of another page', { ...near, p_page: 1 }, 100],
+    ['of the last hour', { ...near, start_time: (T0 - 3_600_000) * 1000 }, 100],
+    ['of one market', { ...near, market_id: 'BTC-USD' }, 100],
+    ['of orders that ended', { ...near, status: 'closed' }, 100],
+  ])('are not fewer because %s', (_name, query, count) => {
+    const story = new Story().read('GET /orders', near, open(950));
+    expect(asks(story.read('GET /orders', query, open(count)))).toBe(NEAR);
+  });
+
+  it('are more because of a longer list of any kind, but not of another market or status', () => {
+    const story = new Story().read('GET /orders', { status: 'open' }, open(950));
+    expect(asks(story)).toBe(NEAR);
+    expect(asks(new Story().read('GET /orders', { ...near, market_id: 'BTC-USD' }, open(950)))).toBe('ok');
+    expect(asks(new Story().read('GET /orders', { ...near, status: 'closed' }, open(950)))).toBe('ok');
+  });
+});
+
+describe('what an order was sent with', () => {
+  const rules: LimitRules = { maxRunNotional: '2000', selfMatch: 'allow' };
+
+  it('is nothing for a position stop', () => {
+    const stop = { ...SHORT, type: 'stop_loss', size: '1', trigger: '90' } as const;
+    const story = new Story().placed(1, { size: '10' }).placed(2, stop).shown(2, 'open', { order_type: 'stop_loss' });
+    expect(story.asks({ price: '100', size: '10' }, rules)).toBe('ok');
+    expect(story.asks({ price: '100', size: '10.1' }, rules)).toContain('sent=1000');
+  });
+
+  it('is not that of an amend of an order that is not known', () => {
+    expect(new Story().amended(7, { price: '900' }).asks({ price: '200', size: '10' }, rules)).toBe('ok');
+  });
+
+  it('is the size of the amend before, where an amend has none', () => {
+    const story = new Story().placed(1).amended(1, { price: '100', size: '15' }).amended(1, { price: '120' });
+    expect(story.asks({ price: '100', size: '2' }, rules)).toBe('ok');
+    expect(story.asks({ price: '100', size: '2.1' }, rules)).toContain('sent=1800');
+  });
+});
+
+describe('a short position', () => {
+  it('is certain too: a long order closes it, and no more of it', () => {
+    const story = new Story()
+      .placed(1, { side: 'short', price: '100' })
+      .shown(1, 'closed', { side: 'short', total_filled_size: '10' });
+    expect(story.asks({ size: '10' }, { mode: 'reducing' })).toBe('ok');
+    expect(story.asks({ size: '10.1' }, { mode: 'reducing' })).toContain('position=-10,');
+    expect(story.asks({ ...SHORT, size: '1' }, { mode: 'reducing' })).toContain('REDUCING_ONLY');
+  });
+});
+
+describe('an approved plan', () => {
+  it('holds an exit only where nothing proves that it reduces', () => {
+    const story = new Story().approved({ orders: 1, exposure: { '': null } });
+    story.placed(1).shown(1, 'closed', { total_filled_size: '10' });
+    const cap: LimitRules = { maxOrderNotional: '5000' };
+    expect(story.asks({ ...SHORT, size: '10', allow: 'reduce' }, cap)).toBe('ok');
+    expect(story.asks({ ...SHORT, size: '11', allow: 'reduce' }, cap)).toContain('BEYOND_PLAN: figure=orders');
+    expect(story.asks({ ...SHORT, size: '10' }, cap)).toContain('BEYOND_PLAN: figure=orders');
   });
 });
 

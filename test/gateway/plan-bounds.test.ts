@@ -69,12 +69,40 @@ describe('an order beyond the approved plan', () => {
     expect(beyond(amend('1'), [order('a', 'open')], { notional: '0' })).toBeUndefined();
   });
 
+  it('is no amend that opens no more, whatever of it was amended before', () => {
+    const amend = (params: object) => ({ endpoint: 'PUT /orders', clientOrderId: 'a', params }) as unknown as VenueCall;
+    const amended = (size: string, price: string) =>
+      ({ ...order('a', 'open'), snapshot: { state: 'open', context: { size, price } } }) as unknown as TrackedOrder;
+    // Worth exactly as much as the order was placed for.
+    expect(beyond(amend({ size: '4', price: '50' }), [order('a', 'open')], { notional: '0' })).toBeUndefined();
+    // More orders are no question of an amend.
+    expect(beyond(amend({ size: '3' }), [order('a', 'open'), order('b', 'open')], { orders: 1 })).toBeUndefined();
+    // Without a price or a size it keeps those in force.
+    expect(beyond(amend({ size: '3' }), [amended('2', '100')], { notional: '299' })).toBe('notional');
+    expect(beyond(amend({ size: '3' }), [amended('2', '100')], { notional: '300' })).toBeUndefined();
+    expect(beyond(amend({ price: '150' }), [amended('3', '100')], { notional: '449' })).toBe('notional');
+    // Of an order of another run the bounds know nothing.
+    expect(beyond(amend({ size: '300' }), [], { notional: '0' })).toBeUndefined();
+  });
+
+  it('counts the others with the largest of their terms, as placed and as amended', () => {
+    const amended = (size: string, price: string) =>
+      ({ ...order('a', 'open'), snapshot: { state: 'open', context: { size, price } } }) as unknown as TrackedOrder;
+    expect(beyond(place('b'), [amended('3', '100')], { notional: '500' })).toBeUndefined();
+    expect(beyond(place('b'), [amended('3', '100')], { notional: '499' })).toBe('notional');
+    expect(beyond(place('b'), [amended('1', '100')], { notional: '399' })).toBe('notional');
+    const stop = order('a', 'open', { type: 'stop_market', trigger: '90', price: undefined } as never);
+    expect(beyond(place('b'), [stop], { notional: '380' })).toBeUndefined();
+    expect(beyond(place('b'), [stop], { notional: '379' })).toBe('notional');
+    expect(beyond(place('b'), [order('a', 'open')], { exposure: { 'BTC-USD': '400' } })).toBeUndefined();
+  });
+
   it('is none that only reduces, and no other request', () => {
     const bounds = { orders: 0, notional: '0' };
     expect(beyond(place('a', { allow: 'reduce' }), [], bounds)).toBeUndefined();
     expect(beyond(place('a', { type: 'stop_loss', size: '1' }), [], bounds)).toBeUndefined();
     const cancel = { endpoint: 'DELETE /orders', clientOrderId: 'a', params: {} } as unknown as VenueCall;
-    expect(beyond(cancel, [order('a', 'open')], bounds)).toBeUndefined();
+    expect(beyond(cancel, [order('a', 'open', { size: '1' })], bounds)).toBeUndefined();
   });
 });
 

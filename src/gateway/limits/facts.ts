@@ -26,8 +26,8 @@ import { SentNotional } from './notional.ts';
 import { findBeyondPlan } from './plan-bounds.ts';
 
 const MINUTE_MS = 60_000;
-/** How long a refusal is remembered, ms: the longest window that a throttle may have. */
-const REFUSALS_KEPT_MS = 3_600_000;
+/** How long a refusal is remembered, ms: the longest window that a throttle may have (venue/profile/settings.ts). */
+const REFUSALS_KEPT_MS = 30 * 86_400_000;
 
 const NOTHING_SENT = { value: decimal('0'), atLeast: false };
 /** How old the last price of a market may be before its price feed is read for an order, ms. */
