@@ -18,7 +18,10 @@ async function performed(
   change: (rows: readonly Row[], params: WireRequest['params'], atMs: number) => readonly Row[] | undefined,
   config: SimulatorConfig = CONFIG,
 ): Promise<Performance> {
-  const loaded = loadedFrom({ file: 'rows.yaml', text: `runbook: rows\ndsl: 1\nleaves: {position: open, because: the case is about the rows}\nsteps:\n${steps}` });
+  const loaded = loadedFrom({
+    file: 'rows.yaml',
+    text: `runbook: rows\ndsl: 1\nleaves: {position: open, because: the case is about the rows}\nsteps:\n${steps}`,
+  });
   const between = (venue: Transport, time: { now(): number }): Transport => {
     const start = time.now();
     return {

@@ -2,7 +2,7 @@
  * Watches orders that the venue refused in words that decide nothing. The step fails after the first look-up, but the watch
  * belongs to the run: it goes on until the order is found or proven absent. A second order of the same intent waits for it; an
  * order that appears is adopted by that attempt, and cancelled where none waits. Believing the refusal would leave an order that
- * nobody watches, beside a second one.
+ * is not watched, beside a second one.
  */
 import type { TrackedOrder } from '../../journal/orders.ts';
 import { TIMINGS } from '../../venue/order/context.ts';
@@ -18,7 +18,7 @@ type Look = { readonly found: boolean } | { readonly error: unknown };
 interface Watched {
   /** Resolves with the first look-up that got an answer. */
   readonly looked: Signal<Look>;
-  /** Resolves when the order is found or proven absent, before one that nobody wants is cancelled. */
+  /** Resolves when the order is found or proven absent, before one that no attempt waits for is cancelled. */
   readonly decided: Signal<Look>;
   /** Resolves when nothing of it is left to do. */
   over: Promise<unknown>;
