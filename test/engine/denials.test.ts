@@ -60,6 +60,8 @@ function row<T>(
   return { code, controls, passes: make(passes), denied: make(denied) };
 }
 
+/** What a road leaves is not its matter. */
+const LEAVES = 'leaves: {position: open, because: only the limit is tested}\n';
 const TIMES = (count: number, step: string) => step.repeat(count);
 const HELD = place({ type: 'market', price: 65000 }, '    await: filled\n');
 const REFUSED = place({}, '    catch: [{on: [rejected], do: [], then: continue}]\n');
@@ -240,7 +242,7 @@ const ELSEWHERE: readonly string[] = [
 
 /** Codes of the denials of a run, how it ended, and how many orders, amends and settings of leverage the venue has got. */
 async function travel({ steps, head = '', ...scene }: Road) {
-  const loaded = loadedFrom({ file: 'case.yaml', text: `runbook: case\ndsl: 1\n${head}steps:\n${steps}` });
+  const loaded = loadedFrom({ file: 'case.yaml', text: `runbook: case\ndsl: 1\n${LEAVES}${head}steps:\n${steps}` });
   const { entries, report } = await perform({ loaded, inputs: inputsFrom(loaded, {}), config: STILL, ...scene });
   const codes = entries.flatMap((entry) =>
     entry.type === 'call.settled' && entry.data.kind === 'denied' ? [entry.data.code ?? ''] : [],

@@ -227,6 +227,8 @@ export async function perform(scene: Scene): Promise<Performance> {
   }
   await time.runUntil(running.done);
   for (const afterMs of scene.resumedAfterMs ?? []) {
+    // Another process resumes a run: its end is stored by then.
+    await writer.flush();
     time.after(afterMs, () => {
       log.append('run.resumed', { openCalls: [] });
       running.takenUp();
