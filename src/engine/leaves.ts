@@ -40,9 +40,11 @@ function judge(
   { runbook, prefix }: Held,
   question: Parameters<typeof findLeft>[1],
 ): { readonly data: DataOf<'run.residual'>; readonly message: string } {
-  const own = run.log.tracker.orders().filter(({ step }) => step.startsWith(prefix));
+  const orders = run.log.tracker.orders();
+  const own = orders.filter(({ step }) => step.startsWith(prefix));
+  const others = prefix === '' ? [] : orders.filter(({ step }) => !step.startsWith(prefix));
   const { position } = runbook.leaves;
-  const left = findLeft(own, question);
+  const left = findLeft(own, question, others);
   const beyond = findBeyond(left, position);
   return {
     data: { when: question.when, leaves: position, ok: beyond.length === 0, left },

@@ -99,6 +99,13 @@ describe('what a run opened', () => {
     expect(left(order({ side: 'short', filled: '0.1', allow: 'reduce' }))).toEqual([['short', '0.1', '0']]);
   });
 
+  it('of a called runbook leaves out what closed a position of the rest of the run', () => {
+    const close = order({ side: 'short', type: 'market', size: '0.3', filled: '0.3', at: 2 });
+    expect(sides(findLeft([close], DONE, [order({ filled: '0.3', at: 1 })]))).toEqual([]);
+    expect(sides(findLeft([close], DONE, [order({ filled: '0.1', at: 1 })]))).toEqual([['short', '0.2', '0']]);
+    expect(sides(findLeft([close], DONE, [order({ filled: '0.3', at: 3 })]))).toEqual([['short', '0.3', '0']]);
+  });
+
   it('counts a position stop as closing only: first what the run opened, then what was held before', () => {
     const closed = stop({ state: 'closed', filled: '0.25', authorised: '0.25', at: 2 });
     expect(left(closed)).toEqual([]);

@@ -62,16 +62,24 @@ export interface LeftSide {
   readonly idle?: readonly IdleStop[];
 }
 
-/** What a run leaves, by market and side; empty where it leaves nothing. */
-export function findLeft(orders: readonly OwnOrder[], question: ResidualQuestion): readonly LeftSide[] {
+/**
+ * What a run leaves, by market and side; empty where it leaves nothing. Of a called runbook, `others` are the run's other orders:
+ * what it closes of their position opens nothing.
+ */
+export function findLeft(
+  orders: readonly OwnOrder[],
+  question: ResidualQuestion,
+  others: readonly OwnOrder[] = [],
+): readonly LeftSide[] {
   const markets = [...new Set(orders.map(({ intent }) => intent.market))];
   return markets.flatMap((market) => {
     const here = orders.filter(({ intent }) => intent.market === market);
-    const opened = computeOpened(here, () => ZERO);
+    const beside = others.filter(({ intent }) => intent.market === market);
+    const opened = computeOpened(here, () => ZERO, beside);
     return SIDES.flatMap((side) => {
       // The other side's orders may not fill: each side is judged at its own worst.
       const worst = onSide(
-        computeOpened(here, (order) => (order.intent.side === side ? computePending(order, question) : ZERO)),
+        computeOpened(here, (order) => (order.intent.side === side ? computePending(order, question) : ZERO), beside),
         side,
       );
       const stops = here.filter((order) => isWorkingStop(order) && order.intent.side !== side);
@@ -153,16 +161,28 @@ interface Trade {
  * was not theirs. A position stop can only close, so what it filled beyond the run's own was held before. Any other order closes
  * what was proven when it was decided: what its step allowed it to do proves nothing.
  */
-function computeOpened(orders: readonly OwnOrder[], pending: (order: OwnOrder) => Decimal): Decimal {
-  const trades = orders
-    .flatMap((order) => listTrades(order, pending(order)))
+function computeOpened(
+  orders: readonly OwnOrder[],
+  pending: (order: OwnOrder) => Decimal,
+  others: readonly OwnOrder[],
+): Decimal {
+  const beside = new Set(others);
+  const trades = [...orders, ...others]
+    .flatMap((order) => listTrades(order, beside.has(order) ? ZERO : pending(order)))
     .sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
   let net = ZERO;
+  /** The position of the others' fills, less what the orders closed of it. */
+  let besideNet = ZERO;
   /** What was closed of the position of others, by its side. What is bought back of it opens nothing. */
   const closed = { long: ZERO, short: ZERO };
   for (const { order, size } of trades) {
     const { side } = order.intent;
     const other: Side = side === 'long' ? 'short' : 'long';
+    const signed = (of: Decimal) => (side === 'long' ? of : of.negated());
+    if (beside.has(order)) {
+      besideNet = besideNet.plus(signed(size));
+      continue;
+    }
     let rest = size;
     const take = (most: Decimal): Decimal => {
       const taken = Decimal.min(most, rest);
@@ -170,13 +190,14 @@ function computeOpened(orders: readonly OwnOrder[], pending: (order: OwnOrder) =
       return taken;
     };
     const own = take(onSide(net, other));
+    besideNet = besideNet.plus(signed(take(onSide(besideNet, other))));
     const restored = take(closed[side]);
     closed[side] = closed[side].minus(restored);
     const held = onSide(decimal(order.provenHeld ?? '0'), other).minus(closed[other]);
     const reduced = take(isPositionStop(order.intent) ? rest : held.isNegative() ? ZERO : held);
     closed[other] = closed[other].plus(reduced);
     const opened = own.plus(rest);
-    net = side === 'long' ? net.plus(opened) : net.minus(opened);
+    net = net.plus(signed(opened));
   }
   return net;
 }
