@@ -95,9 +95,13 @@ export const ACCOUNT_INVARIANTS = {
         isAlone &&
         happened.stops.length === 0 &&
         !(scenario.venue.faults ?? []).some((fault) => fault.do === 'rate_limited');
+      const repeatsHeartbeats = (scenario.venue.faults ?? []).some(
+        ({ on, do: does }) => does === 'error' && (on === '*' || on === 'POST /cancel_all_after'),
+      );
       for (const { entry, intended } of attempts) {
-        // With a small limit the reserve holds for few cancels; heartbeats have one of their own.
-        const reserved = limit >= 1200 || intended.data.purpose === 'keep-alive';
+        // With a small limit the reserve holds for few cancels; heartbeats have one of their own, for one in each interval.
+        const beats = intended.data.purpose === 'keep-alive';
+        const reserved = beats ? !repeatsHeartbeats : limit >= 1200;
         if (undisturbed && reserved && intended.data.class === 'protect' && entry.data.waitedMs > URGENT_WAIT_MS)
           yield `${intended.data.endpoint} waited ${entry.data.waitedMs} ms for tokens`;
       }

@@ -107,6 +107,13 @@ export class WorldRun {
     return this.ground.disk.linesOf(this.name);
   }
 
+  /** Takes its end from the disk, where the process that wrote it died before it could tell. */
+  readEnd(): void {
+    const last = this.lines.at(-1);
+    const entry = last === undefined ? undefined : readEntry(last);
+    if (entry?.type === 'run.ended') this.result ??= entry.data;
+  }
+
   /**
    * Makes ready to begin it, or to take it up from what is on the disk, which takes no time. What this gives puts it under
    * way in a turn of the clock, and resolves with its end to wait for.

@@ -226,6 +226,7 @@ class World {
     const ends: Promise<Ended>[] = [];
     for (const { run, beginsAt } of this.runs) {
       const hasBegun = run.lines.length > 0;
+      run.readEnd();
       if (run.result !== undefined && !(run.result.outcome === 'halted' && run.askedAgain)) continue;
       if (!hasBegun && beginsAt > clock.now()) ends.push(this.later(host, run, beginsAt));
       else if (hasBegun || killed === undefined || run === this.runs[0]?.run) {

@@ -174,11 +174,18 @@ export class StepAttempts implements StepPlace {
       return undefined;
     } catch (error) {
       timer?.cancel();
-      const failure = await this.completeFailed(execution, toCatchable(error, own, path) ?? toCaughtDoubt(step, error));
-      if (failure !== undefined) return failure.step === execution.path ? failure.withStep(path) : failure;
-      if (error instanceof Halt) this.cancel.halt(error.message);
-      this.recordEndBy(error, toErrorFact(error, path));
-      throw error;
+      const caught = toCatchable(error, own, path) ?? toCaughtDoubt(step, error);
+      let thrown = error;
+      try {
+        const failure = await this.completeFailed(execution, caught);
+        if (failure !== undefined) return failure.step === execution.path ? failure.withStep(path) : failure;
+      } catch (interruption) {
+        // The block around it ended while the fills of a failed step were read.
+        thrown = interruption;
+      }
+      if (thrown instanceof Halt) this.cancel.halt(thrown.message);
+      this.recordEndBy(thrown, toErrorFact(thrown, path));
+      throw thrown;
     } finally {
       timer?.cancel();
       progress?.end();
