@@ -127,7 +127,7 @@ async function playedLive(): Promise<void> {
         heard.method === 'POST' && heard.path === '/orders' ? { done: true, cut: true } : undefined,
       );
       write('two.yaml', LIMIT);
-      expect((await run(['run', 'two.yaml', '--profile', 'p.yaml', '--json'], env)).exit).toBe(4);
+      expect((await run(['run', 'two.yaml', '--profile', 'p.yaml', '--json'], env)).exit).toBe(1);
       venue.hiddenMs = 0;
       write(
         'three.yaml',

@@ -170,7 +170,7 @@ describe('an order that reaches the venue after its run has ended', () => {
     ['has filled by then', '64100', 'closed', '0.1'],
   ])('is reported by the next run, where it %s', async (_how, price, status, filled) => {
     const { performance, venue } = await ghostly(price);
-    expect(performance.report).toMatchObject({ outcome: 'halted', orders: [{ state: 'absent' }] });
+    expect(performance.report).toMatchObject({ outcome: 'failed', orders: [{ state: 'absent' }] });
     const books = await performance.later(300_000);
     expect(books.orders.map((order) => order.status)).toEqual([status]);
     const store = await storeWith(performance);

@@ -515,13 +515,7 @@ describe.concurrent('runbook schedule', { timeout: 120_000 }, () => {
   it('refuses what could never run, before it takes a lease', async ({ venue, at }) => {
     at.write('asked.yaml', ASKED);
     at.write('broken.yaml', TICK.replace('every: 1s', 'every: 0s'));
-    at.write(
-      'capable.yaml',
-      TICK.replace(
-        'dsl: 1',
-        'dsl: 1\nleaves: {position: open, because: the case is about something else}\nneeds: [cancel_all]',
-      ),
-    );
+    at.write('capable.yaml', TICK.replace('dsl: 1', 'dsl: 1\nneeds: [cancel_all]'));
     at.write('tick.yaml', TICK);
     at.write('shared.yaml', `${profileFor(venue.url)}\nstore: {postgres: {env: DATABASE_URL}}\n`);
     const run = (...words: string[]) => at.run(['schedule', ...words]);

@@ -138,7 +138,7 @@ cases:
       '{on: POST /orders, malformed: "<html>"}',
       'outcome: stopped, requests_exactly: {POST /orders: 1}',
     ],
-    ['a server in trouble', '{on: POST /orders, http: 503}', 'outcome: halted, requests_exactly: {POST /orders: 1}'],
+    ['a server in trouble', '{on: POST /orders, http: 503}', 'outcome: failed, requests_exactly: {POST /orders: 1}'],
     [
       'an acknowledgement of a rejected order',
       '{on: POST /orders, reply: {status: rejected}}',

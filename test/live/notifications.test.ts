@@ -6,6 +6,7 @@ import { webhook } from './webhook.ts';
 
 const NOTIFY = `runbook: one
 dsl: 1
+leaves: {position: open, because: only its messages are tested}
 steps:
   - notify: {to: ops, text: "one"}
   - place: {type: limit, market: BTC-USD, side: long, size: 0.0001, price: 19800}

@@ -129,7 +129,7 @@ async function happen(event: Event, { venue }: Scene, run: Scene['run']): Promis
   // The lease of a process that says nothing lasts for 15 s.
   for (const end = Date.now() + 60_000; Date.now() < end; await pause(300))
     if (hasTakenOver(await run(['resume', '--json']))) return undefined;
-  throw new Error(`nobody took the run over; ${venue.heard.length} requests`);
+  throw new Error(`no process took the run over; ${venue.heard.length} requests`);
 }
 
 /** Whether a process that should resume the run has brought it to an end; it may be refused, or find nothing to resume yet. */

@@ -100,8 +100,8 @@ export const ACCOUNT_INVARIANTS = {
       );
       for (const { entry, intended } of attempts) {
         // With a small limit the reserve holds for few cancels; heartbeats have one of their own, for one in each interval.
-        const beats = intended.data.purpose === 'keep-alive';
-        const reserved = beats ? !repeatsHeartbeats : limit >= 1200;
+        const isHeartbeat = intended.data.purpose === 'keep-alive';
+        const reserved = isHeartbeat ? !repeatsHeartbeats : limit >= 1200;
         if (undisturbed && reserved && intended.data.class === 'protect' && entry.data.waitedMs > URGENT_WAIT_MS)
           yield `${intended.data.endpoint} waited ${entry.data.waitedMs} ms for tokens`;
       }
@@ -307,7 +307,7 @@ export const ACCOUNT_INVARIANTS = {
       if (profile.auth.mode === 'jwt' && renewed > renewals) yield `POST /jwt: ${renewed} of at most ${renewals}`;
     },
   },
-  I22: {
+  I25: {
     name: 'the last gate',
     asks: 'no write leaves on answers older than a quarter of a second, whenever its process was stopped',
     against: ['wire'],

@@ -35,7 +35,10 @@ export interface Breach {
 export async function breachesOf(happened: Happened, protocol: Protocol = {}): Promise<readonly Breach[]> {
   const facts = new Facts(happened);
   const breaches: Breach[] = [];
-  if (happened.broken !== undefined) breaches.push({ invariant: 'ours', what: happened.broken });
+  const { broken, runs } = happened;
+  const isDivergence = broken?.startsWith('could not be resumed') === true;
+  if (broken !== undefined && !(isDivergence && runs.some(({ shape }) => outlastsSwitch(happened, shape))))
+    breaches.push({ invariant: 'ours', what: broken });
   for (const [invariant, { breaches: check }] of Object.entries(INVARIANTS) as [InvariantName, Invariant][]) {
     for (const what of check(facts)) breaches.push({ invariant, what });
   }

@@ -160,11 +160,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'skips the look-up and says that nothing was found',
     caughtBy: ['I5', 'I1'],
     protocol: {
-      transport: intercepting((request) =>
-        request.endpoint === 'GET /orders' && request.params['client_order_id'] !== undefined
-          ? success('[]')
-          : undefined,
-      ),
+      transport: intercepting((request) => (findLookedUp(request) === undefined ? undefined : success('[]'))),
     },
   },
   {
@@ -175,8 +171,8 @@ export const MUTANTS: readonly Mutant[] = [
         const known = new Map<string, WireReply>();
         return {
           async send(request, options) {
-            const id = request.params['client_order_id']?.text;
-            if (request.endpoint !== 'GET /orders' || id === undefined) return road.send(request, options);
+            const id = findLookedUp(request);
+            if (id === undefined) return road.send(request, options);
             const before = known.get(id);
             if (before !== undefined) return new Promise((resolve) => clock.arrive(() => resolve(before)));
             const reply = await road.send(request, options);
@@ -502,14 +498,14 @@ export const MUTANTS: readonly Mutant[] = [
   { name: 'does not hear the kill switch', caughtBy: ['I13'], protocol: { deaf: true } },
   {
     name: 'has no last gate: what was asked before a stop counts after it',
-    caughtBy: ['I22', 'I14', 'I13', 'I11'],
+    caughtBy: ['I25', 'I14', 'I13', 'I11'],
     protocol: {
       transport: (road) => ({ send: (request, { mayLeave: _, ...options }) => road.send(request, options) }),
     },
   },
   {
     name: 'believes the monotonic clock about how long it was stopped',
-    caughtBy: ['I22'],
+    caughtBy: ['I25'],
     protocol: {
       client: (parts) => {
         const read = parts.clock.read.bind(parts.clock);
@@ -524,6 +520,13 @@ export const MUTANTS: readonly Mutant[] = [
     protocol: { lease: () => ({ holds: async () => true }) },
   },
 ];
+
+/** What a reading looks up: an order by its client order id, or the page of a market, the second evidence. Undefined for other requests. */
+function findLookedUp({ endpoint, params }: WireRequest): string | undefined {
+  if (endpoint !== 'GET /orders' || params['order_id'] !== undefined || params['status'] !== undefined)
+    return undefined;
+  return params['client_order_id']?.text ?? params['market_id']?.text;
+}
 
 function intercepting(answer: (request: WireRequest) => WireAnswer | undefined): NonNullable<Protocol['transport']> {
   return (road, { clock }) => ({
