@@ -145,7 +145,8 @@ function buildWaitForRead(checking: Checking, node: MapNode, fields: FieldReader
     if (id !== undefined) checking.names.unknown.add(id);
     return { args: { kind: 'order', order: FAULTY, is: 'live', within }, yields: undefined };
   }
-  if (getStepRow(stepName).retry !== 'read' || stepName === 'refresh_session')
+  const { retry, yields } = getStepRow(stepName);
+  if (retry !== 'read' || yields === 'nothing')
     checking.report(
       inner.entry(stepName)?.keySpan ?? inner,
       'read-not-a-read',

@@ -5,6 +5,7 @@
  */
 import { findPosition } from '../../base/diagnostic.ts';
 import type { CatchClause, CheckedRunbook, CheckedStep, LeavesDeclaration, StepOf } from '../checked.ts';
+import { getStepRow } from '../steps/steps.ts';
 import { walkSteps } from '../steps/walk.ts';
 import type { Expr, Scope, Value } from '../values.ts';
 import {
@@ -253,27 +254,22 @@ function isPlacement({ verb }: CheckedStep): boolean {
   return verb === 'place' || verb === 'protect';
 }
 
-/** Steps that neither place nor cancel nor end the run: whether they are skipped changes nothing. */
-const HARMLESS: ReadonlySet<CheckedStep['verb']> = new Set([
-  'set_leverage',
-  'read_account',
-  'read_tier',
-  'list_orders',
-  'list_fills',
-  'refresh',
-  'read_deadman',
-  'refresh_session',
-  'request',
-  'let',
-  'set',
-  'wait',
-  'approve',
-  'notify',
-  'amend',
+/** Steps that place, cancel, await, or end the run or its switch: whether one is skipped changes what is left, as with inner steps. */
+const DECISIVE: ReadonlySet<CheckedStep['verb']> = new Set([
+  'place',
+  'protect',
+  'cancel',
+  'cancel_all',
+  'wait_for',
+  'arm_deadman',
+  'disarm_deadman',
+  'assert',
+  'stop',
+  'fail',
 ]);
 
-function matters(step: CheckedStep): boolean {
-  return !HARMLESS.has(step.verb);
+function matters({ verb }: CheckedStep): boolean {
+  return DECISIVE.has(verb) || getStepRow(verb).risk === 'inner';
 }
 
 /** Each state once, the one with the shortest path; beyond the most that are kept, what is left is in doubt. */
