@@ -10,8 +10,8 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     pool: 'forks',
     isolate: false,
-    // One more than cores: many tests wait for processes.
-    maxWorkers: availableParallelism() + 1,
+    // Two more than cores: many tests wait for processes.
+    maxWorkers: availableParallelism() + 2,
     sequence: { sequencer: SlowFirst },
     tags: NEEDS.map(({ name, description }) => ({ name, description })),
     tagsFilter: HERE,

@@ -10,6 +10,7 @@ const PROFILE = 'store: {postgres: {env: DATABASE_URL}}';
 const RUN = ['run', 'one.yaml', '--profile', 'p.yaml', '--json'];
 const RESTING = `runbook: one
 dsl: 1
+leaves: {position: open, because: a run of it ends behind its order}
 deadman: {market: BTC-USD, timeout: 20s, on_exit: disarm}
 steps:
   - id: o

@@ -6,9 +6,7 @@ import { buildStopping, EVENTS, type Event, PLACES, type Place, type Program, pl
 const ALWAYS: readonly (readonly [Place, Event])[] = [
   ['CP23', 'kill'],
   ['CP4', 'kill'],
-  ['CP5', 'kill'],
   ['CP23', 'deadman switch'],
-  ['CP4', 'takeover'],
 ];
 const EACH = PLACES.flatMap((place) => EVENTS.map((event) => [place, event] as const));
 const REST = EACH.filter(([place, event]) => !ALWAYS.some(([p, e]) => p === place && e === event));
