@@ -33,6 +33,10 @@ function blocks(markdown: string): readonly string[] {
 }
 
 describe('the pages', () => {
+  it('begin with one of 150 lines at most, pasted output included', () => {
+    expect(README.trimEnd().split('\n').length).toBeLessThanOrEqual(150);
+  });
+
   it('show what the program prints now', () => {
     const { status, stderr } = run('docs/paste.js', '--check');
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
