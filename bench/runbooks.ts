@@ -83,6 +83,7 @@ ${every === undefined ? '' : `      every: ${every}\n`}      max: ${count}
 export function writeRestingOrders(count: number): string {
   return `runbook: resting
 dsl: 1
+leaves: {position: open, because: only its time is measured}
 steps:
   - repeat:
       max: ${count}
