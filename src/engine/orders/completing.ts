@@ -4,11 +4,10 @@
  */
 import { formatSpan } from '../../base/format.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
-import type { EndpointName } from '../../venue/catalogue.ts';
 import { COMPLETED_TOGETHER } from '../../venue/order/polling.ts';
 import { makeMarketFillParams, makeOrderFillParams } from '../../venue/order/requests.ts';
 import { isTerminal } from '../../venue/order/states.ts';
-import type { CallOutcome } from '../../venue/port.ts';
+import type { CallOutcome, VenueCall } from '../../venue/port.ts';
 import { toFailure } from '../failure.ts';
 import { type Cancellation, Halt } from '../interruption.ts';
 import { sleepUntil } from '../waiting.ts';
@@ -24,6 +23,9 @@ export interface CompletingRequest {
   readonly windowMs: number;
   readonly cancel: Cancellation;
 }
+
+/** The endpoints that complete an order. */
+type Reading = 'GET /orders' | 'GET /fills' | 'GET /fills/order';
 
 /** How long an answer may take where nothing may wait for it, ms. */
 const ANSWER_AT_ONCE_MS = 2000;
@@ -73,72 +75,58 @@ export class Completing {
     for (const market of new Set(orders.map(({ intent }) => intent.market))) {
       const each = orders.filter(({ intent }) => intent.market === market);
       request.cancel.check();
-      if (each.length >= COMPLETED_TOGETHER) await this.readTogether(market, each, what, request);
-      else for (const order of each) await this.readOne(order, what, request);
+      if (each.length >= COMPLETED_TOGETHER)
+        haltUnrecorded(await this.readTogether(market, each, what, request), request.step);
+      else for (const order of each) haltUnrecorded(await this.readOne(order, what, request), request.step);
     }
   }
 
-  private async readOne(order: TrackedOrder, what: Missing, request: CompletingRequest): Promise<void> {
-    const { venue, callId } = this.run;
+  private readOne(order: TrackedOrder, what: Missing, request: CompletingRequest): Promise<CallOutcome<Reading>> {
     const { venueId } = order.snapshot.context;
-    const limits = this.limitWaiting(request);
-    if (what === 'record' || venueId === undefined) {
-      this.haltUnrecorded(
-        await this.watch.read(order, request.step, 'confirm', { class: 'complete', ...limits }),
-        request.step,
-      );
-      return;
-    }
-    const outcome = await venue.call({
-      id: callId(request.step),
-      step: request.step,
-      endpoint: 'GET /fills/order',
-      params: makeOrderFillParams<never>(venueId),
-      class: 'complete',
-      clientOrderId: order.intent.clientOrderId,
-      purpose: 'fills',
-      ...limits,
-    });
-    this.haltUnrecorded(outcome, request.step);
+    if (what === 'record' || venueId === undefined)
+      return this.watch.read(order, request.step, 'confirm', { class: 'complete', ...this.limitWaiting(request) });
+    const { clientOrderId } = order.intent;
+    return this.readFills(
+      { endpoint: 'GET /fills/order', params: makeOrderFillParams<never>(venueId), clientOrderId },
+      request,
+    );
   }
 
-  private async readTogether(
+  private readTogether(
     market: string,
     orders: readonly TrackedOrder[],
     what: Missing,
     request: CompletingRequest,
-  ): Promise<void> {
-    const { venue, callId } = this.run;
+  ): Promise<CallOutcome<Reading>> {
     const since = Math.min(...orders.map(({ createdAt }) => createdAt));
-    const limits = this.limitWaiting(request);
-    if (what === 'record') {
-      this.haltUnrecorded(
-        await this.watch.readMarket(market, since, request.step, { purpose: 'confirm', ...limits }),
-        request.step,
-      );
-      return;
-    }
-    const outcome = await venue.call({
-      id: callId(request.step),
-      step: request.step,
-      endpoint: 'GET /fills',
-      params: makeMarketFillParams<never>(market, this.watch.lookFrom(since)),
+    if (what === 'record')
+      return this.watch.readMarket(market, since, request.step, {
+        purpose: 'confirm',
+        ...this.limitWaiting(request),
+      });
+    const params = makeMarketFillParams<never>(market, this.watch.lookFrom(since));
+    return this.readFills({ endpoint: 'GET /fills', params }, request);
+  }
+
+  private readFills<E extends 'GET /fills' | 'GET /fills/order'>(
+    which: Pick<VenueCall<E>, 'endpoint' | 'params' | 'clientOrderId'>,
+    request: CompletingRequest,
+  ): Promise<CallOutcome<E>> {
+    const { venue, callId } = this.run;
+    const { step } = request;
+    return venue.call({
+      ...which,
+      id: callId(step),
+      step,
       class: 'complete',
       purpose: 'fills',
-      ...limits,
+      ...this.limitWaiting(request),
     });
-    this.haltUnrecorded(outcome, request.step);
   }
 
   /** A reading that may not wait is given up where no tokens are free, and where its answer takes long. */
   private limitWaiting({ windowMs }: CompletingRequest): ReadingLimits {
     return windowMs === 0 ? { deadlineAt: this.run.clock.now(), answerMs: ANSWER_AT_ONCE_MS } : {};
-  }
-
-  /** Throws Halt where the run can record nothing more. A reading without an answer is repeated when the next is due. */
-  private haltUnrecorded<E extends EndpointName>(outcome: CallOutcome<E>, step: string): void {
-    const failure = outcome.kind === 'denied' ? toFailure(outcome, step) : undefined;
-    if (failure instanceof Halt) throw failure;
   }
 
   /** Journals that the fills of an ended order were not all shown in time; the tracker raises its alarm. */
@@ -147,4 +135,10 @@ export class Completing {
     const because = `${describeMissing(order)} after ${formatSpan(windowMs)}`;
     conclude(this.run.log, order, { event: 'T_SETTLE', because }, step);
   }
+}
+
+/** Throws Halt where the run can record nothing more. A reading without an answer is repeated when the next is due. */
+function haltUnrecorded(outcome: CallOutcome<Reading>, step: string): void {
+  const failure = outcome.kind === 'denied' ? toFailure(outcome, step) : undefined;
+  if (failure instanceof Halt) throw failure;
 }

@@ -43,21 +43,11 @@ interface PlacingParts {
 
 export class Placing {
   private readonly run: OrderManagerParts;
-  private readonly resolution: Resolution;
-  private readonly refused: RefusedOrders;
-  private readonly handles: OrderHandles;
-  /** Resolves when no cancel_all of the run is under way. */
-  private readonly swept: () => Promise<unknown>;
-  /** Marks an order as not wanted any more: it is cancelled where it appears after all. */
-  private readonly giveUp: (order: TrackedOrder) => void;
+  private readonly parts: PlacingParts;
 
   constructor(run: OrderManagerParts, parts: PlacingParts) {
     this.run = run;
-    this.resolution = parts.resolution;
-    this.refused = parts.refused;
-    this.handles = parts.handles;
-    this.swept = parts.swept;
-    this.giveUp = parts.giveUp;
+    this.parts = parts;
   }
 
   /**
@@ -67,14 +57,14 @@ export class Placing {
   async place(at: OrderRequestContext, leg: string, terms: Terms): Promise<OrderHandle> {
     const placed = this.recallPlaced(at, leg);
     const before = placed.order;
-    if (before !== undefined && (await this.refused.claim(before, at.cancel))) return this.adopt(before, at.step);
-    await this.swept();
+    if (before !== undefined && (await this.parts.refused.claim(before, at.cancel))) return this.adopt(before, at.step);
+    await this.parts.swept();
     at.cancel.check();
     await this.run.heartbeat.beforeOrder(at.step);
     // Arming the switch takes time, and so does looking up an order that was rate-limited.
     at.cancel.check();
     if (before !== undefined && (leg !== '' ? isKept(before, at.step) : isWorking(before.snapshot.state)))
-      return this.handles.get(before);
+      return this.parts.handles.get(before);
     const again = before !== undefined && before.snapshot.state === 'draft' && hasSameTerms(before.intent, terms);
     if (!again) {
       if (before?.snapshot.state === 'draft')
@@ -92,7 +82,7 @@ export class Placing {
           ...(terms.tag === undefined ? {} : { tag: terms.tag }),
         });
     const intent = makeIntent(terms, id);
-    if (placed.limited && before !== undefined && (await this.resolution.lookUpOnce(before, at.step)))
+    if (placed.limited && before !== undefined && (await this.parts.resolution.lookUpOnce(before, at.step)))
       return this.adopt(before, at.step);
     at.cancel.check();
     return this.post(at, placed, intent);
@@ -121,7 +111,7 @@ export class Placing {
       placed.limited = outcome.kind === 'rejected' && outcome.failure === 'rate_limited';
       switch (outcome.kind) {
         case 'confirmed':
-          return this.handles.get(order);
+          return this.parts.handles.get(order);
         case 'denied':
           throw toFailure(outcome, at.step);
         case 'rejected': {
@@ -130,13 +120,13 @@ export class Placing {
           if (
             outcome.failure === 'unauthorized' &&
             sends === 1 &&
-            !(await this.resolution.lookUpRefused(order, at.step))
+            !(await this.parts.resolution.lookUpRefused(order, at.step))
           )
             continue;
           if (outcome.failure === 'unauthorized' && order.snapshot.state !== 'draft') return this.adopt(order, at.step);
           if (outcome.definite || outcome.failure === 'transport' || outcome.failure === 'rate_limited')
             throw toFailure(outcome, at.step);
-          if (await this.refused.begin(order, at.step, at.cancel)) return this.adopt(order, at.step);
+          if (await this.parts.refused.begin(order, at.step, at.cancel)) return this.adopt(order, at.step);
           throw toFailure(outcome, at.step);
         }
         case 'unresolved':
@@ -144,10 +134,10 @@ export class Placing {
         default:
           outcome satisfies never;
       }
-      await this.resolution.resolve(order, at.step);
+      await this.parts.resolution.resolve(order, at.step);
       if (order.snapshot.state !== 'absent') return this.adopt(order, at.step);
       if (intent.onAmbiguous !== 'resend' || sends > RESENDS) {
-        this.giveUp(order);
+        this.parts.giveUp(order);
         const count = sends === 1 ? '' : `, sent ${sends} times`;
         throw new StepFailure(
           'not_placed',
@@ -160,14 +150,14 @@ export class Placing {
 
   private async beforeResend(at: OrderRequestContext): Promise<void> {
     at.cancel.check();
-    await this.swept();
+    await this.parts.swept();
     await this.run.heartbeat.beforeOrder(at.step);
     at.cancel.check();
   }
 
   private adopt(order: TrackedOrder, step: string): OrderHandle {
     if (order.snapshot.state === 'quarantined') throw haltForQuarantine(order, step);
-    return this.handles.get(order);
+    return this.parts.handles.get(order);
   }
 
   private recallPlaced(at: OrderRequestContext, leg: string): Placed {
