@@ -2,7 +2,7 @@
  * Executes one run from its first entry to its last. The run machine decides which part comes next; this file makes the
  * parts and walks them. Starting and resuming are the same function: what differs is whether the ports play a record first.
  */
-import type { Away, ErrorFact, JsonObject, RunOutcome } from '../journal/entry.ts';
+import type { Away, DataOf, ErrorFact, JsonObject, RunOutcome } from '../journal/entry.ts';
 import type { CheckedStep } from '../runbook/checked.ts';
 import { addsRisk } from '../runbook/steps/risk.ts';
 import { toJson, type Value } from '../runbook/values.ts';
@@ -142,7 +142,7 @@ class Execution {
   async run(): Promise<RunResult> {
     const { heartbeat } = this.context;
     let ending = await this.walk();
-    if (ending.kind === 'completed' || ending.kind === 'stopped') ending = this.holdToLeaves(ending);
+    if (ending.kind === 'completed' || ending.kind === 'stopped') ending = await this.holdToLeaves(ending);
     let error = 'error' in ending ? ending.error : undefined;
     let state = this.move(
       {
@@ -187,21 +187,26 @@ class Execution {
     return result;
   }
 
-  /** Journals what the run leaves, and its end. */
+  /** Journals what the run leaves, and its end, which an internal error in the former must not keep out. */
   private end(result: RunResult): void {
-    this.context.log.append('run.residual', judgeEnd(this.context).data, '');
-    this.context.log.append('run.ended', result, '');
+    const { log, onCrash } = this.context;
+    let left: DataOf<'run.residual'> | undefined;
+    try {
+      left = judgeEnd(this.context).data;
+    } catch (error) {
+      onCrash?.(error);
+    }
+    if (left !== undefined) log.append('run.residual', left, '');
+    log.append('run.ended', result, '');
   }
 
   /** What the steps left, where that is more than the runbook declares: the ending that leads to `on_error`. */
-  private holdToLeaves(ending: Ending): Ending {
-    try {
-      requireKept(this.context, { runbook: this.context.setup.runbook, prefix: '' }, '');
-      return ending;
-    } catch (error) {
-      if (!(error instanceof StepFailure)) throw error;
-      return { kind: ending.kind === 'stopped' ? 'stoppedUnprotected' : 'unprotected', error: error.fact };
-    }
+  private async holdToLeaves(ending: Ending): Promise<Ending> {
+    const { runbook } = this.context.setup;
+    const held = await this.attempt(async () => requireKept(this.context, { runbook, prefix: '' }, ''));
+    if (!('error' in held)) return ending;
+    if (held.error.kind !== 'unprotected_position') return held;
+    return { kind: ending.kind === 'stopped' ? 'stoppedUnprotected' : 'unprotected', error: held.error };
   }
 
   get hasHalted(): boolean {
