@@ -72,7 +72,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'runbook/expression': ['codes', 'document', 'functions'],
   'runbook/functions': ['codes'],
   'runbook/leaves': ['steps'],
-  'runbook/plan': ['functions', 'steps'],
+  'runbook/plan': ['expression', 'functions', 'steps'],
   'runbook/schedule': ['codes', 'document'],
   'runbook/shape': ['codes', 'document', 'steps'],
   'runbook/steps': ['functions'],

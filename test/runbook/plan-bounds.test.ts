@@ -37,6 +37,33 @@ describe('the bounds of a plan', () => {
     expect(pathTokensPerMinute).toBe(1 + 20 + 10);
   });
 
+  it('bound what an order was filled with by its size and price, and what is computed from that', () => {
+    const entry = `id: entry, ${ORDER}`;
+    const exit = (size: string, price: string) =>
+      plan(
+        `vars: {left: {type: size, init: 1}}\nsteps: [{${entry}}, {place: {type: limit, market: BTC-USD, side: short, size: "${size}", price: "${price}"}, allow: reduce}]`,
+      ).bounds.notional.max;
+    expect(exit('entry.filled', '100')).toBe('400');
+    // Bought at 100 or below, and sold at most half a tick above that, less 3 %.
+    expect(exit('entry.filled', 'tick(entry.avg_price.orValue(100) * (1 - pct(3)))')).toBe('395');
+    expect(exit('min(entry.filled, 1.5)', '100')).toBe('350');
+    expect(exit('lot(entry.remaining / 2)', '100')).toBe('300');
+    expect(exit('entry.filled > 1 ? entry.filled : 5', '100')).toBe('700');
+    expect(exit('2 - entry.filled', '100')).toBe('400');
+    expect(exit('floor_to(entry.filled * 0.9, 0.5)', '100')).toBe('350');
+    expect(exit('max(entry.filled, 3)', '100')).toBe('500');
+    expect(exit('entry.filled * (entry.filled / (entry.filled + 2))', '100')).toBe('400');
+    expect(exit('entry.filled * (entry.initial_size / entry.filled)', '100')).toBeUndefined();
+  });
+
+  it('bound no order by terms that an amend may change, nor by a variable', () => {
+    const amended = `steps: [{id: entry, ${ORDER}}, {amend: {order: entry, size: 7, price: 100}}, {place: {type: limit, market: BTC-USD, side: short, size: entry.filled, price: 100}, allow: reduce}]`;
+    expect(plan(amended).bounds.notional.max).toBeUndefined();
+    const changed = `vars: {left: {type: size, init: 1}}\nsteps: [{repeat: {max: 3, every: 1s, do: [{set: {left: left * 2}}]}}, {place: {type: limit, market: BTC-USD, side: long, size: left, price: 100}, allow: reduce}]`;
+    expect(plan(changed).bounds.notional.max).toBeUndefined();
+    expect(plan(`limits: {max_order_size: 3}\n${changed}`).bounds.notional.max).toBe('300');
+  });
+
   it('spread steps that run once over several minutes when they need more than one', () => {
     const { bounds } = plan('steps: [{for_each: {each: k, in: range(500), do: [{read_account: {}}]}}]');
     expect(bounds.requests['GET /account']?.min).toBe(500);

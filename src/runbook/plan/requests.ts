@@ -22,11 +22,12 @@ import type { Counts } from '../steps/row.ts';
 import { bindCalls, describeSubject, getStepRow, type StepCall, type VenueStep } from '../steps/steps.ts';
 import type { Expr, RecordValue, Value } from '../values.ts';
 import type { PlannedSwitches } from './deadman.ts';
+import { type Interval, multiply } from './intervals.ts';
 import type { PlannedWrite } from './limits.ts';
 import { EMPTY, type Figure, type Load, makeLoad, type Range, sequence, UNBOUNDED, WINDOW_MS } from './load.ts';
 import { PlanValues } from './plan-values.ts';
 import type { PlanRows, RequestDetails } from './rows.ts';
-import { type Estimating, makePlannedOrder, type PlanContext, type PlanScope } from './scope.ts';
+import { boundTerm, type Estimating, makePlannedOrder, type PlanContext, type PlanScope } from './scope.ts';
 import { Unknown } from './unknown.ts';
 
 /** The value of a step, where only the run will know it. */
@@ -262,12 +263,14 @@ export class PlannedRequests {
   ): Partial<Record<Figure, Partial<Range>>> {
     const { side, market } = terms;
     if (terms.type === 'stop_loss' || terms.type === 'take_profit') return {};
-    const { maxOrderNotional } = this.parts.rows.bounds.rules;
-    // One with `allow: reduce` passes the cap only where it is proven to reduce, and then it opens nothing.
+    const { maxOrderNotional, maxOrderSize } = this.parts.rows.bounds.rules;
+    // One with `allow: reduce` passes the caps only where it is proven to reduce, and then it opens nothing.
     const limit = maxOrderNotional === undefined ? UNBOUNDED : decimal(maxOrderNotional);
     const price = terms.price ?? terms.trigger;
     const known = typeof terms.size === 'string' && typeof price === 'string';
-    const notional = known ? decimal(terms.size).times(decimal(price)) : limit;
+    const notional = known
+      ? decimal(terms.size).times(decimal(price))
+      : Decimal.min(limit, boundNotional(terms.size, price, maxOrderSize));
     const range: Partial<Range> = { min: known ? notional : new Decimal(0), max: notional };
     const sides = side instanceof Unknown ? (['long', 'short'] as const) : ([side] as const);
     const where = market instanceof Unknown ? '' : market;
@@ -372,6 +375,19 @@ export class PlannedRequests {
     const before = record?.leverage?.[String(market)];
     return before === undefined ? {} : { limits: `${before} -> ${String(leverage)}` };
   }
+}
+
+/** The most that an order can be worth at its own price. */
+function boundNotional(
+  size: string | Unknown,
+  price: string | Unknown | undefined,
+  maxOrderSize: string | undefined,
+): Decimal {
+  // Nothing is sent with a size or price below zero.
+  const above = ({ min, max }: Interval) => ({ min: Decimal.max(0, min), max: Decimal.max(0, max) });
+  const most = above(boundTerm(size));
+  const capped = maxOrderSize === undefined ? most : { ...most, max: Decimal.min(most.max, maxOrderSize) };
+  return multiply(capped, above(boundTerm(price))).max;
 }
 
 /** The terms of an amended order, where the request is one. */

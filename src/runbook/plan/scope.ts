@@ -20,6 +20,7 @@ import {
   toJson,
   type Value,
 } from '../values.ts';
+import { ANY, boundExpression, boundFields, type Interval, makePoint } from './intervals.ts';
 import { Unknown } from './unknown.ts';
 
 export interface PlanContext {
@@ -70,6 +71,8 @@ interface Named {
   /** `if present`: the value is known, but in some runs there is none. */
   readonly known: boolean | 'if present';
   readonly value: Value;
+  /** Of a number that is not known: between which values it lies. */
+  readonly range?: Interval;
 }
 
 /** The names in sight while planning. Reading one that is not known throws NotKnown. */
@@ -116,9 +119,10 @@ export class PlanScope implements Scope {
   /** The names after steps of which each may not have been reached: what they named, beside `before`, may be absent. */
   afterSteps(before: ReadonlySet<string>): PlanScope {
     const inner = this.inner();
-    for (const [name, { known, value }] of this.names) {
+    for (const [name, named] of this.names) {
       if (before.has(name)) continue;
-      if (known === false) inner.setUnknown(name, value);
+      const { known, value } = named;
+      if (known === false) inner.names.set(name, named);
       else inner.setOptional(name, value);
       const most = known !== false && Array.isArray(value) ? value.length : this.lengths.get(name);
       if (most !== undefined) inner.setLength(name, most);
@@ -231,7 +235,23 @@ export class PlanScope implements Scope {
     const known = this.evaluateKnown(expr);
     if (known !== undefined) return write(known);
     const about = this.estimate(expr);
-    return new Unknown(expr.text, about === undefined ? undefined : String(write(about)));
+    return new Unknown(expr.text, about === undefined ? undefined : String(write(about)), this.bound(expr));
+  }
+
+  /** Between which values a number lies in every run that evaluates the expression. */
+  bound(expr: Expr): Interval {
+    const { on, present } = this.estimating;
+    // An estimate bounds nothing, and an order that is amended does not keep the terms it was placed with.
+    this.estimating.on = false;
+    this.estimating.present = false;
+    try {
+      const known = this.evaluateKnown(expr);
+      if (known !== undefined) return Decimal.isDecimal(known) ? makePoint(known as Decimal) : ANY;
+      return boundExpression(expr.text, { peek: (name) => this.peek(name), largest: this.largestSteps });
+    } finally {
+      this.estimating.on = on;
+      this.estimating.present = present;
+    }
   }
 
   /** The most items of a list. A collected list is as long as the list of its `for_each`, and a filter never adds items. */
@@ -261,6 +281,27 @@ export class PlanScope implements Scope {
     return typeof json === 'string' ? json : JSON.stringify(json);
   }
 
+  /** What is known of a name, and of one that some runs skip what is known where they do not. */
+  private peek(name: string): { readonly value: Value } | { readonly range: Interval } | undefined {
+    if (name === 'feeds' || name === 'now') return undefined;
+    const def = this.defs.get(name);
+    if (def !== undefined) return { range: this.bound(def) };
+    for (let scope: PlanScope | undefined = this; scope !== undefined; scope = scope.parent) {
+      const named = scope.names.get(name);
+      if (named === undefined) continue;
+      if (named.known !== false) return { value: named.value };
+      return named.range && { range: named.range };
+    }
+    return undefined;
+  }
+
+  private get largestSteps(): { readonly tick: Decimal; readonly lot: Decimal } | undefined {
+    const rules = this.context.markets.flatMap((market) => this.context.market(market) ?? []);
+    if (rules.length === 0) return undefined;
+    const largest = (steps: readonly string[]) => Decimal.max(...steps);
+    return { tick: largest(rules.map(({ tick }) => tick)), lot: largest(rules.map(({ lot }) => lot)) };
+  }
+
   private weigh(expr: Expr): Named {
     try {
       return { known: true, value: expr.evaluate(this) };
@@ -268,7 +309,7 @@ export class PlanScope implements Scope {
       if (!isOpen(error)) throw error;
       const present = this.readPresent(expr, (value) => value);
       return present === undefined
-        ? { known: false, value: this.estimate(expr) }
+        ? { known: false, value: this.estimate(expr), range: this.bound(expr) }
         : { known: 'if present', value: present };
     }
   }
@@ -344,7 +385,7 @@ export function makePlannedOrder(
     },
   };
   const terms = amended ? asPlaced : { certain: true };
-  return makeLazyRecord([
+  const record = makeLazyRecord([
     ...OF_VENUE.map((name) => [name, unknown(name)] as const),
     ['price', amount('price', draft.price, terms)],
     // The venue reports what remains to be filled.
@@ -359,4 +400,33 @@ export function makePlannedOrder(
     ['order_type', () => draft.type],
     ['time_in_force', read('time_in_force', draft.timeInForce)],
   ]);
+  return amended ? record : boundFields(record, boundOrder(draft));
+}
+
+/** What an order fills at most, and at which prices. */
+function boundOrder({ size, price, side }: OrderDraft<Unknown>): Readonly<Record<string, Interval>> {
+  const zero = new Decimal(0);
+  const most = boundTerm(size);
+  const part = { min: zero, max: Decimal.max(zero, most.max) };
+  const worst = boundTerm(price);
+  // A venue never fills a limit beyond it.
+  const paid =
+    side === 'long'
+      ? { min: zero, max: worst.max }
+      : { min: side === 'short' ? Decimal.max(zero, worst.min) : zero, max: ANY.max };
+  return {
+    size: part,
+    initial_size: most,
+    filled: part,
+    total_filled_size: part,
+    remaining: part,
+    price: worst,
+    avg_price: paid,
+  };
+}
+
+/** Between which values a term of an order lies. */
+export function boundTerm(term: string | Unknown | undefined): Interval {
+  if (typeof term === 'string') return makePoint(new Decimal(term));
+  return term?.range ?? ANY;
 }

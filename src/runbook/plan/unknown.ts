@@ -1,5 +1,7 @@
 /** A value of a plan that only the run will know: what it depends on, and an estimate where a feed or a fixture gives one. */
 
+import type { Interval } from './intervals.ts';
+
 /** The text of such a value in the parameters of a planned request. */
 export const KNOWN_AFTER_RUN = '(known after run)';
 
@@ -8,10 +10,13 @@ export class Unknown {
   readonly from: string;
   /** The value at current prices; not part of the plan's hash. */
   readonly about: string | undefined;
+  /** Of a number: between which values it lies in every run. */
+  readonly range: Interval | undefined;
 
-  constructor(from: string, about?: string) {
+  constructor(from: string, about?: string, range?: Interval) {
     this.from = from;
     this.about = about;
+    this.range = range;
   }
 
   toString(): string {

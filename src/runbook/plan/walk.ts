@@ -7,7 +7,7 @@ import { Decimal, formatDecimal, toCount } from '../../base/decimal.ts';
 import { type LimitRules, tighter } from '../../venue/limits/check.ts';
 import { CATCH_RETRIES, type CheckedRunbook, type CheckedStep, type StepOf } from '../checked.ts';
 import { evaluateLimits } from '../limit-values.ts';
-import type { Value } from '../values.ts';
+import type { Expr, Value } from '../values.ts';
 import { endEarly, type Once, passesOver, repeatAttempts } from './attempts.ts';
 import { forgetChanged, forgetHandled, listAllSteps, listChanged } from './changes.ts';
 import { type PlannedSwitch, PlannedSwitches } from './deadman.ts';
@@ -351,7 +351,11 @@ export class PlanWalk {
     );
     const roundMs = Math.max(everyMs ?? 0, load.leastMs);
     const byTime = lengthMs === undefined || roundMs === 0 ? Number.POSITIVE_INFINITY : Math.ceil(lengthMs / roundMs);
-    const byCount = known?.isInteger() ? toCount(known) : Number.POSITIVE_INFINITY;
+    const byCount = known?.isInteger()
+      ? toCount(known)
+      : max === undefined
+        ? Number.POSITIVE_INFINITY
+        : countMostRounds(max, scope);
     const rounds = Math.max(0, Math.min(byTime, byCount));
     const fixed = condition === undefined && until === undefined && duration === undefined && Number.isFinite(rounds);
     const all = repeat(load, { min: fixed ? rounds : until === undefined ? 0 : 1, max: rounds }, everyMs);
@@ -462,6 +466,12 @@ function withRenewals(context: PlanContext): PlanContext {
 /** The same place, with names of its own. */
 function enterBlock(place: Place): Place {
   return { ...place, scope: place.scope.inner() };
+}
+
+/** The most that a number of rounds can be. */
+function countMostRounds(count: Expr<Decimal>, scope: PlanScope): number {
+  const { max } = scope.bound(count);
+  return max.isFinite() ? toCount(Decimal.max(0, max.floor())) : Number.POSITIVE_INFINITY;
 }
 
 /** A round of a loop, with the pause until the next one begins: undefined without, `unknown` where only the run will know. */
