@@ -3,41 +3,32 @@
  * the operating system. It plays the venue itself, with a window short enough to be filled several times.
  */
 import { type ChildProcess, fork } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openSharedPostgres } from '../../src/journal/shared/postgres.ts';
 import type { Shared } from '../../src/journal/shared/shared.ts';
 import { openSharedSqlite } from '../../src/journal/shared/sqlite.ts';
+import { bundleProgram } from '../bundle.js';
 import { onServer, postgresOfFile } from '../postgres.ts';
 import { COUNTING_RULES } from '../venue/counting-venues.ts';
 import { accessTo } from './postgres-access.ts';
 
-const ROOT = join(import.meta.dirname, '..', '..');
 const SETTINGS = { tokens: 300, windowMs: 2_500, longestRequestMs: 500, inTransitMs: 500 };
 let folder = '';
+let client: Awaited<ReturnType<typeof bundleProgram>> | undefined;
 const children: ChildProcess[] = [];
 
 beforeAll(async () => {
-  // Inside the project, so that the script finds the project's SQL driver.
-  const cache = join(ROOT, 'node_modules', '.cache');
-  mkdirSync(cache, { recursive: true });
-  folder = mkdtempSync(join(cache, 'budget-'));
-  await build({
-    entryPoints: [join(import.meta.dirname, 'budget-client.ts')],
-    outfile: join(folder, 'client.mjs'),
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    packages: 'external',
-    logLevel: 'error',
-  });
+  folder = mkdtempSync(join(tmpdir(), 'budget-'));
+  client = await bundleProgram(join(import.meta.dirname, 'budget-client.ts'));
 });
 afterAll(() => {
   for (const child of children) child.kill('SIGKILL');
   rmSync(folder, { recursive: true, force: true });
+  client?.remove();
 });
 
 const server = postgresOfFile();
@@ -77,7 +68,7 @@ function testMeeting(name: string, meet: () => Promise<Meeting>): void {
     const byOwner = new Map<string, number>();
     const running: ChildProcess[] = [];
     const start = (owner: string) => {
-      const child = fork(join(folder, 'client.mjs'), [meeting.place, owner, JSON.stringify(SETTINGS)]);
+      const child = fork(client?.file ?? '', [meeting.place, owner, JSON.stringify(SETTINGS)]);
       children.push(child);
       running.push(child);
       child.on('message', ({ request, weight }: { request: number; weight: number }) => {

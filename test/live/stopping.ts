@@ -3,12 +3,12 @@
  * continues it. The program is bundled from its sources with one change: its client reports the points that a call reaches.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
 import type { CrashPoint } from '../../src/gateway/crash-points.ts';
+import { bundleProgram } from '../bundle.js';
 import { JWT } from './mock-venue.ts';
 import { document, type Ended, type Report, type Scene, scene, until } from './scene.ts';
 
@@ -36,24 +36,10 @@ globalThis.stopping = { reached(point, call) {
 } };
 `;
 
-export interface Program {
-  readonly file: string;
-  remove(): void;
-}
+export type Program = Awaited<ReturnType<typeof bundleProgram>>;
 
-export async function buildStopping(): Promise<Program> {
-  const cache = join(ROOT, 'node_modules', '.cache');
-  mkdirSync(cache, { recursive: true });
-  const file = join(cache, `stopping.${process.pid}.mjs`);
-  await build({
-    entryPoints: [join(ROOT, 'src', 'cli', 'main.ts')],
-    outfile: file,
-    bundle: true,
-    packages: 'external',
-    platform: 'node',
-    format: 'esm',
-    target: 'node20.19',
-    logLevel: 'warning',
+export function buildStopping(): Promise<Program> {
+  return bundleProgram(join(ROOT, 'src', 'cli', 'main.ts'), {
     banner: { js: STOP },
     plugins: [
       {
@@ -69,7 +55,6 @@ export async function buildStopping(): Promise<Program> {
       },
     ],
   });
-  return { file, remove: () => rmSync(file, { force: true }) };
 }
 
 const ORDER = (deadman: string) => `runbook: one

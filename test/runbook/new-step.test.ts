@@ -2,12 +2,12 @@
  * Adds a step to the table, and sees it everywhere: schema, checks, run, plan, bounds, chart, timeline and reference. The program is
  * bundled with one more row, and nothing else is changed.
  */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { build, type Plugin } from 'esbuild';
+import type { Plugin } from 'esbuild';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { bundleProgram } from '../bundle.js';
 import type * as Everything from './new-step-bundle.ts';
 
 /** Sets the leverage of a market to one: a call of an endpoint that has one already, so no function is needed. */
@@ -41,27 +41,13 @@ const addRow: Plugin = {
     }),
 };
 
-let folder = '';
+let bundle: Awaited<ReturnType<typeof bundleProgram>>;
 let program: typeof Everything;
 beforeAll(async () => {
-  // Inside the project, so that the bundle finds the packages.
-  const cache = join(import.meta.dirname, '..', '..', 'node_modules', '.cache');
-  mkdirSync(cache, { recursive: true });
-  folder = mkdtempSync(join(cache, 'step-'));
-  const outfile = join(folder, 'program.mjs');
-  await build({
-    entryPoints: [join(import.meta.dirname, 'new-step-bundle.ts')],
-    outfile,
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    packages: 'external',
-    plugins: [addRow],
-    logLevel: 'error',
-  });
-  program = (await import(pathToFileURL(outfile).href)) as typeof Everything;
+  bundle = await bundleProgram(join(import.meta.dirname, 'new-step-bundle.ts'), { plugins: [addRow] });
+  program = (await import(pathToFileURL(bundle.file).href)) as typeof Everything;
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+afterAll(() => bundle.remove());
 
 const SOURCE =
   'runbook: lower\ndsl: 1\nsteps:\n  - id: account\n    lower_leverage: {market: BTC-USD}\noutputs: {equity: account.account_equity}\n';

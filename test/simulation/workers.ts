@@ -1,10 +1,9 @@
 /** Runs seeds on all cores: bundles the worker once, for Node 20 reads no TypeScript, and hands out seeds in portions. */
-import { mkdirSync, rmSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import { build } from 'esbuild';
+import { bundleProgram } from '../bundle.js';
 import type { Tally } from './batch.ts';
 import type { Answers, Order } from './worker.ts';
 
@@ -41,19 +40,8 @@ export type Ask = <O extends Order>(order: O) => Promise<Answers[O['kind']]>;
 
 /** Starts workers, which keep what they have checked once, and ends them when `work` is done. */
 export async function withWorkers<T>(count: number, work: (asks: readonly Ask[]) => Promise<T>): Promise<T> {
-  const cache = join(process.cwd(), 'node_modules', '.cache');
-  mkdirSync(cache, { recursive: true });
-  const file = join(cache, `simulation.${process.pid}.mjs`);
-  await build({
-    entryPoints: [join(process.cwd(), 'test', 'simulation', 'worker.ts')],
-    outfile: file,
-    bundle: true,
-    packages: 'external',
-    platform: 'node',
-    format: 'esm',
-    target: 'node20.19',
+  const { file, remove } = await bundleProgram(join(process.cwd(), 'test', 'simulation', 'worker.ts'), {
     sourcemap: 'inline',
-    logLevel: 'warning',
   });
   const started = Array.from(
     { length: count },
@@ -63,7 +51,7 @@ export async function withWorkers<T>(count: number, work: (asks: readonly Ask[])
     return await work(started.map(asking));
   } finally {
     for (const worker of started) worker.postMessage('done');
-    rmSync(file, { force: true });
+    remove();
   }
 }
 
