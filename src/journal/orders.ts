@@ -15,6 +15,7 @@ import {
 import { stepOrder, toObservation } from '../venue/order/life.ts';
 import type { OrderState } from '../venue/order/states.ts';
 import { isFoundMissing, type OrderTerms } from '../venue/port.ts';
+import { PositionBook } from '../venue/position/position-book.ts';
 import type { AmendAck, CancelAck, FillRecord, OrderRecord, PlacementAck } from '../venue/records.ts';
 import type { DataOf, Entry, EntryOf, JsonObject } from './entry.ts';
 import { HeldPositions } from './held-positions.ts';
@@ -72,6 +73,8 @@ export interface OrderTrackerOptions {
 }
 
 export class OrderTracker {
+  /** The positions of the run's own fills, as far as the journal shows them. */
+  readonly positions = new PositionBook();
   private readonly options: OrderTrackerOptions;
   private switchIsArmed = false;
   private readonly byClientId = new Map<string, Tracked>();
@@ -222,7 +225,9 @@ export class OrderTracker {
         this.held.take(call, data.result as unknown as readonly FillRecord[], sentAt);
         // The venue lists fills newest first; they are applied in the order in which they happened.
         for (const fill of [...(data.result as unknown as readonly FillRecord[])].reverse()) {
-          send(this.byVenueId.get(fill.order_id), { type: 'FILL', at, fill });
+          const order = this.byVenueId.get(fill.order_id);
+          send(order, { type: 'FILL', at, fill });
+          if (order !== undefined) this.positions.add(order.intent.market, fill);
         }
         break;
       default:

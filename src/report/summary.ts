@@ -13,6 +13,7 @@ type Paint = (role: SummaryRole, text: string) => string;
 /** Above this number, requests are counted by endpoint instead of listed. */
 const MOST_REQUESTS = 40;
 const MOST_STEPS = 60;
+const MOST_NOTICES = 20;
 
 export function printSummary(report: RunReport, paint: Paint = (_role, text) => text): string {
   const sections = [
@@ -20,7 +21,9 @@ export function printSummary(report: RunReport, paint: Paint = (_role, text) => 
     printSteps(report, paint),
     printRequests(report, paint),
     printOrders(report, paint),
+    printMoney(report, paint),
     printLeft(report, paint),
+    printNotices(report, paint),
     printFooter(report, paint),
   ];
   return sections.filter((each) => each !== '').join('\n\n');
@@ -106,6 +109,39 @@ function printOrders(report: RunReport, paint: Paint): string {
     order.state,
   ]);
   return printSection('orders', rows, paint);
+}
+
+function printMoney({ money }: RunReport, paint: Paint): string {
+  const rows = Object.entries(money)
+    .filter(([, { maxExposure }]) => maxExposure !== '0')
+    .flatMap(([market, figures]) => {
+      const { position, averageEntry, realized, unrealized, fees, net, slippage, maxExposure, maxDrawdown } = figures;
+      const entry = averageEntry === undefined ? '' : ` at ${averageEntry}`;
+      const open = unrealized === undefined ? '' : `, unrealized ${unrealized}`;
+      const slipped = slippage === undefined ? '' : `slippage ${slippage}, `;
+      return [
+        [
+          makePrintable(market, 60),
+          `position ${position}${entry}, net ${net}: realized ${realized}${open}, fees ${fees}`,
+        ],
+        ['', `${slipped}largest exposure ${maxExposure}, largest drawdown ${maxDrawdown}`],
+      ];
+    });
+  return rows.length === 0 ? '' : printSection('money', rows, paint);
+}
+
+function printNotices({ notices }: RunReport, paint: Paint): string {
+  if (notices.length === 0) return '';
+  const rows = notices
+    .slice(-MOST_NOTICES)
+    .map(({ at, to, text, reason = '' }) => [
+      at,
+      makePrintable(to, 60),
+      makePrintable(text, 400),
+      makePrintable(reason, 120),
+    ]);
+  const before = notices.length - rows.length;
+  return printSection('notices', before > 0 ? [['', `and ${before} before`], ...rows] : rows, paint);
 }
 
 function printLeft({ leaves, residual }: RunReport, paint: Paint): string {

@@ -192,6 +192,10 @@ describe('dry-run --json', () => {
       outputs: { filled: '0', id: expect.stringMatching(/^BTC-USD@\d+$/) },
       leaves: { position: 'open', ok: true },
       residual: [],
+      money: {
+        'BTC-USD': { position: '0', realized: '0', fees: '0', net: '0', maxExposure: '0', maxDrawdown: '0' },
+      },
+      notices: [],
       tokens: { used: NUMBER, peakPerMinute: NUMBER },
       deadman: expect.arrayContaining([
         { at: TIME, event: 'armed' },

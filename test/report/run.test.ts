@@ -135,6 +135,19 @@ describe('runReport', () => {
       ],
       outputs: { filled: '0.3' },
       residual: [{ market: 'BTC-USD', size: '0.3', side: 'long', covered: '0' }],
+      money: {
+        'BTC-USD': {
+          position: '0.3',
+          averageEntry: '64193.333333333333333333',
+          realized: '0',
+          fees: '-0.02',
+          net: '0.02',
+          maxExposure: '19257',
+          // Between the fills: 0.1 bought at 64200 is worth 64190, and the first rebate had been earned.
+          maxDrawdown: '0.99',
+        },
+      },
+      notices: [],
       tokens: { used: 61, peakPerMinute: 40 },
       deadman: [
         { at: T('0:00.080'), event: 'armed' },

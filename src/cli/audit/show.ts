@@ -10,6 +10,7 @@ import { escapeUnprintable, makePrintable } from '../../base/printable.ts';
 import type { Entry } from '../../journal/entry.ts';
 import type { JournalReader, RunRow } from '../../journal/store.ts';
 import { ApprovalFold } from '../../report/folds/approvals.ts';
+import { ResultFold } from '../../report/folds/run.ts';
 import { formatIsoTime, formatText, type Role } from '../../report/format.ts';
 import { RoutineFilter } from '../../report/timeline/routine.ts';
 import { printTimeline, type RowKind, TimelineFold, type TimelineRow } from '../../report/timeline/timeline.ts';
@@ -50,10 +51,14 @@ export async function showRun(name: string, options: ShowOptions, review: Review
       all: options.all || kinds !== undefined,
     });
     const rows: TimelineRow[] = [];
-    for await (const entry of readEntries(store, run.run)) rows.push(...telling.apply(entry));
+    const result = new ResultFold();
+    for await (const entry of readEntries(store, run.run)) {
+      rows.push(...telling.apply(entry));
+      result.apply(entry);
+    }
     rows.push(...telling.end());
     if (rows.length === 0 && options.step !== undefined) throw makeNoStepError(options.step, run.run, telling.steps);
-    terminal.answer({ run: run.run, rows: rows.map(makeRowDocument) }, () =>
+    terminal.answer({ run: run.run, rows: rows.map(makeRowDocument), ...result.result() }, () =>
       rows.length === 0 ? 'nothing in this run matches' : printTimeline(rows, paint(terminal)),
     );
     return EXIT.done;

@@ -57,11 +57,16 @@ export function foldOrders(entries: Iterable<Entry>): readonly TrackedOrder[] {
 }
 
 export class OrderFold {
-  private tracker = new OrderTracker();
+  private folded = new OrderTracker();
+
+  /** The engine's tracker of the orders; another one once the run's first entry is applied. */
+  get tracker(): OrderTracker {
+    return this.folded;
+  }
 
   /** The orders that the entry changed, and how. */
   apply(entry: Entry): readonly TrackerChange[] {
-    if (entry.type === 'run.started') this.tracker = new OrderTracker(readTrackerOptions(entry.data.settings));
+    if (entry.type === 'run.started') this.folded = new OrderTracker(readTrackerOptions(entry.data.settings));
     return this.tracker.apply(entry);
   }
 

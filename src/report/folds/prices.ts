@@ -2,8 +2,9 @@
  * Folds the prices a run read, by market and feed; the page draws them behind the orders. A feed that is not a price of the
  * market (a rate, a volume) is recognised by comparing it with the prices of the run's orders, and left out. Prices stay texts.
  */
-import { type Decimal, type DecimalString, parseDecimal } from '../../base/decimal.ts';
+import { type DecimalString, parseDecimal } from '../../base/decimal.ts';
 import type { Entry } from '../../journal/entry.ts';
+import { isPriceNear } from '../results/market-price.ts';
 
 export interface PriceReadings {
   readonly market: string;
@@ -16,8 +17,6 @@ export interface PriceReadings {
 
 /** Readings kept of one feed; beyond this number every second one is dropped, repeatedly. */
 const MOST_READINGS = 4000;
-/** A feed whose value differs from the orders' prices by more than this factor is not a price of the market. */
-const FAR = 4;
 
 interface Series {
   readonly feed: string;
@@ -62,7 +61,7 @@ export class PriceReadingFold {
       const known = orders.find((order) => order.market === market);
       const [first] = rows;
       if (market === undefined || first === undefined) return [];
-      if (known !== undefined && !isNear(parseDecimal(first.price), parseDecimal(known.price))) return [];
+      if (known !== undefined && !isPriceNear(parseDecimal(first.price), parseDecimal(known.price))) return [];
       const sorted = rows.toSorted((a, b) => a.at - b.at);
       return [
         {
@@ -75,10 +74,4 @@ export class PriceReadingFold {
       ];
     });
   }
-}
-
-function isNear(value: Decimal | undefined, price: Decimal | undefined): boolean {
-  if (value === undefined || price === undefined || !value.isPositive() || value.isZero() || price.isZero())
-    return false;
-  return value.lt(price.times(FAR)) && value.times(FAR).gt(price);
 }

@@ -16,6 +16,8 @@ import type {
 import { StoreError } from '../../journal/store.ts';
 import type { LeftPosition, LeftSide } from '../../venue/position/residual.ts';
 import { formatIsoTime } from '../format.ts';
+import { MoneyFold, type RunMoney } from '../results/money.ts';
+import { NoticeFold, type NoticeRow } from '../results/notices.ts';
 import { OrderFold, type OrderRow } from './orders.ts';
 import { type Residual, ResidualFold } from './residual.ts';
 
@@ -36,15 +38,27 @@ export interface RunReport {
   /** Every order of the run, in the order of their intents. */
   readonly orders: readonly OrderRow[];
   readonly outputs: JsonObject;
-  /** What the runbook declares to leave, and whether it was kept; absent of a run without an end. */
-  readonly leaves?: { readonly position: LeftPosition; readonly ok: boolean };
-  /** What is left of what the run opened; sizes in base currency. */
-  readonly residual: readonly Pick<LeftSide, 'market' | 'size' | 'side' | 'covered'>[];
+  readonly leaves?: RunResult['leaves'];
+  readonly residual: RunResult['residual'];
+  readonly money: RunMoney;
+  readonly notices: readonly NoticeRow[];
   readonly tokens: TokenUse;
   readonly deadman: readonly {
     readonly at: string;
     readonly event: 'armed' | 'renewed' | 'disarmed' | 'assumed_fired';
   }[];
+}
+
+/** What a run came to: the part of its report that `audit show` has too. */
+export interface RunResult {
+  /** What the runbook declares to leave, and whether it was kept; absent of a run without an end. */
+  readonly leaves?: { readonly position: LeftPosition; readonly ok: boolean };
+  /** What is left of what the run opened; sizes in base currency. */
+  readonly residual: readonly Pick<LeftSide, 'market' | 'size' | 'side' | 'covered'>[];
+  /** By market. */
+  readonly money: RunMoney;
+  /** Every message to people, in the order of sending. */
+  readonly notices: readonly NoticeRow[];
 }
 
 interface StepRow {
@@ -82,6 +96,36 @@ export function makeRunReport(entries: Iterable<Entry>): RunReport {
   return fold.report();
 }
 
+/** Folds what a run came to, entry by entry. */
+export class ResultFold {
+  readonly orders = new OrderFold();
+  private readonly left = new ResidualFold();
+  private readonly money = new MoneyFold();
+  private readonly notices = new NoticeFold();
+
+  apply(entry: Entry): void {
+    this.orders.apply(entry);
+    this.left.apply(entry);
+    this.money.apply(entry, this.orders.tracker);
+    this.notices.apply(entry);
+  }
+
+  /** What the run leaves behind at the venue, with more than the report's contract has. */
+  residual(): Residual {
+    return this.left.findResidual(this.orders.orders());
+  }
+
+  result(): RunResult {
+    const { leaves, left, beyond } = this.residual();
+    return {
+      ...(leaves === undefined ? {} : { leaves: { position: leaves, ok: beyond.length === 0 } }),
+      residual: left.map(({ market, size, side, covered }) => ({ market, size, side, covered })),
+      money: this.money.collect(this.orders.tracker),
+      notices: this.notices.listRows(),
+    };
+  }
+}
+
 /** The report's fold, entry by entry, for code that reads a journal once for several views. */
 export class RunFold {
   private started: Extract<Entry, { type: 'run.started' }> | undefined;
@@ -89,9 +133,8 @@ export class RunFold {
   private lastAt = 0;
   private readonly steps = new StepFold();
   private readonly requests = new RequestFold();
-  private readonly orders = new OrderFold();
+  private readonly result = new ResultFold();
   private readonly deadman: RunReport['deadman'][number][] = [];
-  private readonly left = new ResidualFold();
 
   apply(entry: Entry): void {
     if (this.started === undefined && entry.type !== 'run.started') {
@@ -108,13 +151,12 @@ export class RunFold {
     if (entry.type === 'deadman.moved') this.deadman.push({ at: formatIsoTime(entry.at), event: entry.data.event });
     this.steps.apply(entry);
     this.requests.apply(entry);
-    this.orders.apply(entry);
-    this.left.apply(entry);
+    this.result.apply(entry);
   }
 
   /** What the run leaves behind at the venue, with more than the report's contract has. */
   residual(): Residual {
-    return this.left.findResidual(this.orders.orders());
+    return this.result.residual();
   }
 
   report(): RunReport {
@@ -125,7 +167,6 @@ export class RunFold {
       reason: 'interrupted',
       outputs: {},
     };
-    const { leaves, left, beyond } = this.residual();
     return {
       run: this.started.run,
       runbook,
@@ -137,10 +178,9 @@ export class RunFold {
       endedAt: formatIsoTime(this.ended?.at ?? this.lastAt),
       steps: this.steps.listRows(this.lastAt, outcome === 'halted' ? 'halted' : 'failed'),
       requests: this.requests.listRows(),
-      orders: this.orders.rows(),
+      orders: this.result.orders.rows(),
       outputs,
-      ...(leaves === undefined ? {} : { leaves: { position: leaves, ok: beyond.length === 0 } }),
-      residual: left.map(({ market, size, side, covered }) => ({ market, size, side, covered })),
+      ...this.result.result(),
       tokens: this.requests.sumTokens(),
       deadman: this.deadman,
     };

@@ -1,0 +1,71 @@
+/**
+ * Keeps the positions of many fills by market, up to date with each fill, whatever the order in which fills become known: they
+ * count in the order in which they traded. A repeated fill counts once; a corrected one with the larger size, as in its order.
+ */
+
+import { exceeds } from '../order/fills.ts';
+import type { FillRecord } from '../records.ts';
+import { addTrade, FLAT, type Position } from './position.ts';
+
+/** A fill, and the position after it. */
+export interface BookedTrade {
+  readonly fill: FillRecord;
+  readonly after: Position;
+}
+
+interface MarketTrades {
+  /** In the order of their times; of the same instant, in the order in which they became known. */
+  readonly trades: BookedTrade[];
+  readonly byId: Map<string, FillRecord>;
+}
+
+export class PositionBook {
+  private readonly byMarket = new Map<string, MarketTrades>();
+
+  /** The position in a market; flat where nothing traded. */
+  position(market: string): Position {
+    return this.byMarket.get(market)?.trades.at(-1)?.after ?? FLAT;
+  }
+
+  /** The fills of a market in the order in which they traded. */
+  trades(market: string): readonly BookedTrade[] {
+    return this.byMarket.get(market)?.trades ?? [];
+  }
+
+  markets(): readonly string[] {
+    return [...this.byMarket.keys()];
+  }
+
+  /** Adds a fill; gives the index of the first trade whose position it changed, undefined where it changed nothing. */
+  add(market: string, fill: FillRecord): number | undefined {
+    const known = this.byMarket.get(market) ?? { trades: [], byId: new Map<string, FillRecord>() };
+    this.byMarket.set(market, known);
+    const { trades, byId } = known;
+    const before = byId.get(fill.id);
+    if (
+      before !== undefined &&
+      !exceeds(fill.size, before.size) &&
+      (exceeds(before.size, fill.size) || before.price === fill.price)
+    )
+      return undefined;
+    byId.set(fill.id, fill);
+    if (before !== undefined)
+      trades.splice(
+        trades.findIndex((trade) => trade.fill.id === fill.id),
+        1,
+      );
+    let at = trades.length;
+    while (at > 0 && (trades[at - 1]?.fill.timestamp ?? 0) > fill.timestamp) at -= 1;
+    trades.splice(at, 0, { fill, after: FLAT });
+    // A fill that was removed behind the new place changed what follows from there on; before it, from its old place on.
+    const first = before === undefined ? at : 0;
+    let after = trades[first - 1]?.after ?? FLAT;
+    for (let index = first; index < trades.length; index += 1) {
+      const trade = trades[index];
+      if (trade === undefined) break;
+      after = addTrade(after, trade.fill);
+      trades[index] = { fill: trade.fill, after };
+    }
+    return first;
+  }
+}
