@@ -237,6 +237,29 @@ describe.concurrent('runbook schedule', { timeout: 120_000 }, () => {
     await scheduler.stop('SIGTERM');
   });
 
+  it('does not answer, and the command that submitted a run ends in its time all the same', async ({
+    venue,
+    at,
+    schedule,
+  }) => {
+    at.write('tick.yaml', TICK.replace('every: 1s', 'every: 1h'));
+    at.write('asked.yaml', ASKED);
+    at.write('profile.yaml', `${profileFor(venue.url)}\nshutdown: {within: 1s}\n`);
+    const scheduler = schedule(['tick.yaml']);
+    await scheduler.url();
+    const patient = at.start(['run', 'asked.yaml', '--profile', 'profile.yaml', '--input', 'patience=1h', '--json']);
+    const [begun] = await scheduler.sees('run_begun');
+    await scheduler.suspend(at.path);
+    patient.child.kill('SIGTERM');
+    const ended = await patient.ended;
+    expect([ended.exit, JSON.parse(ended.out)]).toMatchObject([
+      143,
+      { error: { kind: 'interrupted' }, run: begun?.run },
+    ]);
+    scheduler.started.child.kill('SIGCONT');
+    await scheduler.stop('SIGTERM');
+  });
+
   it('asks people, and reads their answer from another terminal', async ({ at, schedule }) => {
     at.write('tick.yaml', TICK);
     at.write(

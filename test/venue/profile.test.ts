@@ -136,6 +136,7 @@ describe('readProfile, valid profiles', () => {
       ambiguityWindowMs: 90_000,
       socketIdleMs: 4_000,
       fillsWindowMs: 60_000,
+      shutdownWithinMs: 30_000,
       gateStaleMs: 250,
       allowedAddresses: [],
       store: { sqlite: 'profiles/.runbook/runbook.db' },

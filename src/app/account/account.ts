@@ -23,6 +23,7 @@ import { budgetSettings } from '../../venue/tokens/ledger.ts';
 import type { AppContext } from '../context.ts';
 import type { Environment } from '../environment.ts';
 import { EXIT, UserError } from '../errors.ts';
+import { ShutdownDeadline } from '../shutdown.ts';
 import { rememberStore } from '../stores/known-stores.ts';
 import {
   accessStore,
@@ -55,6 +56,8 @@ export interface Account {
   readonly secrets: ProfileSecrets;
   /** Key of leases and kill orders: an account name is unique only within its venue. */
   readonly key: string;
+  /** How long this process may take to release everything after a signal; `close` ends it. */
+  readonly shutdown: ShutdownDeadline;
   /** Calls the listener when the session is requested, renewed or fails, until the returned function is called. */
   watchSession(listener: (moved: DataOf<'session.moved'>) => void): () => void;
   close(): Promise<void>;
@@ -114,6 +117,7 @@ export async function openAccount(
     },
   );
   const tokenStore = chooseTokenStore(profile, secrets.refreshToken, join(folder, `refresh-token.${profile.name}`));
+  const shutdown = new ShutdownDeadline(clock, profile.shutdownWithinMs);
   const listeners = new Set<(moved: DataOf<'session.moved'>) => void>();
   const notifyListeners = (moved: DataOf<'session.moved'>) => {
     for (const listener of listeners) listener(moved);
@@ -148,6 +152,7 @@ export async function openAccount(
     redactor,
     secrets,
     key: makeAccountKey(profile),
+    shutdown,
     watchSession(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
@@ -157,6 +162,7 @@ export async function openAccount(
       await budget.close();
       await shared.close();
       await store.close();
+      shutdown.end();
     },
   };
 }

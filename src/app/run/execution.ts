@@ -5,6 +5,7 @@
  */
 
 import { SystemClock } from '../../base/clock.ts';
+import { writeDuration } from '../../base/duration.ts';
 import { formatSpan } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import type { ApprovedBounds } from '../../journal/entry.ts';
@@ -25,6 +26,7 @@ import type { EndedRun } from './outcome.ts';
 import { describeOpenOrders, SettlingProgress } from './progress.ts';
 import { makeRunName } from './run-name.ts';
 import { submitRun, type Withdrawn } from './submission.ts';
+import { describeInterrupted, makeOverdueError } from './unsettled.ts';
 
 export interface RunRequest extends LiveOptions {
   readonly loaded: LoadedRunbook;
@@ -61,7 +63,7 @@ export async function executeRun(
         if (killed !== undefined) throw makeKilledError(killed);
         const live = new LiveRun(makeHost(account, lease, context), run, { record, confirm });
         await live.begin(loaded, inputs, origin);
-        return runToEnd(live, context);
+        return runToEnd(live, account, context);
       });
     if (!isScheduler(lease.heldBy)) throw makeHeldError(account, lease);
     if (confirm !== undefined || record)
@@ -79,19 +81,28 @@ export async function resumeRun(account: Account, run: string, context: ActingCo
   return holdLease(lease, async () => {
     const live = new LiveRun(makeHost(account, lease, context), run);
     await live.resume();
-    return runToEnd(live, context);
+    return runToEnd(live, account, context);
   });
 }
 
-/** Runs until the end; signals ask the run to settle. */
-async function runToEnd(live: LiveRun, { voice, interrupts }: ActingContext): Promise<EndedRun> {
+/** Runs until the end; signals ask the run to settle, and the first one begins the time in which everything has to be closed. */
+async function runToEnd(
+  live: LiveRun,
+  { clock, shutdown }: Account,
+  { voice, interrupts, endProcess }: ActingContext,
+): Promise<EndedRun> {
   let signal: Signal | undefined;
   let settling: SettlingProgress | undefined;
   const off = interrupts.on((sent) => {
     // A second signal changes nothing; it asks what the run waits for.
     if (signal !== undefined) return settling?.report();
-    settling = new SettlingProgress(new SystemClock(), voice, live);
     signal = sent;
+    shutdown.begin(() => {
+      for (const line of describeInterrupted(live, clock.now())) voice.complain(line);
+      const error = makeOverdueError(sent, writeDuration(shutdown.withinMs), live);
+      endProcess(error.exit, error);
+    });
+    settling = new SettlingProgress(new SystemClock(), voice, live, clock.now() + shutdown.withinMs);
     voice.note(`${sent}: settling; waiting for the outcome of orders in flight; ${describeOpenOrders(live)}`);
     live.act({ command: 'interrupt', by: sent }, 'process');
   });
@@ -108,14 +119,18 @@ async function runToEnd(live: LiveRun, { voice, interrupts }: ActingContext): Pr
 function acquireLease(
   account: Account,
   holder: string,
-  { voice, endProcess }: ActingContext,
+  { endProcess }: ActingContext,
 ): Promise<HeldLease | Extract<LeaseAnswer, { kind: 'taken' }>> {
   const onLost = () => {
     // The new holder has the run as well: anything this process still wrote would conflict with it.
-    voice.complain(
-      `lost the lease on account ${account.profile.account}: this process was suspended too long and another one took over. It sent nothing since. Run \`runbook resume\` if no other process continues the run`,
+    endProcess(
+      EXIT.held,
+      new UserError(
+        `lost the lease on account ${account.profile.account}: this process was suspended too long and another one took over. It sent nothing since. Run \`runbook resume\` if no other process continues the run`,
+        EXIT.held,
+        'lease_lost',
+      ),
     );
-    endProcess(EXIT.held);
   };
   const { clock, shared, key } = account;
   return takeLease({ leases: shared.leases, account: key, holder, clock, metronome: clock, onLost });

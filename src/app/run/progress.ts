@@ -6,12 +6,11 @@ import type { Metronome, Timer } from '../../base/clock.ts';
 import { formatCount, formatFirst, formatWholeSeconds } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import type { Entry, EntryOf } from '../../journal/entry.ts';
-import { getOrderState, type OrderRow } from '../../report/folds/orders.ts';
 import { POSITION_LEFT } from '../../report/folds/residual.ts';
-import { isGone } from '../../venue/order/states.ts';
 import { describeLeft } from '../../venue/position/residual.ts';
 import type { Voice } from '../voice.ts';
 import type { KnownRun } from './outcome.ts';
+import { listUnsettledOrders } from './unsettled.ts';
 
 /** Minimum interval between lines of progress, ms: with thousands of orders, formatting them all takes time. */
 const PROGRESS_EVERY_MS = 200;
@@ -42,7 +41,7 @@ export class RunProgressReport {
     if (entry.type !== 'step.started' && entry.type !== 'order.moved') return;
     if (entry.at - this.shownAt < PROGRESS_EVERY_MS) return;
     this.shownAt = entry.at;
-    const open = listOpenOrders(this.known).length;
+    const open = listUnsettledOrders(this.known.report()).length;
     // The important part first: a narrow terminal cuts the rest.
     this.voice.progress(
       `${formatCount(open, 'order')} open, ${formatWholeSeconds(entry.at - this.firstAt)}, ${makePrintable(entry.step, 80)}, ${formatCount(this.entries, 'entry', 'entries')}, ${this.run}`,
@@ -66,7 +65,7 @@ function formatQuestion({ run, step, data: { ask, by, until } }: EntryOf<'approv
 
 /** Describes in one line what is open at the venue as far as the run knows. */
 export function describeOpenOrders(known: KnownRun): string {
-  const open = listOpenOrders(known);
+  const open = listUnsettledOrders(known.report());
   const orders = open.map(
     ({ orderId, clientOrderId, type, side, market, state }) =>
       `${orderId ?? clientOrderId} (${type} ${side} ${market}, ${state})`,
@@ -75,21 +74,20 @@ export function describeOpenOrders(known: KnownRun): string {
   return `as far as is known ${formatCount(open.length, 'order')} open${open.length === 0 ? '' : `: ${formatFirst(orders, 3)}`}${bare.join('')}`;
 }
 
-function listOpenOrders(known: KnownRun): readonly OrderRow[] {
-  return known.report().orders.filter((order) => !isGone(getOrderState(order)));
-}
-
 /** Reports the status of a run that was asked to end, until it is stopped: the venue may not answer. */
 export class SettlingProgress {
   private readonly clock: Metronome;
   private readonly voice: Pick<Voice, 'note'>;
   private readonly known: KnownRun;
+  private readonly until: number;
   private timer: Timer;
 
-  constructor(clock: Metronome, voice: Pick<Voice, 'note'>, known: KnownRun) {
+  /** `until`: when the process ends in any case, epoch ms. */
+  constructor(clock: Metronome, voice: Pick<Voice, 'note'>, known: KnownRun, until: number) {
     this.clock = clock;
     this.voice = voice;
     this.known = known;
+    this.until = until;
     this.timer = this.scheduleReport();
   }
 
@@ -101,7 +99,7 @@ export class SettlingProgress {
       .at(-1);
     const awaited = pending === undefined ? '' : `; the venue gave no answer to ${pending.method} ${pending.path}`;
     this.voice.note(
-      `still settling: ${describeOpenOrders(this.known)}${awaited}. While the venue does not answer this takes minutes, three to seven for one order, and ends with exit 4; its own interface is quicker (docs/live.md, Stop one run)`,
+      `still settling: ${describeOpenOrders(this.known)}${awaited}. What is open at ${new Date(this.until).toISOString()} is left for \`runbook resume ${this.known.report().run}\`; the venue's own interface is quicker (docs/live.md, Stop one run)`,
     );
   }
 

@@ -4,6 +4,7 @@
  */
 
 import type { SystemClock } from '../../base/clock.ts';
+import { writeDuration } from '../../base/duration.ts';
 import { formatCount } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { readEntry } from '../../journal/chain.ts';
@@ -16,7 +17,7 @@ import { isScheduler } from '../account/lease-holders.ts';
 import { EXIT, UserError } from '../errors.ts';
 import type { LoadedRunbook } from '../files/load.ts';
 import { formatInputs } from '../files/load.ts';
-import type { ActingContext, Signal } from '../process.ts';
+import { type ActingContext, exitAfter, type Signal } from '../process.ts';
 import type { EndedRun } from './outcome.ts';
 
 export interface SubmittedRun {
@@ -100,6 +101,7 @@ class Follower {
   async follow(): Promise<EndedRun | Withdrawn | undefined> {
     const off = this.context.interrupts.on((signal) => {
       this.signal ??= signal;
+      this.request.account.shutdown.begin(() => this.leave(signal));
     });
     try {
       if (await this.waitUntilTaken()) return await this.waitUntilEnded();
@@ -107,6 +109,19 @@ class Follower {
     } finally {
       off();
     }
+  }
+
+  /** Ends this process, which only follows; the scheduler goes on without it. */
+  private leave(signal: Signal): never {
+    const { account, run } = this.request;
+    const asked = this.cancelAsked ? 'was asked to stop and has not ended' : 'could not be asked to stop';
+    const error = new UserError(
+      `${signal}: ${writeDuration(account.shutdown.withinMs)} later (shutdown.within) run ${run} ${asked}. It was submitted to the scheduler, which executes it without this command: see \`runbook audit show ${run}\`, and \`runbook cancel ${run} --by NAME\` to stop it`,
+      exitAfter(signal),
+      'interrupted',
+      { run },
+    );
+    return this.context.endProcess(error.exit, error);
   }
 
   /** False when it was withdrawn because no scheduler accepted it. */

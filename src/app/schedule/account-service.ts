@@ -8,7 +8,7 @@
  * them continues. A process that was suspended for longer than a lease has lost its other accounts as well; their runs resume
  * from their journals.
  */
-import type { Metronome, Timer } from '../../base/clock.ts';
+import { type Metronome, SystemClock, type Timer } from '../../base/clock.ts';
 import { formatWholeSeconds } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { Scheduler, type SchedulerEvent } from '../../engine/schedule/scheduler.ts';
@@ -28,6 +28,7 @@ import { reportCrash } from '../crash-report.ts';
 import { EXIT, type ExitCode, UserError } from '../errors.ts';
 import type { ActingContext } from '../process.ts';
 import { LateOrders } from '../run/late-orders.ts';
+import { describeInterrupted } from '../run/unsettled.ts';
 import { rememberStore } from '../stores/known-stores.ts';
 import type { AccountHealth } from './endpoints.ts';
 import { SchedulerEvents } from './events.ts';
@@ -104,6 +105,7 @@ export class AccountService {
   private account: Account | undefined;
   private events: SchedulerEvents | undefined;
   private scheduler: Scheduler | undefined;
+  private runs: ScheduledRuns | undefined;
   private lease: HeldLease | undefined;
   /** Undefined while it cannot be read. */
   private killed: boolean | undefined = false;
@@ -176,6 +178,17 @@ export class AccountService {
     this.events?.reportStall(ms);
   }
 
+  /** Logs what the runs under way leave, before the process ends without waiting for them; returns their names. */
+  reportUnsettled(): readonly string[] {
+    const { log } = this.parts;
+    return (this.runs?.listUnderWay() ?? []).map((live) => {
+      const { run } = live;
+      for (const line of describeInterrupted(live, new SystemClock().now()))
+        log.write('error', 'left_unsettled', line, { run });
+      return run;
+    });
+  }
+
   private async runSchedule(
     account: Account,
     lease: HeldLease,
@@ -207,6 +220,7 @@ export class AccountService {
       reportCrash: crashed,
       onJournalFailed: journalFailed,
     });
+    this.runs = runs;
     const scheduler = new Scheduler({
       account: account.key,
       epoch: lease.epoch,

@@ -57,9 +57,15 @@ export class ScheduledRuns implements Launcher {
   private readonly parts: ScheduledRunsParts;
   /** Requests already read that wait for a concurrency key. */
   private readonly known = new Set<string>();
+  /** Under way in this process. */
+  private readonly underWay = new Set<LiveRun>();
 
   constructor(parts: ScheduledRunsParts) {
     this.parts = parts;
+  }
+
+  listUnderWay(): readonly LiveRun[] {
+    return [...this.underWay];
   }
 
   start({ run, slot: id, nominalMs }: Launch): LaunchedRun {
@@ -293,11 +299,14 @@ export class ScheduledRuns implements Launcher {
   }
 
   private async waitForEnd(live: LiveRun): Promise<RunEnding> {
+    this.underWay.add(live);
     try {
       const { outcome, reason } = await live.waitForEnd();
       return { kind: 'ended', outcome, ...(reason === undefined ? {} : { reason }) };
     } catch (error) {
       return this.leaveRun(error) ?? { kind: 'stuck', why: this.describeError(error) };
+    } finally {
+      this.underWay.delete(live);
     }
   }
 

@@ -4,12 +4,14 @@
  * store are shared with other workers (worker.ts).
  */
 import { SystemClock } from '../../base/clock.ts';
+import { writeDuration } from '../../base/duration.ts';
 import { formatCount } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { makeAccountKey } from '../account/account.ts';
 import { EXIT, type ExitCode, UserError } from '../errors.ts';
-import { type ActingContext, exitAfter } from '../process.ts';
+import { type ActingContext, exitAfter, type Signal } from '../process.ts';
+import { ShutdownDeadline } from '../shutdown.ts';
 import { SILENT, type Voice } from '../voice.ts';
 import {
   AccountService,
@@ -109,7 +111,15 @@ export class SchedulerProcess implements AccountServices {
     );
     const watchdog = new Watchdog({ clock, stallMs: STALL_MS, onStall: (ms) => this.reportStall(ms) });
     // SIGHUP too: changed files are reloaded without it.
-    const off = context.interrupts.on((signal) => this.askStop({ by: signal, exit: exitAfter(signal) }));
+    // The account that needs the longest to end: they end together.
+    const shutdown = new ShutdownDeadline(
+      clock,
+      Math.max(...this.plans.map(({ profile }) => profile.shutdownWithinMs)),
+    );
+    const off = context.interrupts.on((signal) => {
+      shutdown.begin(() => this.leave(signal, shutdown.withinMs));
+      this.askStop({ by: signal, exit: exitAfter(signal) });
+    });
     try {
       const { by, exit } = await (serving.kind === 'own'
         ? this.serveOwn(serving.standby)
@@ -119,7 +129,18 @@ export class SchedulerProcess implements AccountServices {
       off();
       await watchdog.stop();
       await this.endpoints.close();
+      shutdown.end();
     }
+  }
+
+  /** Ends the process although its accounts are not settled: the next one that serves them resumes their runs. */
+  private leave(signal: Signal, withinMs: number): never {
+    const runs = [...this.services.values()].flatMap((service) => service.reportUnsettled());
+    const left = runs.length === 0 ? '' : `; not settled: ${runs.join(', ')}`;
+    const message = `${signal}: the accounts could not be released within ${writeDuration(withinMs)} (shutdown.within)${left}. The next process that serves them resumes their runs, and so does \`runbook resume\``;
+    const exit = exitAfter(signal);
+    this.log.write('fatal', 'shutdown_overdue', message);
+    return this.parts.context.endProcess(exit, new UserError(message, exit, 'interrupted', { runs }));
   }
 
   async open(plan: ServedAccount, during: (service: AccountService) => Promise<ServiceEnd>): Promise<ServiceEnd> {

@@ -17,7 +17,7 @@ import type { RunReport } from '../../report/folds/run.ts';
 import type { Plan } from '../../runbook/plan/plan.ts';
 import type { VenueCall } from '../../venue/port.ts';
 import { isLoopbackHost } from '../../venue/profile/loopback.ts';
-import { endProcess } from '../exit.ts';
+import { makeEndProcess } from '../exit.ts';
 import type { Invocation } from '../invocation.ts';
 import type { Output } from '../terminal/output.ts';
 import { Questions } from '../terminal/questions.ts';
@@ -66,7 +66,7 @@ export async function runFile(file: string, options: RunOptions, invocation: Inv
   try {
     const bounds = options.plan === undefined ? undefined : makeApprovedBounds(plan);
     const request = { loaded, inputs, plan: plan.hash, bounds, until, record: record !== undefined, confirm };
-    const context = { ...invocation, interrupts, endProcess };
+    const context = { ...invocation, interrupts, endProcess: makeEndProcess(terminal) };
     const ended = await executeRun(account, request, context).finally(() => questions?.close());
     if ('withdrawn' in ended) return exitAfter(ended.withdrawn);
     const exit = showEnd(ended, terminal);
@@ -132,7 +132,11 @@ async function resumeOne(
 ): Promise<ExitCode> {
   const account = await openAccount(readRecordedProfile(first), invocation);
   try {
-    const ended = await resumeRun(account, run, { ...invocation, interrupts, endProcess });
+    const ended = await resumeRun(account, run, {
+      ...invocation,
+      interrupts,
+      endProcess: makeEndProcess(invocation.terminal),
+    });
     return showEnd(ended, invocation.terminal, answer);
   } finally {
     await account.close();

@@ -5,7 +5,7 @@ import { SchedulerLog } from '../../app/schedule/log.ts';
 import { planServices, SchedulerProcess, type Serving } from '../../app/schedule/scheduler.ts';
 import { makePrintable } from '../../base/printable.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
-import { endProcess } from '../exit.ts';
+import { makeEndProcess } from '../exit.ts';
 import type { Invocation } from '../invocation.ts';
 import { readPortOption } from '../option-values.ts';
 import { interrupts } from '../terminal/signals.ts';
@@ -36,7 +36,7 @@ export async function runSchedules(
   const plans = planServices(paths, profiles, terminal);
   const log = await SchedulerLog.create((line) => void standard.error.write(line));
   terminal.redactWith((text) => log.redact(text));
-  const context = { ...invocation, interrupts, endProcess };
+  const context = { ...invocation, interrupts, endProcess: makeEndProcess(terminal) };
   const announce = (what: string, url: string) =>
     terminal.print(`${what}; ${url}/healthz, /readyz and /metrics; end it with Ctrl-C`);
   const { exit, document } = await new SchedulerProcess({ plans, port, log, context, announce }).serve(serving);

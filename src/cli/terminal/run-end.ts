@@ -6,14 +6,14 @@
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { exitAfter } from '../../app/process.ts';
 import type { EndedRun } from '../../app/run/outcome.ts';
+import { describeUnsettled } from '../../app/run/unsettled.ts';
 import { SystemClock } from '../../base/clock.ts';
-import { formatWholeSeconds } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { getOrderState, type OrderRow } from '../../report/folds/orders.ts';
 import { POSITION_LEFT, type Residual } from '../../report/folds/residual.ts';
 import type { RunReport } from '../../report/folds/run.ts';
 import { printSummary } from '../../report/summary.ts';
-import { isGone, isInDoubt, isWorking } from '../../venue/order/states.ts';
+import { isWorking } from '../../venue/order/states.ts';
 import { describeLeft } from '../../venue/position/residual.ts';
 import type { Output } from './output.ts';
 
@@ -43,20 +43,9 @@ export function showReport(report: RunReport, terminal: Output): void {
   terminal.answer(report, () => printSummary(report, (role, text) => terminal.style(role, text)));
 }
 
-function reportHalted(report: RunReport, { deadmanFiresAt }: Residual, terminal: Output): void {
-  const { run } = report;
+function reportHalted(report: RunReport, residual: Residual, terminal: Output): void {
   terminal.complain(`halted: ${makePrintable(report.reason ?? '', 400)}`);
-  for (const order of report.orders) {
-    const state = getOrderState(order);
-    if (isGone(state)) continue;
-    const [what, next] = isInDoubt(state)
-      ? ['look it up at the venue by its client order id', 'asks again']
-      : ['it may still fill', 'asks once more and cancels it'];
-    terminal.complain(
-      `order ${order.clientOrderId} (${order.orderId ?? 'no id yet'}) of ${order.market} is ${order.state}: ${what}; \`runbook resume ${run}\` ${next}, \`runbook audit show ${run}\` shows its history`,
-    );
-  }
-  if (deadmanFiresAt !== undefined) terminal.complain(describeDeadman(deadmanFiresAt, new SystemClock().now()));
+  for (const line of describeUnsettled(report, residual, new SystemClock().now())) terminal.complain(line);
   terminal.complain('what to do now, step by step: docs/live.md, Exit 4');
 }
 
@@ -76,12 +65,4 @@ function reportLeft(report: RunReport, { hadHalted }: Residual, terminal: Output
 
 function describeOrder({ type, side, market, clientOrderId, orderId }: OrderRow): string {
   return `order ${clientOrderId} (${orderId ?? 'no id yet'}), ${type} ${side} of ${market},`;
-}
-
-/** The venue's clock may differ from ours, so the message gives both the time and the span. */
-function describeDeadman(firesAt: number, now: number): string {
-  const at = new Date(firesAt).toISOString();
-  return now >= firesAt
-    ? `the deadman switch was left armed and its time is over (${at}): unless something renewed it, the venue has cancelled EVERY open order of the account, including stops`
-    : `the deadman switch stays armed: at ${at}, in ${formatWholeSeconds(firesAt - now)}, the venue cancels EVERY open order of the account, including stops, unless something renews it`;
 }

@@ -119,6 +119,8 @@ export interface Profile {
   readonly fillsWindowMs: number;
   /** How old the readings of the last checks may be when the first byte of a write leaves, ms. */
   readonly gateStaleMs: number;
+  /** How long the process may take to end after the first signal, ms. */
+  readonly shutdownWithinMs: number;
   /** Private addresses and networks that the base URL's host may resolve to. */
   readonly allowedAddresses: readonly string[];
   readonly store?: StoreSettings;
@@ -191,6 +193,9 @@ const ANCHOR_PATIENCE_MS = 600_000;
 /** Far more than the checks take, and far less than a person or another process needs to act in between. */
 const GATE_STALE_MS = 250;
 
+/** Within the time that supervisors give before they kill. */
+const SHUTDOWN_WITHIN_MS = 30_000;
+
 /** Fills in all defaults. Only for settings without an error. */
 function fillDefaults(settings: ReadProfile, folder: string): Profile {
   const {
@@ -243,6 +248,7 @@ function fillDefaults(settings: ReadProfile, folder: string): Profile {
     socketIdleMs: settings.sockets?.idle ?? defaults.socketIdleMs.default,
     fillsWindowMs: settings.fills?.window ?? defaults.fillsWindowMs.default,
     gateStaleMs: settings.gate?.stale ?? GATE_STALE_MS,
+    shutdownWithinMs: settings.shutdown?.within ?? SHUTDOWN_WITHIN_MS,
     allowedAddresses: settings.allowed_addresses ?? [],
     ...(store === undefined ? {} : { store: fillStore(store, folder) }),
     anchors: {

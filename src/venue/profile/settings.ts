@@ -400,6 +400,17 @@ export const PROFILE_SETTINGS = {
       ),
     },
   },
+  shutdown: {
+    form: 'group',
+    about: 'how a process ends after a signal',
+    fields: {
+      within: duration(
+        'how long cancelling, look-ups and closing may take together after the first signal; what is open then is left for `runbook resume`; 30s by default',
+        1000,
+        DAY_MS,
+      ),
+    },
+  },
   allowed_addresses: {
     form: 'list',
     of: {

@@ -1,0 +1,68 @@
+/**
+ * Describes what a run that is not settled leaves at the venue, as far as it knows: each order that may be there, a deadman
+ * switch that stays armed, and what continues it. Shown of a halted run, and of one whose time to end is over.
+ */
+import { formatWholeSeconds } from '../../base/format.ts';
+import { makePrintable } from '../../base/printable.ts';
+import { getOrderState, type OrderRow } from '../../report/folds/orders.ts';
+import { POSITION_LEFT, type Residual } from '../../report/folds/residual.ts';
+import type { RunReport } from '../../report/folds/run.ts';
+import { isGone, isInDoubt } from '../../venue/order/states.ts';
+import { describeLeft } from '../../venue/position/residual.ts';
+import { UserError } from '../errors.ts';
+import { exitAfter, type Signal } from '../process.ts';
+import type { KnownRun } from './outcome.ts';
+
+/** The orders that may be at the venue. */
+export function listUnsettledOrders({ orders }: RunReport): readonly OrderRow[] {
+  return orders.filter((order) => !isGone(getOrderState(order)));
+}
+
+/** One line for each order that may be there, and one for the switch. */
+export function describeUnsettled(report: RunReport, { deadmanFiresAt }: Residual, now: number): readonly string[] {
+  const { run } = report;
+  const orders = listUnsettledOrders(report).map((order) => {
+    const [what, next] = isInDoubt(getOrderState(order))
+      ? ['look it up at the venue by its client order id', 'asks again']
+      : ['it may still fill', 'asks once more and cancels it'];
+    return `order ${order.clientOrderId} (${order.orderId ?? 'no id yet'}) of ${makePrintable(order.market, 60)} is ${order.state}: ${what}; \`runbook resume ${run}\` ${next}, \`runbook audit show ${run}\` shows its history`;
+  });
+  return deadmanFiresAt === undefined ? orders : [...orders, describeDeadman(deadmanFiresAt, now)];
+}
+
+/** The same of a run that a signal ended before it was settled, with the position that no working stop covers. */
+export function describeInterrupted(known: KnownRun, now: number): readonly string[] {
+  const residual = known.residual();
+  return [
+    ...describeUnsettled(known.report(), residual, now),
+    ...residual.beyond.map((left) => `${POSITION_LEFT} ${describeLeft(left)}`),
+  ];
+}
+
+/** The error that ends a process whose time to end is over. */
+export function makeOverdueError(signal: Signal, within: string, known: KnownRun): UserError {
+  const report = known.report();
+  const { run } = report;
+  const orders = listUnsettledOrders(report).map(({ clientOrderId, orderId, market, state }) => ({
+    clientOrderId,
+    ...(orderId === undefined ? {} : { orderId }),
+    market,
+    state,
+  }));
+  // A run has no declaration to be held to before it has ended.
+  const ended = report.leaves === undefined ? 'is not settled' : 'has ended, and its store could not be closed';
+  return new UserError(
+    `${signal}: ${within} later (shutdown.within) run ${run} ${ended}. This process ends without waiting any longer; \`runbook resume ${run}\` continues from the journal, at most 15 s from now`,
+    exitAfter(signal),
+    'interrupted',
+    { run, orders },
+  );
+}
+
+/** The venue's clock may differ from ours, so the message gives both the time and the span. */
+function describeDeadman(firesAt: number, now: number): string {
+  const at = new Date(firesAt).toISOString();
+  return now >= firesAt
+    ? `the deadman switch was left armed and its time is over (${at}): unless something renewed it, the venue has cancelled EVERY open order of the account, including stops`
+    : `the deadman switch stays armed: at ${at}, in ${formatWholeSeconds(firesAt - now)}, the venue cancels EVERY open order of the account, including stops, unless something renews it`;
+}
