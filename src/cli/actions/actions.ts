@@ -5,6 +5,7 @@
 import { EXIT } from '../../app/errors.ts';
 import { SHELLS } from '../choices.ts';
 import { type CommandRow, command } from '../command-row.ts';
+import { AUTHORING_COMMANDS } from './authoring.ts';
 import { REVIEW_COMMANDS } from './review.ts';
 import { RUN_COMMANDS } from './run.ts';
 
@@ -84,16 +85,7 @@ const SCHEDULE_COMMANDS: readonly CommandRow[] = [
 ];
 
 export const COMMANDS: readonly CommandRow[] = [
-  command({
-    name: 'validate',
-    summary: 'check runbooks, offline',
-    arguments: { files: { doc: 'runbook files', takes: 'file', many: true } },
-    options: {},
-    example: 'validate ladder.yaml',
-    async run({ files }, _options, invocation) {
-      return (await import('../commands/validate.ts')).validateFiles(files, invocation);
-    },
-  }),
+  ...AUTHORING_COMMANDS,
   ...RUN_COMMANDS,
   ...SCHEDULE_COMMANDS,
   ...REVIEW_COMMANDS,
@@ -110,16 +102,6 @@ export const COMMANDS: readonly CommandRow[] = [
     example: 'record --from session.har --to session.yaml',
     async run(_args, { from, to }, invocation) {
       return (await import('../commands/record.ts')).convertRecording(from, to, invocation);
-    },
-  }),
-  command({
-    name: 'new',
-    summary: 'create a runbook to start from',
-    arguments: { name: { doc: 'name of the runbook; the file is NAME.yaml', takes: 'text' } },
-    options: { from: { doc: 'copy an example instead of the smallest runbook', value: 'EXAMPLE' } },
-    example: 'new my-entry --from bracket-entry',
-    async run({ name }, { from }, invocation) {
-      return (await import('../commands/new.ts')).createRunbook(name, from, invocation);
     },
   }),
   command({

@@ -10,6 +10,7 @@ import type { Field, Fields, FieldsShape, Shape } from '../../runbook/shapes.ts'
 import { listEndpoints, STEPS, type StepRow } from '../../runbook/steps/steps.ts';
 import { ASSUMPTIONS, type Assumption } from '../../venue/assumptions.ts';
 import { CATALOGUE, type Endpoint, type Parameter } from '../../venue/catalogue.ts';
+import { DENIALS } from '../../venue/limits/denials.ts';
 import { PROFILE_CODES } from '../../venue/profile/reading.ts';
 import { COMMANDS } from '../actions/actions.ts';
 import type { CommandRow, Options } from '../command-row.ts';
@@ -21,7 +22,7 @@ export function makeReferencePages(): Readonly<Record<string, string>> {
     assumptions: makeAssumptionsPage(ASSUMPTIONS),
     'command-line': makeCommandLinePage(COMMANDS),
     endpoints: makeEndpointsPage(CATALOGUE),
-    errors: `${renderErrorReference().trimEnd()}\n\n${makeProfileCodes()}`,
+    errors: [renderErrorReference().trimEnd(), makeProfileCodes().trimEnd(), makeDenialCodes()].join('\n\n'),
     file: makeFilePage(FILE.fields),
     functions: makeFunctionsPage(FUNCTIONS),
     records: makeRecordsPage(RECORDS),
@@ -31,8 +32,24 @@ export function makeReferencePages(): Readonly<Record<string, string>> {
 
 /** Error codes of a profile, which have a table of their own: diagnostics show them like the codes of a runbook. */
 function makeProfileCodes(): string {
-  const rows = Object.entries(PROFILE_CODES).map(([name, meaning]) => [formatCode(name), meaning]);
-  return `## Profiles\n\nCodes of problems in a profile; \`profile-ineffective\` is a warning.\n\n${makeTable(['code', 'meaning'], rows)}\n`;
+  const rows = Object.entries(PROFILE_CODES).map(([name, { summary, example, fix }]) => [
+    formatCode(name),
+    summary,
+    formatCode(example),
+    fix,
+  ]);
+  return `## Profiles\n\nCodes of problems in a profile; \`profile-ineffective\` is a warning.\n\n${makeTable(['code', 'meaning', 'example', 'what to do'], rows)}\n`;
+}
+
+/** Codes with which a limit denies a request of a run. */
+function makeDenialCodes(): string {
+  const rows = Object.entries(DENIALS).map(([name, { summary, example, fix }]) => [
+    formatCode(name),
+    summary,
+    example,
+    fix,
+  ]);
+  return `## Denials\n\nCodes with which a limit denies a request before it is sent; kind \`denied\`.\n\n${makeTable(['code', 'meaning', 'example', 'what to do'], rows)}\n`;
 }
 
 type Row = readonly string[];

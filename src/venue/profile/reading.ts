@@ -19,15 +19,52 @@ import {
 
 export type DataPath = readonly (string | number)[];
 
+interface ProfileCodeRow {
+  /** What is wrong, in half a sentence. */
+  readonly summary: string;
+  /** A line that causes it. */
+  readonly example: string;
+  /** What to do instead, in a sentence. */
+  readonly fix: string;
+}
+
 export const PROFILE_CODES = {
-  'profile-form': 'the value of a setting has the wrong form',
-  'profile-missing': 'a required setting is missing',
-  'profile-unknown': 'there is no such setting',
-  'profile-secret': 'the file holds a text that looks like a secret',
-  'profile-url': 'the base URL is not allowed',
-  'profile-conflict': 'settings contradict each other',
-  'profile-ineffective': 'a setting has no effect',
-} as const satisfies Record<string, string>;
+  'profile-form': {
+    summary: 'the value of a setting has the wrong form',
+    example: 'ambiguity: {window: 90}',
+    fix: 'Write what the message names: a duration such as 90s, a decimal, one of its words.',
+  },
+  'profile-missing': {
+    summary: 'a required setting is missing',
+    example: 'auth: {mode: api_key, api_key: {env: VENUE_API_KEY}}',
+    fix: 'Add the setting that the message names.',
+  },
+  'profile-unknown': {
+    summary: 'there is no such setting',
+    example: 'limits: {max_ordre_size: 1}',
+    fix: 'Correct the name, or remove the setting: one that is misspelt limits nothing.',
+  },
+  'profile-secret': {
+    summary: 'the file holds a text that looks like a secret',
+    example: 'auth: {api_key: 9f31…}',
+    fix: 'Put it into an environment variable or a file of mode 0600, and write {env: NAME} or {file: PATH}.',
+  },
+  'profile-url': {
+    summary: 'the base URL is not allowed',
+    example: 'base_url: http://venue.example',
+    fix: 'Use https; plain http is for a loopback address alone.',
+  },
+  'profile-conflict': {
+    summary: 'settings contradict each other',
+    example: 'store: {sqlite: runbook.db, postgres: {env: DATABASE_URL}}',
+    fix: 'Keep one of the settings that the message names.',
+  },
+  'profile-ineffective': {
+    summary: 'a setting has no effect',
+    example: 'rate_limit: {costs: {"GET /account": 5}}',
+    fix: 'Correct what it names, or remove it.',
+  },
+} as const satisfies Record<string, ProfileCodeRow>;
 export type ProfileCode = keyof typeof PROFILE_CODES;
 
 export interface ProfileFinding {

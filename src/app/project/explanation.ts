@@ -1,0 +1,78 @@
+/**
+ * Explains a code: what it means, what draws it, what is accepted instead. Reads the tables that the diagnostics and denials are
+ * made from, so that no code is without an explanation.
+ */
+import { suggestSpelling } from '../../base/spelling.ts';
+import { CODES } from '../../runbook/codes/codes.ts';
+import type { CodeRow } from '../../runbook/codes/row.ts';
+import { DENIALS, endsRun } from '../../venue/limits/denials.ts';
+import { PROFILE_CODES } from '../../venue/profile/reading.ts';
+
+export interface Explanation {
+  readonly code: string;
+  /** What shows it: a check of a file, the reading of a profile, or a limit during a run. */
+  readonly kind: 'diagnostic' | 'profile' | 'denial';
+  readonly severity: 'error' | 'warning' | 'denied';
+  readonly meaning: string;
+  /** A line, or for a denial a situation, that draws it. */
+  readonly example: string;
+  /** What would be accepted. */
+  readonly accepted: string;
+  /** A denial that ends the run, not only the request. */
+  readonly endsRun?: true;
+}
+
+export function listExplanations(): readonly Explanation[] {
+  const checks = Object.entries(CODES as Record<string, CodeRow>).map(
+    ([code, { severity, summary, cause, example, fix }]): Explanation => ({
+      code,
+      kind: 'diagnostic',
+      severity,
+      meaning: `${toSentence(summary)} ${cause}`,
+      example,
+      accepted: fix,
+    }),
+  );
+  const profiles = Object.entries(PROFILE_CODES).map(
+    ([code, { summary, example, fix }]): Explanation => ({
+      code,
+      kind: 'profile',
+      severity: code === 'profile-ineffective' ? 'warning' : 'error',
+      meaning: toSentence(summary),
+      example,
+      accepted: fix,
+    }),
+  );
+  const denials = (Object.keys(DENIALS) as (keyof typeof DENIALS)[]).map((code): Explanation => {
+    const { summary, names, example, fix } = DENIALS[code];
+    const figures = names.length === 0 ? '' : ` Its message names ${names.join(', ')}.`;
+    return {
+      code,
+      kind: 'denial',
+      severity: 'denied',
+      meaning: `${toSentence(summary)} The request is not sent.${figures}`,
+      example,
+      accepted: toSentence(fix),
+      ...(endsRun(code) ? { endsRun: true } : {}),
+    };
+  });
+  return [...checks, ...profiles, ...denials];
+}
+
+/** The explanation of a code, in whichever case it is written, or the code that a misspelt one probably means. */
+export function explainCode(code: string): Explanation | { readonly meant: string | undefined } {
+  const all = listExplanations();
+  const found = all.find((each) => each.code.toLowerCase() === code.trim().toLowerCase());
+  return (
+    found ?? {
+      meant: suggestSpelling(
+        code.trim(),
+        all.map((each) => each.code),
+      ),
+    }
+  );
+}
+
+function toSentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`;
+}

@@ -1,0 +1,35 @@
+/** The rows of the commands for writing runbooks: check them, explain what is found, begin new ones. */
+import { type CommandRow, command } from '../command-row.ts';
+
+export const AUTHORING_COMMANDS: readonly CommandRow[] = [
+  command({
+    name: 'validate',
+    summary: 'check runbooks, offline',
+    arguments: { files: { doc: 'runbook files', takes: 'file', many: true } },
+    options: {},
+    example: 'validate ladder.yaml',
+    async run({ files }, _options, invocation) {
+      return (await import('../authoring/validate.ts')).validateFiles(files, invocation);
+    },
+  }),
+  command({
+    name: 'explain',
+    summary: 'say what the code of a diagnostic or a denial means',
+    arguments: { code: { doc: 'the code, as a message shows it', takes: 'text' } },
+    options: {},
+    example: 'explain protect-under-deadman',
+    async run({ code }, _options, invocation) {
+      return (await import('../authoring/explain.ts')).printExplanation(code, invocation);
+    },
+  }),
+  command({
+    name: 'new',
+    summary: 'create a runbook to start from',
+    arguments: { name: { doc: 'name of the runbook; the file is NAME.yaml', takes: 'text' } },
+    options: { from: { doc: 'copy an example instead of the smallest runbook', value: 'EXAMPLE' } },
+    example: 'new my-entry --from bracket-entry',
+    async run({ name }, { from }, invocation) {
+      return (await import('../authoring/new.ts')).createRunbook(name, from, invocation);
+    },
+  }),
+];
