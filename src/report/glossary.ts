@@ -31,6 +31,7 @@ export const VERBS: Readonly<Record<string, string>> = {
   for_each: 'runs its steps once for each element of a list',
   repeat: 'repeats its steps',
   parallel: 'runs several branches at the same time',
+  if: 'runs its steps if the condition is true, else those of `else`',
   switch: 'takes the first branch whose condition is true',
   call: 'runs another runbook',
   approve: 'asks a person',

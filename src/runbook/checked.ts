@@ -212,6 +212,12 @@ export interface ProtectLeg {
   readonly price: Expr<Decimal>;
 }
 
+/** Blocks of which the first whose condition is true is executed; `if` has one. */
+interface Cases {
+  readonly cases: readonly { readonly when: Expr<boolean>; readonly do: readonly CheckedStep[] }[];
+  readonly else?: readonly CheckedStep[];
+}
+
 export type CheckedStep =
   | PlaceStep
   | Step<
@@ -330,13 +336,8 @@ export type CheckedStep =
           readonly onFail: 'cancel_others' | 'let_others_finish';
         }
     >
-  | Step<
-      'switch',
-      {
-        readonly cases: readonly { readonly when: Expr<boolean>; readonly do: readonly CheckedStep[] }[];
-        readonly else?: readonly CheckedStep[];
-      }
-    >
+  | Step<'if', Cases>
+  | Step<'switch', Cases>
   | Step<'call', { readonly runbook: string; readonly with: Readonly<Record<string, Expr>> }>
   | Step<
       'approve',

@@ -2,6 +2,7 @@
  * Generates the JSON Schema (draft 2020-12) of runbooks from the step table. Editors use it for completion, and the shape
  * check must agree with it. It covers keys and values; later checks cover names, types and units.
  */
+import type { StepName } from './checked.ts';
 import { FILE, MODIFIERS } from './shape/grammar.ts';
 import { type Field, type FieldsShape, FREE_NAME_PATTERN, NAME_PATTERN, type Shape } from './shapes.ts';
 import { getStepRow, MODIFIER_NAMES, STEP_NAMES } from './steps/steps.ts';
@@ -40,20 +41,38 @@ function buildTakesSchemas(): Record<string, Schema> {
 /** Exactly one step name, and only the modifiers that the step takes. */
 function buildStepSchema(): Schema {
   const steps = STEP_NAMES.map((name) => [name, { $ref: `#/$defs/step-${name}` }] as const);
+  const besides = STEP_NAMES.flatMap((name) =>
+    Object.entries(getStepRow(name).beside ?? {}).map(([key, field]) => ({ name, key, field })),
+  );
+  const owners: readonly StepName[] = besides.map(({ name }) => name);
   const modifiers = MODIFIER_NAMES.map((name) => [name, buildFieldSchema(MODIFIERS[name])] as const);
-  const requireStep = (name: string): Schema => ({ required: [name], properties: { [name]: true } });
+  // A step whose name is a modifier too is known by the keys beside it.
+  const requireStep = (name: StepName): Schema => {
+    const { beside = {} } = getStepRow(name);
+    const keys = [name, ...Object.keys(beside).filter((key) => beside[key]?.required)];
+    return { required: keys, properties: Object.fromEntries(keys.map((key) => [key, true])) };
+  };
   const unsuited = MODIFIER_NAMES.map(
-    (modifier) => [modifier, STEP_NAMES.filter((name) => !getStepRow(name).modifiers.includes(modifier))] as const,
+    (modifier) =>
+      [
+        modifier,
+        STEP_NAMES.filter((name) => !owners.includes(name) && !getStepRow(name).modifiers.includes(modifier)),
+      ] as const,
   ).filter(([, unable]) => unable.length > 0);
   return {
     type: 'object',
-    properties: Object.fromEntries([...steps, ...modifiers]),
+    properties: Object.fromEntries([
+      ...steps,
+      ...modifiers,
+      ...besides.map(({ key, field }) => [key, buildFieldSchema(field)] as const),
+    ]),
     additionalProperties: false,
     oneOf: STEP_NAMES.map(requireStep),
     // By names only: a branch for each step would make up half of the code generated from this schema.
-    dependentSchemas: Object.fromEntries(
-      unsuited.map(([name, unable]) => [name, { propertyNames: { not: { enum: unable } } }]),
-    ),
+    dependentSchemas: Object.fromEntries([
+      ...unsuited.map(([name, unable]) => [name, { propertyNames: { not: { enum: unable } } }] as const),
+      ...besides.map(({ name, key }) => [key, { propertyNames: { enum: listKeys(name) } }] as const),
+    ]),
     allOf: STEP_NAMES.flatMap((name) => {
       const row = getStepRow(name);
       const await_ = row.await && { await: { enum: row.await.allowed } };
@@ -63,6 +82,12 @@ function buildStepSchema(): Schema {
         : [];
     }),
   };
+}
+
+/** All keys of a step of this name. */
+function listKeys(name: StepName): readonly string[] {
+  const { beside = {}, modifiers } = getStepRow(name);
+  return [name, ...Object.keys(beside), ...modifiers];
 }
 
 function buildFieldSchema(field: Field): Schema {

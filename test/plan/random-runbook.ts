@@ -86,6 +86,7 @@ const WEIGHTS = {
   for_each: 4,
   repeat: 4,
   parallel: 3,
+  if: 3,
   switch: 2,
   call: 2,
   approve: 0.3,
@@ -96,7 +97,7 @@ const WEIGHTS = {
   request: 0,
 } as const satisfies Record<StepName, number>;
 
-const BLOCKS: readonly StepName[] = ['for_each', 'repeat', 'parallel', 'switch'];
+const BLOCKS: readonly StepName[] = ['for_each', 'repeat', 'parallel', 'if', 'switch'];
 const DEEPEST = 2;
 /** Runbooks are drawn again when the checker finds an error outside of a step. */
 const MOST_TRIES = 20;
@@ -277,9 +278,9 @@ class Author {
     const maybe = sight.maybes.at(-1);
     if (maybe !== undefined && draws.chance(0.25))
       return { step: new Step({ if: `${maybe}.hasValue()`, ...this.withOrder(maybe) }), names: {} };
-    const { args, id, yields, wait } = this.args(verb, sight);
+    const { args, id, yields, wait, beside } = this.args(verb, sight);
     const { fields, sure } = this.modifiers(verb, sight, wait === true);
-    const step = new Step({ ...(id === undefined ? {} : { id }), [verb]: args as Data, ...fields });
+    const step = new Step({ ...(id === undefined ? {} : { id }), [verb]: args as Data, ...beside, ...fields });
     if (yields === undefined || id === undefined) return { step, names: yields ?? {} };
     if (yields.orders !== undefined && !sure) return { step, names: { maybes: [...sight.maybes, id] } };
     return { step, names: sure ? yields : {} };
@@ -381,7 +382,14 @@ class Author {
   private args(
     verb: StepName,
     sight: Sight,
-  ): { readonly args: unknown; readonly id?: string; readonly yields?: Partial<Sight>; readonly wait?: boolean } {
+  ): {
+    readonly args: unknown;
+    readonly id?: string;
+    readonly yields?: Partial<Sight>;
+    readonly wait?: boolean;
+    /** The keys beside its name. */
+    readonly beside?: Readonly<Record<string, Block>>;
+  } {
     const { draws } = this;
     switch (verb) {
       case 'place': {
@@ -482,6 +490,19 @@ class Author {
         return { args: this.repeat(sight) };
       case 'parallel':
         return { args: this.parallel(sight) };
+      case 'if': {
+        const taken = this.inner(sight);
+        const other = draws.chance(0.6) ? this.inner(sight) : undefined;
+        const placed = [...taken, ...(other ?? [])].flatMap(({ fields: { place, id } }) =>
+          place !== undefined && typeof id === 'string' ? [id] : [],
+        );
+        return {
+          args: this.condition(sight),
+          beside: { do: taken, ...(other === undefined ? {} : { else: other }) },
+          // The ids of its blocks may be absent after it.
+          yields: { maybes: [...sight.maybes, ...placed] },
+        };
+      }
       case 'switch': {
         const cases = Array.from({ length: draws.within(1, 2) }, () => ({
           when: this.condition(sight),

@@ -42,6 +42,18 @@ describe('the paths of a runbook', () => {
     expect(leaks(ENTRY + GUARD, { head: 'leaves: {position: none}\n' })).toEqual(VIOLATED);
   });
 
+  it('leave what one block of an if protects and the other does not', () => {
+    const blocks = (taken: string, other: string) =>
+      `${ENTRY}  - if: entry.filled > 0\n    do:${taken.replaceAll('\n', '\n    ')}\n    else:${other.replaceAll('\n', '\n    ')}\n`;
+    const gone = '\n  - cancel: entry\n  - stop: {outcome: unfilled}';
+    expect(leaks(blocks(GUARD, GUARD))).toEqual([]);
+    expect(leaks(blocks(GUARD, '\n  - wait: 1s'))).toEqual(VIOLATED);
+    expect(leaks(blocks('\n  - wait: 1s', GUARD))).toEqual(VIOLATED);
+    expect(leaks(blocks(GUARD, `\n  - if: entry.terminal\n    do:${gone.replaceAll('\n', '\n    ')}`))).toEqual(
+      VIOLATED,
+    );
+  });
+
   it('leave what filled while a time-out cancelled it', () => {
     const wait = (handled: string) => `${ENTRY}
   - wait_for: {order: entry, is: filled, within: 1m}

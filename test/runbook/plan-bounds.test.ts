@@ -130,6 +130,25 @@ steps:
     ).toMatchObject({ min: 2, max: 2 });
   });
 
+  it('take the more expensive block of an if, and know what its steps placed', () => {
+    const blocks = (condition: string) => `inputs: {on: {type: boolean, default: true}}
+feeds: {mid: {type: price, max_age: 5s}}
+steps:
+  - if: ${condition}
+    do: [{id: o, ${ORDER}}, {${ORDER}}]
+    else: [{id: p, ${ORDER}}]
+  - if: o.hasValue()
+    place: ${terms.replace('size: 2', 'size: o.initial_size')}
+    allow: reduce
+  - if: p.hasValue()
+    ${ORDER.replace(', allow', '\n    allow')}`;
+    expect(plan(blocks('feeds.mid > 100')).bounds.orders).toMatchObject({ min: 1, max: 4 });
+    expect(plan(blocks('inputs.on'), { on: true }).bounds).toMatchObject({
+      orders: { min: 3, max: 3 },
+      notional: { max: '600' },
+    });
+  });
+
   it('poll no longer than a wait lasts', () => {
     const reads = (within: string) =>
       plan(`steps: [{id: o, ${ORDER}, await: accepted}, {wait_for: {order: o, is: terminal, within: ${within}}}]`)

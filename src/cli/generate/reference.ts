@@ -196,7 +196,9 @@ function makeStepsPage(steps: Readonly<Record<string, StepRow>>): string {
     const calls = endpoints.length === 0 ? '' : `Calls ${endpoints.map(formatCode).join(', ')}.`;
     const yields = row.yields === 'nothing' ? '' : `Its id stands for ${row.yieldsDoc}.`;
     const modifiers = row.modifiers.length === 0 ? '' : `Modifiers: ${row.modifiers.map(formatCode).join(', ')}.`;
-    return [`## ${name}`, formatSentence(row.summary), describeShape(row.takes), calls, yields, modifiers]
+    const beside =
+      row.beside === undefined ? '' : `Beside its name:\n\n${makeFieldTable({ kind: 'fields', fields: row.beside })}`;
+    return [`## ${name}`, formatSentence(row.summary), describeShape(row.takes), beside, calls, yields, modifiers]
       .filter((part) => part !== '')
       .join('\n\n');
   });

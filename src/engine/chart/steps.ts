@@ -186,6 +186,7 @@ export class StepChart {
       }
       case 'repeat':
         return { inside: this.repeated(step), leads };
+      case 'if':
       case 'switch':
         return this.switched(step, leads);
       case 'parallel': {
@@ -261,12 +262,12 @@ export class StepChart {
     return { initial, states: [...states.map((state) => redirect(state, DONE, 'until')), asked, pause] };
   }
 
-  private switched(step: StepOf<'switch'>, leads: readonly Arrow[]): Pick<ChartState, 'inside' | 'leads'> {
+  private switched(step: StepOf<'if' | 'switch'>, leads: readonly Arrow[]): Pick<ChartState, 'inside' | 'leads'> {
     const inside = this.cases(step);
     return { inside, leads: selectLeads(inside, leads) };
   }
 
-  private cases(step: StepOf<'switch'>): ChartBlock {
+  private cases(step: StepOf<'if' | 'switch'>): ChartBlock {
     const { args } = step;
     const path = this.pathOf(step);
     const arrows = args.cases.map(

@@ -5,6 +5,7 @@
 import { Decimal } from '../../base/decimal.ts';
 import type { CheckedStep, StepName, StepOf } from '../../runbook/checked.ts';
 import type { VenueStepName } from '../../runbook/steps/steps.ts';
+import { listVisibleIds } from '../../runbook/steps/walk.ts';
 import { type Expr, type RecordValue, toJson, type Value } from '../../runbook/values.ts';
 import { Abandoned, Cancellation, Halt, StepFailure, Stop } from '../interruption.ts';
 import { type Frame, StepScope } from '../scope.ts';
@@ -149,26 +150,17 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
           });
     const width = args.kind === 'each' ? execution.evaluateCount(args.max) : branches.length;
     const join = args.kind === 'branches' ? args.join : 'all';
-    await runBranches(execution, branches, { width, join, onFail: args.onFail });
-    if (args.kind === 'branches') {
-      // Names of the branches stay visible after the join; those of a branch that did not finish are absent.
-      for (const [index, branch] of args.branches.entries()) {
-        for (const step of branch.do)
-          if (step.id !== undefined) execution.frame.set(step.id, branches[index]?.frame.find(step.id));
-      }
+    try {
+      await runBranches(execution, branches, { width, join, onFail: args.onFail });
+    } finally {
+      if (args.kind === 'branches') for (const { steps, frame } of branches) shareIds(steps, frame, execution);
     }
     return undefined;
   },
 
-  async switch(execution) {
-    for (const { when, do: steps } of execution.args.cases) {
-      if (!execution.decide('when', when)) continue;
-      await execution.block(steps, execution.frame.inner());
-      return undefined;
-    }
-    if (execution.args.else !== undefined) await execution.block(execution.args.else, execution.frame.inner());
-    return undefined;
-  },
+  if: runFirstCase,
+
+  switch: runFirstCase,
 
   call: callRunbook,
 
@@ -216,6 +208,28 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
     throw new StepFailure('assertion', because, execution.path);
   },
 };
+
+/** Runs the steps of the first case whose condition is true, else those of `else`. */
+async function runFirstCase(execution: StepExecution<StepOf<'if' | 'switch'>>): Promise<Value> {
+  const { cases, else: otherwise } = execution.args;
+  const taken = cases.find(({ when }) => execution.decide('when', when))?.do ?? otherwise;
+  if (taken === undefined) return undefined;
+  const frame = execution.frame.inner();
+  try {
+    await execution.block(taken, frame);
+  } finally {
+    shareIds(taken, frame, execution);
+  }
+  return undefined;
+}
+
+/**
+ * The ids of a block stay visible after it; those of steps that it did not reach are absent. A block that failed has ids too: what
+ * handles the failure would otherwise take an order that rests for one that was never placed.
+ */
+function shareIds(steps: readonly CheckedStep[], inner: Frame, { frame }: StepExecution): void {
+  for (const id of listVisibleIds(steps)) frame.set(id, inner.find(id));
+}
 
 /**
  * Waits on purpose. Only this wait counts as progress for the heartbeats, not the whole time of a loop: a step that hangs inside

@@ -136,7 +136,8 @@ function checkStep(
   compiler.feeds = new Set();
 
   const mark = names.enter();
-  const condition = node.get('if') === undefined ? undefined : checkCondition(checking, node.get('if'), 'if');
+  const guard = stepName === 'if' ? undefined : node.get('if');
+  const condition = guard === undefined ? undefined : checkCondition(checking, guard, 'if');
   if (condition !== undefined) assume(checking, condition, guarded);
   const ifFeeds = [...compiler.feeds].sort();
   const allow = getScalarText(node.get('allow'));
@@ -145,7 +146,7 @@ function checkStep(
     ? { args: {}, yields: getYieldedType(stepName) }
     : getStepRow(stepName).group === 'venue'
       ? buildVenueArgs(checking, stepName as VenueStepName, entry.value, { nameSpan: entry.keySpan, allow })
-      : buildControl(checking, stepName, entry.value, { path, nameSpan: entry.keySpan, steps: CHECKS });
+      : buildControl(checking, stepName, entry.value, { path, nameSpan: entry.keySpan, node, guarded, steps: CHECKS });
   if (compiler.isFaulty(entry.value) && id !== undefined && getStepRow(stepName).yields === 'computed')
     names.unknown.add(id);
   const timeout =
@@ -192,6 +193,7 @@ function checkStep(
       guarded,
     );
 
+  if (built.guards !== undefined && !goesOn) remember(checking, built.guards.condition, built.guards.names, guarded);
   // The steps after it are reached only where its condition was false.
   if (built.ends === true && condition !== undefined && !clauses.goesOn)
     for (const present of listAssuredOtherwise(condition)) names.assume(present);

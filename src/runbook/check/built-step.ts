@@ -22,6 +22,8 @@ export interface BuiltStep {
   readonly hoisted?: readonly Declared[];
   /** Paths of optional values that are present once the step has succeeded. */
   readonly assures?: readonly string[];
+  /** A condition, and the names that are present where it is true. */
+  readonly guards?: { readonly condition: Expr<boolean>; readonly names: readonly string[] };
   /** Whether no step runs after it. */
   readonly ends?: boolean;
   /** `because` inside the step's own map. */
@@ -45,6 +47,10 @@ export interface Site {
   readonly path: string;
   /** The step's name in the text. */
   readonly nameSpan: Span;
+  /** The step with the keys beside its name. */
+  readonly node: MapNode;
+  /** The names before it in its block that are present where a condition is true. */
+  readonly guarded: ReadonlyMap<string, readonly string[]>;
   readonly steps: StepChecks;
 }
 

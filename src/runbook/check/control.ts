@@ -19,7 +19,7 @@ import type { Checking } from './checking.ts';
 import { getScalarText, omitUndefined } from './declarations.ts';
 import { chooseMapShape, FieldReader, getFieldsShape, reportMismatch } from './field-reader.ts';
 import { formatValue } from './inputs.ts';
-import { assume, checkCondition, listAssured } from './modifiers.ts';
+import { assume, checkCondition, listAssured, listAssuredOtherwise } from './modifiers.ts';
 
 type ControlStepName = Exclude<StepName, VenueStepName>;
 
@@ -35,6 +35,7 @@ const CONTROL = {
   for_each: buildForEach,
   repeat: buildRepeat,
   parallel: buildParallel,
+  if: buildIf,
   switch: buildSwitch,
   call: checkCall,
   approve: (checking, node) => {
@@ -260,9 +261,43 @@ function buildParallel(checking: Checking, node: Node, site: Site): Built<'paral
   };
 }
 
+function buildIf(checking: Checking, node: Node, site: Site): Built<'if'> {
+  const when = checkCondition(checking, node, 'if');
+  const otherwise = site.node.get('else');
+  const taken = site.steps.inner(checking, site.node.get('do'), `${site.path}/do`, () =>
+    assume(checking, when, site.guarded),
+  );
+  const not = listAssuredOtherwise(when);
+  const other =
+    otherwise &&
+    site.steps.inner(checking, otherwise, `${site.path}/else`, () => {
+      for (const path of not) checking.names.assume(path);
+    });
+  const ids = pickIds(checking, taken.declared);
+  // Behind a block that ends the run, the other one was taken.
+  const assures = taken.ends ? [...not, ...(other?.present ?? [])] : other?.ends ? [...(taken.present ?? [])] : [];
+  return {
+    args: { cases: [{ when, do: taken.steps }], ...omitUndefined({ else: other?.steps }) },
+    yields: undefined,
+    hoisted: [
+      ...(other?.ends ? ids : ids.map(loosen)),
+      ...pickIds(checking, other?.declared ?? []).map(taken.ends ? (each) => each : loosen),
+    ],
+    assures,
+    guards: { condition: when, names: ids.map(({ name }) => name) },
+    ends: taken.ends && other?.ends === true,
+  };
+}
+
+/** The same name, which may be absent. */
+function loosen({ name, type }: Declared): Declared {
+  return { name, type: makeOptional(type) };
+}
+
 function buildSwitch(checking: Checking, node: Node, site: Site): Built<'switch'> {
   const cases: { when: Expr<boolean>; do: readonly CheckedStep[] }[] = [];
   const hoisted: Declared[] = [];
+  const not: string[] = [];
   let otherwise: readonly CheckedStep[] | undefined;
   let ends = true;
   for (const [index, item] of (node.kind === 'list' ? node.items : []).entries()) {
@@ -279,13 +314,17 @@ function buildSwitch(checking: Checking, node: Node, site: Site): Built<'switch'
       item.get(when === undefined ? 'else' : 'do'),
       when === undefined ? `${site.path}/else` : `${site.path}/case/${index + 1}`,
       () => {
+        for (const path of not) checking.names.assume(path);
         if (when !== undefined) assume(checking, when);
       },
     );
-    hoisted.push(...block.declared.map(({ name, type }) => ({ name, type: makeOptional(type) })));
+    hoisted.push(...block.declared.map(loosen));
     ends &&= block.ends;
     if (when === undefined) otherwise ??= block.steps;
-    else cases.push({ when, do: block.steps });
+    else {
+      cases.push({ when, do: block.steps });
+      not.push(...listAssuredOtherwise(when));
+    }
   }
   return {
     args: { cases, ...omitUndefined({ else: otherwise }) },

@@ -144,6 +144,7 @@ class FlowWalk {
         if (step.args.kind === 'each') return this.loop(step.args.do, open);
         return blocks.reduce<readonly PathState[]>((states, block) => this.walkBlock(block, states), [open]);
       }
+      case 'if':
       case 'switch':
         return this.walkCases(step, state);
       case 'call':
@@ -215,7 +216,7 @@ class FlowWalk {
     return [state, ...once, ...this.walkBlock(steps, once)];
   }
 
-  private walkCases({ args }: StepOf<'switch'>, state: PathState): readonly PathState[] {
+  private walkCases({ args }: StepOf<'if' | 'switch'>, state: PathState): readonly PathState[] {
     const done: PathState[] = [];
     let rest: PathState | undefined = state;
     for (const { when, do: steps } of args.cases) {
@@ -236,8 +237,7 @@ class FlowWalk {
       if (surely || !this.mayOpen(step)) return state;
       return withOrder(this.tell(state, step, 'place'), step.path, { step, fill: 'may', working: true });
     }
-    if (!('do' in step.args) && step.verb !== 'parallel' && step.verb !== 'switch' && step.verb !== 'call')
-      return state;
+    if (getStepRow(step.verb).risk !== 'inner' || step.verb === 'wait_for') return state;
     return { ...state, doubt: true };
   }
 

@@ -7,6 +7,7 @@ import { Decimal, formatDecimal, toCount } from '../../base/decimal.ts';
 import { type LimitRules, tighter } from '../../venue/limits/check.ts';
 import { CATCH_RETRIES, type CheckedRunbook, type CheckedStep, type StepOf } from '../checked.ts';
 import { evaluateLimits } from '../limit-values.ts';
+import { listVisibleIds } from '../steps/walk.ts';
 import type { Expr, Value } from '../values.ts';
 import { endEarly, type Once, passesOver, repeatAttempts } from './attempts.ts';
 import { forgetChanged, forgetHandled, listAllSteps, listChanged } from './changes.ts';
@@ -256,8 +257,9 @@ export class PlanWalk {
         return this.planRepeat(step, place);
       case 'parallel':
         return this.planParallel(step, place, path, certain);
+      case 'if':
       case 'switch':
-        return { load: this.planSwitch(step, place), value: DONE };
+        return { load: this.planCases(step, place, certain), value: DONE };
       case 'call':
         return this.planCall(step, place, path);
       case 'approve': {
@@ -376,7 +378,7 @@ export class PlanWalk {
         args.branches.map((branch) => {
           const inner = enterBlock(place);
           const branchLoad = this.walkBlock(branch.do, inner);
-          for (const { id } of branch.do) if (id !== undefined) inner.scope.publish(id, place.scope, sure);
+          for (const id of listVisibleIds(branch.do)) inner.scope.publish(id, place.scope, sure);
           return branchLoad;
         }),
       );
@@ -405,23 +407,32 @@ export class PlanWalk {
     return { load: together(loads), value: DONE };
   }
 
-  private planSwitch({ args }: StepOf<'switch'>, place: Place): Load {
+  private planCases(step: StepOf<'if' | 'switch'>, place: Place, certain: boolean): Load {
+    const { cases, else: last = [] } = step.args;
+    const { scope } = place;
     const undecided: string[] = [];
     const alternatives: Alternative[] = [];
+    let isOver = false;
+    const take = (steps: readonly CheckedStep[], when: string | undefined, holds: boolean | undefined) => {
+      if (isOver || holds === false) {
+        for (const id of listVisibleIds(steps)) scope.set(id, undefined);
+        return;
+      }
+      const inner = enterBlock(place);
+      const load = this.rows.withCondition(when, () => this.walkBlock(steps, inner));
+      const sure = certain && alternatives.length === 0 && holds === true && !passesOver(step);
+      for (const id of listVisibleIds(steps)) inner.scope.publish(id, scope, sure);
+      alternatives.push({ load, when });
+      isOver = holds === true;
+    };
     const otherwise = (): string | undefined =>
       undecided.length === 0 ? undefined : `not (${undecided.join(' || ')})`;
-    const take = (steps: readonly CheckedStep[], when: string | undefined) => {
-      const load = this.rows.withCondition(when, () => this.walkBlock(steps, enterBlock(place)));
-      alternatives.push({ load, when });
-    };
-    for (const { when, do: steps } of args.cases) {
-      const holds = place.scope.evaluateKnown(when);
-      if (holds === false) continue;
-      take(steps, holds ? otherwise() : when.text);
-      if (holds) return choose(alternatives);
-      undecided.push(when.text);
+    for (const { when, do: steps } of cases) {
+      const holds = scope.evaluateKnown(when);
+      take(steps, holds ? otherwise() : when.text, holds);
+      if (holds === undefined) undecided.push(when.text);
     }
-    take(args.else ?? [], otherwise());
+    take(last, otherwise(), true);
     return choose(alternatives);
   }
 

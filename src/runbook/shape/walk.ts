@@ -7,10 +7,11 @@ import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
 import type { StepName } from '../checked.ts';
 import type { MapNode, Node } from '../document/nodes.ts';
 import { suggestWord } from '../foreign-words.ts';
+import type { Fields } from '../shapes.ts';
 import { getStepRow, MODIFIER_NAMES, type Modifier, STEP_NAMES } from '../steps/steps.ts';
 import { FILE, MODIFIERS } from './grammar.ts';
 import { findFirstKey, type Owner, ShapeWalk } from './shape-walk.ts';
-import { quote } from './shape-words.ts';
+import { describeShape, quote } from './shape-words.ts';
 
 interface Inspection {
   readonly diagnostics: readonly Diagnostic[];
@@ -26,8 +27,21 @@ export function inspectShape(root: Node, source: SourceText): Inspection {
 
 /** The name of a step, such as `place`, if it has exactly one. */
 export function stepNameOf(step: MapNode): StepName | undefined {
-  const named = step.entries.filter((entry) => isStepName(entry.key));
+  const named = listNamed(step);
   return named.length === 1 ? (named[0]?.key as StepName) : undefined;
+}
+
+/** The keys that name a step. One that is a modifier too names it only with its own keys beside it: `if` with `do` or `else`. */
+function listNamed({ entries }: MapNode): MapNode['entries'] {
+  const named = entries.filter(({ key }) => isStepName(key));
+  const others = named.filter(({ key }) => !isModifier(key));
+  if (others.length > 0) return others;
+  return named.filter((name) => entries.some(({ key }) => Object.hasOwn(getBeside(name.key as StepName), key)));
+}
+
+/** The keys that a step takes beside its name and its modifiers. */
+function getBeside(stepName: StepName): Fields {
+  return getStepRow(stepName).beside ?? {};
 }
 
 const STEP_NAME_SET: ReadonlySet<string> = new Set(STEP_NAMES);
@@ -52,6 +66,9 @@ function takesField(stepName: StepName, key: string): boolean {
           : [];
   return forms.some((form) => Object.hasOwn(form.fields, key));
 }
+
+/** Every key that a step may have. */
+const ALL_KEYS = [...STEP_NAMES, ...MODIFIER_NAMES, ...STEP_NAMES.flatMap((name) => Object.keys(getBeside(name)))];
 
 class Walk extends ShapeWalk implements Inspection {
   checkFile(root: Node): void {
@@ -85,8 +102,12 @@ class Walk extends ShapeWalk implements Inspection {
           ? `Write "- ${node.text}: {…}".`
           : 'Write "- STEP: …", such as "- read_account: {}".',
       );
-    const named = node.entries.filter(({ key }) => isStepName(key));
-    const unknownEntries = node.entries.filter(({ key }) => !isStepName(key) && !isModifier(key));
+    const named = listNamed(node);
+    const stepName = named.length === 1 ? (named[0]?.key as StepName) : undefined;
+    const beside = stepName === undefined ? {} : getBeside(stepName);
+    const unknownEntries = node.entries.filter(
+      ({ key }) => !isStepName(key) && !isModifier(key) && !Object.hasOwn(beside, key),
+    );
     for (const { key, keySpan } of unknownEntries) this.reportUnknownStepKey(key, keySpan, named[0]?.key);
     if (named.length === 0 && unknownEntries.length === 0)
       this.report(findFirstKey(node), 'no-verb', 'this step does not say what it does');
@@ -96,20 +117,42 @@ class Walk extends ShapeWalk implements Inspection {
         'several-verbs',
         `a step does exactly one thing, found ${quote(named[0]?.key ?? '')} and ${quote(entry.key)}`,
       );
-    if (named.length !== 1) this.faulty.add(node);
+    if (stepName === undefined) this.faulty.add(node);
     for (const { key, keySpan, value } of named)
       this.checkShape(value, getStepRow(key as StepName).takes, { name: key, span: keySpan });
-    this.checkModifiers(node, named.length === 1 ? (named[0]?.key as StepName) : undefined);
+    if (stepName !== undefined) this.checkBeside(node, beside, { name: stepName, span: findFirstKey(node) });
+    this.checkModifiers(node, stepName);
+  }
+
+  private checkBeside(node: MapNode, beside: Fields, { name, span }: Owner): undefined {
+    for (const { key, keySpan, value } of node.entries) {
+      const field = Object.hasOwn(beside, key) ? beside[key] : undefined;
+      if (field !== undefined) this.checkShape(value, field.shape, { name: `${key} of ${name}`, span: keySpan });
+    }
+    for (const [key, field] of Object.entries(beside))
+      if (field.required && node.get(key) === undefined && !node.incomplete)
+        this.report(
+          span,
+          'missing-key',
+          `${name} needs ${quote(key)} beside it: ${field.doc}`,
+          `Add ${key}: with ${describeShape(field.shape)}.`,
+        );
   }
 
   private reportUnknownStepKey(key: string, span: Span, stepName: string | undefined): undefined {
     const inside = stepName !== undefined && takesField(stepName as StepName, key);
-    const meant = inside ? undefined : suggestWord(key, stepName ? MODIFIER_NAMES : [...STEP_NAMES, ...MODIFIER_NAMES]);
-    const list = inside
-      ? `It is a field of ${stepName}: write it inside, not beside.`
-      : stepName
-        ? `Besides its name, a step takes ${MODIFIER_NAMES.join(', ')}.`
-        : `The steps are ${STEP_NAMES.join(', ')}.`;
+    const owner = STEP_NAMES.find((name) => Object.hasOwn(getBeside(name), key));
+    const meant =
+      inside || owner
+        ? undefined
+        : suggestWord(key, stepName ? [...MODIFIER_NAMES, ...Object.keys(getBeside(stepName as StepName))] : ALL_KEYS);
+    const list = owner
+      ? `It belongs beside ${owner}: {${[owner, ...Object.keys(getBeside(owner))].map((each) => `${each}: …`).join(', ')}}.`
+      : inside
+        ? `It is a field of ${stepName}: write it inside, not beside.`
+        : stepName
+          ? `Besides its name, a step takes ${MODIFIER_NAMES.join(', ')}.`
+          : `The steps are ${STEP_NAMES.join(', ')}.`;
     this.report(
       span,
       'unknown-key',
@@ -120,7 +163,7 @@ class Walk extends ShapeWalk implements Inspection {
 
   private checkModifiers(node: MapNode, stepName: StepName | undefined): undefined {
     for (const { key, keySpan, value } of node.entries) {
-      if (!isModifier(key)) continue;
+      if (!isModifier(key) || key === stepName) continue;
       const row = stepName === undefined ? undefined : getStepRow(stepName);
       if (row !== undefined && !row.modifiers.includes(key)) {
         this.faulty.add(value);

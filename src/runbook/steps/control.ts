@@ -20,7 +20,7 @@ import {
 } from '../shapes.ts';
 import { completeOrder, pollOrder, readByOwnId, readOrderFills } from './confirming.ts';
 import { LIST, ORDER_VALUE } from './orders.ts';
-import { EVERY_STEP, PLAIN, type StepRow } from './row.ts';
+import { BLOCK, EVERY_STEP, PLAIN, type StepRow } from './row.ts';
 
 type Args<V extends StepName> = StepOf<V>['args'];
 
@@ -230,6 +230,22 @@ export const CONTROL_STEPS = {
     yieldsDoc: 'nothing; the ids of joined branches are visible afterwards',
     modifiers: EVERY_STEP,
     say: (args: Args<'parallel'>) => (args.kind === 'each' ? `each ${args.each}` : `join ${args.join}`),
+  },
+  if: {
+    group: 'control',
+    summary: 'Runs its steps if the condition is true, and those of `else` if it is not.',
+    takes: CONDITION,
+    beside: {
+      do: need(STEPS_SHAPE, 'steps if it is true'),
+      else: may(STEPS_SHAPE, 'steps if it is not'),
+    },
+    retry: 'none',
+    risk: 'inner',
+    yields: 'nothing',
+    yieldsDoc:
+      'nothing; the ids of its steps are visible afterwards, and there for sure where the other block ends the run',
+    modifiers: BLOCK,
+    say: ({ cases }: Args<'if'>) => cases[0]?.when.text ?? '',
   },
   switch: {
     group: 'control',

@@ -10,7 +10,7 @@ import type { EndpointName, WireParams } from '../../venue/catalogue.ts';
 import type { OrderDraft, OrderRef } from '../../venue/order/requests.ts';
 import type { CallClass } from '../../venue/port.ts';
 import type { AwaitTarget, StepName, StepOf } from '../checked.ts';
-import type { Shape } from '../shapes.ts';
+import type { Fields, Shape } from '../shapes.ts';
 import type { Duration, Expr, Time, Value, ValueType } from '../values.ts';
 
 export const MODIFIER_NAMES = [
@@ -112,6 +112,8 @@ export interface StepRow {
   readonly summary: string;
   /** The shape of the value after the step's name. */
   readonly takes: Shape;
+  /** Keys of the step beside its name: `do` and `else` of `if`; absent: none. */
+  readonly beside?: Fields;
   /** The requests of one attempt, in sequence; absent: none. */
   readonly calls?: readonly AnyCall[];
   /** The reads that follow the calls until the step is done; absent: none. */
@@ -149,6 +151,8 @@ export interface AnyCall {
 }
 
 export const EVERY_STEP = ['id', 'if', 'timeout', 'catch', 'on_timeout', 'because', 'note'] as const;
+/** Of the step whose name is itself the modifier `if`. */
+export const BLOCK = ['id', 'timeout', 'catch', 'on_timeout', 'because', 'note'] as const;
 export const READ = [...EVERY_STEP, 'retry'] as const;
 export const WRITE = [...READ, 'undo'] as const;
 export const PLAIN = ['id', 'if', 'because', 'note'] as const;

@@ -9,6 +9,7 @@ export function listInnerBlocks(step: CheckedStep): readonly (readonly CheckedSt
       return [step.args.do];
     case 'parallel':
       return step.args.kind === 'each' ? [step.args.do] : step.args.branches.map((branch) => branch.do);
+    case 'if':
     case 'switch':
       return [...step.args.cases.map((each) => each.do), ...(step.args.else === undefined ? [] : [step.args.else])];
     case 'wait_for':
@@ -16,6 +17,19 @@ export function listInnerBlocks(step: CheckedStep): readonly (readonly CheckedSt
     default:
       return [];
   }
+}
+
+/** The ids of a block that are visible after it: those of its steps, and of the blocks in them that share their names. */
+export function listVisibleIds(steps: readonly CheckedStep[]): readonly string[] {
+  return steps.flatMap((step) => {
+    const isShared =
+      step.verb === 'if' ||
+      step.verb === 'switch' ||
+      step.verb === 'wait_for' ||
+      (step.verb === 'parallel' && step.args.kind === 'branches');
+    const inner = isShared ? listInnerBlocks(step).flatMap(listVisibleIds) : [];
+    return step.id === undefined ? inner : [...inner, step.id];
+  });
 }
 
 /** The blocks of a step's modifiers, which run after a failure. */
