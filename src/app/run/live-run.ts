@@ -13,8 +13,9 @@ import { type RunningRun, type RunResult, startRun } from '../../engine/run.ts';
 import type { Fixture } from '../../gateway/fixture/fixture.ts';
 import { readEntry, toHead } from '../../journal/chain.ts';
 import type { Entry, EntryOf } from '../../journal/entry.ts';
+import { readStoredEntries } from '../../journal/reading.ts';
 import type { PostedMessage } from '../../journal/shared/shared.ts';
-import { StoreError } from '../../journal/store.ts';
+import { type StoredEntry, StoreError } from '../../journal/store.ts';
 import type { Residual } from '../../report/folds/residual.ts';
 import { RunFold, type RunReport } from '../../report/folds/run.ts';
 import type { Value } from '../../runbook/values.ts';
@@ -91,8 +92,12 @@ export class LiveRun {
     // A contradiction does not prevent cancels.
     this.bars.contradiction = await findContradiction(account);
     if (this.bars.contradiction !== undefined) this.host.voice.complain(this.bars.contradiction);
-    const stored = await account.store.read(run);
-    const entries = stored.map(readEntry);
+    const entries: Entry[] = [];
+    let newest: StoredEntry | undefined;
+    for await (const stored of readStoredEntries(account.store, run)) {
+      entries.push(readEntry(stored));
+      newest = stored;
+    }
     const [first, ...rest] = entries;
     if (first?.type !== 'run.started')
       throw new UserError(`run ${makePrintable(run, 100)} does not begin with run.started`, EXIT.failed, 'damaged');
@@ -105,7 +110,7 @@ export class LiveRun {
     const inputs = inputValues(loaded.runbook, { pairs: [], recorded: first.data.inputs });
     this.answered = rest.flatMap((entry) => (entry.type === 'operator.acted' ? [entry] : []));
     const { clock, away, aheadMs } = computeResumedTime([first, ...rest], account.clock);
-    const soFar = { head: toHead(stored.at(-1)), row: await account.store.run(run) };
+    const soFar = { head: toHead(newest), row: await account.store.run(run) };
     const fresh = this.assembly.makeParts(loaded.runbook, clock, this.makeObservers(), soFar);
     const playback = new Playback(entries, {
       markets: this.profile.markets,

@@ -3,12 +3,12 @@
 import type { Clock, Metronome } from '../../base/clock.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { readEntry } from '../../journal/chain.ts';
+import { readStoredEntries } from '../../journal/reading.ts';
 import type { JournalReader } from '../../journal/store.ts';
 import { ApprovalFold, type ApprovalRow } from '../../report/folds/approvals.ts';
 import { formatText } from '../../report/format.ts';
 import { EXIT, UserError } from '../errors.ts';
 import { isOwn } from './find-step.ts';
-import { readStoredEntries } from './review.ts';
 
 /** A question is shown to people shortly before it is in the journal: an immediate answer must not be refused for that. */
 const PATIENCE_MS = 2_000;

@@ -1,11 +1,11 @@
 /** Finds an order by its client order id, the venue's id, or the step that placed it. */
 
 import { makePrintable } from '../../base/printable.ts';
+import { readEntries } from '../../journal/reading.ts';
 import type { JournalReader, RunRow } from '../../journal/store.ts';
 import { formatText } from '../../report/format.ts';
 import { UserError } from '../errors.ts';
 import { isWithin } from './find-step.ts';
-import { readEntries } from './review.ts';
 
 export interface NamedOrder {
   readonly clientOrderId: string;

@@ -8,8 +8,6 @@ import { join, resolve } from 'node:path';
 import { makePrintable } from '../../base/printable.ts';
 import { type Anchor, type ReadAnchors, readAnchors, sortAnchors } from '../../journal/anchors/anchors.ts';
 import { type ArchiveStore, openArchive, openSalvage } from '../../journal/archive/store.ts';
-import { readEntry } from '../../journal/chain.ts';
-import type { Entry, EntryOf } from '../../journal/entry.ts';
 import {
   filterRuns,
   type JournalReader,
@@ -190,44 +188,4 @@ class Journals implements JournalReader {
   async close(): Promise<void> {
     for (const store of this.stores) await store.close();
   }
-}
-
-const PAGE = 2000;
-
-export async function* readStoredEntries(store: JournalReader, run: string): AsyncGenerator<StoredEntry> {
-  for (let after = 0, more = true; more; ) {
-    const page = await store.read(run, { after, limit: PAGE });
-    yield* page;
-    after = page.at(-1)?.seq ?? after;
-    more = page.length === PAGE;
-  }
-}
-
-/** Every entry of a run in sequence. Throws StoreError `damaged` at an unreadable line. */
-export async function* readEntries(store: JournalReader, run: string): AsyncGenerator<Entry> {
-  for await (const stored of readStoredEntries(store, run)) yield readEntry(stored);
-}
-
-/** A run's first entry. Throws StoreError `damaged` where it is not run.started. */
-export async function readFirstEntry(store: JournalReader, run: string): Promise<EntryOf<'run.started'>> {
-  const [stored] = await store.read(run, { limit: 1 });
-  const entry = stored === undefined ? undefined : readEntry(stored);
-  if (entry?.type !== 'run.started') throw new StoreError('damaged', `run ${run} does not begin with run.started`);
-  return entry;
-}
-
-/** Applies every entry of a run to a fold and returns the fold. */
-export async function foldEntries<F extends { apply(entry: Entry): unknown }>(
-  store: JournalReader,
-  run: string,
-  fold: F,
-): Promise<F> {
-  for await (const entry of readEntries(store, run)) fold.apply(entry);
-  return fold;
-}
-
-export async function readAllEntries(store: JournalReader, run: string): Promise<readonly Entry[]> {
-  const entries: Entry[] = [];
-  for await (const entry of readEntries(store, run)) entries.push(entry);
-  return entries;
 }

@@ -1,8 +1,9 @@
 /** `runbook audit budget`: shows the tokens that a run used, over time and by endpoint. */
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { findRun } from '../../app/stores/find-run.ts';
-import { foldEntries, withRuns } from '../../app/stores/review.ts';
+import { withRuns } from '../../app/stores/review.ts';
 import { formatCount, formatOffset, formatSpan } from '../../base/format.ts';
+import { foldEntries } from '../../journal/reading.ts';
 import { type BudgetBucket, type BudgetDocument, BudgetFold } from '../../report/folds/budget.ts';
 import { formatText } from '../../report/format.ts';
 import type { Review } from '../invocation.ts';

@@ -2,7 +2,8 @@
 
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { findRun } from '../../app/stores/find-run.ts';
-import { readAllEntries, withRuns } from '../../app/stores/review.ts';
+import { withRuns } from '../../app/stores/review.ts';
+import { readAllEntries } from '../../journal/reading.ts';
 import {
   type DiffDocument,
   type Difference,

@@ -3,15 +3,10 @@
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { readKillsOfRun } from '../../app/kill/kill-records.ts';
 import { findRun } from '../../app/stores/find-run.ts';
-import {
-  type Reviewed,
-  readAnchorFiles,
-  readFirstEntry,
-  readStoredEntries,
-  withRuns,
-} from '../../app/stores/review.ts';
+import { type Reviewed, readAnchorFiles, withRuns } from '../../app/stores/review.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { readEntry } from '../../journal/chain.ts';
+import { readFirstEntry, readStoredEntries } from '../../journal/reading.ts';
 import type { JournalReader, RunRow, StoredEntry } from '../../journal/store.ts';
 import { verifyRun } from '../../report/compare/verify.ts';
 import { exportCloudEvents } from '../../report/export/cloudevents.ts';

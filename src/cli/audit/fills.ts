@@ -1,7 +1,8 @@
 /** `runbook audit fills`: shows the fills of a run, one by one and summed by market and side. */
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { findRun } from '../../app/stores/find-run.ts';
-import { foldEntries, withRuns } from '../../app/stores/review.ts';
+import { withRuns } from '../../app/stores/review.ts';
+import { foldEntries } from '../../journal/reading.ts';
 import { type FillsDocument, summarizeFills } from '../../report/folds/fills.ts';
 import { OrderFold } from '../../report/folds/orders.ts';
 import { formatQuoteCurrency, formatText } from '../../report/format.ts';

@@ -1,8 +1,9 @@
 /** `runbook audit orders`: shows the orders of a run and, with `--history`, every transition of each. */
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { findRun } from '../../app/stores/find-run.ts';
-import { foldEntries, withRuns } from '../../app/stores/review.ts';
+import { withRuns } from '../../app/stores/review.ts';
 import { formatOffset } from '../../base/format.ts';
+import { foldEntries } from '../../journal/reading.ts';
 import { OrderFold, type OrderHistory } from '../../report/folds/orders.ts';
 import { formatText, isPartOfPosition } from '../../report/format.ts';
 import { ORDER_EVENT_MEANING } from '../../report/glossary.ts';

@@ -7,9 +7,10 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import type { StateFolder } from '../../app/state.ts';
-import { describeNoRuns, readStoredEntries, withJournal } from '../../app/stores/review.ts';
+import { describeNoRuns, withJournal } from '../../app/stores/review.ts';
 import { readEntry } from '../../journal/chain.ts';
 import { toCurrentType } from '../../journal/entry-v1.ts';
+import { readStoredEntries } from '../../journal/reading.ts';
 import { type Database, openDatabase } from '../../journal/sql/sqlite.ts';
 import type { JournalReader, RunRow } from '../../journal/store.ts';
 import {

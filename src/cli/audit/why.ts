@@ -2,9 +2,9 @@
 
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { isIteration, isOwn, isWithin, makeNoStepError } from '../../app/stores/find-step.ts';
-import { readEntries } from '../../app/stores/review.ts';
 import { formatList } from '../../base/format.ts';
 import type { Entry, EntryOf, Json, JsonObject } from '../../journal/entry.ts';
+import { readEntries } from '../../journal/reading.ts';
 import type { JournalReader, RunRow } from '../../journal/store.ts';
 import { ApprovalFold, type ApprovalRow } from '../../report/folds/approvals.ts';
 import { formatIsoTime, formatJson, formatText, pickRead } from '../../report/format.ts';

@@ -4,10 +4,10 @@
  */
 
 import { UserError } from '../../app/errors.ts';
-import { readFirstEntry } from '../../app/stores/review.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { readEntry } from '../../journal/chain.ts';
 import type { RunMode, RunOutcome } from '../../journal/entry.ts';
+import { readFirstEntry } from '../../journal/reading.ts';
 import { StoreError } from '../../journal/store.ts';
 import { answerReviewer } from '../../report/answers/six.ts';
 import { ENTRY_GROUPS, type EntryGroup, type EntrySelection, makeEntryRow } from '../../report/folds/entry-index.ts';

@@ -9,10 +9,11 @@ import type { StateFolder } from '../../app/state.ts';
 import { listArchives } from '../../app/stores/archives.ts';
 import { listStorePlaces } from '../../app/stores/known-stores.ts';
 import { accessStore, describePlace, isThere } from '../../app/stores/location.ts';
-import { readAllEntries, readAnchorFiles, readFirstEntry } from '../../app/stores/review.ts';
+import { readAnchorFiles } from '../../app/stores/review.ts';
 import { type ArchiveStore, openSalvage } from '../../journal/archive/store.ts';
 import { readEntry } from '../../journal/chain.ts';
 import type { Entry } from '../../journal/entry.ts';
+import { readAllEntries, readFirstEntry } from '../../journal/reading.ts';
 import {
   type JournalReader,
   type JournalStore,
