@@ -17,6 +17,7 @@ export const NEEDS: readonly Need[] = [
   { name: 'long', description: 'take long', here: 'later' },
   { name: 'postgres', description: 'need a PostgreSQL server', here: 'later' },
   { name: 'chromium', description: 'need Chromium', here: 'later' },
+  { name: 'sqlite3', description: 'need /usr/bin/sqlite3', here: existsSync('/usr/bin/sqlite3') },
   { name: 'full-device', description: 'need /dev/full', here: existsSync('/dev/full') },
   { name: 'linux', description: 'need Linux', here: process.platform === 'linux' },
   { name: 'unprivileged', description: 'need a user other than root', here: process.getuid?.() !== 0 },

@@ -53,7 +53,17 @@ export interface JournalReader {
   close(): Promise<void>;
 }
 
+/** Knows whether a store's files are still the ones at their paths. */
+export interface PlaceCheck {
+  /** Looks, and gives the message once a file was removed or replaced: then nothing more may be written, or sent on its strength. */
+  findReplaced(): string | undefined;
+  /** Calls the listener once, when `findReplaced` or the check before a commit finds it, until the returned function is called. */
+  onReplaced(listener: (message: string) => void): () => void;
+}
+
 export interface JournalStore extends JournalReader {
+  /** Of the files it has open; a store that is no file has none. */
+  readonly places?: readonly PlaceCheck[];
   /**
    * Appends all entries or none, and resolves when they are durable (`durable: false`, for dry-runs: when they are stored).
    * Rejects with a StoreError when `seq` is not the run's next (`conflict`), when the disk refused (`unavailable`)
@@ -85,7 +95,8 @@ export function filterRuns(
 }
 
 export class StoreError extends Error {
-  readonly reason: 'conflict' | 'fenced' | 'unavailable' | 'damaged';
+  /** `replaced`: the store's file is no longer the one at its path. */
+  readonly reason: 'conflict' | 'fenced' | 'unavailable' | 'damaged' | 'replaced';
   /** With `damaged`: the number of the first entry that cannot be read, when known. */
   readonly sequence: number | undefined;
   constructor(reason: StoreError['reason'], message: string, sequence?: number) {

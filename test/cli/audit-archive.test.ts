@@ -7,7 +7,7 @@ import { VirtualClock } from '../../src/base/clock.ts';
 import { Anchorer, AnchorFile } from '../../src/journal/anchors/anchors.ts';
 import { readContents } from '../../src/journal/archive/archive.ts';
 import type { RunOutcome } from '../../src/journal/entry.ts';
-import { openDatabase } from '../../src/journal/sql/sqlite.ts';
+import { holdFile, openDatabase } from '../../src/journal/sql/sqlite.ts';
 import type { JournalStore } from '../../src/journal/store.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { newWriter, startedData } from '../journal/sample.ts';
@@ -279,8 +279,8 @@ describe('audit archive', () => {
 
   it('is refused while another one runs, but not by what a dead one left behind', async () => {
     await withStore((store) => writeRun(store, state, 'a-january'));
-    const other = await openDatabase(join(state, 'archive.lock'));
-    expect(other.hold()).toBe(true);
+    const other = await holdFile(join(state, 'archive.lock'));
+    expect(other).toBeDefined();
     expect(here.run('audit', 'archive')).toEqual({
       exit: EXIT.failed,
       out: '',
@@ -288,7 +288,7 @@ describe('audit archive', () => {
     });
     expect(await inJournal()).toEqual(['a-january']);
     expect(existsSync(join(state, 'archive'))).toBe(false);
-    other.close();
+    other?.release();
     expect(json('audit', 'archive').archives).toMatchObject([{ runs: 1, removed: 1 }]);
   });
 

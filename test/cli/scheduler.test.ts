@@ -10,7 +10,7 @@ import { Simulator } from '../../src/gateway/simulator/simulator.ts';
 import { readEntry } from '../../src/journal/chain.ts';
 import { openSqliteScheduleStore } from '../../src/journal/schedule/sqlite.ts';
 import type { SubmissionRequest } from '../../src/journal/schedule/store.ts';
-import { openDatabase } from '../../src/journal/sql/sqlite.ts';
+import { holdFile } from '../../src/journal/sql/sqlite.ts';
 import type { StoredEntry } from '../../src/journal/store.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { openBackground, profileFor, until } from './background.ts';
@@ -407,10 +407,13 @@ describe.concurrent('runbook schedule', { timeout: 120_000 }, () => {
     const second = schedule(['tick.yaml'], '--standby');
     await second.sees('standing_by');
     await first.stop('SIGKILL');
-    const database = await openDatabase(join(at.path, '.runbook', 'runbook.db'));
-    await until(() => database.hold());
+    let held: Awaited<ReturnType<typeof holdFile>>;
+    await until(async () => {
+      held = await holdFile(join(at.path, '.runbook', 'runbook.db'));
+      return held !== undefined;
+    });
     await second.sees('store_failed');
-    database.close();
+    held?.release();
     await second.sees('run_ended');
     expect((await second.stop('SIGTERM')).exit).toBe(143);
   });

@@ -1,7 +1,7 @@
 /** Schedulers as processes, and what their logs say. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { openDatabase } from '../../src/journal/sql/sqlite.ts';
+import { holdFile } from '../../src/journal/sql/sqlite.ts';
 import { type Started, until } from './background.ts';
 
 export interface Line {
@@ -78,12 +78,9 @@ export class Scheduler {
 }
 
 async function isFree(file: string): Promise<boolean> {
-  const database = await openDatabase(file);
-  try {
-    return database.hold();
-  } finally {
-    database.close();
-  }
+  const held = await holdFile(file);
+  held?.release();
+  return held !== undefined;
 }
 
 export async function get(url: string): Promise<{ readonly status: number; readonly text: string }> {

@@ -1,12 +1,26 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildSync } from 'esbuild';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { verifyChain } from '../../src/journal/chain.ts';
+import { openSqliteScheduleStore } from '../../src/journal/schedule/sqlite.ts';
 import { openDatabase } from '../../src/journal/sql/sqlite.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { verifyRun } from '../../src/report/compare/verify.ts';
@@ -27,6 +41,72 @@ describe('openDatabase', () => {
     const modes = ['', '-wal', '-shm'].map((suffix) => statSync(file + suffix).mode & 0o777);
     expect(modes).toEqual([0o600, 0o600, 0o600]);
     expect(statSync(join(folder, 'state')).mode & 0o777).toBe(0o700);
+    database.close();
+  });
+
+  it('keeps the lock by which other programs see that the file is in use', { tags: ['linux'] }, async () => {
+    const openers = [openSqliteStore, openSqliteScheduleStore, openDatabase];
+    const opened = [];
+    for (const open of [...openers, ...openers]) opened.push(await open(file));
+    // A reader's lock on the byte range that SQLite calls SHARED, on the inode of the file.
+    const held = () =>
+      readFileSync('/proc/locks', 'utf8')
+        .split('\n')
+        .filter((line) => line.includes(` ${process.pid} `) && line.includes(`:${statSync(file).ino} 1073741826 `));
+    expect(held()).toEqual([expect.stringContaining('READ')]);
+    for (const each of opened.splice(1)) await each.close();
+    expect(held()).toHaveLength(1);
+    await opened[0]?.close();
+  });
+
+  it('has one connection per file, with the durability of each opener', async () => {
+    const [one, two] = await Promise.all([openDatabase(file), openDatabase(file)]);
+    const descriptors = () =>
+      readdirSync('/proc/self/fd').filter((fd) => {
+        try {
+          return readlinkSync(`/proc/self/fd/${fd}`) === file;
+        } catch {
+          return false;
+        }
+      });
+    if (process.platform === 'linux') expect(descriptors()).toHaveLength(1);
+    const pragma = () => one.statement('PRAGMA synchronous').get()?.synchronous;
+    one.exec('CREATE TABLE a (b)');
+    two.setDurable(false);
+    const add = 'INSERT INTO a VALUES (1)';
+    two.runAlone(add);
+    expect(pragma()).toBe(1);
+    one.runAlone(add);
+    expect(pragma()).toBe(2);
+    two.transaction(() => two.statement(add).run());
+    expect(pragma()).toBe(1);
+    one.statement(add).run();
+    expect(pragma()).toBe(2);
+    one.close();
+    expect(two.statement('SELECT count(*) AS n FROM a').get()?.n).toBe(4);
+    two.close();
+    const again = await openDatabase(file);
+    expect(again.runAlone(add).changes).toBe(1);
+    again.close();
+  });
+
+  it.each(['', '-wal', '-shm'])('commits nothing once the file %s is gone or another one', async (suffix) => {
+    const database = await openDatabase(file);
+    database.exec('CREATE TABLE a (b)');
+    const said: string[] = [];
+    database.place.onReplaced((message) => said.push(message));
+    expect(database.place.findReplaced()).toBeUndefined();
+    renameSync(file + suffix, join(folder, 'away'));
+    if (suffix !== '-wal') copyFileSync(join(folder, 'away'), file + suffix);
+    for (const work of [() => database.runAlone('INSERT INTO a VALUES (1)'), () => database.transaction(() => 1)])
+      expect(work).toThrow(expect.objectContaining({ name: 'StoreError', reason: 'replaced' }));
+    expect([said.length, database.place.findReplaced()]).toEqual([1, said[0]]);
+    // The next opening has the file that is there now.
+    if (suffix === '') {
+      const next = await openDatabase(file);
+      expect(next.place.findReplaced()).toBeUndefined();
+      next.close();
+    }
     database.close();
   });
 

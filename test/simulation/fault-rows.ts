@@ -660,6 +660,23 @@ export const FAULT_ROWS: readonly FaultRow[] = [
       gateway('fixture-transport', 'reports a miss with the nearest exchange and every difference, and sends nothing'),
     ],
   },
+  {
+    fault: 'another program reads or backs up the journal’s file while it is in use',
+    handled: 'it sees the locks of the process, and takes nothing away',
+    covers: [
+      ['test/journal/sqlite.test.ts', 'keeps the lock by which other programs see that the file is in use'],
+      ['test/cli/store-place.test.ts', 'that reads it and backs it up takes nothing away'],
+    ],
+  },
+  {
+    fault: 'the journal’s file, its write-ahead log or the leases are removed or replaced while a process uses them',
+    handled: 'the process ends at once, with exit 4; its runs are suspended, and their orders stay as they are',
+    covers: [
+      ['test/journal/sqlite.test.ts', 'commits nothing once the file'],
+      ['test/cli/store-place.test.ts', 'ends at once and leaves its runs to be resumed'],
+      ['test/cli/store-place.test.ts', 'is suspended as a single run too'],
+    ],
+  },
 ];
 
 /** The page docs/fault-matrix.md: this matrix, and where each invariant is checked. */

@@ -34,6 +34,7 @@ import {
   type StorePlace,
 } from '../stores/location.ts';
 import type { Voice } from '../voice.ts';
+import { watchStorePlace } from './store-place.ts';
 
 export interface Account {
   readonly profile: Profile;
@@ -60,6 +61,11 @@ export interface Account {
   readonly shutdown: ShutdownDeadline;
   /** Calls the listener when the session is requested, renewed or fails, until the returned function is called. */
   watchSession(listener: (moved: DataOf<'session.moved'>) => void): () => void;
+  /**
+   * Calls the listener with a message once a file of the journal, the leases or the kill orders is no longer the one at its path
+   * (store-place.ts), until the account is closed. Who acts for the account must end its process then.
+   */
+  watchStorePlace(onReplaced: (message: string) => void): void;
   close(): Promise<void>;
 }
 
@@ -122,6 +128,7 @@ export async function openAccount(
   const notifyListeners = (moved: DataOf<'session.moved'>) => {
     for (const listener of listeners) listener(moved);
   };
+  const watches: (() => void)[] = [];
   const session = new VenueSession({
     profile,
     secrets,
@@ -157,7 +164,11 @@ export async function openAccount(
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
+    watchStorePlace(onReplaced) {
+      watches.push(watchStorePlace([...(store.places ?? []), ...(shared.places ?? [])], clock, onReplaced));
+    },
     async close() {
+      for (const stop of watches) stop();
       await session.close();
       await budget.close();
       await shared.close();

@@ -54,6 +54,7 @@ export async function executeRun(
     ...(by === undefined ? {} : { by }),
     ...(until === undefined ? {} : { until }),
   };
+  suspendIfReplaced(account, context);
   for (;;) {
     const run = makeRunName(loaded.runbook.name);
     const lease = await acquireLease(account, `run of ${loaded.runbook.name}`, context);
@@ -76,6 +77,7 @@ export async function executeRun(
 
 /** Continues a run whose process died, or that halted. */
 export async function resumeRun(account: Account, run: string, context: ActingContext): Promise<EndedRun> {
+  suspendIfReplaced(account, context);
   const lease = await acquireLease(account, `resume of ${run}`, context);
   if (lease.kind === 'taken') throw makeHeldError(account, lease);
   return holdLease(lease, async () => {
@@ -134,6 +136,14 @@ function acquireLease(
   };
   const { clock, shared, key } = account;
   return takeLease({ leases: shared.leases, account: key, holder, clock, metronome: clock, onLost });
+}
+
+/** Ends the process once its files are no longer the ones at their paths, as a lost lease does. */
+function suspendIfReplaced(account: Account, { voice, endProcess }: ActingContext): void {
+  account.watchStorePlace((message) => {
+    voice.complain(message);
+    endProcess(EXIT.halted);
+  });
 }
 
 async function holdLease<T>(lease: HeldLease, work: () => Promise<T>): Promise<T> {

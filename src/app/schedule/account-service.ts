@@ -141,6 +141,10 @@ export class AccountService {
     log.redactWith(name, (text) => account.redactor.redact(text));
     try {
       this.events = new SchedulerEvents(log, metrics, account);
+      account.watchStorePlace((message) => {
+        log.write('fatal', 'store_replaced', message);
+        context.endProcess(EXIT.halted);
+      });
       // Opened before the lease is taken: who has the lease should not have to wait for a lock.
       scheduleStore = await account.openScheduleStore();
       for (;;) {

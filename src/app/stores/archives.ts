@@ -2,7 +2,7 @@
 import { appendFileSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { ARCHIVE_ENDING } from '../../journal/archive/archive.ts';
-import { openDatabase } from '../../journal/sql/sqlite.ts';
+import { holdFile } from '../../journal/sql/sqlite.ts';
 import { EXIT, UserError } from '../errors.ts';
 import type { StateFolder } from '../state.ts';
 
@@ -39,18 +39,14 @@ export function listArchives(state: StateFolder): {
 
 /** Does `work` while no other process archives runs of this state folder; throws a UserError while one does. */
 export async function lockArchiving<T>(state: StateFolder, work: () => Promise<T>): Promise<T> {
-  const lock = await openDatabase(state.file(LOCK));
-  try {
-    if (!lock.hold())
-      throw new UserError(
-        `another \`audit archive\` is running on ${state.shown}; this one archived nothing`,
-        EXIT.failed,
-        'held',
-      );
-    return await work();
-  } finally {
-    lock.close();
-  }
+  const lock = await holdFile(state.file(LOCK));
+  if (lock === undefined)
+    throw new UserError(
+      `another \`audit archive\` is running on ${state.shown}; this one archived nothing`,
+      EXIT.failed,
+      'held',
+    );
+  return work().finally(() => lock.release());
 }
 
 /** Remembers the path of an archive outside the state folder. */

@@ -3,10 +3,12 @@
  * the user's own state folder, for everything the user starts from any folder. With the store alone, two stores that do not
  * know of each other would let two processes trade one account.
  */
+import type { PlaceCheck } from '../store.ts';
 import { EVERY_ACCOUNT, type KillEvent, type KillSwitch, type Leases, type Shared } from './shared.ts';
 
 /** The user's own lease and kill switch on this machine. */
 export interface AccountGuard {
+  readonly places: readonly PlaceCheck[];
   readonly leases: Leases;
   readonly killSwitch: KillSwitch;
   close(): Promise<void>;
@@ -18,6 +20,7 @@ export async function openGuardedShared(guard: AccountGuard, open: () => Promise
     const shared = await open();
     return {
       ...shared,
+      places: [...guard.places, ...(shared.places ?? [])],
       leases: combineLeases(guard.leases, shared.leases),
       killSwitch: combineKillSwitches(guard.killSwitch, shared.killSwitch),
       async close() {

@@ -7,6 +7,7 @@
  */
 
 import { canonicalizeAccountKey, canonicalizeBaseUrl } from '../../venue/profile/base-url.ts';
+import type { PlaceCheck } from '../store.ts';
 
 /** A ledger as its last writer left it (venue/budget.ts, `Ledger.save`). */
 export interface LedgerRow {
@@ -116,6 +117,8 @@ export interface Mailbox {
 }
 
 export interface Shared {
+  /** Of the files with leases and kill orders; a store that is no file has none. */
+  readonly places?: readonly PlaceCheck[];
   readonly ledgers: LedgerRows;
   readonly leases: Leases;
   readonly killSwitch: KillSwitch;

@@ -50,6 +50,7 @@ export async function openSharedSqlite(files: SharedFiles): Promise<Shared> {
 export async function openAccountGuard(file: string, machine: Machine = describeMachine()): Promise<AccountGuard> {
   const database = await openWith(file, SHARED_SCHEMA);
   return {
+    places: [database.place],
     leases: leasesIn(database, machine),
     killSwitch: killSwitchIn(database),
     async close() {
@@ -67,6 +68,7 @@ async function openBeside({ file, ledgerFile }: SharedFiles, machine: Machine): 
   ledgers.exec(`PRAGMA busy_timeout = ${LEDGER_WAIT_MS}`);
   ledgers.setDurable(false);
   return {
+    places: [shared.place],
     ledgers: ledgerRows(ledgers, machine),
     leases: leasesIn(shared, machine),
     killSwitch: killSwitchIn(shared),

@@ -1,12 +1,17 @@
 /**
  * The only module that uses the SQLite driver. Opens a database file so that a commit survives a crash and several processes can
  * share it, and translates the driver's errors into messages. Knows no tables; the stores define them.
+ *
+ * A file has one connection per process, shared by everything that opens it, and is never opened beside the driver: closing any
+ * descriptor of a file drops all locks of the process on it. Another program then takes the file for unused and removes its
+ * write-ahead log, with every commit that is only there.
  */
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { formatSpan } from '../../base/format.ts';
-import { StoreError } from '../store.ts';
+import { type PlaceCheck, StoreError } from '../store.ts';
+import { FilePlace, identifyFile } from './file-place.ts';
 import type { SqlRow, SqlValue } from './values.ts';
 
 interface Statement {
@@ -29,24 +34,22 @@ export interface Database {
   exec(sql: string): void;
   /**
    * Runs `work` between BEGIN IMMEDIATE and COMMIT; a throw rolls back. Do not nest it; `work` must be synchronous. After a disk
-   * error this connection refuses every further transaction, because a commit that succeeds then proves nothing.
+   * error, or once the file was replaced, this connection refuses every further transaction, because a commit that succeeds then
+   * proves nothing.
    */
   transaction<T>(work: () => T): T;
   /**
-   * Runs a statement that is a transaction by itself, which costs a fifth less than one between BEGIN and COMMIT. Refused after a
-   * disk error, as `transaction` is.
+   * Runs a statement that is a transaction by itself, which costs a fifth less than one between BEGIN and COMMIT. Refused
+   * when `transaction` is.
    */
   runAlone(sql: string, ...values: SqlValue[]): { readonly changes: number };
   /**
-   * Sets whether a commit waits for the disk (`true`, the state after opening) or only for the operating system: then a power
-   * cut may lose the last commits, but never damages the file. Do not call it inside a transaction.
+   * Sets whether a commit of this opening waits for the disk (`true`, the state after opening) or only for the operating system:
+   * then a power cut may lose the last commits, but never damages the file. Do not call it inside a transaction.
    */
   setDurable(durable: boolean): void;
-  /**
-   * Takes the file's write lock until the connection is closed or its process dies; false, at once, when
-   * another connection has it. For a file that serves only as a lock.
-   */
-  hold(): boolean;
+  /** The file at the path, compared with the one that is open. */
+  readonly place: PlaceCheck;
   close(): void;
 }
 
@@ -54,45 +57,108 @@ export interface Database {
 const OLDEST_SQLITE = [3, 51, 3] as const;
 const BUSY_TIMEOUT_MS = 10_000;
 
+/** The open connections of this process, by device and inode of their file. */
+const shared = new Map<string, Promise<Connection>>();
+
 /**
  * Opens `file` in WAL mode, synchronous FULL. Creates it with its folders, readable by the owner alone. `:memory:` works.
  * Rejects with a StoreError that names the file.
  */
 export async function openDatabase(file: string): Promise<Database> {
   const { DatabaseSync } = await loadDriver();
-  const path = file === ':memory:' ? file : resolve(file);
-  if (path !== ':memory:') createPrivately(path);
+  if (file === ':memory:') return new Opening(await connect(DatabaseSync, file));
+  const path = resolve(file);
+  createPrivately(path);
+  for (;;) {
+    const key = identifyFile(path) ?? path;
+    const known = shared.get(key);
+    const connecting = known ?? connect(DatabaseSync, path, () => shared.delete(key));
+    if (known === undefined) {
+      shared.set(key, connecting);
+      connecting.catch(() => shared.delete(key));
+    }
+    const connection = await connecting;
+    // Its last user may have closed it in between.
+    if (connection.isUsable) return new Opening(connection);
+    if (shared.get(key) === connecting) shared.delete(key);
+  }
+}
+
+/**
+ * Takes the write lock of a file that serves only as a lock, until it is released or the process dies. Undefined, at once, when
+ * another opening has it. Rejects with a StoreError.
+ */
+export async function holdFile(file: string): Promise<{ release(): void } | undefined> {
+  const { DatabaseSync } = await loadDriver();
+  const path = resolve(file);
+  createPrivately(path);
+  const connection = await connect(DatabaseSync, path);
+  return connection.hold() ? { release: () => connection.release() } : undefined;
+}
+
+async function connect(
+  DatabaseSync: Driver['DatabaseSync'],
+  path: string,
+  onUnusable: () => void = () => {},
+): Promise<Connection> {
   let connection: DriverConnection | undefined;
   try {
     connection = new DatabaseSync(path);
     connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     await switchToWal(connection);
     connection.exec('PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF');
-    return new Connection(path, connection);
+    return new Connection(path, connection, onUnusable);
   } catch (error) {
     connection?.close();
     throw toStoreError(error, path);
   }
 }
 
-class Connection implements Database {
+/** A connection of the driver, shared by all openings of its file in this process. */
+class Connection {
   readonly file: string;
-  private readonly connection: DriverConnection;
+  private readonly driver: DriverConnection;
+  private readonly onUnusable: () => void;
+  private readonly place: FilePlace | undefined;
   private readonly statements = new Map<string, Statement>();
+  private readonly listeners = new Set<(message: string) => void>();
+  private openings = 0;
   private durable = true;
-  private holds = false;
-  /** Set after a disk error: the last commit may or may not have reached the disk, so no further one is promised. */
+  /** Why no further commit is promised: the disk failed, so the last one may or may not have reached it, or the file was replaced. */
   private broken: StoreError | undefined;
+  private isClosed = false;
 
-  constructor(file: string, connection: DriverConnection) {
+  constructor(file: string, driver: DriverConnection, onUnusable: () => void) {
     this.file = file;
-    this.connection = connection;
+    this.driver = driver;
+    this.onUnusable = onUnusable;
+    if (file === ':memory:') return;
+    // The log is opened by the first statement, and cannot be distinguished from a newer one before that.
+    this.driver.exec('SELECT count(*) FROM sqlite_schema');
+    this.place = new FilePlace(file);
+  }
+
+  get isUsable(): boolean {
+    return !this.isClosed && this.broken === undefined;
+  }
+
+  open(): void {
+    this.openings += 1;
+  }
+
+  leave(): void {
+    this.openings -= 1;
+    if (this.openings > 0) return;
+    this.isClosed = true;
+    this.onUnusable();
+    this.statements.clear();
+    this.guard(() => this.driver.close());
   }
 
   statement(sql: string): Statement {
     const known = this.statements.get(sql);
     if (known !== undefined) return known;
-    const prepared = this.guard(() => this.connection.prepare(sql));
+    const prepared = this.guard(() => this.driver.prepare(sql));
     let listing: DriverStatement | undefined;
     const statement: Statement = {
       run: (...values) => this.guard(() => ({ changes: Number(prepared.run(...values).changes) })),
@@ -102,7 +168,7 @@ class Connection implements Database {
         this.guard(() => {
           // A statement returns rows as objects or as lists; its mode is fixed once it has run.
           if (listing === undefined) {
-            listing = this.connection.prepare(sql);
+            listing = this.driver.prepare(sql);
             listing.setReturnArrays(true);
           }
           return listing.all(...values) as SqlValue[][];
@@ -113,11 +179,17 @@ class Connection implements Database {
   }
 
   exec(sql: string): void {
-    this.guard(() => this.connection.exec(sql));
+    this.guard(() => this.driver.exec(sql));
+  }
+
+  /** Throws where no commit is promised any more. */
+  requireSound(): void {
+    this.findReplaced();
+    if (this.broken !== undefined) throw this.broken;
   }
 
   transaction<T>(work: () => T): T {
-    if (this.broken !== undefined) throw this.broken;
+    this.requireSound();
     this.statement('BEGIN IMMEDIATE').run();
     try {
       const result = work();
@@ -126,15 +198,10 @@ class Connection implements Database {
     } catch (error) {
       // SQLite rolls back by itself after some errors; a failing ROLLBACK must not hide the first error.
       try {
-        this.connection.exec('ROLLBACK');
+        this.driver.exec('ROLLBACK');
       } catch {}
       throw error;
     }
-  }
-
-  runAlone(sql: string, ...values: SqlValue[]): { readonly changes: number } {
-    if (this.broken !== undefined) throw this.broken;
-    return this.statement(sql).run(...values);
   }
 
   setDurable(durable: boolean): void {
@@ -143,24 +210,38 @@ class Connection implements Database {
     this.durable = durable;
   }
 
+  findReplaced(): string | undefined {
+    if (this.broken?.reason === 'replaced') return this.broken.message;
+    const file = this.place?.findReplaced();
+    if (file === undefined) return undefined;
+    const message = `${file} is no longer the file that this process has open: it was removed or replaced meanwhile`;
+    this.broken = new StoreError('replaced', message);
+    this.onUnusable();
+    for (const listener of [...this.listeners]) listener(message);
+    return message;
+  }
+
+  onReplaced(listener: (message: string) => void): () => void {
+    this.listeners.add(listener);
+    return () => void this.listeners.delete(listener);
+  }
+
   hold(): boolean {
     this.exec('PRAGMA busy_timeout = 0');
     try {
-      this.connection.exec('BEGIN IMMEDIATE');
-      this.holds = true;
+      this.driver.exec('BEGIN IMMEDIATE');
       return true;
     } catch (error) {
+      this.driver.close();
       if (readResultCode(error) === SQLITE.BUSY) return false;
       throw toStoreError(error, this.file);
     }
   }
 
-  close(): void {
-    this.statements.clear();
+  release(): void {
     // A statement that is not garbage-collected yet keeps the locks of a closed connection.
-    if (this.holds) this.exec('ROLLBACK');
-    this.holds = false;
-    this.guard(() => this.connection.close());
+    this.exec('ROLLBACK');
+    this.driver.close();
   }
 
   private guard<T>(work: () => T): T {
@@ -168,9 +249,80 @@ class Connection implements Database {
       return work();
     } catch (error) {
       const translated = toStoreError(error, this.file);
-      if (translated instanceof StoreError && readResultCode(error) === SQLITE.IOERR) this.broken = translated;
+      if (translated instanceof StoreError && readResultCode(error) === SQLITE.IOERR && this.broken === undefined) {
+        this.broken = translated;
+        this.onUnusable();
+      }
       throw translated;
     }
+  }
+}
+
+/** One opening of a file: the shared connection, with the durability that this opener asked for. */
+class Opening implements Database {
+  readonly file: string;
+  readonly place: PlaceCheck;
+  private readonly connection: Connection;
+  private readonly statements = new Map<string, Statement>();
+  private readonly watches: (() => void)[] = [];
+  private durable = true;
+  private isClosed = false;
+
+  constructor(connection: Connection) {
+    this.connection = connection;
+    this.file = connection.file;
+    this.place = {
+      findReplaced: () => connection.findReplaced(),
+      onReplaced: (listener) => {
+        const off = connection.onReplaced(listener);
+        this.watches.push(off);
+        return off;
+      },
+    };
+    connection.open();
+  }
+
+  statement(sql: string): Statement {
+    const known = this.statements.get(sql);
+    if (known !== undefined) return known;
+    const { connection } = this;
+    const statement = connection.statement(sql);
+    const own: Statement = {
+      ...statement,
+      run: (...values) => {
+        connection.setDurable(this.durable);
+        return statement.run(...values);
+      },
+    };
+    this.statements.set(sql, own);
+    return own;
+  }
+
+  exec(sql: string): void {
+    this.connection.setDurable(this.durable);
+    this.connection.exec(sql);
+  }
+
+  transaction<T>(work: () => T): T {
+    this.connection.setDurable(this.durable);
+    return this.connection.transaction(work);
+  }
+
+  runAlone(sql: string, ...values: SqlValue[]): { readonly changes: number } {
+    this.connection.requireSound();
+    return this.statement(sql).run(...values);
+  }
+
+  setDurable(durable: boolean): void {
+    this.durable = durable;
+    this.connection.setDurable(durable);
+  }
+
+  close(): void {
+    if (this.isClosed) return;
+    this.isClosed = true;
+    for (const off of this.watches) off();
+    this.connection.leave();
   }
 }
 
@@ -228,12 +380,18 @@ function isRecent(version: string): boolean {
   return differs === -1 || (found[differs] ?? 0) > (OLDEST_SQLITE[differs] as number);
 }
 
-/** Creates the file before SQLite does, which would make it readable by everyone under the usual umask; -wal and -shm inherit. */
+/**
+ * Creates the file before SQLite does, which would make it readable by everyone under the usual umask; -wal and -shm inherit. A file
+ * that exists is not opened: see above.
+ */
 function createPrivately(path: string): void {
+  if (identifyFile(path) !== undefined) return;
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    closeSync(openSync(path, 'a', 0o600));
+    closeSync(openSync(path, 'wx', 0o600));
   } catch (error) {
+    // Another process has just created it.
+    if (identifyFile(path) !== undefined) return;
     throw new StoreError('unavailable', `${path} cannot be opened for writing: ${(error as Error).message}`);
   }
 }

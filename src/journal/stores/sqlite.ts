@@ -9,6 +9,7 @@ import { NO_LIMIT } from '../sql/values.ts';
 import {
   type AppendOptions,
   type JournalStore,
+  type PlaceCheck,
   type RunFilter,
   type RunRow,
   type StoredEntry,
@@ -84,12 +85,14 @@ const INSERT_IN_EPOCH = `INSERT INTO entries (run, seq, at, type, step, line, ha
   SELECT run, ?, ?, ?, ?, ?, ? FROM runs WHERE run = ? AND epoch = ?`;
 
 class SqliteStore implements JournalStore {
+  readonly places: readonly PlaceCheck[];
   private readonly database: Database;
   /** By run whose last entry this store appended and that goes on: the number of that entry. */
   private readonly ownLast = new Map<string, number>();
 
   constructor(database: Database) {
     this.database = database;
+    this.places = [database.place];
   }
 
   async append(entries: readonly StoredEntry[], options: AppendOptions): Promise<void> {

@@ -1,0 +1,118 @@
+/** A scheduler whose database another program reads and backs up, and one whose files are taken away, as processes. */
+import { execFileSync } from 'node:child_process';
+import { renameSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { it as base, describe, expect } from 'vitest';
+import { SystemClock } from '../../src/base/clock.ts';
+import { startSimServer } from '../../src/gateway/simulator/server.ts';
+import { Simulator } from '../../src/gateway/simulator/simulator.ts';
+import { openDatabase } from '../../src/journal/sql/sqlite.ts';
+import { openBackground, profileFor, until } from './background.ts';
+import { Scheduler } from './schedulers.ts';
+
+/** An order far from the market at each occurrence; all that were missed are made up for. */
+const ORDERING = `
+runbook: ordering
+dsl: 1
+leaves: {position: open, because: the case is about something else}
+schedule: {every: 1s, misfire: {within: 1h, then: run_all}}
+steps:
+  - id: entry
+    place: {type: limit, market: BTC-USD, side: long, size: 0.001, price: 20000, tif: post_only}
+`;
+const RESTING = `${ORDERING.replace('then: run_all', 'then: run_once').replace('within: 1h', 'within: 20s')}  - wait: 1h
+`;
+const LIVE = RESTING.replace(/^schedule.*\n/m, '').replace('1h', '6s');
+
+const it = base
+  .extend('simulator', () => new Simulator({}, new SystemClock(), 1))
+  .extend('at', async ({ simulator }, { onCleanup }) => {
+    const venue = await startSimServer(simulator, { port: 0 });
+    const at = openBackground();
+    at.write('profile.yaml', profileFor(venue.url));
+    onCleanup(async () => {
+      at.close();
+      await venue.close();
+    });
+    return at;
+  })
+  .extend(
+    'schedule',
+    ({ at }) =>
+      (file: string) =>
+        new Scheduler(at.start(['schedule', file, '--profile', 'profile.yaml', '--port', '0'])),
+  );
+
+const inode = (file: string) => statSync(file, { bigint: true }).ino;
+
+describe('another program at the database of a running scheduler', { timeout: 60_000, tags: ['sqlite3'] }, () => {
+  it('that reads it and backs it up takes nothing away: no occurrence runs twice after a kill', async ({
+    simulator,
+    at,
+    schedule,
+  }) => {
+    at.write('ordering.yaml', ORDERING);
+    const file = join(at.path, '.runbook', 'runbook.db');
+    const first = schedule('ordering.yaml');
+    await first.sees('run_ended', 2);
+    const log = inode(`${file}-wal`);
+    for (const words of ['SELECT count(*) FROM entries', `.backup '${join(at.path, 'copy.db')}'`])
+      execFileSync('/usr/bin/sqlite3', [file, words]);
+    await first.sees('run_ended', 4);
+    expect(inode(`${file}-wal`)).toBe(log);
+    await first.stop('SIGKILL');
+    const second = schedule('ordering.yaml');
+    await second.sees('run_ended', 2);
+    expect((await second.stop('SIGTERM')).exit).toBe(143);
+    const database = await openDatabase(file);
+    const started = database.statement("SELECT nominal, run FROM occurrence WHERE verdict = 'started'").all();
+    database.close();
+    const orders = simulator.books().orders.map(({ client_order_id }) => client_order_id);
+    expect(orders.length).toBeGreaterThanOrEqual(6);
+    expect([orders.length, new Set(orders).size]).toEqual([started.length, started.length]);
+  });
+});
+
+describe('a process whose files are taken away', { timeout: 60_000 }, () => {
+  const states = (simulator: Simulator) => simulator.books().orders.map(({ status }) => status);
+
+  it.for([
+    ['the whole folder', ''],
+    ['the write-ahead log', '/runbook.db-wal'],
+    ['the file of leases and kill orders', '/shared.db'],
+  ])('ends at once and leaves its runs to be resumed: %s', async ([, name], { simulator, at, schedule }) => {
+    at.write('resting.yaml', RESTING);
+    const first = schedule('resting.yaml');
+    await until(() => states(simulator).includes('open'));
+    await first.rests();
+    const place = join(at.path, `.runbook${name}`);
+    renameSync(place, join(at.path, 'away'));
+    expect((await first.started.ended).exit).toBe(4);
+    expect(first.log().at(-1)).toMatchObject({ event: 'store_replaced', account: 'main' });
+    expect(states(simulator)).toEqual(['open']);
+    rmSync(place, { recursive: true, force: true });
+    renameSync(join(at.path, 'away'), place);
+    const second = schedule('resting.yaml');
+    await second.sees('run_resumed');
+    expect((await second.stop('SIGTERM')).exit).toBe(143);
+    expect(states(simulator)).toHaveLength(1);
+  });
+
+  it('is suspended as a single run too', async ({ simulator, at }) => {
+    at.write('live.yaml', LIVE);
+    const running = at.start(['run', 'live.yaml', '--profile', 'profile.yaml']);
+    await until(() => states(simulator).includes('open'));
+    renameSync(join(at.path, '.runbook'), join(at.path, 'away'));
+    const { exit, err } = await running.ended;
+    expect([exit, states(simulator)]).toEqual([4, ['open']]);
+    expect(err).toContain('STORE_REPLACED');
+    rmSync(join(at.path, '.runbook'), { recursive: true, force: true });
+    renameSync(join(at.path, 'away'), join(at.path, '.runbook'));
+    const resumed = await at.run(['resume', '--json']);
+    expect([resumed.exit, JSON.parse(resumed.out), states(simulator)]).toMatchObject([
+      0,
+      { outcome: 'succeeded' },
+      ['open'],
+    ]);
+  });
+});
