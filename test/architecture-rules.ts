@@ -29,7 +29,8 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'app/files': [],
   'app/kill': ['account', 'files', 'run', 'stores'],
   'app/project': ['files'],
-  'app/run': ['account', 'files'],
+  'app/rehearsal': ['files'],
+  'app/run': ['account', 'files', 'rehearsal'],
   'app/schedule': ['account', 'files', 'run', 'stores'],
   'app/stores': [],
   'app/testing': ['files', 'run', 'testing/file', 'testing/venue'],
@@ -53,7 +54,8 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'gateway/live': ['tokens'],
   'gateway/simulator': ['simulator/config', 'simulator/market'],
   'gateway/simulator/config': [],
-  'gateway/simulator/market': ['simulator/config'],
+  'gateway/simulator/market': ['simulator/config', 'simulator/price'],
+  'gateway/simulator/price': ['simulator/config'],
   'gateway/tokens': [],
   'journal/anchors': [],
   'journal/archive': ['anchors'],
@@ -110,6 +112,7 @@ const DOORS: readonly Door[] = [
   { what: 'got', uses: importOf('got'), through: ['src/gateway/live/transport.ts', 'src/gateway/live/webhook.ts'] },
   { what: 'ajv', uses: importOf('ajv|ajv-formats'), through: ['src/base/ajv.ts'] },
   { what: 'yaml', uses: importOf('yaml'), through: ['src/runbook/document/document.ts'] },
+  { what: 'csv-parse', uses: importOf('csv-parse'), through: ['src/app/files/series.ts'] },
   // Every request takes the one path: the exchange sends it, and the session around the transport adds the credentials.
   {
     what: 'a request to the venue',

@@ -102,7 +102,8 @@ export function getErrorCode(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined;
 }
 
-function readBytes(path: string, named: string, maxBytes: number): Uint8Array {
+/** The bytes of a regular file; `named` begins every message. */
+export function readBytes(path: string, named: string, maxBytes: number): Uint8Array {
   let handle: number | undefined;
   try {
     // Non-blocking: opening a pipe without a writer would block before it can be recognized as a pipe.

@@ -30,6 +30,8 @@ import { writeProfileSettings } from '../../venue/profile/in-force.ts';
 import { SIMULATED_PROFILE } from '../../venue/profile/profile.ts';
 import { budgetSettings } from '../../venue/tokens/ledger.ts';
 import { formatInputs, type LoadedRunbook } from '../files/load.ts';
+import type { FeedFile } from '../files/prices.ts';
+import { getFeedValue } from '../rehearsal/recorded-market.ts';
 import { ENGINE_VERSION } from '../version.ts';
 
 export interface DryRun {
@@ -42,7 +44,13 @@ export interface DryRun {
   readonly seed: number;
   readonly store: JournalStore;
   readonly venue:
-    | { readonly kind: 'simulated'; readonly config?: SimulatorConfig; readonly record?: boolean }
+    | {
+        readonly kind: 'simulated';
+        readonly config?: SimulatorConfig;
+        readonly record?: boolean;
+        /** Feeds with recorded values, by name; they come before those of the simulated venue. */
+        readonly feeds?: Readonly<Record<string, FeedFile>>;
+      }
     | { readonly kind: 'fixtures'; readonly fixture: Fixture; readonly file: string; readonly sha256: string };
   readonly trigger?: string;
   /** Called for every entry as it is written, for progress. */
@@ -203,7 +211,7 @@ function makeStage(options: DryRun, clock: VirtualClock): Stage {
     transport: recorder ?? simulator.transport(),
     feeds: {
       read: async (name, key) => {
-        const read = simulator.feed(name, key);
+        const read = readOwnFeed(venue.feeds, name, clock.now()) ?? simulator.feed(name, key);
         if (read === undefined) return undefined;
         const value = { name, ...(key === undefined ? {} : { key }), ...read };
         recorder?.feed(value);
@@ -214,6 +222,13 @@ function makeStage(options: DryRun, clock: VirtualClock): Stage {
     recording: () => recorder?.fixture(),
     onMiss: () => {},
   };
+}
+
+/** A recorded value is as old as its reading: the file says when it changed, not when it was last seen. */
+function readOwnFeed(feeds: Readonly<Record<string, FeedFile>> | undefined, name: string, at: number) {
+  const file = feeds !== undefined && Object.hasOwn(feeds, name) ? feeds[name] : undefined;
+  const value = file === undefined ? undefined : getFeedValue(file, at);
+  return value === undefined ? undefined : { value, at };
 }
 
 /** The path to a venue in virtual time, with a token budget of its own. */

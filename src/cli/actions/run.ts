@@ -47,6 +47,13 @@ export const RUN_COMMANDS: readonly CommandRow[] = [
       at: { doc: 'start time, ISO 8601', value: 'TIME' },
       seed: { doc: 'seed of the simulated venue, 1 by default', value: 'N' },
       simulator: { doc: 'configuration of the simulated venue', value: 'FILE', takes: 'file' },
+      prices: {
+        doc: 'recorded ticks or candles of a market, CSV or CSV.GZ; with one market its name may be left out',
+        value: '[MARKET=]FILE',
+        takes: 'file',
+        many: true,
+      },
+      feed: { doc: 'recorded values of a feed of the runbook, CSV', value: 'NAME=FILE', takes: 'file', many: true },
       record: { doc: 'write the exchanges to a fixture', value: 'FILE', takes: 'file' },
     },
     example: 'dry-run bracket-entry.yaml --fixtures bracket-entry.fixture.yaml',

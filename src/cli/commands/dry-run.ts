@@ -5,6 +5,7 @@ import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { readFixtureFile, refuseUnwritable, writeFixtureFile } from '../../app/files/fixture.ts';
 import { inputValues, loadRunbook } from '../../app/files/load.ts';
 import { readSimulatorFile } from '../../app/files/simulator.ts';
+import { chooseStart, describeEnds, readRecordedMarket } from '../../app/rehearsal/recorded-market.ts';
 import { makeRunName } from '../../app/run/run-name.ts';
 import { type DryRun, dryRun } from '../../app/run/virtual-run.ts';
 import { sha256 } from '../../base/digest.ts';
@@ -25,6 +26,8 @@ export interface DryRunOptions {
   readonly seed: string | undefined;
   readonly record: string | undefined;
   readonly simulator: string | undefined;
+  readonly prices: readonly string[];
+  readonly feed: readonly string[];
 }
 
 export async function dryRunFile(
@@ -34,11 +37,7 @@ export async function dryRunFile(
 ): Promise<ExitCode> {
   const loaded = loadRunbook(file, terminal);
   const fixture = options.fixtures === undefined ? undefined : readFixtureFile(options.fixtures);
-  if (fixture !== undefined && (options.record !== undefined || options.simulator !== undefined)) {
-    throw new UserError(
-      '--record and --simulator belong to a dry-run against the simulated venue, not to one with --fixtures',
-    );
-  }
+  if (fixture !== undefined) refuseBesideFixtures(options);
   if (options.record !== undefined) refuseUnwritable(options.record);
   for (const note of fixture?.notes ?? []) terminal.note(note);
   const inputs = inputValues(loaded.runbook, {
@@ -46,15 +45,18 @@ export async function dryRunFile(
     file: options.inputs,
     recorded: fixture?.fixture.inputs,
   });
+  const { config, feeds, spans } = readRecordedMarket(
+    { prices: options.prices, feeds: options.feed },
+    options.simulator === undefined ? {} : readSimulatorFile(options.simulator),
+    loaded.runbook,
+    inputs,
+  );
   const venue: DryRun['venue'] =
     fixture === undefined
-      ? {
-          kind: 'simulated',
-          record: options.record !== undefined,
-          ...(options.simulator === undefined ? {} : { config: readSimulatorFile(options.simulator) }),
-        }
+      ? { kind: 'simulated', record: options.record !== undefined, config, feeds }
       : { kind: 'fixtures', fixture: fixture.fixture, file: fixture.source.file, sha256: sha256(fixture.source.text) };
-  const at = options.at === undefined ? (fixture?.fixture.startMs ?? Date.now()) : readTimeOption(options.at);
+  const asked = options.at === undefined ? fixture?.fixture.startMs : readTimeOption(options.at);
+  const at = chooseStart(spans, asked) ?? Date.now();
   const seed = options.seed === undefined ? 1 : readSeedOption(options.seed);
   const run = makeRunName(loaded.runbook.name);
   const store = await openSqliteStore(state.file('runbook.db'));
@@ -73,12 +75,25 @@ export async function dryRunFile(
     const { result, recording } = await dryRun({ loaded, inputs, run, at, seed, store, venue, onEntry, onCrash });
     terminal.endProgress();
     if (recording !== undefined && options.record !== undefined) writeFixtureFile(options.record, recording);
-    showReport(fold.report(), terminal);
+    const report = fold.report();
+    showReport(report, terminal);
+    for (const note of describeEnds(spans, Date.parse(report.endedAt))) terminal.note(note);
     if (result.outcome === 'halted') return EXIT.halted;
     return result.outcome === 'failed' ? EXIT.failed : EXIT.done;
   } finally {
     await store.close();
   }
+}
+
+function refuseBesideFixtures(options: DryRunOptions): void {
+  const given = (['record', 'simulator', 'prices', 'feed'] as const).filter((name) => {
+    const value = options[name];
+    return value !== undefined && value.length > 0;
+  });
+  if (given.length > 0)
+    throw new UserError(
+      `${given.map((name) => `--${name}`).join(', ')}: for a dry-run against the simulated venue, not for one with --fixtures`,
+    );
 }
 
 function readTimeOption(text: string): number {

@@ -4,7 +4,7 @@
  * the simulator would repeat their mistakes. It opens no socket; `server.ts` serves it over HTTP.
  *
  * Known differences from the venue of the documents:
- * - Prices are a seeded walk or given points; mid is also mark and index. There are no other traders: liquidity has the same
+ * - Prices are a seeded walk, given moves or recorded ones; mid is also mark and index. There are no other traders: liquidity has the same
  *   depth at each tick away from the best price and returns at each step of the path. The account's own orders never trade with
  *   each other.
  * - The mid price triggers stops. A position order waits as a fraction and gets its size when it is triggered; from then on it is
@@ -162,7 +162,7 @@ export class Simulator {
     const market = key === undefined ? only : markets.get(key);
     if (market === undefined || !isFeedName(name)) return undefined;
     const at = this.clock.now();
-    return { value: readFeedPrice(market, name, at), at };
+    return { value: readFeedPrice(market, name, at), at: market.path.findGap(market.path.getStepAt(at)) ?? at };
   }
 
   /** Returns the venue's own books: orders with their history, fills, the deadman switch, tokens, every request sent here. */

@@ -2,14 +2,15 @@
  * Checks a configuration of the simulator and completes it with the defaults. An invalid configuration gives a list of
  * problems before the simulation starts.
  */
-import { decimal, formatDecimal, parseDecimal } from '../../../base/decimal.ts';
+import { type DecimalString, decimal, formatDecimal, parseDecimal } from '../../../base/decimal.ts';
 import { findSchemaIssues, type SchemaIssue } from '../../../base/schema.ts';
 import { suggestSpelling } from '../../../base/spelling.ts';
 import { ENDPOINT_NAMES } from '../../../venue/catalogue.ts';
 import { DEFAULT_MARKETS, DEFAULTS, NEW_MARKET } from './defaults.ts';
 import type { FaultRule } from './faults.ts';
+import { findMoveProblems, toPoints } from './moves.ts';
 import { SIMULATOR_SCHEMA } from './schema.ts';
-import type { MarketConfig, Settings, SimulatorConfig } from './settings.ts';
+import type { GivenMarket, MarketConfig, PriceHistory, Settings, SimulatorConfig } from './settings.ts';
 
 export type { SimulatorConfig } from './settings.ts';
 
@@ -33,9 +34,30 @@ function completeMarkets(markets: NonNullable<SimulatorConfig['markets']>): Reco
 }
 
 /** The result may lack tick, lot or start; `findMarketProblems` reports that before the values are used. */
-function completeMarket(id: string, given: Partial<MarketConfig>): MarketConfig {
+function completeMarket(id: string, { price, ...given }: GivenMarket): MarketConfig {
   const known = DEFAULT_MARKETS[id] ?? { ...NEW_MARKET, ...(given.lot === undefined ? {} : { min_size: given.lot }) };
-  return { ...known, ...given } as MarketConfig;
+  const market = { ...known, ...given } as MarketConfig;
+  if (price === undefined) return market;
+  const [start, moves] = typeof price === 'string' ? [price, []] : [market.start, price];
+  return { ...market, start, path: { kind: 'points', points: toPoints(start, moves) } };
+}
+
+/** Gives markets recorded prices instead of their own. */
+export function withHistories(
+  config: SimulatorConfig,
+  histories: Readonly<Record<string, PriceHistory>>,
+): SimulatorConfig {
+  const markets: Record<string, GivenMarket> = { ...(config.markets ?? DEFAULT_MARKETS) };
+  for (const [id, history] of Object.entries(histories)) {
+    const { price: _replaced, ...given } = markets[id] ?? {};
+    markets[id] = { ...given, path: { kind: 'history', history } };
+  }
+  return { ...config, markets };
+}
+
+/** The tick of each market. */
+export function listTicks(config: SimulatorConfig): Readonly<Record<string, DecimalString>> {
+  return Object.fromEntries(Object.entries(completeConfig(config).markets).map(([id, { tick }]) => [id, tick]));
 }
 
 /** Reads a configuration from outside: checks the schema first, then the rules that a schema cannot express. */
@@ -79,13 +101,17 @@ function suggestKey(word: string): string {
     ...Object.keys(DEFAULTS.auth),
     ...Object.keys(DEFAULTS.surprises),
     ...Object.keys(DEFAULT_MARKETS['BTC-USD'] ?? {}),
+    'price',
   ]);
   return near === undefined ? '' : `; did you mean "${near}"?`;
 }
 
 function* findProblems(config: SimulatorConfig): Generator<string> {
-  for (const [id, given] of Object.entries(config.markets ?? {}))
-    yield* findMarketProblems(id, completeMarket(id, given));
+  for (const [id, given] of Object.entries(config.markets ?? {})) {
+    const moves = [...findPriceProblems(id, given)];
+    yield* moves;
+    if (moves.length === 0) yield* findMarketProblems(id, completeMarket(id, given));
+  }
   for (const key of ['latencyMs', 'processingMs', 'visibilityLagMs'] as const) {
     const range = config[key];
     if (range !== undefined && range.max < range.min) yield `${key}: max ${range.max} is below min ${range.min}`;
@@ -106,13 +132,21 @@ function* findProblems(config: SimulatorConfig): Generator<string> {
     yield 'auth.apiKey: is missing, but mode is api_key';
 }
 
+function* findPriceProblems(id: string, { price, path, start }: GivenMarket): Generator<string> {
+  const at = `markets.${id}.price`;
+  if (price !== undefined && path !== undefined) yield `${at}: says the same as path; leave one out`;
+  if (typeof price === 'string' && start !== undefined) yield `${at}: is the start already; leave start out`;
+  if (typeof price === 'object') yield* findMoveProblems(at, price);
+}
+
 /** A count of ticks must stay exact in a JavaScript number; 2^40 leaves room for the walk. */
-const MOST_TICKS = 2n ** 40n;
+export const MOST_TICKS = 2 ** 40;
 
 function* findMarketProblems(id: string, market: MarketConfig): Generator<string> {
   if (!/^[A-Za-z0-9]+-[A-Za-z0-9]+$/.test(id)) yield `markets: "${id}" is not of the form <BASE>-<QUOTE>`;
+  const recorded = market.path.kind === 'history';
   for (const key of ['tick', 'lot', 'start'] as const) {
-    if (market[key] === undefined) yield `markets.${id}.${key}: is missing`;
+    if (market[key] === undefined && !(recorded && key === 'start')) yield `markets.${id}.${key}: is missing`;
   }
   const tick = parseDecimal(market.tick ?? '');
   const prices = [
@@ -127,7 +161,7 @@ function* findMarketProblems(id: string, market: MarketConfig): Generator<string
     const ticks = price.div(tick);
     if (!ticks.isInteger() || !price.greaterThan(0))
       yield `markets.${id}: ${formatDecimal(price)} is not a positive multiple of the tick ${market.tick}`;
-    else if (ticks.greaterThan(decimal(String(MOST_TICKS))))
+    else if (ticks.greaterThan(decimal(MOST_TICKS)))
       yield `markets.${id}: ${formatDecimal(price)} is more than 2^40 ticks of ${market.tick}`;
   }
   if (market.path.kind === 'points') {

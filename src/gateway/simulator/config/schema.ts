@@ -1,4 +1,5 @@
 /** Defines the JSON Schema of a simulator configuration; rules that span several fields are checked in `config.ts`. */
+import { DURATION_PATTERN } from '../../../base/duration.ts';
 import { ENDPOINT_NAMES } from '../../../venue/catalogue.ts';
 import { ORDER_TYPES, SIDES } from '../../../venue/records.ts';
 import { FAULT_KINDS } from './faults.ts';
@@ -21,6 +22,8 @@ const RANGE = {
   required: ['min', 'max'],
   additionalProperties: false,
 } as const;
+
+const DURATION = { type: 'string', pattern: DURATION_PATTERN, description: 'a duration such as 1m30s' } as const;
 
 const PATH = {
   type: 'object',
@@ -56,6 +59,19 @@ const PATH = {
   ],
 } as const;
 
+/** A constant, or moves one after the other; which keys go together is checked in `moves.ts`. */
+const PRICE = {
+  type: ['string', 'array'],
+  pattern: POSITIVE.pattern,
+  minItems: 1,
+  items: {
+    type: 'object',
+    properties: { ramp: POSITIVE, jump: POSITIVE, gap: POSITIVE, hold: DURATION, over: DURATION },
+    additionalProperties: false,
+  },
+  description: 'a price that does not change, or its moves from `start` on; instead of `path`',
+} as const;
+
 const MARKET = {
   type: 'object',
   properties: {
@@ -64,6 +80,7 @@ const MARKET = {
     min_size: POSITIVE,
     start: POSITIVE,
     path: PATH,
+    price: PRICE,
     spreadBps: { type: 'number', minimum: 0, maximum: 1000 },
     depth: POSITIVE,
     levels: { type: 'integer', minimum: 1, maximum: 10_000 },

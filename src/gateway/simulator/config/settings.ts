@@ -19,10 +19,44 @@ export type PathConfig =
   /** The price holds from each point to the next; `afterMs` counts from the start of the simulation. */
   | {
       readonly kind: 'points';
-      readonly points: readonly { readonly afterMs: number; readonly price: DecimalString }[];
+      readonly points: readonly PricePoint[];
       /** The interval at which liquidity returns, and the grid to which the time of a point is rounded up. */
       readonly stepMs?: number;
-    };
+    }
+  /** Recorded prices, in absolute time; the start price is theirs. Not of a configuration file: see `dry-run --prices`. */
+  | { readonly kind: 'history'; readonly history: PriceHistory; readonly stepMs?: number };
+
+interface PricePoint {
+  readonly afterMs: number;
+  readonly price: DecimalString;
+  /** The price moves here in a straight line from the point before. */
+  readonly ramp?: boolean;
+  /** Until the next point nothing is quoted, and nothing can be traded. */
+  readonly closed?: boolean;
+}
+
+/** Recorded prices of a market, as whole counts of its ticks; arrays of numbers, because a file may have millions. */
+export interface PriceHistory {
+  readonly form: 'ticks' | 'candles';
+  /** Epoch ms, ascending. */
+  readonly times: Float64Array;
+  /** One count for each time; of candles four: open, high, low, close. */
+  readonly ticks: Float64Array;
+}
+
+/** One move of a price, in a configuration file. */
+export interface PriceMove {
+  /** The price to which it moves in a straight line. */
+  readonly ramp?: DecimalString;
+  /** The price that holds from here on. */
+  readonly jump?: DecimalString;
+  /** The price after a time without quotes. */
+  readonly gap?: DecimalString;
+  /** How long nothing changes, a duration such as `5m`. */
+  readonly hold?: string;
+  /** How long a ramp or a gap takes. */
+  readonly over?: string;
+}
 
 export interface MarketConfig {
   readonly tick: DecimalString;
@@ -173,11 +207,16 @@ export interface Settings {
   readonly faults: readonly FaultRule[];
 }
 
+export interface GivenMarket extends Partial<MarketConfig> {
+  /** Instead of `path`: a price that does not change, or the moves of one that begins at `start`, one after the other. */
+  readonly price?: DecimalString | readonly PriceMove[];
+}
+
 /** The configuration as a person writes it: every part is optional, and so is each field of a default market. */
 export interface SimulatorConfig
   extends Partial<Omit<Settings, 'markets' | 'account' | 'tokens' | 'auth' | 'surprises'>> {
   /** Replaces the three default markets. */
-  readonly markets?: Readonly<Record<string, Partial<MarketConfig>>>;
+  readonly markets?: Readonly<Record<string, GivenMarket>>;
   readonly account?: Partial<Omit<AccountConfig, 'fees'>> & { readonly fees?: Partial<AccountConfig['fees']> };
   readonly tokens?: Partial<TokensConfig>;
   readonly auth?: Partial<AuthConfig>;

@@ -1,7 +1,7 @@
 /** Reads public data of a market: the price feeds and the record of GET /markets. */
 import { type DecimalString, formatDecimal } from '../../../base/decimal.ts';
+import type { PricePath } from '../price/prices.ts';
 import type { Market } from './matching.ts';
-import type { PricePath } from './prices.ts';
 
 /** The value of each feed at a step, in ticks. `last` is the side toward which the price moved at that step. */
 const FEEDS = {

@@ -253,6 +253,7 @@ export class FillEngine {
     const atUs = ledger.stamp(at);
     const fee = account.computeFee(price, size, isMaker);
     account.trade({ marketId: order.marketId, side: order.side, price, size, fee, atUs });
+    this.getMarket(order.marketId).lean(toSign(account.getNetSize(order.marketId)), at);
     order.filled = order.filled.plus(size);
     order.size = order.size.minus(size);
     ledger.addFill(order, {
@@ -286,4 +287,8 @@ export class FillEngine {
     this.trades.set(marketId, number);
     return `${marketId}-${number}`;
   }
+}
+
+function toSign(size: Decimal): -1 | 0 | 1 {
+  return size.isZero() ? 0 : size.isNegative() ? -1 : 1;
 }

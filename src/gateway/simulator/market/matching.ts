@@ -6,8 +6,8 @@
  */
 import { Decimal, decimal } from '../../../base/decimal.ts';
 import type { MarketConfig } from '../config/settings.ts';
+import type { PriceGrid, PricePath, Quote } from '../price/prices.ts';
 import { isPositionOrder, type SimOrder } from './ledger.ts';
-import type { PriceGrid, PricePath, Quote } from './prices.ts';
 
 /** An amount in base currency, traded at one price. */
 export interface Execution {
@@ -84,6 +84,11 @@ export class Market {
     this.consumedBids = [];
   }
 
+  /** Reports the account's position after a fill: recorded candles turn against it. */
+  lean(position: -1 | 0 | 1, at: number): void {
+    if (this.path.lean(this.path.getStepAt(at), position)) this.planned = undefined;
+  }
+
   /** Waiting orders whose trigger the price has reached, in order of arrival. */
   listTriggered(): SimOrder[] {
     const { mid } = this.path.getQuote(this.step);
@@ -148,6 +153,7 @@ export class Market {
 
   /** Visits the levels that an order can reach, from the best price outward, while `visit` returns true. */
   private visitLevels(order: SimOrder, visit: (level: number, offered: Decimal) => boolean): void {
+    if (this.path.findGap(this.step) !== undefined) return;
     const eaten = order.side === 'long' ? this.consumedAsks : this.consumedBids;
     const limit = this.getLimitTicks(order);
     for (let level = 0; level < this.levels; level += 1) {

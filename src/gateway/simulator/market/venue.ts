@@ -3,6 +3,7 @@ import type { Clock } from '../../../base/clock.ts';
 import { decimal } from '../../../base/decimal.ts';
 import type { Chance } from '../config/random.ts';
 import type { Settings } from '../config/settings.ts';
+import { PriceGrid, PricePath } from '../price/prices.ts';
 import { Account } from './account.ts';
 import { DeadmanSwitch } from './deadman.ts';
 import { EventQueue } from './events.ts';
@@ -10,7 +11,6 @@ import { FillEngine } from './fills.ts';
 import { OrderLedger } from './ledger.ts';
 import { Market } from './matching.ts';
 import { OrderEntry } from './orders.ts';
-import { PriceGrid, PricePath } from './prices.ts';
 import { Sessions } from './sessions.ts';
 
 export interface Venue {

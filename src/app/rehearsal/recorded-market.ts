@@ -1,0 +1,144 @@
+/**
+ * The market of a rehearsal from files: recorded prices in place of the simulated walk, and the runbook's own feeds. Decides
+ * where virtual time begins, and says when a run went on after the files ended.
+ */
+import { makePrintable } from '../../base/printable.ts';
+import { suggestSpelling } from '../../base/spelling.ts';
+import { listTicks, withHistories } from '../../gateway/simulator/config/config.ts';
+import type { PriceHistory, SimulatorConfig } from '../../gateway/simulator/config/settings.ts';
+import type { CheckedRunbook } from '../../runbook/checked.ts';
+import type { Value } from '../../runbook/values.ts';
+import { UserError } from '../errors.ts';
+import { type FeedFile, readFeedFile, readPriceFile } from '../files/prices.ts';
+import { planFor } from '../plan.ts';
+
+export interface RecordedMarket {
+  readonly config: SimulatorConfig;
+  /** By name. */
+  readonly feeds: Readonly<Record<string, FeedFile>>;
+  readonly spans: readonly Span[];
+}
+
+/** The time that a file covers, epoch ms. */
+interface Span {
+  /** `prices of BTC-USD`, `feed funding`. */
+  readonly what: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+interface Given {
+  /** As typed: `[MARKET=]FILE`. */
+  readonly prices: readonly string[];
+  /** As typed: `NAME=FILE`. */
+  readonly feeds: readonly string[];
+}
+
+/** Reads the files. Throws a UserError for what is not in the runbook or at the simulated venue, and for a broken file. */
+export function readRecordedMarket(
+  given: Given,
+  config: SimulatorConfig,
+  runbook: CheckedRunbook,
+  inputs: Readonly<Record<string, Value>>,
+): RecordedMarket {
+  const ticks = listTicks(config);
+  const histories: Record<string, PriceHistory> = {};
+  const feeds: Record<string, FeedFile> = {};
+  const spans: Span[] = [];
+  for (const text of given.prices) {
+    const { name, path } = splitName(text);
+    const market = name ?? findOnlyMarket(runbook, inputs, Object.keys(ticks), text);
+    const tick = Object.hasOwn(ticks, market) ? ticks[market] : undefined;
+    if (tick === undefined)
+      throw new UserError(
+        `the simulated venue has no market ${makePrintable(market, 60)}, only ${Object.keys(ticks).join(', ')}; --simulator can give it one, with its tick and lot`,
+      );
+    if (Object.hasOwn(histories, market)) throw new UserError(`--prices names ${makePrintable(market, 60)} twice`);
+    const { history, from, to } = readPriceFile(path, tick);
+    histories[market] = history;
+    spans.push({ what: `prices of ${market}`, from, to });
+  }
+  const declared = listFeeds(runbook);
+  for (const text of given.feeds) {
+    const { name, path } = splitName(text);
+    if (name === undefined) throw new UserError(`--feed takes NAME=FILE, found ${makePrintable(text, 100)}`);
+    if (!declared.includes(name)) throw makeNoFeedError(runbook, name, declared);
+    if (Object.hasOwn(feeds, name)) throw new UserError(`--feed names ${makePrintable(name, 60)} twice`);
+    const feed = readFeedFile(path);
+    feeds[name] = feed;
+    spans.push({ what: `feed ${name}`, from: feed.times[0] ?? 0, to: Number.POSITIVE_INFINITY });
+  }
+  return { config: given.prices.length === 0 ? config : withHistories(config, histories), feeds, spans };
+}
+
+/** When virtual time begins: at the given time, else where every file has begun; undefined without files. */
+export function chooseStart(spans: readonly Span[], at: number | undefined): number | undefined {
+  const start = at ?? (spans.length === 0 ? undefined : Math.max(...spans.map(({ from }) => from)));
+  for (const { what, from, to } of spans) {
+    if (start === undefined || (start >= from && start < to) || (start === from && from === to)) continue;
+    const until = Number.isFinite(to) ? ` to ${formatTime(to)}` : ' on';
+    throw new UserError(
+      `the ${what}: from ${formatTime(from)}${until}; the run would begin outside of it, at ${formatTime(start)}`,
+    );
+  }
+  return start;
+}
+
+/** What to say where the run went on after a file had ended. */
+export function describeEnds(spans: readonly Span[], endedAt: number): readonly string[] {
+  return spans
+    .filter(({ to }) => to < endedAt)
+    .map(({ what, to }) => `the ${what} end at ${formatTime(to)}; from then on the last price held`);
+}
+
+/** The value of a feed at a time; undefined before its first. */
+export function getFeedValue({ times, values }: FeedFile, at: number): string | undefined {
+  let low = 0;
+  let high = times.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((times[middle] as number) <= at) low = middle + 1;
+    else high = middle;
+  }
+  return values[low - 1];
+}
+
+/** `MARKET=FILE` or `FILE`; a path may contain `=` after a slash. */
+function splitName(text: string): { readonly name: string | undefined; readonly path: string } {
+  const [, name, path] = /^([^=/\\]+)=(.+)$/.exec(text) ?? [];
+  return name === undefined || path === undefined ? { name: undefined, path: text } : { name, path };
+}
+
+/** The market that prices without a name are of: the only one that the run trades, or that there is. */
+function findOnlyMarket(
+  runbook: CheckedRunbook,
+  inputs: Readonly<Record<string, Value>>,
+  known: readonly string[],
+  text: string,
+): string {
+  const { rows, sections, bounds } = planFor(runbook, inputs, { now: 0 });
+  const named = [...rows, ...sections.flatMap((section) => section.rows)].flatMap((row) => {
+    const market = row.kind === 'request' ? row.params['market_id'] : undefined;
+    return typeof market === 'string' && known.includes(market) ? [market] : [];
+  });
+  const traded = new Set([...named, ...Object.keys(bounds.exposure).filter((market) => known.includes(market))]);
+  const [market, other] = traded.size > 0 ? traded : known;
+  if (market !== undefined && other === undefined) return market;
+  throw new UserError(
+    `--prices ${makePrintable(text, 100)} does not say of which market: ${[...(traded.size > 0 ? traded : known)].join(', ')}; write --prices ${market ?? 'BTC-USD'}=${makePrintable(text, 100)}`,
+  );
+}
+
+function listFeeds({ feeds, calls }: CheckedRunbook): readonly string[] {
+  return [...new Set([...feeds.map(({ name }) => name), ...Object.values(calls).flatMap(listFeeds)])];
+}
+
+function makeNoFeedError(runbook: CheckedRunbook, name: string, declared: readonly string[]): UserError {
+  const meant = suggestSpelling(name, declared);
+  const hint = meant !== undefined ? `did you mean ${meant}?` : `it has ${declared.join(', ') || 'none'}`;
+  return new UserError(`${runbook.name} has no feed ${makePrintable(name, 60)}; ${hint}`);
+}
+
+function formatTime(ms: number): string {
+  return new Date(ms).toISOString();
+}

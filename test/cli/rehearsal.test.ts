@@ -1,0 +1,146 @@
+/** Tests what a dry-run takes from files and from the command line: prices, feeds. */
+
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { EXIT, UserError } from '../../src/app/errors.ts';
+import { readPriceFile } from '../../src/app/files/prices.ts';
+import { folder } from './command.ts';
+
+const ENTRY = `runbook: entry
+dsl: 1
+limits: {markets: [BTC-USD]}
+leaves: {position: none}
+feeds:
+  mid: {type: price, max_age: 5s}
+  funding: {type: number, max_age: 5s}
+vars: {funding: {type: number, init: 0}}
+steps:
+  - place: {type: market, market: BTC-USD, side: long, size: 0.01, price: tick(feeds.mid * 1.01)}
+    await: filled
+  - id: exit
+    protect:
+      market: BTC-USD
+      side: short
+      stop_loss: {fraction: 1, trigger: 63500, price: 63000}
+      take_profit: {fraction: 1, trigger: 64500, price: 64500}
+  - wait_for: {order: exit.stop_loss, is: terminal, within: 10m}
+  - cancel: exit.take_profit
+    catch:
+      - {on: any, then: continue}
+  - wait: 2m
+  - set: {funding: feeds.funding}
+outputs:
+  funding: funding
+`;
+
+const CANDLES = `time,open,high,low,close,volume
+2026-01-05T08:00:00Z,64000,64010,63990,64000,12.5
+2026-01-05T09:01:00+01:00,64000,64800,63300,64700,3
+1767600120000,64700,64800.4,64600,64750,1
+`;
+
+describe('dry-run with recorded prices', () => {
+  const here = folder();
+  here.write('entry.yaml', ENTRY);
+  here.write('candles.csv', CANDLES);
+  here.write('candles.csv.gz', gzipSync(CANDLES));
+  here.write('funding.csv', 'time,value\n2026-01-05T07:00:00Z,0.0001\n2026-01-05T08:02:00Z,-0.0002\n');
+  const dryRun = (...args: readonly string[]) =>
+    here.run('dry-run', 'entry.yaml', '--feed', 'funding=funding.csv', '--json', ...args);
+
+  it.each(['candles.csv', 'BTC-USD=candles.csv', 'candles.csv.gz'])(
+    'begins with %s, and stops before the target',
+    (prices) => {
+      const { out, err } = dryRun('--prices', prices);
+      const report = JSON.parse(out);
+      expect(report).toMatchObject({
+        startedAt: '2026-01-05T08:00:00.000Z',
+        orders: [
+          { averagePrice: '64002' },
+          { type: 'stop_loss', state: 'closed', filled: '0.01' },
+          { type: 'take_profit' },
+        ],
+        outputs: { funding: '-0.0002' },
+      });
+      expect(err).toContain('the prices of BTC-USD end at 2026-01-05T08:03:00.000Z');
+    },
+  );
+
+  it('begins where it is told to, within the file', () => {
+    expect(
+      JSON.parse(dryRun('--prices', 'candles.csv', '--at', '2026-01-05T08:02:00Z').out).orders[0].averagePrice,
+    ).toBe('64702');
+    for (const at of ['2026-01-05T07:59:59Z', '2026-01-05T08:03:00Z'])
+      expect(dryRun('--prices', 'candles.csv', '--at', at).exit).toBe(EXIT.usage);
+  });
+
+  it.each([
+    ['a column of another name', 'time,price,vol\n', 1],
+    ['no rows', 'time,price\n', 1],
+    ['an empty first line', '\ntime,price\n', 1],
+    ['a column twice', 'time,price,price\n', 1],
+    ['a missing column', 'time,price\n2026-01-05T08:00:00Z,64000\n2026-01-05T08:00:01Z\n', 3],
+    ['an exponent', 'time,price\n2026-01-05T08:00:00Z,6.4e4\n', 2],
+    ['an empty price', 'time,price\n2026-01-05T08:00:00Z,\n', 2],
+    ['a price of nothing', 'time,price\n2026-01-05T08:00:00Z,0.4\n', 2],
+    ['a negative size', 'time,price,size\n2026-01-05T08:00:00Z,64000,-1\n', 2],
+    ['no zone', 'time,price\n2026-01-05T08:00:00Z,64000\n\n2026-01-05T08:00:01,64000\n', 4],
+    ['no such day', 'time,price\n2026-02-30T08:00:00Z,64000\n', 2],
+    ['a time before the last', 'time,price\n2026-01-05T09:00:00+00:00,1\n2026-01-05T09:30:00+01:00,1\n', 3],
+    ['two candles of one time', `${CANDLES}1767600120000,1,1,1,1,1\n`, 5],
+    ['a high below the open', 'time,open,high,low,close\r\n2026-01-05T08:00:00Z,5,4,3,4\r\n', 2],
+    ['a low above the close', 'time,open,high,low,close\n2026-01-05T08:00:00Z,5,6,5,4\n', 2],
+    ['an open quote', 'time,price\n2026-01-05T08:00:00Z,"64000\n', 2],
+  ])('refuses a file with %s, with its line', (_what, text, line) => {
+    here.write('broken.csv', text);
+    const read = () => readPriceFile(join(here.path, 'broken.csv'), '1');
+    expect(read).toThrow(UserError);
+    expect(read).toThrow(`broken.csv, line ${line}: `);
+  });
+
+  it('keeps every digit of a feed, and refuses a broken one', () => {
+    here.write('funding.csv', 'time,value\n2026-01-05T07:00:00Z,0.100000000000000000000000001\n');
+    expect(JSON.parse(dryRun('--prices', 'candles.csv').out).outputs).toEqual({
+      funding: '0.100000000000000000000000001',
+    });
+    here.write('broken.csv', 'time,price\n2026-01-05T08:00:00Z,high\n');
+    expect(dryRun('--prices', 'broken.csv')).toMatchObject({
+      exit: EXIT.usage,
+      out: expect.stringContaining('the prices broken.csv, line 2: price '),
+    });
+    here.write('bad.csv', 'time,value\n2026-01-05T07:00:00Z,high\n');
+    const { exit, out } = here.run('dry-run', 'entry.yaml', '--feed', 'funding=bad.csv', '--json');
+    expect([exit, JSON.parse(out).error.message]).toEqual([
+      EXIT.usage,
+      expect.stringContaining('bad.csv, line 2: value '),
+    ]);
+  });
+
+  it.each([
+    ['a market that is not there', ['--prices', 'XRP-USD=candles.csv'], 'XRP-USD'],
+    ['a market twice', ['--prices', 'candles.csv', '--prices', 'BTC-USD=candles.csv'], 'twice'],
+    ['a feed that the runbook does not have', ['--feed', 'fundin=funding.csv'], 'did you mean funding?'],
+    ['a feed without a name', ['--feed', 'funding.csv'], 'NAME=FILE'],
+    ['a file that is not there', ['--prices', 'missing.csv'], 'missing.csv'],
+    ['a file that is not packed', ['--prices', 'packed.csv.gz'], 'cannot be unpacked'],
+  ])('refuses %s', (_what, args, message) => {
+    here.write('packed.csv.gz', Buffer.from([0x1f, 0x8b, 8, 0, 1, 2, 3]));
+    const { exit, out } = here.run('dry-run', 'entry.yaml', '--json', ...args);
+    expect([exit, JSON.parse(out).error.message]).toEqual([EXIT.usage, expect.stringContaining(message)]);
+  });
+
+  it('asks for the market where the runbook trades several', () => {
+    here.write(
+      'two.yaml',
+      `runbook: two
+dsl: 1
+steps:
+  - set_leverage: {market: BTC-USD, leverage: 5}
+  - set_leverage: {market: ETH-USD, leverage: 5}
+`,
+    );
+    const { exit, out } = here.run('dry-run', 'two.yaml', '--prices', 'candles.csv', '--json');
+    expect([exit, JSON.parse(out).error.message]).toEqual([EXIT.usage, expect.stringContaining('BTC-USD, ETH-USD')]);
+  });
+});
