@@ -116,13 +116,16 @@ describe('orders that are open although a journal calls them ended', () => {
 
 const LOST = `runbook: lost
 dsl: 1
+leaves: {position: open, because: the case is about something else}
 steps:
   - place: {type: limit, market: BTC-USD, side: long, size: 0.1, price: PRICE}
 `;
 
+const CAUGHT = '    catch: [{on: [not_placed], then: continue}]\n';
+
 /** A run whose POST reaches the venue four minutes late, long after the run gave it up. */
-async function ghostly(price: string): Promise<{ performance: Performance; venue: Transport }> {
-  const loaded = loadedFrom({ file: 'lost.yaml', text: LOST.replace('PRICE', price) });
+async function ghostly(price: string, caught = ''): Promise<{ performance: Performance; venue: Transport }> {
+  const loaded = loadedFrom({ file: 'lost.yaml', text: `${LOST.replace('PRICE', price)}${caught}` });
   let venue: Transport | undefined;
   const performance = await perform({
     loaded,
@@ -166,11 +169,12 @@ async function storeWith({ entries, report }: Performance): Promise<MemoryStore>
 
 describe('an order that reaches the venue after its run has ended', () => {
   it.each([
-    ['rests', '60000', 'open', '0'],
-    ['has filled by then', '64100', 'closed', '0.1'],
-  ])('is reported by the next run, where it %s', async (_how, price, status, filled) => {
-    const { performance, venue } = await ghostly(price);
-    expect(performance.report).toMatchObject({ outcome: 'failed', orders: [{ state: 'absent' }] });
+    ['rests', '60000', 'open', '0', 'failed', ''],
+    ['has filled by then', '64100', 'closed', '0.1', 'failed', ''],
+    ['has filled by then and its run had caught not_placed', '64100', 'closed', '0.1', 'succeeded', CAUGHT],
+  ])('is reported by the next run, where it %s', async (_how, price, status, filled, outcome, caught) => {
+    const { performance, venue } = await ghostly(price, caught);
+    expect(performance.report).toMatchObject({ outcome, orders: [{ state: 'absent' }] });
     const books = await performance.later(300_000);
     expect(books.orders.map((order) => order.status)).toEqual([status]);
     const store = await storeWith(performance);

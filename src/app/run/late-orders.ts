@@ -133,21 +133,25 @@ export class LateOrders {
     return found;
   }
 
-  /** Orders whose outcome was unknown to the runs of the last day, by client order id. A run that succeeded or was stopped has none. */
+  /**
+   * Orders whose outcome was unknown to the runs of the last day, by client order id. Also of runs that succeeded or were stopped:
+   * one that caught `not_placed` went on without an order that may have been on its way.
+   */
   private async findInDoubt(
     rows: readonly RunRow[],
     { now, yieldTurn: breathe }: LateOrderSearch,
   ): Promise<ReadonlyMap<string, LeftOrder>> {
     const all = new Map<string, LeftOrder>();
     for (const { run, outcome, startedAt, endedAt } of rows) {
-      const isOver = outcome === 'succeeded' || outcome === 'stopped';
-      if (isOver || (endedAt ?? startedAt) < now - RECHECKED_MS) continue;
+      if ((endedAt ?? startedAt) < now - RECHECKED_MS) continue;
+      const isClean = outcome === 'succeeded' || outcome === 'stopped';
       const key = `${run} ${endedAt}`;
       let doubts = endedAt === undefined ? undefined : this.doubtsByRun.get(key);
       if (doubts === undefined) {
         const left = await this.readLeftOrders(run, breathe);
-        // A halted run does not watch its orders any more: the outcome of its working orders is unknown too.
-        doubts = new Map([...left].filter(([, order]) => isUnknown(order) || isAtVenue(order.state)));
+        // A halted run does not watch its orders any more: the outcome of its working orders is unknown too. What a clean run left
+        // working it meant to leave.
+        doubts = new Map([...left].filter(([, order]) => isUnknown(order) || (!isClean && isAtVenue(order.state))));
         if (endedAt !== undefined) this.doubtsByRun.set(key, doubts);
       }
       for (const [id, order] of doubts) all.set(id, order);
