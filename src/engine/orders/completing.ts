@@ -98,12 +98,8 @@ export class Completing {
     what: Missing,
     request: CompletingRequest,
   ): Promise<CallOutcome<Reading>> {
+    if (what === 'record') return this.watch.readTogether(orders, request.step, this.limitWaiting(request));
     const since = Math.min(...orders.map(({ createdAt }) => createdAt));
-    if (what === 'record')
-      return this.watch.readMarket(market, since, request.step, {
-        purpose: 'confirm',
-        ...this.limitWaiting(request),
-      });
     const params = makeMarketFillParams<never>(market, this.watch.lookFrom(since));
     return this.readFills({ endpoint: 'GET /fills', params }, request);
   }

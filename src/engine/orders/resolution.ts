@@ -28,7 +28,7 @@ export class Resolution {
 
   /**
    * Finds out whether an order whose POST got no answer is at the venue. Looks it up by client order id until it is found; or
-   * until five look-ups found nothing, the last of them after the absence horizon, and a page of the market shows nothing either.
+   * until five look-ups found nothing, the last of them after the absence horizon, and the list of the market shows nothing either.
    * `offsets`: when to look first, ms; `looked`: called at each look-up that was answered and found nothing.
    */
   async resolve(
@@ -57,10 +57,9 @@ export class Resolution {
         looked?.();
       }
       if (reads >= TIMINGS.absenceReads && sentAt > provenAfter) {
-        // Independent evidence, in case the look-up itself fails: a page of the market.
-        const page = await this.watch.readMarket(order.intent.market, order.createdAt, step, { purpose: 'lookup' });
+        // Independent evidence, in case the look-up itself fails: the list of the market.
+        isProven = await this.watch.lookThroughMarket(order, step);
         if (isFound(order.snapshot.state)) return;
-        isProven = page.kind === 'confirmed' && page.unread === undefined;
         proofs += 1;
         if (isProven || proofs === MARKET_PROOFS) break;
       }

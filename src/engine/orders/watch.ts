@@ -5,8 +5,9 @@
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
 import { FIRST_POLL_MS, POLL_MS } from '../../venue/order/polling.ts';
-import { makeLookupParams, makeMarketParams, makeReadParams } from '../../venue/order/requests.ts';
+import { makeLookupParams, makeMarketParams, makeReadParams, PAGE_ROWS } from '../../venue/order/requests.ts';
 import { type CallClass, type CallOutcome, isFoundMissing, type VenueCall, type VenuePort } from '../../venue/port.ts';
+import type { OrderRecord } from '../../venue/records.ts';
 import { Abandoned, Cancellation } from '../interruption.ts';
 import type { WallTime } from '../wall-time.ts';
 import { refer } from './parts.ts';
@@ -39,6 +40,8 @@ export class OrderWatch {
   private readonly waiters = new Set<Waiter>();
   /** Readings under way or waiting for tokens, by market. */
   private readonly polls = new Map<string, Promise<void>>();
+  /** Markets whose orders do not fit into one page. */
+  private readonly crowded = new Set<string>();
   private timer: Timer | undefined;
   private timerAt = Number.POSITIVE_INFINITY;
 
@@ -126,18 +129,74 @@ export class OrderWatch {
     return { kind: 'confirmed', result: [], settledAt, ...(sentAt === undefined ? {} : { sentAt }) };
   }
 
-  /** Reads every order of a market since `sinceMs` in one page. */
-  readMarket(
+  /**
+   * Reads several orders of a market. One page shows them all, unless it is full: then orders of ours are behind newer ones of
+   * other programs, so those that it does not show are read by id. From then on the list of the open orders is read in its place:
+   * it holds what rests, however much else is in the market.
+   */
+  async readTogether(
+    orders: readonly TrackedOrder[],
+    step: string,
+    limits: ReadingLimits = {},
+  ): Promise<CallOutcome<'GET /orders'>> {
+    const market = orders[0]?.intent.market ?? '';
+    const since = Math.min(...orders.map(({ createdAt }) => createdAt));
+    const how = { purpose: 'confirm', ...limits } as const;
+    const open = this.crowded.has(market);
+    const missing = new Set(orders);
+    for (let page = 0; ; page += 1) {
+      const outcome = await this.readMarket(market, since, step, { ...how, open, page });
+      if (outcome.kind !== 'confirmed') return outcome;
+      for (const order of missing)
+        if (outcome.result.some((record) => isRecordOf(record, order))) missing.delete(order);
+      if (!isFull(outcome)) {
+        if (!open) return outcome;
+        break;
+      }
+      this.crowded.add(market);
+      if (!open || missing.size === 0) break;
+    }
+    let worst: CallOutcome<'GET /orders'> | undefined;
+    for (const order of missing) {
+      const outcome = await this.read(order, step, 'confirm', { class: 'reconcile', ...limits });
+      if (outcome.kind !== 'confirmed') worst ??= outcome;
+    }
+    return worst ?? { kind: 'confirmed', result: [], settledAt: this.clock.now() };
+  }
+
+  /**
+   * Looks for an order in the whole list of its market, page by page; true where the list was read to its end, or as far as the
+   * order. For the proof that it is absent: the newest page of a market with many orders proves nothing.
+   */
+  async lookThroughMarket(order: TrackedOrder, step: string): Promise<boolean> {
+    for (let page = 0; ; page += 1) {
+      const outcome = await this.readMarket(order.intent.market, order.createdAt, step, { purpose: 'lookup', page });
+      if (outcome.kind !== 'confirmed' || outcome.unread !== undefined) return false;
+      if (!isFull(outcome) || outcome.result.some((record) => isRecordOf(record, order))) return true;
+    }
+  }
+
+  /** Reads a page of the orders of a market since `sinceMs`. */
+  private readMarket(
     market: string,
     sinceMs: number,
     step: string,
-    { purpose, ...limits }: { readonly purpose: 'confirm' | 'lookup' } & ReadingLimits,
+    {
+      purpose,
+      open = false,
+      page,
+      ...limits
+    }: {
+      readonly purpose: 'confirm' | 'lookup';
+      readonly open?: boolean;
+      readonly page: number;
+    } & ReadingLimits,
   ): Promise<CallOutcome<'GET /orders'>> {
     return this.venue.call({
       id: this.callId(step),
       step,
       endpoint: 'GET /orders',
-      params: makeMarketParams<never>(market, this.lookFrom(sinceMs)),
+      params: makeMarketParams<never>(market, this.lookFrom(sinceMs), { open, page }),
       class: purpose === 'lookup' ? 'resolve' : 'reconcile',
       rows: 'own',
       purpose,
@@ -197,8 +256,7 @@ export class OrderWatch {
       if (only !== undefined && orders.length === 1) {
         await this.read(only, 'watch', 'confirm', { class: 'reconcile' });
       } else {
-        const since = Math.min(...orders.map((order) => order.createdAt));
-        await this.readMarket(market, since, 'watch', { purpose: 'confirm' });
+        await this.readTogether(orders, 'watch');
       }
     } catch (error) {
       // An internal error ends the steps that wait, not the process.
@@ -212,4 +270,13 @@ export class OrderWatch {
     this.check();
     this.arm();
   }
+}
+
+/** Whether a page holds as many rows as one can: more may be behind it. */
+function isFull({ result, leftOut = 0, unread = [] }: CallOutcome<'GET /orders'> & { kind: 'confirmed' }): boolean {
+  return result.length + leftOut + unread.length >= PAGE_ROWS;
+}
+
+function isRecordOf({ id, client_order_id }: OrderRecord, { intent, snapshot }: TrackedOrder): boolean {
+  return id === snapshot.context.venueId || client_order_id === intent.clientOrderId;
 }

@@ -72,9 +72,20 @@ export function makeLookupParams<U = never>(
   return { market_id: order.market, client_order_id: order.clientOrderId, start_time: since };
 }
 
-/** Reads every order of a market in one page. */
-export function makeMarketParams<U = never>(market: string | U, since: number | U): WireParams<'GET /orders', U> {
-  return { market_id: market, start_time: since, p_limit: PAGE_ROWS };
+/** Reads a page of the orders of a market, the newest first, of all or of those that are open. The first page has number 0. */
+export function makeMarketParams<U = never>(
+  market: string | U,
+  since: number | U,
+  { open = false, page = 0 }: { readonly open?: boolean; readonly page?: number } = {},
+): WireParams<'GET /orders', U> {
+  const status = open ? ({ status: 'open' } as const) : {};
+  return {
+    market_id: market,
+    ...status,
+    start_time: since,
+    p_limit: PAGE_ROWS,
+    ...(page === 0 ? {} : { p_page: page }),
+  };
 }
 
 /** Reads the fills of a market in one page. */
