@@ -7,7 +7,7 @@ export const EXIT = {
   failed: 1,
   /** Wrong usage or configuration. */
   usage: 2,
-  /** The account is held by another process. */
+  /** Nothing was sent: another process holds the account, or the journal is not the account's newest. */
   held: 3,
   /** An outcome at the venue is not known, or needs a person. */
   halted: 4,

@@ -1,6 +1,6 @@
 /** A scheduler whose database another program reads and backs up, and one whose files are taken away, as processes. */
 import { execFileSync } from 'node:child_process';
-import { renameSync, rmSync, statSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { it as base, describe, expect } from 'vitest';
 import { SystemClock } from '../../src/base/clock.ts';
@@ -96,6 +96,22 @@ describe('a process whose files are taken away', { timeout: 60_000 }, () => {
     await second.sees('run_resumed');
     expect((await second.stop('SIGTERM')).exit).toBe(143);
     expect(states(simulator)).toHaveLength(1);
+  });
+
+  it('is refused with exit 3 where an older state folder was put in its place', async ({ simulator, at, schedule }) => {
+    at.write(
+      'profile.yaml',
+      `${readFileSync(join(at.path, 'profile.yaml'), 'utf8')}\nanchors: {copies: {elsewhere: {file: copied.jsonl}}}\n`,
+    );
+    at.write('resting.yaml', RESTING);
+    const folder = join(at.path, '.runbook');
+    const first = schedule('resting.yaml');
+    await until(() => states(simulator).includes('open'));
+    await first.stop('SIGTERM');
+    rmSync(folder, { recursive: true });
+    const older = schedule('resting.yaml');
+    expect([(await older.started.ended).exit, states(simulator).length]).toEqual([3, 1]);
+    expect((await older.started.ended).err).toContain('JOURNAL_CONTRADICTED');
   });
 
   it('is suspended as a single run too', async ({ simulator, at }) => {

@@ -51,7 +51,7 @@ describe('the newest anchors', () => {
 
 describe('a journal', () => {
   /** A run of three entries, or fewer or changed ones as `kept` says, and the anchor of its third. */
-  async function journal(kept: (entries: StoredEntry[]) => StoredEntry[]) {
+  async function journal(keep: (entries: StoredEntry[]) => StoredEntry[], elsewhere = 'c'.repeat(64)) {
     const row = {
       run: 'a',
       runbook: 'a',
@@ -78,12 +78,24 @@ describe('a journal', () => {
     const entries = [...(await written.read('a'))];
     const { seq, hash } = writer.storedHead;
     const store = new MemoryStore();
-    await store.append(kept(entries), { durable: false, row });
-    return findContradictedAnchor(store, [anchor('archived', 7), anchor('a', seq, hash)]);
+    await store.append(keep(entries), { durable: false, row });
+    const archive = new MemoryStore();
+    const archived = { ...row, run: 'archived' };
+    const kept = { run: 'archived', seq: 1, at: 0, type: 'run.started', step: '', line: '{}', hash: 'c'.repeat(64) };
+    await archive.append([kept], { durable: false, row: archived });
+    return findContradictedAnchor(store, [anchor('archived', 1, elsewhere), anchor('a', seq, hash)], async (compare) =>
+      elsewhere === '' ? undefined : compare(archive),
+    );
   }
 
-  it('agrees with an anchor of an entry that it has; a run that is elsewhere does not count', async () => {
+  it('agrees with an anchor of an entry that it has, or that an archive has', async () => {
     expect(await journal((entries) => entries)).toBeUndefined();
+  });
+
+  it('is contradicted by an anchor of a run that nothing has, or that an archive has differently', async () => {
+    const all = (entries: StoredEntry[]) => entries;
+    expect(await journal(all, '')).toMatchObject({ kind: 'missing', anchor: { run: 'archived' } });
+    expect(await journal(all, 'd'.repeat(64))).toMatchObject({ kind: 'changed', anchor: { run: 'archived' } });
   });
 
   it('is contradicted by an anchor of an entry that was cut off or rewritten', async () => {

@@ -1,4 +1,4 @@
-import { appendFileSync, readFileSync, renameSync } from 'node:fs';
+import { appendFileSync, cpSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
@@ -32,18 +32,35 @@ async function resumed({ run }: Scene): Promise<Ended> {
 }
 
 describe.concurrent('a journal that an anchor contradicts', { timeout: 60_000 }, () => {
-  it('refuses a new run with exit 1 and sends nothing until the anchors are moved', () =>
+  it('refuses a new run with exit 3 and sends nothing until the anchors are moved', () =>
     scene({}, async ({ venue, live, path }) => {
       expect((await live()).exit).toBe(0);
       const file = contradict(path);
       const heard = venue.heard.length;
       const { exit, out, err } = await live();
-      expect([exit, document(out)]).toMatchObject([1, { error: { kind: 'contradicted' } }]);
+      expect([exit, document(out)]).toMatchObject([3, { error: { kind: 'contradicted' } }]);
       expect(err).toMatch(/JOURNAL_CONTRADICTED: the journal of run \S+ has another entry \d+, against its anchor/);
       expect(venue.heard.slice(heard).map(({ method, path: asked }) => `${method} ${asked}`)).toEqual([]);
       renameSync(file, `${file}.evidence`);
       expect((await live()).exit).toBe(0);
       expect(readFileSync(file, 'utf8')).not.toContain('c'.repeat(64));
+    }));
+
+  it('refuses a state folder from before its last run, which a copy of the anchors knows', () =>
+    scene({ profile: 'anchors: {copies: {elsewhere: {file: copied.jsonl}}}' }, async ({ venue, live, run, path }) => {
+      expect((await live()).exit).toBe(0);
+      const folder = join(path, '.runbook');
+      cpSync(folder, join(path, 'before'), { recursive: true });
+      const newest = await live();
+      expect(newest.exit).toBe(0);
+      rmSync(folder, { recursive: true });
+      renameSync(join(path, 'before'), folder);
+      const heard = venue.heard.length;
+      const { exit, out, err } = await live();
+      expect([exit, document(out), venue.heard.length]).toMatchObject([3, { error: { kind: 'contradicted' } }, heard]);
+      const lost = readAnchors(join(path, 'copied.jsonl')).anchors.at(-1)?.run ?? '';
+      expect(err).toContain(`JOURNAL_CONTRADICTED: run ${lost}`);
+      expect((await run(['audit', 'list', '--json'])).out).not.toContain(lost);
     }));
 
   it('lets a resumed run cancel its open orders, and place nothing', () =>

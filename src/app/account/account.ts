@@ -16,7 +16,7 @@ import type { Transport } from '../../gateway/transport.ts';
 import type { DataOf } from '../../journal/entry.ts';
 import type { ScheduleStore } from '../../journal/schedule/store.ts';
 import { buildLedgerKey, type Shared } from '../../journal/shared/shared.ts';
-import type { JournalStore } from '../../journal/store.ts';
+import type { JournalReader, JournalStore } from '../../journal/store.ts';
 import { composeAccountKey } from '../../venue/profile/base-url.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { budgetSettings } from '../../venue/tokens/ledger.ts';
@@ -33,6 +33,7 @@ import {
   makeVolatileStore,
   type StorePlace,
 } from '../stores/location.ts';
+import { withJournal } from '../stores/review.ts';
 import type { Voice } from '../voice.ts';
 import { watchStorePlace } from './store-place.ts';
 
@@ -45,6 +46,8 @@ export interface Account {
   /** Folder of the files beside the journal: anchors, refreshed tokens. */
   readonly folder: string;
   readonly shared: Shared;
+  /** Reads every journal and archive that the state folder knows as one; undefined where there are none. */
+  readElsewhere<T>(read: (reader: JournalReader) => Promise<T>): Promise<T | undefined>;
   /** Opens the schedule store in the same database; the caller closes it. */
   openScheduleStore(): Promise<ScheduleStore>;
   readonly budget: LocalBudget;
@@ -150,6 +153,7 @@ export async function openAccount(
     store,
     place,
     folder,
+    readElsewhere: (read) => withJournal({ state }, read),
     openScheduleStore: () => doors.openScheduleStore(),
     shared,
     budget,

@@ -1,11 +1,18 @@
 /** Sets up the anchors of an account's live runs: written beside the journal and to every copy in the profile. */
 import { join } from 'node:path';
-import { formatSpan } from '../../base/format.ts';
+import { formatCount, formatSpan } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { buildAnchorWebhook } from '../../gateway/live/webhook.ts';
-import { type Anchorer, type AnchorerOptions, AnchorFile, type AnchorSink } from '../../journal/anchors/anchors.ts';
-import { findContradictedAnchor, readNewestAnchors } from '../../journal/anchors/newest.ts';
+import {
+  type Anchor,
+  type Anchorer,
+  type AnchorerOptions,
+  AnchorFile,
+  type AnchorSink,
+} from '../../journal/anchors/anchors.ts';
+import { type Contradiction, findContradictedAnchor, readNewestAnchors } from '../../journal/anchors/newest.ts';
 import { StoreError } from '../../journal/store.ts';
+import { UserError } from '../errors.ts';
 import type { Voice } from '../voice.ts';
 import type { Account } from './account.ts';
 
@@ -48,25 +55,32 @@ export function checkAnchorsOverdue(
   return `ANCHORS_FAILING: anchors could not be written to ${makePrintable(sink, 300)} for ${formatSpan(ms)}; nothing new is sent without them`;
 }
 
+const describeContradiction: Readonly<Record<Contradiction['kind'], (anchor: Anchor) => string>> = {
+  cut: ({ run, seq }) => `the journal of run ${makePrintable(run, 100)} ends before entry ${seq}`,
+  changed: ({ run, seq }) => `the journal of run ${makePrintable(run, 100)} has another entry ${seq}`,
+  missing: ({ run, seq }) =>
+    `run ${makePrintable(run, 100)}, with ${formatCount(seq, 'entry', 'entries')} or more, is in no journal and no archive: an older state folder may have been restored`,
+};
+
 /**
- * Why nothing new may be sent with this journal: an anchor names a hash that it does not have (fault-matrix.md, row 74);
+ * Why nothing new may be sent with this journal: an anchor names an entry or a run that it does not have (fault-matrix.md, row 74);
  * undefined where all of the newest agree. Copies in files are checked too: a person who rewrites a journal can also rewrite the file beside it.
  */
 export async function findContradiction({
   folder,
   profile,
   store,
-}: Pick<Account, 'folder' | 'profile' | 'store'>): Promise<string | undefined> {
+  readElsewhere,
+}: Pick<Account, 'folder' | 'profile' | 'store' | 'readElsewhere'>): Promise<string | undefined> {
   const copies = Object.values(profile.anchors.copies).flatMap((copy) => ('file' in copy ? [copy.file] : []));
   for (const file of [locateAnchors(folder), ...copies]) {
     try {
-      const found = await findContradictedAnchor(store, readNewestAnchors(file));
+      const found = await findContradictedAnchor(store, readNewestAnchors(file), readElsewhere);
       if (found === undefined) continue;
       const { anchor, kind } = found;
-      const what = kind === 'cut' ? `ends before entry ${anchor.seq}` : `has another entry ${anchor.seq}`;
-      return `JOURNAL_CONTRADICTED: the journal of run ${makePrintable(anchor.run, 100)} ${what}, against its anchor of ${makePrintable(anchor.time, 40)} in ${makePrintable(file, 300)}: the journal was changed. \`runbook audit verify\` shows where. If you know the reason (a restored journal), move that file away; a new one is started`;
+      return `JOURNAL_CONTRADICTED: ${describeContradiction[kind](anchor)}, against its anchor of ${makePrintable(anchor.time, 40)} in ${makePrintable(file, 300)}. \`runbook audit verify\` shows more. If you know the reason, move that file away; a new one is started`;
     } catch (error) {
-      if (!(error instanceof StoreError)) throw error;
+      if (!(error instanceof StoreError || error instanceof UserError)) throw error;
       return `JOURNAL_CONTRADICTED: the journal could not be compared with its anchors: ${makePrintable(error.message, 300)}`;
     }
   }

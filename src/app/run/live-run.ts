@@ -74,7 +74,7 @@ export class LiveRun {
     this.bars.killed = await account.shared.killSwitch.engaged(account.key);
     const contradiction = await findContradiction(account);
     if (contradiction !== undefined)
-      throw new UserError(`${contradiction}; nothing was sent`, EXIT.failed, 'contradicted');
+      throw new UserError(`${contradiction}; nothing was sent`, EXIT.held, 'contradicted');
     // In a turn of the clock, like everything the engine does: a replay begins with the same instant.
     await new Promise<void>((resolve) =>
       account.clock.arrive(() => {

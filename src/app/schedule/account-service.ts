@@ -23,6 +23,7 @@ import { type HeldLease, takeLease } from '../../journal/shared/lease.ts';
 import { StoreError } from '../../journal/store.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { type Account, openAccount } from '../account/account.ts';
+import { findContradiction } from '../account/anchoring.ts';
 import { nameSchedulerHolder } from '../account/lease-holders.ts';
 import { reportCrash } from '../crash-report.ts';
 import { EXIT, type ExitCode, UserError } from '../errors.ts';
@@ -235,6 +236,7 @@ export class AccountService {
       tell: (event) => this.handleEvent(event),
     });
     try {
+      await refuseContradicted(account);
       await this.checkKillSwitch(account);
       this.signature = files.computeSignature();
       this.slots = files.readInForce(log.asVoice()).slots;
@@ -416,6 +418,17 @@ export class AccountService {
       ? undefined
       : (this.account.clock.monotonic() - last) / 1000;
   }
+}
+
+/** Before anything is resumed or started: no run of the account may add anything, and a person has to look. */
+async function refuseContradicted(account: Account): Promise<void> {
+  const contradiction = await findContradiction(account);
+  if (contradiction !== undefined)
+    throw new UserError(
+      `${contradiction}; nothing was sent. \`runbook resume\` cancels what an unfinished run has open`,
+      EXIT.held,
+      'contradicted',
+    );
 }
 
 /** Deletes one portion, because it blocks the event loop; true when there may be more. */

@@ -1,7 +1,7 @@
 /**
  * Compares the last anchors of a file with the journal, before a run sends anything. Cheap enough for every start: it reads the
- * end of one file and one entry of each of a few runs. `audit verify` checks the rest: every entry, and whether a whole run is
- * missing; it reads everything, archives included.
+ * end of one file and one entry of each of a few runs; other stores and archives only for a run that the journal does not have.
+ * `audit verify` checks the rest: every entry of every run.
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import type { JournalReader } from '../store.ts';
@@ -25,27 +25,46 @@ export function readNewestAnchors(file: string): readonly Anchor[] {
   return [...byRun.values()];
 }
 
-interface Contradiction {
+export interface Contradiction {
   readonly anchor: Anchor;
-  /** `cut`: the journal ends before the entry; `changed`: the entry has another hash. */
-  readonly kind: 'cut' | 'changed';
+  /** `cut`: the journal ends before the entry; `changed`: the entry has another hash; `missing`: nothing has the run. */
+  readonly kind: 'cut' | 'changed' | 'missing';
 }
 
+type ComparedReader = Pick<JournalReader, 'read' | 'run'>;
+
 /**
- * Finds the first anchor that the journal contradicts. A run that is missing altogether does not count: it may be in an archive or
- * in another store. Rejects with a StoreError when the journal cannot be read.
+ * Finds the first anchor that the journal contradicts. `elsewhere` opens the archives and the other stores whose anchors are in the
+ * same file; it is called only where the journal lacks a run. Rejects with a StoreError when something cannot be read.
  */
 export async function findContradictedAnchor(
-  store: Pick<JournalReader, 'read' | 'run'>,
+  store: ComparedReader,
   anchors: readonly Anchor[],
+  elsewhere: <T>(compare: (reader: ComparedReader) => Promise<T>) => Promise<T | undefined>,
 ): Promise<Contradiction | undefined> {
+  const absent: Anchor[] = [];
   for (const anchor of anchors) {
-    const [entry] = await store.read(anchor.run, { after: anchor.seq - 1, limit: 1 });
-    if (entry?.seq === anchor.seq) {
-      if (entry.hash !== anchor.head) return { anchor, kind: 'changed' };
-    } else if (entry !== undefined || (await store.run(anchor.run)) !== undefined) return { anchor, kind: 'cut' };
+    const found = await compare(store, anchor);
+    if (found?.kind === 'missing') absent.push(anchor);
+    else if (found !== undefined) return found;
   }
-  return undefined;
+  const [first] = absent;
+  if (first === undefined) return undefined;
+  const compared = await elsewhere(async (reader) => {
+    for (const anchor of absent) {
+      const found = await compare(reader, anchor);
+      if (found !== undefined) return { found };
+    }
+    return { found: undefined };
+  });
+  return compared === undefined ? { anchor: first, kind: 'missing' } : compared.found;
+}
+
+async function compare(reader: ComparedReader, anchor: Anchor): Promise<Contradiction | undefined> {
+  const [entry] = await reader.read(anchor.run, { after: anchor.seq - 1, limit: 1 });
+  if (entry?.seq === anchor.seq) return entry.hash === anchor.head ? undefined : { anchor, kind: 'changed' };
+  const exists = entry !== undefined || (await reader.run(anchor.run)) !== undefined;
+  return { anchor, kind: exists ? 'cut' : 'missing' };
 }
 
 function readTail(file: string): string {
