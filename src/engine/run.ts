@@ -53,6 +53,8 @@ export interface RunningRun {
   command(command: OperatorCommand): void;
   /** Reports that the wall clock was adjusted, and by how many ms it is ahead of the run's clock. Its journal entry exists already. */
   clockPut(wallAheadMs: number): void;
+  /** Reports that the store does not answer, or answers again. Its journal entry exists already. */
+  storeMoved(event: DataOf<'store.moved'>['event']): void;
 }
 
 /**
@@ -68,6 +70,7 @@ export function startRun(setup: RunSetup, ports: RunPorts): RunningRun {
     done,
     command: (command) => execution.command(command),
     clockPut: (wallAheadMs) => execution.clockPut(wallAheadMs),
+    storeMoved: (event) => execution.storeMoved(event),
     takenUp: (away) => {
       execution.markResumed();
       if (away?.by === 'wall') execution.markUnseen();
@@ -129,6 +132,11 @@ class Execution {
 
   clockPut(wallAheadMs: number): void {
     this.context.wall.adjust(wallAheadMs);
+  }
+
+  storeMoved(event: DataOf<'store.moved'>['event']): void {
+    if (event === 'away') this.context.heartbeat.markSuspended();
+    else this.context.heartbeat.markResumed();
   }
 
   markResumed(): void {

@@ -45,8 +45,11 @@ export interface ClientParts {
   readonly lease?: { holds(harmless: boolean): Promise<boolean> };
   /** Gives the reason why nothing may be sent now, although the limits allow it: a kill switch is engaged. */
   readonly forbidden?: (protective: boolean) => string | undefined;
-  /** Reads the kill switch anew, so that `forbidden` knows it as it is now; called before each write that adds risk. */
-  readonly readKillSwitch?: () => Promise<void>;
+  /**
+   * Reads the kill switch anew, so that `forbidden` knows it as it is now; called before each write that adds risk. False where it
+   * could not be read: the write waits until it can.
+   */
+  readonly readKillSwitch?: () => Promise<boolean>;
   /** Asks a person before each write that adds risk (`run --step`); false denies it. */
   readonly confirm?: (call: VenueCall) => Promise<boolean>;
   /** Shared by the runs of an account within a process; the client creates its own when absent. */

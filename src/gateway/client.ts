@@ -1,4 +1,5 @@
 /** Makes the calls of a run: journals each with its attempts and outcome, and sends it through the exchange with all its checks. */
+import type { Clock } from '../base/clock.ts';
 import { type EndpointName, getAction, getEndpoint } from '../venue/catalogue.ts';
 import type { CallOutcome, FeedValue, MarketRules, RequestOutcome, VenueCall, VenuePort } from '../venue/port.ts';
 import type { HeartbeatDemand } from '../venue/tokens/heartbeat-reserve.ts';
@@ -16,6 +17,9 @@ import { MarketPriceReader } from './market-price.ts';
 import { type CheckedCall, findStale, LEASE_LOST, listChecks, maySkipJournal } from './send-checks.ts';
 import type { Budget } from './tokens/budget.ts';
 import type { WireReply } from './transport.ts';
+
+/** How long a protective request waits for its attempt to be durable, ms. */
+const PROTECTIVE_FLUSH_MS = 500;
 
 export class VenueClient implements VenuePort {
   readonly markets: readonly string[];
@@ -155,10 +159,15 @@ export class VenueClient implements VenuePort {
     };
   }
 
-  /** Without a durable attempt no order is sent. Protective requests still go: a full disk must not keep an order open. */
+  /**
+   * Without a durable attempt no order is sent. Protective requests still go, also where the store only does not answer: a full
+   * disk must not keep an order open, nor a database that is away let the deadman switch fire.
+   */
   private async flushAttempt(call: Pick<VenueCall, 'endpoint' | 'purpose'>): Promise<Obstacle | undefined> {
+    const { log, clock } = this.parts;
     try {
-      await this.parts.log.flush();
+      const flushed = log.flush();
+      await (maySkipJournal(call) ? waitAtMost(flushed, PROTECTIVE_FLUSH_MS, clock) : flushed);
       return undefined;
     } catch (error) {
       if (maySkipJournal(call)) return undefined;
@@ -205,6 +214,14 @@ export class VenueClient implements VenuePort {
   private turn(): Promise<void> {
     return new Promise((resolve) => this.parts.clock.arrive(resolve));
   }
+}
+
+/** Waits for work, but not longer than this; what becomes of it afterwards is not seen here. */
+function waitAtMost(work: Promise<void>, longestMs: number, clock: Clock): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = clock.at(clock.now() + longestMs, resolve);
+    work.then(resolve, reject).finally(() => timer.cancel());
+  });
 }
 
 /** Builds the demand for which the budget reserves tokens; an account has one switch. */

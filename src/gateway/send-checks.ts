@@ -15,6 +15,8 @@ import type { MarketPriceReader } from './market-price.ts';
 
 /** Oldest decision under which an order may still be sent, ms; an order waits no longer for its tokens either. */
 const STALE_AFTER_MS = 60_000;
+/** Pause before a kill switch that cannot be read is read again, ms. */
+const READ_AGAIN_MS = 500;
 
 /** Another process acts for the account, and has this run as well: the call never settles here. */
 export const LEASE_LOST = makeObstacle('LEASE_LOST', 'another process acts for the account');
@@ -116,11 +118,17 @@ function getRules({ limits }: VenueCall, { profile }: ClientParts): LimitRules {
   return limits === undefined ? profile.limits : tighter(profile.limits, limits);
 }
 
-/** Of what adds risk: a cancel is sent although the switch is engaged, so it does not wait for the store either. */
+/**
+ * Of what adds risk: a cancel is sent although the switch is engaged, so it does not wait for the store either. A switch that
+ * cannot be read is no verdict: no person has engaged it, and the store may answer again.
+ */
 async function findBarAnew(checked: CheckedCall): Promise<Obstacle | undefined> {
-  const { protective } = getEndpoint(checked.call.endpoint);
-  if (!protective) await checked.parts.readKillSwitch?.();
-  return findBar(checked);
+  const { call, parts } = checked;
+  const { readKillSwitch, clock } = parts;
+  if (getEndpoint(call.endpoint).protective || readKillSwitch === undefined) return findBar(checked);
+  while (!(await readKillSwitch()) && call.wanted?.withdrawn === undefined)
+    await new Promise<void>((resolve) => void clock.at(clock.now() + READ_AGAIN_MS, resolve));
+  return findWithdrawal(call.wanted) ?? findBar(checked);
 }
 
 function findDenial({ call, parts }: CheckedCall, phase: SendPhase): Obstacle | undefined {

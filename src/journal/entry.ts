@@ -390,6 +390,15 @@ export type EntryBody =
         readonly because?: string;
       };
     }
+  /** The store does not answer, or answers again. In between nothing that adds risk is sent; heartbeats and cancels go on. */
+  | {
+      readonly type: 'store.moved';
+      readonly data: {
+        readonly event: 'away' | 'back';
+        /** With `away`: what the store did, without secrets. */
+        readonly because?: string;
+      };
+    }
   /** The wall clock was adjusted: from now on it is this many ms ahead of the run's own time; negative when it is behind. */
   | { readonly type: 'clock.adjusted'; readonly data: { readonly wallAheadMs: number } };
 
@@ -426,6 +435,7 @@ export const ORIGIN = {
   'approval.asked': 'engine',
   'operator.acted': 'world',
   'session.moved': 'world',
+  'store.moved': 'world',
   'clock.adjusted': 'world',
 } as const satisfies Record<EntryType, 'engine' | 'gateway' | 'world'>;
 

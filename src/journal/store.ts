@@ -106,3 +106,10 @@ export class StoreError extends Error {
     this.sequence = sequence;
   }
 }
+
+/** The store does not answer now, and may again by itself: it is asked again, and what it said nothing about has not happened. */
+export class StoreAway extends StoreError {
+  constructor(message: string) {
+    super('unavailable', message);
+  }
+}

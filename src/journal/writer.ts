@@ -1,12 +1,20 @@
 /**
  * Writes the journal of one run. Appending is synchronous and returns the sealed entry; `flush` resolves once the disk has it.
- * Everything appended in one turn shares one commit. After a failed commit this writer writes nothing more: the lost pages may or
- * may not have reached the disk, and a later success would hide that.
+ * Everything appended in one turn shares one commit. A store that does not answer is asked again, and its journal shows whether a
+ * commit without an answer was stored. After any other failure this writer writes nothing more: the lost pages may or may not have
+ * reached the disk, and a later success would hide that.
  */
 import type { Clock } from '../base/clock.ts';
 import { type ChainHead, EMPTY_HEAD, sealEntry } from './chain.ts';
 import { type DataOf, ENTRY_VERSION, type Entry, type EntryBody, type EntryOf, type EntryType } from './entry.ts';
-import { type JournalStore, type RunRow, type StoredEntry, StoreError } from './store.ts';
+import {
+  type AppendOptions,
+  type JournalStore,
+  type RunRow,
+  StoreAway,
+  type StoredEntry,
+  StoreError,
+} from './store.ts';
 
 export interface WriterOptions {
   readonly run: string;
@@ -27,7 +35,12 @@ export interface WriterOptions {
   readonly head?: ChainHead;
   /** The run's row; built from `run.started` when absent, completed at `run.ended`. */
   readonly row?: RunRow;
+  /** How long a commit is tried again while the store does not answer, ms; never where it is absent. */
+  readonly patienceMs?: number;
 }
+
+/** Pause before a store that does not answer is asked again, ms. */
+const RETRY_MS = 500;
 
 /**
  * The most entries that a writer buffers before it commits. This bounds the memory that one turn of a runbook, or a dry-run,
@@ -52,6 +65,7 @@ export class JournalWriter {
   private due: Promise<void> | undefined;
   private running: Promise<void> = Promise.resolve();
   private failed: StoreError | undefined;
+  private awayFor: StoreAway | undefined;
 
   constructor(store: JournalStore, options: WriterOptions) {
     this.store = store;
@@ -75,6 +89,11 @@ export class JournalWriter {
   /** The error of the failed commit, after which nothing is written. */
   get failure(): StoreError | undefined {
     return this.failed;
+  }
+
+  /** Why the store does not answer, while a commit is tried again. */
+  get away(): StoreAway | undefined {
+    return this.awayFor;
   }
 
   /**
@@ -184,16 +203,62 @@ export class JournalWriter {
     const row = this.rowChanged ? this.row : undefined;
     this.buffer = [];
     this.rowChanged = false;
+    const options = { durable, epoch, ...(row === undefined ? {} : { row }) };
+    const since = this.options.clock.monotonic();
     try {
-      await this.store.append(entries, { durable, epoch, ...(row === undefined ? {} : { row }) });
-    } catch (error) {
-      this.failed = error instanceof StoreError ? error : new StoreError('unavailable', (error as Error).message);
-      this.buffer = [];
-      throw this.failed;
+      await this.store.append(entries, options);
+    } catch (first) {
+      try {
+        await this.storeAgain(entries, options, first, since);
+      } catch (error) {
+        this.failed = error instanceof StoreError ? error : new StoreError('unavailable', (error as Error).message);
+        this.buffer = [];
+        throw this.failed;
+      }
     }
     const last = entries.at(-1) as StoredEntry;
     this.stored = { seq: last.seq, hash: last.hash };
     for (const listener of this.durableListeners) listener(this.stored);
+  }
+
+  /** Stores entries that the store did not take because it did not answer, or throws. */
+  private async storeAgain(
+    entries: readonly StoredEntry[],
+    options: AppendOptions,
+    first: unknown,
+    since: number,
+  ): Promise<void> {
+    const { clock, patienceMs = 0 } = this.options;
+    let failure = first;
+    try {
+      while (failure instanceof StoreAway && clock.monotonic() - since < patienceMs) {
+        this.awayFor = failure;
+        await new Promise<void>((resolve) => void clock.at(clock.now() + RETRY_MS, resolve));
+        try {
+          await this.store.append(entries, options);
+          return;
+        } catch (error) {
+          failure = error;
+          // Where only the answer was lost, the journal goes on behind these entries.
+          if (error instanceof StoreError && error.reason === 'conflict')
+            failure = await this.isStored(entries).then(
+              (stored) => (stored ? undefined : error),
+              (unread: unknown) => unread,
+            );
+          if (failure === undefined) return;
+        }
+      }
+      throw failure;
+    } finally {
+      this.awayFor = undefined;
+    }
+  }
+
+  /** Whether the store has exactly these entries: the hash of the last covers everything before it. */
+  private async isStored(entries: readonly StoredEntry[]): Promise<boolean> {
+    const last = entries.at(-1) as StoredEntry;
+    const [found] = await this.store.read(last.run, { after: last.seq - 1, limit: 1 });
+    return found?.hash === last.hash;
   }
 }
 

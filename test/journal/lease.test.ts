@@ -67,8 +67,22 @@ describe('a lease, before an attempt', () => {
     expect(await lease.holds(true)).toBe(true);
   });
 
+  it('does not delay a heartbeat or a cancel for a minute where machines share the store, and delays an order', async () => {
+    const { clock, lease, state } = await holdLease(false);
+    state.fails = true;
+    await clock.advanceTo(clock.now() + 50_000);
+    const answers: string[] = [];
+    void lease.holds(true).then(() => answers.push('cancel'));
+    void lease.holds().then(() => answers.push('order'));
+    await clock.advanceTo(clock.now() + 5_000);
+    expect(answers).toEqual(['cancel']);
+    state.fails = false;
+    await clock.advanceTo(clock.now() + 5_000);
+    expect(answers).toEqual(['cancel', 'order']);
+  });
+
   it.each([
-    ['on a store that machines share', false, 8_000],
+    ['after a minute on a store that machines share', false, 65_000],
     ['for a process that slept for longer than the lease lived', true, 0],
   ])('delays it %s', async (_, ofThisMachine, awakeMs) => {
     const { clock, lease, state } = await holdLease(ofThisMachine);

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../src/base/clock.ts';
 import { readEntry, verifyChain } from '../../src/journal/chain.ts';
+import { StoreAway } from '../../src/journal/store.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
+import type { JournalWriter } from '../../src/journal/writer.ts';
 import { appendMany, newWriter, START, startedData } from './sample.ts';
 
 describe('JournalWriter', () => {
@@ -105,6 +107,55 @@ describe('JournalWriter', () => {
     await expect(writer.close()).rejects.toBe(error);
     expect(told).toEqual(['variable.set']);
     expect(await store.read('r1')).toHaveLength(1);
+  });
+
+  describe('with patience for a store that does not answer', () => {
+    /** A store whose nth appends get no answer; `lost`: the entries are stored all the same. */
+    function flaky(away: number, lost = false): MemoryStore {
+      const store = new MemoryStore();
+      const append = store.append.bind(store);
+      let left = away;
+      store.append = async (entries, options) => {
+        if (left === 0) return append(entries, options);
+        left -= 1;
+        if (lost) await append(entries, options).catch(() => {});
+        throw new StoreAway('the store does not answer');
+      };
+      return store;
+    }
+    async function write(store: MemoryStore, meanwhile?: (seen: JournalWriter) => void): Promise<JournalWriter> {
+      const clock = new VirtualClock(START);
+      const writer = newWriter(store, 'r1', { clock, patienceMs: 10_000 });
+      writer.append('run.started', startedData());
+      clock.at(START + 400, () => meanwhile?.(writer));
+      await clock.runUntil(writer.flush());
+      writer.append('variable.set', { name: 'a', value: '1' });
+      await clock.runUntil(writer.flush());
+      return writer;
+    }
+
+    it.each([
+      ['was not stored', false],
+      ['was stored, although its answer was lost', true],
+    ])('goes on behind a commit that %s', async (_what, lost) => {
+      const store = flaky(3, lost);
+      const seen: unknown[] = [];
+      const writer = await write(store, ({ away }) => seen.push(away?.message));
+      expect([seen, writer.away]).toEqual([['the store does not answer'], undefined]);
+      expect(verifyChain(await store.read('r1'))).toMatchObject({ ok: true, entries: 2 });
+    });
+
+    it('gives up after its time, and does not take what another process wrote for its own', async () => {
+      await expect(write(flaky(100))).rejects.toMatchObject({ reason: 'unavailable' });
+      const store = flaky(1);
+      const other = newWriter(store, 'r1', { boot: 'boot-2' });
+      await expect(
+        write(store, () => {
+          other.append('run.started', startedData({ seed: 2 }));
+          void other.flush();
+        }),
+      ).rejects.toMatchObject({ reason: 'conflict' });
+    });
   });
 
   it('reports that another process wrote, and that it was fenced', async () => {

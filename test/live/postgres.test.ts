@@ -121,6 +121,24 @@ describe('the store in PostgreSQL', { timeout: 90_000, tags: ['postgres'] }, () 
       expect((await run(['audit', 'verify', '--json'], env)).exit).toBe(0);
     }));
 
+  it.each([6, 17])('a server that is away for %d s under a run: its cancel is sent, and the run goes on', (seconds) =>
+    play(RESTING.replace('60s', '4s'), async ({ run, start, venue }, env) => {
+      const running = start(RUN, env);
+      await until(() => venue.of('GET', '/orders').length >= 2);
+      await server().stop();
+      const back = Date.now() + seconds * 1_000;
+      await until(() => venue.of('DELETE', '/orders').length > 0 || Date.now() > back);
+      const cancelled = venue.of('DELETE', '/orders').length;
+      await until(() => Date.now() > back);
+      await server().start();
+      const ended = await running.ended;
+      expect([cancelled, ended.exit, report(ended).outcome, venue.placed.length]).toEqual([1, 0, 'succeeded', 1]);
+      expect(ended.err).not.toMatch(/killed|engaged|released/);
+      expect(venue.orders.map(({ status }) => status)).toEqual(['canceled']);
+      expect((await run(['audit', 'verify', '--json'], env)).exit).toBe(0);
+    }),
+  );
+
   it('a server that is away: a run does not begin, a kill cancels all the same and says what it could not do', () =>
     play(LIMIT, async ({ run, venue }, env) => {
       expect((await run(RUN, env)).exit).toBe(0);

@@ -624,8 +624,12 @@ export const FAULT_ROWS: readonly FaultRow[] = [
   },
   {
     fault: 'the kill switch cannot be read',
-    handled: 'counts as engaged',
-    covers: [['test/contract/shared.test.ts', 'counts as engaged']],
+    handled:
+      'nothing that adds risk is sent until it can be read; heartbeats and cancels go on, and no run counts as killed',
+    covers: [
+      ['test/contract/shared.test.ts', 'is no kill, and says why it cannot be read'],
+      live('store-away', '%s fails no run, and sends what adds no risk'),
+    ],
   },
   {
     fault: 'a sink of anchors is down',

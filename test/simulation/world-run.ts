@@ -294,6 +294,7 @@ export class WorldRun {
       lease: noteAsked(process, protocol.lease?.(lease) ?? lease),
       readKillSwitch: async () => {
         if (protocol.deaf !== true && (await this.ground.killed()) !== undefined) host.barred = true;
+        return true;
       },
       forbidden: (protective) => {
         process.noteAsked('kill switch');

@@ -71,7 +71,14 @@ export function refuseUntil(runbook: CheckedRunbook, until: string | undefined):
     );
 }
 
+/** Why nothing may be started: a person has engaged the kill switch, or it cannot be read, which is no kill. */
 export function makeKilledError(killed: KillOrder): UserError {
+  if (killed.unread)
+    return new UserError(
+      `${makePrintable(killed.reason, 300)}; nothing was sent. Try again once it answers`,
+      EXIT.usage,
+      'configuration',
+    );
   const when = killed.at === 0 ? '' : ` at ${new Date(killed.at).toISOString()}`;
   return new UserError(
     `the kill switch is engaged by ${makePrintable(killed.by, 100)}${when}: ${makePrintable(killed.reason, 300)}; nothing was sent. \`runbook release --profile FILE --by NAME\` lifts it`,

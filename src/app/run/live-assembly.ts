@@ -55,11 +55,27 @@ export interface LiveOptions {
 
 /** Reasons why a run sends nothing new, as of the last check. */
 export interface Bars {
-  /** The engaged kill switch. */
+  /** The engaged kill switch, as last read. */
   killed: KillOrder | undefined;
+  /** Why it could not be read when it was last asked: no verdict, but nothing that adds risk is sent until it is read. */
+  unread: string | undefined;
   /** An anchor that the journal contradicts. */
   contradiction: string | undefined;
 }
+
+/** Reads the kill switch; false, and the last reading stays, where it cannot be read. */
+export async function readKillSwitch({ shared, key }: Pick<Account, 'shared' | 'key'>, bars: Bars): Promise<boolean> {
+  const order = await shared.killSwitch.engaged(key);
+  bars.unread = order?.unread === true ? order.reason : undefined;
+  if (bars.unread === undefined) bars.killed = order;
+  return bars.unread === undefined;
+}
+
+/**
+ * How long the journal of a live run is tried again while its store does not answer, ms. After that the process ends, the run stays
+ * as it is, and `resume` continues it.
+ */
+const PATIENCE_MS = 60_000;
 
 export interface LiveParts {
   readonly clock: RunClock;
@@ -110,6 +126,7 @@ export class LiveAssembly {
       actor: 'engine',
       clock,
       durable: true,
+      patienceMs: PATIENCE_MS,
       ...(soFar === undefined ? {} : { head: soFar.head }),
       ...(soFar?.row === undefined ? {} : { row: soFar.row }),
     });
@@ -150,9 +167,7 @@ export class LiveAssembly {
       session: account.session,
       requests: buildDeclaredRequests(profile),
       ...(this.options.confirm === undefined ? {} : { confirm: this.options.confirm }),
-      readKillSwitch: async () => {
-        bars.killed = await account.shared.killSwitch.engaged(account.key);
-      },
+      readKillSwitch: () => readKillSwitch(account, bars),
       forbidden: (protective) => {
         if (protective) return undefined;
         if (account.session.failing)

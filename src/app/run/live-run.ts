@@ -28,7 +28,14 @@ import type { LoadedRunbook } from '../files/load.ts';
 import { inputValues, loadPinned } from '../files/load.ts';
 import { buildStartedData, describeProcess, type Origin, refuseOlderVersion } from './first-entry.ts';
 import { reportLateOrders } from './late-orders.ts';
-import { type Bars, LiveAssembly, type LiveHost, type LiveOptions, type LiveParts } from './live-assembly.ts';
+import {
+  type Bars,
+  LiveAssembly,
+  type LiveHost,
+  type LiveOptions,
+  type LiveParts,
+  readKillSwitch,
+} from './live-assembly.ts';
 import { PlanAlarm } from './plan-alarm.ts';
 import { RunProgressReport } from './progress.ts';
 import { computeResumedTime } from './resumed-clock.ts';
@@ -47,12 +54,14 @@ export class LiveRun {
   private readonly planAlarm: PlanAlarm;
   private readonly assembly: LiveAssembly;
   private readonly fold = new RunFold();
-  private readonly bars: Bars = { killed: undefined, contradiction: undefined };
+  private readonly bars: Bars = { killed: undefined, unread: undefined, contradiction: undefined };
   private killTold = false;
   /** The last message that was delivered to the run. */
   private readUpTo = 0;
   /** Answers of people from before this process resumed the run. */
   private answered: readonly EntryOf<'operator.acted'>[] = [];
+  /** Whether the journal says that the store does not answer. */
+  private isAway = false;
   /** Nothing may be written after the end of a run. */
   private over = false;
   /** The search in the journals of earlier runs; the store stays open for it. */
@@ -71,7 +80,7 @@ export class LiveRun {
   /** Begins the run and returns once it is running. */
   async begin(loaded: LoadedRunbook, inputs: Readonly<Record<string, Value>>, origin: Origin): Promise<void> {
     const { account } = this.host;
-    this.bars.killed = await account.shared.killSwitch.engaged(account.key);
+    await readKillSwitch(account, this.bars);
     const contradiction = await findContradiction(account);
     if (contradiction !== undefined)
       throw new UserError(`${contradiction}; nothing was sent`, EXIT.held, 'contradicted');
@@ -88,7 +97,7 @@ export class LiveRun {
   async resume(): Promise<void> {
     const { account } = this.host;
     const { run } = this;
-    this.bars.killed = await account.shared.killSwitch.engaged(account.key);
+    await readKillSwitch(account, this.bars);
     // A contradiction does not prevent cancels.
     this.bars.contradiction = await findContradiction(account);
     if (this.bars.contradiction !== undefined) this.host.voice.complain(this.bars.contradiction);
@@ -134,6 +143,7 @@ export class LiveRun {
     });
     playback.commandsTo((command) => running.command(command));
     playback.clockPutTo((wallAheadMs) => running.clockPut(wallAheadMs));
+    playback.storeMovedTo((event) => running.storeMoved(event));
     playback.resumedTo((awayThen) => running.takenUp(awayThen));
     try {
       await playback.play(running.done);
@@ -222,6 +232,7 @@ export class LiveRun {
       // Also entries that no write waits for: a run that only reads or asks must be visible to others and survive a crash.
       parts.writer.flush().catch(() => {});
       await this.readCommands();
+      this.compareStore();
       if (!this.over) timer = account.clock.after(LOOK_EVERY_MS, () => void check());
     };
     void check();
@@ -260,10 +271,31 @@ export class LiveRun {
     running.clockPut(wallAheadMs);
   }
 
+  /** Records that the store does not answer, or answers again, and passes it to the run: waiting for it is no hang. */
+  private compareStore(): void {
+    const { running, parts } = this.requireCurrent();
+    const because = parts.writer.away?.message ?? this.bars.unread;
+    if (parts.writer.failure !== undefined || this.isAway === (because !== undefined)) return;
+    this.isAway = because !== undefined;
+    const event = this.isAway ? 'away' : 'back';
+    this.host.account.clock.arrive(() => {
+      if (this.over) return;
+      const why = because === undefined ? undefined : makePrintable(because, 300);
+      parts.log.append('store.moved', { event, ...(why === undefined ? {} : { because: why }) }, '', 'store');
+      running.storeMoved(event);
+      if (why === undefined) this.host.voice.note(`run ${this.run}: the store answers again; the run goes on`);
+      else
+        this.host.voice.complain(
+          `run ${this.run}: ${why}; nothing that adds risk is sent until the store answers, heartbeats and cancels go on`,
+        );
+    });
+  }
+
   /** Reads the commands for this run and the state of the kill switch. */
   private async readCommands(): Promise<void> {
-    const { shared, key } = this.host.account;
-    this.bars.killed = await shared.killSwitch.engaged(key);
+    const { account } = this.host;
+    const { shared } = account;
+    await readKillSwitch(account, this.bars);
     if (this.bars.killed !== undefined && !this.killTold) {
       this.killTold = true;
       this.act({ command: 'kill', by: this.bars.killed.by, reason: this.bars.killed.reason });

@@ -148,6 +148,7 @@ export async function replayRun(
   );
   playback.commandsTo((command) => running.command(command));
   playback.clockPutTo((wallAheadMs) => running.clockPut(wallAheadMs));
+  playback.storeMovedTo((event) => running.storeMoved(event));
   playback.resumedTo((away) => running.takenUp(away));
   await playback.play(running.done);
 }

@@ -108,8 +108,9 @@ export class AccountService {
   private scheduler: Scheduler | undefined;
   private runs: ScheduledRuns | undefined;
   private lease: HeldLease | undefined;
-  /** Undefined while it cannot be read. */
-  private killed: boolean | undefined = false;
+  /** As last read. */
+  private killed = false;
+  private killUnread = false;
   private storeProblem: string | undefined;
   private stopCause: StopCause | undefined;
   private askStop: (cause: StopCause) => void = () => {};
@@ -331,7 +332,12 @@ export class AccountService {
 
   private async checkKillSwitch({ shared, key }: Account): Promise<boolean | undefined> {
     const order = await shared.killSwitch.engaged(key);
-    const killed = order?.unread === true ? undefined : order !== undefined;
+    const unread = order?.unread === true;
+    // A switch that is read again after it could not be was neither engaged nor released meanwhile.
+    if (unread !== this.killUnread) this.events?.reportKillReading(order);
+    this.killUnread = unread;
+    if (unread) return undefined;
+    const killed = order !== undefined;
     if (killed !== this.killed) this.events?.reportKillSwitch(order);
     this.killed = killed;
     return killed;
@@ -379,7 +385,7 @@ export class AccountService {
     else if (!this.lease.mayAct()) reasons.push('the lease could not be renewed in time');
     else if (this.scheduler?.lastLook() === undefined) reasons.push('resuming unfinished runs');
     if (this.killed) reasons.push('the kill switch is engaged');
-    if (this.killed === undefined) reasons.push('the kill switch cannot be read');
+    if (this.killUnread) reasons.push('the kill switch cannot be read');
     if (this.account?.session.failing === true) reasons.push('the session cannot be renewed');
     if (this.storeProblem !== undefined) reasons.push('the store cannot be read');
     return reasons;
@@ -403,7 +409,7 @@ export class AccountService {
       waiting: () => this.scheduler?.waiting() ?? 0,
       ready: () => this.findHealthProblems().length === 0 && this.findObstacles().length === 0,
       checkAge: () => this.getCheckAge(),
-      killed: () => this.killed !== false,
+      killed: () => this.killed,
       unresolved: () => this.listUnresolved().length,
     };
   }

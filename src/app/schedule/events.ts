@@ -151,13 +151,18 @@ export class SchedulerEvents {
 
   reportKillSwitch(order: KillOrder | undefined): void {
     if (order === undefined) this.log.write('warn', 'kill_released', 'the kill switch is not engaged any more');
-    else if (order.unread) this.sendAlarm('error', 'kill_unread', makePrintable(order.reason, 400));
     else
       this.sendAlarm(
         'error',
         'kill_engaged',
         `the kill switch is engaged by ${makePrintable(order.by, 100)}: ${makePrintable(order.reason, 300)}`,
       );
+  }
+
+  /** That the kill switch cannot be read, or can be again; `order` is what was read. */
+  reportKillReading(order: KillOrder | undefined): void {
+    if (order?.unread) this.sendAlarm('error', 'kill_unread', makePrintable(order.reason, 400));
+    else this.log.write('info', 'kill_read', 'the kill switch can be read again');
   }
 
   reportStall(ms: number): void {

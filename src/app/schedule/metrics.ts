@@ -114,7 +114,9 @@ export async function createMetrics(gauges: () => ReadonlyMap<string, Gauges>): 
   addGauge('runs_running', 'Running runs.', ({ running }) => running());
   addGauge('runs_waiting', 'Occurrences and submitted runs that wait for another run.', ({ waiting }) => waiting());
   addGauge('ready', '1 while what falls due would be started.', ({ ready }) => (ready() ? 1 : 0));
-  addGauge('kill_switch_engaged', '1 while the kill switch is engaged.', ({ killed }) => (killed() ? 1 : 0));
+  addGauge('kill_switch_engaged', '1 while the kill switch is engaged, as last read.', ({ killed }) =>
+    killed() ? 1 : 0,
+  );
   addGauge('runs_unresolved', 'Runs that wait for a person: halted, or impossible to resume.', ({ unresolved }) =>
     unresolved(),
   );

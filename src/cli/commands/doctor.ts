@@ -94,7 +94,9 @@ async function collectFindings(account: Account): Promise<readonly Finding[]> {
     found:
       killed === undefined
         ? 'not engaged'
-        : `engaged by ${makePrintable(killed.by, 60)}: ${makePrintable(killed.reason, 200)}. \`runbook release --profile FILE --by NAME\` lifts it`,
+        : killed.unread
+          ? makePrintable(killed.reason, 300)
+          : `engaged by ${makePrintable(killed.by, 60)}: ${makePrintable(killed.reason, 200)}. \`runbook release --profile FILE --by NAME\` lifts it`,
   });
   findings.push({
     check: 'markets',

@@ -50,6 +50,11 @@ interface Lease extends DeadmanRequirement {
   readonly releaseAfter: { readonly id: string; readonly globals: RunbookGlobals } | undefined;
 }
 
+/** What waits for the store, among the attempts whose waits are progress. */
+const STORE = 'store';
+/** How long a store that does not answer counts as a wait and not as a hang, ms (PATIENCE_MS in app/run/live-assembly.ts). */
+const SUSPENDED_MS = 60_000;
+
 /** Prefix of the ids of heartbeat calls; the calls of steps have their paths. */
 const OWN = 'deadman';
 
@@ -138,9 +143,16 @@ export class Heartbeat {
     this.schedule();
   }
 
-  /** Marks that another process continues the run: what the previous one began is under way again. */
+  /** Marks that the store does not answer: what waits for it waits on purpose, for as long as it is asked again. */
+  markSuspended(): void {
+    this.progress.extendUntil(STORE, this.parts.clock.now() + SUSPENDED_MS);
+    this.schedule();
+  }
+
+  /** Marks that the run goes on: its store answers again, or another process continues what the previous one began. */
   markResumed(): void {
-    this.progress.record();
+    this.progress.end(STORE);
+    this.schedule();
   }
 
   /** Marks that another process continues the run after an unknown time without any. */

@@ -83,6 +83,7 @@ export class Playback {
   private decidedAt = 0;
   private onCommand: (command: OperatorCommand) => void = () => {};
   private onClockPut: (wallAheadMs: number) => void = () => {};
+  private onStoreMoved: (event: DataOf<'store.moved'>['event']) => void = () => {};
   private onResumed: (away: Away | undefined) => void = () => {};
 
   constructor(entries: readonly Entry[], options: PlaybackOptions) {
@@ -131,6 +132,11 @@ export class Playback {
   /** `receive` gets the recorded adjustments of the wall clock. */
   clockPutTo(receive: (wallAheadMs: number) => void): void {
     this.onClockPut = receive;
+  }
+
+  /** `receive` gets when the recorded process could not reach its store, and when it could again. */
+  storeMovedTo(receive: (event: DataOf<'store.moved'>['event']) => void): void {
+    this.onStoreMoved = receive;
   }
 
   /**
@@ -271,6 +277,9 @@ export class Playback {
         return;
       case 'clock.adjusted':
         this.onClockPut(entry.data.wallAheadMs);
+        return;
+      case 'store.moved':
+        this.onStoreMoved(entry.data.event);
         return;
       case 'run.resumed':
         this.onResumed(entry.data.away);

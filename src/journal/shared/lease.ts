@@ -54,6 +54,12 @@ interface LeaseRequest {
 /** Pause before a failed renewal is tried again. */
 const RENEWAL_RETRY_MS = 1_000;
 
+/**
+ * How long heartbeats, cancels and readings go on after the last renewal while a store that other machines share does not answer,
+ * ms; as long as a journal is tried again (PATIENCE_MS in app/run/live-assembly.ts).
+ */
+const HARMLESS_FOR_MS = 60_000;
+
 /** Takes the lease of an account and renews it until it is released or lost. */
 export async function takeLease(request: LeaseRequest): Promise<HeldLease | Extract<LeaseAnswer, { kind: 'taken' }>> {
   // Read before the store is asked, so that the lease is never older than assumed.
@@ -92,27 +98,33 @@ export class HeldLease {
   /**
    * Resolves, once it is certain, to whether this process still acts for the account. A process that slept renews first,
    * because being late does not mean that the lease is lost. While the store does not answer, this waits. With `harmless` (a
-   * cancel, a read) it does not wait when no other process can have taken the account: an order must not stay open because a
-   * disk is full.
+   * heartbeat, a cancel, a read) it does not: an order must not stay open, and no stop be cancelled by the deadman switch,
+   * because a store is away.
    */
   async holds(harmless = false): Promise<boolean> {
     while (this.state === 'kept' && !this.mayAct()) {
+      // The timer goes on renewing; a store that hangs must not hold back a heartbeat each time.
+      if (harmless && this.mayActHarmlessly) return true;
       this.timer?.cancel();
       await this.renew();
       if (this.state !== 'kept' || this.mayAct()) break;
-      if (harmless && this.isExclusive) return true;
+      if (harmless && this.mayActHarmlessly) return true;
       await this.pauseBeforeRetry();
     }
     return this.state === 'kept';
   }
 
   /**
-   * True when no other process can have taken the lease: the store began to fail while the lease was in force, and only
-   * this machine uses it. Another machine may reach a shared store while this one does not.
+   * True when what adds no risk may be sent without the lease: the store began to fail while it was in force. No other process
+   * of this machine can have taken it since. Another machine may, where it reaches a shared store and this one does not: so
+   * this ends after a while. A store that is away for everybody is the usual case, and without heartbeats the deadman switch
+   * would cancel the stops of a position that every machine waits to look after.
    */
-  private get isExclusive(): boolean {
+  private get mayActHarmlessly(): boolean {
     const { failingSince, renewedAt } = this;
-    return this.request.leases.ofThisMachine && failingSince !== undefined && failingSince - renewedAt < LEASE_LIFE_MS;
+    const { leases, clock } = this.request;
+    if (failingSince === undefined || failingSince - renewedAt >= LEASE_LIFE_MS) return false;
+    return leases.ofThisMachine || clock.monotonic() - renewedAt < HARMLESS_FOR_MS;
   }
 
   private pauseBeforeRetry(): Promise<void> {

@@ -67,7 +67,7 @@ export interface KillOrder {
   readonly reason: string;
   /** Epoch ms. */
   readonly at: number;
-  /** No person gave this order: the switch cannot be read, and counts as engaged. */
+  /** No person gave this order: the switch cannot be read. Nothing that adds risk is sent until it can; it is no kill. */
   readonly unread?: true;
 }
 
@@ -75,7 +75,7 @@ export interface KillOrder {
 export interface KillSwitch {
   /** Durable once resolved. */
   engage(order: KillOrder): Promise<void>;
-  /** Reads the newest order in force for the account. Never rejects: a switch that cannot be read counts as engaged. */
+  /** Reads the newest order in force for the account. Never rejects: where it cannot be read the order is `unread`. */
   engaged(account: string): Promise<KillOrder | undefined>;
   /**
    * Lifts every order in force for `scope`: an account's name lifts a kill of `*` for that account alone. True when there
@@ -169,7 +169,7 @@ export function buildUnreadableKill(account: string, error: unknown): KillOrder 
   return {
     scope: account,
     by: 'perp-runbook',
-    reason: `the kill switch cannot be read, so it counts as engaged: ${why}`,
+    reason: `the kill switch cannot be read: ${why}`,
     at: 0,
     unread: true,
   };

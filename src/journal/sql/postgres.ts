@@ -8,7 +8,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
-import { StoreError } from '../store.ts';
+import { StoreAway, StoreError } from '../store.ts';
 import { POSTGRES_SCHEMA, SCHEMA_NAME, SCHEMA_VERSION } from './postgres-schema.ts';
 import type { SqlRow, SqlValue } from './values.ts';
 
@@ -146,13 +146,6 @@ async function createSchema(query: Query): Promise<void> {
   await query('INSERT INTO store_version (version) VALUES (?)', [SCHEMA_VERSION]);
 }
 
-/** The connection was lost or could not be made; a retry may succeed. */
-class Unreachable extends StoreError {
-  constructor(message: string) {
-    super('unavailable', message);
-  }
-}
-
 class PooledDatabase implements PostgresDatabase {
   private readonly name: string;
   private readonly pool: Pool;
@@ -173,7 +166,7 @@ class PooledDatabase implements PostgresDatabase {
       try {
         return (await this.query(sql, values)).rows;
       } catch (error) {
-        if (!(error instanceof Unreachable) || patience.aborted) throw error;
+        if (!(error instanceof StoreAway) || patience.aborted) throw error;
       }
       await pause(RETRY_EVERY_MS);
     }
@@ -190,14 +183,14 @@ class PooledDatabase implements PostgresDatabase {
             await this.begin(client, lock, durable);
             done = { result: await work((sql, values) => this.ask(client, sql, values)) };
           } catch (error) {
-            if (!(error instanceof Unreachable)) await client.query('ROLLBACK').catch(spoil);
+            if (!(error instanceof StoreAway)) await client.query('ROLLBACK').catch(spoil);
             throw error;
           }
           await this.commit(client);
           return done.result;
         });
       } catch (error) {
-        if (!(error instanceof Unreachable)) throw error;
+        if (!(error instanceof StoreAway)) throw error;
         if (done !== undefined && kept === undefined) throw error;
         // Once `isKept` has answered, the fate of the commit is certain.
         if (done !== undefined && kept !== undefined && (await this.isKept(lock, kept, patience))) return done.result;
@@ -234,8 +227,8 @@ class PooledDatabase implements PostgresDatabase {
       } catch (error) {
         if (!(error instanceof StoreError)) throw error;
         if (!patience.aborted) await pause(RETRY_EVERY_MS);
-        else if (error instanceof Unreachable)
-          throw new StoreError('unavailable', `${error.message}; the last commit may or may not have been stored`);
+        else if (error instanceof StoreAway)
+          throw new StoreAway(`${error.message}; the last commit may or may not have been stored`);
         else throw error;
       }
     }
@@ -260,7 +253,7 @@ class PooledDatabase implements PostgresDatabase {
     try {
       return await work(client, spoil);
     } catch (error) {
-      if (error instanceof Unreachable) spoil();
+      if (error instanceof StoreAway) spoil();
       throw error;
     } finally {
       client.off('error', spoil);
@@ -290,25 +283,25 @@ function numberParameters(sql: string): string {
 }
 
 /** By SQLSTATE or its first two characters: the reason, and the message after the database's name. */
-const FAILURES: Readonly<Record<string, readonly [reason: StoreError['reason'] | 'unreachable', sentence: string]>> = {
-  '08': ['unreachable', 'closed the connection'],
-  '25006': ['unavailable', 'is read-only: it is a standby, or set to read only'],
+const FAILURES: Readonly<Record<string, readonly [reason: StoreError['reason'] | 'away', sentence: string]>> = {
+  '08': ['away', 'closed the connection'],
+  '25006': ['away', 'is read-only: it is a standby, or set to read only'],
   '28': ['unavailable', 'refuses the user or the password'],
   '3D000': ['unavailable', 'does not exist on its server'],
-  '40': ['unreachable', 'rolled the transaction back because it conflicted with another'],
+  '40': ['away', 'rolled the transaction back because it conflicted with another'],
   '42501': ['unavailable', 'refuses this user: permission denied'],
   '42P01': ['damaged', 'lacks one of its tables'],
   '42703': ['damaged', 'lacks a column of one of its tables'],
-  '53': ['unreachable', 'is out of resources: connections, memory or disk'],
+  '53': ['away', 'is out of resources: connections, memory or disk'],
   '53100': ['unavailable', 'could not be written: the disk is full'],
-  '55P03': ['unavailable', 'was held by another process for too long'],
-  '57014': ['unavailable', 'did not answer in time'],
-  '57P01': ['unreachable', 'is shutting down'],
-  '57P02': ['unreachable', 'crashed and is restarting'],
-  '57P03': ['unreachable', 'is starting or shutting down'],
+  '55P03': ['away', 'was held by another process for too long'],
+  '57014': ['away', 'did not answer in time'],
+  '57P01': ['away', 'is shutting down'],
+  '57P02': ['away', 'crashed and is restarting'],
+  '57P03': ['away', 'is starting or shutting down'],
   '57P04': ['unavailable', 'was dropped'],
-  '57P05': ['unreachable', 'closed an idle connection'],
-  '25P03': ['unreachable', 'aborted a transaction that was idle for too long'],
+  '57P05': ['away', 'closed an idle connection'],
+  '25P03': ['away', 'aborted a transaction that was idle for too long'],
   '58': ['unavailable', 'could not be read or written: its disk reported an error'],
   XX001: ['damaged', 'is damaged: its pages contradict each other'],
   XX002: ['damaged', 'is damaged: an index contradicts its table'],
@@ -326,9 +319,7 @@ function toStoreError(error: unknown, name: string): unknown {
     const known = FAILURES[state] ?? FAILURES[state.slice(0, 2)];
     if (known === undefined) return new Error(`${name} refused a statement (${state}): ${error.message}`);
     const [reason, sentence] = known;
-    return reason === 'unreachable'
-      ? new Unreachable(`${name} ${sentence}`)
-      : new StoreError(reason, `${name} ${sentence}`);
+    return reason === 'away' ? new StoreAway(`${name} ${sentence}`) : new StoreError(reason, `${name} ${sentence}`);
   }
   if (/CERT|TLS|SIGNATURE|SSL/.test(state) || /\bSSL\b/.test(error.message))
     return new StoreError(
@@ -337,7 +328,7 @@ function toStoreError(error: unknown, name: string): unknown {
     );
   if (state === 'ERR_INVALID_URL' || error instanceof TypeError || /SASL|password must/.test(error.message))
     return new StoreError('unavailable', `${name} cannot be opened: its URL is not a PostgreSQL URL, or lacks a part`);
-  return new Unreachable(
+  return new StoreAway(
     /^E[A-Z_]+$/.test(state)
       ? `${name} cannot be reached (${state})`
       : `${name} does not answer, or closed the connection`,

@@ -10,7 +10,7 @@ import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { formatSpan } from '../../base/format.ts';
-import { type PlaceCheck, StoreError } from '../store.ts';
+import { type PlaceCheck, StoreAway, StoreError } from '../store.ts';
 import { FilePlace, identifyFile } from './file-place.ts';
 import type { SqlRow, SqlValue } from './values.ts';
 
@@ -426,21 +426,23 @@ const SQLITE = {
   NOTADB: 26,
 } as const;
 
-/** By result code: the reason, the message after the file's name, and SQLite's own text. */
-const FAILURES: Readonly<Record<number, readonly [reason: StoreError['reason'], sentence: string, text: string]>> = {
+/** By result code: the reason (`away`: it may pass by itself), the message after the file's name, and SQLite's own text. */
+const FAILURES: Readonly<
+  Record<number, readonly [reason: StoreError['reason'] | 'away', sentence: string, text: string]>
+> = {
   [SQLITE.PERM]: ['unavailable', 'may not be written: permission denied', 'access permission denied'],
   [SQLITE.BUSY]: [
-    'unavailable',
+    'away',
     `was held by another process for more than ${formatSpan(BUSY_TIMEOUT_MS)}`,
     'database is locked',
   ],
-  [SQLITE.LOCKED]: ['unavailable', 'is locked by another connection of this process', 'database table is locked'],
+  [SQLITE.LOCKED]: ['away', 'is locked by another connection of this process', 'database table is locked'],
   [SQLITE.READONLY]: ['unavailable', 'may only be read', 'attempt to write a readonly database'],
   [SQLITE.IOERR]: ['unavailable', 'could not be read or written: the disk reported an error', 'disk I/O error'],
   [SQLITE.CORRUPT]: ['damaged', 'is damaged: its pages contradict each other', 'database disk image is malformed'],
   [SQLITE.FULL]: ['unavailable', 'could not be written: the disk is full', 'database or disk is full'],
   [SQLITE.CANTOPEN]: ['unavailable', 'cannot be opened', 'unable to open database file'],
-  [SQLITE.PROTOCOL]: ['unavailable', 'could not be locked: other processes kept it busy', 'locking protocol'],
+  [SQLITE.PROTOCOL]: ['away', 'could not be locked: other processes kept it busy', 'locking protocol'],
   [SQLITE.NOTADB]: ['damaged', 'is not a database', 'file is not a database'],
 };
 
@@ -457,5 +459,7 @@ function readResultCode(error: unknown): number | undefined {
 function toStoreError(error: unknown, file: string): unknown {
   if (error instanceof StoreError) return error;
   const known = FAILURES[readResultCode(error) ?? -1];
-  return known === undefined ? error : new StoreError(known[0], `${file} ${known[1]}`);
+  if (known === undefined) return error;
+  const [reason, sentence] = known;
+  return reason === 'away' ? new StoreAway(`${file} ${sentence}`) : new StoreError(reason, `${file} ${sentence}`);
 }

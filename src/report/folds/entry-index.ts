@@ -240,6 +240,8 @@ function describeEntry(entry: Entry): string {
         `${ok ? 'within' : 'beyond'} leaves ${leaves}: ${left.map(describeLeft).join('; ') || 'nothing left'}`,
       );
     }
+    case 'store.moved':
+      return formatText(`${entry.data.event}${entry.data.because === undefined ? '' : `: ${entry.data.because}`}`);
     case 'clock.adjusted':
       return `wall clock adjusted: ${formatSpan(entry.data.wallAheadMs)} ahead of the run’s clock`;
     default:

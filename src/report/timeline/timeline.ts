@@ -229,6 +229,14 @@ export class TimelineFold {
           muted(entry.data.expiresAt === undefined ? '' : `, until ${formatIsoTime(entry.data.expiresAt)}`),
           muted(entry.data.because === undefined ? '' : `: ${formatText(entry.data.because)}`),
         ]);
+      case 'store.moved':
+        return this.makeRows('run', 0, [
+          name('the store of the journal '),
+          entry.data.event === 'away'
+            ? bad('does not answer: nothing that adds risk is sent')
+            : plain('answers again: the run goes on'),
+          muted(entry.data.because === undefined ? '' : `: ${formatText(entry.data.because)}`),
+        ]);
       case 'clock.adjusted':
         return this.makeRows('run', 0, [
           name('the wall clock was adjusted'),

@@ -1,0 +1,75 @@
+/** A store that cannot be reached for a while suspends a live run: nothing new leaves, the rest goes on, and no verdict follows. */
+import { describe, expect, it } from 'vitest';
+import { type Outage, type Played, playLive } from './live-bench.ts';
+
+const SPANS = Array.from({ length: 30 }, (_, index) => (index + 1) * 1_000);
+const TIMEOUT_MS = 10_000;
+const RUN = `runbook: one
+dsl: 1
+leaves: {position: open, because: the case is about its store}
+deadman: {market: BTC-USD, timeout: 10s, on_exit: disarm}
+steps:
+  - id: a
+    place: {type: limit, market: BTC-USD, side: long, size: 0.01, price: 50000}
+  - wait: 20s
+  - id: b
+    place: {type: limit, market: BTC-USD, side: long, size: 0.01, price: 50001}
+  - wait: 5s
+  - cancel: a
+    await: terminal
+  - wait: 20s
+  - cancel: b
+    await: terminal
+`;
+const during = ({ heard }: Played, { from, ms }: Outage, what: RegExp) =>
+  heard.filter(({ at, what: each }) => what.test(each) && at >= from && at < from + ms);
+
+/** The longest pause between two heartbeats while the switch was armed, ms. */
+function longestPause({ heard }: Played): number {
+  const beats = heard.filter(({ what }) => what === 'POST /cancel_all_after').map(({ at }) => at);
+  return Math.max(...beats.slice(1).map((at, index) => at - (beats[index] ?? 0)));
+}
+
+const WAYS: readonly Partial<Outage>[] = [{}, { hangsMs: 1_500 }, { keepsFirst: true }];
+
+describe('a store that cannot be reached for 1 to 30 s', { timeout: 120_000 }, () => {
+  it.each([
+    ['in a wait', 5_000],
+    ['where an order is due', 19_900],
+    ['where a cancel is due', 24_000],
+    ['at the end of the run', 44_000],
+  ])('%s fails no run, and sends what adds no risk', async (_where, from) => {
+    const calm = await playLive(RUN, { from, ms: 0 });
+    const [cancelledAt] = calm.heard.filter(({ what }) => what.startsWith('DELETE /orders')).map(({ at }) => at);
+    for (const [index, ms] of SPANS.entries()) {
+      const outage = { from, ms, ...WAYS[index % WAYS.length] };
+      const played = await playLive(RUN, outage);
+      expect([ms, played.outcome, played.reason, played.orders.map(({ status }) => status)]).toEqual([
+        ms,
+        'succeeded',
+        undefined,
+        ['canceled', 'canceled'],
+      ]);
+      expect(during(played, outage, /^POST \/orders/)).toEqual([]);
+      expect(played.heard.filter(({ what }) => what === 'POST /orders')).toHaveLength(2);
+      expect([ms, played.fired, longestPause(played) < TIMEOUT_MS]).toEqual([ms, false, true]);
+      expect(played.entries.filter(({ type }) => type === 'operator.acted')).toEqual([]);
+      expect(played.said.filter((line) => /killed|engaged|released/i.test(line))).toEqual([]);
+      if (from !== 24_000) continue;
+      const cancels = played.heard.filter(({ what }) => what.startsWith('DELETE /orders'));
+      expect((cancels[0]?.at ?? Infinity) - (cancelledAt ?? 0)).toBeLessThan(1_500);
+    }
+  });
+
+  it('is in the journal, with its end', async () => {
+    const { entries, said } = await playLive(RUN, { from: 5_000, ms: 10_000 });
+    const moves = entries.flatMap((entry) => (entry.type === 'store.moved' ? [entry.data.event] : []));
+    expect([moves, said.length]).toEqual([['away', 'back'], 2]);
+  });
+});
+
+describe('a store that cannot be reached for longer', () => {
+  it('ends the process with exit 4 and leaves the run to be resumed: the journal has no end', async () => {
+    await expect(playLive(RUN, { from: 5_000, ms: 3_600_000 })).rejects.toMatchObject({ kind: 'journal', exit: 4 });
+  });
+});
