@@ -5,10 +5,6 @@
  */
 import { Decimal, type DecimalString, decimal, formatDecimal } from '../base/decimal.ts';
 import { type PositionFact, PROVING_LIST } from '../venue/limits/check.ts';
-import type { OrderSnapshot } from '../venue/order/context.ts';
-import { computeShortfall } from '../venue/order/fills.ts';
-import { getExposure, isEndUnseen } from '../venue/order/life.ts';
-import type { OrderTerms } from '../venue/port.ts';
 import type { FillRecord } from '../venue/records.ts';
 import type { DataOf } from './entry.ts';
 
@@ -17,7 +13,12 @@ interface Range {
   readonly least: Decimal;
   readonly most: Decimal;
 }
-const FLAT: Range = { least: new Decimal(0), most: new Decimal(0) };
+
+/** What a run's orders filled in a market, with the orders that may have filled more, unseen, before they ended. */
+export interface OwnFilled {
+  readonly range: Range;
+  readonly unread: readonly string[];
+}
 
 /** A list of fills without gaps, from `sinceUs` until it was read; of one market, or of all. */
 interface WholeList {
@@ -27,50 +28,39 @@ interface WholeList {
   readonly readAt: number;
 }
 
-interface OwnOrder {
-  readonly intent: OrderTerms;
-  readonly snapshot: OrderSnapshot;
-}
-
-/** The run's own orders; an `OrderTracker` has them. */
-interface OwnOrders {
-  orders(): readonly OwnOrder[];
-  byId(orderId: string): OwnOrder | undefined;
-}
-
 export class HeldPositions {
-  private readonly fills = new Map<string, FillRecord>();
+  private readonly known = new Set<string>();
+  /** Fills that belonged to no order of the run when they were last asked about, by market. */
+  private readonly others = new Map<string, Map<string, FillRecord>>();
   private readonly lists = new Map<string, WholeList>();
   /** Lists of several pages that are being read: by their query, the next page. */
   private readonly inProgress = new Map<string, { readonly list: WholeList; readonly nextPage: number }>();
 
   /** Takes in a confirmed GET /fills or GET /fills/order; returns the new fills. */
   take(call: DataOf<'call.intended'>, records: readonly FillRecord[], readAt: number): readonly FillRecord[] {
-    const added = records.filter(({ id }) => !this.fills.has(id));
-    for (const fill of added) this.fills.set(fill.id, fill);
+    const added = records.filter(({ id }) => !this.known.has(id));
+    for (const fill of added) {
+      this.known.add(fill.id);
+      const here = this.others.get(fill.market_id) ?? new Map<string, FillRecord>();
+      this.others.set(fill.market_id, here.set(fill.id, fill));
+    }
     if (call.params['order_id'] === undefined) this.trackList(call, records.length, readAt);
     return added;
   }
 
-  /** Gives the facts of every market with an order of the run or a fill. */
-  collectFacts(tracker: OwnOrders, now: number): Readonly<Record<string, PositionFact>> {
-    const own = new Map<string, { range: Range; unread: string[] }>();
-    for (const order of tracker.orders()) {
-      const { market } = order.intent;
-      const before = own.get(market) ?? { range: FLAT, unread: [] };
-      own.set(market, addOrder(before, order));
-    }
-    const others = new Map<string, FillRecord[]>();
-    for (const fill of this.fills.values()) {
-      if (tracker.byId(fill.order_id) !== undefined) continue;
-      const known = others.get(fill.market_id);
-      if (known === undefined) others.set(fill.market_id, [fill]);
-      else known.push(fill);
-    }
+  /** Gives the facts of every market with an order of the run or a fill. `own`: what its orders filled. */
+  collectFacts(
+    own: ReadonlyMap<string, OwnFilled>,
+    isOwn: (orderId: string) => boolean,
+    now: number,
+  ): Readonly<Record<string, PositionFact>> {
     const facts: Record<string, PositionFact> = Object.create(null);
-    for (const market of new Set([...own.keys(), ...others.keys()])) {
-      const { range, unread } = own.get(market) ?? { range: FLAT, unread: [] };
-      facts[market] = buildFact(range, unread, others.get(market) ?? [], this.findList(market, now));
+    for (const market of new Set([...own.keys(), ...this.others.keys()])) {
+      const others = this.listOthers(market, isOwn);
+      const filled = own.get(market);
+      if (filled === undefined && others.length === 0) continue;
+      const { range, unread } = filled ?? { range: FLAT, unread: [] };
+      facts[market] = buildFact(range, unread, others, this.findList(market, now));
     }
     return facts;
   }
@@ -83,9 +73,17 @@ export class HeldPositions {
     const list = this.findList(market, now);
     if (list === undefined) return undefined;
     let held = new Decimal(0);
-    for (const { market_id, order_id, side, size, timestamp } of this.fills.values())
-      if (market_id === market && timestamp >= list.sinceUs && !isOwn(order_id)) held = held.plus(toSigned(side, size));
+    for (const { side, size, timestamp } of this.listOthers(market, isOwn))
+      if (timestamp >= list.sinceUs) held = held.plus(signSize(side, size));
     return formatDecimal(held);
+  }
+
+  /** Fills of the market that are not the run's own; those that have become its own are dropped. */
+  private listOthers(market: string, isOwn: (orderId: string) => boolean): readonly FillRecord[] {
+    const here = this.others.get(market);
+    if (here === undefined) return [];
+    for (const [id, { order_id }] of here) if (isOwn(order_id)) here.delete(id);
+    return [...here.values()];
   }
 
   private findList(market: string, now: number): WholeList | undefined {
@@ -123,22 +121,6 @@ interface FillsQuery {
   readonly p_order?: string;
 }
 
-/** Adds an order of the run: its fills, and what it may have filled unseen before it ended. */
-function addOrder(
-  { range, unread }: { range: Range; unread: string[] },
-  { intent, snapshot }: OwnOrder,
-): { range: Range; unread: string[] } {
-  const { filled } = getExposure(snapshot);
-  const done = filled === '0' ? range : shiftRange(range, toSigned(intent.side, filled));
-  if (!isEndUnseen(snapshot)) return { range: done, unread };
-  const { context } = snapshot;
-  unread.push(context.venueId ?? intent.clientOrderId);
-  // A position stop closes at most the whole position: it only moves the position towards zero.
-  if (context.authorised === undefined) return { range: spanRanges(done, FLAT), unread };
-  const rest = toSigned(intent.side, computeShortfall(context.authorised, filled));
-  return { range: spanRanges(done, shiftRange(done, rest)), unread };
-}
-
 function buildFact(
   own: Range,
   unread: readonly string[],
@@ -146,9 +128,9 @@ function buildFact(
   list: WholeList | undefined,
 ): PositionFact {
   const listed = list === undefined ? others : others.filter(({ timestamp }) => timestamp >= list.sinceUs);
-  const withOthers = listed.reduce((range, { side, size }) => shiftRange(range, toSigned(side, size)), own);
+  const withOthers = listed.reduce((range, { side, size }) => shiftRange(range, signSize(side, size)), own);
   // Without a complete list both are possible: fills of others are neither ignored nor netted against our own.
-  const possible = list === undefined ? spanRanges(own, withOthers) : withOthers;
+  const possible = list === undefined ? spanRange(own, withOthers) : withOthers;
   const proven = list === undefined ? own : withOthers;
   const certain = proven.least.isPositive() ? proven.least : proven.most.isNegative() ? proven.most : FLAT.least;
   return {
@@ -159,12 +141,19 @@ function buildFact(
   };
 }
 
-function toSigned(side: string, size: string): Decimal {
+const FLAT: Range = { least: new Decimal(0), most: new Decimal(0) };
+
+export function flatRange(): Range {
+  return FLAT;
+}
+
+/** A size with the sign of its side, long positive. */
+export function signSize(side: string, size: string): Decimal {
   return side === 'long' ? decimal(size) : decimal(size).negated();
 }
-function shiftRange({ least, most }: Range, by: Decimal): Range {
+export function shiftRange({ least, most }: Range, by: Decimal): Range {
   return { least: least.plus(by), most: most.plus(by) };
 }
-function spanRanges(a: Range, b: Range): Range {
+export function spanRange(a: Range, b: Range): Range {
   return { least: Decimal.min(a.least, b.least), most: Decimal.max(a.most, b.most) };
 }

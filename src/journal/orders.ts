@@ -83,6 +83,7 @@ export class OrderTracker {
   private readonly held = new HeldPositions();
   private readonly settledListeners = new Set<(call: SettledCall) => void>();
   private readonly changeListeners = new Set<(change: TrackerChange) => void>();
+  private readonly watchers = new Set<Set<TrackedOrder>>();
 
   constructor(options: OrderTrackerOptions = {}) {
     this.options = options;
@@ -100,6 +101,16 @@ export class OrderTracker {
   }
   orders(): readonly TrackedOrder[] {
     return [...this.byClientId.values()];
+  }
+
+  /** A set that begins with every order and gets each one again that an event changes; the caller takes them out. */
+  watchOrders(): Set<TrackedOrder> {
+    const changed = new Set<TrackedOrder>(this.byClientId.values());
+    this.watchers.add(changed);
+    return changed;
+  }
+  unwatchOrders(changed: Set<TrackedOrder>): void {
+    this.watchers.delete(changed);
   }
 
   /** Calls `listener` for every settled call, after the orders have been updated. */
@@ -157,6 +168,7 @@ export class OrderTracker {
     const provenHeld = this.held.findProvenHeld(intent.market, (id) => this.byVenueId.has(id), at);
     const tracked: Tracked = { intent, createdAt: at, step, snapshot, history: [], provenHeld };
     this.byClientId.set(intent.clientOrderId, tracked);
+    for (const changed of this.watchers) changed.add(tracked);
   }
 
   private applyAttempt(
@@ -275,6 +287,7 @@ export class OrderTracker {
     const from = order.snapshot.state;
     const { snapshot, alarms, wants } = stepOrder(order.snapshot, event);
     order.snapshot = snapshot;
+    for (const changed of this.watchers) changed.add(order);
     const to = snapshot.state;
     const { venueId } = snapshot.context;
     if (venueId !== undefined && !this.byVenueId.has(venueId)) this.byVenueId.set(venueId, order);

@@ -119,6 +119,20 @@ class Story {
     this.append('feed.read', { call: `#feed:${name}`, name, key: market, value: price, at: this.now });
     return this;
   }
+  /** Orders that the next check looks at: its cost, whatever the machine. */
+  countLooks(over: Partial<OrderTerms>, rules: LimitRules): number {
+    const intent = terms({ clientOrderId: 'rbnew', ...over });
+    const call = {
+      id: 'next#1',
+      step: 'steps/next',
+      endpoint: 'POST /orders',
+      params: { market_id: intent.market },
+      intent,
+    } as unknown as VenueCall;
+    const before = this.gate.own.visits;
+    this.gate.check(call, rules, this.now);
+    return this.gate.own.visits - before;
+  }
   wait(ms: number): this {
     this.now += ms;
     return this;
@@ -687,5 +701,28 @@ describe('the bounds of the approved plan', () => {
   });
   it('are not there without an approved plan', () => {
     expect(new Story().placed(1).placed(2).asks({ size: '1000' }, {})).toBe('ok');
+  });
+});
+
+describe('the cost of a check', () => {
+  const ALL: LimitRules = { maxPosition: '100000', maxRunNotional: '1000000000000', maxOpenOrders: 9 };
+
+  it('does not depend on how many orders came before', () => {
+    const story = new Story();
+    const costs = Array.from({ length: 300 }, (_, index) => {
+      const number = index + 1;
+      const id = `BTC-USD@${number}`;
+      story
+        .placed(number)
+        .listed({ p_limit: 10 }, [fill(String(number), '10', { order_id: id })])
+        .shown(number, 'closed', { total_filled_size: '10' });
+      return story.countLooks({}, ALL);
+    });
+    expect(new Set(costs.slice(1))).toEqual(new Set([costs[0]]));
+    // Each of them counts: the next one would be beyond it.
+    expect(story.asks({}, { maxPosition: '3009' })).toMatch(/^POSITION_EXCEEDS_MAX/);
+    expect(story.asks({}, { maxPosition: '3010' })).toBe('ok');
+    expect(story.asks({}, { maxRunNotional: '300999' })).toMatch(/^NOTIONAL_EXCEEDS_MAX_PER_RUN/);
+    expect(story.asks({}, { maxRunNotional: '301000' })).toBe('ok');
   });
 });

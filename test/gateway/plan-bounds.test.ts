@@ -1,7 +1,7 @@
 /** The bounds of an approved plan: what is denied beyond them, and what never is. */
 import { describe, expect, it } from 'vitest';
 import { PlanAlarm } from '../../src/app/run/plan-alarm.ts';
-import { findBeyondPlan } from '../../src/gateway/limits/plan-bounds.ts';
+import { findBeyondPlan, PlannedOrders } from '../../src/gateway/limits/plan-bounds.ts';
 import type { ApprovedBounds, Entry } from '../../src/journal/entry.ts';
 import type { TrackedOrder } from '../../src/journal/orders.ts';
 import type { OrderState } from '../../src/venue/order/states.ts';
@@ -28,9 +28,14 @@ function order(id: string, state: OrderState, more: Partial<OrderTerms> = {}): T
 function place(id: string, more: Partial<OrderTerms> = {}): VenueCall {
   return { endpoint: 'POST /orders', clientOrderId: id, intent: terms(id, more), params: {} } as unknown as VenueCall;
 }
-const beyond = (call: VenueCall, orders: readonly TrackedOrder[], bounds: ApprovedBounds) =>
-  findBeyondPlan({ ...call, opens: call.intent?.allow !== 'reduce' }, orders, { exposure: { '': null }, ...bounds })
-    ?.figure;
+const beyond = (call: VenueCall, orders: readonly TrackedOrder[], bounds: ApprovedBounds) => {
+  const planned = new PlannedOrders();
+  for (const each of orders) planned.update(each);
+  return findBeyondPlan({ ...call, opens: call.intent?.allow !== 'reduce' }, planned, {
+    exposure: { '': null },
+    ...bounds,
+  })?.figure;
+};
 
 describe('an order beyond the approved plan', () => {
   it('is one too many, counted without those that the venue refused', () => {

@@ -5,7 +5,7 @@
 import { type DecimalString, decimal, formatDecimal } from '../../base/decimal.ts';
 import type { ApprovedBounds, DataOf, Entry } from '../../journal/entry.ts';
 import { HeldPositions } from '../../journal/held-positions.ts';
-import type { OrderTracker, TrackedOrder } from '../../journal/orders.ts';
+import type { OrderTracker } from '../../journal/orders.ts';
 import { getAction, getEndpoint, isEndpointName, isRunbookWrite } from '../../venue/catalogue.ts';
 import {
   checkLimits,
@@ -16,13 +16,11 @@ import {
   type PriceAt,
   type WorkingOrder,
 } from '../../venue/limits/check.ts';
-import { isPositionStop } from '../../venue/order/context.ts';
-import { getExposure } from '../../venue/order/life.ts';
-import { isWorking } from '../../venue/order/states.ts';
 import type { MarketRules, VenueCall } from '../../venue/port.ts';
 import type { AccountRecord, FillRecord, OrderRecord } from '../../venue/records.ts';
 import { DeadmanFacts } from './deadman.ts';
 import { SentNotional } from './notional.ts';
+import { OwnOrders } from './own-orders.ts';
 import { findBeyondPlan } from './plan-bounds.ts';
 
 const MINUTE_MS = 60_000;
@@ -57,8 +55,9 @@ export class LimitFactsFold {
   private readonly intended = new Map<string, DataOf<'call.intended'>>();
   private readonly held = new HeldPositions();
   private readonly sent = new SentNotional();
-  /** When fills were read, with the step that read them, which counts for fills of orders that this run did not place. */
-  private fillTimes: { readonly orderId: string; readonly step: string; readonly at: number }[] = [];
+  /** The run's orders as the checks need them. */
+  readonly own: OwnOrders;
+  private readonly fillTimes = new StepFillTimes();
   private readonly lastPrices = new Map<string, PriceAt>();
   /** The newest reading of the price feed, by market. */
   private readonly feedPrices = new Map<string, PriceAt>();
@@ -88,6 +87,7 @@ export class LimitFactsFold {
     priceFeed?: string,
   ) {
     this.tracker = tracker;
+    this.own = new OwnOrders(tracker, this.sent, (market) => this.lastPrices.get(market)?.price);
     this.markets = markets;
     this.priceFeed = priceFeed;
     this.others = others;
@@ -96,6 +96,7 @@ export class LimitFactsFold {
   /** Replaces the tracker when a run is resumed: its playback has built a new one. */
   useBook(tracker: OrderTracker): void {
     this.tracker = tracker;
+    this.own.useTracker(tracker);
   }
 
   /** Applies one entry of the run; call it in the order of the journal. */
@@ -146,9 +147,7 @@ export class LimitFactsFold {
     // With a cap in force the check has found out whether an order that is to reduce certainly does.
     const opens = call.intent?.allow !== 'reduce' || verdict.considered['allow'] === 'reduce not proven';
     const beyond =
-      verdict.ok &&
-      this.approved &&
-      findBeyondPlan({ ...call, opens }, this.listEarlier(call, attempted), this.approved);
+      verdict.ok && this.approved && findBeyondPlan({ ...call, opens }, this.own.getPlanned(), this.approved);
     if (!beyond) return verdict;
     const { figure, value, max } = beyond;
     const message = `BEYOND_PLAN: figure=${figure}, value=${value}, max=${max}`;
@@ -174,19 +173,13 @@ export class LimitFactsFold {
     return { code: 'DEADMAN_LAPSED', message };
   }
 
-  /** Lists the orders of the run without the one that the call places, which is among them once its attempt is journaled. */
-  private listEarlier(call: VenueCall, attempted: boolean): readonly TrackedOrder[] {
-    const placed = findPlaced(call, attempted);
-    return this.tracker.orders().filter(({ intent }) => intent.clientOrderId !== placed);
-  }
-
   private collectFacts(call: VenueCall, rules: LimitRules, now: number, attempted: boolean): LimitFacts {
     const others = this.others();
     const { markets } = this;
     const summed = rules.maxRunNotional !== undefined;
     const action = getAction(call.endpoint);
     const placed = findPlaced(call, attempted);
-    const own = this.workingOrders(summed).filter(({ clientOrderId }) => clientOrderId !== placed);
+    const own = this.own.listWorking(summed).filter(({ clientOrderId }) => clientOrderId !== placed);
     const working = [...own, ...others.working];
     this.orderTimes = this.orderTimes.filter((at) => now - at < MINUTE_MS);
     this.refusals = this.refusals.filter((at) => now - at < REFUSALS_KEPT_MS);
@@ -194,22 +187,27 @@ export class LimitFactsFold {
       times.filter((at) => windowMs === undefined || now - at < windowMs).length;
     const market = call.intent?.market ?? (call.params as { readonly market_id?: string }).market_id ?? '';
     const account = this.account;
-    const sum = summed
-      ? this.sent.sum(this.listEarlier(call, attempted), (of) => this.lastPrices.get(of)?.price)
-      : NOTHING_SENT;
+    const sum = summed ? this.own.sumNotional(placed) : NOTHING_SENT;
     const isKnown = sum !== undefined && !(sum.atLeast && rules.unknownPrice === 'deny');
     return {
       now,
       killed: others.killed,
       working,
       openOrders: { run: own.length, account: working.length + this.countExternalOpen(others.working) },
-      positions: this.held.collectFacts(this.tracker, now),
+      positions: this.held.collectFacts(
+        this.own.listFilled(),
+        (orderId) => this.tracker.byId(orderId) !== undefined,
+        now,
+      ),
       counters: {
         writes: this.writes - (attempted ? 1 : 0),
         ordersLastMinute: this.orderTimes.length - (attempted && (action === 'place' || action === 'amend') ? 1 : 0),
         runNotional: isKnown ? formatDecimal(sum.value) : undefined,
         runNotionalAtLeast: sum?.atLeast === true,
-        stepFills: rules.stepFills === undefined ? 0 : within(this.listFillTimes(call.step), rules.stepFills.windowMs),
+        stepFills:
+          rules.stepFills === undefined
+            ? 0
+            : this.fillTimes.count(call.step, this.tracker, now, rules.stepFills.windowMs),
         refusals: within(this.refusals, rules.refusals?.windowMs),
       },
       reference: call.reference,
@@ -230,29 +228,14 @@ export class LimitFactsFold {
     };
   }
 
-  /** Lists the run's orders that have not ended, those of unknown state included; with `summed`, each with its notional. */
-  workingOrders(summed = false): readonly WorkingOrder[] {
-    return this.tracker
-      .orders()
-      .filter(({ snapshot }) => isWorking(snapshot.state))
-      .map((order) => {
-        const { intent, snapshot } = order;
-        const counted = summed ? this.sent.measure(order, this.lastPrices.get(intent.market)?.price) : undefined;
-        return {
-          clientOrderId: intent.clientOrderId,
-          orderId: snapshot.context.venueId,
-          market: intent.market,
-          side: intent.side,
-          type: intent.type,
-          price: snapshot.context.price,
-          trigger: intent.trigger,
-          size: snapshot.context.size,
-          worstRemaining: getExposure(snapshot).worstRemaining,
-          ...(isPositionStop(intent) ? { fraction: this.sent.maxFraction(order) } : {}),
-          ...(counted === undefined ? {} : { counted: formatDecimal(counted.value) }),
-          quarantined: snapshot.state === 'quarantined',
-        };
-      });
+  /** When the run sent POST and PUT /orders in the minute before, epoch ms. */
+  listOrderTimes(now: number): readonly number[] {
+    return this.orderTimes.filter((at) => now - at < MINUTE_MS);
+  }
+
+  /** The run's orders that have not ended. */
+  workingOrders(): readonly WorkingOrder[] {
+    return this.own.listWorking();
   }
 
   /** Counts open orders that belong to no known run; those of other runs of the account are counted as theirs. */
@@ -267,14 +250,6 @@ export class LimitFactsFold {
         !known.has(client_order_id),
     );
     return external.length + this.listedOpen.unread;
-  }
-
-  /** Lists when the fills of a step's orders were read, epoch ms; of all rounds of the loops around it. */
-  private listFillTimes(step: string): readonly number[] {
-    const wanted = dropRounds(step);
-    return this.fillTimes
-      .filter((fill) => dropRounds(this.tracker.byId(fill.orderId)?.step ?? fill.step) === wanted)
-      .map(({ at }) => at);
   }
 
   private applyAttempt(call: DataOf<'call.intended'> | undefined, at: number): void {
@@ -350,10 +325,41 @@ export class LimitFactsFold {
     if (record === 'fill') {
       const fills = data.result as unknown as readonly FillRecord[];
       for (const fill of this.held.take(call, fills, data.sentAt ?? at)) {
-        this.fillTimes.push({ orderId: fill.order_id, step, at });
+        this.fillTimes.add({ orderId: fill.order_id, step, at });
         this.noteLastPrice(fill.market_id, fill.price, fill.timestamp / 1000);
       }
     }
+  }
+}
+
+interface FillTime {
+  readonly orderId: string;
+  /** The step that read it, which counts for fills of orders that this run did not place. */
+  readonly step: string;
+  readonly at: number;
+}
+
+/** When fills were read, by the step whose orders they filled, over all rounds of the loops around it. */
+class StepFillTimes {
+  /** Not yet assigned: on a resume the orders are known only once the record has been played back. */
+  private readonly added: FillTime[] = [];
+  private readonly byStep = new Map<string, number[]>();
+
+  add(fill: FillTime): void {
+    this.added.push(fill);
+  }
+
+  count(step: string, tracker: OrderTracker, now: number, windowMs: number): number {
+    for (const { orderId, step: reader, at } of this.added.splice(0)) {
+      const placed = dropRounds(tracker.byId(orderId)?.step ?? reader);
+      const times = this.byStep.get(placed);
+      if (times === undefined) this.byStep.set(placed, [at]);
+      else times.push(at);
+    }
+    const wanted = dropRounds(step);
+    const times = (this.byStep.get(wanted) ?? []).filter((at) => now - at < windowMs);
+    this.byStep.set(wanted, times);
+    return times.length;
   }
 }
 

@@ -21,7 +21,7 @@ export interface MarketPrices {
 }
 
 /** A notional in quote currency; `atLeast`: an order in it is measured by its own price, and may have brought more. */
-interface SummedNotional {
+export interface SummedNotional {
   readonly value: Decimal;
   readonly atLeast: boolean;
 }
@@ -107,20 +107,10 @@ export class SentNotional {
     return { value: most, atLeast };
   }
 
-  /** Sums a run's orders; undefined when one of them cannot be measured. */
-  sum(
-    orders: readonly TrackedOrder[],
-    last: (market: string) => DecimalString | undefined,
-  ): SummedNotional | undefined {
-    let value = new Decimal(0);
-    let atLeast = false;
-    for (const order of orders) {
-      const each = this.measure(order, last(order.intent.market));
-      if (each === undefined) return undefined;
-      value = value.plus(each.value);
-      atLeast ||= each.atLeast;
-    }
-    return { value, atLeast };
+  /** Whether what `measure` gives for an order depends on the market's latest price. */
+  followsLast(clientOrderId: string): boolean {
+    const sent = this.orders.get(clientOrderId)?.sent.values() ?? [];
+    return [...sent].some(({ measure }) => measure === undefined || measure.atLeast);
   }
 }
 

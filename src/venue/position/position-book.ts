@@ -5,11 +5,13 @@
 
 import { exceeds } from '../order/fills.ts';
 import type { FillRecord } from '../records.ts';
-import { addTrade, FLAT, type Position } from './position.ts';
+import { addTrade, FLAT, type Position, type StatedPosition, statePosition } from './position.ts';
 
 /** A fill, and the position after it. */
 export interface BookedTrade {
   readonly fill: FillRecord;
+  /** The position that a person stated at that time, in place of a fill. */
+  readonly stated?: StatedPosition;
   readonly after: Position;
 }
 
@@ -56,16 +58,57 @@ export class PositionBook {
       );
     let at = trades.length;
     while (at > 0 && (trades[at - 1]?.fill.timestamp ?? 0) > fill.timestamp) at -= 1;
-    trades.splice(at, 0, { fill, after: FLAT });
-    // A fill that was removed behind the new place changed what follows from there on; before it, from its old place on.
+    // A fill that is replaced may move: then everything is folded anew.
     const first = before === undefined ? at : 0;
-    let after = trades[first - 1]?.after ?? FLAT;
-    for (let index = first; index < trades.length; index += 1) {
-      const trade = trades[index];
-      if (trade === undefined) break;
-      after = addTrade(after, trade.fill);
-      trades[index] = { fill: trade.fill, after };
-    }
+    trades.splice(at, 0, { fill, after: FLAT });
+    foldFrom(trades, first);
     return first;
+  }
+
+  /** Counts what a person states as the position at a time, epoch µs: fills before it count no more for the size. */
+  state(market: string, at: number, stated: StatedPosition): void {
+    const known = this.byMarket.get(market) ?? { trades: [], byId: new Map<string, FillRecord>() };
+    this.byMarket.set(market, known);
+    const { trades } = known;
+    let index = trades.length;
+    while (index > 0 && (trades[index - 1]?.fill.timestamp ?? 0) > at) index -= 1;
+    trades.splice(index, 0, { fill: { ...NO_FILL, market_id: market, timestamp: at }, stated, after: FLAT });
+    foldFrom(trades, index);
+  }
+
+  /** The position in a market as it was at a time, epoch µs, by the fills that traded before it. */
+  positionAt(market: string, at: number): Position {
+    const trades = this.trades(market);
+    let [low, high] = [0, trades.length];
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2);
+      if ((trades[middle]?.fill.timestamp ?? 0) < at) low = middle + 1;
+      else high = middle;
+    }
+    return trades[low - 1]?.after ?? FLAT;
+  }
+}
+
+const NO_FILL: FillRecord = {
+  id: '',
+  trade_id: '',
+  order_id: '',
+  market_id: '',
+  profile_id: 0,
+  side: 'long',
+  price: '0',
+  size: '0',
+  fee: '0',
+  is_maker: false,
+  liquidation: false,
+  timestamp: 0,
+};
+
+function foldFrom(trades: BookedTrade[], first: number): void {
+  let after = trades[first - 1]?.after ?? FLAT;
+  for (let index = first; index < trades.length; index += 1) {
+    const trade = trades[index] as BookedTrade;
+    after = trade.stated === undefined ? addTrade(after, trade.fill) : statePosition(after, trade.stated);
+    trades[index] = { ...trade, after };
   }
 }

@@ -18,6 +18,14 @@ export interface Position {
   readonly realized: Decimal;
   /** Quote currency; negative where rebates exceed the fees. */
   readonly fees: Decimal;
+  /** What it cost is not known: a person stated the size alone. Closing such a position realises nothing. */
+  readonly unpriced?: true;
+}
+
+/** A position that a person states, base currency, long positive; `price`: its average entry, if known. */
+export interface StatedPosition {
+  readonly size: DecimalString;
+  readonly price?: DecimalString | undefined;
 }
 
 const ZERO = new Decimal(0);
@@ -35,6 +43,13 @@ export function addTrade(position: Position, fill: Traded): Position {
   const traded = fill.side === 'long' ? decimal(fill.size) : decimal(fill.size).negated();
   const fees = position.fees.plus(decimal(fill.fee));
   const { size, cost, realized } = position;
+  if (position.unpriced) {
+    const rest = size.plus(traded);
+    const goesThrough = rest.isZero() || rest.isNegative() !== size.isNegative();
+    return goesThrough
+      ? { size: rest, cost: rest.times(price), realized, fees }
+      : { size: rest, cost: ZERO, realized, fees, unpriced: true };
+  }
   if (size.isZero() || traded.isZero() || size.isNegative() === traded.isNegative())
     return { size: size.plus(traded), cost: cost.plus(traded.times(price)), realized, fees };
   // Closing the whole position takes its whole cost, so no digits of a quotient are left behind.
@@ -51,9 +66,20 @@ export function addTrade(position: Position, fill: Traded): Position {
   };
 }
 
+/** Replaces the position by what a person states. Realised PnL and fees stay; without a price the entry on the same side stays. */
+export function statePosition({ size, cost, realized, fees, unpriced }: Position, stated: StatedPosition): Position {
+  const now = decimal(stated.size);
+  if (stated.price !== undefined || now.isZero())
+    return { size: now, cost: now.times(decimal(stated.price ?? '0')), realized, fees };
+  const keeps = unpriced === undefined && !size.isZero() && size.isNegative() === now.isNegative();
+  return keeps
+    ? { size: now, cost: cost.times(now).div(size), realized, fees }
+    : { size: now, cost: ZERO, realized, fees, unpriced: true };
+}
+
 /** Average price at which the net size was opened, quote currency, to 18 places; undefined without a position. */
-export function getAverageEntry({ size, cost }: Position): DecimalString | undefined {
-  return size.isZero() ? undefined : formatRounded(cost.div(size));
+export function getAverageEntry({ size, cost, unpriced }: Position): DecimalString | undefined {
+  return size.isZero() || unpriced ? undefined : formatRounded(cost.div(size));
 }
 
 /** Gain of the net size if it were closed at a price, quote currency, exact. */

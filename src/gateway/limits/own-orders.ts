@@ -1,0 +1,214 @@
+/**
+ * Keeps what the limits need of a run's orders, order by order as they change: those that work, the position that they filled,
+ * their notional, and what an approved plan counts. A write costs what has changed since the last one, not the orders before.
+ */
+import { Decimal, type DecimalString, formatDecimal } from '../../base/decimal.ts';
+import { flatRange, type OwnFilled, shiftRange, signSize, spanRange } from '../../journal/held-positions.ts';
+import type { OrderTracker, TrackedOrder } from '../../journal/orders.ts';
+import type { WorkingOrder } from '../../venue/limits/check.ts';
+import { isPositionStop } from '../../venue/order/context.ts';
+import { computeShortfall } from '../../venue/order/fills.ts';
+import { getExposure, isEndUnseen } from '../../venue/order/life.ts';
+import { isWorking } from '../../venue/order/states.ts';
+import type { SentNotional, SummedNotional } from './notional.ts';
+import { PlannedOrders } from './plan-bounds.ts';
+
+const ZERO = new Decimal(0);
+const DAY_MS = 86_400_000;
+const NOTHING: SummedNotional = { value: ZERO, atLeast: false };
+
+/** Sums over orders, with the number of those that count for none and of those that may have brought more. */
+interface Total {
+  readonly value: Decimal;
+  readonly orders: number;
+  readonly unknown: number;
+  readonly atLeast: number;
+}
+const NO_ORDERS: Total = { value: ZERO, orders: 0, unknown: 0, atLeast: 0 };
+
+interface MarketOrders {
+  /** Σ filled, long positive. */
+  filled: Decimal;
+  /** Orders that may have filled unseen before they ended. */
+  readonly unseen: Map<string, TrackedOrder>;
+}
+
+export class OwnOrders {
+  private tracker: OrderTracker;
+  private changed: Set<TrackedOrder>;
+  private readonly sent: SentNotional;
+  private readonly lastPrice: (market: string) => DecimalString | undefined;
+  private readonly working = new Map<string, TrackedOrder>();
+  private readonly byMarket = new Map<string, MarketOrders>();
+  private readonly filled = new Map<string, DecimalString>();
+  private planned = new PlannedOrders();
+  private readonly unmeasured = new Set<TrackedOrder>();
+  /** Those whose notional follows the last price of their market. */
+  private readonly floating = new Set<TrackedOrder>();
+  private readonly measured = new Map<string, SummedNotional | undefined>();
+  /** By UTC day of the order's intent, counted from 1970. */
+  private readonly totals = new Map<number, Total>();
+  /** How many orders were looked at: the cost of the checks, for tests. */
+  visits = 0;
+
+  constructor(tracker: OrderTracker, sent: SentNotional, lastPrice: (market: string) => DecimalString | undefined) {
+    this.tracker = tracker;
+    this.changed = tracker.watchOrders();
+    this.sent = sent;
+    this.lastPrice = lastPrice;
+  }
+
+  /** Reads the orders of another tracker from now on: that of a resumed run. */
+  useTracker(tracker: OrderTracker): void {
+    this.tracker.unwatchOrders(this.changed);
+    this.tracker = tracker;
+    this.changed = tracker.watchOrders();
+    for (const each of [this.working, this.byMarket, this.filled, this.measured, this.totals]) each.clear();
+    for (const each of [this.unmeasured, this.floating]) each.clear();
+    this.planned = new PlannedOrders();
+  }
+
+  /** The orders that have not ended, those of unknown state included; with `summed`, each with its notional. */
+  listWorking(summed = false): readonly WorkingOrder[] {
+    this.update();
+    return [...this.working.values()].map((order) => this.describeWorking(order, summed));
+  }
+
+  /** What the orders filled, by market. */
+  listFilled(): ReadonlyMap<string, OwnFilled> {
+    this.update();
+    return new Map([...this.byMarket].map(([market, orders]) => [market, rangeOf(orders)]));
+  }
+
+  /**
+   * Notional of the run's orders, without the one that is named; undefined when one of them cannot be measured. `day`: only of
+   * orders of that UTC day, counted from 1970.
+   */
+  sumNotional(except: string | undefined, day?: number): SummedNotional | undefined {
+    this.remeasure();
+    const order = except === undefined ? undefined : this.tracker.get(except);
+    const counts = order !== undefined && this.measured.has(order.intent.clientOrderId) && isOn(order, day);
+    const left = counts ? this.measured.get(order.intent.clientOrderId) : NOTHING;
+    const totals = day === undefined ? [...this.totals.values()] : [this.totals.get(day) ?? NO_ORDERS];
+    const sum = (of: (total: Total) => number) => totals.reduce((all, total) => all + of(total), 0);
+    if (sum(({ unknown }) => unknown) > (left === undefined ? 1 : 0)) return undefined;
+    return {
+      value: totals.reduce((all, total) => all.plus(total.value), ZERO).minus(left?.value ?? ZERO),
+      atLeast: sum(({ atLeast }) => atLeast) > (left?.atLeast === true ? 1 : 0),
+    };
+  }
+
+  /** Orders that count as sent, and their notional, by UTC day: `2026-01-05`. */
+  sumDays(): ReadonlyMap<string, { readonly orders: number; readonly notional: Decimal | undefined }> {
+    this.remeasure();
+    return new Map(
+      [...this.totals].map(([day, { value, orders, unknown }]) => [
+        new Date(day * DAY_MS).toISOString().slice(0, 10),
+        { orders, notional: unknown === 0 ? value : undefined },
+      ]),
+    );
+  }
+
+  /** What an approved plan counts of them. */
+  getPlanned(): PlannedOrders {
+    this.update();
+    return this.planned;
+  }
+
+  private update(): void {
+    for (const order of this.changed) {
+      this.visits += 1;
+      const { clientOrderId } = order.intent;
+      if (isWorking(order.snapshot.state)) this.working.set(clientOrderId, order);
+      else this.working.delete(clientOrderId);
+      this.updateFilled(order);
+      this.planned.update(order);
+      this.unmeasured.add(order);
+    }
+    this.changed.clear();
+  }
+
+  private updateFilled(order: TrackedOrder): void {
+    const { market, side, clientOrderId } = order.intent;
+    const known = this.byMarket.get(market) ?? { filled: ZERO, unseen: new Map<string, TrackedOrder>() };
+    this.byMarket.set(market, known);
+    const { filled } = getExposure(order.snapshot);
+    const before = this.filled.get(clientOrderId) ?? '0';
+    if (filled !== before) {
+      known.filled = known.filled.plus(signSize(side, filled)).minus(signSize(side, before));
+      this.filled.set(clientOrderId, filled);
+    }
+    if (isEndUnseen(order.snapshot)) known.unseen.set(clientOrderId, order);
+    else known.unseen.delete(clientOrderId);
+  }
+
+  private remeasure(): void {
+    this.update();
+    for (const order of [...this.floating, ...this.unmeasured]) this.measure(order);
+    this.unmeasured.clear();
+  }
+
+  private measure(order: TrackedOrder): void {
+    this.visits += 1;
+    const { clientOrderId, market } = order.intent;
+    if (this.measured.has(clientOrderId)) this.count(order, this.measured.get(clientOrderId), -1);
+    const now = this.sent.measure(order, this.lastPrice(market));
+    this.measured.set(clientOrderId, now);
+    this.count(order, now, 1);
+    if (this.sent.followsLast(clientOrderId)) this.floating.add(order);
+    else this.floating.delete(order);
+  }
+
+  private count(order: TrackedOrder, notional: SummedNotional | undefined, by: 1 | -1): void {
+    const day = Math.floor(order.createdAt / DAY_MS);
+    const { value, orders, unknown, atLeast } = this.totals.get(day) ?? NO_ORDERS;
+    const counts = notional === undefined || !notional.value.isZero();
+    this.totals.set(day, {
+      value: value.plus((notional?.value ?? ZERO).times(by)),
+      orders: orders + (counts ? by : 0),
+      unknown: unknown + (notional === undefined ? by : 0),
+      atLeast: atLeast + (notional?.atLeast === true ? by : 0),
+    });
+  }
+
+  private describeWorking(order: TrackedOrder, summed: boolean): WorkingOrder {
+    this.visits += 1;
+    const { intent, snapshot } = order;
+    const counted = summed ? this.sent.measure(order, this.lastPrice(intent.market)) : undefined;
+    return {
+      clientOrderId: intent.clientOrderId,
+      orderId: snapshot.context.venueId,
+      market: intent.market,
+      side: intent.side,
+      type: intent.type,
+      price: snapshot.context.price,
+      trigger: intent.trigger,
+      size: snapshot.context.size,
+      worstRemaining: getExposure(snapshot).worstRemaining,
+      ...(isPositionStop(intent) ? { fraction: this.sent.maxFraction(order) } : {}),
+      ...(counted === undefined ? {} : { counted: formatDecimal(counted.value) }),
+      quarantined: snapshot.state === 'quarantined',
+    };
+  }
+}
+
+function isOn({ createdAt }: TrackedOrder, day: number | undefined): boolean {
+  return day === undefined || Math.floor(createdAt / DAY_MS) === day;
+}
+
+/** The net size that may be filled: what certainly is, and what may have filled unseen before its order ended. */
+function rangeOf({ filled, unseen }: MarketOrders): OwnFilled {
+  let range = shiftRange(flatRange(), filled);
+  const unread: string[] = [];
+  for (const { intent, snapshot } of unseen.values()) {
+    const { context } = snapshot;
+    unread.push(context.venueId ?? intent.clientOrderId);
+    // A position stop closes at most the whole position: it only moves the position towards zero.
+    const to =
+      context.authorised === undefined
+        ? flatRange()
+        : shiftRange(range, signSize(intent.side, computeShortfall(context.authorised, getExposure(snapshot).filled)));
+    range = spanRange(range, to);
+  }
+  return { range, unread };
+}
