@@ -28,7 +28,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'app/account': ['stores'],
   'app/files': [],
   'app/kill': ['account', 'files', 'run', 'stores'],
-  'app/project': ['files'],
+  'app/project': ['files', 'testing'],
   'app/rehearsal': ['files'],
   'app/run': ['account', 'files', 'rehearsal'],
   'app/schedule': ['account', 'files', 'run', 'stores'],
@@ -111,7 +111,7 @@ const importOf = (names: string) => new RegExp(`(?:from|import|import\\()\\s*['"
 const DOORS: readonly Door[] = [
   { what: 'got', uses: importOf('got'), through: ['src/gateway/live/transport.ts', 'src/gateway/live/webhook.ts'] },
   { what: 'ajv', uses: importOf('ajv|ajv-formats'), through: ['src/base/ajv.ts'] },
-  { what: 'yaml', uses: importOf('yaml'), through: ['src/runbook/document/document.ts'] },
+  { what: 'yaml', uses: importOf('yaml'), through: ['src/runbook/document/document.ts', 'src/runbook/document/format.ts'] },
   { what: 'csv-parse', uses: importOf('csv-parse'), through: ['src/app/files/series.ts'] },
   // Every request takes the one path: the exchange sends it, and the session around the transport adds the credentials.
   {

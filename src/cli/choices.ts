@@ -5,6 +5,10 @@ import type { RowKind } from '../report/timeline/timeline.ts';
 export const EXPORT_FORMATS = ['jsonl', 'csv', 'html', 'otlp', 'cloudevents'] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 
+/** Formats of findings, for the programs that show them. */
+export const REPORT_FORMATS = ['sarif', 'github', 'junit'] as const;
+export type ReportFormat = (typeof REPORT_FORMATS)[number];
+
 /** Formats of a chart. */
 export const CHART_FORMATS = ['mermaid', 'svg', 'xstate', 'dot'] as const;
 export type ChartFormat = (typeof CHART_FORMATS)[number];

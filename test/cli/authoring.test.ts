@@ -1,4 +1,6 @@
 /** The commands for writing runbooks, as a person calls them. */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { EXIT } from '../../src/app/errors.ts';
 import { folder } from './command.ts';
@@ -39,5 +41,45 @@ describe('explain', () => {
     const hostile = here.run('explain', '\u001b[31m');
     expect([hostile.exit, hostile.out]).toEqual([EXIT.usage, '']);
     expect(hostile.err).not.toContain('\u001b');
+  });
+});
+
+describe('validate', () => {
+  const here = folder();
+  mkdirSync(join(here.path, 'project'));
+  here.write('project/entry.yaml', 'runbook: entry\ndsl: 1\nsteps:\n  - read_acount: {}\n');
+  here.write('project/venue.sim.yaml', 'faults: []\n');
+  here.write('project/notes.txt', '');
+
+  it('names the kind of every file of a folder, and those that it skipped', () => {
+    const { exit, out } = here.run('validate', 'project');
+    expect([exit, out]).toEqual([
+      EXIT.failed,
+      'project/entry.yaml: invalid, 1 error\nproject/venue.sim.yaml: valid simulator\nproject/notes.txt: skipped\n',
+    ]);
+    const json = JSON.parse(here.run('validate', 'project', '--json').out);
+    expect(json).toMatchObject({
+      files: [
+        { file: 'project/entry.yaml', ok: false },
+        { file: 'project/venue.sim.yaml', kind: 'simulator', ok: true },
+      ],
+      skipped: ['project/notes.txt'],
+    });
+  });
+
+  it.each([
+    ['sarif', /^\{"\$schema":.*"startLine":4.*\}\n$/],
+    ['github', /^::error file=project\/entry\.yaml,line=4,.*,title=unknown-key::.*\n$/],
+    ['junit', /^<\?xml [\s\S]*failures="1"/],
+  ])('writes %s to standard output alone, with the exit code of the verdict', (format, shape) => {
+    const { exit, out, err } = here.run('validate', 'project', '--format', format);
+    expect([exit, err]).toEqual([EXIT.failed, '']);
+    expect(out).toMatch(shape);
+  });
+
+  it('refuses --format beside --json, an unknown format and an empty folder, with exit 2', () => {
+    mkdirSync(join(here.path, 'empty'));
+    for (const words of [['project', '--format', 'sarif', '--json'], ['project', '--format', 'xml'], ['empty']])
+      expect([words, here.run('validate', ...words).exit]).toEqual([words, EXIT.usage]);
   });
 });

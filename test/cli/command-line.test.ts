@@ -216,14 +216,14 @@ describe('validate', () => {
 
   it.each([
     ['missing.yaml', () => {}, 'there is no such file or directory'],
-    ['folder', () => mkdirSync(join(here.path, 'folder'), { recursive: true }), 'is a directory; name a file'],
+    ['folder', () => mkdirSync(join(here.path, 'folder'), { recursive: true }), 'the folder folder holds no runbook'],
     ['good.yaml/x', () => {}, 'a part of the path is not a directory'],
     ['/dev/zero', () => {}, 'is not a regular file'],
   ])('refuses to read %s with exit 2 and a sentence', (file, prepare, message) => {
     prepare();
     const { exit, out, err } = here.run('validate', file);
     expect({ exit, out }).toEqual({ exit: EXIT.usage, out: '' });
-    expect(err).toMatch(/^error: the runbook [^\n]+\n$/);
+    expect(err).toMatch(/^error: the (?:runbook|folder) [^\n]+\n$/);
     expect(err).toContain(message);
     const json = here.run('validate', '--json', file);
     expect(JSON.parse(json.out)).toEqual({

@@ -5,13 +5,14 @@
 
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname, extname } from 'node:path';
-import { type Diagnostic, findPosition, type SourceText } from '../../base/diagnostic.ts';
+import { type Diagnostic, findPosition, type SourceText, type Span } from '../../base/diagnostic.ts';
 import { formatFirst } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { toExactNumber } from '../../gateway/fixture/exact-json.ts';
 import { type Fixture, readFixture, readFixtureLines } from '../../gateway/fixture/fixture.ts';
 import { convertFixtureToHar, convertHarToFixture } from '../../gateway/fixture/har.ts';
 import { writeFixture, writeFixtureLines } from '../../gateway/fixture/text.ts';
+import { makeFileFinding } from '../../runbook/codes/files.ts';
 import { type DocumentLimits, type Node, nodeAt, readDocument } from '../../runbook/document/document.ts';
 import { EXIT, UserError } from '../errors.ts';
 import { ENGINE_VERSION } from '../version.ts';
@@ -48,6 +49,48 @@ export function readFixtureFile(path: string): FixtureFile {
     default:
       return format satisfies never;
   }
+}
+
+/** What is wrong with a fixture, each problem at its place. Throws a UserError for a file that cannot be read. */
+export function findFixtureProblems(path: string): readonly Diagnostic[] {
+  const format = detectFormat(path);
+  const source = readSource(path, 'fixture', LARGEST_RECORDING);
+  const whole = { start: 0, end: 0 };
+  switch (format) {
+    case 'yaml': {
+      const { root, diagnostics } = readDocument(source, RECORDED);
+      if (root === undefined || diagnostics.length > 0) return diagnostics;
+      return (readFixture(readExactData(root)).problems ?? []).map((problem) =>
+        makeFileFinding(
+          source,
+          nodeAt(root, problem.path).span,
+          'fixture-invalid',
+          makePrintable(problem.message, 400),
+        ),
+      );
+    }
+    case 'lines':
+      return (readFixtureLines(source.text).problems ?? []).map(({ message }) => {
+        const [, line] = /^line (\d+) /.exec(message) ?? [];
+        const at = line === undefined ? whole : findLine(source.text, Number(line));
+        return makeFileFinding(source, at, 'fixture-invalid', makePrintable(message, 400));
+      });
+    case 'har': {
+      const { fixture, notes } = convertHarToFixture(source.text);
+      if (fixture !== undefined) return [];
+      return notes.map((note) => makeFileFinding(source, whole, 'fixture-invalid', makePrintable(note, 400)));
+    }
+    default:
+      return format satisfies never;
+  }
+}
+
+/** The span of a line, counted from 1. */
+function findLine(text: string, line: number): Span {
+  let start = 0;
+  for (let at = 1; at < line; at += 1) start = text.indexOf('\n', start) + 1;
+  const end = text.indexOf('\n', start);
+  return { start, end: end === -1 ? text.length : end };
 }
 
 export function writeFixtureFile(path: string, fixture: Fixture): void {

@@ -1,15 +1,19 @@
 /** The rows of the commands for writing runbooks: check them, explain what is found, begin new ones. */
+import { REPORT_FORMATS } from '../choices.ts';
 import { type CommandRow, command } from '../command-row.ts';
 
 export const AUTHORING_COMMANDS: readonly CommandRow[] = [
   command({
     name: 'validate',
-    summary: 'check runbooks, offline',
-    arguments: { files: { doc: 'runbook files', takes: 'file', many: true } },
-    options: {},
-    example: 'validate ladder.yaml',
-    async run({ files }, _options, invocation) {
-      return (await import('../authoring/validate.ts')).validateFiles(files, invocation);
+    summary: 'check runbooks, and the tests, simulator configurations, fixtures and profiles beside them, offline',
+    arguments: { files: { doc: 'files, and folders of them', takes: 'file', many: true } },
+    options: {
+      format: { doc: 'write the findings for another program', value: 'FORMAT', takes: REPORT_FORMATS },
+    },
+    example: 'validate runbooks --format github',
+    async run({ files }, { format }, invocation) {
+      const chosen = REPORT_FORMATS.find((each) => each === format);
+      return (await import('../authoring/validate.ts')).validateFiles(files, chosen, invocation);
     },
   }),
   command({

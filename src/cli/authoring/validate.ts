@@ -1,94 +1,73 @@
-/** `runbook validate`: loads, checks and type-checks files, offline, and prints their errors. */
+/** `runbook validate`: loads, checks and type-checks files and folders, offline, and prints what is found. */
 
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
-import { readRunbook } from '../../app/files/runbook.ts';
-import { SystemClock } from '../../base/clock.ts';
-import { type Diagnostic, placeDiagnostic, type SourceText, sortForReading } from '../../base/diagnostic.ts';
+import { type CheckedFile, checkProject, type ProjectCheck } from '../../app/project/checks.ts';
+import { type Diagnostic, placeDiagnostic, sortForReading } from '../../base/diagnostic.ts';
 import { formatCount } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
-import { checkRunbook, type ScheduleLint } from '../../runbook/check.ts';
+import type { ReportFormat } from '../choices.ts';
 import type { Invocation } from '../invocation.ts';
 import type { Output } from '../terminal/output.ts';
+import { standard } from '../terminal/streams.ts';
 
-export async function validateFiles(files: readonly string[], { terminal }: Invocation): Promise<ExitCode> {
-  const read = files.map((file) => ({ file, read: catchUserError(() => readRunbook(file)) }));
-  const sources = read.flatMap((each) => (each.read instanceof UserError ? [] : [each.read.source]));
-  spareOptimizing(sources);
-  const scheduleLint = await loadScheduleLint(sources);
-  const checked = read.map(({ file, read: found }): CheckedFile => {
-    const diagnostics =
-      found instanceof UserError
-        ? found
-        : catchUserError(() => checkRunbook(found.source, found.load, { scheduleLint }).diagnostics);
-    return diagnostics instanceof UserError
-      ? { file, diagnostics: [], refused: diagnostics }
-      : { file, diagnostics, refused: undefined };
-  });
+export async function validateFiles(
+  paths: readonly string[],
+  format: ReportFormat | undefined,
+  { terminal }: Invocation,
+): Promise<ExitCode> {
+  if (format !== undefined && terminal.json)
+    throw new UserError('--format and --json are two documents; choose one of them');
+  const check = await checkProject(paths);
+  const { files } = check;
   // A mistyped name is wrong usage, whatever the other files contain; they are still checked.
-  const refused = checked.flatMap((each) => (each.refused === undefined ? [] : [each.refused]));
+  const refused = files.flatMap((each) => (each.refused === undefined ? [] : [each.refused]));
   const [first] = refused;
-  if (first !== undefined && files.length === 1) throw first;
-  terminal.answer(
-    { files: checked.map(makeFileDocument), ...(first === undefined ? {} : { error: makeErrorDocument(first) }) },
-    () => formatVerdicts(checked, terminal),
-  );
+  if (first !== undefined && files.length === 1 && format === undefined && check.skipped === undefined) throw first;
+  if (format === undefined) terminal.answer(makeDocument(check, first), () => formatVerdicts(check, terminal));
+  else standard.output.write(await formatReport(files, format));
   for (const { message } of refused) terminal.complain(message);
   if (first !== undefined) return first.exit;
-  return checked.some(({ diagnostics }) => diagnostics.some(isError)) ? EXIT.failed : EXIT.done;
+  return files.some(({ diagnostics }) => diagnostics.some(isError)) ? EXIT.failed : EXIT.done;
 }
 
-function catchUserError<T>(work: () => T): T | UserError {
-  try {
-    return work();
-  } catch (error) {
-    if (error instanceof UserError) return error;
-    throw error;
+async function formatReport(files: readonly CheckedFile[], format: ReportFormat): Promise<string> {
+  switch (format) {
+    case 'sarif':
+      return (await import('../../app/project/sarif.ts')).formatSarif(files);
+    case 'github':
+      return (await import('../../app/project/annotations.ts')).formatAnnotations(files);
+    case 'junit':
+      return (await import('../../app/project/junit.ts')).formatJunit(files);
+    default:
+      return format satisfies never;
   }
+}
+
+function makeDocument({ files, skipped }: ProjectCheck, first: UserError | undefined): object {
+  return {
+    files: files.map(makeFileDocument),
+    ...(skipped === undefined ? {} : { skipped }),
+    ...(first === undefined ? {} : { error: makeErrorDocument(first) }),
+  };
 }
 
 function makeErrorDocument({ kind, message }: UserError) {
   return { kind, message };
 }
 
-/**
- * File sizes, in characters, at which a check ends before optimised code has paid for its compilation: by default the runtime
- * spends a third of the time of a thousand steps on it. Below this range it does not start; above it, it pays.
- */
-const UNOPTIMIZED = { from: 16_384, to: 262_144 } as const;
-
-function spareOptimizing(sources: readonly SourceText[]): void {
-  const length = sources.reduce((sum, { text }) => sum + text.length, 0);
-  if (length < UNOPTIMIZED.from || length > UNOPTIMIZED.to) return;
-  process.getBuiltinModule('node:v8').setFlagsFromString('--no-opt');
-}
-
-/** The lint of schedules; calendars are loaded only where a text mentions one. */
-async function loadScheduleLint(sources: readonly SourceText[]): Promise<ScheduleLint> {
-  if (!sources.some(({ text }) => text.includes('schedule'))) return () => [];
-  const { lintSchedule: scheduleDiagnostics } = await import('../../runbook/schedule/lints.ts');
-  const nowMs = new SystemClock().now();
-  return (runbook) => scheduleDiagnostics(runbook, nowMs);
-}
-
-interface CheckedFile {
-  readonly file: string;
-  readonly diagnostics: readonly Diagnostic[];
-  /** Why the file could not be read. */
-  readonly refused: UserError | undefined;
-}
-
-function makeFileDocument({ file, diagnostics, refused }: CheckedFile) {
+function makeFileDocument({ file, kind, diagnostics, refused }: CheckedFile) {
   return {
     file,
+    ...(kind === 'runbook' ? {} : { kind }),
     ok: refused === undefined && !diagnostics.some(isError),
     diagnostics: sortForReading(diagnostics).map(placeDiagnostic),
     ...(refused === undefined ? {} : { error: makeErrorDocument(refused) }),
   };
 }
 
-function formatVerdicts(checked: readonly CheckedFile[], terminal: Output): string {
+function formatVerdicts({ files, skipped = [] }: ProjectCheck, terminal: Output): string {
   const lines: string[] = [];
-  for (const { file, diagnostics, refused } of checked) {
+  for (const { file, kind, diagnostics, refused } of files) {
     if (refused !== undefined) continue;
     terminal.diagnostics(diagnostics);
     const errors = diagnostics.filter(isError).length;
@@ -98,9 +77,14 @@ function formatVerdicts(checked: readonly CheckedFile[], terminal: Output): stri
       ...(warnings === 0 ? [] : [formatCount(warnings, 'warning')]),
     ];
     const verdict = errors > 0 ? terminal.style('bad', 'invalid') : terminal.style('good', 'valid');
+    const what = kind === 'runbook' ? '' : ` ${kind}`;
     if (errors > 0 || !terminal.quiet)
-      lines.push(`${makePrintable(file, 300)}: ${verdict}${counts.length === 0 ? '' : `, ${counts.join(', ')}`}`);
+      lines.push(
+        `${makePrintable(file, 300)}: ${verdict}${what}${counts.length === 0 ? '' : `, ${counts.join(', ')}`}`,
+      );
   }
+  if (!terminal.quiet)
+    for (const file of skipped) lines.push(terminal.style('faint', `${makePrintable(file, 300)}: skipped`));
   return lines.join('\n');
 }
 

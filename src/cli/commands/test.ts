@@ -1,16 +1,12 @@
 /** `runbook test`: reads test files, executes their cases in virtual time, and prints which expectations hold. */
-import { existsSync } from 'node:fs';
-import { dirname, join } from 'node:path';
 import { EXIT, type ExitCode } from '../../app/errors.ts';
-import { readSource } from '../../app/files/files.ts';
 import type { LoadedRunbook } from '../../app/files/load.ts';
-import { Invalid, loadRunbook } from '../../app/files/load.ts';
 import { runCase } from '../../app/testing/case-run.ts';
 import { type Failure, findFailures, makeFailure, measureElapsed } from '../../app/testing/expectations.ts';
 import { type Exploration, exploreCase } from '../../app/testing/exploration.ts';
-import { type NamedCase, readCases } from '../../app/testing/file/runbook-names.ts';
+import type { NamedCase } from '../../app/testing/file/runbook-names.ts';
 import type { TestFile } from '../../app/testing/file/test-case.ts';
-import { readTestFile } from '../../app/testing/file/test-file.ts';
+import { type ReadyTests, readTests } from '../../app/testing/tests.ts';
 import { SystemClock } from '../../base/clock.ts';
 import {
   type Diagnostic,
@@ -22,7 +18,6 @@ import {
 import { formatCount, formatSpan, pluralize } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import type { RunOutcome } from '../../journal/entry.ts';
-import { makeFinding } from '../../runbook/codes/codes.ts';
 import type { Invocation } from '../invocation.ts';
 import type { Output } from '../terminal/output.ts';
 
@@ -75,40 +70,18 @@ export async function testFiles(
   return verdicts.every(({ ok }) => ok) ? EXIT.done : EXIT.failed;
 }
 
-/** A test file ready to execute. */
-interface ReadyFile {
-  readonly path: string;
-  readonly file: TestFile;
-  readonly loaded: LoadedRunbook;
-  readonly cases: readonly NamedCase[];
-}
-
-function readFile(path: string, terminal: Output): ReadyFile | { readonly verdict: FileVerdict } {
-  const source = readSource(path, 'test file');
-  const { file, diagnostics } = readTestFile(source, (name) => readSource(join(dirname(path), name), 'account'));
-  if (file === undefined) return { verdict: reportInvalid(path, diagnostics, terminal) };
-  const runbook = join(dirname(path), `${file.runbook}.yaml`);
-  if (!existsSync(runbook)) {
-    const at = Math.max(0, source.text.indexOf('tests:'));
-    const message = `there is no runbook ${makePrintable(file.runbook, 100)}.yaml beside this file`;
-    return {
-      verdict: reportInvalid(
-        path,
-        [makeFinding(source, { start: at, end: at + 6 }, 'unknown-runbook', message)],
-        terminal,
-      ),
-    };
+function readFile(path: string, terminal: Output): ReadyTests | { readonly verdict: FileVerdict } {
+  const read = readTests(path, terminal);
+  switch (read.kind) {
+    case 'ready':
+      return read;
+    case 'invalid':
+      return { verdict: reportInvalid(path, read.diagnostics, terminal) };
+    case 'runbook-invalid':
+      return { verdict: { file: path, runbook: read.runbook, ok: false, cases: [], error: read.message } };
+    default:
+      return read satisfies never;
   }
-  let loaded: LoadedRunbook;
-  try {
-    loaded = loadRunbook(runbook, terminal);
-  } catch (error) {
-    if (!(error instanceof Invalid)) throw error;
-    return { verdict: { file: path, runbook: file.runbook, ok: false, cases: [], error: error.message } };
-  }
-  const named = readCases(file, loaded.runbook);
-  if (named.diagnostics.length > 0) return { verdict: reportInvalid(path, named.diagnostics, terminal) };
-  return { path, file, loaded, cases: named.cases };
 }
 
 function reportInvalid(file: string, diagnostics: readonly Diagnostic[], terminal: Output): FileVerdict {
@@ -117,7 +90,7 @@ function reportInvalid(file: string, diagnostics: readonly Diagnostic[], termina
 }
 
 async function runTestFile(
-  { path, file, loaded, cases }: ReadyFile,
+  { path, file, loaded, cases }: ReadyTests,
   explore: boolean,
   terminal: Output,
 ): Promise<FileVerdict> {

@@ -5,6 +5,7 @@
  */
 
 import type { CatchClause, CheckedStep, StepBase, StepName } from '../checked.ts';
+import type { Code } from '../codes/codes.ts';
 import type { ListNode, MapNode, Node } from '../document/nodes.ts';
 import { FAULTY } from '../expression/compiler.ts';
 import { type Declared, makeOptional } from '../expression/scope.ts';
@@ -104,7 +105,7 @@ class BlockCheck {
   /** A wrong step may have an id that other steps use. */
   private forget(item: Node): void {
     this.checking.dropped = true;
-    this.checking.names.doubt = true;
+    this.checking.doubt(item.span);
     const id = item.kind === 'map' ? getScalarText(item.get('id')) : undefined;
     if (id !== undefined) this.checking.names.unknown.add(id);
     else this.checking.names.lost ||= item.kind !== 'map';
@@ -220,8 +221,40 @@ function checkStep(
   const step = { ...base, verb: stepName, args: built.args } as CheckedStep;
   checking.places.set(step, { node, nameSpan: entry.keySpan });
   checkResend(checking, step, entry.keySpan);
-  if (checking.countErrors(node.span) > errorsBefore || checking.isMisshapen(node.span)) names.doubt = true;
+  if (checking.countErrors(node.span) > errorsBefore || checking.isMisshapen(node.span))
+    doubtWrongStep(checking, node, stepName);
   return { step, ends: built.ends === true && condition === undefined && !clauses.goesOn };
+}
+
+/** Steps whose arguments assure that a value is there; of the others only a modifier does, such as `if` or `await`. */
+const ASSURING: ReadonlySet<StepName> = new Set([
+  'assert',
+  'wait_for',
+  'switch',
+  'parallel',
+  'for_each',
+  'repeat',
+  'let',
+]);
+
+/** What a wrong step may have assured is in doubt after it. The steps inside this one have been asked themselves. */
+function doubtWrongStep(checking: Checking, node: MapNode, stepName: StepName): void {
+  const inner = [...checking.places.values()]
+    .map((place) => place.node.span)
+    .filter((span) => span.start > node.span.start && span.end <= node.span.end);
+  const args = ASSURING.has(stepName) ? undefined : node.entry(stepName)?.span;
+  const blameless = args === undefined ? inner : [...inner, args];
+  const own = checking
+    .listErrors(node.span)
+    // A step that does not handle an absent value has not assured it either.
+    .filter(({ code }) => code !== ('optional-unhandled' satisfies Code))
+    .filter(({ span: error }) => !blameless.some((span) => span.start <= error.start && error.end <= span.end));
+  for (const { span } of own) {
+    const around = node.entries.find((each) => each.span.start <= span.start && span.end <= each.span.end);
+    checking.doubt(around?.span ?? node.span);
+    const id = node.entry('id');
+    if (id !== undefined) checking.doubt(id.value.span);
+  }
 }
 
 /** Remembers the ids behind a condition that cannot change during a run, and so has the same value later. */

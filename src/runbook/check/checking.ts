@@ -116,6 +116,26 @@ export class Checking {
     return [...this.found, ...this.compiler.diagnostics].filter((each) => isErrorIn(each, span)).length;
   }
 
+  /** All errors inside a range, those of the stages before among them. */
+  listErrors(span: Span): readonly Diagnostic[] {
+    return [...this.before, ...this.found, ...this.compiler.diagnostics].filter((each) => isErrorIn(each, span));
+  }
+
+  /**
+   * Records the names that a wrong part of the text uses: that part may have assured their values, for example by a condition that
+   * cannot be read. A name in it may be a `def` or `let`, which stands for what it reads; a misspelt one may be any.
+   */
+  doubt(span: Span): void {
+    const misspelt = this.listErrors(span).some(({ code }) => code === ('unknown-name' satisfies Code));
+    if (misspelt) for (const name of this.names.roots.keys()) this.names.doubted.add(name);
+    for (const [word] of this.source.text.slice(span.start, span.end).matchAll(/[A-Za-z_]\w*/g)) {
+      if (RESERVED_GLOBALS.some((name) => name === word)) continue;
+      this.names.doubted.add(word);
+      const { reads = [] } = this.names.defs.get(word) ?? this.names.lets.get(word) ?? {};
+      for (const read of reads) if (!read.includes('.')) this.names.doubted.add(read);
+    }
+  }
+
   /** Whether something inside a range could not be read, or has the wrong shape. */
   isMisshapen(span: Span): boolean {
     return this.before.some((each) => isErrorIn(each, span));

@@ -165,7 +165,7 @@ function lintProtection(checking: Checking, runbook: CheckedRunbook): void {
         filled = showsFills(findAwaited(step));
       } else if (step.verb === 'wait_for' && step.args.kind === 'order') filled ||= showsFills(step.args.is);
       else if (step.verb === 'protect') {
-        if (entry !== undefined && !filled && !checking.names.doubt)
+        if (entry !== undefined && !filled && checking.names.doubted.size === 0)
           checking.report(
             findNameSpan(checking, step),
             'protect-before-fill',

@@ -4,11 +4,17 @@
  */
 import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
 import { CHECK_CODES, type CheckCode } from './check.ts';
+import { FILE_CODES } from './files.ts';
 import type { CodeRow } from './row.ts';
 import { SCHEDULE_CODES } from './schedule.ts';
 import { SYNTAX_CODES } from './syntax.ts';
 
-export const CODES = { ...SYNTAX_CODES, ...CHECK_CODES, ...SCHEDULE_CODES } as const satisfies Record<string, CodeRow>;
+export const CODES = {
+  ...SYNTAX_CODES,
+  ...CHECK_CODES,
+  ...SCHEDULE_CODES,
+  ...FILE_CODES,
+} as const satisfies Record<string, CodeRow>;
 export type Code = keyof typeof CODES;
 
 /** A diagnostic of the checks. The table gives its severity, and its hint unless the caller gives one. */

@@ -157,9 +157,10 @@ export class Compiler {
     const { unknown } = this.names;
     const echo = unknown.size > 0 && [...unknown].some((name) => mentions(node, this.source.text, name));
     const news = echo ? diagnostics.filter((each) => each.severity === 'warning') : diagnostics;
+    const doubted = [...this.names.doubted].some((name) => mentions(node, this.source.text, name));
     const follows: readonly string[] = [
       ...(this.names.lost ? ['unknown-name' satisfies SyntaxCode] : []),
-      ...(this.names.doubt ? ['optional-unhandled' satisfies SyntaxCode] : []),
+      ...(doubted ? ['optional-unhandled' satisfies SyntaxCode] : []),
     ];
     this.diagnostics.push(...news.filter((each) => !follows.includes(each.code)));
   }

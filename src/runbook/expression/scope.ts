@@ -35,8 +35,8 @@ export class Names {
   readonly unknown = new Set<string>();
   /** Whether declarations were left out whose names are not known: an unknown name may be one of them. */
   lost = false;
-  /** Whether a wrong step may have assured a value: then a finding that the value may be absent follows from that step. */
-  doubt = false;
+  /** Names of values that a wrong step may have assured: a finding that such a value may be absent follows from that step. */
+  readonly doubted = new Set<string>();
   private readonly changes: Change[] = [];
 
   env(market: Expr<string> | undefined): TypeEnv {

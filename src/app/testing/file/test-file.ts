@@ -21,6 +21,7 @@ import { readExactData } from '../../files/profile.ts';
 import { readExpectations } from './expectations.ts';
 import { findSchemaErrors } from './faults.ts';
 import { listMaps, quoteText, type Report, readDuration, readInteger, readScalarText } from './nodes.ts';
+import { pruneRefused } from './pruning.ts';
 import { checkRecord, type ReplyCheck, readFields } from './reply-shape.ts';
 import { readCrashes, readRules } from './rules.ts';
 import type { ApprovalScript, Expectations, FeedPoint, FeedScript, TestCase, TestFile } from './test-case.ts';
@@ -34,18 +35,24 @@ const DEFAULT_ANSWER_MS = 1000;
 export interface TestFileReading {
   /** Undefined when there are errors. */
   readonly file: TestFile | undefined;
+  /** What could be read, errors or not: its names can still be checked. */
+  readonly readable: TestFile | undefined;
   readonly diagnostics: readonly Diagnostic[];
 }
 
 /** `load` reads a file named in the test file, relative to it; it may throw. */
 export function readTestFile(source: SourceText, load: (path: string) => SourceText): TestFileReading {
   const { root, diagnostics } = readDocument(source, LIMITS);
-  if (root === undefined) return { file: undefined, diagnostics };
+  if (root === undefined) return { file: undefined, readable: undefined, diagnostics };
   const shape = [...diagnostics, ...findSchemaErrors(root, source)];
-  if (shape.length > 0 || root.kind !== 'map') return { file: undefined, diagnostics: shape };
+  const sound = shape.length === 0 ? root : pruneRefused(root);
+  if (sound?.kind !== 'map') return { file: undefined, readable: undefined, diagnostics: shape };
   const reading = new Reading(source, load);
-  const file = reading.readFile(root);
-  return { file: reading.diagnostics.length > 0 ? undefined : file, diagnostics: dropDuplicates(reading.diagnostics) };
+  const readable = reading.readFile(sound);
+  const found = dropDuplicates(reading.diagnostics);
+  if (shape.length === 0) return { file: found.length > 0 ? undefined : readable, readable, diagnostics: found };
+  // What seems to be missing may be what was refused.
+  return { file: undefined, readable, diagnostics: [...shape, ...found.filter(({ code }) => code !== 'missing-key')] };
 }
 
 /** An error in the defaults affects every case; it is reported once. */

@@ -1,0 +1,49 @@
+/**
+ * Tells the files of a project apart: runbooks, their tests, configurations of the simulated venue, fixtures and profiles. Looks
+ * at the keys at the beginning of lines, so that a file with mistakes in it is recognized too; opens nothing.
+ */
+import { readDocument } from '../../runbook/document/document.ts';
+
+export type FileKind = 'runbook' | 'test' | 'simulator' | 'fixture' | 'profile';
+
+/** Keys at the top of a file that only this kind has, the most telling first. */
+const MARKS: readonly (readonly [kind: FileKind, keys: readonly string[]])[] = [
+  ['fixture', ['fixture']],
+  ['test', ['tests', 'cases']],
+  ['profile', ['profile', 'base_url']],
+  ['runbook', ['runbook', 'dsl', 'steps']],
+];
+
+/** Keys of a simulator's configuration; at least half of a file's keys must be among them. */
+const SIMULATOR_KEYS: ReadonlySet<string> = new Set([
+  'markets',
+  'account',
+  'tokens',
+  'auth',
+  'surprises',
+  'faults',
+  'latencyMs',
+  'processingMs',
+  'visibilityLagMs',
+]);
+
+/** The kind of a file by its name and text; undefined for one that is none of these. */
+export function detectKind(path: string, text: string): FileKind | undefined {
+  if (/\.har$/i.test(path)) return 'fixture';
+  if (/\.jsonl$/i.test(path)) return /^\s*\{\s*"fixture"/.test(text) ? 'fixture' : undefined;
+  if (!/\.(?:ya?ml|json)$/i.test(path)) return undefined;
+  const keys = listTopKeys(path, text);
+  const marked = MARKS.find(([, marks]) => marks.some((mark) => keys.has(mark)));
+  if (marked !== undefined) return marked[0];
+  if (/\.test\.ya?ml$/i.test(path)) return 'test';
+  if (/\.sim(?:ulator)?\.ya?ml$/i.test(path)) return 'simulator';
+  const known = [...keys].filter((key) => SIMULATOR_KEYS.has(key)).length;
+  return known > 0 && known * 2 >= keys.size ? 'simulator' : undefined;
+}
+
+function listTopKeys(path: string, text: string): ReadonlySet<string> {
+  const block = [...text.matchAll(/^["']?([A-Za-z_]\w*)["']?[ \t]*:/gm)].map((match) => match[1] ?? '');
+  if (block.length > 0 || !/^\s*(?:#[^\n]*\n\s*)*\{/.test(text)) return new Set(block);
+  const { root } = readDocument({ file: path, text });
+  return new Set(root?.kind === 'map' ? root.entries.map(({ key }) => key) : []);
+}
