@@ -1,5 +1,5 @@
 /** The commands for writing runbooks, as a person calls them. */
-import { mkdirSync } from 'node:fs';
+import { chmodSync, lstatSync, mkdirSync, readdirSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { EXIT } from '../../src/app/errors.ts';
@@ -81,5 +81,52 @@ describe('validate', () => {
     mkdirSync(join(here.path, 'empty'));
     for (const words of [['project', '--format', 'sarif', '--json'], ['project', '--format', 'xml'], ['empty']])
       expect([words, here.run('validate', ...words).exit]).toEqual([words, EXIT.usage]);
+  });
+});
+
+describe('fmt', () => {
+  const here = folder();
+  const ROUGH = '# why\r\nrunbook:   entry\r\ndsl: 1\r\nsteps:\r\n- read_account:   {}   # first\r\n';
+  const DONE = '# why\r\nrunbook: entry\r\ndsl: 1\r\nsteps:\r\n  - read_account: {} # first\r\n';
+
+  it('changes a file once, and keeps its line ends and permissions', () => {
+    here.write('a.yaml', ROUGH);
+    chmodSync(join(here.path, 'a.yaml'), 0o640);
+    symlinkSync('a.yaml', join(here.path, 'link.yaml'));
+    expect(here.run('fmt', '--check', 'a.yaml')).toEqual({ exit: EXIT.failed, out: 'a.yaml: would change\n', err: '' });
+    expect(here.read('a.yaml')).toBe(ROUGH);
+    expect(here.run('fmt', 'link.yaml')).toEqual({ exit: EXIT.done, out: 'link.yaml: changed\n', err: '' });
+    expect(here.read('a.yaml')).toBe(DONE);
+    expect(statSync(join(here.path, 'a.yaml')).mode & 0o777).toBe(0o640);
+    expect(lstatSync(join(here.path, 'link.yaml')).isSymbolicLink()).toBe(true);
+    expect(here.run('fmt', '--check', 'a.yaml')).toEqual({ exit: EXIT.done, out: '', err: '' });
+    expect(readdirSync(here.path).sort()).toEqual(['a.yaml', 'link.yaml']);
+  });
+
+  it('leaves a file that is no YAML as it is, with exit 1, and recordings out of a folder', () => {
+    mkdirSync(join(here.path, 'all'));
+    here.write('all/b.yaml', ROUGH);
+    here.write('all/broken.yaml', 'runbook: [1\n');
+    here.write('all/fixture.yaml', 'fixture:   1\n');
+    here.write('all/ci.yaml', 'jobs:   {}\n');
+    const { exit, out } = here.run('fmt', 'all', '--json');
+    expect([exit, JSON.parse(out).files]).toEqual([
+      EXIT.failed,
+      [
+        { file: 'all/b.yaml', state: 'changed' },
+        { file: 'all/broken.yaml', state: 'invalid' },
+      ],
+    ]);
+    expect(['all/b.yaml', 'all/broken.yaml', 'all/fixture.yaml'].map(here.read)).toEqual([
+      DONE,
+      'runbook: [1\n',
+      'fixture:   1\n',
+    ]);
+  });
+
+  it('changes nothing where a name is mistyped, with exit 2', () => {
+    here.write('c.yaml', ROUGH);
+    for (const other of ['missing.yaml', 'notes.txt']) expect(here.run('fmt', 'c.yaml', other).exit).toBe(EXIT.usage);
+    expect(here.read('c.yaml')).toBe(ROUGH);
   });
 });

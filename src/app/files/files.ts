@@ -2,7 +2,19 @@
  * Reads and writes the files named on the command line: whole regular files only, up to a size; written so that a reader
  * never sees half a file. Errors become user errors.
  */
-import { closeSync, constants, fstatSync, openSync, readSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import type { SourceText } from '../../base/diagnostic.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { EXIT, UserError } from '../errors.ts';
@@ -70,6 +82,27 @@ export function replaceText(path: string, text: string, what: string): void {
   } catch (error) {
     rmSync(beside, { force: true });
     throw new UserError(`the ${what} ${makePrintable(path, 300)} cannot be written: ${describeReason(error)}`);
+  }
+}
+
+/**
+ * Writes a file anew whole, with the permissions that it has; of a link, the file it leads to. A reader sees the old text or the
+ * new one.
+ */
+export function rewriteText(path: string, text: string, what: string): void {
+  const named = `the ${what} ${makePrintable(path, 300)}`;
+  let beside: string | undefined;
+  try {
+    const real = realpathSync(path);
+    const { mode } = statSync(real);
+    beside = `${real}.${process.pid}.part`;
+    writeFileSync(beside, text, { flag: 'wx', mode: mode & 0o7777 });
+    // The mask of the process may have taken bits away.
+    chmodSync(beside, mode & 0o7777);
+    renameSync(beside, real);
+  } catch (error) {
+    if (beside !== undefined && getErrorCode(error) !== 'EEXIST') rmSync(beside, { force: true });
+    throw new UserError(`${named} cannot be written: ${describeReason(error)}`);
   }
 }
 

@@ -2,6 +2,7 @@
  * Tells the files of a project apart: runbooks, their tests, configurations of the simulated venue, fixtures and profiles. Looks
  * at the keys at the beginning of lines, so that a file with mistakes in it is recognized too; opens nothing.
  */
+import { SIMULATOR_SCHEMA } from '../../gateway/simulator/config/schema.ts';
 import { readDocument } from '../../runbook/document/document.ts';
 
 export type FileKind = 'runbook' | 'test' | 'simulator' | 'fixture' | 'profile';
@@ -15,17 +16,7 @@ const MARKS: readonly (readonly [kind: FileKind, keys: readonly string[]])[] = [
 ];
 
 /** Keys of a simulator's configuration; at least half of a file's keys must be among them. */
-const SIMULATOR_KEYS: ReadonlySet<string> = new Set([
-  'markets',
-  'account',
-  'tokens',
-  'auth',
-  'surprises',
-  'faults',
-  'latencyMs',
-  'processingMs',
-  'visibilityLagMs',
-]);
+const SIMULATOR_KEYS: ReadonlySet<string> = new Set(Object.keys(SIMULATOR_SCHEMA.properties));
 
 /** The kind of a file by its name and text; undefined for one that is none of these. */
 export function detectKind(path: string, text: string): FileKind | undefined {

@@ -27,6 +27,16 @@ export const AUTHORING_COMMANDS: readonly CommandRow[] = [
     },
   }),
   command({
+    name: 'fmt',
+    summary: 'lay files out in block style; comments and meaning are kept',
+    arguments: { files: { doc: 'files, and folders of them', takes: 'file', many: true } },
+    options: { check: { doc: 'write nothing; exit 1 where something would change' } },
+    example: 'fmt --check runbooks',
+    async run({ files }, { check }, invocation) {
+      return (await import('../authoring/fmt.ts')).formatFiles(files, { check }, invocation);
+    },
+  }),
+  command({
     name: 'new',
     summary: 'create a runbook to start from',
     arguments: { name: { doc: 'name of the runbook; the file is NAME.yaml', takes: 'text' } },
