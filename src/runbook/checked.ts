@@ -291,6 +291,19 @@ export type CheckedStep =
           readonly within: Expr<Duration>;
         }
       | {
+          readonly kind: 'any';
+          readonly any: Expr<readonly RecordValue[]>;
+          readonly is: Exclude<AwaitTarget, 'accepted'>;
+          readonly within: Expr<Duration>;
+        }
+      | {
+          readonly kind: 'until';
+          readonly until: Expr<boolean>;
+          /** Default: a second. */
+          readonly every?: Expr<Duration>;
+          readonly within: Expr<Duration>;
+        }
+      | {
           readonly kind: 'read';
           readonly read: CheckedStep;
           readonly until: Expr<boolean>;

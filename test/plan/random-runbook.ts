@@ -646,8 +646,30 @@ class Author {
     };
   }
 
-  private wait(sight: Sight) {
+  private wait(sight: Sight): ReturnType<Author['args']> {
     const { draws } = this;
+    if (sight.orders.length > 1 && draws.chance(0.3)) {
+      const id = this.name('first');
+      return {
+        args: {
+          any: [draws.of(sight.orders), ...sight.orders.slice(-2)],
+          is: draws.of(['live', 'any_fill', 'filled', 'terminal']),
+          within: draws.of(['1s', '6s', 'inputs.within']),
+        },
+        id,
+        yields: { counts: [...sight.counts, `${id}.which`] },
+        wait: true,
+      };
+    }
+    if (draws.chance(0.2))
+      return {
+        args: {
+          until: this.condition(sight),
+          ...(draws.chance(0.5) ? { every: draws.of(['500ms', '2s', '5s']) } : {}),
+          within: draws.of(['3s', 'inputs.within', '20s']),
+        },
+        wait: true,
+      };
     if (sight.orders.length > 0 && draws.chance(0.65))
       return {
         args: {

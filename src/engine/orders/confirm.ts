@@ -7,7 +7,7 @@ import type { TrackedOrder } from '../../journal/orders.ts';
 import type { AwaitTarget } from '../../runbook/checked.ts';
 import { getExposure } from '../../venue/order/life.ts';
 import { CONFIRM_WITHIN_MS } from '../../venue/order/polling.ts';
-import { Halt, StepFailure } from '../interruption.ts';
+import { Abandoned, Cancellation, Halt, StepFailure } from '../interruption.ts';
 import type { Cancelling } from './cancel.ts';
 import { type OrderHandle, requireOwnOrder } from './handles.ts';
 import {
@@ -47,6 +47,36 @@ export class Confirming {
     );
     if (!hasReached(order, target)) quarantineUnknown(this.run, order, at.step);
     this.refuseEnded(order, endsAtOnce ? 'live' : target, at.step);
+  }
+
+  /**
+   * Waits until one of the orders has reached `target`, and gives its place. Throws StepFailure when none can reach it any more,
+   * Halt when the outcome of one is unknown.
+   */
+  async reachAny(handles: readonly OrderHandle[], target: AwaitTarget, at: OrderRequestContext): Promise<number> {
+    const own = new Cancellation(at.cancel);
+    const failures: unknown[] = [];
+    const wait = async (handle: OrderHandle): Promise<void> => {
+      try {
+        await this.reach(handle, target, { ...at, cancel: own });
+        own.cancel('sibling', 'another order was first');
+      } catch (error) {
+        if (!(error instanceof Abandoned && error.reason.origin === own)) failures.push(error);
+        // The others may still get there, unless the run has to end.
+        if (!(error instanceof StepFailure)) own.cancel('sibling', 'the wait for another order has ended');
+      }
+    };
+    try {
+      await Promise.all(handles.map(wait));
+    } finally {
+      own.close();
+    }
+    const ending = failures.find((error) => !(error instanceof StepFailure));
+    if (ending !== undefined) throw ending;
+    at.cancel.check();
+    const first = handles.findIndex(({ own: order }) => order !== undefined && hasReached(order, target));
+    if (first === -1) throw failures[0];
+    return first;
   }
 
   /**

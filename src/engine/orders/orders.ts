@@ -82,6 +82,11 @@ export class OrderManager {
     return this.confirming.reach(handle, target, at, endsAtOnce);
   }
 
+  /** The place of the first order that has reached `target`. Throws StepFailure when none can reach it any more. */
+  reachAny(handles: readonly OrderHandle[], target: AwaitTarget, at: OrderRequestContext): Promise<number> {
+    return this.confirming.reachAny(handles, target, at);
+  }
+
   /** Reads the orders of this run until each is complete or the time is over; then updates their handles. */
   async complete(handles: Iterable<OrderHandle>, request: CompletingRequest): Promise<void> {
     const touched = [...handles];

@@ -4,6 +4,7 @@
  */
 import { Decimal } from '../../base/decimal.ts';
 import type { CheckedStep, StepName, StepOf } from '../../runbook/checked.ts';
+import { LOOK_EVERY_MS } from '../../runbook/steps/control.ts';
 import type { VenueStepName } from '../../runbook/steps/steps.ts';
 import { listVisibleIds } from '../../runbook/steps/walk.ts';
 import { type Expr, type RecordValue, toJson, type Value } from '../../runbook/values.ts';
@@ -12,7 +13,7 @@ import { type Frame, StepScope } from '../scope.ts';
 import { sleepUntil } from '../waiting.ts';
 import { callRunbook } from './call.ts';
 import type { StepExecution } from './execution.ts';
-import { waitForOrder } from './order-steps.ts';
+import { waitForFirst, waitForOrder } from './order-steps.ts';
 
 export type ControlVerb = Exclude<StepName, VenueStepName>;
 type Control<V extends ControlVerb> = (execution: StepExecution<StepOf<V>>) => Promise<Value> | Value;
@@ -63,6 +64,8 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
   async wait_for(execution) {
     const { args } = execution;
     if (args.kind === 'order') return waitForOrder(execution, args);
+    if (args.kind === 'any') return waitForFirst(execution, args);
+    if (args.kind === 'until') return waitForCondition(execution, args);
     const { clock, wall } = execution.run;
     const deadline = clock.now() + execution.evaluate(args.within).ms;
     const every = execution.evaluate(args.every).ms;
@@ -73,6 +76,7 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
       const { id } = args.read;
       // The read's name outlives the wait: on_timeout and later steps refer to the last reading.
       if (id !== undefined) execution.frame.set(id, frame.find(id));
+      if (execution.step.id !== undefined) execution.frame.set(execution.step.id, id && frame.find(id));
       if (execution.decide('until', args.until, new StepScope(frame, wall.now())))
         return id === undefined ? undefined : frame.find(id);
       const next = startedAt + every;
@@ -117,10 +121,10 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
       if (pause !== undefined) await pause;
       if (endsAt !== undefined && clock.now() >= endsAt) break;
       const frame = makeIteration(execution, round);
-      if (condition !== undefined && !(await decideFresh(execution, 'while', condition, frame))) break;
+      if (condition !== undefined && !(await decideFresh(execution, 'while', condition, { frame }))) break;
       const roundAt = clock.now();
       await execution.block(steps, frame);
-      if (until !== undefined && (await decideFresh(execution, 'until', until, frame))) break;
+      if (until !== undefined && (await decideFresh(execution, 'until', until, { frame }))) break;
       if (period === undefined) continue;
       const next = roundAt + period;
       if (endsAt !== undefined && next >= endsAt) {
@@ -209,6 +213,25 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
   },
 };
 
+/** Evaluates a condition of values as they are until it holds: at once, after each pause, and when the time is over. */
+async function waitForCondition(
+  execution: StepExecution<StepOf<'wait_for'>>,
+  args: Extract<StepOf<'wait_for'>['args'], { kind: 'until' }>,
+): Promise<Value> {
+  const { clock } = execution.run;
+  const deadline = clock.now() + execution.evaluate(args.within).ms;
+  const every = execution.evaluateGiven(args.every)?.ms ?? LOOK_EVERY_MS;
+  for (;;) {
+    const pause = execution.walker.pace.next(execution.cancel);
+    if (pause !== undefined) await pause;
+    const startedAt = clock.now();
+    if (await decideFresh(execution, 'until', args.until, execution)) return undefined;
+    if (clock.now() >= deadline)
+      throw new StepFailure('timeout', `not true within the time given: ${args.until.text}`, execution.path);
+    await waitUntil(execution, Math.min(startedAt + every, deadline));
+  }
+}
+
 /** Runs the steps of the first case whose condition is true, else those of `else`. */
 async function runFirstCase(execution: StepExecution<StepOf<'if' | 'switch'>>): Promise<Value> {
   const { cases, else: otherwise } = execution.args;
@@ -248,12 +271,12 @@ async function decideFresh(
   execution: StepExecution,
   what: string,
   condition: Expr<boolean>,
-  frame: Frame,
+  { frame, path = frame.path }: { readonly frame: Frame; readonly path?: string },
 ): Promise<boolean> {
   const { wall, feeds } = execution.run;
   const scope = new StepScope(frame, wall.now());
   await feeds.ensure(execution.step.feeds, frame.globals.runbook.feeds, scope, execution.path);
-  return execution.walker.decideCondition(what, condition, new StepScope(frame, wall.now()), frame.path);
+  return execution.walker.decideCondition(what, condition, new StepScope(frame, wall.now()), path);
 }
 
 interface Branch {

@@ -2,7 +2,7 @@
  * Helps the steps about orders: finds the order that a step names, evaluates its terms, waits for its state, and registers its
  * undo.
  */
-import { type Decimal, formatDecimal } from '../../base/decimal.ts';
+import { Decimal, formatDecimal } from '../../base/decimal.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
 import type { AwaitTarget, StepOf } from '../../runbook/checked.ts';
 import { getStepRow } from '../../runbook/steps/steps.ts';
@@ -26,19 +26,47 @@ export async function waitForOrder(
     readonly within: Expr<Duration>;
   },
 ): Promise<Value> {
-  const { clock, orderManager, heartbeat } = execution.run;
+  const { orderManager } = execution.run;
   const handle = resolveOrder(execution, args.order);
-  const withinMs = execution.evaluate(args.within).ms;
+  // Its name is that of the order, also where the wait times out.
+  if (execution.step.id !== undefined) execution.frame.set(execution.step.id, handle.value);
+  const late = `order ${handle.id} did not become ${args.is} within the time given`;
+  await waitWithin(execution, args.within, late, (cancel) =>
+    orderManager.reach(handle, args.is, { ...makeOrderContext(execution, handle.market_id), cancel }),
+  );
+  return handle.value;
+}
+
+/** `wait_for: {any, is, within}`: the first order of the list that is there, with its place. */
+export async function waitForFirst(
+  execution: StepExecution<StepOf<'wait_for'>>,
+  args: Extract<StepOf<'wait_for'>['args'], { kind: 'any' }>,
+): Promise<Value> {
+  const { orderManager } = execution.run;
+  const handles = resolveOrders(execution, args.any);
+  const late = `none of ${handles.length} orders became ${args.is} within the time given`;
+  const which = await waitWithin(execution, args.within, late, (cancel) =>
+    orderManager.reachAny(handles, args.is, { ...makeOrderContext(execution, undefined), cancel }),
+  );
+  return { which: new Decimal(which), order: handles[which]?.value };
+}
+
+/** Does something that waits for orders, for as long as a wait may take; then it fails as a timeout, in these words. */
+async function waitWithin<T>(
+  execution: StepExecution,
+  within: Expr<Duration>,
+  late: string,
+  wait: (cancel: Cancellation) => Promise<T>,
+): Promise<T> {
+  const { clock, heartbeat } = execution.run;
+  const withinMs = execution.evaluate(within).ms;
   const until = clock.now() + withinMs;
   execution.windowMs = Math.min(execution.windowMs, withinMs);
   heartbeat.markWaiting(execution.path, until);
   const own = new Cancellation(execution.cancel);
-  const timer = clock.at(until, () =>
-    own.cancel('timeout', `order ${handle.id} did not become ${args.is} within the time given`),
-  );
+  const timer = clock.at(until, () => own.cancel('timeout', late));
   try {
-    await orderManager.reach(handle, args.is, { ...makeOrderContext(execution, handle.market_id), cancel: own });
-    return handle.value;
+    return await wait(own);
   } catch (error) {
     if (own.timedOut) throw new StepFailure('timeout', own.reason?.message ?? '', execution.path);
     throw error;
@@ -158,12 +186,19 @@ function evaluateReference(reference: RunbookGlobals['reference'], scope: StepEx
   }
 }
 
-export function resolveOrder(execution: StepExecution, expr: Expr<RecordValue>): OrderHandle {
-  const handle = asHandle(execution.evaluate(expr));
+export function resolveOrder(execution: StepExecution, expr: Expr, value = execution.evaluate(expr)): OrderHandle {
+  const handle = asHandle(value);
   if (handle === undefined)
     throw new StepFailure('not_found', `${expr.text} is not an order that this run knows`, execution.path);
   execution.touched.add(handle);
   return handle;
+}
+
+/** The orders of a list. Throws StepFailure where it has none, or where one is not an order that this run knows. */
+export function resolveOrders(execution: StepExecution, expr: Expr<readonly RecordValue[]>): readonly OrderHandle[] {
+  const orders = execution.evaluate(expr);
+  if (orders.length === 0) throw new StepFailure('not_found', `${expr.text} is an empty list`, execution.path);
+  return orders.map((order) => resolveOrder(execution, expr, order));
 }
 
 export function findHandle(run: RunContext, id: string): OrderHandle {

@@ -157,7 +157,7 @@ function checkStep(
   const awaited = readAwait(checking, stepName, node.get('await'));
   const yielded = id !== undefined && built.yields !== undefined ? { name: id, type: built.yields } : undefined;
   const clauses = checkCatch(checking, node.get('catch'), path, yielded);
-  const onTimeout = checkOnTimeout(checking, node, { stepName, path }, [
+  const onTimeout = checkOnTimeout(checking, node, { stepName, path, early: built.early === true }, [
     ...(built.hoisted ?? []),
     ...(yielded === undefined ? [] : [yielded]),
   ]);
@@ -168,8 +168,8 @@ function checkStep(
 
   const goesOn = clauses.goesOn || (onTimeout !== undefined && !onTimeout.ends);
   const certain = condition === undefined && !goesOn;
-  // A value that a wait has read is present even if the wait timed out; the value of a skipped step is not.
-  const read = stepName === 'wait_for' && condition === undefined && !clauses.goesOn;
+  // The value of a skipped step is absent.
+  const read = built.early === true && condition === undefined && !clauses.goesOn;
   for (const { name, type, value } of built.hoisted ?? []) {
     names.declare(name, certain || read ? type : makeOptional(type));
     if (certain && value !== undefined) compiler.remember(name, value);
@@ -329,7 +329,7 @@ function checkCatch(
 function checkOnTimeout(
   checking: Checking,
   node: MapNode,
-  { stepName, path }: { readonly stepName: StepName; readonly path: string },
+  { stepName, path, early }: { readonly stepName: StepName; readonly path: string; readonly early: boolean },
   declared: readonly Declared[],
 ): Block | undefined {
   const entry = node.entry('on_timeout');
@@ -341,8 +341,7 @@ function checkOnTimeout(
       `on_timeout of ${stepName} never runs: the step has no timeout`,
     );
   return checkInner(checking, entry.value, `${path}/on_timeout`, () => {
-    for (const { name, type } of declared)
-      checking.names.declare(name, stepName === 'wait_for' ? type : makeOptional(type));
+    for (const { name, type } of declared) checking.names.declare(name, early ? type : makeOptional(type));
   });
 }
 

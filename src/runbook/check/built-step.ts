@@ -20,6 +20,8 @@ export interface BuiltStep {
   readonly yields: ValueType | undefined;
   /** Names of inner blocks that are visible after the step. */
   readonly hoisted?: readonly Declared[];
+  /** Whether its id and its names have a value before it has succeeded: what a wait has read is there when it times out. */
+  readonly early?: true;
   /** Paths of optional values that are present once the step has succeeded. */
   readonly assures?: readonly string[];
   /** A condition, and the names that are present where it is true. */

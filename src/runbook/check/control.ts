@@ -8,7 +8,7 @@ import type { CheckedStep, NamedExpr, StepName } from '../checked.ts';
 import type { MapNode, Node } from '../document/nodes.ts';
 import { FAULTY } from '../expression/compiler.ts';
 import { type Declared, makeOptional } from '../expression/scope.ts';
-import { makeRecordType, ORDER } from '../functions/records.ts';
+import { FIRST_ORDER, makeRecordType, ORDER } from '../functions/records.ts';
 import { DURATION, INTEGER } from '../functions/typing.ts';
 import { stepNameOf } from '../shape/walk.ts';
 import { getStepRow, type VenueStepName } from '../steps/steps.ts';
@@ -128,11 +128,34 @@ function buildWaitFor(checking: Checking, node: Node, site: Site): Built<'wait_f
   if (node.kind !== 'map') return { args: { kind: 'order', order: FAULTY, is: 'live', within: FAULTY }, yields: ORDER };
   const read = new FieldReader(checking, node, chooseMapShape('wait_for', node));
   if (node.get('read') !== undefined) return buildWaitForRead(checking, node, read, site);
-  const order = read.compile<RecordValue>('order');
+  if (node.get('order') === undefined && node.get('any') === undefined && node.get('until') !== undefined)
+    return buildWaitForCondition(checking, read);
   const is = (read.readWord('is') ?? 'live') as 'live' | 'any_fill' | 'filled' | 'terminal';
+  const within = read.compile<Duration>('within');
+  const shows = is === 'any_fill' || is === 'filled';
+  if (node.get('any') !== undefined) {
+    const id = getScalarText(site.node.get('id'));
+    return {
+      args: { kind: 'any', any: read.compile<readonly RecordValue[]>('any'), is, within },
+      yields: FIRST_ORDER,
+      assures: shows && id !== undefined ? [`${id}.order.avg_price`] : [],
+    };
+  }
+  const order = read.compile<RecordValue>('order');
   const path = order.text.trim();
-  const assures = (is === 'any_fill' || is === 'filled') && PLAIN_PATH.test(path) ? [`${path}.avg_price`] : [];
-  return { args: { kind: 'order', order, is, within: read.compile<Duration>('within') }, yields: ORDER, assures };
+  const assures = shows && PLAIN_PATH.test(path) ? [`${path}.avg_price`] : [];
+  return { args: { kind: 'order', order, is, within }, yields: ORDER, early: true, assures };
+}
+
+function buildWaitForCondition(checking: Checking, read: FieldReader): Built<'wait_for'> {
+  const every = read.compileOptional<Duration>('every');
+  checkPositiveDuration(checking, read.find('every'), every, 'every');
+  const until = checkCondition(checking, read.find('until'), 'until');
+  return {
+    args: { kind: 'until', until, ...omitUndefined({ every }), within: read.compile<Duration>('within') },
+    yields: undefined,
+    assures: listAssured(until),
+  };
 }
 
 function buildWaitForRead(checking: Checking, node: MapNode, fields: FieldReader, site: Site): Built<'wait_for'> {
@@ -162,6 +185,7 @@ function buildWaitForRead(checking: Checking, node: MapNode, fields: FieldReader
     args: { kind: 'read', read: step, until, every, within },
     yields: hoisted[0]?.type,
     hoisted,
+    early: true,
     assures: listAssured(until),
   };
 }

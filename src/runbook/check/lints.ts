@@ -163,7 +163,8 @@ function lintProtection(checking: Checking, runbook: CheckedRunbook): void {
       if (isEntry(step, runbook)) {
         entry ??= step;
         filled = showsFills(findAwaited(step));
-      } else if (step.verb === 'wait_for' && step.args.kind === 'order') filled ||= showsFills(step.args.is);
+      } else if (step.verb === 'wait_for' && (step.args.kind === 'order' || step.args.kind === 'any'))
+        filled ||= showsFills(step.args.is);
       else if (step.verb === 'protect') {
         if (entry !== undefined && !filled && checking.names.doubted.size === 0)
           checking.report(

@@ -96,6 +96,9 @@ export const DEADMAN = makeRecordType('Deadman', {
 /** The kinds of errors: those of `catch`, and the one that nothing catches. */
 const KINDS_OF_ERROR = [...ERROR_KINDS, 'internal'];
 
+/** The value of `wait_for` with `any`. */
+export const FIRST_ORDER = makeRecordType('FirstOrder', { which: INTEGER, order: ORDER });
+
 /** `error` inside `catch`, `on_error` and `undo`. */
 export const STEP_ERROR = makeRecordType('StepError', {
   kind: { kind: 'text', of: KINDS_OF_ERROR },
@@ -134,6 +137,11 @@ export const RECORDS: readonly RecordRow[] = [
       open: 'whether it can still fill',
       terminal: 'whether it has ended: closed, canceled or rejected',
     },
+  },
+  {
+    type: FIRST_ORDER,
+    about: 'The value of wait_for with `any`: the order that was there first',
+    fields: { which: 'its place in the list, from 0' },
   },
   {
     type: FILL,

@@ -121,7 +121,7 @@ class FlowWalk {
       case 'cancel_all':
         return [{ ...changeOrders(state, 'all', endOrder), covered: false }];
       case 'wait_for':
-        return step.args.kind === 'read' ? this.walkBlock([step.args.read], [state]) : [this.waitFor(step.args, state)];
+        return this.waitFor(step.args, state);
       case 'assert': {
         const holds = narrow(state, step.args.condition, true, this.names);
         return holds === undefined ? [] : [{ ...holds, doubt: state.doubt || (holds.doubt && isExposed(state)) }];
@@ -186,7 +186,17 @@ class FlowWalk {
     return this.names.isProtection(args.order.text) ? { ...state, covered: false } : { ...state, doubt: true };
   }
 
-  private waitFor(args: Extract<StepOf<'wait_for'>['args'], { kind: 'order' }>, state: PathState): PathState {
+  private waitFor(args: StepOf<'wait_for'>['args'], state: PathState): readonly PathState[] {
+    if (args.kind === 'read') return this.walkBlock([args.read], [state]);
+    if (args.kind === 'until') return [narrow(state, args.until, true, this.names) ?? state];
+    if (args.kind === 'order') return [this.waitForOrder(args, state)];
+    // Which of them has filled or ended is known only in the run; of the others nothing has changed.
+    const orders = args.any.text.replace(/^\s*\[|\]\s*$/g, '').split(',');
+    const known = orders.every((text) => this.names.findPlace(text.trim()) !== undefined);
+    return [known ? state : { ...state, doubt: true }];
+  }
+
+  private waitForOrder(args: Extract<StepOf<'wait_for'>['args'], { kind: 'order' }>, state: PathState): PathState {
     const key = this.names.findPlace(args.order.text);
     // The stop or the target may have closed the position.
     if (key === undefined) return { ...state, doubt: true };

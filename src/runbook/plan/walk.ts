@@ -7,6 +7,7 @@ import { Decimal, formatDecimal, toCount } from '../../base/decimal.ts';
 import { type LimitRules, tighter } from '../../venue/limits/check.ts';
 import { CATCH_RETRIES, type CheckedRunbook, type CheckedStep, type StepOf } from '../checked.ts';
 import { evaluateLimits } from '../limit-values.ts';
+import { LOOK_EVERY_MS } from '../steps/control.ts';
 import { listVisibleIds } from '../steps/walk.ts';
 import type { Expr, Value } from '../values.ts';
 import { endEarly, type Once, passesOver, repeatAttempts } from './attempts.ts';
@@ -291,7 +292,25 @@ export class PlanWalk {
         value: NOT_KNOWN,
       };
     }
-    const every = scope.evaluateKnown(args.every)?.ms;
+    if (args.kind === 'any') {
+      this.rows.addNote(path, `wait until one of ${args.any.text} is ${args.is}, at most ${scope.format(args.within)}`);
+      return {
+        load: this.requests.planReads(step, scope, { path, name: nameStep(step, place.runbook, this.depth) }),
+        value: NOT_KNOWN,
+      };
+    }
+    const every = args.every === undefined ? LOOK_EVERY_MS : scope.evaluateKnown(args.every)?.ms;
+    if (args.kind === 'until') {
+      const looks =
+        within === undefined || every === undefined
+          ? Number.POSITIVE_INFINITY
+          : // At once, after each pause, and at the end.
+            Math.ceil(within / Math.max(1, every)) + 1;
+      this.rows.addNote(path, `wait until ${args.until.text}, at most ${scope.format(args.within)}`);
+      const look = repeat(this.feeds.ofCondition(step, place.runbook), { min: 1, max: looks }, every);
+      const waited = makeLoad({ duration: { max: within === undefined ? UNBOUNDED : new Decimal(within) } });
+      return { load: sequence([look, waited]), value: DONE };
+    }
     const most =
       within === undefined || every === undefined
         ? Number.POSITIVE_INFINITY

@@ -1,5 +1,6 @@
 /** The rows of the steps that control the walk: they reach the venue only through the steps inside them. */
-import { countPolls } from '../../venue/order/polling.ts';
+import { countPolls, POLL_MS } from '../../venue/order/polling.ts';
+import { makeMarketParams, type OrderRef } from '../../venue/order/requests.ts';
 import type { StepName, StepOf } from '../checked.ts';
 import {
   ANYTHING,
@@ -19,8 +20,8 @@ import {
   word,
 } from '../shapes.ts';
 import { completeOrder, pollOrder, readByOwnId, readOrderFills } from './confirming.ts';
-import { LIST, ORDER_VALUE } from './orders.ts';
-import { BLOCK, EVERY_STEP, PLAIN, type StepRow } from './row.ts';
+import { LIST, ORDER_VALUE, ORDERS } from './orders.ts';
+import { BLOCK, type Counts, call, EVERY_STEP, PLAIN, type StepRow, type Values } from './row.ts';
 
 type Args<V extends StepName> = StepOf<V>['args'];
 
@@ -36,26 +37,50 @@ const onFail = may(
 );
 const body = need(STEPS_SHAPE, 'steps');
 
-/** The order of `wait_for: {order, is, within}`; the other form waits for a read, which is a step of its own. */
-type OrderWait = Extract<Args<'wait_for'>, { kind: 'order' }>;
-const awaitsOrder = ({ args }: StepOf<'wait_for'>) => args.kind === 'order';
+/** Pause between two looks at the condition of `wait_for`, where its author gives none, ms. */
+export const LOOK_EVERY_MS = 1000;
+
+/** Whether `wait_for` reads orders itself; its other forms read by a step of their own, or not at all. */
+const awaitsOrders = ({ args }: StepOf<'wait_for'>) => args.kind === 'order' || args.kind === 'any';
+
+/** Several orders of a market are read by one page. */
+const awaitsSeveral = ({ args }: StepOf<'wait_for'>) => args.kind === 'any';
+
+function nameAwaited<U>(args: Args<'wait_for'>, values: Values<U>): OrderRef<U> {
+  if (args.kind === 'order') return values.order(args.order);
+  return values.each(undefined, args.kind === 'any' ? args.any : undefined);
+}
+
+/** How many orders are awaited at most. */
+function countAwaited({ args }: StepOf<'wait_for'>, counts: Counts): number {
+  return args.kind === 'any' ? (counts.items(args.any) ?? Number.POSITIVE_INFINITY) : 1;
+}
+
 const WAIT_READS = [
-  pollOrder(
-    'wait_for',
-    (args, values) => values.order((args as OrderWait).order),
-    ({ args }, counts) => counts.duration(args.within) ?? Number.POSITIVE_INFINITY,
-    {
-      applies: awaitsOrder,
-      waits: () => true,
-      times: ({ args }, counts) => ({
-        min: 0,
-        max: countPolls(counts.duration(args.within) ?? Number.POSITIVE_INFINITY),
-        words: 'until it is there',
-        when: 'it is not there yet',
-      }),
-    },
-  ),
-  readOrderFills('wait_for', (args, values) => values.order((args as OrderWait).order), { applies: awaitsOrder }),
+  pollOrder('wait_for', nameAwaited, ({ args }, counts) => counts.duration(args.within) ?? Number.POSITIVE_INFINITY, {
+    applies: awaitsOrders,
+    waits: () => true,
+    times: (step, counts) => ({
+      min: 0,
+      // Each order may be in a market of its own.
+      max: countAwaited(step, counts) * countPolls(counts.duration(step.args.within) ?? Number.POSITIVE_INFINITY),
+      words: 'until it is there',
+      when: 'it is not there yet',
+    }),
+  }),
+  call('wait_for', 'GET /orders', {
+    class: 'reconcile',
+    applies: awaitsSeveral,
+    params: (args, values) => makeMarketParams(nameAwaited(args, values).market, values.since()),
+    // Counted with those of one order.
+    times: () => ({ min: 0, max: 0 }),
+    everyMs: POLL_MS,
+    when: 'several orders of the market are awaited',
+  }),
+  readOrderFills('wait_for', nameAwaited, {
+    applies: awaitsOrders,
+    times: (step, counts) => ({ min: 0, max: countAwaited(step, counts) }),
+  }),
 ];
 
 export const CONTROL_STEPS = {
@@ -113,7 +138,8 @@ export const CONTROL_STEPS = {
   },
   wait_for: {
     group: 'control',
-    summary: 'Waits until an order has reached a state, or until a read meets a condition; fails with kind timeout.',
+    summary:
+      'Waits until an order, or one of several, has reached a state, or until a condition holds, of values as they are or of a read; fails with kind timeout.',
     takes: {
       kind: 'choice',
       maps: [
@@ -126,6 +152,14 @@ export const CONTROL_STEPS = {
           }),
         },
         {
+          by: 'any',
+          shape: fields({
+            any: need(ORDERS, 'the orders'),
+            is: need(word('live', 'any_fill', 'filled', 'terminal'), 'the state that one of them must have reached'),
+            within: need(DURATION, 'how long to wait at most'),
+          }),
+        },
+        {
           by: 'read',
           shape: fields({
             read: need({ kind: 'step' }, 'the reading step, with an id'),
@@ -134,23 +168,34 @@ export const CONTROL_STEPS = {
             within: need(DURATION, 'how long to wait at most'),
           }),
         },
+        {
+          by: 'until',
+          shape: fields({
+            until: need(CONDITION, 'evaluated at once, then after each pause; its feeds are read before'),
+            every: may(DURATION, 'time between two evaluations', '1s'),
+            within: need(DURATION, 'how long to wait at most'),
+          }),
+        },
       ],
-      accepts: '{order, is, within} or {read, until, every, within}',
+      accepts: '{order, is, within}, {any, is, within}, {until, within} or {read, until, every, within}',
     },
     confirms: WAIT_READS,
     otherwise: [
-      readByOwnId('wait_for', (args, values) => values.order((args as OrderWait).order), awaitsOrder),
-      ...completeOrder('wait_for', (args, values) => values.order((args as OrderWait).order), { applies: awaitsOrder }),
+      readByOwnId('wait_for', nameAwaited, awaitsOrders),
+      ...completeOrder('wait_for', nameAwaited, { applies: awaitsOrders, rounds: countAwaited }),
     ],
     retry: 'none',
     risk: 'inner',
     yields: 'computed',
-    yieldsDoc: 'the order, or what the read yields',
+    yieldsDoc:
+      'the order, or what the read yields; with `any` a record of `which`, the place in the list from 0 of the one that was there first, and `order`',
     modifiers: EVERY_STEP,
     say: (args: Args<'wait_for'>) =>
       args.kind === 'order'
         ? `${args.order.text} ${args.is} within ${args.within.text}`
-        : `${args.until.text} within ${args.within.text}`,
+        : args.kind === 'any'
+          ? `any of ${args.any.text} ${args.is} within ${args.within.text}`
+          : `${args.until.text} within ${args.within.text}`,
   },
   for_each: {
     group: 'control',

@@ -44,6 +44,8 @@ import { type Counts, call, given, READ, type StepRow, type Values, WRITE } from
 
 type Args<V extends StepName> = StepOf<V>['args'];
 
+/** Orders, as an expression or one by one. */
+export const ORDERS = record({ kind: 'list', of: ORDER }, 'list');
 export const ORDER_VALUE = record(ORDER, 'order');
 export const LIST = { kind: 'value', type: 'any', spelling: 'list' } as const satisfies Shape;
 const SWEPT = makeRecordType('Swept', { left: { kind: 'list', of: ORDER } });
