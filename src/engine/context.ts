@@ -5,6 +5,7 @@ import type { FeedCache } from './feeds.ts';
 import type { Cancellation } from './interruption.ts';
 import type { OrderManager } from './orders/orders.ts';
 import type { OperatorCommand, RunPorts, RunSetup } from './ports.ts';
+import type { RunPositions } from './positions.ts';
 import type { WallTime } from './wall-time.ts';
 
 export interface RunContext extends RunPorts {
@@ -13,6 +14,7 @@ export interface RunContext extends RunPorts {
   readonly orderManager: OrderManager;
   readonly heartbeat: Heartbeat;
   readonly feeds: FeedCache;
+  readonly positions: RunPositions;
   readonly approvals: Approvals;
   /** Numbers the calls of a step: `<path>#<n>`. A replay gives the same numbers. */
   callId(path: string): string;

@@ -11,7 +11,7 @@ import { evaluate, Frame, type RunbookGlobals, StepScope } from './scope.ts';
 
 /** Creates the globals, and reads the feeds that lets and variables need. Throws StepFailure where an expression fails. */
 export async function startGlobals(
-  run: Pick<RunContext, 'setup' | 'venue' | 'wall' | 'feeds'>,
+  run: Pick<RunContext, 'setup' | 'venue' | 'wall' | 'feeds' | 'positions'>,
   runbook: CheckedRunbook,
   inputs: Readonly<Record<string, Value>>,
   at: { readonly path: string; readonly limits: LimitRules | undefined },
@@ -27,6 +27,7 @@ export async function startGlobals(
     defs: new Map(runbook.def.map(({ name, value }) => [name, value])),
     feeds: (scope) => run.feeds.makeRecord(runbook.feeds, scope),
     rules: (market) => run.venue.market(market),
+    position: (market) => run.positions.get(market),
     limits: at.limits,
     bandFeeds: band === undefined ? [] : listFeeds(band.around),
     reference: (scope) => band?.around.evaluate(scope),

@@ -25,6 +25,7 @@ import { judgeEnd, requireKept } from './leaves.ts';
 import { type RunEvent, startRunActor } from './machines.ts';
 import { OrderManager } from './orders/orders.ts';
 import type { OperatorCommand, RunPorts, RunSetup } from './ports.ts';
+import { RunPositions } from './positions.ts';
 import { reconcile } from './reconciliation.ts';
 import { Frame, StepScope } from './scope.ts';
 import { Interpreter } from './steps/interpreter.ts';
@@ -113,7 +114,17 @@ class Execution {
       whole: this.whole,
       readAll: (step) => this.context.orderManager.readAll(step),
     });
-    const shared = { ...ports, setup, wall, feeds, heartbeat, undos, callId, approvals: this.approvals };
+    const shared = {
+      ...ports,
+      setup,
+      wall,
+      feeds,
+      heartbeat,
+      undos,
+      callId,
+      approvals: this.approvals,
+      positions: new RunPositions(ports.log.tracker),
+    };
     this.context = { ...shared, orderManager: new OrderManager(shared) };
     this.interpreter = new Interpreter(this.context);
   }

@@ -5,7 +5,15 @@
 import type { Decimal, DecimalString } from '../base/decimal.ts';
 import type { ErrorFact } from '../journal/entry.ts';
 import type { CheckedRunbook } from '../runbook/checked.ts';
-import { EvaluationFailure, type Expr, type RecordValue, type Scope, Time, type Value } from '../runbook/values.ts';
+import {
+  EvaluationFailure,
+  type Expr,
+  type HeldPosition,
+  type RecordValue,
+  type Scope,
+  Time,
+  type Value,
+} from '../runbook/values.ts';
 import type { LimitRules } from '../venue/limits/check.ts';
 import { StepFailure } from './interruption.ts';
 import { readOrderField } from './orders/handles.ts';
@@ -21,6 +29,7 @@ export interface RunbookGlobals {
   readonly defs: ReadonlyMap<string, Expr>;
   readonly feeds: (scope: Scope) => RecordValue;
   readonly rules: MarketLookup;
+  readonly position: (market: string) => HeldPosition;
   /** The runbook's limits with their values, tightened by those of the runbook that called it. */
   readonly limits: LimitRules | undefined;
   /** Feeds that the price band's reference reads; refreshed before an order. */
@@ -104,6 +113,10 @@ export class StepScope implements Scope {
 
   readField(record: RecordValue, name: string): Value {
     return readOrderField(record, name, this.frame.isHandler);
+  }
+
+  position(market: string): HeldPosition {
+    return this.frame.globals.position(market);
   }
 
   rules(market: string): ReturnType<MarketLookup> {

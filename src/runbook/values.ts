@@ -84,12 +84,26 @@ export class EvaluationFailure extends Error {
   }
 }
 
+/** What a run holds in a market, by its own fills (docs/language.md, Values and expressions). */
+export interface HeldPosition {
+  /** Base currency, long positive. */
+  readonly size: Decimal;
+  /** Quote currency; absent without a position. */
+  readonly averageEntry?: Decimal;
+  /** Gain of what was closed, without fees, quote currency. */
+  readonly realized: Decimal;
+  /** Quote currency; negative where rebates exceed the fees. */
+  readonly fees: Decimal;
+}
+
 /** The values that an expression may read, by root name: `inputs`, `feeds`, `now`, `run`, `error`, lets, vars, step ids. */
 export interface Scope {
   /** The value of a root; undefined for an optional that is absent. */
   get(root: string): Value;
   /** The value of a record's declared field, where that depends on who reads it; absent: what the record holds. */
   readField?(record: RecordValue, name: string): Value;
+  /** What the run holds in a market, by the fills known so far; absent where there is no run. */
+  position?(market: string): HeldPosition;
   /** Tick and lot of a market, for `tick` and `lot`; undefined if the deployment does not describe the market. */
   rules(market: string): { readonly tick: DecimalString; readonly lot: DecimalString } | undefined;
 }

@@ -375,6 +375,8 @@ class Author {
       'count < 2',
       'feeds.mid > inputs.price',
       'inputs.n > 1',
+      'position(inputs.market) > 0',
+      "avg_entry('BTC-USD').orValue(1) < 64000 && fees('ETH-USD') >= 0",
       ...(order === undefined ? [] : [`${order}.open`, `${order}.filled > 0`]),
     ]);
   }
@@ -563,6 +565,7 @@ class Author {
       'lot(inputs.size)',
       'lot(inputs.size * (inputs.n + 1))',
       'lot(held)',
+      'lot(abs(position(inputs.market)) + 0.01)',
     ]);
   }
 

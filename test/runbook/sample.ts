@@ -158,6 +158,8 @@ export function scopeOf(values: Readonly<Record<string, Value>> = {}): Scope {
         : market === 'ETH-USD'
           ? { tick: '0.5', lot: '0.01' }
           : undefined,
+    // Of the fills above.
+    position: () => ({ size: d('0.3'), averageEntry: d('64100'), realized: d('0'), fees: d('1.2') }),
   };
 }
 

@@ -9,6 +9,8 @@ import { loadLuxon } from '../calendar.ts';
 import {
   Duration,
   EvaluationFailure,
+  type HeldPosition,
+  NotKnown,
   type RecordValue,
   type Scope,
   type Time,
@@ -256,6 +258,34 @@ export const FUNCTIONS = {
     apply: ([of], application) =>
       computeNotional(Array.isArray(of) ? (of as readonly RecordValue[]) : [of as RecordValue], application),
   },
+  position: makePositionFunction(
+    SIZE,
+    'The position of the run in a market: what its own fills known so far add up to, long positive; 0 without fills. What the account held before the run does not count.',
+    ({ size }) => size,
+    "position('BTC-USD')",
+    '0.3',
+  ),
+  avg_entry: makePositionFunction(
+    { kind: 'optional', of: PRICE },
+    'The average price at which the position of the run in a market was opened; absent without a position.',
+    ({ averageEntry }) => averageEntry,
+    "avg_entry('BTC-USD').orValue(0)",
+    '64100',
+  ),
+  realized: makePositionFunction(
+    MONEY,
+    'What the run has gained in a market by what it closed, at average cost, without fees, quote currency.',
+    ({ realized }) => realized,
+    "realized('BTC-USD')",
+    '0',
+  ),
+  fees: makePositionFunction(
+    MONEY,
+    'The fees of the fills of the run in a market, quote currency; negative where rebates exceed them.',
+    ({ fees }) => fees,
+    "fees('BTC-USD')",
+    '1.2',
+  ),
   days: makeDurationFunction('day', 86_400_000, '7d'),
   hours: makeDurationFunction('hour', 3_600_000, '7h'),
   minutes: makeDurationFunction('minute', 60_000, '7m'),
@@ -341,6 +371,29 @@ function makeStepFunction(
       if (size.lte(0))
         throw new EvaluationFailure(`the step must be above zero, found ${size.toFixed()}`, application.text);
       return requireBounded(roundToStep(x as Decimal, size, mode), application.text);
+    },
+  };
+}
+
+function makePositionFunction(
+  result: ValueType,
+  doc: string,
+  read: (held: HeldPosition) => Value,
+  expression: string,
+  value: string,
+): FunctionRow {
+  return {
+    cost: COST.division,
+    signatures: [{ parameters: [{ name: 'market', shape: MARKET }], result }],
+    late: true,
+    doc,
+    examples: [
+      { expression, value, given: 'fills: long 0.3 at 64000, long 0.1 at 64400, short 0.1 at 64100; fees 1.2' },
+    ],
+    apply: ([market], { scope }) => {
+      const held = scope.position?.(market as string);
+      if (held === undefined) throw new NotKnown(`the position in ${market as string}`);
+      return read(held);
     },
   };
 }
