@@ -29,7 +29,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'app/files': [],
   'app/kill': ['account', 'files', 'run', 'stores'],
   'app/project': ['files', 'testing'],
-  'app/rehearsal': ['files'],
+  'app/rehearsal': ['files', 'stores'],
   'app/run': ['account', 'files', 'rehearsal'],
   'app/schedule': ['account', 'files', 'run', 'stores'],
   'app/stores': [],

@@ -17,6 +17,14 @@ export type RunMode = 'fixtures' | 'simulated' | 'live';
 export type RunOutcome = 'succeeded' | 'failed' | 'stopped' | 'halted';
 export type StepOutcome = 'succeeded' | 'failed' | 'skipped' | 'halted';
 
+/** What ends the steps of a branch when another branch of `join: any` was first. */
+export const LEFT_BRANCH = 'another branch was first';
+
+/** Whether a step ended because its branch was left, which is no failure. */
+export function isLeft({ outcome, error }: DataOf<'step.ended'>): boolean {
+  return outcome === 'failed' && error?.kind === 'cancelled' && error.message === LEFT_BRANCH;
+}
+
 /** Upper bounds of an approved plan; absent where nothing bounds it. Decimals as strings, quote currency. */
 export interface ApprovedBounds {
   readonly orders?: number;

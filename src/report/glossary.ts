@@ -94,7 +94,8 @@ export const STEP_OUTCOMES = {
   failed: 'failed',
   skipped: 'skipped, its condition is not true',
   halted: 'halted: an outcome is unknown',
-} as const satisfies Record<StepOutcome, string>;
+  left: 'left, another branch was first',
+} as const satisfies Record<StepOutcome | 'left', string>;
 
 export const MODE_MEANING = {
   live: 'with real orders',

@@ -144,3 +144,71 @@ steps:
     expect([exit, JSON.parse(out).error.message]).toEqual([EXIT.usage, expect.stringContaining('BTC-USD, ETH-USD')]);
   });
 });
+
+const ASK = `runbook: ask
+dsl: 1
+steps:
+  - id: go
+    approve: {ask: go on?, by: [ops], within: 10m}
+  - read_account: {}
+`;
+
+const FIRST = `runbook: first
+dsl: 1
+steps:
+  - parallel:
+      join: any
+      branches:
+        quick:
+          - wait: 1s
+        slow:
+          - wait: 1h
+`;
+
+describe('dry-run with answers of people', () => {
+  const here = folder();
+  here.write('ask.yaml', ASK);
+  const dryRun = (...args: readonly string[]) => {
+    const { exit, out } = here.run('dry-run', 'ask.yaml', '--at', '2026-01-05T08:00:00Z', '--json', ...args);
+    return { exit, ...JSON.parse(out) };
+  };
+
+  it('goes on when the step is approved, after the time given', () => {
+    expect(dryRun('--answer', 'go=approve:5m')).toMatchObject({
+      exit: EXIT.done,
+      outcome: 'succeeded',
+      steps: [{ id: 'go', endedAt: '2026-01-05T08:05:00.000Z' }, { verb: 'read_account' }],
+    });
+    expect(dryRun('--answer', 'steps/go=approve').outcome).toBe('succeeded');
+  });
+
+  it('fails when it is rejected, and when the answer comes too late', () => {
+    expect(dryRun('--answer', 'go=reject').error.kind).toBe('approval_rejected');
+    for (const late of [['--answer', 'go=approve:11m'], []])
+      expect(dryRun(...late)).toMatchObject({ outcome: 'failed', endedAt: '2026-01-05T08:10:00.000Z' });
+  });
+
+  it.each([
+    ['a step that is not there', 'gone=approve', 'there are go'],
+    ['a misspelt step', 'goo=approve', 'did you mean go?'],
+    ['a step that asks nobody', '2:read_account=approve', 'asks for approval'],
+    ['another word', 'go=yes', 'STEP=approve'],
+    ['a time that is none', 'go=approve:soon', 'STEP=approve'],
+  ])('refuses %s', (_what, answer, message) => {
+    expect(dryRun('--answer', answer)).toMatchObject({
+      exit: EXIT.usage,
+      error: { message: expect.stringContaining(message) },
+    });
+  });
+
+  it('shows the branch that another was faster than as left, not as failed', () => {
+    here.write('first.yaml', FIRST);
+    const { out } = here.run('dry-run', 'first.yaml', '--json');
+    const { outcome, steps } = JSON.parse(out);
+    expect([outcome, steps.map((step: { outcome: string }) => step.outcome)]).toEqual([
+      'succeeded',
+      ['succeeded', 'succeeded', 'left'],
+    ]);
+    expect(here.run('audit', 'show', 'last').out).toContain('left, another branch was first');
+  });
+});

@@ -31,6 +31,7 @@ import { SIMULATED_PROFILE } from '../../venue/profile/profile.ts';
 import { budgetSettings } from '../../venue/tokens/ledger.ts';
 import { formatInputs, type LoadedRunbook } from '../files/load.ts';
 import type { FeedFile } from '../files/prices.ts';
+import { type Answer, findAnswer } from '../rehearsal/answers.ts';
 import { getFeedValue } from '../rehearsal/recorded-market.ts';
 import { ENGINE_VERSION } from '../version.ts';
 
@@ -53,6 +54,8 @@ export interface DryRun {
       }
     | { readonly kind: 'fixtures'; readonly fixture: Fixture; readonly file: string; readonly sha256: string };
   readonly trigger?: string;
+  /** What people answer, by the step that asks; a question without one stays open until its time is over. */
+  readonly answers?: ReadonlyMap<string, Answer>;
   /** Called for every entry as it is written, for progress. */
   readonly onEntry?: (entry: Entry) => void;
   /** Called with what was thrown where the run fails because of an internal error. */
@@ -89,8 +92,15 @@ export async function dryRun(options: DryRun): Promise<DryRunResult> {
   const gate = new LimitFactsFold(tracker, stage.markets);
   const log = new RunLog(writer, tracker, [
     (entry) => gate.apply(entry),
+    (entry) => answerQuestion(entry),
     ...(options.onEntry === undefined ? [] : [options.onEntry]),
   ]);
+  const answerQuestion = ({ type, step }: Entry) => {
+    const answer = type === 'approval.asked' ? findAnswer(options.answers ?? new Map(), step) : undefined;
+    if (answer === undefined) return;
+    const { command, afterMs } = answer;
+    clock.at(clock.now() + afterMs, () => act(running, log, { command, by: 'rehearsal', step }, 'rehearsal'));
+  };
   log.append('run.started', started);
   const client = makeVirtualClient({ ...stage, clock, log, gate, seed, epoch: 1 });
   const setup = makeVirtualSetup(options, started);

@@ -53,6 +53,11 @@ export const RUN_COMMANDS: readonly CommandRow[] = [
         takes: 'file',
         many: true,
       },
+      answer: {
+        doc: 'answer to an approve step, by its id or path, after a time: ok=approve, ok=reject:5m',
+        value: 'STEP=WORD',
+        many: true,
+      },
       feed: { doc: 'recorded values of a feed of the runbook, CSV', value: 'NAME=FILE', takes: 'file', many: true },
       record: { doc: 'write the exchanges to a fixture', value: 'FILE', takes: 'file' },
     },

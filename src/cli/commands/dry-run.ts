@@ -5,6 +5,7 @@ import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { readFixtureFile, refuseUnwritable, writeFixtureFile } from '../../app/files/fixture.ts';
 import { inputValues, loadRunbook } from '../../app/files/load.ts';
 import { readSimulatorFile } from '../../app/files/simulator.ts';
+import { readAnswers } from '../../app/rehearsal/answers.ts';
 import { chooseStart, describeEnds, readRecordedMarket } from '../../app/rehearsal/recorded-market.ts';
 import { makeRunName } from '../../app/run/run-name.ts';
 import { type DryRun, dryRun } from '../../app/run/virtual-run.ts';
@@ -28,6 +29,7 @@ export interface DryRunOptions {
   readonly simulator: string | undefined;
   readonly prices: readonly string[];
   readonly feed: readonly string[];
+  readonly answer: readonly string[];
 }
 
 export async function dryRunFile(
@@ -45,6 +47,7 @@ export async function dryRunFile(
     file: options.inputs,
     recorded: fixture?.fixture.inputs,
   });
+  const answers = readAnswers(options.answer, loaded.runbook);
   const { config, feeds, spans } = readRecordedMarket(
     { prices: options.prices, feeds: options.feed },
     options.simulator === undefined ? {} : readSimulatorFile(options.simulator),
@@ -72,7 +75,18 @@ export async function dryRunFile(
         );
     };
     const onCrash = (error: unknown) => terminal.complain(reportCrash(error, ['dry-run', file], state, environment));
-    const { result, recording } = await dryRun({ loaded, inputs, run, at, seed, store, venue, onEntry, onCrash });
+    const { result, recording } = await dryRun({
+      loaded,
+      inputs,
+      run,
+      at,
+      seed,
+      store,
+      venue,
+      answers,
+      onEntry,
+      onCrash,
+    });
     terminal.endProgress();
     if (recording !== undefined && options.record !== undefined) writeFixtureFile(options.record, recording);
     const report = fold.report();

@@ -3,6 +3,7 @@
  * the steps inside them. The checker requires a bound of every loop; it is enforced here.
  */
 import { Decimal } from '../../base/decimal.ts';
+import { LEFT_BRANCH } from '../../journal/entry.ts';
 import type { CheckedStep, StepName, StepOf } from '../../runbook/checked.ts';
 import { LOOK_EVERY_MS } from '../../runbook/steps/control.ts';
 import type { VenueStepName } from '../../runbook/steps/steps.ts';
@@ -310,7 +311,7 @@ async function runBranches(
         if (pause !== undefined) await pause;
         await walker.block(branch.steps, branch.frame, own);
         finished += 1;
-        if (policy.join === 'any') own.cancel('sibling', 'another branch was first');
+        if (policy.join === 'any') own.cancel('sibling', LEFT_BRANCH);
       } catch (error) {
         const isOwn = error instanceof Abandoned && error.reason.origin === own;
         if (!isOwn) failures.push(error);

@@ -3,15 +3,16 @@
  * that never ended is reported as halted, for the reason `interrupted`. The form is a contract with other programs
  * (interface.md, JSON); fields for people belong to the timeline.
  */
-import type {
-  DataOf,
-  Entry,
-  ErrorFact,
-  Json,
-  JsonObject,
-  RunMode,
-  RunOutcome,
-  StepOutcome,
+import {
+  type DataOf,
+  type Entry,
+  type ErrorFact,
+  isLeft,
+  type Json,
+  type JsonObject,
+  type RunMode,
+  type RunOutcome,
+  type StepOutcome,
 } from '../../journal/entry.ts';
 import { StoreError } from '../../journal/store.ts';
 import type { LeftPosition, LeftSide } from '../../venue/position/residual.ts';
@@ -65,7 +66,8 @@ interface StepRow {
   readonly path: string;
   readonly id?: string;
   readonly verb: string;
-  readonly outcome: StepOutcome;
+  /** `left`: another branch of `join: any` was first. */
+  readonly outcome: StepOutcome | 'left';
   readonly startedAt: string;
   readonly endedAt: string;
   readonly attempts: number;
@@ -200,7 +202,7 @@ interface StepLife {
   readonly verb: string;
   readonly startedAt: number;
   endedAt?: number;
-  outcome?: StepOutcome;
+  outcome?: StepRow['outcome'];
   attempts: number;
 }
 
@@ -215,7 +217,7 @@ class StepFold {
       const life = this.begin(entry.step, entry.data, entry.at);
       this.open.delete(entry.step);
       life.endedAt = entry.at;
-      life.outcome = entry.data.outcome;
+      life.outcome = isLeft(entry.data) ? 'left' : entry.data.outcome;
       life.attempts = entry.data.attempts;
     }
   }
