@@ -111,7 +111,11 @@ const importOf = (names: string) => new RegExp(`(?:from|import|import\\()\\s*['"
 const DOORS: readonly Door[] = [
   { what: 'got', uses: importOf('got'), through: ['src/gateway/live/transport.ts', 'src/gateway/live/webhook.ts'] },
   { what: 'ajv', uses: importOf('ajv|ajv-formats'), through: ['src/base/ajv.ts'] },
-  { what: 'yaml', uses: importOf('yaml'), through: ['src/runbook/document/document.ts', 'src/runbook/document/format.ts'] },
+  {
+    what: 'yaml',
+    uses: importOf('yaml'),
+    through: ['src/runbook/document/document.ts', 'src/runbook/document/format.ts'],
+  },
   { what: 'csv-parse', uses: importOf('csv-parse'), through: ['src/app/files/series.ts'] },
   // Every request takes the one path: the exchange sends it, and the session around the transport adds the credentials.
   {
