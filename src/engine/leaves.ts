@@ -4,9 +4,10 @@
  */
 import type { DataOf } from '../journal/entry.ts';
 import type { CheckedRunbook } from '../runbook/checked.ts';
-import { describeBeyond, findBeyond, findLeft } from '../venue/position/residual.ts';
+import { describeBeyond, findBeyond, findLeft, type SwitchCancels } from '../venue/position/residual.ts';
 import type { RunContext } from './context.ts';
 import { StepFailure } from './interruption.ts';
+import { listWorkingOrders } from './orders/parts.ts';
 
 /** A runbook under execution, and the orders that count as its own: those of steps whose path begins with `prefix`. */
 interface Held {
@@ -32,7 +33,19 @@ export function judgeEnd(run: RunContext): {
   readonly message: string;
 } {
   const question = { when: 'end', staysArmed: run.log.tracker.hasArmedSwitch } as const;
-  return judge(run, { runbook: run.setup.runbook, prefix: '' }, question);
+  const { data, message } = judge(run, { runbook: run.setup.runbook, prefix: '' }, question);
+  const cancels = question.staysArmed ? findCancels(run) : undefined;
+  return { data: { ...data, ...(cancels === undefined ? {} : { cancels }) }, message };
+}
+
+/** What the switch that stays armed will cancel of the run's orders. */
+function findCancels({ log, heartbeat }: RunContext): SwitchCancels | undefined {
+  const at = heartbeat.firesAt;
+  const orders = listWorkingOrders(log).map(({ intent: { clientOrderId, market, type, side }, snapshot }) => {
+    const { venueId } = snapshot.context;
+    return { clientOrderId, ...(venueId === undefined ? {} : { orderId: venueId }), market, side, type };
+  });
+  return at === undefined || orders.length === 0 ? undefined : { at, orders };
 }
 
 function judge(

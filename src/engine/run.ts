@@ -7,6 +7,7 @@ import type { CheckedStep } from '../runbook/checked.ts';
 import { addsRisk } from '../runbook/steps/risk.ts';
 import { toJson, type Value } from '../runbook/values.ts';
 import { pickLarger } from '../venue/order/fills.ts';
+import { onlyProtects } from '../venue/position/residual.ts';
 import type { Approvals, RunContext, UndoEntry } from './context.ts';
 import { Heartbeat } from './deadman/heartbeat.ts';
 import { FeedCache } from './feeds.ts';
@@ -159,7 +160,6 @@ class Execution {
   }
 
   async run(): Promise<RunResult> {
-    const { heartbeat } = this.context;
     let ending = await this.walk();
     if (ending.kind === 'completed' || ending.kind === 'stopped') ending = await this.holdToLeaves(ending);
     let error = 'error' in ending ? ending.error : undefined;
@@ -189,7 +189,7 @@ class Execution {
             : 'DONE',
       );
     }
-    if (state === 'halted') await heartbeat.abandon();
+    if (state === 'halted') await this.leaveSwitch();
     await this.waitForArrivals();
     const outcome = state as RunOutcome;
     const outputs = outcome === 'succeeded' || outcome === 'stopped' ? this.evaluateOutputs() : {};
@@ -240,13 +240,19 @@ class Execution {
     this.move('RESUMED');
     const part = await this.attempt(async () => {
       await orderManager.settleDoubts('settle');
-      await this.undo(this.context.undos, true);
+      await runEach(
+        () => this.undo(this.context.undos, true),
+        () => orderManager.finishUndo(),
+      );
       await this.reconcileFills(false, new Cancellation());
       await heartbeat.exit();
     });
     const failed = part.kind === 'failed' || part.kind === 'halted' ? part.error : undefined;
     const outcome = this.move(failed === undefined ? 'DONE' : 'HALTED') as RunOutcome;
-    if (outcome === 'halted') this.haltedFor = failed ?? before;
+    if (outcome === 'halted') {
+      this.haltedFor = failed ?? before;
+      await this.leaveSwitch();
+    }
     const error = outcome === 'halted' ? failed : before;
     const result: RunResult = {
       outcome,
@@ -256,6 +262,17 @@ class Execution {
     await this.waitForArrivals();
     this.end(result);
     return result;
+  }
+
+  /**
+   * Leaves the switch of a run that halts armed, so that it cancels what may fill; where only stops work it is disarmed as
+   * declared, because it would take nothing but the stops away.
+   */
+  private async leaveSwitch(): Promise<void> {
+    const { heartbeat, log } = this.context;
+    if (!heartbeat.disarmsAtExit || !onlyProtects(log.tracker.orders())) return heartbeat.abandon();
+    // One that cannot be disarmed stays armed, and the run says so: it has halted already.
+    await this.attempt(() => heartbeat.exit());
   }
 
   /** Nothing is written behind the end: readings under way are answered first, and messages delivered or given up. */

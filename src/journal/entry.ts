@@ -8,7 +8,7 @@
  * clocks did. Replay feeds in the last two and compares the first.
  */
 import type { CallClass, OrderTerms } from '../venue/port.ts';
-import type { LeftPosition, LeftSide } from '../venue/position/residual.ts';
+import type { LeftPosition, LeftSide, SwitchCancels } from '../venue/position/residual.ts';
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 export type JsonObject = { readonly [key: string]: Json };
@@ -139,6 +139,8 @@ export type EntryBody =
         /** Whether it leaves no more than `leaves` says. */
         readonly ok: boolean;
         readonly left: readonly LeftSide[];
+        /** Orders of the run that an armed deadman switch will cancel, and when, unless something renews it. Only at the end. */
+        readonly cancels?: SwitchCancels;
       };
     }
   /** The run was resumed after its process died. */

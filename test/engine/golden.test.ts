@@ -180,6 +180,15 @@ function describeResult({ report, entries }: Performance): string {
             ),
       ),
     ),
+    ...formatSection(
+      'the armed switch cancels',
+      selectEntries(entries, 'run.residual').flatMap(({ data: { cancels } }) =>
+        (cancels?.orders ?? []).map(
+          ({ orderId, clientOrderId, type, side }) =>
+            `  ${formatSince(cancels?.at ?? 0)} ${orderId ?? clientOrderId} ${type} ${side}`,
+        ),
+      ),
+    ),
     ...formatSection('deadman', foldRepeats(deadman.map(({ at, event }) => ({ at, text: event })))),
     ...formatSection(
       'denied',

@@ -10,9 +10,20 @@ steps:
     undo: keep
   - place: {type: limit, market: BTC-USD, side: long, size: 0.1, price: 59000}
 `;
+const STOPPED = `runbook: case
+dsl: 1
+steps:
+  - place: {type: market, market: BTC-USD, side: long, size: 0.1, price: 65000}
+  - place: {type: limit, market: BTC-USD, side: short, size: 0.1, price: 70000}
+    allow: reduce
+    undo: keep
+  - protect: {market: BTC-USD, side: short, stop_loss: {fraction: 1, trigger: 60000, price: 59000}}
+  - wait: 20s
+  - place: {type: limit, market: BTC-USD, side: long, size: 0.1, price: 59500}
+`;
 const LOST = { on: 'POST /orders', when: { call: 2 }, do: 'lost_before' } as const;
-const UNREADABLE = (untilMs: number) =>
-  ({ on: 'GET /orders', when: { afterMs: 1000, untilMs }, do: 'error', status: 503, error: 'UNAVAILABLE' }) as const;
+const UNREADABLE = (untilMs: number, afterMs = 1000) =>
+  ({ on: 'GET /orders', when: { afterMs, untilMs }, do: 'error', status: 503, error: 'UNAVAILABLE' }) as const;
 const MARKETS = { 'BTC-USD': { path: { kind: 'points', points: [{ afterMs: 0, price: '64000' }] } } } as const;
 
 async function resumed(faults: readonly FaultRule[], resumedAfterMs: readonly number[]) {
@@ -53,6 +64,27 @@ describe('a halted run that is resumed', () => {
       atVenue: ['canceled', 'canceled'],
       withoutId: 0,
     });
+  });
+
+  it('leaves a stop alone that covers what it has opened, and cancels what rests beside it', async () => {
+    const scene: Scene = {
+      loaded: loadedFrom({ file: 'case.yaml', text: STOPPED }),
+      inputs: {},
+      config: { markets: MARKETS, faults: [{ ...LOST, when: { call: 4 } }, UNREADABLE(1_100_000, 15_000)] },
+      resumedAfterMs: [300_000],
+    };
+    const performance = await perform(scene);
+    await replay(performance, scene);
+    const { entries, books } = performance;
+    expect(books.orders.map(({ type, status }) => [type, status])).toEqual([
+      ['market', 'closed'],
+      ['limit', 'canceled'],
+      ['stop_loss', 'open'],
+    ]);
+    const alarms = entries.flatMap((entry) => (entry.type === 'order.alarmed' ? [entry.data.alarm] : []));
+    expect(alarms).toContain('StopKept');
+    const ends = entries.flatMap((entry) => (entry.type === 'run.residual' ? [entry.data.ok] : []));
+    expect(ends.at(-1)).toBe(true);
   });
 
   it('halts again while nothing can be read, and fails at the next time', async () => {

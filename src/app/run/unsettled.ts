@@ -8,7 +8,7 @@ import { getOrderState, type OrderRow } from '../../report/folds/orders.ts';
 import { POSITION_LEFT, type Residual } from '../../report/folds/residual.ts';
 import type { RunReport } from '../../report/folds/run.ts';
 import { isGone, isInDoubt } from '../../venue/order/states.ts';
-import { describeLeft } from '../../venue/position/residual.ts';
+import { describeCancels, describeLeft } from '../../venue/position/residual.ts';
 import { UserError } from '../errors.ts';
 import { exitAfter, type Signal } from '../process.ts';
 import type { KnownRun } from './outcome.ts';
@@ -19,7 +19,11 @@ export function listUnsettledOrders({ orders }: RunReport): readonly OrderRow[] 
 }
 
 /** One line for each order that may be there, and one for the switch. */
-export function describeUnsettled(report: RunReport, { deadmanFiresAt }: Residual, now: number): readonly string[] {
+export function describeUnsettled(
+  report: RunReport,
+  { deadmanFiresAt, cancels }: Residual,
+  now: number,
+): readonly string[] {
   const { run } = report;
   const orders = listUnsettledOrders(report).map((order) => {
     const [what, next] = isInDoubt(getOrderState(order))
@@ -27,7 +31,7 @@ export function describeUnsettled(report: RunReport, { deadmanFiresAt }: Residua
       : ['it may still fill', 'asks once more and cancels it'];
     return `order ${order.clientOrderId} (${order.orderId ?? 'no id yet'}) of ${makePrintable(order.market, 60)} is ${order.state}: ${what}; \`runbook resume ${run}\` ${next}, \`runbook audit show ${run}\` shows its history`;
   });
-  return deadmanFiresAt === undefined ? orders : [...orders, describeDeadman(deadmanFiresAt, now)];
+  return deadmanFiresAt === undefined ? orders : [...orders, describeDeadman(deadmanFiresAt, now, cancels)];
 }
 
 /** The same of a run that a signal ended before it was settled, with the position that no working stop covers. */
@@ -60,9 +64,10 @@ export function makeOverdueError(signal: Signal, within: string, known: KnownRun
 }
 
 /** The venue's clock may differ from ours, so the message gives both the time and the span. */
-function describeDeadman(firesAt: number, now: number): string {
+function describeDeadman(firesAt: number, now: number, cancels: Residual['cancels']): string {
   const at = new Date(firesAt).toISOString();
+  const named = cancels === undefined ? '' : `; ${describeCancels(cancels)}`;
   return now >= firesAt
-    ? `the deadman switch was left armed and its time is over (${at}): unless something renewed it, the venue has cancelled EVERY open order of the account, including stops`
-    : `the deadman switch stays armed: at ${at}, in ${formatWholeSeconds(firesAt - now)}, the venue cancels EVERY open order of the account, including stops, unless something renews it`;
+    ? `the deadman switch was left armed and its time is over (${at}): unless something renewed it, the venue has cancelled EVERY open order of the account, including stops${named}`
+    : `the deadman switch stays armed: at ${at}, in ${formatWholeSeconds(firesAt - now)}, the venue cancels EVERY open order of the account, including stops, unless something renews it${named}`;
 }

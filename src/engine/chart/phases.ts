@@ -5,6 +5,7 @@
 
 import type { CheckedRunbook, CheckedStep } from '../../runbook/checked.ts';
 import { addsRisk } from '../../runbook/steps/risk.ts';
+import { findUndo } from '../../runbook/steps/steps.ts';
 import { walkSteps } from '../../runbook/steps/walk.ts';
 import {
   type Arrow,
@@ -229,7 +230,7 @@ function listUndoable(runbook: CheckedRunbook, steps: readonly CheckedStep[], pr
       ...(callee === undefined
         ? []
         : listUndoable(callee, [...callee.steps, ...callee.onError, ...callee.finally], `${path}/`)),
-      ...(step.undo === undefined || step.undo === 'keep' ? [] : [{ step, path, prefix, runbook }]),
+      ...(findUndo(step) === undefined || findUndo(step) === 'keep' ? [] : [{ step, path, prefix, runbook }]),
     ];
   });
   return found.reverse();

@@ -15,6 +15,7 @@ import {
   type DeadmanEvent,
   type DeadmanRequirement,
   type DeadmanState,
+  findArmedUntil,
   limitDeadmanAnswerMs,
   needsDelete,
   SWITCH_TRIES,
@@ -182,6 +183,11 @@ export class Heartbeat {
   /** Whether `exit` is going to disarm the switch; one that a step armed by itself is left as it is. */
   get disarmsAtExit(): boolean {
     return this.onExit === 'disarm' && this.state.market !== undefined && !this.isOff();
+  }
+
+  /** When the switch fires unless something renews it, epoch ms; undefined where it is not armed. */
+  get firesAt(): number | undefined {
+    return findArmedUntil(this.state);
   }
 
   /** Stops the heartbeats of a halted run: the switch stays armed, so it cancels the orders unless a person acts first. */

@@ -19,7 +19,7 @@ import { Placing } from './place.ts';
 import { RefusedOrders } from './refused.ts';
 import { Resolution } from './resolution.ts';
 import { Settling } from './settle.ts';
-import { getOrderName } from './status.ts';
+import { getOrderName, isUndecided } from './status.ts';
 import { OrderWatch } from './watch.ts';
 
 export class OrderManager {
@@ -126,6 +126,27 @@ export class OrderManager {
     if (handle.own === undefined) return this.cancelling.external(handle, target, at);
     this.settling.markUnwanted(handle.own);
     await this.cancelling.own(handle.own, target, at);
+  }
+
+  /**
+   * Cancels an order of a step that is undone. Where the venue has not decided about it in time the end is not awaited here, because
+   * older orders and the exit of `on_error` would wait as well: the cancel goes on beside them, and `settle` awaits it.
+   */
+  async undo(handle: OrderHandle, at: OrderRequestContext): Promise<void> {
+    const { own } = handle;
+    if (own !== undefined && isUndecided(own, this.run.clock.now())) this.settling.cancelBeside(own, at.step);
+    else await this.cancel(handle, 'terminal', at);
+  }
+
+  /** Waits for the cancels that went on beside others. Throws the first error. */
+  async finishUndo(): Promise<void> {
+    const error = await this.settling.finishBeside();
+    if (error !== undefined) throw error;
+  }
+
+  /** Leaves an order alone that covers what the run has opened, and journals that; false where it does not. */
+  keepCovering(order: TrackedOrder, step: string): boolean {
+    return this.settling.keepCovering(order, step);
   }
 
   /** Amends an order and waits until its terms are known. Throws StepFailure `not_found` when it has ended, `rejected` when it kept its old terms. */

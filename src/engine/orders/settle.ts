@@ -4,6 +4,7 @@
  */
 import type { TrackedOrder } from '../../journal/orders.ts';
 import { TIMINGS } from '../../venue/order/context.ts';
+import { isCovering } from '../../venue/position/residual.ts';
 import { Cancellation, Halt, runEach, StepFailure } from '../interruption.ts';
 import type { Amending } from './amend.ts';
 import type { Cancelling } from './cancel.ts';
@@ -18,7 +19,15 @@ import {
 } from './parts.ts';
 import type { RefusedOrders } from './refused.ts';
 import type { Resolution } from './resolution.ts';
-import { getOrderName, haltForWorking, hasBeenShown, isBeingCancelled, isConfirmed, isQuarantined } from './status.ts';
+import {
+  getOrderName,
+  haltForQuarantine,
+  haltForWorking,
+  hasBeenShown,
+  isBeingCancelled,
+  isConfirmed,
+  isQuarantined,
+} from './status.ts';
 import type { OrderWatch } from './watch.ts';
 
 interface SettlingParts {
@@ -36,15 +45,47 @@ export class Settling {
   private readonly parts: SettlingParts;
   /** Orders for which a cancel was asked: none of them is left working without an error. */
   private readonly unwanted = new Set<TrackedOrder>();
+  /** Cancels of undecided orders under way; each resolves to its error. */
+  private readonly beside: Promise<unknown>[] = [];
 
   constructor(run: OrderManagerParts, parts: SettlingParts) {
     this.run = run;
     this.parts = parts;
   }
 
+  /**
+   * Begins to cancel an undecided order without awaiting it; `settle` does. Its requests belong to the settling of the run, not to
+   * a step that goes on beside them. Throws Halt where the order is quarantined: whether it works is not known.
+   */
+  cancelBeside(order: TrackedOrder, step: string): void {
+    this.markUnwanted(order);
+    const at = makeInternalRequest('settle', new Cancellation(undefined, { onlyReduces: true }));
+    const cancelled = this.parts.cancelling.own(order, 'terminal', at).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    this.beside.push(cancelled);
+    if (isQuarantined(order)) throw haltForQuarantine(order, step);
+  }
+
+  /** Waits for the cancels that go on beside. Gives the first error. */
+  async finishBeside(): Promise<unknown> {
+    const errors = await Promise.all(this.beside.splice(0));
+    return errors.find((error) => error !== undefined);
+  }
+
   /** Marks an order for which a cancel was asked. */
   markUnwanted(order: TrackedOrder): void {
     this.unwanted.add(order);
+  }
+
+  /** Leaves an order alone that covers what the run has opened, and journals that; false where it does not. */
+  keepCovering(order: TrackedOrder, step: string): boolean {
+    const { log } = this.run;
+    if (!isCovering(order, log.tracker.orders())) return false;
+    const { clientOrderId, market, size } = order.intent;
+    log.append('order.alarmed', { clientOrderId, alarm: 'StopKept', detail: { market, size } }, step);
+    return true;
   }
 
   /**
@@ -53,7 +94,8 @@ export class Settling {
    * order to be cancelled may still work: a clean end would hide it.
    */
   async settle(step: string, cancel: Cancellation, failed: boolean): Promise<void> {
-    const unsettled = await this.parts.refused.settle();
+    const refused = await this.parts.refused.settle();
+    const unsettled = refused ?? (await this.finishBeside());
     for (const order of listWorkingOrders(this.run.log))
       if (order.snapshot.state === 'amending') await this.parts.amending.settle(order, step, cancel);
     if (failed)
@@ -108,12 +150,15 @@ export class Settling {
   }
 
   /**
-   * Looks up every order whose fate was unknown, and cancels those that rest. Throws Halt while one of them is still unknown,
-   * or when the venue does not answer. An order that the venue has never shown is not cancelled: it takes no cancel without its id.
+   * Looks up every order whose fate was unknown, and cancels those that rest, but for a stop that covers what the run has opened.
+   * Throws Halt while one of them is still unknown, or when the venue does not answer. An order that the venue has never shown is
+   * not cancelled: it takes no cancel without its id.
    */
   async settleDoubts(step: string): Promise<void> {
     const cancelRest = () => {
-      const resting = listWorkingOrders(this.run.log).filter((order) => !isQuarantined(order) || hasBeenShown(order));
+      const resting = listWorkingOrders(this.run.log)
+        .filter((order) => !isQuarantined(order) || hasBeenShown(order))
+        .filter((order) => this.unwanted.has(order) || !this.keepCovering(order, step));
       return this.cancelAll(resting, makeInternalRequest(step, new Cancellation()));
     };
     await runEach(() => this.parts.resolution.settleDoubts(step), cancelRest);

@@ -5,7 +5,7 @@
 import { Decimal, formatDecimal } from '../../base/decimal.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
 import type { AwaitTarget, StepOf } from '../../runbook/checked.ts';
-import { getStepRow } from '../../runbook/steps/steps.ts';
+import { findUndo } from '../../runbook/steps/steps.ts';
 import { type Duration, EvaluationFailure, type Expr, type RecordValue, type Value } from '../../runbook/values.ts';
 import { isZeroDecimal } from '../../venue/order/fills.ts';
 import { getExposure } from '../../venue/order/life.ts';
@@ -127,22 +127,26 @@ export async function placeOrder(
   }
 }
 
-/** Registers the undo of a placed order: the steps that `undo` gives, which see `value`, or a cancel of its unfilled rest. */
+/**
+ * Registers the undo of a placed order: the steps that `undo` gives, which see `value`, or a cancel of its unfilled rest. Where
+ * nothing is written, an order that covers what the run has opened is left alone: without it the position would be bare.
+ */
 export function registerUndo(
   execution: StepExecution<StepOf<'place' | 'protect'>>,
   handle: OrderHandle,
   value: Value,
 ): void {
   execution.registerUndo(value);
-  const { undo = getStepRow(execution.step.verb).undo?.default } = execution.step;
-  if (undo !== 'cancel') return;
+  if (findUndo(execution.step) !== 'cancel') return;
   const { orderManager, undos } = execution.run;
   const step = `${execution.path}/undo`;
+  const isWritten = execution.step.undo !== undefined;
   undos.push({
     path: step,
     run: async (cancel) => {
+      if (!isWritten && handle.own !== undefined && orderManager.keepCovering(handle.own, step)) return;
       try {
-        await orderManager.cancel(handle, 'terminal', makeInternalRequest(step, cancel));
+        await orderManager.undo(handle, makeInternalRequest(step, cancel));
       } finally {
         // Undoing goes on without the fills; they are read again when the run ends.
         await orderManager.complete([handle], { step, windowMs: 0, cancel });

@@ -4,7 +4,13 @@
  */
 import type { DataOf, Entry } from '../../journal/entry.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
-import { findBeyond, findLeft, type LeftPosition, type LeftSide } from '../../venue/position/residual.ts';
+import {
+  findBeyond,
+  findLeft,
+  type LeftPosition,
+  type LeftSide,
+  type SwitchCancels,
+} from '../../venue/position/residual.ts';
 import { DeadmanRecordFold } from './deadman.ts';
 
 export interface Residual {
@@ -18,6 +24,8 @@ export interface Residual {
   readonly hadHalted: boolean;
   /** When the venue cancels all orders unless the switch is renewed, epoch ms on the run's clock. Only while it is armed. */
   readonly deadmanFiresAt?: number;
+  /** What it cancels of this run then, as the run itself said at its end. */
+  readonly cancels?: SwitchCancels;
 }
 
 /** Precedes `describeLeft`. */
@@ -49,6 +57,7 @@ export class ResidualFold {
       beyond: findBeyond(left, this.said?.leaves ?? 'protected'),
       hadHalted: this.hadHalted,
       ...(firesAt === undefined ? {} : { deadmanFiresAt: firesAt }),
+      ...(this.said?.cancels === undefined ? {} : { cancels: this.said.cancels }),
     };
   }
 }

@@ -5,7 +5,7 @@
  */
 import { formatCount, formatList, formatOffset, formatSpan } from '../../base/format.ts';
 import { type Away, type DataOf, type Entry, type EntryOf, isLeft } from '../../journal/entry.ts';
-import { describeLeft } from '../../venue/position/residual.ts';
+import { describeCancels, describeLeft } from '../../venue/position/residual.ts';
 import {
   bad,
   doubt,
@@ -280,9 +280,17 @@ export class TimelineFold {
   }
 
   /** Nothing where nothing is left: then the end of the run says enough. */
-  private describeResidual({ data: { leaves, ok, left }, step }: EntryOf<'run.residual'>): readonly TimelineRow[] {
+  private describeResidual({
+    data: { leaves, ok, left, cancels },
+    step,
+  }: EntryOf<'run.residual'>): readonly TimelineRow[] {
     const depth = this.countDepth(step);
-    const rows = left.map((each) => this.makeRow('run', depth + 1, [plain(formatText(describeLeft(each)))]));
+    const lines = left.map((each) => describeLeft(each));
+    if (cancels !== undefined)
+      lines.push(
+        `the armed deadman switch cancels at ${formatIsoTime(cancels.at)}, unless renewed: ${describeCancels(cancels)}`,
+      );
+    const rows = lines.map((line) => this.makeRow('run', depth + 1, [plain(formatText(line))]));
     if (ok)
       return rows.length === 0
         ? []

@@ -161,7 +161,7 @@ function checkStep(
     ...(built.hoisted ?? []),
     ...(yielded === undefined ? [] : [yielded]),
   ]);
-  const undo = checkUndo(checking, stepName, node.get('undo'), path, yielded);
+  const undo = checkUndo(checking, node.get('undo'), path, yielded);
   names.leave(mark);
   const { feeds } = compiler;
   compiler.feeds = outerFeeds;
@@ -347,14 +347,12 @@ function checkOnTimeout(
 
 function checkUndo(
   checking: Checking,
-  stepName: StepName,
   node: Node | undefined,
   path: string,
   own: Declared | undefined,
 ): StepBase['undo'] {
-  const byDefault = stepName === 'place' ? 'cancel' : undefined;
-  if (node === undefined || checking.compiler.isFaulty(node)) return byDefault;
-  if (node.kind === 'scalar') return node.text === 'keep' || node.text === 'cancel' ? node.text : byDefault;
+  if (node === undefined || checking.compiler.isFaulty(node)) return undefined;
+  if (node.kind === 'scalar') return node.text === 'keep' || node.text === 'cancel' ? node.text : undefined;
   const outer = checking.cleanup;
   checking.cleanup = 'undo';
   const block = checkInner(checking, node, `${path}/undo`, () => {

@@ -19,7 +19,7 @@ import type { CheckedRunbook, CheckedStep } from '../checked.ts';
 import { hydrate } from '../functions/hydrate.ts';
 import { ORDER } from '../functions/records.ts';
 import type { Counts } from '../steps/row.ts';
-import { bindCalls, describeSubject, getStepRow, type StepCall, type VenueStep } from '../steps/steps.ts';
+import { bindCalls, describeSubject, findUndo, getStepRow, type StepCall, type VenueStep } from '../steps/steps.ts';
 import type { Expr, RecordValue, Value } from '../values.ts';
 import type { PlannedSwitches } from './deadman.ts';
 import { type Interval, multiply } from './intervals.ts';
@@ -406,11 +406,6 @@ function amendTerms(
     size: size ?? before?.['size'] ?? new Unknown('its size'),
     price: price ?? new Unknown('its price'),
   };
-}
-
-/** What reverts the orders of a step when the run fails. */
-export function findUndo({ verb, undo }: CheckedStep): 'cancel' | 'keep' | readonly CheckedStep[] | undefined {
-  return undo ?? getStepRow(verb).undo?.default;
 }
 
 function describeUndo(step: CheckedStep): string {

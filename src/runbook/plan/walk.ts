@@ -8,6 +8,7 @@ import { type LimitRules, tighter } from '../../venue/limits/check.ts';
 import { CATCH_RETRIES, type CheckedRunbook, type CheckedStep, type StepOf } from '../checked.ts';
 import { evaluateLimits } from '../limit-values.ts';
 import { LOOK_EVERY_MS } from '../steps/control.ts';
+import { findUndo } from '../steps/steps.ts';
 import { listVisibleIds } from '../steps/walk.ts';
 import type { Expr, Value } from '../values.ts';
 import { endEarly, type Once, passesOver, repeatAttempts } from './attempts.ts';
@@ -28,7 +29,7 @@ import {
   together,
   UNBOUNDED,
 } from './load.ts';
-import { findUndo, NOT_KNOWN, nameStep, type Planned, PlannedRequests } from './requests.ts';
+import { NOT_KNOWN, nameStep, type Planned, PlannedRequests } from './requests.ts';
 import { type Bounds, PlanRows } from './rows.ts';
 import { type Estimating, makeLazyRecord, type PlanContext, PlanScope } from './scope.ts';
 

@@ -67,6 +67,11 @@ export interface StepCall {
   readonly draft: (<U>(values: Values<U>) => OrderDraft<U>) | undefined;
 }
 
+/** How a step is undone: what its author wrote, else what holds for its row. */
+export function findUndo({ verb, undo }: CheckedStep): CheckedStep['undo'] {
+  return undo ?? getStepRow(verb).undo?.default;
+}
+
 /** The requests that a step makes by what its author wrote, in sequence: one of the three columns of its row. */
 export function bindCalls(step: CheckedStep, which: 'calls' | 'confirms' | 'otherwise'): readonly StepCall[] {
   return (getStepRow(step.verb)[which] ?? []).flatMap((call): StepCall[] => {

@@ -4,6 +4,7 @@
  * show the same figures (docs/language.md, What a run leaves). Pure: it knows orders and their fills, and sends nothing.
  */
 import { Decimal, type DecimalString, decimal, formatDecimal } from '../../base/decimal.ts';
+import { formatFirst } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { isPositionStop, type OrderSnapshot } from '../order/context.ts';
 import { computeShortfall } from '../order/fills.ts';
@@ -37,6 +38,15 @@ export interface ResidualQuestion {
   readonly when: 'steps' | 'end';
   /** A deadman switch stays armed after the run: it will cancel what works, so no order opens any more and no stop covers. */
   readonly staysArmed: boolean;
+}
+
+/** What a deadman switch that stays armed will cancel of a run, unless something renews it. */
+export interface SwitchCancels {
+  /** When, epoch ms on the run's clock. */
+  readonly at: number;
+  readonly orders: readonly (Pick<OrderTerms, 'clientOrderId' | 'market' | 'side' | 'type'> & {
+    readonly orderId?: string;
+  })[];
 }
 
 /** Why a stop of the run that works covers nothing. */
@@ -120,6 +130,16 @@ export function isCovering(order: OwnOrder, orders: readonly OwnOrder[]): boolea
   return sum(orders).gt(sum(orders.filter((each) => each.intent.clientOrderId !== order.intent.clientOrderId)));
 }
 
+/** Whether all that works or may work at the venue are stops of the run, and targets beside them, which cannot open anything. */
+export function onlyProtects(orders: readonly OwnOrder[]): boolean {
+  const working = orders.filter(({ snapshot }) => isWorking(snapshot.state));
+  return (
+    working.some(({ intent }) => isStop(intent.type)) &&
+    working.every(({ intent }) => isStop(intent.type) || isPositionStop(intent)) &&
+    findLeft(orders, { when: 'end', staysArmed: false }).every(({ size, opened }) => size === opened)
+  );
+}
+
 /** One side in words, with what would close it: `long 0.25 BTC-USD, of which working stops of this run cover 0.1; …`. */
 export function describeLeft({ market, side, size, opened, covered, idle = [] }: LeftSide): string {
   const name = makePrintable(market, 60);
@@ -131,6 +151,15 @@ export function describeLeft({ market, side, size, opened, covered, idle = [] }:
     : `of which working stops of this run cover ${covered}`;
   const other: Side = side === 'long' ? 'short' : 'long';
   return [`${side} ${size} ${name}${pending}, ${cover}`, ...stops, `${other} ${size} ${name} closes it`].join('; ');
+}
+
+/** The orders that an armed switch will cancel: `stop_loss short BTC-USD (BTC-USD@1002)`. */
+export function describeCancels({ orders }: SwitchCancels): string {
+  const named = orders.map(
+    ({ clientOrderId, orderId, type, side, market }) =>
+      `${type} ${side} ${makePrintable(market, 60)} (${orderId ?? clientOrderId})`,
+  );
+  return `of this run ${formatFirst(named, 10)}`;
 }
 
 /** Why a run did not keep to its declaration, in one sentence. */
