@@ -34,9 +34,12 @@ export function decideOutcome<E extends EndpointName>(
       };
     }
     case 'refused': {
+      const isPlacing = getAction(call.endpoint) === 'place';
+      // A 401 comes before anything is done. Words of a session under another status decide nothing about an order.
+      const isSession = sent.reply.status === 401 || verdict.definite;
       const failure = verdict.limited
         ? 'rate_limited'
-        : verdict.unauthorized
+        : verdict.unauthorized && (isSession || !isPlacing)
           ? 'unauthorized'
           : verdict.duplicate
             ? 'duplicate'
@@ -50,7 +53,7 @@ export function decideOutcome<E extends EndpointName>(
         kind: 'rejected',
         failure,
         message: verdict.text,
-        definite: verdict.definite || verdict.limited || verdict.unauthorized,
+        definite: verdict.definite || verdict.limited || (verdict.unauthorized && isSession),
         ...hint,
         ...times,
       };

@@ -326,7 +326,8 @@ function toAmendEvent(data: DataOf<'call.settled'>, at: number): OrderEvent {
     const [ack] = data.result as unknown as readonly AmendAck[];
     return { type: 'AMEND_ACK', at, price: ack?.price, size: ack?.size };
   }
-  return data.kind === 'unresolved'
+  // Words that decide nothing: the amend may take effect all the same.
+  return data.kind === 'unresolved' || (data.kind === 'rejected' && data.definite === false)
     ? { type: 'AMEND_UNKNOWN', at }
     : { type: 'AMEND_REFUSED', at, message: data.message ?? '' };
 }

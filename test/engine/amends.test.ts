@@ -99,3 +99,51 @@ describe('an amend', () => {
     expect(failures(performance)).toEqual(['AMEND_SIZE_OF_POSITION_STOP']);
   });
 });
+
+describe('an amend that is refused in words that decide nothing', () => {
+  const AMENDED = `  - id: o
+    place: {type: limit, market: BTC-USD, side: long, size: 0.01, price: 50000}
+  - amend: {order: o, price: 50010}
+    catch: [{on: [rejected], then: continue}]
+outputs: {price: o.price}
+`;
+  async function refused(isCarriedOut: boolean): Promise<Performance> {
+    const loaded = loadedFrom({
+      file: 'orders.yaml',
+      text: `runbook: orders\ndsl: 1\nleaves: {position: open, because: the case is about something else}\nsteps:\n${AMENDED}`,
+    });
+    const scene: Scene = {
+      loaded,
+      inputs: inputsFrom(loaded, {}),
+      // The new terms are shown some seconds later.
+      config: { ...AT_64000, visibilityLagMs: { min: 4_000, max: 4_000 } },
+      between: (venue) => ({
+        async send(request, options) {
+          if (request.endpoint !== 'PUT /orders') return venue.send(request, options);
+          const reply = await venue.send(
+            isCarriedOut ? request : ({ ...request, endpoint: 'GET /account', params: {} } as never),
+            options,
+          );
+          if (reply.kind !== 'answer') return reply;
+          return { ...reply, status: 400, body: JSON.stringify({ success: false, error: 'NOT_NOW', result: [] }) };
+        },
+      }),
+    };
+    const performance = await perform(scene);
+    await replay(performance, scene);
+    return performance;
+  }
+
+  it('is looked up until a record shows which terms are in force', async () => {
+    const done = await refused(true);
+    expect([done.books.orders.map(({ price }) => price), done.report.outputs]).toEqual([['50010'], { price: '50010' }]);
+    expect(failures(done)).toEqual([]);
+  });
+
+  it('fails its step where the old terms stay, and says why', async () => {
+    const kept = await refused(false);
+    expect([kept.books.orders.map(({ price }) => price), kept.report.outputs]).toEqual([['50000'], { price: '50000' }]);
+    expect(failures(kept)).toHaveLength(1);
+    expect(JSON.stringify(kept.entries)).toContain('NOT_NOW');
+  });
+});

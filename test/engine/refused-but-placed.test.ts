@@ -7,14 +7,19 @@ const AT_ONCE: SimulatorConfig = { visibilityLagMs: { min: 0, max: 0 }, processi
 const AFTER_A_SECOND: SimulatorConfig = { visibilityLagMs: { min: 900, max: 900 } };
 
 /** The first POST of an order is carried out, and its answer says that it was not. */
-async function refused(status: number, error: string, config: SimulatorConfig, more = ''): Promise<Performance> {
-  const text = `runbook: orders
+async function refused(
+  status: number,
+  error: string,
+  config: SimulatorConfig,
+  more = '',
+  text = `runbook: orders
 dsl: 1
 leaves: {position: open, because: the case is about something else}
 steps:
   - id: o
     place: {type: limit, market: BTC-USD, side: long, size: 0.01, price: 50000}
-${more}`;
+${more}`,
+): Promise<Performance> {
   const loaded = loadedFrom({ file: 'orders.yaml', text });
   let posts = 0;
   const scene: Scene = {
@@ -46,5 +51,38 @@ it.each([
     [report.orders[0]?.clientOrderId, 'open'],
   ]);
   expect(report.orders.map(({ state }) => state)).toEqual(['open']);
+  expect(report.outcome).toBe('succeeded');
+});
+
+const SHOWN_LATE: SimulatorConfig = { visibilityLagMs: { min: 9_000, max: 9_000 } };
+
+it('refused in words of a session without a 401 is not sent again before its absence is proven', async () => {
+  const { report, books } = await refused(400, 'JWT_EXPIRED', SHOWN_LATE, '    retry: {on: [rejected], max: 3}\n');
+  expect(books.orders.map(({ status }) => status)).toEqual(['open']);
+  expect(report.orders.map(({ state }) => state)).toEqual(['open']);
+  expect(report.outcome).toBe('succeeded');
+});
+
+it('refused, then shown with the terms of an earlier attempt, is not taken for the order of a later one', async () => {
+  const text = `runbook: orders
+dsl: 1
+leaves: {position: open, because: the case is about something else}
+feeds: {bid: {type: price, max_age: 1s}}
+steps:
+  - id: o
+    place: {type: limit, market: BTC-USD, side: long, size: 0.01, price: tick(feeds.bid * 0.8)}
+    retry: {on: [rejected], max: 3}
+limits: {markets: [BTC-USD]}
+`;
+  const points = [
+    { afterMs: 0, price: '64000' },
+    { afterMs: 1000, price: '63000' },
+  ];
+  const moving: SimulatorConfig = { ...SHOWN_LATE, markets: { 'BTC-USD': { path: { kind: 'points', points } } } };
+  const { entries, report, books } = await refused(400, 'NOT_NOW', moving, '', text);
+  expect(books.orders.map(({ status }) => status)).toEqual(['canceled', 'open']);
+  expect(new Set(books.orders.map(({ price }) => price)).size).toBe(2);
+  const alarms = entries.flatMap((entry) => (entry.type === 'order.alarmed' ? [entry.data.alarm] : []));
+  expect(alarms).toContain('EarlierTerms');
   expect(report.outcome).toBe('succeeded');
 });

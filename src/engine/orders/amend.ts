@@ -105,7 +105,7 @@ export class Amending {
         ...selectLimits(at),
       }),
     );
-    if (outcome.kind === 'rejected' || outcome.kind === 'denied') {
+    if (outcome.kind === 'denied' || (outcome.kind === 'rejected' && outcome.definite)) {
       await this.watch.read(order, at.step, 'confirm', { class: 'reconcile' });
       if (isTerminal(order.snapshot.state))
         throw new StepFailure(
@@ -139,7 +139,8 @@ export class Amending {
     if (isQuarantined(order)) throw haltForQuarantine(order, at.step);
     const { amend, lastRecord } = order.snapshot.context;
     if (amend?.outcome === 'lost' || !decimal(lastRecord?.price ?? '0').eq(price)) {
-      throw new StepFailure('rejected', `order ${getOrderName(order)} kept its old terms`, at.step);
+      const why = outcome.kind === 'rejected' ? `: the venue refused the amend (${outcome.message})` : '';
+      throw new StepFailure('rejected', `order ${getOrderName(order)} kept its old terms${why}`, at.step);
     }
   }
 }

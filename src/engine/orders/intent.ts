@@ -7,7 +7,7 @@ export function makeIntent(terms: Terms, id: string): OrderTerms {
   return { clientOrderId: id, ...rest };
 }
 
-/** Whether an intent that was never sent has these terms, so that it can be sent for them. */
+/** Whether an intent has these terms, so that its order can be sent for them, or is the order that was wanted. */
 export function hasSameTerms(intent: OrderTerms, terms: Terms): boolean {
   return (
     intent.market === terms.market &&
@@ -18,4 +18,10 @@ export function hasSameTerms(intent: OrderTerms, terms: Terms): boolean {
     intent.trigger === terms.trigger &&
     intent.timeInForce === terms.timeInForce
   );
+}
+
+/** Terms in a few words: `limit long 0.01 at 50000`. */
+export function describeTerms({ type, side, size, price, trigger }: Terms): string {
+  const at = [price === undefined ? '' : ` at ${price}`, trigger === undefined ? '' : ` triggered at ${trigger}`];
+  return `${type} ${side} ${size}${at.join('')}`;
 }

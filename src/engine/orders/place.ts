@@ -12,7 +12,7 @@ import type { OrderTerms } from '../../venue/port.ts';
 import { toFailure } from '../failure.ts';
 import { StepFailure } from '../interruption.ts';
 import type { OrderHandle, OrderHandles } from './handles.ts';
-import { hasSameTerms, makeIntent } from './intent.ts';
+import { describeTerms, hasSameTerms, makeIntent } from './intent.ts';
 import {
   callWhileWanted,
   conclude,
@@ -57,14 +57,17 @@ export class Placing {
   async place(at: OrderRequestContext, leg: string, terms: Terms): Promise<OrderHandle> {
     const placed = this.recallPlaced(at, leg);
     const before = placed.order;
-    if (before !== undefined && (await this.parts.refused.claim(before, at.cancel))) return this.adopt(before, at.step);
+    if (before !== undefined && (await this.parts.refused.claim(before, at.cancel)))
+      return this.adoptClaimed(before, terms, at.step);
     await this.parts.swept();
     at.cancel.check();
     await this.run.heartbeat.beforeOrder(at.step);
     // Arming the switch takes time, and so does looking up an order that was rate-limited.
     at.cancel.check();
-    if (before !== undefined && (leg !== '' ? isKept(before, at.step) : isWorking(before.snapshot.state)))
+    if (before !== undefined && (leg !== '' ? isKept(before, at.step) : isWorking(before.snapshot.state))) {
+      if (!hasSameTerms(before.intent, terms)) this.alarmTerms(before, terms, at.step);
       return this.parts.handles.get(before);
+    }
     const again = before !== undefined && before.snapshot.state === 'draft' && hasSameTerms(before.intent, terms);
     if (!again) {
       if (before?.snapshot.state === 'draft')
@@ -158,6 +161,27 @@ export class Placing {
   private adopt(order: TrackedOrder, step: string): OrderHandle {
     if (order.snapshot.state === 'quarantined') throw haltForQuarantine(order, step);
     return this.parts.handles.get(order);
+  }
+
+  /**
+   * Adopts an order that appeared after its refusal. Throws StepFailure where this attempt wants other terms: the order is cancelled,
+   * by the next attempt before it places its own, or when the run ends.
+   */
+  private adoptClaimed(order: TrackedOrder, terms: Terms, step: string): OrderHandle {
+    if (hasSameTerms(order.intent, terms)) return this.adopt(order, step);
+    this.alarmTerms(order, terms, step);
+    this.parts.giveUp(order);
+    throw new StepFailure(
+      'rejected',
+      `order ${order.snapshot.context.venueId ?? order.intent.clientOrderId} of an earlier attempt is at the venue with other terms (${describeTerms(order.intent)}) than this attempt wants (${describeTerms(terms)})`,
+      step,
+    );
+  }
+
+  private alarmTerms(order: TrackedOrder, terms: Terms, step: string): void {
+    const { clientOrderId } = order.intent;
+    const detail = { has: describeTerms(order.intent), wanted: describeTerms(terms) };
+    this.run.log.append('order.alarmed', { clientOrderId, alarm: 'EarlierTerms', detail }, step);
   }
 
   private recallPlaced(at: OrderRequestContext, leg: string): Placed {
