@@ -78,3 +78,19 @@ function describeMismatch(intent: OrderTerms, acks: readonly PlacementAck[]): st
   if (!fraction && size !== undefined && !size.isZero() && !size.eq(decimal(intent.size))) return `size ${ack.size}`;
   return undefined;
 }
+
+/** What the journal has of a call. */
+export interface CallProgress {
+  attempted: boolean;
+  settled: boolean;
+}
+
+/** The outcome of a call on whose way something was thrown: it may have happened, unless no attempt of it was journaled. */
+export function describeThrown(error: unknown, { attempted }: CallProgress, settledAt: number) {
+  const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  const message = `an internal error: ${what}`.slice(0, LONGEST_MESSAGE);
+  return attempted
+    ? ({ kind: 'unresolved', message, settledAt } as const)
+    : ({ kind: 'rejected', failure: 'transport', message, definite: true, settledAt } as const);
+}
+const LONGEST_MESSAGE = 400;

@@ -56,6 +56,8 @@ export interface ClientParts {
   readonly barrier?: CancelAllBarrier;
   /** Prepares a request that the profile declares. */
   readonly requests?: DeclaredRequests;
+  /** Called with what was thrown while a call was made; the call is journaled as settled all the same. */
+  readonly onCrash?: (error: unknown) => void;
   /** Notified of the points that a call reaches; used by simulations only. */
   readonly crashPoints?: CrashPoints;
 }

@@ -6,7 +6,7 @@ import type { HeartbeatDemand } from '../venue/tokens/heartbeat-reserve.ts';
 import { type AnswerVerdict, readAnswer } from '../venue/wire/answer.ts';
 import { toWireRequest } from '../venue/wire/request.ts';
 import { buildAttempt, buildSettled, redactParams, selectRateHeaders } from './call-entries.ts';
-import { decideOutcome } from './call-outcome.ts';
+import { type CallProgress, decideOutcome, describeThrown } from './call-outcome.ts';
 import { CancelAllBarrier } from './cancel-all-barrier.ts';
 import type { ClientParts, ReadNeed } from './client-parts.ts';
 import { type CrashPoint, toCrashPoint } from './crash-points.ts';
@@ -65,9 +65,11 @@ export class VenueClient implements VenuePort {
     if (stale === undefined && (attempts === 0 || repeatable === 'safe' || repeatable === 'effect'))
       return this.proceed(call, attempts);
     const unknown = { kind: 'unresolved', settledAt: this.parts.clock.now() } as const;
-    if (stale === undefined) return this.settle(call, { ...unknown, message: 'the process ended before the answer' });
+    const progress: CallProgress = { attempted: true, settled: false };
+    if (stale === undefined)
+      return this.settle(call, { ...unknown, message: 'the process ended before the answer' }, progress);
     const message = `${stale.message}. The venue may or may not have done it. Check the open orders there and cancel by hand`;
-    return this.settle(call, { ...unknown, code: stale.code, message });
+    return this.settle(call, { ...unknown, code: stale.code, message }, progress);
   }
 
   keepOrdersBack(until: Promise<unknown>): void {
@@ -76,7 +78,10 @@ export class VenueClient implements VenuePort {
 
   async feed(name: string, key: string | undefined, step: string): Promise<FeedValue | undefined> {
     const { feeds, log } = this.parts;
-    const value = await feeds.read(name, key, step);
+    const value = await feeds.read(name, key, step).catch((error: unknown) => {
+      this.parts.onCrash?.(error);
+      return undefined;
+    });
     await this.turn();
     const call = `${step}#feed:${name}${key === undefined ? '' : `:${key}`}`;
     log.append(
@@ -107,19 +112,38 @@ export class VenueClient implements VenuePort {
     return getAction(call.endpoint) === 'cancel_all' ? this.parts.barrier.during(outcome) : outcome;
   }
 
+  /**
+   * Makes the call. What is thrown on the way is journaled as its outcome, as every outcome is: a call without one is answered by
+   * nothing when the journal is executed again.
+   */
   private async attempt<E extends EndpointName>(call: VenueCall<E>, attempts: number): Promise<CallOutcome<E>> {
+    const progress: CallProgress = { attempted: attempts > 0, settled: false };
+    try {
+      return await this.exchange(call, attempts, progress);
+    } catch (error) {
+      if (progress.settled) throw error;
+      this.parts.onCrash?.(error);
+      return this.settle(call, describeThrown(error, progress, this.parts.clock.now()), progress);
+    }
+  }
+
+  private async exchange<E extends EndpointName>(
+    call: VenueCall<E>,
+    attempts: number,
+    progress: CallProgress,
+  ): Promise<CallOutcome<E>> {
     const { budget, log, profile } = this.parts;
     const { action, repeatable } = getEndpoint(call.endpoint);
     for (let n = attempts + 1; ; n += 1) {
       const isFirst = n === attempts + 1;
-      const sent = await exchangeOnce(this.parts, this.describeExchange(call, n, isFirst));
-      if (sent.kind === 'stopped') return this.stop(call, sent.obstacle, sent.attempted);
+      const sent = await exchangeOnce(this.parts, this.describeExchange(call, n, isFirst, progress));
+      if (sent.kind === 'stopped') return this.stop(call, sent.obstacle, sent.attempted, progress);
       const unread = sent.kind === 'answered' && sent.verdict.kind === 'confirmed' ? sent.verdict.unread : undefined;
       const outcome = judgeRows(call, decideOutcome(call, sent), unread ?? [], log.tracker);
       if (action === 'disarm' && outcome.kind === 'confirmed') budget.standDown(profile.account);
       // A refused session is definite: the venue has no such order. The engine looks an order up before it sends it again.
       if (sent.kind === 'unanswered' || !sent.renewed || repeatable === 'never' || !isFirst)
-        return this.settle(call, outcome, sent.reply);
+        return this.settle(call, outcome, progress, sent.reply);
       // `call.settled` has only the last answer.
       const message = 'message' in outcome ? outcome.message : '';
       const { status } = sent.reply;
@@ -133,6 +157,7 @@ export class VenueClient implements VenuePort {
     call: VenueCall<E>,
     n: number,
     isFirst: boolean,
+    progress: CallProgress,
   ): Exchange<AnswerVerdict<E>> {
     const { budget, epoch, log, profile } = this.parts;
     const { endpoint, deadlineAt, wanted } = call;
@@ -147,6 +172,7 @@ export class VenueClient implements VenuePort {
       },
       request: () => toWireRequest(endpoint, call.params, profile),
       attempted: (attempt) => {
+        progress.attempted = true;
         log.append('call.attempted', buildAttempt(call.id, n, attempt, epoch), call.step);
         this.reached('CP3', call);
       },
@@ -180,6 +206,7 @@ export class VenueClient implements VenuePort {
     call: VenueCall<E>,
     obstacle: Obstacle,
     attempted: boolean,
+    progress: CallProgress,
   ): Promise<CallOutcome<E>> {
     const { code, message } = obstacle;
     // Nothing that this process would still write counts.
@@ -188,17 +215,19 @@ export class VenueClient implements VenuePort {
     if (!attempted && code !== NO_SESSION) await this.turn();
     const settledAt = this.parts.clock.now();
     return code === NO_SESSION
-      ? this.settle(call, { kind: 'rejected', failure: 'unauthorized', message, definite: true, settledAt })
-      : this.settle(call, { kind: 'denied', code, message, settledAt });
+      ? this.settle(call, { kind: 'rejected', failure: 'unauthorized', message, definite: true, settledAt }, progress)
+      : this.settle(call, { kind: 'denied', code, message, settledAt }, progress);
   }
 
   private async settle<E extends EndpointName>(
     call: VenueCall<E>,
     outcome: CallOutcome<E>,
+    progress: CallProgress,
     reply?: WireReply,
   ): Promise<CallOutcome<E>> {
     if (reply === undefined) await this.turn();
     const { log } = this.parts;
+    progress.settled = true;
     log.append('call.settled', buildSettled(call, outcome as CallOutcome, reply), call.step);
     this.reached('CP11', call);
     return outcome;

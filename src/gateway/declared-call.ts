@@ -2,6 +2,7 @@
 import type { DataOf, Json } from '../journal/entry.ts';
 import type { RequestOutcome } from '../venue/port.ts';
 import { buildAttempt, selectRateHeaders } from './call-entries.ts';
+import { type CallProgress, describeThrown } from './call-outcome.ts';
 import type { ClientParts, ReadNeed } from './client-parts.ts';
 import { exchangeOnce, makeObstacle, NO_SESSION, type Obstacle } from './exchange.ts';
 
@@ -35,6 +36,7 @@ export async function sendDeclared(
   const declared = requests?.(name, params) ?? { problem: `this deployment declares no request named ${name}` };
   if ('problem' in declared) return deny(makeObstacle('UNKNOWN_REQUEST', declared.problem));
 
+  const progress: CallProgress = { attempted: false, settled: false };
   const sent = await exchangeOnce(parts, {
     ...declared,
     ...(need === undefined
@@ -43,8 +45,17 @@ export async function sendDeclared(
           tokens: () => ({ ...declared.tokens(), class: need.class, deadlineAt: clock.now() + need.withinMs }),
           answerMs: need.withinMs,
         }),
-    attempted: (attempt) => log.append('call.attempted', buildAttempt(id, 1, attempt, epoch), step),
-  });
+    attempted: (attempt) => {
+      progress.attempted = true;
+      log.append('call.attempted', buildAttempt(id, 1, attempt, epoch), step);
+    },
+  }).catch((error: unknown) => ({ kind: 'thrown', error }) as const);
+  if (sent.kind === 'thrown') {
+    parts.onCrash?.(sent.error);
+    await new Promise<void>((resolve) => clock.arrive(resolve));
+    const { kind, message } = describeThrown(sent.error, progress, clock.now());
+    return settle({ kind, failure: 'transport', message }, {});
+  }
   if (sent.kind === 'stopped') return deny(sent.obstacle);
   const { sentAt } = sent.times;
   if (sent.kind === 'unanswered')

@@ -29,13 +29,16 @@ function answer(status: number, body: unknown): WireReply {
 }
 
 /** The outcome of `request markets`, and what the journal says of it. */
-async function request(reply: WireReply, { name = 'markets', ready = true } = {}) {
+async function request(reply: WireReply | Error, { name = 'markets', ready = true } = {}) {
   const clock = new VirtualClock(START);
   const entries: (readonly [string, unknown])[] = [];
   const client = new VenueClient({
     profile: PROFILE,
     transport: {
-      send: () => new Promise((resolve) => clock.at(START + 20, () => resolve(reply))),
+      send: () =>
+        new Promise((resolve, reject) =>
+          clock.at(START + 20, () => (reply instanceof Error ? reject(reply) : resolve(reply))),
+        ),
     },
     budget: new LocalBudget(budgetSettings(), clock, {}, { random: () => 0.5 }),
     log: {
@@ -59,6 +62,12 @@ const SENT = ['call.intended', 'call.attempted', 'call.settled'];
 const UNSENT = ['call.intended', 'call.settled'];
 
 describe('a request that the profile declares', () => {
+  it('has an outcome in the journal where a mistake of ours is thrown on its way', async () => {
+    const { outcome, types, settled } = await request(new TypeError('a mistake of ours'));
+    expect([outcome, types]).toEqual([expect.objectContaining({ kind: 'unresolved', failure: 'transport' }), SENT]);
+    expect(settled).toMatchObject({ kind: 'unresolved', failure: 'transport' });
+  });
+
   it.each<[string, WireReply, RequestOutcome, object]>([
     [
       'an answer of its shape',

@@ -150,7 +150,7 @@ export class LiveAssembly {
   /** The path of requests to the venue. */
   makeClient({ log, gate, writer, anchorer, clock }: LiveParts): VenueClient {
     const { profile, bars, recorder } = this;
-    const { account, lease } = this.host;
+    const { account, lease, onCrash } = this.host;
     const feeds = new DeclaredFeeds(profile, () => clock.now());
     const client = new VenueClient({
       profile,
@@ -166,6 +166,7 @@ export class LiveAssembly {
       lease,
       session: account.session,
       requests: buildDeclaredRequests(profile),
+      onCrash,
       ...(this.options.confirm === undefined ? {} : { confirm: this.options.confirm }),
       readKillSwitch: () => readKillSwitch(account, bars),
       forbidden: (protective) => {
