@@ -36,9 +36,7 @@ export async function breachesOf(happened: Happened, protocol: Protocol = {}): P
   const facts = new Facts(happened);
   const breaches: Breach[] = [];
   const { broken, runs } = happened;
-  const isDivergence = broken?.startsWith('could not be resumed') === true;
-  if (broken !== undefined && !(isDivergence && runs.some(({ shape }) => outlastsSwitch(happened, shape))))
-    breaches.push({ invariant: 'ours', what: broken });
+  if (broken !== undefined) breaches.push({ invariant: 'ours', what: broken });
   for (const [invariant, { breaches: check }] of Object.entries(INVARIANTS) as [InvariantName, Invariant][]) {
     for (const what of check(facts)) breaches.push({ invariant, what });
   }
@@ -48,22 +46,16 @@ export async function breachesOf(happened: Happened, protocol: Protocol = {}): P
       breaches.push({ invariant: 'ours', what: `${run.name} has no end` });
       continue;
     }
+    for (const { seq, ...entry } of run.entries)
+      if (entry.type === 'call.settled' && entry.data.message?.startsWith('an internal error') === true)
+        breaches.push({ invariant: 'ours', what: `${run.name}, entry ${seq}: ${entry.data.message}` });
     // A chart shows what a runbook can do; a mistake of ours can end a run anywhere.
     const departure = protocol.engine === undefined ? findDeparture(run.shape.runbook, run.entries) : undefined;
     if (departure !== undefined)
       breaches.push({ invariant: 'ours', what: `${run.name} leaves the chart of its runbook: ${departure}` });
-    if (outlastsSwitch(happened, run.shape)) continue;
     const divergence = await replayed(run, happened.markets, protocol);
     if (divergence !== undefined)
       breaches.push({ invariant: 'I17', what: `a replay of ${run.name} diverges: ${divergence}` });
   }
   return breaches;
-}
-
-/**
- * Whether the process stood still for longer than the deadman timeout: its decisions on waking are in another order than those
- * of a replay, which does not follow such journals yet (docs/design/reliability.md, The last gate).
- */
-function outlastsSwitch({ stops }: Happened, { deadman }: Shape): boolean {
-  return deadman !== undefined && stops.some(({ from, until }) => until - from >= deadman.timeoutMs);
 }

@@ -41,7 +41,8 @@ export class Process {
   private passedStop = 0;
   /** How long the machine slept, its monotonic clock with it. */
   private asleepMs = 0;
-  private held: { readonly turn: () => void; readonly isTimer: boolean }[] = [];
+  /** `due`: of a timer, by the venue's clock. */
+  private held: { readonly turn: () => void; readonly due: number | undefined }[] = [];
   private reportStrike: (fault: InjectedFault) => void = () => {};
 
   /** `aheadMs`: how far the wall clock is ahead of the venue's now, ms. `machine`: counted from 0, each with a time of its own since its start. */
@@ -56,8 +57,21 @@ export class Process {
     this.struck = new Promise((resolve) => {
       this.reportStrike = resolve;
     });
-    const after = (delayMs: number, turn: () => void): Timer =>
-      base.at(base.now() + delayMs, () => this.whenRunning(turn, true));
+    const after = (delayMs: number, turn: () => void): Timer => {
+      const due = base.now() + delayMs;
+      let isCancelled = false;
+      const timer = base.at(due, () =>
+        this.whenRunning(() => {
+          if (!isCancelled) turn();
+        }, due),
+      );
+      return {
+        cancel: () => {
+          isCancelled = true;
+          timer.cancel();
+        },
+      };
+    };
     const read = () => ({ monotonicMs: base.monotonic() - this.asleepMs, wallMs: base.now() + aheadMs() });
     this.clock = {
       now: () => base.now() + aheadMs(),
@@ -83,9 +97,9 @@ export class Process {
   }
 
   /** Does it now; once it is thawed, where it is frozen; never, where it is dead. */
-  whenRunning(turn: () => void, isTimer = false): void {
+  whenRunning(turn: () => void, due?: number): void {
     if (this.state === 'running') turn();
-    else if (this.state === 'frozen') this.held.push({ turn, isTimer });
+    else if (this.state === 'frozen') this.held.push({ turn, due });
   }
 
   /** A point was reached; gives whether the process is struck by that. */
@@ -136,10 +150,12 @@ export class Process {
   thaw(): void {
     if (this.state !== 'frozen') return;
     this.state = 'running';
-    // As a clock does that looks at the time again: what fell due meanwhile comes before what arrived.
-    const held = this.held.splice(0);
-    const turns = [...held.filter(({ isTimer }) => isTimer), ...held.filter(({ isTimer }) => !isTimer)];
-    for (const { turn, isTimer } of turns) this.base.arrive(() => this.whenRunning(turn, isTimer));
+    // As a clock does that looks at the time again: what fell due meanwhile comes before what arrived, each at its place among
+    // the timers that are set now for an instant which is over.
+    for (const { turn, due } of this.held.splice(0)) {
+      if (due === undefined) this.base.arrive(() => this.whenRunning(turn));
+      else this.base.at(due, () => this.whenRunning(turn, due));
+    }
   }
 
   /** Nothing of it is wanted any more. */

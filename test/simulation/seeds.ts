@@ -44,4 +44,9 @@ export const KEPT_SEEDS = [
   { seed: 2638, was: 'one lost answer was taken for a hang under a short switch, which was renewed too late' },
   { seed: 7219, was: 'a resumed run counted as hanging since its process had died' },
   { seed: 23700, was: 'what failed in `finally` kept the orders from being settled' },
+  {
+    seed: 981,
+    was: 'a process that stood still for longer than its switch lasts woke up to another sequence than a replay',
+  },
+  { seed: 8493, was: 'the same, and the run could not be resumed' },
 ] as const satisfies readonly { readonly seed: number; readonly was: string }[];

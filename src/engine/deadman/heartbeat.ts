@@ -366,9 +366,14 @@ export class Heartbeat {
     this.timer.schedule(this.state);
   }
 
+  /**
+   * A timer that only looks has its own instant for a clock, however late it runs: a process that stood still runs it late where
+   * a replay ran it in time, or the other way round, and both must find the switch expired at the same place among the timers.
+   */
   private wake(at: number): void {
-    this.apply({ type: 'TIME', at: this.parts.clock.now() });
     const due = this.timer.findDue(at, this.state);
+    this.apply({ type: 'TIME', at: due === undefined ? at : this.parts.clock.now() });
+    if (this.state.status === 'assumed_fired') return;
     if (due === 'heartbeat') this.lastHeartbeat = this.renew();
     else if (due === 'reading') this.reading = this.readBack();
     else this.schedule();

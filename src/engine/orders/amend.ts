@@ -105,7 +105,7 @@ export class Amending {
         ...selectLimits(at),
       }),
     );
-    if (outcome.kind === 'denied' || (outcome.kind === 'rejected' && outcome.definite)) {
+    if (outcome.kind === 'rejected' || outcome.kind === 'denied') {
       await this.watch.read(order, at.step, 'confirm', { class: 'reconcile' });
       if (isTerminal(order.snapshot.state))
         throw new StepFailure(
@@ -113,7 +113,8 @@ export class Amending {
           `order ${getOrderName(order)} was ${order.snapshot.state} before the amend arrived`,
           at.step,
         );
-      throw toFailure(outcome, at.step);
+      // Words that decide nothing: it may take effect all the same.
+      if (outcome.kind === 'denied' || outcome.definite) throw toFailure(outcome, at.step);
     }
     const isKnown = await this.watch.waitWithin(
       AMEND_WITHIN_MS,

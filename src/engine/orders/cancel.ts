@@ -31,6 +31,8 @@ import type { OrderWatch } from './watch.ts';
 export class Cancelling {
   private readonly run: OrderManagerParts;
   private readonly watch: OrderWatch;
+  /** Orders that were cancelled because no record confirmed them, and that showed no end in time: the venue does not decide. */
+  readonly overdue = new Set<TrackedOrder>();
 
   constructor(run: OrderManagerParts, watch: OrderWatch) {
     this.run = run;

@@ -104,6 +104,7 @@ export class Confirming {
     }
     quarantineUnknown(this.run, order, at.step);
     if (isQuarantined(order)) throw haltForQuarantine(order, at.step);
+    this.cancelling.overdue.add(order);
     throw new Halt(
       'unknown_outcome',
       `order ${getOrderName(order)} stays ${order.snapshot.state} and cannot be cancelled`,

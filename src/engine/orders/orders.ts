@@ -19,7 +19,7 @@ import { Placing } from './place.ts';
 import { RefusedOrders } from './refused.ts';
 import { Resolution } from './resolution.ts';
 import { Settling } from './settle.ts';
-import { getOrderName, isUndecided } from './status.ts';
+import { getOrderName, isQuarantined } from './status.ts';
 import { OrderWatch } from './watch.ts';
 
 export class OrderManager {
@@ -134,7 +134,8 @@ export class OrderManager {
    */
   async undo(handle: OrderHandle, at: OrderRequestContext): Promise<void> {
     const { own } = handle;
-    if (own !== undefined && isUndecided(own, this.run.clock.now())) this.settling.cancelBeside(own, at.step);
+    if (own !== undefined && (isQuarantined(own) || this.cancelling.overdue.has(own)))
+      this.settling.cancelBeside(own, at.step);
     else await this.cancel(handle, 'terminal', at);
   }
 

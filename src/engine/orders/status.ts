@@ -7,7 +7,6 @@ import { pluralize } from '../../base/format.ts';
 import type { JsonObject } from '../../journal/entry.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
 import type { AwaitTarget } from '../../runbook/checked.ts';
-import { CANCEL_WITHIN_MS } from '../../venue/order/polling.ts';
 import { isPlaced, isTerminal } from '../../venue/order/states.ts';
 import type { OrderRecord } from '../../venue/records.ts';
 import { Halt } from '../interruption.ts';
@@ -26,12 +25,6 @@ export function hasBeenShown({ snapshot }: TrackedOrder): boolean {
 export function isBeingCancelled({ snapshot }: TrackedOrder): boolean {
   const { cancel } = snapshot.context;
   return snapshot.state === 'canceling' && cancel?.ackedAt !== undefined;
-}
-/** Whether the venue has shown no end of the order although one was asked for long enough, or its fate is not known. */
-export function isUndecided(order: TrackedOrder, now: number): boolean {
-  const { cancel } = order.snapshot.context;
-  const isOverdue = isBeingCancelled(order) && now - (cancel?.ackedAt ?? now) >= CANCEL_WITHIN_MS;
-  return isOverdue || isQuarantined(order);
 }
 export function isEnded(order: TrackedOrder): boolean {
   return isTerminal(order.snapshot.state) || isQuarantined(order);
