@@ -9,7 +9,7 @@ function begin(withinMs: number) {
 }
 
 describe('the deadline of a process that was asked to end', () => {
-  it('counts from the first signal; a second one gives no more time and is not told', async () => {
+  it('counts from the first signal; a second one gives no more time and changes nothing', async () => {
     const { clock, overdue, deadline } = begin(30_000);
     await clock.advanceTo(100_000);
     deadline.begin(() => overdue.push('first'));

@@ -11,7 +11,6 @@ import { Facts } from './facts.ts';
 import { ORDER_INVARIANTS } from './order-invariants.ts';
 import type { Protocol } from './protocol.ts';
 import { replayed } from './replay.ts';
-import type { Shape } from './shapes.ts';
 import type { Happened } from './world.ts';
 
 export interface Invariant {
@@ -35,7 +34,7 @@ export interface Breach {
 export async function breachesOf(happened: Happened, protocol: Protocol = {}): Promise<readonly Breach[]> {
   const facts = new Facts(happened);
   const breaches: Breach[] = [];
-  const { broken, runs } = happened;
+  const { broken } = happened;
   if (broken !== undefined) breaches.push({ invariant: 'ours', what: broken });
   for (const [invariant, { breaches: check }] of Object.entries(INVARIANTS) as [InvariantName, Invariant][]) {
     for (const what of check(facts)) breaches.push({ invariant, what });
