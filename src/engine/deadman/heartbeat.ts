@@ -367,12 +367,12 @@ export class Heartbeat {
   }
 
   /**
-   * A timer that only looks has its own instant for a clock, however late it runs: a process that stood still runs it late where
-   * a replay ran it in time, or the other way round, and both must find the switch expired at the same place among the timers.
+   * A timer that was set for an instant before the switch expires finds nothing expired, however late it runs: a process that
+   * stood still runs it late where a replay ran it in time, and both must find that at the same place among the timers.
    */
   private wake(at: number): void {
     const due = this.timer.findDue(at, this.state);
-    this.apply({ type: 'TIME', at: due === undefined ? at : this.parts.clock.now() });
+    if (due !== undefined || at > (this.firesAt ?? at)) this.apply({ type: 'TIME', at: this.parts.clock.now() });
     if (this.state.status === 'assumed_fired') return;
     if (due === 'heartbeat') this.lastHeartbeat = this.renew();
     else if (due === 'reading') this.reading = this.readBack();
