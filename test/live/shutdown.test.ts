@@ -1,7 +1,10 @@
 /** A process that was asked to end does so in its time, whatever does not answer; what is open is left to `resume`. */
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../src/journal/sql/sqlite.ts';
+import { postgresOfFile } from '../postgres.ts';
+import { JWT } from './mock-venue.ts';
 import { document, type Ended, RESTING, type Report, rests, type Scene, scene, until } from './scene.ts';
 
 const RUN = ['run', 'one.yaml', '--profile', 'p.yaml', '--json'];
@@ -12,6 +15,42 @@ const SCHEDULED = RESTING.replace(
   'dsl: 1\nschedule: {every: 1s, misfire: {within: 20s, then: run_once}, overlap: skip}',
 );
 
+const server = postgresOfFile();
+
+/** A database behind a line that can hang: what was sent is never answered, and no connection is closed. */
+async function openLine(url: string): Promise<{ readonly url: string; hang(on: boolean): void; close(): void }> {
+  const { port } = new URL(url);
+  const sockets = new Set<Socket>();
+  let isHanging = false;
+  const line = createServer((near) => {
+    const far = connect(Number(port), '127.0.0.1');
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(from);
+      from.on('data', (data) => {
+        if (!isHanging) to.write(data);
+      });
+      from.on('error', () => {});
+      from.on('close', () => to.destroy());
+    }
+  });
+  await new Promise<void>((resolve) => line.listen(0, '127.0.0.1', resolve));
+  const through = new URL(url);
+  through.port = String((line.address() as AddressInfo).port);
+  return {
+    url: through.href,
+    hang: (on) => {
+      isHanging = on;
+    },
+    close: () => {
+      for (const socket of sockets) socket.destroy();
+      line.close();
+    },
+  };
+}
+
 interface Interrupted {
   readonly error: { readonly kind: string };
   readonly run: string;
@@ -19,9 +58,9 @@ interface Interrupted {
 }
 
 /** Resumes when the lease of the ended process has expired. */
-async function resumed({ run }: Scene): Promise<Ended> {
+async function resumed({ run }: Scene, env?: Readonly<Record<string, string>>): Promise<Ended> {
   for (const end = Date.now() + 50_000; ; await pause(300)) {
-    const ended = await run(['resume', '--json']);
+    const ended = await run(['resume', '--json'], env);
     if (ended.exit !== 3 || Date.now() > end) return ended;
   }
 }
@@ -97,6 +136,29 @@ describe.concurrent('a run that cannot be settled in time', { timeout: 60_000 },
       expect(ended.exit, ended.err).toBe(143);
       expect(ended.err).toContain(`order ${venue.orders[0]?.client_order_id}`);
     }));
+
+  it('while its database hangs', { tags: ['postgres'] }, () =>
+    scene({ runbook: RESTING, profile: `store: {postgres: {env: DATABASE_URL}}\n${WITHIN}` }, async (stage) => {
+      const { venue, start, run } = stage;
+      const line = await openLine(await server().database());
+      const env = { VENUE_JWT: JWT, DATABASE_URL: line.url };
+      const running = start(RUN, env);
+      await restsIn(stage);
+      line.hang(true);
+      running.child.kill('SIGTERM');
+      const ended = await running.ended;
+      expect(ended.exit, ended.err).toBe(143);
+      expect(ended.err).toContain(`order ${venue.orders[0]?.client_order_id}`);
+      const [cancel] = /runbook cancel \S+ --by NAME/.exec(ended.err) ?? [];
+      line.hang(false);
+      const sent = await run((cancel ?? '').replace('NAME', 'ada').split(' ').slice(1), env);
+      expect(sent.exit, `${ended.err}${sent.err}`).toBe(0);
+      const settled = await resumed(stage, env);
+      line.close();
+      expect(settled.exit, settled.err).toBe(1);
+      expect([venue.placed.length, venue.orders.map(({ status }) => status)]).toEqual([1, ['canceled']]);
+    }),
+  );
 
   it('a scheduler ends too, and names the run', () =>
     scene({ runbook: SCHEDULED, profile: WITHIN }, async (stage) => {

@@ -62,6 +62,8 @@ export class LiveRun {
   private answered: readonly EntryOf<'operator.acted'>[] = [];
   /** Whether the journal says that the store does not answer. */
   private isAway = false;
+  /** Commands that are not on the disk yet. */
+  private openCommands = 0;
   /** Nothing may be written after the end of a run. */
   private over = false;
   /** The search in the journals of earlier runs; the store stays open for it. */
@@ -189,7 +191,19 @@ export class LiveRun {
 
   /** Writes a command of a person or a signal, then passes it to the run. `actor`: the author of the entry, where that is not a person. */
   act(command: OperatorCommand, actor?: string): void {
-    void this.recordCommand(command, actor);
+    this.openCommands += 1;
+    const recorded = this.recordCommand(command, actor).then(() => this.flush());
+    recorded.then(
+      () => {
+        this.openCommands -= 1;
+      },
+      () => {},
+    );
+  }
+
+  /** Whether a command was passed to the run that its store has not taken yet: a process that resumes the run would not know it. */
+  get hasOpenCommand(): boolean {
+    return this.openCommands > 0;
   }
 
   /** False where the run has already ended. */

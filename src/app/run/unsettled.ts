@@ -35,9 +35,15 @@ export function describeUnsettled(
 }
 
 /** The same of a run that a signal ended before it was settled, with the position that no working stop covers. */
-export function describeInterrupted(known: KnownRun, now: number): readonly string[] {
+export function describeInterrupted(
+  known: KnownRun & { readonly hasOpenCommand: boolean },
+  now: number,
+): readonly string[] {
   const residual = known.residual();
+  const { run } = known.report();
+  const lost = `the signal is not in the journal, because its store does not answer: \`runbook cancel ${run} --by NAME\` before \`runbook resume ${run}\`, which otherwise goes on with the run`;
   return [
+    ...(known.hasOpenCommand ? [lost] : []),
     ...describeUnsettled(known.report(), residual, now),
     ...residual.beyond.map((left) => `${POSITION_LEFT} ${describeLeft(left)}`),
   ];
