@@ -23,11 +23,9 @@ import {
   shippedVenue,
 } from './shipped-runbooks.ts';
 
-/** Intended warnings: what only the run can tell of branches and of sums in variables, and one input is for people. */
+/** Intended warnings: one input is for people. */
 const MEANT: Readonly<Record<string, readonly string[]>> = {
   flatten: ['unused-input'],
-  grid: ['leaves-unproven'],
-  twap: ['leaves-unproven', 'leaves-unproven'],
 };
 
 interface Rehearsed {

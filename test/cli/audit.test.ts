@@ -11,6 +11,7 @@ import { folder } from './command.ts';
 
 const QUOTE = `runbook: quote
 dsl: 1
+leaves: {position: open, because: a case}
 inputs:
   size: {type: size, default: 0.01}
   price: {type: price, default: 1000}
@@ -355,6 +356,7 @@ describe('a loop in the audit', () => {
       'loop.yaml',
       `runbook: loop
 dsl: 1
+leaves: {position: open, because: a case}
 inputs:
   levels: {type: list<price>, default: [1000, 1001]}
 steps:

@@ -14,6 +14,7 @@ import { makeXstateChart, renderDotChart, renderMermaidChart } from '../../src/e
 import { escapeLabel } from '../../src/engine/chart/mermaid.ts';
 import { checkRunbook } from '../../src/runbook/check.ts';
 import type { CheckedRunbook } from '../../src/runbook/checked.ts';
+import { checkUnheld } from '../runbook/check-unheld.ts';
 import { listArrows, listNodes } from './chart-machine.ts';
 
 const FOLDER = fileURLToPath(new URL('../../runbooks/', import.meta.url));
@@ -30,7 +31,7 @@ function example(file: string): CheckedRunbook {
 
 function written(steps: string, rest = ''): CheckedRunbook {
   const text = `runbook: written\ndsl: 1\ninputs:\n  n: {type: integer, default: 3}\n  x: {type: text, default: a}\n${rest}steps:\n${steps.replace(/^/gm, '  ')}\n`;
-  const { runbook, diagnostics } = checkRunbook({ file: 'written.yaml', text }, () => undefined);
+  const { runbook, diagnostics } = checkUnheld({ file: 'written.yaml', text }, () => undefined);
   if (runbook === undefined) throw new Error(diagnostics.map((each) => each.message).join('\n'));
   return runbook;
 }

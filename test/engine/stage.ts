@@ -24,7 +24,6 @@ import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { JournalWriter } from '../../src/journal/writer.ts';
 import { makeRunReport, type RunReport } from '../../src/report/folds/run.ts';
 import { readInputs } from '../../src/runbook/check/inputs.ts';
-import { checkRunbook } from '../../src/runbook/check.ts';
 import { toJson, type Value } from '../../src/runbook/values.ts';
 import type { LimitRules } from '../../src/venue/limits/check.ts';
 import { drawChance } from '../../src/venue/order/identity.ts';
@@ -32,6 +31,7 @@ import { writeProfileSettings } from '../../src/venue/profile/in-force.ts';
 import { findPriceFeed } from '../../src/venue/profile/price-feed.ts';
 import { type Profile, SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
 import { budgetSettings } from '../../src/venue/tokens/ledger.ts';
+import { checkUnheld } from '../runbook/check-unheld.ts';
 
 export const START = Date.UTC(2026, 0, 5, 8);
 
@@ -98,7 +98,7 @@ export function loadedFrom(
   load: (name: string) => SourceText | undefined = () => undefined,
 ): LoadedRunbook {
   const called = new Map<string, SourceText>();
-  const { runbook, diagnostics } = checkRunbook(source, (name) => {
+  const { runbook, diagnostics } = checkUnheld(source, (name) => {
     const text = load(name);
     if (text !== undefined) called.set(name, text);
     return text;

@@ -58,7 +58,10 @@ describe.concurrent('the last words of a run that holds a position', { timeout: 
   it('that did all its steps are an error: it has failed, on_error runs, and ops reads the same words', () =>
     scene(
       {
-        runbook: bought('on_error:\n  - notify: {to: desk, text: "${error.kind}"}\n'),
+        // The checker cannot tell that this stop is left out.
+        runbook: bought(
+          `${PROTECT.replace('- id', '- if: entry.filled > 1\n    id')}on_error:\n  - notify: {to: desk, text: "\${error.kind}"}\n`,
+        ),
         profile: 'notify: {desk: {log: true}, ops: {log: true}}',
       },
       async ({ run, live }) => {

@@ -100,6 +100,7 @@ describe('the parameters of a plan are those that are sent', () => {
       const args = ARGUMENTS[name as keyof typeof ARGUMENTS](new Draws(seed, name));
       const text = `runbook: case
 dsl: 1
+leaves: {position: open, because: a case}
 needs: [cancel_all]
 steps:
   - id: o

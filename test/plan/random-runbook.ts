@@ -185,6 +185,8 @@ class Author {
     const last = draws.chance(0.35) ? this.block(reducing, draws.within(1, 3)) : undefined;
     return {
       dsl: 1,
+      // Drawn orders are not closed again.
+      leaves: { position: 'open', because: 'drawn' },
       inputs: {
         market: { type: 'market', default: 'BTC-USD' },
         n: { type: 'integer', default: 2 },

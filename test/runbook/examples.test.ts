@@ -45,12 +45,7 @@ describe('the examples', () => {
               (each) => `${file} ${placeDiagnostic(each).line} ${each.severity} ${each.code}`,
             );
       });
-    expect(said).toEqual([
-      'flatten.yaml 12 warning unused-input',
-      'grid.yaml 71 warning leaves-unproven',
-      'twap.yaml 61 warning leaves-unproven',
-      'twap.yaml 73 warning leaves-unproven',
-    ]);
+    expect(said).toEqual(['flatten.yaml 12 warning unused-input']);
   });
 
   it('have the worst cases that the design computes by hand', () => {

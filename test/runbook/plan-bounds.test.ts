@@ -9,7 +9,7 @@ import { makePlanContext } from './plan-context.ts';
 
 function plan(text: string, inputs: Readonly<Record<string, Value>> = {}, context: Partial<PlanContext> = {}): Plan {
   const { runbook, diagnostics } = checkRunbook(
-    { file: 'case.yaml', text: `runbook: case\ndsl: 1\n${text}` },
+    { file: 'case.yaml', text: `runbook: case\ndsl: 1\n${text}\nleaves: {position: open, because: a case}\n` },
     () => undefined,
   );
   if (runbook === undefined) throw new Error(diagnostics.map(({ message }) => message).join('\n'));

@@ -6,7 +6,7 @@ import type { Span } from '../../base/diagnostic.ts';
 import { suggestSpelling } from '../../base/spelling.ts';
 import type { CheckedRunbook, CheckedStep, StepOf } from '../checked.ts';
 import type { MapNode, Node } from '../document/nodes.ts';
-import { findLeaks } from '../leaves/flow.ts';
+import { findLeaks } from '../flow/leaks.ts';
 import { type Costs, countSteadyTokens } from '../plan/steady.ts';
 import { findAwaited } from '../steps/awaited.ts';
 import { listInnerBlocks, walkSteps } from '../steps/walk.ts';

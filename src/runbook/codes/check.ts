@@ -440,10 +440,10 @@ export const CHECK_CODES = {
     example: 'place: {type: market, tif: good_till_cancel, …}',
     fix: 'Leave `tif` out: immediate_or_cancel is the default.',
   }),
-  'leaves-violated': warning({
+  'leaves-violated': error({
     summary: 'a path on which more is left than `leaves` says',
     cause:
-      'An order may have filled on it, in part or whole, also after a time-out and while a cancel was on its way, and no stop of the run covers it. The run then fails with kind `unprotected_position`.',
+      'An order may have filled on it, in part or whole, also after a time-out and while a cancel was on its way, and no working stop of the run covers it. The run would fail with kind `unprotected_position`. The message names the path.',
     example: 'on_timeout: [{cancel: entry}, {stop: {outcome: expired}}]',
     fix: 'Protect or close what may have filled, or ask first: `if: entry.filled == 0`. If it is meant: `leaves: {position: open, because: …}`.',
   }),
@@ -452,7 +452,7 @@ export const CHECK_CODES = {
     cause:
       'It depends on values, rounds, branches or a called runbook that only the run knows. The run is held to it in any case.',
     example: '- if: done > 0\n  protect: {…}',
-    fix: 'Ask the order itself, such as `entry.filled == 0`, or leave it to the run.',
+    fix: 'Ask the order itself, such as `entry.filled == 0`; a variable that only adds what orders filled; or a whole list of fills: `net_size(mine.fills) == 0`. Or leave it to the run.',
   }),
   'protect-before-fill': warning({
     summary: 'protection placed before any fill is known',

@@ -1,0 +1,133 @@
+/**
+ * The facts of the check of `leaves` on one path: the orders that can open a position, and the stops that cover it. Rather too little
+ * is concluded than too much: what cannot be known leaves a doubt.
+ */
+import { Decimal } from '../../base/decimal.ts';
+import type { StepOf } from '../checked.ts';
+
+/** An order that can open a position, or may have been one of a called runbook. */
+export interface OrderFact {
+  readonly step: StepOf<'place'>;
+  /** Whether it may have filled, in part or whole. */
+  readonly fill: 'none' | 'may' | 'some';
+  /** It may still fill. */
+  readonly working: boolean;
+  /** The measures, by their text, that are zero only if it filled nothing: `done`, `net_size(mine.fills)`. */
+  readonly counted: ReadonlySet<string>;
+}
+
+export interface PathState {
+  /** By the path of the step that places it; an earlier round of a loop has a key of its own. */
+  readonly orders: ReadonlyMap<string, OrderFact>;
+  /** By the text of the market: the share of the position that working stop-losses cover. */
+  readonly covered: ReadonlyMap<string, Decimal>;
+  /** Something on the path can have closed, covered or opened more than is known. */
+  readonly doubt: boolean;
+  /** Conditions over values that do not change, as the path took them: a second one with the same text goes the same way. */
+  readonly decided: ReadonlyMap<string, boolean>;
+  /** What happened on it, for the message: `line 12: place`. */
+  readonly trace: readonly string[];
+}
+
+export const START: PathState = {
+  orders: new Map(),
+  covered: new Map(),
+  doubt: false,
+  decided: new Map(),
+  trace: [],
+};
+
+/** The joined orders of earlier rounds of a loop. */
+const EARLIER = '#earlier';
+
+export function withOrder(state: PathState, key: string, fact: OrderFact): PathState {
+  const orders = new Map(state.orders);
+  const before = orders.get(key);
+  if (before !== undefined && isExposing(before)) {
+    const earlier = `${key}${EARLIER}`;
+    orders.set(earlier, joinFacts(before, orders.get(earlier)));
+  }
+  orders.set(key, fact);
+  return { ...state, orders };
+}
+
+/** Two orders as one: it fills and works if one of them does. */
+function joinFacts(one: OrderFact, other: OrderFact | undefined): OrderFact {
+  if (other === undefined) return one;
+  return {
+    ...one,
+    fill: one.fill === 'some' || other.fill === 'some' ? 'some' : one.fill === 'none' ? other.fill : one.fill,
+    working: one.working || other.working,
+    counted: new Set([...one.counted].filter((measure) => other.counted.has(measure))),
+  };
+}
+
+function isExposing({ fill, working }: OrderFact): boolean {
+  return fill !== 'none' || working;
+}
+
+/** The orders that are or may be a position, or may become one. */
+export function listExposed({ orders }: PathState): readonly OrderFact[] {
+  return [...orders.values()].filter(isExposing);
+}
+
+export function isExposed(state: PathState): boolean {
+  return listExposed(state).length > 0;
+}
+
+export function getMarket({ step }: OrderFact): string {
+  return step.args.market.text;
+}
+
+/** Takes what `change` makes of each order of which `applies` says so. */
+export function changeOrders(
+  state: PathState,
+  applies: (fact: OrderFact, key: string) => boolean,
+  change: (fact: OrderFact) => OrderFact,
+): PathState {
+  const orders = new Map(
+    [...state.orders].map(([key, fact]) => [key, applies(fact, key) ? change(fact) : fact] as const),
+  );
+  return { ...state, orders };
+}
+
+export const endOrder = (fact: OrderFact): OrderFact => ({ ...fact, working: false });
+
+/** From now on `measure` is zero only if these orders filled nothing. One that works may still fill, and is left out. */
+export function countOrders(
+  state: PathState,
+  measure: string,
+  isMeant: (fact: OrderFact, key: string) => boolean,
+): PathState {
+  return changeOrders(
+    state,
+    (fact, key) => !fact.working && isMeant(fact, key),
+    (fact) => ({ ...fact, counted: new Set([...fact.counted, measure]) }),
+  );
+}
+
+/** The state where a measure is zero; `whole`: it counts the fills of its market. */
+export function assumeZero(state: PathState, measure: string, whole: boolean): PathState | undefined {
+  const isCounted = (fact: OrderFact) => fact.counted.has(measure);
+  if (!whole && [...state.orders.values()].some((fact) => isCounted(fact) && fact.fill === 'some')) return undefined;
+  const zero = changeOrders(state, isCounted, (fact) => ({ ...fact, fill: 'none' }));
+  return whole && !isExposed(zero) ? { ...zero, doubt: false } : zero;
+}
+
+/** Adds the share that a stop-loss covers. */
+export function cover(state: PathState, market: string, share: Decimal): PathState {
+  const before = state.covered.get(market) ?? new Decimal(0);
+  return { ...state, covered: new Map(state.covered).set(market, before.plus(share)) };
+}
+
+/** Takes away what covers a market, or all. */
+export function uncover(state: PathState, market?: string): PathState {
+  if (market === undefined) return { ...state, covered: new Map() };
+  const covered = new Map(state.covered);
+  covered.delete(market);
+  return { ...state, covered };
+}
+
+export function isCovered({ covered }: PathState, fact: OrderFact): boolean {
+  return covered.get(getMarket(fact))?.gte(1) === true;
+}

@@ -1,0 +1,282 @@
+/**
+ * Finds the orders that a runbook leaves beyond `leaves` on a path that ends as succeeded or stopped (docs/language.md, What a run
+ * leaves). An order may have filled on every path on which it was sent: after a time-out, in part, and while a cancel was on its way.
+ * Paths that end as failed are not walked: the run is held to its word there as well.
+ */
+import { findPosition } from '../../base/diagnostic.ts';
+import type { CatchClause, CheckedRunbook, CheckedStep, LeavesDeclaration, StepOf } from '../checked.ts';
+import { endsAtOnce, findAwaited } from '../steps/awaited.ts';
+import { getStepRow } from '../steps/steps.ts';
+import { listInnerBlocks, walkSteps } from '../steps/walk.ts';
+import type { Expr, Scope, Value } from '../values.ts';
+import { narrowByText, StepNames } from './conditions.ts';
+import {
+  changeOrders,
+  cover,
+  endOrder,
+  getMarket,
+  isCovered,
+  isExposed,
+  listExposed,
+  type OrderFact,
+  type PathState,
+  START,
+  uncover,
+  withOrder,
+} from './facts.ts';
+import { type Domain, FlowWalk, type Loop } from './walk.ts';
+
+/** An order, or a called runbook, that may leave more than the runbook declares. */
+export interface Leak {
+  readonly step: CheckedStep;
+  /** On some path it certainly does, if it fills; else the check cannot tell. */
+  readonly certain: boolean;
+  /** What happens on the path, in sequence. */
+  readonly path: readonly string[];
+}
+
+/** States kept at one place; beyond them the rest is only in doubt. */
+const MOST_STATES = 200;
+const RANK = { none: 0, protected: 1, open: 2 } as const satisfies Record<LeavesDeclaration['position'], number>;
+
+export function findLeaks(runbook: CheckedRunbook): readonly Leak[] {
+  if (runbook.leaves.position === 'open') return [];
+  const domain = new LeavesDomain(runbook);
+  const ends = new FlowWalk(domain).walkToEnd(runbook.steps, START);
+  const found = new Map<CheckedStep, Leak>();
+  for (const [step, path] of domain.looser) found.set(step, { step, certain: false, path });
+  for (const end of ends)
+    for (const { step } of domain.listBeyond(end)) {
+      const known = found.get(step);
+      const certain = !end.doubt;
+      const isWorse = known === undefined || (certain && !known.certain);
+      const isShorter = known?.certain === certain && end.trace.length < known.path.length;
+      if (isWorse || isShorter) found.set(step, { step, certain, path: end.trace });
+    }
+  return [...found.values()];
+}
+
+class LeavesDomain implements Domain<PathState> {
+  /** Calls of runbooks that may leave more than the caller, with the path to them. */
+  readonly looser = new Map<CheckedStep, readonly string[]>();
+  private readonly runbook: CheckedRunbook;
+  private readonly names: StepNames;
+  /** The switch stays armed after the run: it cancels what works, stops too. */
+  private readonly staysArmed: boolean;
+
+  constructor(runbook: CheckedRunbook) {
+    this.runbook = runbook;
+    this.names = new StepNames(runbook);
+    this.staysArmed = runbook.deadman?.onExit === 'leave_armed' && runbook.deadman.releaseAfter === undefined;
+  }
+
+  listBeyond(end: PathState): readonly OrderFact[] {
+    const left = listExposed(end).filter(({ fill }) => fill !== 'none' || !this.staysArmed);
+    return this.runbook.leaves.position === 'protected' ? left.filter((fact) => !isCovered(end, fact)) : left;
+  }
+
+  enter(_step: CheckedStep, state: PathState): PathState {
+    return state;
+  }
+
+  narrow(state: PathState, condition: Expr<boolean>, truth: boolean, step: CheckedStep): PathState | undefined {
+    if (!matters(step)) return state;
+    const narrowed = narrowByText(state, condition, truth, this.names);
+    // An assertion that may be about something else is passed without a word about what is exposed.
+    if (step.verb === 'assert' && narrowed !== undefined)
+      return { ...narrowed, doubt: state.doubt || (narrowed.doubt && isExposed(state)) };
+    return narrowed;
+  }
+
+  perform(step: CheckedStep, state: PathState): PathState {
+    switch (step.verb) {
+      case 'place':
+        return this.place(step, state);
+      case 'protect':
+        return this.protect(step, state);
+      case 'cancel':
+        return this.cancel(step, state);
+      case 'cancel_all':
+        return uncover(changeOrders(state, () => true, endOrder));
+      case 'wait_for':
+        return this.waitFor(step.args, state);
+      case 'call':
+        return this.call(step, state);
+      default:
+        return this.names.note(state, step);
+    }
+  }
+
+  /** The state after a step that failed: a `place` may have placed its order all the same. */
+  fail(step: CheckedStep, state: PathState, on: CatchClause['on'] | 'timeout'): PathState {
+    const surely = typeof on !== 'string' && on.every((kind) => NOT_FILLED.has(kind));
+    if (step.verb === 'place') {
+      if (surely || !this.mayOpen(step)) return state;
+      const fact: OrderFact = { step, fill: 'may', working: true, counted: new Set() };
+      return withOrder(this.tell(state, step, 'place'), step.path, fact);
+    }
+    const blocks = step.verb === 'wait_for' ? [] : listInnerBlocks(step);
+    const isCall = step.verb === 'call';
+    return blocks.length === 0 && !isCall ? state : this.cutBranches(blocks, { ...state, doubt: true });
+  }
+
+  /** Whether a loop has a round depends on values: one that would have closed or covered something leaves a doubt. */
+  passOver(loop: Loop, state: PathState): PathState {
+    const changes = listInnerBlocks(loop).some((block) => [...walkSteps(block)].some((step) => CLOSING.has(step.verb)));
+    return changes && isExposed(state) ? { ...state, doubt: true } : state;
+  }
+
+  beginRound(_loop: Loop, state: PathState): PathState {
+    return state;
+  }
+
+  /** More rounds than are walked may cover the rest. */
+  endRound(_loop: Loop, state: PathState): PathState {
+    const isPartly = [...state.covered.values()].some((share) => share.gt(0) && share.lt(1));
+    return isPartly ? { ...state, doubt: true } : state;
+  }
+
+  beginBranches(step: StepOf<'parallel'>, state: PathState): PathState {
+    return listInnerBlocks(step).some(hasPlacement) ? { ...state, doubt: true } : state;
+  }
+
+  cutBranches(others: readonly (readonly CheckedStep[])[], state: PathState): PathState {
+    let cut = state;
+    for (const step of others.flatMap((block) => [...walkSteps(block)])) {
+      if (step.verb === 'place' && this.mayOpen(step)) {
+        const fact: OrderFact = { step, fill: 'may', working: true, counted: new Set() };
+        cut = withOrder(this.tell({ ...cut, doubt: true }, step, 'place'), step.path, fact);
+      }
+      if (step.verb === 'cancel' || step.verb === 'cancel_all') cut = uncover(cut);
+    }
+    return cut;
+  }
+
+  /** Each state once, the one with the shortest path; beyond the most that are kept, what is left is in doubt. */
+  merge(states: readonly PathState[]): readonly PathState[] {
+    const kept = new Map<string, PathState>();
+    for (const state of states) {
+      const orders = [...state.orders].map(([key, { fill, working, counted }]) => [key, fill, working, ...counted]);
+      const covered = [...state.covered].map(([market, share]) => [market, share.toFixed()]);
+      const id = JSON.stringify([orders, covered, state.doubt, [...state.decided]]);
+      const known = kept.get(id);
+      if (known === undefined || state.trace.length < known.trace.length) kept.set(id, state);
+    }
+    const all = [...kept.values()];
+    return all.length <= MOST_STATES ? all : all.slice(0, MOST_STATES).map((state) => ({ ...state, doubt: true }));
+  }
+
+  tell(state: PathState, { span }: CheckedStep, what: string): PathState {
+    const { line } = findPosition(this.runbook.source.text, span.start);
+    return { ...state, trace: [...state.trace, `line ${line}: ${what}`] };
+  }
+
+  private place(step: StepOf<'place'>, state: PathState): PathState {
+    const { args, path } = step;
+    const others = listExposed(state).filter((fact) => fact.step !== step);
+    const against = others.some((fact) => fact.step.args.side.text !== args.side.text);
+    // It closes or covers what is there, in a size that only the run knows.
+    if (!this.mayOpen(step) || against) return { ...state, doubt: state.doubt || isExposed(state) };
+    const awaited = findAwaited(step);
+    const fill = awaited === 'any_fill' || awaited === 'filled' ? 'some' : 'may';
+    const working = !endsAtOnce(args) && awaited !== 'filled' && awaited !== 'terminal';
+    return withOrder(this.tell(state, step, 'place'), path, { step, fill, working, counted: new Set() });
+  }
+
+  private mayOpen({ allow }: StepOf<'place'>): boolean {
+    return allow !== 'reduce' && (this.runbook.limits?.mode ?? 'active') === 'active';
+  }
+
+  private protect({ args }: StepOf<'protect'>, state: PathState): PathState {
+    if (args.stopLoss === undefined) return state;
+    const share = evaluateConstant(args.stopLoss.fraction);
+    if (share === undefined) return { ...state, doubt: true };
+    return this.staysArmed ? state : cover(state, args.market.text, share);
+  }
+
+  private cancel({ args }: StepOf<'cancel'>, state: PathState): PathState {
+    if (args.kind === 'ids') return { ...state, doubt: true };
+    if (args.kind === 'mine') {
+      const market = args.market.text;
+      return uncover(
+        changeOrders(state, (fact) => getMarket(fact) === market, endOrder),
+        market,
+      );
+    }
+    const key = this.names.findPlace(args.order.text);
+    if (key !== undefined) return changeOrders(state, (_, each) => each === key, endOrder);
+    const market = this.names.findProtected(args.order.text);
+    return market === undefined ? { ...state, doubt: true } : uncover(state, market);
+  }
+
+  private waitFor(args: StepOf<'wait_for'>['args'], state: PathState): PathState {
+    if (args.kind === 'order') return this.waitForOrder(args, state);
+    if (args.kind !== 'any') return state;
+    // Which of them has filled or ended is known only in the run; of the others nothing has changed.
+    const orders = args.any.text.replace(/^\s*\[|\]\s*$/g, '').split(',');
+    const areKnown = orders.every((text) => this.names.findPlace(text) !== undefined);
+    return areKnown ? state : { ...state, doubt: true };
+  }
+
+  private waitForOrder(args: Extract<StepOf<'wait_for'>['args'], { kind: 'order' }>, state: PathState): PathState {
+    const key = this.names.findPlace(args.order.text);
+    // The stop or the target may have closed the position.
+    if (key === undefined) return { ...state, doubt: true };
+    const known = {
+      live: {},
+      any_fill: { fill: 'some' },
+      filled: { fill: 'some', working: false },
+      terminal: { working: false },
+    } as const;
+    return changeOrders(
+      state,
+      (_, each) => each === key,
+      (fact) => ({ ...fact, ...known[args.is] }),
+    );
+  }
+
+  private call(step: StepOf<'call'>, state: PathState): PathState {
+    const callee = this.runbook.calls[step.args.runbook];
+    const steps = callee === undefined ? [] : [...walkSteps(callee.steps)];
+    if (callee === undefined || !steps.some((each) => CLOSING.has(each.verb))) return state;
+    const told = this.tell(state, step, `call ${step.args.runbook}`);
+    if (RANK[callee.leaves.position] > RANK[this.runbook.leaves.position] && steps.some(isPlacement))
+      this.looser.set(step, told.trace);
+    return { ...told, doubt: state.doubt || isExposed(state) };
+  }
+}
+
+/** Kinds of failure after which an order of the step cannot have filled. */
+const NOT_FILLED: ReadonlySet<string> = new Set(['rejected', 'denied', 'rate_limited', 'stale_feed', 'assertion']);
+
+function isPlacement({ verb }: CheckedStep): boolean {
+  return verb === 'place' || verb === 'protect';
+}
+
+function hasPlacement(block: readonly CheckedStep[]): boolean {
+  return [...walkSteps(block)].some(isPlacement);
+}
+
+/** Steps that can close a position, cover it, or take its cover away. */
+const CLOSING: ReadonlySet<CheckedStep['verb']> = new Set(['place', 'protect', 'cancel', 'cancel_all', 'call']);
+
+/** Steps that place, cancel, await, or end the run or its switch: whether one is skipped changes what is left, as with inner steps. */
+const DECISIVE: ReadonlySet<CheckedStep['verb']> = new Set([
+  ...CLOSING,
+  'wait_for',
+  'arm_deadman',
+  'disarm_deadman',
+  'assert',
+  'stop',
+  'fail',
+]);
+
+function matters({ verb }: CheckedStep): boolean {
+  return DECISIVE.has(verb) || getStepRow(verb).risk === 'inner';
+}
+
+const NO_SCOPE: Scope = { get: () => undefined, rules: () => undefined };
+
+function evaluateConstant<T extends Value>(expr: Expr<T>): T | undefined {
+  return expr.constant ? expr.evaluate(NO_SCOPE) : undefined;
+}
