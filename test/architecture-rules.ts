@@ -76,7 +76,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'runbook/document': ['codes'],
   'runbook/expression': ['codes', 'document', 'functions'],
   'runbook/functions': ['codes'],
-  'runbook/flow': ['steps'],
+  'runbook/flow': ['expression', 'steps'],
   'runbook/plan': ['expression', 'functions', 'steps'],
   'runbook/schedule': ['codes', 'document'],
   'runbook/shape': ['codes', 'document', 'steps'],

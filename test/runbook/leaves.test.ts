@@ -37,7 +37,7 @@ describe('the paths of a runbook', () => {
 
   it('leave what one block of an if protects and the other does not', () => {
     const blocks = (taken: string, other: string) =>
-      `${ENTRY}  - if: entry.filled > 0\n    do:${taken.replaceAll('\n', '\n    ')}\n    else:${other.replaceAll('\n', '\n    ')}\n`;
+      `${ENTRY}  - refresh: entry\n  - if: entry.filled > 0\n    do:${taken.replaceAll('\n', '\n    ')}\n    else:${other.replaceAll('\n', '\n    ')}\n`;
     const gone = '\n  - cancel: entry\n  - stop: {outcome: unfilled}';
     expect(leaks(blocks(GUARD, GUARD))).toEqual([]);
     expect(leaks(blocks(GUARD, '\n  - wait: 1s'))).toEqual(VIOLATED);

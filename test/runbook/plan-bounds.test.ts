@@ -41,7 +41,7 @@ describe('the bounds of a plan', () => {
     const entry = `id: entry, ${ORDER}`;
     const exit = (size: string, price: string) =>
       plan(
-        `vars: {left: {type: size, init: 1}}\nsteps: [{${entry}}, {place: {type: limit, market: BTC-USD, side: short, size: "${size}", price: "${price}"}, allow: reduce}]`,
+        `vars: {left: {type: size, init: 1}}\nsteps: [{${entry}}, {refresh: entry}, {place: {type: limit, market: BTC-USD, side: short, size: "${size}", price: "${price}"}, allow: reduce}]`,
       ).bounds.notional.max;
     expect(exit('entry.filled', '100')).toBe('400');
     // Bought at 100 or below, and sold at most half a tick above that, less 3 %.

@@ -91,6 +91,9 @@ const VERBS = {
   account: 0.3,
 } as const;
 
+/** The checker refuses to read `open` of an order that was only accepted; the worlds do so, and it sees through no list. */
+const isOpen = (id: string) => `"[${id}].exists(o, o.open)"`;
+
 class Generator {
   private readonly index: number;
   private readonly draws: Draws;
@@ -246,7 +249,7 @@ class Generator {
       if (!amendable) return `  - refresh: ${id}\n${CAUGHT}`;
       const price = priceOf(market, this.draws.of([-31, -13, -7, -4, -2, 5]) * (side === 'long' ? 1 : -1));
       const size = this.draws.chance(0.2) ? `, size: ${this.draws.of(MARKETS[market].sizes)}` : '';
-      return `  - if: ${id}.open\n    amend: {order: ${id}, price: ${price}${size}}\n${CAUGHT}`;
+      return `  - if: ${isOpen(id)}\n    amend: {order: ${id}, price: ${price}${size}}\n${CAUGHT}`;
     });
   }
 
@@ -254,7 +257,7 @@ class Generator {
     return this.withOrder(({ id, market, side, amendable }) => {
       const price = priceOf(market, -this.draws.within(3, 9) * (side === 'long' ? 1 : -1));
       const amend = amendable
-        ? `        - if: ${id}.open\n          amend: {order: ${id}, price: ${price}}\n    ${CAUGHT.replaceAll('\n    ', '\n        ').replace('    catch', '      catch')}`
+        ? `        - if: ${isOpen(id)}\n          amend: {order: ${id}, price: ${price}}\n    ${CAUGHT.replaceAll('\n    ', '\n        ').replace('    catch', '      catch')}`
         : '';
       return `  - repeat:\n      every: ${this.draws.of(['500ms', '2s'])}\n      max: ${this.draws.within(2, 3)}\n      do:\n        - refresh: ${id}\n    ${CAUGHT.replace('    catch', '      catch')}${amend}`;
     });

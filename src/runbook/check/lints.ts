@@ -2,11 +2,13 @@
  * Checks a whole runbook once every step is known: the deadman switch against waits and stops, entries against protection,
  * the token rate, and unused names (language.md, Checks 5). Facts about a single field are reported where the field is read.
  */
-import type { Span } from '../../base/diagnostic.ts';
+import { findPosition, type Span } from '../../base/diagnostic.ts';
 import { suggestSpelling } from '../../base/spelling.ts';
 import type { CheckedRunbook, CheckedStep, StepOf } from '../checked.ts';
 import type { MapNode, Node } from '../document/nodes.ts';
+import { shorten } from '../expression/analysis-faults.ts';
 import { findLeaks } from '../flow/leaks.ts';
+import { findStaleReads, type StaleRead } from '../flow/stale.ts';
 import { type Costs, countSteadyTokens } from '../plan/steady.ts';
 import { findAwaited } from '../steps/awaited.ts';
 import { listInnerBlocks, walkSteps } from '../steps/walk.ts';
@@ -24,7 +26,11 @@ export interface Allowance {
 export function lintRunbook(checking: Checking, runbook: CheckedRunbook, root: MapNode, allowance: Allowance): void {
   lintDeadman(checking, runbook);
   lintProtection(checking, runbook);
-  lintLeaves(checking, runbook);
+  // Nothing is said of the paths of a file with errors: they are not known.
+  if (!checking.diagnostics.some(({ severity }) => severity === 'error')) {
+    lintStaleReads(checking, runbook, root);
+    lintLeaves(checking, runbook);
+  }
   lintRate(checking, runbook, root, allowance);
 }
 
@@ -131,9 +137,42 @@ function lintArmed(
   return armed;
 }
 
-/** Checks each path against what the runbook says that it leaves. Nothing is said of a file with errors: its paths are not known. */
+/** Refuses reads of an order that may have changed since a step used it. */
+function lintStaleReads(checking: Checking, runbook: CheckedRunbook, root: MapNode): void {
+  for (const read of findStaleReads(runbook)) {
+    const { since, expr, field } = read;
+    const { line } = findPosition(checking.source.text, since.span.start);
+    const what = `${field} in ${shorten(expr.text.trim())}`;
+    const at = locateRead(checking, read, root);
+    if (since.verb === 'cancel')
+      checking.report(
+        at,
+        'stale-after-cancel',
+        `${what} is read as it was before the cancel in line ${line}, which is only awaited until it is accepted`,
+      );
+    else
+      checking.report(
+        at,
+        'stale-after-place',
+        `${what} is read as it was when the order was placed in line ${line}, and no step has used the order since`,
+      );
+  }
+}
+
+/** The place of the field in the text of the step or the output that reads it. */
+function locateRead(checking: Checking, { step, expr, field }: StaleRead, root: MapNode): Span {
+  const outputs = root.entry('outputs');
+  const around = step?.span ?? outputs?.span ?? root.span;
+  const { text } = checking.source;
+  const start = text.indexOf(expr.text, around.start);
+  const found = new RegExp(`[\\w.?]*[\\w\\])]\\??\\.${field}\\b|\\b${field}\\(`).exec(expr.text);
+  if (start === -1 || start >= around.end || found === null)
+    return step === undefined ? (outputs?.keySpan ?? root.span) : findNameSpan(checking, step);
+  return { start: start + found.index, end: start + found.index + found[0].length };
+}
+
+/** Checks each path against what the runbook says that it leaves. */
 function lintLeaves(checking: Checking, runbook: CheckedRunbook): void {
-  if (checking.diagnostics.some(({ severity }) => severity === 'error')) return;
   const { position } = runbook.leaves;
   const may = position === 'none' ? 'no position' : 'only what working stops of it cover';
   for (const { step, certain, path } of findLeaks(runbook)) {

@@ -440,6 +440,19 @@ export const CHECK_CODES = {
     example: 'place: {type: market, tif: good_till_cancel, …}',
     fix: 'Leave `tif` out: immediate_or_cancel is the default.',
   }),
+  'stale-after-place': error({
+    summary: 'a field of an order that may have changed since it was placed',
+    cause:
+      'A `place` or `protect` that ends when the order is live or accepted yields the order as it was then. `filled`, `remaining`, `avg_price`, `status` and `terminal` may have changed, and after `await: accepted` also `open`. `open` of a live order may be read, but it does not decide on a `stop`, a `fail` or an order.',
+    example: '- id: entry\n  place: …\n- if: entry.filled == 0\n  stop: …',
+    fix: 'Use the order before it is read: `refresh`, `wait_for`, `amend` or `cancel`; or place it with `await: any_fill` or `terminal`.',
+  }),
+  'stale-after-cancel': error({
+    summary: 'a field of an order that may have changed since its cancel was accepted',
+    cause: 'With `await: accepted` the order may still work, and fill, when the `cancel` ends.',
+    example: '- cancel: entry\n  await: accepted\n- if: entry.filled == 0\n  stop: …',
+    fix: 'Leave `await: accepted` out: a cancel is done when the order has ended and its fills are read. Or use `refresh` or `wait_for` before the order is read.',
+  }),
   'leaves-violated': error({
     summary: 'a path on which more is left than `leaves` says',
     cause:

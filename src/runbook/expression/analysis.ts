@@ -42,6 +42,11 @@ export class Analysis extends AnalysisFaults {
     return this.visible.reads;
   }
 
+  /** The fields of records that were read, by their origins. */
+  get fields(): ReadonlySet<string> {
+    return this.visible.fields;
+  }
+
   protected override listKnown(): readonly string[] {
     return this.visible.listAll();
   }
@@ -198,7 +203,8 @@ export class Analysis extends AnalysisFaults {
         );
       return value;
     };
-    return { type, run, bare: false, constant: of.constant && at.constant };
+    const origin = list && of.origin !== undefined ? { origin: `${of.origin}[]` } : {};
+    return { type, run, bare: false, constant: of.constant && at.constant, ...origin };
   }
 
   private checkList(node: NodeOf<'list'>, level: number): Term | undefined {
@@ -323,6 +329,7 @@ export class Analysis extends AnalysisFaults {
       run: (frame) => of(frame) ?? instead(frame),
       bare: false,
       constant: receiver.constant && (others[0] as Term).constant,
+      ...(receiver.origin === undefined ? {} : { origin: receiver.origin }),
     };
   }
 
@@ -356,20 +363,21 @@ export class Analysis extends AnalysisFaults {
       return this.reportFault('type-mismatch', on, `${name} goes through a list, found ${formatType(receiver.type)}`);
     }
     const weightBefore = this.weight;
-    const { slot, result: found } = this.visible.withLocal(each, receiver.type.of, () => this.check(body, level));
+    const list = { ...receiver, type: receiver.type };
+    const { slot, result: found } = this.visible.withLocal(each, list, () => this.check(body, level));
     const inner = name === 'map' ? found : this.fit(found, BOOLEAN, body);
     if (inner === undefined) return undefined;
 
     const cost = this.weight - weightBefore + 1;
     const { text } = this;
-    const { run: list } = receiver;
+    const { run: readList } = receiver;
     const { run: work } = inner;
     const at = (frame: Frame, item: Value): Value => {
       spend(cost, text);
       frame.locals[slot] = item;
       return work(frame);
     };
-    const items = (frame: Frame): readonly Value[] => list(frame) as readonly Value[];
+    const items = (frame: Frame): readonly Value[] => readList(frame) as readonly Value[];
     const kinds: Readonly<Record<string, { readonly type: ValueType; readonly run: Run }>> = {
       map: { type: { kind: 'list', of: inner.type }, run: (frame) => items(frame).map((item) => at(frame, item)) },
       filter: { type: receiver.type, run: (frame) => items(frame).filter((item) => at(frame, item) === true) },
@@ -377,7 +385,8 @@ export class Analysis extends AnalysisFaults {
       all: { type: BOOLEAN, run: (frame) => items(frame).every((item) => at(frame, item) === true) },
     };
     const { type, run } = kinds[name] as { type: ValueType; run: Run };
-    return { type, run, bare: false, constant: false };
+    const origin = name === 'filter' && receiver.origin !== undefined ? { origin: receiver.origin } : {};
+    return { type, run, bare: false, constant: false, ...origin };
   }
 
   private checkCall(

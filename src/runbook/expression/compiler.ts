@@ -9,7 +9,7 @@ import type { Node, ScalarNode } from '../document/nodes.ts';
 import { evaluateIn, type Run } from '../functions/evaluation.ts';
 import { formatType, unifyTypes } from '../functions/typing.ts';
 import { type Expr, NotKnown, type RecordValue, type Scope, type Value, type ValueType } from '../values.ts';
-import { compileField, isBare } from './expression.ts';
+import { compileField, isBare, noteParts } from './expression.ts';
 import type { Names } from './scope.ts';
 
 /**
@@ -94,13 +94,15 @@ export class Compiler {
     }
     const text = this.source.text.slice(node.span.start, node.span.end);
     const run: Run = ({ scope }) => parts.map((part) => part.evaluate(scope));
-    return {
+    const expr: Expr<readonly Value[]> = {
       text,
       type: { kind: 'list', of: of as ValueType },
       reads: [...new Set(parts.flatMap((part) => part.reads))].sort(),
       constant: parts.every((part) => part.constant),
       evaluate: (scope) => evaluateIn(scope, run, parts.length, text) as readonly Value[],
     };
+    noteParts(expr, parts);
+    return expr;
   }
 
   /** Compiles the value of a name and declares the name. */

@@ -39,7 +39,7 @@ export interface Compiled<T extends Value = Value> {
 
 /** Facts about an expression besides its type; kept here so that an `Expr` holds only what the engine needs. */
 const FACTS = new WeakMap<Expr, Facts>();
-const NO_FACTS: Facts = { whenTrue: [], whenFalse: [], bare: false };
+const NO_FACTS: Facts = { whenTrue: [], whenFalse: [], bare: false, fields: [] };
 
 /** Dotted paths that are present when a boolean expression is true: `taker` for `taker.hasValue()`. */
 export function listPresentWhenTrue(expr: Expr): readonly string[] {
@@ -49,6 +49,21 @@ export function listPresentWhenTrue(expr: Expr): readonly string[] {
 /** Dotted paths that are present when a boolean expression is false: `taker` for `!taker.hasValue()`. */
 export function listPresentWhenFalse(expr: Expr): readonly string[] {
   return FACTS.get(expr)?.whenFalse ?? [];
+}
+
+/** The fields of records that an expression reads, by their origins: `entry.filled`, `ladder[].o.filled`. */
+export function listFieldsRead(expr: Expr): readonly string[] {
+  return FACTS.get(expr)?.fields ?? [];
+}
+
+/** Where the value of an expression comes from, if that is one place: `entry`, `ladder[].o`. */
+export function findOrigin(expr: Expr): string | undefined {
+  return FACTS.get(expr)?.origin;
+}
+
+/** Records what an expression that is put together from others reads. */
+export function noteParts(expr: Expr, parts: readonly Expr[]): void {
+  FACTS.set(expr, { ...NO_FACTS, fields: [...new Set(parts.flatMap(listFieldsRead))] });
 }
 
 /** Whether an expression consists of bare literals: a let of this kind belongs in `TypeEnv.bare`. */
@@ -231,6 +246,7 @@ function joinParts(
   if (diagnostics.some((each) => each.severity === 'error')) return { expr: undefined, diagnostics };
   const reads = exprs.flatMap((each) => each.reads);
   const constant = exprs.every((each) => each.constant);
+  const facts = { ...NO_FACTS, fields: exprs.flatMap(listFieldsRead) };
   const run: Run = ({ scope }) =>
     joinTexts(
       parts,
@@ -244,7 +260,7 @@ function joinParts(
       reads,
       run,
       weight: parts.length,
-      facts: NO_FACTS,
+      facts,
       constant,
     }) as Expr<string>,
     diagnostics,
@@ -270,7 +286,13 @@ function compileSlice({ node, source, text, from }: Slice, env: TypeEnv, expecte
   const diagnostics = analysis.faults.map(diagnostic);
   if (fit === undefined || diagnostics.some((each) => each.severity === 'error'))
     return { expr: undefined, diagnostics };
-  const facts = { whenTrue: fit.whenTrue ?? [], whenFalse: fit.whenFalse ?? [], bare: fit.bare };
+  const facts = {
+    whenTrue: fit.whenTrue ?? [],
+    whenFalse: fit.whenFalse ?? [],
+    bare: fit.bare,
+    fields: [...analysis.fields],
+    ...(fit.origin === undefined ? {} : { origin: fit.origin }),
+  };
   const { type, run, constant } = fit;
   const { reads, weight } = analysis;
   return { expr: makeExpression(text, { type, reads, run, weight, facts, constant }), diagnostics };

@@ -13,14 +13,18 @@ export interface Facts {
   readonly whenTrue: readonly string[];
   readonly whenFalse: readonly string[];
   readonly bare: boolean;
+  /** The fields of records that it reads, by their origins: `entry.filled`, `ladder[].o.filled`. */
+  readonly fields: readonly string[];
+  readonly origin?: string;
 }
 
 export class VisibleNames {
   readonly reads = new Set<string>();
+  readonly fields = new Set<string>();
   private readonly text: string;
   private readonly env: TypeEnv;
   private readonly factsOf: (name: string) => Facts | undefined;
-  private locals: readonly { readonly name: string; readonly type: ValueType }[] = [];
+  private locals: readonly { readonly name: string; readonly type: ValueType; readonly origin?: string }[] = [];
   private assumed: ReadonlySet<string> = new Set();
 
   constructor(text: string, env: TypeEnv, factsOf: (name: string) => Facts | undefined) {
@@ -40,6 +44,7 @@ export class VisibleNames {
         bare: false,
         constant: false,
         path: name,
+        ...(local.origin === undefined ? {} : { origin: local.origin }),
       });
     const defined = this.env.defs?.get(name);
     const type = this.env.roots.get(name) ?? defined?.type;
@@ -47,12 +52,14 @@ export class VisibleNames {
     this.reads.add(name);
     for (const read of defined?.reads ?? []) this.reads.add(read);
     const facts = this.factsOf(name);
+    for (const field of facts?.fields ?? []) this.fields.add(field);
     return this.narrow({
       type,
       run: this.requireValue(type, name, (frame) => readRoot(frame, name)),
       bare: facts?.bare === true || this.env.bare?.has(name) === true,
       constant: false,
       path: name,
+      origin: name,
       ...(facts === undefined ? {} : { whenTrue: facts.whenTrue, whenFalse: facts.whenFalse }),
     });
   }
@@ -63,6 +70,8 @@ export class VisibleNames {
     const optional = chained || record.type.kind === 'optional';
     const type: ValueType = optional && own.kind !== 'optional' ? { kind: 'optional', of: own } : own;
     const path = record.path === undefined ? undefined : `${record.path}.${name}`;
+    const origin = record.origin === undefined ? undefined : `${record.origin}.${name}`;
+    if (origin !== undefined) this.fields.add(origin);
     const { run: of } = record;
     return this.narrow({
       type,
@@ -72,6 +81,7 @@ export class VisibleNames {
       bare: false,
       constant: false,
       ...(path === undefined ? {} : { path }),
+      ...(origin === undefined ? {} : { origin }),
     });
   }
 
@@ -80,10 +90,15 @@ export class VisibleNames {
     return [...this.locals.map((each) => each.name), ...this.env.roots.keys(), ...(this.env.defs?.keys() ?? [])];
   }
 
-  /** Runs `work` with a visible loop variable; `slot` is its index in the frame. */
-  withLocal<T>(name: string, type: ValueType, work: () => T): { readonly slot: number; readonly result: T } {
+  /** Runs `work` with a visible loop variable, an item of `list`; `slot` is its index in the frame. */
+  withLocal<T>(
+    name: string,
+    list: Term & { type: { kind: 'list' } },
+    work: () => T,
+  ): { readonly slot: number; readonly result: T } {
     const outer = this.locals;
-    this.locals = [...outer, { name, type }];
+    const origin = list.origin === undefined ? {} : { origin: `${list.origin}[]` };
+    this.locals = [...outer, { name, type: list.type.of, ...origin }];
     const result = work();
     this.locals = outer;
     return { slot: outer.length, result };

@@ -133,13 +133,24 @@ export function narrowByText(
  * the path may be impossible.
  */
 function decide(state: PathState, text: string, truth: boolean): PathState | undefined {
+  const decided = takeDecision(state.decided, text, truth);
+  if (decided === undefined || decided === state.decided) return decided && state;
+  const names = listNames(text);
+  const related = [...state.decided.keys()].some((each) => listNames(each).some((name) => names.includes(name)));
+  return { ...state, decided, doubt: state.doubt || related };
+}
+
+/** The decisions of a path with one more about a condition whose value never changes; undefined where it was decided otherwise. */
+export function takeDecision(
+  decided: ReadonlyMap<string, boolean>,
+  text: string,
+  truth: boolean,
+): ReadonlyMap<string, boolean> | undefined {
   const plain = text.startsWith('!') ? text.slice(1).trim() : text;
   const value = plain === text ? truth : !truth;
-  const known = state.decided.get(plain);
-  if (known !== undefined) return known === value ? state : undefined;
-  const names = listNames(plain);
-  const related = [...state.decided.keys()].some((each) => listNames(each).some((name) => names.includes(name)));
-  return { ...state, decided: new Map(state.decided).set(plain, value), doubt: state.doubt || related };
+  const known = decided.get(plain);
+  if (known !== undefined) return known === value ? decided : undefined;
+  return new Map(decided).set(plain, value);
 }
 
 function listNames(text: string): readonly string[] {

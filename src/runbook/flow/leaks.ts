@@ -75,9 +75,7 @@ class LeavesDomain implements Domain<PathState> {
     return this.runbook.leaves.position === 'protected' ? left.filter((fact) => !isCovered(end, fact)) : left;
   }
 
-  enter(_step: CheckedStep, state: PathState): PathState {
-    return state;
-  }
+  begin(): void {}
 
   narrow(state: PathState, condition: Expr<boolean>, truth: boolean, step: CheckedStep): PathState | undefined {
     if (!matters(step)) return state;
@@ -247,7 +245,14 @@ class LeavesDomain implements Domain<PathState> {
 }
 
 /** Kinds of failure after which an order of the step cannot have filled. */
-const NOT_FILLED: ReadonlySet<string> = new Set(['rejected', 'denied', 'rate_limited', 'stale_feed', 'assertion']);
+const NOT_FILLED: ReadonlySet<string> = new Set([
+  'rejected',
+  'denied',
+  'rate_limited',
+  'stale_feed',
+  'assertion',
+  'not_placed',
+]);
 
 function isPlacement({ verb }: CheckedStep): boolean {
   return verb === 'place' || verb === 'protect';

@@ -9,8 +9,8 @@ export type Loop = StepOf<'for_each'> | StepOf<'repeat'> | StepOf<'parallel'>;
 
 /** What one check knows on a path, and how steps change it. A result of undefined says that the path is impossible or ends. */
 export interface Domain<S> {
-  /** Called before the step with the state in which it reads its expressions. */
-  enter(step: CheckedStep, state: S): S;
+  /** Called once the condition of a step holds, with the state in which it reads its arguments. */
+  begin(step: CheckedStep, state: S): void;
   /** The state where the condition is as `truth` says. */
   narrow(state: S, condition: Expr<boolean>, truth: boolean, step: CheckedStep): S | undefined;
   /** The state after a step that holds no steps. */
@@ -19,7 +19,7 @@ export interface Domain<S> {
   fail(step: CheckedStep, state: S, on: CatchClause['on'] | 'timeout'): S;
   /** A loop that has no round. */
   passOver(loop: Loop, state: S): S | undefined;
-  /** At the beginning and the end of a round. */
+  /** At the beginning of a round, and at its end, before its `until`. */
   beginRound(loop: Loop, state: S): S;
   endRound(loop: Loop, state: S): S;
   /** While other branches are under way, and where they were cut off at an unknown place. */
@@ -34,10 +34,14 @@ export interface Domain<S> {
 export class FlowWalk<S> {
   /** The states at each `stop`, and behind the last step of what was walked with `walkToEnd`. */
   readonly ends: S[] = [];
+  /** The states in which a step failed, whether or not something handled that; kept where they are asked for. */
+  readonly failed: S[] = [];
   private readonly domain: Domain<S>;
+  private readonly keepsFailures: boolean;
 
-  constructor(domain: Domain<S>) {
+  constructor(domain: Domain<S>, { keepsFailures }: { readonly keepsFailures: boolean } = { keepsFailures: false }) {
     this.domain = domain;
+    this.keepsFailures = keepsFailures;
   }
 
   /** Walks the steps of a runbook; returns the states in which it ends as succeeded or stopped. */
@@ -52,9 +56,8 @@ export class FlowWalk<S> {
     return states;
   }
 
-  private walkStep(step: CheckedStep, before: S): readonly S[] {
+  private walkStep(step: CheckedStep, state: S): readonly S[] {
     const { domain } = this;
-    const state = domain.enter(step, before);
     const { if: condition } = step;
     if (condition === undefined) return this.attempt(step, state);
     const skipped = domain.narrow(state, condition, false, step);
@@ -69,7 +72,9 @@ export class FlowWalk<S> {
   /** The step done, and what follows where it fails and its handlers go on. */
   private attempt(step: CheckedStep, state: S): readonly S[] {
     const { domain } = this;
+    domain.begin(step, state);
     const states = [...this.perform(step, state)];
+    if (this.keepsFailures) this.failed.push(domain.fail(step, state, 'any'));
     if (step.onTimeout !== undefined) {
       const timedOut = domain.tell(domain.fail(step, state, 'timeout'), step, `${step.verb} times out`);
       states.push(...this.walkBlock(step.onTimeout, [timedOut]));
@@ -128,6 +133,7 @@ export class FlowWalk<S> {
   private walkLoop(loop: Loop, steps: readonly CheckedStep[], state: S): readonly S[] {
     const { domain } = this;
     const condition = loop.verb === 'repeat' ? loop.args.while : undefined;
+    const until = loop.verb === 'repeat' ? loop.args.until : undefined;
     const none = condition === undefined ? state : domain.narrow(state, condition, false, loop);
     const passed = none === undefined ? undefined : domain.passOver(loop, none);
     const walkRound = (from: readonly S[]): readonly S[] => {
@@ -135,7 +141,11 @@ export class FlowWalk<S> {
         const holds = condition === undefined ? each : domain.narrow(each, condition, true, loop);
         return holds === undefined ? [] : [domain.beginRound(loop, holds)];
       });
-      return this.walkBlock(steps, begun).map((each) => domain.endRound(loop, each));
+      // A false `until` leads to the next round; that a true one ends the loop adds nothing.
+      return this.walkBlock(steps, begun).flatMap((each) => {
+        if (until !== undefined) domain.narrow(each, until, true, loop);
+        return [domain.endRound(loop, each)];
+      });
     };
     const once = walkRound([state]);
     return [...(passed === undefined ? [] : [passed]), ...once, ...walkRound(once)];

@@ -26,6 +26,8 @@ export interface Term {
   readonly constant: boolean;
   /** The dotted path it reads, if it is one: `entry.avg_price`. */
   readonly path?: string;
+  /** Where the value comes from, if that is one place: `entry.avg_price`, `ladder[].o` for a field of each item of a list. */
+  readonly origin?: string;
   /** Optional by declaration, known to be present here. */
   readonly narrowed?: true;
   /** The literal `[]`, a list of anything. */

@@ -1,0 +1,365 @@
+/**
+ * Finds reads of an order as it was when it was placed, or when its cancel was only accepted, on a path on which no step has used the
+ * order since (docs/language.md, Steps and what they yield): what has filled, and whether it works, may have changed.
+ */
+import type { CatchClause, CheckedRunbook, CheckedStep, StepOf } from '../checked.ts';
+import { findOrigin, listFieldsRead } from '../expression/expression.ts';
+import { findAwaited } from '../steps/awaited.ts';
+import { listInnerBlocks, walkSteps } from '../steps/walk.ts';
+import type { Expr } from '../values.ts';
+import { takeDecision } from './conditions.ts';
+import { type Domain, FlowWalk, type Loop } from './walk.ts';
+
+/** A read of a field that may have changed since. */
+export interface StaleRead {
+  /** The step that reads; undefined for an output. */
+  readonly step: CheckedStep | undefined;
+  readonly expr: Expr;
+  readonly field: string;
+  /** The step that made the order stale: it placed it, or its cancel was not awaited. */
+  readonly since: CheckedStep;
+}
+
+/** Fields that change while an order works. */
+const CHANGING: ReadonlySet<string> = new Set(['filled', 'remaining', 'avg_price', 'status', 'terminal', 'open']);
+
+/** Functions over the fills of the run in a market. */
+const OF_MARKET = /\b(position|avg_entry|realized|fees)\(([^()]*)\)/g;
+
+/** An order that no step has used since `since`; `isOpen`: it was seen at the venue then. */
+interface Untouched {
+  readonly since: CheckedStep;
+  readonly market: string;
+  readonly isOpen: boolean;
+}
+
+interface StaleState {
+  /** By where the order is found: `entry`, `guard.stop_loss`, `ladder[].o`. */
+  readonly stale: ReadonlyMap<string, Untouched>;
+  /** Every order placed on the path, with the text of its market. */
+  readonly placed: ReadonlyMap<string, string>;
+  /** What a name of a let, or of an item of a loop, stands for. */
+  readonly names: ReadonlyMap<string, string>;
+  readonly decided: ReadonlyMap<string, boolean>;
+}
+
+const START: StaleState = { stale: new Map(), placed: new Map(), names: new Map(), decided: new Map() };
+
+/** States kept at one place; the rest is not walked, and found by the run at most. */
+const MOST_STATES = 200;
+
+export function findStaleReads(runbook: CheckedRunbook): readonly StaleRead[] {
+  const domain = new StaleDomain(runbook);
+  const walk = new FlowWalk(domain, { keepsFailures: true });
+  const ended = domain.merge(walk.walkToEnd(runbook.steps, START));
+  const failed = domain.merge(walk.failed);
+  const handlers = new FlowWalk(domain);
+  for (const { undo } of walkSteps(runbook.steps)) if (typeof undo === 'object') handlers.walkBlock(undo, failed);
+  const handled = handlers.walkBlock(runbook.onError, failed);
+  handlers.walkBlock(runbook.finally, domain.merge([...failed, ...handled]));
+  for (const state of new FlowWalk(domain).walkBlock(runbook.finally, ended))
+    for (const { value } of runbook.outputs) domain.read(state, value, undefined);
+  return [...domain.found.values()];
+}
+
+class StaleDomain implements Domain<StaleState> {
+  readonly found = new Map<string, StaleRead>();
+  private readonly steady: ReadonlySet<string>;
+  /** The names of orders, and of pairs of them. */
+  private readonly orders: ReadonlySet<string>;
+
+  constructor(runbook: CheckedRunbook) {
+    this.steady = new Set(['inputs', ...runbook.let.map(({ name }) => name)]);
+    const named = [...walkSteps([...runbook.steps, ...runbook.onError, ...runbook.finally])].flatMap((step) => {
+      if (step.id === undefined || (step.verb !== 'place' && step.verb !== 'protect')) return [];
+      return [step.id, ...(step.verb === 'protect' ? listLegs(step).map((leg) => `${step.id}.${leg}`) : [])];
+    });
+    this.orders = new Set(named);
+  }
+
+  begin(step: CheckedStep, state: StaleState): void {
+    for (const expr of listArguments(step)) this.read(state, expr, step);
+  }
+
+  /** Notes what an expression reads too late. `decides`: it decides on a stop, a failure or an order, where `open` is not enough. */
+  read(state: StaleState, expr: Expr, step: CheckedStep | undefined, decides = false, part = expr.text): void {
+    for (const origin of listFieldsRead(expr)) {
+      const [, order = '', field = ''] = /^(.*)\.(\w+)$/.exec(origin) ?? [];
+      const word = new RegExp(`\\b${field}\\b`);
+      if (!CHANGING.has(field) || (word.test(expr.text) && !word.test(part))) continue;
+      const untouched = state.stale.get(this.resolve(state, order));
+      if (untouched === undefined || (field === 'open' && untouched.isOpen && !decides)) continue;
+      this.note({ step, expr, field, since: untouched.since }, origin);
+    }
+    for (const [call, field = '', text = ''] of part.matchAll(OF_MARKET)) {
+      const market = text.trim().replaceAll(/^'|'$/g, '');
+      const untouched = [...state.stale.values()].find((each) => each.market === market);
+      if (untouched !== undefined) this.note({ step, expr, field, since: untouched.since }, call);
+    }
+  }
+
+  private note(read: StaleRead, what: string): void {
+    const id = `${read.step?.path ?? ''} ${read.expr.text} ${what}`;
+    if (!this.found.has(id)) this.found.set(id, read);
+  }
+
+  /** Reads a condition from left to right: what one part says, the next ones know. */
+  narrow(state: StaleState, condition: Expr<boolean>, truth: boolean, step: CheckedStep): StaleState | undefined {
+    const text = condition.text.trim();
+    const decides = isDeciding(step, condition);
+    const parts = /\|\||\?[^.]|[()]\s*&&|&&\s*[()]/.test(text.replaceAll(PRESENCE, '')) ? [text] : text.split('&&');
+    let known: StaleState | undefined = state;
+    for (const part of parts) {
+      if (known !== undefined) this.read(known, condition, step, decides, part);
+      known = known && this.narrowBy(known, part.trim(), true);
+    }
+    if (condition.reads.length > 0 && condition.reads.every((root) => this.steady.has(root))) {
+      const decided = takeDecision(state.decided, text, truth);
+      return decided && { ...state, decided };
+    }
+    if (truth) return known;
+    return parts.length === 1 ? this.narrowBy(state, text, false) : state;
+  }
+
+  perform(step: CheckedStep, state: StaleState): StaleState {
+    switch (step.verb) {
+      case 'place':
+      case 'protect':
+        return this.place(step, state);
+      case 'cancel':
+        return this.cancel(step, state);
+      case 'cancel_all':
+        return { ...state, stale: new Map() };
+      case 'refresh':
+      case 'amend':
+        return this.touch(state, [step.args.order]);
+      case 'wait_for':
+        return this.waitFor(step, state);
+      case 'let': {
+        const names = new Map(state.names);
+        for (const { name, value } of step.args.names) {
+          const origin = findOrigin(value);
+          if (origin !== undefined) names.set(name, this.resolve(state, origin));
+          else names.delete(name);
+        }
+        return { ...state, names };
+      }
+      default:
+        return state;
+    }
+  }
+
+  /**
+   * A `place` that failed may have placed its order all the same. A wait has read its order however it ended, and so has an amend or a
+   * cancel that the venue refused.
+   */
+  fail(step: CheckedStep, state: StaleState, on: CatchClause['on'] | 'timeout'): StaleState {
+    if (step.verb === 'wait_for') return this.waitFor(step, state);
+    const isGone = typeof on !== 'string' && on.every((kind) => kind === 'not_found' || kind === 'rejected');
+    if (step.verb === 'cancel') return isGone ? this.cancel(step, state) : state;
+    if (step.verb === 'amend') return isGone ? this.touch(state, [step.args.order]) : state;
+    if (step.verb !== 'place' && step.verb !== 'protect') return state;
+    const surely = typeof on !== 'string' && on.every((kind) => NOT_PLACED.has(kind));
+    return surely ? state : this.place(step, state);
+  }
+
+  /** A list of orders without a round has none that works. */
+  passOver(loop: Loop, state: StaleState): StaleState | undefined {
+    const origin = findItems(loop);
+    const group = origin === undefined ? undefined : `${this.resolve(state, origin)}[]`;
+    const isGroup = group !== undefined && [...state.stale.keys()].some((key) => key.startsWith(group));
+    return isGroup ? undefined : state;
+  }
+
+  beginRound(loop: Loop, state: StaleState): StaleState {
+    const origin = findItems(loop);
+    if (origin === undefined || !('each' in loop.args)) return this.forgetRound(loop, state);
+    const names = new Map(state.names).set(loop.args.each, `${this.resolve(state, origin)}[]`);
+    return this.forgetRound(loop, { ...state, names });
+  }
+
+  /** Orders that a round collects are found under the name of the loop. */
+  endRound(loop: Loop, state: StaleState): StaleState {
+    const stale = new Map(state.stale);
+    const placed = new Map(state.placed);
+    for (const { name, value } of (loop.verb === 'for_each' && loop.args.collect) || []) {
+      this.read(state, value, loop);
+      const origin = findOrigin(value);
+      if (origin === undefined || loop.id === undefined) continue;
+      const from = this.resolve(state, origin);
+      const to = `${loop.id}[].${name}`;
+      for (const [key, untouched] of state.stale)
+        if (isWithin(key, from)) stale.set(`${to}${key.slice(from.length)}`, untouched);
+      for (const [key, market] of state.placed)
+        if (isWithin(key, from)) placed.set(`${to}${key.slice(from.length)}`, market);
+    }
+    return { ...state, stale, placed };
+  }
+
+  beginBranches(_step: StepOf<'parallel'>, state: StaleState): StaleState {
+    return state;
+  }
+
+  cutBranches(others: readonly (readonly CheckedStep[])[], state: StaleState): StaleState {
+    let cut = state;
+    for (const step of others.flatMap((block) => [...walkSteps(block)]))
+      if (step.verb === 'place' || step.verb === 'protect') cut = this.place(step, cut);
+    return cut;
+  }
+
+  merge(states: readonly StaleState[]): readonly StaleState[] {
+    const kept = new Map<string, StaleState>();
+    for (const state of states) {
+      const stale = [...state.stale].map(([key, { since, isOpen }]) => [key, since.path, isOpen]);
+      kept.set(
+        JSON.stringify([stale.sort(), [...state.placed.keys()].sort(), [...state.names], [...state.decided]]),
+        state,
+      );
+    }
+    return [...kept.values()].slice(0, MOST_STATES);
+  }
+
+  tell(state: StaleState): StaleState {
+    return state;
+  }
+
+  /** Where an order is found, with each name replaced by what it stands for. */
+  private resolve({ names }: StaleState, origin: string): string {
+    const [root = ''] = /^\w+/.exec(origin) ?? [];
+    const meant = names.get(root);
+    return meant === undefined ? origin : `${meant}${origin.slice(root.length)}`;
+  }
+
+  private place(step: StepOf<'place' | 'protect'>, state: StaleState): StaleState {
+    if (step.id === undefined) return state;
+    const awaited = findAwaited(step);
+    const market = step.args.market.text;
+    const keys = step.verb === 'place' ? [step.id] : listLegs(step).map((leg) => `${step.id}.${leg}`);
+    const stale = new Map(state.stale);
+    const placed = new Map(state.placed);
+    for (const key of keys) {
+      placed.set(key, market);
+      if (awaited === 'live' || awaited === 'accepted')
+        stale.set(key, { since: step, market, isOpen: awaited === 'live' });
+      else stale.delete(key);
+    }
+    return { ...state, stale, placed };
+  }
+
+  private cancel(step: StepOf<'cancel'>, state: StaleState): StaleState {
+    const { args } = step;
+    const meant =
+      args.kind === 'mine'
+        ? [...state.placed].flatMap(([key, market]) => (market === args.market.text ? [key] : []))
+        : this.listNamed(state, args.kind === 'order' ? [args.order] : [args.ids]);
+    const stale = new Map(state.stale);
+    for (const key of meant) {
+      if (findAwaited(step) === 'terminal') stale.delete(key);
+      else stale.set(key, { since: step, market: state.placed.get(key) ?? '', isOpen: false });
+    }
+    return { ...state, stale };
+  }
+
+  private waitFor({ args }: StepOf<'wait_for'>, state: StaleState): StaleState {
+    if (args.kind === 'order') return this.touch(state, [args.order]);
+    return args.kind === 'any' ? this.touch(state, [args.any]) : state;
+  }
+
+  private touch(state: StaleState, exprs: readonly Expr[]): StaleState {
+    const stale = new Map(state.stale);
+    for (const key of this.listNamed(state, exprs)) stale.delete(key);
+    return { ...state, stale };
+  }
+
+  /** The placed orders that expressions name: by themselves, in a list, or by a field such as `entry.id`. */
+  private listNamed(state: StaleState, exprs: readonly Expr[]): readonly string[] {
+    const origins = exprs.flatMap((expr) => [...expr.reads, ...listFieldsRead(expr), findOrigin(expr) ?? []].flat());
+    const named = new Set(
+      origins.flatMap((origin) => [origin, origin.replace(/\.\w+$/, '')]).map((each) => this.resolve(state, each)),
+    );
+    return [...state.placed.keys()].filter((key) => named.has(key));
+  }
+
+  private narrowBy(state: StaleState, part: string, truth: boolean): StaleState | undefined {
+    const negated = part.startsWith('!');
+    const plain = negated ? part.slice(1).trim() : part;
+    const [, order = '', says] = /^([\w.]+?)\.(open|terminal|hasValue\(\))$/.exec(plain) ?? [];
+    if (says === undefined) return state;
+    const key = this.resolve(state, order);
+    const holds = truth !== negated;
+    if (says === 'hasValue()') {
+      const isPlaced = [...state.placed.keys()].some((each) => isWithin(each, key));
+      return !this.orders.has(key) || holds === isPlaced ? state : undefined;
+    }
+    if (holds !== (says === 'terminal')) return state;
+    const stale = new Map(state.stale);
+    stale.delete(key);
+    return { ...state, stale };
+  }
+
+  /** Each round has orders of its own. */
+  private forgetRound(loop: Loop, state: StaleState): StaleState {
+    const ids = listInnerBlocks(loop)
+      .flatMap((block) => [...walkSteps(block)])
+      .flatMap(({ id }) => id ?? []);
+    const isOld = (key: string) => ids.some((id) => isWithin(key, id));
+    return {
+      ...state,
+      stale: new Map([...state.stale].filter(([key]) => !isOld(key))),
+      placed: new Map([...state.placed].filter(([key]) => !isOld(key))),
+    };
+  }
+}
+
+const PRESENCE = /\.(?:hasValue\(\)|orValue\([^()]*\))/g;
+
+/** Kinds of failure after which a `place` has no order at the venue. */
+const NOT_PLACED: ReadonlySet<string> = new Set([
+  'rejected',
+  'denied',
+  'rate_limited',
+  'stale_feed',
+  'assertion',
+  'not_placed',
+]);
+
+function isWithin(key: string, order: string): boolean {
+  return key === order || key.startsWith(`${order}.`) || key.startsWith(`${order}[`);
+}
+
+function listLegs({ args }: StepOf<'protect'>): readonly string[] {
+  return [
+    ...(args.stopLoss === undefined ? [] : ['stop_loss']),
+    ...(args.takeProfit === undefined ? [] : ['take_profit']),
+  ];
+}
+
+/** Where the items of a loop come from, if that is one place. */
+function findItems({ args }: Loop): string | undefined {
+  return 'in' in args ? findOrigin(args.in) : undefined;
+}
+
+const DECIDED: ReadonlySet<CheckedStep['verb']> = new Set(['stop', 'fail', 'place', 'protect']);
+
+/** Whether a condition decides on a stop, a failure or an order: as its `if`, or with it as the first step of its block. */
+function isDeciding(step: CheckedStep, condition: Expr): boolean {
+  if (step.if === condition) return DECIDED.has(step.verb);
+  if (step.verb !== 'if' && step.verb !== 'switch') return false;
+  const block = step.args.cases.find(({ when }) => when === condition)?.do;
+  return block?.[0] !== undefined && DECIDED.has(block[0].verb);
+}
+
+/** Arguments that are conditions: they are read where they narrow. What a round collects is read at its end. */
+const CONDITIONS: ReadonlySet<string> = new Set(['cases', 'while', 'until', 'condition', 'collect']);
+
+/** The expressions of a step's arguments and of its own modifiers, without those of the steps in it. */
+function listArguments({ args, timeout, because }: CheckedStep): readonly Expr[] {
+  const found: Expr[] = [timeout, because].flatMap((each): Expr[] => (each === undefined ? [] : [each]));
+  const visit = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null || 'verb' in value) return;
+    if ('evaluate' in value && 'reads' in value) found.push(value as Expr);
+    else for (const each of Object.values(value)) visit(each);
+  };
+  for (const [key, value] of Object.entries(args)) if (!CONDITIONS.has(key)) visit(value);
+  return found;
+}
