@@ -1,11 +1,14 @@
 /** A store is one store, however it is spelled: `resume` would take a run up twice. */
-import { linkSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { copyFileSync, linkSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { environmentOf } from '../../src/app/environment.ts';
 import { stateFolder } from '../../src/app/state.ts';
-import { listStorePlaces, rememberStore } from '../../src/app/stores/known-stores.ts';
+import { findKnownStores, listStorePlaces, rememberStore } from '../../src/app/stores/known-stores.ts';
 import { chooseStorePlace, type StorePlace } from '../../src/app/stores/location.ts';
+import { findUnfinishedRuns } from '../../src/app/stores/unfinished-runs.ts';
+import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
+import { newWriter, startedData } from '../journal/sample.ts';
 import { folder } from './command.ts';
 
 describe('known stores', () => {
@@ -54,5 +57,44 @@ describe('known stores', () => {
     const names = listStorePlaces(state).flatMap((place) => (place.kind === 'postgres' ? [place.url] : []));
     expect(names).toEqual([{ env: 'A' }, { env: 'OTHER_SERVER' }, { env: 'OTHER_DATABASE' }, { env: 'NOT_SET' }]);
     expect(readFileSync(state.file('stores.txt'), 'utf8')).not.toContain('secret');
+  });
+
+  it('have the paths that an earlier version wrote from beside the state folder, and name those that are not there', () => {
+    const here = folder();
+    const state = stateFolder(undefined, environmentOf({}), here.path);
+    state.file('stores.txt');
+    here.write('near.db', '');
+    here.write('.runbook/stores.txt', 'near.db\ngone/away.db\npostgres file url.txt\n');
+    expect(findKnownStores(state)).toEqual({
+      there: [
+        { kind: 'sqlite', file: join(here.path, '.runbook/runbook.db') },
+        { kind: 'sqlite', file: join(here.path, 'near.db') },
+        { kind: 'postgres', url: { file: join(here.path, 'url.txt') } },
+      ],
+      missing: [{ kind: 'sqlite', file: join(here.path, 'gone/away.db') }],
+    });
+  });
+
+  it('hold a run once, where they are one store under spellings that cannot be told apart, or a copy of it', async () => {
+    const here = folder();
+    const state = stateFolder(undefined, environmentOf({}), here.path);
+    const [copy, kept] = ['copy.db', 'kept.db'].map((name) => join(here.path, name)) as [string, string];
+    let store = await openSqliteStore(kept);
+    const writer = newWriter(store, 'one-run');
+    writer.append('run.started', startedData({ mode: 'live' }));
+    await writer.flush();
+    await store.close();
+    copyFileSync(kept, copy);
+    for (const file of [copy, kept]) rememberStore(state, { kind: 'sqlite', file });
+    const find = async () => (await findUnfinishedRuns(['one-run'], state)).map(({ place }) => place);
+    expect(await find()).toHaveLength(1);
+    // The copy stays behind: what is appended decides where the run is.
+    store = await openSqliteStore(kept);
+    const heir = newWriter(store, 'one-run', { head: writer.head });
+    heir.append('run.resumed', { openCalls: [] });
+    await heir.flush();
+    await store.close();
+    expect(await find()).toEqual([{ kind: 'sqlite', file: kept }]);
+    expect(await findUnfinishedRuns([], state)).toHaveLength(1);
   });
 });

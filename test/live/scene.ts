@@ -28,10 +28,11 @@ export interface Started {
   readonly ended: Promise<Ended>;
 }
 
-/** File descriptors. */
+/** File descriptors, and the working directory where it is not the desk's. */
 export interface Redirected {
   readonly out?: number;
   readonly err?: number;
+  readonly cwd?: string;
 }
 
 export interface Desk {
@@ -50,7 +51,7 @@ function openDesk(): Desk & { close(): void } {
   const children: ChildProcess[] = [];
   const start: Desk['start'] = (words, env = { VENUE_JWT: JWT }, to = {}) => {
     const child = spawn(process.execPath, [BIN, ...words], {
-      cwd: path,
+      cwd: to.cwd ?? path,
       env: { PATH: process.env['PATH'] ?? '', HOME: join(path, 'home'), ...env },
       stdio: ['ignore', to.out ?? 'pipe', to.err ?? 'pipe'],
     });

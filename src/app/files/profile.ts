@@ -1,8 +1,10 @@
 /** Reads a profile from YAML with every digit of its numbers; diagnostics have positions, errors end with exit 2. */
+import { dirname, resolve } from 'node:path';
 import { type Diagnostic, placeDiagnostic, type SourceText } from '../../base/diagnostic.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { type Node, nodeAt, readDocument } from '../../runbook/document/document.ts';
 import { type Profile, readProfile } from '../../venue/profile/profile.ts';
+import type { DataPath } from '../../venue/profile/reading.ts';
 import { looksSecret } from '../../venue/profile/secret-like.ts';
 import { EXIT, UserError } from '../errors.ts';
 import type { Voice } from '../voice.ts';
@@ -15,7 +17,8 @@ export function readProfileFile(path: string, voice: Pick<Voice, 'diagnostics'>)
     voice.diagnostics(hideSecrets(source, diagnostics));
     throw makeProfileError(path);
   }
-  const read = readProfile(readExactData(root), source, (at) => nodeAt(root, at).span);
+  const locate = (at: DataPath) => nodeAt(root, at).span;
+  const read = readProfile(readExactData(root), source, locate, dirname(resolve(path)));
   voice.diagnostics(hideSecrets(source, read.diagnostics));
   if (read.profile === undefined) throw makeProfileError(path);
   return read.profile;

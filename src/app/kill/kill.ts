@@ -7,14 +7,14 @@ import { type Clock, type Metronome, SystemClock } from '../../base/clock.ts';
 import { formatCount, formatWholeSeconds } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { KILL_SWEEP, sweep } from '../../engine/sweep.ts';
-import { EVERY_ACCOUNT, type KillOrder } from '../../journal/shared/shared.ts';
+import { EVERY_ACCOUNT, type KillOrder, type Shared } from '../../journal/shared/shared.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { type Account, makeAccountKey, openAccount } from '../account/account.ts';
 import { sendOnce } from '../account/one-request.ts';
 import type { AppContext } from '../context.ts';
 import { EXIT, UserError } from '../errors.ts';
 import { readRecordedProfile } from '../run/first-entry.ts';
-import { listStorePlaces } from '../stores/known-stores.ts';
+import { findKnownStores } from '../stores/known-stores.ts';
 import { accessStore, chooseStorePlace, describePlace, type StorePlace } from '../stores/location.ts';
 import { findUnfinishedRuns } from '../stores/unfinished-runs.ts';
 import { toSystemError } from '../system-errors.ts';
@@ -40,9 +40,15 @@ export interface KillProgress {
   left?: number;
 }
 
-export interface Killed {
-  /** Whether the switch is engaged in every store concerned. */
-  readonly everywhere: boolean;
+/** The stores concerned by a kill, as shown to people. */
+export interface ReachedStores {
+  /** The switch was engaged and read back there. */
+  readonly stores: readonly string[];
+  /** It is not engaged there: the store cannot be reached, or is not at its place any more. */
+  readonly missing: readonly string[];
+}
+
+export interface Killed extends ReachedStores {
   /** Orders that could still fill when nothing more could be done about them. */
   readonly left: number;
   /** Accounts to kill, as shown to people. */
@@ -69,33 +75,40 @@ async function killAccount(
   progress: KillProgress,
 ): Promise<Killed> {
   const { voice, state } = context;
-  let away = true;
+  let engaged: Engaged = NOWHERE;
   try {
-    away = (await engageEverywhere([chooseStorePlace(profile, state)], order, context)).length > 0;
+    engaged = await engageEverywhere([chooseStorePlace(profile, state)], order, context);
   } catch (error) {
     voice.complain(`the kill switch is NOT engaged: ${toUserError(error).message}`);
   }
+  const away = engaged.in.length === 0;
   if (!away) {
     progress.engaged = true;
     voice.note('the kill switch is engaged; no run sends new orders');
   }
   const account = await openKilled(profile, away ? order : undefined, context);
   const left = await cancelEverything(account, context, progress).finally(() => account.close());
-  return { everywhere: !away, left, accounts: [describeAccount(profile)], failure: undefined };
+  return { ...nameStores(engaged), left, accounts: [describeAccount(profile)], failure: undefined };
 }
 
 /** Kills every account with an unfinished or halted run here; the venues of other accounts are not known. */
 async function killAll(order: KillOrder, context: AppContext, progress: KillProgress): Promise<Killed> {
   const { voice, state } = context;
-  const missed = await engageEverywhere(listStorePlaces(state), order, context);
-  if (missed.length === 0) {
-    progress.engaged = true;
-    voice.note('the kill switch is engaged for every account of this state folder; no run sends new orders');
-  } else
-    voice.complain(
-      'the runs of these stores are not known: `runbook kill --profile FILE` still cancels for one account',
+  const { there, missing } = findKnownStores(state);
+  const tried = await engageEverywhere(there, order, context);
+  for (const place of missing) reportNotEngaged(place, 'it is not there any more', context);
+  const engaged = { in: tried.in, notIn: [...tried.notIn, ...missing] };
+  const { stores } = nameStores(engaged);
+  if (stores.length > 0)
+    voice.note(
+      `the kill switch is engaged for every account in ${stores.map((store) => makePrintable(store, 300)).join(', ')}; no run of ${stores.length > 1 ? 'these stores' : 'this store'} sends new orders`,
     );
-  const profiles = await listActiveProfiles(context, missed);
+  if (engaged.notIn.length === 0) progress.engaged = true;
+  else
+    voice.complain(
+      'the runs of the other stores are not known, and may trade on: `runbook kill --profile FILE` still cancels for one account',
+    );
+  const profiles = await listActiveProfiles(context, tried.notIn);
   if (profiles.length === 0)
     throw new UserError(
       `NOTHING WAS CANCELLED: no request was sent, because the state folder ${makePrintable(state.shown, 300)} has no unfinished or halted run. Orders may still be open. \`runbook kill --profile FILE\` cancels for the account of that profile; ${READ_ON}`,
@@ -115,7 +128,7 @@ async function killAll(order: KillOrder, context: AppContext, progress: KillProg
       voice.complain(`${describeAccount(profile)}: ${failure.message}`);
     }
   }
-  return { everywhere: missed.length === 0, left, accounts: profiles.map(describeAccount), failure };
+  return { ...nameStores(engaged), left, accounts: profiles.map(describeAccount), failure };
 }
 
 function describeAccount({ account, baseUrl }: Profile): string {
@@ -129,29 +142,49 @@ function toUserError(error: unknown): UserError {
   return trouble;
 }
 
+interface Engaged {
+  readonly in: readonly StorePlace[];
+  readonly notIn: readonly StorePlace[];
+}
+const NOWHERE: Engaged = { in: [], notIn: [] };
+
+function nameStores(engaged: Engaged): ReachedStores {
+  return { stores: engaged.in.map(describePlace), missing: engaged.notIn.map(describePlace) };
+}
+
 /**
- * Engages the switch in every store that can be reached, and returns those that cannot: one failing store must not prevent
- * the others.
+ * Engages the switch in every store that can be reached, and reads it back: one failing store must not prevent the others, and
+ * what was not read back is not claimed.
  */
 async function engageEverywhere(
   places: readonly StorePlace[],
   order: KillOrder,
-  { environment, voice }: AppContext,
-): Promise<readonly StorePlace[]> {
-  const missed: StorePlace[] = [];
+  context: AppContext,
+): Promise<Engaged> {
+  const reached: StorePlace[] = [];
   for (const place of places) {
     try {
-      const shared = await accessStore(place, environment).openShared();
-      await shared.killSwitch.engage(order).finally(() => shared.close());
+      const shared = await accessStore(place, context.environment).openShared();
+      await engageAndRead(shared, order).finally(() => shared.close());
+      reached.push(place);
     } catch (error) {
-      const { message } = toUserError(error);
-      missed.push(place);
-      voice.complain(
-        `the kill switch is NOT engaged in ${makePrintable(describePlace(place), 300)}: ${makePrintable(message, 300)}`,
-      );
+      reportNotEngaged(place, toUserError(error).message, context);
     }
   }
-  return missed;
+  return { in: reached, notIn: places.filter((place) => !reached.includes(place)) };
+}
+
+async function engageAndRead({ killSwitch }: Pick<Shared, 'killSwitch'>, order: KillOrder): Promise<void> {
+  await killSwitch.engage(order);
+  const written = (await killSwitch.history()).findLast(({ scope }) => scope === order.scope);
+  if (written?.action !== 'engage')
+    throw new UserError('it was engaged, and the store does not show it', EXIT.halted, 'not_engaged');
+}
+
+function reportNotEngaged(place: StorePlace, why: string, { voice }: AppContext): void {
+  voice.complain(
+    `the kill switch is NOT engaged in ${makePrintable(describePlace(place), 300)}: ${makePrintable(why, 300)}`,
+  );
 }
 
 /**
@@ -275,8 +308,8 @@ class SilenceReport {
 /** Profiles of unfinished and halted runs, in the stores that can be read. */
 async function listActiveProfiles(context: AppContext, missed: readonly StorePlace[]): Promise<readonly Profile[]> {
   const profiles = new Map<string, Profile>();
-  for (const { first } of await findUnfinishedRuns([], context.state, 'halted too', missed)) {
-    const profile = readRecordedProfile(first);
+  for (const { first, place } of await findUnfinishedRuns([], context.state, 'halted too', missed)) {
+    const profile = readRecordedProfile(first, place);
     profiles.set(makeAccountKey(profile), profile);
   }
   return [...profiles.values()];

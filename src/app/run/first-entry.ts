@@ -6,6 +6,7 @@ import { LAST_WITH_V1 } from '../../journal/entry-v1.ts';
 import type { Value } from '../../runbook/values.ts';
 import { restoreProfile, type SettingsJson, writeProfileSettings } from '../../venue/profile/in-force.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
+import type { Account } from '../account/account.ts';
 import { EXIT, UserError } from '../errors.ts';
 import type { LoadedRunbook } from '../files/load.ts';
 import { formatInputs } from '../files/load.ts';
@@ -44,8 +45,11 @@ export function describeProcess(): ProcessFact {
   return { pid: process.pid, node: process.versions.node, ...(lock === undefined ? {} : { lock }), clock: 'system' };
 }
 
-/** The profile a run was started with; secrets are read from the environment again. */
-export function readRecordedProfile(first: EntryOf<'run.started'>): Profile {
+/**
+ * The profile a run was started with; secrets are read from the environment again. `place`: the store in which the run was found,
+ * which the profile may name by a path that is another one from here.
+ */
+export function readRecordedProfile(first: EntryOf<'run.started'>, place?: Account['place']): Profile {
   const { absenceHorizonMs: _absence, fillsWindowMs: _fills, ...settings } = first.data.settings as SettingsJson;
   const profile = restoreProfile(settings);
   if (profile === undefined)
@@ -54,7 +58,8 @@ export function readRecordedProfile(first: EntryOf<'run.started'>): Profile {
       EXIT.usage,
       'configuration',
     );
-  return profile;
+  if (place === undefined) return profile;
+  return { ...profile, store: place.kind === 'sqlite' ? { sqlite: place.file } : { postgres: place.url } };
 }
 
 /**

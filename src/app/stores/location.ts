@@ -4,7 +4,7 @@
  */
 import { existsSync, mkdirSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { makePrintable } from '../../base/printable.ts';
 import { loadStoreUrl, type Secret } from '../../gateway/live/secret.ts';
 import { MemoryScheduleStore } from '../../journal/schedule/memory.ts';
@@ -48,9 +48,10 @@ export interface StoreAccess {
 export function chooseStorePlace({ store }: Pick<Profile, 'store'>, state: StateFolder): StorePlace {
   if (store === undefined) return { kind: 'sqlite', file: state.file('runbook.db') };
   if ('postgres' in store) return { kind: 'postgres', url: store.postgres };
-  mkdirSync(dirname(store.sqlite), { recursive: true, mode: 0o700 });
+  const file = resolve(store.sqlite);
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   // Leases and anchors are beside the file itself, whatever name leads to it.
-  return { kind: 'sqlite', file: findRealPath(store.sqlite) };
+  return { kind: 'sqlite', file: findRealPath(file) };
 }
 
 /**

@@ -2,6 +2,7 @@
 import { makePrintable } from '../../base/printable.ts';
 import { readEntry } from '../../journal/chain.ts';
 import type { EntryOf } from '../../journal/entry.ts';
+import type { JournalReader } from '../../journal/store.ts';
 import { UserError } from '../errors.ts';
 import type { StateFolder } from '../state.ts';
 import { listStorePlaces } from './known-stores.ts';
@@ -9,6 +10,7 @@ import { accessStore, convertStoreErrors, describePlace, isThere, type StorePlac
 
 export interface UnfinishedRun {
   readonly run: string;
+  /** Where it was found: its recorded profile may name the store by a path that is another one from here. */
   readonly place: StorePlace;
   readonly first: EntryOf<'run.started'>;
   /** The run ended with `halted`: a person has to look at it. */
@@ -32,7 +34,13 @@ export async function findUnfinishedRuns(
         if (mode !== 'live' || (outcome !== undefined && outcome !== 'halted')) continue;
         const [stored] = await store.read(run, { limit: 1 });
         const first = stored === undefined ? undefined : readEntry(stored);
-        if (first?.type === 'run.started') found.push({ run, place, first, hasHalted: outcome === 'halted' });
+        if (first?.type !== 'run.started') continue;
+        const unfinished = { run, place, first, hasHalted: outcome === 'halted' };
+        const twin = found.findIndex((each) => each.run === run && each.first.hash === first.hash);
+        if (twin === -1) found.push(unfinished);
+        // One store under two spellings, or a copy: the journal that goes on further is the run's.
+        else if ((await findLast(store, run)) > (await findLastAt(found[twin] as UnfinishedRun, state)))
+          found[twin] = unfinished;
       }
     } finally {
       await store.close();
@@ -55,4 +63,20 @@ export async function findUnfinishedRuns(
     }
     return only;
   });
+}
+
+const PAGE_ENTRIES = 2_000;
+
+/** The number of the last entry of a run. */
+async function findLast(store: JournalReader, run: string): Promise<number> {
+  for (let after = 0; ; ) {
+    const page = await store.read(run, { after, limit: PAGE_ENTRIES });
+    after = page.at(-1)?.seq ?? after;
+    if (page.length < PAGE_ENTRIES) return after;
+  }
+}
+
+async function findLastAt({ run, place }: UnfinishedRun, { environment }: StateFolder): Promise<number> {
+  const store = await convertStoreErrors(() => accessStore(place, environment).openJournal());
+  return findLast(store, run).finally(() => store.close());
 }

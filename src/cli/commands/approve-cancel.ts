@@ -93,10 +93,10 @@ async function findStep(
  * Writes the answer for a halted run into its journal, if no other process holds the account; returns where the answer is. It is
  * durable already: a failure here only postpones the writing until a process acts for the account.
  */
-async function recordHaltAnswer({ run, first }: UnfinishedRun, invocation: Invocation): Promise<string> {
+async function recordHaltAnswer({ run, first, place }: UnfinishedRun, invocation: Invocation): Promise<string> {
   const later = (why: string) => `${why} writes it into the run's journal`;
   try {
-    const account = await openAccount(readRecordedProfile(first), invocation);
+    const account = await openAccount(readRecordedProfile(first, place), invocation);
     try {
       const { clock, shared, key } = account;
       const holder = `cancel of ${run}`;

@@ -44,7 +44,7 @@ export async function kill(options: KillOptions, invocation: Invocation, progres
   const by = chooseActorName('kill', options.by, environment);
   const profile = options.profile === undefined ? undefined : readProfileFile(options.profile, terminal);
   const request = { profile, by, reason: options.reason ?? 'runbook kill' };
-  const { left, everywhere, accounts, failure } = await requestKill(request, invocation, progress);
+  const { left, stores, missing, accounts, failure } = await requestKill(request, invocation, progress);
   if (failure !== undefined)
     throw new UserError(
       `some accounts could not be killed, see above; in the others ${describeLeft(left)}. ${READ_ON}`,
@@ -52,7 +52,8 @@ export async function kill(options: KillOptions, invocation: Invocation, progres
       failure.kind,
     );
   const where = profile === undefined ? `, at ${accounts.join(', ')}` : '';
-  terminal.answer({ engaged: true, by, left }, () => `${describeLeft(left)}${where}`);
+  const everywhere = missing.length === 0 && stores.length > 0;
+  terminal.answer({ engaged: everywhere, by, left, stores, missing }, () => `${describeLeft(left)}${where}`);
   return left === 0 && everywhere ? EXIT.done : EXIT.halted;
 }
 

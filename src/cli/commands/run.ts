@@ -10,6 +10,8 @@ import { makeApprovedBounds, noteUnchecked, planFor } from '../../app/plan.ts';
 import { exitAfter } from '../../app/process.ts';
 import { executeRun, resumeRun } from '../../app/run/execution.ts';
 import { readRecordedProfile } from '../../app/run/first-entry.ts';
+import { findKnownStores } from '../../app/stores/known-stores.ts';
+import { describePlace } from '../../app/stores/location.ts';
 import { findUnfinishedRuns, type UnfinishedRun } from '../../app/stores/unfinished-runs.ts';
 import { makePrintable } from '../../base/printable.ts';
 import type { Fixture } from '../../gateway/fixture/fixture.ts';
@@ -92,14 +94,7 @@ function refuseOtherPlan({ hash }: Plan, approved: string): void {
 export async function resumeRuns(names: readonly string[], invocation: Invocation): Promise<ExitCode> {
   const { terminal, state } = invocation;
   const found = await findUnfinishedRuns(names, state, 'halted too');
-  if (found.length === 0) {
-    terminal.answer(
-      { runs: [] },
-      () =>
-        `there is nothing to resume in the state folder ${makePrintable(state.path, 300)}; \`--state DIR\` names another`,
-    );
-    return EXIT.done;
-  }
+  if (found.length === 0) return reportNothing(invocation);
   // With several runs, standard output has one document, and a failure of one run does not stop the others.
   const documents: object[] = [];
   const several = found.length > 1;
@@ -125,12 +120,29 @@ export async function resumeRuns(names: readonly string[], invocation: Invocatio
   return worst;
 }
 
+/** Says where nothing was found. A store that is not at its place may hold a run with open orders. */
+function reportNothing({ terminal, state }: Invocation): ExitCode {
+  const { there, missing } = findKnownStores(state);
+  const [stores, gone] = [there, missing].map((places) => places.map(describePlace)) as [string[], string[]];
+  for (const store of gone)
+    terminal.complain(
+      `${makePrintable(store, 300)} is not there any more: its runs, and what they left open, are not known`,
+    );
+  const looked = stores.length > 1 ? `: looked in ${stores.map((store) => makePrintable(store, 300)).join(', ')}` : '';
+  terminal.answer(
+    { runs: [], stores, missing: gone },
+    () =>
+      `there is nothing to resume in the state folder ${makePrintable(state.path, 300)}${looked}; \`--state DIR\` names another`,
+  );
+  return gone.length === 0 ? EXIT.done : EXIT.halted;
+}
+
 async function resumeOne(
-  { run, first }: UnfinishedRun,
+  { run, first, place }: UnfinishedRun,
   invocation: Invocation,
   answer: typeof showReport,
 ): Promise<ExitCode> {
-  const account = await openAccount(readRecordedProfile(first), invocation);
+  const account = await openAccount(readRecordedProfile(first, place), invocation);
   try {
     const ended = await resumeRun(account, run, {
       ...invocation,

@@ -142,17 +142,23 @@ interface ProfileReading {
 type Locate = (path: DataPath) => Span;
 
 /**
- * Reads a profile from plain data. Numbers may be given as the text that was written. Relative paths start at the folder of
- * `source.file`. Gives a profile only where no diagnostic is an error.
+ * Reads a profile from plain data. Numbers may be given as the text that was written. Relative paths start at `folder`, which is
+ * absolute where the settings are kept: what is relative to a working directory is another place tomorrow. Gives a profile only
+ * where no diagnostic is an error.
  */
-export function readProfile(data: unknown, source: SourceText, locate: Locate): ProfileReading {
+export function readProfile(
+  data: unknown,
+  source: SourceText,
+  locate: Locate,
+  folder: string = dirname(source.file),
+): ProfileReading {
   const { settings, findings: forms } = readSettings(data);
   const findings: ProfileFinding[] = [...findSecrets(data), ...forms];
   const sound = forms.length === 0;
   if (sound) findings.push(...findConflicts(settings));
   const diagnostics = findings.map((finding) => toDiagnostic(finding, source, locate));
   if (!sound || diagnostics.some((each) => each.severity === 'error')) return { diagnostics };
-  return { profile: fillDefaults(settings, dirname(source.file)), diagnostics };
+  return { profile: fillDefaults(settings, folder), diagnostics };
 }
 
 function toDiagnostic({ code, path, message, hint }: ProfileFinding, source: SourceText, locate: Locate): Diagnostic {

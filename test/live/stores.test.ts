@@ -1,0 +1,77 @@
+/** Stores by their place: which are known, where commands find them from, and what a kill says of each. */
+import { mkdirSync, readFileSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { document, RESTING, rests, type Scene, scene, until } from './scene.ts';
+
+const RUN = ['run', 'one.yaml', '--profile', 'p.yaml', '--json'];
+const STORE = { runbook: RESTING, profile: 'store: {sqlite: data/one.db}' };
+const states = ({ venue }: Scene) => venue.orders.map(({ status }) => status);
+/** Runs a command in another working directory, with the desk's state folder. */
+function elsewhere({ path, start }: Scene, ...words: readonly string[]) {
+  const cwd = join(path, 'elsewhere');
+  mkdirSync(cwd, { recursive: true });
+  return start([...words, '--state', join(path, '.runbook'), '--json'], undefined, { cwd }).ended;
+}
+
+describe.concurrent('a store that a profile names by a relative path', { timeout: 60_000 }, () => {
+  it('has one absolute place: a kill from another directory reaches its run', () =>
+    scene(STORE, async (stage) => {
+      const running = stage.start(RUN);
+      await rests(stage.venue);
+      const store = join(stage.path, 'data/one.db');
+      expect(readFileSync(join(stage.path, '.runbook/stores.txt'), 'utf8')).toBe(`${store}\n`);
+      const killed = await elsewhere(stage, 'kill', '--by', 'ana');
+      expect([killed.exit, states(stage)]).toEqual([0, ['canceled']]);
+      expect(document(killed.out)).toMatchObject({
+        engaged: true,
+        stores: [join(stage.path, '.runbook/runbook.db'), store],
+        missing: [],
+      });
+      expect((await running.ended).exit).toBe(1);
+    }));
+
+  it('is resumed from another directory, also where an earlier version has listed the relative path', () =>
+    scene({ ...STORE, runbook: RESTING.replace('60s', '2s') }, async (stage) => {
+      const running = stage.start(RUN);
+      await rests(stage.venue);
+      running.child.kill('SIGKILL');
+      await running.ended;
+      stage.write('.runbook/stores.txt', 'data/one.db\n');
+      const resumed = await elsewhere(stage, 'resume');
+      expect([resumed.exit, document(resumed.out)]).toMatchObject([0, { outcome: 'succeeded' }]);
+    }));
+});
+
+describe.concurrent('a store that is known and not there', { timeout: 60_000 }, () => {
+  it('is named by a kill, which claims the others alone and exits with 4', () =>
+    scene(STORE, async (stage) => {
+      expect((await stage.run([...RUN, '--until', 'o'])).exit).toBe(0);
+      stage.write('own.yaml', readFileSync(join(stage.path, 'p.yaml'), 'utf8').replace(/^store.*$/m, ''));
+      const running = stage.start(['run', 'one.yaml', '--profile', 'own.yaml', '--json']);
+      await until(() => states(stage).length === 2);
+      renameSync(join(stage.path, 'data'), join(stage.path, 'moved'));
+      const killed = await elsewhere(stage, 'kill', '--by', 'ana');
+      expect([killed.exit, document(killed.out)]).toMatchObject([
+        4,
+        {
+          engaged: false,
+          stores: [join(stage.path, '.runbook/runbook.db')],
+          missing: [join(stage.path, 'data/one.db')],
+        },
+      ]);
+      expect(killed.err).toContain(`is NOT engaged in ${join(stage.path, 'data/one.db')}`);
+      expect((await running.ended).exit).toBe(1);
+    }));
+
+  it('is named by a resume that finds nothing, with where it looked', () =>
+    scene(STORE, async (stage) => {
+      expect((await stage.run([...RUN, '--until', 'o'])).exit).toBe(0);
+      renameSync(join(stage.path, 'data'), join(stage.path, 'moved'));
+      const found = await elsewhere(stage, 'resume');
+      expect([found.exit, document(found.out)]).toMatchObject([
+        4,
+        { runs: [], stores: [join(stage.path, '.runbook/runbook.db')], missing: [join(stage.path, 'data/one.db')] },
+      ]);
+    }));
+});
