@@ -26,8 +26,8 @@ const during = ({ heard }: Played, { from, ms }: Outage, what: RegExp) =>
 
 /** The longest pause between two heartbeats while the switch was armed, ms. */
 function longestPause({ heard }: Played): number {
-  const beats = heard.filter(({ what }) => what === 'POST /cancel_all_after').map(({ at }) => at);
-  return Math.max(...beats.slice(1).map((at, index) => at - (beats[index] ?? 0)));
+  const heartbeats = heard.filter(({ what }) => what === 'POST /cancel_all_after').map(({ at }) => at);
+  return Math.max(...heartbeats.slice(1).map((at, index) => at - (heartbeats[index] ?? 0)));
 }
 
 const WAYS: readonly Partial<Outage>[] = [{}, { hangsMs: 1_500 }, { keepsFirst: true }];
