@@ -86,7 +86,10 @@ describe.concurrent('refused before anything is sent', { timeout: 60_000 }, () =
       chmodSync(join(path, 'token'), 0o644);
       const open = await live([], {});
       expect([open.exit, venue.heard]).toEqual([2, []]);
-      expect(open.err).toContain('auth.jwt: the file token can be read or written by others (mode 644); set it to 600');
+      const file = join(path, 'token');
+      expect(open.err).toContain(
+        `auth.jwt: the file ${file} can be read or written by others (mode 644); set it to 600`,
+      );
       chmodSync(join(path, 'token'), 0o600);
       expect([(await live([], {})).exit, venue.placed.length]).toEqual([0, 1]);
     }));

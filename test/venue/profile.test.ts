@@ -628,6 +628,14 @@ describe('profileSettings', () => {
     expect(grants(SIMULATED_PROFILE, 'anything')).toBe(true);
   });
 
+  it('reads back a path in a folder whose name looks like a secret, which a profile must not hold', () => {
+    const folder = '/srv/a8Kd93LmQz7RtYwX02bNv5';
+    const profile = { ...profileOf(EXAMPLE), store: { sqlite: `${folder}/runs.db` } };
+    expect(restoreProfile(writeProfileSettings(profile))).toEqual(profile);
+    const { found } = read({ ...EXAMPLE, store: { sqlite: `${folder}/runs.db` } });
+    expect(found.some((line) => line.startsWith('error profile-secret'))).toBe(true);
+  });
+
   it('gives undefined for other settings', () => {
     expect(restoreProfile({})).toBeUndefined();
   });

@@ -18,7 +18,7 @@ export function readProfileFile(path: string, voice: Pick<Voice, 'diagnostics'>)
     throw makeProfileError(path);
   }
   const locate = (at: DataPath) => nodeAt(root, at).span;
-  const read = readProfile(readExactData(root), source, locate, dirname(resolve(path)));
+  const read = readProfile(readExactData(root), source, locate, { folder: dirname(resolve(path)) });
   voice.diagnostics(hideSecrets(source, read.diagnostics));
   if (read.profile === undefined) throw makeProfileError(path);
   return read.profile;

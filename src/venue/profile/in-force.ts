@@ -62,7 +62,7 @@ export function writeProfileSettings(profile: Profile): SettingsJson {
 /** The profile that gave these settings; undefined where they are not the settings of a profile. */
 export function restoreProfile(settings: SettingsJson): Profile | undefined {
   const { capabilities, ...rest } = settings;
-  const read = readProfile(rest, { file: '', text: '' }, () => ({ start: 0, end: 0 }));
+  const read = readProfile(rest, { file: '', text: '' }, () => ({ start: 0, end: 0 }), { recorded: true });
   if (read.profile === undefined || !Array.isArray(capabilities)) return undefined;
   return { ...read.profile, capabilities: capabilities.map(String) };
 }

@@ -143,17 +143,18 @@ type Locate = (path: DataPath) => Span;
 
 /**
  * Reads a profile from plain data. Numbers may be given as the text that was written. Relative paths start at `folder`, which is
- * absolute where the settings are kept: what is relative to a working directory is another place tomorrow. Gives a profile only
- * where no diagnostic is an error.
+ * absolute where the settings are kept: what is relative to a working directory is another place tomorrow. `recorded`: settings that
+ * were accepted once, and hold no secret; the folders of their paths may look like one. Gives a profile only where no diagnostic is
+ * an error.
  */
 export function readProfile(
   data: unknown,
   source: SourceText,
   locate: Locate,
-  folder: string = dirname(source.file),
+  { folder = dirname(source.file), recorded = false }: { readonly folder?: string; readonly recorded?: boolean } = {},
 ): ProfileReading {
   const { settings, findings: forms } = readSettings(data);
-  const findings: ProfileFinding[] = [...findSecrets(data), ...forms];
+  const findings: ProfileFinding[] = [...(recorded ? [] : findSecrets(data)), ...forms];
   const sound = forms.length === 0;
   if (sound) findings.push(...findConflicts(settings));
   const diagnostics = findings.map((finding) => toDiagnostic(finding, source, locate));
