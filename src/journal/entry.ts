@@ -108,6 +108,8 @@ export type EntryBody =
         readonly bounds?: ApprovedBounds;
         readonly fixture?: { readonly file: string; readonly sha256: string };
         readonly account: string;
+        /** The venue's own id of the account, from which the client order ids of the run are derived; where absent, its name. */
+        readonly accountId?: string;
         /** The step after which the run was asked to stop. */
         readonly until?: string;
         /** For a run that a schedule started: the slot's name and the nominal instant, epoch ms. */

@@ -75,7 +75,7 @@ describe('known stores', () => {
     });
   });
 
-  it('hold a run once, where they are one store under spellings that cannot be told apart, or a copy of it', async () => {
+  it('hold a run once, where they are one store under spellings that look like two, or a copy of it', async () => {
     const here = folder();
     const state = stateFolder(undefined, environmentOf({}), here.path);
     const [copy, kept] = ['copy.db', 'kept.db'].map((name) => join(here.path, name)) as [string, string];

@@ -503,9 +503,12 @@ describe.concurrent('runbook schedule', { timeout: 120_000 }, () => {
     await lossy.close();
   });
 
-  it('serves several accounts in one process, each under a lease of its own', async ({ venue, at }) => {
+  it('serves several accounts in one process, each under a lease of its own', async ({ at, onTestFinished }) => {
     at.write('tick.yaml', TICK);
-    at.write('other.yaml', profileFor(venue.url).replace('account: main', 'account: other'));
+    // A simulated venue has one account.
+    const second = await startSimServer(new Simulator({}, new SystemClock(), 2), { port: 0 });
+    onTestFinished(() => second.close());
+    at.write('other.yaml', profileFor(second.url).replace('account: main', 'account: other'));
     const words = ['schedule', 'tick.yaml', '--profile', 'profile.yaml', '--profile', 'other.yaml', '--port', '0'];
     const scheduler = new Scheduler(at.start(words));
     const url = await scheduler.url();

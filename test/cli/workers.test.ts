@@ -72,8 +72,11 @@ const POINTS = [
 ] as const satisfies readonly (readonly [EntryType, 'on its way' | 'there'])[];
 
 const server = postgresOfFile();
+/** Of the account main, and of the account other: a simulated venue has one account. */
 let simulator: Simulator;
 let venue: SimServer;
+let otherSimulator: Simulator;
+let otherVenue: SimServer;
 let at: Background;
 let url: string;
 let journal: JournalStore;
@@ -86,6 +89,8 @@ describe('workers that share accounts', { tags: ['postgres'] }, () => {
     at = background();
     simulator = new Simulator({ tokens: { limit: 100_000 } }, new SystemClock(), 1);
     venue = await startSimServer(simulator, { port: 0 });
+    otherSimulator = new Simulator({ tokens: { limit: 100_000 } }, new SystemClock(), 2);
+    otherVenue = await startSimServer(otherSimulator, { port: 0 });
     url = await server().database();
     at.write('database', url);
     for (const account of ['main', 'other']) at.write(`${account}.yaml`, profileOf(account));
@@ -98,11 +103,12 @@ describe('workers that share accounts', { tags: ['postgres'] }, () => {
     await journal.close();
     await scheduleStore.close();
     await venue.close();
+    await otherVenue.close();
   });
 
   function profileOf(account: string): string {
     return [
-      profileFor(venue.url).replace('account: main', `account: ${account}`),
+      profileFor(venueOf(account).url).replace('account: main', `account: ${account}`),
       'rate_limit: {tokens: 100000, window: 60s}',
       'store: {postgres: {file: database}}\n',
     ].join('\n');
@@ -115,7 +121,8 @@ describe('workers that share accounts', { tags: ['postgres'] }, () => {
     return started;
   }
 
-  const key = (account: string) => `${venue.url} ${account}`;
+  const venueOf = (account: string) => (account === 'main' ? venue : otherVenue);
+  const key = (account: string) => `${venueOf(account).url} ${account}`;
 
   /** Each occurrence once, each run once and ended, each order of the venue in one run's journal. */
   async function accounted(account: string): Promise<void> {
@@ -135,10 +142,11 @@ describe('workers that share accounts', { tags: ['postgres'] }, () => {
       const epochs = entries.map(({ epoch }) => epoch);
       expect(epochs).toEqual([...epochs].sort((a, b) => a - b));
     }
-    const booked = simulator.books().orders.map(({ client_order_id: id }) => id);
+    const { orders } = (account === 'main' ? simulator : otherSimulator).books();
+    const booked = orders.map(({ client_order_id: id }) => id);
     expect(new Set(booked).size).toBe(booked.length);
     expect(booked.filter((id) => !intended.includes(id))).toEqual([]);
-    expect(simulator.books().orders.filter(({ terminal }) => !terminal)).toEqual([]);
+    expect(orders.filter(({ terminal }) => !terminal)).toEqual([]);
   }
 
   it('spread them by their limits, release them at once, and show who serves which', async () => {

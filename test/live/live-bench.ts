@@ -149,7 +149,15 @@ export async function playLive(text: string, outage: Outage): Promise<Played> {
     if (lease.kind !== 'held') throw new Error('the lease is taken');
     const lateOrders = new LateOrders(store, 'main');
     const live = new LiveRun(
-      { account, lease, voice, gates: new Set(), lateOrders, onCrash: (error) => void said.push(String(error)) },
+      {
+        account,
+        lease,
+        voice,
+        gates: new Set(),
+        accountId: '7',
+        lateOrders,
+        onCrash: (error) => void said.push(String(error)),
+      },
       'bench',
     );
     const result = await clock.runUntil(

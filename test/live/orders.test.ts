@@ -33,7 +33,7 @@ describe.concurrent('an order on the wire', { timeout: 60_000 }, () => {
         ]);
         expect(order).toMatchObject({ state: 'open', filled: '0', price: '123456789012345678.123456789012345678' });
         expect(order?.clientOrderId).toMatch(/^[A-Za-z0-9_-]{1,50}$/);
-        const reads = venue.heard.filter(({ method }) => method === 'GET');
+        const reads = venue.of('GET', '/orders');
         expect(reads.every(({ body, query }) => body === '' && query !== '')).toBe(true);
       },
     ));

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../src/journal/sql/sqlite.ts';
-import { envelope, JWT, REFRESH } from './mock-venue.ts';
+import { envelope, JWT, MockVenue, REFRESH } from './mock-venue.ts';
 import { document, type Ended, LIMIT, type Report, rests, type Scene, scene, until } from './scene.ts';
 
 const RUN = ['run', 'one.yaml', '--profile', 'p.yaml', '--json'];
@@ -190,9 +190,11 @@ describe.concurrent('a process that dies', { timeout: 60_000 }, () => {
   it('with runs of two accounts: both are resumed, in one document', () =>
     scene({ runbook: resting('2s') }, async (stage) => {
       const { venue, start, write, path } = stage;
-      write('q.yaml', `${(stage.files().get(`${path}/p.yaml`) ?? '').replace('account: main', 'account: other')}\n`);
+      const second = await new MockVenue().open();
+      const text = stage.files().get(`${path}/p.yaml`) ?? '';
+      write('q.yaml', `${text.replace('account: main', 'account: other').replace(venue.url, second.url)}\n`);
       const both = [start(RUN), start(RUN.map((word) => (word === 'p.yaml' ? 'q.yaml' : word)))];
-      await until(() => venue.of('GET', '/orders').length >= 4);
+      await until(() => [venue, second].every((each) => each.of('GET', '/orders').length >= 2));
       for (const { child } of both) child.kill('SIGKILL');
       await Promise.all(both.map(({ ended }) => ended));
       const ended = await resumed(stage);
@@ -200,7 +202,11 @@ describe.concurrent('a process that dies', { timeout: 60_000 }, () => {
         0,
         { runs: [{ outcome: 'succeeded' }, { outcome: 'succeeded' }] },
       ]);
-      expect(venue.orders.map(({ status }) => status)).toEqual(['canceled', 'canceled']);
+      expect([venue, second].flatMap(({ orders }) => orders.map(({ status }) => status))).toEqual([
+        'canceled',
+        'canceled',
+      ]);
+      await second.close();
     }));
 });
 

@@ -69,8 +69,13 @@ export interface Account {
    * (store-place.ts), until the account is closed. Who acts for the account must end its process then.
    */
   watchStorePlace(onReplaced: (message: string) => void): void;
+  /** Closes this with the account. */
+  keepOpen<T extends { close(): Promise<void> }>(part: T): T;
   close(): Promise<void>;
 }
+
+/** Of a session that was used before a run began, or between two. */
+const MOST_UNHEARD = 20;
 
 export function makeAccountKey(profile: Pick<Profile, 'baseUrl' | 'account'>): string {
   return composeAccountKey(profile.baseUrl, profile.account);
@@ -128,10 +133,14 @@ export async function openAccount(
   const tokenStore = chooseTokenStore(profile, secrets.refreshToken, join(folder, `refresh-token.${profile.name}`));
   const shutdown = new ShutdownDeadline(clock, profile.shutdownWithinMs);
   const listeners = new Set<(moved: DataOf<'session.moved'>) => void>();
+  /** What happened before a run listened: the next one's journal has it. */
+  let unheard: DataOf<'session.moved'>[] = [];
   const notifyListeners = (moved: DataOf<'session.moved'>) => {
+    if (listeners.size === 0) unheard = [...unheard, moved].slice(-MOST_UNHEARD);
     for (const listener of listeners) listener(moved);
   };
   const watches: (() => void)[] = [];
+  const parts: { close(): Promise<void> }[] = [];
   const session = new VenueSession({
     profile,
     secrets,
@@ -166,13 +175,19 @@ export async function openAccount(
     shutdown,
     watchSession(listener) {
       listeners.add(listener);
+      for (const moved of unheard.splice(0)) listener(moved);
       return () => void listeners.delete(listener);
     },
     watchStorePlace(onReplaced) {
       watches.push(watchStorePlace([...(store.places ?? []), ...(shared.places ?? [])], clock, onReplaced));
     },
+    keepOpen(part) {
+      parts.push(part);
+      return part;
+    },
     async close() {
       for (const stop of watches) stop();
+      for (const part of parts) await part.close();
       await session.close();
       await budget.close();
       await shared.close();

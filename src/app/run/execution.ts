@@ -9,10 +9,11 @@ import { writeDuration } from '../../base/duration.ts';
 import { formatSpan } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import type { ApprovedBounds } from '../../journal/entry.ts';
-import { type HeldLease, takeLease } from '../../journal/shared/lease.ts';
+import type { HeldLease } from '../../journal/shared/lease.ts';
 import type { LeaseAnswer } from '../../journal/shared/shared.ts';
 import type { Value } from '../../runbook/values.ts';
 import type { Account } from '../account/account.ts';
+import { type ActingAccount, takeAccountLease } from '../account/identity.ts';
 import { isScheduler } from '../account/lease-holders.ts';
 import { makeKilledError } from '../account/readiness.ts';
 import { reportCrash } from '../crash-report.ts';
@@ -57,18 +58,18 @@ export async function executeRun(
   suspendIfReplaced(account, context);
   for (;;) {
     const run = makeRunName(loaded.runbook.name);
-    const lease = await acquireLease(account, `run of ${loaded.runbook.name}`, context);
-    if (lease.kind === 'held')
-      return await holdLease(lease, async () => {
+    const acting = await acquireLease(account, `run of ${loaded.runbook.name}`, context);
+    if (acting.kind === 'held')
+      return await holdLease(acting.lease, async () => {
         const killed = await account.shared.killSwitch.engaged(account.key);
         if (killed !== undefined) throw makeKilledError(killed);
-        const live = new LiveRun(makeHost(account, lease, context), run, { record, confirm });
+        const live = new LiveRun(makeHost(account, acting, context), run, { record, confirm });
         await live.begin(loaded, inputs, origin);
         return runToEnd(live, account, context);
       });
-    if (!isScheduler(lease.heldBy)) throw makeHeldError(account, lease);
+    if (!isScheduler(acting.heldBy)) throw makeHeldError(account, acting);
     if (confirm !== undefined || record)
-      throw makeHeldError(account, lease, confirm !== undefined ? '--step' : '--record');
+      throw makeHeldError(account, acting, confirm !== undefined ? '--step' : '--record');
     const ended = await submitRun({ account, loaded, inputs, run, plan, until }, context);
     // Undefined: the scheduler ended before it accepted the run, so the account may be free now.
     if (ended !== undefined) return ended;
@@ -78,10 +79,10 @@ export async function executeRun(
 /** Continues a run whose process died, or that halted. */
 export async function resumeRun(account: Account, run: string, context: ActingContext): Promise<EndedRun> {
   suspendIfReplaced(account, context);
-  const lease = await acquireLease(account, `resume of ${run}`, context);
-  if (lease.kind === 'taken') throw makeHeldError(account, lease);
-  return holdLease(lease, async () => {
-    const live = new LiveRun(makeHost(account, lease, context), run);
+  const acting = await acquireLease(account, `resume of ${run}`, context);
+  if (acting.kind === 'taken') throw makeHeldError(account, acting);
+  return holdLease(acting.lease, async () => {
+    const live = new LiveRun(makeHost(account, acting, context), run);
     await live.resume();
     return runToEnd(live, account, context);
   });
@@ -121,8 +122,8 @@ async function runToEnd(
 function acquireLease(
   account: Account,
   holder: string,
-  { endProcess }: ActingContext,
-): Promise<HeldLease | Extract<LeaseAnswer, { kind: 'taken' }>> {
+  { endProcess, voice }: ActingContext,
+): Promise<ActingAccount | Extract<LeaseAnswer, { kind: 'taken' }>> {
   const onLost = () => {
     // The new holder has the run as well: anything this process still wrote would conflict with it.
     endProcess(
@@ -134,8 +135,7 @@ function acquireLease(
       ),
     );
   };
-  const { clock, shared, key } = account;
-  return takeLease({ leases: shared.leases, account: key, holder, clock, metronome: clock, onLost });
+  return takeAccountLease(account, { holder, onLost, voice });
 }
 
 /** Ends the process once its files are no longer the ones at their paths, as a lost lease does. */
@@ -154,10 +154,14 @@ async function holdLease<T>(lease: HeldLease, work: () => Promise<T>): Promise<T
   }
 }
 
-function makeHost(account: Account, lease: HeldLease, { voice, state, environment }: ActingContext): LiveHost {
+function makeHost(
+  account: Account,
+  { lease, accountId }: ActingAccount,
+  { voice, state, environment }: ActingContext,
+): LiveHost {
   const lateOrders = new LateOrders(account.store, account.profile.account);
   const onCrash = (error: unknown) => voice.complain(reportCrash(error, ['run'], state, environment));
-  return { account, lease, voice, gates: new Set(), lateOrders, onCrash };
+  return { account, lease, accountId, voice, gates: new Set(), lateOrders, onCrash };
 }
 
 function makeHeldError(account: Account, lease: Extract<LeaseAnswer, { kind: 'taken' }>, option?: string): UserError {

@@ -19,7 +19,7 @@ export function buildStartedData(
   profile: Profile,
   { runbook, sources }: LoadedRunbook,
   inputs: Readonly<Record<string, Value>>,
-  about: Origin & { readonly startedAt: number; readonly seed: number },
+  about: Origin & Pick<DataOf<'run.started'>, 'startedAt' | 'seed' | 'accountId'>,
 ): DataOf<'run.started'> {
   return {
     runbook: runbook.name,

@@ -38,6 +38,8 @@ export interface LiveHost {
   readonly voice: Voice;
   /** Limit facts of the running runs: the working orders of each count against the limits of all. */
   readonly gates: Set<LimitFactsFold>;
+  /** The venue's own id of the account, where it is known. */
+  readonly accountId: string | undefined;
   /** What they know of the account's earlier runs. */
   readonly lateOrders: LateOrders;
   /** Called for every entry as it is written. */
@@ -191,7 +193,7 @@ export class LiveAssembly {
     const { profile, run } = this;
     return {
       run,
-      account: profile.account,
+      account: started.accountId ?? profile.account,
       mode: 'live',
       runbook,
       inputs,

@@ -349,7 +349,12 @@ export class LiveRun {
     const startedAt = account.clock.now();
     const clock = new RunClock(account.clock, startedAt);
     const seed = startedAt % 2 ** 31;
-    const started = buildStartedData(this.profile, loaded, inputs, { ...origin, startedAt, seed });
+    const started = buildStartedData(this.profile, loaded, inputs, {
+      ...origin,
+      startedAt,
+      seed,
+      ...(this.host.accountId === undefined ? {} : { accountId: this.host.accountId }),
+    });
     this.assembly.startRecording(loaded, inputs, { clock, seed });
     const parts = this.assembly.makeParts(loaded.runbook, clock, this.makeObservers());
     parts.log.append('run.started', started);

@@ -143,7 +143,7 @@ export async function replayRun(
   const running = startRun(
     {
       run: first.run,
-      account: data.account,
+      account: data.accountId ?? data.account,
       mode: data.mode,
       runbook: loaded.runbook,
       inputs,

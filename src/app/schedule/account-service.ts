@@ -19,11 +19,12 @@ import {
   SUBMISSIONS_KEPT_MS,
   VERDICTS_KEPT_MS,
 } from '../../journal/schedule/store.ts';
-import { type HeldLease, takeLease } from '../../journal/shared/lease.ts';
+import type { HeldLease } from '../../journal/shared/lease.ts';
 import { StoreError } from '../../journal/store.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { type Account, openAccount } from '../account/account.ts';
 import { findContradiction } from '../account/anchoring.ts';
+import { type ActingAccount, takeAccountLease } from '../account/identity.ts';
 import { nameSchedulerHolder } from '../account/lease-holders.ts';
 import { reportCrash } from '../crash-report.ts';
 import { EXIT, type ExitCode, UserError } from '../errors.ts';
@@ -152,7 +153,7 @@ export class AccountService {
       for (;;) {
         const held = await this.waitForLease(account, policy);
         if (held.kind !== 'held') return held;
-        this.lease = held;
+        this.lease = held.lease;
         try {
           return { kind: 'stopped', ...(await this.runSchedule(account, held, scheduleStore, this.events)) };
         } catch (error) {
@@ -160,7 +161,7 @@ export class AccountService {
           const began = this.ticks > 0;
           if (began || error.reason !== 'unavailable' || policy === 'none')
             throw new UserError(makePrintable(error.message), EXIT.halted, 'journal');
-          await this.standBack(error, held, account);
+          await this.standBack(error, held.lease, account);
         }
       }
     } finally {
@@ -197,7 +198,7 @@ export class AccountService {
 
   private async runSchedule(
     account: Account,
-    lease: HeldLease,
+    { lease, accountId }: ActingAccount,
     scheduleStore: ScheduleStore,
     events: SchedulerEvents,
   ): Promise<StopCause> {
@@ -208,6 +209,7 @@ export class AccountService {
     const host = {
       account: { ...account, store: metrics.measureStore(account.store) },
       lease,
+      accountId,
       voice,
       gates: new Set<never>(),
       lateOrders: new LateOrders(account.store, account.profile.account),
@@ -261,8 +263,9 @@ export class AccountService {
   }
 
   /** Takes the lease, or returns why not. If it is lost later, the process ends at once. */
-  private async waitForLease(account: Account, policy: WaitPolicy): Promise<HeldLease | ServiceEnd> {
-    const { clock, shared, key, profile } = account;
+  private async waitForLease(account: Account, policy: WaitPolicy): Promise<ActingAccount | ServiceEnd> {
+    const { clock, profile } = account;
+    const voice = this.parts.log.asVoice();
     const holder = nameSchedulerHolder(process.pid);
     const onLost = () =>
       this.endAfterLoss('lost the lease on the account: this process was suspended too long and another one took over');
@@ -270,13 +273,13 @@ export class AccountService {
     const waitsOn = () => policy === 'endless' || (policy !== 'none' && clock.monotonic() - since <= policy.ms);
     for (let told = false; this.stopCause === undefined; ) {
       try {
-        const lease = await takeLease({ leases: shared.leases, account: key, holder, clock, metronome: clock, onLost });
+        const acting = await takeAccountLease(account, { holder, onLost, voice });
         this.storeProblem = undefined;
-        if (lease.kind === 'held') return lease;
-        const held = `the account ${profile.account} is held by another process (${makePrintable(lease.heldBy, 200)})`;
+        if (acting.kind === 'held') return acting;
+        const held = `the account ${profile.account} is held by another process (${makePrintable(acting.heldBy, 200)})`;
         if (policy === 'none')
           throw new UserError(`${held}; nothing was started. --standby waits for it`, EXIT.held, 'held');
-        if (!waitsOn()) return { kind: 'taken', heldBy: lease.heldBy };
+        if (!waitsOn()) return { kind: 'taken', heldBy: acting.heldBy };
         if (!told) this.parts.log.write('info', 'standing_by', `${held}: standing by`);
         told = true;
       } catch (error) {

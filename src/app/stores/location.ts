@@ -2,8 +2,8 @@
  * Locates and opens stores: a SQLite file, or a PostgreSQL database known by the variable or file that holds its URL. The URL
  * is a secret; it is read again for every opening and is in no list, journal or message.
  */
-import { existsSync, mkdirSync, realpathSync, statSync } from 'node:fs';
-import { homedir } from 'node:os';
+import { existsSync, lstatSync, mkdirSync, realpathSync, statSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { makePrintable } from '../../base/printable.ts';
 import { loadStoreUrl, type Secret } from '../../gateway/live/secret.ts';
@@ -11,7 +11,7 @@ import { MemoryScheduleStore } from '../../journal/schedule/memory.ts';
 import { openPostgresScheduleStore } from '../../journal/schedule/postgres.ts';
 import { openSqliteScheduleStore } from '../../journal/schedule/sqlite.ts';
 import type { ScheduleStore } from '../../journal/schedule/store.ts';
-import { mergeHistories, openGuardedShared } from '../../journal/shared/account-guard.ts';
+import { type AccountGuard, mergeHistories, openGuardedShared } from '../../journal/shared/account-guard.ts';
 import { openSharedMemory } from '../../journal/shared/memory.ts';
 import { openSharedPostgres } from '../../journal/shared/postgres.ts';
 import type { KillEvent, Shared } from '../../journal/shared/shared.ts';
@@ -186,6 +186,22 @@ function locateUserFile(name: string, environment: Environment): string {
   const folder = locateUserFolder(environment);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   return join(folder, name);
+}
+
+/**
+ * Opens the leases that every process of this user on this machine meets, whatever its home and state folder. Rejects with a
+ * UserError, also where another user has made the folder.
+ */
+export function openMachineGuard(): Promise<AccountGuard> {
+  return convertStoreErrors(async () => {
+    const user = process.getuid?.();
+    const folder = join(tmpdir(), user === undefined ? 'perp-runbook' : `perp-runbook-${user}`);
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const { uid, mode } = lstatSync(folder);
+    if (user !== undefined && (uid !== user || (mode & 0o077) !== 0))
+      throw new UserError(`${folder} is not a folder of this user alone`, EXIT.usage, 'configuration');
+    return openAccountGuard(join(folder, 'accounts.db'));
+  });
 }
 
 /** Runs `open` and turns store errors into user errors about the configuration. */

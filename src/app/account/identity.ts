@@ -1,0 +1,164 @@
+/**
+ * Keeps one process per account of the venue, whatever its profiles call it: beside the lease of the profile's name and address a
+ * second one is taken under the id that the venue gives the account, in the store and in the temporary folder of this machine. There
+ * every home and every state folder of the user meets it.
+ */
+import { makePrintable } from '../../base/printable.ts';
+import { readEntry } from '../../journal/chain.ts';
+import { type HeldLease, takeLease } from '../../journal/shared/lease.ts';
+import type { LeaseAnswer, Leases } from '../../journal/shared/shared.ts';
+import { canonicalizeBaseUrl, composeAccountKey } from '../../venue/profile/base-url.ts';
+import { UserError } from '../errors.ts';
+import { openMachineGuard } from '../stores/location.ts';
+import type { Voice } from '../voice.ts';
+import type { Account } from './account.ts';
+import { sendOnce } from './one-request.ts';
+
+/** How many of the newest runs of this name are looked at: those of another venue may have the same. */
+const NEWEST_RUNS = 20;
+/** How long the request waits for its tokens, ms. */
+const TOKENS_WITHIN_MS = 10_000;
+
+/**
+ * The id that the venue gives the account: from the newest run that has it, else from GET /account. Undefined, and said, where
+ * the venue does not answer: then only the profile's name and address keep processes apart.
+ */
+async function learnAccountId(account: Account, voice: Pick<Voice, 'complain'>): Promise<string | undefined> {
+  const kept = await findKeptId(account);
+  if (kept !== undefined) return kept;
+  const ask = () => sendOnce(account, 'GET /account', {}, 'read', TOKENS_WITHIN_MS);
+  const first = await ask();
+  // A refused session was renewed for the next request.
+  const asked = first.kind === 'refused' && first.unauthorized === true ? await ask() : first;
+  const id = asked.kind === 'confirmed' ? asked.result[0]?.id : undefined;
+  if (id !== undefined) return String(id);
+  const why = asked.kind === 'refused' ? asked.text : asked.kind === 'confirmed' ? 'no id' : asked.why;
+  voice.complain(
+    `the venue did not say which account this is (${makePrintable(why, 200)}): until it does, a process that acts for it under another name or address is not noticed`,
+  );
+  return undefined;
+}
+
+async function findKeptId({ store, profile, key }: Pick<Account, 'store' | 'profile' | 'key'>) {
+  for (const { run, mode } of await store.runs({ account: profile.account, limit: NEWEST_RUNS })) {
+    if (mode !== 'live') continue;
+    const [stored] = await store.read(run, { limit: 1 });
+    const first = stored === undefined ? undefined : readEntry(stored);
+    if (first?.type !== 'run.started' || first.data.accountId === undefined) continue;
+    const { base_url: baseUrl } = first.data.settings as { readonly base_url?: unknown };
+    if (typeof baseUrl === 'string' && composeAccountKey(baseUrl, first.data.account) === key)
+      return first.data.accountId;
+  }
+  return undefined;
+}
+
+/** A lease that is held, with what was learned of the account. */
+export interface ActingAccount {
+  readonly kind: 'held';
+  readonly lease: HeldLease;
+  /** The venue's own, where it is known. */
+  readonly accountId: string | undefined;
+}
+
+/**
+ * Takes the lease of the account, and the one of its id where that is known. Only who holds the first asks the venue for the id.
+ * Rejects with a StoreError.
+ */
+export async function takeAccountLease(
+  account: Account,
+  { holder, onLost, voice }: { holder: string; onLost: () => void; voice: Pick<Voice, 'complain'> },
+): Promise<ActingAccount | Extract<LeaseAnswer, { kind: 'taken' }>> {
+  const { clock, key } = account;
+  let accountId: string | undefined;
+  const learn = async () => {
+    accountId = await learnAccountId(account, voice);
+    return accountId;
+  };
+  const leases = joinLeases(account, learn, voice);
+  const lease = await takeLease({ leases, account: key, holder, clock, metronome: clock, onLost });
+  return lease.kind === 'taken' ? lease : { kind: 'held', lease, accountId };
+}
+
+/** A lease taken under the id: where, and its epoch there. */
+interface IdentityLease {
+  readonly leases: Leases;
+  readonly epoch: number;
+}
+
+/** The leases with those of the id beside them: held when all are. The epoch is the one of the name, which fences the journals. */
+function joinLeases(
+  account: Account,
+  learn: () => Promise<string | undefined>,
+  voice: Pick<Voice, 'complain'>,
+): Leases {
+  const named = account.shared.leases;
+  let key = '';
+  let taken: IdentityLease[] = [];
+  const release = async (name: string, epoch: number) => {
+    await named.release(name, epoch);
+    for (const { leases, epoch: other } of taken.splice(0)) await leases.release(key, other);
+  };
+  /** Takes them all, or gives the answer of the first that another process has. */
+  const takeIdentity = async (holder: string): Promise<LeaseAnswer | undefined> => {
+    const id = await learn();
+    if (id === undefined) return undefined;
+    key = makeIdentityKey(account.profile.baseUrl, id);
+    const machine = await openGuard(account, voice);
+    for (const leases of machine === undefined ? [named] : [named, machine]) {
+      const answer = await leases.acquire(key, holder);
+      if (answer.kind === 'taken') return { ...answer, heldBy: describeOtherName(answer.heldBy) };
+      taken.push({ leases, epoch: answer.epoch });
+    }
+    return undefined;
+  };
+  return {
+    ofThisMachine: named.ofThisMachine,
+    async acquire(name, holder) {
+      taken = [];
+      const first = await named.acquire(name, holder);
+      if (first.kind === 'taken') return first;
+      try {
+        const refused = await takeIdentity(holder);
+        // The venue may have taken longer to answer than the lease of the name lives.
+        if (refused === undefined && (await named.renew(name, first.epoch))) return first;
+        await release(name, first.epoch);
+        return refused ?? { kind: 'taken', heldBy: (await named.holder(name)) ?? 'another process', remainingMs: 0 };
+      } catch (error) {
+        await release(name, first.epoch).catch(() => {});
+        throw error;
+      }
+    },
+    async renew(name, epoch) {
+      if (!(await named.renew(name, epoch))) return false;
+      for (const { leases, epoch: other } of taken) if (!(await leases.renew(key, other))) return false;
+      return true;
+    },
+    release,
+    holder: (name) => named.holder(name),
+  };
+}
+
+/** The leases in this machine's temporary folder; undefined, and said, where they cannot be kept there. */
+async function openGuard(account: Account, { complain }: Pick<Voice, 'complain'>): Promise<Leases | undefined> {
+  try {
+    return account.keepOpen(await openMachineGuard()).leases;
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    complain(
+      `${makePrintable(error.message, 300)}: a process of yours with another home or state folder that acts for this account is not noticed`,
+    );
+    return undefined;
+  }
+}
+
+/** Marks a holder of another name: what is submitted under this one would not reach it. */
+function describeOtherName(holder: string): string {
+  return `under another name, address, home or state folder: ${holder}`;
+}
+
+const LOOPBACK = /^(https?:\/\/)(?:127\.0\.0\.1|\[::1\])(?=[:/]|$)/;
+
+/** Ids are unique within a venue; the loopback address has several names. */
+function makeIdentityKey(baseUrl: string, id: string): string {
+  return `${canonicalizeBaseUrl(baseUrl).replace(LOOPBACK, '$1localhost')} account id ${id}`;
+}

@@ -1,0 +1,62 @@
+/** One process acts for an account of the venue, whatever the profiles call it and wherever the processes keep their files. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { deriveClientOrderId } from '../../src/venue/order/identity.ts';
+import { JWT } from './mock-venue.ts';
+import { document, RESTING, rests, type Scene, scene } from './scene.ts';
+
+const profileOf = ({ path }: Scene) => readFileSync(join(path, 'p.yaml'), 'utf8');
+const words = (profile: string) => ['run', 'one.yaml', '--profile', profile, '--json'];
+
+describe.concurrent('the account of a run', { timeout: 60_000 }, () => {
+  it.each([
+    ['by another name of its host', (text: string) => text.replace('127.0.0.1', 'localhost')],
+    ['by another name of its own', (text: string) => text.replace('account: main', 'account: Main')],
+    ['from another home and another state folder', (text: string) => text],
+  ])('is held %s: exit 3, and nothing is sent', (_how, change) =>
+    scene({ runbook: RESTING }, async (stage) => {
+      const { venue, path, start, run, write } = stage;
+      const first = start(words('p.yaml'));
+      await rests(venue);
+      write('other.yaml', change(profileOf(stage)));
+      const placed = venue.placed.length;
+      const env = { VENUE_JWT: JWT, HOME: join(path, 'other-home') };
+      const second = await run([...words('other.yaml'), '--state', join(path, 'other-state')], env);
+      expect([second.exit, document(second.out)]).toMatchObject([3, { error: { kind: 'held' } }]);
+      expect(venue.placed.length).toBe(placed);
+      first.child.kill('SIGTERM');
+      expect((await first.ended).exit).toBe(143);
+      // Free again at once.
+      const third = await run([...words('other.yaml'), '--state', join(path, 'other-state'), '--until', 'o'], env);
+      expect(third.exit).toBe(0);
+    }),
+  );
+
+  it('is read from the venue once, kept in the store, and part of the client order ids', () =>
+    scene({ runbook: RESTING }, async ({ venue, live, run }) => {
+      const { report } = await live(['--until', 'o']);
+      expect((await live(['--until', 'o'])).exit).toBe(0);
+      expect(venue.of('GET', '/account')).toHaveLength(1);
+      const { runs } = document((await run(['audit', 'list', '--json'])).out) as { runs: { run: string }[] };
+      const path = report.steps.find(({ path: each }) => each.endsWith('o'))?.path ?? '';
+      const derived = runs.map(({ run: name }) => deriveClientOrderId({ account: '7', run: name, path, attempt: 1 }));
+      expect(venue.orders.map((order) => String(order['client_order_id'])).sort()).toEqual(derived.sort());
+      expect((await run(['replay', 'last', '--json'])).exit).toBe(0);
+    }));
+
+  it('does not keep a run back where the venue does not say it', () =>
+    scene(
+      {
+        runbook: RESTING,
+        venue: (mock) =>
+          void mock.rules.push(({ path, method }) =>
+            path === '/account' && method === 'GET' ? { status: 503, body: 'away' } : undefined,
+          ),
+      },
+      async ({ live }) => {
+        const ended = await live(['--until', 'o']);
+        expect([ended.exit, ended.err]).toMatchObject([0, expect.stringContaining('which account this is')]);
+      },
+    ));
+});
