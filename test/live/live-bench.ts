@@ -27,12 +27,17 @@ import { SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
 import { budgetSettings } from '../../src/venue/tokens/ledger.ts';
 import { loadedFrom, START } from '../engine/stage.ts';
 
+/** The parts of a store. */
+export type Part = 'journal' | 'leases' | 'kill switch' | 'commands' | 'token ledger';
+
 export interface Outage {
   /** ms after the start. */
   readonly from: number;
   readonly ms: number;
   /** How long a statement hangs before it fails, ms. */
   readonly hangsMs?: number;
+  /** What does not answer; everything where it is absent. */
+  readonly only?: Part;
   /** The first append of the outage was stored, although its answer was lost. */
   readonly keepsFirst?: boolean;
 }
@@ -58,46 +63,48 @@ export async function playLive(text: string, outage: Outage): Promise<Played> {
   const clock = new VirtualClock(START);
   const simulator = new Simulator({}, clock, 1);
   const profile = { ...SIMULATED_PROFILE, account: 'main', markets: simulator.markets };
-  const isAway = () => clock.elapsed() >= outage.from && clock.elapsed() < outage.from + outage.ms;
+  const isAway = (part: Part) =>
+    (outage.only ?? part) === part && clock.elapsed() >= outage.from && clock.elapsed() < outage.from + outage.ms;
   const fail = async () => {
     if (outage.hangsMs !== undefined) await new Promise<void>((done) => void clock.after(outage.hangsMs ?? 0, done));
     return new StoreAway('the store cannot be reached');
   };
-  const reach = async <T>(work: () => Promise<T>): Promise<T> => {
-    if (isAway()) throw await fail();
+  const reach = async <T>(part: Part, work: () => Promise<T>): Promise<T> => {
+    if (isAway(part)) throw await fail();
     return work();
   };
   const store = new MemoryStore();
   const append = store.append.bind(store);
   let keeps = outage.keepsFirst === true;
   store.append = async (entries, options) => {
-    if (isAway() && keeps) {
+    if (isAway('journal') && keeps) {
       keeps = false;
       await append(entries, options);
     }
-    return reach(() => append(entries, options));
+    return reach('journal', () => append(entries, options));
   };
   const read = store.read.bind(store);
-  store.read = (run, range) => reach(() => read(run, range));
+  store.read = (run, range) => reach('journal', () => read(run, range));
   const memory = openSharedMemory(() => clock.monotonic());
   const { leases, killSwitch, mailbox, ledgers } = memory;
   const shared: Shared = {
-    ledgers: { change: (key, work) => reach(() => ledgers.change(key, work)) },
+    ledgers: { change: (key, work) => reach('token ledger', () => ledgers.change(key, work)) },
     leases: {
       ofThisMachine: false,
-      acquire: (account, holder) => reach(() => leases.acquire(account, holder)),
-      renew: (account, epoch) => reach(() => leases.renew(account, epoch)),
-      release: (account, epoch) => reach(() => leases.release(account, epoch)),
-      holder: (account) => reach(() => leases.holder(account)),
+      acquire: (account, holder) => reach('leases', () => leases.acquire(account, holder)),
+      renew: (account, epoch) => reach('leases', () => leases.renew(account, epoch)),
+      release: (account, epoch) => reach('leases', () => leases.release(account, epoch)),
+      holder: (account) => reach('leases', () => leases.holder(account)),
     },
     killSwitch: {
       ...killSwitch,
-      engaged: async (account) => (isAway() ? buildUnreadableKill(account, await fail()) : killSwitch.engaged(account)),
+      engaged: async (account) =>
+        isAway('kill switch') ? buildUnreadableKill(account, await fail()) : killSwitch.engaged(account),
     },
     mailbox: {
       post: (message) => mailbox.post(message),
-      pending: (run) => reach(() => mailbox.pending(run)),
-      acknowledge: (run, sequence) => reach(() => mailbox.acknowledge(run, sequence)),
+      pending: (run) => reach('commands', () => mailbox.pending(run)),
+      acknowledge: (run, sequence) => reach('commands', () => mailbox.acknowledge(run, sequence)),
     },
     close: async () => {},
   };
@@ -105,9 +112,13 @@ export async function playLive(text: string, outage: Outage): Promise<Played> {
   const venue = simulator.transport();
   const transport: Transport = {
     ...venue,
-    send(request, options) {
-      heard.push({ at: clock.elapsed(), what: `${request.method} ${request.path}` });
-      return venue.send(request, options);
+    async send(request, options) {
+      const at = clock.elapsed();
+      const reply = await venue.send(request, options);
+      // What the last gate held back did not leave.
+      const wasHeld = reply.kind === 'failure' && reply.held === true;
+      if (!wasHeld) heard.push({ at, what: `${request.method} ${request.path}` });
+      return reply;
     },
   };
   const { tokens, windowMs, costs } = profile.rateLimit;

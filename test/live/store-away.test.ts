@@ -1,6 +1,6 @@
 /** A store that cannot be reached for a while suspends a live run: nothing new leaves, the rest goes on, and no verdict follows. */
 import { describe, expect, it } from 'vitest';
-import { type Outage, type Played, playLive } from './live-bench.ts';
+import { type Outage, type Part, type Played, playLive } from './live-bench.ts';
 
 const SPANS = Array.from({ length: 30 }, (_, index) => (index + 1) * 1_000);
 const TIMEOUT_MS = 10_000;
@@ -60,6 +60,20 @@ describe('a store that cannot be reached for 1 to 30 s', { timeout: 120_000 }, (
       expect((cancels[0]?.at ?? Infinity) - (cancelledAt ?? 0)).toBeLessThan(1_500);
     }
   });
+
+  it.each<Part>(['journal', 'leases', 'kill switch', 'commands', 'token ledger'])(
+    'in one part alone (%s) fails no run either',
+    async (only) => {
+      for (const from of [15_000, 24_000])
+        for (const ms of [3_000, 9_000, 20_000, 30_000]) {
+          const played = await playLive(RUN, { from, ms, only, hangsMs: 700 });
+          expect([from, ms, played.outcome, played.reason]).toEqual([from, ms, 'succeeded', undefined]);
+          expect(played.heard.filter(({ what }) => what === 'POST /orders')).toHaveLength(2);
+          expect([ms, played.fired, longestPause(played) < TIMEOUT_MS]).toEqual([ms, false, true]);
+          expect(played.entries.filter(({ type }) => type === 'operator.acted')).toEqual([]);
+        }
+    },
+  );
 
   it('is in the journal, with its end', async () => {
     const { entries, said } = await playLive(RUN, { from: 5_000, ms: 10_000 });
