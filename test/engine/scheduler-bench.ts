@@ -1,5 +1,6 @@
 /** A bench for the scheduler in virtual time: a settable wall clock, runs of a given length, and a record of all events. */
 import { type Clock, type ClockReading, type Metronome, type Timer, VirtualClock } from '../../src/base/clock.ts';
+import type { ClockAgreement } from '../../src/base/clock-agreement.ts';
 import type { OperatorCommand } from '../../src/engine/ports.ts';
 import type { Launch, Launcher, RunEnding } from '../../src/engine/schedule/launcher.ts';
 import { Scheduler, type SchedulerEvent, type TimetableSlot } from '../../src/engine/schedule/scheduler.ts';
@@ -57,6 +58,8 @@ export interface BenchOptions {
   readonly clock?: WallClock;
   readonly epoch?: number;
   readonly account?: string;
+  /** A clock of another machine, which the wall clock is compared with. */
+  readonly agreement?: ClockAgreement;
   /** Runs that the journal has, shared by the processes of a test. */
   readonly journal?: Set<string>;
 }
@@ -87,6 +90,7 @@ export class Bench {
     epoch = 1,
     account = ACCOUNT,
     journal = new Set(),
+    agreement,
   }: BenchOptions) {
     this.clock = clock ?? new WallClock(startMs);
     this.scheduleStore = scheduleStore;
@@ -108,6 +112,10 @@ export class Bench {
       scheduleStore,
       launcher,
       killed: async () => this.killed,
+      clockAgrees: () => {
+        const difference = agreement?.findDifference(this.clock.now(), this.clock.monotonic());
+        return Math.abs(difference?.aheadMs ?? 0) <= 5_000;
+      },
       tell: (event) => void this.events.push(event),
     });
     this.slots = slots;

@@ -1,5 +1,6 @@
 /** Tests the scheduler's loop in virtual time: the runs it starts, the verdicts it records, and its behaviour under faults. */
 import { describe, expect, it } from 'vitest';
+import { ClockAgreement } from '../../src/base/clock-agreement.ts';
 import { LOOK_EVERY_MS } from '../../src/engine/schedule/decide.ts';
 import type { TimetableSlot } from '../../src/engine/schedule/scheduler.ts';
 import { makeScheduledRunName } from '../../src/engine/schedule/scheduler.ts';
@@ -53,6 +54,25 @@ describe('time passes', () => {
     expect(await bench.verdicts()).toEqual(['missed 09:00:00 late', 'missed 10:00:00 superseded', 'started 11:00:00']);
     expect(bench.events).toContainEqual({ type: 'jumped', ms: 3 * HOUR_MS });
   });
+
+  it.each([1, -1])(
+    'a clock that is put %d h wrong for a while decides nothing, where another clock shows it',
+    async (hours) => {
+      const agreement = new ClockAgreement();
+      agreement.note('the venue', { fromMs: 0, untilMs: 0 }, START, 1_000);
+      const bench = new Bench({ startMs: START, slots: [hourly()], agreement });
+      await bench.begin();
+      await bench.clock.pass(10 * MINUTE_MS);
+      bench.clock.set(hours * HOUR_MS);
+      await bench.clock.pass(10 * MINUTE_MS);
+      expect(await bench.verdicts()).toEqual([]);
+      expect(bench.clock.monotonic() - (bench.scheduler.lastLook() ?? 0)).toBeLessThanOrEqual(LOOK_EVERY_MS);
+      bench.clock.set(-hours * HOUR_MS);
+      await bench.clock.pass(2 * HOUR_MS);
+      expect(clockTimes(bench)).toEqual(['09:00', '10:00']);
+      expect(await bench.verdicts()).toEqual(['started 09:00:00', 'started 10:00:00']);
+    },
+  );
 
   it('a clock set back starts nothing again, and nothing late once it has caught up', async () => {
     const bench = new Bench({ startMs: START, slots: [hourly()] });

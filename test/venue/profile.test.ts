@@ -138,6 +138,7 @@ describe('readProfile, valid profiles', () => {
       fillsWindowMs: 60_000,
       shutdownWithinMs: 30_000,
       gateStaleMs: 250,
+      clockAheadMs: 5_000,
       allowedAddresses: [],
       store: { sqlite: 'profiles/.runbook/runbook.db' },
       anchors: { copies: {}, patienceMs: 600_000 },

@@ -4,6 +4,7 @@
  */
 import { join } from 'node:path';
 import { SystemClock } from '../../base/clock.ts';
+import { ClockAgreement } from '../../base/clock-agreement.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { CancelAllBarrier } from '../../gateway/cancel-all-barrier.ts';
 import { Redactor } from '../../gateway/live/redactor.ts';
@@ -56,6 +57,8 @@ export interface Account {
   readonly session: VenueSession;
   /** Redacts secrets from every answer. */
   readonly transport: Transport;
+  /** This machine's clock beside the venue's, of which every answer says the time. */
+  readonly clocks: ClockAgreement;
   readonly redactor: Redactor;
   readonly secrets: ProfileSecrets;
   /** Key of leases and kill orders: an account name is unique only within its venue. */
@@ -141,6 +144,7 @@ export async function openAccount(
   };
   const watches: (() => void)[] = [];
   const parts: { close(): Promise<void> }[] = [];
+  const clocks = new ClockAgreement();
   const session = new VenueSession({
     profile,
     secrets,
@@ -168,7 +172,8 @@ export async function openAccount(
     budget,
     barrier: new CancelAllBarrier(),
     session,
-    transport: redactAnswers(session, redactor),
+    clocks,
+    transport: redactAnswers(noteDates(session, clock, clocks), redactor),
     redactor,
     secrets,
     key: makeAccountKey(profile),
@@ -203,6 +208,23 @@ function adviseRenewal({ auth }: Profile, { refreshToken }: ProfileSecrets): str
   const where = 'env' in auth.jwt ? `the variable ${auth.jwt.env}` : `the file ${makePrintable(auth.jwt.file, 200)}`;
   return `; put a new JWT into ${where} and start again, or \`runbook resume\` the run: the old one can neither read nor cancel`;
 }
+
+/** Notes the time that the venue's answers show. */
+function noteDates(inner: Transport, clock: Pick<SystemClock, 'monotonic'>, clocks: ClockAgreement): Transport {
+  return {
+    connect: (withinMs) => inner.connect?.(withinMs),
+    async send(request, options) {
+      const fromMs = clock.monotonic();
+      const reply = await inner.send(request, options);
+      const date = reply.kind === 'answer' ? Date.parse(reply.headers['date'] ?? '') : Number.NaN;
+      if (!Number.isNaN(date)) clocks.note(VENUE_CLOCK, { fromMs, untilMs: clock.monotonic() }, date, DATE_GRAIN_MS);
+      return reply;
+    },
+  };
+}
+const VENUE_CLOCK = 'the venue';
+/** Of the `Date` header. */
+const DATE_GRAIN_MS = 1_000;
 
 /** Redacts answers, so that a venue that echoes a token cannot get it into the journal. */
 function redactAnswers(inner: Transport, redactor: Redactor): Transport {

@@ -26,6 +26,7 @@ import { type Account, openAccount } from '../account/account.ts';
 import { findContradiction } from '../account/anchoring.ts';
 import { type ActingAccount, takeAccountLease } from '../account/identity.ts';
 import { nameSchedulerHolder } from '../account/lease-holders.ts';
+import { sendOnce } from '../account/one-request.ts';
 import { reportCrash } from '../crash-report.ts';
 import { EXIT, type ExitCode, UserError } from '../errors.ts';
 import type { ActingContext } from '../process.ts';
@@ -97,6 +98,11 @@ const TICK_MS = 500;
 const FILES_EVERY = 2;
 /** Interval for deleting old verdicts, in ticks: once an hour, and at the first tick. */
 const PRUNE_EVERY = 7_200;
+/** Interval for reading the clocks of venue and store, in ticks: monotonic time carries a reading further. */
+const CLOCKS_EVERY = 3_600;
+/** The same while they differ: 15 s, also before the first look, which waits in seconds. */
+const WRONG_CLOCKS_EVERY = 30;
+const WRONG_CLOCK_WAITS = 15;
 const STANDBY_CHECK_MS = 1_000;
 /** The loop runs at least every 30 s: three missed rounds count as unhealthy. */
 const HEALTHY_CHECK_MS = 90_000;
@@ -112,6 +118,9 @@ export class AccountService {
   /** As last read. */
   private killed = false;
   private killUnread = false;
+  /** Whether it was reported that the clocks differ too much. */
+  private clockIsWrong = false;
+  private comparing: Promise<void> | undefined;
   private storeProblem: string | undefined;
   private stopCause: StopCause | undefined;
   private askStop: (cause: StopCause) => void = () => {};
@@ -166,6 +175,7 @@ export class AccountService {
       }
     } finally {
       this.ticker?.cancel();
+      await this.comparing;
       await this.lease?.release().catch(ignoreStore);
       await scheduleStore?.close();
       await account.close();
@@ -236,6 +246,7 @@ export class AccountService {
       scheduleStore,
       launcher: runs,
       killed: () => this.checkKillSwitch(account),
+      clockAgrees: () => this.checkClock(account),
       tell: (event) => this.handleEvent(event),
     });
     try {
@@ -246,9 +257,12 @@ export class AccountService {
       events.reportResumed(await runs.resumeAll(scheduler));
       await runs.settleAccepted();
       this.scheduler = scheduler;
-      await scheduler.begin(this.slots);
-      begun(this.slots, lease.epoch);
-      this.tick({ account, runs, scheduler, scheduleStore });
+      await this.waitForClock(account);
+      if (this.stopCause === undefined) {
+        await scheduler.begin(this.slots);
+        begun(this.slots, lease.epoch);
+        this.tick({ account, runs, scheduler, scheduleStore });
+      }
       const cause = await this.stopAsked;
       log.write('info', 'stopping', `stopping: ${cause.by}`, { running: scheduler.running().length });
       this.ticker?.cancel();
@@ -322,6 +336,8 @@ export class AccountService {
     this.ticks += 1;
     try {
       await this.checkKillSwitch(account);
+      if (this.ticks % CLOCKS_EVERY === 0 || (this.clockIsWrong && this.ticks % WRONG_CLOCKS_EVERY === 0))
+        this.compareClocks(account);
       await runs.takeSubmissions(scheduler);
       await runs.settleAnswered(scheduler);
       if (this.ticks % FILES_EVERY === 0) await this.checkFiles(scheduler);
@@ -330,6 +346,32 @@ export class AccountService {
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
       this.reportStoreProblem(error, 'tried again twice a second');
+    }
+  }
+
+  /** Whether the clocks agree as far as they have to; reports a change. */
+  private checkClock({ clocks, clock, profile }: Account): boolean {
+    const difference = clocks.findDifference(clock.now(), clock.monotonic());
+    const isWrong = Math.abs(difference?.aheadMs ?? 0) > profile.clockAheadMs;
+    if (isWrong !== this.clockIsWrong) this.events?.reportClock(isWrong ? difference : undefined, profile.clockAheadMs);
+    this.clockIsWrong = isWrong;
+    return !isWrong;
+  }
+
+  /** Reads the other clocks. Nothing waits for it: an answer may take its time. */
+  private compareClocks(account: Account): void {
+    this.comparing ??= readClocks(account).finally(() => {
+      this.comparing = undefined;
+    });
+  }
+
+  /** Returns once the clocks agree, or when it is asked to stop. Runs that were resumed go on meanwhile. */
+  private async waitForClock(account: Account): Promise<void> {
+    // The answer with the account's id has shown the venue's.
+    await readClocks(account, account.clocks.isKnown ? ['store'] : ['store', 'venue']);
+    for (let waits = 1; this.stopCause === undefined && !this.checkClock(account); waits += 1) {
+      await pauseStandby(account.clock);
+      if (waits % WRONG_CLOCK_WAITS === 0) await readClocks(account);
     }
   }
 
@@ -352,7 +394,8 @@ export class AccountService {
     const seen = files.computeSignature();
     const still = seen === this.settling;
     this.settling = seen;
-    if (seen === this.signature || !still) return;
+    // A slot that is new counts as known from now on: by a clock that is right.
+    if (seen === this.signature || !still || this.clockIsWrong) return;
     const { slots, problems } = files.read(log.asVoice());
     await scheduler.retime(slots);
     this.slots = slots;
@@ -388,6 +431,7 @@ export class AccountService {
     else if (!this.lease.mayAct()) reasons.push('the lease could not be renewed in time');
     else if (this.scheduler?.lastLook() === undefined) reasons.push('resuming unfinished runs');
     if (this.killed) reasons.push('the kill switch is engaged');
+    if (this.clockIsWrong) reasons.push("this machine's clock differs from the venue's or the store's");
     if (this.killUnread) reasons.push('the kill switch cannot be read');
     if (this.account?.session.failing === true) reasons.push('the session cannot be renewed');
     if (this.storeProblem !== undefined) reasons.push('the store cannot be read');
@@ -413,12 +457,19 @@ export class AccountService {
       ready: () => this.findHealthProblems().length === 0 && this.findObstacles().length === 0,
       checkAge: () => this.getCheckAge(),
       killed: () => this.killed,
+      clockAhead: () => this.getClockAhead(),
       unresolved: () => this.listUnresolved().length,
     };
   }
 
   private listUnresolved() {
     return this.scheduler?.unresolved() ?? [];
+  }
+
+  private getClockAhead(): number | undefined {
+    const { account } = this;
+    if (account?.clocks.isKnown !== true) return undefined;
+    return (account.clocks.findDifference(account.clock.now(), account.clock.monotonic())?.aheadMs ?? 0) / 1000;
   }
 
   private getCheckAge(): number | undefined {
@@ -449,6 +500,22 @@ async function prune(scheduleStore: ScheduleStore, { key, clock }: Account): Pro
   ];
   return pruned.includes(PRUNED_AT_ONCE);
 }
+
+/** Reads the clocks of the store and, by any answer, of the venue. One that does not answer is not compared. */
+async function readClocks(account: Account, which: readonly ('store' | 'venue')[] = ['store', 'venue']): Promise<void> {
+  const { clock, clocks } = account;
+  const { readClock } = account.shared;
+  if (readClock !== undefined) {
+    const fromMs = clock.monotonic();
+    await readClock().then(
+      (now) => clocks.note('the store', { fromMs, untilMs: clock.monotonic() }, now, 1),
+      ignoreStore,
+    );
+  }
+  if (which.includes('venue')) await sendOnce(account, 'GET /account', {}, 'read', CLOCK_TOKENS_MS);
+}
+/** How long that request waits for its tokens, ms. */
+const CLOCK_TOKENS_MS = 10_000;
 
 function pauseStandby(clock: Metronome): Promise<void> {
   return new Promise((resolve) => void clock.after(STANDBY_CHECK_MS, resolve));

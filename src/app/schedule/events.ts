@@ -1,4 +1,5 @@
 /** Reports the scheduler's events to the log, the metrics and the notification target `ops` of the profile, without waiting. */
+import type { ClockDifference } from '../../base/clock-agreement.ts';
 import { formatCount, formatList, formatSpan } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import type { RunEnding } from '../../engine/schedule/launcher.ts';
@@ -163,6 +164,25 @@ export class SchedulerEvents {
   reportKillReading(order: KillOrder | undefined): void {
     if (order?.unread) this.sendAlarm('error', 'kill_unread', makePrintable(order.reason, 400));
     else this.log.write('info', 'kill_read', 'the kill switch can be read again');
+  }
+
+  /** That the clocks differ by more than the profile allows, or agree again. */
+  reportClock(difference: ClockDifference | undefined, allowedMs: number): void {
+    if (difference === undefined) {
+      this.sendAlarm(
+        'warn',
+        'clock_agrees',
+        "this machine's clock agrees again: what fell due meanwhile is decided now",
+      );
+      return;
+    }
+    const { source, aheadMs } = difference;
+    this.sendAlarm(
+      'error',
+      'clock_disagrees',
+      `this machine's clock is ${formatSpan(Math.abs(aheadMs))} ${aheadMs > 0 ? 'ahead of' : 'behind'} the clock of ${source}, by more than ${formatSpan(allowedMs)} (clock.ahead): nothing new is decided until they agree. Check the time service of this machine`,
+      { aheadMs: Math.round(aheadMs), source },
+    );
   }
 
   reportStall(ms: number): void {

@@ -20,6 +20,8 @@ export interface Gauges {
   /** Seconds since the scheduler last checked the clock; undefined before the first check. */
   readonly checkAge: () => number | undefined;
   readonly killed: () => boolean;
+  /** Seconds by which this machine's clock is certainly ahead of the venue's or the store's; undefined before either was read. */
+  readonly clockAhead: () => number | undefined;
   /** Runs that wait for a person: halted, or impossible to resume. */
   readonly unresolved: () => number;
 }
@@ -116,6 +118,11 @@ export async function createMetrics(gauges: () => ReadonlyMap<string, Gauges>): 
   addGauge('ready', '1 while what falls due would be started.', ({ ready }) => (ready() ? 1 : 0));
   addGauge('kill_switch_engaged', '1 while the kill switch is engaged, as last read.', ({ killed }) =>
     killed() ? 1 : 0,
+  );
+  addGauge(
+    'clock_ahead_seconds',
+    "Seconds by which this machine's clock is ahead of the venue's or the store's, 0 where they may agree.",
+    ({ clockAhead }) => clockAhead(),
   );
   addGauge('runs_unresolved', 'Runs that wait for a person: halted, or impossible to resume.', ({ unresolved }) =>
     unresolved(),

@@ -54,6 +54,8 @@ export interface SchedulerParts {
   readonly launcher: Launcher;
   /** Whether the kill switch is engaged; undefined when that is unknown at the moment. Never rejects. */
   readonly killed: () => Promise<boolean | undefined>;
+  /** Whether this machine's clock agrees with those of the venue and the store; while it does not, nothing is decided. */
+  readonly clockAgrees?: () => boolean;
   readonly tell: (event: SchedulerEvent) => void;
 }
 
@@ -257,10 +259,14 @@ export class Scheduler {
   /** Decides until nothing is left to be decided now; gives the pause until the next look. */
   private async decideAll(): Promise<number> {
     const { clock, killed } = this.parts;
+    // A verdict is final, and so is the mark up to which a slot is decided: neither by a clock that is wrong.
+    const isWrong = () => this.parts.clockAgrees?.() === false;
+    if (isWrong()) return this.standStill();
     if (this.doubtful) await this.readAgain();
     for (;;) {
       const engaged = await killed();
       if (this.phase !== 'looking') return RETRY_MS;
+      if (isWrong()) return this.standStill();
       // A verdict is final: a kill switch that is unreadable for a moment must not become one.
       if (engaged === undefined) throw new StoreError('unavailable', KILL_UNREAD);
       const nowMs = clock.now();
@@ -272,6 +278,12 @@ export class Scheduler {
       // Another batch: heartbeats and renewals that fell due meanwhile go first.
       await new Promise<void>((resolve) => clock.arrive(resolve));
     }
+  }
+
+  /** Decides nothing, and gives the pause until the next look. That it looks is what its health is about. */
+  private standStill(): number {
+    this.lookedAt = this.parts.clock.monotonic();
+    return RETRY_MS;
   }
 
   /** Finds out what the store kept of decisions it refused: recorded again, they would look like those of another process. */

@@ -59,6 +59,7 @@ export async function openSharedPostgres(
     leases: leasesIn(database, machine),
     killSwitch: killSwitchIn(database),
     mailbox: mailboxIn(database),
+    readClock: async () => Number((await database.query('SELECT server_ms() AS now')).rows[0]?.now),
     async close() {
       await ledgers.close();
       await database.close();

@@ -46,6 +46,7 @@ export function writeProfileSettings(profile: Profile): SettingsJson {
     sockets: { idle: writeDuration(profile.socketIdleMs) },
     fills: { window: writeDuration(profile.fillsWindowMs) },
     gate: { stale: writeDuration(profile.gateStaleMs) },
+    clock: { ahead: writeDuration(profile.clockAheadMs) },
     shutdown: { within: writeDuration(profile.shutdownWithinMs) },
     allowed_addresses: profile.allowedAddresses,
     ...(store === undefined ? {} : { store }),

@@ -119,6 +119,8 @@ export interface Profile {
   readonly fillsWindowMs: number;
   /** How old the readings of the last checks may be when the first byte of a write leaves, ms. */
   readonly gateStaleMs: number;
+  /** How far this machine's clock may differ from the venue's or the store's before the scheduler decides nothing new, ms. */
+  readonly clockAheadMs: number;
   /** How long the process may take to end after the first signal, ms. */
   readonly shutdownWithinMs: number;
   /** Private addresses and networks that the base URL's host may resolve to. */
@@ -200,6 +202,9 @@ const ANCHOR_PATIENCE_MS = 600_000;
 /** Far more than the checks take, and far less than a person or another process needs to act in between. */
 const GATE_STALE_MS = 250;
 
+/** More than a time service leaves, and less than the misfire rules of schedules forgive. */
+const CLOCK_AHEAD_MS = 5_000;
+
 /** Within the time that supervisors give before they kill. */
 const SHUTDOWN_WITHIN_MS = 30_000;
 
@@ -255,6 +260,7 @@ function fillDefaults(settings: ReadProfile, folder: string): Profile {
     socketIdleMs: settings.sockets?.idle ?? defaults.socketIdleMs.default,
     fillsWindowMs: settings.fills?.window ?? defaults.fillsWindowMs.default,
     gateStaleMs: settings.gate?.stale ?? GATE_STALE_MS,
+    clockAheadMs: settings.clock?.ahead ?? CLOCK_AHEAD_MS,
     shutdownWithinMs: settings.shutdown?.within ?? SHUTDOWN_WITHIN_MS,
     allowedAddresses: settings.allowed_addresses ?? [],
     ...(store === undefined ? {} : { store: fillStore(store, folder) }),

@@ -400,6 +400,17 @@ export const PROFILE_SETTINGS = {
       ),
     },
   },
+  clock: {
+    form: 'group',
+    about: "this machine's clock beside those of the venue and the store",
+    fields: {
+      ahead: duration(
+        'how far they may differ, ahead or behind, before the scheduler decides nothing new; 5s by default',
+        1000,
+        DAY_MS,
+      ),
+    },
+  },
   shutdown: {
     form: 'group',
     about: 'how a process ends after a signal',
