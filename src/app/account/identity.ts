@@ -7,6 +7,7 @@ import { makePrintable } from '../../base/printable.ts';
 import { readEntry } from '../../journal/chain.ts';
 import { type HeldLease, takeLease } from '../../journal/shared/lease.ts';
 import type { LeaseAnswer, Leases } from '../../journal/shared/shared.ts';
+import { StoreError } from '../../journal/store.ts';
 import { canonicalizeBaseUrl, composeAccountKey } from '../../venue/profile/base-url.ts';
 import { UserError } from '../errors.ts';
 import { openMachineGuard } from '../stores/location.ts';
@@ -20,23 +21,35 @@ const NEWEST_RUNS = 20;
 const TOKENS_WITHIN_MS = 10_000;
 
 /**
- * The id that the venue gives the account: from the newest run that has it, else from GET /account. Undefined, and said, where
- * the venue does not answer: then only the profile's name and address keep processes apart.
+ * The id that the venue gives the account: from the newest run that has it, else from GET /account. Or why it is not known: then
+ * only the profile's name and address keep processes apart.
  */
-async function learnAccountId(account: Account, voice: Pick<Voice, 'complain'>): Promise<string | undefined> {
+async function learnAccountId(account: Account): Promise<{ readonly id: string } | { readonly why: string }> {
   const kept = await findKeptId(account);
-  if (kept !== undefined) return kept;
+  if (kept !== undefined) return { id: kept };
   const ask = () => sendOnce(account, 'GET /account', {}, 'read', TOKENS_WITHIN_MS);
   const first = await ask();
   // A refused session was renewed for the next request.
   const asked = first.kind === 'refused' && first.unauthorized === true ? await ask() : first;
   const id = asked.kind === 'confirmed' ? asked.result[0]?.id : undefined;
-  if (id !== undefined) return String(id);
-  const why = asked.kind === 'refused' ? asked.text : asked.kind === 'confirmed' ? 'no id' : asked.why;
-  voice.complain(
-    `the venue did not say which account this is (${makePrintable(why, 200)}): until it does, a process that acts for it under another name or address is not noticed`,
-  );
-  return undefined;
+  if (id !== undefined) return { id: String(id) };
+  return { why: asked.kind === 'refused' ? asked.text : asked.kind === 'confirmed' ? 'no id' : asked.why };
+}
+
+/**
+ * Names the process of this user on this machine that acts for the account although it uses neither the account's name in this
+ * store nor this home: a kill does not reach it. Undefined where there is none, or where that cannot be found out.
+ */
+export async function findOtherHolder(account: Account): Promise<string | undefined> {
+  try {
+    const learned = await learnAccountId(account);
+    if ('why' in learned || (await account.shared.leases.holder(account.key)) !== undefined) return undefined;
+    const guard = await openMachineGuard();
+    return await guard.leases.holder(makeIdentityKey(account.profile.baseUrl, learned.id)).finally(() => guard.close());
+  } catch (error) {
+    if (!(error instanceof StoreError || error instanceof UserError)) throw error;
+    return undefined;
+  }
 }
 
 async function findKeptId({ store, profile, key }: Pick<Account, 'store' | 'profile' | 'key'>) {
@@ -71,7 +84,12 @@ export async function takeAccountLease(
   const { clock, key } = account;
   let accountId: string | undefined;
   const learn = async () => {
-    accountId = await learnAccountId(account, voice);
+    const learned = await learnAccountId(account);
+    if ('id' in learned) accountId = learned.id;
+    else
+      voice.complain(
+        `the venue did not say which account this is (${makePrintable(learned.why, 200)}): until it does, a process that acts for it under another name or address is not noticed`,
+      );
     return accountId;
   };
   const leases = joinLeases(account, learn, voice);

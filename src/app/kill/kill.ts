@@ -10,6 +10,7 @@ import { KILL_SWEEP, sweep } from '../../engine/sweep.ts';
 import { EVERY_ACCOUNT, type KillOrder, type Shared } from '../../journal/shared/shared.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { type Account, makeAccountKey, openAccount } from '../account/account.ts';
+import { findOtherHolder } from '../account/identity.ts';
 import { sendOnce } from '../account/one-request.ts';
 import type { AppContext } from '../context.ts';
 import { EXIT, UserError } from '../errors.ts';
@@ -84,11 +85,31 @@ async function killAccount(
   const away = engaged.in.length === 0;
   if (!away) {
     progress.engaged = true;
-    voice.note('the kill switch is engaged; no run sends new orders');
+    const [store = ''] = nameStores(engaged).stores;
+    voice.note(
+      `the kill switch is engaged for ${describeAccount(profile)} in ${makePrintable(store, 300)}, and for this user on this machine; no run under this name there sends new orders`,
+    );
   }
   const account = await openKilled(profile, away ? order : undefined, context);
-  const left = await cancelEverything(account, context, progress).finally(() => account.close());
-  return { ...nameStores(engaged), left, accounts: [describeAccount(profile)], failure: undefined };
+  try {
+    const left = await cancelEverything(account, context, progress);
+    const { stores, missing } = nameStores(engaged);
+    const others = await findUnreached(account, context);
+    return { stores, missing: [...missing, ...others], left, accounts: [describeAccount(profile)], failure: undefined };
+  } finally {
+    await account.close();
+  }
+}
+
+/** Reports a process that acts for the same account of the venue and that the kill switch of this name does not reach. */
+async function findUnreached(account: Account, { voice }: AppContext): Promise<readonly string[]> {
+  const holder = await findOtherHolder(account);
+  if (holder === undefined) return [];
+  const named = `the account under another name, address or home (${makePrintable(holder, 200)})`;
+  voice.complain(
+    `the kill switch is NOT engaged for ${named}: that process may trade on; kill with its own profile and home`,
+  );
+  return [named];
 }
 
 /** Kills every account with an unfinished or halted run here; the venues of other accounts are not known. */
