@@ -4,7 +4,7 @@
  */
 import { formatSpan } from '../base/format.ts';
 import { getAction, getEndpoint } from '../venue/catalogue.ts';
-import { type LimitRules, tighter } from '../venue/limits/check.ts';
+import { type LimitRules, splitLimits, tighter } from '../venue/limits/check.ts';
 import { NOT_RECORDED, STALE_INTENT, SWEEP, type VenueCall } from '../venue/port.ts';
 import { findRequestProblems } from '../venue/wire/bounds.ts';
 import { toWireRequest } from '../venue/wire/request.ts';
@@ -133,7 +133,8 @@ async function findBarAnew(checked: CheckedCall): Promise<Obstacle | undefined> 
 
 function findDenial({ call, parts }: CheckedCall, phase: SendPhase): Obstacle | undefined {
   const { clock, gate, log } = parts;
-  const verdict = gate.check(call, getRules(call, parts), clock.now(), { attempted: phase === 'before sending' });
+  const { run, account } = splitLimits(parts.profile.limits, call.limits);
+  const verdict = gate.check(call, run, clock.now(), { attempted: phase === 'before sending', account });
   if (!verdict.ok) return verdict;
   // The last look before the attempt: orders that left while this one waited count in it.
   if (phase === 'after tokens' && Object.keys(verdict.considered).length > 0)

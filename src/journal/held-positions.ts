@@ -48,15 +48,19 @@ export class HeldPositions {
     return added;
   }
 
-  /** Gives the facts of every market with an order of the run or a fill. `own`: what its orders filled. */
+  /**
+   * Gives the facts of every market with an order of the run or a fill. `own`: what its orders filled. `isCounted`: fills of
+   * others that `own` has already.
+   */
   collectFacts(
     own: ReadonlyMap<string, OwnFilled>,
     isOwn: (orderId: string) => boolean,
     now: number,
+    isCounted: (fill: FillRecord) => boolean = () => false,
   ): Readonly<Record<string, PositionFact>> {
     const facts: Record<string, PositionFact> = Object.create(null);
     for (const market of new Set([...own.keys(), ...this.others.keys()])) {
-      const others = this.listOthers(market, isOwn);
+      const others = this.listOthers(market, isOwn).filter((fill) => !isCounted(fill));
       const filled = own.get(market);
       if (filled === undefined && others.length === 0) continue;
       const { range, unread } = filled ?? { range: FLAT, unread: [] };

@@ -29,6 +29,18 @@ export interface RunRow {
   readonly outcome?: RunOutcome;
 }
 
+/** A run with the end of its journal. */
+export interface RunHead extends RunRow {
+  readonly seq: number;
+  readonly hash: string;
+}
+
+/** What is kept of an account beside its runs' entries, as a text of its own form by name. */
+export interface AccountRow {
+  readonly name: string;
+  readonly text: string;
+}
+
 export interface RunFilter {
   readonly account?: string;
   readonly runbook?: string;
@@ -75,6 +87,12 @@ export interface JournalStore extends JournalReader {
    * entry: false, and nothing removed, for a run that has new entries, has not ended, or does not exist.
    */
   remove(run: string, head: string): Promise<boolean>;
+  /** The runs of an account with the ends of their journals, oldest first. */
+  heads(account: string): Promise<readonly RunHead[]>;
+  /** The rows kept under a key, in the order of their names. */
+  accountRows(key: string): Promise<readonly AccountRow[]>;
+  /** Writes rows, each in place of the one of its name, and removes those named in `without`; all or none, durable. */
+  putAccountRows(key: string, rows: readonly AccountRow[], without?: readonly string[]): Promise<void>;
 }
 
 /** Selects the rows that match the filter, newest first; for stores that keep their rows in memory. */

@@ -75,6 +75,40 @@ function testStore(open: OpenStore): void {
     expect(await store.read('nobody')).toEqual([]);
   });
 
+  it("lists the ends of an account's runs, oldest first", async () => {
+    await store.append(some('b', 1, 2), { durable: true, row: row('b', { startedAt: 2000 }) });
+    await store.append(some('a', 1, 1), { durable: true, row: row('a') });
+    await store.append(some('c', 1, 1), { durable: true, row: row('c', { account: 'other' }) });
+    await store.append(some('a', 2, 3), { durable: true });
+    const hash = (seq: number) => entry('a', seq).hash;
+    expect(await store.heads('main')).toEqual([
+      { ...row('a'), seq: 3, hash: hash(3) },
+      { ...row('b', { startedAt: 2000 }), seq: 2, hash: hash(2) },
+    ]);
+    expect(await store.heads('nobody')).toEqual([]);
+  });
+
+  it('keeps rows of an account beside its entries', async () => {
+    await store.putAccountRows('k', [
+      { name: 'b', text: '1' },
+      { name: 'a', text: 'ü' },
+    ]);
+    await store.putAccountRows('other', [{ name: 'a', text: '9' }]);
+    await store.putAccountRows(
+      'k',
+      [
+        { name: 'c', text: '3' },
+        { name: 'a', text: '2' },
+      ],
+      ['b'],
+    );
+    expect(await store.accountRows('k')).toEqual([
+      { name: 'a', text: '2' },
+      { name: 'c', text: '3' },
+    ]);
+    expect(await store.accountRows('nobody')).toEqual([]);
+  });
+
   it('keeps runs apart', async () => {
     await store.append(some('a', 1, 2), { durable: true, row: row('a') });
     await store.append(some('b', 1, 1), { durable: true, row: row('b') });

@@ -214,6 +214,15 @@ const ROWS: readonly Row[] = [
     steps: `  - list_orders: {market: BTC-USD, status: open}\n  - wait: ${pause}\n${place()}`,
     limits: { maxReadAgeMs: 10_000 },
   })),
+  row('NOTIONAL_EXCEEDS_MAX_PER_DAY', ['maxDailyNotional'], [1, 2], (count) => ({
+    steps: TIMES(count, place()),
+    limits: { maxDailyNotional: '600' },
+  })),
+  // Its fees alone are the loss.
+  row('DAILY_LOSS_REACHED', ['maxDailyLoss'], ['1000', '0.1'], (most) => ({
+    steps: HELD + place(),
+    limits: { maxDailyLoss: most },
+  })),
   row('STEP_FILLS_EXCEEDED', ['stepFills'], [2, 3], (max) => ({
     steps: `  - repeat:\n      max: ${max}\n      do:\n${HELD.replace(/^/gm, '      ').trimEnd()}\n`,
     limits: { stepFills: { max: 1, windowMs: 60_000 } },
@@ -236,6 +245,8 @@ const ELSEWHERE: readonly string[] = [
   'AMEND_TARGET_UNKNOWN',
   // The language has no other leverage.
   'LEVERAGE_NOT_WHOLE',
+  // A journal that cannot be read: test/gateway/account-ledger.test.ts.
+  'POSITION_UNKNOWN',
   // An order in doubt ends its run; another run of the account meets it.
   'MARKET_QUARANTINED',
 ];

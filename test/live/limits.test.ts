@@ -63,3 +63,54 @@ describe.concurrent('a short under a notional limit', { timeout: 60_000 }, () =>
       },
     ));
 });
+
+/** Buys, and sells at a lower price. */
+const LOSE = LIMIT.replace(
+  'outputs:',
+  '  - place: {type: market, market: BTC-USD, side: short, size: 0.0001, price: 19000}\noutputs:',
+).replace('type: limit', 'type: market');
+const BUY = LIMIT.replace('type: limit', 'type: market').replace('price: 19800', 'price: 20000');
+
+describe.concurrent('a limit of the profile holds for the account', { timeout: 60_000 }, () => {
+  const codes = (
+    ended: readonly {
+      readonly exit: number | null;
+      readonly report: { readonly error?: { readonly message: string } };
+    }[],
+  ) => ended.map(({ exit, report }) => [exit, report.error?.message.split(':')[0]]);
+  const DENIED = (code: string) => [1, code];
+  const SENT = [0, undefined];
+
+  it.each<[string, string, string, string, readonly unknown[]]>([
+    ['its position', BUY, '0.09', 'max_position: 0.1', [SENT, DENIED('POSITION_EXCEEDS_MAX')]],
+    ['its exposure', BUY, '0.09', 'max_exposure: 2000', [SENT, DENIED('EXPOSURE_EXCEEDS_MAX')]],
+    [
+      'its orders that stay open',
+      LIMIT,
+      '0.0001',
+      'max_open_orders: 2',
+      [SENT, SENT, DENIED('OPEN_ORDERS_EXCEED_MAX')],
+    ],
+    ['its orders at their worst', LIMIT, '0.09', 'max_position: 0.1', [SENT, DENIED('POSITION_EXCEEDS_MAX')]],
+    ['its orders of a minute', LIMIT, '0.0001', 'max_orders_per_minute: 1', [SENT, DENIED('ORDER_RATE_EXCEEDED')]],
+    ['its notional of a day', BUY, '0.09', 'max_daily_notional: 2000', [SENT, DENIED('NOTIONAL_EXCEEDS_MAX_PER_DAY')]],
+    ['its loss of a day', LOSE, '0.09', 'max_daily_loss: 50', [SENT, DENIED('DAILY_LOSS_REACHED')]],
+  ])('%s, over runs of several processes', (_what, runbook, size, limits, expected) =>
+    scene(
+      { runbook: runbook.replaceAll('0.0001', size), profile: `limits: {${limits}}` },
+      async ({ venue, live, run }) => {
+        const ended = [];
+        for (const _each of expected) ended.push(await live());
+        expect(codes(ended)).toEqual(expected);
+        expect(venue.placed).toHaveLength((expected.length - 1) * runbook.split('place:').length - expected.length + 1);
+        expect((await run(['audit', 'replay', 'last'])).exit).toBe(0);
+      },
+    ),
+  );
+
+  it('and one of a runbook for its run', () =>
+    scene({ runbook: LIMIT.replace('steps:', 'limits: {max_open_orders: 1}\nsteps:') }, async ({ venue, live }) => {
+      expect(codes([await live(), await live()])).toEqual([SENT, SENT]);
+      expect(venue.placed).toHaveLength(2);
+    }));
+});

@@ -12,6 +12,7 @@ import { replayRun } from '../../src/app/run/virtual-run.ts';
 import { SILENT } from '../../src/app/voice.ts';
 import { VirtualClock } from '../../src/base/clock.ts';
 import { CancelAllBarrier } from '../../src/gateway/cancel-all-barrier.ts';
+import { AccountLedger } from '../../src/gateway/limits/account-ledger.ts';
 import { Redactor } from '../../src/gateway/live/redactor.ts';
 import { Simulator } from '../../src/gateway/simulator/simulator.ts';
 import { LocalBudget } from '../../src/gateway/tokens/budget.ts';
@@ -167,6 +168,7 @@ export async function playLive(text: string, outage: Outage): Promise<Played> {
         gates: new Set(),
         accountId: '7',
         lateOrders,
+        ledger: new AccountLedger(),
         onCrash: (error) => void said.push(String(error)),
       },
       'bench',

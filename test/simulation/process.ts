@@ -228,6 +228,9 @@ export function diskOf(process: Process, disk: Disk, traits: DiskTraits): Journa
       }
       await awake(process);
     },
+    heads: (account) => store.heads(account),
+    accountRows: (key) => store.accountRows(key),
+    putAccountRows: (key, rows, without) => store.putAccountRows(key, rows, without),
     read: (run, range) => store.read(run, range),
     runs: (filter) => store.runs(filter),
     run: (run) => store.run(run),

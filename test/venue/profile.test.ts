@@ -277,6 +277,8 @@ describe('readProfile, valid profiles', () => {
       max_exposure: '5',
       max_position: '6',
       max_open_orders: 7,
+      max_daily_notional: '11',
+      max_daily_loss: '12',
       max_leverage: '8',
       max_writes: 9,
       max_orders_per_minute: 10,

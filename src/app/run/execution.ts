@@ -15,6 +15,7 @@ import type { Value } from '../../runbook/values.ts';
 import type { Account } from '../account/account.ts';
 import { type ActingAccount, takeAccountLease } from '../account/identity.ts';
 import { isScheduler } from '../account/lease-holders.ts';
+import { nameLedger, openLedger } from '../account/ledger.ts';
 import { makeKilledError } from '../account/readiness.ts';
 import { reportCrash } from '../crash-report.ts';
 import { EXIT, UserError } from '../errors.ts';
@@ -63,7 +64,7 @@ export async function executeRun(
       return await holdLease(acting.lease, async () => {
         const killed = await account.shared.killSwitch.engaged(account.key);
         if (killed !== undefined) throw makeKilledError(killed);
-        const live = new LiveRun(makeHost(account, acting, context), run, { record, confirm });
+        const live = new LiveRun(await makeHost(account, acting, context), run, { record, confirm });
         await live.begin(loaded, inputs, origin);
         return runToEnd(live, account, context);
       });
@@ -82,7 +83,7 @@ export async function resumeRun(account: Account, run: string, context: ActingCo
   const acting = await acquireLease(account, `resume of ${run}`, context);
   if (acting.kind === 'taken') throw makeHeldError(account, acting);
   return holdLease(acting.lease, async () => {
-    const live = new LiveRun(makeHost(account, acting, context), run);
+    const live = new LiveRun(await makeHost(account, acting, context), run);
     await live.resume();
     return runToEnd(live, account, context);
   });
@@ -154,14 +155,15 @@ async function holdLease<T>(lease: HeldLease, work: () => Promise<T>): Promise<T
   }
 }
 
-function makeHost(
+async function makeHost(
   account: Account,
   { lease, accountId }: ActingAccount,
   { voice, state, environment }: ActingContext,
-): LiveHost {
+): Promise<LiveHost> {
   const lateOrders = new LateOrders(account.store, account.profile.account);
   const onCrash = (error: unknown) => voice.complain(reportCrash(error, ['run'], state, environment));
-  return { account, lease, accountId, voice, gates: new Set(), lateOrders, onCrash };
+  const ledger = await openLedger(nameLedger(account));
+  return { account, lease, accountId, voice, gates: new Set(), lateOrders, ledger, onCrash };
 }
 
 function makeHeldError(account: Account, lease: Extract<LeaseAnswer, { kind: 'taken' }>, option?: string): UserError {

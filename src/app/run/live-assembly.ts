@@ -8,6 +8,7 @@ import { VenueClient } from '../../gateway/client.ts';
 import type { ReadNeed } from '../../gateway/client-parts.ts';
 import type { Fixture } from '../../gateway/fixture/fixture.ts';
 import { FixtureRecorder } from '../../gateway/fixture/recorder.ts';
+import type { AccountLedger } from '../../gateway/limits/account-ledger.ts';
 import { LimitFactsFold } from '../../gateway/limits/facts.ts';
 import { buildDeclaredRequests, DeclaredFeeds } from '../../gateway/live/declared.ts';
 import { Anchorer } from '../../journal/anchors/anchors.ts';
@@ -42,6 +43,8 @@ export interface LiveHost {
   readonly accountId: string | undefined;
   /** What they know of the account's earlier runs. */
   readonly lateOrders: LateOrders;
+  /** The sums over all runs of the account, to which the limits of the profile hold. */
+  readonly ledger: AccountLedger;
   /** Called for every entry as it is written. */
   readonly observe?: (entry: Entry) => void;
   /** Called with what was thrown where a run fails because of an internal error. */
@@ -117,7 +120,7 @@ export class LiveAssembly {
     observers: LiveParts['observers'],
     soFar?: JournalSoFar,
   ): LiveParts {
-    const { account, lease, voice, gates } = this.host;
+    const { account, lease, voice, gates, ledger } = this.host;
     const { run, profile, bars } = this;
     const writer = new JournalWriter(account.store, {
       run,
@@ -137,6 +140,7 @@ export class LiveAssembly {
     const listOthers = () => ({
       killed: bars.killed !== undefined,
       working: [...gates].flatMap((other) => (other === gate ? [] : other.workingOrders())),
+      ledger: { sums: ledger, gates: [...new Set([...gates, gate])] },
     });
     const gate: LimitFactsFold = new LimitFactsFold(tracker, profile.markets, listOthers, findPriceFeed(profile));
     const all = [(entry: Entry) => gate.apply(entry), ...observers];

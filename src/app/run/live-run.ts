@@ -11,6 +11,7 @@ import { Divergence, Playback } from '../../engine/playback/playback.ts';
 import type { OperatorCommand } from '../../engine/ports.ts';
 import { type RunningRun, type RunResult, startRun } from '../../engine/run.ts';
 import type { Fixture } from '../../gateway/fixture/fixture.ts';
+import { summarizeRun } from '../../gateway/limits/run-ledger.ts';
 import { readEntry, toHead } from '../../journal/chain.ts';
 import type { Entry, EntryOf } from '../../journal/entry.ts';
 import { readStoredEntries } from '../../journal/reading.ts';
@@ -22,6 +23,7 @@ import type { Value } from '../../runbook/values.ts';
 import { describeBeyond, findBeyond } from '../../venue/position/residual.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { findContradiction } from '../account/anchoring.ts';
+import { settleLedger } from '../account/ledger-settling.ts';
 import { RunNotifier, reportAlarm } from '../account/notifications.ts';
 import { EXIT, HAS_ENDED, UserError } from '../errors.ts';
 import type { LoadedRunbook } from '../files/load.ts';
@@ -56,6 +58,8 @@ export class LiveRun {
   private readonly fold = new RunFold();
   private readonly bars: Bars = { killed: undefined, unread: undefined, contradiction: undefined };
   private killTold = false;
+  private runbook = '';
+  private startedAt = 0;
   /** The last message that was delivered to the run. */
   private readUpTo = 0;
   /** Answers of people from before this process resumed the run. */
@@ -86,6 +90,7 @@ export class LiveRun {
     const contradiction = await findContradiction(account);
     if (contradiction !== undefined)
       throw new UserError(`${contradiction}; nothing was sent`, EXIT.held, 'contradicted');
+    await settleLedger(this.host);
     // In a turn of the clock, like everything the engine does: a replay begins with the same instant.
     await new Promise<void>((resolve) =>
       account.clock.arrive(() => {
@@ -99,6 +104,7 @@ export class LiveRun {
   async resume(): Promise<void> {
     const { account } = this.host;
     const { run } = this;
+    this.host.ledger.take(run);
     await readKillSwitch(account, this.bars);
     // A contradiction does not prevent cancels.
     this.bars.contradiction = await findContradiction(account);
@@ -118,6 +124,8 @@ export class LiveRun {
       throw new UserError(`run ${run} has ended: ${last.data.outcome}; nothing was sent`, EXIT.failed, HAS_ENDED);
     refuseOlderVersion(first, 'resume');
     const loaded = loadPinned(first.data.sources, this.host.voice);
+    this.runbook = loaded.runbook.name;
+    this.startedAt = first.data.startedAt;
     const inputs = inputValues(loaded.runbook, { pairs: [], recorded: first.data.inputs });
     this.answered = rest.flatMap((entry) => (entry.type === 'operator.acted' ? [entry] : []));
     const { clock, away, aheadMs } = computeResumedTime([first, ...rest], account.clock);
@@ -232,7 +240,7 @@ export class LiveRun {
   /** Delivers commands and the kill switch to the run until it has ended, then closes its journal. */
   async waitForEnd(): Promise<RunResult> {
     const { running, parts } = this.requireCurrent();
-    const { gates, account, lateOrders } = this.host;
+    const { gates, account, lateOrders, ledger } = this.host;
     gates.add(parts.gate);
     const unwatched = lateOrders.markWatched(this.run);
     let timer: Timer | undefined;
@@ -267,6 +275,14 @@ export class LiveRun {
       listening();
       parts.anchorer.close();
       gates.delete(parts.gate);
+      ledger.add({
+        run: this.run,
+        runbook: this.runbook,
+        startedAt: this.startedAt,
+        account: account.key,
+        lastAt: parts.clock.now(),
+        ...summarizeRun(parts.gate, parts.log.tracker, parts.clock.now()),
+      });
       unwatched();
     }
   }
@@ -346,7 +362,9 @@ export class LiveRun {
 
   private start(loaded: LoadedRunbook, inputs: Readonly<Record<string, Value>>, origin: Origin): void {
     const { account } = this.host;
+    this.runbook = loaded.runbook.name;
     const startedAt = account.clock.now();
+    this.startedAt = startedAt;
     const clock = new RunClock(account.clock, startedAt);
     const seed = startedAt % 2 ** 31;
     const started = buildStartedData(this.profile, loaded, inputs, {

@@ -26,6 +26,7 @@ import { type Account, openAccount } from '../account/account.ts';
 import { findContradiction } from '../account/anchoring.ts';
 import { type ActingAccount, takeAccountLease } from '../account/identity.ts';
 import { nameSchedulerHolder } from '../account/lease-holders.ts';
+import { nameLedger, openLedger } from '../account/ledger.ts';
 import { sendOnce } from '../account/one-request.ts';
 import { reportCrash } from '../crash-report.ts';
 import { EXIT, type ExitCode, UserError } from '../errors.ts';
@@ -223,6 +224,7 @@ export class AccountService {
       voice,
       gates: new Set<never>(),
       lateOrders: new LateOrders(account.store, account.profile.account),
+      ledger: await openLedger(nameLedger(account)),
       observe: (entry: Entry) => events.reportEntry(entry),
       onCrash: (error: unknown) => voice.complain(crashed(error)),
     };

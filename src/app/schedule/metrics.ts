@@ -200,6 +200,9 @@ export async function createMetrics(gauges: () => ReadonlyMap<string, Gauges>): 
       },
       countReload: (ok) => reloads.inc({ account, result: ok ? 'taken' : 'refused' }),
       measureStore: (store) => ({
+        heads: (of) => store.heads(of),
+        accountRows: (key) => store.accountRows(key),
+        putAccountRows: (key, rows, without) => store.putAccountRows(key, rows, without),
         append: async (entries, options) => {
           const stop = journal.startTimer({ account });
           try {

@@ -5,6 +5,7 @@
 import { EXIT } from '../../app/errors.ts';
 import { SHELLS } from '../choices.ts';
 import { type CommandRow, command } from '../command-row.ts';
+import { ACCOUNT_COMMANDS } from './account.ts';
 import { AUTHORING_COMMANDS } from './authoring.ts';
 import { REVIEW_COMMANDS } from './review.ts';
 import { RUN_COMMANDS } from './run.ts';
@@ -88,6 +89,7 @@ export const COMMANDS: readonly CommandRow[] = [
   ...AUTHORING_COMMANDS,
   ...RUN_COMMANDS,
   ...SCHEDULE_COMMANDS,
+  ...ACCOUNT_COMMANDS,
   ...REVIEW_COMMANDS,
   ...SERVE_COMMANDS,
   ...TEST_COMMANDS,

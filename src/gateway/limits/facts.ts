@@ -2,7 +2,7 @@
  * Collects the facts that limits are checked against, folded from the journal so that they survive a restart: working orders,
  * fills, requests sent, refusals, and when the venue was last read. venue/limits/check.ts decides.
  */
-import { type DecimalString, decimal, formatDecimal } from '../../base/decimal.ts';
+import { Decimal, type DecimalString, decimal, formatDecimal } from '../../base/decimal.ts';
 import type { ApprovedBounds, DataOf, Entry } from '../../journal/entry.ts';
 import { HeldPositions } from '../../journal/held-positions.ts';
 import type { OrderTracker } from '../../journal/orders.ts';
@@ -13,17 +13,20 @@ import {
   type LimitFacts,
   type LimitRules,
   type LimitVerdict,
+  type PositionFact,
   type PriceAt,
   type WorkingOrder,
 } from '../../venue/limits/check.ts';
 import type { MarketRules, VenueCall } from '../../venue/port.ts';
 import type { AccountRecord, FillRecord, OrderRecord } from '../../venue/records.ts';
+import { AccountLedger } from './account-ledger.ts';
 import { DeadmanFacts } from './deadman.ts';
 import { SentNotional } from './notional.ts';
 import { OwnOrders } from './own-orders.ts';
 import { findBeyondPlan } from './plan-bounds.ts';
 
 const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
 /** How long a refusal is remembered, ms: the longest window that a throttle may have (venue/profile/settings.ts). */
 const REFUSALS_KEPT_MS = 30 * 86_400_000;
 
@@ -45,6 +48,8 @@ interface AccountFacts {
   readonly killed: boolean;
   /** Working orders of other runs of the account. */
   readonly working: readonly WorkingOrder[];
+  /** The account over all its runs; without it the run is its only one. */
+  readonly ledger?: { readonly sums: AccountLedger; readonly gates: readonly LimitFactsFold[] };
 }
 
 export class LimitFactsFold {
@@ -54,6 +59,8 @@ export class LimitFactsFold {
   private readonly others: () => AccountFacts;
   private readonly intended = new Map<string, DataOf<'call.intended'>>();
   private readonly held = new HeldPositions();
+  /** The ledger of an account whose only run this is. */
+  private readonly alone = new AccountLedger();
   private readonly sent = new SentNotional();
   /** The run's orders as the checks need them. */
   readonly own: OwnOrders;
@@ -132,17 +139,24 @@ export class LimitFactsFold {
 
   /**
    * Checks a call against the limits; calls that only read or protect always pass. `attempted`: the journal has its attempt
-   * already, so the facts would count it twice.
+   * already, so the facts would count it twice. `account`: the limits that hold for the account.
    */
-  check(call: VenueCall, rules: LimitRules, now: number, { attempted = false } = {}): LimitVerdict {
+  check(
+    call: VenueCall,
+    rules: LimitRules,
+    now: number,
+    { attempted = false, account }: { readonly attempted?: boolean; readonly account?: LimitRules | undefined } = {},
+  ): LimitVerdict {
     const row = getEndpoint(call.endpoint);
     if (row.method === 'GET' || row.protective) return { ok: true, considered: {} };
     const lapsed = this.findLapse(call, now);
     if (lapsed !== undefined) return { ok: false, ...lapsed, considered: {} };
+    const facts = this.collectFacts(call, rules, now, attempted);
     const verdict = checkLimits(
       { ...call, ...(call.intent?.allow === undefined ? {} : { allow: call.intent.allow }) },
       rules,
-      this.collectFacts(call, rules, now, attempted),
+      facts,
+      account && { rules: account, facts: this.collectAccountFacts(facts, call, attempted) },
     );
     // With a cap in force the check has found out whether an order that is to reduce certainly does.
     const opens = call.intent?.allow !== 'reduce' || verdict.considered['allow'] === 'reduce not proven';
@@ -225,6 +239,59 @@ export class LimitFactsFold {
       lastReadAgeMs: this.lastReadAt === undefined ? undefined : now - this.lastReadAt,
       marketRules: Object.hasOwn(markets, market) ? markets[market] : undefined,
       marketsDescribed: Object.keys(markets).length > 0,
+    };
+  }
+
+  /** The orders of the run and their fills. */
+  get orders(): OrderTracker {
+    return this.tracker;
+  }
+
+  /** The facts of the account: those of the run with the sums over all runs. */
+  private collectAccountFacts(facts: LimitFacts, call: VenueCall, attempted: boolean): LimitFacts {
+    const { ledger } = this.others();
+    const { now } = facts;
+    const day = Math.floor(now / DAY_MS);
+    const placed = findPlaced(call, attempted);
+    const notional = (of: LimitFactsFold) => of.own.sumNotional(of === this ? placed : undefined, day);
+    const { counters } = facts;
+    const { sums, gates } = ledger ?? { sums: this.alone, gates: [this] };
+    const others = gates.filter((each) => each !== this);
+    const isOwn = (orderId: string) => gates.some((each) => each.tracker.byId(orderId) !== undefined);
+    const known = sums.listFilled(gates);
+    const possible = this.held.collectFacts(known, isOwn, now, (fill) => sums.hasBooked(fill));
+    const working = [...facts.working, ...sums.listLeft()];
+    const parts = [sums.sumNotionalOfDay(now), ...gates.map((each) => notional(each)?.value)];
+    const dayNotional = parts.every((part) => part !== undefined)
+      ? formatDecimal(parts.reduce((sum, part) => sum.plus(part), decimal('0')))
+      : undefined;
+    const earlier = others.reduce(
+      (sum, each) => sum + each.listOrderTimes(now).length,
+      sums.countOrdersLastMinute(now),
+    );
+    return {
+      ...facts,
+      working,
+      openOrders: { ...facts.openOrders, run: working.length },
+      positions: Object.fromEntries(
+        Object.entries(possible).map(([market, fact]) => {
+          // A position that neither the venue's list nor a person has shown proves no order to reduce.
+          const certain = sums.isProven(market) ? fact.certain : (facts.positions[market]?.certain ?? '0');
+          const isPriced = market === call.intent?.market && (facts.reference ?? facts.marketPrice) !== undefined;
+          const price = isPriced ? undefined : (facts.lastPrices?.[market] ?? sums.findLastPrice(market));
+          return [
+            market,
+            { ...fact, certain, ...(price === undefined ? {} : { notional: measurePosition(fact, price) }) },
+          ];
+        }),
+      ),
+      counters: {
+        ...counters,
+        ordersLastMinute: counters.ordersLastMinute + earlier,
+        dayNotional,
+        dayPnl: formatDecimal(sums.sumPnlOfDay(now)),
+      },
+      unknownPositions: sums.unknown,
     };
   }
 
@@ -330,6 +397,11 @@ export class LimitFactsFold {
       }
     }
   }
+}
+
+/** The largest notional that a position may have at a price. */
+function measurePosition({ least, most }: PositionFact, price: DecimalString): DecimalString {
+  return formatDecimal(Decimal.max(decimal(least).abs(), decimal(most).abs()).times(decimal(price)));
 }
 
 interface FillTime {

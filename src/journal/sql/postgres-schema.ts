@@ -5,6 +5,14 @@
 export const SCHEMA_NAME = 'runbook';
 export const SCHEMA_VERSION = 1;
 
+/** A table that stores made by 0.2 lack; it is made where it is missing, because older programs only do not look at it. */
+export const ACCOUNT_ROWS = `CREATE TABLE account_row (
+    key TEXT COLLATE "C" NOT NULL,
+    name TEXT COLLATE "C" NOT NULL,
+    text TEXT NOT NULL,
+    PRIMARY KEY (key, name)
+  )`;
+
 /** Columns match those of the SQLite tables, so that the same functions read the rows (rows.ts). */
 export const POSTGRES_SCHEMA: readonly string[] = [
   'CREATE TABLE store_version (version INTEGER NOT NULL)',
@@ -101,4 +109,5 @@ export const POSTGRES_SCHEMA: readonly string[] = [
     answer TEXT
   )`,
   'CREATE INDEX handover_posted ON handover (account, sequence) WHERE answer IS NULL',
+  ACCOUNT_ROWS,
 ];

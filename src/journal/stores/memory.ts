@@ -4,10 +4,12 @@
  */
 
 import {
+  type AccountRow,
   type AppendOptions,
   filterRuns,
   type JournalStore,
   type RunFilter,
+  type RunHead,
   type RunRow,
   type StoredEntry,
   StoreError,
@@ -28,6 +30,7 @@ export class MemoryStore implements JournalStore {
   private readonly entries = new Map<string, StoredEntry[]>();
   private readonly rows = new Map<string, RunRow>();
   private readonly epochs = new Map<string, number>();
+  private readonly ofAccounts = new Map<string, Map<string, string>>();
   /** Number of successful appends, for tests that count commits. */
   appends = 0;
 
@@ -81,6 +84,27 @@ export class MemoryStore implements JournalStore {
     this.rows.delete(run);
     this.epochs.delete(run);
     return true;
+  }
+
+  async heads(account: string): Promise<readonly RunHead[]> {
+    return filterRuns(this.rows.values(), { account })
+      .toReversed()
+      .flatMap((row) => {
+        const last = this.entries.get(row.run)?.at(-1);
+        return last === undefined ? [] : [{ ...row, seq: last.seq, hash: last.hash }];
+      });
+  }
+
+  async accountRows(key: string): Promise<readonly AccountRow[]> {
+    const rows = [...(this.ofAccounts.get(key) ?? [])].map(([name, text]) => ({ name, text }));
+    return rows.sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  async putAccountRows(key: string, rows: readonly AccountRow[], without: readonly string[] = []): Promise<void> {
+    const known = this.ofAccounts.get(key) ?? new Map<string, string>();
+    this.ofAccounts.set(key, known);
+    for (const name of without) known.delete(name);
+    for (const { name, text } of rows) known.set(name, text);
   }
 
   async close(): Promise<void> {}

@@ -12,9 +12,18 @@ import {
   RESTART_PATIENCE_MS,
 } from '../sql/postgres.ts';
 import { NO_LIMIT } from '../sql/values.ts';
-import type { AppendOptions, JournalStore, RunFilter, RunRow, StoredEntry } from '../store.ts';
+import type { AccountRow, AppendOptions, JournalStore, RunFilter, RunHead, RunRow, StoredEntry } from '../store.ts';
 import { refuseAppend } from './errors.ts';
-import { buildRunsQuery, JOURNAL_SQL, readHead, readRunRow, readStoredEntry, toRunValues } from './rows.ts';
+import {
+  buildRunsQuery,
+  JOURNAL_SQL,
+  readAccountRow,
+  readHead,
+  readRunHead,
+  readRunRow,
+  readStoredEntry,
+  toRunValues,
+} from './rows.ts';
 
 const TIMEOUTS = { connections: 4, connectMs: 5_000, lockMs: 5_000, answerMs: 15_000 };
 
@@ -81,6 +90,26 @@ class PostgresStore implements JournalStore {
         return true;
       },
       { kept: async (query) => (await query(JOURNAL_SQL.run, [run])).rows.length === 0 },
+    );
+  }
+
+  async heads(account: string): Promise<readonly RunHead[]> {
+    return (await this.database.read(JOURNAL_SQL.heads, [account], this.patienceMs)).map(readRunHead);
+  }
+
+  async accountRows(key: string): Promise<readonly AccountRow[]> {
+    return (await this.database.read(JOURNAL_SQL.accountRows, [key], this.patienceMs)).map(readAccountRow);
+  }
+
+  async putAccountRows(key: string, rows: readonly AccountRow[], without: readonly string[] = []): Promise<void> {
+    // The same rows again change nothing, so a commit whose answer was lost is simply made again.
+    await this.database.transaction(
+      `account ${key}`,
+      async (query) => {
+        for (const name of without) await query(JOURNAL_SQL.removeAccountRow, [key, name]);
+        for (const { name, text } of rows) await query(JOURNAL_SQL.putAccountRow, [key, name, text]);
+      },
+      { patienceMs: this.patienceMs, kept: async () => false },
     );
   }
 

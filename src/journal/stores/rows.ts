@@ -5,10 +5,13 @@
 
 import type { RunMode, RunOutcome } from '../entry.ts';
 import { NO_LIMIT, type SqlRow, type SqlValue } from '../sql/values.ts';
-import type { RunFilter, RunRow, StoredEntry } from '../store.ts';
+import type { AccountRow, RunFilter, RunHead, RunRow, StoredEntry } from '../store.ts';
 import { ANSWER } from './errors.ts';
 
 const RUN_COLUMNS = 'run, runbook, mode, account, trigger, started_at, ended_at, outcome';
+const RUN_COLUMNS_OF_RUNS = RUN_COLUMNS.split(', ')
+  .map((column) => `runs.${column}`)
+  .join(', ');
 
 export const JOURNAL_SQL = {
   head: `SELECT (SELECT epoch FROM runs WHERE run = ?) AS epoch, (SELECT outcome FROM runs WHERE run = ?) AS outcome,
@@ -25,6 +28,13 @@ export const JOURNAL_SQL = {
     WHERE runs.run = ? AND runs.outcome IS NOT NULL ORDER BY entries.seq DESC LIMIT 1`,
   removeEntries: 'DELETE FROM entries WHERE run = ?',
   removeRun: 'DELETE FROM runs WHERE run = ?',
+  heads: `SELECT ${RUN_COLUMNS_OF_RUNS}, head.seq, head.hash FROM runs JOIN entries AS head ON head.run = runs.run
+    AND head.seq = (SELECT max(seq) FROM entries WHERE entries.run = runs.run)
+    WHERE runs.account = ? ORDER BY runs.started_at, runs.run`,
+  accountRows: 'SELECT name, text FROM account_row WHERE key = ? ORDER BY name',
+  putAccountRow: `INSERT INTO account_row (key, name, text) VALUES (?, ?, ?)
+    ON CONFLICT (key, name) DO UPDATE SET text = excluded.text`,
+  removeAccountRow: 'DELETE FROM account_row WHERE key = ? AND name = ?',
 } as const;
 
 export function toRunValues(row: RunRow, epoch: number): readonly SqlValue[] {
@@ -68,6 +78,14 @@ export function readRunRow(row: SqlRow): RunRow {
     ...(row.ended_at === null ? {} : { endedAt: Number(row.ended_at) }),
     ...(row.outcome === null ? {} : { outcome: row.outcome as RunOutcome }),
   };
+}
+
+export function readRunHead(row: SqlRow): RunHead {
+  return { ...readRunRow(row), seq: Number(row.seq), hash: String(row.hash) };
+}
+
+export function readAccountRow({ name, text }: SqlRow): AccountRow {
+  return { name: String(name), text: String(text) };
 }
 
 /** Reads a row of `JOURNAL_SQL.read`; the columns keep their order. */

@@ -7,16 +7,27 @@
 import { type Database, openDatabase } from '../sql/sqlite.ts';
 import { NO_LIMIT } from '../sql/values.ts';
 import {
+  type AccountRow,
   type AppendOptions,
   type JournalStore,
   type PlaceCheck,
   type RunFilter,
+  type RunHead,
   type RunRow,
   type StoredEntry,
   StoreError,
 } from '../store.ts';
 import { ANSWER, refuseAppend } from './errors.ts';
-import { buildRunsQuery, JOURNAL_SQL, readHead, readRunRow, readStoredEntry, toRunValues } from './rows.ts';
+import {
+  buildRunsQuery,
+  JOURNAL_SQL,
+  readAccountRow,
+  readHead,
+  readRunHead,
+  readRunRow,
+  readStoredEntry,
+  toRunValues,
+} from './rows.ts';
 
 /**
  * `entries` has a rowid and an index on (run, seq). Measured: WITHOUT ROWID stores a line of more than 1 kB outside the tree,
@@ -50,6 +61,15 @@ const SCHEMA = `
 `;
 const VERSION = 1;
 
+/** Beside the entries since version 0.3; made where it is missing, because older programs only do not look at it. */
+const ACCOUNT_ROWS = `
+  CREATE TABLE IF NOT EXISTS account_row (
+    key TEXT NOT NULL,
+    name TEXT NOT NULL,
+    text TEXT NOT NULL,
+    PRIMARY KEY (key, name)
+  ) WITHOUT ROWID`;
+
 /** Opens or creates the journal in `file`. Rejects with a StoreError: `damaged` for a file that is not a journal. */
 export async function openSqliteStore(file: string): Promise<JournalStore> {
   const database = await openDatabase(file);
@@ -77,6 +97,8 @@ function prepareSchema(database: Database): void {
       `${database.file} holds a journal of version ${String(version)}; this program reads version ${VERSION}`,
     );
   }
+  const hasRows = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'account_row'";
+  if (database.statement(hasRows).get() === undefined) database.transaction(() => database.exec(ACCOUNT_ROWS));
 }
 
 const INSERT = 'INSERT INTO entries (run, seq, at, type, step, line, hash) VALUES (?, ?, ?, ?, ?, ?, ?)';
@@ -164,6 +186,22 @@ class SqliteStore implements JournalStore {
       this.database.statement(JOURNAL_SQL.removeEntries).run(run);
       this.database.statement(JOURNAL_SQL.removeRun).run(run);
       return true;
+    });
+  }
+
+  async heads(account: string): Promise<readonly RunHead[]> {
+    return this.database.statement(JOURNAL_SQL.heads).all(account).map(readRunHead);
+  }
+
+  async accountRows(key: string): Promise<readonly AccountRow[]> {
+    return this.database.statement(JOURNAL_SQL.accountRows).all(key).map(readAccountRow);
+  }
+
+  async putAccountRows(key: string, rows: readonly AccountRow[], without: readonly string[] = []): Promise<void> {
+    this.database.setDurable(true);
+    this.database.transaction(() => {
+      for (const name of without) this.database.statement(JOURNAL_SQL.removeAccountRow).run(key, name);
+      for (const { name, text } of rows) this.database.statement(JOURNAL_SQL.putAccountRow).run(key, name, text);
     });
   }
 

@@ -97,7 +97,13 @@ export interface LimitFacts {
     /** Fills of this step, and refusals and contradictions of the run, each within the window of its throttle. */
     readonly stepFills?: number;
     readonly refusals?: number;
+    /** Quote currency: notional the account has sent on this UTC day; undefined where an order could not be measured. */
+    readonly dayNotional?: DecimalString | undefined;
+    /** Quote currency: realised PnL less fees of the account on this UTC day. */
+    readonly dayPnl?: DecimalString | undefined;
   };
+  /** Why the positions of the account are not known: a journal that cannot be read. */
+  readonly unknownPositions?: string | undefined;
   readonly reference?: PriceAt | undefined;
   /** A recent reading of the profile's price feed in the market of the write. */
   readonly marketPrice?: DecimalString | undefined;

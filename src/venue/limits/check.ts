@@ -39,6 +39,7 @@ export { PROVING_LIST } from './reducing.ts';
 export {
   LIMIT_CONTROLS,
   type LimitRules,
+  splitLimits,
   type Throttle,
   TRADING_MODES,
   type TradingMode,
@@ -62,8 +63,19 @@ export type LimitVerdict =
       readonly considered: Readonly<Record<string, string>>;
     };
 
-/** Checks one write. Pure; the table `CHECKS` gives the order of the checks. */
-export function checkLimits(write: LimitWrite, rules: LimitRules, facts: LimitFacts): LimitVerdict {
+/** The limits of a profile that hold for the account, and its facts. */
+export interface AccountLimits {
+  readonly rules: LimitRules;
+  readonly facts: LimitFacts;
+}
+
+/** Checks one write. Pure; the tables `CHECKS` and `ACCOUNT_CHECKS` give the order of the checks. */
+export function checkLimits(
+  write: LimitWrite,
+  rules: LimitRules,
+  facts: LimitFacts,
+  account?: AccountLimits,
+): LimitVerdict {
   const kind = getAction(write.endpoint);
   const considered: Record<string, string> = {};
   // Only these can raise exposure or change what it costs.
@@ -82,7 +94,28 @@ export function checkLimits(write: LimitWrite, rules: LimitRules, facts: LimitFa
     const denial = check(at);
     if (denial !== undefined) return { ok: false, code: denial.code, message: formatDenial(denial), considered };
   }
-  return { ok: true, considered };
+  if (account === undefined) return { ok: true, considered };
+  const { priceBandWithin, unknownPrice } = rules;
+  const measuring = {
+    ...(priceBandWithin === undefined ? {} : { priceBandWithin }),
+    ...(unknownPrice === undefined ? {} : { unknownPrice }),
+  };
+  const ofAccount: Record<string, string> = {};
+  const over: CheckedCase = {
+    ...at,
+    order: kind === 'leverage' ? undefined : proposeOrder(write, account.facts),
+    rules: { ...account.rules, ...measuring },
+    facts: account.facts,
+    considered: ofAccount,
+  };
+  let denied: Denied | undefined;
+  for (const check of ACCOUNT_CHECKS) denied ??= check(over);
+  // Of a control that the runbook sets too, both figures are kept.
+  for (const [name, figures] of Object.entries(ofAccount))
+    considered[Object.hasOwn(considered, name) ? `account ${name}` : name] = figures;
+  return denied === undefined
+    ? { ok: true, considered }
+    : { ok: false, code: denied.code, message: formatDenial(denied), considered };
 }
 
 /**
@@ -96,7 +129,8 @@ export function findUnpricedMarket(write: LimitWrite, rules: LimitRules, facts: 
   if (order === undefined || order.fraction || !needsMarketPrice(order)) return undefined;
   const at: CheckedCase = { write, kind: 'place', order, market: order.market, rules, facts, considered: {} };
   const capped = rules.maxOrderNotional !== undefined || rules.maxRunNotional !== undefined;
-  const held = rules.maxMarketNotional !== undefined || rules.maxExposure !== undefined;
+  const held =
+    rules.maxMarketNotional !== undefined || rules.maxExposure !== undefined || rules.maxDailyNotional !== undefined;
   return (capped && !passesCaps(at)) || (held && !lowers(at)) ? order.market : undefined;
 }
 
@@ -248,14 +282,7 @@ const CHECKS: readonly Check[] = [
       : deny('WRITES_EXCEED_MAX', used, maxWrites);
   },
 
-  function orderRate(at) {
-    const { maxOrdersPerMinute } = at.rules;
-    if (maxOrdersPerMinute === undefined || at.kind === 'leverage') return undefined;
-    const used = at.facts.counters.ordersLastMinute + 1;
-    return fitsWithin(at, 'orders_per_minute', used, maxOrdersPerMinute)
-      ? undefined
-      : deny('ORDER_RATE_EXCEEDED', used, maxOrdersPerMinute);
-  },
+  orderRate,
 
   function stepFills(at) {
     const { stepFills } = at.rules;
@@ -275,17 +302,7 @@ const CHECKS: readonly Check[] = [
       : deny('REFUSALS_EXCEEDED', count, refusals.max, refusals.windowMs);
   },
 
-  function openOrders(at) {
-    if (at.kind !== 'place') return undefined;
-    const { run, account } = at.facts.openOrders;
-    const { maxOpenOrders } = at.rules;
-    if (maxOpenOrders !== undefined && !fitsWithin(at, 'max_open_orders', run + 1, maxOpenOrders)) {
-      return deny('OPEN_ORDERS_EXCEED_MAX', run + 1, maxOpenOrders);
-    }
-    return account + 1 > MOST_OPEN_ORDERS
-      ? deny('OPEN_ORDERS_NEAR_VENUE_LIMIT', account + 1, MOST_OPEN_ORDERS)
-      : undefined;
-  },
+  openOrders,
 
   function orderSize(at) {
     const { order, rules } = at;
@@ -402,46 +419,11 @@ const CHECKS: readonly Check[] = [
     return inside ? undefined : deny('PRICE_OUTSIDE_BAND', order.price, reference.price, low, high);
   },
 
-  function position(at) {
-    const { order, rules } = at;
-    if (rules.maxPosition === undefined || order === undefined || lowers(at)) return undefined;
-    const worst = getFurthestPosition(at, order.side).plus(sumWorkingOnSide(at, order.side)).plus(order.rest);
-    const fits = fitsWithin(at, 'max_position', worst, rules.maxPosition);
-    return fits ? undefined : deny('POSITION_EXCEEDS_MAX', formatDecimal(worst), rules.maxPosition);
-  },
+  position,
 
-  function marketNotional(at) {
-    const { order, rules, market } = at;
-    if (rules.maxMarketNotional === undefined || order === undefined || lowers(at)) return undefined;
-    const held = computeHeldNotional(at, market);
-    const measure = choosePrice(at);
-    if (held === undefined || measure === undefined) return denyUnknownNotional(at);
-    const notional = order.rest.times(exact(measure.price));
-    if (fitsWithin(at, 'max_market_notional', held.plus(notional), rules.maxMarketNotional, measure.atLeast))
-      return undefined;
-    return deny(
-      'NOTIONAL_EXCEEDS_MAX_PER_MARKET',
-      formatDecimal(notional),
-      formatDecimal(held),
-      rules.maxMarketNotional,
-    );
-  },
+  marketNotional,
 
-  function exposure(at) {
-    const { order, rules, facts } = at;
-    if (rules.maxExposure === undefined || order === undefined || lowers(at)) return undefined;
-    const measure = choosePrice(at);
-    if (measure === undefined) return denyUnknownNotional(at);
-    let held: Decimal = exact('0');
-    for (const each of new Set([...Object.keys(facts.positions), ...facts.working.map((one) => one.market)])) {
-      const here = computeHeldNotional(at, each);
-      if (here === undefined) return denyUnknownNotional(at, each);
-      held = held.plus(here);
-    }
-    const notional = order.rest.times(exact(measure.price));
-    if (fitsWithin(at, 'max_exposure', held.plus(notional), rules.maxExposure, measure.atLeast)) return undefined;
-    return deny('EXPOSURE_EXCEEDS_MAX', formatDecimal(notional), formatDecimal(held), rules.maxExposure);
-  },
+  exposure,
 
   function selfMatch(at) {
     const { order, rules, market } = at;
@@ -456,6 +438,109 @@ const CHECKS: readonly Check[] = [
     return undefined;
   },
 ];
+
+/** Checks of the profile's limits that hold for the account, with its sums in place of the run's. */
+const ACCOUNT_CHECKS: readonly Check[] = [
+  orderRate,
+  openOrders,
+  dailyLoss,
+  positionKnown,
+  position,
+  marketNotional,
+  exposure,
+  dailyNotional,
+];
+
+function orderRate(at: CheckedCase): Denied | undefined {
+  const { maxOrdersPerMinute } = at.rules;
+  if (maxOrdersPerMinute === undefined || at.kind === 'leverage') return undefined;
+  const used = at.facts.counters.ordersLastMinute + 1;
+  return fitsWithin(at, 'orders_per_minute', used, maxOrdersPerMinute)
+    ? undefined
+    : deny('ORDER_RATE_EXCEEDED', used, maxOrdersPerMinute);
+}
+
+function openOrders(at: CheckedCase): Denied | undefined {
+  if (at.kind !== 'place') return undefined;
+  const { run, account } = at.facts.openOrders;
+  const { maxOpenOrders } = at.rules;
+  if (maxOpenOrders !== undefined && !fitsWithin(at, 'max_open_orders', run + 1, maxOpenOrders)) {
+    return deny('OPEN_ORDERS_EXCEED_MAX', run + 1, maxOpenOrders);
+  }
+  return account + 1 > MOST_OPEN_ORDERS
+    ? deny('OPEN_ORDERS_NEAR_VENUE_LIMIT', account + 1, MOST_OPEN_ORDERS)
+    : undefined;
+}
+
+function position(at: CheckedCase): Denied | undefined {
+  const { order, rules } = at;
+  if (rules.maxPosition === undefined || order === undefined || lowers(at)) return undefined;
+  const worst = getFurthestPosition(at, order.side).plus(sumWorkingOnSide(at, order.side)).plus(order.rest);
+  const fits = fitsWithin(at, 'max_position', worst, rules.maxPosition);
+  return fits ? undefined : deny('POSITION_EXCEEDS_MAX', formatDecimal(worst), rules.maxPosition);
+}
+
+function marketNotional(at: CheckedCase): Denied | undefined {
+  const { order, rules, market } = at;
+  if (rules.maxMarketNotional === undefined || order === undefined || lowers(at)) return undefined;
+  const held = computeHeldNotional(at, market);
+  const measure = choosePrice(at);
+  if (held === undefined || measure === undefined) return denyUnknownNotional(at);
+  const notional = order.rest.times(exact(measure.price));
+  if (fitsWithin(at, 'max_market_notional', held.plus(notional), rules.maxMarketNotional, measure.atLeast))
+    return undefined;
+  return deny('NOTIONAL_EXCEEDS_MAX_PER_MARKET', formatDecimal(notional), formatDecimal(held), rules.maxMarketNotional);
+}
+
+function exposure(at: CheckedCase): Denied | undefined {
+  const { order, rules, facts } = at;
+  if (rules.maxExposure === undefined || order === undefined || lowers(at)) return undefined;
+  const measure = choosePrice(at);
+  if (measure === undefined) return denyUnknownNotional(at);
+  let held: Decimal = exact('0');
+  for (const each of new Set([...Object.keys(facts.positions), ...facts.working.map((one) => one.market)])) {
+    const here = computeHeldNotional(at, each);
+    if (here === undefined) return denyUnknownNotional(at, each);
+    held = held.plus(here);
+  }
+  const notional = order.rest.times(exact(measure.price));
+  if (fitsWithin(at, 'max_exposure', held.plus(notional), rules.maxExposure, measure.atLeast)) return undefined;
+  return deny('EXPOSURE_EXCEEDS_MAX', formatDecimal(notional), formatDecimal(held), rules.maxExposure);
+}
+
+/** A leverage alone brings no loss nearer, and what certainly reduces is the way out. */
+function dailyLoss(at: CheckedCase): Denied | undefined {
+  const { rules, facts, order } = at;
+  const { dayPnl } = facts.counters;
+  if (rules.maxDailyLoss === undefined || order === undefined || dayPnl === undefined) return undefined;
+  const loss = Decimal.max(exact(dayPnl).negated(), 0);
+  at.considered['max_daily_loss'] = `${formatDecimal(loss)}/${rules.maxDailyLoss}`;
+  if (loss.lt(exact(rules.maxDailyLoss)) || lowers(at)) return undefined;
+  return deny('DAILY_LOSS_REACHED', formatDecimal(loss), rules.maxDailyLoss);
+}
+
+function dailyNotional(at: CheckedCase): Denied | undefined {
+  const { order, rules, facts } = at;
+  if (rules.maxDailyNotional === undefined || order === undefined || order.fraction || lowers(at)) return undefined;
+  if (followsMarket(at, order)) return undefined;
+  const measure = choosePrice(at);
+  const { dayNotional } = facts.counters;
+  if (measure === undefined || dayNotional === undefined) return denyUnknownNotional(at);
+  const notional = order.size.times(exact(measure.price)).minus(computeCountedBefore(order));
+  if (order.before !== undefined && !notional.gt(0)) return undefined;
+  const sum = notional.plus(exact(dayNotional));
+  if (fitsWithin(at, 'max_daily_notional', sum, rules.maxDailyNotional, measure.atLeast)) return undefined;
+  return deny('NOTIONAL_EXCEEDS_MAX_PER_DAY', formatDecimal(notional), dayNotional, rules.maxDailyNotional);
+}
+
+function positionKnown(at: CheckedCase): Denied | undefined {
+  const { order, rules, facts, market } = at;
+  const { maxPosition, maxMarketNotional, maxExposure } = rules;
+  const applies = maxPosition !== undefined || maxMarketNotional !== undefined || maxExposure !== undefined;
+  if (!applies || order === undefined || facts.unknownPositions === undefined || lowers(at)) return undefined;
+  const ways = DENIALS.POSITION_UNKNOWN.fix;
+  return { ...deny('POSITION_UNKNOWN', market), advice: `${facts.unknownPositions}; ${ways}` };
+}
 
 /** Types that rest in the market's book or trade with it at once; an untriggered stop does neither. */
 const BOOK_TYPES: ReadonlySet<string> = new Set(['limit', 'market']);

@@ -182,6 +182,24 @@ export const DENIALS = {
     example: 'limits: {max_position: 0.02} in the profile, a position of 0.01, and an order of 0.011 on the same side',
     fix: 'lower the size, or cancel working orders on that side',
   },
+  POSITION_UNKNOWN: {
+    summary: 'a limit of the account applies, and what the account holds is not known',
+    names: ['market'],
+    example: 'limits: {max_position: 0.1} in the profile, and an earlier run whose journal is damaged',
+    fix: 'prove the position: `runbook account reconcile`, list_fills of the market with all_pages: true from a day ago or earlier, or `runbook account baseline --market M --size S --by NAME`',
+  },
+  NOTIONAL_EXCEEDS_MAX_PER_DAY: {
+    summary: 'the account has used up its notional of this UTC day',
+    names: ['notional', 'sent', 'max'],
+    example: 'limits: {max_daily_notional: 2000} in the profile, and a second order of 1800 on the same UTC day',
+    fix: 'wait for the next day, or raise `max_daily_notional`',
+  },
+  DAILY_LOSS_REACHED: {
+    summary: 'the account has lost its most of this UTC day: only orders that lower exposure are allowed',
+    names: ['loss', 'max'],
+    example: 'limits: {max_daily_loss: 50} in the profile, a loss of 90 realised today, and an order that opens',
+    fix: 'wait for the next UTC day, or `runbook release --by NAME`, which begins a new count; orders that certainly only reduce pass',
+  },
   PRICE_OUTSIDE_BAND: {
     summary: 'the price is too far from the reference',
     names: ['price', 'reference', 'low', 'high'],

@@ -36,6 +36,10 @@ export interface LimitRules {
   readonly maxPosition?: DecimalString;
   /** Working orders of the run, those of unknown fate included. */
   readonly maxOpenOrders?: number;
+  /** Notional that the account sends on a UTC day. Only a profile sets it, as the next. */
+  readonly maxDailyNotional?: DecimalString;
+  /** Loss that the account realises on a UTC day, fees included; beyond it only what lowers exposure is sent. */
+  readonly maxDailyLoss?: DecimalString;
   readonly maxLeverage?: DecimalString;
   /** Requests of the run that change something. */
   readonly maxWrites?: number;
@@ -103,6 +107,8 @@ const COMBINE: { readonly [K in keyof LimitRules]-?: Combine<NonNullable<LimitRu
   maxExposure: smaller,
   maxPosition: smaller,
   maxOpenOrders: fewer,
+  maxDailyNotional: smaller,
+  maxDailyLoss: smaller,
   maxLeverage: smaller,
   maxWrites: fewer,
   maxOrdersPerMinute: fewer,
@@ -118,5 +124,34 @@ const COMBINE: { readonly [K in keyof LimitRules]-?: Combine<NonNullable<LimitRu
   mode: stricter,
   marketModes: stricterEach,
 };
+
+/** Controls of a profile that hold for the account, over all its runs; of a runbook, for its run. */
+const ACCOUNT_CONTROLS = [
+  'maxMarketNotional',
+  'maxExposure',
+  'maxPosition',
+  'maxOpenOrders',
+  'maxOrdersPerMinute',
+  'maxDailyNotional',
+  'maxDailyLoss',
+] as const satisfies readonly (keyof LimitRules)[];
+
+/** The limits of a profile and of a runbook as they are checked: those that hold for the run, and those for the account. */
+export function splitLimits(
+  profile: LimitRules,
+  runbook: LimitRules | undefined,
+): { readonly run: LimitRules; readonly account: LimitRules | undefined } {
+  const rest: Record<string, unknown> = { ...profile };
+  const account: Record<string, unknown> = {};
+  for (const control of ACCOUNT_CONTROLS) {
+    if (profile[control] === undefined) continue;
+    account[control] = profile[control];
+    delete rest[control];
+  }
+  return {
+    run: runbook === undefined ? (rest as LimitRules) : tighter(rest as LimitRules, runbook),
+    account: Object.keys(account).length === 0 ? undefined : (account as LimitRules),
+  };
+}
 
 export const LIMIT_CONTROLS = Object.keys(COMBINE) as readonly (keyof LimitRules)[];

@@ -1,0 +1,130 @@
+/**
+ * Compares the ledger of an account with the venue's own lists, where an earlier run left a position or orders: which of the
+ * orders are still open, and which fills no journal has. Before a live run under limits of the account, and on request.
+ */
+
+import { makePrintable } from '../../base/printable.ts';
+import type { AccountLedger } from '../../gateway/limits/account-ledger.ts';
+import type { LedgerParts, ListedFills } from '../../gateway/limits/ledger-rows.ts';
+import { splitLimits } from '../../venue/limits/check.ts';
+import { makeAccountOrderParams } from '../../venue/order/requests.ts';
+import type { FillRecord } from '../../venue/records.ts';
+import type { Voice } from '../voice.ts';
+import type { Account } from './account.ts';
+import { keepListed, loadLedger, nameLedger } from './ledger.ts';
+import { type Asked, sendOnce } from './one-request.ts';
+
+interface LedgerHost {
+  readonly account: Account;
+  readonly ledger: AccountLedger;
+  readonly voice: Pick<Voice, 'complain'>;
+}
+
+/** What a comparison found. */
+export interface Settling {
+  /** Fills that no journal has. */
+  readonly added: readonly FillRecord[];
+  /** Orders that a run left open and the venue does not list any more, by client order id. */
+  readonly gone: readonly string[];
+  /** Why a list could not be read; then what it would have shown still counts at its worst. */
+  readonly unread?: string;
+}
+
+const PAGE_ROWS = 1000;
+/** Clocks differ: fills are listed from this long before what is known, ms. */
+const MARGIN_MS = 60_000;
+/** How far back open orders are listed, ms. Without a start the venue reads its whole history. */
+const LOOK_BACK_MS = 90 * 86_400_000;
+/** How long a list waits for tokens, ms. */
+const TOKENS_WITHIN_MS = 10_000;
+
+/** Settles what earlier runs left, where the limits of the profile depend on it. */
+export async function settleLedger(host: LedgerHost): Promise<void> {
+  const { account, ledger, voice } = host;
+  // A person's release begins a new count of the day's loss.
+  const releases = (await account.shared.killSwitch.history(account.key)).filter(({ action }) => action === 'release');
+  ledger.releasedAt = releases.at(-1)?.at ?? 0;
+  const { account: rules } = splitLimits(account.profile.limits, undefined);
+  const { maxPosition, maxMarketNotional, maxExposure, maxOpenOrders, maxDailyLoss } = rules ?? {};
+  if ([maxPosition, maxMarketNotional, maxExposure, maxOpenOrders, maxDailyLoss].every((each) => each === undefined))
+    return;
+  const { unread } = await compareWithVenue(host);
+  if (unread !== undefined)
+    voice.complain(
+      `what earlier runs left could not be compared with the venue (${makePrintable(unread, 200)}); it counts at its worst`,
+    );
+}
+
+/** Asks the venue for what is not settled, and keeps what it shows beside the journal. `all`: every market the account traded. */
+export async function compareWithVenue({ account, ledger }: LedgerHost, { all = false } = {}): Promise<Settling> {
+  const left = ledger.listLeft();
+  const filled = ledger.listFilled([]);
+  const markets = [...filled].flatMap(([market, { range, unread }]) =>
+    all || unread.length > 0 || !range.least.isZero() || !range.most.isZero() ? [market] : [],
+  );
+  const wanted = new Set([...markets, ...left.map(({ market }) => market)]);
+  if (wanted.size === 0) return { added: [], gone: [] };
+  const known = (await loadLedger(nameLedger(account))).parts;
+  const askedAt = account.clock.now();
+  const open = left.length === 0 ? [] : await listOpen(account, askedAt);
+  if ('why' in open) return { added: [], gone: [], unread: open.why };
+  const isOpen = new Set(open.flatMap(({ id, client_order_id }) => [id, client_order_id]));
+  const gone = left
+    .filter(({ clientOrderId, orderId = '' }) => !isOpen.has(clientOrderId) && !isOpen.has(orderId))
+    .map(({ clientOrderId }) => clientOrderId);
+  const listed: ListedFills[] = [];
+  for (const market of wanted) {
+    const fills = await listFills(account, market, findStart(ledger, market, account.clock.now()));
+    if ('why' in fills) return { added: [], gone: [], unread: fills.why };
+    const before = known.listed.find((each) => each.market === market)?.fills ?? [];
+    const once = new Map([...before, ...fills].map((fill) => [fill.id, fill]));
+    const ofJournals = new Set(known.runs.flatMap((run) => run.fills.map(({ id }) => id)));
+    listed.push({ market, readAt: askedAt, fills: [...once.values()].filter(({ id }) => !ofJournals.has(id)) });
+  }
+  const found = { listed, gone: Object.fromEntries(gone.map((id) => [id, askedAt])) } satisfies Partial<LedgerParts>;
+  await keepListed(nameLedger(account), { listed, gone: { ...known.gone, ...found.gone } });
+  return { added: ledger.takeListed(found), gone };
+}
+
+interface NotRead {
+  readonly why: string;
+}
+
+function findStart(ledger: AccountLedger, market: string, now: number): number {
+  const runs = ledger
+    .listRuns()
+    .filter(({ fills, orders }) =>
+      [...fills.map((fill) => fill.market_id), ...orders.map((order) => order.market)].includes(market),
+    );
+  const earliest = Math.min(now, ...runs.map(({ startedAt }) => startedAt));
+  return (ledger.findListedAt(market) ?? earliest) - MARGIN_MS;
+}
+
+async function listOpen(account: Account, now: number) {
+  const params = makeAccountOrderParams<never>((now - LOOK_BACK_MS) * 1000, { status: 'open' });
+  const answer = await sendOnce(account, 'GET /orders', params, 'reconcile', TOKENS_WITHIN_MS);
+  if (answer.kind !== 'confirmed') return describeNotRead(answer);
+  return answer.result.length < PAGE_ROWS ? answer.result : { why: 'it lists a full page of open orders' };
+}
+
+/** Oldest first, page by page: new fills come after those already read. */
+async function listFills(account: Account, market: string, sinceMs: number): Promise<readonly FillRecord[] | NotRead> {
+  const fills: FillRecord[] = [];
+  for (let page = 0; ; page += 1) {
+    const params = {
+      market_id: market,
+      start_time: sinceMs * 1000,
+      p_limit: PAGE_ROWS,
+      p_page: page,
+      p_order: 'ASC',
+    } as const;
+    const answer = await sendOnce(account, 'GET /fills', params, 'reconcile', TOKENS_WITHIN_MS);
+    if (answer.kind !== 'confirmed') return describeNotRead(answer);
+    fills.push(...answer.result);
+    if (answer.result.length < PAGE_ROWS) return fills;
+  }
+}
+
+function describeNotRead(answer: Exclude<Asked<'GET /orders' | 'GET /fills'>, { kind: 'confirmed' }>): NotRead {
+  return { why: answer.kind === 'refused' ? `it refused with status ${answer.reply.status}` : answer.why };
+}

@@ -1,0 +1,150 @@
+/**
+ * Loads the ledger of an account from its store. The row of each run says up to which entry of its journal it holds; a run whose
+ * journal has gone on, or ends otherwise, is folded anew. Rows of runs that an archive took out of the store are kept.
+ */
+import { AccountLedger } from '../../gateway/limits/account-ledger.ts';
+import {
+  type Baseline,
+  type LedgerParts,
+  type ListedFills,
+  RUN_LEDGER_VERSION,
+  type RunLedger,
+} from '../../gateway/limits/ledger-rows.ts';
+import { RunLedgerFold } from '../../gateway/limits/run-ledger.ts';
+import { readEntry } from '../../journal/chain.ts';
+import { type AccountRow, type JournalStore, type RunHead, StoreError } from '../../journal/store.ts';
+import { canonicalizeAccountKey } from '../../venue/profile/base-url.ts';
+import type { Account } from './account.ts';
+
+type LedgerStore = Pick<JournalStore, 'read' | 'heads' | 'accountRows' | 'putAccountRows'>;
+
+/** The account as its store and its key name it. */
+export interface LedgerOf {
+  readonly store: LedgerStore;
+  /** Name of the account in the journals. */
+  readonly name: string;
+  /** Venue and account. */
+  readonly key: string;
+}
+
+export function nameLedger({ store, profile, key }: Pick<Account, 'store' | 'profile' | 'key'>): LedgerOf {
+  return { store, name: profile.account, key };
+}
+
+/** Names of rows: `run NAME`, `baseline TIME MARKET`, `listed MARKET`, and `gone`. */
+const RUN = 'run ';
+const BASELINE = 'baseline ';
+const LISTED = 'listed ';
+const GONE = 'gone';
+
+/** Entries per read; between two reads other work of the process goes on. */
+const PAGE_ENTRIES = 500;
+
+/** The row of a run: up to which entry it holds, and what was folded until there; null for a run of another account. */
+interface RunRowText {
+  readonly seq: number;
+  readonly hash: string;
+  readonly ledger: RunLedger | null;
+}
+
+export interface LoadedLedger {
+  readonly parts: LedgerParts;
+  /** Runs that were folded anew. */
+  readonly folded: number;
+}
+
+/** `anew`: folds every run of the store again, whatever its row says. Throws a StoreError where the store cannot be used. */
+export async function loadLedger(of: LedgerOf, { anew = false } = {}): Promise<LoadedLedger> {
+  const { store, name, key } = of;
+  const kept = new Map((await store.accountRows(key)).map((row) => [row.name, row]));
+  const heads = (await store.heads(name)).filter(({ mode }) => mode === 'live');
+  const changed: AccountRow[] = [];
+  const runs: RunLedger[] = [];
+  const unread: string[] = [];
+  for (const head of heads) {
+    const row = readRunText(kept.get(`${RUN}${head.run}`));
+    kept.delete(`${RUN}${head.run}`);
+    const holds = !anew && row?.seq === head.seq && row.hash === head.hash;
+    try {
+      const ledger = holds ? row.ledger : await foldRun(store, head);
+      if (!holds) changed.push(writeRunRow(head, isOf(ledger, key) ? ledger : null));
+      if (ledger !== null && isOf(ledger, key)) runs.push(ledger);
+    } catch (error) {
+      if (!(error instanceof StoreError && error.reason === 'damaged')) throw error;
+      unread.push(head.run);
+    }
+  }
+  if (changed.length > 0) await store.putAccountRows(key, changed);
+  for (const [rowName, row] of kept) {
+    const ledger = rowName.startsWith(RUN) ? readRunText(row)?.ledger : undefined;
+    if (ledger) runs.push(ledger);
+  }
+  return {
+    folded: changed.length,
+    parts: {
+      runs,
+      baselines: readRows<Baseline>(kept, BASELINE),
+      listed: readRows<ListedFills>(kept, LISTED),
+      gone: readJson<Record<string, number>>(kept.get(GONE)) ?? {},
+      ...(unread.length === 0 ? {} : { unknown: `the journal of ${unread.join(', ')} cannot be read` }),
+    },
+  };
+}
+
+export async function openLedger(of: LedgerOf): Promise<AccountLedger> {
+  return new AccountLedger((await loadLedger(of)).parts);
+}
+
+/** Keeps what a person states to be held. */
+export async function keepBaseline({ store, key }: LedgerOf, baseline: Baseline): Promise<void> {
+  const name = `${BASELINE}${new Date(baseline.at).toISOString()} ${baseline.market}`;
+  await store.putAccountRows(key, [{ name, text: JSON.stringify(baseline) }]);
+}
+
+/** Keeps what the venue's own lists showed, beside what was kept before. */
+export async function keepListed(
+  { store, key }: LedgerOf,
+  { listed, gone }: Pick<LedgerParts, 'listed' | 'gone'>,
+): Promise<void> {
+  const rows = listed.map((each) => ({ name: `${LISTED}${each.market}`, text: JSON.stringify(each) }));
+  await store.putAccountRows(key, [...rows, { name: GONE, text: JSON.stringify(gone) }]);
+}
+
+function isOf(ledger: RunLedger | null, key: string): boolean {
+  return ledger !== null && canonicalizeAccountKey(ledger.account) === canonicalizeAccountKey(key);
+}
+
+async function foldRun(store: LedgerStore, { run, seq }: RunHead): Promise<RunLedger | null> {
+  const fold = new RunLedgerFold();
+  for (let after = 0; after < seq; ) {
+    const page = await store.read(run, { after, limit: Math.min(PAGE_ENTRIES, seq - after) });
+    for (const stored of page) fold.apply(readEntry(stored));
+    const last = page.at(-1)?.seq;
+    if (last === undefined) break;
+    after = last;
+  }
+  return fold.finish() ?? null;
+}
+
+function writeRunRow({ run, seq, hash }: RunHead, ledger: RunLedger | null): AccountRow {
+  return { name: `${RUN}${run}`, text: JSON.stringify({ seq, hash, ledger } satisfies RunRowText) };
+}
+
+/** Undefined for a row that another version wrote: its run is folded again. */
+function readRunText(row: AccountRow | undefined): RunRowText | undefined {
+  const read = readJson<RunRowText>(row);
+  return read?.ledger === null || read?.ledger.version === RUN_LEDGER_VERSION ? read : undefined;
+}
+
+function readRows<T>(rows: ReadonlyMap<string, AccountRow>, prefix: string): readonly T[] {
+  return [...rows].flatMap(([name, row]) => (name.startsWith(prefix) ? (readJson<T>(row) ?? []) : []));
+}
+
+function readJson<T>(row: AccountRow | undefined): T | undefined {
+  if (row === undefined) return undefined;
+  try {
+    return JSON.parse(row.text) as T;
+  } catch {
+    throw new StoreError('damaged', `the row "${row.name}" of the account's ledger cannot be read`);
+  }
+}

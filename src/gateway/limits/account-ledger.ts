@@ -1,0 +1,252 @@
+/**
+ * Adds up the account over all its runs: those that have ended, by their ledgers, and those that run in this process, by the facts
+ * of their limits. The limits of the profile hold for these sums (docs/profile.md, Limits). It reads nothing and keeps nothing.
+ */
+import { Decimal, decimal, formatDecimal } from '../../base/decimal.ts';
+import { flatRange, type OwnFilled, shiftRange, signSize, spanRange } from '../../journal/held-positions.ts';
+import type { WorkingOrder } from '../../venue/limits/check.ts';
+import { computeShortfall } from '../../venue/order/fills.ts';
+import { PositionBook } from '../../venue/position/position-book.ts';
+import type { FillRecord } from '../../venue/records.ts';
+import type { LedgerOrder, LedgerParts, RunLedger } from './ledger-rows.ts';
+
+const DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
+const ZERO = new Decimal(0);
+
+/** A run of this process, as far as the sums need it. */
+interface RunningRun {
+  readonly orders: { readonly positions: PositionBook };
+  readonly own: { listFilled(): ReadonlyMap<string, OwnFilled> };
+}
+
+/** The open orders that runs left, as far as the ledger knows them. */
+interface Left {
+  readonly working: readonly WorkingOrder[];
+  /** By market: what the orders' records show beyond the fills read, and what may have filled unseen. */
+  readonly filled: ReadonlyMap<string, OwnFilled>;
+}
+
+const NOTHING_KNOWN: LedgerParts = { runs: [], baselines: [], listed: [], gone: {} };
+
+export class AccountLedger {
+  readonly book = new PositionBook();
+  readonly unknown: string | undefined;
+  /** When a person last lifted what had stopped the account, epoch ms: a daily loss counts from then on. */
+  releasedAt = 0;
+  private readonly runs = new Map<string, RunLedger>();
+  private readonly listedAt = new Map<string, number>();
+  private readonly stated = new Map<string, number>();
+  private readonly gone = new Map<string, number>();
+  private readonly booked = new Set<string>();
+  private readonly ofOrder = new Map<string, Decimal>();
+  /** How many of a running run's fills are booked, by market. */
+  private readonly followed = new WeakMap<RunningRun, Map<string, number>>();
+  private left: Left | undefined;
+
+  constructor({ runs, baselines, listed, gone, unknown }: LedgerParts = NOTHING_KNOWN) {
+    this.unknown = unknown;
+    for (const run of runs) this.add(run);
+    this.takeListed({ listed, gone });
+    for (const { market, at, size, price } of baselines) {
+      this.book.state(market, at * 1000, { size, price });
+      this.stated.set(market, Math.max(at, this.stated.get(market) ?? 0));
+    }
+  }
+
+  /** Counts a run that has ended, or counts it anew. */
+  add(run: RunLedger): void {
+    this.left = undefined;
+    this.runs.set(run.run, run);
+    for (const fill of run.fills) this.bookFill(fill.market_id, fill);
+  }
+
+  /** Takes in what the venue's own lists showed; gives the fills that were not booked. */
+  takeListed({ listed, gone }: Pick<LedgerParts, 'listed' | 'gone'>): readonly FillRecord[] {
+    this.left = undefined;
+    for (const [clientOrderId, at] of Object.entries(gone)) this.gone.set(clientOrderId, at);
+    return listed.flatMap(({ market, readAt, fills }) => {
+      this.listedAt.set(market, Math.max(readAt, this.listedAt.get(market) ?? 0));
+      const added = fills.filter(({ id }) => !this.booked.has(id));
+      for (const fill of fills) this.bookFill(market, fill);
+      return added;
+    });
+  }
+
+  /** Leaves out what a run left: it runs in this process again. Its fills stay booked. */
+  take(run: string): void {
+    this.left = undefined;
+    this.runs.delete(run);
+  }
+
+  /** Until when the venue's list of a market is booked, epoch ms; undefined where it never was asked for. */
+  findListedAt(market: string): number | undefined {
+    return this.listedAt.get(market);
+  }
+
+  /** Fills of orders that no run placed. */
+  listForeign(market: string): readonly FillRecord[] {
+    const ours = new Set(
+      this.listRuns().flatMap((run) => [
+        ...run.fills.map((fill) => fill.order_id),
+        ...run.orders.flatMap(({ orderId }) => orderId ?? []),
+      ]),
+    );
+    return this.book
+      .trades(market)
+      .filter(({ fill, stated }) => stated === undefined && !ours.has(fill.order_id))
+      .map(({ fill }) => fill);
+  }
+
+  listRuns(): readonly RunLedger[] {
+    return [...this.runs.values()];
+  }
+
+  /** Whether the venue's list, or a person, has shown that nothing else changed the position since the ledger began to know it. */
+  isProven(market: string): boolean {
+    return this.listedAt.has(market) || this.stated.has(market) || this.book.trades(market).length === 0;
+  }
+
+  hasBooked(fill: FillRecord): boolean {
+    return this.booked.has(fill.id);
+  }
+
+  /** Books the fills that runs of this process have read since the last time. */
+  follow(gates: Iterable<RunningRun>): void {
+    for (const gate of gates) {
+      const { positions } = gate.orders;
+      const done = this.followed.get(gate) ?? new Map<string, number>();
+      this.followed.set(gate, done);
+      for (const market of positions.markets()) {
+        const trades = positions.trades(market);
+        let missing = trades.length - (done.get(market) ?? 0);
+        done.set(market, trades.length);
+        // A fill may be read after later ones, so the new ones are not always the last.
+        for (let index = trades.length - 1; missing > 0 && index >= 0; index -= 1) {
+          const fill = trades[index]?.fill;
+          if (fill === undefined || this.booked.has(fill.id)) continue;
+          this.bookFill(market, fill);
+          missing -= 1;
+        }
+      }
+    }
+  }
+
+  /** The price of the last fill in a market; undefined where nothing traded. */
+  findLastPrice(market: string): string | undefined {
+    return this.book.trades(market).findLast(({ stated }) => stated === undefined)?.fill.price;
+  }
+
+  /** The net size that the account may hold, by market, over the fills booked and what orders may have filled unseen. */
+  listFilled(gates: readonly RunningRun[]): ReadonlyMap<string, OwnFilled> {
+    this.follow(gates);
+    const beside = [this.findLeft().filled, ...gates.map(listBeyondFills)];
+    const markets = new Set([...this.book.markets(), ...beside.flatMap((each) => [...each.keys()])]);
+    return new Map(
+      [...markets].map((market) => {
+        const parts = beside.flatMap((each) => each.get(market) ?? []);
+        const range = parts.reduce(
+          (sum, part) => ({ least: sum.least.plus(part.range.least), most: sum.most.plus(part.range.most) }),
+          shiftRange(flatRange(), this.book.position(market).size),
+        );
+        return [market, { range, unread: parts.flatMap(({ unread }) => unread) }];
+      }),
+    );
+  }
+
+  /** Orders that runs left working, as far as the venue has not shown otherwise. */
+  listLeft(): readonly WorkingOrder[] {
+    return this.findLeft().working;
+  }
+
+  /** POST and PUT /orders of runs that have ended, in the minute before. */
+  countOrdersLastMinute(now: number): number {
+    return this.listRuns().reduce(
+      (sum, { orderTimes }) => sum + orderTimes.filter((at) => now - at < MINUTE_MS).length,
+      0,
+    );
+  }
+
+  /** Notional that runs which have ended sent on the UTC day of `now`; undefined where an order of theirs was not measured. */
+  sumNotionalOfDay(now: number): Decimal | undefined {
+    const day = new Date(now).toISOString().slice(0, 10);
+    let sum = ZERO;
+    for (const { days } of this.runs.values()) {
+      const sent = Object.hasOwn(days, day) ? days[day] : undefined;
+      if (sent === undefined) continue;
+      if (sent.notional === undefined) return undefined;
+      sum = sum.plus(decimal(sent.notional));
+    }
+    return sum;
+  }
+
+  /** Realised PnL less fees of the UTC day of `now`, quote currency; counted from the last release where that is later. */
+  sumPnlOfDay(now: number): Decimal {
+    const since = Math.max(Math.floor(now / DAY_MS) * DAY_MS, this.releasedAt) * 1000;
+    return this.book.markets().reduce((sum, market) => {
+      const [before, after] = [this.book.positionAt(market, since), this.book.position(market)];
+      const realized = after.realized.minus(before.realized);
+      return sum.plus(realized).minus(after.fees.minus(before.fees));
+    }, ZERO);
+  }
+
+  private bookFill(market: string, fill: FillRecord): void {
+    this.left = undefined;
+    if (!this.booked.has(fill.id)) {
+      this.booked.add(fill.id);
+      const before = this.ofOrder.get(fill.order_id) ?? ZERO;
+      this.ofOrder.set(fill.order_id, before.plus(decimal(fill.size)));
+    }
+    this.book.add(market, fill);
+  }
+
+  private findLeft(): Left {
+    this.left ??= this.computeLeft();
+    return this.left;
+  }
+
+  private computeLeft(): Left {
+    const working: WorkingOrder[] = [];
+    const filled = new Map<string, OwnFilled>();
+    for (const { orders, lastAt } of this.runs.values()) {
+      for (const order of orders) {
+        const { market, side, clientOrderId, orderId } = order;
+        // What a person stated later covers everything before it.
+        if ((this.stated.get(market) ?? 0) > lastAt && order.working === undefined) continue;
+        const booked = this.ofOrder.get(orderId ?? '') ?? ZERO;
+        const beyond = decimal(order.filled).minus(booked);
+        const rest = computeRest(order, booked);
+        const known = filled.get(market) ?? { range: flatRange(), unread: [] };
+        let range = beyond.gt(0) ? shiftRange(known.range, signSize(side, formatDecimal(beyond))) : known.range;
+        let { unread } = known;
+        const goneAt = this.gone.get(clientOrderId);
+        const endedAt = order.working === undefined ? lastAt : goneAt;
+        if (order.working !== undefined && goneAt === undefined)
+          working.push({ ...order.working, worstRemaining: order.closes ? '0' : rest });
+        else if (endedAt !== undefined && !order.closes && (this.listedAt.get(market) ?? 0) < endedAt && rest !== '0') {
+          range = spanRange(range, shiftRange(range, signSize(side, rest)));
+          unread = [...unread, orderId ?? clientOrderId];
+        }
+        filled.set(market, { range, unread });
+      }
+    }
+    return { working, filled };
+  }
+}
+
+/** What of an order may still have filled, beyond the fills that are booked. */
+function computeRest({ open, filled }: LedgerOrder, booked: Decimal): string {
+  const seen = booked.minus(decimal(filled));
+  return seen.gt(0) ? computeShortfall(open, formatDecimal(seen)) : open;
+}
+
+/** What the orders of a run show beyond the fills that it has read. */
+function listBeyondFills(gate: RunningRun): ReadonlyMap<string, OwnFilled> {
+  const { positions } = gate.orders;
+  return new Map(
+    [...gate.own.listFilled()].map(([market, { range, unread }]) => [
+      market,
+      { range: shiftRange(range, positions.position(market).size.negated()), unread },
+    ]),
+  );
+}

@@ -1,0 +1,80 @@
+/** The rows of an account's ledger beside its journal: which are used, and which runs are folded again. */
+import { describe, expect, it } from 'vitest';
+import { type LedgerOf, loadLedger } from '../../src/app/account/ledger.ts';
+import { MemoryStore } from '../../src/journal/stores/memory.ts';
+import { newWriter, startedData } from '../journal/sample.ts';
+
+const KEY = 'https://venue.example main';
+
+/** A store with a live run of the account for each name. */
+async function keep(...runs: readonly string[]): Promise<LedgerOf & { readonly store: MemoryStore }> {
+  const store = new MemoryStore();
+  for (const run of runs) await write(store, run);
+  return { store, name: 'main', key: KEY };
+}
+
+async function write(
+  store: MemoryStore,
+  run: string,
+  url = 'https://venue.example',
+  mode: 'live' | 'simulated' = 'live',
+) {
+  const writer = newWriter(store, run);
+  writer.append('run.started', startedData({ mode, settings: { base_url: url } }));
+  writer.append('run.ended', { outcome: 'succeeded', outputs: {} });
+  await writer.close();
+}
+
+const names = (loaded: Awaited<ReturnType<typeof loadLedger>>) => loaded.parts.runs.map(({ run }) => run).sort();
+
+describe('the rows of a ledger', () => {
+  it('are made once, and used while the journal of their run ends as it did', async () => {
+    const of = await keep('a', 'b');
+    expect((await loadLedger(of)).folded).toBe(2);
+    const again = await loadLedger(of);
+    expect([again.folded, names(again)]).toEqual([0, ['a', 'b']]);
+    await write(of.store, 'c');
+    expect((await loadLedger(of)).folded).toBe(1);
+    expect((await loadLedger(of, { anew: true })).folded).toBe(3);
+  });
+
+  it('are made again where they hold up to another entry, or are of another version', async () => {
+    const of = await keep('a');
+    await loadLedger(of);
+    const [row] = await of.store.accountRows(KEY);
+    for (const [from, to] of [
+      [/"hash":"[0-9a-f]+"/, '"hash":"0"'],
+      [/"seq":\d+/, '"seq":1'],
+      [/"version":\d+/, '"version":0'],
+    ] as const) {
+      const text = row?.text.replace(from, to) ?? '';
+      expect(text).not.toBe(row?.text);
+      await of.store.putAccountRows(KEY, [{ name: row?.name ?? '', text }]);
+      expect((await loadLedger(of)).folded).toBe(1);
+      expect(await of.store.accountRows(KEY)).toEqual([row]);
+    }
+  });
+
+  it('leave out dry-runs and runs of another venue, and keep what an archive took out of the store', async () => {
+    const of = await keep('a');
+    await write(of.store, 'dry', 'https://venue.example', 'simulated');
+    await write(of.store, 'other', 'https://other.example');
+    expect(names(await loadLedger(of))).toEqual(['a']);
+    // That another run is of another venue is known the next time.
+    expect((await loadLedger(of)).folded).toBe(0);
+    const last = (await of.store.read('a')).at(-1);
+    expect(await of.store.remove('a', last?.hash ?? '')).toBe(true);
+    expect(names(await loadLedger(of))).toEqual(['a']);
+  });
+
+  it('say that the sums lack a journal that cannot be read', async () => {
+    const of = await keep();
+    const writer = newWriter(of.store, 'a');
+    writer.append('run.started', startedData({ mode: 'live', settings: { base_url: 'https://venue.example' } }));
+    await writer.close();
+    const [first] = await of.store.read('a');
+    if (first === undefined) throw new Error('nothing was written');
+    await of.store.append([{ ...first, seq: 2, type: 'variable.set', line: '{' }], { durable: true, epoch: 1 });
+    expect((await loadLedger(of)).parts.unknown).toContain('a');
+  });
+});

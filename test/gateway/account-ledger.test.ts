@@ -1,0 +1,206 @@
+/** The sums of an account over its runs, and the limits that hold for them. */
+import { describe, expect, it } from 'vitest';
+import { AccountLedger } from '../../src/gateway/limits/account-ledger.ts';
+import { LimitFactsFold } from '../../src/gateway/limits/facts.ts';
+import type { LedgerFill, LedgerOrder, LedgerParts, RunLedger } from '../../src/gateway/limits/ledger-rows.ts';
+import { OrderTracker } from '../../src/journal/orders.ts';
+import type { LimitRules } from '../../src/venue/limits/check.ts';
+import type { OrderTerms, VenueCall } from '../../src/venue/port.ts';
+import { fill, T0, terms } from '../venue/order-samples.ts';
+
+const MARKET = 'BTC-USD';
+const HOUR = 3_600_000;
+
+type Traded = readonly [side: 'long' | 'short', size: string, price: string, more?: Partial<LedgerFill>];
+
+/** A run that ended at T0, with its fills a second apart, each of an order of its own. */
+function ended(run: string, traded: readonly Traded[], over: Partial<RunLedger> = {}): RunLedger {
+  return {
+    version: 1,
+    run,
+    runbook: 'one',
+    account: 'venue main',
+    startedAt: T0 - HOUR,
+    lastAt: T0,
+    fills: traded.map(([side, size, price, more], index) => ({
+      ...fill(`${run}${index}`, size, {
+        side,
+        price,
+        order_id: `${MARKET}@${run}${index}`,
+        timestamp: (T0 - 60_000 + index * 1000) * 1000,
+        ...more,
+      }),
+      clientOrderId: `rb${run}${index}`,
+      step: 'steps/o',
+    })),
+    orders: [],
+    orderTimes: [],
+    days: {},
+    ...over,
+  };
+}
+
+/** An order that a run left working. */
+function left(clientOrderId: string, open: string, over: Partial<LedgerOrder> = {}): LedgerOrder {
+  const order = { clientOrderId, orderId: `${MARKET}@${clientOrderId}`, market: MARKET, side: 'long' as const };
+  return {
+    ...order,
+    filled: '0',
+    open,
+    working: { ...order, type: 'limit', price: '100', size: open, worstRemaining: open },
+    ...over,
+  };
+}
+
+function sumsOf(parts: Partial<LedgerParts> = {}): AccountLedger {
+  return new AccountLedger({ runs: [], baselines: [], listed: [], gone: {}, ...parts });
+}
+
+/** What the limits of the account say of an order of a run that has done nothing yet: `ok`, or the code. */
+function ask(sums: AccountLedger, over: Partial<OrderTerms>, account: LimitRules, now = T0 + 1000): string {
+  const intent = terms({ clientOrderId: 'rbnew', size: '1', ...over });
+  const call = {
+    id: 'next#1',
+    step: 'steps/next',
+    endpoint: 'POST /orders',
+    params: { market_id: intent.market },
+    class: 'enter',
+    intent,
+  } as unknown as VenueCall;
+  const gate: LimitFactsFold = new LimitFactsFold(new OrderTracker(), {}, () => ({
+    killed: false,
+    working: [],
+    ledger: { sums, gates: [gate] },
+  }));
+  const verdict = gate.check(call, {}, now, { account });
+  return verdict.ok ? 'ok' : verdict.code;
+}
+
+const held = (sums: AccountLedger) => {
+  const { least, most } = sums.listFilled([]).get(MARKET)?.range ?? { least: '0', most: '0' };
+  return [String(least), String(most)];
+};
+
+describe('what an account holds', () => {
+  it('is the sum over its runs, each fill once', () => {
+    const sums = sumsOf({ runs: [ended('a', [['long', '3', '100']]), ended('b', [['short', '1', '110']])] });
+    expect(held(sums)).toEqual(['2', '2']);
+    expect(String(sums.book.position(MARKET).realized)).toBe('10');
+    sums.add(
+      ended('b', [
+        ['short', '1', '110'],
+        ['long', '5', '100'],
+      ]),
+    );
+    expect(held(sums)).toEqual(['7', '7']);
+  });
+
+  it('has what orders filled beyond the fills that were read, and may have filled unseen', () => {
+    const unseen = left('rbx', '4', { filled: '1' });
+    const { working: _working, ...gone } = unseen;
+    expect(held(sumsOf({ runs: [ended('a', [], { orders: [unseen] })] }))).toEqual(['1', '1']);
+    expect(held(sumsOf({ runs: [ended('a', [], { orders: [gone] })] }))).toEqual(['1', '5']);
+    // The venue's list shows what it filled.
+    const listed = [
+      { market: MARKET, readAt: T0 + 1, fills: [fill('z', '2', { order_id: `${MARKET}@rbx`, timestamp: T0 * 1000 })] },
+    ];
+    expect(held(sumsOf({ runs: [ended('a', [], { orders: [gone] })], listed }))).toEqual(['2', '2']);
+  });
+
+  it('may have changed by an order that is not open any more, until the list of fills says how', () => {
+    const runs = [ended('a', [], { orders: [left('rbx', '4')] })];
+    const gone = { rbx: T0 + 5 };
+    expect(sumsOf({ runs }).listLeft()).toHaveLength(1);
+    expect(sumsOf({ runs, gone }).listLeft()).toEqual([]);
+    expect(held(sumsOf({ runs, gone }))).toEqual(['0', '4']);
+    expect(held(sumsOf({ runs, gone, listed: [{ market: MARKET, readAt: T0 + 5, fills: [] }] }))).toEqual(['0', '0']);
+  });
+
+  it('is what a person stated, and what traded since', () => {
+    const runs = [
+      ended('a', [
+        ['long', '3', '100'],
+        ['short', '1', '110'],
+      ]),
+    ];
+    const at = T0 - 59_500;
+    const stated = (size: string, price?: string) =>
+      sumsOf({ runs, baselines: [{ market: MARKET, size, by: 'ada', at, ...(price === undefined ? {} : { price }) }] });
+    expect(held(stated('0'))).toEqual(['-1', '-1']);
+    expect(held(stated('5'))).toEqual(['4', '4']);
+    // The entry on the same side stays; of another side it is not known, and closing realises nothing.
+    expect(String(stated('5').book.position(MARKET).realized)).toBe('10');
+    expect(String(stated('5', '90').book.position(MARKET).realized)).toBe('20');
+    expect(String(stated('-5').book.position(MARKET).realized)).toBe('0');
+  });
+
+  it('separates fills of others from those of its runs', () => {
+    const sums = sumsOf({
+      runs: [ended('a', [['long', '3', '100']])],
+      listed: [{ market: MARKET, readAt: T0, fills: [fill('z', '2', { order_id: 'BTC-USD@9', side: 'short' })] }],
+    });
+    expect(held(sums)).toEqual(['1', '1']);
+    expect(sums.listForeign(MARKET).map(({ id }) => id)).toEqual(['BTC-USD-z']);
+  });
+});
+
+describe('a limit of the account', () => {
+  const bought = () => sumsOf({ runs: [ended('a', [['long', '3', '100']])] });
+
+  it('counts position and exposure of all its runs, with the orders they left', () => {
+    expect(ask(bought(), {}, { maxPosition: '4' })).toBe('ok');
+    expect(ask(bought(), {}, { maxPosition: '3.9' })).toBe('POSITION_EXCEEDS_MAX');
+    expect(ask(bought(), {}, { maxExposure: '400' })).toBe('ok');
+    expect(ask(bought(), {}, { maxExposure: '399' })).toBe('EXPOSURE_EXCEEDS_MAX');
+    expect(ask(bought(), { market: 'ETH-USD' }, { maxExposure: '399' })).toBe('EXPOSURE_EXCEEDS_MAX');
+    const resting = sumsOf({ runs: [ended('a', [], { orders: [left('rbx', '3')] })] });
+    expect(ask(resting, {}, { maxPosition: '3.9' })).toBe('POSITION_EXCEEDS_MAX');
+    expect(ask(resting, {}, { maxOpenOrders: 1 })).toBe('OPEN_ORDERS_EXCEED_MAX');
+    expect(ask(resting, {}, { maxOpenOrders: 2 })).toBe('ok');
+  });
+
+  it('counts orders of the last minute and the notional of the UTC day', () => {
+    const day = new Date(T0).toISOString().slice(0, 10);
+    const sent = sumsOf({
+      runs: [ended('a', [], { orderTimes: [T0 - 50_000, T0], days: { [day]: { orders: 2, notional: '900' } } })],
+    });
+    expect(ask(sent, {}, { maxOrdersPerMinute: 2 })).toBe('ORDER_RATE_EXCEEDED');
+    expect(ask(sent, {}, { maxOrdersPerMinute: 2 }, T0 + 10_000)).toBe('ok');
+    expect(ask(sent, {}, { maxDailyNotional: '1000' })).toBe('ok');
+    expect(ask(sent, {}, { maxDailyNotional: '999' })).toBe('NOTIONAL_EXCEEDS_MAX_PER_DAY');
+    expect(ask(sent, {}, { maxDailyNotional: '999' }, T0 + 24 * HOUR)).toBe('ok');
+    const unmeasured = sumsOf({ runs: [ended('a', [], { days: { [day]: { orders: 1 } } })] });
+    expect(ask(unmeasured, {}, { maxDailyNotional: '999' })).toBe('NOTIONAL_UNKNOWN');
+  });
+
+  it('lets only what reduces pass once the loss of the UTC day is reached, until the next day or a release', () => {
+    const lost = () =>
+      sumsOf({
+        runs: [
+          ended('a', [
+            ['long', '3', '100'],
+            ['short', '1', '60', { fee: '2' }],
+          ]),
+        ],
+        listed: [{ market: MARKET, readAt: T0, fills: [] }],
+      });
+    expect(ask(lost(), {}, { maxDailyLoss: '42.1' })).toBe('ok');
+    expect(ask(lost(), {}, { maxDailyLoss: '42' })).toBe('DAILY_LOSS_REACHED');
+    expect(ask(lost(), { side: 'short', size: '2' }, { maxDailyLoss: '42' })).toBe('ok');
+    expect(ask(lost(), { side: 'short', size: '2.1' }, { maxDailyLoss: '42' })).toBe('DAILY_LOSS_REACHED');
+    expect(ask(lost(), {}, { maxDailyLoss: '42' }, T0 + 24 * HOUR)).toBe('ok');
+    const released = lost();
+    released.releasedAt = T0;
+    expect(ask(released, {}, { maxDailyLoss: '42' })).toBe('ok');
+  });
+
+  it('denies what adds where a journal cannot be read, and never what a proof shows to reduce', () => {
+    const parts = { runs: [ended('a', [['long', '3', '100']])], unknown: 'the journal of b cannot be read' };
+    expect(ask(sumsOf(parts), {}, { maxPosition: '100' })).toBe('POSITION_UNKNOWN');
+    expect(ask(sumsOf(parts), {}, { maxOpenOrders: 5 })).toBe('ok');
+    const close = { side: 'short', size: '3' } as const;
+    expect(ask(sumsOf(parts), close, { maxPosition: '100' })).toBe('POSITION_UNKNOWN');
+    const listed = [{ market: MARKET, readAt: T0, fills: [] }];
+    expect(ask(sumsOf({ ...parts, listed }), close, { maxPosition: '0' })).toBe('ok');
+  });
+});

@@ -1,0 +1,106 @@
+/** The ledger of an account over HTTP: what earlier runs left is compared with the venue, and a person can state it. */
+import { describe, expect, it } from 'vitest';
+import type { MockVenue } from './mock-venue.ts';
+import { document, LIMIT, type LiveEnded, type Scene, scene } from './scene.ts';
+
+const BUY = LIMIT.replace('type: limit', 'type: market')
+  .replace('price: 19800', 'price: 20000')
+  .replace('0.0001', '0.09');
+const REST = LIMIT.replace('0.0001', '0.09');
+const MOST = 'limits: {max_position: 0.1}';
+
+const code = ({ exit, report }: LiveEnded) => [exit, report.error?.message.split(':')[0]];
+const SENT = [0, undefined];
+const DENIED = [1, 'POSITION_EXCEEDS_MAX'];
+
+/** A fill of an order that no run placed. */
+function tradeByHand(venue: MockVenue, side: 'long' | 'short', size: string): void {
+  const [known] = venue.fills;
+  const id = `BTC-USD-${900 + venue.fills.length}`;
+  venue.fills.push({ ...known, id, trade_id: id, order_id: 'BTC-USD@9000', side, size, timestamp: Date.now() * 1000 });
+}
+
+async function ledger({ run }: Scene, ...words: readonly string[]) {
+  const { exit, out } = await run(['account', ...words, '--json']);
+  return { exit, ...(document(out) as { readonly known: boolean; readonly markets: Record<string, object> }) };
+}
+
+describe.concurrent('what an earlier run left', { timeout: 60_000 }, () => {
+  it('is not held any more where the venue lists the fills that closed it', () =>
+    scene({ runbook: BUY, profile: MOST }, async (desk) => {
+      const { venue, live } = desk;
+      expect(code(await live())).toEqual(SENT);
+      tradeByHand(venue, 'short', '0.09');
+      expect(code(await live())).toEqual(SENT);
+      expect(code(await live())).toEqual(DENIED);
+      expect(venue.placed).toHaveLength(2);
+      expect((await ledger(desk, 'ledger')).markets['BTC-USD']).toMatchObject({ position: '0.09', foreign: '-0.09' });
+    }));
+
+  it('does not fill any more where the venue does not list it as open', () =>
+    scene({ runbook: REST, profile: MOST }, async (desk) => {
+      const { venue, live } = desk;
+      expect(code(await live())).toEqual(SENT);
+      expect((await ledger(desk, 'ledger')).markets['BTC-USD']).toMatchObject({ position: '0', workingBuy: '0.09' });
+      expect(code(await live())).toEqual(DENIED);
+      for (const order of venue.orders) order.status = 'canceled';
+      expect(code(await live())).toEqual(SENT);
+    }));
+
+  it('counts at its worst where the venue does not answer', () =>
+    scene({ runbook: BUY, profile: MOST }, async ({ venue, live }) => {
+      expect(code(await live())).toEqual(SENT);
+      tradeByHand(venue, 'short', '0.09');
+      venue.rules.push(({ method, path }) =>
+        method === 'GET' && path === '/fills' ? { status: 503, body: 'x' } : undefined,
+      );
+      const ended = await live();
+      expect(code(ended)).toEqual(DENIED);
+      expect(ended.err).toContain('status 503');
+    }));
+});
+
+describe.concurrent('runbook account', { timeout: 60_000 }, () => {
+  it('states a position, compares with the venue, and makes the ledger again', () =>
+    scene({ runbook: BUY, profile: MOST }, async (desk) => {
+      const { venue, live, run } = desk;
+      expect(code(await live())).toEqual(SENT);
+      expect(await ledger(desk, 'ledger')).toMatchObject({
+        exit: 0,
+        account: 'main',
+        known: true,
+        markets: {
+          'BTC-USD': { position: '0.09', averageEntry: '20000', realized: '0', workingBuy: '0', foreign: '0' },
+        },
+        day: { realized: '0', notional: '1800', orders: 1 },
+      });
+      expect((await ledger(desk, 'reconcile')).exit).toBe(0);
+      tradeByHand(venue, 'short', '0.04');
+      expect(await ledger(desk, 'reconcile')).toMatchObject({
+        exit: 1,
+        ok: false,
+        markets: { 'BTC-USD': { position: '0.05', foreign: '-0.04' } },
+      });
+      expect((await ledger(desk, 'reconcile')).exit).toBe(0);
+      const stated = ['baseline', '--market', 'BTC-USD', '--size', '0', '--by', 'ada'];
+      expect((await ledger(desk, ...stated)).exit).toBe(0);
+      expect((await ledger(desk, 'ledger')).markets['BTC-USD']).toMatchObject({ position: '0' });
+      expect(code(await live())).toEqual(SENT);
+      const rebuilt = await ledger(desk, 'rebuild');
+      expect(rebuilt).toMatchObject({ exit: 0, runs: 2, markets: { 'BTC-USD': { position: '0.09' } } });
+      const { runs: _runs, ...again } = rebuilt as typeof rebuilt & { readonly runs: number };
+      expect(await ledger(desk, 'ledger')).toEqual(again);
+      for (const words of [
+        ['--market', 'BTC', '--size', '0', '--by', 'ada'],
+        ['--market', 'BTC-USD', '--size', 'x', '--by', 'ada'],
+        ['--market', 'BTC-USD', '--size', '0', '--by', ' '],
+        ['--market', 'BTC-USD', '--size', '1', '--price', '0', '--by', 'ada'],
+      ])
+        expect((await run(['account', 'baseline', ...words])).exit).toBe(2);
+    }));
+
+  it('names no account where there is none', () =>
+    scene({}, async ({ run }) => {
+      expect((await run(['account', 'ledger'])).exit).toBe(2);
+    }));
+});
