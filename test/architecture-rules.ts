@@ -72,6 +72,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'report/page': ['compare', 'folds', 'html'],
   'report/results': [],
   'report/timeline': [],
+  'report/trading': ['folds', 'results'],
   'runbook/check': ['codes', 'document', 'expression', 'flow', 'functions', 'plan', 'shape', 'steps'],
   'runbook/codes': [],
   'runbook/document': ['codes'],

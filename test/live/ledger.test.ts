@@ -1,5 +1,6 @@
 /** The ledger of an account over HTTP: what earlier runs left is compared with the venue, and a person can state it. */
 import { describe, expect, it } from 'vitest';
+import { addUp, isPrinted } from '../report/exact-pnl.ts';
 import type { MockVenue } from './mock-venue.ts';
 import { document, LIMIT, type LiveEnded, type Scene, scene } from './scene.ts';
 
@@ -97,6 +98,43 @@ describe.concurrent('runbook account', { timeout: 60_000 }, () => {
         ['--market', 'BTC-USD', '--size', '1', '--price', '0', '--by', 'ada'],
       ])
         expect((await run(['account', 'baseline', ...words])).exit).toBe(2);
+    }));
+
+  it('adds up what its runs gained, from the fills that the blotter lists', () =>
+    scene({ runbook: BUY }, async ({ venue, live, run, write }) => {
+      const [buy, sell] = [
+        BUY,
+        BUY.replace('side: long', 'side: short').replace('20000', '20030').replace('0.09', '0.2'),
+      ];
+      for (const text of [buy, buy, sell]) {
+        write('one.yaml', text);
+        expect(code(await live())).toEqual(SENT);
+      }
+      const read = async (...words: readonly string[]) => document((await run(['audit', ...words, '--json'])).out);
+      const blotter = (await read('blotter')) as {
+        readonly fills: readonly never[];
+        readonly orders: readonly object[];
+      };
+      expect([blotter.fills.length, blotter.orders.length]).toEqual([3, 3]);
+      for (const by of ['run', 'runbook', 'market', 'account', 'day'] as const) {
+        const { rows } = (await read('pnl', '--by', by)) as { readonly rows: readonly Record<string, string>[] };
+        const exact = addUp(blotter.fills, (fill: Record<string, string>) =>
+          by === 'day' ? (fill['at'] ?? '').slice(0, 10) : (fill[by] ?? ''),
+        );
+        expect(rows.map((row) => row[by])).toEqual([...exact.keys()]);
+        for (const row of rows) {
+          const sum = exact.get(row[by] ?? '');
+          expect(sum !== undefined && isPrinted(row['realized'] ?? '', sum.realized)).toBe(true);
+          expect(sum !== undefined && isPrinted(row['fees'] ?? '', sum.fees)).toBe(true);
+        }
+      }
+      expect((await read('pnl', '--by', 'market')) as object).toMatchObject({ rows: [{ realized: '5.4', runs: 3 }] });
+      expect((await read('pnl', '--from', '2030-01-01')) as object).toMatchObject({ rows: [] });
+      const csv = (await run(['audit', 'blotter', '--csv'])).out.trimEnd().split('\r\n');
+      expect([csv.length, csv[0]]).toEqual([4, 'at,run,runbook,step,market,side,size,price,fee,clientOrderId,orderId']);
+      expect((await run(['audit', 'pnl', '--by', 'week'])).exit).toBe(2);
+      expect((await run(['audit', 'pnl', '--from', 'soon'])).exit).toBe(2);
+      expect(venue.placed).toHaveLength(3);
     }));
 
   it('names no account where there is none', () =>

@@ -7,7 +7,7 @@ import { fillRecord, Script, TERMS } from './sample-run.ts';
 
 let count = 0;
 
-/** A run as its journal tells it: feed readings, and orders that are acknowledged and whose fills are read. */
+/** A run as its journal has it: feed readings, and orders that are acknowledged and whose fills are read. */
 class Trading {
   readonly script = new Script();
 

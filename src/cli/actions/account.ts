@@ -1,6 +1,11 @@
 /** Rows of the command table for the ledger of an account. */
+import { PNL_KEYS } from '../choices.ts';
 import { type CommandRow, command } from '../command-row.ts';
 
+const ARCHIVE = { doc: 'read this archive instead of the journals', value: 'FILE', takes: 'file' } as const;
+const FROM = { doc: 'only fills from this day or time on, ISO 8601', value: 'TIME' } as const;
+const TO = { doc: 'only fills before this day or time', value: 'TIME' } as const;
+const CSV = { doc: 'as CSV, for a spreadsheet' } as const;
 const PROFILE = { doc: 'the account; without it, the only one with live runs', value: 'FILE', takes: 'file' } as const;
 
 export const ACCOUNT_COMMANDS: readonly CommandRow[] = [
@@ -48,6 +53,32 @@ export const ACCOUNT_COMMANDS: readonly CommandRow[] = [
     example: 'account baseline --market BTC-USD --size 0 --by ada',
     async run(_args, options, invocation) {
       return (await import('../ledger/commands.ts')).stateBaseline(options, invocation);
+    },
+  }),
+  command({
+    name: 'audit pnl',
+    summary: 'add up what the runs realised, with fees',
+    arguments: {},
+    options: {
+      by: { doc: 'run by default', value: 'KEY', takes: PNL_KEYS },
+      from: FROM,
+      to: TO,
+      csv: CSV,
+      archive: ARCHIVE,
+    },
+    example: 'audit pnl --by day --from 2026-01-01',
+    async run(_args, { archive, ...options }, invocation) {
+      return (await import('../ledger/trading.ts')).showPnl(options, { ...invocation, archive });
+    },
+  }),
+  command({
+    name: 'audit blotter',
+    summary: 'list every fill of the runs; with --json every order too',
+    arguments: {},
+    options: { from: FROM, to: TO, csv: CSV, archive: ARCHIVE },
+    example: 'audit blotter --from 2026-01-05 --csv',
+    async run(_args, { archive, ...options }, invocation) {
+      return (await import('../ledger/trading.ts')).showBlotter(options, { ...invocation, archive });
     },
   }),
 ];

@@ -81,8 +81,12 @@ export type CsvTableName = keyof typeof CSV_TABLES;
 
 export function exportCsv(entries: readonly Entry[], table: CsvTableName = 'timeline'): string {
   const { columns, rows }: CsvTable = CSV_TABLES[table];
+  return formatCsv(columns, rows(entries));
+}
+
+export function formatCsv(columns: readonly string[], rows: Iterable<Row>): string {
   let text = formatLine(columns);
-  for (const row of rows(entries)) text += formatLine(columns.map((column) => formatCell(row[column])));
+  for (const row of rows) text += formatLine(columns.map((column) => formatCell(row[column])));
   return text;
 }
 

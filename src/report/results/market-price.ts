@@ -1,5 +1,5 @@
 /**
- * Tells readings that are prices of a market from those of other feeds (a rate, a volume), whose types the journal does not have:
+ * Separates readings that are prices of a market from those of other feeds (a rate, a volume), whose types the journal does not have:
  * by comparing them with a price at which the market's orders are.
  */
 import type { Decimal } from '../../base/decimal.ts';

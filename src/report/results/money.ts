@@ -67,6 +67,12 @@ export class MoneyFold {
     else if (entry.type === 'call.settled') this.followTrades(tracker);
   }
 
+  /** The newest reading that is a price of the market; undefined where the run saw none. */
+  findLastPrice(market: string, tracker: OrderTracker): DecimalString | undefined {
+    const price = this.findPrice(market, tracker.positions.trades(market).at(-1));
+    return price === undefined ? undefined : formatDecimal(price);
+  }
+
   /** By market, of every market in which the run intended an order. */
   collect(tracker: OrderTracker): RunMoney {
     const orders = tracker.orders();
