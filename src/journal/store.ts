@@ -76,6 +76,8 @@ export interface PlaceCheck {
 export interface JournalStore extends JournalReader {
   /** Of the files it has open; a store that is no file has none. */
   readonly places?: readonly PlaceCheck[];
+  /** For a process that acts for an account: waits no longer for another process's lock than its heartbeats allow. */
+  limitWait?(): void;
   /**
    * Appends all entries or none, and resolves when they are durable (`durable: false`, for dry-runs: when they are stored).
    * Rejects with a StoreError when `seq` is not the run's next (`conflict`), when the disk refused (`unavailable`)

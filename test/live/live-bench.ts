@@ -141,6 +141,7 @@ export async function playLive(text: string, outage: Outage): Promise<Played> {
     secrets: { webhooks: {}, anchorWebhooks: {} },
     key: KEY,
     watchSession: () => () => {},
+    limitWaits: () => {},
   } as unknown as Account;
   const said: string[] = [];
   const voice = {

@@ -72,8 +72,10 @@ export interface Account {
    * (store-place.ts), until the account is closed. Who acts for the account must end its process then.
    */
   watchStorePlace(onReplaced: (message: string) => void): void;
+  /** From now on no wait for a lock of another process on this machine holds up this one. */
+  limitWaits(): void;
   /** Closes this with the account. */
-  keepOpen<T extends { close(): Promise<void> }>(part: T): T;
+  keepOpen<T extends { limitWait?(): void; close(): Promise<void> }>(part: T): T;
   close(): Promise<void>;
 }
 
@@ -143,7 +145,7 @@ export async function openAccount(
     for (const listener of listeners) listener(moved);
   };
   const watches: (() => void)[] = [];
-  const parts: { close(): Promise<void> }[] = [];
+  const parts: { limitWait?(): void; close(): Promise<void> }[] = [];
   const clocks = new ClockAgreement();
   const session = new VenueSession({
     profile,
@@ -185,6 +187,9 @@ export async function openAccount(
     },
     watchStorePlace(onReplaced) {
       watches.push(watchStorePlace([...(store.places ?? []), ...(shared.places ?? [])], clock, onReplaced));
+    },
+    limitWaits() {
+      for (const part of [store, shared, ...parts]) part.limitWait?.();
     },
     keepOpen(part) {
       parts.push(part);

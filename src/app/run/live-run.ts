@@ -241,6 +241,8 @@ export class LiveRun {
   async waitForEnd(): Promise<RunResult> {
     const { running, parts } = this.requireCurrent();
     const { gates, account, lateOrders, ledger } = this.host;
+    // From here on there are heartbeats to send.
+    account.limitWaits();
     gates.add(parts.gate);
     const unwatched = lateOrders.markWatched(this.run);
     let timer: Timer | undefined;

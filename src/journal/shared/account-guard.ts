@@ -11,6 +11,7 @@ export interface AccountGuard {
   readonly places: readonly PlaceCheck[];
   readonly leases: Leases;
   readonly killSwitch: KillSwitch;
+  limitWait(): void;
   close(): Promise<void>;
 }
 
@@ -23,6 +24,10 @@ export async function openGuardedShared(guard: AccountGuard, open: () => Promise
       places: [...guard.places, ...(shared.places ?? [])],
       leases: combineLeases(guard.leases, shared.leases),
       killSwitch: combineKillSwitches(guard.killSwitch, shared.killSwitch),
+      limitWait() {
+        guard.limitWait();
+        shared.limitWait?.();
+      },
       async close() {
         await shared.close();
         await guard.close();

@@ -123,6 +123,8 @@ export interface Shared {
   readonly leases: Leases;
   readonly killSwitch: KillSwitch;
   readonly mailbox: Mailbox;
+  /** As that of the journal (journal/store.ts). */
+  limitWait?(): void;
   /** Reads the wall clock of the store's server, epoch ms; absent where the store uses this machine's. */
   readClock?(): Promise<number>;
   close(): Promise<void>;

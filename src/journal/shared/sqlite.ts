@@ -4,7 +4,7 @@
  * may lose the last seconds of a ledger; the next process then counts the attempts in its journal.
  */
 
-import { type Database, openDatabase } from '../sql/sqlite.ts';
+import { ACTING_WAIT_MS, type Database, openDatabase } from '../sql/sqlite.ts';
 import { type AccountGuard, openGuardedShared } from './account-guard.ts';
 import { judgeLease } from './lease.ts';
 import { describeMachine, type Machine } from './machine.ts';
@@ -53,6 +53,7 @@ export async function openAccountGuard(file: string, machine: Machine = describe
     places: [database.place],
     leases: leasesIn(database, machine),
     killSwitch: killSwitchIn(database),
+    limitWait: () => database.limitWait(ACTING_WAIT_MS),
     async close() {
       database.close();
     },
@@ -65,7 +66,7 @@ async function openBeside({ file, ledgerFile }: SharedFiles, machine: Machine): 
     shared.close();
     throw error;
   });
-  ledgers.exec(`PRAGMA busy_timeout = ${LEDGER_WAIT_MS}`);
+  ledgers.limitWait(LEDGER_WAIT_MS);
   ledgers.setDurable(false);
   return {
     places: [shared.place],
@@ -73,6 +74,7 @@ async function openBeside({ file, ledgerFile }: SharedFiles, machine: Machine): 
     leases: leasesIn(shared, machine),
     killSwitch: killSwitchIn(shared),
     mailbox: mailboxIn(shared),
+    limitWait: () => shared.limitWait(ACTING_WAIT_MS),
     async close() {
       ledgers.close();
       shared.close();

@@ -9,7 +9,6 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { formatSpan } from '../../base/format.ts';
 import { type PlaceCheck, StoreAway, StoreError } from '../store.ts';
 import { FilePlace, identifyFile } from './file-place.ts';
 import type { SqlRow, SqlValue } from './values.ts';
@@ -48,6 +47,11 @@ export interface Database {
    * then a power cut may lose the last commits, but never damages the file. Do not call it inside a transaction.
    */
   setDurable(durable: boolean): void;
+  /**
+   * From now on every statement of this process on the file waits for another process's lock this long at most, ms: a wait blocks
+   * the event loop, and with it every heartbeat.
+   */
+  limitWait(ms: number): void;
   /** The file at the path, compared with the one that is open. */
   readonly place: PlaceCheck;
   close(): void;
@@ -56,6 +60,8 @@ export interface Database {
 /** Before this version, several writers in WAL mode could corrupt the file. */
 const OLDEST_SQLITE = [3, 51, 3] as const;
 const BUSY_TIMEOUT_MS = 10_000;
+/** The longest wait of a process that acts for an account, whose shortest heartbeat is sent each 1.25 s. */
+export const ACTING_WAIT_MS = 300;
 
 /** The open connections of this process, by device and inode of their file. */
 const shared = new Map<string, Promise<Connection>>();
@@ -318,6 +324,10 @@ class Opening implements Database {
     this.connection.setDurable(durable);
   }
 
+  limitWait(ms: number): void {
+    this.connection.exec(`PRAGMA busy_timeout = ${ms}`);
+  }
+
   close(): void {
     if (this.isClosed) return;
     this.isClosed = true;
@@ -431,11 +441,7 @@ const FAILURES: Readonly<
   Record<number, readonly [reason: StoreError['reason'] | 'away', sentence: string, text: string]>
 > = {
   [SQLITE.PERM]: ['unavailable', 'may not be written: permission denied', 'access permission denied'],
-  [SQLITE.BUSY]: [
-    'away',
-    `was held by another process for more than ${formatSpan(BUSY_TIMEOUT_MS)}`,
-    'database is locked',
-  ],
+  [SQLITE.BUSY]: ['away', 'was held by another process for too long', 'database is locked'],
   [SQLITE.LOCKED]: ['away', 'is locked by another connection of this process', 'database table is locked'],
   [SQLITE.READONLY]: ['unavailable', 'may only be read', 'attempt to write a readonly database'],
   [SQLITE.IOERR]: ['unavailable', 'could not be read or written: the disk reported an error', 'disk I/O error'],

@@ -4,7 +4,7 @@
  * transaction.
  */
 
-import { type Database, openDatabase } from '../sql/sqlite.ts';
+import { ACTING_WAIT_MS, type Database, openDatabase } from '../sql/sqlite.ts';
 import { NO_LIMIT } from '../sql/values.ts';
 import {
   type AccountRow,
@@ -115,6 +115,10 @@ class SqliteStore implements JournalStore {
   constructor(database: Database) {
     this.database = database;
     this.places = [database.place];
+  }
+
+  limitWait(): void {
+    this.database.limitWait(ACTING_WAIT_MS);
   }
 
   async append(entries: readonly StoredEntry[], options: AppendOptions): Promise<void> {
