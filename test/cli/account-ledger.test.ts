@@ -1,6 +1,6 @@
 /** The rows of an account's ledger beside its journal: which are used, and which runs are folded again. */
 import { describe, expect, it } from 'vitest';
-import { type LedgerOf, loadLedger } from '../../src/app/account/ledger.ts';
+import { type LedgerOf, loadLedger, updateLedgers } from '../../src/app/account/ledger.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { newWriter, startedData } from '../journal/sample.ts';
 
@@ -64,6 +64,13 @@ describe('the rows of a ledger', () => {
     expect((await loadLedger(of)).folded).toBe(0);
     const last = (await of.store.read('a')).at(-1);
     expect(await of.store.remove('a', last?.hash ?? '')).toBe(true);
+    expect(names(await loadLedger(of))).toEqual(['a']);
+  });
+
+  it('are made before an archive takes their run out of the store', async () => {
+    const of = await keep('a');
+    await updateLedgers(of.store, await of.store.runs());
+    expect(await of.store.remove('a', (await of.store.read('a')).at(-1)?.hash ?? '')).toBe(true);
     expect(names(await loadLedger(of))).toEqual(['a']);
   });
 

@@ -108,6 +108,17 @@ describe.concurrent('a limit of the profile holds for the account', { timeout: 6
     ),
   );
 
+  it('its loss of a day, until a person releases the account', () =>
+    scene(
+      { runbook: LOSE.replaceAll('0.0001', '0.09'), profile: 'limits: {max_daily_loss: 50}' },
+      async ({ venue, live, run }) => {
+        expect(codes([await live(), await live()])).toEqual([SENT, DENIED('DAILY_LOSS_REACHED')]);
+        expect((await run(['release', '--profile', 'p.yaml', '--by', 'ada'])).exit).toBe(0);
+        expect(codes([await live()])).toEqual([SENT]);
+        expect(venue.placed).toHaveLength(4);
+      },
+    ));
+
   it('and one of a runbook for its run', () =>
     scene({ runbook: LIMIT.replace('steps:', 'limits: {max_open_orders: 1}\nsteps:') }, async ({ venue, live }) => {
       expect(codes([await live(), await live()])).toEqual([SENT, SENT]);

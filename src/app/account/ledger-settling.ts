@@ -40,10 +40,8 @@ const TOKENS_WITHIN_MS = 10_000;
 
 /** Settles what earlier runs left, where the limits of the profile depend on it. */
 export async function settleLedger(host: LedgerHost): Promise<void> {
-  const { account, ledger, voice } = host;
-  // A person's release begins a new count of the day's loss.
-  const releases = (await account.shared.killSwitch.history(account.key)).filter(({ action }) => action === 'release');
-  ledger.releasedAt = releases.at(-1)?.at ?? 0;
+  const { account, voice } = host;
+  await readReleases(host);
   const { account: rules } = splitLimits(account.profile.limits, undefined);
   const { maxPosition, maxMarketNotional, maxExposure, maxOpenOrders, maxDailyLoss } = rules ?? {};
   if ([maxPosition, maxMarketNotional, maxExposure, maxOpenOrders, maxDailyLoss].every((each) => each === undefined))
@@ -53,6 +51,13 @@ export async function settleLedger(host: LedgerHost): Promise<void> {
     voice.complain(
       `what earlier runs left could not be compared with the venue (${makePrintable(unread, 200)}); it counts at its worst`,
     );
+}
+
+/** Reads when a person last released the account: a new count of the day's loss begins then. */
+export async function readReleases({ account, ledger }: Pick<LedgerHost, 'account' | 'ledger'>): Promise<void> {
+  if (account.profile.limits.maxDailyLoss === undefined) return;
+  const events = await account.shared.killSwitch.history(account.key);
+  ledger.releasedAt = events.findLast(({ action }) => action === 'release')?.at ?? 0;
 }
 
 /** Asks the venue for what is not settled, and keeps what it shows beside the journal. `all`: every market the account traded. */

@@ -12,8 +12,15 @@ import {
 } from '../../gateway/limits/ledger-rows.ts';
 import { RunLedgerFold } from '../../gateway/limits/run-ledger.ts';
 import { readEntry } from '../../journal/chain.ts';
-import { type AccountRow, type JournalStore, type RunHead, StoreError } from '../../journal/store.ts';
-import { canonicalizeAccountKey } from '../../venue/profile/base-url.ts';
+import {
+  type AccountRow,
+  type JournalStore,
+  type RunHead,
+  type RunRow,
+  type StoredEntry,
+  StoreError,
+} from '../../journal/store.ts';
+import { canonicalizeAccountKey, composeAccountKey } from '../../venue/profile/base-url.ts';
 import type { Account } from './account.ts';
 
 type LedgerStore = Pick<JournalStore, 'read' | 'heads' | 'accountRows' | 'putAccountRows'>;
@@ -93,6 +100,31 @@ export async function loadLedger(of: LedgerOf, { anew = false } = {}): Promise<L
 
 export async function openLedger(of: LedgerOf): Promise<AccountLedger> {
   return new AccountLedger((await loadLedger(of)).parts);
+}
+
+/** Brings the rows of the accounts of these runs up to date: before their entries leave the store, while they can be folded. */
+export async function updateLedgers(store: JournalStore, runs: readonly RunRow[]): Promise<void> {
+  const accounts = new Map<string, LedgerOf>();
+  for (const { run, mode, account: name } of runs) {
+    if (mode !== 'live') continue;
+    const [first] = await store.read(run, { limit: 1 });
+    const url = first === undefined ? undefined : findVenue(first);
+    if (url === undefined) continue;
+    const key = composeAccountKey(url, name);
+    accounts.set(key, { store, name, key });
+  }
+  for (const of of accounts.values()) await loadLedger(of);
+}
+
+/** The base URL with which a run began; undefined where its first entry does not say. */
+function findVenue(first: StoredEntry): string | undefined {
+  try {
+    const entry = readEntry(first);
+    const url = entry.type === 'run.started' ? entry.data.settings['base_url'] : undefined;
+    return typeof url === 'string' ? url : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Keeps what a person states to be held. */

@@ -23,7 +23,7 @@ import type { Value } from '../../runbook/values.ts';
 import { describeBeyond, findBeyond } from '../../venue/position/residual.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { findContradiction } from '../account/anchoring.ts';
-import { settleLedger } from '../account/ledger-settling.ts';
+import { readReleases, settleLedger } from '../account/ledger-settling.ts';
 import { RunNotifier, reportAlarm } from '../account/notifications.ts';
 import { EXIT, HAS_ENDED, UserError } from '../errors.ts';
 import type { LoadedRunbook } from '../files/load.ts';
@@ -335,6 +335,7 @@ export class LiveRun {
     // The answer to a halted run is recorded elsewhere (halt-answers.ts).
     if (this.over) return;
     try {
+      await readReleases(this.host);
       const pending = await shared.mailbox.pending(this.run);
       for (const message of pending)
         if (message.sequence > this.readUpTo && !(await this.deliverMessage(message))) return;

@@ -6,6 +6,7 @@
  */
 import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { updateLedgers } from '../../app/account/ledger.ts';
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { listArchives, locateArchives, lockArchiving, rememberArchive } from '../../app/stores/archives.ts';
 import { accessStore } from '../../app/stores/location.ts';
@@ -76,6 +77,8 @@ async function archiveWanted(
         const work = new MonthArchiver({ store, month, folder, archives, anchors, left });
         const archived = await work.archive(rows);
         if (archived.file !== undefined) rememberArchive(state, archived.file);
+        // What the account holds still counts its archived runs.
+        if (!options.keep) await updateLedgers(store, rows);
         done.push({ ...archived, removed: options.keep ? 0 : await work.removeFromStore() });
       }
     } catch (error) {

@@ -69,8 +69,10 @@ export async function releaseAccount(
   const by = requireName('release', options.by);
   const profile = readProfileFile(options.profile, invocation.terminal);
   const released = await release(profile, by, invocation);
-  invocation.terminal.answer({ released, by }, () =>
-    released ? `released by ${makePrintable(by, 100)}` : 'the kill switch was not engaged',
+  const count = profile.limits.maxDailyLoss === undefined ? '' : "; a new count of the day's loss begins";
+  invocation.terminal.answer(
+    { released, by },
+    () => `${released ? `released by ${makePrintable(by, 100)}` : 'the kill switch was not engaged'}${count}`,
   );
   return EXIT.done;
 }
