@@ -82,6 +82,11 @@ describe('the rows of a ledger', () => {
     const [first] = await of.store.read('a');
     if (first === undefined) throw new Error('nothing was written');
     await of.store.append([{ ...first, seq: 2, type: 'variable.set', line: '{' }], { durable: true, epoch: 1 });
-    expect((await loadLedger(of)).parts.unknown).toContain('a');
+    expect((await loadLedger(of)).parts.unknown).toContain('journal of a');
+    const other = await keep('b');
+    await other.store.putAccountRows(KEY, [{ name: 'run b', text: '{' }]);
+    expect((await loadLedger(other)).parts.unknown).toBeUndefined();
+    await other.store.putAccountRows(KEY, [{ name: 'gone', text: '{' }]);
+    expect((await loadLedger(other)).parts.unknown).toContain('gone');
   });
 });

@@ -32,10 +32,18 @@ export interface LedgerOf {
   readonly name: string;
   /** Venue and account. */
   readonly key: string;
+  /** Lets other work of the process go on between pages of a journal: a lease has to be renewed. */
+  yieldTurn?(): Promise<void>;
 }
 
-export function nameLedger({ store, profile, key }: Pick<Account, 'store' | 'profile' | 'key'>): LedgerOf {
-  return { store, name: profile.account, key };
+export function nameLedger({
+  store,
+  profile,
+  key,
+  clock,
+}: Pick<Account, 'store' | 'profile' | 'key' | 'clock'>): LedgerOf {
+  const yieldTurn = () => new Promise<void>((resolve) => void clock.after(0, resolve));
+  return { store, name: profile.account, key, yieldTurn };
 }
 
 /** Names of rows: `run NAME`, `baseline TIME MARKET`, `listed MARKET`, and `gone`. */
@@ -73,12 +81,12 @@ export async function loadLedger(of: LedgerOf, { anew = false } = {}): Promise<L
     kept.delete(`${RUN}${head.run}`);
     const holds = !anew && row?.seq === head.seq && row.hash === head.hash;
     try {
-      const ledger = holds ? row.ledger : await foldRun(store, head);
+      const ledger = holds ? row.ledger : await foldRun(of, head);
       if (!holds) changed.push(writeRunRow(head, isOf(ledger, key) ? ledger : null));
       if (ledger !== null && isOf(ledger, key)) runs.push(ledger);
     } catch (error) {
       if (!(error instanceof StoreError && error.reason === 'damaged')) throw error;
-      unread.push(head.run);
+      unread.push(`the journal of ${head.run}`);
     }
   }
   if (changed.length > 0) await store.putAccountRows(key, changed);
@@ -86,6 +94,8 @@ export async function loadLedger(of: LedgerOf, { anew = false } = {}): Promise<L
     const ledger = rowName.startsWith(RUN) ? readRunText(row)?.ledger : undefined;
     if (ledger) runs.push(ledger);
   }
+  // The row of a run is made again; what a person stated, or the venue listed, is in no journal.
+  for (const [rowName, row] of kept) if (readJson(row) === undefined) unread.push(`the row "${rowName}"`);
   return {
     folded: changed.length,
     parts: {
@@ -93,7 +103,7 @@ export async function loadLedger(of: LedgerOf, { anew = false } = {}): Promise<L
       baselines: readRows<Baseline>(kept, BASELINE),
       listed: readRows<ListedFills>(kept, LISTED),
       gone: readJson<Record<string, number>>(kept.get(GONE)) ?? {},
-      ...(unread.length === 0 ? {} : { unknown: `the journal of ${unread.join(', ')} cannot be read` }),
+      ...(unread.length === 0 ? {} : { unknown: `${unread.join(', ')} cannot be read` }),
     },
   };
 }
@@ -146,7 +156,7 @@ function isOf(ledger: RunLedger | null, key: string): boolean {
   return ledger !== null && canonicalizeAccountKey(ledger.account) === canonicalizeAccountKey(key);
 }
 
-async function foldRun(store: LedgerStore, { run, seq }: RunHead): Promise<RunLedger | null> {
+async function foldRun({ store, yieldTurn }: LedgerOf, { run, seq }: RunHead): Promise<RunLedger | null> {
   const fold = new RunLedgerFold();
   for (let after = 0; after < seq; ) {
     const page = await store.read(run, { after, limit: Math.min(PAGE_ENTRIES, seq - after) });
@@ -154,6 +164,7 @@ async function foldRun(store: LedgerStore, { run, seq }: RunHead): Promise<RunLe
     const last = page.at(-1)?.seq;
     if (last === undefined) break;
     after = last;
+    await yieldTurn?.();
   }
   return fold.finish() ?? null;
 }
@@ -172,11 +183,11 @@ function readRows<T>(rows: ReadonlyMap<string, AccountRow>, prefix: string): rea
   return [...rows].flatMap(([name, row]) => (name.startsWith(prefix) ? (readJson<T>(row) ?? []) : []));
 }
 
+/** Undefined where the text is not what this program writes. */
 function readJson<T>(row: AccountRow | undefined): T | undefined {
-  if (row === undefined) return undefined;
   try {
-    return JSON.parse(row.text) as T;
+    return row === undefined ? undefined : (JSON.parse(row.text) as T);
   } catch {
-    throw new StoreError('damaged', `the row "${row.name}" of the account's ledger cannot be read`);
+    return undefined;
   }
 }
