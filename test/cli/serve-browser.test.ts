@@ -206,6 +206,13 @@ describe('the page in a browser', () => {
     expect(await text('.run-head')).toContain('transport: timeout: response');
   });
 
+  inBrowser('shows the money of a run above its orders', async () => {
+    await open(FAILED, 'orders');
+    await page.waitForSelector('.money table');
+    expect(String(await text('.money tbody'))).toContain('64193.333333333333333333');
+    expect(String(await text('.money thead'))).toContain('largest drawdown');
+  });
+
   inBrowser('leads from an answer to the order it is about', async () => {
     await open(FAILED);
     await page.click('.order-line');

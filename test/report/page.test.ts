@@ -3,6 +3,7 @@ import type { Entry } from '../../src/journal/entry.ts';
 import type { RunRow } from '../../src/journal/store.ts';
 import { answerReviewer } from '../../src/report/answers/six.ts';
 import { EntryIndex, makeEntryRow } from '../../src/report/folds/entry-index.ts';
+import { makeRunReport } from '../../src/report/folds/run.ts';
 import { type RunPageDocument, RunPageFold } from '../../src/report/folds/run-facts.ts';
 import { makeRunsDocument } from '../../src/report/folds/runs-list.ts';
 import { compareRuns } from '../../src/report/page/comparison.ts';
@@ -92,6 +93,12 @@ describe('the page of a run', () => {
       { at: 0, price: '64200', size: '0.1' },
       { at: 0, price: '64190', size: '0.2' },
     ]);
+  });
+
+  it('has the money of the report', () => {
+    const { money } = page;
+    expect(money).toEqual(makeRunReport(entries).money);
+    expect(money).toMatchObject({ 'BTC-USD': { position: '0.3', fees: '-0.02' } });
   });
 
   it('folds entries one by one as they are written', () => {

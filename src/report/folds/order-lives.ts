@@ -4,7 +4,7 @@
  */
 import type { DecimalString } from '../../base/decimal.ts';
 import type { DataOf, Entry, Json } from '../../journal/entry.ts';
-import type { TrackedOrder } from '../../journal/orders.ts';
+import type { OrderTracker, TrackedOrder } from '../../journal/orders.ts';
 import { ORDER_ALARMS } from '../../venue/order/context.ts';
 import { describeOrderState, isTerminal, type OrderState } from '../../venue/order/states.ts';
 import { formatAmount, formatPairs, formatQuoteCurrency, formatStepName, isPartOfPosition } from '../format.ts';
@@ -91,6 +91,11 @@ export class OrderLifeFold {
       if (from !== to) notes.moves.push(this.describeMove(entry, order, from, to, event));
     }
     if (entry.type === 'order.alarmed') this.addAlarm(entry);
+  }
+
+  /** The engine's tracker of the orders. */
+  get tracker(): OrderTracker {
+    return this.orders.tracker;
   }
 
   /** The same orders, as the engine's order tracker has them. */

@@ -11,6 +11,7 @@ import type { LeftSide } from '../../venue/position/residual.ts';
 import { formatJson, formatText } from '../format.ts';
 import { findMeaning } from '../glossary.ts';
 import { isGoing } from '../liveness.ts';
+import { MoneyFold, type RunMoney } from '../results/money.ts';
 import { type AllowanceDocument, AllowanceFold } from './allowances.ts';
 import { ApprovalFold, type ApprovalRow, type PersonRow } from './approvals.ts';
 import { type BudgetDocument, BudgetFold } from './budget.ts';
@@ -63,6 +64,8 @@ export interface RunPageDocument {
   readonly tokens: Omit<BudgetDocument, 'buckets' | 'bucketMs'>;
   readonly orders: readonly OrderLife[];
   readonly fills: FillsDocument;
+  /** By market, of the run's own fills. */
+  readonly money: RunMoney;
   readonly deadman: DeadmanRecord;
   readonly prices: readonly PriceReadings[];
   readonly approvals: readonly ApprovalRow[];
@@ -125,6 +128,7 @@ export class RunPageFold {
   private readonly requests = new RequestMarkFold();
   private readonly budget = new BudgetFold();
   private readonly orders = new OrderLifeFold();
+  private readonly money = new MoneyFold();
   private readonly residual = new ResidualFold();
   private readonly deadman = new DeadmanRecordFold();
   private readonly prices = new PriceReadingFold();
@@ -151,6 +155,7 @@ export class RunPageFold {
     this.requests.apply(entry);
     this.budget.apply(entry);
     this.orders.apply(entry);
+    this.money.apply(entry, this.orders.tracker);
     this.residual.apply(entry);
     this.deadman.apply(entry);
     this.prices.apply(entry);
@@ -214,6 +219,7 @@ export class RunPageFold {
       tokens,
       orders,
       fills: summarizeFills(this.orders.listTracked()),
+      money: this.money.collect(this.orders.tracker),
       deadman: this.deadman.getRecord(),
       prices: this.prices.listReadings(orders.flatMap(listPrices)),
       approvals: this.approvals.approvals(),

@@ -9,7 +9,8 @@ const PAGE = 50;
 export function createOrdersTab(_run, { inspect, open }) {
   const list = element('div.orders');
   const tools = element('div.list-tools');
-  const node = element('div', {}, tools, list);
+  const money = element('div.money');
+  const node = element('div', {}, money, tools, list);
   const unfolded = new Set();
   let limit = PAGE;
   let filter = '';
@@ -32,6 +33,7 @@ export function createOrdersTab(_run, { inspect, open }) {
     const states = [...new Set(run.orders.map(({ state }) => state))];
     if (filter !== '' && !states.includes(filter)) filter = '';
     const fitting = run.orders.filter(({ state }) => filter === '' || state === filter);
+    replace(money, drawMoney(run.money));
     replace(
       tools,
       states.length > 1 &&
@@ -246,4 +248,51 @@ export function createOrdersTab(_run, { inspect, open }) {
       element('span.move-why', {}, meaning, because !== '' && element('span.soft', {}, `: ${because}`)),
     );
   }
+}
+
+const FIGURES = [
+  { key: 'position', word: 'position' },
+  { key: 'averageEntry', word: 'average entry' },
+  { key: 'realized', word: 'realized' },
+  { key: 'unrealized', word: 'unrealized' },
+  { key: 'fees', word: 'fees' },
+  { key: 'net', word: 'net' },
+  { key: 'slippage', word: 'slippage' },
+  { key: 'maxExposure', word: 'largest exposure' },
+  { key: 'maxDrawdown', word: 'largest drawdown' },
+];
+
+/** What the run's own fills came to, a row for each market that traded. */
+function drawMoney(money) {
+  const rows = Object.entries(money).filter(([, { maxExposure }]) => maxExposure !== '0');
+  if (rows.length === 0) return false;
+  const heads = FIGURES.filter(({ key }) => rows.some(([, figures]) => figures[key] !== undefined));
+  const table = element(
+    'table.grid-table',
+    {},
+    element('caption.unseen', {}, 'What the fills came to, by market'),
+    element(
+      'thead',
+      {},
+      element(
+        'tr',
+        {},
+        element('th', { scope: 'col' }, 'market'),
+        heads.map(({ word }) => element('th.number', { scope: 'col' }, word)),
+      ),
+    ),
+    element(
+      'tbody',
+      {},
+      rows.map(([market, figures]) =>
+        element(
+          'tr',
+          {},
+          element('th', { scope: 'row' }, market),
+          heads.map(({ key }) => element('td.number', {}, figures[key] ?? '')),
+        ),
+      ),
+    ),
+  );
+  return element('div.scroll', { tabindex: 0, role: 'region', 'aria-label': 'Money' }, table);
 }
