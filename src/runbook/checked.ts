@@ -269,7 +269,11 @@ export type CheckedStep =
         readonly allPages: boolean;
       }
     >
-  | Step<'refresh', { readonly order: Expr<RecordValue> }>
+  | Step<
+      'refresh',
+      | { readonly kind: 'order'; readonly order: Expr<RecordValue> }
+      | { readonly kind: 'list'; readonly orders: Expr<readonly RecordValue[]> }
+    >
   | Step<'arm_deadman', { readonly market: Expr<string>; readonly timeout: Expr<Duration> }>
   | Step<'read_deadman', { readonly market: Expr<string> }>
   | Step<'disarm_deadman', { readonly market: Expr<string> }>

@@ -206,7 +206,10 @@ function buildShapeSchema(shape: Shape): Schema {
 function buildValueSchema(type: ValueType | 'any', spelling: string): Schema {
   const items = { type: SCALARS };
   if (spelling === 'list') return { type: ['string', 'array'], items };
-  if (type === 'any') return spelling === 'any value' ? { type: [...SCALARS, 'array'], items } : { type: 'string' };
+  if (type === 'any')
+    return spelling === 'any value'
+      ? { type: [...SCALARS, 'array', 'object'], items, additionalProperties: items }
+      : { type: 'string' };
   switch (type.kind) {
     case 'decimal':
       return { type: ['number', 'string'] };
@@ -218,9 +221,10 @@ function buildValueSchema(type: ValueType | 'any', spelling: string): Schema {
     case 'duration':
     case 'time':
     case 'record':
-    case 'map':
     case 'optional':
       return { type: 'string' };
+    case 'map':
+      return { type: ['string', 'object'], additionalProperties: items };
     default:
       return type satisfies never;
   }

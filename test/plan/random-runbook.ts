@@ -205,6 +205,8 @@ class Author {
         count: { type: 'integer', init: draws.of(['0', '2', 'inputs.n']) },
         level: { type: 'price', init: draws.of(['inputs.price', 'pinned']) },
         held: { type: 'size', init: draws.of(['inputs.size', '0.01']) },
+        kept: { type: 'list<order>', init: [] },
+        legs: { type: 'map<order>', init: {} },
       },
       ...(draws.chance(0.5) ? { limits: this.limits() } : {}),
       ...(deadman === undefined ? {} : { deadman }),
@@ -436,7 +438,10 @@ class Author {
       case 'cancel_all':
         return { args: { everyone: true } };
       case 'refresh':
-        return { args: draws.of(sight.orders), id: this.name('r') };
+        return {
+          args: draws.of<Data>([draws.of(sight.orders), sight.orders.slice(-2), 'kept', 'values(legs)']),
+          id: this.name('r'),
+        };
       case 'set_leverage':
         return { args: { market: this.market(sight).text, leverage: draws.of([2, 5, 'inputs.n + 1']) } };
       case 'read_account': {
@@ -472,6 +477,13 @@ class Author {
             { count: 'count + 1' },
             { level: draws.of(['feeds.mid', 'level * 1.01', 'inputs.price']) },
             { held: draws.of(['held * 2', 'inputs.size * 3']) },
+            ...sight.orders
+              .slice(-1)
+              .flatMap((order) => [
+                { kept: `kept + [${order}]` },
+                { kept: `kept.remove(${order})` },
+                { legs: `legs + {${order}.market_id: ${order}}` },
+              ]),
           ]),
         };
       case 'assert':
@@ -622,7 +634,7 @@ class Author {
     const [order, list, rows] = [orders.at(-1), orderLists.at(-1), collected.at(-1)];
     return draws.of<Data>([
       { mine: draws.of(['${inputs.market}', 'ETH-USD', 'BTC-USD']) },
-      ...(order === undefined ? [] : [order, draws.of(orders), { ids: `[${orders.join(', ')}]` }]),
+      ...(order === undefined ? [] : [order, draws.of(orders), orders, 'kept', { ids: `[${orders.join(', ')}]` }]),
       ...(list === undefined ? [] : [{ ids: `${list}.orders` }, { ids: `${list}.orders.map(x, x.id)` }]),
       ...(rows === undefined
         ? []
@@ -721,6 +733,8 @@ class Author {
       `range(${draws.of(sight.counts)})`,
       'range(inputs.n)',
       '[1, 2]',
+      'kept',
+      'keys(legs)',
       ...sight.orderLists.map((each) => `${each}.orders`),
       ...sight.fillLists.map((each) => `${each}.fills`),
     ]);

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { compileField, type TypeEnv } from '../../src/runbook/expression/expression.ts';
 import { ACCOUNT, FILL, makeRecordType, ORDER, STEP_ERROR } from '../../src/runbook/functions/records.ts';
+import { parseTypeWord } from '../../src/runbook/functions/type-words.ts';
 import {
   BOOLEAN,
   DURATION,
@@ -11,7 +12,6 @@ import {
   MONEY,
   NUMBER,
   PRICE,
-  parseTypeWord,
   SIDE,
   SIZE,
   TEXT,

@@ -10,7 +10,7 @@ const examples = Object.entries(FUNCTIONS).flatMap(([name, row]) => row.examples
 describe('the function table', () => {
   it('has the functions of the first version', () => {
     const names =
-      'abs min max sum tick lot floor_to ceil_to round_to opposite pct bps range size net_size avg_price notional position avg_entry realized fees days hours minutes seconds hour weekday date';
+      'abs min max sum tick lot floor_to ceil_to round_to opposite pct bps range size remove keys values entries net_size avg_price notional position avg_entry realized fees days hours minutes seconds hour weekday date';
     expect(Object.keys(FUNCTIONS).sort()).toEqual(names.split(' ').sort());
   });
 
@@ -70,6 +70,37 @@ describe('fills', () => {
         scopeOf({ fills: [{ side: 'short', size: new Decimal(2), price: new Decimal(5) }] }),
       ),
     ).toBe('10');
+  });
+});
+
+describe('lists and maps', () => {
+  it.each([
+    ['[1, 2] + [3]', '["1","2","3"]'],
+    ['[] + [3]', '["3"]'],
+    ["({'a': 1, 'b': 2} + {'b': 3})['b']", '3'],
+    ["({} + {'a': 1}).keys()", '["a"]'],
+    ["{'BTC-USD': px}['BTC-USD']", '100'],
+    ["{'a': 1}[?'b'].orValue(7)", '7'],
+    ["'a' in {'a': 1}", 'true'],
+    ["entries({'a': 1, 'b': 2}).map(e, e.value).sum()", '3'],
+    ['[px, 5].remove(5).size()', '1'],
+    ['remove([1], 2).size()', '1'],
+    // One id is one order, whatever its figures.
+    ['remove([ladder[0].o], ladder[1].o).size()', '0'],
+  ])('%s', (text, value) => {
+    const result = valueIn(compile(text).expr);
+    expect(typeof result === 'string' ? result : JSON.stringify(result)).toBe(value);
+  });
+
+  it.each([
+    ['[1] + [now]', 'type-mismatch'],
+    ['[1] + {}', 'type-mismatch'],
+    ["{'a': 1, 'b': now}", 'type-mismatch'],
+    ['{1: 2}', 'type-mismatch'],
+    ["remove([1], 'a')", 'type-mismatch'],
+    ['keys([1])', 'type-mismatch'],
+  ])('%s is refused', (text, code) => {
+    expect(faults(compile(text)).map((each) => String(each))).toEqual([expect.stringContaining(code)]);
   });
 });
 

@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { findPosition } from '../../src/base/diagnostic.ts';
 import { type Node, readDocument } from '../../src/runbook/document/document.ts';
 import { readDuration, readInputText, readLiteral } from '../../src/runbook/expression/literals.ts';
-import { formatType, parseTypeWord } from '../../src/runbook/functions/typing.ts';
+import { parseTypeWord } from '../../src/runbook/functions/type-words.ts';
+import { formatType } from '../../src/runbook/functions/typing.ts';
 import { durationText, toJson, type ValueType } from '../../src/runbook/values.ts';
 
 /** The value of a literal of type `word` as JSON, or `code line:column` of its errors. */

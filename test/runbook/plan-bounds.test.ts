@@ -149,6 +149,23 @@ steps:
     });
   });
 
+  it('touch no more orders of a list than the run has placed, unless it may hold those of others', () => {
+    const kept = (cancel: string, more = '') =>
+      plan(`vars: {kept: {type: list<order>, init: []}}
+steps:
+  - repeat: {max: 3, do: [{id: o, ${ORDER}}, {set: {kept: "kept + [o]"}}]}
+  - refresh: kept
+  - cancel: ${cancel}
+${more}`).bounds.requests;
+    const own = kept('kept');
+    expect(own['DELETE /orders']).toEqual(kept('{mine: BTC-USD}')['DELETE /orders']);
+    expect(own['GET /orders']?.max).toBeDefined();
+    const listed =
+      '  - id: all\n    list_orders: {market: BTC-USD, since: run.started_at}\n  - assert: all.orders.size() > 0';
+    const others = kept('kept', listed);
+    expect(others['DELETE /orders']?.max).toBeUndefined();
+  });
+
   it('poll no longer than a wait lasts', () => {
     const reads = (within: string) =>
       plan(`steps: [{id: o, ${ORDER}, await: accepted}, {wait_for: {order: o, is: terminal, within: ${within}}}]`)

@@ -336,7 +336,7 @@ function makeFunctionsPage(functions: Readonly<Record<string, FunctionRow>>): st
         return implied === true ? `[${shown}]` : shown;
       });
       return formatCode(
-        `${name}(${taken.join(', ')}) → ${result.kind === 'same' ? 'the same type' : formatType(result)}`,
+        `${name}(${taken.join(', ')}) → ${result.kind === 'same' ? 'the same type' : result.kind === 'computed' ? result.words : formatType(result)}`,
       );
     });
     const examples = row.examples.map(({ expression, value, given }) => [

@@ -143,6 +143,19 @@ export function asHandle(value: Value): OrderHandle | undefined {
   return value instanceof OrderHandle ? value : undefined;
 }
 
+/**
+ * A value for the journal, in which the orders of a list or map are named by their ids: what became of them is in their own
+ * entries, and a copy at each change of a list would grow with its length.
+ */
+export function referToOrders(value: Value): Value {
+  const refer = (item: Value): Value => {
+    const handle = asHandle(item);
+    return handle === undefined ? referToOrders(item) : { order: handle.client_order_id || handle.id };
+  };
+  if (Array.isArray(value)) return value.map(refer);
+  return value instanceof Map ? new Map([...value].map(([key, item]) => [key, refer(item)])) : value;
+}
+
 /** The handles of a run's own orders, exactly one for each. */
 export class OrderHandles {
   private readonly handles = new Map<string, OrderHandle>();

@@ -5,6 +5,7 @@
 import type { Decimal } from '../../base/decimal.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
 import type { AwaitTarget } from '../../runbook/checked.ts';
+import { COMPLETED_TOGETHER } from '../../venue/order/polling.ts';
 import { isTerminal } from '../../venue/order/states.ts';
 import type { OrderRecord } from '../../venue/records.ts';
 import { toFailure } from '../failure.ts';
@@ -169,6 +170,25 @@ export class OrderManager {
       return;
     }
     await this.cancelling.readExternal(handle, at);
+  }
+
+  /** Reads several orders: those of a market together where they are many, else one by one. */
+  async refreshAll(handles: readonly OrderHandle[], at: OrderRequestContext): Promise<void> {
+    const open = handles.flatMap(({ own }) => (own === undefined || isTerminal(own.snapshot.state) ? [] : [own]));
+    const together = new Set<TrackedOrder>();
+    for (const market of new Set(open.map(({ intent }) => intent.market))) {
+      const each = open.filter(({ intent }) => intent.market === market);
+      if (each.length < COMPLETED_TOGETHER) continue;
+      at.cancel.check();
+      const outcome = await this.watch.readTogether(each, at.step);
+      if (outcome.kind !== 'confirmed') throw toFailure(outcome, at.step);
+      for (const order of each) together.add(order);
+    }
+    for (const handle of handles) {
+      at.cancel.check();
+      if (handle.own === undefined || !together.has(handle.own)) await this.refresh(handle, at);
+    }
+    this.watch.check();
   }
 
   /** Cancels every order of the account, ours or not, and gives those that are left. */

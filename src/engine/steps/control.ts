@@ -10,6 +10,7 @@ import type { VenueStepName } from '../../runbook/steps/steps.ts';
 import { listVisibleIds } from '../../runbook/steps/walk.ts';
 import { type Expr, type RecordValue, toJson, type Value } from '../../runbook/values.ts';
 import { Abandoned, Cancellation, Halt, StepFailure, Stop } from '../interruption.ts';
+import { referToOrders } from '../orders/handles.ts';
 import { type Frame, StepScope } from '../scope.ts';
 import { sleepUntil } from '../waiting.ts';
 import { callRunbook } from './call.ts';
@@ -34,7 +35,7 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
     const values = execution.args.names.map(({ name, value }) => [name, execution.evaluate(value)] as const);
     for (const [name, value] of values) {
       execution.frame.globals.values.set(name, value);
-      execution.run.log.append('variable.set', { name, value: toJson(value) }, execution.path);
+      execution.run.log.append('variable.set', { name, value: toJson(referToOrders(value)) }, execution.path);
     }
     return undefined;
   },

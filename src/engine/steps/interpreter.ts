@@ -7,6 +7,7 @@ import type { CheckedStep } from '../../runbook/checked.ts';
 import { type Expr, toJson, type Value } from '../../runbook/values.ts';
 import type { RunContext } from '../context.ts';
 import { type Cancellation, Stop } from '../interruption.ts';
+import { referToOrders } from '../orders/handles.ts';
 import { evaluate, type Frame, type StepScope } from '../scope.ts';
 import { Pace } from '../waiting.ts';
 import { StepAttempts } from './attempts.ts';
@@ -50,7 +51,7 @@ export class Interpreter implements Walker {
 function readJson(root: string, scope: StepScope): ReturnType<typeof toJson> {
   const dot = root.indexOf('.');
   try {
-    if (dot === -1) return toJson(scope.get(root));
+    if (dot === -1) return toJson(referToOrders(scope.get(root)));
     const record = scope.get(root.slice(0, dot)) as Record<string, Value> | undefined;
     return toJson(record?.[root.slice(dot + 1)]);
   } catch {

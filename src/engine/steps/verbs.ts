@@ -101,7 +101,7 @@ const VERBS: { readonly [V in VenueStepName]?: VerbFunction<V> } = {
         ? orderManager.listWorking(execution.evaluate(args.market)).map((order) => orderManager.handle(order))
         : execution.evaluate(args.ids).map((value) => asHandle(value) ?? findHandle(run, String(value)));
     for (const handle of handles) execution.touched.add(handle);
-    await cancelSideBySide(execution, handles, (handle) =>
+    await cancelSideBySide(execution, [...new Set(handles)], (handle) =>
       orderManager.cancel(handle, target, makeOrderContext(execution, handle.market_id)),
     );
     return undefined;
@@ -129,9 +129,16 @@ const VERBS: { readonly [V in VenueStepName]?: VerbFunction<V> } = {
   },
 
   async refresh(execution) {
-    const handle = resolveOrder(execution, execution.args.order);
-    await execution.run.orderManager.refresh(handle, makeOrderContext(execution, handle.market_id));
-    return handle.value;
+    const { args, run } = execution;
+    if (args.kind === 'order') {
+      const handle = resolveOrder(execution, args.order);
+      await run.orderManager.refresh(handle, makeOrderContext(execution, handle.market_id));
+      return handle.value;
+    }
+    const orders = execution.evaluate(args.orders);
+    const handles = new Set(orders.map((order) => resolveOrder(execution, args.orders, order)));
+    await run.orderManager.refreshAll([...handles], makeOrderContext(execution, undefined));
+    return orders;
   },
 
   async arm_deadman(execution) {

@@ -67,10 +67,15 @@ const BUILDERS: { readonly [V in VenueStepName]?: Builder<V> } = {
   set_leverage: setLeverage,
   list_orders: listOrders,
   list_fills: listFills,
-  refresh: (checking, node) => ({
-    args: { order: checking.compiler.compile<RecordValue>(node, ORDER) },
-    yields: ORDER,
-  }),
+  refresh: (checking, node) => {
+    const { compiler } = checking;
+    return isList(checking, node)
+      ? {
+          args: { kind: 'list', orders: compiler.compile<readonly RecordValue[]>(node, ORDER_LIST) },
+          yields: ORDER_LIST,
+        }
+      : { args: { kind: 'order', order: compiler.compile<RecordValue>(node, ORDER) }, yields: ORDER };
+  },
   arm_deadman: (checking, node) => {
     const read = new FieldReader(checking, node, getFieldsShape('arm_deadman'));
     const timeout = read.compile<Duration>('timeout');
@@ -225,6 +230,8 @@ function amend(checking: Checking, node: Node, { nameSpan }: Circumstances): Bui
 
 function cancel(checking: Checking, node: Node): BuiltArgs<'cancel'> {
   const { compiler } = checking;
+  if (isList(checking, node))
+    return { args: { kind: 'ids', ids: compiler.compile<readonly Value[]>(node, ORDER_LIST) }, yields: undefined };
   if (node.kind !== 'map')
     return { args: { kind: 'order', order: compiler.compile<RecordValue>(node, ORDER) }, yields: ORDER };
   const shape = chooseMapShape('cancel', node);
@@ -236,6 +243,13 @@ function cancel(checking: Checking, node: Node): BuiltArgs<'cancel'> {
     reportMismatch(checking, read.find('ids') ?? node, 'ids takes a list of orders or order ids', ids.type);
   return { args: { kind: 'ids', ids }, yields: undefined };
 }
+
+/** Whether a list is written, or an expression whose value is one. */
+function isList(checking: Checking, node: Node): boolean {
+  return node.kind === 'list' || checking.compiler.peekType(node)?.kind === 'list';
+}
+
+const ORDER_LIST: ValueType = { kind: 'list', of: ORDER };
 
 function setLeverage(checking: Checking, node: Node, { nameSpan }: Circumstances): BuiltArgs<'set_leverage'> {
   const read = new FieldReader(checking, node, getFieldsShape('set_leverage'));

@@ -32,7 +32,7 @@ type Loop = 'repeat' | 'for_each' | 'parallel';
 /** How a step after a loop, or in another round, gets what a step of a round made. */
 const INSTEAD: Readonly<Record<Loop, (id: string) => string>> = {
   repeat: (id) =>
-    `Place the order before the repeat and amend it in each round, or use ${id} in its round, after its step.`,
+    `Place the order before the repeat and amend it in each round, or keep it in a list: \`orders: orders + [${id}]\` under \`set\`.`,
   for_each: (id) =>
     `Use ${id} in its round, after its step, or keep a value of each round: \`collect: {name: ${id}.filled}\`.`,
   parallel: (id) =>

@@ -17,20 +17,8 @@ import { derive, FAULTY } from '../expression/compiler.ts';
 import { parseTypeWord, readLiteral } from '../expression/expression.ts';
 import { suggestWord } from '../foreign-words.ts';
 import { makeRecordType, RUN } from '../functions/records.ts';
-import {
-  DURATION,
-  getElementWord,
-  INTEGER,
-  MARKET,
-  MONEY,
-  NUMBER,
-  PRICE,
-  SIDE,
-  SIZE,
-  TEXT,
-  TIME,
-  TYPE_WORDS,
-} from '../functions/typing.ts';
+import { getElementWord, holdsOrders, TYPE_WORDS, VARIABLE_WORDS } from '../functions/type-words.ts';
+import { DURATION, INTEGER, MARKET, MONEY, NUMBER, PRICE, SIDE, SIZE, TEXT, TIME } from '../functions/typing.ts';
 import { Duration, type Expr, NotKnown, type RecordValue, type Value, type ValueType } from '../values.ts';
 import type { Checking } from './checking.ts';
 import { compareValues, findViolation, formatValue, getElementType, isOrdered } from './inputs.ts';
@@ -201,7 +189,7 @@ export function checkVars(checking: Checking, node: Node | undefined): CheckedRu
   const vars: { name: string; type: ValueType; init: Expr }[] = [];
   if (node !== undefined && node.kind !== 'map') checking.names.lost = true;
   for (const { key, keySpan, value } of listEntries(checking, node)) {
-    const declared = readType(checking, value);
+    const declared = readType(checking, value, VARIABLE_WORDS);
     const free = checking.mayDeclare(key, keySpan);
     if (declared === undefined || value.kind !== 'map') checking.names.unknown.add(key);
     else {
@@ -393,16 +381,18 @@ interface Typed {
 }
 
 /** Reads the declared type of an input, feed or variable; reports an unknown word. */
-function readType(checking: Checking, node: Node): Typed | undefined {
+function readType(checking: Checking, node: Node, words = TYPE_WORDS): Typed | undefined {
   const at = node.kind === 'map' ? node.get('type') : undefined;
   if (at?.kind !== 'scalar' || checking.compiler.isFaulty(at)) return undefined;
-  const type = parseTypeWord(at.text);
+  const known = parseTypeWord(at.text);
+  const type = known !== undefined && words === TYPE_WORDS && holdsOrders(known) ? undefined : known;
   if (type === undefined) {
-    const meant = suggestWord(at.text, TYPE_WORDS);
+    const meant = known === undefined ? suggestWord(at.text, words) : undefined;
+    const what = known === undefined ? 'is not a type' : 'is a type of variables alone: orders exist only in a run';
     checking.report(
       at,
       'unknown-type',
-      `${JSON.stringify(at.text)} is not a type; types are ${TYPE_WORDS.join(', ')}`,
+      `${JSON.stringify(at.text)} ${what}; types are ${words.join(', ')}`,
       meant && `Did you mean ${meant}?`,
     );
   }

@@ -264,10 +264,10 @@ export const SYNTAX_CODES = {
     fix: 'Check `.hasValue()`.',
   }),
   'refused-literal': error({
-    summary: 'a bytes or map literal in an expression',
+    summary: 'a bytes literal in an expression',
     cause: 'No field of the language takes one.',
-    example: "{'a': 1}",
-    fix: 'Write a list, or use an input of type map.',
+    example: "b'abc'",
+    fix: 'Write a text, without the b.',
   }),
   'record-index': error({
     summary: 'a record’s field read by a computed name',

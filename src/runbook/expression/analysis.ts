@@ -98,7 +98,7 @@ export class Analysis extends AnalysisFaults {
         return operand === undefined ? undefined : this.settle(checkNegation(operand, this.text), [node.args], node);
       }
       case 'map':
-        return this.reportFault('refused-literal', node, 'a map cannot be written in an expression');
+        return this.checkMap(node, level);
       default: {
         if (!OPERATORS.has(node.op))
           return this.reportFault('expression-syntax', node, `the operator ${node.op} is not part of the language`);
@@ -221,6 +221,24 @@ export class Analysis extends AnalysisFaults {
       run: (frame) => runs.map((run) => run(frame)),
       bare: every((each) => each.bare),
       constant: every((each) => each.constant),
+    };
+  }
+
+  private checkMap(node: NodeOf<'map'>, level: number): Term | undefined {
+    if (node.args.length === 0)
+      return { type: { kind: 'map', of: NUMBER }, run: () => new Map(), bare: true, constant: true, empty: true };
+    const nodes = node.args.map(([, value]) => value);
+    const keys = node.args.map(([key]) => this.fit(this.check(key, level), TEXT, key));
+    const items = this.checkAll(nodes, level);
+    if (items === undefined || !keys.every((key) => key !== undefined)) return undefined;
+    const common = this.unify(items, nodes);
+    if (common === undefined) return undefined;
+    const pairs = common.terms.map((term, index) => [(keys[index] as Term).run, term.run] as const);
+    return {
+      type: { kind: 'map', of: common.type },
+      run: (frame) => new Map(pairs.map(([key, value]) => [key(frame) as string, value(frame)])),
+      bare: items.every((each) => each.bare),
+      constant: [...keys, ...items].every((each) => each.constant),
     };
   }
 
@@ -429,7 +447,7 @@ export class Analysis extends AnalysisFaults {
 
   /** Evaluates a constant part now, so that `1 / 0` is found before a run; lists are evaluated when they are needed. */
   private fold(term: Term, node: SyntaxNode): Term {
-    if (!term.constant || node.op === 'value' || term.type.kind === 'list') return term;
+    if (!term.constant || node.op === 'value' || term.type.kind === 'list' || term.type.kind === 'map') return term;
     try {
       const value = evaluateIn(NOWHERE, term.run, 1, this.text);
       return { ...term, run: () => value };

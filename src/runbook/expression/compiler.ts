@@ -5,7 +5,7 @@
 import type { Diagnostic, SourceText } from '../../base/diagnostic.ts';
 import type { SyntaxCode } from '../codes/syntax.ts';
 import { diagnose } from '../codes/syntax.ts';
-import type { Node, ScalarNode } from '../document/nodes.ts';
+import type { MapNode, Node, ScalarNode } from '../document/nodes.ts';
 import { evaluateIn, type Run } from '../functions/evaluation.ts';
 import { formatType, unifyTypes } from '../functions/typing.ts';
 import { type Expr, NotKnown, type RecordValue, type Scope, type Value, type ValueType } from '../values.ts';
@@ -56,7 +56,7 @@ export class Compiler {
     if (node === undefined || this.faulty.has(node)) return FAULTY;
     if (node.kind === 'scalar') return this.compileScalar(node, expected, market) as Expr<T>;
     if (node.kind === 'list') return this.compileList(node.items, node, expected, market) as unknown as Expr<T>;
-    return FAULTY;
+    return this.compileMap(node, expected, market) as unknown as Expr<T>;
   }
 
   private compileScalar(node: ScalarNode, expected: ValueType | 'any', market: Expr<string> | undefined): Expr {
@@ -79,30 +79,78 @@ export class Compiler {
     expected: ValueType | 'any',
     market: Expr<string> | undefined,
   ): Expr<readonly Value[]> {
-    const wanted = expected !== 'any' && expected.kind === 'list' ? expected.of : 'any';
+    const found = this.compileItems(
+      items,
+      node,
+      expected !== 'any' && expected.kind === 'list' ? expected.of : 'any',
+      market,
+    );
+    if (found === undefined) return FAULTY;
+    const { parts, of } = found;
+    return this.gather(node, { kind: 'list', of }, parts, ({ scope }) => parts.map((part) => part.evaluate(scope)));
+  }
+
+  /** A map whose keys are written as they are: `{BTC-USD: 64000}`. */
+  private compileMap(
+    node: MapNode,
+    expected: ValueType | 'any',
+    market: Expr<string> | undefined,
+  ): Expr<ReadonlyMap<string, Value>> {
+    const items = node.entries.map(({ value }) => value);
+    const found = this.compileItems(
+      items,
+      node,
+      expected !== 'any' && expected.kind === 'map' ? expected.of : 'any',
+      market,
+    );
+    if (found === undefined) return FAULTY;
+    const { parts, of } = found;
+    const keys = node.entries.map(({ key }) => key);
+    const run: Run = ({ scope }) => new Map(parts.map((part, index) => [keys[index] as string, part.evaluate(scope)]));
+    return this.gather(node, { kind: 'map', of }, parts, run);
+  }
+
+  /** Compiles the items of a list or a map as values of one type. */
+  private compileItems(
+    items: readonly Node[],
+    node: Node,
+    wanted: ValueType | 'any',
+    market: Expr<string> | undefined,
+  ): { readonly parts: readonly Expr[]; readonly of: ValueType } | undefined {
     const markets = wanted === 'any' && items.length > 0 && items.every(looksLikeMarket);
     const parts = items.map((item) => this.compile(item, markets ? { kind: 'text', market: true } : wanted, market));
-    if (parts.includes(FAULTY)) return FAULTY;
-    let of: ValueType | undefined = wanted === 'any' ? (parts[0]?.type ?? { kind: 'text' }) : wanted;
+    if (parts.includes(FAULTY)) return undefined;
+    let of: ValueType = wanted === 'any' ? (parts[0]?.type ?? { kind: 'text' }) : wanted;
     for (const part of wanted === 'any' ? parts : []) {
-      const both: ValueType | undefined = of === undefined ? undefined : unifyTypes(of, part.type);
+      const both: ValueType | undefined = unifyTypes(of, part.type);
       if (both === undefined) {
         this.report(node, [describeMixed(this.source, node, of, part)]);
-        return FAULTY;
+        return undefined;
       }
       of = both;
     }
+    return { parts, of };
+  }
+
+  /** The expression of several parts. */
+  private gather<T extends Value>(node: Node, type: ValueType, parts: readonly Expr[], run: Run): Expr<T> {
     const text = this.source.text.slice(node.span.start, node.span.end);
-    const run: Run = ({ scope }) => parts.map((part) => part.evaluate(scope));
-    const expr: Expr<readonly Value[]> = {
+    const expr: Expr<T> = {
       text,
-      type: { kind: 'list', of: of as ValueType },
+      type,
       reads: [...new Set(parts.flatMap((part) => part.reads))].sort(),
       constant: parts.every((part) => part.constant),
-      evaluate: (scope) => evaluateIn(scope, run, parts.length, text) as readonly Value[],
+      evaluate: (scope) => evaluateIn(scope, run, parts.length, text) as T,
     };
     noteParts(expr, parts);
     return expr;
+  }
+
+  /** The type of a value as it is written; undefined where it has an error. Reports nothing, and notes nothing as used. */
+  peekType(node: Node | undefined): ValueType | undefined {
+    if (node === undefined || this.faulty.has(node) || node.kind === 'map') return undefined;
+    if (node.kind === 'list') return { kind: 'list', of: this.peekType(node.items[0]) ?? { kind: 'text' } };
+    return compileField(node, this.source, this.names.env(this.market), 'any').expr?.type;
   }
 
   /** Compiles the value of a name and declares the name. */
@@ -202,6 +250,6 @@ function describeMixed(source: SourceText, node: Node, of: ValueType | undefined
     source,
     node.span,
     'type-mismatch',
-    `the items of a list must be of one type, found ${found} and ${formatType(part.type)}`,
+    `the items of a ${node.kind} must be of one type, found ${found} and ${formatType(part.type)}`,
   );
 }

@@ -27,7 +27,7 @@ import { parseExpression } from './syntax.ts';
 import { splitTemplate } from './template.ts';
 import type { Facts } from './visible-names.ts';
 
-export { parseTypeWord } from '../functions/typing.ts';
+export { parseTypeWord } from '../functions/type-words.ts';
 export type { TypeEnv } from './environment.ts';
 export { readInputText, readLiteral } from './literals.ts';
 

@@ -12,7 +12,8 @@ import { diagnose } from '../codes/syntax.ts';
 import { formatCodePoint, toOrdinary } from '../document/characters.ts';
 import { FORBIDDEN_KEYS, type Node } from '../document/nodes.ts';
 import { describeNonMember, isMarket } from '../functions/term.ts';
-import { formatType, getElementWord } from '../functions/typing.ts';
+import { getElementWord } from '../functions/type-words.ts';
+import { formatType } from '../functions/typing.ts';
 import { Duration, Time, type Value, type ValueType } from '../values.ts';
 
 /** The value of a text, or the reason why it has none. */

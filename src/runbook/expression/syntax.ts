@@ -16,7 +16,7 @@ export const MAX_DEPTH = 64;
 
 const parser = new Environment({
   enableOptionalTypes: true,
-  limits: { maxDepth: MAX_DEPTH, maxAstNodes: 8000, maxListElements: 500, maxCallArguments: 32, maxMapEntries: 1 },
+  limits: { maxDepth: MAX_DEPTH, maxAstNodes: 8000, maxListElements: 500, maxCallArguments: 32, maxMapEntries: 500 },
 });
 
 type Parsed =

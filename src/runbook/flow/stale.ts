@@ -40,10 +40,18 @@ interface StaleState {
   readonly placed: ReadonlyMap<string, string>;
   /** What a name of a let, or of an item of a loop, stands for. */
   readonly names: ReadonlyMap<string, string>;
+  /** The orders that a variable may hold. */
+  readonly held: ReadonlyMap<string, ReadonlySet<string>>;
   readonly decided: ReadonlyMap<string, boolean>;
 }
 
-const START: StaleState = { stale: new Map(), placed: new Map(), names: new Map(), decided: new Map() };
+const START: StaleState = {
+  stale: new Map(),
+  placed: new Map(),
+  names: new Map(),
+  held: new Map(),
+  decided: new Map(),
+};
 
 /** States kept at one place; the rest is not walked, and found by the run at most. */
 const MOST_STATES = 200;
@@ -131,8 +139,11 @@ class StaleDomain implements Domain<StaleState> {
       case 'cancel_all':
         return { ...state, stale: new Map() };
       case 'refresh':
+        return this.touch(state, [step.args.kind === 'list' ? step.args.orders : step.args.order]);
       case 'amend':
         return this.touch(state, [step.args.order]);
+      case 'set':
+        return this.keep(step, state);
       case 'wait_for':
         return this.waitFor(step, state);
       case 'let': {
@@ -212,7 +223,13 @@ class StaleDomain implements Domain<StaleState> {
     for (const state of states) {
       const stale = [...state.stale].map(([key, { since, isOpen }]) => [key, since.path, isOpen]);
       kept.set(
-        JSON.stringify([stale.sort(), [...state.placed.keys()].sort(), [...state.names], [...state.decided]]),
+        JSON.stringify([
+          stale.sort(),
+          [...state.placed.keys()].sort(),
+          [...state.names],
+          listHeld(state),
+          [...state.decided],
+        ]),
         state,
       );
     }
@@ -271,12 +288,23 @@ class StaleDomain implements Domain<StaleState> {
     return { ...state, stale };
   }
 
+  /** What a variable held before and what is added to it: what is taken out of it may be in it all the same. */
+  private keep({ args }: StepOf<'set'>, state: StaleState): StaleState {
+    const held = new Map(state.held);
+    for (const { name, value } of args.names) {
+      const orders = new Set([...(state.held.get(name) ?? []), ...this.listNamed(state, [value])]);
+      if (orders.size > 0) held.set(name, orders);
+    }
+    return { ...state, held };
+  }
+
   /** The placed orders that expressions name: by themselves, in a list, or by a field such as `entry.id`. */
   private listNamed(state: StaleState, exprs: readonly Expr[]): readonly string[] {
     const origins = exprs.flatMap((expr) => [...expr.reads, ...listFieldsRead(expr), findOrigin(expr) ?? []].flat());
     const named = new Set(
       origins.flatMap((origin) => [origin, origin.replace(/\.\w+$/, '')]).map((each) => this.resolve(state, each)),
     );
+    for (const root of origins) for (const key of state.held.get(root) ?? []) named.add(key);
     return [...state.placed.keys()].filter((key) => named.has(key));
   }
 
@@ -309,6 +337,10 @@ class StaleDomain implements Domain<StaleState> {
       placed: new Map([...state.placed].filter(([key]) => !isOld(key))),
     };
   }
+}
+
+function listHeld({ held }: StaleState): readonly (readonly [string, readonly string[]])[] {
+  return [...held].map(([name, orders]) => [name, [...orders].sort()] as const).sort();
 }
 
 const PRESENCE = /\.(?:hasValue\(\)|orValue\([^()]*\))/g;

@@ -17,9 +17,22 @@ import {
   type Value,
   type ValueType,
 } from '../values.ts';
-import { COST, compare, divide, LONGEST_LIST, requireBounded, toDuration } from './evaluation.ts';
-import { FILL, ORDER } from './records.ts';
-import { DURATION, INTEGER, MARKET, MONEY, NUMBER, PRICE, SIDE, SIZE, TEXT, TIME } from './typing.ts';
+import { areEqual, COST, compare, divide, LONGEST_LIST, requireBounded, toDuration } from './evaluation.ts';
+import { FILL, makeRecordType, ORDER } from './records.ts';
+import {
+  DURATION,
+  formatType,
+  INTEGER,
+  MARKET,
+  MONEY,
+  NUMBER,
+  PRICE,
+  SIDE,
+  SIZE,
+  TEXT,
+  TIME,
+  unifyTypes,
+} from './typing.ts';
 
 /**
  * What a parameter accepts, besides a plain type: `unit` is a number of any unit, `ordered` a number, duration or time, `any`
@@ -42,7 +55,16 @@ export interface Parameter {
 export interface Signature {
   readonly parameters: readonly Parameter[];
   /** `same`: the common type of the `unit` or `ordered` arguments; an integer if argument `wholeAs` is one. */
-  readonly result: ValueType | { readonly kind: 'same'; readonly wholeAs?: number };
+  readonly result: ValueType | { readonly kind: 'same'; readonly wholeAs?: number } | ComputedType;
+}
+
+/** A result whose type depends on those of the arguments. */
+export interface ComputedType {
+  readonly kind: 'computed';
+  /** For the reference. */
+  readonly words: string;
+  /** Undefined where the arguments do not go together. */
+  of(args: readonly ValueType[]): ValueType | undefined;
 }
 
 export interface Application {
@@ -71,6 +93,8 @@ const ORDERED: Shape = { kind: 'ordered' };
 const SAME = { kind: 'same' } as const;
 const FILLS: Shape = { kind: 'list_of', of: FILL };
 const ORDERS: Shape = { kind: 'list_of', of: ORDER };
+const ANY_LIST: Shape = { kind: 'list_of', of: { kind: 'any' } };
+const ANY_MAP: Shape = { kind: 'map_of', of: { kind: 'any' } };
 const SAMPLE_FILLS = 'fills: long 0.3 at 64000, long 0.1 at 64400, short 0.1 at 64100';
 
 export const FUNCTIONS = {
@@ -123,6 +147,68 @@ export const FUNCTIONS = {
       if (typeof x === 'string') return new Decimal(countCharacters(x, application));
       return new Decimal(Array.isArray(x) ? x.length : (x as ReadonlyMap<string, Value>).size);
     },
+  },
+  remove: {
+    signatures: [
+      {
+        parameters: [
+          { name: 'list', shape: ANY_LIST },
+          { name: 'item', shape: { kind: 'any' } },
+        ],
+        result: {
+          kind: 'computed',
+          words: 'the same list',
+          of: ([list, item]) =>
+            list?.kind === 'list' && item !== undefined && unifyTypes(list.of, item)?.kind === list.of.kind
+              ? list
+              : undefined,
+        },
+      },
+    ],
+    method: true,
+    doc: 'The list without the item. An order is taken out as the order that it is, whatever became of it.',
+    examples: [{ expression: '[1, 2, 3, 2].remove(2)', value: '["1","3"]' }],
+    apply: ([list, item], { text }) =>
+      (list as readonly Value[]).filter((each) => !areEqual(identify(each), identify(item), text)),
+  },
+  keys: {
+    signatures: [{ parameters: [{ name: 'map', shape: ANY_MAP }], result: { kind: 'list', of: TEXT } }],
+    method: true,
+    doc: 'The keys of a map, in the order in which they were added.',
+    examples: [{ expression: "keys({'BTC-USD': 1, 'ETH-USD': 2})", value: '["BTC-USD","ETH-USD"]' }],
+    apply: ([map], application) => listEntries(map, application).map(([key]) => key),
+  },
+  values: {
+    signatures: [
+      {
+        parameters: [{ name: 'map', shape: ANY_MAP }],
+        result: {
+          kind: 'computed',
+          words: 'a list of its values',
+          of: ([map]) => (map?.kind === 'map' ? { kind: 'list', of: map.of } : undefined),
+        },
+      },
+    ],
+    method: true,
+    doc: 'The values of a map, in the order in which they were added.',
+    examples: [{ expression: "values({'BTC-USD': 1, 'ETH-USD': 2})", value: '["1","2"]' }],
+    apply: ([map], application) => listEntries(map, application).map(([, value]) => value),
+  },
+  entries: {
+    signatures: [
+      {
+        parameters: [{ name: 'map', shape: ANY_MAP }],
+        result: {
+          kind: 'computed',
+          words: 'a list of records with `key` and `value`',
+          of: ([map]) => (map?.kind === 'map' ? { kind: 'list', of: makeEntryType(map.of) } : undefined),
+        },
+      },
+    ],
+    method: true,
+    doc: 'The entries of a map as records with `key` and `value`, in the order in which they were added.',
+    examples: [{ expression: "entries({'BTC-USD': 1}).map(e, e.key)", value: '["BTC-USD"]' }],
+    apply: ([map], application) => listEntries(map, application).map(([key, value]) => ({ key, value })),
   },
   tick: {
     cost: COST.division,
@@ -324,6 +410,22 @@ export function findFunction(name: string): FunctionRow | undefined {
 
 export function isZone(name: string): boolean {
   return loadLuxon().IANAZone.isValidZone(name);
+}
+
+function makeEntryType(of: ValueType): ValueType {
+  return makeRecordType(`Entry<${formatType(of)}>`, { key: TEXT, value: of });
+}
+
+function listEntries(map: Value, application: Application): readonly (readonly [string, Value])[] {
+  const entries = [...(map as ReadonlyMap<string, Value>)];
+  application.spend(COST.item * entries.length);
+  return entries;
+}
+
+/** What makes two items the same: of an order its id, because its fields change. */
+function identify(item: Value): Value {
+  const { client_order_id: own, id } = (item ?? {}) as RecordValue;
+  return typeof own === 'string' ? own || id : item;
 }
 
 function makeExtremeSignatures(): readonly Signature[] {

@@ -15,11 +15,20 @@ import {
   type Run,
   requireBounded,
   requireShort,
+  spend,
   spendOnText,
   toDuration,
   toTime,
 } from './evaluation.ts';
-import { adaptUnit, checkComparable, makeOptionalMismatch, type Term, type TypeMismatch } from './term.ts';
+import {
+  adaptUnit,
+  checkComparable,
+  isTypeMismatch,
+  makeOptionalMismatch,
+  type Term,
+  type TypeMismatch,
+  unifyTerms,
+} from './term.ts';
 import { BOOLEAN, DURATION, findUnit, formatType, NUMBER, TEXT, TIME } from './typing.ts';
 import { divideUnits, explainProduct, explainQuotient, multiplyUnits } from './units.ts';
 
@@ -116,6 +125,8 @@ function checkSum(operator: '+' | '-', left: Term, right: Term, text: string): T
         : (frame) => requireBounded((x(frame) as Decimal).minus(y(frame) as Decimal), text);
     return makeResult(makeDecimalType(a.type.unit, a.type, b.type, true), operands, run, left.bare && right.bare);
   }
+  if (operator === '+' && (left.type.kind === 'list' || left.type.kind === 'map') && left.type.kind === right.type.kind)
+    return checkJoin(left.type.kind, left, right, text);
   const sign = operator === '+' ? 1 : -1;
   const kinds = `${left.type.kind} ${operator} ${right.type.kind}`;
   switch (kinds) {
@@ -142,6 +153,32 @@ function checkSum(operator: '+' | '-', left: Term, right: Term, text: string): T
     default:
       return makeMismatch(operator, left, right);
   }
+}
+
+/** The items of both lists, or the entries of both maps; of a key in both the right one. */
+function checkJoin(kind: 'list' | 'map', left: Term, right: Term, text: string): Term | TypeMismatch {
+  if (left.empty === true && right.empty === true) return left;
+  const common = unifyTerms([left, right]);
+  if (isTypeMismatch(common)) return { refused: common.refused, message: common.message };
+  const { run: x } = left;
+  const { run: y } = right;
+  const count = (items: number) => spend(COST.item * items, text);
+  const run: Run =
+    kind === 'list'
+      ? (frame) => {
+          const joined = [...(x(frame) as readonly Value[]), ...(y(frame) as readonly Value[])];
+          count(joined.length);
+          return joined;
+        }
+      : (frame) => {
+          const joined = new Map([
+            ...(x(frame) as ReadonlyMap<string, Value>),
+            ...(y(frame) as ReadonlyMap<string, Value>),
+          ]);
+          count(joined.size);
+          return joined;
+        };
+  return makeResult(common.type, [left, right], run, left.bare && right.bare);
 }
 
 function checkProduct(left: Term, right: Term, text: string): Term | TypeMismatch {

@@ -7,8 +7,8 @@ import { formatList } from '../../base/format.ts';
 import type { Expr, Scope, ValueType } from '../values.ts';
 import { type Run, spend } from './evaluation.ts';
 import type { Application, FunctionRow, Parameter, Shape, Signature } from './functions.ts';
-import { fitTerm, isTypeMismatch, type Term, type TypeMismatch, unifyTerms } from './term.ts';
-import { formatType, INTEGER, NUMBER } from './typing.ts';
+import { adaptUnit, fitTerm, isTypeMismatch, type Term, type TypeMismatch, unifyTerms } from './term.ts';
+import { findUnit, formatType, INTEGER, NUMBER } from './typing.ts';
 
 /** Arguments fitted to a signature. */
 export interface Match {
@@ -49,7 +49,11 @@ export function applyFunction(row: FunctionRow, match: Match, market: Expr<strin
   if (market !== undefined) runs.push((frame) => market.evaluate(frame.scope));
   const { result } = signature;
   const type: ValueType =
-    result.kind === 'same' ? chooseSameType(same ?? NUMBER, args[result.wholeAs ?? -1]?.type) : result;
+    result.kind === 'computed'
+      ? (result.of(args.map((each) => each.type)) ?? NUMBER)
+      : result.kind === 'same'
+        ? chooseSameType(same ?? NUMBER, args[result.wholeAs ?? -1]?.type)
+        : result;
   const count = (items: number): void => spend(items, text);
   const context = (scope: Scope): Application => ({ scope, text, spend: count });
   const [only] = runs;
@@ -82,6 +86,15 @@ function bindParameters(signature: Signature, args: readonly Term[]): Match | (T
     if (isVariable(shape)) variable.push(index);
     fits.push(found);
   }
+  const { result } = signature;
+  if (result.kind === 'computed')
+    for (const [index, fit] of fits.entries()) fits[index] = adaptUnit(fit, findUnit((fits[0] as Term).type));
+  if (result.kind === 'computed' && result.of(fits.map(({ type }) => type)) === undefined)
+    return {
+      refused: 'type-mismatch',
+      message: `${formatList(fits.map(({ type }) => formatType(type)))} do not go together`,
+      at: fits.length - 1,
+    };
   if (variable.length === 0) return { signature, args: fits, bare: false };
   const common = unifyTerms(variable.map((index) => fits[index] as Term));
   if (isTypeMismatch(common)) return { ...common, at: variable[common.at ?? 0] ?? 0 };

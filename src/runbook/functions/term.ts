@@ -30,7 +30,7 @@ export interface Term {
   readonly origin?: string;
   /** Optional by declaration, known to be present here. */
   readonly narrowed?: true;
-  /** The literal `[]`, a list of anything. */
+  /** The literal `[]` or `{}`, a list or map of anything. */
   readonly empty?: true;
   /** Paths that are present when it is true, or false. */
   readonly whenTrue?: readonly string[];
@@ -58,7 +58,7 @@ export function adaptUnit(term: Term, unit: Unit | undefined): Term {
 
 /** Fits a term to the type `wanted`, or returns why it does not fit. */
 export function fitTerm(term: Term, wanted: ValueType): Term | TypeMismatch {
-  if (term.empty === true && wanted.kind === 'list') return { ...term, type: wanted };
+  if (term.empty === true && wanted.kind === term.type.kind) return { ...term, type: wanted };
   const fit = adaptUnit(term, findUnit(wanted));
   const why = findMisfit(fit.type, wanted);
   if (why !== undefined) return toTypeMismatch(why, fit, wanted);
@@ -127,8 +127,16 @@ export function unifyTerms(
     }
     type = both;
   }
-  if (type === undefined) return { refused: 'type-mismatch', message: 'an empty list has no type here', at: 0 };
+  if (type === undefined)
+    return { refused: 'type-mismatch', message: `an empty ${terms[0]?.type.kind ?? 'list'} has no type here`, at: 0 };
   const common = type;
+  const other = fits.findIndex((term) => term.empty === true && term.type.kind !== common.kind);
+  if (other !== -1)
+    return {
+      refused: 'type-mismatch',
+      message: `${formatType(common)} and an empty ${fits[other]?.type.kind} have no common type`,
+      at: other,
+    };
   return { terms: fits.map((term) => (term.empty === true ? { ...term, type: common } : term)), type };
 }
 

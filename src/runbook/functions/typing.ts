@@ -20,40 +20,6 @@ export const SIDE: ValueType = { kind: 'text', of: SIDES };
 export const DURATION: ValueType = { kind: 'duration' };
 export const TIME: ValueType = { kind: 'time' };
 
-/** The words of the grammar's `type`. pct and bps differ from number in how a literal is read, not in their type. */
-const WORDS: ReadonlyMap<string, ValueType> = new Map<string, ValueType>([
-  ['market', MARKET],
-  ['side', SIDE],
-  ['price', PRICE],
-  ['size', SIZE],
-  ['money', MONEY],
-  ['number', NUMBER],
-  ['integer', INTEGER],
-  ['pct', NUMBER],
-  ['bps', NUMBER],
-  ['duration', DURATION],
-  ['boolean', BOOLEAN],
-  ['text', TEXT],
-  ['time', TIME],
-]);
-
-export const TYPE_WORDS: readonly string[] = [...WORDS.keys(), 'list<…>', 'map<…>'];
-
-/** The type of a word such as `price` or `list<market>`; undefined for an unknown word. */
-export function parseTypeWord(text: string): ValueType | undefined {
-  const word = text.trim();
-  const known = WORDS.get(word);
-  if (known !== undefined || word.length > 200) return known;
-  const nested = /^(list|map)\s*<(.*)>$/.exec(word);
-  const of = nested === null ? undefined : parseTypeWord(nested[2] as string);
-  return of === undefined ? undefined : { kind: nested?.[1] as 'list' | 'map', of };
-}
-
-/** The word inside `list<…>` or `map<…>`. */
-export function getElementWord(typeText: string): string {
-  return /^(?:list|map)\s*<(.*)>$/.exec(typeText.trim())?.[1]?.trim() ?? typeText;
-}
-
 /** The name of a type in messages. */
 export function formatType(type: ValueType): string {
   switch (type.kind) {

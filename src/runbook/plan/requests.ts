@@ -20,7 +20,9 @@ import { hydrate } from '../functions/hydrate.ts';
 import { ORDER } from '../functions/records.ts';
 import type { Counts } from '../steps/row.ts';
 import { bindCalls, describeSubject, findUndo, getStepRow, type StepCall, type VenueStep } from '../steps/steps.ts';
+import { walkSteps } from '../steps/walk.ts';
 import type { Expr, RecordValue, Value } from '../values.ts';
+import { listAllSteps } from './changes.ts';
 import type { PlannedSwitches } from './deadman.ts';
 import { type Interval, multiply } from './intervals.ts';
 import type { PlannedWrite } from './limits.ts';
@@ -289,7 +291,10 @@ export class PlannedRequests {
       return this.parts.placed;
     };
     return {
-      items: (expr) => scope.countItems(expr as Expr<readonly Value[]>),
+      items: (expr) =>
+        scope.countItems(expr as Expr<readonly Value[]>) ??
+        // Each order of the list counts once, and the run has placed it.
+        (isOrderList(expr) && !listsOrders(this.parts.context.runbook) ? countPlaced() : undefined),
       duration: (expr) => (expr === undefined ? undefined : scope.evaluateKnown(expr)?.ms),
       get placed() {
         return countPlaced();
@@ -406,6 +411,16 @@ function amendTerms(
     size: size ?? before?.['size'] ?? new Unknown('its size'),
     price: price ?? new Unknown('its price'),
   };
+}
+
+function isOrderList({ type }: Expr): boolean {
+  return type.kind === 'list' && type.of.kind === 'record' && type.of.name === ORDER.name;
+}
+
+/** Whether a step may give out orders that the run has not placed. */
+function listsOrders(runbook: CheckedRunbook): boolean {
+  const isSource = ({ verb }: CheckedStep) => verb === 'list_orders' || verb === 'cancel_all';
+  return [...walkSteps(listAllSteps(runbook))].some(isSource) || Object.values(runbook.calls).some(listsOrders);
 }
 
 function describeUndo(step: CheckedStep): string {

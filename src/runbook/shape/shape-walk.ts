@@ -117,6 +117,13 @@ export abstract class ShapeWalk {
           this.refuseType(item, { ...owner, name: `an item of ${owner.name}` }, 'a literal or an expression');
       return;
     }
+    const takesMap = spelling === 'any value' || (type !== 'any' && type.kind === 'map');
+    if (node.kind === 'map' && takesMap) {
+      for (const { value } of node.entries)
+        if (value.kind !== 'scalar')
+          this.refuseType(value, { ...owner, name: `a value of ${owner.name}` }, 'a literal or an expression');
+      return;
+    }
     if (node.kind === 'map') return this.refuseType(node, owner, addArticle(spelling), suggestForBraces(type));
     if (node.kind === 'list')
       return this.refuseType(node, owner, addArticle(spelling), 'Write one value, without [ ].');

@@ -16,6 +16,7 @@ import {
   makeAccountOrderParams,
   makeAmendParams,
   makeCancelParams,
+  makeMarketParams,
   makePlaceParams,
   makeReadParams,
   type OrderDraft,
@@ -175,6 +176,16 @@ function nameCancelled<U>(args: Args<'cancel'>, values: Values<U>) {
   return args.kind === 'mine' ? values.each(args.market) : values.each(undefined, args.ids);
 }
 
+/** The order that a request of `refresh` is about. */
+function nameRefreshed<U>(args: Args<'refresh'>, values: Values<U>) {
+  return args.kind === 'order' ? values.order(args.order) : values.each(undefined, args.orders);
+}
+
+/** How many orders `refresh` reads at most. */
+function countRefreshed({ args }: StepOf<'refresh'>, counts: Counts): number {
+  return args.kind === 'order' ? 1 : (counts.items(args.orders) ?? Number.POSITIVE_INFINITY);
+}
+
 /** Reads the orders that `cancel_all` has left: by status, then the whole list, which alone shows unknown statuses. */
 function readLeft(of: Parameters<typeof makeAccountOrderParams>[1]) {
   return call('cancel_all', 'GET /orders', {
@@ -314,6 +325,7 @@ export const ORDER_STEPS = {
     takes: {
       kind: 'choice',
       scalar: ORDER_VALUE,
+      list: ORDERS,
       maps: [
         {
           by: 'mine',
@@ -321,7 +333,7 @@ export const ORDER_STEPS = {
         },
         { by: 'ids', shape: fields({ ids: need(LIST, 'orders or order ids') }) },
       ],
-      accepts: 'an order, {mine: MARKET} or {ids: LIST}',
+      accepts: 'an order, a list of orders, {mine: MARKET} or {ids: LIST}',
     },
     calls: [
       call('cancel', 'DELETE /orders', {
@@ -406,25 +418,46 @@ export const ORDER_STEPS = {
   },
   refresh: {
     group: 'venue',
-    summary: 'Reads an order again.',
-    takes: ORDER_VALUE,
+    summary: 'Reads an order again, or each order of a list.',
+    takes: { kind: 'choice', scalar: ORDER_VALUE, list: ORDERS, accepts: 'an order or a list of orders' },
     calls: [
       call('refresh', 'GET /orders', {
         class: 'reconcile',
-        params: (args, values) => makeReadParams(values.order(args.order), values.since()),
-        times: () => ({ min: 0, max: 1, when: 'the order has not ended' }),
+        params: (args, values) => makeReadParams(nameRefreshed(args, values), values.since()),
+        times: (step, counts) =>
+          step.args.kind === 'order'
+            ? { min: 0, max: 1, when: 'the order has not ended' }
+            : // A page of each market first, which may not show all of them.
+              {
+                min: 0,
+                max: 2 * countRefreshed(step, counts),
+                words: 'for each order of the list',
+                when: 'it has not ended',
+              },
+      }),
+      call('refresh', 'GET /orders', {
+        class: 'reconcile',
+        applies: ({ args }) => args.kind === 'list',
+        params: (args, values) => makeMarketParams(nameRefreshed(args, values).market, values.since()),
+        // Counted with those of one order.
+        times: () => ({ min: 0, max: 0 }),
+        when: 'several orders of a market are read',
       }),
     ],
-    confirms: [readOrderFills('refresh', (args, values) => values.order(args.order))],
+    confirms: [
+      readOrderFills('refresh', nameRefreshed, {
+        times: (step, counts) => ({ min: 0, max: countRefreshed(step, counts) }),
+      }),
+    ],
     otherwise: [
-      readByOwnId('refresh', (args, values) => values.order(args.order)),
-      ...completeOrder('refresh', (args, values) => values.order(args.order)),
+      readByOwnId('refresh', nameRefreshed),
+      ...completeOrder('refresh', nameRefreshed, { rounds: countRefreshed }),
     ],
     retry: 'read',
     risk: 'none',
-    yields: ORDER,
-    yieldsDoc: 'the order as it is now',
+    yields: 'computed',
+    yieldsDoc: 'the order as it is now, or the list of them',
     modifiers: READ,
-    say: (args: Args<'refresh'>) => args.order.text,
+    say: (args: Args<'refresh'>) => (args.kind === 'order' ? args.order.text : args.orders.text),
   },
 } as const satisfies Partial<Record<StepName, StepRow>>;
