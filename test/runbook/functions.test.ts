@@ -10,7 +10,7 @@ const examples = Object.entries(FUNCTIONS).flatMap(([name, row]) => row.examples
 describe('the function table', () => {
   it('has the functions of the first version', () => {
     const names =
-      'abs min max sum tick lot floor_to ceil_to round_to opposite pct bps range size remove keys values entries net_size avg_price notional position avg_entry realized fees days hours minutes seconds hour weekday date';
+      'abs min max sum tick lot floor_to ceil_to round_to format opposite pct bps range size remove keys values entries net_size avg_price notional position avg_entry realized fees days hours minutes seconds hour weekday date';
     expect(Object.keys(FUNCTIONS).sort()).toEqual(names.split(' ').sort());
   });
 
@@ -70,6 +70,23 @@ describe('fills', () => {
         scopeOf({ fills: [{ side: 'short', size: new Decimal(2), price: new Decimal(5) }] }),
       ),
     ).toBe('10');
+  });
+});
+
+describe('a formatted number', () => {
+  it.each([
+    ['format(1, 3)', '1.000'],
+    ['format(px / 3, 2)', '33.33'],
+    ['format(2.5, 0)', '3'],
+    ['format(-2.5, 0)', '-3'],
+    ['format(-0.001, 2)', '0.00'],
+    ['format(1000000000000000000, 1)', '1000000000000000000.0'],
+  ])('%s', (text, value) => {
+    expect(valueIn(compile(text).expr)).toBe(value);
+  });
+
+  it.each(['format(1, ladder.size() - 3)', 'format(1, ladder.size() + 17)'])('%s fails the step', (text) => {
+    expect(() => valueIn(compile(text).expr)).toThrow('0 to 18 places');
   });
 });
 

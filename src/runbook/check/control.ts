@@ -7,9 +7,10 @@ import { suggestSpelling } from '../../base/spelling.ts';
 import type { CheckedStep, NamedExpr, StepName } from '../checked.ts';
 import type { MapNode, Node } from '../document/nodes.ts';
 import { FAULTY } from '../expression/compiler.ts';
+import { isBare } from '../expression/expression.ts';
 import { type Declared, makeOptional } from '../expression/scope.ts';
 import { FIRST_ORDER, makeRecordType, ORDER } from '../functions/records.ts';
-import { DURATION, INTEGER } from '../functions/typing.ts';
+import { DURATION, findUnit, INTEGER } from '../functions/typing.ts';
 import { stepNameOf } from '../shape/walk.ts';
 import { getStepRow, type VenueStepName } from '../steps/steps.ts';
 import type { Duration, Expr, RecordValue, Time, Value, ValueType } from '../values.ts';
@@ -203,6 +204,7 @@ function buildForEach(checking: Checking, node: Node, site: Site): Built<'for_ea
     `${site.path}/do`,
     () => {
       declareItem(checking, fields.find('each'), each, list.item);
+      if (list.bare) checking.names.bare.add(each);
       if (at !== undefined) declareItem(checking, fields.find('at'), at, INTEGER);
     },
     () => {
@@ -261,9 +263,10 @@ function buildParallel(checking: Checking, node: Node, site: Site): Built<'paral
     const each = fields.readWord('each') ?? '';
     const max = fields.compile<Decimal>('max');
     checkPositiveCount(checking, fields.find('max'), max, 'max of parallel');
-    const block = site.steps.inner(checking, fields.find('do'), `${site.path}/do`, () =>
-      declareItem(checking, fields.find('each'), each, list.item),
-    );
+    const block = site.steps.inner(checking, fields.find('do'), `${site.path}/do`, () => {
+      declareItem(checking, fields.find('each'), each, list.item);
+      if (list.bare) checking.names.bare.add(each);
+    });
     checking.forgetRound('parallel', block.declared);
     return { args: { kind: 'each', each, in: list.expr, max, do: block.steps, onFail }, yields: undefined };
   }
@@ -367,12 +370,14 @@ function pickIds(checking: Checking, declared: readonly Declared[]): readonly De
 function compileList(
   checking: Checking,
   fields: FieldReader,
-): { readonly expr: Expr<readonly Value[]>; readonly item: ValueType | undefined } {
+): { readonly expr: Expr<readonly Value[]>; readonly item: ValueType | undefined; readonly bare: boolean } {
   const expr = fields.compile<readonly Value[]>('in');
-  if ((expr as Expr) === FAULTY) return { expr, item: undefined };
-  if (expr.type.kind === 'list') return { expr, item: expr.type.of };
+  if ((expr as Expr) === FAULTY) return { expr, item: undefined, bare: false };
+  // A bare number takes the unit that its place asks for, as a literal does.
+  if (expr.type.kind === 'list')
+    return { expr, item: expr.type.of, bare: isBare(expr) && findUnit(expr.type.of) !== undefined };
   reportMismatch(checking, fields.locate('in'), 'in takes a list', expr.type);
-  return { expr: FAULTY, item: undefined };
+  return { expr: FAULTY, item: undefined, bare: false };
 }
 
 function declareItem(checking: Checking, at: Node | undefined, name: string, type: ValueType | undefined): void {

@@ -14,7 +14,7 @@ import { FUNCTIONS, findFunction, isZone } from '../functions/functions.ts';
 import { BINARY_OPERATORS, type BinaryOperator, checkBinary, checkNegation, costOf } from '../functions/operators.ts';
 import { applyFunction, describeArity, impliesMarket, type Match, matchCall } from '../functions/signatures.ts';
 import { fitTerm, isTypeMismatch, type Term, unifyTerms } from '../functions/term.ts';
-import { BOOLEAN, formatType, INTEGER, NUMBER, TEXT } from '../functions/typing.ts';
+import { BOOLEAN, findUnit, formatType, INTEGER, NUMBER, TEXT } from '../functions/typing.ts';
 import { EvaluationFailure, type Scope, type Value, type ValueType } from '../values.ts';
 import { AnalysisFaults, shorten } from './analysis-faults.ts';
 import type { TypeEnv } from './environment.ts';
@@ -204,7 +204,13 @@ export class Analysis extends AnalysisFaults {
       return value;
     };
     const origin = list && of.origin !== undefined ? { origin: `${of.origin}[]` } : {};
-    return { type, run, bare: false, constant: of.constant && at.constant, ...origin };
+    return {
+      type,
+      run,
+      bare: of.bare && findUnit(holder.of) !== undefined,
+      constant: of.constant && at.constant,
+      ...origin,
+    };
   }
 
   private checkList(node: NodeOf<'list'>, level: number): Term | undefined {
@@ -403,8 +409,15 @@ export class Analysis extends AnalysisFaults {
       all: { type: BOOLEAN, run: (frame) => items(frame).every((item) => at(frame, item) === true) },
     };
     const { type, run } = kinds[name] as { type: ValueType; run: Run };
+    // What is left of a list of bare literals is one.
     const origin = name === 'filter' && receiver.origin !== undefined ? { origin: receiver.origin } : {};
-    return { type, run, bare: false, constant: false, ...origin };
+    return {
+      type,
+      run,
+      bare: name === 'filter' ? receiver.bare : name === 'map' && inner.bare,
+      constant: false,
+      ...origin,
+    };
   }
 
   private checkCall(

@@ -61,9 +61,10 @@ export function findOrigin(expr: Expr): string | undefined {
   return FACTS.get(expr)?.origin;
 }
 
-/** Records what an expression that is put together from others reads. */
+/** Records what an expression that is put together from others reads, and whether all of it is bare literals. */
 export function noteParts(expr: Expr, parts: readonly Expr[]): void {
-  FACTS.set(expr, { ...NO_FACTS, fields: [...new Set(parts.flatMap(listFieldsRead))] });
+  const bare = parts.length > 0 && parts.every(isBare);
+  FACTS.set(expr, { ...NO_FACTS, bare, fields: [...new Set(parts.flatMap(listFieldsRead))] });
 }
 
 /** Whether an expression consists of bare literals: a let of this kind belongs in `TypeEnv.bare`. */

@@ -5,6 +5,7 @@
 
 import { type Frame, type Run, readRecordField } from '../functions/evaluation.ts';
 import type { Term } from '../functions/term.ts';
+import { findUnit } from '../functions/typing.ts';
 import { EvaluationFailure, type RecordValue, type Value, type ValueType } from '../values.ts';
 import type { TypeEnv } from './environment.ts';
 
@@ -18,13 +19,21 @@ export interface Facts {
   readonly origin?: string;
 }
 
+/** A loop variable of `map`, `filter`, `exists` or `all`; `bare`: of a list of bare literals. */
+interface Local {
+  readonly name: string;
+  readonly type: ValueType;
+  readonly bare: boolean;
+  readonly origin?: string;
+}
+
 export class VisibleNames {
   readonly reads = new Set<string>();
   readonly fields = new Set<string>();
   private readonly text: string;
   private readonly env: TypeEnv;
   private readonly factsOf: (name: string) => Facts | undefined;
-  private locals: readonly { readonly name: string; readonly type: ValueType; readonly origin?: string }[] = [];
+  private locals: readonly Local[] = [];
   private assumed: ReadonlySet<string> = new Set();
 
   constructor(text: string, env: TypeEnv, factsOf: (name: string) => Facts | undefined) {
@@ -41,7 +50,7 @@ export class VisibleNames {
       return this.narrow({
         type: local.type,
         run: (frame) => frame.locals[slot],
-        bare: false,
+        bare: local.bare,
         constant: false,
         path: name,
         ...(local.origin === undefined ? {} : { origin: local.origin }),
@@ -98,7 +107,10 @@ export class VisibleNames {
   ): { readonly slot: number; readonly result: T } {
     const outer = this.locals;
     const origin = list.origin === undefined ? {} : { origin: `${list.origin}[]` };
-    this.locals = [...outer, { name, type: list.type.of, ...origin }];
+    this.locals = [
+      ...outer,
+      { name, type: list.type.of, bare: list.bare && findUnit(list.type.of) !== undefined, ...origin },
+    ];
     const result = work();
     this.locals = outer;
     return { slot: outer.length, result };

@@ -17,7 +17,16 @@ import {
   type Value,
   type ValueType,
 } from '../values.ts';
-import { areEqual, COST, compare, divide, LONGEST_LIST, requireBounded, toDuration } from './evaluation.ts';
+import {
+  areEqual,
+  COST,
+  compare,
+  divide,
+  LONGEST_LIST,
+  requireBounded,
+  requireShort,
+  toDuration,
+} from './evaluation.ts';
 import { FILL, makeRecordType, ORDER } from './records.ts';
 import {
   DURATION,
@@ -93,6 +102,8 @@ const ORDERED: Shape = { kind: 'ordered' };
 const SAME = { kind: 'same' } as const;
 const FILLS: Shape = { kind: 'list_of', of: FILL };
 const ORDERS: Shape = { kind: 'list_of', of: ORDER };
+/** As many as an author may write. */
+const MOST_PLACES = 18;
 const ANY_LIST: Shape = { kind: 'list_of', of: { kind: 'any' } };
 const ANY_MAP: Shape = { kind: 'map_of', of: { kind: 'any' } };
 const SAMPLE_FILLS = 'fills: long 0.3 at 64000, long 0.1 at 64400, short 0.1 at 64100';
@@ -266,6 +277,32 @@ export const FUNCTIONS = {
     'round_to(2.25, 0.1)',
     '2.3',
   ),
+  format: {
+    cost: COST.division,
+    signatures: [
+      {
+        parameters: [
+          { name: 'x', shape: UNIT },
+          { name: 'places', shape: INTEGER },
+        ],
+        result: TEXT,
+      },
+    ],
+    doc: `The number as a text with this many digits after the point, 0 to ${MOST_PLACES}; zeros are kept, halves are rounded away from zero.`,
+    examples: [
+      { expression: 'format(64000.5, 2)', value: '64000.50' },
+      { expression: 'format(-0.125, 2)', value: '-0.13' },
+    ],
+    apply: ([x, places], { text }) => {
+      const digits = places as Decimal;
+      if (digits.isNegative() || digits.gt(MOST_PLACES))
+        throw new EvaluationFailure(`format takes 0 to ${MOST_PLACES} places, found ${digits.toFixed()}`, text);
+      const count = toWholeNumber(digits);
+      const rounded = (x as Decimal).toDecimalPlaces(count, Decimal.ROUND_HALF_UP);
+      // Without the sign of a number that rounds to zero.
+      return requireShort((rounded.isZero() ? rounded.abs() : rounded).toFixed(count), text);
+    },
+  },
   opposite: {
     signatures: [{ parameters: [{ name: 'side', shape: SIDE }], result: SIDE }],
     doc: 'The other side: the side that closes a position of this side.',
