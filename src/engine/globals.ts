@@ -3,7 +3,7 @@
  * runbook and those it calls.
  */
 import type { CheckedRunbook } from '../runbook/checked.ts';
-import { evaluateLimits } from '../runbook/limit-values.ts';
+import { evaluateLimits, findBand } from '../runbook/limit-values.ts';
 import { type Expr, Time, type Value } from '../runbook/values.ts';
 import { type LimitRules, tighter } from '../venue/limits/check.ts';
 import type { RunContext } from './context.ts';
@@ -20,7 +20,7 @@ export async function startGlobals(
     ['inputs', inputs],
     ['run', { id: run.setup.run, started_at: Time.ofMs(run.setup.startedAt) }],
   ]);
-  const band = runbook.limits?.priceBand;
+  const findOwnBand = (market: string) => runbook.limits && findBand(runbook.limits, market);
   const globals: { -readonly [K in keyof RunbookGlobals]: RunbookGlobals[K] } = {
     runbook,
     values,
@@ -29,8 +29,8 @@ export async function startGlobals(
     rules: (market) => run.venue.market(market),
     position: (market) => run.positions.get(market),
     limits: at.limits,
-    bandFeeds: band === undefined ? [] : listFeeds(band.around),
-    reference: (scope) => band?.around.evaluate(scope),
+    bandFeeds: (market) => listFeeds(findOwnBand(market)?.around),
+    reference: (market, scope) => findOwnBand(market)?.around.evaluate(scope),
   };
   const frame = new Frame(globals, { staticPath: '', path: at.path });
   const scope = () => new StepScope(frame, run.wall.now());
@@ -48,6 +48,6 @@ export async function startGlobals(
   return globals;
 }
 
-function listFeeds(expr: Expr): readonly string[] {
-  return expr.reads.filter((root) => root.startsWith('feeds.')).map((root) => root.slice('feeds.'.length));
+function listFeeds(expr: Expr | undefined): readonly string[] {
+  return (expr?.reads ?? []).filter((root) => root.startsWith('feeds.')).map((root) => root.slice('feeds.'.length));
 }

@@ -33,9 +33,9 @@ export interface RunbookGlobals {
   /** The runbook's limits with their values, tightened by those of the runbook that called it. */
   readonly limits: LimitRules | undefined;
   /** Feeds that the price band's reference reads; refreshed before an order. */
-  readonly bandFeeds: readonly string[];
+  readonly bandFeeds: (market: string) => readonly string[];
   /** The current reference of the price band. */
-  readonly reference: (scope: Scope) => Decimal | undefined;
+  readonly reference: (market: string, scope: Scope) => Decimal | undefined;
 }
 
 /** The names of a block, with the blocks around it. `path` and `staticPath` locate its steps; iterations are in brackets. */

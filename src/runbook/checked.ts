@@ -70,6 +70,13 @@ export interface LeavesDeclaration {
   readonly because?: string;
 }
 
+/** The prices of orders in a market, or in every market where none is named. */
+export interface PriceBand {
+  readonly market?: string;
+  readonly around: Expr<Decimal>;
+  readonly within: Expr<Decimal>;
+}
+
 /** Limits as declared; an absent limit does not apply. Expressions are evaluated when the run starts, `around` at each check. */
 export interface LimitsDeclaration {
   readonly markets?: readonly Expr<string>[];
@@ -81,7 +88,8 @@ export interface LimitsDeclaration {
   readonly maxOpenOrders?: Expr<Decimal>;
   readonly maxLeverage?: Expr<Decimal>;
   readonly maxWrites?: Expr<Decimal>;
-  readonly priceBand?: { readonly around: Expr<Decimal>; readonly within: Expr<Decimal> };
+  /** One for every market, or one for each market that is named. */
+  readonly priceBands?: readonly PriceBand[];
   readonly mode?: 'active' | 'reducing' | 'halted';
 }
 

@@ -1,9 +1,25 @@
 /** Evaluates the limits that a runbook declares, for a run or a plan. */
-import { type Decimal, formatDecimal, toCount } from '../base/decimal.ts';
+import { type Decimal, type DecimalString, formatDecimal, toCount } from '../base/decimal.ts';
 import type { LimitRules } from '../venue/limits/check.ts';
 import type { Side } from '../venue/records.ts';
-import type { LimitsDeclaration } from './checked.ts';
+import type { LimitsDeclaration, PriceBand } from './checked.ts';
 import type { Expr, Value } from './values.ts';
+
+/** The band that a runbook declares for a market; undefined: the one for every market. */
+export function findBand({ priceBands = [] }: LimitsDeclaration, market: string | undefined): PriceBand | undefined {
+  return priceBands.find((band) => band.market === undefined || band.market === market);
+}
+
+function evaluateBands(
+  { priceBands = [] }: LimitsDeclaration,
+  text: (expr: Expr<Decimal>) => DecimalString | undefined,
+): Readonly<Record<string, DecimalString>> | undefined {
+  const known = priceBands.flatMap(({ market, within }) => {
+    const width = market === undefined ? undefined : text(within);
+    return market === undefined || width === undefined ? [] : [[market, width] as const];
+  });
+  return known.length === 0 ? undefined : Object.fromEntries(known);
+}
 
 /** The limits of a runbook as the checks take them, decimals as strings. Leaves out those for which `value` gives undefined. */
 export function evaluateLimits(
@@ -33,7 +49,8 @@ export function evaluateLimits(
     maxOpenOrders: count(limits.maxOpenOrders),
     maxLeverage: text(limits.maxLeverage),
     maxWrites: count(limits.maxWrites),
-    priceBandWithin: text(limits.priceBand?.within),
+    priceBandWithin: text(findBand(limits, undefined)?.within),
+    marketBands: evaluateBands(limits, text),
     mode: limits.mode,
   };
   return Object.fromEntries(Object.entries(rules).filter(([, value]) => value !== undefined)) as LimitRules;

@@ -190,9 +190,12 @@ function buildShapeSchema(shape: Shape): Schema {
         }),
       };
     case 'choice': {
-      const ways = [shape.scalar, shape.list, ...(shape.maps ?? []).map((each) => each.shape)].filter(
-        (each) => each !== undefined,
-      );
+      const ways = [
+        shape.scalar,
+        shape.list,
+        ...new Set((shape.maps ?? []).map((each) => each.shape)),
+        shape.otherwise,
+      ].filter((each) => each !== undefined);
       return ways.length === 1 && ways[0] !== undefined
         ? buildShapeSchema(ways[0])
         : { anyOf: ways.map(buildShapeSchema) };

@@ -38,6 +38,8 @@ export type Shape =
       readonly scalar?: Shape;
       readonly list?: Shape;
       readonly maps?: readonly { readonly by: string; readonly shape: Shape }[];
+      /** The shape of a map that has none of these keys; absent: it is refused. */
+      readonly otherwise?: Shape;
       /** One line for messages: `an order, {mine: MARKET} or {ids: LIST}`. */
       readonly accepts: string;
     };

@@ -166,6 +166,10 @@ const ROWS: readonly Row[] = [
     steps: place({ price }),
     limits: { priceBandWithin: '0.05' },
   })),
+  row('PRICE_OUTSIDE_BAND', ['marketBands'], [57000, 56999], (price) => ({
+    head: 'inputs: {mid: {type: price, default: 60000}}\nlimits: {price_band: {BTC-USD: {around: inputs.mid, within: 5%}, ETH-USD: {around: 1, within: 1%}}}\n',
+    steps: place({ price }),
+  })),
   row(
     'REFERENCE_MISSING',
     ['priceBandWithin'],

@@ -231,7 +231,12 @@ class Author {
         ['BTC-USD', 'ETH-USD'],
         ['BTC-USD', 'ETH-USD', 'SOL-USD'],
       ]),
-      price_band: { around: draws.of(['feeds.mid', 'inputs.price', 'level']), within: '5%' },
+      price_band: draws.chance(0.5)
+        ? { around: draws.of(['feeds.mid', 'inputs.price', 'level']), within: '5%' }
+        : {
+            'BTC-USD': { around: draws.of(['feeds.mid', "feeds.mark['BTC-USD']"]), within: '5%' },
+            'ETH-USD': { around: "feeds.mark['ETH-USD']", within: draws.of(['1%', '10%']) },
+          },
       mode: draws.of(['active', 'active', 'reducing']),
       max_leverage: 10,
     };

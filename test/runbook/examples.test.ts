@@ -136,7 +136,7 @@ describe('the examples', () => {
     const ladder = checked('ladder');
     const round = ladder.steps[0];
     expect(round?.verb === 'for_each' && round.args.collect?.map(({ name }) => name)).toEqual(['o', 'k']);
-    expect(ladder.limits?.priceBand?.within.evaluate(NO_SCOPE)).toEqual(new Decimal('0.03'));
+    expect(ladder.limits?.priceBands?.[0]?.within.evaluate(NO_SCOPE)).toEqual(new Decimal('0.03'));
   });
 
   it('know which feeds a step reads, also through named expressions', () => {

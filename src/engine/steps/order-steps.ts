@@ -155,8 +155,8 @@ export function registerUndo(
   });
 }
 
-export async function ensureBand({ run, frame, scope, path }: StepExecution): Promise<void> {
-  await run.feeds.ensure(frame.globals.bandFeeds, frame.globals.runbook.feeds, scope, path);
+export async function ensureBand({ run, frame, scope, path }: StepExecution, market: string): Promise<void> {
+  await run.feeds.ensure(frame.globals.bandFeeds(market), frame.globals.runbook.feeds, scope, path);
 }
 
 export function makeOrderContext(execution: StepExecution, market: string | undefined): OrderRequestContext {
@@ -174,16 +174,20 @@ export function makeOrderContext(execution: StepExecution, market: string | unde
 /** The reference of the price band. A price computed from feeds is as old as the oldest of them; any other is taken as current. */
 function findReference({ run, frame, scope }: StepExecution, market: string): OrderRequestContext['reference'] {
   const { globals } = frame;
-  const price = evaluateReference(globals.reference, scope);
+  const price = evaluateReference(globals.reference, market, scope);
   if (price === undefined) return undefined;
-  const at = run.feeds.findOldestAt(globals.bandFeeds, globals.runbook.feeds, scope, market);
+  const at = run.feeds.findOldestAt(globals.bandFeeds(market), globals.runbook.feeds, scope, market);
   return { price: formatDecimal(price), at: at ?? run.clock.now() };
 }
 
 /** Without a value of its feeds there is no reference: the limits deny what needs one, and let a cancel pass. */
-function evaluateReference(reference: RunbookGlobals['reference'], scope: StepExecution['scope']): Decimal | undefined {
+function evaluateReference(
+  reference: RunbookGlobals['reference'],
+  market: string,
+  scope: StepExecution['scope'],
+): Decimal | undefined {
   try {
-    return reference(scope);
+    return reference(market, scope);
   } catch (error) {
     if (error instanceof EvaluationFailure) return undefined;
     throw error;

@@ -53,7 +53,7 @@ const VERBS: { readonly [V in VenueStepName]?: VerbFunction<V> } = {
       ...(step.allow === undefined ? {} : { allow: step.allow }),
       ...(args.tag === undefined ? {} : { tag: args.tag }),
     };
-    await ensureBand(execution);
+    await ensureBand(execution, terms.market);
     const on = makeOrderContext(execution, terms.market);
     await clearEarlier(execution, request.leg);
     const handle = await placeOrder(execution, on, request.leg, terms);
@@ -82,7 +82,7 @@ const VERBS: { readonly [V in VenueStepName]?: VerbFunction<V> } = {
     const handle = resolveOrder(execution, args.order);
     const price = execution.evaluate(args.price);
     const size = execution.evaluateGiven(args.size);
-    await ensureBand(execution);
+    await ensureBand(execution, handle.market_id);
     await run.orderManager.amend(handle, price, size, makeOrderContext(execution, handle.market_id));
     return handle.value;
   },

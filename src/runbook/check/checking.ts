@@ -47,7 +47,7 @@ interface ConstantLimits {
   readonly maxOrderNotional?: Decimal;
   readonly maxRunNotional?: Decimal;
   readonly maxLeverage?: Decimal;
-  readonly band?: { readonly around: Decimal; readonly within: Decimal };
+  readonly bands?: readonly { readonly market?: string; readonly around: Decimal; readonly within: Decimal }[];
   readonly mode: NonNullable<LimitsDeclaration['mode']>;
 }
 

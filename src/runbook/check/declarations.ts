@@ -12,11 +12,13 @@ import type {
   LimitsDeclaration,
   NamedExpr,
 } from '../checked.ts';
+import { diagnose } from '../codes/syntax.ts';
 import type { ListNode, MapNode, Node } from '../document/nodes.ts';
 import { derive, FAULTY } from '../expression/compiler.ts';
 import { parseTypeWord, readLiteral } from '../expression/expression.ts';
 import { suggestWord } from '../foreign-words.ts';
 import { makeRecordType, RUN } from '../functions/records.ts';
+import { isMarket } from '../functions/term.ts';
 import { getElementWord, holdsOrders, TYPE_WORDS, VARIABLE_WORDS } from '../functions/type-words.ts';
 import { DURATION, INTEGER, MARKET, MONEY, NUMBER, PRICE, SIDE, SIZE, TEXT, TIME } from '../functions/typing.ts';
 import { Duration, type Expr, NotKnown, type RecordValue, type Value, type ValueType } from '../values.ts';
@@ -230,7 +232,7 @@ export function checkLimits(checking: Checking, node: Node | undefined): LimitsD
       checking.report(at, 'limit-out-of-range', `${key} must be above zero, found ${value.toFixed()}`);
     return expr;
   };
-  const band = node.get('price_band');
+  const bands = listBands(checking, node.get('price_band'));
   const mode = getScalarText(node.get('mode')) as LimitsDeclaration['mode'];
   const limits = omitUndefined({
     markets: compileList('markets', MARKET),
@@ -242,23 +244,23 @@ export function checkLimits(checking: Checking, node: Node | undefined): LimitsD
     maxOpenOrders: compileAmount('max_open_orders', INTEGER),
     maxLeverage: compileAmount('max_leverage', INTEGER),
     maxWrites: compileAmount('max_writes', INTEGER),
-    priceBand:
-      band?.kind === 'map'
-        ? {
-            around: compiler.compile<Decimal>(band.get('around'), PRICE),
-            within: compiler.compile<Decimal>(band.get('within'), NUMBER),
-          }
-        : undefined,
+    priceBands: bands?.map(({ market, node: at }) => ({
+      ...omitUndefined({ market }),
+      around: compiler.compile<Decimal>(at.get('around'), PRICE),
+      within: compiler.compile<Decimal>(at.get('within'), NUMBER),
+    })),
     mode: compiler.isFaulty(node.get('mode')) ? undefined : mode,
   }) as LimitsDeclaration;
-  const within = compiler.evaluateConstant(limits.priceBand?.within);
-  if (within !== undefined && !(within.greaterThan(0) && within.lessThan(1)))
-    checking.report(
-      (band?.kind === 'map' ? band.get('within') : undefined) ?? node,
-      'limit-out-of-range',
-      `within must be above 0 and below 1, found ${within.toFixed()}: a band as wide as the price limits nothing`,
-      within.greaterThan(0) ? `Did you mean ${within.toFixed()}%?` : 'Use a ratio above zero, such as 3%.',
-    );
+  for (const [index, band] of (limits.priceBands ?? []).entries()) {
+    const within = compiler.evaluateConstant(band.within);
+    if (within !== undefined && !(within.greaterThan(0) && within.lessThan(1)))
+      checking.report(
+        bands?.[index]?.node.get('within') ?? node,
+        'limit-out-of-range',
+        `within must be above 0 and below 1, found ${within.toFixed()}: a band as wide as the price limits nothing`,
+        within.greaterThan(0) ? `Did you mean ${within.toFixed()}%?` : 'Use a ratio above zero, such as 3%.',
+      );
+  }
   const leverage = compiler.evaluateConstant(limits.maxLeverage);
   if (leverage?.greaterThan(20))
     checking.report(
@@ -270,16 +272,40 @@ export function checkLimits(checking: Checking, node: Node | undefined): LimitsD
   return limits;
 }
 
+/** The bands as they are written: one for every market, or one by market. */
+function listBands(
+  checking: Checking,
+  node: Node | undefined,
+): readonly { readonly market?: string; readonly node: MapNode }[] | undefined {
+  if (node?.kind !== 'map' || checking.compiler.isFaulty(node)) return undefined;
+  if (node.get('around') !== undefined || node.get('within') !== undefined) return [{ node }];
+  return node.entries.flatMap(({ key, keySpan, value }) => {
+    if (!isMarket(key))
+      checking.add([
+        diagnose(
+          checking.source,
+          keySpan,
+          'market-form',
+          `a market id is <BASE>-<QUOTE>, found ${JSON.stringify(key)}`,
+        ),
+      ]);
+    return value.kind === 'map' && !checking.compiler.isFaulty(value) ? [{ market: key, node: value }] : [];
+  });
+}
+
 function evaluateConstantLimits(checking: Checking, limits: LimitsDeclaration): Checking['limits'] {
   const { compiler } = checking;
   const all = (exprs: readonly Expr<string>[] | undefined): readonly string[] | undefined => {
     const values = exprs?.map((expr) => compiler.evaluateConstant(expr));
     return values?.every((value) => value !== undefined) ? values : undefined;
   };
-  const around = compiler.evaluateConstant(limits.priceBand?.around);
-  const within = compiler.evaluateConstant(limits.priceBand?.within);
+  const bands = limits.priceBands?.flatMap(({ market, ...band }) => {
+    const around = compiler.evaluateConstant(band.around);
+    const within = compiler.evaluateConstant(band.within);
+    return around && within ? [{ ...omitUndefined({ market }), around, within }] : [];
+  });
   return omitUndefined({
-    band: around && within && { around, within },
+    bands,
     markets: all(limits.markets),
     sides: all(limits.sides),
     maxOrderSize: compiler.evaluateConstant(limits.maxOrderSize),

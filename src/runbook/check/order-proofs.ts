@@ -77,7 +77,8 @@ export function checkSize(
 }
 
 export function checkBand(checking: Checking, read: FieldReader, price: Expr<Decimal> | undefined): void {
-  const { band } = checking.limits;
+  const market = checking.compiler.evaluateConstant(read.market);
+  const band = checking.limits.bands?.find((each) => each.market === undefined || each.market === market);
   const value = checking.compiler.evaluateConstant(price);
   if (
     band === undefined ||

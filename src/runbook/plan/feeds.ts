@@ -17,8 +17,9 @@ export class PlannedFeeds {
 
   /** The readings of one attempt of a step: for its condition, for its own expressions, and for the price band of its order. */
   ofAttempt(step: CheckedStep, runbook: CheckedRunbook): Load {
-    const band = runbook.limits?.priceBand;
-    const reads = step.verb === 'place' || step.verb === 'amend' ? listFeeds(band?.around) : [];
+    const bands = step.verb === 'place' || step.verb === 'amend' ? (runbook.limits?.priceBands ?? []) : [];
+    // Of one market: which one is not always known.
+    const reads = [...new Set(bands.flatMap(({ around }) => listFeeds(around)))];
     return this.read(runbook, [...step.ifFeeds, ...step.feeds, ...reads]);
   }
 

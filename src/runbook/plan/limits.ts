@@ -5,7 +5,7 @@
  */
 import { Decimal, decimal, formatDecimal } from '../../base/decimal.ts';
 import { type EndpointName, getAction, getEndpoint, isRunbookWrite } from '../../venue/catalogue.ts';
-import { checkLimits, type LimitRules, notionalOf, type WriteTerms } from '../../venue/limits/check.ts';
+import { checkLimits, getBandWidth, type LimitRules, notionalOf, type WriteTerms } from '../../venue/limits/check.ts';
 import type { MarketRules } from '../../venue/port.ts';
 import type { Side } from '../../venue/records.ts';
 import { KNOWN_AFTER_RUN } from './unknown.ts';
@@ -111,7 +111,7 @@ export class PlanLimits {
     if (this.priceFeed) drop('unknownPrice');
     if (priced || open.has('size')) drop('maxOrderNotional', 'maxRunNotional', 'maxMarketNotional', 'maxExposure');
     const isPriced = params['price'] !== undefined;
-    if (open.has('price') || (reference === 'open' && isPriced)) drop('priceBandWithin');
+    if (open.has('price') || (reference === 'open' && isPriced)) drop('priceBandWithin', 'marketBands');
     if (open.has('size')) drop('maxOrderSize', 'maxPosition');
     if (open.has('market')) drop('markets');
     if (open.has('type')) drop('orderTypes');
@@ -143,7 +143,7 @@ export class PlanLimits {
     if (action !== 'place' || intent === undefined || open.has('price') || open.has('size')) return;
     if (rules.maxRunNotional === undefined) return;
     const known = reference === undefined || reference === 'open' ? intent.price : reference;
-    const notional = notionalOf(intent, { reference: known, within: rules.priceBandWithin });
+    const notional = notionalOf(intent, { reference: known, within: getBandWidth(rules, intent.market) });
     this.notional = this.notional.plus(decimal(notional?.value ?? '0'));
   }
 }

@@ -5,7 +5,7 @@
 import { Decimal, decimal, formatDecimal } from '../../base/decimal.ts';
 import { formatCount } from '../../base/format.ts';
 import { type EndpointName, getAction, getEndpoint } from '../../venue/catalogue.ts';
-import { AT_LEAST, needsMarketPrice, notionalOf } from '../../venue/limits/check.ts';
+import { AT_LEAST, getBandWidth, needsMarketPrice, notionalOf } from '../../venue/limits/check.ts';
 import { countPosts, FIRST_POLL_MS, REPEAT_DELAYS_MS } from '../../venue/order/polling.ts';
 import {
   makeAccountOrderParams,
@@ -350,7 +350,7 @@ export class PlannedRequests {
     for (const value of [market, side, size, price, trigger, timeInForce])
       if (value instanceof Unknown) return undefined;
     const { rules, reference } = this.parts.rows.bounds;
-    const around = reference();
+    const around = reference(String(market));
     const known = { price, trigger, timeInForce } as { price?: string; trigger?: string; timeInForce?: string };
     const notional = notionalOf(
       {
@@ -362,7 +362,7 @@ export class PlannedRequests {
         type: around === 'open' ? 'limit' : type,
         ...known,
       },
-      { reference: around === 'open' ? undefined : around, within: rules.priceBandWithin },
+      { reference: around === 'open' ? undefined : around, within: getBandWidth(rules, String(market)) },
     );
     if (notional === undefined) return undefined;
     const value = `${notional.atLeast ? AT_LEAST : ''}${notional.value}`;

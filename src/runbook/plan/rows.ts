@@ -49,7 +49,7 @@ export interface PlannedSection {
 export interface Bounds {
   readonly rules: LimitRules;
   /** The reference of the price band: undefined without a band, `open` where only the run will know. */
-  readonly reference: () => string | undefined;
+  readonly reference: (market: string | undefined) => string | undefined;
 }
 
 /** A request as the walk knows it. */
@@ -120,7 +120,7 @@ export class PlanRows {
         details.times === undefined &&
         this.target === this.list,
       rules: this.bounds.rules,
-      reference: this.bounds.reference(),
+      reference: this.bounds.reference(written['market_id']),
     });
     const times = [...this.loops, ...(details.times === undefined ? [] : [details.times])].join('; ');
     this.target.push({

@@ -6,7 +6,7 @@
 import { Decimal, formatDecimal, toCount } from '../../base/decimal.ts';
 import { type LimitRules, tighter } from '../../venue/limits/check.ts';
 import { CATCH_RETRIES, type CheckedRunbook, type CheckedStep, type StepOf } from '../checked.ts';
-import { evaluateLimits } from '../limit-values.ts';
+import { evaluateLimits, findBand } from '../limit-values.ts';
 import { LOOK_EVERY_MS } from '../steps/control.ts';
 import { findUndo } from '../steps/steps.ts';
 import { listVisibleIds } from '../steps/walk.ts';
@@ -32,6 +32,7 @@ import {
 import { NOT_KNOWN, nameStep, type Planned, PlannedRequests } from './requests.ts';
 import { type Bounds, PlanRows } from './rows.ts';
 import { type Estimating, makeLazyRecord, type PlanContext, PlanScope } from './scope.ts';
+import { KNOWN_AFTER_RUN } from './unknown.ts';
 
 /** The place of the walk: the runbook, its names, the prefix of its paths, and its deadman switch. */
 interface Place {
@@ -542,15 +543,18 @@ function loosen(load: Load, branches: readonly Load[]): Load {
 /** The limits around a runbook, tightened by its own. */
 function tightenBounds({ limits }: CheckedRunbook, scope: PlanScope, outer: LimitRules): Bounds {
   if (limits === undefined) return { rules: outer, reference: () => undefined };
-  const around = limits.priceBand?.around;
   return {
     rules: tighter(
       outer,
       evaluateLimits(limits, (expr) => scope.evaluateKnown(expr)),
     ),
-    reference: () => {
-      if (around === undefined) return undefined;
-      const price = scope.evaluateKnown(around);
+    reference: (market) => {
+      const { priceBands = [] } = limits;
+      // Only the run will know which band it is.
+      if (market === KNOWN_AFTER_RUN && priceBands.some((band) => band.market !== undefined)) return 'open';
+      const band = findBand(limits, market);
+      if (band === undefined) return undefined;
+      const price = scope.evaluateKnown(band.around);
       return price === undefined ? 'open' : formatDecimal(price);
     },
   };

@@ -111,6 +111,11 @@ const scheduleEntry = fields(
   { atLeastOne: [['cron', 'every', 'at']], atMostOne: [['cron', 'every', 'at']], together: { cron: 'tz' } },
 );
 
+const band = fields({
+  around: need(PRICE, 'reference price'),
+  within: need(NUMBER, 'largest distance from it, a ratio'),
+});
+
 const BECAUSE = 'why it may, for the reviewer';
 
 /** The keys of the file; no others. */
@@ -187,8 +192,16 @@ export const FILE = fields({
       max_leverage: may(INTEGER, '1 to 20'),
       max_writes: may(INTEGER, 'requests of the run that change something'),
       price_band: may(
-        fields({ around: need(PRICE, 'reference price'), within: need(NUMBER, 'largest distance from it, a ratio') }),
-        'prices of orders',
+        {
+          kind: 'choice',
+          maps: [
+            { by: 'around', shape: band },
+            { by: 'within', shape: band },
+          ],
+          otherwise: { kind: 'names', of: band, free: true },
+          accepts: '{around, within}, or a map from markets to that',
+        },
+        'prices of orders, in every market or in each that is named',
       ),
       mode: may(
         word('active', 'reducing', 'halted'),

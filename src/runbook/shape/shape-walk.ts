@@ -331,8 +331,9 @@ export abstract class ShapeWalk {
     }
     if (node.kind === 'list' && shape.list !== undefined) return this.checkShape(node, shape.list, owner);
     if (node.kind === 'map' && maps.length > 0) {
-      const chosen = maps.length === 1 ? maps[0] : this.chooseMap(node, maps);
+      const chosen = maps.length === 1 && shape.otherwise === undefined ? maps[0] : this.chooseMap(node, maps);
       if (chosen !== undefined) return this.checkShape(node, chosen.shape, owner);
+      if (shape.otherwise !== undefined) return this.checkShape(node, shape.otherwise, owner);
       this.faulty.add(node);
       const known = maps.map(({ by }) => by);
       return this.report(

@@ -23,7 +23,7 @@ import {
 import { DENIALS, type DenialCode } from './denials.ts';
 import { choosePrice, computeCountedBefore, computeHeldNotional, followsMarket, needsMarketPrice } from './price.ts';
 import { describeMissingProof, getCertainPosition, getFurthestPosition, lowers } from './reducing.ts';
-import type { LimitRules } from './rules.ts';
+import { getBandWidth, type LimitRules } from './rules.ts';
 
 export type {
   LimitFacts,
@@ -37,6 +37,7 @@ export { DENIALS, type DenialCode, endsRun } from './denials.ts';
 export { type Measure, measurePrice, needsMarketPrice, notionalOf } from './price.ts';
 export { PROVING_LIST } from './reducing.ts';
 export {
+  getBandWidth,
   LIMIT_CONTROLS,
   type LimitRules,
   splitLimits,
@@ -400,7 +401,8 @@ const CHECKS: readonly Check[] = [
   function priceBand(at) {
     const { order, rules, facts, market } = at;
     // A position stop is meant to be away from the market, and can only reduce.
-    if (rules.priceBandWithin === undefined || order === undefined || isFraction(order.type)) return undefined;
+    const within = getBandWidth(rules, market);
+    if (within === undefined || order === undefined || isFraction(order.type)) return undefined;
     if (order.price === undefined) {
       const advice =
         'a price band cannot be checked for an order without a price: give the worst price it may fill at as `price`';
@@ -412,7 +414,7 @@ const CHECKS: readonly Check[] = [
     if (rules.maxReferenceAgeMs !== undefined && age > rules.maxReferenceAgeMs)
       return deny('REFERENCE_STALE', age, rules.maxReferenceAgeMs);
     const middle = exact(reference.price);
-    const width = middle.times(exact(rules.priceBandWithin));
+    const width = middle.times(exact(within));
     const [low, high] = [formatDecimal(middle.minus(width)), formatDecimal(middle.plus(width))];
     at.considered['price_band'] = `${order.price} in ${low}..${high}`;
     const inside = exact(order.price).minus(middle).abs().lte(width);

@@ -14,6 +14,7 @@ import {
   type Proposal,
   type WriteTerms,
 } from './case.ts';
+import { getBandWidth } from './rules.ts';
 
 /** Known prices of the market. */
 interface PricesSeen {
@@ -91,7 +92,7 @@ export function choosePrice(at: CheckedCase): Measure | undefined {
   if (order === undefined) return undefined;
   const measure = measurePrice(order, {
     reference: getReference(at)?.price,
-    within: rules.priceBandWithin,
+    within: getBandWidth(rules, market),
     market: facts.marketPrice,
     last: getForMarket(facts.lastPrices, market),
     resting: order.before?.price,
@@ -120,7 +121,7 @@ export function computeHeldNotional(at: CheckedCase, market: string): Decimal | 
     const rest = exact(each.worstRemaining);
     if (rest.isZero()) continue;
     // It was measured when it was sent; by now the market has come at most as far as its resting price.
-    const seen = { reference, within: at.rules.priceBandWithin, market: feed, last, resting: each.price };
+    const seen = { reference, within: getBandWidth(at.rules, market), market: feed, last, resting: each.price };
     const measure = measurePrice(each, seen);
     if (measure === undefined) return undefined;
     sum = sum.plus(rest.times(exact(measure.price)));

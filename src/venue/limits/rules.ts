@@ -46,6 +46,8 @@ export interface LimitRules {
   readonly maxOrdersPerMinute?: number;
   /** Ratio: the largest distance of a price from the reference. */
   readonly priceBandWithin?: DecimalString;
+  /** The same by market. */
+  readonly marketBands?: Readonly<Record<string, DecimalString>>;
   readonly maxReferenceAgeMs?: number;
   /** Fills of one step: a step that is filled again and again is a loop gone wrong. */
   readonly stepFills?: Throttle;
@@ -74,6 +76,12 @@ export function tighter(a: LimitRules, b: LimitRules): LimitRules {
   return combined as LimitRules;
 }
 
+/** The largest distance of a price in a market from the reference, a ratio; undefined where none is set. */
+export function getBandWidth(rules: LimitRules, market: string): DecimalString | undefined {
+  const own = Object.hasOwn(rules.marketBands ?? {}, market) ? rules.marketBands?.[market] : undefined;
+  return smaller(rules.priceBandWithin, own);
+}
+
 type Combine<T> = (a: T | undefined, b: T | undefined) => T | undefined;
 
 /** Gives the other value where one is absent, and combines two. */
@@ -88,6 +96,11 @@ const throttle = combineDefined<Throttle>((a, b) => ({
   max: Math.min(a.max, b.max),
   windowMs: Math.max(a.windowMs, b.windowMs),
 }));
+const smallerEach = combineDefined<Readonly<Record<string, DecimalString>>>((a, b) => {
+  const widths = new Map(Object.entries(a));
+  for (const [market, width] of Object.entries(b)) widths.set(market, smaller(widths.get(market), width) ?? width);
+  return Object.fromEntries(widths);
+});
 const stricter = combineDefined<TradingMode>((a, b) => (TRADING_MODES.indexOf(a) >= TRADING_MODES.indexOf(b) ? a : b));
 const stricterEach = combineDefined<Readonly<Record<string, TradingMode>>>((a, b) => {
   const modes = new Map(Object.entries(a));
@@ -113,6 +126,7 @@ const COMBINE: { readonly [K in keyof LimitRules]-?: Combine<NonNullable<LimitRu
   maxWrites: fewer,
   maxOrdersPerMinute: fewer,
   priceBandWithin: smaller,
+  marketBands: smallerEach,
   maxReferenceAgeMs: fewer,
   stepFills: throttle,
   refusals: throttle,
