@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { added, NOTHING, runBatch, type Tally } from './batch.ts';
 import { lacking } from './mix.ts';
+import { NEWER_FROM } from './shapes.ts';
 import { repeatCommand } from './story.ts';
 import { runSeeds } from './workers.ts';
 
@@ -10,6 +11,12 @@ const PATIENCE_MS = 1_200_000;
 
 describe('seeds break no invariant, and end processes at every named point of a call', { timeout: PATIENCE_MS }, () => {
   it('400 fixed ones', async () => judge(await runBatch(0, 400), 400));
+
+  it('120 with the newer steps', async () => {
+    const { failing, seeds } = await runBatch(NEWER_FROM, 120);
+    expect(failing.map(({ seed, invariants }) => `${repeatCommand(seed)}: ${invariants.join(', ')}`)).toEqual([]);
+    expect(seeds).toBe(120);
+  });
 
   // Fresh ones are drawn by `npm run test:night`: a build must not fail for what it has not changed.
   it('10000 fixed ones', { tags: ['long'] }, async () => judge(await onAllCores(0, 10_000), 10_000));

@@ -9,6 +9,9 @@ import { Draws } from './draws.ts';
 
 /** How many different runbooks there are; seeds share them, for checking one costs as much as running it. */
 export const SHAPES = 640;
+/** And how many have the newer steps too: those of seeds from here on, so that no kept seed deals another world. */
+const NEWER_SHAPES = 160;
+export const NEWER_FROM = 1_000_000;
 
 export interface Shape {
   readonly index: number;
@@ -57,7 +60,7 @@ const checked = new Map<number, Shape>();
 
 /** The runbook of a seed. Throws where the generator made one that the checker refuses: that is our mistake. */
 export function shapeOf(seed: number): Shape {
-  const index = seed % SHAPES;
+  const index = seed < NEWER_FROM ? seed % SHAPES : SHAPES + (seed % NEWER_SHAPES);
   const known = checked.get(index);
   if (known !== undefined) return known;
   const made = new Generator(index).make();
@@ -116,7 +119,10 @@ class Generator {
 
   make(): Omit<Shape, 'index' | 'runbook'> {
     const { draws } = this;
-    const steps = Array.from({ length: draws.within(1, 5) }, (_, at) => this.step(at) + this.more()).join('');
+    const steps = Array.from(
+      { length: draws.within(1, 5) },
+      (_, at) => this.step(at) + this.more() + this.newer(),
+    ).join('');
     const failing = draws.chance(0.12) ? '  - fail: {because: as it was meant to}\n' : '';
     const stopping =
       failing === '' && draws.chance(0.05) ? '  - stop: {outcome: enough, because: as it was meant to}\n' : '';
@@ -130,6 +136,7 @@ class Generator {
       `leaves: ${LEAVES[this.index % LEAVES.length]}`,
       `limits: {markets: [${BTC}, ${DUST}], max_open_orders: ${maxOpenOrders}, max_writes: 200}`,
       ...(this.guarded ? [`deadman: {market: ${BTC}, timeout: ${timeoutMs}ms, on_exit: ${onExit}}`] : []),
+      ...(this.index < SHAPES ? [] : ['vars: {kept: {type: list<order>, init: []}}']),
       'steps:\n',
     ].join('\n');
     const strict = LEAVES[this.index % LEAVES.length] !== OPEN;
@@ -154,6 +161,47 @@ class Generator {
     if (!isCrowded(this.index)) return '';
     if (this.draws.chance(0.25)) return this.question();
     return this.draws.chance(0.4) && this.orders.some(({ amendable }) => amendable) ? this.amend() : '';
+  }
+
+  /** Steps that the first runbooks do not have: blocks with `if`, waits for one of several and for a condition, kept orders. */
+  private newer(): string {
+    const { draws } = this;
+    if (this.index < SHAPES || draws.chance(0.25)) return '';
+    const kind = draws.of(['if', 'any', 'until', 'keep', 'ladder', 'touch', 'flatten'] as const);
+    const [first, second] = [this.orders.at(-1), this.orders.at(-2)];
+    switch (kind) {
+      case 'if':
+        if (first === undefined) return '';
+        return `  - if: ${first.id}.${draws.of(['open', 'filled > 0', 'terminal'])}\n    do:\n      - cancel: ${first.id}\n    else:\n      - refresh: ${first.id}\n${CAUGHT}`;
+      case 'any': {
+        if (first === undefined || second === undefined) return '';
+        const is = draws.of(['any_fill', 'filled', 'terminal']);
+        return `  - wait_for: {any: [${first.id}, ${second.id}], is: ${is}, within: ${draws.within(2, 8)}s}\n    on_timeout:\n      - cancel: [${first.id}, ${second.id}]\n    catch: [{on: [timeout, cancelled, rejected, not_found, transport], then: continue}]\n`;
+      }
+      case 'until':
+        return `  - wait_for: {until: position('${BTC}') != 0, within: ${draws.within(1, 6)}s, every: 700ms}\n    on_timeout:\n      - notify: {to: ops, text: "flat"}\n`.replace(
+          /until: ([^,]*)/,
+          'until: "$1"',
+        );
+      case 'keep':
+        return first === undefined ? '' : `  - set:\n      kept: kept + [${first.id}]\n`;
+      case 'ladder': {
+        this.count += 1;
+        const id = `rung${this.count}`;
+        const away = draws.within(3, 12);
+        const place = `place: {type: limit, market: ${BTC}, side: long, size: 0.01, price: "level - ${away}"}`;
+        return `  - for_each:\n      each: level\n      in: [63990, 63980]\n      do:\n        - id: ${id}\n          ${place}\n        - set:\n            kept: kept + [${id}]\n    catch: [{on: [denied, rejected, cancelled, transport, rate_limited], then: continue}]\n`;
+      }
+      case 'touch':
+        return `  - ${draws.of(['refresh', 'cancel'])}: ${draws.of(['kept', 'kept.filter(o, o.open)'])}\n${CAUGHT}`;
+      case 'flatten': {
+        const terms = (side: string) =>
+          `      - place: {type: market, market: ${BTC}, side: ${side}, size: "lot(abs(position('${BTC}')))"}\n        allow: reduce\n    ${CAUGHT}`;
+        return `  - if: position('${BTC}') > 0\n    do:\n${terms('short')}    else:\n      - wait: 100ms\n`;
+      }
+      default:
+        return kind satisfies never;
+    }
   }
 
   private question(): string {
