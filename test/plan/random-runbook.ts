@@ -729,6 +729,19 @@ class Author {
         args: { each, in: of, do: this.inner(sight, { orders: [...sight.orders, `${each}.o`], looped: true }) },
       };
     }
+    if (!sight.reducing && draws.chance(0.2)) {
+      // As a grid does: each order that has ended is replaced by another.
+      const next = new Step({ id: order, place: this.order(sight) as Data });
+      const swap = new Step({ set: { kept: `kept.remove(${each}) + [${order}]` } });
+      const inside = { orders: [...sight.orders, each, order], looped: true };
+      return {
+        args: {
+          each,
+          in: draws.of(['kept', 'kept.filter(x, x.terminal)']),
+          do: [next, swap, ...this.inner(sight, inside, 1)],
+        },
+      };
+    }
     if (draws.chance(0.25)) {
       const inside = { market: each, looped: true };
       return { args: { each, in: 'inputs.markets', do: this.inner(sight, inside) } };

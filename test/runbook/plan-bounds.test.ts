@@ -161,9 +161,52 @@ ${more}`).bounds.requests;
     expect(own['DELETE /orders']).toEqual(kept('{mine: BTC-USD}')['DELETE /orders']);
     expect(own['GET /orders']?.max).toBeDefined();
     const listed =
-      '  - id: all\n    list_orders: {market: BTC-USD, since: run.started_at}\n  - assert: all.orders.size() > 0';
+      '  - id: all\n    list_orders: {market: BTC-USD, since: run.started_at}\n  - set: {kept: all.orders}\n';
     const others = kept('kept', listed);
     expect(others['DELETE /orders']?.max).toBeUndefined();
+  });
+
+  describe('a list variable', () => {
+    const TERMS = `place: ${terms}, allow: reduce`;
+    const grid = (inner: string, more = '') =>
+      plan(`vars: {kept: {type: list<order>, init: []}}
+steps:
+  - for_each: {each: k, in: range(4), do: [{id: o, ${TERMS}}, {set: {kept: "kept + [o]"}}]}
+  - repeat:
+      max: 3
+      do:
+        - for_each:
+            each: done
+            in: kept.filter(o, o.terminal)
+            do: ${inner}
+${more}`).bounds.orders.max;
+
+    it('has no more items than were added', () => {
+      expect(grid(`[{${TERMS}}]`)).toBe(4 + 3 * 4);
+    });
+
+    it('does not grow where each item is replaced by one', () => {
+      expect(grid(`[{id: n, ${TERMS}}, {set: {kept: "kept.remove(done) + [n]"}}]`)).toBe(4 + 3 * 4);
+      expect(grid(`[{if: done.filled > 0, do: [{id: n, ${TERMS}}, {set: {kept: "remove(kept, done) + [n]"}}]}]`)).toBe(
+        16,
+      );
+    });
+
+    it('has no bound where items may be added without one being taken out', () => {
+      expect(grid(`[{id: n, ${TERMS}}, {set: {kept: "kept + [n]"}}]`)).toBeUndefined();
+      expect(grid(`[{id: n, ${TERMS}}, {set: {kept: "kept.remove(done) + [n, n]"}}]`)).toBeUndefined();
+      // The round takes the item out once, and adds as often as it repeats.
+      expect(
+        grid(`[{repeat: {max: 2, do: [{id: n, ${TERMS}}, {set: {kept: "kept.remove(done) + [n]"}}]}}]`),
+      ).toBeUndefined();
+      // An order that is in the list twice is taken out at once, and then again in vain.
+      expect(
+        grid(
+          `[{id: n, ${TERMS}}, {set: {kept: "kept.remove(done) + [n]"}}]`,
+          `  - id: p\n    place: ${terms}\n    allow: reduce\n  - set: {kept: "kept + [p, p]"}`,
+        ),
+      ).toBeUndefined();
+    });
   });
 
   it('poll no longer than a wait lasts', () => {

@@ -20,6 +20,8 @@ export interface Range {
 export type Figure =
   | `requests ${EndpointName | DeclaredName}`
   | `feed ${string}`
+  /** Items that are added to a list variable. */
+  | `list ${string}`
   | 'orders'
   | 'writes'
   | 'notional'

@@ -20,7 +20,7 @@ import {
 } from './load.ts';
 import type { PlanRow } from './rows.ts';
 import type { PlanContext } from './scope.ts';
-import { PlanWalk, RENEWALS } from './walk.ts';
+import { nameList, PlanWalk, RENEWALS } from './walk.ts';
 
 export type { PlannedRequest, PlanRow } from './rows.ts';
 
@@ -90,13 +90,18 @@ export function planRun(context: PlanContext): Plan {
   const { runbook } = context;
   let any = new PlanWalk(context, { failures: true, placed: Number.POSITIVE_INFINITY });
   let worst = any.run();
+  const lengths = boundLists(runbook, worst);
+  if (lengths.size > 0) {
+    any = new PlanWalk(context, { failures: true, placed: Number.POSITIVE_INFINITY, lengths });
+    worst = any.run();
+  }
   const most = getRange(worst, 'orders').max;
   const placed = most.isFinite() ? toWholeNumber(most) : Number.POSITIVE_INFINITY;
-  const path = new PlanWalk(context, { failures: false, placed });
+  const path = new PlanWalk(context, { failures: false, placed, lengths });
   const onPath = path.run();
   // How many orders there are is known only now.
   if (any.requests.countedPlaced) {
-    any = new PlanWalk(context, { failures: true, placed });
+    any = new PlanWalk(context, { failures: true, placed, lengths });
     worst = any.run();
   }
   const rules = path.rules;
@@ -114,6 +119,16 @@ export function planRun(context: PlanContext): Plan {
     limits: judgeLimits(rules, onPath),
   };
   return { ...plan, hash: computeHash(context, plan, listCalledDefinitions(runbook)) };
+}
+
+/** The most items of each list variable that is empty at the start: what is ever added to it. */
+function boundLists(runbook: CheckedRunbook, worst: Load): ReadonlyMap<string, number> {
+  const own = runbook.vars.flatMap(({ name, type, init }): [string, number][] => {
+    if (type.kind !== 'list' || !/^\s*\[\s*\]\s*$/.test(init.text)) return [];
+    const { max } = getRange(worst, `list ${nameList(runbook, name)}`);
+    return max.isFinite() ? [[nameList(runbook, name), toWholeNumber(max)]] : [];
+  });
+  return new Map([...own, ...Object.values(runbook.calls).flatMap((callee) => [...boundLists(callee, worst)])]);
 }
 
 function countTokens({ tokensPerMinute }: PlanContext, load: Load, keepAlive: number): number {

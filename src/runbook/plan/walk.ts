@@ -12,7 +12,7 @@ import { findUndo } from '../steps/steps.ts';
 import { listVisibleIds } from '../steps/walk.ts';
 import type { Expr, Value } from '../values.ts';
 import { endEarly, type Once, passesOver, repeatAttempts } from './attempts.ts';
-import { forgetChanged, forgetHandled, listAllSteps, listChanged } from './changes.ts';
+import { forgetChanged, forgetHandled, listAllSteps, listChanged, listGrowth } from './changes.ts';
 import { type PlannedSwitch, PlannedSwitches } from './deadman.ts';
 import { PlannedFeeds } from './feeds.ts';
 import {
@@ -59,6 +59,7 @@ export class PlanWalk {
   private readonly context: PlanContext;
   private readonly failures: boolean;
   private readonly estimating: Estimating = { on: false, present: false };
+  private readonly lengths: ReadonlyMap<string, number>;
   private readonly switches: PlannedSwitches;
   readonly requests: PlannedRequests;
   private readonly feeds: PlannedFeeds;
@@ -66,8 +67,16 @@ export class PlanWalk {
   /** The limits of the run's own runbook, tightened by the profile's. */
   rules: LimitRules = {};
 
-  /** `placed`: the most orders that the run can place; `failures`: whether they are walked too. */
-  constructor(context: PlanContext, { failures, placed }: { readonly failures: boolean; readonly placed: number }) {
+  /** `placed`: the most orders that the run can place; `failures`: whether they are walked too; `lengths`: of list variables. */
+  constructor(
+    context: PlanContext,
+    {
+      failures,
+      placed,
+      lengths = new Map(),
+    }: { readonly failures: boolean; readonly placed: number; readonly lengths?: ReadonlyMap<string, number> },
+  ) {
+    this.lengths = lengths;
     this.context = context;
     this.failures = failures;
     const rows = new PlanRows(context, failures ? 'sections' : context.inputs === undefined ? 'nothing' : 'path');
@@ -102,7 +111,11 @@ export class PlanWalk {
     if (inputs.known === undefined) scope.setUnknown('inputs');
     else scope.set('inputs', inputs.known);
     for (const { name, value } of runbook.let) scope.define(name, value);
-    for (const { name, init } of runbook.vars) scope.define(name, init);
+    for (const { name, init, type } of runbook.vars) {
+      scope.define(name, init);
+      const most = type.kind === 'list' ? this.lengths.get(nameList(runbook, name)) : undefined;
+      if (most !== undefined) scope.setLength(name, most);
+    }
     const outer = this.rows.bounds;
     this.rows.bounds = tightenBounds(runbook, scope, outer.rules);
     if (this.depth === 0) this.rules = this.rows.bounds.rules;
@@ -239,7 +252,7 @@ export class PlanWalk {
         const isOnPath = /^(?:steps|finally)\/[^/]+$/.test(step.path);
         const once = certain && place.prefix === '' && isOnPath;
         for (const { name, value } of step.args.names) scope.assign(name, value, once);
-        return { load: EMPTY, value: DONE };
+        return { load: makeGrowth(step, place.runbook), value: DONE };
       }
       case 'assert': {
         const holds = scope.evaluateKnown(step.args.condition);
@@ -493,6 +506,21 @@ function withRenewals(context: PlanContext): PlanContext {
     costOf: (name) => costOf(name) + renewals,
     declared: { ...declared, costOf: (request) => declared.costOf(request) + renewals },
   };
+}
+
+/** The list variable of a runbook, in the figures of a plan. */
+export function nameList({ name }: CheckedRunbook, variable: string): string {
+  return `${name}/${variable}`;
+}
+
+/** What a `set` adds to list variables. */
+function makeGrowth(step: StepOf<'set'>, runbook: CheckedRunbook): Load {
+  const grown = listGrowth(step, runbook).filter(([, items]) => items > 0);
+  if (grown.length === 0) return EMPTY;
+  const figures = grown.map(
+    ([name, items]) => [`list ${nameList(runbook, name)}`, { max: new Decimal(items) }] as const,
+  );
+  return makeLoad(Object.fromEntries(figures));
 }
 
 /** The same place, with names of its own. */
