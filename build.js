@@ -126,7 +126,7 @@ function writeGenerated(files) {
 
 async function bundle(tools, generator) {
   const { outputFiles } = await tools.esbuild.build({
-    entryPoints: { cli: join(root, 'src/cli/main.ts') },
+    entryPoints: { cli: join(root, 'src/cli/main.ts'), worker: join(root, 'src/app/worker.ts') },
     outdir: dist,
     outExtension: { '.js': '.cjs' },
     write: false,

@@ -240,6 +240,8 @@ export class VirtualClock implements Clock, Metronome {
       done = true;
     });
     finished.catch(() => {});
+    // Directly in the callback of an event Node would run the tick queue before the promises.
+    await undefined;
     await this.quiesce();
     while (!done) {
       const next = this.timers.nextTime();

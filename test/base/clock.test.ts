@@ -136,3 +136,16 @@ describe('virtual time', () => {
     expect(seen).toEqual(['pause 1000', 'instant 1000']);
   });
 });
+
+it('waits for promises also where it is started directly in the callback of an event', async () => {
+  const clock = new VirtualClock(0, { promisesAlone: true });
+  const work = async () => {
+    for (let count = 0; count < 5; count += 1) await undefined;
+    await new Promise<void>((resolve) => void clock.at(7, resolve));
+    return clock.now();
+  };
+  const ended = new Promise<number>((resolve, reject) => {
+    setImmediate(() => void clock.runUntil(work()).then(resolve, reject));
+  });
+  await expect(ended).resolves.toBe(7);
+});

@@ -67,7 +67,7 @@ describe('dry-run with recorded prices', () => {
     },
   );
 
-  it('begins where it is told to, within the file', () => {
+  it('begins at --at, within the file', () => {
     expect(
       JSON.parse(dryRun('--prices', 'candles.csv', '--at', '2026-01-05T08:02:00Z').out).orders[0].averagePrice,
     ).toBe('64702');
@@ -191,7 +191,7 @@ describe('dry-run with answers of people', () => {
   it.each([
     ['a step that is not there', 'gone=approve', 'there are go'],
     ['a misspelt step', 'goo=approve', 'did you mean go?'],
-    ['a step that asks nobody', '2:read_account=approve', 'asks for approval'],
+    ['a step that asks no one', '2:read_account=approve', 'asks for approval'],
     ['another word', 'go=yes', 'STEP=approve'],
     ['a time that is none', 'go=approve:soon', 'STEP=approve'],
   ])('refuses %s', (_what, answer, message) => {

@@ -16,7 +16,7 @@ export interface Answer {
 /** An answer that is given with no time of its own comes after this: a person reads first. */
 const DEFAULT_AFTER_MS = 1000;
 
-/** Reads the answers, as typed; a step is named by its id or its path. Throws a UserError for a step that asks nobody. */
+/** Reads the answers, as typed; a step is named by its id or its path. Throws a UserError for a step that asks no one. */
 export function readAnswers(texts: readonly string[], runbook: CheckedRunbook): ReadonlyMap<string, Answer> {
   const asking = listAskingSteps(runbook);
   const answers = new Map<string, Answer>();

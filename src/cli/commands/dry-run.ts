@@ -3,12 +3,13 @@
 import { reportCrash } from '../../app/crash-report.ts';
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { readFixtureFile, refuseUnwritable, writeFixtureFile } from '../../app/files/fixture.ts';
-import { inputValues, loadRunbook } from '../../app/files/load.ts';
+import { inputValues, type LoadedRunbook, loadRunbook } from '../../app/files/load.ts';
 import { readSimulatorFile } from '../../app/files/simulator.ts';
 import { readAnswers } from '../../app/rehearsal/answers.ts';
 import { chooseStart, describeEnds, readRecordedMarket } from '../../app/rehearsal/recorded-market.ts';
 import { makeRunName } from '../../app/run/run-name.ts';
 import { type DryRun, dryRun } from '../../app/run/virtual-run.ts';
+import { readGrid } from '../../app/sweep/grid.ts';
 import { sha256 } from '../../base/digest.ts';
 import { formatCount } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
@@ -17,7 +18,10 @@ import { openSqliteStore } from '../../journal/stores/sqlite.ts';
 import { RunFold } from '../../report/folds/run.ts';
 import { readTime } from '../../runbook/expression/literals.ts';
 import type { Invocation } from '../invocation.ts';
+import { readWholeOption } from '../option-values.ts';
+import type { Output } from '../terminal/output.ts';
 import { showReport } from '../terminal/run-end.ts';
+import { getChartForm, sweepRunbook } from './sweep.ts';
 
 export interface DryRunOptions {
   readonly fixtures: string | undefined;
@@ -30,6 +34,8 @@ export interface DryRunOptions {
   readonly prices: readonly string[];
   readonly feed: readonly string[];
   readonly answer: readonly string[];
+  readonly sweep: string | undefined;
+  readonly chart: string | undefined;
 }
 
 export async function dryRunFile(
@@ -38,6 +44,8 @@ export async function dryRunFile(
   { terminal, state, environment }: Invocation,
 ): Promise<ExitCode> {
   const loaded = loadRunbook(file, terminal);
+  if (options.sweep !== undefined) return sweepSeeds(file, loaded, options, terminal);
+  if (options.chart !== undefined) throw new UserError('--chart draws the histogram of a --sweep');
   const fixture = options.fixtures === undefined ? undefined : readFixtureFile(options.fixtures);
   if (fixture !== undefined) refuseBesideFixtures(options);
   if (options.record !== undefined) refuseUnwritable(options.record);
@@ -97,6 +105,40 @@ export async function dryRunFile(
   } finally {
     await store.close();
   }
+}
+
+/** The same options, for many seeds and combinations of inputs. */
+function sweepSeeds(file: string, loaded: LoadedRunbook, options: DryRunOptions, terminal: Output): Promise<ExitCode> {
+  const count = readWholeOption('--sweep', options.sweep ?? '');
+  if (count < 1) throw new UserError('--sweep takes the number of runs, at least 1');
+  for (const name of ['fixtures', 'record'] as const)
+    if (options[name] !== undefined) throw new UserError(`--${name} is for a single run, not for --sweep`);
+  if (options.chart !== undefined) getChartForm(options.chart);
+  const grid = readGrid(loaded.runbook, options.input, options.inputs);
+  const answers = readAnswers(options.answer, loaded.runbook);
+  const [first] = grid;
+  const { config, feeds, spans } = readRecordedMarket(
+    { prices: options.prices, feeds: options.feed },
+    options.simulator === undefined ? {} : readSimulatorFile(options.simulator),
+    loaded.runbook,
+    first?.inputs ?? {},
+  );
+  const at = chooseStart(spans, options.at === undefined ? undefined : readTimeOption(options.at)) ?? Date.now();
+  const many = (name: string, values: readonly string[]) => values.flatMap((value) => [`--${name}`, value]);
+  const one = (name: string, value: string | undefined) => (value === undefined ? [] : [`--${name}`, value]);
+  const call = [
+    'dry-run',
+    file,
+    ...one('inputs', options.inputs),
+    ...one('simulator', options.simulator),
+    ...many('prices', options.prices),
+    ...many('feed', options.feed),
+    ...many('answer', options.answer),
+    ...['--at', new Date(at).toISOString()],
+  ];
+  const firstSeed = options.seed === undefined ? 1 : readSeedOption(options.seed);
+  const setup = { at, config, feeds, answers };
+  return sweepRunbook({ loaded, grid, setup, count, firstSeed, call, chart: options.chart }, terminal);
 }
 
 function refuseBesideFixtures(options: DryRunOptions): void {
