@@ -2,6 +2,7 @@
  * Writes names, values and records of a run inside a line: short, printable, and in spans with a role instead of a colour.
  * Spans of time, counts and tables are written by base/format.ts.
  */
+import { Decimal, type DecimalString, decimal, roundToStep } from '../base/decimal.ts';
 import { makePrintable } from '../base/printable.ts';
 import type { ErrorFact, Json, JsonObject } from '../journal/entry.ts';
 
@@ -148,4 +149,17 @@ export function formatQuoteCurrency(market: string): string {
 /** Epoch ms as ISO 8601 in UTC. */
 export function formatIsoTime(ms: number): string {
   return new Date(ms).toISOString();
+}
+
+/** An amount of quote currency, rounded for reading: to cents, below a cent to two digits. */
+export function formatMoney(amount: DecimalString): string {
+  const value = decimal(amount);
+  if (value.isZero() || value.abs().gte('0.01')) return roundToStep(value, decimal('0.01'), 'nearest').toFixed(2);
+  return value.toSignificantDigits(2).toFixed();
+}
+
+/** A price rounded for reading to the places of others of its market, which lie on its tick. */
+export function formatPrice(price: DecimalString, others: readonly DecimalString[]): string {
+  const places = Math.max(0, ...others.map((each) => decimal(each).decimalPlaces()));
+  return others.length === 0 ? price : decimal(price).toFixed(places, Decimal.ROUND_HALF_UP);
 }

@@ -1,29 +1,35 @@
 /**
- * Prints a run on one screen, at its end: outcome, steps, requests, orders and tokens. `audit show` prints the whole
- * timeline.
+ * Prints a run on one screen, at its end: outcome, position and money, alarms and notices, orders, steps, requests and tokens.
+ * Numbers are rounded for reading; `--json` has them exactly. `audit show` prints the whole timeline.
  */
-import { formatCount, formatOffset, formatTable } from '../base/format.ts';
+import { decimal } from '../base/decimal.ts';
+import { formatCount, formatOffset, formatSpan, formatTable } from '../base/format.ts';
 import { makePrintable } from '../base/printable.ts';
+import { ORDER_ALARMS } from '../venue/order/context.ts';
 import type { RunReport } from './folds/run.ts';
-import { formatAmount } from './format.ts';
+import { formatAmount, formatMoney, formatPrice, formatStepName } from './format.ts';
+import { findMeaning } from './glossary.ts';
 
 type SummaryRole = 'strong' | 'faint' | 'good' | 'bad' | 'warning';
 type Paint = (role: SummaryRole, text: string) => string;
 
 /** Above this number, requests are counted by endpoint instead of listed. */
 const MOST_REQUESTS = 40;
-const MOST_STEPS = 60;
+const MOST_STEPS = 40;
+const MOST_ORDERS = 60;
 const MOST_NOTICES = 20;
 
+/** What the run came to is first; what it sent, which a reader wants least often, is last. */
 export function printSummary(report: RunReport, paint: Paint = (_role, text) => text): string {
   const sections = [
     printHeading(report, paint),
-    printSteps(report, paint),
-    printRequests(report, paint),
-    printOrders(report, paint),
     printMoney(report, paint),
     printLeft(report, paint),
     printNotices(report, paint),
+    printOutputs(report, paint),
+    printOrders(report, paint),
+    printSteps(report, paint),
+    printRequests(report, paint),
     printFooter(report, paint),
   ];
   return sections.filter((each) => each !== '').join('\n\n');
@@ -49,19 +55,50 @@ function printHeading(report: RunReport, paint: Paint): string {
 function printSteps(report: RunReport, paint: Paint): string {
   if (report.steps.length === 0) return '';
   const start = Date.parse(report.startedAt);
-  const rows = report.steps.slice(0, MOST_STEPS).map((step) => {
-    const role = step.outcome === 'succeeded' ? 'good' : step.outcome === 'skipped' ? 'faint' : 'bad';
-    const attempts = step.attempts > 1 ? formatCount(step.attempts, 'attempt') : '';
-    return [
-      formatOffset(Date.parse(step.startedAt) - start),
-      step.verb,
-      makePrintable(step.path, 120),
-      paint(role, step.outcome),
-      attempts,
-    ];
+  const shown = chooseSteps(report);
+  const rows = shown.flatMap((index, place) => {
+    const folded = index - (shown[place - 1] ?? -1) - 1;
+    const gap = folded > 0 ? [['', paint('faint', `… ${formatCount(folded, 'step')}`)]] : [];
+    return [...gap, formatStep(report.steps[index] as RunReport['steps'][number], start, paint)];
   });
-  const more = report.steps.length - rows.length;
-  return printSection('steps', more > 0 ? [...rows, ['', `and ${more} more`]] : rows, paint, [0]);
+  return printSection('steps', rows, paint, [0]);
+}
+
+function formatStep(step: RunReport['steps'][number], start: number, paint: Paint): readonly string[] {
+  const attempts = step.attempts > 1 ? formatCount(step.attempts, 'attempt') : '';
+  return [
+    formatOffset(Date.parse(step.startedAt) - start),
+    step.verb,
+    makePrintable(step.path, 120),
+    paint(STEP_ROLE[step.outcome], step.outcome),
+    attempts,
+  ];
+}
+
+const STEP_ROLE = { succeeded: 'good', skipped: 'faint', left: 'faint', failed: 'bad', halted: 'bad' } as const;
+
+/**
+ * The steps that are shown, by index: all of a short run; of a long one its end, what is around the failure, other failures with
+ * their neighbours, and its beginning, as many as there is room for.
+ */
+export function chooseSteps({ steps, error }: Pick<RunReport, 'steps' | 'error'>): readonly number[] {
+  const all = steps.map((_step, index) => index);
+  if (steps.length <= MOST_STEPS) return all;
+  const chosen = new Set(all.slice(-8));
+  const add = (from: number, to: number) => {
+    for (let index = from; index <= to; index += 1)
+      if (index >= 0 && index < steps.length && chosen.size < MOST_STEPS) chosen.add(index);
+  };
+  const failure = steps.findLastIndex(({ path }) => path === error?.step);
+  if (failure >= 0) add(failure - 8, failure + 4);
+  add(0, 3);
+  for (const index of all) if (isFailure(steps[index])) add(index - 1, index + 1);
+  add(0, steps.length);
+  return [...chosen].sort((a, b) => a - b);
+}
+
+function isFailure(step: RunReport['steps'][number] | undefined): boolean {
+  return step?.outcome === 'failed' || step?.outcome === 'halted';
 }
 
 function printRequests(report: RunReport, paint: Paint): string {
@@ -99,49 +136,87 @@ function countRequests(report: RunReport): string[][] {
 
 function printOrders(report: RunReport, paint: Paint): string {
   if (report.orders.length === 0) return '';
-  const rows = report.orders.map((order) => [
-    makePrintable(order.orderId ?? order.clientOrderId, 60),
-    `${order.type} ${order.side}`,
-    formatAmount(order),
-    order.price === undefined ? '' : `at ${order.price}`,
-    `filled ${order.filled}`,
-    order.averagePrice === undefined ? '' : `average ${order.averagePrice}`,
-    order.state,
-  ]);
-  return printSection('orders', rows, paint);
+  const start = Date.parse(report.startedAt);
+  const shown = report.orders.slice(-MOST_ORDERS);
+  const rows = shown.map((order) => {
+    const prices = listPrices(report, order.market);
+    const { price, trigger, averagePrice, filled } = order;
+    return [
+      formatOffset(Date.parse(order.at) - start),
+      makePrintable(formatStepName(order.step, undefined), 60),
+      makePrintable(order.orderId ?? order.clientOrderId, 60),
+      `${order.type} ${order.side}`,
+      formatAmount(order),
+      price === undefined ? '' : `at ${price}`,
+      trigger === undefined ? '' : `trigger ${trigger}`,
+      averagePrice === undefined ? `filled ${filled}` : `filled ${filled} at ${formatPrice(averagePrice, prices)}`,
+      order.state,
+    ];
+  });
+  const before = report.orders.length - shown.length;
+  const folded = before > 0 ? [['', `… ${formatCount(before, 'order')} before`]] : [];
+  return printSection('orders', dropEmptyColumns([...folded, ...rows]), paint, [0]);
 }
 
-function printMoney({ money }: RunReport, paint: Paint): string {
-  const rows = Object.entries(money)
+function dropEmptyColumns(rows: readonly (readonly string[])[]): readonly (readonly string[])[] {
+  const used = (column: number) => rows.some((row) => (row[column] ?? '') !== '');
+  return rows.map((row) => row.filter((_cell, column) => used(column)));
+}
+
+/** Prices of orders in a market. */
+function listPrices({ orders }: RunReport, market: string): readonly string[] {
+  return orders.flatMap((order) => (order.market === market ? [order.price ?? [], order.trigger ?? []].flat() : []));
+}
+
+function printMoney(report: RunReport, paint: Paint): string {
+  const rows = Object.entries(report.money)
     .filter(([, { maxExposure }]) => maxExposure !== '0')
     .flatMap(([market, figures]) => {
-      const { position, averageEntry, realized, unrealized, fees, net, slippage, maxExposure, maxDrawdown } = figures;
-      const entry = averageEntry === undefined ? '' : ` at ${averageEntry}`;
-      const open = unrealized === undefined ? '' : `, unrealized ${unrealized}`;
-      const slipped = slippage === undefined ? '' : `slippage ${slippage}, `;
+      const { position, averageEntry, realized, unrealized, fees, net, slippage } = figures;
+      const entry = averageEntry === undefined ? '' : ` at ${formatPrice(averageEntry, listPrices(report, market))}`;
+      const gained = decimal(net).isNegative() ? 'bad' : 'good';
       return [
         [
           makePrintable(market, 60),
-          `position ${position}${entry}, net ${net}: realized ${realized}${open}, fees ${fees}`,
+          `position ${position}${entry}`,
+          paint(gained, `net ${formatMoney(net)}`),
+          `realized ${formatMoney(realized)}`,
+          unrealized === undefined ? '' : `unrealized ${formatMoney(unrealized)}`,
+          `fees ${formatMoney(fees)}`,
         ],
-        ['', `${slipped}largest exposure ${maxExposure}, largest drawdown ${maxDrawdown}`],
+        [
+          '',
+          `in the market ${formatSpan(figures.timeInMarketMs)}`,
+          slippage === undefined ? '' : `slippage ${formatMoney(slippage)}`,
+          `worst drawdown ${formatMoney(figures.maxDrawdown)}`,
+          `largest exposure ${formatMoney(figures.maxExposure)}`,
+        ],
       ];
     });
-  return rows.length === 0 ? '' : printSection('money', rows, paint);
+  return rows.length === 0 ? '' : printSection('position and PnL', rows, paint);
 }
 
-function printNotices({ notices }: RunReport, paint: Paint): string {
-  if (notices.length === 0) return '';
-  const rows = notices
+/** Alarms about orders, and the messages that people got, or would have got, in the order of their times. */
+function printNotices({ notices, alarms, startedAt }: RunReport, paint: Paint): string {
+  const start = Date.parse(startedAt);
+  const all = [
+    ...alarms.map(({ at, clientOrderId, alarm }) => {
+      const meaning = findMeaning(ORDER_ALARMS, alarm) ?? '';
+      return { at, to: paint('bad', 'alarm'), text: `${alarm} ${clientOrderId}: ${meaning}`, reason: '' };
+    }),
+    ...notices.map(({ at, to, text, reason = '' }) => ({ at, to: makePrintable(to, 60), text, reason })),
+  ].sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
+  if (all.length === 0) return '';
+  const rows = all
     .slice(-MOST_NOTICES)
-    .map(({ at, to, text, reason = '' }) => [
-      at,
-      makePrintable(to, 60),
+    .map(({ at, to, text, reason }) => [
+      formatOffset(Date.parse(at) - start),
+      to,
       makePrintable(text, 400),
-      makePrintable(reason, 120),
+      paint('faint', makePrintable(reason, 120)),
     ]);
-  const before = notices.length - rows.length;
-  return printSection('notices', before > 0 ? [['', `and ${before} before`], ...rows] : rows, paint);
+  const before = all.length - rows.length;
+  return printSection('alarms and notices', before > 0 ? [['', `and ${before} before`], ...rows] : rows, paint, [0]);
 }
 
 function printLeft({ leaves, residual }: RunReport, paint: Paint): string {
@@ -153,22 +228,18 @@ function printLeft({ leaves, residual }: RunReport, paint: Paint): string {
   return printSection(`left${said}`, rows, paint);
 }
 
+function printOutputs({ outputs }: RunReport, paint: Paint): string {
+  const rows = Object.entries(outputs).map(([name, value]) => [
+    name,
+    makePrintable(typeof value === 'string' ? value : JSON.stringify(value), 200),
+  ]);
+  return rows.length === 0 ? '' : printSection('outputs', rows, paint);
+}
+
 function printFooter(report: RunReport, paint: Paint): string {
   const lines = [`${formatCount(report.tokens.used, 'token')}, at most ${report.tokens.peakPerMinute} in a minute`];
   if (report.deadman.length > 0)
     lines.push(`deadman switch: ${[...new Set(report.deadman.map(({ event }) => event))].join(', ')}`);
-  const outputs = Object.entries(report.outputs);
-  if (outputs.length > 0)
-    lines.push(
-      printSection(
-        'outputs',
-        outputs.map(([name, value]) => [
-          name,
-          makePrintable(typeof value === 'string' ? value : JSON.stringify(value), 200),
-        ]),
-        paint,
-      ),
-    );
   lines.push(paint('faint', `runbook audit show ${report.run}`));
   return lines.join('\n');
 }

@@ -180,6 +180,8 @@ describe('dry-run --json', () => {
         {
           clientOrderId: TEXT,
           orderId: expect.stringMatching(/^BTC-USD@\d+$/),
+          step: 'steps/entry',
+          at: TIME,
           market: 'BTC-USD',
           side: 'long',
           type: 'limit',
@@ -193,9 +195,18 @@ describe('dry-run --json', () => {
       leaves: { position: 'open', ok: true },
       residual: [],
       money: {
-        'BTC-USD': { position: '0', realized: '0', fees: '0', net: '0', maxExposure: '0', maxDrawdown: '0' },
+        'BTC-USD': {
+          position: '0',
+          realized: '0',
+          fees: '0',
+          net: '0',
+          maxExposure: '0',
+          maxDrawdown: '0',
+          timeInMarketMs: 0,
+        },
       },
       notices: [],
+      alarms: [],
       tokens: { used: NUMBER, peakPerMinute: NUMBER },
       deadman: expect.arrayContaining([
         { at: TIME, event: 'armed' },

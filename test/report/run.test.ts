@@ -112,6 +112,8 @@ describe('runReport', () => {
       orders: [
         {
           clientOrderId: 'k2entry1',
+          step: 'steps/entry',
+          at: T('0:00.080'),
           market: 'BTC-USD',
           side: 'long',
           type: 'limit',
@@ -123,6 +125,8 @@ describe('runReport', () => {
         {
           clientOrderId: 'k2entry2',
           orderId: 'BTC-USD@11',
+          step: 'steps/entry~2',
+          at: T('0:02.000'),
           market: 'BTC-USD',
           side: 'long',
           type: 'limit',
@@ -135,6 +139,7 @@ describe('runReport', () => {
       ],
       outputs: { filled: '0.3' },
       residual: [{ market: 'BTC-USD', size: '0.3', side: 'long', covered: '0' }],
+      alarms: [],
       money: {
         'BTC-USD': {
           position: '0.3',
@@ -143,6 +148,7 @@ describe('runReport', () => {
           fees: '-0.02',
           net: '0.02',
           maxExposure: '19257',
+          timeInMarketMs: 75_160,
           // Between the fills: 0.1 bought at 64200 is worth 64190, and the first rebate had been earned.
           maxDrawdown: '0.99',
         },

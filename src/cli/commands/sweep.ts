@@ -15,11 +15,11 @@ import {
   type SpanFigure,
 } from '../../app/sweep/table.ts';
 import { SystemClock } from '../../base/clock.ts';
-import { decimal, roundToStep } from '../../base/decimal.ts';
 import { formatCount, formatSpan, formatTable, formatWholeSeconds } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import type { RunOutcome } from '../../journal/entry.ts';
 import { drawHistogram } from '../../report/drawing/histogram.ts';
+import { formatMoney } from '../../report/format.ts';
 import type { Output } from '../terminal/output.ts';
 
 export interface Sweep {
@@ -185,11 +185,6 @@ function listFigures({ percentiles }: FigureTable): readonly (readonly string[])
 
 function listColumns<V>(percentiles: Percentiles<V> | undefined, format: (value: V) => string): readonly string[] {
   return PERCENTS.map((percent) => (percentiles === undefined ? '-' : format(percentiles[`p${percent}`])));
-}
-
-/** Rounded to cents, for reading. */
-function formatMoney(text: string): string {
-  return roundToStep(decimal(text), decimal('0.01'), 'nearest').toFixed(2);
 }
 
 function formatGrid(grid: NonNullable<SweepDocument['grid']>): string {

@@ -9,16 +9,23 @@ import { isPositionStop } from '../../venue/order/context.ts';
 import { computeAveragePrice, pickLarger } from '../../venue/order/fills.ts';
 import { isOrderState, type OrderState } from '../../venue/order/states.ts';
 import type { OrderType, Side } from '../../venue/records.ts';
+import { formatIsoTime } from '../format.ts';
 
 export interface OrderRow {
   readonly clientOrderId: string;
   /** The venue's id; absent while it is unknown. */
   readonly orderId?: string;
+  /** Path of the step that placed it. */
+  readonly step: string;
+  /** When it was intended, ISO 8601. */
+  readonly at: string;
   readonly market: string;
   readonly side: Side;
   readonly type: OrderType;
   /** Quote currency; absent if none was given. */
   readonly price?: DecimalString;
+  /** Of a stop or take-profit, quote currency. */
+  readonly trigger?: DecimalString;
   /** Current size, base currency; for stop_loss and take_profit the fraction of the position. */
   readonly size: DecimalString;
   /** Base currency: the sum of its fills, or the figure of its record if that is more. */
@@ -92,16 +99,19 @@ function readTrackerOptions(settings: JsonObject): OrderTrackerOptions {
   return typeof absenceHorizonMs === 'number' ? { absenceHorizonMs } : {};
 }
 
-function makeOrderRow({ intent, snapshot }: TrackedOrder): OrderRow {
+function makeOrderRow({ intent, snapshot, step, createdAt }: TrackedOrder): OrderRow {
   const { state, context } = snapshot;
   const average = computeAveragePrice(context.fills.values());
   return {
     clientOrderId: intent.clientOrderId,
     ...(context.venueId === undefined ? {} : { orderId: context.venueId }),
+    step,
+    at: formatIsoTime(createdAt),
     market: intent.market,
     side: intent.side,
     type: intent.type,
     ...(context.price === undefined ? {} : { price: context.price }),
+    ...(intent.trigger === undefined ? {} : { trigger: intent.trigger }),
     size: isPositionStop(intent) ? intent.size : context.size,
     filled: pickLarger(context.filled, context.recordFilled),
     ...(average === undefined ? {} : { averagePrice: average }),

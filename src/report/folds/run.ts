@@ -43,6 +43,7 @@ export interface RunReport {
   readonly residual: RunResult['residual'];
   readonly money: RunMoney;
   readonly notices: readonly NoticeRow[];
+  readonly alarms: readonly AlarmRow[];
   readonly tokens: TokenUse;
   readonly deadman: readonly {
     readonly at: string;
@@ -60,6 +61,13 @@ export interface RunResult {
   readonly money: RunMoney;
   /** Every message to people, in the order of sending. */
   readonly notices: readonly NoticeRow[];
+}
+
+/** Something about an order that a person should look at. */
+interface AlarmRow {
+  readonly at: string;
+  readonly clientOrderId: string;
+  readonly alarm: string;
 }
 
 interface StepRow {
@@ -137,6 +145,7 @@ export class RunFold {
   private readonly requests = new RequestFold();
   private readonly result = new ResultFold();
   private readonly deadman: RunReport['deadman'][number][] = [];
+  private readonly alarms: AlarmRow[] = [];
 
   apply(entry: Entry): void {
     if (this.started === undefined && entry.type !== 'run.started') {
@@ -151,6 +160,12 @@ export class RunFold {
     // A resumed run goes on; only its last end counts.
     if (entry.type === 'run.resumed') this.ended = undefined;
     if (entry.type === 'deadman.moved') this.deadman.push({ at: formatIsoTime(entry.at), event: entry.data.event });
+    if (entry.type === 'order.alarmed')
+      this.alarms.push({
+        at: formatIsoTime(entry.at),
+        clientOrderId: entry.data.clientOrderId,
+        alarm: entry.data.alarm,
+      });
     this.steps.apply(entry);
     this.requests.apply(entry);
     this.result.apply(entry);
@@ -183,6 +198,7 @@ export class RunFold {
       orders: this.result.orders.rows(),
       outputs,
       ...this.result.result(),
+      alarms: this.alarms,
       tokens: this.requests.sumTokens(),
       deadman: this.deadman,
     };

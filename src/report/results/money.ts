@@ -30,6 +30,8 @@ export interface MarketMoney {
   readonly slippage?: DecimalString;
   /** The largest size × price, long or short, at the prices then. */
   readonly maxExposure: DecimalString;
+  /** How long the run held a position, ms. */
+  readonly timeInMarketMs: number;
   /** The largest fall of realised and unrealised, less fees, from its highest until then. */
   readonly maxDrawdown: DecimalString;
 }
@@ -59,9 +61,11 @@ export class MoneyFold {
   /** The prices from which an order is measured, the best first; by client order id. */
   private readonly decided = new Map<string, readonly DecimalString[]>();
   private readonly markets = new Set<string>();
+  private lastAt = 0;
 
   /** Applies an entry that `tracker` has applied. */
   apply(entry: Entry, tracker: OrderTracker): void {
+    this.lastAt = entry.at;
     if (entry.type === 'call.intended') this.noteIntent(entry.data);
     else if (entry.type === 'feed.read') this.noteReading(entry.data, tracker);
     else if (entry.type === 'call.settled') this.followTrades(tracker);
@@ -104,6 +108,7 @@ export class MoneyFold {
       ),
       ...(slippage === undefined ? {} : { slippage }),
       maxExposure: formatDecimal(path?.exposure ?? ZERO),
+      timeInMarketMs: measureHeld(tracker.positions.trades(market), this.lastAt),
       maxDrawdown: formatRounded(path?.drawdown ?? ZERO),
     };
   }
@@ -181,6 +186,21 @@ export class MoneyFold {
     }
     return isMeasured ? formatDecimal(sum) : undefined;
   }
+}
+
+/** How long there was a position until a time, ms. Fills have the times of the venue. */
+function measureHeld(trades: readonly BookedTrade[], until: number): number {
+  let heldMs = 0;
+  let since: number | undefined;
+  for (const { fill, after } of trades) {
+    const at = Math.floor(fill.timestamp / 1000);
+    if (!after.size.isZero()) since ??= at;
+    else if (since !== undefined) {
+      heldMs += at - since;
+      since = undefined;
+    }
+  }
+  return heldMs + (since === undefined ? 0 : Math.max(0, until - since));
 }
 
 function notePoint(path: Path, position: Position, price: Decimal): void {

@@ -1,0 +1,175 @@
+/** Tests the report of a run for people: what comes first, what is folded, and how numbers are rounded. */
+import { describe, expect, it } from 'vitest';
+import type { RunReport } from '../../src/report/folds/run.ts';
+import { formatMoney, formatPrice } from '../../src/report/format.ts';
+import { chooseSteps, printSummary } from '../../src/report/summary.ts';
+
+const AT = '2026-01-05T08:00:00.000Z';
+const LATER = '2026-01-05T08:05:00.000Z';
+
+const step = (path: string, outcome: RunReport['steps'][number]['outcome'] = 'succeeded') => ({
+  path,
+  verb: 'wait',
+  outcome,
+  startedAt: AT,
+  endedAt: AT,
+  attempts: 1,
+});
+
+const REPORT: RunReport = {
+  run: '20260105T080000000-entry-0000000000',
+  runbook: 'entry',
+  mode: 'simulated',
+  outcome: 'failed',
+  reason: 'too late',
+  error: { kind: 'timeout', message: 'too late', step: 'steps/entry' },
+  startedAt: AT,
+  endedAt: LATER,
+  steps: [step('steps/entry', 'failed')],
+  requests: [{ method: 'POST', path: '/orders', params: {}, tokens: 1, status: 200, success: true, at: AT }],
+  orders: [
+    {
+      clientOrderId: 'rb1',
+      orderId: 'BTC-USD@1',
+      step: 'steps/entry',
+      at: LATER,
+      market: 'BTC-USD',
+      side: 'long',
+      type: 'stop_limit',
+      price: '64000.5',
+      trigger: '63990',
+      size: '0.2',
+      filled: '0.2',
+      averagePrice: '64000.333333333333333333',
+      state: 'closed',
+    },
+  ],
+  outputs: { done: '0.2' },
+  leaves: { position: 'none', ok: false },
+  residual: [{ market: 'BTC-USD', side: 'long', size: '0.2', covered: '0' }],
+  money: {
+    'BTC-USD': {
+      position: '0.2',
+      averageEntry: '64000.333333333333333333',
+      realized: '0',
+      unrealized: '-12.3456',
+      fees: '6.40003333',
+      net: '-18.74563333',
+      slippage: '0.0041',
+      maxExposure: '12800.0666',
+      maxDrawdown: '19.005',
+      timeInMarketMs: 299_000,
+    },
+  },
+  notices: [{ at: LATER, to: 'ops', text: 'help', delivered: false, reason: 'a dry-run sends no messages' }],
+  alarms: [{ at: AT, clientOrderId: 'rb1', alarm: 'LateFill' }],
+  tokens: { used: 1, peakPerMinute: 1 },
+  deadman: [],
+};
+
+describe('the report of a run', () => {
+  it('begins with the outcome and the money, and ends with requests and tokens', () => {
+    const text = printSummary(REPORT);
+    const marks = [
+      'entry  failed: too late',
+      'position and PnL',
+      'left (leaves none: more than it says)',
+      'alarms and notices',
+      'outputs',
+      'orders',
+      '\nsteps\n',
+      'requests',
+      '1 token, at most 1 in a minute',
+    ];
+    const places = marks.map((mark) => text.indexOf(mark));
+    expect(places).not.toContain(-1);
+    expect(places).toEqual([...places].sort((a, b) => a - b));
+  });
+
+  it('has each order with step, time, type, side, size, price, trigger, fill and state', () => {
+    const line = printSummary(REPORT)
+      .split('\n')
+      .find((each) => each.includes('BTC-USD@1'));
+    expect(line?.trim().split(/ {2,}/)).toEqual([
+      '+5:00.000',
+      'entry',
+      'BTC-USD@1',
+      'stop_limit long',
+      '0.2 BTC-USD',
+      'at 64000.5',
+      'trigger 63990',
+      'filled 0.2 at 64000.3',
+      'closed',
+    ]);
+  });
+
+  it('rounds amounts to cents, and shows the text of alarms and messages', () => {
+    const text = printSummary(REPORT);
+    for (const part of [
+      'position 0.2 at 64000.3',
+      'net -18.75',
+      'unrealized -12.35',
+      'fees 6.40',
+      'in the market 4 min 59 s',
+      'slippage 0.0041',
+      'worst drawdown 19.01',
+      'largest exposure 12800.07',
+      'LateFill rb1: a fill arrived after the order was settled',
+      'help',
+    ])
+      expect(text).toContain(part);
+  });
+
+  it('leaves out the markets and sections of which there is nothing', () => {
+    const text = printSummary({ ...REPORT, money: {}, orders: [], notices: [], alarms: [], residual: [], outputs: {} });
+    for (const title of ['position', 'orders\n', 'alarms', 'left', 'outputs']) expect(text).not.toContain(title);
+  });
+});
+
+describe('the steps of a long run', () => {
+  const many = (failing: readonly number[]) =>
+    Array.from({ length: 500 }, (_each, index) =>
+      step(`steps/1:for_each[${index}]/do/a`, failing.includes(index) ? 'failed' : 'succeeded'),
+    );
+
+  it('are those around the failure and the end; the middle is folded', () => {
+    const steps = many([20, 250]);
+    const chosen = chooseSteps({ steps, error: { kind: 'timeout', message: '', step: 'steps/1:for_each[250]/do/a' } });
+    for (const index of [242, 249, 250, 251, 254, 20, 0, 492, 499]) expect(chosen).toContain(index);
+    expect(chosen.length).toBeLessThanOrEqual(40);
+    expect(chosen).toEqual([...chosen].sort((a, b) => a - b));
+  });
+
+  it('keep the failure and the end where everything failed', () => {
+    const steps = many(Array.from({ length: 500 }, (_each, index) => index));
+    const chosen = chooseSteps({ steps, error: { kind: 'timeout', message: '', step: 'steps/1:for_each[300]/do/a' } });
+    expect([chosen.includes(300), chosen.at(-1)]).toEqual([true, 499]);
+  });
+
+  it('say how many are folded', () => {
+    const text = printSummary({ ...REPORT, steps: many([]) });
+    const listed = text.split('\n').filter((line) => line.includes('for_each[')).length;
+    expect(text).toContain(`… ${500 - listed} steps`);
+    expect(text).toContain('for_each[499]');
+  });
+
+  it('are all shown of a short run', () => {
+    expect(chooseSteps({ steps: many([]).slice(0, 40) })).toHaveLength(40);
+  });
+});
+
+describe('numbers for reading', () => {
+  it.each([
+    ['0', '0.00'],
+    ['1234.565', '1234.57'],
+    ['-0.014', '-0.01'],
+    ['0.00314', '0.0031'],
+    ['-0.0000009', '-0.0000009'],
+  ])('an amount of %s is %s', (amount, read) => expect(formatMoney(amount)).toBe(read));
+
+  it.each([
+    ['64000.51', ['64000', '63990'], '64001'],
+    ['0.123456', ['0.12', '0.125'], '0.123'],
+    ['64000.51', [], '64000.51'],
+  ])('a price of %s beside %j is %s', (price, others, read) => expect(formatPrice(price, others)).toBe(read));
+});
