@@ -212,3 +212,54 @@ describe('dry-run with answers of people', () => {
     expect(here.run('audit', 'show', 'last').out).toContain('left, another branch was first');
   });
 });
+
+describe('dry-run --chart', () => {
+  const here = folder();
+  here.write('entry.yaml', ENTRY);
+  here.write('candles.csv', CANDLES);
+  here.write('funding.csv', 'time,value\n2026-01-05T07:00:00Z,0.0001\n');
+  const given = ['--prices', 'candles.csv', '--feed', 'funding=funding.csv'];
+
+  it('draws price, orders, fills, position and net of the run', () => {
+    const { out } = here.run('dry-run', 'entry.yaml', '--json', '--chart', 'run.svg', ...given);
+    const { orders, money } = JSON.parse(out);
+    const svg = here.read('run.svg');
+    const count = (mark: RegExp) => svg.match(mark)?.length ?? 0;
+    expect(svg).toMatch(/^<svg [\s\S]*<\/svg>\n$/);
+    expect(count(/<polygon class="fill long"/g)).toBe(1);
+    expect(count(/<polygon class="fill short"/g)).toBe(1);
+    // A limit price and a trigger each of the stop and the target; the market order has no line.
+    expect(count(/<line class="order short"/g)).toBe(4);
+    expect(orders).toHaveLength(3);
+    expect(count(/<polyline class="price" points="[\d., ]+"/g)).toBe(1);
+    expect(count(/<polyline class="net" points="[\d., ]+"/g)).toBe(1);
+    expect(count(/<polygon class="held"/g)).toBe(1);
+    expect(svg).toContain(`net ${Number(money['BTC-USD'].net).toFixed(2)}`);
+    expect(svg).not.toMatch(/NaN|Infinity|undefined/);
+  });
+
+  it('draws a run without orders, a failed one, and one against recorded answers, as a page without scripts', () => {
+    here.write('idle.yaml', 'runbook: idle\ndsl: 1\nsteps:\n  - wait: 1m\n');
+    here.write('fails.yaml', 'runbook: fails\ndsl: 1\nsteps:\n  - wait: 1m\n  - fail: {}\n    because: "<script>"\n');
+    here.run('dry-run', 'entry.yaml', '--record', 'entry.fixture.yaml', ...given);
+    const calls = [['idle.yaml'], ['fails.yaml'], ['entry.yaml', '--fixtures', 'entry.fixture.yaml']];
+    for (const words of calls) {
+      here.run('dry-run', ...words, '--chart', 'run.html');
+      const page = here.read('run.html');
+      expect(page).toMatch(/^<!doctype html>[\s\S]*<svg [\s\S]*<\/svg>/);
+      expect(page).not.toMatch(/<script|NaN|Infinity|undefined/);
+    }
+    expect(here.run('dry-run', 'idle.yaml', '--chart', 'run.png').exit).toBe(EXIT.usage);
+  });
+
+  it('says what an order filled at the simulated venue after the run had stopped looking', () => {
+    here.write(
+      'leaves.yaml',
+      ENTRY.replace('{position: none}', '{position: protected}').replace(/ {2}- wait_for[\s\S]*then: continue}\n/, ''),
+    );
+    const { err } = here.run('dry-run', 'leaves.yaml', ...given);
+    expect(err).toMatch(
+      /at the simulated venue BTC-USD@1002 \(stop_loss short of BTC-USD\) has filled 0\.01; the run read 0/,
+    );
+  });
+});

@@ -4,6 +4,7 @@
  */
 
 import { type Clock, type Metronome, VirtualClock } from '../../base/clock.ts';
+import { type DecimalString, decimal } from '../../base/decimal.ts';
 import { sha256 } from '../../base/digest.ts';
 import { Playback } from '../../engine/playback/playback.ts';
 import type { OperatorCommand, RunSetup } from '../../engine/ports.ts';
@@ -15,7 +16,7 @@ import { FixtureRecorder } from '../../gateway/fixture/recorder.ts';
 import { FixtureTransport } from '../../gateway/fixture/transport.ts';
 import { LimitFactsFold } from '../../gateway/limits/facts.ts';
 import type { SimulatorConfig } from '../../gateway/simulator/config/config.ts';
-import { Simulator } from '../../gateway/simulator/simulator.ts';
+import { type Books, type MarketPrices, Simulator } from '../../gateway/simulator/simulator.ts';
 import { LocalBudget } from '../../gateway/tokens/budget.ts';
 import type { Transport } from '../../gateway/transport.ts';
 import type { DataOf, Entry, JsonObject } from '../../journal/entry.ts';
@@ -24,10 +25,12 @@ import { RunLog } from '../../journal/run-log.ts';
 import type { JournalStore } from '../../journal/store.ts';
 import { JournalWriter } from '../../journal/writer.ts';
 import type { Value } from '../../runbook/values.ts';
+import { pickLarger } from '../../venue/order/fills.ts';
 import { drawChance } from '../../venue/order/identity.ts';
 import type { MarketRules } from '../../venue/port.ts';
 import { writeProfileSettings } from '../../venue/profile/in-force.ts';
 import { SIMULATED_PROFILE } from '../../venue/profile/profile.ts';
+import type { Side } from '../../venue/records.ts';
 import { budgetSettings } from '../../venue/tokens/ledger.ts';
 import { formatInputs, type LoadedRunbook } from '../files/load.ts';
 import type { FeedFile } from '../files/prices.ts';
@@ -58,12 +61,26 @@ export interface DryRun {
   readonly answers?: ReadonlyMap<string, Answer>;
   /** Called for every entry as it is written, for progress. */
   readonly onEntry?: (entry: Entry) => void;
+  /** Called with the prices of the simulated markets as time goes on, for a picture. */
+  readonly onPrices?: (prices: readonly MarketPrices[]) => void;
   /** Called with what was thrown where the run fails because of an internal error. */
   readonly onCrash?: (error: unknown) => void;
 }
 
+/** An order of the run that filled further at the simulated venue than the run ever read. */
+export interface UnseenFill {
+  readonly orderId: string;
+  readonly type: string;
+  readonly side: Side;
+  readonly market: string;
+  /** At the venue, and as the run knew it; base currency. */
+  readonly filled: DecimalString;
+  readonly known: DecimalString;
+}
+
 export interface DryRunResult {
   readonly result: RunResult;
+  readonly unseen: readonly UnseenFill[];
   readonly recording?: Fixture;
 }
 
@@ -93,6 +110,7 @@ export async function dryRun(options: DryRun): Promise<DryRunResult> {
   const log = new RunLog(writer, tracker, [
     (entry) => gate.apply(entry),
     (entry) => answerQuestion(entry),
+    ...(options.onPrices === undefined ? [] : [makePriceReader(stage, options.at, options.onPrices)]),
     ...(options.onEntry === undefined ? [] : [options.onEntry]),
   ]);
   const answerQuestion = ({ type, step }: Entry) => {
@@ -115,7 +133,8 @@ export async function dryRun(options: DryRun): Promise<DryRunResult> {
   try {
     const result = await clock.runUntil(running.done);
     const recording = stage.recording();
-    return { result, ...(recording === undefined ? {} : { recording }) };
+    const unseen = stage.listUnseen(tracker);
+    return { result, unseen, ...(recording === undefined ? {} : { recording }) };
   } finally {
     await writer.close();
   }
@@ -182,11 +201,30 @@ export function nameHumanActor(by: string): string {
   return `human:${by}`;
 }
 
+/** Prices this far apart show a market well enough, ms. */
+const PRICE_EVERY_MS = 1000;
+
+/** Passes on the prices since the entry before. */
+function makePriceReader(
+  stage: Stage,
+  startMs: number,
+  onPrices: (prices: readonly MarketPrices[]) => void,
+): (entry: Entry) => void {
+  let readUntil = startMs - 1;
+  return ({ at }) => {
+    if (at - readUntil < PRICE_EVERY_MS && readUntil >= startMs) return;
+    onPrices(stage.listMids(readUntil, at, PRICE_EVERY_MS));
+    readUntil = at;
+  };
+}
+
 interface Stage {
   readonly transport: Transport;
   readonly feeds: FeedSource;
   readonly markets: Readonly<Record<string, MarketRules>>;
   recording(): Fixture | undefined;
+  listMids(fromMs: number, toMs: number, everyMs: number): readonly MarketPrices[];
+  listUnseen(tracker: OrderTracker): readonly UnseenFill[];
   onMiss(tell: (message: string) => void): void;
 }
 
@@ -203,6 +241,8 @@ function makeStage(options: DryRun, clock: VirtualClock): Stage {
       feeds: { read: async (name, key) => transport.feed(name, key) },
       markets: venue.fixture.markets,
       recording: () => undefined,
+      listMids: () => [],
+      listUnseen: () => [],
       onMiss: (receive) => {
         tell = receive;
       },
@@ -231,8 +271,21 @@ function makeStage(options: DryRun, clock: VirtualClock): Stage {
     },
     markets: simulator.markets,
     recording: () => recorder?.fixture(),
+    listMids: (fromMs, toMs, everyMs) => simulator.listMids(fromMs, toMs, everyMs),
+    listUnseen: (tracker) => listUnseen(simulator.books().orders, tracker),
     onMiss: () => {},
   };
+}
+
+/** A run that has stopped looking knows nothing of a stop that fills afterwards. */
+function listUnseen(booked: Books['orders'], tracker: OrderTracker): readonly UnseenFill[] {
+  return tracker.orders().flatMap(({ intent, snapshot: { context } }) => {
+    const order = booked.find((each) => each.client_order_id === intent.clientOrderId);
+    const known = pickLarger(context.filled, context.recordFilled);
+    if (order === undefined || !decimal(order.filled).greaterThan(decimal(known))) return [];
+    const { id: orderId, type, side, market_id: market, filled } = order;
+    return [{ orderId, type, side, market, filled, known }];
+  });
 }
 
 /** A recorded value is as old as its reading: the file says when it changed, not when it was last seen. */

@@ -50,7 +50,11 @@ export const RUN_COMMANDS: readonly CommandRow[] = [
         doc: 'run this many seeds on all cores, and every combination of inputs given as size=0.1,0.2; print one table',
         value: 'N',
       },
-      chart: { doc: 'draw the histogram of a sweep into a file: .svg or .html', value: 'FILE', takes: 'file' },
+      chart: {
+        doc: 'draw the run, or the histogram of a sweep, into a file: .svg or .html',
+        value: 'FILE',
+        takes: 'file',
+      },
       simulator: { doc: 'configuration of the simulated venue', value: 'FILE', takes: 'file' },
       prices: {
         doc: 'recorded ticks or candles of a market, CSV or CSV.GZ; with one market its name may be left out',

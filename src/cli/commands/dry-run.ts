@@ -2,6 +2,7 @@
 
 import { reportCrash } from '../../app/crash-report.ts';
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
+import { replaceText } from '../../app/files/files.ts';
 import { readFixtureFile, refuseUnwritable, writeFixtureFile } from '../../app/files/fixture.ts';
 import { inputValues, type LoadedRunbook, loadRunbook } from '../../app/files/load.ts';
 import { readSimulatorFile } from '../../app/files/simulator.ts';
@@ -15,6 +16,8 @@ import { formatCount } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import type { Entry } from '../../journal/entry.ts';
 import { openSqliteStore } from '../../journal/stores/sqlite.ts';
+import { drawRun } from '../../report/drawing/run-chart.ts';
+import { RunDataFold } from '../../report/drawing/run-data.ts';
 import { RunFold } from '../../report/folds/run.ts';
 import { readTime } from '../../runbook/expression/literals.ts';
 import type { Invocation } from '../invocation.ts';
@@ -45,7 +48,7 @@ export async function dryRunFile(
 ): Promise<ExitCode> {
   const loaded = loadRunbook(file, terminal);
   if (options.sweep !== undefined) return sweepSeeds(file, loaded, options, terminal);
-  if (options.chart !== undefined) throw new UserError('--chart draws the histogram of a --sweep');
+  const chartForm = options.chart === undefined ? undefined : getChartForm(options.chart);
   const fixture = options.fixtures === undefined ? undefined : readFixtureFile(options.fixtures);
   if (fixture !== undefined) refuseBesideFixtures(options);
   if (options.record !== undefined) refuseUnwritable(options.record);
@@ -72,10 +75,12 @@ export async function dryRunFile(
   const run = makeRunName(loaded.runbook.name);
   const store = await openSqliteStore(state.file('runbook.db'));
   const fold = new RunFold();
+  const data = chartForm === undefined ? undefined : new RunDataFold();
   let entries = 0;
   try {
     const onEntry = (entry: Entry) => {
       fold.apply(entry);
+      data?.apply(entry);
       entries += 1;
       if (entries % 200 === 0)
         terminal.progress(
@@ -83,7 +88,7 @@ export async function dryRunFile(
         );
     };
     const onCrash = (error: unknown) => terminal.complain(reportCrash(error, ['dry-run', file], state, environment));
-    const { result, recording } = await dryRun({
+    const { result, unseen, recording } = await dryRun({
       loaded,
       inputs,
       run,
@@ -94,11 +99,24 @@ export async function dryRunFile(
       answers,
       onEntry,
       onCrash,
+      ...(data === undefined
+        ? {}
+        : {
+            onPrices: (prices) => {
+              for (const { market, points } of prices) data.addPrices(market, points);
+            },
+          }),
     });
     terminal.endProgress();
     if (recording !== undefined && options.record !== undefined) writeFixtureFile(options.record, recording);
     const report = fold.report();
+    if (options.chart !== undefined && chartForm !== undefined)
+      replaceText(options.chart, drawRun(report, data?.collect() ?? [], chartForm), 'chart');
     showReport(report, terminal);
+    for (const { orderId, type, side, market, filled, known } of unseen)
+      terminal.note(
+        `at the simulated venue ${orderId} (${type} ${side} of ${market}) has filled ${filled}; the run read ${known} of it and did not look again, so the report counts no more`,
+      );
     for (const note of describeEnds(spans, Date.parse(report.endedAt))) terminal.note(note);
     if (result.outcome === 'halted') return EXIT.halted;
     return result.outcome === 'failed' ? EXIT.failed : EXIT.done;

@@ -22,7 +22,7 @@
  * - GET /markets is an addition, which feeds read over HTTP. There is no websocket.
  */
 import type { Clock } from '../../base/clock.ts';
-import type { DecimalString } from '../../base/decimal.ts';
+import type { Decimal, DecimalString } from '../../base/decimal.ts';
 import { getEndpoint, isEndpointName } from '../../venue/catalogue.ts';
 import type { MarketRules } from '../../venue/port.ts';
 import { HELD, type Transport, type WireReply, type WireRequest } from '../transport.ts';
@@ -41,6 +41,12 @@ export { readFaults, readSimulatorConfig, type SimulatorConfig } from './config/
 export type { Delivery } from './delivery.ts';
 export type { Books } from './ledger-view.ts';
 export type { HttpRequest } from './market/request.ts';
+
+/** Prices of a market over time; `at` in epoch ms. */
+export interface MarketPrices {
+  readonly market: string;
+  readonly points: readonly { readonly at: number; readonly price: Decimal }[];
+}
 
 /** Supplies the bearer token of an in-process transport. */
 export interface Credentials {
@@ -163,6 +169,14 @@ export class Simulator {
     if (market === undefined || !isFeedName(name)) return undefined;
     const at = this.clock.now();
     return { value: readFeedPrice(market, name, at), at: market.path.findGap(market.path.getStepAt(at)) ?? at };
+  }
+
+  /** The mid price of each market after one time and up to another, at most one per `everyMs`. Reads change nothing. */
+  listMids(fromMs: number, toMs: number, everyMs: number): readonly MarketPrices[] {
+    return [...this.venue.markets.values()].map(({ id, grid, path }) => ({
+      market: id,
+      points: path.listMids(fromMs, toMs, everyMs).map(({ at, ticks }) => ({ at, price: grid.toPrice(ticks) })),
+    }));
   }
 
   /** Returns the venue's own books: orders with their history, fills, the deadman switch, tokens, every request sent here. */

@@ -51,6 +51,8 @@ export interface Course {
   /** The step after which the price does not change any more; infinity for a walk. */
   readonly lastChange: number;
   getTicks(step: number): number;
+  /** The first step that is still known; 0 by default. */
+  readonly oldest?: number;
   /** The step since which nothing is quoted and nothing can be traded; undefined while there are quotes. */
   findGap?(step: number): number | undefined;
   /** Reports the position from a step on: 1 long, -1 short, 0 none. */
@@ -109,6 +111,16 @@ export class PricePath {
   /** The mid price at a step, in ticks. */
   getMid(step: number): number {
     return this.course.getTicks(step);
+  }
+
+  /** The mid price at the steps after one time and up to another, every `everyMs` at most, as far as they are known. */
+  listMids(fromMs: number, toMs: number, everyMs: number): readonly { readonly at: number; readonly ticks: number }[] {
+    const every = Math.max(1, Math.ceil(everyMs / this.stepMs));
+    const first = Math.max(this.course.oldest ?? 0, fromMs < this.originMs ? 0 : this.getStepAt(fromMs) + 1);
+    const mids: { at: number; ticks: number }[] = [];
+    for (let step = Math.ceil(first / every) * every; step <= this.getStepAt(toMs); step += every)
+      mids.push({ at: this.getTimeOf(step), ticks: this.getMid(step) });
+    return mids;
   }
 
   /** Since when nothing is quoted, epoch ms; undefined while there are quotes. */

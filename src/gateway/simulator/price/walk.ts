@@ -25,6 +25,11 @@ export class Walk {
     this.steps = [start];
   }
 
+  /** Earlier steps are forgotten. */
+  get oldest(): number {
+    return this.first;
+  }
+
   getTicks(step: number): number {
     while (this.first + this.steps.length <= step) this.grow();
     const ticks = this.steps[step - this.first];
