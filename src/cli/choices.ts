@@ -13,6 +13,9 @@ export type ReportFormat = (typeof REPORT_FORMATS)[number];
 /** Keys of the sums of what was gained. */
 export const PNL_KEYS = ['run', 'runbook', 'market', 'account', 'day'] as const satisfies readonly PnlKey[];
 
+/** Formats of the verdicts of test files. */
+export const TEST_FORMATS = ['junit'] as const;
+
 /** Formats of a chart. */
 export const CHART_FORMATS = ['mermaid', 'svg', 'xstate', 'dot'] as const;
 export type ChartFormat = (typeof CHART_FORMATS)[number];

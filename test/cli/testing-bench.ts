@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { environmentOf } from '../../src/app/environment.ts';
 import { stateFolder } from '../../src/app/state.ts';
-import { type FileVerdict, testFiles } from '../../src/cli/commands/test.ts';
+import type { FileVerdict } from '../../src/app/testing/verdict.ts';
+import { testFiles } from '../../src/cli/commands/test.ts';
 import { invocationAt } from '../../src/cli/invocation.ts';
 import { Terminal } from '../../src/cli/terminal/terminal.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { CaseVerdict } from '../../src/cli/commands/test.ts';
+import type { CaseVerdict } from '../../src/app/testing/verdict.ts';
 import { patient, testing } from './testing-bench.ts';
 
 async function verdicts(cases: string): Promise<readonly CaseVerdict[]> {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { CaseVerdict } from '../../src/cli/commands/test.ts';
+import type { CaseVerdict } from '../../src/app/testing/verdict.ts';
 import { PATIENT, patient, testing } from './testing-bench.ts';
 
 /** Failures of the case with these lines; empty where it passes. */

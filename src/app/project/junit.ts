@@ -3,7 +3,7 @@
  * because a case has no state between passed and failed.
  */
 import { type PlacedDiagnostic, placeDiagnostic, sortForReading } from '../../base/diagnostic.ts';
-import { makePrintable } from '../../base/printable.ts';
+import { escapeXml } from '../../base/xml.ts';
 import type { CheckedFile } from './checks.ts';
 
 export function formatJunit(files: readonly CheckedFile[]): string {
@@ -59,19 +59,4 @@ function formatSuite({ file, kind, diagnostics, refused }: CheckedFile): Suite {
 
 function describe({ file, line, column, severity, message, code, hint }: PlacedDiagnostic): string {
   return `${file}:${line}:${column} ${severity} ${message} [${code}]${hint === undefined ? '' : ` hint: ${hint}`}`;
-}
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&apos;',
-};
-
-/** XML 1.0 cannot hold most control characters, not even as references: they are written as `\u001b`. */
-function escapeXml(text: string): string {
-  return makePrintable(text, 4000)
-    .replace(/[\ufffe\uffff]/g, (character) => `\\u${character.charCodeAt(0).toString(16)}`)
-    .replace(/[&<>"']/g, (character) => ENTITIES[character] ?? character);
 }

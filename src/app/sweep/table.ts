@@ -1,4 +1,4 @@
-/** What a sweep shows: outcomes, percentiles of the figures of its runs, and its worst runs. Pure. */
+/** The table of a sweep: outcomes, percentiles of the figures of its runs, and its worst runs. Pure. */
 import { type DecimalString, decimal } from '../../base/decimal.ts';
 import type { RunOutcome } from '../../journal/entry.ts';
 import type { RunFigures } from './one-run.ts';

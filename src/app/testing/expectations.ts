@@ -20,6 +20,7 @@ import {
   type RequestRun,
   type WordRun,
 } from './file/test-case.ts';
+import { checkPosition, checkSum, MONEY_SUMS } from './money.ts';
 import { isSameValue } from './venue/rules.ts';
 import type { Sent } from './venue/venue.ts';
 
@@ -213,6 +214,9 @@ const CHECKS: Readonly<Record<string, Check>> = {
     if (!followsWords(deadman.value, found))
       fail(deadman.span, formatWords(deadman.value), found.length === 0 ? 'none' : formatRuns(found));
   },
+
+  position: (expect, { report }, fail) => checkPosition(expect, report, fail),
+  ...Object.fromEntries(MONEY_SUMS.map((name) => [name, checkSum(name)])),
 };
 
 /** Virtual time from start to end, ms. */

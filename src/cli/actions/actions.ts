@@ -3,7 +3,7 @@
  * the reference are made from it. A row loads its module when it is called, never before.
  */
 import { EXIT } from '../../app/errors.ts';
-import { SHELLS } from '../choices.ts';
+import { SHELLS, TEST_FORMATS } from '../choices.ts';
 import { type CommandRow, command } from '../command-row.ts';
 import { ACCOUNT_COMMANDS } from './account.ts';
 import { AUTHORING_COMMANDS } from './authoring.ts';
@@ -19,10 +19,11 @@ const TEST_COMMANDS: readonly CommandRow[] = [
       explore: {
         doc: 'repeat each case with every answer lost, refused, rate limited or part-filled, and the process killed',
       },
+      format: { doc: 'print a report for another program', value: 'FORMAT', takes: TEST_FORMATS },
     },
     example: 'test bracket-entry.test.yaml',
-    async run({ files }, { explore }, invocation) {
-      return (await import('../commands/test.ts')).testFiles(files, { explore }, invocation);
+    async run({ files }, options, invocation) {
+      return (await import('../commands/test.ts')).testFiles(files, options, invocation);
     },
   }),
 ];

@@ -1,71 +1,51 @@
-/** `runbook test`: reads test files, executes their cases in virtual time, and prints which expectations hold. */
+/** `runbook test`: executes the cases of test files in virtual time, and prints which expectations hold. */
 import { EXIT, type ExitCode } from '../../app/errors.ts';
-import type { LoadedRunbook } from '../../app/files/load.ts';
-import { runCase } from '../../app/testing/case-run.ts';
-import { type Failure, findFailures, makeFailure, measureElapsed } from '../../app/testing/expectations.ts';
-import { type Exploration, exploreCase } from '../../app/testing/exploration.ts';
-import type { NamedCase } from '../../app/testing/file/runbook-names.ts';
-import type { TestFile } from '../../app/testing/file/test-case.ts';
 import { type ReadyTests, readTests } from '../../app/testing/tests.ts';
+import { type CaseVerdict, type FileVerdict, judgeAll } from '../../app/testing/verdict.ts';
 import { SystemClock } from '../../base/clock.ts';
-import {
-  type Diagnostic,
-  findPosition,
-  type PlacedDiagnostic,
-  placeDiagnostic,
-  sortForReading,
-} from '../../base/diagnostic.ts';
+import { type Diagnostic, placeDiagnostic, sortForReading } from '../../base/diagnostic.ts';
 import { formatCount, formatSpan, pluralize } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
-import type { RunOutcome } from '../../journal/entry.ts';
+import { formatMoney } from '../../report/format.ts';
 import type { Invocation } from '../invocation.ts';
 import type { Output } from '../terminal/output.ts';
-
-/** A case as `--json` prints it. */
-export interface CaseVerdict {
-  readonly name: string;
-  readonly line: number;
-  readonly ok: boolean;
-  readonly outcome: RunOutcome;
-  /** Virtual time from start to end, ms. */
-  readonly elapsedMs: number;
-  readonly failures: readonly Failure[];
-  /** Lines of rules that answered nothing; often the reason of a failed case. */
-  readonly unusedRules: readonly number[];
-  readonly explored?: Exploration;
-}
-
-export interface FileVerdict {
-  readonly file: string;
-  readonly runbook?: string;
-  readonly ok: boolean;
-  readonly cases: readonly CaseVerdict[];
-  /** Problems of the test file itself. */
-  readonly diagnostics?: readonly PlacedDiagnostic[];
-  /** Why the runbook could not be tested. */
-  readonly error?: string;
-}
+import { standard } from '../terminal/streams.ts';
 
 export async function testFiles(
   files: readonly string[],
-  { explore }: { readonly explore: boolean },
+  { explore, format }: { readonly explore: boolean; readonly format?: string | undefined },
   { terminal }: Invocation,
 ): Promise<ExitCode> {
   const clock = new SystemClock();
   const startedAt = clock.monotonic();
   // All files are read before a case runs: a mistyped name is wrong usage, whatever the other files contain.
   const read = files.map((file) => readFile(file, terminal));
-  const verdicts: FileVerdict[] = [];
-  for (const each of read) {
-    const verdict = 'verdict' in each ? each.verdict : await runTestFile(each, explore, terminal);
-    verdicts.push(verdict);
-    if (!terminal.json) printFile(verdict, terminal);
-  }
+  const ready = read.flatMap((each): ReadyTests[] => ('verdict' in each ? [] : [each]));
+  const total = ready.reduce((sum, { cases }) => sum + cases.length, 0);
+  const judged = await judgeAll(ready, {
+    explore,
+    onDone: (done) => terminal.progress(`${done} of ${formatCount(total, 'case')}`),
+  });
   terminal.endProgress();
+  let next = 0;
+  const verdicts = read.map((each): FileVerdict => {
+    if ('verdict' in each) return each.verdict;
+    const cases = judged.slice(next, next + each.cases.length);
+    next += each.cases.length;
+    return { file: each.path, runbook: each.file.runbook, ok: cases.every(({ ok }) => ok), cases };
+  });
   const cases = verdicts.flatMap((each) => each.cases);
   const failed = cases.filter(({ ok }) => !ok).length;
-  const document = { files: verdicts, passed: cases.length - failed, failed };
-  terminal.answer(document, () => formatTotals(cases.length - failed, failed, clock.monotonic() - startedAt, terminal));
+  if (format === 'junit') {
+    const { formatJunit } = await import('../../app/testing/junit.ts');
+    standard.output.write(formatJunit(verdicts));
+  } else {
+    for (const verdict of verdicts) if (!terminal.json) printFile(verdict, terminal);
+    const document = { files: verdicts, passed: cases.length - failed, failed };
+    terminal.answer(document, () =>
+      formatTotals(cases.length - failed, failed, clock.monotonic() - startedAt, terminal),
+    );
+  }
   if (verdicts.some(({ diagnostics }) => diagnostics !== undefined)) return EXIT.usage;
   return verdicts.every(({ ok }) => ok) ? EXIT.done : EXIT.failed;
 }
@@ -89,48 +69,6 @@ function reportInvalid(file: string, diagnostics: readonly Diagnostic[], termina
   return { file, ok: false, cases: [], diagnostics: sortForReading(diagnostics).map(placeDiagnostic) };
 }
 
-async function runTestFile(
-  { path, file, loaded, cases }: ReadyTests,
-  explore: boolean,
-  terminal: Output,
-): Promise<FileVerdict> {
-  const verdicts: CaseVerdict[] = [];
-  for (const [index, each] of cases.entries()) {
-    terminal.progress(`${path}: ${index + 1} of ${cases.length}, ${each.test.name}`);
-    verdicts.push(await runTestCase(file, loaded, each, index, explore));
-  }
-  return { file: path, runbook: file.runbook, ok: verdicts.every(({ ok }) => ok), cases: verdicts };
-}
-
-async function runTestCase(
-  { source }: TestFile,
-  loaded: LoadedRunbook,
-  { test, inputs }: NamedCase,
-  index: number,
-  explore: boolean,
-): Promise<CaseVerdict> {
-  const options = { loaded, test, inputs, run: `test-${loaded.runbook.name.slice(0, 40)}-${index + 1}` };
-  const result = await runCase(options);
-  const { report, problem, venue } = result;
-  const failures = [
-    ...(problem === undefined ? [] : [makeFailure(source, test.span, 'run', 'that the case can be executed', problem)]),
-    ...(problem === undefined
-      ? findFailures(test.expect, { entries: result.entries, report, sent: venue.sent }, source)
-      : []),
-  ];
-  const explored = explore && failures.length === 0 ? await exploreCase(options, result) : undefined;
-  return {
-    name: test.name,
-    line: findPosition(source.text, test.span.start).line,
-    ok: failures.length === 0 && (explored === undefined || explored.violations.length === 0),
-    outcome: report.outcome,
-    elapsedMs: measureElapsed(report),
-    failures,
-    unusedRules: venue.listUnusedRules().map(({ span }) => findPosition(source.text, span.start).line),
-    ...(explored === undefined ? {} : { explored }),
-  };
-}
-
 function printFile(verdict: FileVerdict, terminal: Output): void {
   const { file, ok, cases, diagnostics, error } = verdict;
   if (terminal.quiet && ok) return;
@@ -143,13 +81,13 @@ function printFile(verdict: FileVerdict, terminal: Output): void {
 }
 
 function formatCase(
-  { name, ok, outcome, elapsedMs: ms, failures, unusedRules, explored }: CaseVerdict,
+  { name, ok, outcome, elapsedMs: ms, failures, money, unusedRules, explored }: CaseVerdict,
   terminal: Output,
 ): readonly string[] {
   const mark = ok ? terminal.style('good', '✓') : terminal.style('bad', '✗');
   const variations = explored === undefined ? '' : `, ${formatCount(explored.variations, 'variation')}`;
   const lines = [
-    `  ${mark} ${makePrintable(name, 200)}  ${terminal.style('faint', `${outcome} after ${formatSpan(ms)}${variations}`)}`,
+    `  ${mark} ${makePrintable(name, 200)}  ${terminal.style('faint', `${outcome} after ${formatSpan(ms)}${variations}${formatFound(money)}`)}`,
   ];
   for (const { expectation, expected, found, file, line } of failures) {
     lines.push(
@@ -168,6 +106,13 @@ function formatCase(
     lines.push(terminal.style('faint', `      note: the ${rules} answered nothing`));
   }
   return lines;
+}
+
+/** `, position BTC-USD 0, realized 12.30`: what the case has expectations of. */
+function formatFound({ position = {}, ...sums }: NonNullable<CaseVerdict['money']> = {}): string {
+  const held = Object.entries(position).map(([market, size]) => `position ${makePrintable(market, 40)} ${size}`);
+  const amounts = Object.entries(sums).map(([name, amount]) => `${name} ${formatMoney(amount)}`);
+  return [...held, ...amounts].map((each) => `, ${each}`).join('');
 }
 
 function formatTotals(passed: number, failed: number, tookMs: number, terminal: Output): string {

@@ -1,4 +1,5 @@
 /** Reads `expect:` of a case after the schema check, and reports what a schema cannot check. */
+import { parseDecimal } from '../../../base/decimal.ts';
 import type { Diagnostic, SourceText, Span } from '../../../base/diagnostic.ts';
 import { parseDurationMs } from '../../../base/duration.ts';
 import { makePrintable } from '../../../base/printable.ts';
@@ -9,6 +10,8 @@ import type { ListNode, MapNode, Node } from '../../../runbook/document/document
 import { parseRequestPattern, parseRequestRun } from './request-names.ts';
 import { REQUEST_NAMES } from './schema.ts';
 import type { Bound, Expectations, Expected, Plain, RequestPattern, RequestRun, WordRun } from './test-case.ts';
+
+const AMOUNT = 'a number, such as 0, `> 10` or `>= -5, < 5`';
 
 const DEADMAN_EVENTS = ['armed', 'renewed', 'disarmed', 'assumed_fired'] as const;
 
@@ -55,6 +58,20 @@ export function readExpectations(node: MapNode, source: SourceText, found: Diagn
       readBounds(readScalar(value), parseWholeNumber, span, 'a number, such as 120 or `<= 400`', report),
     ),
     ...item('deadman', (value) => readDeadmanWords(value, report)),
+    ...Object.assign(
+      {},
+      ...(['realized', 'unrealized', 'fees', 'net', 'slippage'] as const).map((name) =>
+        item(name, (value, span) => readBounds(readScalar(value), parseDecimal, span, AMOUNT, report)),
+      ),
+    ),
+    ...(has('position')
+      ? {
+          position: entries('position').flatMap(({ key, value, span }) => {
+            const bounds = readBounds(readScalar(value), parseDecimal, span, AMOUNT, report);
+            return bounds === undefined ? [] : [{ value: { market: key, bounds }, span }];
+          }),
+        }
+      : {}),
     ...(has('requests_exactly') ? { requestsExactly: counts('requests_exactly') } : {}),
     ...(has('at_least') ? { atLeast: counts('at_least') } : {}),
     ...(has('never') ? { never: list('never').flatMap((each) => readRequests(each)) } : {}),

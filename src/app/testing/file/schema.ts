@@ -144,6 +144,22 @@ const expect = object(
     ),
     elapsed: text('virtual time the run took: `4s`, `>= 4s`, `>= 4s, < 1m`'),
     tokens: { type: ['string', 'integer'], description: 'tokens used: 120, `<= 400`' },
+    position: map(
+      { type: ['string', 'number'], description: 'net size: 0, `> 0`, `>= -1, < 1`' },
+      'net size of the fills of the run by market, base currency, long positive',
+    ),
+    ...Object.fromEntries(
+      [
+        ['realized', 'realised PnL'],
+        ['unrealized', 'unrealised PnL at the last price that the run read'],
+        ['fees', 'fees, negative where they were rebates'],
+        ['net', 'realised and unrealised PnL, less fees'],
+        ['slippage', 'slippage, positive where fills were worse than the price at decision'],
+      ].map(([name, meaning]) => [
+        name,
+        { type: ['string', 'number'], description: `${meaning}, over all markets: \`> 10\`, \`>= -5, < 5\`` },
+      ]),
+    ),
     deadman: list(
       text('armed, renewed, disarmed or assumed_fired; `renewed*`: once or more'),
       'what happened to the deadman switch; renewals are compared only where the list names them',

@@ -2,6 +2,7 @@
  * The content of a test file: cases, their venue rules, crashes and expectations, each with its position in the file, so that a
  * failure can name the line. Data only; other files read, run and judge it.
  */
+import type { Decimal } from '../../../base/decimal.ts';
 import type { SourceText, Span } from '../../../base/diagnostic.ts';
 import type { SimulatorConfig } from '../../../gateway/simulator/config/config.ts';
 import type { EndpointName } from '../../../venue/catalogue.ts';
@@ -149,6 +150,14 @@ export interface Expectations {
   readonly elapsed?: Expected<readonly Bound<number>[]>;
   readonly tokens?: Expected<readonly Bound<number>[]>;
   readonly deadman?: Expected<readonly WordRun[]>;
+  /** Net size by market, base currency. */
+  readonly position?: readonly Expected<{ readonly market: string; readonly bounds: readonly Bound<Decimal>[] }>[];
+  /** Sums over the markets, quote currency. */
+  readonly realized?: Expected<readonly Bound<Decimal>[]>;
+  readonly unrealized?: Expected<readonly Bound<Decimal>[]>;
+  readonly fees?: Expected<readonly Bound<Decimal>[]>;
+  readonly net?: Expected<readonly Bound<Decimal>[]>;
+  readonly slippage?: Expected<readonly Bound<Decimal>[]>;
 }
 
 /** Whether a request matches a pattern. */
