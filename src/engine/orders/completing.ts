@@ -5,7 +5,7 @@
 import { formatSpan } from '../../base/format.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
 import { COMPLETED_TOGETHER } from '../../venue/order/polling.ts';
-import { makeMarketFillParams, makeOrderFillParams } from '../../venue/order/requests.ts';
+import { makeMarketFillParams, makeOrderFillParams, PAGE_ROWS } from '../../venue/order/requests.ts';
 import { isTerminal } from '../../venue/order/states.ts';
 import type { CallOutcome, VenueCall } from '../../venue/port.ts';
 import { toFailure } from '../failure.ts';
@@ -33,6 +33,11 @@ const ANSWER_AT_ONCE_MS = 2000;
 export class Completing {
   private readonly run: OrderManagerParts;
   private readonly watch: OrderWatch;
+  /** The last page of fills of each market, and the instant at which it was asked for. */
+  private readonly pages = new Map<
+    string,
+    { readonly at: number; readonly since: number; readonly outcome: Promise<CallOutcome<'GET /fills'>> }
+  >();
 
   constructor(run: OrderManagerParts, watch: OrderWatch) {
     this.run = run;
@@ -70,15 +75,47 @@ export class Completing {
     return incomplete;
   }
 
-  /** Reads each order, or where several of a market are behind one page for all of them. */
+  /** Reads each order, or where several of a market are behind, those of other branches with them, one page for all of them. */
   private async readAll(orders: readonly TrackedOrder[], what: Missing, request: CompletingRequest): Promise<void> {
     for (const market of new Set(orders.map(({ intent }) => intent.market))) {
-      const each = orders.filter(({ intent }) => intent.market === market);
+      const own = orders.filter(({ intent }) => intent.market === market);
       request.cancel.check();
-      if (each.length >= COMPLETED_TOGETHER)
-        haltUnrecorded(await this.readTogether(market, each, what, request), request.step);
-      else for (const order of each) haltUnrecorded(await this.readOne(order, what, request), request.step);
+      const rest = what === 'fills' ? await this.readFillsTogether(market, own, request) : own;
+      if (what === 'record' && own.length >= COMPLETED_TOGETHER)
+        haltUnrecorded(await this.watch.readTogether(own, request.step, this.limitWaiting(request)), request.step);
+      else for (const order of rest) haltUnrecorded(await this.readOne(order, what, request), request.step);
     }
+  }
+
+  /**
+   * Reads a page of fills where enough orders of the market lack some. Gives those that are to be read one by one: all of them where
+   * they are few, and those still without their fills where the page was full, because newer fills of other programs may hide them.
+   */
+  private async readFillsTogether(
+    market: string,
+    own: readonly TrackedOrder[],
+    request: CompletingRequest,
+  ): Promise<readonly TrackedOrder[]> {
+    const lacksFills = ({ snapshot }: TrackedOrder) => findMissing(snapshot) === 'fills';
+    const others = this.run.log.tracker.orders().filter((order) => order.intent.market === market && lacksFills(order));
+    const together = [...new Set([...own, ...others])];
+    if (together.length < COMPLETED_TOGETHER) return own;
+    const outcome = await this.readFillPage(market, Math.min(...together.map(({ createdAt }) => createdAt)), request);
+    haltUnrecorded(outcome, request.step);
+    const isFull = outcome.kind === 'confirmed' && outcome.result.length >= PAGE_ROWS;
+    return isFull ? own.filter(lacksFills) : [];
+  }
+
+  /** One page for all branches that ask for it at the same instant. */
+  private readFillPage(market: string, since: number, request: CompletingRequest): Promise<CallOutcome<'GET /fills'>> {
+    const at = this.run.clock.now();
+    const underWay = this.pages.get(market);
+    if (underWay?.at === at && underWay.since <= since && request.windowMs > 0) return underWay.outcome;
+    const params = makeMarketFillParams<never>(market, this.watch.lookFrom(since));
+    const outcome = this.readFills({ endpoint: 'GET /fills', params }, request);
+    // A reading that may not wait is given up sooner than that of a step may be.
+    if (request.windowMs > 0) this.pages.set(market, { at, since, outcome });
+    return outcome;
   }
 
   private readOne(order: TrackedOrder, what: Missing, request: CompletingRequest): Promise<CallOutcome<Reading>> {
@@ -90,18 +127,6 @@ export class Completing {
       { endpoint: 'GET /fills/order', params: makeOrderFillParams<never>(venueId), clientOrderId },
       request,
     );
-  }
-
-  private readTogether(
-    market: string,
-    orders: readonly TrackedOrder[],
-    what: Missing,
-    request: CompletingRequest,
-  ): Promise<CallOutcome<Reading>> {
-    if (what === 'record') return this.watch.readTogether(orders, request.step, this.limitWaiting(request));
-    const since = Math.min(...orders.map(({ createdAt }) => createdAt));
-    const params = makeMarketFillParams<never>(market, this.watch.lookFrom(since));
-    return this.readFills({ endpoint: 'GET /fills', params }, request);
   }
 
   private readFills<E extends 'GET /fills' | 'GET /fills/order'>(
