@@ -59,6 +59,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'gateway/simulator/market': ['simulator/config', 'simulator/price'],
   'gateway/simulator/price': ['simulator/config'],
   'gateway/tokens': [],
+  'journal/account': ['sql'],
   'journal/anchors': [],
   'journal/archive': ['anchors'],
   'journal/schedule': ['sql'],

@@ -2,7 +2,7 @@
  * Lists the open orders of the account before a live run does anything, and journals whose they are. Orders without our prefix
  * are external and left alone. Orders with our prefix that this run does not know belong to another run or to a lost journal.
  */
-import { CLIENT_ORDER_PREFIX } from '../venue/order/identity.ts';
+import { isOwnClientOrderId } from '../venue/order/identity.ts';
 import { REPEAT_DELAYS_MS } from '../venue/order/polling.ts';
 import { makeAccountOrderParams } from '../venue/order/requests.ts';
 import type { UnreadOrder } from '../venue/port.ts';
@@ -27,7 +27,7 @@ export async function reconcile(parts: ReconciliationParts, cancel: Cancellation
   );
   const listUnknown = (ours: boolean) =>
     unknown
-      .filter((record) => new RegExp(`^${CLIENT_ORDER_PREFIX}[a-z2-7]{20}(-|$)`).test(record.client_order_id) === ours)
+      .filter((record) => isOwnClientOrderId(record.client_order_id) === ours)
       .map(({ id, client_order_id, market_id, side, size, price }) => ({
         id,
         client_order_id,

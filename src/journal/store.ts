@@ -84,6 +84,8 @@ export interface JournalStore extends JournalReader {
    * or when the writer's epoch is older than the run's newest (`fenced`).
    */
   append(entries: readonly StoredEntry[], options: AppendOptions): Promise<void>;
+  /** The last entry of a run; undefined for one that the store does not have. */
+  last(run: string): Promise<StoredEntry | undefined>;
   /**
    * Removes an ended run, its row and all its entries, and resolves when that is durable. `head` must be the hash of its last
    * entry: false, and nothing removed, for a run that has new entries, has not ended, or does not exist.

@@ -219,6 +219,14 @@ function testStore(open: OpenStore): void {
     });
   });
 
+  it('knows the last entry of a run', async () => {
+    await store.append(some('a', 1, 5), { durable: true, row: row('a') });
+    await store.append(some('b', 1, 2), { durable: true, row: row('b') });
+    expect(await store.last('a')).toEqual(entry('a', 5));
+    expect(await store.last('b')).toEqual(entry('b', 2));
+    expect(await store.last('nobody')).toBeUndefined();
+  });
+
   it('removes an ended run completely, and nothing else', async () => {
     const ended = row('a', { endedAt: 77, outcome: 'succeeded' });
     await store.append(some('a', 1, 3), { durable: true, row: ended, epoch: 2 });

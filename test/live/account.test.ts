@@ -15,6 +15,12 @@ steps:
     await: terminal
 `;
 
+const READING = `runbook: one
+dsl: 1
+steps:
+  - read_account: {}
+`;
+
 describe.concurrent('credentials', { timeout: 60_000 }, () => {
   it.each([
     ['a header of another name', 'header: RBT-JWT, prefix: ""', 'rbt-jwt', JWT],
@@ -60,39 +66,48 @@ describe.concurrent('credentials', { timeout: 60_000 }, () => {
       },
     ));
 
-  it('renews a refused JWT once, and uses a rotated refresh token the next time', () =>
-    scene(
-      {
-        profile: 'auth: {mode: jwt, jwt: {env: VENUE_JWT}, refresh_token: {env: VENUE_REFRESH_TOKEN}, is_client: true}',
-        venue: (venue) => {
-          let issued = 0;
-          venue.authorized = ({ authorization }) => issued > 0 && authorization === `Bearer issued.jwt.${issued}`;
-          venue.jwt = () => {
-            issued += 1;
-            return [{ jwt: `issued.jwt.${issued}`, refresh_token: `refresh-token-issued-${issued}` }];
-          };
+  it.each([
+    ['of a run', READING, 0],
+    ['before the first order of a process', LIMIT, 2],
+  ])(
+    'renews a JWT that was refused for the first reading %s, and uses a rotated refresh token the next time',
+    (_what, runbook, placed) =>
+      scene(
+        {
+          runbook,
+          profile:
+            'auth: {mode: jwt, jwt: {env: VENUE_JWT}, refresh_token: {env: VENUE_REFRESH_TOKEN}, is_client: true}',
+          venue: (venue) => {
+            let issued = 0;
+            venue.authorized = ({ authorization }) => issued > 0 && authorization === `Bearer issued.jwt.${issued}`;
+            venue.jwt = () => {
+              issued += 1;
+              return [{ jwt: `issued.jwt.${issued}`, refresh_token: `refresh-token-issued-${issued}` }];
+            };
+          },
         },
-      },
-      async ({ venue, live, run }) => {
-        const env = { VENUE_JWT: JWT, VENUE_REFRESH_TOKEN: 'refresh-token-of-the-environment' };
-        const first = await live([], env);
-        const second = await live([], env);
-        expect([first.exit, second.exit]).toEqual([0, 0]);
-        // The first read was answered twice: with 401, and then as usual. In the first run that was the account's id.
-        expect(first.report.requests[0]).toMatchObject({ method: 'POST', path: '/jwt', status: 200 });
-        expect(second.report.requests.slice(0, 3)).toMatchObject([
-          { method: 'GET', path: '/orders', status: 401, success: false },
-          { method: 'POST', path: '/jwt', status: 200 },
-          { method: 'GET', path: '/orders', status: 200, success: true },
-        ]);
-        expect((await run(['replay', 'last'])).exit).toBe(0);
-        expect(venue.of('POST', '/jwt').map(({ body }) => body)).toEqual([
-          '{"is_client":true,"refresh_token":"refresh-token-of-the-environment"}',
-          '{"is_client":true,"refresh_token":"refresh-token-issued-1"}',
-        ]);
-        expect(venue.placed).toHaveLength(2);
-      },
-    ));
+        async ({ venue, live, run }) => {
+          const env = { VENUE_JWT: JWT, VENUE_REFRESH_TOKEN: 'refresh-token-of-the-environment' };
+          const first = await live([], env);
+          const second = await live([], env);
+          expect([first.exit, second.exit]).toEqual([0, 0]);
+          // The first read was answered twice: with 401, and then as usual. In the first run that was the account's id.
+          expect(first.report.requests[0]).toMatchObject({ method: 'POST', path: '/jwt', status: 200 });
+          if (placed === 0)
+            expect(second.report.requests.slice(0, 3)).toMatchObject([
+              { method: 'GET', path: '/orders', status: 401, success: false },
+              { method: 'POST', path: '/jwt', status: 200 },
+              { method: 'GET', path: '/orders', status: 200, success: true },
+            ]);
+          expect((await run(['replay', 'last'])).exit).toBe(0);
+          expect(venue.of('POST', '/jwt').map(({ body }) => body)).toEqual([
+            '{"is_client":true,"refresh_token":"refresh-token-of-the-environment"}',
+            '{"is_client":true,"refresh_token":"refresh-token-issued-1"}',
+          ]);
+          expect(venue.placed).toHaveLength(placed);
+        },
+      ),
+  );
 
   it('ends cleanly without a session, and places nothing', () =>
     scene(

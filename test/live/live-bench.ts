@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Account } from '../../src/app/account/account.ts';
+import type { VenueComparison } from '../../src/app/account/venue-comparison.ts';
 import { LateOrders } from '../../src/app/run/late-orders.ts';
 import { LiveRun } from '../../src/app/run/live-run.ts';
 import { replayRun } from '../../src/app/run/virtual-run.ts';
@@ -161,19 +162,24 @@ export async function playLive(text: string, outage: Outage): Promise<Played> {
     });
     if (lease.kind !== 'held') throw new Error('the lease is taken');
     const lateOrders = new LateOrders(store, 'main');
-    const live = new LiveRun(
-      {
-        account,
-        lease,
-        voice,
-        gates: new Set(),
-        accountId: '7',
-        lateOrders,
-        ledger: new AccountLedger(),
-        onCrash: (error) => void said.push(String(error)),
-      },
-      'bench',
-    );
+    const comparison = {
+      begin: async () => {},
+      compare: async () => ({ kind: 'agrees' }),
+    } as unknown as VenueComparison;
+    const onCrash = (error: unknown) => void said.push(String(error));
+    const ledger = new AccountLedger();
+    const host = {
+      account,
+      lease,
+      voice,
+      gates: new Set<never>(),
+      accountId: '7',
+      lateOrders,
+      ledger,
+      comparison,
+      onCrash,
+    };
+    const live = new LiveRun(host, 'bench');
     const result = await clock.runUntil(
       (async () => {
         await live.begin(loaded, {}, { trigger: 'manual' });

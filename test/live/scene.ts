@@ -154,7 +154,7 @@ steps:
 `;
 
 /** Waits until the order is placed and was read as open. */
-export const rests = (venue: MockVenue) => until(() => venue.of('GET', '/orders').length >= 2);
+export const rests = (venue: MockVenue) => until(() => venue.of('GET', '/orders').length >= 3);
 
 /** Parses standard output as one JSON document. */
 export function document(out: string): unknown {

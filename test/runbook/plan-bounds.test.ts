@@ -33,8 +33,8 @@ describe('the bounds of a plan', () => {
     expect(bounds.notional).toEqual({ min: '200', max: '200' });
     expect(bounds.exposure).toEqual({ 'BTC-USD': { min: '0', max: '200' } });
     expect(bounds.requests['GET /account']?.min).toBe(1);
-    // The order, the account, and the reading with which a live run begins.
-    expect(pathTokensPerMinute).toBe(1 + 20 + 10);
+    // The order, the account, and the two readings with which a live run begins.
+    expect(pathTokensPerMinute).toBe(1 + 20 + 2 * 10);
   });
 
   it('bound what an order was filled with by its size and price, and what is computed from that', () => {

@@ -212,7 +212,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     covers: [
       SEEDS,
       golden('an-expired-session-is-renewed-and-the-order-looked-up'),
-      live('account', 'renews a refused JWT once, and uses a rotated refresh token the next time'),
+      live('account', 'renews a JWT that was refused for the first reading'),
     ],
   },
   {
@@ -663,6 +663,17 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     handled: 'the nearest one and the difference; never a live call',
     covers: [
       gateway('fixture-transport', 'reports a miss with the nearest exchange and every difference, and sends nothing'),
+    ],
+  },
+  {
+    fault: 'an older journal, an empty one or another machine’s trades an account again',
+    handled:
+      'before the first order of a process: an order of ours at the venue that no journal knows refuses every start with exit 3, until a person adopts it',
+    covers: [
+      live('newest-journal', 'an older state folder is refused with exit 3, until a person adopts the orders'),
+      live('newest-journal', 'a lost state folder is refused, by a scheduler too'),
+      live('newest-journal', 'a venue that does not show its orders gets none'),
+      live('newest-journal', 'the venue is asked once, for all runs of the process'),
     ],
   },
   {

@@ -232,6 +232,7 @@ export function diskOf(process: Process, disk: Disk, traits: DiskTraits): Journa
     accountRows: (key) => store.accountRows(key),
     putAccountRows: (key, rows, without) => store.putAccountRows(key, rows, without),
     read: (run, range) => store.read(run, range),
+    last: (run) => store.last(run),
     runs: (filter) => store.runs(filter),
     run: (run) => store.run(run),
     remove: (run, head) => store.remove(run, head),

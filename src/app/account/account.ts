@@ -14,6 +14,7 @@ import { chooseTokenStore } from '../../gateway/live/token-store.ts';
 import { openLive } from '../../gateway/live/transport.ts';
 import { LocalBudget } from '../../gateway/tokens/budget.ts';
 import type { Transport } from '../../gateway/transport.ts';
+import type { AccountJournal } from '../../journal/account/acts.ts';
 import type { DataOf } from '../../journal/entry.ts';
 import type { ScheduleStore } from '../../journal/schedule/store.ts';
 import { buildLedgerKey, type Shared } from '../../journal/shared/shared.ts';
@@ -51,6 +52,8 @@ export interface Account {
   readElsewhere<T>(read: (reader: JournalReader) => Promise<T>): Promise<T | undefined>;
   /** Opens the schedule store in the same database; the caller closes it. */
   openScheduleStore(): Promise<ScheduleStore>;
+  /** Opens what people decided about the account, in the same database; the caller closes it. */
+  openAccountJournal(): Promise<AccountJournal>;
   readonly budget: LocalBudget;
   /** Shared by all runs of this process; closed while one of them cancels all orders. */
   readonly barrier: CancelAllBarrier;
@@ -170,6 +173,7 @@ export async function openAccount(
     folder,
     readElsewhere: (read) => withJournal({ state }, read),
     openScheduleStore: () => doors.openScheduleStore(),
+    openAccountJournal: () => doors.openAccountJournal(),
     shared,
     budget,
     barrier: new CancelAllBarrier(),

@@ -17,6 +17,7 @@ import { type ActingAccount, takeAccountLease } from '../account/identity.ts';
 import { isScheduler } from '../account/lease-holders.ts';
 import { nameLedger, openLedger } from '../account/ledger.ts';
 import { makeKilledError } from '../account/readiness.ts';
+import { VenueComparison } from '../account/venue-comparison.ts';
 import { reportCrash } from '../crash-report.ts';
 import { EXIT, UserError } from '../errors.ts';
 import type { LoadedRunbook } from '../files/load.ts';
@@ -163,7 +164,8 @@ async function makeHost(
   const lateOrders = new LateOrders(account.store, account.profile.account);
   const onCrash = (error: unknown) => voice.complain(reportCrash(error, ['run'], state, environment));
   const ledger = await openLedger(nameLedger(account));
-  return { account, lease, accountId, voice, gates: new Set(), lateOrders, ledger, onCrash };
+  const comparison = new VenueComparison(account);
+  return { account, lease, accountId, voice, gates: new Set(), lateOrders, ledger, comparison, onCrash };
 }
 
 function makeHeldError(account: Account, lease: Extract<LeaseAnswer, { kind: 'taken' }>, option?: string): UserError {

@@ -28,6 +28,7 @@ import { findPriceFeed } from '../../venue/profile/price-feed.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import type { Account } from '../account/account.ts';
 import { checkAnchorsOverdue, makeAnchoring } from '../account/anchoring.ts';
+import type { VenueComparison } from '../account/venue-comparison.ts';
 import { formatInputs, type LoadedRunbook } from '../files/load.ts';
 import type { Voice } from '../voice.ts';
 import type { LateOrders } from './late-orders.ts';
@@ -45,6 +46,7 @@ export interface LiveHost {
   readonly lateOrders: LateOrders;
   /** The sums over all runs of the account, to which the limits of the profile hold. */
   readonly ledger: AccountLedger;
+  readonly comparison: VenueComparison;
   /** Called for every entry as it is written. */
   readonly observe?: (entry: Entry) => void;
   /** Called with what was thrown where a run fails because of an internal error. */

@@ -19,12 +19,14 @@ import type { PostedMessage } from '../../journal/shared/shared.ts';
 import { type StoredEntry, StoreError } from '../../journal/store.ts';
 import type { Residual } from '../../report/folds/residual.ts';
 import { RunFold, type RunReport } from '../../report/folds/run.ts';
+import { placesOrders } from '../../runbook/steps/risk.ts';
 import type { Value } from '../../runbook/values.ts';
 import { describeBeyond, findBeyond } from '../../venue/position/residual.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { findContradiction } from '../account/anchoring.ts';
 import { readReleases, settleLedger } from '../account/ledger-settling.ts';
 import { RunNotifier, reportAlarm } from '../account/notifications.ts';
+import { findVenueContradiction } from '../account/venue-comparison.ts';
 import { EXIT, HAS_ENDED, UserError } from '../errors.ts';
 import type { LoadedRunbook } from '../files/load.ts';
 import { inputValues, loadPinned } from '../files/load.ts';
@@ -87,10 +89,13 @@ export class LiveRun {
   async begin(loaded: LoadedRunbook, inputs: Readonly<Record<string, Value>>, origin: Origin): Promise<void> {
     const { account } = this.host;
     await readKillSwitch(account, this.bars);
-    const contradiction = await findContradiction(account);
+    const byAnchors = await findContradiction(account);
+    const byVenue = byAnchors === undefined ? await this.compareWithVenue(loaded) : undefined;
+    const contradiction = byAnchors ?? (byVenue?.isSure ? byVenue.text : undefined);
     if (contradiction !== undefined)
       throw new UserError(`${contradiction}; nothing was sent`, EXIT.held, 'contradicted');
     await settleLedger(this.host);
+    this.bars.contradiction = byVenue?.text;
     // In a turn of the clock, like everything the engine does: a replay begins with the same instant.
     await new Promise<void>((resolve) =>
       account.clock.arrive(() => {
@@ -108,7 +113,6 @@ export class LiveRun {
     await readKillSwitch(account, this.bars);
     // A contradiction does not prevent cancels.
     this.bars.contradiction = await findContradiction(account);
-    if (this.bars.contradiction !== undefined) this.host.voice.complain(this.bars.contradiction);
     const entries: Entry[] = [];
     let newest: StoredEntry | undefined;
     for await (const stored of readStoredEntries(account.store, run)) {
@@ -126,6 +130,8 @@ export class LiveRun {
     const loaded = loadPinned(first.data.sources, this.host.voice);
     this.runbook = loaded.runbook.name;
     this.startedAt = first.data.startedAt;
+    this.bars.contradiction ??= (await this.compareWithVenue(loaded))?.text;
+    if (this.bars.contradiction !== undefined) this.host.voice.complain(this.bars.contradiction);
     const inputs = inputValues(loaded.runbook, { pairs: [], recorded: first.data.inputs });
     this.answered = rest.flatMap((entry) => (entry.type === 'operator.acted' ? [entry] : []));
     const { clock, away, aheadMs } = computeResumedTime([first, ...rest], account.clock);
@@ -190,6 +196,14 @@ export class LiveRun {
         resolve();
       }),
     );
+  }
+
+  /** Why the journal is not the account's newest, as the venue shows it; a run without an order asks nothing. */
+  private async compareWithVenue({ runbook }: LoadedRunbook) {
+    const { comparison } = this.host;
+    if (placesOrders(runbook)) return findVenueContradiction(comparison);
+    await comparison.begin();
+    return undefined;
   }
 
   /** Resolves when everything written so far is on the disk. */

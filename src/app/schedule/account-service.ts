@@ -21,6 +21,7 @@ import {
 } from '../../journal/schedule/store.ts';
 import type { HeldLease } from '../../journal/shared/lease.ts';
 import { StoreError } from '../../journal/store.ts';
+import { placesOrders } from '../../runbook/steps/risk.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { type Account, openAccount } from '../account/account.ts';
 import { findContradiction } from '../account/anchoring.ts';
@@ -28,10 +29,12 @@ import { type ActingAccount, takeAccountLease } from '../account/identity.ts';
 import { nameSchedulerHolder } from '../account/lease-holders.ts';
 import { nameLedger, openLedger } from '../account/ledger.ts';
 import { sendOnce } from '../account/one-request.ts';
+import { findVenueContradiction, VenueComparison } from '../account/venue-comparison.ts';
 import { reportCrash } from '../crash-report.ts';
 import { EXIT, type ExitCode, UserError } from '../errors.ts';
 import type { ActingContext } from '../process.ts';
 import { LateOrders } from '../run/late-orders.ts';
+import type { LiveHost } from '../run/live-assembly.ts';
 import { describeInterrupted } from '../run/unsettled.ts';
 import { rememberStore } from '../stores/known-stores.ts';
 import type { AccountHealth } from './endpoints.ts';
@@ -225,6 +228,7 @@ export class AccountService {
       gates: new Set<never>(),
       lateOrders: new LateOrders(account.store, account.profile.account),
       ledger: await openLedger(nameLedger(account)),
+      comparison: new VenueComparison(account),
       observe: (entry: Entry) => events.reportEntry(entry),
       onCrash: (error: unknown) => voice.complain(crashed(error)),
     };
@@ -252,10 +256,10 @@ export class AccountService {
       tell: (event) => this.handleEvent(event),
     });
     try {
-      await refuseContradicted(account);
       await this.checkKillSwitch(account);
       this.signature = files.computeSignature();
       this.slots = files.readInForce(log.asVoice()).slots;
+      await refuseContradicted(host, this.slots);
       events.reportResumed(await runs.resumeAll(scheduler));
       await runs.settleAccepted();
       this.scheduler = scheduler;
@@ -482,9 +486,19 @@ export class AccountService {
   }
 }
 
-/** Before anything is resumed or started: no run of the account may add anything, and a person has to look. */
-async function refuseContradicted(account: Account): Promise<void> {
-  const contradiction = await findContradiction(account);
+/**
+ * Before anything is resumed or started: no run of the account may add anything, and a person has to look. Where the venue does not
+ * answer, each run asks again.
+ */
+async function refuseContradicted(
+  { account, comparison }: Pick<LiveHost, 'account' | 'comparison'>,
+  slots: readonly PlannedSlot[],
+): Promise<void> {
+  let contradiction = await findContradiction(account);
+  if (contradiction === undefined && slots.some(({ loaded }) => placesOrders(loaded.runbook))) {
+    const byVenue = await findVenueContradiction(comparison);
+    if (byVenue?.isSure) contradiction = byVenue.text;
+  }
   if (contradiction !== undefined)
     throw new UserError(
       `${contradiction}; nothing was sent. \`runbook resume\` cancels what an unfinished run has open`,

@@ -214,6 +214,7 @@ export async function createMetrics(gauges: () => ReadonlyMap<string, Gauges>): 
         read: (run, range) => store.read(run, range),
         runs: (filter) => store.runs(filter),
         run: (run) => store.run(run),
+        last: (run) => store.last(run),
         remove: (run, head) => store.remove(run, head),
         close: () => store.close(),
       }),

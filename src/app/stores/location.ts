@@ -7,6 +7,10 @@ import { homedir, tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { makePrintable } from '../../base/printable.ts';
 import { loadStoreUrl, type Secret } from '../../gateway/live/secret.ts';
+import type { AccountJournal } from '../../journal/account/acts.ts';
+import { MemoryAccountJournal } from '../../journal/account/memory.ts';
+import { openPostgresAccountJournal } from '../../journal/account/postgres.ts';
+import { openSqliteAccountJournal } from '../../journal/account/sqlite.ts';
 import { MemoryScheduleStore } from '../../journal/schedule/memory.ts';
 import { openPostgresScheduleStore } from '../../journal/schedule/postgres.ts';
 import { openSqliteScheduleStore } from '../../journal/schedule/sqlite.ts';
@@ -40,6 +44,7 @@ export interface StoreAccess {
   /** Leases, kill switch, mailbox and token ledgers, with the guard of the user's accounts on this machine. */
   openShared(): Promise<Shared>;
   openScheduleStore(): Promise<ScheduleStore>;
+  openAccountJournal(): Promise<AccountJournal>;
   /** What was done to the kill switch, in this store and by this user on this machine. Reading creates no file. */
   readKills(): Promise<readonly KillEvent[]>;
 }
@@ -101,6 +106,7 @@ export function accessStore(place: StorePlace, environment: Environment): StoreA
           }),
         ),
       openScheduleStore: () => convertStoreErrors(() => openSqliteScheduleStore(file)),
+      openAccountJournal: () => convertStoreErrors(() => openSqliteAccountJournal(file)),
       readKills: () =>
         convertStoreErrors(async () =>
           mergeHistories(await readKillsOf(accountsFile), await readKillsOf(join(dirname(file), 'shared.db'))),
@@ -118,6 +124,7 @@ export function accessStore(place: StorePlace, environment: Environment): StoreA
         ),
       ),
     openScheduleStore: () => convertStoreErrors(() => openPostgresScheduleStore(access())),
+    openAccountJournal: () => convertStoreErrors(() => openPostgresAccountJournal(access())),
     readKills: () =>
       convertStoreErrors(async () => {
         const shared = await openSharedPostgres(access());
@@ -139,6 +146,7 @@ export function makeVolatileStore(nowMs: () => number): StoreAccess {
     openJournal: async () => new MemoryStore(),
     openShared: async () => openSharedMemory(nowMs),
     openScheduleStore: async () => new MemoryScheduleStore(),
+    openAccountJournal: async () => new MemoryAccountJournal(),
     readKills: async () => [],
   };
 }

@@ -9,6 +9,7 @@ import { ACCOUNT_COMMANDS } from './account.ts';
 import { AUTHORING_COMMANDS } from './authoring.ts';
 import { REVIEW_COMMANDS } from './review.ts';
 import { RUN_COMMANDS } from './run.ts';
+import { STORE_COMMANDS } from './store.ts';
 
 const TEST_COMMANDS: readonly CommandRow[] = [
   command({
@@ -91,6 +92,7 @@ export const COMMANDS: readonly CommandRow[] = [
   ...RUN_COMMANDS,
   ...SCHEDULE_COMMANDS,
   ...ACCOUNT_COMMANDS,
+  ...STORE_COMMANDS,
   ...REVIEW_COMMANDS,
   ...SERVE_COMMANDS,
   ...TEST_COMMANDS,

@@ -1,6 +1,6 @@
 /**
  * Remembers which files a database connection has opened, and finds out whether they are still the ones at their path. A process whose
- * file or write-ahead log was removed or replaced writes on into files that nobody will read again: after its end, what it did is
+ * file or write-ahead log was removed or replaced writes on into files that no process will read again: after its end, what it did is
  * unknown, and the next process does it once more.
  */
 import { statSync } from 'node:fs';

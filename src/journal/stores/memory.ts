@@ -78,6 +78,10 @@ export class MemoryStore implements JournalStore {
     return this.rows.get(run);
   }
 
+  async last(run: string): Promise<StoredEntry | undefined> {
+    return this.entries.get(run)?.at(-1);
+  }
+
   async remove(run: string, head: string): Promise<boolean> {
     if (this.rows.get(run)?.outcome === undefined || this.entries.get(run)?.at(-1)?.hash !== head) return false;
     this.entries.delete(run);

@@ -11,7 +11,7 @@ import {
   type Query,
   RESTART_PATIENCE_MS,
 } from '../sql/postgres.ts';
-import { NO_LIMIT } from '../sql/values.ts';
+import { NO_LIMIT, type SqlRow } from '../sql/values.ts';
 import type { AccountRow, AppendOptions, JournalStore, RunFilter, RunHead, RunRow, StoredEntry } from '../store.ts';
 import { refuseAppend } from './errors.ts';
 import {
@@ -65,9 +65,7 @@ class PostgresStore implements JournalStore {
   ): Promise<readonly StoredEntry[]> {
     const { after = 0, limit = NO_LIMIT } = range;
     const rows = await this.database.read(JOURNAL_SQL.read, [run, after, limit], this.patienceMs);
-    return rows.map(({ seq = 0, at = 0, type = '', step = '', line = '', hash = '' }) =>
-      readStoredEntry(run, [seq, at, type, step, line, hash]),
-    );
+    return rows.map((row) => readEntryRow(run, row));
   }
 
   async runs(filter: RunFilter = {}): Promise<readonly RunRow[]> {
@@ -78,6 +76,11 @@ class PostgresStore implements JournalStore {
   async run(run: string): Promise<RunRow | undefined> {
     const [row] = await this.database.read(JOURNAL_SQL.run, [run], this.patienceMs);
     return row === undefined ? undefined : readRunRow(row);
+  }
+
+  async last(run: string): Promise<StoredEntry | undefined> {
+    const [row] = await this.database.read(JOURNAL_SQL.last, [run], this.patienceMs);
+    return row === undefined ? undefined : readEntryRow(run, row);
   }
 
   async remove(run: string, head: string): Promise<boolean> {
@@ -116,6 +119,11 @@ class PostgresStore implements JournalStore {
   close(): Promise<void> {
     return this.database.close();
   }
+}
+
+function readEntryRow(run: string, row: SqlRow): StoredEntry {
+  const { seq = 0, at = 0, type = '', step = '', line = '', hash = '' } = row;
+  return readStoredEntry(run, [seq, at, type, step, line, hash]);
 }
 
 /** Names the lock that a writer of the run holds until its commit has ended. */

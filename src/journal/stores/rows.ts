@@ -23,6 +23,7 @@ export const JOURNAL_SQL = {
       trigger = excluded.trigger, started_at = excluded.started_at, ended_at = excluded.ended_at,
       outcome = excluded.outcome, epoch = excluded.epoch`,
   read: 'SELECT seq, at, type, step, line, hash FROM entries WHERE run = ? AND seq > ? ORDER BY seq LIMIT ?',
+  last: 'SELECT seq, at, type, step, line, hash FROM entries WHERE run = ? ORDER BY seq DESC LIMIT 1',
   run: `SELECT ${RUN_COLUMNS} FROM runs WHERE run = ?`,
   lastOfEnded: `SELECT entries.hash FROM runs JOIN entries ON entries.run = runs.run
     WHERE runs.run = ? AND runs.outcome IS NOT NULL ORDER BY entries.seq DESC LIMIT 1`,

@@ -183,6 +183,11 @@ class SqliteStore implements JournalStore {
     return row === undefined ? undefined : readRunRow(row);
   }
 
+  async last(run: string): Promise<StoredEntry | undefined> {
+    const [values] = this.database.statement(JOURNAL_SQL.last).tuples(run);
+    return values === undefined ? undefined : readStoredEntry(run, values);
+  }
+
   async remove(run: string, head: string): Promise<boolean> {
     this.database.setDurable(true);
     return this.database.transaction(() => {

@@ -11,6 +11,7 @@ import {
   makeAccountOrderParams,
   makeCancelParams,
   makeLookupParams,
+  makeNewestOrderParams,
   makeReadParams,
   type OrderDraft,
 } from '../../venue/order/requests.ts';
@@ -18,6 +19,7 @@ import type { Side } from '../../venue/records.ts';
 import type { CheckedRunbook, CheckedStep } from '../checked.ts';
 import { hydrate } from '../functions/hydrate.ts';
 import { ORDER } from '../functions/records.ts';
+import { placesOrders } from '../steps/risk.ts';
 import type { Counts } from '../steps/row.ts';
 import { bindCalls, describeSubject, findUndo, getStepRow, type StepCall, type VenueStep } from '../steps/steps.ts';
 import { walkSteps } from '../steps/walk.ts';
@@ -87,14 +89,26 @@ export class PlannedRequests {
     return { load: sequence(loads), follows, value: this.valueOf(step, placed) };
   }
 
-  /** Lists the reading with which a live run begins: open orders that the account has already. */
-  planStart(): Load {
+  /**
+   * Lists the readings with which a live run begins: the orders since the newest journal entry, before the first order of a process,
+   * and the open orders that the account has already.
+   */
+  planStart(runbook: CheckedRunbook): Load {
     const name = 'GET /orders';
+    const isCompared = placesOrders(runbook);
+    if (isCompared) {
+      const newest = new Unknown('a minute before the newest journal entry');
+      const when = 'the run is live, and its process has placed no order';
+      const once = { when, times: 'until it is answered', beside: true };
+      this.parts.rows.addRequest('reconcile', name, makeNewestOrderParams<Unknown>(newest, 0), once);
+    }
     const since = new Unknown('three months before the run');
     const details = { when: 'the run is live', times: 'until it is answered', beside: true };
     this.parts.rows.addRequest('reconcile', name, makeAccountOrderParams<Unknown>(since, { status: 'open' }), details);
-    const max = new Decimal(2 * (REPEAT_DELAYS_MS.length + 1));
-    return makeLoad({ [`requests ${name}`]: { max } }, { tokens: this.parts.context.costOf(name), minMs: 0, rate: 0 });
+    const readings = isCompared ? 2 : 1;
+    const max = new Decimal(2 * readings * (REPEAT_DELAYS_MS.length + 1));
+    const tokens = readings * this.parts.context.costOf(name);
+    return makeLoad({ [`requests ${name}`]: { max } }, { tokens, minMs: 0, rate: 0 });
   }
 
   /** Lists the cancels that revert a step when the run fails. They are counted with the requests about orders in doubt. */

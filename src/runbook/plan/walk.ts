@@ -97,7 +97,7 @@ export class PlanWalk {
 
   run(): Load {
     const { runbook, inputs } = this.context;
-    const reads = this.requests.planStart();
+    const reads = this.requests.planStart(runbook);
     const { load } = this.runbook(runbook, { known: inputs === undefined ? undefined : (inputs as Value) }, '');
     return sequence([reads, load]);
   }

@@ -34,6 +34,13 @@ export function deriveClientOrderId(intent: {
   return intent.tag === undefined ? id : `${id}-${intent.tag}`.slice(0, 50);
 }
 
+const OWN = new RegExp(`^${CLIENT_ORDER_PREFIX}[${BASE32}]{20}(-|$)`);
+
+/** Whether a client order id has the form of ours, whichever run or machine derived it. */
+export function isOwnClientOrderId(id: string): boolean {
+  return OWN.test(id);
+}
+
 /** A number in [0, 1) from a seed and a name: jitter that a replay repeats, independent of other draws. */
 export function drawChance(seed: number, name: string): number {
   const digest = sha256(`${seed}\0${name}`);

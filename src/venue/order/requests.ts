@@ -100,6 +100,11 @@ export function makeOrderFillParams<U = never>(venueId: string | U): WireParams<
 /** Statuses under which an order can still fill. The venue filters by these; an order under another status is only in the whole list. */
 export const LIVE_STATUSES = ['open', 'processing', 'amending', 'canceling', 'cancelingall'] as const;
 
+/** Reads a page of the account's orders of every status, oldest first. `since`: µs. */
+export function makeNewestOrderParams<U = never>(since: number | U, page: number): WireParams<'GET /orders', U> {
+  return { start_time: since, p_limit: PAGE_ROWS, p_page: page, p_order: 'ASC' };
+}
+
 /** Reads the orders of the account under one status, or a page of all of them. `since`: µs. */
 export function makeAccountOrderParams<U = never>(
   since: number | U,

@@ -1,0 +1,218 @@
+/**
+ * Compares the venue's orders with the journals before the first order of a process (reliability.md, The newest journal). An order with
+ * our prefix that no journal knows means that this journal is not the account's newest: an older folder was restored, another machine
+ * trades the account, or a journal was lost. What the runs there have done would be done again.
+ */
+import { formatCount } from '../../base/format.ts';
+import { makePrintable } from '../../base/printable.ts';
+import type { AdoptedOrder } from '../../journal/account/acts.ts';
+import { type JournalReader, type RunRow, StoreError } from '../../journal/store.ts';
+import { isOwnClientOrderId } from '../../venue/order/identity.ts';
+import { REPEAT_DELAYS_MS } from '../../venue/order/polling.ts';
+import { makeNewestOrderParams, PAGE_ROWS } from '../../venue/order/requests.ts';
+import type { OrderRecord } from '../../venue/records.ts';
+import { UserError } from '../errors.ts';
+import type { Account } from './account.ts';
+import { sendOnce } from './one-request.ts';
+
+/** Orders are listed from this long before the newest entry, ms: the clocks of venue and machine differ. */
+const MARGIN_MS = 60_000;
+/** How far back orders are listed where no journal has an entry of the account, ms. */
+const WITHOUT_JOURNAL_MS = 86_400_000;
+const MOST_PAGES = 10;
+/** Runs whose entries are searched for an order, newest first. */
+const MOST_RUNS = 1_000;
+const PAGE_ENTRIES = 2_000;
+const TOKENS_WITHIN_MS = 10_000;
+const SHOWN = 5;
+
+/** `unknown`: the orders that no journal knows; `unread`: why it is not known whether there are any. */
+export type Comparison =
+  | { readonly kind: 'agrees' }
+  | {
+      readonly kind: 'unknown';
+      readonly orders: readonly AdoptedOrder[];
+      readonly since: number;
+      /** Of how many orders of the account, where there are more than can be compared. */
+      readonly cutAt?: number;
+    }
+  | { readonly kind: 'unread'; readonly why: string };
+
+type ComparedAccount = Pick<
+  Account,
+  'store' | 'profile' | 'key' | 'clock' | 'openAccountJournal' | 'readElsewhere' | 'budget' | 'session' | 'transport'
+>;
+
+/** What a process knows of the account's orders; shared by all its runs of the account. */
+export class VenueComparison {
+  private readonly account: ComparedAccount;
+  /** Epoch ms, from before this process has journaled anything. */
+  private since: Promise<number> | undefined;
+  private running: Promise<Comparison> | undefined;
+  private agrees = false;
+
+  constructor(account: ComparedAccount) {
+    this.account = account;
+  }
+
+  /** Call it before this process journals a run of the account: what it journals itself must not count. Rejects with a StoreError. */
+  async begin(): Promise<void> {
+    this.since ??= findNewestEntry(this.account);
+    try {
+      await this.since;
+    } catch (error) {
+      this.since = undefined;
+      throw error;
+    }
+  }
+
+  /**
+   * Lists the venue's orders and looks for each of ours in the journals. Callers that ask together share the reading, and once the
+   * venue agreed it is not asked again. Rejects with a StoreError.
+   */
+  compare(): Promise<Comparison> {
+    if (this.agrees) return Promise.resolve({ kind: 'agrees' });
+    this.running ??= this.compareOnce().finally(() => {
+      this.running = undefined;
+    });
+    return this.running;
+  }
+
+  private async compareOnce(): Promise<Comparison> {
+    await this.begin();
+    const { account } = this;
+    const acts = await readActs(account);
+    const adoptions = acts.flatMap((act) => (act.type === 'orders.adopted' ? [act] : []));
+    const newest = Math.max(await (this.since ?? 0), ...adoptions.map(({ at }) => at));
+    const since = newest === 0 ? account.clock.now() - WITHOUT_JOURNAL_MS : newest - MARGIN_MS;
+    const listed = await listOrders(account, since);
+    if ('why' in listed) return { kind: 'unread', why: listed.why };
+    const { records, isWhole } = listed;
+    const adopted = new Set(adoptions.flatMap(({ data }) => data.orders.map(({ id }) => id)));
+    const ours = records.filter(({ id, client_order_id }) => isOwnClientOrderId(client_order_id) && !adopted.has(id));
+    const wanted = new Map(ours.map((record) => [record.client_order_id, record]));
+    await dropKnown(wanted, account.store, account);
+    if (wanted.size > 0) await account.readElsewhere((reader) => dropKnown(wanted, reader, account));
+    this.agrees = wanted.size === 0 && isWhole;
+    if (this.agrees) return { kind: 'agrees' };
+    const orders = [...wanted.values()].map(describeOrder);
+    return { kind: 'unknown', orders, since, ...(isWhole ? {} : { cutAt: records.length }) };
+  }
+}
+
+/**
+ * Why nothing new may be sent; undefined where the venue agrees. `isSure`: false where the venue did not answer; the run that asks
+ * begins, places nothing, and the next one asks again.
+ */
+export async function findVenueContradiction(
+  comparison: VenueComparison,
+): Promise<{ readonly text: string; readonly isSure: boolean } | undefined> {
+  let compared: Comparison;
+  try {
+    compared = await comparison.compare();
+  } catch (error) {
+    if (!(error instanceof StoreError || error instanceof UserError)) throw error;
+    compared = { kind: 'unread', why: error.message };
+  }
+  if (compared.kind === 'agrees') return undefined;
+  if (compared.kind === 'unknown') return { text: describeUnknown(compared), isSure: true };
+  const why = makePrintable(compared.why, 300);
+  const text = `JOURNAL_CONTRADICTED: the venue's orders could not be compared with the journal, so no order is placed: ${why}`;
+  return { text, isSure: false };
+}
+
+function describeUnknown({ orders, since, cutAt }: Extract<Comparison, { kind: 'unknown' }>): string {
+  const from = new Date(since).toISOString();
+  const shown = orders.slice(0, SHOWN).map(formatOrder).join('; ');
+  const more = orders.length > SHOWN ? '; and others' : '';
+  const cut = cutAt === undefined ? '' : `; only the first ${cutAt} orders of the account could be compared`;
+  const what =
+    orders.length === 0
+      ? `the account has too many orders since ${from} to compare them with the journal${cut}`
+      : `the venue has ${formatCount(orders.length, 'order')} of this program, placed since ${from}, that no journal here knows: ${shown}${more}${cut}. An older state folder was restored, another machine trades the account, or a journal was lost`;
+  return `JOURNAL_CONTRADICTED: ${what}. Find out whose they are and what they did; then \`runbook account adopt --profile FILE --by NAME\` says that you answer for them`;
+}
+
+export function formatOrder({ id, clientOrderId, market, side, size, status }: AdoptedOrder): string {
+  const text = [id, `(client order id ${clientOrderId})`, side, size, market, status].join(' ');
+  return makePrintable(text, 200);
+}
+
+/** The time of the newest entry of a live run of the account; 0 where there is none. */
+async function findNewestEntry({ store, profile }: ComparedAccount): Promise<number> {
+  const rows = await listRuns(store, profile.account);
+  let newest = 0;
+  for (const { run, endedAt } of rows) newest = Math.max(newest, endedAt ?? (await store.last(run))?.at ?? 0);
+  return newest;
+}
+
+/** The live runs, of an account or of all, that may have the newest entries. */
+async function listRuns(store: Pick<JournalReader, 'runs'>, account?: string): Promise<readonly RunRow[]> {
+  const of = account === undefined ? {} : { account };
+  const rows = [...(await store.runs({ ...of, unfinished: true })), ...(await store.runs({ ...of, limit: MOST_RUNS }))];
+  return [...new Map(rows.filter(({ mode }) => mode === 'live').map((row) => [row.run, row])).values()];
+}
+
+async function readActs({ openAccountJournal, key }: ComparedAccount) {
+  const journal = await openAccountJournal();
+  return journal.read(key).finally(() => journal.close());
+}
+
+async function listOrders(
+  account: ComparedAccount,
+  since: number,
+): Promise<{ readonly records: readonly OrderRecord[]; readonly isWhole: boolean } | { readonly why: string }> {
+  const records: OrderRecord[] = [];
+  for (let page = 0; page < MOST_PAGES; page += 1) {
+    const found = await readPage(account, since, page);
+    if ('why' in found) return found;
+    records.push(...found);
+    if (found.length < PAGE_ROWS) return { records, isWhole: true };
+  }
+  return { records, isWhole: false };
+}
+
+async function readPage(
+  account: ComparedAccount,
+  since: number,
+  page: number,
+): Promise<readonly OrderRecord[] | { readonly why: string }> {
+  const params = makeNewestOrderParams<never>(since * 1000, page);
+  for (let tries = 0; ; tries += 1) {
+    const asked = await sendOnce(account as Account, 'GET /orders', params, 'reconcile', TOKENS_WITHIN_MS);
+    if (asked.kind === 'confirmed') return asked.result;
+    const isRefused = asked.kind === 'refused';
+    const delay = REPEAT_DELAYS_MS[tries];
+    // A session that was refused has been renewed for the next request.
+    const mayPass = tries === 0 || !isRefused || asked.serverError || asked.retryAfterMs !== undefined;
+    if (delay === undefined || !mayPass) return { why: isRefused ? asked.text : asked.why };
+    const pauseMs = Math.max(delay, isRefused ? (asked.retryAfterMs ?? 0) : 0);
+    await new Promise<void>((resolve) => void account.clock.after(pauseMs, resolve));
+  }
+}
+
+/** Removes the orders that an entry of a live run has intended, of any account: its name may have changed. */
+async function dropKnown(
+  wanted: Map<string, unknown>,
+  reader: JournalReader,
+  { clock }: Pick<Account, 'clock'>,
+): Promise<void> {
+  if (wanted.size === 0) return;
+  for (const { run } of await listRuns(reader)) {
+    for (let after = 0; wanted.size > 0; ) {
+      const page = await reader.read(run, { after, limit: PAGE_ENTRIES });
+      for (const { type, line } of page)
+        if (type === 'call.intended') for (const id of wanted.keys()) if (line.includes(`"${id}"`)) wanted.delete(id);
+      after = page.at(-1)?.seq ?? after;
+      if (page.length < PAGE_ENTRIES) break;
+      // Other runs of this process have heartbeats to send.
+      await new Promise<void>((resolve) => void clock.after(0, resolve));
+    }
+    if (wanted.size === 0) return;
+  }
+}
+
+function describeOrder(record: OrderRecord): AdoptedOrder {
+  const { id, client_order_id: clientOrderId, market_id: market, side, initial_size: size, status } = record;
+  return { id, clientOrderId, market, side, size, status };
+}

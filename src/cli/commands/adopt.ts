@@ -1,0 +1,53 @@
+/**
+ * `runbook account adopt`: a person answers for orders of this program that no journal knows. It lists them as a start does, and
+ * journals the name and the orders; nothing is sent to the venue but the reading.
+ */
+import { openAccount } from '../../app/account/account.ts';
+import { requireName } from '../../app/account/person.ts';
+import { formatOrder, VenueComparison } from '../../app/account/venue-comparison.ts';
+import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
+import { readProfileFile } from '../../app/files/profile.ts';
+import { asUserError } from '../../app/system-errors.ts';
+import { formatCount } from '../../base/format.ts';
+import { makePrintable } from '../../base/printable.ts';
+import { StoreError } from '../../journal/store.ts';
+import type { Invocation } from '../invocation.ts';
+
+export async function adoptOrders(
+  options: { readonly profile: string; readonly by: string },
+  invocation: Invocation,
+): Promise<ExitCode> {
+  const { terminal } = invocation;
+  const by = requireName('account adopt', options.by);
+  const account = await openAccount(readProfileFile(options.profile, terminal), invocation);
+  try {
+    const compared = await new VenueComparison(account).compare();
+    if (compared.kind === 'unread')
+      throw new UserError(
+        `the venue's orders could not be read: ${makePrintable(compared.why, 300)}; nothing was adopted`,
+        EXIT.failed,
+        'transport',
+      );
+    if (compared.kind === 'agrees') {
+      terminal.answer({ adopted: [], by }, () => 'the journals know every order of this program: nothing to adopt');
+      return EXIT.done;
+    }
+    const { orders } = compared;
+    const journal = await account.openAccountJournal();
+    const at = account.clock.now();
+    await journal
+      .append(account.key, { type: 'orders.adopted', by, at, data: { orders } })
+      .finally(() => journal.close());
+    terminal.answer({ adopted: orders, by }, () =>
+      [
+        `${formatCount(orders.length, 'order')} adopted by ${makePrintable(by, 100)}; none is watched by a run, and none was cancelled:`,
+        ...orders.map((order) => `  ${formatOrder(order)}`),
+      ].join('\n'),
+    );
+    return EXIT.done;
+  } catch (error) {
+    throw error instanceof StoreError ? asUserError(error) : error;
+  } finally {
+    await account.close();
+  }
+}

@@ -1,0 +1,53 @@
+/** Keeps the acts of accounts in the journal's own SQLite file, so that a copy of the file has them too. */
+import { type Database, openDatabase } from '../sql/sqlite.ts';
+import { type AccountJournal, type Act, type NewAct, readActs, sealAct } from './acts.ts';
+import { ACT_SQL, readStoredAct } from './rows.ts';
+
+const SCHEMA = `
+CREATE TABLE IF NOT EXISTS account_act (
+  account TEXT NOT NULL,
+  seq INTEGER NOT NULL,
+  line TEXT NOT NULL,
+  hash TEXT NOT NULL,
+  PRIMARY KEY (account, seq)
+)`;
+
+/** Opens the journal's `file`. Rejects with a StoreError that names it when it cannot be opened. */
+export async function openSqliteAccountJournal(file: string): Promise<AccountJournal> {
+  const database = await openDatabase(file);
+  try {
+    database.transaction(() => database.exec(SCHEMA));
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+  return new SqliteAccountJournal(database);
+}
+
+class SqliteAccountJournal implements AccountJournal {
+  private readonly database: Database;
+
+  constructor(database: Database) {
+    this.database = database;
+  }
+
+  async append(account: string, act: NewAct): Promise<void> {
+    this.database.transaction(() => {
+      const last = this.database.statement(ACT_SQL.last).get(account);
+      const { seq, line, hash } = sealAct(account, act, last && readStoredAct(account, last));
+      this.database.statement(ACT_SQL.add).run(account, seq, line, hash);
+    });
+  }
+
+  async read(account: string): Promise<readonly Act[]> {
+    const rows = this.database.statement(ACT_SQL.all).all(account);
+    return readActs(
+      account,
+      rows.map((row) => readStoredAct(account, row)),
+    );
+  }
+
+  async close(): Promise<void> {
+    this.database.close();
+  }
+}

@@ -1,0 +1,95 @@
+import { cpSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { openSqliteAccountJournal } from '../../src/journal/account/sqlite.ts';
+import { envelope, type MockVenue } from './mock-venue.ts';
+import { document, LIMIT, scene, until } from './scene.ts';
+
+const READING = `runbook: one
+dsl: 1
+steps:
+  - read_account: {}
+`;
+const every = (name: string) =>
+  LIMIT.replace('runbook: one', `runbook: ${name}\nschedule: {every: 1s, misfire: {within: 20s, then: run_once}}`);
+
+/** The readings with which a process compares the venue's orders with the journal. */
+const comparisons = (venue: MockVenue) => venue.of('GET', '/orders').filter(({ query }) => query.includes('ASC'));
+
+describe.concurrent('before the first order of a process', { timeout: 60_000 }, () => {
+  it('an older state folder is refused with exit 3, until a person adopts the orders that it does not know', () =>
+    scene({}, async ({ venue, live, run, write, path }) => {
+      const folder = join(path, '.runbook');
+      expect((await live()).exit).toBe(0);
+      cpSync(folder, join(path, 'before'), { recursive: true });
+      expect((await live()).exit).toBe(0);
+      rmSync(folder, { recursive: true });
+      renameSync(join(path, 'before'), folder);
+      const { exit, out, err } = await live();
+      expect([exit, document(out), venue.placed.length]).toMatchObject([3, { error: { kind: 'contradicted' } }, 2]);
+      const [known, lost] = venue.orders;
+      expect(err).toContain(`JOURNAL_CONTRADICTED: the venue has 1 order of this program`);
+      expect([err.includes(`${lost?.id} `), err.includes(`${known?.id} `)]).toEqual([true, false]);
+
+      const asked = comparisons(venue).length;
+      write('one.yaml', READING);
+      expect([(await live()).exit, comparisons(venue).length]).toEqual([0, asked]);
+
+      write('one.yaml', LIMIT);
+      expect((await run(['account', 'adopt', '--profile', 'p.yaml', '--by', ' '])).exit).toBe(2);
+      expect([(await live()).exit, venue.placed.length]).toEqual([3, 2]);
+      const adopted = await run(['account', 'adopt', '--profile', 'p.yaml', '--by', 'ada', '--json']);
+      const orders = [{ id: lost?.id, clientOrderId: lost?.client_order_id, market: 'BTC-USD', side: 'long' }];
+      expect([adopted.exit, document(adopted.out)]).toMatchObject([0, { adopted: orders, by: 'ada' }]);
+      const journal = await openSqliteAccountJournal(join(folder, 'runbook.db'));
+      expect(await journal.read(`${venue.url} main`)).toMatchObject([
+        { type: 'orders.adopted', by: 'ada', data: { orders } },
+      ]);
+      await journal.close();
+      expect([(await live()).exit, venue.placed.length]).toEqual([0, 3]);
+      expect(document((await run(['account', 'adopt', '--profile', 'p.yaml', '--by', 'ada', '--json'])).out)).toEqual({
+        adopted: [],
+        by: 'ada',
+      });
+    }));
+
+  it('a lost state folder is refused, by a scheduler too', () =>
+    scene({}, async ({ venue, live, start, write, path }) => {
+      expect((await live()).exit).toBe(0);
+      rmSync(join(path, '.runbook'), { recursive: true });
+      expect((await live()).exit).toBe(3);
+      write('every.yaml', every('tick'));
+      const { exit, err } = await start(['schedule', 'every.yaml', '--profile', 'p.yaml', '--port', '0']).ended;
+      expect([exit, venue.placed.length]).toEqual([3, 1]);
+      expect(err).toContain('JOURNAL_CONTRADICTED');
+    }));
+
+  it('a venue that does not show its orders gets none', () =>
+    scene(
+      {
+        venue: (venue) =>
+          venue.rules.push(({ query }) =>
+            query.includes('ASC') ? { status: 400, body: envelope([], 'NOT_TODAY') } : undefined,
+          ),
+      },
+      async ({ venue, live }) => {
+        const { exit, report } = await live();
+        expect([exit, report.error, venue.placed.length]).toMatchObject([
+          1,
+          { kind: 'denied', message: expect.stringMatching(/JOURNAL_CONTRADICTED.*NOT_TODAY/) },
+          0,
+        ]);
+        venue.rules.length = 0;
+        expect([(await live()).exit, venue.placed.length]).toEqual([0, 1]);
+      },
+    ));
+
+  it('the venue is asked once, for all runs of the process', () =>
+    scene({}, async ({ venue, start, write }) => {
+      for (const name of ['tick', 'tock']) write(`${name}.yaml`, every(name));
+      const running = start(['schedule', 'tick.yaml', 'tock.yaml', '--profile', 'p.yaml', '--port', '0']);
+      await until(() => venue.placed.length >= 4);
+      running.child.kill('SIGTERM');
+      expect([(await running.ended).exit, comparisons(venue).length]).toEqual([143, 1]);
+    }));
+});
