@@ -677,6 +677,17 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     ],
   },
   {
+    fault: 'a store is lost, and a backup restored in its place',
+    handled:
+      'nothing due since the backup is started; the lost runs’ orders are compared with the venue’s; processes of before are fenced; what was there is kept',
+    covers: [
+      ['test/cli/backup.test.ts', 'of a running scheduler is one private file, and its restore starts nothing'],
+      ['test/cli/backup.test.ts', 'that is older than orders at the venue is not traded on until a person adopts them'],
+      ['test/cli/backup.test.ts', 'on a machine that has nothing brings the kill switch and epochs that fence'],
+      ['test/cli/backup.test.ts', 'that was changed, or is none, is refused with exit 1 and changes nothing'],
+    ],
+  },
+  {
     fault: 'another program reads or backs up the journal’s file while it is in use',
     handled: 'it sees the locks of the process, and takes nothing away',
     covers: [

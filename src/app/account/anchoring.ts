@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { formatCount, formatSpan } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { buildAnchorWebhook } from '../../gateway/live/webhook.ts';
+import type { Act } from '../../journal/account/acts.ts';
 import {
   type Anchor,
   type Anchorer,
@@ -55,6 +56,12 @@ export function checkAnchorsOverdue(
   return `ANCHORS_FAILING: anchors could not be written to ${makePrintable(sink, 300)} for ${formatSpan(ms)}; nothing new is sent without them`;
 }
 
+/** Whether an anchor is of the time between a backup and its restore, which a person answers for. */
+function isLostByRestore({ time }: Anchor, acts: readonly Act[]): boolean {
+  const at = Date.parse(time);
+  return acts.some(({ type, data }) => type === 'store.restored' && at > data.backupAt && at <= data.restoredAt);
+}
+
 const describeContradiction: Readonly<Record<Contradiction['kind'], (anchor: Anchor) => string>> = {
   cut: ({ run, seq }) => `the journal of run ${makePrintable(run, 100)} ends before entry ${seq}`,
   changed: ({ run, seq }) => `the journal of run ${makePrintable(run, 100)} has another entry ${seq}`,
@@ -71,11 +78,21 @@ export async function findContradiction({
   profile,
   store,
   readElsewhere,
-}: Pick<Account, 'folder' | 'profile' | 'store' | 'readElsewhere'>): Promise<string | undefined> {
+  openAccountJournal,
+  key,
+}: Pick<Account, 'folder' | 'profile' | 'store' | 'readElsewhere' | 'openAccountJournal' | 'key'>): Promise<
+  string | undefined
+> {
   const copies = Object.values(profile.anchors.copies).flatMap((copy) => ('file' in copy ? [copy.file] : []));
   for (const file of [locateAnchors(folder), ...copies]) {
     try {
-      const found = await findContradictedAnchor(store, readNewestAnchors(file), readElsewhere);
+      let found = await findContradictedAnchor(store, readNewestAnchors(file), readElsewhere);
+      if (found !== undefined) {
+        const journal = await openAccountJournal();
+        const acts = await journal.read(key).finally(() => journal.close());
+        const expected = readNewestAnchors(file).filter((anchor) => !isLostByRestore(anchor, acts));
+        found = await findContradictedAnchor(store, expected, readElsewhere);
+      }
       if (found === undefined) continue;
       const { anchor, kind } = found;
       return `JOURNAL_CONTRADICTED: ${describeContradiction[kind](anchor)}, against its anchor of ${makePrintable(anchor.time, 40)} in ${makePrintable(file, 300)}. \`runbook audit verify\` shows more. If you know the reason, move that file away; a new one is started`;

@@ -1,7 +1,33 @@
 /** Rows of the command table: acts of a person on an account's store. */
 import { type CommandRow, command } from '../command-row.ts';
 
+const STORE_OF = {
+  doc: "profile whose store is meant; the state folder's own by default",
+  value: 'FILE',
+  takes: 'file',
+} as const;
+
 export const STORE_COMMANDS: readonly CommandRow[] = [
+  command({
+    name: 'backup',
+    summary: 'copy the store into one file while it is used, and verify the copy',
+    arguments: { file: { doc: 'file to write; it must not exist', takes: 'file' } },
+    options: { profile: STORE_OF },
+    example: 'backup runbook-2026-11-22.backup',
+    async run({ file }, options, invocation) {
+      return (await import('../commands/backup.ts')).backUp(file, options, invocation);
+    },
+  }),
+  command({
+    name: 'restore',
+    summary: 'put a backup in the place of the store; what was due since then is missed, not run',
+    arguments: { file: { doc: 'file that `runbook backup` wrote', takes: 'file' } },
+    options: { profile: STORE_OF, by: { doc: 'name of the person', value: 'NAME', required: true } },
+    example: 'restore runbook-2026-11-22.backup --by ada',
+    async run({ file }, options, invocation) {
+      return (await import('../commands/backup.ts')).restore(file, options, invocation);
+    },
+  }),
   command({
     name: 'account adopt',
     summary: 'answer for orders of this program at the venue that no journal here knows',

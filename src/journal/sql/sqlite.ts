@@ -91,6 +91,28 @@ export async function openDatabase(file: string): Promise<Database> {
 }
 
 /**
+ * Copies a database into a new file that only its owner can read, as it is at one instant, while others use it. Rejects with a
+ * StoreError where the new file exists or either cannot be used.
+ */
+export async function copyDatabase(file: string, to: string): Promise<void> {
+  const database = await openDatabase(file);
+  try {
+    if (identifyFile(resolve(to)) !== undefined) throw new StoreError('unavailable', `${to} exists already`);
+    createPrivately(resolve(to));
+    database.statement('VACUUM INTO ?').run(resolve(to));
+  } finally {
+    database.close();
+  }
+}
+
+/** Puts everything into the one file of a database that no other process uses, so that it can be moved; close it afterwards. */
+export function sealDatabase(database: Database): void {
+  database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  const { journal_mode: mode } = database.statement('PRAGMA journal_mode = DELETE').get() ?? {};
+  if (mode !== 'delete') throw new StoreError('unavailable', `${database.file} is used by another process`);
+}
+
+/**
  * Takes the write lock of a file that serves only as a lock, until it is released or the process dies. Undefined, at once, when
  * another opening has it. Rejects with a StoreError.
  */

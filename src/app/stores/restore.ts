@@ -1,0 +1,152 @@
+/**
+ * Puts a backup in the place of a SQLite store, while no process holds any of its accounts. What was there is kept under another name.
+ * The restore is an act of a person in the journal of each account; nothing that was due since the backup is started.
+ */
+import { chmodSync, copyFileSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { makePrintable } from '../../base/printable.ts';
+import { openSqliteAccountJournal } from '../../journal/account/sqlite.ts';
+import type { Shared } from '../../journal/shared/shared.ts';
+import type { Database } from '../../journal/sql/sqlite.ts';
+import { StoreError } from '../../journal/store.ts';
+import { liftShared, makeRestored, type OpenedBackup, readBackup, readShared } from '../../journal/stores/backup.ts';
+import { openSqliteStore } from '../../journal/stores/sqlite.ts';
+import type { Environment } from '../environment.ts';
+import { EXIT, UserError } from '../errors.ts';
+import { putInPlace, verifyCopy, withOneFile } from './backup.ts';
+import { accessStore, identifyStore, type StorePlace } from './location.ts';
+
+export interface Restored {
+  readonly accounts: readonly string[];
+  readonly runs: number;
+  readonly entries: number;
+  /** Epoch ms: when the backup was made, and when it was restored. */
+  readonly backupAt: number;
+  readonly restoredAt: number;
+  readonly epoch: number;
+  /** The name of the store that was there; undefined where there was none. */
+  readonly kept: string | undefined;
+  /** Live runs that had not ended when the backup was made: the next scheduler and `resume` continue them. */
+  readonly unfinished: readonly string[];
+}
+
+export interface RestoreRequest {
+  readonly backup: string;
+  readonly place: Extract<StorePlace, { kind: 'sqlite' }>;
+  readonly by: string;
+  readonly nowMs: number;
+  readonly environment: Environment;
+}
+
+/** Throws a UserError: exit 3 while a process holds an account, exit 1 for a file that cannot be restored; then nothing was changed. */
+export async function restoreStore(request: RestoreRequest): Promise<Restored> {
+  const { backup, place, nowMs, environment } = request;
+  const { file } = place;
+  const folder = dirname(file);
+  if (!existsSync(backup)) throw makeFailure(`there is no file ${makePrintable(backup, 300)}; nothing was restored`);
+  if (identifyStore({ kind: 'sqlite', file: backup }, environment) === identifyStore(place, environment))
+    throw makeFailure(`${makePrintable(backup, 300)} is the store itself; nothing was restored`);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const part = `${file}.${process.pid}.part`;
+  const stamp = new Date(nowMs).toISOString().replace(/[-:]|\.\d+/g, '');
+  const shared = await accessStore(place, environment).openShared();
+  const leases = new RestoreLeases(shared);
+  try {
+    copyFileSync(backup, part);
+    chmodSync(part, 0o600);
+    const kept = existsSync(file) ? join(folder, `runbook.before-${stamp}.db`) : undefined;
+    const { anchors, ...restored } = await withOneFile(part, (copy) => prepare(copy, request, kept, leases));
+    putAside(folder, file, kept, stamp);
+    if (anchors !== '') writeFileSync(join(folder, ANCHORS), anchors, { mode: 0o600, flush: true });
+    putInPlace(part, file);
+    return restored;
+  } catch (error) {
+    for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(`${part}${suffix}`, { force: true });
+    throw error instanceof StoreError ? makeFailure(makePrintable(error.message, 400)) : error;
+  } finally {
+    await leases.release();
+    await shared.close();
+  }
+}
+
+const ANCHORS = 'anchors.jsonl';
+
+/** Checks the copy, takes every account, and makes the copy the store that it will be. */
+async function prepare(
+  copy: Database,
+  { place, by, nowMs }: RestoreRequest,
+  kept: string | undefined,
+  leases: RestoreLeases,
+): Promise<Restored & { readonly anchors: string }> {
+  const opened = readBackup(copy);
+  const counted = await verifyCopy(copy.file, opened.anchors);
+  const { accounts, epoch } = await liftEpochs(join(dirname(place.file), 'shared.db'), opened);
+  await leases.take(accounts);
+  const journal = await openSqliteAccountJournal(copy.file);
+  const times = { backupAt: opened.at, restoredAt: nowMs };
+  const data = { ...times, epoch, ...(kept === undefined ? {} : { kept: basename(kept) }) };
+  try {
+    for (const account of accounts) await journal.append(account, { type: 'store.restored', by, at: nowMs, data });
+  } finally {
+    await journal.close();
+  }
+  makeRestored(copy, nowMs);
+  const unfinished = await listUnfinished(copy.file);
+  return { ...counted, ...times, accounts, epoch, kept, unfinished, anchors: opened.anchors };
+}
+
+/** Sets the epoch of the restore: newer than everything in the backup and in the file of leases that is there. */
+async function liftEpochs(sharedFile: string, opened: OpenedBackup) {
+  const { leases } = await readShared(sharedFile);
+  const epoch = Math.max(opened.epoch, ...leases.map((lease) => Number(lease['epoch']))) + 1;
+  const accounts = [...new Set([...opened.accounts, ...leases.map(({ account }) => String(account))])].sort();
+  await liftShared(sharedFile, accounts, epoch, opened.kills);
+  return { accounts, epoch };
+}
+
+async function listUnfinished(file: string): Promise<readonly string[]> {
+  const store = await openSqliteStore(file);
+  const rows = await store.runs({ unfinished: true }).finally(() => store.close());
+  return rows.flatMap(({ run, mode }) => (mode === 'live' ? [run] : []));
+}
+
+/** Keeps what was there, under names that belong together. */
+function putAside(folder: string, file: string, kept: string | undefined, stamp: string): void {
+  if (kept !== undefined)
+    for (const suffix of ['-wal', '-shm', ''])
+      if (existsSync(`${file}${suffix}`)) renameSync(`${file}${suffix}`, `${kept}${suffix}`);
+  const anchors = join(folder, ANCHORS);
+  if (existsSync(anchors)) renameSync(anchors, join(folder, `anchors.before-${stamp}.jsonl`));
+}
+
+/** The leases on every account of the store, so that no process acts while its store is replaced. */
+class RestoreLeases {
+  private readonly shared: Shared;
+  private readonly held: { readonly account: string; readonly epoch: number }[] = [];
+
+  constructor(shared: Shared) {
+    this.shared = shared;
+  }
+
+  /** Throws a UserError (exit 3) where a process holds one of them. */
+  async take(accounts: readonly string[]): Promise<void> {
+    for (const account of accounts) {
+      const answer = await this.shared.leases.acquire(account, 'restore');
+      if (answer.kind === 'taken')
+        throw new UserError(
+          `the account ${makePrintable(account, 200)} is held by another process (${makePrintable(answer.heldBy, 200)}); stop it first. Nothing was restored`,
+          EXIT.held,
+          'held',
+        );
+      this.held.push({ account, epoch: answer.epoch });
+    }
+  }
+
+  async release(): Promise<void> {
+    for (const { account, epoch } of this.held) await this.shared.leases.release(account, epoch);
+  }
+}
+
+function makeFailure(message: string): UserError {
+  return new UserError(message, EXIT.failed, 'restore');
+}

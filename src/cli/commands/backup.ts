@@ -1,0 +1,75 @@
+/** `runbook backup` and `runbook restore`: copy a store into one file while it is used, and put such a file in its place. */
+import { requireName } from '../../app/account/person.ts';
+import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
+import { readProfileFile } from '../../app/files/profile.ts';
+import { backUpStore } from '../../app/stores/backup.ts';
+import { listStorePlaces } from '../../app/stores/known-stores.ts';
+import { chooseStorePlace, describePlace, identifyStore, isThere, type StorePlace } from '../../app/stores/location.ts';
+import { restoreStore } from '../../app/stores/restore.ts';
+import { SystemClock } from '../../base/clock.ts';
+import { formatCount } from '../../base/format.ts';
+import { makePrintable } from '../../base/printable.ts';
+import type { Invocation } from '../invocation.ts';
+
+export async function backUp(
+  file: string,
+  options: { readonly profile: string | undefined },
+  invocation: Invocation,
+): Promise<ExitCode> {
+  const { terminal, state, environment } = invocation;
+  const place = requireFile('backup', options.profile, invocation);
+  const { runs, entries, at, ...made } = await backUpStore(place.file, file, new SystemClock().now());
+  const others = listStorePlaces(state).filter(
+    (each) => isThere(each) && identifyStore(each, environment) !== identifyStore(place, environment),
+  );
+  for (const other of others)
+    terminal.note(`${makePrintable(describePlace(other), 300)} is another store, and not in this backup`);
+  terminal.answer(
+    { file: made.file, at: new Date(at).toISOString(), runs, entries },
+    () =>
+      `${makePrintable(file, 300)} has ${formatCount(runs, 'run')} with ${formatCount(entries, 'entry', 'entries')}, read back and verified`,
+  );
+  return EXIT.done;
+}
+
+export async function restore(
+  file: string,
+  options: { readonly profile: string | undefined; readonly by: string },
+  invocation: Invocation,
+): Promise<ExitCode> {
+  const { terminal, environment } = invocation;
+  const by = requireName('restore', options.by);
+  const place = requireFile('restore', options.profile, invocation);
+  const nowMs = new SystemClock().now();
+  const restored = await restoreStore({ backup: file, place, by, nowMs, environment });
+  const { runs, backupAt, restoredAt, kept, unfinished } = restored;
+  const from = new Date(backupAt).toISOString();
+  terminal.answer(
+    { ...restored, by, backupAt: from, restoredAt: new Date(restoredAt).toISOString(), kept: kept ?? null },
+    () =>
+      [
+        `restored ${formatCount(runs, 'run')} as of ${from}${kept === undefined ? '' : `; what was there is kept as ${makePrintable(kept, 300)}`}`,
+        'what was due since then is missed and not started; the next start compares the orders at the venue with the journal',
+        ...unfinished.map(
+          (run) => `unfinished: ${run}; the next scheduler continues it, \`runbook cancel ${run} --by NAME\` ends it`,
+        ),
+      ].join('\n'),
+  );
+  return EXIT.done;
+}
+
+/** The store of the profile, or the state folder's own. */
+function requireFile(
+  command: string,
+  profile: string | undefined,
+  { state, terminal }: Invocation,
+): Extract<StorePlace, { kind: 'sqlite' }> {
+  const place =
+    profile === undefined
+      ? ({ kind: 'sqlite', file: state.file('runbook.db') } as const)
+      : chooseStorePlace(readProfileFile(profile, terminal), state);
+  if (place.kind === 'sqlite') return place;
+  throw new UserError(
+    `runbook ${command} is for a SQLite store; ${makePrintable(describePlace(place), 200)} is backed up with pg_dump, see docs/deployment.md`,
+  );
+}

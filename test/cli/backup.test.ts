@@ -1,0 +1,171 @@
+/** Backups of a store that is in use, and their restores, as processes against the simulated venue. */
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { it as base, describe, expect } from 'vitest';
+import { SystemClock } from '../../src/base/clock.ts';
+import { startSimServer } from '../../src/gateway/simulator/server.ts';
+import { Simulator } from '../../src/gateway/simulator/simulator.ts';
+import { openSqliteAccountJournal } from '../../src/journal/account/sqlite.ts';
+import { openDatabase } from '../../src/journal/sql/sqlite.ts';
+import { openBackground, profileFor } from './background.ts';
+import { Scheduler } from './schedulers.ts';
+
+const READING = `
+runbook: reading
+dsl: 1
+schedule: {every: 1s, misfire: {within: 1h, then: run_all}}
+steps:
+  - read_account: {}
+`;
+const ORDERING = `
+runbook: ordering
+dsl: 1
+leaves: {position: open, because: the case is about something else}
+schedule: {every: 1s, misfire: {within: 1h, then: run_all}}
+steps:
+  - place: {type: limit, market: BTC-USD, side: long, size: 0.001, price: 20000, tif: post_only}
+`;
+const COPIED = 'anchors: {copies: {elsewhere: {file: copied.jsonl}}}';
+
+const it = base
+  .extend('simulator', () => new Simulator({}, new SystemClock(), 1))
+  .extend('at', async ({ simulator }, { onCleanup }) => {
+    const venue = await startSimServer(simulator, { port: 0 });
+    const at = openBackground();
+    at.write('profile.yaml', `${profileFor(venue.url)}\n${COPIED}\n`);
+    at.write('reading.yaml', READING);
+    at.write('ordering.yaml', ORDERING);
+    onCleanup(async () => {
+      at.close();
+      await venue.close();
+    });
+    return at;
+  })
+  .extend(
+    'schedule',
+    ({ at }) =>
+      (file: string) =>
+        new Scheduler(at.start(['schedule', file, '--profile', 'profile.yaml', '--port', '0'])),
+  )
+  .extend('json', ({ at }) => async (...words: readonly string[]) => {
+    const { out, exit, err } = await at.run([...words, '--json']);
+    return { exit, err, document: JSON.parse(out) as Record<string, unknown> };
+  });
+
+async function readOccurrences(file: string) {
+  const database = await openDatabase(file);
+  const rows = database.statement('SELECT nominal, verdict, why, run FROM occurrence ORDER BY nominal').all();
+  database.close();
+  return rows.map(({ nominal, verdict, why, run }) => ({ nominal: Number(nominal), verdict, why, run }));
+}
+
+describe('a backup', { timeout: 90_000 }, () => {
+  it('of a running scheduler is one private file, and its restore starts nothing that was due since', async ({
+    at,
+    schedule,
+    json,
+  }) => {
+    const store = join(at.path, '.runbook', 'runbook.db');
+    const first = schedule('reading.yaml');
+    await first.sees('run_ended', 2);
+    const made = await json('backup', 'one.backup');
+    expect([made.exit, Number(made.document['runs']) >= 2]).toEqual([0, true]);
+    expect(statSync(join(at.path, 'one.backup')).mode & 0o777).toBe(0o600);
+    expect(readdirSync(at.path).filter((name) => name.startsWith('one.backup'))).toEqual(['one.backup']);
+    expect((await json('backup', 'one.backup')).exit).toBe(1);
+    await first.sees('run_ended', 5);
+    const refused = await json('restore', 'one.backup', '--by', 'ada');
+    expect([refused.exit, refused.document]).toMatchObject([3, { error: { kind: 'held' } }]);
+    await first.stop('SIGTERM');
+
+    const before = await readOccurrences(store);
+    const restored = await json('restore', 'one.backup', '--by', 'ada');
+    expect([restored.exit, restored.document]).toMatchObject([0, { by: 'ada', runs: made.document['runs'] }]);
+    const kept = await readOccurrences(String(restored.document['kept']));
+    expect(kept).toEqual(before);
+    const restoredAt = Date.parse(String(restored.document['restoredAt']));
+    const then = await readOccurrences(store);
+    expect(then.at(-1)).toMatchObject({ nominal: restoredAt, verdict: 'missed', why: 'restored' });
+
+    const second = schedule('reading.yaml');
+    await second.sees('run_ended', 2);
+    expect((await second.stop('SIGTERM')).exit).toBe(143);
+    const known = new Set(then.map(({ nominal }) => nominal));
+    const since = (await readOccurrences(store)).filter(({ nominal }) => !known.has(nominal));
+    expect(since.length).toBeGreaterThanOrEqual(2);
+    expect(since.every(({ nominal }) => nominal > restoredAt)).toBe(true);
+    const [account] = restored.document['accounts'] as string[];
+    const journal = await openSqliteAccountJournal(store);
+    expect(await journal.read(String(account))).toMatchObject([
+      { type: 'store.restored', by: 'ada', data: { restoredAt, epoch: restored.document['epoch'] } },
+    ]);
+    await journal.close();
+    expect((await json('audit', 'verify')).document).toMatchObject({ ok: true });
+  });
+
+  it('that is older than orders at the venue is not traded on until a person adopts them', async ({
+    simulator,
+    schedule,
+    json,
+  }) => {
+    const ids = () => simulator.books().orders.map(({ client_order_id }) => client_order_id);
+    const first = schedule('ordering.yaml');
+    await first.sees('run_ended', 2);
+    expect((await json('backup', 'one.backup')).exit).toBe(0);
+    await first.sees('run_ended', 5);
+    await first.stop('SIGKILL');
+    const placed = ids().length;
+    expect((await json('restore', 'one.backup', '--by', 'ada')).exit).toBe(0);
+    const refused = schedule('ordering.yaml');
+    expect([(await refused.started.ended).exit, ids().length]).toEqual([3, placed]);
+    expect((await json('account', 'adopt', '--profile', 'profile.yaml', '--by', 'ada')).exit).toBe(0);
+    const second = schedule('ordering.yaml');
+    await second.sees('run_ended', 2);
+    await second.stop('SIGTERM');
+    expect([ids().length > placed, new Set(ids()).size]).toEqual([true, ids().length]);
+  });
+
+  it('on a machine that has nothing brings the kill switch and epochs that fence', async ({ at, schedule, json }) => {
+    const first = schedule('reading.yaml');
+    await first.sees('run_ended', 1);
+    await first.stop('SIGTERM');
+    expect((await at.run(['kill', '--profile', 'profile.yaml', '--by', 'ada'])).exit).toBe(0);
+    expect((await json('backup', 'one.backup')).exit).toBe(0);
+    for (const name of ['.runbook', 'home', 'copied.jsonl'])
+      rmSync(join(at.path, name), { recursive: true, force: true });
+    const restored = await json('restore', 'one.backup', '--by', 'ada');
+    expect([restored.exit, restored.document['kept']]).toEqual([0, null]);
+    expect(existsSync(join(at.path, '.runbook', 'anchors.jsonl'))).toBe(true);
+    const barred = await json('run', 'reading.yaml', '--profile', 'profile.yaml');
+    expect([barred.exit, barred.document]).toMatchObject([1, { error: { kind: 'killed' } }]);
+    expect((await at.run(['release', '--profile', 'profile.yaml', '--by', 'ada'])).exit).toBe(0);
+    const second = schedule('reading.yaml');
+    await second.sees('run_ended', 1);
+    expect((await second.stop('SIGTERM')).exit).toBe(143);
+  });
+
+  it('that was changed, or is none, is refused with exit 1 and changes nothing', async ({ at, schedule, json }) => {
+    const store = join(at.path, '.runbook', 'runbook.db');
+    const first = schedule('reading.yaml');
+    await first.sees('run_ended', 1);
+    await first.stop('SIGTERM');
+    expect((await json('backup', 'one.backup')).exit).toBe(0);
+    const database = await openDatabase(join(at.path, 'one.backup'));
+    database.exec("UPDATE entries SET line = replace(line, 'reading', 'leading') WHERE seq = 1");
+    database.close();
+    const occurrences = await readOccurrences(store);
+    at.write('text.backup', 'not a database\n'.repeat(200));
+    for (const file of ['one.backup', 'text.backup', 'nothing.backup', store]) {
+      const { exit, document } = await json('restore', file, '--by', 'ada');
+      expect([file, exit, document]).toMatchObject([file, 1, { error: { kind: 'restore' } }]);
+    }
+    expect(await readOccurrences(store)).toEqual(occurrences);
+    expect(readdirSync(join(at.path, '.runbook')).filter((name) => /part|before/.test(name))).toEqual([]);
+    // A store of which an entry was changed is no backup either.
+    const own = await openDatabase(store);
+    own.exec("UPDATE entries SET line = replace(line, 'reading', 'leading') WHERE seq = 1");
+    own.close();
+    expect([(await json('backup', 'two.backup')).exit, existsSync(join(at.path, 'two.backup'))]).toEqual([1, false]);
+    expect(readFileSync(join(at.path, 'text.backup'), 'utf8')).toContain('not a database');
+  });
+});
