@@ -22,7 +22,10 @@ export const STORE_COMMANDS: readonly CommandRow[] = [
     name: 'restore',
     summary: 'put a backup in the place of the store; what was due since then is missed, not run',
     arguments: { file: { doc: 'file that `runbook backup` wrote', takes: 'file' } },
-    options: { profile: STORE_OF, by: { doc: 'name of the person', value: 'NAME', required: true } },
+    options: {
+      profile: STORE_OF,
+      by: { doc: 'name of the person; the one of the operating system by default', value: 'NAME' },
+    },
     example: 'restore runbook-2026-11-22.backup --by ada',
     async run({ file }, options, invocation) {
       return (await import('../commands/backup.ts')).restore(file, options, invocation);

@@ -1,4 +1,5 @@
 /** `runbook backup` and `runbook restore`: copy a store into one file while it is used, and put such a file in its place. */
+import { userInfo } from 'node:os';
 import { requireName } from '../../app/account/person.ts';
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { readProfileFile } from '../../app/files/profile.ts';
@@ -34,11 +35,11 @@ export async function backUp(
 
 export async function restore(
   file: string,
-  options: { readonly profile: string | undefined; readonly by: string },
+  options: { readonly profile: string | undefined; readonly by: string | undefined },
   invocation: Invocation,
 ): Promise<ExitCode> {
   const { terminal, environment } = invocation;
-  const by = requireName('restore', options.by);
+  const by = requireName('restore', options.by ?? userInfo().username);
   const place = requireFile('restore', options.profile, invocation);
   const nowMs = new SystemClock().now();
   const restored = await restoreStore({ backup: file, place, by, nowMs, environment });
