@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { combineKillSwitches, combineLeases } from '../../src/journal/shared/account-guard.ts';
 import { openSharedMemory } from '../../src/journal/shared/memory.ts';
-import { EVERY_ACCOUNT, LEASE_LIFE_MS } from '../../src/journal/shared/shared.ts';
+import { buildUnreadableKill, EVERY_ACCOUNT, LEASE_LIFE_MS } from '../../src/journal/shared/shared.ts';
 
 /** Two stores of one user. */
 function openStores() {
@@ -75,6 +75,19 @@ describe('the kill switch of an account with two stores', () => {
     expect(await one.kills.release('main', 'ada', 2)).toBe(true);
     expect([await one.kills.engaged('main'), await two.kills.engaged('main')]).toEqual([undefined, undefined]);
     expect(await two.kills.release('main', 'ada', 3)).toBe(false);
+  });
+
+  it('of this user counts while the store cannot be read, which is no kill by itself', async () => {
+    const { user } = openStores();
+    const unread = { ...user.killSwitch, engaged: async () => buildUnreadableKill('main', new Error('away')) };
+    const kills = combineKillSwitches(user.killSwitch, unread);
+    expect(await kills.engaged('main')).toMatchObject({ unread: true });
+    await user.killSwitch.engage({ scope: 'main', by: 'ada', reason: 'r', at: 1 });
+    expect(await kills.engaged('main')).toEqual({ scope: 'main', by: 'ada', reason: 'r', at: 1 });
+    // Neither can be read.
+    expect(await combineKillSwitches(unread, unread).engaged('main')).toMatchObject({ unread: true });
+    const other = openStores().one;
+    expect(await combineKillSwitches(unread, other.kills).engaged('main')).toMatchObject({ unread: true });
   });
 
   it('has one history: events in both stores once, and those of the other store', async () => {

@@ -34,14 +34,14 @@ const WAYS: readonly Partial<Outage>[] = [{}, { hangsMs: 1_500 }, { keepsFirst: 
 
 describe('a store that cannot be reached for 1 to 30 s', { timeout: 120_000 }, () => {
   it.each([
-    ['in a wait', 5_000],
-    ['where an order is due', 19_900],
-    ['where a cancel is due', 24_000],
-    ['at the end of the run', 44_000],
-  ])('%s fails no run, and sends what adds no risk', async (_where, from) => {
+    ['where an order is due', 19_900, 1],
+    ['in a wait', 5_000, 4],
+    ['where a cancel is due', 24_000, 2],
+    ['at the end of the run', 44_000, 4],
+  ])('%s fails no run, and sends what adds no risk', async (_where, from, every) => {
     const calm = await playLive(RUN, { from, ms: 0 });
     const [cancelledAt] = calm.heard.filter(({ what }) => what.startsWith('DELETE /orders')).map(({ at }) => at);
-    for (const [index, ms] of SPANS.entries()) {
+    for (const [index, ms] of SPANS.filter((span) => (span / 1_000) % every === 0).entries()) {
       const outage = { from, ms, ...WAYS[index % WAYS.length] };
       const played = await playLive(RUN, outage);
       expect([ms, played.outcome, played.reason, played.orders.map(({ status }) => status)]).toEqual([

@@ -91,7 +91,11 @@ export function combineKillSwitches(ofUser: KillSwitch, beside: KillSwitch): Kil
       if (order.scope !== EVERY_ACCOUNT) await ofUser.engage(order);
     },
     async engaged(account) {
-      return (await beside.engaged(account)) ?? ofUser.engaged(account);
+      const here = await beside.engaged(account);
+      if (here !== undefined && here.unread !== true) return here;
+      // A kill that a person gave on this machine counts while the store cannot be read.
+      const ofThisUser = await ofUser.engaged(account);
+      return ofThisUser?.unread === true ? (here ?? ofThisUser) : (ofThisUser ?? here);
     },
     async release(scope, by, at) {
       const lifted = await beside.release(scope, by, at);
