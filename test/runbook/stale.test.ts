@@ -80,6 +80,24 @@ describe('an order that no step has used since it was placed', () => {
     expect(stale(`${place()}  - ${step}\n${NOTIFY('entry.filled')}`)).toEqual(['place entry.filled']);
   });
 
+  it('is known where a step has used a list that it is kept in', () => {
+    const kept = 'vars: {kept: {type: list<order>, init: []}}\n';
+    const keep = `${place()}  - set:\n      kept: kept + [entry]\n`;
+    const shown = NOTIFY('entry.filled') + NOTIFY("position('BTC-USD')");
+    expect(stale(keep + shown, kept)).toEqual(['place entry.filled', 'place position(']);
+    for (const use of ['refresh: kept', 'cancel: kept', 'cancel: kept.filter(o, o.open)', 'refresh: [entry]'])
+      expect(stale(`${keep}  - ${use}\n${shown}`, kept)).toEqual([]);
+    const ladder = `  - for_each:\n      each: level\n      in: [60000, 59000]\n      do:\n${`${place().replace('price: 60000', 'price: level')}  - set:\n      kept: kept + [entry]\n`.replaceAll(/^(?=.)/gm, '      ')}`;
+    expect(stale(`${ladder}  - refresh: kept\n${NOTIFY("position('BTC-USD')")}`, kept)).toEqual([]);
+    expect(stale(`${ladder}${NOTIFY("position('BTC-USD')")}`, kept)).toEqual(['place position(']);
+  });
+
+  it('is read too early by a condition that is awaited', () => {
+    const wait = (condition: string) => `  - wait_for:\n      until: ${condition}\n      within: 1m\n`;
+    expect(stale(place() + wait('entry.filled > 0'))).toEqual(['place entry.filled']);
+    expect(stale(`${place()}  - refresh: entry\n${wait('entry.filled > 0')}`)).toEqual([]);
+  });
+
   it('is read too early on one path of several', () => {
     const maybe = (condition: string) => `  - if: ${condition}\n    refresh: entry\n`;
     expect(stale(place() + maybe('inputs.wanted') + NOTIFY('entry.filled'))).toEqual(['place entry.filled']);
