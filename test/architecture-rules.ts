@@ -28,6 +28,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'app/account': ['stores'],
   'app/files': [],
   'app/kill': ['account', 'files', 'run', 'stores'],
+  'app/paper': ['files', 'rehearsal', 'run'],
   'app/project': ['files', 'testing'],
   'app/rehearsal': ['files', 'stores'],
   'app/run': ['account', 'files', 'rehearsal'],

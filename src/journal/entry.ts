@@ -13,7 +13,8 @@ import type { LeftPosition, LeftSide, SwitchCancels } from '../venue/position/re
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 export type JsonObject = { readonly [key: string]: Json };
 
-export type RunMode = 'fixtures' | 'simulated' | 'live';
+/** `paper`: live feeds in real time, orders at the simulated venue. */
+export type RunMode = 'fixtures' | 'simulated' | 'paper' | 'live';
 export type RunOutcome = 'succeeded' | 'failed' | 'stopped' | 'halted';
 export type StepOutcome = 'succeeded' | 'failed' | 'skipped' | 'halted';
 

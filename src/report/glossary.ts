@@ -100,6 +100,7 @@ export const STEP_OUTCOMES = {
 export const MODE_MEANING = {
   live: 'with real orders',
   simulated: 'against the simulated venue',
+  paper: 'on paper: live feeds, orders at the simulated venue',
   fixtures: 'against recorded answers',
 } as const satisfies Record<RunMode, string>;
 

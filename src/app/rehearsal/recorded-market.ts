@@ -116,17 +116,26 @@ function findOnlyMarket(
   known: readonly string[],
   text: string,
 ): string {
+  const traded = listTradedMarkets(runbook, inputs, known);
+  const [market, other] = traded.length > 0 ? traded : known;
+  if (market !== undefined && other === undefined) return market;
+  throw new UserError(
+    `--prices ${makePrintable(text, 100)} does not say of which market: ${(traded.length > 0 ? traded : known).join(', ')}; write --prices ${market ?? 'BTC-USD'}=${makePrintable(text, 100)}`,
+  );
+}
+
+/** The markets of `known` that the requests of the runbook's plan name. */
+export function listTradedMarkets(
+  runbook: CheckedRunbook,
+  inputs: Readonly<Record<string, Value>>,
+  known: readonly string[],
+): readonly string[] {
   const { rows, sections, bounds } = planFor(runbook, inputs, { now: 0 });
   const named = [...rows, ...sections.flatMap((section) => section.rows)].flatMap((row) => {
     const market = row.kind === 'request' ? row.params['market_id'] : undefined;
     return typeof market === 'string' && known.includes(market) ? [market] : [];
   });
-  const traded = new Set([...named, ...Object.keys(bounds.exposure).filter((market) => known.includes(market))]);
-  const [market, other] = traded.size > 0 ? traded : known;
-  if (market !== undefined && other === undefined) return market;
-  throw new UserError(
-    `--prices ${makePrintable(text, 100)} does not say of which market: ${[...(traded.size > 0 ? traded : known)].join(', ')}; write --prices ${market ?? 'BTC-USD'}=${makePrintable(text, 100)}`,
-  );
+  return [...new Set([...named, ...Object.keys(bounds.exposure).filter((market) => known.includes(market))])];
 }
 
 function listFeeds({ feeds, calls }: CheckedRunbook): readonly string[] {

@@ -6,6 +6,12 @@ const INPUT = { doc: 'an input, read by its declared type', value: 'k=v', many: 
 const INPUTS = { doc: 'a file of inputs, YAML or JSON', value: 'FILE', takes: 'file' } as const;
 const FIXTURES = { doc: 'recorded exchanges to answer from', value: 'FILE', takes: 'file' } as const;
 
+const ANSWER = {
+  doc: 'answer to an approve step, by its id or path, after a time: ok=approve, ok=reject:5m',
+  value: 'STEP=WORD',
+  many: true,
+} as const;
+
 const RUN = { doc: 'name of a run, or an unambiguous part of it', takes: 'text' } as const;
 const STEP = { doc: 'path or id of the step', takes: 'text' } as const;
 const BY = { doc: 'name of the person', value: 'NAME' } as const;
@@ -62,17 +68,29 @@ export const RUN_COMMANDS: readonly CommandRow[] = [
         takes: 'file',
         many: true,
       },
-      answer: {
-        doc: 'answer to an approve step, by its id or path, after a time: ok=approve, ok=reject:5m',
-        value: 'STEP=WORD',
-        many: true,
-      },
+      answer: ANSWER,
       feed: { doc: 'recorded values of a feed of the runbook, CSV', value: 'NAME=FILE', takes: 'file', many: true },
       record: { doc: 'write the exchanges to a fixture', value: 'FILE', takes: 'file' },
     },
     example: 'dry-run bracket-entry.yaml --fixtures bracket-entry.fixture.yaml',
     async run({ file }, options, invocation) {
       return (await import('../commands/dry-run.ts')).dryRunFile(file, options, invocation);
+    },
+  }),
+  command({
+    name: 'paper',
+    summary: 'execute in real time with live feeds, and orders at the simulated venue; needs no credentials',
+    arguments: { file: FILE },
+    options: {
+      profile: { doc: 'profile with the feeds and markets', value: 'FILE', takes: 'file', required: true },
+      input: INPUT,
+      inputs: INPUTS,
+      seed: { doc: 'seed of the simulated venue, 1 by default', value: 'N' },
+      answer: ANSWER,
+    },
+    example: 'paper twap.yaml --profile main.yaml',
+    async run({ file }, options, invocation) {
+      return (await import('../commands/paper.ts')).runPaper(file, options, invocation);
     },
   }),
   command({

@@ -154,7 +154,7 @@ function readRecord(value: unknown, path: string): Readonly<Record<string, unkno
 }
 
 /** Reads the decimal at a path such as `result[0].fair_price`; undefined when there is none. */
-function readDecimalAt(result: unknown, path: string): DecimalString | undefined {
+export function readDecimalAt(result: unknown, path: string): DecimalString | undefined {
   const steps = path.match(/[A-Za-z0-9_-]+/g) ?? [];
   let value: unknown = { result };
   for (const step of steps) {

@@ -171,6 +171,14 @@ export class Simulator {
     return { value: readFeedPrice(market, name, at), at: market.path.findGap(market.path.getStepAt(at)) ?? at };
   }
 
+  /** Sets the mid price of a market whose path is of the kind `live`. */
+  setPrice(market: string, price: Decimal): void {
+    const at = this.clock.now();
+    this.venue.events.settle(at);
+    this.venue.fillEngine.getMarket(market).setPrice(price, at);
+    this.venue.events.watch();
+  }
+
   /** The mid price of each market after one time and up to another, at most one per `everyMs`. Reads change nothing. */
   listMids(fromMs: number, toMs: number, everyMs: number): readonly MarketPrices[] {
     return [...this.venue.markets.values()].map(({ id, grid, path }) => ({

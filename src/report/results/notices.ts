@@ -1,5 +1,5 @@
 /** Folds the messages that a run sent to people, and whether each reached its channel. */
-import type { Entry } from '../../journal/entry.ts';
+import type { Entry, RunMode } from '../../journal/entry.ts';
 import { formatIsoTime } from '../format.ts';
 
 export interface NoticeRow {
@@ -13,14 +13,14 @@ export interface NoticeRow {
 }
 
 export class NoticeFold {
-  private isLive = false;
+  private mode: RunMode = 'live';
   private readonly sent: { readonly at: number; readonly step: string; readonly to: string; readonly text: string }[] =
     [];
   /** By step and channel. */
   private readonly settled = new Map<string, { readonly delivered: boolean; readonly because?: string }>();
 
   apply(entry: Entry): void {
-    if (entry.type === 'run.started') this.isLive = entry.data.mode === 'live';
+    if (entry.type === 'run.started') this.mode = entry.data.mode;
     if (entry.type === 'notification.sent') this.sent.push({ at: entry.at, step: entry.step, ...entry.data });
     if (entry.type === 'notification.settled') this.settled.set(nameNotice(entry.step, entry.data.to), entry.data);
   }
@@ -28,7 +28,10 @@ export class NoticeFold {
   listRows(): readonly NoticeRow[] {
     return this.sent.map(({ at, step, to, text }) => {
       const { delivered = false, because } = this.settled.get(nameNotice(step, to)) ?? {
-        because: this.isLive ? 'no answer of the channel is recorded' : 'a dry-run sends no messages',
+        because:
+          this.mode === 'live'
+            ? 'no answer of the channel is recorded'
+            : `a ${this.mode === 'paper' ? 'paper run' : 'dry-run'} sends no messages`,
       };
       const reason = delivered ? undefined : because;
       return { at: formatIsoTime(at), to, text, delivered, ...(reason === undefined ? {} : { reason }) };

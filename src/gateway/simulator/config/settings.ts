@@ -24,6 +24,8 @@ export type PathConfig =
       readonly stepMs?: number;
     }
   /** Recorded prices, in absolute time; the start price is theirs. Not of a configuration file: see `dry-run --prices`. */
+  /** The price that `Simulator.setPrice` sets, from `start` on. Not of a configuration file: see `runbook paper`. */
+  | { readonly kind: 'live'; readonly stepMs?: number }
   | { readonly kind: 'history'; readonly history: PriceHistory; readonly stepMs?: number };
 
 interface PricePoint {

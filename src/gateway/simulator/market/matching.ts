@@ -6,7 +6,7 @@
  */
 import { Decimal, decimal } from '../../../base/decimal.ts';
 import type { MarketConfig } from '../config/settings.ts';
-import type { PriceGrid, PricePath, Quote } from '../price/prices.ts';
+import { countTicks, type PriceGrid, type PricePath, type Quote } from '../price/prices.ts';
 import { isPositionOrder, type SimOrder } from './ledger.ts';
 
 /** An amount in base currency, traded at one price. */
@@ -82,6 +82,12 @@ export class Market {
     this.step = step;
     this.consumedAsks = [];
     this.consumedBids = [];
+  }
+
+  /** Sets the mid price from now on; whoever calls it looks for the next event anew. */
+  setPrice(price: Decimal, at: number): void {
+    this.path.set(at, Math.max(1, countTicks(price, this.grid.tick)));
+    this.planned = undefined;
   }
 
   /** Reports the account's position after a fill: recorded candles turn against it. */

@@ -37,6 +37,33 @@ export class PointCourse {
   }
 }
 
+/** A price that is set as time goes on; it holds until it is set again. */
+export class SetCourse {
+  private readonly knots: Knot[];
+
+  constructor(start: number) {
+    this.knots = [{ step: 0, ticks: start }];
+  }
+
+  get lastChange(): number {
+    return this.knots.at(-1)?.step ?? 0;
+  }
+
+  getTicks(step: number): number {
+    const getStep = (index: number) => (this.knots[index] as Knot).step;
+    return (this.knots[findLastAt(this.knots.length, getStep, step)] as Knot).ticks;
+  }
+
+  set(step: number, ticks: number): void {
+    if (this.knots.at(-1)?.step === step) this.knots.pop();
+    this.knots.push({ step, ticks });
+    if (this.knots.length > MOST_SET) this.knots.splice(1, MOST_SET / 2);
+  }
+}
+
+/** Prices that are kept; older ones are not read. */
+const MOST_SET = 10_000;
+
 /** Recorded ticks: the price holds from each to the next. */
 export class TickCourse {
   readonly lastChange: number;

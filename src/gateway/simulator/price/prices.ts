@@ -8,7 +8,7 @@ import { type Decimal, decimal, roundToStep, toCount } from '../../../base/decim
 import type { Stream } from '../config/random.ts';
 import type { MarketConfig, PriceHistory } from '../config/settings.ts';
 import { CandleCourse } from './candles.ts';
-import { type Knot, PointCourse, TickCourse } from './points.ts';
+import { type Knot, PointCourse, SetCourse, TickCourse } from './points.ts';
 import { Walk } from './walk.ts';
 
 const WALK_STEP_MS = 1000;
@@ -77,10 +77,9 @@ export class PricePath {
     }
     const start = grid.toTicks(decimal(market.start), 'down');
     this.half = toHalf(start);
-    this.course =
-      path.kind === 'walk'
-        ? new Walk(start, this.half + 1, path.volatilityBps, stream)
-        : new PointCourse(toKnots(path.points, start, this.stepMs, grid));
+    if (path.kind === 'live') this.course = new SetCourse(start);
+    else if (path.kind === 'walk') this.course = new Walk(start, this.half + 1, path.volatilityBps, stream);
+    else this.course = new PointCourse(toKnots(path.points, start, this.stepMs, grid));
   }
 
   private followHistory({ form, times, ticks }: PriceHistory): Course {
@@ -127,6 +126,12 @@ export class PricePath {
   findGap(step: number): number | undefined {
     const since = this.course.findGap?.(step);
     return since === undefined ? undefined : this.getTimeOf(since);
+  }
+
+  /** Sets the mid price from the next step on; only of a path of the kind `live`. */
+  set(ms: number, ticks: number): void {
+    if (!(this.course instanceof SetCourse)) throw new Error('the price of this market cannot be set');
+    this.course.set(this.getStepAt(ms) + 1, ticks);
   }
 
   /** Reports the position of the account from a step on. Returns whether later prices may differ from those read before. */

@@ -1,0 +1,80 @@
+/** `runbook paper`: executes a runbook with live feeds in real time, and its orders at the simulated venue. */
+import { reportCrash } from '../../app/crash-report.ts';
+import { EXIT, type ExitCode } from '../../app/errors.ts';
+import { inputValues, loadRunbook } from '../../app/files/load.ts';
+import { readProfileFile } from '../../app/files/profile.ts';
+import { runOnPaper } from '../../app/paper/paper-run.ts';
+import { exitAfter, type Signal } from '../../app/process.ts';
+import { readAnswers } from '../../app/rehearsal/answers.ts';
+import { makeRunName } from '../../app/run/run-name.ts';
+import { SystemClock } from '../../base/clock.ts';
+import type { Entry } from '../../journal/entry.ts';
+import { openSqliteStore } from '../../journal/stores/sqlite.ts';
+import { RunFold } from '../../report/folds/run.ts';
+import { endProcess } from '../exit.ts';
+import type { Invocation } from '../invocation.ts';
+import { readWholeOption } from '../option-values.ts';
+import { showReport } from '../terminal/run-end.ts';
+import { interrupts } from '../terminal/signals.ts';
+
+export interface PaperOptions {
+  readonly profile: string;
+  readonly input: readonly string[];
+  readonly inputs: string | undefined;
+  readonly seed: string | undefined;
+  readonly answer: readonly string[];
+}
+
+export async function runPaper(
+  file: string,
+  options: PaperOptions,
+  { terminal, state, environment }: Invocation,
+): Promise<ExitCode> {
+  const loaded = loadRunbook(file, terminal);
+  const profile = readProfileFile(options.profile, terminal);
+  const inputs = inputValues(loaded.runbook, { pairs: options.input, file: options.inputs });
+  const answers = readAnswers(options.answer, loaded.runbook);
+  const seed = options.seed === undefined ? 1 : readWholeOption('--seed', options.seed);
+  const store = await openSqliteStore(state.file('runbook.db'));
+  const fold = new RunFold();
+  const run = makeRunName(loaded.runbook.name);
+  let interrupted: Signal | undefined;
+  const stopListening = interrupts.on((signal) => {
+    interrupted ??= signal;
+  });
+  terminal.note(
+    `on paper: feeds of ${profile.baseUrl}, orders at the simulated venue; run ${run}, Ctrl-C ends it in order`,
+  );
+  const result = await runOnPaper({
+    loaded,
+    inputs,
+    profile,
+    run,
+    seed,
+    store,
+    clock: new SystemClock(),
+    variables: { NODE_TLS_REJECT_UNAUTHORIZED: environment.variable('NODE_TLS_REJECT_UNAUTHORIZED') },
+    answers,
+    interrupts,
+    onEntry: (entry: Entry) => {
+      fold.apply(entry);
+      if (entry.type === 'step.started') terminal.progress(`${loaded.runbook.name} on paper: ${entry.step}`);
+    },
+    onCrash: (error) => terminal.complain(reportCrash(error, ['paper', file], state, environment)),
+  }).finally(async () => {
+    stopListening();
+    await store.close();
+  });
+  terminal.endProgress();
+  showReport(fold.report(), terminal);
+  const exit =
+    result.outcome === 'halted'
+      ? EXIT.halted
+      : interrupted !== undefined
+        ? exitAfter(interrupted)
+        : result.outcome === 'failed'
+          ? EXIT.failed
+          : EXIT.done;
+  // Timers of the simulated venue's orders would keep the process running.
+  return endProcess(exit);
+}

@@ -1,0 +1,134 @@
+/** Tests at the socket that a paper run only reads: its orders are at the simulated venue, its feeds at the live one. */
+import { describe, expect, it } from 'vitest';
+import { allowReadsAlone } from '../../src/app/paper/live-quotes.ts';
+import type { WireRequest } from '../../src/gateway/transport.ts';
+import { JWT, type MockVenue } from './mock-venue.ts';
+import { document, type Report, scene, until } from './scene.ts';
+
+const FEEDS = `requests:
+  market_info: {method: GET, path: /markets, query: {market_id: text}, tokens: 10, result: {type: list, of: {fair_price: price}}}
+feeds:
+  mid: {request: market_info, with: {market_id: "\${market}"}, read: "result[0].fair_price"}
+rate_limit: {tokens: 40000}`;
+
+/** Every kind of write: leverage, the deadman switch, an order, an amend, a stop, cancels. */
+const WRITES = `runbook: one
+dsl: 1
+limits: {markets: [BTC-USD]}
+leaves: {position: open, because: the case is about something else}
+needs: [cancel_all]
+deadman: {market: BTC-USD, timeout: 60s, release_after: exit, on_exit: disarm}
+feeds: {mid: {type: price, max_age: 5s}}
+steps:
+  - set_leverage: {market: BTC-USD, leverage: 4}
+  - id: low
+    place: {type: limit, market: BTC-USD, side: long, size: 0.01, price: 50000}
+  - id: moved
+    amend: {order: low, price: 50001}
+  - cancel: low
+    await: terminal
+  - place: {type: market, market: BTC-USD, side: long, size: 0.01, price: tick(feeds.mid * 1.05)}
+    await: filled
+  - id: exit
+    protect: {market: BTC-USD, side: short, stop_loss: {fraction: 1, trigger: 63500, price: 60000}}
+  - wait_for: {order: exit.stop_loss, is: terminal, within: 60s}
+  - cancel_all: {everyone: true}
+`;
+
+const WAITS = `runbook: one
+dsl: 1
+limits: {markets: [BTC-USD]}
+leaves: {position: open, because: the case is about something else}
+feeds: {mid: {type: price, max_age: 5s}}
+steps:
+  - id: low
+    place: {type: limit, market: BTC-USD, side: long, size: 0.01, price: tick(feeds.mid * 0.9)}
+  - wait: 10m
+`;
+
+/** The price is 64000 until it is asked for the sixth time, then 63000. */
+const falls = (venue: MockVenue) =>
+  void venue.rules.push(({ path }, count) =>
+    path === '/markets'
+      ? { body: { success: true, error: '', result: [{ fair_price: count < 6 ? '64000' : '63000' }] } }
+      : undefined,
+  );
+const PAPER = ['paper', 'one.yaml', '--profile', 'p.yaml', '--json'];
+
+describe.concurrent('runbook paper', { timeout: 60_000 }, () => {
+  it('places, amends and cancels nothing at the venue, and sends it no credentials', () =>
+    scene({ venue: falls, profile: FEEDS, runbook: WRITES }, async ({ venue, run }) => {
+      const { exit, out, err } = await run(PAPER);
+      const report = document(out) as Report & { readonly mode: string };
+      expect([exit, report.mode, report.outcome], err).toEqual([0, 'paper', 'succeeded']);
+      // The stop was triggered by the live price.
+      expect(report.orders.map(({ state, averagePrice }) => [state, averagePrice])).toEqual([
+        ['canceled', undefined],
+        ['closed', expect.stringMatching(/^6400\d/)],
+        ['closed', expect.stringMatching(/^6299\d/)],
+      ]);
+      const writes = report.requests
+        .filter(({ method }) => method !== 'GET')
+        .map(({ method, path }) => `${method} ${path}`);
+      for (const write of [
+        'POST /orders',
+        'PUT /orders',
+        'DELETE /orders',
+        'POST /cancel_all_after',
+        'DELETE /orders/cancel_all',
+      ])
+        expect(writes).toContain(write);
+      expect(venue.heard.length).toBeGreaterThan(2);
+      expect(new Set(venue.heard.map(({ method, path }) => `${method} ${path}`))).toEqual(new Set(['GET /markets']));
+      for (const { headers, body } of venue.heard) {
+        expect([headers['authorization'], headers['cookie'], body]).toEqual([undefined, undefined, '']);
+        expect(JSON.stringify(headers)).not.toContain(JWT);
+      }
+      const listed = document((await run(['audit', 'list', '--json'])).out) as { runs: readonly { mode: string }[] };
+      expect(listed.runs.map(({ mode }) => mode)).toEqual(['paper']);
+      expect((await run(['audit', 'replay', 'last'])).exit).toBe(0);
+    }));
+
+  it('needs no credentials, and ends in order at a signal', () =>
+    scene({ venue: falls, profile: FEEDS, runbook: WAITS }, async ({ venue, start }) => {
+      const running = start(PAPER, {});
+      await until(() => venue.heard.length >= 4);
+      running.child.kill('SIGINT');
+      const { exit, out, err } = await running.ended;
+      const report = document(out) as Report;
+      expect([exit, report.orders.map(({ state }) => state)], err).toEqual([130, ['canceled']]);
+      expect(new Set(venue.heard.map(({ method }) => method))).toEqual(new Set(['GET']));
+    }));
+
+  it.each([
+    ['without a feed of prices', '', 2, 'configuration'],
+    ['with a feed that cannot be read', FEEDS, 1, 'feed'],
+  ])('starts nothing %s', (_what, given, code, kind) =>
+    scene({ profile: given, runbook: WAITS }, async ({ venue, run }) => {
+      const { exit, out } = await run(PAPER);
+      expect([exit, (document(out) as { error: { kind: string } }).error.kind]).toEqual([code, kind]);
+      expect(venue.heard.filter(({ method }) => method !== 'GET')).toEqual([]);
+    }),
+  );
+});
+
+it('refuses every request that is not a declared read, before it reaches the transport', () => {
+  const sent: string[] = [];
+  const inner = {
+    send: (request: WireRequest) => {
+      sent.push(`${request.method} ${request.path}`);
+      return Promise.resolve({ kind: 'failure', message: '', sent: true } as const);
+    },
+  };
+  const { send } = allowReadsAlone(inner, { requests: { info: { path: '/markets' } } } as never);
+  const request = (method: string, path: string) => ({ method, path, params: {}, placement: 'query' }) as never;
+  void send(request('GET', '/markets'), { timeoutMs: 1 });
+  for (const [method, path] of [
+    ['POST', '/orders'],
+    ['POST', '/markets'],
+    ['GET', '/account'],
+    ['DELETE', '/orders'],
+  ] as const)
+    expect(() => send(request(method, path), { timeoutMs: 1 })).toThrow('a paper run sends no');
+  expect(sent).toEqual(['GET /markets']);
+});
