@@ -40,7 +40,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'app/testing/venue': ['testing/file'],
   'cli/actions': ['audit', 'authoring', 'commands', 'ledger', 'serve'],
   'cli/audit': ['terminal'],
-  'cli/authoring': ['terminal'],
+  'cli/authoring': ['commands', 'terminal'],
   'cli/commands': ['terminal'],
   'cli/generate': ['actions', 'serve'],
   'cli/ledger': ['terminal'],

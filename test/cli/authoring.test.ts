@@ -1,8 +1,9 @@
 /** The commands for writing runbooks, as a person calls them. */
 import { chmodSync, lstatSync, mkdirSync, readdirSync, statSync, symlinkSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { EXIT } from '../../src/app/errors.ts';
+import { COMMANDS } from '../../src/cli/actions/actions.ts';
 import { folder } from './command.ts';
 
 describe('explain', () => {
@@ -128,5 +129,84 @@ describe('fmt', () => {
     here.write('c.yaml', ROUGH);
     for (const other of ['missing.yaml', 'notes.txt']) expect(here.run('fmt', 'c.yaml', other).exit).toBe(EXIT.usage);
     expect(here.read('c.yaml')).toBe(ROUGH);
+  });
+});
+
+describe('init', () => {
+  const here = folder();
+  const init = here.run('init', 'desk', '--json');
+  const files: readonly string[] = JSON.parse(init.out).files;
+  const path = (name: string) => `desk/${name}`;
+
+  it('creates a project that validates, is formatted, passes its tests and dry-runs', () => {
+    expect([init.exit, init.err]).toEqual([EXIT.done, '']);
+    const { files: checked, skipped } = JSON.parse(here.run('validate', 'desk', '--json').out);
+    expect(
+      checked.map((each: { file: string; kind?: string; ok: boolean; diagnostics: unknown[] }) => [
+        each.file,
+        each.kind ?? 'runbook',
+        each.ok,
+        each.diagnostics,
+      ]),
+    ).toEqual([
+      ['desk/profiles/sim.yaml', 'profile', true, []],
+      ['desk/runbooks/first-entry.sim.yaml', 'simulator', true, []],
+      ['desk/runbooks/first-entry.test.yaml', 'test', true, []],
+      ['desk/runbooks/first-entry.yaml', 'runbook', true, []],
+    ]);
+    expect(skipped).toEqual(files.filter((name) => name.startsWith('schemas/')).map(path));
+    expect(here.run('fmt', '--check', 'desk')).toMatchObject({ exit: EXIT.done, out: '' });
+    expect(here.run('test', path('runbooks/first-entry.test.yaml')).exit).toBe(EXIT.done);
+    const dry = here.run(
+      'dry-run',
+      path('runbooks/first-entry.yaml'),
+      '--simulator',
+      path('runbooks/first-entry.sim.yaml'),
+      '--json',
+    );
+    expect(JSON.parse(dry.out)).toMatchObject({
+      outcome: 'succeeded',
+      outputs: { filled: '0.001' },
+      leaves: { ok: true },
+    });
+    expect(here.run('plan', path('runbooks/first-entry.yaml'), '--profile', path('profiles/sim.yaml')).exit).toBe(
+      EXIT.done,
+    );
+  });
+
+  it('names schemas inside the project alone, and calls only commands that exist in its pipeline', () => {
+    for (const name of files.filter((each) => /^(?:runbooks|profiles)\//.test(each))) {
+      const [, schema = ''] = /^# yaml-language-server: \$schema=(\.\S*)\n/.exec(here.read(path(name))) ?? [];
+      expect(files).toContain(join(dirname(name), schema));
+    }
+    const calls = [...here.read(path('.github/workflows/runbooks.yml')).matchAll(/perp-runbook@\S+ (\S+)/g)];
+    expect(calls.map(([, verb]) => verb)).toEqual(['validate', 'fmt', 'test', 'dry-run']);
+    for (const [, verb = ''] of calls) expect(COMMANDS.map(({ name }) => name)).toContain(verb);
+  });
+
+  it('writes nothing where one of its files exists', () => {
+    mkdirSync(join(here.path, 'other', 'profiles'), { recursive: true });
+    here.write('other/profiles/sim.yaml', 'mine');
+    expect(here.run('init', 'other')).toMatchObject({
+      exit: EXIT.usage,
+      err: expect.stringContaining('profiles/sim.yaml'),
+    });
+    expect(readdirSync(join(here.path, 'other'), { recursive: true }).sort()).toEqual([
+      'profiles',
+      'profiles/sim.yaml',
+    ]);
+    expect(here.read('other/profiles/sim.yaml')).toBe('mine');
+  });
+});
+
+describe('new', () => {
+  it('names the schema of the project it is in, and writes one where there is none', () => {
+    const here = folder();
+    const schemaOf = (name: string) => /\$schema=(\S+)\n/.exec(here.read(name))?.[1] ?? '';
+    expect(JSON.parse(here.run('new', 'one', '--json').out)).toMatchObject({ schema: 'schemas/runbook.schema.json' });
+    expect(schemaOf('one.yaml')).toBe('./schemas/runbook.schema.json');
+    expect(JSON.parse(here.read('schemas/runbook.schema.json')).properties).toHaveProperty('steps');
+    expect(JSON.parse(here.run('new', 'two', '--json').out)).not.toHaveProperty('schema');
+    expect(schemaOf('two.yaml')).toBe('./schemas/runbook.schema.json');
   });
 });

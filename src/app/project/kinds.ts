@@ -1,5 +1,5 @@
 /**
- * Tells the files of a project apart: runbooks, their tests, configurations of the simulated venue, fixtures and profiles. Looks
+ * Recognizes the files of a project: runbooks, their tests, configurations of the simulated venue, fixtures and profiles. Looks
  * at the keys at the beginning of lines, so that a file with mistakes in it is recognized too; opens nothing.
  */
 import { SIMULATOR_SCHEMA } from '../../gateway/simulator/config/schema.ts';

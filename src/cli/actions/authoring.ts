@@ -37,6 +37,29 @@ export const AUTHORING_COMMANDS: readonly CommandRow[] = [
     },
   }),
   command({
+    name: 'watch',
+    summary: 'validate, test and dry-run a runbook whenever a file beside it changes, until interrupted',
+    arguments: { file: { doc: 'runbook', takes: 'file' } },
+    options: {
+      input: { doc: 'input of the dry-run', value: 'k=v', takes: 'text', many: true },
+      simulator: { doc: 'simulated venue; by default NAME.sim.yaml beside it', value: 'FILE', takes: 'file' },
+    },
+    example: 'watch runbooks/first-entry.yaml',
+    async run({ file }, { input, simulator }, invocation) {
+      return (await import('../authoring/watch.ts')).watchFile(file, { input, simulator }, invocation);
+    },
+  }),
+  command({
+    name: 'init',
+    summary: 'create a project: a runbook with its tests, a simulated venue and its profile, a pipeline',
+    arguments: { folder: { doc: 'folder of the project', takes: 'directory' } },
+    options: {},
+    example: 'init strategies',
+    async run({ folder }, _options, invocation) {
+      return (await import('../authoring/init.ts')).createProject(folder, invocation);
+    },
+  }),
+  command({
     name: 'new',
     summary: 'create a runbook to start from',
     arguments: { name: { doc: 'name of the runbook; the file is NAME.yaml', takes: 'text' } },
