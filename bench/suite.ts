@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { AUDIT_ROWS } from './rows/audit.ts';
 import { BUDGET_ROWS } from './rows/budget.ts';
 import { DRY_RUN_ROWS, GROWTH_ROWS } from './rows/dry-runs.ts';
+import { EDITOR_ROWS } from './rows/editor.ts';
 import { EXPRESSION_ROWS } from './rows/expressions.ts';
 import { JOURNAL_ROWS } from './rows/journal.ts';
 import { LIVE_ROWS } from './rows/live.ts';
@@ -28,6 +29,7 @@ const ROWS: readonly Row[] = [
   ...SHARED_BUDGET_ROWS,
   ...TIMER_ROWS,
   ...EXPRESSION_ROWS,
+  ...EDITOR_ROWS,
   ...GROWTH_ROWS,
 ];
 

@@ -26,6 +26,7 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
  */
 export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'app/account': ['stores'],
+  'app/editor': ['project'],
   'app/files': [],
   'app/kill': ['account', 'files', 'run', 'stores'],
   'app/paper': ['files', 'rehearsal', 'run'],
@@ -151,6 +152,11 @@ const DOORS: readonly Door[] = [
     what: 'a server that listens',
     uses: /\bcreateServer\b/,
     through: ['src/gateway/simulator/server.ts', 'src/app/schedule/endpoints.ts', 'src/cli/serve/serve.ts'],
+  },
+  {
+    what: 'the language server protocol',
+    uses: importOf('vscode-languageserver|vscode-languageserver-textdocument'),
+    through: ['src/cli/authoring/lsp.ts'],
   },
   { what: 'commander', uses: importOf('commander'), through: ['src/cli/program.ts'] },
   {

@@ -29,7 +29,7 @@ import type { CheckedRunbook, CheckedStep, NamedExpr } from './checked.ts';
 import { type Code, makeFinding } from './codes/codes.ts';
 import { readDocument } from './document/document.ts';
 import { type MapNode, type Node, nodeAt, plainData } from './document/nodes.ts';
-import { FAULTY } from './expression/compiler.ts';
+import { type ExpressionUse, FAULTY } from './expression/compiler.ts';
 import { type Declared, makeOptional } from './expression/scope.ts';
 import { STEP_ERROR } from './functions/records.ts';
 import { MARKET } from './functions/typing.ts';
@@ -42,6 +42,8 @@ import type { Expr, ValueType } from './values.ts';
 export { readInputs } from './check/inputs.ts';
 
 interface Checked {
+  /** The file's tree; undefined where the text is not YAML. */
+  readonly root: Node | undefined;
   /** Undefined when there is an error. */
   readonly runbook: CheckedRunbook | undefined;
   readonly diagnostics: readonly Diagnostic[];
@@ -56,6 +58,8 @@ interface CheckOptions {
   readonly scheduleLint?: ScheduleLint;
   /** Result types of the requests a profile declares, so that expressions may read them. */
   readonly requests?: Readonly<Record<string, ValueType>>;
+  /** Called for each expression of the file itself, not of the runbooks it calls. */
+  readonly observe?: (use: ExpressionUse) => void;
 }
 
 const DOCUMENTED: Allowance = { costs: readDocumentedCost, tokensPerMinute: TOKENS_PER_MINUTE };
@@ -83,11 +87,11 @@ class Check {
   checkFile(source: SourceText, stack: readonly string[]): Checked {
     const document = readDocument(source);
     const { root } = document;
-    if (root === undefined) return { runbook: undefined, diagnostics: document.diagnostics };
+    if (root === undefined) return { root, runbook: undefined, diagnostics: document.diagnostics };
     const shape = inspectShape(root, source);
     const before = [...document.diagnostics, ...shape.diagnostics];
     if (root.kind !== 'map' || shape.faulty.has(root))
-      return { runbook: undefined, diagnostics: sortForReading(before) };
+      return { root, runbook: undefined, diagnostics: sortForReading(before) };
     const known = [...dropInner(root, before), ...findSchemaIssue(root, source, before)];
 
     const checking = new Checking(
@@ -97,6 +101,7 @@ class Check {
       (name) => this.findCallee(name, stack),
       this.options.requests ?? {},
     );
+    if (stack.length === 1) checking.compiler.observe = this.options.observe;
     const runbook = assemble(checking, root);
     if (!checking.dropped) lintRunbook(checking, runbook, root, this.options.allowance ?? DOCUMENTED);
     // A value that cannot be read, has the wrong shape or holds an unknown name may be the use of a name.
@@ -106,7 +111,7 @@ class Check {
     const diagnostics = sortForReading(
       dropMarketEchoes(root, mergePerName(keepOnePerPlace([...known, ...checking.diagnostics, ...schedule]))),
     );
-    return { runbook: diagnostics.some(isError) ? undefined : runbook, diagnostics };
+    return { root, runbook: diagnostics.some(isError) ? undefined : runbook, diagnostics };
   }
 
   /** Each called runbook is checked once, no matter how often it is called. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { SETTLED_MS, Watch } from '../../src/app/project/watch.ts';
 import { VirtualClock } from '../../src/base/clock.ts';
 
-/** A watch whose work ends when it is told to, and whose files change when the test says so. */
+/** A watch whose work ends, and whose files change, when the test says so. */
 function scene() {
   const clock = new VirtualClock(0);
   const ends: (() => void)[] = [];

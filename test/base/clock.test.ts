@@ -127,6 +127,16 @@ describe('a machine whose clocks drift apart', () => {
 });
 
 describe('virtual time', () => {
+  it('waits for promises where it is asked in the turn of a socket or a timer, before any promise has run', async () => {
+    const clock = new VirtualClock(EIGHT, { promisesAlone: true });
+    const work = async () => {
+      for (let hop = 0; hop < 5; hop += 1) await Promise.resolve();
+      return clock.now();
+    };
+    const ended = new Promise((resolve, reject) => setImmediate(() => clock.runUntil(work()).then(resolve, reject)));
+    expect(await ended).toBe(EIGHT);
+  });
+
   it('runs pauses and instants alike, in the order they were set', async () => {
     const clock = new VirtualClock(EIGHT);
     const seen: string[] = [];

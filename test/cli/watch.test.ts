@@ -1,4 +1,4 @@
-/** What a round of `runbook watch` does; when it does it is tested in test/app/watch.test.ts. */
+/** One round of `runbook watch`; its times are tested in test/app/watch.test.ts. */
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { environmentOf } from '../../src/app/environment.ts';

@@ -20,7 +20,7 @@ export function checkUnheld(source: SourceText, load: Load): ReturnType<typeof c
     const called = load(name);
     return called && loosen(called);
   });
-  return runbook === undefined ? first : { runbook: restore(runbook, source, load), diagnostics };
+  return runbook === undefined ? first : { ...first, runbook: restore(runbook, source, load), diagnostics };
 }
 
 function loosen({ file, text }: SourceText): SourceText {

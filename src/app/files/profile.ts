@@ -11,7 +11,12 @@ import type { Voice } from '../voice.ts';
 import { readSource } from './files.ts';
 
 export function readProfileFile(path: string, voice: Pick<Voice, 'diagnostics'>): Profile {
-  const source = readSource(path, 'profile');
+  return readProfileSource(readSource(path, 'profile'), voice);
+}
+
+/** The same for a text that was read before. */
+export function readProfileSource(source: SourceText, voice: Pick<Voice, 'diagnostics'>): Profile {
+  const { file: path } = source;
   const { root, diagnostics } = readDocument(source);
   if (root === undefined || diagnostics.length > 0) {
     voice.diagnostics(hideSecrets(source, diagnostics));

@@ -21,7 +21,8 @@ export function readRunbook(path: string): RunbookFile {
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]*$/;
 
-function readCalled(path: string, name: string): SourceText | undefined {
+/** The called runbook `name.yaml` beside the file at `path`; undefined where there is none. */
+export function readCalled(path: string, name: string): SourceText | undefined {
   const folder = dirname(path);
   const file = `${name}.yaml`;
   if (!NAME.test(name) || !readdirSync(resolve(folder)).includes(file)) return undefined;

@@ -1,5 +1,5 @@
 /** Checks the files beside a runbook, each by the reader that uses it: tests, simulator configurations, fixtures and profiles. */
-import type { Diagnostic } from '../../base/diagnostic.ts';
+import type { Diagnostic, SourceText } from '../../base/diagnostic.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { readSimulatorConfig } from '../../gateway/simulator/simulator.ts';
 import { makeFinding } from '../../runbook/codes/codes.ts';
@@ -8,21 +8,33 @@ import { nodeAt, plainData, readDocument } from '../../runbook/document/document
 import { UserError } from '../errors.ts';
 import { readSource } from '../files/files.ts';
 import { findFixtureProblems } from '../files/fixture.ts';
-import { readProfileFile } from '../files/profile.ts';
+import { readProfileSource } from '../files/profile.ts';
 import { readTests } from '../testing/tests.ts';
 import type { FileKind } from './kinds.ts';
 
 /** Every finding of one file. Throws a UserError for a file that cannot be read. */
 export function checkOtherFile(path: string, kind: FileKind): readonly Diagnostic[] {
+  return kind === 'fixture' ? findFixtureProblems(path) : checkOtherText(readSource(path, ROLES[kind]), kind);
+}
+
+const ROLES: Readonly<Record<FileKind, string>> = {
+  runbook: 'runbook',
+  test: 'test file',
+  simulator: 'simulator configuration',
+  fixture: 'fixture',
+  profile: 'profile',
+};
+
+/** The same for a text that may not be on the disk; recordings are not edited. */
+export function checkOtherText(source: SourceText, kind: FileKind): readonly Diagnostic[] {
   switch (kind) {
     case 'test':
-      return checkTests(path);
+      return checkTests(source);
     case 'simulator':
-      return checkSimulator(path);
-    case 'fixture':
-      return findFixtureProblems(path);
+      return checkSimulator(source);
     case 'profile':
-      return checkProfile(path);
+      return checkProfile(source);
+    case 'fixture':
     case 'runbook':
       return [];
     default:
@@ -30,18 +42,16 @@ export function checkOtherFile(path: string, kind: FileKind): readonly Diagnosti
   }
 }
 
-function checkTests(path: string): readonly Diagnostic[] {
-  const read = readTests(path, { diagnostics: () => {} });
+function checkTests(source: SourceText): readonly Diagnostic[] {
+  const read = readTests(source, { diagnostics: () => {} });
   if (read.kind === 'ready') return [];
   if (read.kind === 'invalid') return read.diagnostics;
-  const source = readSource(path, 'test file');
   const at = Math.max(0, source.text.search(/^tests\s*:/m));
   const message = `the runbook it tests has errors, so its names are not checked: ${read.message}`;
   return [...read.diagnostics, makeFinding(source, { start: at, end: at + 5 }, 'called-runbook-invalid', message)];
 }
 
-function checkSimulator(path: string): readonly Diagnostic[] {
-  const source = readSource(path, 'simulator configuration');
+function checkSimulator(source: SourceText): readonly Diagnostic[] {
   const { root, diagnostics } = readDocument(source);
   if (root === undefined || diagnostics.length > 0) return diagnostics;
   const read = readSimulatorConfig(plainData(root));
@@ -56,10 +66,10 @@ function checkSimulator(path: string): readonly Diagnostic[] {
   });
 }
 
-function checkProfile(path: string): readonly Diagnostic[] {
+function checkProfile(source: SourceText): readonly Diagnostic[] {
   const found: Diagnostic[] = [];
   try {
-    readProfileFile(path, { diagnostics: (list) => void found.push(...list) });
+    readProfileSource(source, { diagnostics: (list) => void found.push(...list) });
   } catch (error) {
     if (!(error instanceof UserError) || found.length === 0) throw error;
   }

@@ -1,7 +1,7 @@
 /** Reads a test file with the runbook it tests: its cases ready to execute, or everything that is wrong with them. */
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Diagnostic } from '../../base/diagnostic.ts';
+import type { Diagnostic, SourceText } from '../../base/diagnostic.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { makeFinding } from '../../runbook/codes/codes.ts';
 import { readSource } from '../files/files.ts';
@@ -29,9 +29,9 @@ export type TestsReading =
       readonly diagnostics: readonly Diagnostic[];
     };
 
-/** The voice gets what is wrong with the runbook. Throws a UserError for a file that cannot be read. */
-export function readTests(path: string, voice: Pick<Voice, 'diagnostics'>): TestsReading {
-  const source = readSource(path, 'test file');
+/** The voice gets what is wrong with the runbook. Throws a UserError for a file beside it that cannot be read. */
+export function readTests(source: SourceText, voice: Pick<Voice, 'diagnostics'>): TestsReading {
+  const { file: path } = source;
   const { file, readable, diagnostics } = readTestFile(source, (name) =>
     readSource(join(dirname(path), name), 'account'),
   );

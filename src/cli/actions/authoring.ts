@@ -50,6 +50,16 @@ export const AUTHORING_COMMANDS: readonly CommandRow[] = [
     },
   }),
   command({
+    name: 'lsp',
+    summary: 'serve editors: the language server, over standard input and output',
+    arguments: {},
+    options: { stdio: { doc: 'as editors pass it; there is no other way' } },
+    example: 'lsp',
+    async run() {
+      return (await import('../authoring/lsp.ts')).serveLanguage();
+    },
+  }),
+  command({
     name: 'init',
     summary: 'create a project: a runbook with its tests, a simulated venue and its profile, a pipeline',
     arguments: { folder: { doc: 'folder of the project', takes: 'directory' } },

@@ -26,6 +26,18 @@ export const FAULTY: Expr<never> = {
   },
 };
 
+/** An expression of a file with what is known at its place, for an editor. */
+export interface ExpressionUse {
+  readonly node: ScalarNode;
+  readonly expected: ValueType | 'any';
+  /** Undefined where the expression is wrong. */
+  readonly type: ValueType | undefined;
+  /** The names that it may use, with their types. */
+  readonly names: ReadonlyMap<string, ValueType>;
+  /** The values of those that are the same in every run. */
+  readonly constants: ReadonlyMap<string, Value>;
+}
+
 /** A scope without values, for constants. */
 const NOWHERE: Scope = { get: () => undefined, rules: () => undefined };
 
@@ -37,6 +49,8 @@ export class Compiler {
   feeds = new Set<string>();
   /** The default market of `tick` and `lot`. */
   market: Expr<string> | undefined;
+  /** Called for each expression that is compiled. */
+  observe: ((use: ExpressionUse) => void) | undefined;
   readonly source: SourceText;
   readonly names: Names;
   private readonly faulty: ReadonlySet<Node>;
@@ -63,6 +77,13 @@ export class Compiler {
     if (node.type === 'null') return FAULTY;
     const { expr, diagnostics } = compileField(node, this.source, this.names.env(market), expected);
     this.report(node, diagnostics);
+    this.observe?.({
+      node,
+      expected,
+      type: expr?.type,
+      names: this.names.list(),
+      constants: new Map(this.names.constants),
+    });
     if (expr === undefined) {
       // Names in a wrong expression also count as used.
       for (const [word] of node.text.matchAll(/[A-Za-z_]\w*/g)) this.used.add(word);

@@ -44,6 +44,11 @@ export class Names {
     return market === undefined ? { roots, present, defs, bare } : { roots, present, defs, bare, market };
   }
 
+  /** Every name that can be used now, with its type; a copy. */
+  list(): ReadonlyMap<string, ValueType> {
+    return new Map([...[...this.defs].map(([name, { type }]) => [name, type] as const), ...this.roots]);
+  }
+
   declare(name: string, type: ValueType): void {
     // The name may have had another meaning in a block that has been left.
     this.bare.delete(name);

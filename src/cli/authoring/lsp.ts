@@ -1,0 +1,231 @@
+/** `runbook lsp`: the language server over standard input and output. Only translates; src/app/editor answers. */
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import {
+  CodeActionKind,
+  CompletionItemKind,
+  createConnection,
+  DiagnosticSeverity,
+  ErrorCodes,
+  InlayHintKind,
+  MarkupKind,
+  MessageType,
+  ResponseError,
+  ShowMessageNotification,
+  TextDocumentSyncKind,
+  TextDocuments,
+} from 'vscode-languageserver/node';
+import { TextDocument } from 'vscode-languageserver-textdocument';
+import type { Completion } from '../../app/editor/completion.ts';
+import { type Position, toEditorRange } from '../../app/editor/place.ts';
+import { LanguageService } from '../../app/editor/service.ts';
+import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
+import { readCalled } from '../../app/files/runbook.ts';
+import { checkOtherText } from '../../app/project/other-files.ts';
+import { ENGINE_VERSION } from '../../app/version.ts';
+import { SystemClock, type Timer } from '../../base/clock.ts';
+import type { PlacedDiagnostic, Span } from '../../base/diagnostic.ts';
+import { lintSchedule } from '../../runbook/schedule/lints.ts';
+import { standard } from '../terminal/streams.ts';
+
+/** Between the last key and the findings: less than a person waits for, more than between two keys. */
+const SETTLED_MS = 60;
+
+const KINDS = {
+  key: CompletionItemKind.Property,
+  verb: CompletionItemKind.Keyword,
+  word: CompletionItemKind.EnumMember,
+  type: CompletionItemKind.TypeParameter,
+  name: CompletionItemKind.Variable,
+  field: CompletionItemKind.Field,
+  function: CompletionItemKind.Function,
+  id: CompletionItemKind.Reference,
+} as const satisfies Record<Completion['kind'], CompletionItemKind>;
+
+/** Ends when the editor does: with `exit`, or at the end of the input. */
+export async function serveLanguage(): Promise<ExitCode> {
+  const connection = createConnection(standard.input, standard.output);
+  const clock = new SystemClock();
+  const service = new LanguageService(
+    {
+      loadBeside: (path, name) => quietly(() => readCalled(path, name)),
+      checkOther: (source, kind) => quietly(() => checkOtherText(source, kind)) ?? [],
+    },
+    () => clock.now(),
+    (runbook) => lintSchedule(runbook, clock.now()),
+  );
+  const documents = new TextDocuments(TextDocument);
+  const uris = new Map<string, string>();
+  const pathOf = (uri: string): string => {
+    const path = uri.startsWith('file:') ? fileURLToPath(uri) : uri;
+    uris.set(path, uri);
+    return path;
+  };
+
+  connection.onInitialize(() => ({
+    serverInfo: { name: 'perp-runbook', version: ENGINE_VERSION },
+    capabilities: {
+      textDocumentSync: TextDocumentSyncKind.Incremental,
+      completionProvider: { triggerCharacters: ['.', ' ', ':', '{', '[', "'"] },
+      hoverProvider: true,
+      definitionProvider: true,
+      referencesProvider: true,
+      renameProvider: { prepareProvider: true },
+      codeActionProvider: { codeActionKinds: [CodeActionKind.QuickFix] },
+      inlayHintProvider: true,
+      codeLensProvider: {},
+      executeCommandProvider: { commands: ['runbook.dryRun'] },
+    },
+  }));
+
+  const push = (): void => {
+    for (const path of service.listOpen()) {
+      const uri = uris.get(path) ?? pathToFileURL(path).href;
+      const version = documents.get(uri)?.version;
+      void connection.sendDiagnostics({
+        uri,
+        ...(version === undefined ? {} : { version }),
+        diagnostics: service.diagnose(path).map(toDiagnostic),
+      });
+    }
+  };
+  let timer: Timer | undefined;
+  documents.onDidChangeContent(({ document }) => {
+    service.update(pathOf(document.uri), document.getText());
+    timer?.cancel();
+    timer = clock.after(SETTLED_MS, push);
+  });
+  documents.onDidClose(({ document }) => {
+    service.close(pathOf(document.uri));
+    void connection.sendDiagnostics({ uri: document.uri, diagnostics: [] });
+  });
+
+  /** The path and offset of a question; the text may have changed since its last event. */
+  const at = ({ textDocument, position }: { textDocument: { uri: string }; position: Position }) => {
+    const path = pathOf(textDocument.uri);
+    const lines = service.lines(path);
+    return { path, lines, offset: lines?.toOffset(position) ?? 0, uri: textDocument.uri };
+  };
+
+  connection.onCompletion((params) => {
+    const { path, offset, lines } = at(params);
+    const text = documents.get(params.textDocument.uri)?.getText() ?? '';
+    const start = offset - (/\w*$/.exec(text.slice(0, offset))?.[0].length ?? 0);
+    const range = lines?.toRange({ start, end: offset });
+    return service.complete(path, offset).map(({ label, kind, detail, doc, insert }) => ({
+      label,
+      kind: KINDS[kind],
+      ...(detail === undefined ? {} : { detail }),
+      ...(doc === undefined ? {} : { documentation: { kind: MarkupKind.Markdown, value: doc } }),
+      ...(range === undefined ? { insertText: insert } : { textEdit: { range, newText: insert } }),
+    }));
+  });
+  connection.onHover((params) => {
+    const { path, offset, lines } = at(params);
+    const found = service.hover(path, offset);
+    if (found === undefined || lines === undefined) return null;
+    const contents = { kind: MarkupKind.Markdown, value: found.markdown };
+    return found.span === undefined ? { contents } : { contents, range: lines.toRange(found.span) };
+  });
+  connection.onDefinition((params) => {
+    const { path, offset, lines, uri } = at(params);
+    const found = service.symbol(path, offset);
+    return found === undefined || lines === undefined ? null : { uri, range: lines.toRange(found.declaration.span) };
+  });
+  connection.onReferences((params) => {
+    const { path, offset, lines, uri } = at(params);
+    const found = service.symbol(path, offset);
+    if (found === undefined || lines === undefined) return [];
+    const declared: readonly Span[] = params.context.includeDeclaration ? [found.declaration.span] : [];
+    return [...declared, ...found.uses].map((span) => ({ uri, range: lines.toRange(span) }));
+  });
+  connection.onPrepareRename((params) => {
+    const { path, offset, lines } = at(params);
+    const found = service.symbol(path, offset);
+    return found === undefined || lines === undefined ? null : lines.toRange(found.span);
+  });
+  connection.onRenameRequest((params) => {
+    const { path, offset, lines, uri } = at(params);
+    const renaming = service.rename(path, offset, params.newName);
+    if ('refused' in renaming || lines === undefined)
+      throw new ResponseError(
+        ErrorCodes.InvalidParams,
+        'refused' in renaming ? renaming.refused : 'the file is not open',
+      );
+    const edits = renaming.edits.map(({ span, text }) => ({ range: lines.toRange(span), newText: text }));
+    return { changes: { [uri]: edits } };
+  });
+  connection.onCodeAction(({ textDocument, range }) => {
+    const path = pathOf(textDocument.uri);
+    const lines = service.lines(path);
+    if (lines === undefined) return [];
+    return service
+      .fixes(path, lines.toOffset(range.start), lines.toOffset(range.end))
+      .map(({ title, edit, diagnostic }) => ({
+        title,
+        kind: CodeActionKind.QuickFix,
+        diagnostics: service
+          .diagnose(path)
+          .filter((each) => each.code === diagnostic.code && each.message === diagnostic.message)
+          .map(toDiagnostic),
+        edit: { changes: { [textDocument.uri]: [{ range: lines.toRange(edit.span), newText: edit.text }] } },
+      }));
+  });
+  connection.languages.inlayHint.on(({ textDocument, range }) => {
+    const path = pathOf(textDocument.uri);
+    const lines = service.lines(path);
+    if (lines === undefined) return [];
+    return service.inlayHints(path, lines.toOffset(range.start), lines.toOffset(range.end)).map(({ offset, text }) => ({
+      position: lines.toPosition(offset),
+      label: text,
+      kind: InlayHintKind.Type,
+      paddingLeft: true,
+    }));
+  });
+  connection.onCodeLens(({ textDocument }) => {
+    const path = pathOf(textDocument.uri);
+    const lines = service.lines(path);
+    if (lines === undefined) return [];
+    return service.lenses(path).map(({ offset, title, command }) => ({
+      range: lines.toRange({ start: offset, end: offset }),
+      command: { title, command: command ?? '', ...(command === undefined ? {} : { arguments: [textDocument.uri] }) },
+    }));
+  });
+  connection.onExecuteCommand(async ({ command, arguments: given }) => {
+    if (command !== 'runbook.dryRun')
+      throw new ResponseError(ErrorCodes.InvalidParams, `there is no command ${command}`);
+    const said = await service.dryRun(pathOf(String(given?.[0] ?? '')));
+    // A notification: a request that the editor does not answer would end the server.
+    void connection.sendNotification(ShowMessageNotification.type, { type: MessageType.Info, message: said });
+    return said;
+  });
+
+  documents.listen(connection);
+  connection.listen();
+  await new Promise<void>((resolve) => {
+    connection.onExit(() => resolve());
+    standard.input.on('end', () => resolve());
+  });
+  timer?.cancel();
+  return EXIT.done;
+}
+
+function toDiagnostic(found: PlacedDiagnostic) {
+  const { severity, code, message, hint } = found;
+  return {
+    range: toEditorRange(found),
+    severity: severity === 'error' ? DiagnosticSeverity.Error : DiagnosticSeverity.Warning,
+    code,
+    source: 'runbook',
+    message: hint === undefined ? message : `${message}\n${hint}`,
+  };
+}
+
+/** A file beside the text that cannot be read is reported where it is validated. */
+function quietly<T>(work: () => T): T | undefined {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof UserError) return undefined;
+    throw error;
+  }
+}
