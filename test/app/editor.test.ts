@@ -270,12 +270,12 @@ describe('a quick fix', () => {
       'yaml-comma',
       'size: "min(half, 1)"',
     ],
-  ])('mends %s', (_name, step, code, expected) => {
+  ])('corrects %s', (_name, step, code, expected) => {
     const fixes = fix(`${HEAD}steps:\n${step}`);
     expect(fixes.filter(([each]) => each === code).map(([, text]) => text.includes(expected))).toContain(true);
   });
 
-  it('is offered only where it mends, in every runbook with a mistake', () => {
+  it('is offered only where it corrects, in every runbook with a mistake', () => {
     const folder = new URL('../golden/runbooks/', import.meta.url);
     let offered = 0;
     for (const name of readdirSync(folder)

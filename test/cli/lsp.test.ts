@@ -155,7 +155,7 @@ describe('the language server', () => {
     );
   });
 
-  it('offers a fix that mends, types, the worst case and a dry-run', async () => {
+  it('offers a fix that corrects, types, the worst case and a dry-run', async () => {
     const misspelt = TEXT.replace('is: filled', 'is: filed');
     const { diagnostics } = await findingsOf(misspelt);
     const [found] = diagnostics;

@@ -1,4 +1,4 @@
-/** What an editor needs of a runbook's text: its tree, its findings, and every expression with the names known at its place. */
+/** Analyses a runbook's text for an editor: its tree, its findings, and every expression with the names known at its place. */
 import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
 import { checkRunbook, type ScheduleLint } from '../../runbook/check.ts';
 import type { CheckedRunbook } from '../../runbook/checked.ts';

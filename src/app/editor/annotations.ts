@@ -1,4 +1,4 @@
-/** What an editor shows beside the text: the types of names that the author did not write, and what a run costs at worst. */
+/** Lists what an editor shows beside the text: the types of names that the author did not write, and what a run costs at worst. */
 
 import { readInputs } from '../../runbook/check/inputs.ts';
 import type { CheckedRunbook } from '../../runbook/checked.ts';

@@ -1,4 +1,4 @@
-/** What may be written at a cursor: keys, words, types, and the names, fields and functions of an expression. */
+/** Lists what may be written at a cursor: keys, words, types, and the names, fields and functions of an expression. */
 import { FUNCTIONS, type FunctionRow } from '../../runbook/functions/functions.ts';
 import { formatType, TYPE_WORDS } from '../../runbook/functions/typing.ts';
 import type { Shape } from '../../runbook/shapes.ts';

@@ -1,5 +1,5 @@
 /**
- * Quick fixes: what a hint suggests, where it mends. Each candidate is tried on the text, and offered only if the finding is gone
+ * Quick fixes: what a hint suggests, where it corrects the text. Each candidate is tried on the text, and offered only if the finding is gone
  * afterwards and no other has come.
  */
 import type { Diagnostic } from '../../base/diagnostic.ts';
@@ -22,7 +22,7 @@ export function listFixes(analysis: Analysis, start: number, end: number, load: 
     .flatMap((diagnostic) =>
       listCandidates(diagnostic, analysis.source.text)
         .slice(0, MOST_TRIED)
-        .filter((edit) => mends(analysis, diagnostic, edit, load))
+        .filter((edit) => corrects(analysis, diagnostic, edit, load))
         .map((edit) => ({ title: `Write ${edit.text.trim()}`, edit, diagnostic })),
     );
 }
@@ -51,7 +51,7 @@ function listCandidates({ hint = '', span }: Diagnostic, text: string): readonly
   });
 }
 
-function mends(analysis: Analysis, diagnostic: Diagnostic, edit: Edit, load: Load): boolean {
+function corrects(analysis: Analysis, diagnostic: Diagnostic, edit: Edit, load: Load): boolean {
   const text = applyEdits(analysis.source.text, [edit]);
   if (text === analysis.source.text) return false;
   const after = analyse({ ...analysis.source, text }, load);

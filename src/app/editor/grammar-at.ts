@@ -1,4 +1,4 @@
-/** What the grammar allows at a path of a runbook: the fields of a map, or the shape of a value. */
+/** Finds what the grammar allows at a path of a runbook: the fields of a map, or the shape of a value. */
 import type { StepName } from '../../runbook/checked.ts';
 import type { MapNode, Node } from '../../runbook/document/document.ts';
 import { FILE, MODIFIERS } from '../../runbook/shape/grammar.ts';

@@ -1,4 +1,4 @@
-/** What a key, a name, a field or a function means, in Markdown: its type and unit, its value where it is a constant, its words. */
+/** Says what a key, a name, a field or a function means, in Markdown: its type and unit, its value where it is a constant, its words. */
 
 import type { Span } from '../../base/diagnostic.ts';
 import { toText } from '../../runbook/functions/evaluation.ts';
