@@ -158,7 +158,8 @@ function buildShapeSchema(shape: Shape): Schema {
     case 'duration':
     case 'time':
     case 'type':
-      return { type: 'string' };
+      // The form is checked with the meaning; editor-schema.ts adds it for editors.
+      return { type: 'string', $comment: shape.kind };
     case 'literal':
       return { type: [...SCALARS, 'array', 'object'] };
     case 'steps':

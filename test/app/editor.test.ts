@@ -120,6 +120,13 @@ describe('completion', () => {
       ['inputs'],
     ],
     ['orders that steps name', `${ENTRY}  - cancel: ¦\n`, ['entry'], []],
+    ['the blocks of an if', 'steps:\n  - if: inputs.size > 1\n    ¦\n', ['do', 'else', 'place', 'id'], ['if']],
+    [
+      'steps inside the blocks of an if',
+      'steps:\n  - if: inputs.size > 1\n    do:\n      - ¦\n',
+      ['place', 'wait_for'],
+      ['do', 'else'],
+    ],
     ['nothing in a comment', '# ¦\nsteps: []\n', [], ['steps']],
   ])('offers %s', (_name, marked, has, hasNot) => {
     const found = labels(marked);

@@ -1,7 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import { findSchemaIssues } from '../../src/base/schema.ts';
+import { checkRunbook } from '../../src/runbook/check.ts';
 import { plainData, readDocument } from '../../src/runbook/document/document.ts';
+import { buildEditorSchema } from '../../src/runbook/editor-schema.ts';
 import { buildRunbookSchema } from '../../src/runbook/schema.ts';
 import { inspectShape } from '../../src/runbook/shape/walk.ts';
 import { STEP_NAMES, STEPS } from '../../src/runbook/steps/steps.ts';
@@ -105,5 +108,67 @@ describe('the schema', () => {
     };
     visit(buildRunbookSchema(), '');
     expect(open).toEqual([]);
+  });
+});
+
+describe('the schema of editors', () => {
+  const editors = new Ajv2020({ strict: false, allErrors: true, discriminator: true }).compile(buildEditorSchema());
+  const refused = (text: string): readonly string[] => {
+    const { root } = readDocument({ file: 'case.yaml', text });
+    if (root === undefined) return [];
+    return editors(plainData(root))
+      ? []
+      : (editors.errors ?? []).map(({ keyword, params }) => `${keyword} ${params['missingProperty'] ?? ''}`.trim());
+  };
+  const isRefusedByCheck = (text: string) =>
+    checkRunbook({ file: 'case.yaml', text }, () => undefined).diagnostics.some(({ severity }) => severity === 'error');
+
+  it('accepts what the checks accept', () => {
+    for (const name of readdirSync(GOLDENS).filter((each) => /^(?:accepts|warns)-.*\.yml$/.test(each)))
+      expect([name, refused(readFileSync(new URL(name, GOLDENS), 'utf8').split(/^---\n/m)[0] ?? '')]).toEqual([
+        name,
+        [],
+      ]);
+  });
+
+  it.each(examples())('refuses only what the checks refuse, of the changes of $name', ({ data }) => {
+    let index = 0;
+    for (const mutant of mutants(data)) {
+      index += 1;
+      const text = JSON.stringify(mutant);
+      if (index % 40 === 0 && refused(text).length > 0) expect([text, isRefusedByCheck(text)]).toEqual([text, true]);
+    }
+  });
+
+  const STEP = (step: string) => `runbook: case\ndsl: 1\nsteps:\n  - ${step}\n`;
+  it('says "verb" of a step that has none, and of no other', () => {
+    expect(refused(STEP('id: a'))).toContain('required verb');
+    expect(refused(STEP('if: a > 1'))).toContain('required verb');
+    for (const step of ['read_account: {}', '{read_account: {}, wait: 1s}', '{if: a > 1, do: []}', 'place: {}'])
+      expect(refused(STEP(step))).not.toContain('required verb');
+    expect(refused(STEP('{read_account: {}, wait: 1s}'))).not.toEqual([]);
+  });
+
+  it.each([
+    ['inputs: {a: {type: pirce}}', false],
+    ['inputs: {a: {type: list<pirce>}}', false],
+    ['inputs: {a: {type: "map<list<price>>"}}', true],
+    ['inputs: {a: {type: bps}}', true],
+    ['feeds: {a: {type: price, max_age: 5 s}}', false],
+    ['feeds: {a: {type: price, max_age: 1h30m}}', true],
+    ['feeds: {a: {type: price, max_age: PT10M}}', true],
+  ])('knows the forms of types and durations: %s', (line, good) =>
+    expect(refused(`runbook: case\ndsl: 1\n${line}\nsteps: []\n`).length === 0).toBe(good),
+  );
+
+  it('has the properties of every map where an editor looks for them, also before the word that chooses a variant', () => {
+    const { $defs } = buildEditorSchema() as {
+      $defs: Record<string, { properties?: Record<string, { enum?: readonly string[] }> }>;
+    };
+    const { properties = {} } = $defs['step-place'] ?? {};
+    expect(Object.keys(properties)).toEqual(
+      expect.arrayContaining(['type', 'market', 'side', 'size', 'price', 'trigger', 'tif']),
+    );
+    expect(properties['type']?.enum).toEqual(['limit', 'market', 'stop_limit', 'stop_market']);
   });
 });

@@ -89,7 +89,18 @@ function findStepField(key: string, node: Node | undefined): Field | undefined {
     const { takes, summary } = getStepRow(key);
     return { shape: takes, required: true, doc: summary };
   }
-  return modifier;
+  return modifier ?? findBeside(node, key);
+}
+
+/** The keys beside the name of a step, such as `do` and `else` of `if`; of all such steps where none is written yet. */
+function listBeside(node: Node | undefined): Fields {
+  const names = STEP_NAMES.filter((name) => node?.kind === 'map' && node.get(name) !== undefined);
+  return Object.assign({}, ...names.map((name) => getStepRow(name).beside ?? {}));
+}
+
+function findBeside(node: Node | undefined, key: string): Field | undefined {
+  const fields = listBeside(node);
+  return Object.hasOwn(fields, key) ? fields[key] : undefined;
 }
 
 /** The key of a step that says what it does. */
@@ -127,5 +138,5 @@ function listStepKeys(node: Node | undefined, own: string): readonly KeyChoice[]
   const modifiers = toChoices(MODIFIERS).filter(
     ({ key }) => allowed.includes(key) && !verbs.some((each) => each.key === key),
   );
-  return [...verbs, ...modifiers];
+  return [...verbs, ...(named ? [] : toChoices(listBeside(node))), ...modifiers];
 }

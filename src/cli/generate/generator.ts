@@ -11,9 +11,9 @@ export { SCHEMAS } from './schemas.ts';
 
 /** Every generated file that is checked in: path from the root of the project to its text. */
 export function generatedFiles(): Readonly<Record<string, string>> {
-  const schemas = SCHEMAS.map(({ name, schema }) => [
+  const schemas = SCHEMAS.map(({ name, schema, published = schema }) => [
     `schemas/${name}.schema.json`,
-    `${JSON.stringify(schema, null, 2)}\n`,
+    `${JSON.stringify(published, null, 2)}\n`,
   ]);
   const pages = Object.entries(makeReferencePages()).map(([name, text]) => [`docs/reference/${name}.md`, text]);
   return Object.fromEntries([...schemas, ...pages]);
