@@ -123,6 +123,14 @@ describe('a folder', () => {
     expect(JSON.stringify(files.map(({ diagnostics }) => diagnostics))).not.toContain('dozjgNryP4J3jVmNHl0w5N');
   });
 
+  it('is not refused because of what another program keeps in it, however large or odd', async () => {
+    const folder = project({ 'entry.yaml': RUNBOOK, 'data.json': `{"rows": [${'0,'.repeat(5_000_000)}0]}` });
+    writeFileSync(join(folder, 'odd.yaml'), Buffer.from([0xff, 0xfe, 0x00, 0x80]));
+    const { files, skipped } = await checkProject([folder]);
+    expect(files.map((each) => show(folder, each))).toEqual([['entry.yaml', 'runbook']]);
+    expect(skipped?.map((file) => file.slice(folder.length + 1))).toEqual(['data.json', 'odd.yaml']);
+  });
+
   it('with nothing to check is wrong usage, as is one that is not there', async () => {
     const folder = project({ 'README.md': '' });
     await expect(checkProject([folder])).rejects.toThrow(UserError);

@@ -136,6 +136,7 @@ class Editor {
         registerReferenceProvider: provide('references'),
         registerRenameProvider: provide('rename'),
         registerCodeActionsProvider: provide('actions'),
+        registerDocumentFormattingEditProvider: provide('format'),
         registerInlayHintsProvider: provide('hints'),
         registerCodeLensProvider: provide('lenses'),
       },
@@ -149,6 +150,7 @@ class Editor {
       Hover: record('contents', 'range'),
       CodeAction: record('title', 'kind'),
       CodeActionKind: { QuickFix: 'quickfix' },
+      TextEdit: record('range', 'newText'),
       CodeLens: record('range', 'command'),
       InlayHint: record('position', 'label', 'kind'),
       InlayHintKind: { Type: 1 },
@@ -209,6 +211,7 @@ describe('the extension in the editor', () => {
     expect(
       await ask('hints', 'provideInlayHints', { start: { line: 0, character: 0 }, end: { line: 9, character: 0 } }),
     ).toHaveLength(2);
+    expect(await ask('format', 'provideDocumentFormattingEdits')).toMatchObject([{ newText: text }]);
     expect(await ask('lenses', 'provideCodeLenses')).toEqual([]);
     expect(Object.keys(editor.commands).sort()).toEqual(['runbook.dryRun', 'runbook.restart']);
   });

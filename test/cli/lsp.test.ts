@@ -184,6 +184,14 @@ describe('the language server', () => {
     expect(said).toMatch(/^dry-run \w+/);
   });
 
+  it('lays a text out as fmt does', async () => {
+    await findingsOf(TEXT.replace('dsl: 1', 'dsl:    1'));
+    const edits = await client.sendRequest('textDocument/formatting', { textDocument: { uri }, options: {} });
+    here.write('format.yaml', TEXT.replace('dsl: 1', 'dsl:    1'));
+    here.run('fmt', 'format.yaml');
+    expect(edits).toMatchObject([{ newText: here.read('format.yaml') }]);
+  });
+
   it('checks tests and profiles too, and shows no secret', async () => {
     const profile = pathToFileURL(join(here.path, 'profile.yaml')).href;
     const text = 'profile: a\nbase_url: http://venue.example\n';

@@ -189,6 +189,15 @@ function provideLanguage(ask) {
       },
       { providedCodeActionKinds: [vscode.CodeActionKind.QuickFix] },
     ),
+    languages.registerDocumentFormattingEditProvider(SELECTOR, {
+      async provideDocumentFormattingEdits(document) {
+        const found = await ask('textDocument/formatting', {
+          textDocument: { uri: document.uri.toString() },
+          options: {},
+        });
+        return found.map(({ range, newText }) => new vscode.TextEdit(toRange(range), newText));
+      },
+    }),
     languages.registerInlayHintsProvider(SELECTOR, {
       async provideInlayHints(document, range) {
         const found = await ask('textDocument/inlayHint', {

@@ -11,6 +11,7 @@ import {
   sortForReading,
 } from '../../base/diagnostic.ts';
 import type { ScheduleLint } from '../../runbook/check.ts';
+import { formatDocument } from '../../runbook/document/format.ts';
 import { dryRun, readInputs } from '../library.ts';
 import { detectKind, type FileKind } from '../project/kinds.ts';
 import { type Analysis, analyse, type Load } from './analysis.ts';
@@ -104,6 +105,13 @@ export class LanguageService {
 
   lenses(path: string): readonly Lens[] {
     return this.ask(path, (analysis) => listLenses(analysis, this.now())) ?? [];
+  }
+
+  /** The text as `fmt` lays it out; undefined where it is not YAML or would not say the same. */
+  format(path: string): string | undefined {
+    const open = this.open.get(path);
+    const done = open?.kind === undefined ? undefined : formatDocument(open.source);
+    return done !== undefined && 'text' in done ? done.text : undefined;
   }
 
   /** One sentence on a dry-run with the default inputs. */

@@ -62,6 +62,12 @@ export function readSource(path: string, what: string, maxBytes = LARGEST_TEXT):
   return { file: path, text: characters.join('') };
 }
 
+/** The beginning of a file, to recognize it by; bytes that are not UTF-8 are replaced. Throws a UserError where it cannot be read. */
+export function readBeginning(path: string, what: string, bytes = 65_536): string {
+  const named = `the ${what} ${makePrintable(path, 300)}`;
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(readFirst(path, named, bytes));
+}
+
 /** Writes a file that must not exist yet. */
 export function writeNewText(path: string, text: string, what: string): void {
   try {
@@ -137,6 +143,20 @@ export function getErrorCode(error: unknown): string | undefined {
 
 /** The bytes of a regular file; `named` begins every message. */
 export function readBytes(path: string, named: string, maxBytes: number): Uint8Array {
+  return readOpened(path, named, (handle, size) => {
+    if (size > maxBytes) throw new UserError(`${named} has ${size} bytes; at most ${maxBytes} are read`);
+    return readUpTo(handle, size, maxBytes, named);
+  });
+}
+
+function readFirst(path: string, named: string, bytes: number): Uint8Array {
+  return readOpened(path, named, (handle) => {
+    const buffer = new Uint8Array(bytes);
+    return buffer.subarray(0, readSync(handle, buffer, 0, bytes, 0));
+  });
+}
+
+function readOpened<T>(path: string, named: string, read: (handle: number, size: number) => T): T {
   let handle: number | undefined;
   try {
     // Non-blocking: opening a pipe without a writer would block before it can be recognized as a pipe.
@@ -144,8 +164,7 @@ export function readBytes(path: string, named: string, maxBytes: number): Uint8A
     const status = fstatSync(handle);
     if (status.isDirectory()) throw new UserError(`${named} is a directory; name a file`);
     if (!status.isFile()) throw new UserError(`${named} is not a regular file`);
-    if (status.size > maxBytes) throw new UserError(`${named} has ${status.size} bytes; at most ${maxBytes} are read`);
-    return readUpTo(handle, status.size, maxBytes, named);
+    return read(handle, status.size);
   } catch (error) {
     if (error instanceof UserError) throw error;
     throw new UserError(`${named} cannot be read: ${describeReason(error)}`, EXIT.usage, 'configuration');

@@ -7,7 +7,7 @@ import type { Diagnostic, SourceText } from '../../base/diagnostic.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { checkRunbook, type ScheduleLint } from '../../runbook/check.ts';
 import { EXIT, UserError } from '../errors.ts';
-import { readText } from '../files/files.ts';
+import { readBeginning } from '../files/files.ts';
 import { type RunbookFile, readRunbook } from '../files/runbook.ts';
 import { isFolder, listFolder } from './folder.ts';
 import { detectKind, type FileKind } from './kinds.ts';
@@ -72,30 +72,25 @@ interface Found {
 }
 
 function readNamed(file: string): Found {
-  if (/\.(?:jsonl|har)$/i.test(file)) return { file, kind: 'fixture' };
-  const runbook = catchUserError(() => readRunbook(file));
-  if (runbook instanceof UserError) return { file, kind: 'runbook', refused: runbook };
-  const kind = detectKind(file, runbook.source.text) ?? 'runbook';
-  return kind === 'runbook' ? { file, kind, runbook } : { file, kind };
+  const otherwise = /\.(?:jsonl|har)$/i.test(file) ? 'fixture' : 'runbook';
+  return identify(file, otherwise) ?? { file, kind: otherwise };
 }
 
 /** Undefined for a file of another program. */
 function readInFolder(file: string): Found | undefined {
-  if (/\.har$/i.test(file)) return { file, kind: 'fixture' };
-  // A recording may be long; its first line says what it is.
-  if (/\.jsonl$/i.test(file)) {
-    const text = catchUserError(() => readText(file, 'file', LONGEST_RECORDING));
-    return text instanceof UserError || detectKind(file, text) === undefined ? undefined : { file, kind: 'fixture' };
-  }
-  const runbook = catchUserError(() => readRunbook(file));
-  // A file that cannot be read might be a runbook: that it was left out must not look like success.
-  if (runbook instanceof UserError) return { file, kind: 'runbook', refused: runbook };
-  const kind = detectKind(file, runbook.source.text);
-  if (kind === undefined) return undefined;
-  return kind === 'runbook' ? { file, kind, runbook } : { file, kind };
+  return identify(file, undefined);
 }
 
-const LONGEST_RECORDING = 256 * 1024 * 1024;
+/** Recognizes a file by its beginning: it may be a recording, which is long, or of another program. */
+function identify(file: string, otherwise: FileKind | undefined): Found | undefined {
+  const beginning = catchUserError(() => readBeginning(file, 'runbook'));
+  // A file that cannot be read might be a runbook: that it was left out must not look like success.
+  if (beginning instanceof UserError) return { file, kind: otherwise ?? 'runbook', refused: beginning };
+  const kind = detectKind(file, beginning) ?? otherwise;
+  if (kind !== 'runbook') return kind && { file, kind };
+  const runbook = catchUserError(() => readRunbook(file));
+  return runbook instanceof UserError ? { file, kind, refused: runbook } : { file, kind, runbook };
+}
 
 function catchUserError<T>(work: () => T): T | UserError {
   try {

@@ -18,7 +18,7 @@ const MARKS: readonly (readonly [kind: FileKind, keys: readonly string[]])[] = [
 /** Keys of a simulator's configuration; at least half of a file's keys must be among them. */
 const SIMULATOR_KEYS: ReadonlySet<string> = new Set(Object.keys(SIMULATOR_SCHEMA.properties));
 
-/** The kind of a file by its name and text; undefined for one that is none of these. */
+/** The kind of a file by its name and its text, or the beginning of it; undefined for one that is none of these. */
 export function detectKind(path: string, text: string): FileKind | undefined {
   if (/\.har$/i.test(path)) return 'fixture';
   if (/\.jsonl$/i.test(path)) return /^\s*\{\s*"fixture"/.test(text) ? 'fixture' : undefined;

@@ -71,6 +71,7 @@ export async function serveLanguage(): Promise<ExitCode> {
       referencesProvider: true,
       renameProvider: { prepareProvider: true },
       codeActionProvider: { codeActionKinds: [CodeActionKind.QuickFix] },
+      documentFormattingProvider: true,
       inlayHintProvider: true,
       codeLensProvider: {},
       executeCommandProvider: { commands: ['runbook.dryRun'] },
@@ -169,6 +170,13 @@ export async function serveLanguage(): Promise<ExitCode> {
           .map(toDiagnostic),
         edit: { changes: { [textDocument.uri]: [{ range: lines.toRange(edit.span), newText: edit.text }] } },
       }));
+  });
+  connection.onDocumentFormatting(({ textDocument }) => {
+    const path = pathOf(textDocument.uri);
+    const [lines, text] = [service.lines(path), service.format(path)];
+    const end = documents.get(textDocument.uri)?.getText().length;
+    if (lines === undefined || text === undefined || end === undefined) return [];
+    return [{ range: lines.toRange({ start: 0, end }), newText: text }];
   });
   connection.languages.inlayHint.on(({ textDocument, range }) => {
     const path = pathOf(textDocument.uri);

@@ -1,15 +1,5 @@
 /** `runbook test`: executes the cases of test files in virtual time, and prints which expectations hold. */
 import { EXIT, type ExitCode } from '../../app/errors.ts';
-<<<<<<< HEAD
-=======
-import { readSource } from '../../app/files/files.ts';
-import type { LoadedRunbook } from '../../app/files/load.ts';
-import { runCase } from '../../app/testing/case-run.ts';
-import { type Failure, findFailures, makeFailure, measureElapsed } from '../../app/testing/expectations.ts';
-import { type Exploration, exploreCase } from '../../app/testing/exploration.ts';
-import type { NamedCase } from '../../app/testing/file/runbook-names.ts';
-import type { TestFile } from '../../app/testing/file/test-case.ts';
->>>>>>> 6560b01 (Serve editors while runbooks are typed)
 import { type ReadyTests, readTests } from '../../app/testing/tests.ts';
 import { type CaseVerdict, type FileVerdict, judgeAll } from '../../app/testing/verdict.ts';
 import { SystemClock } from '../../base/clock.ts';
