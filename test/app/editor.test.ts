@@ -339,6 +339,28 @@ describe('the service', () => {
     service.update('/p/caller.yaml', 'runbook: caller\ndsl: 1\nsteps:\n  - call: {runbook: callee}\n# \n');
     expect(service.diagnose('/p/caller.yaml')).toHaveLength(1);
   });
+  it('does not check again what a change does not concern', () => {
+    let asked = 0;
+    const checkOther = () => {
+      asked += 1;
+      return [];
+    };
+    const service = new LanguageService({ loadBeside: NONE, checkOther }, () => 0);
+    service.update('/p/a.test.yaml', 'tests: a\ncases: []\n');
+    service.update('/q/a.yaml', 'runbook: a\ndsl: 1\nsteps: []\n');
+    for (let edit = 0; edit < 5; edit += 1) {
+      service.update('/q/a.yaml', `runbook: a\ndsl: 1\nsteps: []\n# ${edit}\n`);
+      service.diagnose('/p/a.test.yaml');
+    }
+    expect(asked).toBe(1);
+    service.update('/p/a.yaml', 'runbook: a\ndsl: 1\nsteps: []\n');
+    service.diagnose('/p/a.test.yaml');
+    expect(asked).toBe(2);
+    // What is beside it is read from the disk: a save may change what was found.
+    service.saved('/p/a.yaml');
+    service.diagnose('/p/a.test.yaml');
+    expect(asked).toBe(3);
+  });
   it('dry-runs what is typed', async () => {
     const service = new LanguageService(disk, () => Date.UTC(2026, 0, 5, 8));
     service.update(

@@ -111,6 +111,7 @@ class Editor {
         workspaceFolders: [],
         getConfiguration: () => ({ get: () => server }),
         onDidOpenTextDocument: event,
+        onDidSaveTextDocument: event,
         onDidCloseTextDocument: event,
         onDidChangeTextDocument: event,
       },

@@ -96,6 +96,10 @@ function syncTexts(connection) {
   vscode.workspace.textDocuments.forEach(open);
   return [
     vscode.workspace.onDidOpenTextDocument(open),
+    vscode.workspace.onDidSaveTextDocument((document) => {
+      if (isYaml(document))
+        void connection.sendNotification('textDocument/didSave', { textDocument: { uri: document.uri.toString() } });
+    }),
     vscode.workspace.onDidCloseTextDocument((document) => {
       if (isYaml(document))
         void connection.sendNotification('textDocument/didClose', { textDocument: { uri: document.uri.toString() } });

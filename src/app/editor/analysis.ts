@@ -4,6 +4,7 @@ import { checkRunbook, type ScheduleLint } from '../../runbook/check.ts';
 import type { CheckedRunbook } from '../../runbook/checked.ts';
 import type { Node } from '../../runbook/document/document.ts';
 import type { ExpressionUse } from '../../runbook/expression/compiler.ts';
+import { splitTemplate } from '../../runbook/expression/template.ts';
 
 export type Load = (name: string) => SourceText | undefined;
 
@@ -55,20 +56,19 @@ export function findExpression(
   return undefined;
 }
 
-/** The parts of a value's text that are expressions. */
+/** The parts of a value's text that are expressions: all of it, or in a text what is inside of `${…}`. */
 export function listExpressionParts({
   node: { text },
   expected,
-  type,
 }: ExpressionUse): readonly { readonly from: number; readonly to: number }[] {
-  const kind = expected === 'any' ? 'any' : expected.kind === 'optional' ? expected.of.kind : expected.kind;
-  if (kind !== 'text' && !text.includes('${'))
-    return type === undefined || kind === 'any' || text !== '' ? [{ from: 0, to: text.length }] : [];
-  const parts: { from: number; to: number }[] = [];
-  for (let at = text.indexOf('${'); at !== -1; at = text.indexOf('${', at + 2)) {
-    if (text[at - 1] === '$') continue;
-    const close = text.indexOf('}', at);
-    parts.push({ from: at + 2, to: close === -1 ? text.length : close });
-  }
-  return parts;
+  const plain = expected === 'any' || expected.kind !== 'optional' ? expected : expected.of;
+  const isTemplate = (plain !== 'any' && plain.kind === 'text') || text.includes('${');
+  if (!isTemplate) return text === '' ? [] : [{ from: 0, to: text.length }];
+  const { parts, unclosed } = splitTemplate(text);
+  return [
+    ...parts.flatMap((part) =>
+      part.kind === 'expression' ? [{ from: part.start, to: part.start + part.text.length }] : [],
+    ),
+    ...(unclosed === undefined ? [] : [{ from: unclosed + 2, to: text.length }]),
+  ];
 }

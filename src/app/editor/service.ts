@@ -35,6 +35,7 @@ interface Open {
   readonly lines: Lines;
   readonly kind: FileKind | undefined;
   analysis?: Analysis;
+  found?: readonly PlacedDiagnostic[];
 }
 
 export class LanguageService {
@@ -49,14 +50,31 @@ export class LanguageService {
     this.scheduleLint = scheduleLint;
   }
 
-  /** A text was opened or has changed. What calls it is checked anew when it is next asked about. */
+  /** A text was opened or has changed. What it may concern is checked anew when it is next asked about. */
   update(path: string, text: string): void {
+    this.forget(path);
     this.open.set(path, { source: { file: path, text }, lines: new Lines(text), kind: detectKind(path, text) });
-    for (const each of this.open.values()) delete each.analysis;
+  }
+
+  /** A text is on the disk now, from where the checks of others read it. */
+  saved(path: string): void {
+    this.forget(path);
   }
 
   close(path: string): void {
+    this.forget(path);
     this.open.delete(path);
+  }
+
+  /** Callers and tests of a runbook lie in its folder; every other text stays as it was found. */
+  private forget(path: string): void {
+    for (const [other, each] of this.open) {
+      const concerned =
+        dirname(other) === dirname(path) && (each.kind !== 'runbook' || each.source.text.includes('call'));
+      if (!concerned) continue;
+      delete each.analysis;
+      delete each.found;
+    }
   }
 
   listOpen(): readonly string[] {
@@ -72,9 +90,10 @@ export class LanguageService {
   diagnose(path: string): readonly PlacedDiagnostic[] {
     const open = this.open.get(path);
     if (open?.kind === undefined) return [];
-    const found =
-      open.kind === 'runbook' ? this.analysis(path)?.diagnostics : this.disk.checkOther(open.source, open.kind);
-    return sortForReading(found ?? []).map(placeDiagnostic);
+    open.found ??= sortForReading(
+      (open.kind === 'runbook' ? this.analysis(path)?.diagnostics : this.disk.checkOther(open.source, open.kind)) ?? [],
+    ).map(placeDiagnostic);
+    return open.found;
   }
 
   complete(path: string, offset: number): readonly Completion[] {

@@ -64,7 +64,7 @@ export async function serveLanguage(): Promise<ExitCode> {
   connection.onInitialize(() => ({
     serverInfo: { name: 'perp-runbook', version: ENGINE_VERSION },
     capabilities: {
-      textDocumentSync: TextDocumentSyncKind.Incremental,
+      textDocumentSync: { openClose: true, change: TextDocumentSyncKind.Incremental, save: true },
       completionProvider: { triggerCharacters: ['.', ' ', ':', '{', '[', "'"] },
       hoverProvider: true,
       definitionProvider: true,
@@ -94,6 +94,10 @@ export async function serveLanguage(): Promise<ExitCode> {
     service.update(pathOf(document.uri), document.getText());
     timer?.cancel();
     timer = clock.after(SETTLED_MS, push);
+  });
+  documents.onDidSave(({ document }) => {
+    service.saved(pathOf(document.uri));
+    push();
   });
   documents.onDidClose(({ document }) => {
     service.close(pathOf(document.uri));
