@@ -188,6 +188,14 @@ describe('hover', () => {
   ])('says of %s what it is', (_name, marked, patterns) => {
     for (const pattern of patterns) expect(shown(marked)).toMatch(pattern);
   });
+  it.each([
+    ['an input', `${HEAD.replace('  size:', '  si¦ze:')}${ENTRY}`, /size.*`size`[\s\S]*1 use$/],
+    ['a feed', `${HEAD.replace('  mid:', '  mi¦d:')}${ENTRY}`, /mid.*`price`/],
+    ['a let', `${HEAD.replace('  half:', '  ha¦lf:')}${ENTRY}`, /half.*`size`[\s\S]*1 use$/],
+    ['an id', `${HEAD}${ENTRY.replace('id: entry', 'id: en¦try')}`, /entry.*`Order`[\s\S]*2 uses$/],
+  ])('says of %s, where it is declared, its type and how often it is used', (_name, marked, pattern) =>
+    expect(shown(marked)).toMatch(pattern),
+  );
   it('says nothing where nothing is', () => expect(shown(`${HEAD}${ENTRY}# her¦e\n`)).toBeUndefined());
 });
 

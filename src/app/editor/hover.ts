@@ -1,6 +1,7 @@
 /** Says what a key, a name, a field or a function means, in Markdown: its type and unit, its value where it is a constant, its words. */
 
 import type { Span } from '../../base/diagnostic.ts';
+import { formatCount } from '../../base/format.ts';
 import { toText } from '../../runbook/functions/evaluation.ts';
 import { type FunctionRow, findFunction, type Shape as ParameterShape } from '../../runbook/functions/functions.ts';
 import { RECORDS } from '../../runbook/functions/records.ts';
@@ -11,7 +12,7 @@ import { type Analysis, findExpression } from './analysis.ts';
 import { findCursor } from './cursor.ts';
 import { findType, listNames, METHODS, unwrap } from './expression-names.ts';
 import { findShape } from './grammar-at.ts';
-import { listDeclarations } from './symbols.ts';
+import { findSymbol, listDeclarations } from './symbols.ts';
 
 export interface Hover {
   readonly markdown: string;
@@ -19,7 +20,11 @@ export interface Hover {
 }
 
 export function hover(analysis: Analysis, offset: number): Hover | undefined {
-  return hoverExpression(analysis, offset) ?? hoverGrammar(analysis.source.text, offset);
+  return (
+    hoverExpression(analysis, offset) ??
+    hoverDeclaration(analysis, offset) ??
+    hoverGrammar(analysis.source.text, offset)
+  );
 }
 
 function hoverExpression(analysis: Analysis, offset: number): Hover | undefined {
@@ -84,6 +89,20 @@ function describeName(
     ...(said === undefined ? [] : [said]),
     ...(declared === undefined || (path.length > 1 && field !== name) ? [] : [`${declared.words}`]),
   ];
+}
+
+/** A name where it is declared, with the type that it has for the expressions after it. */
+function hoverDeclaration(analysis: Analysis, offset: number): Hover | undefined {
+  const found = findSymbol(analysis, offset);
+  if (found === undefined || found.span.start !== found.declaration.span.start) return undefined;
+  const { name, kind, words } = found.declaration;
+  const path = kind === 'input' || kind === 'feed' ? [`${kind}s`, name] : [name];
+  const type = analysis.uses.map(({ names }) => findType(names, path)).findLast((each) => each !== undefined);
+  const shown = type === undefined ? '' : `: ${describeType(type)}`;
+  return {
+    markdown: [`**${name}**${shown}`, words, formatCount(found.uses.length, 'use')].join('\n\n'),
+    span: found.span,
+  };
 }
 
 function hoverGrammar(text: string, offset: number): Hover | undefined {
