@@ -3,12 +3,12 @@
  * none, and knows the forms of types and durations. It refuses only what the checks refuse too; in the program the checks say
  * these things better, so it does not carry them.
  */
-import { TYPE_WORDS } from './functions/typing.ts';
+import { VARIABLE_WORDS } from './functions/type-words.ts';
 import { buildRunbookSchema } from './schema.ts';
 
 type Schema = { readonly [keyword: string]: unknown };
 
-const PLAIN_TYPES = TYPE_WORDS.filter((word) => !word.includes('<'));
+const PLAIN_TYPES = VARIABLE_WORDS.filter((word) => !word.includes('<'));
 const TYPE = `(?:${PLAIN_TYPES.join('|')})`;
 
 /** As far as a pattern can: two levels of list and map, which is more than any runbook has. */
@@ -20,7 +20,7 @@ const DURATION_PATTERN = '^(?:(?:\\d+(?:ms|s|m|h|d))+|P[\\dTWDHMS.,]+)$';
 const FORMS: Readonly<Record<string, Schema>> = {
   type: {
     anyOf: [{ enum: [...PLAIN_TYPES, 'list<market>', 'map<price>'] }, { pattern: TYPE_PATTERN }],
-    errorMessage: `a type: ${TYPE_WORDS.join(', ')}`,
+    errorMessage: `a type: ${VARIABLE_WORDS.join(', ')}`,
   },
   duration: { pattern: DURATION_PATTERN, errorMessage: 'a duration such as 250ms, 30s, 10m, 4h, 7d or 1h30m' },
   time: {},

@@ -89,7 +89,7 @@ describe.concurrent('runbook paper', { timeout: 60_000 }, () => {
       expect((await run(['audit', 'replay', 'last'])).exit).toBe(0);
     }));
 
-  it('needs no credentials, and ends in order at a signal', () =>
+  it('needs no credentials, and ends cleanly at a signal', () =>
     scene({ venue: falls, profile: FEEDS, runbook: WAITS }, async ({ venue, start }) => {
       const running = start(PAPER, {});
       await until(() => venue.heard.length >= 4);

@@ -199,7 +199,7 @@ ${more}`).bounds.orders.max;
       expect(
         grid(`[{repeat: {max: 2, do: [{id: n, ${TERMS}}, {set: {kept: "kept.remove(done) + [n]"}}]}}]`),
       ).toBeUndefined();
-      // An order that is in the list twice is taken out at once, and then again in vain.
+      // An order that is in the list twice is taken out at once, and then again without success.
       expect(
         grid(
           `[{id: n, ${TERMS}}, {set: {kept: "kept.remove(done) + [n]"}}]`,

@@ -1,6 +1,7 @@
 /** Lists what may be written at a cursor: keys, words, types, and the names, fields and functions of an expression. */
 import { FUNCTIONS, type FunctionRow } from '../../runbook/functions/functions.ts';
-import { formatType, TYPE_WORDS } from '../../runbook/functions/typing.ts';
+import { TYPE_WORDS, VARIABLE_WORDS } from '../../runbook/functions/type-words.ts';
+import { formatType } from '../../runbook/functions/typing.ts';
 import type { Shape } from '../../runbook/shapes.ts';
 import type { ValueType } from '../../runbook/values.ts';
 import { type Analysis, analyse, findExpression, type Load } from './analysis.ts';
@@ -26,7 +27,7 @@ export function complete(file: string, text: string, offset: number, load: Load)
   if (cursor.at === 'key') return completeKey(cursor);
   const shape = findShape(cursor.root, cursor.path)?.shape;
   if (shape === undefined) return [];
-  const words = listWords(shape);
+  const words = listWords(shape, cursor.path[0] === 'vars' ? VARIABLE_WORDS : TYPE_WORDS);
   const analysis = analyse({ file, text: cursor.text }, load);
   if (cursor.path.at(-1) === 'release_after') return listIds(analysis);
   return [...words, ...completeExpression(analysis, offset)];
@@ -43,7 +44,7 @@ function completeKey({ root, path, complete: hasColon }: Cursor): readonly Compl
   }));
 }
 
-function listWords(shape: Shape): readonly Completion[] {
+function listWords(shape: Shape, types: readonly string[]): readonly Completion[] {
   const word = (label: string): Completion => ({ label, kind: 'word', insert: label });
   switch (shape.kind) {
     case 'word':
@@ -51,9 +52,9 @@ function listWords(shape: Shape): readonly Completion[] {
     case 'flag':
       return (shape.only === true ? ['true'] : ['true', 'false']).map(word);
     case 'type':
-      return TYPE_WORDS.map((label) => ({ label, kind: 'type', insert: label.replace('…', '') }));
+      return types.map((label) => ({ label, kind: 'type', insert: label.replace('…', '') }));
     case 'choice':
-      return shape.scalar === undefined ? [] : listWords(shape.scalar);
+      return shape.scalar === undefined ? [] : listWords(shape.scalar, types);
     case 'value':
       return shape.type !== 'any' && shape.type.kind === 'text' ? (shape.type.of ?? []).map(word) : [];
     default:

@@ -153,9 +153,14 @@ export function formatSignature(name: string, { signatures }: FunctionRow): stri
         const shown = `${each.name}: ${nameParameter(each.shape)}${each.rest === true ? ', …' : ''}`;
         return each.implied === true ? `[${shown}]` : shown;
       });
-      return `${name}(${taken.join(', ')}) → ${result.kind === 'same' ? 'the same type' : formatType(result)}`;
+      return `${name}(${taken.join(', ')}) → ${nameResult(result)}`;
     })
     .join('\n');
+}
+
+function nameResult(result: FunctionRow['signatures'][number]['result']): string {
+  if (result.kind === 'same') return 'the same type';
+  return result.kind === 'computed' ? result.words : formatType(result);
 }
 
 function nameParameter(shape: ParameterShape): string {

@@ -1,6 +1,7 @@
 /** Executes the cases of test files and judges them, on one thread or on many. */
 import { findPosition, type PlacedDiagnostic } from '../../base/diagnostic.ts';
 import type { RunOutcome } from '../../journal/entry.ts';
+import { readSource } from '../files/files.ts';
 import { SILENT } from '../voice.ts';
 import { workAll } from '../worker-pool.ts';
 import { runCase } from './case-run.ts';
@@ -102,7 +103,7 @@ function makeJudge(explore: boolean, known: Map<string, ReadyTests>): (job: Case
   return async ({ path, index }) => {
     let file = known.get(path);
     if (file === undefined) {
-      const read = readTests(path, SILENT);
+      const read = readTests(readSource(path, 'test file'), SILENT);
       if (read.kind !== 'ready') throw new Error(`${path} changed while it was tested`);
       file = read;
       known.set(path, file);

@@ -43,7 +43,7 @@ export async function runPaper(
     interrupted ??= signal;
   });
   terminal.note(
-    `on paper: feeds of ${profile.baseUrl}, orders at the simulated venue; run ${run}, Ctrl-C ends it in order`,
+    `on paper: feeds of ${profile.baseUrl}, orders at the simulated venue; run ${run}, Ctrl-C ends it cleanly`,
   );
   const result = await runOnPaper({
     loaded,

@@ -1,5 +1,6 @@
 /** `runbook test`: executes the cases of test files in virtual time, and prints which expectations hold. */
 import { EXIT, type ExitCode } from '../../app/errors.ts';
+import { readSource } from '../../app/files/files.ts';
 import { type ReadyTests, readTests } from '../../app/testing/tests.ts';
 import { type CaseVerdict, type FileVerdict, judgeAll } from '../../app/testing/verdict.ts';
 import { SystemClock } from '../../base/clock.ts';

@@ -84,7 +84,7 @@ export class Market {
     this.consumedBids = [];
   }
 
-  /** Sets the mid price from now on; whoever calls it looks for the next event anew. */
+  /** Sets the mid price from now on; the caller looks for the next event anew. */
   setPrice(price: Decimal, at: number): void {
     this.path.set(at, Math.max(1, countTicks(price, this.grid.tick)));
     this.planned = undefined;
