@@ -23,6 +23,7 @@ function cursorOf(marked: string): { readonly text: string; readonly offset: num
 }
 const HEAD = `runbook: case
 dsl: 1
+leaves: {position: open, because: the names matter here}
 inputs:
   market: {type: market, default: BTC-USD}
   side: {type: side, default: long, about: which way}

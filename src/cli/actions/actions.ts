@@ -106,7 +106,7 @@ export const COMMANDS: readonly CommandRow[] = [
     },
     example: 'record --from session.har --to session.yaml',
     async run(_args, { from, to }, invocation) {
-      return (await import('../commands/record.ts')).convertRecording(from, to, invocation);
+      return (await import('../authoring/record.ts')).convertRecording(from, to, invocation);
     },
   }),
   command({

@@ -189,7 +189,7 @@ export const REVIEW_COMMANDS: readonly CommandRow[] = [
     options: { format: { doc: 'mermaid (the default), svg, xstate or dot', value: 'FORMAT', takes: CHART_FORMATS } },
     example: 'graph ladder.yaml --format mermaid',
     async run({ file }, { format }, invocation) {
-      return (await import('../commands/graph.ts')).showGraph(file, format, invocation);
+      return (await import('../authoring/graph.ts')).showGraph(file, format, invocation);
     },
   }),
 ];
