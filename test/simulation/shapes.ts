@@ -168,21 +168,20 @@ class Generator {
     const { draws } = this;
     if (this.index < SHAPES || draws.chance(0.25)) return '';
     const kind = draws.of(['if', 'any', 'until', 'keep', 'ladder', 'touch', 'flatten'] as const);
+    // A position is read where every order of the market has been.
+    const settled = `  - cancel: {mine: ${BTC}}\n`;
     const [first, second] = [this.orders.at(-1), this.orders.at(-2)];
     switch (kind) {
       case 'if':
         if (first === undefined) return '';
-        return `  - if: ${first.id}.${draws.of(['open', 'filled > 0', 'terminal'])}\n    do:\n      - cancel: ${first.id}\n    else:\n      - refresh: ${first.id}\n${CAUGHT}`;
+        return `  - refresh: ${first.id}\n  - if: ${first.id}.${draws.of(['open', 'filled > 0', 'terminal'])}\n    do:\n      - cancel: ${first.id}\n    else:\n      - refresh: ${first.id}\n${CAUGHT}`;
       case 'any': {
         if (first === undefined || second === undefined) return '';
         const is = draws.of(['any_fill', 'filled', 'terminal']);
         return `  - wait_for: {any: [${first.id}, ${second.id}], is: ${is}, within: ${draws.within(2, 8)}s}\n    on_timeout:\n      - cancel: [${first.id}, ${second.id}]\n    catch: [{on: [timeout, cancelled, rejected, not_found, transport], then: continue}]\n`;
       }
       case 'until':
-        return `  - wait_for: {until: position('${BTC}') != 0, within: ${draws.within(1, 6)}s, every: 700ms}\n    on_timeout:\n      - notify: {to: ops, text: "flat"}\n`.replace(
-          /until: ([^,]*)/,
-          'until: "$1"',
-        );
+        return `${settled}  - wait_for: {until: "position('${BTC}') != 0", within: ${draws.within(1, 6)}s, every: 700ms}\n    on_timeout:\n      - notify: {to: ops, text: "flat"}\n`;
       case 'keep':
         return first === undefined ? '' : `  - set:\n      kept: kept + [${first.id}]\n`;
       case 'ladder': {
@@ -197,7 +196,7 @@ class Generator {
       case 'flatten': {
         const terms = (side: string) =>
           `      - place: {type: market, market: ${BTC}, side: ${side}, size: "lot(abs(position('${BTC}')))"}\n        allow: reduce\n    ${CAUGHT}`;
-        return `  - if: position('${BTC}') > 0\n    do:\n${terms('short')}    else:\n      - wait: 100ms\n`;
+        return `${settled}  - if: position('${BTC}') > 0\n    do:\n${terms('short')}    else:\n      - wait: 100ms\n`;
       }
       default:
         return kind satisfies never;
