@@ -311,7 +311,9 @@ describe('a quick fix', () => {
 });
 
 describe('beside the text', () => {
-  const analysis = analyse({ file: 'case.yaml', text: `${HEAD}${ENTRY}outputs: {filled: entry.filled}\n` }, NONE);
+  const leaves = 'leaves: {position: open, because: a case}\n';
+  const whole = `${HEAD}${leaves}${ENTRY}outputs: {filled: entry.filled}\n`;
+  const analysis = analyse({ file: 'case.yaml', text: whole }, NONE);
   it('are the types of names that have none written', () => {
     const { text } = analysis.source;
     const hints = listInlayHints(analysis, 0, text.length).map((hint) => [
