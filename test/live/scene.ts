@@ -140,7 +140,7 @@ leaves: {position: open, because: the case is about something else}
 steps:
   - id: o
     place: {type: limit, market: BTC-USD, side: long, size: 0.0001, price: 19800}
-outputs: {id: "\${o.id}", filled: o.filled}
+outputs: {id: "\${o.id}"}
 `;
 
 /** The same, for a minute. */
