@@ -11,6 +11,7 @@ import { DRY_RUN_ROWS, GROWTH_ROWS } from './rows/dry-runs.ts';
 import { EDITOR_ROWS } from './rows/editor.ts';
 import { EXPRESSION_ROWS } from './rows/expressions.ts';
 import { JOURNAL_ROWS } from './rows/journal.ts';
+import { LIMIT_ROWS } from './rows/limits.ts';
 import { LIVE_ROWS } from './rows/live.ts';
 import { ORDER_ROWS } from './rows/orders.ts';
 import type { Figure, Row } from './rows/row.ts';
@@ -25,6 +26,7 @@ const ROWS: readonly Row[] = [
   ...JOURNAL_ROWS,
   ...AUDIT_ROWS,
   ...ORDER_ROWS,
+  ...LIMIT_ROWS,
   ...BUDGET_ROWS,
   ...SHARED_BUDGET_ROWS,
   ...TIMER_ROWS,

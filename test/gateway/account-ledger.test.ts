@@ -3,9 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { AccountLedger } from '../../src/gateway/limits/account-ledger.ts';
 import { LimitFactsFold } from '../../src/gateway/limits/facts.ts';
 import type { LedgerFill, LedgerOrder, LedgerParts, RunLedger } from '../../src/gateway/limits/ledger-rows.ts';
+import { RunLedgerFold } from '../../src/gateway/limits/run-ledger.ts';
 import { OrderTracker } from '../../src/journal/orders.ts';
 import type { LimitRules } from '../../src/venue/limits/check.ts';
 import type { OrderTerms, VenueCall } from '../../src/venue/port.ts';
+import { startedData } from '../journal/sample.ts';
+import { fillRecord, Script, TERMS } from '../report/sample-run.ts';
 import { fill, T0, terms } from '../venue/order-samples.ts';
 
 const MARKET = 'BTC-USD';
@@ -141,6 +144,57 @@ describe('what an account holds', () => {
     });
     expect(held(sums)).toEqual(['1', '1']);
     expect(sums.listForeign(MARKET).map(({ id }) => id)).toEqual(['BTC-USD-z']);
+  });
+});
+
+describe('the ledger of a run', () => {
+  const POST = 'POST /orders';
+  const open = (): Script => {
+    const script = new Script();
+    script.append('run.started', startedData({ mode: 'live', settings: { base_url: 'https://venue.example' } }));
+    return script;
+  };
+  const foldOf = ({ entries }: Script) => {
+    const fold = new RunLedgerFold();
+    for (const entry of entries) fold.apply(entry);
+    const ledger = fold.finish();
+    if (ledger === undefined) throw new Error('there is no run');
+    return ledger;
+  };
+
+  it('counts an order at its worst from its attempt on, whatever became of its process', () => {
+    const script = open();
+    const call = script.intend(POST, {}, 'steps/o', { intent: TERMS });
+    expect(foldOf(script).orders).toEqual([]);
+    script.attempt(call, POST, {}, 1, 'steps/o');
+    const ledger = foldOf(script);
+    expect(ledger).toMatchObject({ account: 'https://venue.example main', runbook: 'sample', fills: [] });
+    expect(ledger.orders).toMatchObject([{ clientOrderId: TERMS.clientOrderId, filled: '0', open: '0.3' }]);
+    expect(ledger.orderTimes).toHaveLength(1);
+    expect(ledger.days).toEqual({ '2026-01-05': { orders: 1, notional: '19260' } });
+    const sums = new AccountLedger({ runs: [ledger], baselines: [], listed: [], gone: {} });
+    expect(ask(sums, {}, { maxPosition: '1.29' })).toBe('POSITION_EXCEEDS_MAX');
+    expect(ask(sums, {}, { maxPosition: '1.3' })).toBe('ok');
+  });
+
+  it('does not count an order that was denied here or refused by the venue', () => {
+    const script = open();
+    const call = script.intend(POST, {}, 'steps/o', { intent: TERMS });
+    script.append('call.settled', { call, kind: 'denied', code: 'DEADLINE', message: 'too late' }, 'steps/o');
+    const { orders, days } = foldOf(script);
+    expect([orders, days]).toEqual([[], {}]);
+  });
+
+  it('has the fills of its orders', async () => {
+    const script = open();
+    const ack = { id: 'BTC-USD@11', client_order_id: TERMS.clientOrderId, status: 'processing' };
+    await script.exchange(POST, {}, 1, [ack], 'steps/o', { intent: TERMS });
+    const fills = [fillRecord(1, '0.1', '64200')];
+    await script.exchange('GET /fills/order', { order_id: 'BTC-USD@11' }, 10, fills, 'steps/o');
+    expect(foldOf(script)).toMatchObject({
+      fills: [{ id: 'BTC-USD-1', clientOrderId: TERMS.clientOrderId, step: 'steps/o' }],
+      orders: [{ orderId: 'BTC-USD@11', filled: '0.1', open: '0.2' }],
+    });
   });
 });
 

@@ -102,10 +102,12 @@ export class OwnOrders {
   sumDays(): ReadonlyMap<string, { readonly orders: number; readonly notional: Decimal | undefined }> {
     this.remeasure();
     return new Map(
-      [...this.totals].map(([day, { value, orders, unknown }]) => [
-        new Date(day * DAY_MS).toISOString().slice(0, 10),
-        { orders, notional: unknown === 0 ? value : undefined },
-      ]),
+      [...this.totals]
+        .filter(([, { orders }]) => orders > 0)
+        .map(([day, { value, orders, unknown }]) => [
+          new Date(day * DAY_MS).toISOString().slice(0, 10),
+          { orders, notional: unknown === 0 ? value : undefined },
+        ]),
     );
   }
 
