@@ -147,6 +147,36 @@ describe('what an account holds', () => {
   });
 });
 
+describe('a run of this process', () => {
+  it('counts once what the venue lists of its orders before it has read it', async () => {
+    const tracker = new OrderTracker();
+    const gate = new LimitFactsFold(tracker, {});
+    const script = new Script();
+    script.append('run.started', startedData());
+    const ack = { id: 'BTC-USD@11', client_order_id: TERMS.clientOrderId, status: 'processing' };
+    await script.exchange('POST /orders', {}, 1, [ack], 'steps/o', { intent: TERMS });
+    let done = 0;
+    const range = (sums: AccountLedger) => {
+      for (const entry of script.entries.slice(done)) {
+        gate.apply(entry);
+        tracker.apply(entry);
+      }
+      done = script.entries.length;
+      const { least, most } = sums.listFilled([gate]).get(MARKET)?.range ?? {};
+      const working = gate.workingOrders().map(({ worstRemaining }) => worstRemaining);
+      return [String(least), String(most), ...working];
+    };
+    const sums = sumsOf();
+    expect(range(sums)).toEqual(['0', '0', '0.3']);
+    sums.takeListed({ listed: [{ market: MARKET, readAt: T0, fills: [fillRecord(1, '0.1', '64200')] }], gone: {} });
+    // Its order may still fill 0.3 as far as it knows, so the 0.1 is among them.
+    expect(range(sums)).toEqual(['0', '0', '0.3']);
+    const fills = [fillRecord(1, '0.1', '64200')];
+    await script.exchange('GET /fills/order', { order_id: 'BTC-USD@11' }, 10, fills, 'steps/o');
+    expect(range(sums)).toEqual(['0.1', '0.1', '0.2']);
+  });
+});
+
 describe('the ledger of a run', () => {
   const POST = 'POST /orders';
   const open = (): Script => {

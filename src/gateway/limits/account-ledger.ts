@@ -16,7 +16,7 @@ const ZERO = new Decimal(0);
 
 /** A run of this process, as far as the sums need it. */
 interface RunningRun {
-  readonly orders: { readonly positions: PositionBook };
+  readonly orders: { readonly positions: PositionBook; byId(orderId: string): unknown };
   readonly own: { listFilled(): ReadonlyMap<string, OwnFilled> };
 }
 
@@ -40,6 +40,8 @@ export class AccountLedger {
   private readonly gone = new Map<string, number>();
   private readonly booked = new Set<string>();
   private readonly ofOrder = new Map<string, Decimal>();
+  /** Fills that only the venue's list has shown so far, by id: a run of this process may have the order, and read them later. */
+  private readonly onlyListed = new Map<string, FillRecord>();
   /** How many of a running run's fills are booked, by market. */
   private readonly followed = new WeakMap<RunningRun, Map<string, number>>();
   private left: Left | undefined;
@@ -69,6 +71,7 @@ export class AccountLedger {
       this.listedAt.set(market, Math.max(readAt, this.listedAt.get(market) ?? 0));
       const added = fills.filter(({ id }) => !this.booked.has(id));
       for (const fill of fills) this.bookFill(market, fill);
+      for (const fill of added) this.onlyListed.set(fill.id, fill);
       return added;
     });
   }
@@ -124,7 +127,8 @@ export class AccountLedger {
         // A fill may be read after later ones, so the new ones are not always the last.
         for (let index = trades.length - 1; missing > 0 && index >= 0; index -= 1) {
           const fill = trades[index]?.fill;
-          if (fill === undefined || this.booked.has(fill.id)) continue;
+          const isNew = fill !== undefined && (!this.booked.has(fill.id) || this.onlyListed.delete(fill.id));
+          if (fill === undefined || !isNew) continue;
           this.bookFill(market, fill);
           missing -= 1;
         }
@@ -140,7 +144,7 @@ export class AccountLedger {
   /** The net size that the account may hold, by market, over the fills booked and what orders may have filled unseen. */
   listFilled(gates: readonly RunningRun[]): ReadonlyMap<string, OwnFilled> {
     this.follow(gates);
-    const beside = [this.findLeft().filled, ...gates.map(listBeyondFills)];
+    const beside = [this.findLeft().filled, ...gates.map((gate) => this.listBeyondFills(gate))];
     const markets = new Set([...this.book.markets(), ...beside.flatMap((each) => [...each.keys()])]);
     return new Map(
       [...markets].map((market) => {
@@ -188,6 +192,21 @@ export class AccountLedger {
       const realized = after.realized.minus(before.realized);
       return sum.plus(realized).minus(after.fees.minus(before.fees));
     }, ZERO);
+  }
+
+  /** What the orders of a run show beyond the fills that are booked for them. */
+  private listBeyondFills({ own, orders }: RunningRun): ReadonlyMap<string, OwnFilled> {
+    const listed = [...this.onlyListed.values()].filter(({ order_id }) => orders.byId(order_id) !== undefined);
+    const booked = (market: string) =>
+      listed
+        .filter(({ market_id }) => market_id === market)
+        .reduce((sum, { side, size }) => sum.plus(signSize(side, size)), orders.positions.position(market).size);
+    return new Map(
+      [...own.listFilled()].map(([market, { range, unread }]) => [
+        market,
+        { range: shiftRange(range, booked(market).negated()), unread },
+      ]),
+    );
   }
 
   private bookFill(market: string, fill: FillRecord): void {
@@ -238,15 +257,4 @@ export class AccountLedger {
 function computeRest({ open, filled }: LedgerOrder, booked: Decimal): string {
   const seen = booked.minus(decimal(filled));
   return seen.gt(0) ? computeShortfall(open, formatDecimal(seen)) : open;
-}
-
-/** What the orders of a run show beyond the fills that it has read. */
-function listBeyondFills(gate: RunningRun): ReadonlyMap<string, OwnFilled> {
-  const { positions } = gate.orders;
-  return new Map(
-    [...gate.own.listFilled()].map(([market, { range, unread }]) => [
-      market,
-      { range: shiftRange(range, positions.position(market).size.negated()), unread },
-    ]),
-  );
 }
