@@ -316,3 +316,21 @@ describe('a process killed while it writes', () => {
     await store.close();
   });
 });
+
+describe('the rows of an account', () => {
+  it('are a table only once there is one, so that a reader writes nothing', async () => {
+    const store = await openSqliteStore(file);
+    const database = await openDatabase(file);
+    const tables = () =>
+      database.statement("SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'account_row'").all();
+    try {
+      expect(await store.accountRows('k')).toEqual([]);
+      expect(tables()).toEqual([]);
+      await store.putAccountRows('k', [{ name: 'a', text: '1' }]);
+      expect(tables()).toHaveLength(1);
+    } finally {
+      database.close();
+      await store.close();
+    }
+  });
+});

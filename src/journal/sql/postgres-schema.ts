@@ -5,8 +5,8 @@
 export const SCHEMA_NAME = 'runbook';
 export const SCHEMA_VERSION = 1;
 
-/** A table that stores made by 0.2 lack; it is made where it is missing, because older programs only do not look at it. */
-export const ACCOUNT_ROWS = `CREATE TABLE account_row (
+/** A table that stores made by 0.2 lack: the first row makes it, so that a reader needs no right to. Older programs do not look at it. */
+export const ACCOUNT_ROWS = `CREATE TABLE IF NOT EXISTS account_row (
     key TEXT COLLATE "C" NOT NULL,
     name TEXT COLLATE "C" NOT NULL,
     text TEXT NOT NULL,

@@ -11,6 +11,7 @@ import {
   type Query,
   RESTART_PATIENCE_MS,
 } from '../sql/postgres.ts';
+import { ACCOUNT_ROWS, SCHEMA_NAME } from '../sql/postgres-schema.ts';
 import { NO_LIMIT, type SqlRow } from '../sql/values.ts';
 import type { AccountRow, AppendOptions, JournalStore, RunFilter, RunHead, RunRow, StoredEntry } from '../store.ts';
 import { refuseAppend } from './errors.ts';
@@ -101,6 +102,8 @@ class PostgresStore implements JournalStore {
   }
 
   async accountRows(key: string): Promise<readonly AccountRow[]> {
+    const [found] = await this.database.read(HAS_ACCOUNT_ROWS, [], this.patienceMs);
+    if (!found?.made) return [];
     return (await this.database.read(JOURNAL_SQL.accountRows, [key], this.patienceMs)).map(readAccountRow);
   }
 
@@ -109,6 +112,7 @@ class PostgresStore implements JournalStore {
     await this.database.transaction(
       `account ${key}`,
       async (query) => {
+        if (!(await query(HAS_ACCOUNT_ROWS)).rows[0]?.made) await query(ACCOUNT_ROWS);
         for (const name of without) await query(JOURNAL_SQL.removeAccountRow, [key, name]);
         for (const { name, text } of rows) await query(JOURNAL_SQL.putAccountRow, [key, name, text]);
       },
@@ -125,6 +129,8 @@ function readEntryRow(run: string, row: SqlRow): StoredEntry {
   const { seq = 0, at = 0, type = '', step = '', line = '', hash = '' } = row;
   return readStoredEntry(run, [seq, at, type, step, line, hash]);
 }
+
+const HAS_ACCOUNT_ROWS = `SELECT to_regclass('${SCHEMA_NAME}.account_row') IS NOT NULL AS made`;
 
 /** Names the lock that a writer of the run holds until its commit has ended. */
 function toLock(run: string): string {

@@ -61,7 +61,7 @@ const SCHEMA = `
 `;
 const VERSION = 1;
 
-/** Beside the entries since version 0.3; made where it is missing, because older programs only do not look at it. */
+/** Beside the entries since 0.3: the first row makes it, so that reading writes nothing. Older programs do not look at it. */
 const ACCOUNT_ROWS = `
   CREATE TABLE IF NOT EXISTS account_row (
     key TEXT NOT NULL,
@@ -69,6 +69,7 @@ const ACCOUNT_ROWS = `
     text TEXT NOT NULL,
     PRIMARY KEY (key, name)
   ) WITHOUT ROWID`;
+const HAS_ACCOUNT_ROWS = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'account_row'";
 
 /** Opens or creates the journal in `file`. Rejects with a StoreError: `damaged` for a file that is not a journal. */
 export async function openSqliteStore(file: string): Promise<JournalStore> {
@@ -97,8 +98,6 @@ function prepareSchema(database: Database): void {
       `${database.file} holds a journal of version ${String(version)}; this program reads version ${VERSION}`,
     );
   }
-  const hasRows = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'account_row'";
-  if (database.statement(hasRows).get() === undefined) database.transaction(() => database.exec(ACCOUNT_ROWS));
 }
 
 const INSERT = 'INSERT INTO entries (run, seq, at, type, step, line, hash) VALUES (?, ?, ?, ?, ?, ?, ?)';
@@ -203,12 +202,14 @@ class SqliteStore implements JournalStore {
   }
 
   async accountRows(key: string): Promise<readonly AccountRow[]> {
+    if (this.database.statement(HAS_ACCOUNT_ROWS).get() === undefined) return [];
     return this.database.statement(JOURNAL_SQL.accountRows).all(key).map(readAccountRow);
   }
 
   async putAccountRows(key: string, rows: readonly AccountRow[], without: readonly string[] = []): Promise<void> {
     this.database.setDurable(true);
     this.database.transaction(() => {
+      this.database.exec(ACCOUNT_ROWS);
       for (const name of without) this.database.statement(JOURNAL_SQL.removeAccountRow).run(key, name);
       for (const { name, text } of rows) this.database.statement(JOURNAL_SQL.putAccountRow).run(key, name, text);
     });
