@@ -52,7 +52,7 @@ export interface DryRun {
         readonly kind: 'simulated';
         readonly config?: SimulatorConfig;
         readonly record?: boolean;
-        /** Feeds with recorded values, by name; they come before those of the simulated venue. */
+        /** Feeds with recorded values, by name, or by name and market as `mid[BTC-USD]`; they come before the simulated ones. */
         readonly feeds?: Readonly<Record<string, FeedFile>>;
       }
     | { readonly kind: 'fixtures'; readonly fixture: Fixture; readonly file: string; readonly sha256: string };
@@ -262,7 +262,7 @@ function makeStage(options: DryRun, clock: VirtualClock): Stage {
     transport: recorder ?? simulator.transport(),
     feeds: {
       read: async (name, key) => {
-        const read = readOwnFeed(venue.feeds, name, clock.now()) ?? simulator.feed(name, key);
+        const read = readOwnFeed(venue.feeds, name, key, clock.now()) ?? simulator.feed(name, key);
         if (read === undefined) return undefined;
         const value = { name, ...(key === undefined ? {} : { key }), ...read };
         recorder?.feed(value);
@@ -289,8 +289,14 @@ function listUnseen(booked: Books['orders'], tracker: OrderTracker): readonly Un
 }
 
 /** A recorded value is as old as its reading: the file says when it changed, not when it was last seen. */
-function readOwnFeed(feeds: Readonly<Record<string, FeedFile>> | undefined, name: string, at: number) {
-  const file = feeds !== undefined && Object.hasOwn(feeds, name) ? feeds[name] : undefined;
+function readOwnFeed(
+  feeds: Readonly<Record<string, FeedFile>> = {},
+  name: string,
+  key: string | undefined,
+  at: number,
+) {
+  const id = key !== undefined && Object.hasOwn(feeds, `${name}[${key}]`) ? `${name}[${key}]` : name;
+  const file = Object.hasOwn(feeds, id) ? feeds[id] : undefined;
   const value = file === undefined ? undefined : getFeedValue(file, at);
   return value === undefined ? undefined : { value, at };
 }

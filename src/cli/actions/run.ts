@@ -74,7 +74,7 @@ export const RUN_COMMANDS: readonly CommandRow[] = [
     },
     example: 'dry-run bracket-entry.yaml --fixtures bracket-entry.fixture.yaml',
     async run({ file }, options, invocation) {
-      return (await import('../commands/dry-run.ts')).dryRunFile(file, options, invocation);
+      return (await import('../rehearsal/dry-run.ts')).dryRunFile(file, options, invocation);
     },
   }),
   command({
@@ -90,7 +90,21 @@ export const RUN_COMMANDS: readonly CommandRow[] = [
     },
     example: 'paper twap.yaml --profile main.yaml',
     async run({ file }, options, invocation) {
-      return (await import('../commands/paper.ts')).runPaper(file, options, invocation);
+      return (await import('../rehearsal/paper.ts')).runPaper(file, options, invocation);
+    },
+  }),
+  command({
+    name: 'rehearse',
+    summary: 'play the market of a past run for a changed runbook, and compare side by side',
+    arguments: { run: { doc: 'name of a run, an unambiguous part of it, or `last`', takes: 'text' } },
+    options: {
+      with: { doc: 'the changed runbook', value: 'FILE', takes: 'file', required: true },
+      input: INPUT,
+      answer: ANSWER,
+    },
+    example: 'rehearse last --with twap.yaml',
+    async run({ run }, options, invocation) {
+      return (await import('../rehearsal/rehearse.ts')).rehearseRun(run, options, invocation);
     },
   }),
   command({
