@@ -222,7 +222,10 @@ class Execution {
   /** What the steps left, where that is more than the runbook declares: the ending that leads to `on_error`. */
   private async holdToLeaves(ending: Ending): Promise<Ending> {
     const { runbook } = this.context.setup;
-    const held = await this.attempt(async () => requireKept(this.context, { runbook, prefix: '' }, ''));
+    const held = await this.attempt(async () => {
+      await this.context.orderManager.readResting('settle');
+      requireKept(this.context, { runbook, prefix: '' }, '');
+    });
     if (!('error' in held)) return ending;
     if (held.error.kind !== 'unprotected_position') return held;
     return { kind: ending.kind === 'stopped' ? 'stoppedUnprotected' : 'unprotected', error: held.error };
@@ -322,6 +325,7 @@ class Execution {
         await runEach(
           async () => frame !== undefined && this.runCleanUp(runbook.finally, frame, cleanup),
           () => orderManager.settle('settle', new Cancellation(), state === 'finalizingFailed'),
+          () => orderManager.readResting('settle'),
           () => this.reconcileFills(state === 'finalizingHalted', new Cancellation()),
         );
         return;

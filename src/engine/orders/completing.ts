@@ -4,10 +4,10 @@
  */
 import { formatSpan } from '../../base/format.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
-import { COMPLETED_TOGETHER } from '../../venue/order/polling.ts';
+import { COMPLETED_TOGETHER, POLL_MS } from '../../venue/order/polling.ts';
 import { makeMarketFillParams, makeOrderFillParams, PAGE_ROWS } from '../../venue/order/requests.ts';
-import { isTerminal } from '../../venue/order/states.ts';
-import type { CallOutcome, VenueCall } from '../../venue/port.ts';
+import { isAtVenue, isTerminal } from '../../venue/order/states.ts';
+import { type CallOutcome, SWEEP, type VenueCall } from '../../venue/port.ts';
 import { toFailure } from '../failure.ts';
 import { type Cancellation, Halt } from '../interruption.ts';
 import { sleepUntil } from '../waiting.ts';
@@ -73,6 +73,28 @@ export class Completing {
     }
     for (const order of incomplete) this.recordIncomplete(order, request);
     return incomplete;
+  }
+
+  /**
+   * Reads the orders of the run that rest and were not read just now: what filled, and which stop has triggered, since the last step
+   * looked is known afterwards. A precaution: it waits for no tokens, and a recording need not hold it.
+   */
+  async readResting(orders: readonly TrackedOrder[], step: string): Promise<void> {
+    const now = this.run.clock.now();
+    const how = { purpose: SWEEP, deadlineAt: now, answerMs: ANSWER_AT_ONCE_MS } as const;
+    const resting = orders.filter(
+      (order) => isAtVenue(order.snapshot.state) && !this.watch.hasShownWithin(POLL_MS, order),
+    );
+    for (const market of new Set(resting.map(({ intent }) => intent.market))) {
+      const [first, ...others] = resting.filter(({ intent }) => intent.market === market);
+      if (first === undefined) continue;
+      const outcome =
+        others.length === 0
+          ? await this.watch.read(first, step, SWEEP, { class: 'complete', ...how })
+          : await this.watch.readTogether([first, ...others], step, how);
+      haltUnrecorded(outcome, step);
+    }
+    this.watch.check();
   }
 
   /** Reads each order, or where several of a market are behind, those of other branches with them, one page for all of them. */

@@ -116,6 +116,12 @@ export class OrderManager {
     return this.handles.list().filter(({ incomplete }) => incomplete !== undefined);
   }
 
+  /** Reads the orders of the run that rest, before it is judged what it leaves. */
+  async readResting(step: string): Promise<void> {
+    await this.completing.readResting(this.listWorking(), step);
+    for (const order of this.listWorking()) this.handles.get(order).touch();
+  }
+
   /** Reads the fills of every order of the run until they agree with its record: the run's figures are the venue's. */
   async reconcileFills(request: CompletingRequest): Promise<void> {
     await this.completing.complete(this.run.log.tracker.orders(), request);

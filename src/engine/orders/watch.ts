@@ -6,7 +6,14 @@ import type { Clock, Timer } from '../../base/clock.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
 import { FIRST_POLL_MS, POLL_MS } from '../../venue/order/polling.ts';
 import { makeLookupParams, makeMarketParams, makeReadParams, PAGE_ROWS } from '../../venue/order/requests.ts';
-import { type CallClass, type CallOutcome, isFoundMissing, type VenueCall, type VenuePort } from '../../venue/port.ts';
+import {
+  type CallClass,
+  type CallOutcome,
+  isFoundMissing,
+  type SWEEP,
+  type VenueCall,
+  type VenuePort,
+} from '../../venue/port.ts';
 import type { OrderRecord } from '../../venue/records.ts';
 import { Abandoned, Cancellation } from '../interruption.ts';
 import type { WallTime } from '../wall-time.ts';
@@ -40,6 +47,8 @@ export class OrderWatch {
   private readonly waiters = new Set<Waiter>();
   /** Readings under way or waiting for tokens, by market. */
   private readonly polls = new Map<string, Promise<void>>();
+  /** When the reading was sent that last showed the order, epoch ms. */
+  private readonly shownAt = new Map<TrackedOrder, number>();
   /** Markets whose orders do not fit into one page. */
   private readonly crowded = new Set<string>();
   private timer: Timer | undefined;
@@ -107,7 +116,7 @@ export class OrderWatch {
   async read(
     order: TrackedOrder,
     step: string,
-    purpose: 'confirm' | 'lookup' | 'refresh',
+    purpose: 'confirm' | 'lookup' | 'refresh' | typeof SWEEP,
     how: { readonly class: CallClass } & ReadingLimits,
   ): Promise<CallOutcome<'GET /orders'>> {
     const since = this.lookFrom(order.createdAt);
@@ -124,6 +133,7 @@ export class OrderWatch {
       purpose,
       ...how,
     });
+    this.noteShown([order], outcome);
     if (!isFoundMissing(outcome)) return outcome;
     const { sentAt, settledAt } = outcome;
     return { kind: 'confirmed', result: [], settledAt, ...(sentAt === undefined ? {} : { sentAt }) };
@@ -137,16 +147,17 @@ export class OrderWatch {
   async readTogether(
     orders: readonly TrackedOrder[],
     step: string,
-    limits: ReadingLimits = {},
+    { purpose = 'confirm', ...limits }: ReadingLimits & { readonly purpose?: 'confirm' | typeof SWEEP } = {},
   ): Promise<CallOutcome<'GET /orders'>> {
     const market = orders[0]?.intent.market ?? '';
     const since = Math.min(...orders.map(({ createdAt }) => createdAt));
-    const how = { purpose: 'confirm', ...limits } as const;
+    const how = { purpose, ...limits };
     const open = this.crowded.has(market);
     const missing = new Set(orders);
     for (let page = 0; ; page += 1) {
       const outcome = await this.readMarket(market, since, step, { ...how, open, page });
       if (outcome.kind !== 'confirmed') return outcome;
+      this.noteShown(orders, outcome);
       for (const order of missing)
         if (outcome.result.some((record) => isRecordOf(record, order))) missing.delete(order);
       if (!isFull(outcome)) {
@@ -158,7 +169,7 @@ export class OrderWatch {
     }
     let worst: CallOutcome<'GET /orders'> | undefined;
     for (const order of missing) {
-      const outcome = await this.read(order, step, 'confirm', { class: 'reconcile', ...limits });
+      const outcome = await this.read(order, step, purpose, { class: 'reconcile', ...limits });
       if (outcome.kind !== 'confirmed') worst ??= outcome;
     }
     return worst ?? { kind: 'confirmed', result: [], settledAt: this.clock.now() };
@@ -187,7 +198,7 @@ export class OrderWatch {
       page,
       ...limits
     }: {
-      readonly purpose: 'confirm' | 'lookup';
+      readonly purpose: 'confirm' | 'lookup' | typeof SWEEP;
       readonly open?: boolean;
       readonly page: number;
     } & ReadingLimits,
@@ -202,6 +213,19 @@ export class OrderWatch {
       purpose,
       ...limits,
     });
+  }
+
+  /** Whether a reading of the last `ms` showed the order. */
+  hasShownWithin(ms: number, order: TrackedOrder): boolean {
+    const at = this.shownAt.get(order);
+    return at !== undefined && this.clock.now() - at <= ms;
+  }
+
+  private noteShown(orders: readonly TrackedOrder[], outcome: CallOutcome<'GET /orders'>): void {
+    if (outcome.kind !== 'confirmed') return;
+    const at = outcome.sentAt ?? outcome.settledAt;
+    for (const order of orders)
+      if (outcome.result.some((record) => isRecordOf(record, order))) this.shownAt.set(order, at);
   }
 
   /** The start of a reading that must find what was done at `at` (epoch ms on the run's clock), in µs. */
