@@ -157,5 +157,8 @@ describe('the store in PostgreSQL', { timeout: 90_000, tags: ['postgres'] }, () 
       // The user's own guard on this machine has it, so that nothing starts here when the server is back.
       const barred = await run(RUN, env);
       expect([barred.exit, document(barred.out)]).toMatchObject([1, { error: { kind: 'killed' } }]);
+      // The state folder has kept it for the database, so that every machine gets it.
+      const kills = await server().query('SELECT by_name FROM runbook.kill_event', env.DATABASE_URL);
+      expect(kills).toHaveLength(1);
     }));
 });

@@ -35,6 +35,7 @@ import {
   makeVolatileStore,
   type StorePlace,
 } from '../stores/location.ts';
+import { withPendingKills } from '../stores/pending-kills.ts';
 import { withJournal } from '../stores/review.ts';
 import type { Voice } from '../voice.ts';
 import { watchStorePlace } from './store-place.ts';
@@ -114,10 +115,14 @@ export async function openAccount(
   const folder = locateFolder(place, state);
   const doors = forgets ? makeVolatileStore(() => clock.monotonic()) : accessStore(place, environment);
   const store = await convertStoreErrors(() => doors.openJournal());
-  const shared = await doors.openShared().catch(async (error: unknown) => {
+  const opened = await doors.openShared().catch(async (error: unknown) => {
     await store.close();
     throw error;
   });
+  const now = () => clock.now();
+  const shared: Shared = forgets
+    ? opened
+    : { ...opened, killSwitch: withPendingKills(opened.killSwitch, { state, place, now }) };
   if (!forgets) rememberStore(state, place);
   const { tokens, windowMs, costs, sharedAs, orderRate, resetUnit } = profile.rateLimit;
   const declared = Object.fromEntries(

@@ -17,6 +17,7 @@ import { EXIT, UserError } from '../errors.ts';
 import { readRecordedProfile } from '../run/first-entry.ts';
 import { findKnownStores } from '../stores/known-stores.ts';
 import { accessStore, chooseStorePlace, describePlace, type StorePlace } from '../stores/location.ts';
+import { deliverKills, noteDelivered, noteKill } from '../stores/pending-kills.ts';
 import { findUnfinishedRuns } from '../stores/unfinished-runs.ts';
 import { toSystemError } from '../system-errors.ts';
 
@@ -78,7 +79,9 @@ async function killAccount(
   const { voice, state } = context;
   let engaged: Engaged = NOWHERE;
   try {
-    engaged = await engageEverywhere([chooseStorePlace(profile, state)], order, context);
+    const place = chooseStorePlace(profile, state);
+    noteKill(state, order, [place]);
+    engaged = await engageEverywhere([place], order, context);
   } catch (error) {
     voice.complain(`the kill switch is NOT engaged: ${toUserError(error).message}`);
   }
@@ -116,6 +119,7 @@ async function findUnreached(account: Account, { voice }: AppContext): Promise<r
 async function killAll(order: KillOrder, context: AppContext, progress: KillProgress): Promise<Killed> {
   const { voice, state } = context;
   const { there, missing } = findKnownStores(state);
+  noteKill(state, order, [...there, ...missing]);
   const tried = await engageEverywhere(there, order, context);
   for (const place of missing) reportNotEngaged(place, 'it is not there any more', context);
   const engaged = { in: tried.in, notIn: [...tried.notIn, ...missing] };
@@ -187,6 +191,7 @@ async function engageEverywhere(
     try {
       const shared = await accessStore(place, context.environment).openShared();
       await engageAndRead(shared, order).finally(() => shared.close());
+      noteDelivered(context.state, order, place);
       reached.push(place);
     } catch (error) {
       reportNotEngaged(place, toUserError(error).message, context);
@@ -342,9 +347,13 @@ export async function release(
   by: string,
   { environment, state }: Pick<AppContext, 'environment' | 'state'>,
 ): Promise<boolean> {
-  const shared = await accessStore(chooseStorePlace(profile, state), environment).openShared();
+  const place = chooseStorePlace(profile, state);
+  const shared = await accessStore(place, environment).openShared();
+  const now = new SystemClock().now();
   try {
-    return await shared.killSwitch.release(makeAccountKey(profile), by, new SystemClock().now());
+    // What was given before is lifted with it, and does not arrive behind the release.
+    await deliverKills(shared.killSwitch, state, place, Number.POSITIVE_INFINITY);
+    return await shared.killSwitch.release(makeAccountKey(profile), by, now);
   } finally {
     await shared.close();
   }

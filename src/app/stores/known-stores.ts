@@ -52,7 +52,7 @@ function parsePlace(line: string, { path }: StateFolder): StorePlace {
 }
 
 /** With an absolute path: the list is read from any directory. */
-function formatPlace(place: StorePlace): string {
+export function formatPlace(place: StorePlace): string {
   if (place.kind === 'sqlite') return resolve(place.file);
   return 'env' in place.url ? `postgres env ${place.url.env}` : `postgres file ${resolve(place.url.file)}`;
 }
