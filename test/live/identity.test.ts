@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { openDatabase } from '../../src/journal/sql/sqlite.ts';
 import { deriveClientOrderId } from '../../src/venue/order/identity.ts';
 import { JWT } from './mock-venue.ts';
 import { document, RESTING, rests, type Scene, scene } from './scene.ts';
@@ -27,9 +28,8 @@ describe.concurrent('the account of a run', { timeout: 60_000 }, () => {
       expect(venue.placed.length).toBe(placed);
       first.child.kill('SIGTERM');
       expect((await first.ended).exit).toBe(143);
-      // Free again at once.
-      const third = await run([...words('other.yaml'), '--state', join(path, 'other-state'), '--until', 'o'], env);
-      expect(third.exit).toBe(0);
+      // Free again at once; from the first folder, whose journal has the orders.
+      expect((await run([...words('p.yaml'), '--until', 'o'])).exit).toBe(0);
     }),
   );
 
@@ -65,6 +65,16 @@ describe.concurrent('the account of a run', { timeout: 60_000 }, () => {
       const derived = runs.map(({ run: name }) => deriveClientOrderId({ account: '7', run: name, path, attempt: 1 }));
       expect(venue.orders.map((order) => String(order['client_order_id'])).sort()).toEqual(derived.sort());
       expect((await run(['replay', 'last', '--json'])).exit).toBe(0);
+    }));
+
+  it('is asked again where the run that has it is damaged', () =>
+    scene({ runbook: RESTING }, async ({ venue, live, path }) => {
+      expect((await live(['--until', 'o'])).exit).toBe(0);
+      const journal = await openDatabase(join(path, '.runbook/runbook.db'));
+      journal.exec("UPDATE entries SET line = '{' WHERE seq = 1");
+      journal.close();
+      expect((await live(['--until', 'o'])).exit).toBe(0);
+      expect(venue.of('GET', '/account')).toHaveLength(2);
     }));
 
   it('does not keep a run back where the venue does not say it', () =>

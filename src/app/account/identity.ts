@@ -5,9 +5,10 @@
  */
 import { makePrintable } from '../../base/printable.ts';
 import { readEntry } from '../../journal/chain.ts';
+import type { Entry } from '../../journal/entry.ts';
 import { type HeldLease, takeLease } from '../../journal/shared/lease.ts';
 import type { LeaseAnswer, Leases } from '../../journal/shared/shared.ts';
-import { StoreError } from '../../journal/store.ts';
+import { type StoredEntry, StoreError } from '../../journal/store.ts';
 import { canonicalizeBaseUrl, composeAccountKey } from '../../venue/profile/base-url.ts';
 import { UserError } from '../errors.ts';
 import { openMachineGuard } from '../stores/location.ts';
@@ -56,13 +57,23 @@ async function findKeptId({ store, profile, key }: Pick<Account, 'store' | 'prof
   for (const { run, mode } of await store.runs({ account: profile.account, limit: NEWEST_RUNS })) {
     if (mode !== 'live') continue;
     const [stored] = await store.read(run, { limit: 1 });
-    const first = stored === undefined ? undefined : readEntry(stored);
+    const first = stored === undefined ? undefined : readUndamaged(stored);
     if (first?.type !== 'run.started' || first.data.accountId === undefined) continue;
     const { base_url: baseUrl } = first.data.settings as { readonly base_url?: unknown };
     if (typeof baseUrl === 'string' && composeAccountKey(baseUrl, first.data.account) === key)
       return first.data.accountId;
   }
   return undefined;
+}
+
+/** Undefined for an entry that cannot be read: an old run that is damaged keeps no new one back. */
+function readUndamaged(stored: StoredEntry): Entry | undefined {
+  try {
+    return readEntry(stored);
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    return undefined;
+  }
 }
 
 /** A lease that is held, with what was learned of the account. */
