@@ -38,6 +38,45 @@ describe('--explore', () => {
   });
 });
 
+describe('what must always hold', () => {
+  const FILLS = '{name: fills, inputs: {price: 65000}, expect: {outcome: succeeded}';
+  const run = (text: string, explore = false) =>
+    testing({ 'patient.yaml': PATIENT, 'patient.test.yaml': text }, { explore });
+
+  it('fails a case in which it does not hold at some instant, for the file and for the case', async () => {
+    const kept = `["position('BTC-USD') <= 0.01", "inputs.price > 1000"]`;
+    expect((await run(`tests: patient\nalways: ${kept}\ncases: [${FILLS}}]\n`)).exit).toBe(0);
+    const broken = '["position(\'BTC-USD\') < 0.01"]';
+    for (const text of [
+      `tests: patient\nalways: ${broken}\ncases: [${FILLS}}]\n`,
+      `tests: patient\ncases: [${FILLS}, always: ${broken}}]\n`,
+    ]) {
+      const { exit, files } = await run(text);
+      expect([exit, files[0]?.cases[0]?.failures.map(({ expectation }) => expectation)]).toEqual([1, ['always']]);
+    }
+  });
+
+  it('is held in every variation of a case', async () => {
+    const text = `tests: patient\ncases: [${FILLS}, always: ["position('BTC-USD') <= 0.01"]}]\n`;
+    expect((await run(text, true)).files[0]?.cases[0]?.explored?.violations).toEqual([]);
+    // It holds where nothing goes wrong, and not where the order fills in part before its cancel.
+    const late = `tests: patient\ncases: [{name: rests, inputs: {patience: 5s}, expect: {outcome: stopped}, always: ["position('BTC-USD') == 0"]}]\n`;
+    const { exit, files } = await run(late, true);
+    expect(exit).toBe(1);
+    expect(files[0]?.cases[0]?.explored?.violations).toContainEqual({
+      variation: expect.stringContaining('filled in part'),
+      problem: expect.stringContaining("position('BTC-USD') == 0"),
+    });
+  });
+
+  it('is an expression of the language over inputs', async () => {
+    for (const wrong of ['inputs.prise > 1', 'position(inputs.price) > 1', '1', 'order.filled == 0']) {
+      const { exit, files } = await run(`tests: patient\ncases: [${FILLS}, always: ["${wrong}"]}]\n`);
+      expect([exit, files[0]?.diagnostics?.map(({ line }) => line)]).toEqual([2, [2]]);
+    }
+  });
+});
+
 describe('what must hold of every run', () => {
   it('holds in a sound run', async () => {
     expect(findProblems(await ended('{price: 65000}'))).toEqual([]);

@@ -5,6 +5,7 @@
 import { type Clock, type Metronome, type Timer, VirtualClock } from '../../base/clock.ts';
 import { Divergence, Playback } from '../../engine/playback/playback.ts';
 import type { RunSetup } from '../../engine/ports.ts';
+import { RunPositions } from '../../engine/positions.ts';
 import { type RunningRun, startRun } from '../../engine/run.ts';
 import type { VenueClient } from '../../gateway/client.ts';
 import { LimitFactsFold } from '../../gateway/limits/facts.ts';
@@ -17,9 +18,10 @@ import type { StoredEntry } from '../../journal/store.ts';
 import { MemoryStore } from '../../journal/stores/memory.ts';
 import { JournalWriter } from '../../journal/writer.ts';
 import { RunFold, type RunReport } from '../../report/folds/run.ts';
-import type { Value } from '../../runbook/values.ts';
+import { EvaluationFailure, NotKnown, type Scope, type Value } from '../../runbook/values.ts';
 import type { LoadedRunbook } from '../files/load.ts';
 import { act, buildStartedData, makeVirtualClient, makeVirtualSetup } from '../run/virtual-run.ts';
+import type { Invariant } from './file/runbook-names.ts';
 import { type Crash, isMeant, type TestCase } from './file/test-case.ts';
 import { makeScriptedFeeds } from './venue/feeds.ts';
 import { type InjectedFault, ScriptedVenue, type Sent } from './venue/venue.ts';
@@ -28,6 +30,8 @@ export interface CaseRun {
   readonly loaded: LoadedRunbook;
   readonly test: TestCase;
   readonly inputs: Readonly<Record<string, Value>>;
+  /** What must hold at every instant. */
+  readonly always?: readonly Invariant[];
   /** Name of the run; client order ids derive from it. */
   readonly run: string;
   /** Injects a fault into a request in addition to the case, for exploring. */
@@ -42,8 +46,15 @@ export interface CaseResult {
   readonly venue: ScriptedVenue;
   /** Why the case could not be executed; it has failed then, whatever it expects. */
   readonly problem: string | undefined;
+  /** What did not hold at every instant, with when it first did not. */
+  readonly broken: readonly BrokenInvariant[];
   /** The journal as it was stored. */
   readonly stored: readonly StoredEntry[];
+}
+
+export interface BrokenInvariant extends Invariant {
+  /** Since the start of the run, ms. */
+  readonly afterMs: number;
 }
 
 export async function runCase(options: CaseRun): Promise<CaseResult> {
@@ -101,6 +112,7 @@ class Execution {
   private readonly crashing: boolean;
   private readonly crashCounts: number[];
   private entries: Entry[] = [];
+  private readonly broken = new Map<Invariant, BrokenInvariant>();
   private problem: string | undefined;
   private life: Life | undefined;
   private lives = 0;
@@ -144,7 +156,14 @@ class Execution {
     const stored = await this.store.read(this.setup.run);
     const fold = new RunFold();
     for (const entry of this.entries) fold.apply(entry);
-    return { entries: this.entries, report: fold.report(), venue: this.venue, problem: this.problem, stored };
+    return {
+      entries: this.entries,
+      report: fold.report(),
+      venue: this.venue,
+      problem: this.problem,
+      broken: [...this.broken.values()],
+      stored,
+    };
   }
 
   private async begin(): Promise<Life> {
@@ -152,9 +171,10 @@ class Execution {
     const writer = this.makeWriter(process, {});
     const tracker = new OrderTracker({ absenceHorizonMs: this.setup.absenceHorizonMs });
     const gate = new LimitFactsFold(tracker, this.venue.markets);
+    const positions = new RunPositions(tracker);
     const log = new RunLog(writer, tracker, [
       (entry) => gate.apply(entry),
-      (entry) => this.observe(entry, process, writer),
+      (entry) => this.observe(entry, process, writer, positions),
     ]);
     log.append('run.started', this.started);
     if (this.crashing) await writer.flush();
@@ -186,9 +206,10 @@ class Execution {
     for (const entry of this.entries) gate.apply(entry);
     const row = await this.store.run(this.setup.run);
     const writer = this.makeWriter(process, { head: toHead(stored.at(-1)), ...(row === undefined ? {} : { row }) });
+    const positions = new RunPositions(playback.log.tracker);
     const log = new RunLog(writer, playback.log.tracker, [
       (entry) => gate.apply(entry),
-      (entry) => this.observe(entry, process, writer),
+      (entry) => this.observe(entry, process, writer, positions),
     ]);
     const venue = this.makeClient(process, log, gate);
     process.clock.arrive(() =>
@@ -278,9 +299,23 @@ class Execution {
     process.die();
   }
 
-  private observe(entry: Entry, process: Process, writer: JournalWriter): void {
+  /** An instant is a journal entry: between two of them the run knows nothing new. */
+  private holdAlways(positions: RunPositions): void {
+    const { always = [], inputs } = this.options;
+    const scope: Scope = {
+      get: (root) => (root === 'inputs' ? inputs : undefined),
+      rules: (market) => this.venue.markets[market],
+      position: (market) => positions.get(market),
+    };
+    for (const invariant of always)
+      if (!this.broken.has(invariant) && !isTrue(invariant, scope))
+        this.broken.set(invariant, { ...invariant, afterMs: this.clock.now() - this.options.test.clock });
+  }
+
+  private observe(entry: Entry, process: Process, writer: JournalWriter, positions: RunPositions): void {
     if (process.dead) return;
     this.entries.push(entry);
+    this.holdAlways(positions);
     if (entry.type === 'approval.asked') this.answerApproval(entry.step);
     // The commit includes what this turn still writes; nothing of this process runs after it.
     if (entry.type === 'call.settled' && process.diesOnceSettled) void writer.flush().then(() => process.die());
@@ -304,6 +339,16 @@ class Execution {
     this.problem ??= message;
     const { life } = this;
     if (life !== undefined) act(life.running, life.log, { command: 'cancel', by: 'test', reason: message });
+  }
+}
+
+/** One that cannot be evaluated does not hold. */
+function isTrue({ expr }: Invariant, scope: Scope): boolean {
+  try {
+    return expr.evaluate(scope);
+  } catch (error) {
+    if (error instanceof EvaluationFailure || error instanceof NotKnown) return false;
+    throw error;
   }
 }
 

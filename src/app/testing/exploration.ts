@@ -1,8 +1,9 @@
 /**
  * `runbook test --explore`: repeats a passing case with each request's answer lost, refused, rate limited or part-filled, and with
  * the process killed before and after it. The case's expectations do not apply to these runs; the promises of the engine do: no
- * second order for one intent, every order accounted for, an end, a sound journal.
+ * second order for one intent, every order accounted for, an end, a sound journal. So does what the test file says must always hold.
  */
+import { formatSpan } from '../../base/format.ts';
 import { verifyChain } from '../../journal/chain.ts';
 import { OrderTracker } from '../../journal/orders.ts';
 import { isInDoubt, isTerminal, isWorking } from '../../venue/order/states.ts';
@@ -48,6 +49,11 @@ export async function exploreCase(options: CaseRun, plain: CaseResult): Promise<
       const result = await runCase({ ...options, ...applyTo(variation, target.number) });
       const named = `request ${target.number}, ${formatRequestName({ endpoint: target.name, type: target.type })}: ${variation.text}`;
       for (const problem of findProblems(result)) violations.push({ variation: named, problem });
+      for (const { expr, afterMs } of result.broken)
+        violations.push({
+          variation: named,
+          problem: `${expr.text.trim()} does not hold after ${formatSpan(afterMs)}`,
+        });
     }
   }
   return { variations, violations };

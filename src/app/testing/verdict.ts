@@ -1,5 +1,6 @@
 /** Executes the cases of test files and judges them, on one thread or on many. */
 import { findPosition, type PlacedDiagnostic } from '../../base/diagnostic.ts';
+import { formatSpan } from '../../base/format.ts';
 import type { RunOutcome } from '../../journal/entry.ts';
 import { readSource } from '../files/files.ts';
 import { SILENT } from '../voice.ts';
@@ -44,8 +45,8 @@ export async function judgeCase(
   index: number,
   explore: boolean,
 ): Promise<CaseVerdict> {
-  const { test, inputs } = cases[index] as NamedCase;
-  const options = { loaded, test, inputs, run: `test-${loaded.runbook.name.slice(0, 40)}-${index + 1}` };
+  const { test, inputs, always } = cases[index] as NamedCase;
+  const options = { loaded, test, inputs, always, run: `test-${loaded.runbook.name.slice(0, 40)}-${index + 1}` };
   const result = await runCase(options);
   const { report, problem, venue } = result;
   const failures = [
@@ -54,6 +55,8 @@ export async function judgeCase(
       ? findFailures(test.expect, { entries: result.entries, report, sent: venue.sent }, source)
       : []),
   ];
+  for (const { expr, span, afterMs } of result.broken)
+    failures.push(makeFailure(source, span, 'always', expr.text.trim(), `not so after ${formatSpan(afterMs)}`));
   const explored = explore && failures.length === 0 ? await exploreCase(options, result) : undefined;
   return {
     name: test.name,

@@ -1,17 +1,26 @@
 /** Checks that the names in a test file exist in the runbook it tests: an expectation with a misspelt name could never hold, or never fail. */
-import type { Diagnostic } from '../../../base/diagnostic.ts';
+import type { Diagnostic, Span } from '../../../base/diagnostic.ts';
 import { makePrintable } from '../../../base/printable.ts';
 import { suggestSpelling } from '../../../base/spelling.ts';
 import { readInputs } from '../../../runbook/check/inputs.ts';
 import type { CheckedRunbook } from '../../../runbook/checked.ts';
 import type { CheckCode } from '../../../runbook/codes/check.ts';
 import { makeFinding } from '../../../runbook/codes/codes.ts';
-import type { Value } from '../../../runbook/values.ts';
+import { compileExpression } from '../../../runbook/expression/expression.ts';
+import { makeRecordType } from '../../../runbook/functions/records.ts';
+import type { Expr, Value } from '../../../runbook/values.ts';
 import type { TestCase, TestFile } from './test-case.ts';
 
 export interface NamedCase {
   readonly test: TestCase;
   readonly inputs: Readonly<Record<string, Value>>;
+  /** What must hold at every instant. */
+  readonly always: readonly Invariant[];
+}
+
+export interface Invariant {
+  readonly expr: Expr<boolean>;
+  readonly span: Span;
 }
 
 /** The cases with their inputs, or what is wrong with them. */
@@ -25,10 +34,32 @@ export function readCases(
     diagnostics.push(...checkNames(file, test, known));
     const read = readCaseInputs(file, test, runbook);
     diagnostics.push(...read.diagnostics);
-    return { test, inputs: read.values };
+    const always = readAlways(file, test, runbook);
+    diagnostics.push(...always.diagnostics);
+    return { test, inputs: read.values, always: always.invariants };
   });
   const distinct = new Map(diagnostics.map((each) => [`${each.span.start} ${each.message}`, each]));
   return { cases, diagnostics: [...distinct.values()] };
+}
+
+/** Compiles what must hold at every instant: expressions over the inputs and the position of the run. */
+function readAlways(
+  file: TestFile,
+  test: TestCase,
+  runbook: CheckedRunbook,
+): { readonly invariants: readonly Invariant[]; readonly diagnostics: readonly Diagnostic[] } {
+  const fields = Object.fromEntries(runbook.inputs.map(({ name, type }) => [name, type]));
+  const env = { roots: new Map([['inputs', makeRecordType('inputs', fields)]]), present: new Set<string>() };
+  const compiled = test.always.map((node) => ({
+    node,
+    ...compileExpression(node, file.source, env, { kind: 'boolean' }),
+  }));
+  return {
+    invariants: compiled.flatMap(({ expr, node }) =>
+      expr === undefined ? [] : [{ expr: expr as Expr<boolean>, span: node.span }],
+    ),
+    diagnostics: compiled.flatMap(({ diagnostics }) => diagnostics),
+  };
 }
 
 function readCaseInputs(

@@ -213,6 +213,11 @@ function makeSimulatorPart(): object {
 /** Defaults and cases have the same parts, defined once. */
 const shared = Object.fromEntries(Object.keys(settings).map((name) => [name, { $ref: `#/$defs/${name}` }]));
 
+const always = list(
+  text('an expression'),
+  'expressions over inputs and `position(market)` that must hold at every instant',
+);
+
 const schema = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   $id: 'https://perp-runbook.invalid/schemas/runbook-test.schema.json',
@@ -223,12 +228,13 @@ const schema = {
   properties: {
     tests: text('name of the runbook: NAME.yaml beside this file'),
     about: text('what is tested'),
+    always,
     defaults: object(shared),
     cases: {
       type: 'array',
       minItems: 1,
       items: object(
-        { name: text('what the case shows'), about: text('description'), ...shared },
+        { name: text('what the case shows'), about: text('description'), always, ...shared },
         { required: ['name'] },
       ),
     },

@@ -5,6 +5,7 @@
 import type { Decimal } from '../../../base/decimal.ts';
 import type { SourceText, Span } from '../../../base/diagnostic.ts';
 import type { SimulatorConfig } from '../../../gateway/simulator/config/config.ts';
+import type { ScalarNode } from '../../../runbook/document/nodes.ts';
 import type { EndpointName } from '../../../venue/catalogue.ts';
 
 export interface TestFile {
@@ -32,6 +33,8 @@ export interface TestCase {
   /** By step id or path; `*` for every other step. */
   readonly approvals: Readonly<Record<string, ApprovalScript>>;
   readonly crashes: readonly Crash[];
+  /** Texts of expressions that must hold at every instant: those of the file, then its own. */
+  readonly always: readonly ScalarNode[];
   readonly expect: Expectations;
 }
 

@@ -16,6 +16,7 @@ import {
   plainData,
   readDocument,
 } from '../../../runbook/document/document.ts';
+import type { ScalarNode } from '../../../runbook/document/nodes.ts';
 import { readTime } from '../../../runbook/expression/literals.ts';
 import { readExactData } from '../../files/profile.ts';
 import { readExpectations } from './expectations.ts';
@@ -85,12 +86,13 @@ class Reading {
     const defaults = root.get('defaults');
     const under = defaults?.kind === 'map' ? defaults : undefined;
     const cases = root.get('cases');
-    const read = listMaps(cases).map((item) => this.readTestCase(item, under));
+    const always = listScalars(root.get('always'));
+    const read = listMaps(cases).map((item) => this.readTestCase(item, under, always));
     this.checkNames(listMaps(cases));
     return { source: this.source, runbook, cases: read };
   }
 
-  private readTestCase(node: MapNode, defaults: MapNode | undefined): TestCase {
+  private readTestCase(node: MapNode, defaults: MapNode | undefined, always: readonly ScalarNode[]): TestCase {
     const own = (key: string) => node.get(key) ?? defaults?.get(key);
     const both = (key: string) =>
       [defaults?.get(key), node.get(key)].filter((each): each is MapNode => each?.kind === 'map');
@@ -131,6 +133,7 @@ class Reading {
         both('approvals').flatMap((each) => each.entries.map(({ key, value }) => [key, this.readApproval(value)])),
       ),
       crashes: readCrashes(own('crash_at'), this.report),
+      always: [...always, ...listScalars(node.get('always'))],
       expect: expectations,
     };
   }
@@ -254,6 +257,10 @@ class Reading {
     this.report(node, 'invalid-text', `a feed's value is a plain decimal, found ${quoteText(text)}`);
     return undefined;
   }
+}
+
+function listScalars(node: Node | undefined): readonly ScalarNode[] {
+  return node?.kind === 'list' ? node.items.filter((item) => item.kind === 'scalar') : [];
 }
 
 /** In the form of `--input`: a list or a map as JSON. */
