@@ -114,6 +114,13 @@ function testStore(open: OpenStore): void {
   });
 
   describe('occurrences', () => {
+    it('are found by the accounts that have any', async () => {
+      expect(await scheduleStore.decidedAccounts()).toEqual([]);
+      await scheduleStore.engage(OTHER, 1, ['a'], 0);
+      await scheduleStore.record(MAIN, 1, [row('a', 1000), row('a', 2000)]);
+      expect(await scheduleStore.decidedAccounts()).toEqual([MAIN]);
+    });
+
     it('are listed newest first, by slot and up to a limit', async () => {
       const rows = [row('a', 10), started('b', 20, 'r1'), waiting('a', 30)];
       await scheduleStore.record(MAIN, 1, rows);

@@ -130,6 +130,21 @@ export const REVIEW_COMMANDS: readonly CommandRow[] = [
     },
   }),
   command({
+    name: 'audit schedule',
+    summary: 'say of every occurrence of a schedule: started, how late, skipped or missed, and why',
+    arguments: {},
+    options: {
+      runbook: { doc: 'only those of this runbook', value: 'NAME' },
+      from: { doc: 'only those due from this day or time on, ISO 8601', value: 'TIME' },
+      to: { doc: 'only those due before this day or time', value: 'TIME' },
+      limit: { doc: 'at most this many, the newest; 100 by default', value: 'N' },
+    },
+    example: 'audit schedule --runbook housekeeping',
+    async run(_args, options, invocation) {
+      return (await import('../ledger/occurrences.ts')).showSchedule(options, invocation);
+    },
+  }),
+  command({
     name: 'audit export',
     summary: 'print a run in the format of another tool',
     arguments: { run: RUN },

@@ -103,7 +103,7 @@ function formatRows(
   );
 }
 
-function readSpan({ from, to }: TradingOptions): Span {
+export function readSpan({ from, to }: Pick<TradingOptions, 'from' | 'to'>): Span {
   const span = { from: readInstant('--from', from), to: readInstant('--to', to) };
   if (span.from !== undefined && span.to !== undefined && span.from >= span.to)
     throw new UserError('--to is not after --from');

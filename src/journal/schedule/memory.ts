@@ -63,6 +63,10 @@ export class MemoryScheduleStore implements ScheduleStore {
       if (row.run === run) this.accounts.get(account)?.rows.set(key, { ...row, began });
   }
 
+  async decidedAccounts() {
+    return [...this.accounts].flatMap(([account, { rows }]) => (rows.size > 0 ? [account] : [])).sort();
+  }
+
   async occurrences(account: string, { slot, limit = Infinity }: { slot?: string; limit?: number } = {}) {
     return this.rows(account)
       .filter((row) => slot === undefined || row.slot === slot)

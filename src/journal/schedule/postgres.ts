@@ -104,6 +104,10 @@ class PostgresScheduleStore implements ScheduleStore {
     await this.database.query(SCHEDULE_SQL.settle, [began, run, account]);
   }
 
+  async decidedAccounts(): Promise<readonly string[]> {
+    return (await this.database.query(SCHEDULE_SQL.decidedAccounts, [])).rows.map(({ account }) => String(account));
+  }
+
   async occurrences(
     account: string,
     { slot, limit = NO_LIMIT }: { slot?: string; limit?: number } = {},

@@ -12,6 +12,7 @@ export const SCHEDULE_SQL = {
   epoch: 'SELECT epoch FROM agenda_epoch WHERE account = ?',
   newerEpoch: `INSERT INTO agenda_epoch (account, epoch) VALUES (?, ?)
     ON CONFLICT (account) DO UPDATE SET epoch = excluded.epoch`,
+  decidedAccounts: 'SELECT DISTINCT account FROM occurrence ORDER BY account',
   slots: 'SELECT slot, known_since FROM agenda_slot WHERE account = ?',
   forgetSlot: 'DELETE FROM agenda_slot WHERE account = ? AND slot = ?',
   learnSlot: 'INSERT INTO agenda_slot (account, slot, known_since) VALUES (?, ?, ?)',

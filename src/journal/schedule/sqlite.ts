@@ -127,6 +127,13 @@ class SqliteScheduleStore implements ScheduleStore {
     this.database.statement(SCHEDULE_SQL.settle).run(began, run, account);
   }
 
+  async decidedAccounts(): Promise<readonly string[]> {
+    return this.database
+      .statement(SCHEDULE_SQL.decidedAccounts)
+      .all()
+      .map(({ account }) => String(account));
+  }
+
   async occurrences(
     account: string,
     { slot, limit = NO_LIMIT }: { slot?: string; limit?: number } = {},

@@ -55,6 +55,8 @@ export interface ScheduleStore {
   promised(account: string): Promise<readonly OccurrenceRow[]>;
   /** Records whether a started run began or was lost. */
   settle(account: string, run: string, began: 'begun' | 'lost'): Promise<void>;
+  /** Keys of the accounts for which a scheduler has decided anything. */
+  decidedAccounts(): Promise<readonly string[]>;
   /** Lists occurrences, newest first. */
   occurrences(
     account: string,
