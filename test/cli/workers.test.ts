@@ -37,6 +37,7 @@ steps:
 const ORDER = `
 runbook: order
 dsl: 1
+leaves: {position: open, because: the case is about something else}
 schedule: {every: 3s, misfire: {within: 10m, then: run_once}, overlap: skip}
 steps:
   - id: entry
@@ -48,6 +49,7 @@ steps:
 const RESTING = `
 runbook: resting
 dsl: 1
+leaves: {position: open, because: the case is about something else}
 schedule: {every: 1s, misfire: {within: 60s, then: run_once}, overlap: skip}
 steps:
   - id: entry
