@@ -7,7 +7,7 @@ import { startSimServer } from '../../src/gateway/simulator/server.ts';
 import { Simulator } from '../../src/gateway/simulator/simulator.ts';
 import { openSqliteAccountJournal } from '../../src/journal/account/sqlite.ts';
 import { openDatabase } from '../../src/journal/sql/sqlite.ts';
-import { openBackground, profileFor } from './background.ts';
+import { openBackground, profileFor, until } from './background.ts';
 import { Scheduler } from './schedulers.ts';
 
 const READING = `
@@ -123,6 +123,27 @@ describe('a backup', { timeout: 90_000 }, () => {
     await second.sees('run_ended', 2);
     await second.stop('SIGTERM');
     expect([ids().length > placed, new Set(ids()).size]).toEqual([true, ids().length]);
+  });
+
+  it('with a run that had not ended lets it cancel, and not place again what it placed since', async ({
+    simulator,
+    at,
+    json,
+  }) => {
+    const orders = () => simulator.books().orders;
+    at.write('later.yaml', ORDERING.replace(/^schedule.*\n/m, '').replace('steps:', 'steps:\n  - wait: 3s'));
+    const running = at.start(['run', 'later.yaml', '--profile', 'profile.yaml']);
+    const store = join(at.path, '.runbook', 'runbook.db');
+    await until(() => existsSync(store));
+    await until(async () => ((await json('audit', 'list')).document['runs'] as unknown[] | undefined)?.length === 1);
+    expect((await json('backup', 'one.backup')).exit).toBe(0);
+    expect(orders()).toEqual([]);
+    expect((await running.ended).exit).toBe(0);
+    const restored = await json('restore', 'one.backup', '--by', 'ada');
+    expect([restored.exit, restored.document['unfinished']]).toMatchObject([0, [expect.stringContaining('ordering')]]);
+    expect((await json('account', 'adopt', '--profile', 'profile.yaml', '--by', 'ada')).exit).toBe(0);
+    const resumed = await json('resume');
+    expect([resumed.exit, resumed.document['outcome'], orders().length]).toEqual([1, 'failed', 1]);
   });
 
   it('on a machine that has nothing brings the kill switch and epochs that fence', async ({ at, schedule, json }) => {

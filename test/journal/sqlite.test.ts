@@ -21,7 +21,7 @@ import { buildSync } from 'esbuild';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { verifyChain } from '../../src/journal/chain.ts';
 import { openSqliteScheduleStore } from '../../src/journal/schedule/sqlite.ts';
-import { openDatabase } from '../../src/journal/sql/sqlite.ts';
+import { copyDatabase, openDatabase, overwriteDatabase, sealDatabase } from '../../src/journal/sql/sqlite.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { verifyRun } from '../../src/report/compare/verify.ts';
 import { appendMany, newWriter } from './sample.ts';
@@ -108,6 +108,26 @@ describe('openDatabase', () => {
       next.close();
     }
     database.close();
+  });
+
+  it('is overwritten in its own file, for those who have it open too', async () => {
+    const other = await openDatabase(join(folder, 'other.db'));
+    other.exec("CREATE TABLE a (b); INSERT INTO a VALUES ('new')");
+    sealDatabase(other);
+    other.close();
+    const database = await openDatabase(file);
+    database.exec("CREATE TABLE a (b); INSERT INTO a VALUES ('old')");
+    await copyDatabase(file, join(folder, 'kept.db'));
+    const inode = statSync(file).ino;
+    await overwriteDatabase(join(folder, 'other.db'), file);
+    expect(database.statement('SELECT b FROM a').all()).toMatchObject([{ b: 'new' }]);
+    expect([statSync(file).ino, database.place.findReplaced()]).toEqual([inode, undefined]);
+    expect(database.runAlone("INSERT INTO a VALUES ('next')").changes).toBe(1);
+    database.close();
+    const kept = await openDatabase(join(folder, 'kept.db'));
+    expect(kept.statement('SELECT b FROM a').all()).toMatchObject([{ b: 'old' }]);
+    kept.close();
+    expect(statSync(join(folder, 'kept.db')).mode & 0o777).toBe(0o600);
   });
 
   it('writes ahead, waits for the disk and for other writers', async () => {

@@ -243,13 +243,15 @@ export class MockVenue {
   }
 
   private listed(params: Readonly<Record<string, string>>): readonly object[] {
-    const { order_id, client_order_id, status, market_id } = params;
+    const { order_id, client_order_id, status, market_id, p_limit, p_page } = params;
+    const from = Number(p_page ?? 0) * Number(p_limit ?? 0);
     return this.orders
       .filter((each) => order_id === undefined || each.id === order_id)
       .filter((each) => client_order_id === undefined || each.client_order_id === client_order_id)
       .filter((each) => status === undefined || each.status === status)
       .filter((each) => market_id === undefined || each.market_id === market_id)
       .filter((each) => Date.now() - each.timestamp / 1000 >= this.hiddenMs)
+      .slice(from, from + Number(p_limit ?? this.orders.length))
       .map((each) => ({
         ...each,
         price: this.shown(each.price),

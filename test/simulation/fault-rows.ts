@@ -683,6 +683,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     covers: [
       ['test/cli/backup.test.ts', 'of a running scheduler is one private file, and its restore starts nothing'],
       ['test/cli/backup.test.ts', 'that is older than orders at the venue is not traded on until a person adopts them'],
+      ['test/cli/backup.test.ts', 'with a run that had not ended lets it cancel, and not place again what it placed'],
       ['test/cli/backup.test.ts', 'on a machine that has nothing brings the kill switch and epochs that fence'],
       ['test/cli/backup.test.ts', 'that was changed, or is none, is refused with exit 1 and changes nothing'],
     ],

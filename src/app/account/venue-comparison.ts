@@ -133,6 +133,20 @@ function describeUnknown({ orders, since, cutAt }: Extract<Comparison, { kind: '
   return `JOURNAL_CONTRADICTED: ${what}. Find out whose they are and what they did; then \`runbook account adopt --profile FILE --by NAME\` says that you answer for them`;
 }
 
+/**
+ * Why a run that is resumed places nothing: it had not ended when a backup was made that was restored since. Its orders of the time
+ * after the backup are in no journal, and it would place them again. Rejects with a StoreError.
+ */
+export async function findRestoredOver(
+  account: Pick<Account, 'openAccountJournal' | 'key'>,
+  startedAt: number,
+): Promise<string | undefined> {
+  for (const { type, by, data } of await readActs(account))
+    if (type === 'store.restored' && startedAt <= data.backupAt)
+      return `JOURNAL_CONTRADICTED: this run had not ended when the backup of ${new Date(data.backupAt).toISOString()} was made, which ${makePrintable(by, 100)} restored; what it did since is not in its journal, so it cancels what is open and places nothing`;
+  return undefined;
+}
+
 export function formatOrder({ id, clientOrderId, market, side, size, status }: AdoptedOrder): string {
   const text = [id, `(client order id ${clientOrderId})`, side, size, market, status].join(' ');
   return makePrintable(text, 200);
@@ -153,7 +167,7 @@ async function listRuns(store: Pick<JournalReader, 'runs'>, account?: string): P
   return [...new Map(rows.filter(({ mode }) => mode === 'live').map((row) => [row.run, row])).values()];
 }
 
-async function readActs({ openAccountJournal, key }: ComparedAccount) {
+async function readActs({ openAccountJournal, key }: Pick<Account, 'openAccountJournal' | 'key'>) {
   const journal = await openAccountJournal();
   return journal.read(key).finally(() => journal.close());
 }

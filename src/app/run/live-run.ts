@@ -26,7 +26,7 @@ import type { Profile } from '../../venue/profile/profile.ts';
 import { findContradiction } from '../account/anchoring.ts';
 import { readReleases, settleLedger } from '../account/ledger-settling.ts';
 import { RunNotifier, reportAlarm } from '../account/notifications.ts';
-import { findVenueContradiction } from '../account/venue-comparison.ts';
+import { findRestoredOver, findVenueContradiction } from '../account/venue-comparison.ts';
 import { EXIT, HAS_ENDED, UserError } from '../errors.ts';
 import type { LoadedRunbook } from '../files/load.ts';
 import { inputValues, loadPinned } from '../files/load.ts';
@@ -130,6 +130,7 @@ export class LiveRun {
     const loaded = loadPinned(first.data.sources, this.host.voice);
     this.runbook = loaded.runbook.name;
     this.startedAt = first.data.startedAt;
+    this.bars.contradiction ??= await findRestoredOver(account, first.data.startedAt);
     this.bars.contradiction ??= (await this.compareWithVenue(loaded))?.text;
     if (this.bars.contradiction !== undefined) this.host.voice.complain(this.bars.contradiction);
     const inputs = inputValues(loaded.runbook, { pairs: [], recorded: first.data.inputs });

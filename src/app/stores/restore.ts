@@ -1,5 +1,6 @@
 /**
- * Puts a backup in the place of a SQLite store, while no process holds any of its accounts. What was there is kept under another name.
+ * Puts a backup in the place of a SQLite store, while no process holds any of its accounts. What was there is kept under another name;
+ * the file stays, because SQLite removes logs by name, and a process that still has an older file of the name open would remove the new one's.
  * The restore is an act of a person in the journal of each account; nothing that was due since the backup is started.
  */
 import { chmodSync, copyFileSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -7,7 +8,7 @@ import { basename, dirname, join } from 'node:path';
 import { makePrintable } from '../../base/printable.ts';
 import { openSqliteAccountJournal } from '../../journal/account/sqlite.ts';
 import type { Shared } from '../../journal/shared/shared.ts';
-import type { Database } from '../../journal/sql/sqlite.ts';
+import { copyDatabase, type Database, overwriteDatabase } from '../../journal/sql/sqlite.ts';
 import { StoreError } from '../../journal/store.ts';
 import { liftShared, makeRestored, type OpenedBackup, readBackup, readShared } from '../../journal/stores/backup.ts';
 import { openSqliteStore } from '../../journal/stores/sqlite.ts';
@@ -26,7 +27,7 @@ export interface Restored {
   readonly epoch: number;
   /** The name of the store that was there; undefined where there was none. */
   readonly kept: string | undefined;
-  /** Live runs that had not ended when the backup was made: the next scheduler and `resume` continue them. */
+  /** Live runs that had not ended when the backup was made: resumed, they cancel what is open and place nothing. */
   readonly unfinished: readonly string[];
 }
 
@@ -52,18 +53,25 @@ export async function restoreStore(request: RestoreRequest): Promise<Restored> {
   const shared = await accessStore(place, environment).openShared();
   const leases = new RestoreLeases(shared);
   try {
-    copyFileSync(backup, part);
-    chmodSync(part, 0o600);
+    // A log is beside it where a person has opened it since.
+    for (const suffix of ['', '-wal'])
+      if (existsSync(`${backup}${suffix}`)) {
+        copyFileSync(`${backup}${suffix}`, `${part}${suffix}`);
+        chmodSync(`${part}${suffix}`, 0o600);
+      }
     const kept = existsSync(file) ? join(folder, `runbook.before-${stamp}.db`) : undefined;
     const { anchors, ...restored } = await withOneFile(part, (copy) => prepare(copy, request, kept, leases));
-    putAside(folder, file, kept, stamp);
-    if (anchors !== '') writeFileSync(join(folder, ANCHORS), anchors, { mode: 0o600, flush: true });
-    putInPlace(part, file);
+    if (kept !== undefined) await copyDatabase(file, kept);
+    const known = join(folder, ANCHORS);
+    if (existsSync(known)) renameSync(known, join(folder, `anchors.before-${stamp}.jsonl`));
+    if (anchors !== '') writeFileSync(known, anchors, { mode: 0o600, flush: true });
+    if (kept === undefined) putInPlace(part, file);
+    else await overwriteDatabase(part, file);
     return restored;
   } catch (error) {
-    for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(`${part}${suffix}`, { force: true });
     throw error instanceof StoreError ? makeFailure(makePrintable(error.message, 400)) : error;
   } finally {
+    for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(`${part}${suffix}`, { force: true });
     await leases.release();
     await shared.close();
   }
@@ -108,15 +116,6 @@ async function listUnfinished(file: string): Promise<readonly string[]> {
   const store = await openSqliteStore(file);
   const rows = await store.runs({ unfinished: true }).finally(() => store.close());
   return rows.flatMap(({ run, mode }) => (mode === 'live' ? [run] : []));
-}
-
-/** Keeps what was there, under names that belong together. */
-function putAside(folder: string, file: string, kept: string | undefined, stamp: string): void {
-  if (kept !== undefined)
-    for (const suffix of ['-wal', '-shm', ''])
-      if (existsSync(`${file}${suffix}`)) renameSync(`${file}${suffix}`, `${kept}${suffix}`);
-  const anchors = join(folder, ANCHORS);
-  if (existsSync(anchors)) renameSync(anchors, join(folder, `anchors.before-${stamp}.jsonl`));
 }
 
 /** The leases on every account of the store, so that no process acts while its store is replaced. */

@@ -52,7 +52,8 @@ export async function restore(
         `restored ${formatCount(runs, 'run')} as of ${from}${kept === undefined ? '' : `; what was there is kept as ${makePrintable(kept, 300)}`}`,
         'what was due since then is missed and not started; the next start compares the orders at the venue with the journal',
         ...unfinished.map(
-          (run) => `unfinished: ${run}; the next scheduler continues it, \`runbook cancel ${run} --by NAME\` ends it`,
+          (run) =>
+            `unfinished: ${run}; the next scheduler lets it cancel what is open and place nothing, \`runbook cancel ${run} --by NAME\` ends it`,
         ),
       ].join('\n'),
   );

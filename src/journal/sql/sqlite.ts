@@ -105,6 +105,23 @@ export async function copyDatabase(file: string, to: string): Promise<void> {
   }
 }
 
+/**
+ * Gives a database the contents of another one, in one transaction. Its file stays the same: a process that has the file open reads
+ * the new contents, and does not remove the log of another file of the same name when it closes its own. Rejects with a StoreError.
+ */
+export async function overwriteDatabase(from: string, to: string): Promise<void> {
+  const { DatabaseSync, backup } = await loadDriver();
+  const source = new DatabaseSync(from);
+  try {
+    await backup(source, resolve(to), { rate: ALL_PAGES });
+  } catch (error) {
+    throw toStoreError(error, to);
+  } finally {
+    source.close();
+  }
+}
+const ALL_PAGES = 2 ** 31 - 1;
+
 /** Puts everything into the one file of a database that no other process uses, so that it can be moved; close it afterwards. */
 export function sealDatabase(database: Database): void {
   database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
@@ -372,6 +389,8 @@ interface DriverConnection {
 }
 interface Driver {
   readonly DatabaseSync: new (file: string) => DriverConnection;
+  /** Copies all pages into a database, in one transaction of it. */
+  readonly backup: (from: DriverConnection, to: string, options: { readonly rate: number }) => Promise<number>;
 }
 
 let driver: Promise<Driver> | undefined;
