@@ -203,12 +203,14 @@ describe(`the journals of ${WRITTEN_BY}`, () => {
 
     it('has the same orders, fills, requests and tokens', async () => {
       const { orders } = (await json(state, 'audit', 'orders', recorded.run)).document;
+      expect(orders).toHaveLength(recorded.orders.length);
+      // A later version may say more of an order, and nothing else.
       expect(
         orders.map(({ history, ...order }: { readonly history?: readonly object[] }) => ({
           ...order,
           moves: history?.length ?? 0,
         })),
-      ).toEqual(recorded.orders);
+      ).toMatchObject(recorded.orders);
       expect((await json(state, 'audit', 'fills', recorded.run)).document.fills).toHaveLength(recorded.fills);
       const { requests, used, peak } = (await json(state, 'audit', 'budget', recorded.run)).document;
       expect({ requests, tokens: used, peak }).toEqual({

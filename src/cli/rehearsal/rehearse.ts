@@ -1,6 +1,6 @@
 /**
  * `runbook rehearse RUN --with FILE`: plays the market of a past run for a changed runbook, and shows side by side what the run
- * did, what its own runbook does in that market now, and what the changed one does. The middle column tells the change from the
+ * did, what its own runbook does in that market now, and what the changed one does. The middle column separates the change from the
  * difference between the simulated market and the real one.
  */
 import { reportCrash } from '../../app/crash-report.ts';
