@@ -19,7 +19,7 @@ import type { Budget } from './tokens/budget.ts';
 import type { WireReply } from './transport.ts';
 
 /** How long a protective request waits for its attempt to be durable, ms. */
-const PROTECTIVE_FLUSH_MS = 500;
+export const PROTECTIVE_FLUSH_MS = 500;
 
 export class VenueClient implements VenuePort {
   readonly markets: readonly string[];

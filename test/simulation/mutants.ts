@@ -489,8 +489,9 @@ export const MUTANTS: readonly Mutant[] = [
     caughtBy: ['I15'],
     protocol: {
       gate: (gate) => {
-        const working = gate.workingOrders.bind(gate);
-        gate.workingOrders = () => working().filter(({ orderId }) => orderId !== undefined);
+        const own = gate['own'];
+        const list = own.listWorking.bind(own);
+        own.listWorking = (summed) => list(summed).filter(({ orderId }) => orderId !== undefined);
         return gate;
       },
     },
