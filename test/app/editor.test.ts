@@ -311,8 +311,7 @@ describe('a quick fix', () => {
 });
 
 describe('beside the text', () => {
-  const leaves = 'leaves: {position: open, because: a case}\n';
-  const whole = `${HEAD}${leaves}${ENTRY}outputs: {filled: entry.filled}\n`;
+  const whole = `${HEAD}${ENTRY}outputs: {filled: entry.filled}\n`;
   const analysis = analyse({ file: 'case.yaml', text: whole }, NONE);
   it('are the types of names that have none written', () => {
     const { text } = analysis.source;

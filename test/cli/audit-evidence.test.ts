@@ -10,6 +10,7 @@ import { MemoryScheduleStore } from '../../src/journal/schedule/memory.ts';
 import { openDatabase } from '../../src/journal/sql/sqlite.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { inputsFrom, loadedFrom, perform, type Scene } from '../engine/stage.ts';
+import { playLive } from '../live/live-bench.ts';
 import { envelope, JWT, REFRESH } from '../live/mock-venue.ts';
 import { LIMIT, scene } from '../live/scene.ts';
 
@@ -97,12 +98,12 @@ async function playedLive(): Promise<void> {
       venue: (venue) => {
         venue.jwt = () => [JWT];
         venue.rules.push((heard) =>
-          heard.method === 'GET' && heard.path === '/orders' && venue.of('GET', '/orders').length === 1
+          heard.method === 'GET' && heard.path === '/orders' && venue.of('GET', '/orders').length === 3
             ? { body: { ...envelope([]), success: true, error: 'mind the gap' } }
             : undefined,
         );
-        venue.rules.push((heard, count) =>
-          heard.method === 'GET' && heard.path === '/orders' && count === 2
+        venue.rules.push((heard) =>
+          heard.method === 'GET' && heard.path === '/orders' && venue.of('GET', '/orders').length === 2
             ? { status: 401, body: envelope([], 'UNAUTHORIZED') }
             : undefined,
         );
@@ -182,6 +183,7 @@ describe('what is recorded', () => {
         faults: ['DELETE /orders/cancel_all', 'DELETE /orders'].map((on) => ({ on, do: 'cancel_lost' })),
       } as never,
     });
+    keepEntries((await playLive('runbook: away\ndsl: 1\nsteps: [{wait: 10s}]\n', { from: 3000, ms: 5000 })).entries);
     await playedLive();
     const scheduleStore = new MemoryScheduleStore();
     const row = {

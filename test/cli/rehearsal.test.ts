@@ -253,11 +253,20 @@ describe('dry-run --chart', () => {
   });
 
   it('says what an order filled at the simulated venue after the run had stopped looking', () => {
+    // The stop is read when it works; what was read less than 2 s ago is not read again at the end.
+    here.write('fall.csv', 'time,price\n2026-01-05T08:00:00Z,64000\n2026-01-05T08:00:01.600Z,63400\n');
     here.write(
       'leaves.yaml',
-      ENTRY.replace('{position: none}', '{position: protected}').replace(/ {2}- wait_for[\s\S]*then: continue}\n/, ''),
+      `runbook: leaves
+dsl: 1
+leaves: {position: protected}
+steps:
+  - place: {type: market, market: BTC-USD, side: long, size: 0.01, price: 65000}
+  - protect: {market: BTC-USD, side: short, stop_loss: {fraction: 1, trigger: 63500, price: 63000}}
+  - wait: 1s
+`,
     );
-    const { err } = here.run('dry-run', 'leaves.yaml', ...given);
+    const { err } = here.run('dry-run', 'leaves.yaml', '--prices', 'fall.csv', '--at', '2026-01-05T08:00:00Z');
     expect(err).toMatch(
       /at the simulated venue BTC-USD@1002 \(stop_loss short of BTC-USD\) has filled 0\.01; the run read 0/,
     );

@@ -35,11 +35,14 @@ describe.concurrent('the last words of a run that holds a position', { timeout: 
       });
       expect(Object.keys(report).sort()).toEqual(
         [
+          'alarms',
           'deadman',
           'endedAt',
           'error',
           'leaves',
           'mode',
+          'money',
+          'notices',
           'orders',
           'outcome',
           'outputs',

@@ -59,6 +59,7 @@ export function buildStopping(): Promise<Program> {
 
 const ORDER = (deadman: string) => `runbook: one
 dsl: 1
+leaves: {position: open, because: the process is stopped here}
 ${deadman}steps:
   - id: o
     place: {type: limit, market: BTC-USD, side: long, size: 0.0001, price: 19800}

@@ -21,7 +21,7 @@ async function judge(place: Place, event: Event): Promise<void> {
   const { late, before, repeated, ended, report, left } = await playStop(program, place, event);
   expect({ late, repeated }, ended.err).toEqual({ late: 0, repeated: [] });
   if (event === 'kill') expect([left, before, ended.exit]).toEqual([0, 0, 1]);
-  if (event === 'deadman switch') expect([before, report?.outcome]).toEqual([0, 'failed']);
+  if (event === 'deadman switch') expect([before, report?.outcome], JSON.stringify(ended)).toEqual([0, 'failed']);
   // Another process has the run: whatever it did, this one says nothing of it.
   if (event === 'takeover') expect(ended.exit).toBe(3);
 }

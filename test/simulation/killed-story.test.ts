@@ -11,6 +11,7 @@ import type { Books } from '../../src/gateway/simulator/simulator.ts';
 const BIN = fileURLToPath(new URL('../../bin/runbook.js', import.meta.url));
 const RUNBOOK = `runbook: entry
 dsl: 1
+leaves: {position: open, because: the entry may fill before its cancel}
 deadman: {market: BTC-USD, timeout: 120s, on_exit: disarm}
 steps:
   - id: entry

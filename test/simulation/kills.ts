@@ -84,6 +84,7 @@ const CAUGHT = 'catch: [{on: [rejected, not_found, denied, transport, rate_limit
 const RUNBOOKS = [
   `runbook: orders
 dsl: 1
+leaves: {position: open, because: processes are killed here}
 deadman: {market: BTC-USD, timeout: ${SWITCH_MS / 1000}s, on_exit: disarm}
 steps:
   - repeat:
@@ -101,6 +102,7 @@ steps:
 `,
   `runbook: branches
 dsl: 1
+leaves: {position: open, because: processes are killed here}
 steps:
   - repeat:
       every: 100ms
@@ -122,6 +124,7 @@ steps:
 `,
   `runbook: amends
 dsl: 1
+leaves: {position: open, because: processes are killed here}
 steps:
   - id: quote
     place: {type: limit, market: BTC-USD, side: long, size: 0.01, price: 60000, on_ambiguous: resend}
