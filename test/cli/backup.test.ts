@@ -103,7 +103,7 @@ describe('a backup', { timeout: 90_000 }, () => {
     expect((await json('audit', 'verify')).document).toMatchObject({ ok: true });
   });
 
-  it('that is older than orders at the venue is not traded on until a person adopts them', async ({
+  it('that is older than orders at the venue is not traded on until a person adopts them', { tags: ['long'] }, async ({
     simulator,
     schedule,
     json,
@@ -125,11 +125,9 @@ describe('a backup', { timeout: 90_000 }, () => {
     expect([ids().length > placed, new Set(ids()).size]).toEqual([true, ids().length]);
   });
 
-  it('with a run that had not ended lets it cancel, and not place again what it placed since', async ({
-    simulator,
-    at,
-    json,
-  }) => {
+  it('with a run that had not ended lets it cancel, and not place again what it placed since', {
+    tags: ['long'],
+  }, async ({ simulator, at, json }) => {
     const orders = () => simulator.books().orders;
     at.write('later.yaml', ORDERING.replace(/^schedule.*\n/m, '').replace('steps:', 'steps:\n  - wait: 3s'));
     const running = at.start(['run', 'later.yaml', '--profile', 'profile.yaml']);
@@ -146,7 +144,11 @@ describe('a backup', { timeout: 90_000 }, () => {
     expect([resumed.exit, resumed.document['outcome'], orders().length]).toEqual([1, 'failed', 1]);
   });
 
-  it('on a machine that has nothing brings the kill switch and epochs that fence', async ({ at, schedule, json }) => {
+  it('on a machine that has nothing brings the kill switch and epochs that fence', { tags: ['long'] }, async ({
+    at,
+    schedule,
+    json,
+  }) => {
     const first = schedule('reading.yaml');
     await first.sees('run_ended', 1);
     await first.stop('SIGTERM');

@@ -114,7 +114,7 @@ describe('a process whose files are taken away', { timeout: 60_000 }, () => {
     expect((await older.started.ended).err).toContain('JOURNAL_CONTRADICTED');
   });
 
-  it('is suspended as a single run too', async ({ simulator, at }) => {
+  it('is suspended as a single run too', { tags: ['long'] }, async ({ simulator, at }) => {
     at.write('live.yaml', LIVE);
     const running = at.start(['run', 'live.yaml', '--profile', 'profile.yaml']);
     await until(() => states(simulator).includes('open'));

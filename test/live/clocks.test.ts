@@ -11,7 +11,7 @@ steps: [{wait: 1ms}]
 `;
 
 describe.concurrent('a scheduler whose clock is an hour ahead of the venue', { timeout: 60_000 }, () => {
-  it('decides nothing, raises an alarm, and recovers', () =>
+  it('decides nothing, raises an alarm, and recovers', { tags: ['long'] }, () =>
     scene({ runbook: TICK, profile: 'notify: {ops: {log: true}}' }, async ({ venue, start }) => {
       let behindMs = 3_600_000;
       venue.rules.push(() => ({ done: true, headers: { date: new Date(Date.now() - behindMs).toUTCString() } }));
@@ -31,5 +31,6 @@ describe.concurrent('a scheduler whose clock is an hour ahead of the venue', { t
       expect(page).toMatch(/perp_runbook_clock_ahead_seconds\{account="main"\} 0/);
       expect((await scheduler.stop('SIGTERM')).exit).toBe(143);
       await until(() => scheduler.started.child.exitCode !== null);
-    }));
+    }),
+  );
 });

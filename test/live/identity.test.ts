@@ -33,27 +33,31 @@ describe.concurrent('the account of a run', { timeout: 60_000 }, () => {
     }),
   );
 
-  it('is killed under another name and home with exit 4, which names the process that it does not reach', () =>
-    scene({ runbook: RESTING }, async (stage) => {
-      const { venue, path, start, run, write } = stage;
-      const first = start(words('p.yaml'));
-      await rests(venue);
-      write(
-        'other.yaml',
-        profileOf(stage).replace('account: main', 'account: other').replace('127.0.0.1', 'localhost'),
-      );
-      const env = { VENUE_JWT: JWT, HOME: join(path, 'other-home') };
-      const kill = ['kill', '--profile', 'other.yaml', '--by', 'ana', '--json', '--state', join(path, 'other-state')];
-      const killed = await run(kill, env);
-      expect([killed.exit, document(killed.out)]).toMatchObject([
-        4,
-        { engaged: false, left: 0, missing: [expect.stringContaining('another name')] },
-      ]);
-      first.child.kill('SIGTERM');
-      await first.ended;
-      // Nothing else acts for it any more.
-      expect((await run(kill, env)).exit).toBe(0);
-    }));
+  it(
+    'is killed under another name and home with exit 4, which names the process that it does not reach',
+    { tags: ['long'] },
+    () =>
+      scene({ runbook: RESTING }, async (stage) => {
+        const { venue, path, start, run, write } = stage;
+        const first = start(words('p.yaml'));
+        await rests(venue);
+        write(
+          'other.yaml',
+          profileOf(stage).replace('account: main', 'account: other').replace('127.0.0.1', 'localhost'),
+        );
+        const env = { VENUE_JWT: JWT, HOME: join(path, 'other-home') };
+        const kill = ['kill', '--profile', 'other.yaml', '--by', 'ana', '--json', '--state', join(path, 'other-state')];
+        const killed = await run(kill, env);
+        expect([killed.exit, document(killed.out)]).toMatchObject([
+          4,
+          { engaged: false, left: 0, missing: [expect.stringContaining('another name')] },
+        ]);
+        first.child.kill('SIGTERM');
+        await first.ended;
+        // Nothing else acts for it any more.
+        expect((await run(kill, env)).exit).toBe(0);
+      }),
+  );
 
   it('is read from the venue once, kept in the store, and part of the client order ids', () =>
     scene({ runbook: RESTING }, async ({ venue, live, run }) => {

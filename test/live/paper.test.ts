@@ -56,7 +56,7 @@ const falls = (venue: MockVenue) =>
 const PAPER = ['paper', 'one.yaml', '--profile', 'p.yaml', '--json'];
 
 describe.concurrent('runbook paper', { timeout: 60_000 }, () => {
-  it('places, amends and cancels nothing at the venue, and sends it no credentials', () =>
+  it('places, amends and cancels nothing at the venue, and sends it no credentials', { tags: ['long'] }, () =>
     scene({ venue: falls, profile: FEEDS, runbook: WRITES }, async ({ venue, run }) => {
       const { exit, out, err } = await run(PAPER);
       const report = document(out) as Report & { readonly mode: string };
@@ -87,7 +87,8 @@ describe.concurrent('runbook paper', { timeout: 60_000 }, () => {
       const listed = document((await run(['audit', 'list', '--json'])).out) as { runs: readonly { mode: string }[] };
       expect(listed.runs.map(({ mode }) => mode)).toEqual(['paper']);
       expect((await run(['audit', 'replay', 'last'])).exit).toBe(0);
-    }));
+    }),
+  );
 
   it('needs no credentials, and ends cleanly at a signal', () =>
     scene({ venue: falls, profile: FEEDS, runbook: WAITS }, async ({ venue, start }) => {

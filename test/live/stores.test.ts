@@ -15,7 +15,7 @@ function elsewhere({ path, start }: Scene, ...words: readonly string[]) {
 }
 
 describe.concurrent('a store that a profile names by a relative path', { timeout: 60_000 }, () => {
-  it('has one absolute place: a kill from another directory reaches its run', () =>
+  it('has one absolute place: a kill from another directory reaches its run', { tags: ['long'] }, () =>
     scene(STORE, async (stage) => {
       const running = stage.start(RUN);
       await rests(stage.venue);
@@ -29,7 +29,8 @@ describe.concurrent('a store that a profile names by a relative path', { timeout
         missing: [],
       });
       expect((await running.ended).exit).toBe(1);
-    }));
+    }),
+  );
 
   it('is resumed from another directory, also where an earlier version has listed the relative path', () =>
     scene({ ...STORE, runbook: RESTING.replace('60s', '2s') }, async (stage) => {
@@ -44,7 +45,7 @@ describe.concurrent('a store that a profile names by a relative path', { timeout
 });
 
 describe.concurrent('a store that is known and not there', { timeout: 60_000 }, () => {
-  it('is named by a kill, which claims the others alone and exits with 4', () =>
+  it('is named by a kill, which claims the others alone and exits with 4', { tags: ['long'] }, () =>
     scene(STORE, async (stage) => {
       expect((await stage.run([...RUN, '--until', 'o'])).exit).toBe(0);
       stage.write('own.yaml', readFileSync(join(stage.path, 'p.yaml'), 'utf8').replace(/^store.*$/m, ''));
@@ -62,7 +63,8 @@ describe.concurrent('a store that is known and not there', { timeout: 60_000 }, 
       ]);
       expect(killed.err).toContain(`is NOT engaged in ${join(stage.path, 'data/one.db')}`);
       expect((await running.ended).exit).toBe(1);
-    }));
+    }),
+  );
 
   it('is named by a resume that finds nothing, with where it looked', () =>
     scene(STORE, async (stage) => {

@@ -58,21 +58,24 @@ describe.concurrent('kill', { timeout: 60_000 }, () => {
     ['what is shared is no database', [], ['.runbook/shared.db']],
     ['the guard of the accounts is no database', [], ['home/.local/state/perp-runbook/accounts.db']],
     ['the folder of the user is a file', [], ['home/.local']],
-  ])('with a profile cancels if %s, and says that no other process was notified', (_what, words, spoilt) =>
-    scene({}, async ({ venue, run, live, write, path }) => {
-      expect((await live()).exit).toBe(0);
-      for (const file of spoilt ?? []) {
-        rmSync(join(path, file), { recursive: true, force: true });
-        write(file, NO_DATABASE);
-      }
-      const killed = await run(['kill', '--profile', 'p.yaml', '--json', ...words]);
-      expect([states(venue), killed.exit, document(killed.out)]).toMatchObject([['canceled'], 4, { left: 0 }]);
-      expect(killed.err).toContain('the kill switch is NOT engaged');
-      expect(killed.err).not.toContain('internal error');
-    }),
+  ])(
+    'with a profile cancels if %s, and says that no other process was notified',
+    { tags: ['long'] },
+    (_what, words, spoilt) =>
+      scene({}, async ({ venue, run, live, write, path }) => {
+        expect((await live()).exit).toBe(0);
+        for (const file of spoilt ?? []) {
+          rmSync(join(path, file), { recursive: true, force: true });
+          write(file, NO_DATABASE);
+        }
+        const killed = await run(['kill', '--profile', 'p.yaml', '--json', ...words]);
+        expect([states(venue), killed.exit, document(killed.out)]).toMatchObject([['canceled'], 4, { left: 0 }]);
+        expect(killed.err).toContain('the kill switch is NOT engaged');
+        expect(killed.err).not.toContain('internal error');
+      }),
   );
 
-  it('with a profile needs no journal: it works although the journal is not a database', () =>
+  it('with a profile needs no journal: it works although the journal is not a database', { tags: ['long'] }, () =>
     scene({}, async ({ venue, run, live, write, path }) => {
       expect((await live()).exit).toBe(0);
       for (const suffix of ['', '-wal', '-shm']) rmSync(join(path, `.runbook/runbook.db${suffix}`), { force: true });
@@ -80,7 +83,8 @@ describe.concurrent('kill', { timeout: 60_000 }, () => {
       const killed = await run(['kill', '--profile', 'p.yaml', '--json']);
       expect([states(venue), killed.exit, document(killed.out)]).toMatchObject([['canceled'], 0, { left: 0 }]);
       expect(document((await run(RUN.concat('--json'))).out)).toHaveProperty('error');
-    }));
+    }),
+  );
 
   it('says what it has done when a signal ends it', () =>
     scene({}, async ({ venue, start, live }) => {

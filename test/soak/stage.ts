@@ -38,6 +38,7 @@ const MISFIRE = 'misfire: {within: 10m, then: run_once}';
 export const RUNBOOKS = {
   orders: `runbook: orders
 dsl: 1
+leaves: {position: open, because: processes are killed here}
 schedule: {every: 5s, ${MISFIRE}, overlap: skip}
 steps:
   - id: low
@@ -45,10 +46,12 @@ steps:
   - id: taken
     place: {type: limit, market: BTC-USD, side: long, size: 0.02, price: 70000, on_ambiguous: resend}
   - cancel: low
+  - refresh: taken
 outputs: {taken: taken.filled}
 `,
   lasting: `runbook: lasting
 dsl: 1
+leaves: {position: open, because: processes are killed here}
 schedule: {every: 7s, ${MISFIRE}, overlap: skip}
 steps:
   - id: quote
@@ -61,6 +64,7 @@ finally:
 `,
   caught_up: `runbook: caught_up
 dsl: 1
+leaves: {position: open, because: processes are killed here}
 schedule: {every: 4s, misfire: {within: 10m, then: run_all}, overlap: skip}
 steps:
   - id: acct
