@@ -221,10 +221,10 @@ export interface ProtectLeg {
 }
 
 /** Blocks of which the first whose condition is true is executed; `if` has one. */
-interface Cases {
+type Cases = {
   readonly cases: readonly { readonly when: Expr<boolean>; readonly do: readonly CheckedStep[] }[];
   readonly else?: readonly CheckedStep[];
-}
+};
 
 export type CheckedStep =
   | PlaceStep

@@ -87,7 +87,7 @@ describe.concurrent('the last words of a run that holds a position', { timeout: 
   it('and that was interrupted before its stop went say so under --json too, on standard error', () =>
     scene({ runbook: bought(`  - wait: 60s\n${PROTECT}`), venue: stopsRest }, async ({ venue, start }) => {
       const running = start([...RUN, '--json']);
-      await until(() => venue.of('GET', '/orders').length >= 2);
+      await until(() => venue.of('GET', '/orders').length >= 3);
       running.child.kill('SIGINT');
       const ended = await running.ended;
       expect([ended.exit, document(ended.out)]).toMatchObject([130, { outcome: 'failed' }]);

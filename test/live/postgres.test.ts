@@ -79,7 +79,7 @@ describe('the store in PostgreSQL', { timeout: 90_000, tags: ['postgres'] }, () 
       const other = { ...env, HOME: join(path, 'other-home') };
       const there = ['--state', join(path, 'other-state')];
       const first = start(RUN, env);
-      await until(() => venue.of('GET', '/orders').length >= 2);
+      await until(() => venue.of('GET', '/orders').length >= 3);
       const heard = venue.placed.length;
       const second = await run([...RUN, ...there], other);
       expect([second.exit, document(second.out)]).toMatchObject([3, { error: { kind: 'held' } }]);
@@ -100,7 +100,7 @@ describe('the store in PostgreSQL', { timeout: 90_000, tags: ['postgres'] }, () 
       const other = { ...env, HOME: join(path, 'other-home') };
       const there = ['--state', join(path, 'other-state')];
       const first = start(RUN, env);
-      await until(() => venue.of('GET', '/orders').length >= 2);
+      await until(() => venue.of('GET', '/orders').length >= 3);
       first.child.kill('SIGKILL');
       await first.ended;
       // The other machine knows of the database by a verb that named the profile.
@@ -113,7 +113,7 @@ describe('the store in PostgreSQL', { timeout: 90_000, tags: ['postgres'] }, () 
   it('a server that is restarted under a run: the run goes on', () =>
     play(RESTING.replace('60s', '4s'), async ({ run, start, venue }, env) => {
       const running = start(RUN, env);
-      await until(() => venue.of('GET', '/orders').length >= 2);
+      await until(() => venue.of('GET', '/orders').length >= 3);
       await server().restart('fast');
       const ended = await running.ended;
       expect([ended.exit, report(ended).outcome, venue.placed.length]).toEqual([0, 'succeeded', 1]);
@@ -124,7 +124,7 @@ describe('the store in PostgreSQL', { timeout: 90_000, tags: ['postgres'] }, () 
   it.each([6, 17])('a server that is away for %d s under a run: its cancel is sent, and the run goes on', (seconds) =>
     play(RESTING.replace('60s', '4s'), async ({ run, start, venue }, env) => {
       const running = start(RUN, env);
-      await until(() => venue.of('GET', '/orders').length >= 2);
+      await until(() => venue.of('GET', '/orders').length >= 3);
       await server().stop();
       const back = Date.now() + seconds * 1_000;
       await until(() => venue.of('DELETE', '/orders').length > 0 || Date.now() > back);

@@ -194,7 +194,7 @@ describe.concurrent('a process that dies', { timeout: 60_000 }, () => {
       const text = stage.files().get(`${path}/p.yaml`) ?? '';
       write('q.yaml', `${text.replace('account: main', 'account: other').replace(venue.url, second.url)}\n`);
       const both = [start(RUN), start(RUN.map((word) => (word === 'p.yaml' ? 'q.yaml' : word)))];
-      await until(() => [venue, second].every((each) => each.of('GET', '/orders').length >= 2));
+      await until(() => [venue, second].every((each) => each.of('GET', '/orders').length >= 3));
       for (const { child } of both) child.kill('SIGKILL');
       await Promise.all(both.map(({ ended }) => ended));
       const ended = await resumed(stage);
