@@ -157,7 +157,7 @@ function has(record: object, path: string): boolean {
   return value !== undefined;
 }
 
-describe('what is recorded', () => {
+describe('what is recorded', { tags: ['long'] }, () => {
   beforeAll(async () => {
     await played(PLACE('  - amend: {order: o, price: tick(feeds.mid * 0.91)}\n  - cancel: o\n'), {
       config: { faults: [{ on: 'PUT /orders', do: 'amend_lost' }] },

@@ -322,13 +322,9 @@ describe.concurrent('runbook schedule', { timeout: 120_000 }, () => {
     expect(err).not.toContain(JSON.parse(out).run);
   });
 
-  it('a run whose scheduler dies between accepting and beginning it is refused by the next one, and its command ends', async ({
-    venue,
-    at,
-    schedule,
-    json,
-    submitToSuspended,
-  }) => {
+  it('a run whose scheduler dies between accepting and beginning it is refused by the next one, and its command ends', {
+    tags: ['long'],
+  }, async ({ venue, at, schedule, json, submitToSuspended }) => {
     const { scheduler, run } = await submitToSuspended();
     const scheduleStore = await openSqliteScheduleStore(join(at.path, '.runbook', 'runbook.db'));
     const account = `${venue.url} main`;
@@ -356,7 +352,7 @@ describe.concurrent('runbook schedule', { timeout: 120_000 }, () => {
     }
   });
 
-  it('a run submitted before all processes died is not begun by a much later scheduler', async ({
+  it('a run submitted before all processes died is not begun by a much later scheduler', { tags: ['long'] }, async ({
     venue,
     at,
     schedule,
@@ -418,11 +414,9 @@ describe.concurrent('runbook schedule', { timeout: 120_000 }, () => {
     expect((await second.stop('SIGTERM')).exit).toBe(143);
   });
 
-  it('one suspended for longer than its lease is replaced, and sends nothing when it wakes up', async ({
-    simulator,
-    at,
-    schedule,
-  }) => {
+  it('one suspended for longer than its lease is replaced, and sends nothing when it wakes up', {
+    tags: ['long'],
+  }, async ({ simulator, at, schedule }) => {
     at.write('resting.yaml', RESTING);
     const first = schedule(['resting.yaml']);
     await until(() => simulator.books().orders.some(({ status }) => status === 'open'));
@@ -449,7 +443,10 @@ describe.concurrent('runbook schedule', { timeout: 120_000 }, () => {
     expect(simulator.books().deadman.armed).toEqual([]);
   });
 
-  it('a halted run keeps its slot, even over a restart, until a person settles it', async ({ at, json }) => {
+  it('a halted run keeps its slot, even over a restart, until a person settles it', { tags: ['long'] }, async ({
+    at,
+    json,
+  }) => {
     at.write('resting.yaml', RESTING.replace('deadman: {market: BTC-USD, timeout: 20s, on_exit: disarm}\n', ''));
     at.write('tick.yaml', TICK);
     // The venue says that it has the first order, and shows none: the run halts.

@@ -84,7 +84,7 @@ describe('dry-run --sweep', () => {
     expect(again.money['BTC-USD']?.net).toBe(worst[0].net);
   });
 
-  it('gives the same table from one thread and from all', async () => {
+  it('gives the same table from one thread and from all', { tags: ['long'] }, async () => {
     const { percentiles, outcomes } = sweep('--sweep', '7', '--seed', '11');
     const loaded = loadRunbook(`${here.path}/turn.yaml`, SILENT);
     const [point] = readGrid(loaded.runbook, [], undefined);

@@ -244,21 +244,29 @@ describe.concurrent('several processes', { timeout: 60_000 }, () => {
       expect([(await run(RUN)).exit, venue.placed.length]).toEqual([0, 2]);
     }));
 
-  it('treat an account under another spelling of its base URL as the same: held, and killed with all its runs', () =>
-    scene({ runbook: GUARDED }, async ({ venue, start, run, write, path }) => {
-      const odd = venue.url.replace('127.0.0.1', '127.1');
-      expect(odd).not.toBe(venue.url);
-      const text = readFileSync(join(path, 'p.yaml'), 'utf8');
-      write('odd.yaml', text.replace(venue.url, `${odd}/`));
-      const first = start(RUN);
-      await rests(venue);
-      const second = await run(['run', 'one.yaml', '--profile', 'odd.yaml', '--json']);
-      expect([second.exit, document(second.out)]).toMatchObject([3, { error: { kind: 'held' } }]);
-      expect((await run(['kill', '--profile', 'odd.yaml', '--json'])).exit).toBe(0);
-      const ended = await first.ended;
-      expect([ended.exit, venue.placed.length, venue.orders.map(({ status }) => status)]).toEqual([1, 1, ['canceled']]);
-      expect(document((await run(RUN)).out)).toMatchObject({ error: { kind: 'killed' } });
-    }));
+  it(
+    'treat an account under another spelling of its base URL as the same: held, and killed with all its runs',
+    { tags: ['long'] },
+    () =>
+      scene({ runbook: GUARDED }, async ({ venue, start, run, write, path }) => {
+        const odd = venue.url.replace('127.0.0.1', '127.1');
+        expect(odd).not.toBe(venue.url);
+        const text = readFileSync(join(path, 'p.yaml'), 'utf8');
+        write('odd.yaml', text.replace(venue.url, `${odd}/`));
+        const first = start(RUN);
+        await rests(venue);
+        const second = await run(['run', 'one.yaml', '--profile', 'odd.yaml', '--json']);
+        expect([second.exit, document(second.out)]).toMatchObject([3, { error: { kind: 'held' } }]);
+        expect((await run(['kill', '--profile', 'odd.yaml', '--json'])).exit).toBe(0);
+        const ended = await first.ended;
+        expect([ended.exit, venue.placed.length, venue.orders.map(({ status }) => status)]).toEqual([
+          1,
+          1,
+          ['canceled'],
+        ]);
+        expect(document((await run(RUN)).out)).toMatchObject({ error: { kind: 'killed' } });
+      }),
+  );
 
   it('refuse a run from another folder as well, and a kill from there ends the first', () =>
     scene({ runbook: GUARDED }, async ({ venue, start, run, path }) => {
@@ -300,50 +308,55 @@ describe.concurrent('several processes', { timeout: 60_000 }, () => {
 });
 
 describe.concurrent('what is written', { timeout: 60_000 }, () => {
-  it('holds no secret in any spelling, even if the venue repeats one; the recording dry-runs to the same end', () =>
-    scene(
-      {
-        profile: 'auth: {mode: jwt, jwt: {env: VENUE_JWT}, refresh_token: {env: VENUE_REFRESH_TOKEN}, is_client: true}',
-        venue: (venue) => {
-          let good = false;
-          venue.authorized = ({ authorization }) => good && authorization === `Bearer ${ISSUED}`;
-          venue.jwt = () => {
-            good = true;
-            return [{ jwt: ISSUED, refresh_token: ROTATED }];
-          };
-          venue.rules.push(({ method, path, headers }) =>
-            method === 'POST' && path === '/orders'
-              ? {
-                  body: envelope(
-                    [],
-                    `no: ${headers['authorization']} ${encodeURIComponent(ISSUED)} ${btoa(ISSUED)} ${ROTATED} ${REFRESH}`,
-                  ),
-                }
-              : undefined,
-          );
+  it(
+    'holds no secret in any spelling, even if the venue repeats one; the recording dry-runs to the same end',
+    { tags: ['long'] },
+    () =>
+      scene(
+        {
+          profile:
+            'auth: {mode: jwt, jwt: {env: VENUE_JWT}, refresh_token: {env: VENUE_REFRESH_TOKEN}, is_client: true}',
+          venue: (venue) => {
+            let good = false;
+            venue.authorized = ({ authorization }) => good && authorization === `Bearer ${ISSUED}`;
+            venue.jwt = () => {
+              good = true;
+              return [{ jwt: ISSUED, refresh_token: ROTATED }];
+            };
+            venue.rules.push(({ method, path, headers }) =>
+              method === 'POST' && path === '/orders'
+                ? {
+                    body: envelope(
+                      [],
+                      `no: ${headers['authorization']} ${encodeURIComponent(ISSUED)} ${btoa(ISSUED)} ${ROTATED} ${REFRESH}`,
+                    ),
+                  }
+                : undefined,
+            );
+          },
         },
-      },
-      async ({ live, files, path, run }) => {
-        const env = { VENUE_JWT: JWT, VENUE_REFRESH_TOKEN: REFRESH };
-        const ended = await live(['--record', 'rec.yaml'], env);
-        expect([ended.exit, ended.report.error?.kind]).toEqual([1, 'rejected']);
-        const texts = new Map([...files(), ['standard output', ended.out], ['standard error', ended.err]]);
-        expect(texts.has(`${path}/rec.yaml`)).toBe(true);
-        // The only place that keeps the venue's next refresh token, readable only by its owner.
-        texts.delete(`${path}/.runbook/refresh-token.mock`);
-        const found = [JWT, REFRESH, ISSUED, ROTATED].flatMap((secret) =>
-          [
-            secret,
-            btoa(secret).replace(/=+$/, ''),
-            encodeURIComponent(secret),
-            Buffer.from(secret).toString('hex'),
-          ].flatMap((spelling) => [...texts].flatMap(([name, text]) => (text.includes(spelling) ? [name] : []))),
-        );
-        expect(found).toEqual([]);
-        const again = await run(['dry-run', 'one.yaml', '--fixtures', 'rec.yaml', '--json']);
-        expect([again.exit, report(again).error?.kind]).toEqual([1, 'rejected']);
-      },
-    ));
+        async ({ live, files, path, run }) => {
+          const env = { VENUE_JWT: JWT, VENUE_REFRESH_TOKEN: REFRESH };
+          const ended = await live(['--record', 'rec.yaml'], env);
+          expect([ended.exit, ended.report.error?.kind]).toEqual([1, 'rejected']);
+          const texts = new Map([...files(), ['standard output', ended.out], ['standard error', ended.err]]);
+          expect(texts.has(`${path}/rec.yaml`)).toBe(true);
+          // The only place that keeps the venue's next refresh token, readable only by its owner.
+          texts.delete(`${path}/.runbook/refresh-token.mock`);
+          const found = [JWT, REFRESH, ISSUED, ROTATED].flatMap((secret) =>
+            [
+              secret,
+              btoa(secret).replace(/=+$/, ''),
+              encodeURIComponent(secret),
+              Buffer.from(secret).toString('hex'),
+            ].flatMap((spelling) => [...texts].flatMap(([name, text]) => (text.includes(spelling) ? [name] : []))),
+          );
+          expect(found).toEqual([]);
+          const again = await run(['dry-run', 'one.yaml', '--fixtures', 'rec.yaml', '--json']);
+          expect([again.exit, report(again).error?.kind]).toEqual([1, 'rejected']);
+        },
+      ),
+  );
 
   it('has no wallet address of the account in a recording', () =>
     scene({ runbook: `${LIMIT.replace('steps:', 'steps:\n  - read_account: {}')}` }, async ({ live, files, path }) => {

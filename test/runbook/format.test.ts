@@ -66,7 +66,9 @@ describe('a formatted file', () => {
     expectSound(readFileSync(new URL(name, ROOT), 'utf8')),
   );
 
-  it('says the same for any runbook, with comments between any of its lines', () => commentAnywhere(25, 1));
+  it('says the same for any runbook, with comments between any of its lines', { tags: ['long'] }, () =>
+    commentAnywhere(25, 1),
+  );
 
   it('says the same for many runbooks', { tags: ['long'], timeout: 600_000 }, () => commentAnywhere(400, Date.now()));
 

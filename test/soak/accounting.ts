@@ -33,9 +33,9 @@ export async function account(stage: Stage, calmAt: number): Promise<Accounting>
     const problems: string[] = [];
     let verdicts = 0;
     for (const name of ACCOUNTS) {
-      const rows = await scheduleStore.occurrences(`${stage.url} ${name}`);
+      const rows = await scheduleStore.occurrences(`${stage.urls.get(name)} ${name}`);
       const known = await stage.query(
-        `SELECT slot, known_since FROM runbook.agenda_slot WHERE account = '${stage.url} ${name}'`,
+        `SELECT slot, known_since FROM runbook.agenda_slot WHERE account = '${stage.urls.get(name)} ${name}'`,
       );
       verdicts += rows.length;
       const since = new Map(known.map((row) => [String(row['slot']), Number(row['known_since'])]));
@@ -46,7 +46,13 @@ export async function account(stage: Stage, calmAt: number): Promise<Accounting>
     const journals: Journal[] = [];
     for (const row of runs) journals.push(await journalOf(store, row));
     problems.push(...journals.flatMap(({ problems: found }) => found));
-    problems.push(...orderProblems(books, journals), ...tokenProblems(books));
+    problems.push(
+      ...orderProblems(
+        books.flatMap(({ orders }) => orders),
+        journals,
+      ),
+      ...books.flatMap(tokenProblems),
+    );
     const count = (outcome: string) => runs.filter((row) => row.outcome === outcome).length;
     const resumed = journals.filter(({ epochs }) => epochs > 1).length;
     return {
@@ -58,8 +64,8 @@ export async function account(stage: Stage, calmAt: number): Promise<Accounting>
         failed: count('failed'),
         halted: count('halted'),
         'resumed by another': resumed,
-        orders: books.orders.length,
-        'tokens at the peak': books.tokens.peak,
+        orders: books.reduce((sum, { orders }) => sum + orders.length, 0),
+        'tokens at the peak': Math.max(...books.map(({ tokens }) => tokens.peak)),
       },
     };
   } finally {
@@ -133,7 +139,7 @@ async function journalOf(store: JournalStore, row: RunRow): Promise<Journal> {
   return { row, report: fold.report(), epochs: new Set(entries.map(({ epoch }) => epoch)).size, problems };
 }
 
-function orderProblems(books: Books, journals: readonly Journal[]): string[] {
+function orderProblems(orders: Books['orders'], journals: readonly Journal[]): string[] {
   const problems: string[] = [];
   const told = new Map<string, { readonly run: string; readonly state: string; readonly filled: string }>();
   for (const { row, report } of journals)
@@ -141,9 +147,9 @@ function orderProblems(books: Books, journals: readonly Journal[]): string[] {
       if (told.has(clientOrderId)) problems.push(`${clientOrderId} is in two journals`);
       told.set(clientOrderId, { run: row.run, state, filled });
     }
-  const venue = new Map(books.orders.map((order) => [order.client_order_id, order]));
-  if (venue.size !== books.orders.length)
-    problems.push(`${books.orders.length} orders at the venue under ${venue.size} client order ids`);
+  const venue = new Map(orders.map((order) => [order.client_order_id, order]));
+  if (venue.size !== orders.length)
+    problems.push(`${orders.length} orders at the venue under ${venue.size} client order ids`);
   for (const [id, order] of venue) {
     const known = told.get(id);
     if (known === undefined) problems.push(`order ${order.id} (${id}) is in no journal`);

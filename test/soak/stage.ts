@@ -95,11 +95,12 @@ export interface StageWorker {
 export class Stage {
   readonly folder: string;
   readonly workers: readonly StageWorker[];
-  readonly url: string;
+  /** Of the venue of each account: one venue gives both names the same account, for which only one process may act. */
+  readonly urls: ReadonlyMap<string, string>;
   /** Exits that were not requested and that no pause explains. */
   readonly surprises: string[] = [];
   private readonly parts: StageParts;
-  private readonly venue: ChildProcess;
+  private readonly venues: readonly ChildProcess[];
   private readonly postgres: PostgresServer;
   private readonly log: WriteStream;
   private readonly database: string;
@@ -108,15 +109,15 @@ export class Stage {
   private constructor(
     parts: StageParts,
     folder: string,
-    venue: ChildProcess,
-    url: string,
+    venues: readonly ChildProcess[],
+    urls: ReadonlyMap<string, string>,
     postgres: PostgresServer,
     database: string,
   ) {
     this.parts = parts;
     this.folder = folder;
-    this.venue = venue;
-    this.url = url;
+    this.venues = venues;
+    this.urls = urls;
     this.postgres = postgres;
     this.database = database;
     this.log = createWriteStream(join(folder, 'workers.log'));
@@ -136,18 +137,24 @@ export class Stage {
     const postgres = await startPostgres();
     const database = await postgres.database();
     const words = ['sim', '--port', '0', '--config', 'venue.json', '--seed', String(parts.seed), '--json'];
-    const venue = spawn(process.execPath, [parts.bin, ...words], { cwd: folder, env: environment(folder, '') });
-    const url = await new Promise<string>((resolve, reject) => {
-      let said = '';
-      venue.stdout.on('data', (piece: Buffer) => {
-        said += piece.toString();
-        const found = /"url":"([^"]+)"/.exec(said)?.[1];
-        if (found !== undefined) resolve(found);
+    const venues: ChildProcess[] = [];
+    const urls = new Map<string, string>();
+    for (const account of ACCOUNTS) {
+      const venue = spawn(process.execPath, [parts.bin, ...words], { cwd: folder, env: environment(folder, '') });
+      venues.push(venue);
+      const url = await new Promise<string>((resolve, reject) => {
+        let said = '';
+        venue.stdout.on('data', (piece: Buffer) => {
+          said += piece.toString();
+          const found = /"url":"([^"]+)"/.exec(said)?.[1];
+          if (found !== undefined) resolve(found);
+        });
+        venue.once('exit', (code) => reject(new Error(`runbook sim ended with ${code}: ${said}`)));
       });
-      venue.once('exit', (code) => reject(new Error(`runbook sim ended with ${code}: ${said}`)));
-    });
-    for (const account of ACCOUNTS) writeFileSync(join(folder, `${account}.yaml`), profile(url, account));
-    const stage = new Stage(parts, folder, venue, url, postgres, database);
+      urls.set(account, url);
+      writeFileSync(join(folder, `${account}.yaml`), profile(url, account));
+    }
+    const stage = new Stage(parts, folder, venues, urls, postgres, database);
     // An interrupted soak leaves no process behind; the database ends by itself.
     process.once('exit', () => stage.endProcesses());
     for (const worker of stage.workers) stage.start(worker);
@@ -212,8 +219,11 @@ export class Stage {
     return this.postgres.query(sql, this.database);
   }
 
-  async books(): Promise<Books> {
-    return (await (await fetch(`${this.url}/_sim/books`)).json()) as Books;
+  /** The books of every venue. */
+  async books(): Promise<readonly Books[]> {
+    return Promise.all(
+      [...this.urls.values()].map(async (url) => (await (await fetch(`${url}/_sim/books`)).json()) as Books),
+    );
   }
 
   /** Ends the workers cleanly; the venue and the database stay for the comparison. */
@@ -231,8 +241,10 @@ export class Stage {
 
   private endProcesses(): void {
     for (const worker of this.workers) this.kill(worker, 'SIGKILL');
-    this.venue.removeAllListeners('exit');
-    this.venue.kill('SIGKILL');
+    for (const venue of this.venues) {
+      venue.removeAllListeners('exit');
+      venue.kill('SIGKILL');
+    }
   }
 
   /** With `keep`, the folder with the logs stays. */
