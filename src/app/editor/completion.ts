@@ -1,5 +1,6 @@
 /** Lists what may be written at a cursor: keys, words, types, and the names, fields and functions of an expression. */
 import { FUNCTIONS, type FunctionRow } from '../../runbook/functions/functions.ts';
+import { formatSignatures } from '../../runbook/functions/signature-text.ts';
 import { TYPE_WORDS, VARIABLE_WORDS } from '../../runbook/functions/type-words.ts';
 import { formatType } from '../../runbook/functions/typing.ts';
 import type { Shape } from '../../runbook/shapes.ts';
@@ -8,7 +9,6 @@ import { type Analysis, analyse, findExpression, type Load } from './analysis.ts
 import { type Cursor, findCursor } from './cursor.ts';
 import { findType, METHODS, unwrap } from './expression-names.ts';
 import { findShape, listKeys } from './grammar-at.ts';
-import { formatSignature } from './hover.ts';
 import { listDeclarations } from './symbols.ts';
 
 export interface Completion {
@@ -87,7 +87,7 @@ function completeExpression(analysis: Analysis, offset: number): readonly Comple
       ([label, row]): Completion => ({
         label,
         kind: 'function',
-        detail: formatSignature(label, row),
+        detail: formatSignatures(label, row).join('\n'),
         doc: row.doc,
         insert: label,
       }),

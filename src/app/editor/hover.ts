@@ -3,8 +3,9 @@
 import type { Span } from '../../base/diagnostic.ts';
 import { formatCount } from '../../base/format.ts';
 import { toText } from '../../runbook/functions/evaluation.ts';
-import { type FunctionRow, findFunction, type Shape as ParameterShape } from '../../runbook/functions/functions.ts';
+import { type FunctionRow, findFunction } from '../../runbook/functions/functions.ts';
 import { RECORDS } from '../../runbook/functions/records.ts';
+import { formatSignatures } from '../../runbook/functions/signature-text.ts';
 import { formatType } from '../../runbook/functions/typing.ts';
 import type { Shape } from '../../runbook/shapes.ts';
 import type { Value, ValueType } from '../../runbook/values.ts';
@@ -142,42 +143,5 @@ function nameShape(shape: Shape): string {
 
 function describeFunction(name: string, row: FunctionRow): string {
   const examples = row.examples.slice(0, 2).map(({ expression, value }) => `\`${expression}\` gives \`${value}\``);
-  return [`\`\`\`\n${formatSignature(name, row)}\n\`\`\``, row.doc, ...examples].join('\n\n');
-}
-
-/** The forms of a function, one a line. */
-export function formatSignature(name: string, { signatures }: FunctionRow): string {
-  return signatures
-    .map(({ parameters, result }) => {
-      const taken = parameters.map((each) => {
-        const shown = `${each.name}: ${nameParameter(each.shape)}${each.rest === true ? ', …' : ''}`;
-        return each.implied === true ? `[${shown}]` : shown;
-      });
-      return `${name}(${taken.join(', ')}) → ${nameResult(result)}`;
-    })
-    .join('\n');
-}
-
-function nameResult(result: FunctionRow['signatures'][number]['result']): string {
-  if (result.kind === 'same') return 'the same type';
-  return result.kind === 'computed' ? result.words : formatType(result);
-}
-
-function nameParameter(shape: ParameterShape): string {
-  switch (shape.kind) {
-    case 'unit':
-      return 'number';
-    case 'ordered':
-      return 'number, time or duration';
-    case 'any':
-      return 'anything';
-    case 'zone':
-      return 'time zone';
-    case 'list_of':
-      return `list<${nameParameter(shape.of)}>`;
-    case 'map_of':
-      return `map<${nameParameter(shape.of)}>`;
-    default:
-      return formatType(shape);
-  }
+  return [`\`\`\`\n${formatSignatures(name, row).join('\n')}\n\`\`\``, row.doc, ...examples].join('\n\n');
 }

@@ -2,8 +2,9 @@
  * Generates the reference in Markdown from the tables, one page per table; a page contains nothing that its table does not.
  */
 import { renderErrorReference } from '../../runbook/codes/codes.ts';
-import { FUNCTIONS, type FunctionRow, type Shape as FunctionShape } from '../../runbook/functions/functions.ts';
+import { FUNCTIONS, type FunctionRow } from '../../runbook/functions/functions.ts';
 import { RECORDS, type RecordRow } from '../../runbook/functions/records.ts';
+import { formatSignatures } from '../../runbook/functions/signature-text.ts';
 import { formatType } from '../../runbook/functions/typing.ts';
 import { FILE, MODIFIERS } from '../../runbook/shape/grammar.ts';
 import type { Field, Fields, FieldsShape, Shape } from '../../runbook/shapes.ts';
@@ -330,15 +331,7 @@ function nameShape(shape: Shape): string {
 
 function makeFunctionsPage(functions: Readonly<Record<string, FunctionRow>>): string {
   const sections = Object.entries(functions).map(([name, row]) => {
-    const forms = row.signatures.map(({ parameters, result }) => {
-      const taken = parameters.map(({ name: parameter, shape, rest, implied }) => {
-        const shown = `${parameter}: ${nameFunctionType(shape)}${rest === true ? ', …' : ''}`;
-        return implied === true ? `[${shown}]` : shown;
-      });
-      return formatCode(
-        `${name}(${taken.join(', ')}) → ${result.kind === 'same' ? 'the same type' : result.kind === 'computed' ? result.words : formatType(result)}`,
-      );
-    });
+    const forms = formatSignatures(name, row).map(formatCode);
     const examples = row.examples.map(({ expression, value, given }) => [
       formatCode(expression),
       formatCode(value),
@@ -356,25 +349,6 @@ function makeFunctionsPage(functions: Readonly<Record<string, FunctionRow>>): st
       .join('\n\n');
   });
   return makePage('Functions', 'Generated from the function table; every example is a test.', ...sections);
-}
-
-function nameFunctionType(shape: FunctionShape): string {
-  switch (shape.kind) {
-    case 'unit':
-      return 'number of any unit';
-    case 'ordered':
-      return 'number, time or duration';
-    case 'any':
-      return 'anything';
-    case 'zone':
-      return 'time zone';
-    case 'list_of':
-      return `list<${nameFunctionType(shape.of)}>`;
-    case 'map_of':
-      return `map<${nameFunctionType(shape.of)}>`;
-    default:
-      return formatType(shape);
-  }
 }
 
 function formatSentence(text: string): string {
