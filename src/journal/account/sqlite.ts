@@ -1,5 +1,5 @@
 /** Keeps the acts of accounts in the journal's own SQLite file, so that a copy of the file has them too. */
-import { type Database, openDatabase } from '../sql/sqlite.ts';
+import { type Database, openPrepared } from '../sql/sqlite.ts';
 import { type AccountJournal, type Act, type NewAct, readActs, sealAct } from './acts.ts';
 import { ACT_SQL, readStoredAct } from './rows.ts';
 
@@ -14,14 +14,7 @@ CREATE TABLE IF NOT EXISTS account_act (
 
 /** Opens the journal's `file`. Rejects with a StoreError that names it when it cannot be opened. */
 export async function openSqliteAccountJournal(file: string): Promise<AccountJournal> {
-  const database = await openDatabase(file);
-  try {
-    database.transaction(() => database.exec(SCHEMA));
-  } catch (error) {
-    database.close();
-    throw error;
-  }
-  return new SqliteAccountJournal(database);
+  return new SqliteAccountJournal(await openPrepared(file, (each) => each.transaction(() => each.exec(SCHEMA))));
 }
 
 class SqliteAccountJournal implements AccountJournal {

@@ -3,7 +3,7 @@
  * together. Uses a connection of its own, on which every commit waits for the disk.
  */
 
-import { type Database, openDatabase } from '../sql/sqlite.ts';
+import { type Database, openPrepared } from '../sql/sqlite.ts';
 import { NO_LIMIT } from '../sql/values.ts';
 import {
   buildPruneSubmissionsSql,
@@ -67,14 +67,7 @@ const PRUNE_SUBMISSIONS = buildPruneSubmissionsSql("CAST(json_extract(request, '
 
 /** Opens the journal's `file`. Rejects with a StoreError that names it when it cannot be opened. */
 export async function openSqliteScheduleStore(file: string): Promise<ScheduleStore> {
-  const database = await openDatabase(file);
-  try {
-    database.transaction(() => database.exec(SCHEMA));
-  } catch (error) {
-    database.close();
-    throw error;
-  }
-  return new SqliteScheduleStore(database);
+  return new SqliteScheduleStore(await openPrepared(file, (each) => each.transaction(() => each.exec(SCHEMA))));
 }
 
 class SqliteScheduleStore implements ScheduleStore {

@@ -4,7 +4,7 @@
  * may lose the last seconds of a ledger; the next process then counts the attempts in its journal.
  */
 
-import { ACTING_WAIT_MS, type Database, openDatabase } from '../sql/sqlite.ts';
+import { ACTING_WAIT_MS, type Database, openPrepared } from '../sql/sqlite.ts';
 import { type AccountGuard, openGuardedShared } from './account-guard.ts';
 import { judgeLease } from './lease.ts';
 import { describeMachine, type Machine } from './machine.ts';
@@ -82,15 +82,8 @@ async function openBeside({ file, ledgerFile }: SharedFiles, machine: Machine): 
   };
 }
 
-async function openWith(file: string, schema: string): Promise<Database> {
-  const database = await openDatabase(file);
-  try {
-    database.exec(schema);
-    return database;
-  } catch (error) {
-    database.close();
-    throw error;
-  }
+function openWith(file: string, schema: string): Promise<Database> {
+  return openPrepared(file, (database) => database.exec(schema));
 }
 
 const LEDGER_SCHEMA = `

@@ -90,6 +90,18 @@ export async function openDatabase(file: string): Promise<Database> {
   }
 }
 
+/** Opens `file` and prepares it, such as by making its tables; closes it again where that fails. Rejects with a StoreError. */
+export async function openPrepared(file: string, prepare: (database: Database) => void): Promise<Database> {
+  const database = await openDatabase(file);
+  try {
+    prepare(database);
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
 /**
  * Copies a database into a new file that only its owner can read, as it is at one instant, while others use it. Rejects with a
  * StoreError where the new file exists or either cannot be used.

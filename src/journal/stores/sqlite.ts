@@ -4,7 +4,7 @@
  * transaction.
  */
 
-import { ACTING_WAIT_MS, type Database, openDatabase } from '../sql/sqlite.ts';
+import { ACTING_WAIT_MS, type Database, openPrepared } from '../sql/sqlite.ts';
 import { NO_LIMIT } from '../sql/values.ts';
 import {
   type AccountRow,
@@ -73,14 +73,7 @@ const HAS_ACCOUNT_ROWS = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND n
 
 /** Opens or creates the journal in `file`. Rejects with a StoreError: `damaged` for a file that is not a journal. */
 export async function openSqliteStore(file: string): Promise<JournalStore> {
-  const database = await openDatabase(file);
-  try {
-    prepareSchema(database);
-  } catch (error) {
-    database.close();
-    throw error;
-  }
-  return new SqliteStore(database);
+  return new SqliteStore(await openPrepared(file, prepareSchema));
 }
 
 function prepareSchema(database: Database): void {
