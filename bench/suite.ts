@@ -5,6 +5,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { REASONS } from './reasons.ts';
 import { AUDIT_ROWS } from './rows/audit.ts';
 import { BUDGET_ROWS } from './rows/budget.ts';
 import { DRY_RUN_ROWS, GROWTH_ROWS } from './rows/dry-runs.ts';
@@ -139,7 +140,22 @@ function publish({ machine, figures: all }: Kept): void {
   const measured = `Measured by \`npm run bench\` on Node ${machine.node.slice(1)}, ${machine.processors} × ${machine.model}.`;
   const headline = HEADLINE.flatMap((what) => all.find((figure) => toHeadline(figure) === what) ?? []);
   replaceBlock('README.md', `${formatHeadline(headline)}\n\n${measured}`);
-  replaceBlock('docs/performance.md', `${measured}\n\n${formatTable(all)}\n\n${NOT_MEASURED}`);
+  replaceBlock(
+    'docs/performance.md',
+    [measured, formatTable(all), 'Missed, by how much and why:', listMissed(all), NOT_MEASURED].join('\n\n'),
+  );
+}
+
+/** Names each row that misses its goal, by how much, and why. */
+function listMissed(all: readonly Figure[]): string {
+  const missed = all.filter((figure) => judge(figure) === 'missed');
+  if (missed.length === 0) return '- none';
+  const lines = missed.map((figure) => {
+    const { id, what, value = Number.NaN, pass = Number.NaN, least } = figure;
+    const factor = formatNumber(least ? pass / value : value / pass);
+    return `- ${id}, ${what}: ${formatMeasured(figure)} where ${formatBound(figure, pass)} is asked, ${factor} times the goal. ${REASONS[id] ?? 'Why: not looked into.'}`;
+  });
+  return lines.join('\n');
 }
 
 function formatHeadline(headline: readonly Figure[]): string {
