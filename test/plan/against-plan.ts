@@ -22,7 +22,8 @@ interface Sent {
       }
     | undefined;
   readonly id: string | undefined;
-  readonly reduces: boolean;
+  /** Proven to reduce what the account holds: it passes the caps, and opens nothing. */
+  reduces: boolean;
   attempts: number;
   refused: boolean;
 }
@@ -53,7 +54,7 @@ function readSent(entries: readonly Entry[]): readonly Sent[] {
         params: Object.fromEntries(texts),
         intent: intent as Sent['intent'],
         id: clientOrderId,
-        reduces: false,
+        reduces: (intent as { readonly allow?: string } | undefined)?.allow === 'reduce',
         attempts: 0,
         refused: false,
       });
@@ -61,6 +62,10 @@ function readSent(entries: readonly Entry[]): readonly Sent[] {
     if (entry.type === 'call.attempted') {
       const sent = calls.get(entry.data.call);
       if (sent !== undefined) sent.attempts += 1;
+    }
+    if (entry.type === 'call.checked' && entry.data.limits['allow'] === 'reduce not proven') {
+      const sent = calls.get(entry.data.call);
+      if (sent !== undefined) sent.reduces = false;
     }
     if (entry.type === 'call.settled') {
       const sent = calls.get(entry.data.call);
@@ -90,10 +95,11 @@ export function countSpent(entries: readonly Entry[]): Spent {
     if (each.endpoint === 'POST /orders' && each.id !== undefined && !each.refused) orders.set(each.id, each);
   let notional = new Decimal(0);
   const sides: Record<string, Decimal> = {};
-  for (const { intent } of orders.values()) {
+  for (const { intent, reduces } of orders.values()) {
     if (intent === undefined || intent.type === 'stop_loss' || intent.type === 'take_profit') continue;
     const worth = new Decimal(intent.size).times(intent.price ?? intent.trigger ?? 0);
     notional = notional.plus(worth);
+    if (reduces) continue;
     const key = `${intent.side} ${intent.market}`;
     sides[key] = (sides[key] ?? new Decimal(0)).plus(worth);
   }
