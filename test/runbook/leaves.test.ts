@@ -110,6 +110,11 @@ ${GUARD}`;
       leaks(`${ENTRY}${ended}  - if: position('${market}') == 0\n    stop: {outcome: nothing}\n${GUARD}`);
     expect(held('BTC-USD')).toEqual([]);
     expect(held('ETH-USD')).toEqual(UNPROVEN);
+    // A market that the caller gives is `${…}` in a field and bare in a function.
+    const given = `${ENTRY}  - cancel: entry\n  - if: position(inputs.market) == 0\n    stop: {outcome: nothing}\n${GUARD}`;
+    const inputs = { head: 'inputs: {market: {type: market}}\n' };
+    expect(leaks(given.replaceAll('market: BTC-USD', 'market: "${inputs.market}"'), inputs)).toEqual([]);
+    expect(leaks(given, inputs)).toEqual(UNPROVEN);
     // It still works, and may fill later.
     expect(held('BTC-USD', '  - refresh: entry\n')).toEqual(UNPROVEN);
 

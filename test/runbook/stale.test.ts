@@ -4,7 +4,8 @@ import { checkRunbook } from '../../src/runbook/check.ts';
 
 /** The errors of the check, and the text at the place of each finding about a stale read. */
 function stale(steps: string, rest = '') {
-  const head = 'runbook: case\ndsl: 1\nleaves: {position: open, because: a case}\ninputs: {wanted: {type: boolean}}\n';
+  const head =
+    'runbook: case\ndsl: 1\nleaves: {position: open, because: a case}\ninputs: {wanted: {type: boolean}, market: {type: market}}\n';
   const text = `${head}steps:\n${steps}${rest}`;
   return checkRunbook({ file: 'case.yaml', text }, () => undefined)
     .diagnostics.filter(({ severity }) => severity === 'error')
@@ -145,6 +146,8 @@ describe('the position of the run', () => {
   it('is not read while an order of its market may have filled since', () => {
     expect(stale(place() + STOP("position('BTC-USD') == 0"))).toEqual(['place position(']);
     expect(stale(place() + STOP("position('ETH-USD') == 0"))).toEqual([]);
+    const given = place().replace('market: BTC-USD', 'market: "${inputs.market}"');
+    expect(stale(given + STOP('position(inputs.market) == 0'))).toEqual(['place position(']);
     expect(stale(`${place()}  - refresh: entry\n${STOP("position('BTC-USD') == 0")}`)).toEqual([]);
   });
 });

@@ -5,7 +5,15 @@
 import type { CheckedRunbook, CheckedStep } from '../checked.ts';
 import { walkSteps } from '../steps/walk.ts';
 import type { Expr } from '../values.ts';
-import { assumeZero, changeOrders, countOrders, getMarket, type PathState } from './facts.ts';
+import {
+  assumeZero,
+  changeOrders,
+  countOrders,
+  getMarket,
+  nameMarket,
+  type OrderFact,
+  type PathState,
+} from './facts.ts';
 
 /** `done + entry.filled + taker.filled.orValue(0)`: a sum of what filled, whose terms are never negative. */
 const FILLED_TERM = /^([A-Za-z_]\w*)\.filled(?:\.orValue\(0\))?$/;
@@ -26,7 +34,7 @@ export class StepNames {
     for (const step of steps) {
       if (step.id === undefined) continue;
       if (step.verb === 'place') this.places.set(step.id, step.path);
-      else if (step.verb === 'protect') this.protections.set(step.id, step.args.market.text);
+      else if (step.verb === 'protect') this.protections.set(step.id, nameMarket(step.args.market.text));
       else if (step.verb === 'read_account' || step.verb === 'read_tier' || step.verb === 'request')
         this.others.add(step.id);
     }
@@ -60,8 +68,8 @@ export class StepNames {
   }
 
   /** Whether a condition has the same value at each place. */
-  isSteady({ reads }: Expr): boolean {
-    return reads.length > 0 && reads.every((root) => this.steady.has(root));
+  isSteady({ reads, text }: Expr): boolean {
+    return reads.length > 0 && !readsFills(text) && reads.every((root) => this.steady.has(root));
   }
 
   isSum(name: string): boolean {
@@ -73,7 +81,7 @@ export class StepNames {
     if (step.verb === 'list_fills') {
       const { market, allPages } = step.args;
       if (step.id === undefined || market === undefined || !allPages) return state;
-      return countOrders(state, `net_size(${step.id}.fills)`, (fact) => getMarket(fact) === market.text);
+      return countOrders(state, `net_size(${step.id}.fills)`, (fact) => getMarket(fact) === nameMarket(market.text));
     }
     if (step.verb !== 'let' && step.verb !== 'set') return state;
     let noted = state;
@@ -113,7 +121,7 @@ export function narrowByText(
 ): PathState | undefined {
   const text = condition.text.trim();
   if (names.isSteady(condition)) return decide(state, text, truth);
-  const doubtful = { ...state, doubt: state.doubt || names.concernsOrders(condition) };
+  const doubtful = { ...state, doubt: state.doubt || readsFills(text) || names.concernsOrders(condition) };
   if (/\|\||\?|[()]\s*&&|&&\s*[()]/.test(text.replaceAll(/\.(?:hasValue\(\)|orValue\(\d\))/g, ''))) return doubtful;
   const parts = text.split('&&').map((part) => part.trim());
   const atoms = parts.map((part) => parseAtom(part, names));
@@ -159,8 +167,14 @@ function listNames(text: string): readonly string[] {
   );
 }
 
+/** Whether an expression calls a function over the fills of the run: its value changes, whatever its arguments are. */
+export function readsFills(text: string): boolean {
+  return /\b(?:position|avg_entry|realized|fees)\(/.test(text);
+}
+
 /** Whether a part of a condition that is not understood reads what has to do with orders. */
 function concerns(part: string, condition: Expr, names: StepNames): boolean {
+  if (readsFills(part)) return true;
   const reads = condition.reads.filter((root) => new RegExp(`\\b${root.split('.')[0]}\\b`).test(part));
   return names.concernsOrders({ reads });
 }
@@ -201,8 +215,9 @@ function parseAtom(text: string, names: StepNames): Atom | undefined {
 function applyAtom(state: PathState, atom: Atom, truth: boolean): PathState | undefined {
   if (atom.kind === 'measure') {
     const { measure, whole } = atom;
-    const market = /^position\((.+)\)$/.exec(measure)?.[1]?.trim().replaceAll(/^'|'$/g, '');
-    const known = market === undefined ? state : countOrders(state, measure, (fact) => getMarket(fact) === market);
+    const market = /^position\((.+)\)$/.exec(measure)?.[1];
+    const isThere = (fact: OrderFact) => market !== undefined && getMarket(fact) === nameMarket(market);
+    const known = market === undefined ? state : countOrders(state, measure, isThere);
     const isKnown = [...known.orders.values()].some(({ counted }) => counted.has(measure));
     if (!isKnown) return { ...state, doubt: state.doubt || state.orders.size > 0 };
     return atom.zero === truth ? assumeZero(known, measure, whole) : state;

@@ -76,7 +76,15 @@ export function isExposed(state: PathState): boolean {
 }
 
 export function getMarket({ step }: OrderFact): string {
-  return step.args.market.text;
+  return nameMarket(step.args.market.text);
+}
+
+/** A market in one spelling: a field says `${inputs.market}` or BTC-USD, a function `inputs.market` or 'BTC-USD'. */
+export function nameMarket(text: string): string {
+  return text
+    .trim()
+    .replace(/^\$\{\s*([^{}]*?)\s*\}$/, '$1')
+    .replaceAll(/^'|'$/g, '');
 }
 
 /** Takes what `change` makes of each order of which `applies` says so. */

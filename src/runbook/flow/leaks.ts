@@ -18,6 +18,7 @@ import {
   isCovered,
   isExposed,
   listExposed,
+  nameMarket,
   type OrderFact,
   type PathState,
   START,
@@ -189,13 +190,13 @@ class LeavesDomain implements Domain<PathState> {
     if (args.stopLoss === undefined) return state;
     const share = evaluateConstant(args.stopLoss.fraction);
     if (share === undefined) return { ...state, doubt: true };
-    return this.staysArmed ? state : cover(state, args.market.text, share);
+    return this.staysArmed ? state : cover(state, nameMarket(args.market.text), share);
   }
 
   private cancel({ args }: StepOf<'cancel'>, state: PathState): PathState {
     if (args.kind === 'ids') return { ...state, doubt: true };
     if (args.kind === 'mine') {
-      const market = args.market.text;
+      const market = nameMarket(args.market.text);
       return uncover(
         changeOrders(state, (fact) => getMarket(fact) === market, endOrder),
         market,

@@ -7,7 +7,8 @@ import { findOrigin, listFieldsRead } from '../expression/expression.ts';
 import { findAwaited } from '../steps/awaited.ts';
 import { listInnerBlocks, walkSteps } from '../steps/walk.ts';
 import type { Expr } from '../values.ts';
-import { takeDecision } from './conditions.ts';
+import { readsFills, takeDecision } from './conditions.ts';
+import { nameMarket } from './facts.ts';
 import { type Domain, FlowWalk, type Loop } from './walk.ts';
 
 /** A read of a field that may have changed since. */
@@ -100,7 +101,7 @@ class StaleDomain implements Domain<StaleState> {
       this.note({ step, expr, field, since: untouched.since }, origin);
     }
     for (const [call, field = '', text = ''] of part.matchAll(OF_MARKET)) {
-      const market = text.trim().replaceAll(/^'|'$/g, '');
+      const market = nameMarket(text);
       const untouched = [...state.stale.values()].find((each) => each.market === market);
       if (untouched !== undefined) this.note({ step, expr, field, since: untouched.since }, call);
     }
@@ -121,7 +122,7 @@ class StaleDomain implements Domain<StaleState> {
       if (known !== undefined) this.read(known, condition, step, decides, part);
       known = known && this.narrowBy(known, part.trim(), true);
     }
-    if (condition.reads.length > 0 && condition.reads.every((root) => this.steady.has(root))) {
+    if (condition.reads.length > 0 && !readsFills(text) && condition.reads.every((root) => this.steady.has(root))) {
       const decided = takeDecision(state.decided, text, truth);
       return decided && { ...state, decided };
     }
@@ -250,7 +251,7 @@ class StaleDomain implements Domain<StaleState> {
   private place(step: StepOf<'place' | 'protect'>, state: StaleState): StaleState {
     if (step.id === undefined) return state;
     const awaited = findAwaited(step);
-    const market = step.args.market.text;
+    const market = nameMarket(step.args.market.text);
     const keys = step.verb === 'place' ? [step.id] : listLegs(step).map((leg) => `${step.id}.${leg}`);
     const stale = new Map(state.stale);
     const placed = new Map(state.placed);
@@ -267,7 +268,7 @@ class StaleDomain implements Domain<StaleState> {
     const { args } = step;
     const meant =
       args.kind === 'mine'
-        ? [...state.placed].flatMap(([key, market]) => (market === args.market.text ? [key] : []))
+        ? [...state.placed].flatMap(([key, market]) => (market === nameMarket(args.market.text) ? [key] : []))
         : this.listNamed(state, args.kind === 'order' ? [args.order] : [args.ids]);
     const stale = new Map(state.stale);
     for (const key of meant) {
