@@ -87,6 +87,15 @@ ${GUARD}`;
     expect(leaks(`${ENTRY}  - cancel: entry\n`, { head })).toEqual(VIOLATED);
   });
 
+  it('keep the cover of a stop that rests when an earlier one is cancelled', () => {
+    const stop = (id: string) => GUARD.replace('- protect', `- id: ${id}\n    protect`);
+    const moved = `${ENTRY}${stop('first')}${stop('second')}  - cancel: first.stop_loss\n`;
+    expect(leaks(moved)).toEqual([]);
+    expect(leaks(`${moved}  - cancel: second.stop_loss\n`)).toEqual(VIOLATED);
+    expect(leaks(moved.replace('fraction: 1', 'fraction: 0.5'))).toEqual([]);
+    expect(leaks(moved.replace(/1(?=, trigger: 50000, price: 49000\}\}\n {2}- cancel)/, '0.5'))).toEqual(VIOLATED);
+  });
+
   it('are not decided where values, rounds or branches decide', () => {
     const closing = `${ENTRY}  - place: {type: market, market: BTC-USD, side: short, size: 0.1, price: 59000}\n`;
     expect(leaks(closing, { head: 'leaves: {position: none}\n' })).toEqual(UNPROVEN);

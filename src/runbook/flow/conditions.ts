@@ -2,7 +2,7 @@
  * Narrows the state of the check of `leaves` by a condition, where its text says something about an order, or about a measure of what
  * filled. What a condition says in another way leaves a doubt.
  */
-import type { CheckedRunbook, CheckedStep } from '../checked.ts';
+import type { CheckedRunbook, CheckedStep, StepOf } from '../checked.ts';
 import { walkSteps } from '../steps/walk.ts';
 import type { Expr } from '../values.ts';
 import {
@@ -21,7 +21,7 @@ const FILLED_TERM = /^([A-Za-z_]\w*)\.filled(?:\.orValue\(0\))?$/;
 /** Names of a runbook's steps and variables, as conditions use them. */
 export class StepNames {
   private readonly places = new Map<string, string>();
-  private readonly protections = new Map<string, string>();
+  private readonly protections = new Map<string, StepOf<'protect'>>();
   /** Names whose values say nothing about orders. */
   private readonly others = new Set(['inputs', 'feeds', 'now', 'run']);
   /** Of these, the ones that are the same during the whole run. */
@@ -34,7 +34,7 @@ export class StepNames {
     for (const step of steps) {
       if (step.id === undefined) continue;
       if (step.verb === 'place') this.places.set(step.id, step.path);
-      else if (step.verb === 'protect') this.protections.set(step.id, nameMarket(step.args.market.text));
+      else if (step.verb === 'protect') this.protections.set(step.id, step);
       else if (step.verb === 'read_account' || step.verb === 'read_tier' || step.verb === 'request')
         this.others.add(step.id);
     }
@@ -57,8 +57,8 @@ export class StepNames {
     return this.places.get(text.trim());
   }
 
-  /** The market, as its text, of the `protect` of which an expression names an order. */
-  findProtected(text: string): string | undefined {
+  /** The `protect` of which an expression names an order. */
+  findProtected(text: string): StepOf<'protect'> | undefined {
     return this.protections.get(text.trim().split('.')[0] ?? '');
   }
 

@@ -128,11 +128,13 @@ export function cover(state: PathState, market: string, share: Decimal): PathSta
   return { ...state, covered: new Map(state.covered).set(market, before.plus(share)) };
 }
 
-/** Takes away what covers a market, or all. */
-export function uncover(state: PathState, market?: string): PathState {
+/** Takes away what covers a market, or a share of it, or all. */
+export function uncover(state: PathState, market?: string, share?: Decimal): PathState {
   if (market === undefined) return { ...state, covered: new Map() };
   const covered = new Map(state.covered);
-  covered.delete(market);
+  const left = share && covered.get(market)?.minus(share);
+  if (left?.gt(0)) covered.set(market, left);
+  else covered.delete(market);
   return { ...state, covered };
 }
 

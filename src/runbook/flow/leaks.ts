@@ -204,8 +204,12 @@ class LeavesDomain implements Domain<PathState> {
     }
     const key = this.names.findPlace(args.order.text);
     if (key !== undefined) return changeOrders(state, (_, each) => each === key, endOrder);
-    const market = this.names.findProtected(args.order.text);
-    return market === undefined ? { ...state, doubt: true } : uncover(state, market);
+    const protection = this.names.findProtected(args.order.text);
+    if (protection === undefined) return { ...state, doubt: true };
+    // Another stop, placed before this one was cancelled, covers on.
+    const { market, stopLoss } = protection.args;
+    const share = stopLoss && evaluateConstant(stopLoss.fraction);
+    return uncover(state, nameMarket(market.text), share);
   }
 
   private waitFor(args: StepOf<'wait_for'>['args'], state: PathState): PathState {
