@@ -82,8 +82,8 @@ describe('a formatted file', () => {
     ],
     [
       'the inner map of a long one stays in braces',
-      `- a: {b: {c: 1}, d: ${'y'.repeat(95)}}\n`,
-      `- a:\n    b: {c: 1}\n    d: ${'y'.repeat(95)}\n`,
+      `- a: {b: {c: 1}, d: ${'y'.repeat(115)}}\n`,
+      `- a:\n    b: {c: 1}\n    d: ${'y'.repeat(115)}\n`,
     ],
     ['lists in maps are indented', 'steps:\n- wait: 1s\n- wait:   2s\n', 'steps:\n  - wait: 1s\n  - wait: 2s\n'],
     ['digits are kept', 'a: [0.10, "1.0", 007x]\n', 'a: [0.10, "1.0", 007x]\n'],

@@ -8,7 +8,7 @@ import type { Diagnostic, SourceText } from '../../base/diagnostic.ts';
 import { AUTHORED, type DocumentLimits, type Node, readDocument } from './document.ts';
 
 /** The end of a line on which `{…}` and `[…]` stay, in characters. */
-export const SHORT_LINE = 100;
+export const SHORT_LINE = 120;
 
 /** Tests and simulator files are longer than runbooks, and recorded answers in them may hold nulls. */
 const LIMITS: DocumentLimits = { ...AUTHORED, maxBytes: 4 * 1024 * 1024, maxNodes: 200_000, nulls: 'kept' };
