@@ -8,6 +8,7 @@ import type { OrderTracker } from '../journal/orders.ts';
 import type { CheckedRunbook } from '../runbook/checked.ts';
 import type { Value } from '../runbook/values.ts';
 import type { VenuePort } from '../venue/port.ts';
+import type { NoticeSeverity } from '../venue/profile/settings.ts';
 
 /** The engine appends its entries here. `tracker` folds each entry in the sequence in which it was appended. */
 export interface RunJournal {
@@ -25,7 +26,7 @@ export interface OperatorCommand {
 
 export interface Notifier {
   /** Sends a message of a step. Must neither throw nor make the run wait. */
-  send(to: string, text: string, step: string): void;
+  send(to: string, text: string, step: string, severity: NoticeSeverity): void;
   /** Resolves when it is known of each message whether it arrived, which is bounded; undefined where nothing is under way. */
   settled?(): Promise<void> | undefined;
 }

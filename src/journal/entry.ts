@@ -9,6 +9,7 @@
  */
 import type { CallClass, OrderTerms } from '../venue/port.ts';
 import type { LeftPosition, LeftSide, SwitchCancels } from '../venue/position/residual.ts';
+import type { NoticeSeverity } from '../venue/profile/settings.ts';
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 export type JsonObject = { readonly [key: string]: Json };
@@ -193,7 +194,11 @@ export type EntryBody =
       };
     }
   | { readonly type: 'variable.set'; readonly data: { readonly name: string; readonly value: Json } }
-  | { readonly type: 'notification.sent'; readonly data: { readonly to: string; readonly text: string } }
+  /** Without a severity: info. */
+  | {
+      readonly type: 'notification.sent';
+      readonly data: { readonly to: string; readonly text: string; readonly severity?: NoticeSeverity };
+    }
   /** Whether a message of this step reached its channel; absent in runs that tell no one, such as dry-runs. */
   | {
       readonly type: 'notification.settled';

@@ -7,6 +7,7 @@
 import type { Decimal } from '../base/decimal.ts';
 import type { SourceText, Span } from '../base/diagnostic.ts';
 import type { LeftPosition } from '../venue/position/residual.ts';
+import type { NoticeSeverity } from '../venue/profile/settings.ts';
 import type { OrderType, TimeInForce } from '../venue/records.ts';
 import type { Duration, Expr, RecordValue, Time, Value, ValueType } from './values.ts';
 
@@ -373,7 +374,7 @@ export type CheckedStep =
         readonly onTimeout: 'reject' | 'fail';
       }
     >
-  | Step<'notify', { readonly to: string; readonly text: Expr<string> }>
+  | Step<'notify', { readonly to: string; readonly text: Expr<string>; readonly severity?: NoticeSeverity | undefined }>
   | Step<'stop', { readonly outcome: string }>
   | Step<'fail', object>;
 

@@ -135,6 +135,13 @@ describe('loadSecrets', () => {
     expect(secrets.apiKey?.reveal()).toBe('key-123');
   });
 
+  it.each(['hooks.example/T0/B1', 'ftp://hooks.example/T0'])('refuses %s as the address of a webhook', (text) => {
+    const profile = { ...jwtProfile({ jwt: { env: 'A' } }), notify: { ops: { webhook: { env: 'H' } } } };
+    expect(loadSecrets(profile, { A: TOKEN, H: text }).problems).toEqual([
+      'notify.ops.webhook: the environment variable H does not hold an http or https URL',
+    ]);
+  });
+
   it('does not treat inherited properties as variables', () => {
     expect(loadSecrets(jwtProfile({ jwt: { env: 'constructor' } }), {}).problems).toEqual([
       'auth.jwt: the environment variable constructor is not set',

@@ -1,8 +1,9 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
+import { VirtualClock } from '../../src/base/clock.ts';
 import { Secret } from '../../src/gateway/live/secret.ts';
-import { buildAnchorWebhook } from '../../src/gateway/live/webhook.ts';
+import { buildAnchorWebhook, type PostOutcome, postNotice } from '../../src/gateway/live/webhook.ts';
 import type { Anchor } from '../../src/journal/anchors/anchors.ts';
 
 const ANCHOR: Anchor = {
@@ -41,7 +42,7 @@ async function serveStatuses(statuses: readonly number[]) {
     });
   closing.push(close);
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}${PATH}`;
-  return { heard, close, sink: buildAnchorWebhook('anchors.copies.desk', new Secret('anchors.copies.desk', url)) };
+  return { heard, close, url, sink: buildAnchorWebhook('anchors.copies.desk', new Secret('anchors.copies.desk', url)) };
 }
 
 const POSTED = { method: 'POST', url: PATH, type: 'application/json', body: ANCHOR };
@@ -59,16 +60,71 @@ it('tries once more, and counts an anchor as stored only when the server says so
 });
 
 it.each([
-  ['refuses', [500, 503], /^ERR_NON_2XX_3XX_RESPONSE$/],
-  ['sends it elsewhere', [302, 307], /^REDIRECTED_307$/],
-])('fails when the server %s, and follows no redirect', async (_what, statuses, why) => {
+  ['fails twice', [500, 503], /^HTTP_503$/, 2],
+  ['refuses it', [404], /^HTTP_404$/, 1],
+  ['sends it elsewhere', [307], /^REDIRECTED_307$/, 1],
+])('fails when the server %s, and follows no redirect', async (_what, statuses, why, tries) => {
   const { heard, sink } = await serveStatuses(statuses);
   await expect(sink.write(ANCHOR)).rejects.toThrow(why);
-  expect(heard).toEqual([POSTED, POSTED]);
+  expect(heard).toEqual(Array(tries).fill(POSTED));
 });
 
 it('fails when no server listens, and names no address', async () => {
   const { sink, close } = await serveStatuses([]);
   await close();
   await expect(sink.write(ANCHOR)).rejects.toThrow(/^ECONNREFUSED$/);
+});
+
+describe('a notice is posted', () => {
+  const HOOK = new Secret('notify.ops.webhook', `http://127.0.0.1:1${PATH}`);
+  /** Posts to a server that answers with these outcomes, the last one for ever; each takes `tookMs`. */
+  async function play(outcomes: readonly PostOutcome[], tookMs = 0) {
+    const clock = new VirtualClock(0);
+    const at: number[] = [];
+    const within: number[] = [];
+    const problem = await clock.runUntil(
+      postNotice(HOOK, { text: 'one' }, clock, async (_webhook, _body, withinMs) => {
+        at.push(clock.now());
+        within.push(withinMs);
+        const outcome = outcomes[Math.min(at.length, outcomes.length) - 1] ?? {};
+        await new Promise<void>((resolve) => void clock.after(Math.min(tookMs, withinMs), resolve));
+        return outcome;
+      }),
+    );
+    return { problem, at, within, endedAt: clock.now() };
+  }
+  const FAILS: PostOutcome = { problem: 'HTTP_503', again: true };
+
+  it.each<[string, readonly PostOutcome[], readonly number[], string | undefined]>([
+    ['once, where it arrives', [{}], [0], undefined],
+    ['again, where it fails', [FAILS, FAILS, {}], [0, 1000, 3000], undefined],
+    ['four times at most', [FAILS], [0, 1000, 3000, 7000], 'HTTP_503 (4 tries)'],
+    ['once, where it is refused', [{ problem: 'HTTP_404', again: false }], [0], 'HTTP_404'],
+    ['as late as the server asks', [{ problem: 'HTTP_429', again: true, waitMs: 9000 }, {}], [0, 9000], undefined],
+    [
+      'once, where the server asks for too long',
+      [{ problem: 'HTTP_429', again: true, waitMs: 60_000 }],
+      [0],
+      'HTTP_429',
+    ],
+  ])('%s', async (_what, outcomes, times, because) => {
+    const { problem, at } = await play(outcomes);
+    expect([problem, at]).toEqual([because, times]);
+  });
+
+  it('within 15 s, also by a server that never answers', async () => {
+    const { problem, within, endedAt } = await play([{ problem: 'ETIMEDOUT', again: true }], 60_000);
+    expect([problem, within, endedAt]).toEqual(['ETIMEDOUT (3 tries)', [5000, 5000, 2000], 15_000]);
+  });
+
+  it('and a failure names no address', async () => {
+    const { close, url } = await serveStatuses([]);
+    await close();
+    const after = (_ms: number, turn: () => void) => {
+      turn();
+      return { cancel() {} };
+    };
+    const clock = { monotonic: () => 0, after };
+    expect(await postNotice(new Secret('notify.ops.webhook', url), {}, clock)).toBe('ECONNREFUSED (4 tries)');
+  });
 });

@@ -25,7 +25,7 @@ it('reports an order that appears after its run failed in the next run: on the t
         expect([next.exit, next.report.outcome]).toEqual([0, 'succeeded']);
         const sentence = `is closed at the venue, with 0.0001 filled, although the journal of run`;
         expect(next.err).toContain(`client order id ${order?.clientOrderId}) ${sentence}`);
-        expect(posted).toEqual([{ to: 'ops', text: expect.stringContaining(sentence) }]);
+        expect(posted).toMatchObject([{ to: 'ops', severity: 'error', text: expect.stringContaining(sentence) }]);
         // The look-up is one request in addition to the run's own, and counts among its tokens.
         expect(next.report.requests.map(({ method, path }) => `${method} ${path}`).sort()).toEqual([
           'GET /account',

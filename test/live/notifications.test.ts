@@ -49,18 +49,18 @@ describe.concurrent('a message of a run', { timeout: 60_000 }, () => {
 
   it.each([
     [204, true],
-    [500, false],
+    [404, false],
   ])('is journaled with what became of it: status %i', (status, delivered) =>
     webhook(status, (url, posted) =>
       scene({ runbook: NOTIFY, profile: CHANNELS }, async ({ live, run }) => {
         const { exit } = await live([], { VENUE_JWT: JWT, OPS: url });
-        expect([exit, posted[0]]).toEqual([0, { to: 'ops', text: 'one' }]);
+        expect([exit, posted[0]]).toMatchObject([0, { to: 'ops', text: 'one', runbook: 'one', severity: 'info' }]);
         const { alarms, settled } = await review(run);
         expect(settled).toHaveLength(2);
         expect(settled).toEqual(
           expect.arrayContaining([
             { to: 'desk', delivered: true },
-            delivered ? { to: 'ops', delivered } : { to: 'ops', delivered, because: 'ERR_NON_2XX_3XX_RESPONSE' },
+            delivered ? { to: 'ops', delivered } : { to: 'ops', delivered, because: 'HTTP_404' },
           ]),
         );
         expect(alarms).toHaveLength(delivered ? 0 : 1);
@@ -71,7 +71,7 @@ describe.concurrent('a message of a run', { timeout: 60_000 }, () => {
 
   it('can be tested before it is needed', () =>
     webhook(204, (good, posted) =>
-      webhook(500, (bad) =>
+      webhook(404, (bad) =>
         scene({ profile: CHANNELS }, async ({ run }) => {
           const words = ['doctor', '--profile', 'p.yaml', '--notify', '--json'];
           const reached = await run(words, { VENUE_JWT: JWT, OPS: good });

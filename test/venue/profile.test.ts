@@ -401,6 +401,21 @@ describe('readProfile, refused profiles', () => {
       ],
     ],
     ['two stores', { ...MINIMAL, store: { sqlite: 'a', postgres: { env: 'P' } } }, ['error profile-conflict store: ']],
+    [
+      'a telegram bot without a chat',
+      { ...MINIMAL, notify: { ops: { webhook: { env: 'OPS' }, shape: 'telegram' } } },
+      ['error profile-conflict notify.ops: '],
+    ],
+    [
+      'a chat of another service',
+      { ...MINIMAL, notify: { ops: { webhook: { env: 'OPS' }, chat: '-1' } } },
+      ['error profile-conflict notify.ops: '],
+    ],
+    [
+      'a shape of a log',
+      { ...MINIMAL, notify: { ops: { log: true, shape: 'slack' } } },
+      ['error profile-conflict notify.ops: '],
+    ],
     ['a target without a kind', { ...MINIMAL, notify: { ops: {} } }, ['error profile-conflict notify.ops: ']],
     [
       'a place for anchors of two kinds',
@@ -617,6 +632,8 @@ describe('profileSettings', () => {
       MINIMAL,
       {
         ...MINIMAL,
+        review_page: 'https://desk.example',
+        notify: { ops: { webhook: { env: 'OPS' }, shape: 'telegram', chat: '-1' } },
         auth: { refresh_token: { file: '/run/token' }, cookie: 'jwt' },
         limits: { price_band: { within: '0.03' }, max_read_age: '10s' },
       },

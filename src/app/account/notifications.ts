@@ -2,33 +2,34 @@
  * Sends messages to the channels that a profile names, webhooks and the program's log, and reports whether they arrived. The run
  * goes on meanwhile; only its end waits, so that its journal has what became of each message.
  */
-import type { Clock } from '../../base/clock.ts';
 import { makePrintable } from '../../base/printable.ts';
 import type { Notifier } from '../../engine/ports.ts';
-import { postNotice } from '../../gateway/live/webhook.ts';
+import { buildNoticeBody, type Notice } from '../../gateway/live/notice-body.ts';
+import { type Post, postNotice } from '../../gateway/live/webhook.ts';
 import type { DataOf } from '../../journal/entry.ts';
+import type { NoticeSeverity } from '../../venue/profile/settings.ts';
 import type { Voice } from '../voice.ts';
 import type { Account } from './account.ts';
 
 /** Target of the program's own alarms, where the profile names it. */
-export const OPERATORS = 'ops';
+const OPERATORS = 'ops';
 
-type Channels = Pick<Account, 'profile' | 'secrets'>;
-interface Notice {
-  readonly to: string;
-  readonly text: string;
-}
+type Channels = Pick<Account, 'profile' | 'secrets' | 'clock'>;
+/** What a message is about, beside the account. */
+export type Subject = Pick<Notice, 'run' | 'runbook' | 'step'>;
+type Message = Pick<Notice, 'to' | 'text' | 'severity'> & Subject;
 
 /** Sends a message. Resolves to the reason why it was not delivered, or undefined; never rejects. */
 export async function deliverNotice(
-  { profile, secrets }: Channels,
-  notice: Notice,
-  voice: Voice,
+  { profile, secrets, clock }: Channels,
+  message: Message,
+  voice: Pick<Voice, 'note' | 'complain'>,
+  post?: Post,
 ): Promise<string | undefined> {
-  const { to } = notice;
+  const { to, run } = message;
   const target = Object.hasOwn(profile.notify, to) ? profile.notify[to] : undefined;
   const channel = makePrintable(to, 60);
-  const shown = makePrintable(notice.text, 1000);
+  const shown = makePrintable(message.text, 1000);
   if (target === undefined) {
     voice.note(`notice to ${channel}, which the profile does not name: ${shown}`);
     return 'the profile names no such channel';
@@ -37,31 +38,45 @@ export async function deliverNotice(
     voice.note(`notice to ${channel}: ${shown}`);
     return undefined;
   }
+  const { reviewPage } = profile;
+  const link =
+    reviewPage === undefined || run === undefined
+      ? undefined
+      : `${reviewPage.replace(/\/$/, '')}/run?${new URLSearchParams({ id: run })}`;
+  const notice = { ...message, account: profile.account, at: clock.now(), link };
   const webhook = secrets.webhooks[to];
-  const problem = webhook === undefined ? 'its address is not known' : await postNotice(webhook, notice);
+  const problem =
+    webhook === undefined
+      ? 'its address is not known'
+      : await postNotice(webhook, buildNoticeBody(notice, target.shape, target.chat), clock, post);
   if (problem !== undefined) voice.complain(`the notice to ${channel} was not delivered: ${problem}`);
   return problem;
 }
 
 /** Sends the messages of a run; `journal` gets what became of each, in a turn of its own. */
 export class RunNotifier implements Notifier {
-  private readonly channels: Channels & { readonly clock: Pick<Clock, 'arrive'> };
+  private readonly channels: Channels;
+  private readonly about: Subject;
   private readonly voice: Voice;
   private readonly journal: (delivery: DataOf<'notification.settled'>, step: string) => void;
   private readonly underWay = new Set<Promise<void>>();
 
   constructor(
-    channels: Channels & { readonly clock: Pick<Clock, 'arrive'> },
+    channels: Channels,
+    about: Subject,
     voice: Voice,
     journal: (delivery: DataOf<'notification.settled'>, step: string) => void,
   ) {
     this.channels = channels;
+    this.about = about;
     this.voice = voice;
     this.journal = journal;
   }
 
-  send(to: string, text: string, step: string): void {
-    const delivery = this.deliver({ to, text }, step).finally(() => this.underWay.delete(delivery));
+  send(to: string, text: string, step: string, severity: NoticeSeverity): void {
+    const delivery = this.deliver({ ...this.about, to, text, step, severity }, step).finally(() =>
+      this.underWay.delete(delivery),
+    );
     this.underWay.add(delivery);
   }
 
@@ -69,7 +84,7 @@ export class RunNotifier implements Notifier {
     return this.underWay.size === 0 ? undefined : Promise.all(this.underWay).then(() => {});
   }
 
-  private async deliver(notice: Notice, step: string): Promise<void> {
+  private async deliver(notice: Message, step: string): Promise<void> {
     const problem = await deliverNotice(this.channels, notice, this.voice);
     const outcome = problem === undefined ? { delivered: true } : { delivered: false, because: problem };
     await new Promise<void>((resolve) =>
@@ -85,7 +100,17 @@ export class RunNotifier implements Notifier {
 export function reportAlarm(
   { account, voice }: { readonly account: Channels; readonly voice: Voice },
   text: string,
+  about: Subject,
 ): void {
   voice.complain(text);
-  if (Object.hasOwn(account.profile.notify, OPERATORS)) void deliverNotice(account, { to: OPERATORS, text }, voice);
+  sendAlarm(account, { ...about, severity: 'error', text }, voice);
+}
+
+/** Sends an alarm to `ops` where the profile names it; nothing waits for it. */
+export function sendAlarm(
+  account: Channels,
+  alarm: Omit<Message, 'to'>,
+  voice: Pick<Voice, 'note' | 'complain'>,
+): void {
+  if (Object.hasOwn(account.profile.notify, OPERATORS)) void deliverNotice(account, { ...alarm, to: OPERATORS }, voice);
 }

@@ -237,7 +237,7 @@ export async function reportLateOrders(
       );
     for (const order of recalled.late) {
       if (!lateOrders.isNews(order)) continue;
-      reportAlarm({ account, voice }, formatLateOrder(order));
+      reportAlarm({ account, voice }, formatLateOrder(order), { run: order.run });
     }
   } catch (error) {
     // Any error: a background search must not end a run that has orders.

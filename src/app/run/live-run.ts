@@ -25,7 +25,7 @@ import { describeBeyond, findBeyond } from '../../venue/position/residual.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { findContradiction } from '../account/anchoring.ts';
 import { readReleases, settleLedger } from '../account/ledger-settling.ts';
-import { RunNotifier, reportAlarm } from '../account/notifications.ts';
+import { RunNotifier, reportAlarm, type Subject } from '../account/notifications.ts';
 import { findRestoredOver, findVenueContradiction } from '../account/venue-comparison.ts';
 import { EXIT, HAS_ENDED, UserError } from '../errors.ts';
 import type { LoadedRunbook } from '../files/load.ts';
@@ -82,7 +82,7 @@ export class LiveRun {
     this.run = run;
     this.profile = profile;
     this.assembly = new LiveAssembly(host, run, profile, options, this.bars);
-    this.planAlarm = new PlanAlarm((text) => reportAlarm(host, text));
+    this.planAlarm = new PlanAlarm((text) => reportAlarm(host, text, this.subject));
   }
 
   /** Begins the run and returns once it is running. */
@@ -405,9 +405,14 @@ export class LiveRun {
     this.follow(running, parts);
   }
 
+  /** What its messages are about. */
+  private get subject(): Subject {
+    return { run: this.run, runbook: this.runbook };
+  }
+
   private makeNotifier({ log }: LiveParts): RunNotifier {
     const { account, voice } = this.host;
-    return new RunNotifier(account, voice, (delivery, step) => {
+    return new RunNotifier(account, this.subject, voice, (delivery, step) => {
       if (!this.over) log.append('notification.settled', delivery, step, 'notifier');
     });
   }
@@ -430,7 +435,7 @@ export class LiveRun {
       (entry) => {
         if (entry.type !== 'run.residual' || entry.data.when !== 'end' || entry.data.ok) return;
         const { leaves, left } = entry.data;
-        reportAlarm(host, `run ${run}: ${describeBeyond(leaves, findBeyond(left, leaves))}`);
+        reportAlarm(host, `run ${run}: ${describeBeyond(leaves, findBeyond(left, leaves))}`, this.subject);
       },
       (entry) => {
         if (entry.type === 'account.reconciled')

@@ -6,9 +6,10 @@ import type { RunEnding } from '../../engine/schedule/launcher.ts';
 import type { SchedulerEvent } from '../../engine/schedule/scheduler.ts';
 import type { Entry } from '../../journal/entry.ts';
 import type { KillOrder } from '../../journal/shared/shared.ts';
+import type { NoticeSeverity } from '../../venue/profile/settings.ts';
 import type { Account } from '../account/account.ts';
-import { deliverNotice, OPERATORS } from '../account/notifications.ts';
-import type { Fields, Level, SchedulerLog } from './log.ts';
+import { type Subject, sendAlarm } from '../account/notifications.ts';
+import type { Fields, SchedulerLog } from './log.ts';
 import type { AccountMetrics } from './metrics.ts';
 import type { ResumedRuns } from './runs.ts';
 import type { FileProblem } from './timetable.ts';
@@ -263,11 +264,15 @@ export class SchedulerEvents {
     else this.sendAlarm('error', 'run_ended', message, fields);
   }
 
-  private sendAlarm(level: Level, event: string, message: string, fields: Fields = {}): void {
-    this.log.write(level, event, message, fields);
-    const { account } = this;
-    if (Object.hasOwn(account.profile.notify, OPERATORS))
-      void deliverNotice(account, { to: OPERATORS, text: message }, this.log.asVoice());
+  private sendAlarm(
+    severity: NoticeSeverity,
+    event: string,
+    message: string,
+    { step, ...fields }: Fields & Subject = {},
+  ): void {
+    this.log.write(severity, event, message, { ...fields, step });
+    const { run, runbook } = fields;
+    sendAlarm(this.account, { severity, text: message, run, runbook, step }, this.log.asVoice());
   }
 }
 

@@ -113,7 +113,7 @@ async function testChannels(account: Account, voice: Voice): Promise<readonly Fi
   return Promise.all(
     channels.map(async (to): Promise<Finding> => {
       const text = `test message of \`runbook doctor\` for ${account.profile.name}, account ${account.profile.account}`;
-      const problem = await deliverNotice(account, { to, text }, voice);
+      const problem = await deliverNotice(account, { to, text, severity: 'info' }, voice);
       return { check: `notify ${to}`, ok: problem === undefined, found: problem ?? 'delivered' };
     }),
   );

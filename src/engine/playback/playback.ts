@@ -114,9 +114,9 @@ export class Playback {
   /** A notifier that does not send recorded messages again. Messages after the end of the record are sent at the takeover. */
   notifier(inner: Notifier): Notifier {
     return {
-      send: (to, text, step) => {
-        if (this.takeover !== undefined) inner.send(to, text, step);
-        else if (!this.wasRecorded) this.beyond.push(() => inner.send(to, text, step));
+      send: (...notice) => {
+        if (this.takeover !== undefined) inner.send(...notice);
+        else if (!this.wasRecorded) this.beyond.push(() => inner.send(...notice));
       },
       settled: () => {
         if (this.takeover !== undefined) return inner.settled?.();

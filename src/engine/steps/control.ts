@@ -197,10 +197,11 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
   },
 
   notify(execution) {
-    const { to, text } = execution.args;
+    const { to, text, severity } = execution.args;
     const message = execution.evaluate(text);
-    execution.run.log.append('notification.sent', { to, text: message }, execution.path);
-    execution.run.notifier.send(to, message, execution.path);
+    const given = severity === undefined ? {} : { severity };
+    execution.run.log.append('notification.sent', { to, text: message, ...given }, execution.path);
+    execution.run.notifier.send(to, message, execution.path, severity ?? 'info');
     return undefined;
   },
 

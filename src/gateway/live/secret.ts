@@ -91,7 +91,7 @@ export function loadSecrets(profile: SecretSettings, variables: Variables): Secr
   const addresses = (within: string, targets: Profile['notify'] | Profile['anchors']['copies']) =>
     Object.fromEntries(
       Object.entries(targets).flatMap(([name, target]): [string, Secret][] => {
-        const secret = 'webhook' in target ? load(`${within}.${name}.webhook`, target.webhook, 'text') : undefined;
+        const secret = 'webhook' in target ? load(`${within}.${name}.webhook`, target.webhook, 'address') : undefined;
         return secret === undefined ? [] : [[name, secret]];
       }),
     );
@@ -124,8 +124,8 @@ export function loadStoreUrl(
   return readSecret('store.postgres', reference, variables, 'text');
 }
 
-/** `header`: sent in a header unchanged; `hex`: the bytes of a key; `key`: a private key that signs anchors. */
-type Form = 'header' | 'hex' | 'text' | 'key';
+/** `header`: sent in a header unchanged; `hex`: the bytes of a key; `key`: a private key that signs anchors; `address`: a URL. */
+type Form = 'header' | 'hex' | 'text' | 'key' | 'address';
 
 /** Shorter texts are not real secrets, and filtering them would damage harmless texts. */
 const SHORTEST = 6;
@@ -154,6 +154,8 @@ function readSecret(
       'holds characters that cannot be sent in a header: blanks, line breaks or others that are not printable',
     );
   if (form === 'hex' && parseSecret(text) === undefined) return refuse('does not hold hex digits, with or without 0x');
+  if (form === 'address' && !(URL.canParse(text) && /^https?:/i.test(text)))
+    return refuse('does not hold an http or https URL');
   if (form === 'key') {
     // In a file of variables, a variable has one line.
     text = text.replaceAll('\\n', '\n');

@@ -1,47 +1,79 @@
 /** Posts notices and anchors to webhooks, as JSON. The address is a secret and appears in no message. */
+import type { Metronome } from '../../base/clock.ts';
 import type { AnchorSink } from '../../journal/anchors/anchors.ts';
 import type { Secret } from './secret.ts';
 
-const NOTICE_TIMEOUT_MS = 5_000;
+/** What became of one POST: it arrived where `problem` is absent. */
+export interface PostOutcome {
+  /** A code without the address, as `HTTP_503` or `ECONNREFUSED`. */
+  readonly problem?: string;
+  /** Whether the same POST may succeed later. */
+  readonly again?: boolean;
+  /** What the server asked to wait, ms. */
+  readonly waitMs?: number;
+}
+export type Post = (webhook: Secret, body: object, withinMs: number) => Promise<PostOutcome>;
 
-/** Posts a notice, with one retry. Resolves to the reason why it was not delivered, or undefined; never rejects. */
+type Stopwatch = Metronome & { monotonic(): number };
+
+const POST_TIMEOUT_MS = 5_000;
+/** The end of a run waits for its notices, so all tries together are bounded. */
+const NOTICE_WITHIN_MS = 15_000;
+const NOTICE_PAUSES_MS = [1_000, 2_000, 4_000] as const;
+
+/**
+ * Posts the body of a notice, again after 1, 2 and 4 s where that may help, for 15 s at most. Resolves to the reason why it was
+ * not delivered, or undefined; never rejects. A server whose answer was lost gets it twice, with the same `id`.
+ */
 export async function postNotice(
   webhook: Secret,
-  notice: { readonly to: string; readonly text: string },
+  body: object,
+  clock: Stopwatch,
+  post: Post = postJson,
 ): Promise<string | undefined> {
-  return postJson(webhook, { to: notice.to, text: notice.text.slice(0, 4000) });
+  const until = clock.monotonic() + NOTICE_WITHIN_MS;
+  for (let tries = 1; ; tries += 1) {
+    const left = until - clock.monotonic();
+    const { problem, again = false, waitMs = 0 } = await post(webhook, body, Math.min(POST_TIMEOUT_MS, left));
+    if (problem === undefined) return undefined;
+    const pause = NOTICE_PAUSES_MS[tries - 1];
+    const wait = Math.max(pause ?? 0, waitMs);
+    if (!again || pause === undefined || clock.monotonic() + wait >= until)
+      return tries === 1 ? problem : `${problem} (${tries} tries)`;
+    await new Promise<void>((resolve) => void clock.after(wait, resolve));
+  }
 }
 
-/** Builds a sink that posts each anchor as JSON, as in the anchor file. */
+/** Builds a sink that posts each anchor as JSON, as in the anchor file, and once more where that may help. */
 export function buildAnchorWebhook(name: string, webhook: Secret): AnchorSink {
   return {
     name,
     async write(anchor) {
-      const problem = await postJson(webhook, anchor);
+      let { problem, again } = await postJson(webhook, anchor, POST_TIMEOUT_MS);
+      if (again) ({ problem } = await postJson(webhook, anchor, POST_TIMEOUT_MS));
       if (problem !== undefined) throw new Error(problem);
     },
   };
 }
 
-async function postJson(webhook: Secret, body: object): Promise<string | undefined> {
+async function postJson(webhook: Secret, body: object, withinMs: number): Promise<PostOutcome> {
   const { got } = await import('got');
-  let problem: string | undefined;
-  for (let tries = 0; tries < 2; tries += 1) {
-    try {
-      const { statusCode } = await got.post(webhook.reveal(), {
-        json: body,
-        retry: { limit: 0 },
-        followRedirect: false,
-        timeout: { request: NOTICE_TIMEOUT_MS },
-        throwHttpErrors: true,
-      });
-      if (statusCode < 300) return undefined;
-      // A redirect is not followed: its target would receive a secret address. The user must configure the new one.
-      problem = `REDIRECTED_${statusCode}`;
-    } catch (error) {
-      // Only the code: the error's message and its request contain the address.
-      problem = error instanceof Error && 'code' in error ? String(error.code) : 'failed';
-    }
+  try {
+    const { statusCode, headers } = await got.post(webhook.reveal(), {
+      json: body,
+      retry: { limit: 0 },
+      followRedirect: false,
+      timeout: { request: withinMs },
+      throwHttpErrors: false,
+    });
+    if (statusCode < 300) return {};
+    // A redirect is not followed: its target would receive a secret address. The user must configure the new one.
+    if (statusCode < 400) return { problem: `REDIRECTED_${statusCode}` };
+    const again = statusCode >= 500 || statusCode === 429 || statusCode === 408;
+    const seconds = Number(headers['retry-after'] ?? 0);
+    return { problem: `HTTP_${statusCode}`, again, waitMs: seconds > 0 ? seconds * 1000 : 0 };
+  } catch (error) {
+    // Only the code: the error's message and its request contain the address.
+    return { problem: error instanceof Error && 'code' in error ? String(error.code) : 'failed', again: true };
   }
-  return problem;
 }

@@ -4,6 +4,7 @@
  */
 import type { Decimal } from '../../base/decimal.ts';
 import { suggestSpelling } from '../../base/spelling.ts';
+import { NOTICE_SEVERITIES } from '../../venue/profile/settings.ts';
 import type { CheckedStep, NamedExpr, StepName } from '../checked.ts';
 import type { MapNode, Node } from '../document/nodes.ts';
 import { FAULTY } from '../expression/compiler.ts';
@@ -53,7 +54,9 @@ const CONTROL = {
   },
   notify: (checking, node) => {
     const read = new FieldReader(checking, node, getFieldsShape('notify'));
-    return { args: { to: read.readWord('to') ?? '', text: read.compile<string>('text') }, yields: undefined };
+    const severity = NOTICE_SEVERITIES.find((each) => each === read.readWord('severity'));
+    const args = { to: read.readWord('to') ?? '', text: read.compile<string>('text'), ...omitUndefined({ severity }) };
+    return { args, yields: undefined };
   },
   stop: (checking, node) => {
     const read = new FieldReader(checking, node, getFieldsShape('stop'));

@@ -1,6 +1,7 @@
 /** The rows of the steps that control the walk: they reach the venue only through the steps inside them. */
 import { countPolls, POLL_MS } from '../../venue/order/polling.ts';
 import { makeMarketParams, type OrderRef } from '../../venue/order/requests.ts';
+import { NOTICE_SEVERITIES } from '../../venue/profile/settings.ts';
 import type { StepName, StepOf } from '../checked.ts';
 import {
   ANYTHING,
@@ -359,7 +360,11 @@ export const CONTROL_STEPS = {
   notify: {
     group: 'control',
     summary: 'Sends a text to a channel of the profile.',
-    takes: fields({ to: need(CHANNEL, 'name of the channel in the profile'), text: need(TEXT, 'the text') }),
+    takes: fields({
+      to: need(CHANNEL, 'name of the channel in the profile'),
+      text: need(TEXT, 'the text'),
+      severity: may(word(...NOTICE_SEVERITIES), 'how urgent it is, for who receives it', 'info'),
+    }),
     retry: 'none',
     risk: 'none',
     yields: 'nothing',

@@ -106,13 +106,18 @@ function* findStoreConflicts({ store }: ReadProfile): Generator<ProfileFinding> 
   }
 }
 
-function checkNotifyTarget(
-  name: string,
-  target: { readonly webhook?: SecretReference; readonly log?: boolean },
-): ProfileFinding | false {
+function checkNotifyTarget(name: string, target: NonNullable<ReadProfile['notify']>[string]): ProfileFinding | false {
   const path = ['notify', name];
   if ((target.webhook === undefined) === (target.log === undefined))
     return { code: 'profile-conflict', path, message: `notify.${name} must name exactly one of webhook and log` };
+  if ((target.chat === undefined) === (target.shape === 'telegram'))
+    return {
+      code: 'profile-conflict',
+      path,
+      message: `notify.${name} must name the chat where its shape is telegram, and only there`,
+    };
+  if (target.log !== undefined && target.shape !== undefined)
+    return { code: 'profile-conflict', path, message: `notify.${name}.shape is for a webhook; a log has none` };
   return (
     target.log === false && {
       code: 'profile-form',

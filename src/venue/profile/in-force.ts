@@ -55,6 +55,7 @@ export function writeProfileSettings(profile: Profile): SettingsJson {
       copies: anchors.copies,
       patience: writeDuration(anchors.patienceMs),
     },
+    ...(profile.reviewPage === undefined ? {} : { review_page: profile.reviewPage }),
     notify: profile.notify,
   };
   return JSON.parse(JSON.stringify(settings)) as SettingsJson;

@@ -16,7 +16,7 @@ import { findConflicts } from './conflicts.ts';
 import { toLimitRules } from './limits.ts';
 import { type DataPath, formatPath, type ProfileCode, type ProfileFinding, readSettings } from './reading.ts';
 import { looksSecret } from './secret-like.ts';
-import type { ReadProfile, ResultShape, ResultWord, SecretReference } from './settings.ts';
+import type { NoticeShape, ReadProfile, ResultShape, ResultWord, SecretReference } from './settings.ts';
 
 export type { ResultShape, ResultWord, SecretReference } from './settings.ts';
 
@@ -69,7 +69,9 @@ interface DeclaredFeed {
 
 type StoreSettings = { readonly sqlite: string } | { readonly postgres: SecretReference };
 type AnchorCopy = { readonly file: string } | { readonly webhook: SecretReference };
-type NotifyTarget = { readonly webhook: SecretReference } | { readonly log: true };
+type NotifyTarget =
+  | { readonly webhook: SecretReference; readonly shape?: NoticeShape; readonly chat?: string }
+  | { readonly log: true };
 
 /** Words of refusals, compared as whole words (`wire/refusals.ts`). */
 export interface RefusalWords {
@@ -132,6 +134,8 @@ export interface Profile {
     readonly copies: Readonly<Record<string, AnchorCopy>>;
     readonly patienceMs: number;
   };
+  /** Where the review page is reached. */
+  readonly reviewPage?: string;
   readonly notify: Readonly<Record<string, NotifyTarget>>;
 }
 
@@ -273,10 +277,11 @@ function fillDefaults(settings: ReadProfile, folder: string): Profile {
       ),
       patienceMs: anchors.patience ?? ANCHOR_PATIENCE_MS,
     },
+    ...(settings.review_page === undefined ? {} : { reviewPage: settings.review_page }),
     notify: mapValues(
       notify,
-      ({ webhook }): NotifyTarget =>
-        webhook === undefined ? { log: true } : { webhook: resolveReference(webhook, folder) },
+      ({ webhook, log: _, ...form }): NotifyTarget =>
+        webhook === undefined ? { log: true } : { webhook: resolveReference(webhook, folder), ...form },
     ),
   };
 }

@@ -27,6 +27,14 @@ export const RESULT_WORDS = [
 ] as const;
 export type ResultWord = (typeof RESULT_WORDS)[number];
 
+/** The form of a notice's body: the documented JSON, or what a chat service takes. */
+const NOTICE_SHAPES = ['json', 'slack', 'mattermost', 'discord', 'telegram'] as const;
+export type NoticeShape = (typeof NOTICE_SHAPES)[number];
+
+/** How urgent a notice is, least first. */
+export const NOTICE_SEVERITIES = ['info', 'warn', 'error'] as const;
+export type NoticeSeverity = (typeof NOTICE_SEVERITIES)[number];
+
 /** The form of the result of a declared request. Unlisted fields of a record cannot be read. */
 export type ResultShape =
   | { readonly kind: 'value'; readonly type: ResultWord; readonly optional: boolean }
@@ -470,6 +478,12 @@ export const PROFILE_SETTINGS = {
       patience: duration('how long a place may fail before nothing new is sent; 10m by default', 1000, DAY_MS),
     },
   },
+  review_page: {
+    form: 'text',
+    pattern: '^https?://[^\\s?#@]{1,300}$',
+    accepts: 'an http or https URL without a query',
+    about: 'where `runbook audit serve` is reached, for the links of notices',
+  },
   notify: {
     form: 'map',
     key: NAME_PATTERN,
@@ -479,6 +493,17 @@ export const PROFILE_SETTINGS = {
       form: 'group',
       fields: {
         webhook: { form: 'secret', about: 'a URL that takes a POST of JSON' },
+        shape: {
+          form: 'word',
+          of: NOTICE_SHAPES,
+          about: 'the form of what is posted: json by default, or that of a chat service',
+        },
+        chat: {
+          form: 'text',
+          pattern: '^(-?[0-9]{1,20}|@[A-Za-z][A-Za-z0-9_]{3,63})$',
+          accepts: 'the number of a chat, or @ with the name of a channel',
+          about: 'the chat of a telegram bot that gets the messages',
+        },
         log: { form: 'flag', about: "this program's own log" },
       },
     },
