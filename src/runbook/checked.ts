@@ -115,6 +115,8 @@ export interface ScheduleDeclaration {
   readonly dst: { readonly gap: 'next_valid' | 'skip'; readonly overlap: 'first' | 'both' };
   readonly jitter?: Duration;
   readonly inputs: Readonly<Record<string, Value>>;
+  /** Its runs are on paper: live feeds, orders at the simulated venue. */
+  readonly paper?: true | undefined;
   readonly from?: Time;
   readonly to?: Time;
   readonly span: Span;

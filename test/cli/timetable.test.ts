@@ -53,6 +53,20 @@ describe('slots', () => {
     ]);
   });
 
+  it('on paper are other slots than those with orders, and share nothing with them', () => {
+    const rest = 'concurrency: {key: all, on_busy: skip}\ndeadman: {market: BTC-USD, timeout: 60s, on_exit: disarm}\n';
+    const path = write(
+      'a.yaml',
+      runbook('a', '[{every: 1h}, {every: 1h, paper: true}, {every: 1h, paper: false}]', rest),
+    );
+    const { slots } = files(path).read(voice);
+    expect(slots.map((slot) => [slot.id, slot.runbook, slot.concurrency?.key, slot.exclusive])).toEqual([
+      ['a/every 1h', 'a', 'all', ['deadman switch']],
+      ['a/every 1h on paper', 'a-paper', 'all on paper', []],
+      ['a/every 1h (2)', 'a', 'all', ['deadman switch']],
+    ]);
+  });
+
   it('of runbooks that use the deadman switch, themselves or by a call, exclude each other', () => {
     write('armed.yaml', runbook('armed', '{every: 1h}', 'deadman: {market: BTC-USD, timeout: 60s, on_exit: disarm}\n'));
     write('plain.yaml', runbook('plain', '{every: 1h}'));

@@ -1,4 +1,4 @@
-/** What a webhook gets of a notice: the documented JSON, and forms of chat services in which a text is nothing but text. */
+/** Notices as a webhook gets them: the documented JSON, and forms of chat services in which a text is nothing but text. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { buildNoticeBody, type Notice } from '../../src/gateway/live/notice-body.ts';

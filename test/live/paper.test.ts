@@ -53,6 +53,14 @@ const falls = (venue: MockVenue) =>
       ? { body: { success: true, error: '', result: [{ fair_price: count < 6 ? '64000' : '63000' }] } }
       : undefined,
   );
+interface Listed {
+  readonly runs: readonly {
+    readonly run: string;
+    readonly mode: string;
+    readonly trigger: string;
+    readonly outcome?: string;
+  }[];
+}
 const PAPER = ['paper', 'one.yaml', '--profile', 'p.yaml', '--json'];
 
 describe.concurrent('runbook paper', { timeout: 60_000 }, () => {
@@ -100,6 +108,31 @@ describe.concurrent('runbook paper', { timeout: 60_000 }, () => {
       expect([exit, report.orders.map(({ state }) => state)], err).toEqual([130, ['canceled']]);
       expect(new Set(venue.heard.map(({ method }) => method))).toEqual(new Set(['GET']));
     }));
+
+  it('on a schedule sends no order to the venue, is marked, and is ended by the kill switch', { tags: ['long'] }, () =>
+    scene(
+      { venue: falls, profile: FEEDS, runbook: `${WAITS}schedule: {every: 5s, paper: true}\n` },
+      async ({ venue, run, start }) => {
+        const running = start(['schedule', 'one.yaml', '--profile', 'p.yaml', '--port', '0']);
+        const list = async () => document((await run(['audit', 'list', '--json'])).out) as Listed;
+        let listed: Listed['runs'] = [];
+        while (listed.length === 0) listed = (await list()).runs;
+        expect(listed).toMatchObject([
+          { mode: 'paper', trigger: 'schedule', run: expect.stringContaining('-one-paper-') },
+        ]);
+        expect((await run(['kill', '--profile', 'p.yaml', '--by', 'ada', '--reason', 'enough'])).exit).toBe(0);
+        while (listed.some(({ outcome }) => outcome === undefined)) listed = (await list()).runs;
+        const [{ run: name = '' } = {}] = listed;
+        const shown = document((await run(['audit', 'orders', name, '--json'])).out) as Pick<Report, 'orders'>;
+        expect(shown.orders.map(({ state }) => state)).toEqual(['canceled']);
+        running.child.kill('SIGTERM');
+        expect((await running.ended).exit).toBe(143);
+        // The kill cancels what the account has open, and nothing was placed.
+        expect(venue.heard.filter(({ method }) => method === 'POST' || method === 'PUT')).toEqual([]);
+        expect(venue.heard.some(({ path }) => path === '/markets')).toBe(true);
+      },
+    ),
+  );
 
   it.each([
     ['without a feed of prices', '', 2, 'configuration'],

@@ -29,7 +29,7 @@ import { pickLarger } from '../../venue/order/fills.ts';
 import { drawChance } from '../../venue/order/identity.ts';
 import type { MarketRules } from '../../venue/port.ts';
 import { writeProfileSettings } from '../../venue/profile/in-force.ts';
-import { SIMULATED_PROFILE } from '../../venue/profile/profile.ts';
+import { type Profile, SIMULATED_PROFILE } from '../../venue/profile/profile.ts';
 import type { Side } from '../../venue/records.ts';
 import { budgetSettings } from '../../venue/tokens/ledger.ts';
 import { formatInputs, type LoadedRunbook } from '../files/load.ts';
@@ -306,14 +306,15 @@ export function makeVirtualClient(
   parts: Pick<ClientParts, 'transport' | 'feeds' | 'markets' | 'log' | 'gate' | 'epoch'> & {
     readonly clock: Clock & Metronome;
     readonly seed: number;
+    readonly profile?: Profile;
   },
 ): VenueClient {
-  const { transport, feeds, markets, clock, log, gate, epoch, seed } = parts;
+  const { transport, feeds, markets, clock, log, gate, epoch, seed, profile = SIMULATED_PROFILE } = parts;
   const { tokens, windowMs, costs } = SIMULATED_PROFILE.rateLimit;
   const budget = new LocalBudget(budgetSettings({ tokens, windowMs }), clock, costs, {
     random: () => drawChance(seed, `budget ${clock.now()}`),
   });
-  return new VenueClient({ profile: SIMULATED_PROFILE, transport, budget, log, clock, gate, feeds, markets, epoch });
+  return new VenueClient({ profile, transport, budget, log, clock, gate, feeds, markets, epoch });
 }
 
 /** The setup of a run in virtual time, from its first entry. */
@@ -342,9 +343,10 @@ export function buildStartedData(
   { loaded, inputs, at, seed, trigger = 'manual' }: Pick<DryRun, 'loaded' | 'inputs' | 'at' | 'seed' | 'trigger'>,
   stage: Pick<DataOf<'run.started'>, 'mode' | 'account' | 'fixture'> & {
     readonly markets: Readonly<Record<string, MarketRules>>;
+    readonly profile?: Profile;
   },
 ): DataOf<'run.started'> {
-  const { mode, account, fixture, markets } = stage;
+  const { mode, account, fixture, markets, profile = SIMULATED_PROFILE } = stage;
   return {
     runbook: loaded.runbook.name,
     file: loaded.runbook.source.file,
@@ -360,7 +362,7 @@ export function buildStartedData(
       sha256: sha256(source.text),
     })),
     settings: {
-      ...writeProfileSettings(SIMULATED_PROFILE),
+      ...writeProfileSettings(profile),
       markets: markets as unknown as JsonObject,
       absenceHorizonMs: SIMULATED_PROFILE.ambiguityWindowMs,
       fillsWindowMs: SIMULATED_PROFILE.fillsWindowMs,

@@ -495,7 +495,10 @@ async function refuseContradicted(
   slots: readonly PlannedSlot[],
 ): Promise<void> {
   let contradiction = await findContradiction(account);
-  if (contradiction === undefined && slots.some(({ loaded }) => placesOrders(loaded.runbook))) {
+  if (
+    contradiction === undefined &&
+    slots.some(({ loaded, declaration: { paper } }) => !paper && placesOrders(loaded.runbook))
+  ) {
     const byVenue = await findVenueContradiction(comparison);
     if (byVenue?.isSure) contradiction = byVenue.text;
   }

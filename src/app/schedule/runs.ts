@@ -21,6 +21,7 @@ import { type Origin, readRecordedProfile } from '../run/first-entry.ts';
 import { findAnswerer, recordAnswers } from '../run/halt-answers.ts';
 import type { LiveHost } from '../run/live-assembly.ts';
 import { LiveRun } from '../run/live-run.ts';
+import { PaperRuns } from './paper-runs.ts';
 import { listExclusive, type PlannedSlot, resolveConcurrency } from './timetable.ts';
 
 export interface ScheduledRunsParts {
@@ -60,8 +61,11 @@ export class ScheduledRuns implements Launcher {
   /** Under way in this process. */
   private readonly underWay = new Set<LiveRun>();
 
+  private readonly paper: PaperRuns;
+
   constructor(parts: ScheduledRunsParts) {
     this.parts = parts;
+    this.paper = new PaperRuns({ host: parts.host, describeError: (error) => this.describeError(error) });
   }
 
   listUnderWay(): readonly LiveRun[] {
@@ -69,6 +73,11 @@ export class ScheduledRuns implements Launcher {
   }
 
   start({ run, slot: id, nominalMs }: Launch): LaunchedRun {
+    const onPaper = this.parts.slots().find((each) => each.id === id && each.declaration.paper);
+    if (onPaper !== undefined) {
+      const { loaded, inputs } = onPaper;
+      return this.paper.start({ run, slot: onPaper, nominalMs, hashPlan: () => this.hashPlan(loaded, inputs) });
+    }
     return this.launch(run, (live) => {
       const slot = this.parts.slots().find((each) => each.id === id);
       if (slot === undefined) throw new UserError(`the slot ${id} is not in force any more`);

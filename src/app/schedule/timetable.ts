@@ -149,32 +149,35 @@ function planSlots(loaded: LoadedRunbook): readonly PlannedSlot[] {
   const ids = new Map<string, number>();
   return runbook.schedule.map((declaration) => {
     const text = `${runbook.name}/${formatTimes(declaration)}`;
+    const { paper = false } = declaration;
     const count = (ids.get(text) ?? 0) + 1;
     ids.set(text, count);
     const inputs = getSlotInputs(runbook, declaration);
-    const concurrency = resolveConcurrency(runbook, inputs);
+    const concurrency = resolveConcurrency(runbook, inputs, declaration);
     return {
       id: count === 1 ? text : `${text} (${count})`,
-      runbook: runbook.name,
+      // In the names of its runs, and in every message about them.
+      runbook: paper ? `${runbook.name}-paper` : runbook.name,
       declaration,
       loaded,
       inputs,
-      exclusive,
+      // A simulated venue has a switch of its own.
+      exclusive: paper ? [] : exclusive,
       ...(concurrency === undefined ? {} : { concurrency }),
     };
   });
 }
 
 /**
- * The times of a slot as text: its permanent id. A slot with edited times is a new slot without missed occurrences; moving it
- * within the file does not change it.
+ * The times of a slot as text: its permanent id. A slot with edited times is a new slot without missed occurrences, and so is one
+ * that is not on paper any more: no occurrence of paper is made up for with real orders. Moving it within the file changes nothing.
  */
-function formatTimes({ when, from, to }: ScheduleDeclaration): string {
+function formatTimes({ when, from, to, paper }: ScheduleDeclaration): string {
   const bounds = [
     ...(from === undefined ? [] : [`from ${formatTime(from)}`]),
     ...(to === undefined ? [] : [`to ${formatTime(to)}`]),
   ];
-  return [formatWhen(when), ...bounds].join(' ');
+  return [formatWhen(when), ...bounds, ...(paper ? ['on paper'] : [])].join(' ');
 }
 
 function formatWhen(when: ScheduleDeclaration['when']): string {
@@ -194,8 +197,9 @@ function formatWhen(when: ScheduleDeclaration['when']): string {
 export function resolveConcurrency(
   runbook: CheckedRunbook,
   inputs: Readonly<Record<string, Value>>,
+  of: Pick<ScheduleDeclaration, 'paper'> = {},
 ): TimetableSlot['concurrency'] {
-  const concurrency = evaluateConcurrency(runbook, inputs);
+  const concurrency = evaluateConcurrency(runbook, inputs, of);
   if (concurrency === undefined && runbook.concurrency !== undefined)
     throw new UserError(`the concurrency key of ${runbook.name} cannot be computed from its inputs`);
   return concurrency;

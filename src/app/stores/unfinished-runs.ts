@@ -1,4 +1,7 @@
-/** Finds live runs that are unfinished or halted, in every known store: for `resume`, `cancel`, `approve` and `kill`. */
+/**
+ * Finds live runs that are unfinished or halted, in every known store: for `resume`, `cancel`, `approve` and `kill`; for commands of
+ * people those on paper too.
+ */
 import { makePrintable } from '../../base/printable.ts';
 import { readEntry } from '../../journal/chain.ts';
 import type { EntryOf } from '../../journal/entry.ts';
@@ -21,7 +24,7 @@ export interface UnfinishedRun {
 export async function findUnfinishedRuns(
   names: readonly string[],
   state: StateFolder,
-  which: 'unfinished' | 'halted too' = 'unfinished',
+  which: 'unfinished' | 'on paper too' | 'halted too' = 'unfinished',
   away: readonly StorePlace[] = [],
 ): Promise<readonly UnfinishedRun[]> {
   const found: UnfinishedRun[] = [];
@@ -29,9 +32,10 @@ export async function findUnfinishedRuns(
   for (const place of listStorePlaces(state).filter((each) => isThere(each) && !unreachable.has(describePlace(each)))) {
     const store = await convertStoreErrors(() => accessStore(place, state.environment).openJournal());
     try {
-      const rows = which === 'unfinished' ? await store.runs({ unfinished: true }) : await store.runs();
+      const rows = which === 'halted too' ? await store.runs() : await store.runs({ unfinished: true });
       for (const { run, mode, outcome } of rows) {
-        if (mode !== 'live' || (outcome !== undefined && outcome !== 'halted')) continue;
+        if (mode !== 'live' && !(mode === 'paper' && which === 'on paper too')) continue;
+        if (outcome !== undefined && outcome !== 'halted') continue;
         const [stored] = await store.read(run, { limit: 1 });
         const first = stored === undefined ? undefined : readEntry(stored);
         if (first?.type !== 'run.started') continue;
@@ -48,7 +52,11 @@ export async function findUnfinishedRuns(
   }
   if (names.length === 0) return found;
   return names.map((name) => {
-    const latest = [...found].sort((a, b) => (a.run < b.run ? 1 : -1)).slice(0, 1);
+    // Never one on paper: who means the live run must not miss it.
+    const latest = found
+      .filter(({ first }) => first.data.mode === 'live')
+      .sort((a, b) => (a.run < b.run ? 1 : -1))
+      .slice(0, 1);
     const fitting = name === 'last' ? latest : found.filter(({ run }) => run === name || run.includes(name));
     const [only] = fitting;
     if (only === undefined || fitting.length > 1) {

@@ -66,7 +66,8 @@ async function isExecuted({ first }: UnfinishedRun, { leases }: Pick<Shared, 'le
 }
 
 /** If the run's process has died, no process reads the answer. */
-function describeReader({ run }: UnfinishedRun, isHeld: boolean): string {
+function describeReader({ run, first }: UnfinishedRun, isHeld: boolean): string {
+  if (first.data.mode === 'paper') return 'the run, which is on paper, reads it within a second if its process lives';
   if (isHeld) return 'the run reads it within a second';
   return `NO PROCESS executes the run, so nothing has happened yet: its process has ended, and its orders at the venue are unchanged. \`runbook resume ${run}\` reads the answer and acts on it; see docs/live.md, The process died`;
 }
@@ -132,7 +133,7 @@ async function findNamedRun(
   { state }: Invocation,
 ): Promise<UnfinishedRun | undefined> {
   try {
-    return (await findUnfinishedRuns([run], state))[0];
+    return (await findUnfinishedRuns([run], state, 'on paper too'))[0];
   } catch (error) {
     if (!(error instanceof UserError) || what !== 'cancel' || run === 'last') throw error;
     return (await findUnfinishedRuns([run], state, 'halted too'))[0];

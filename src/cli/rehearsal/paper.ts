@@ -3,11 +3,13 @@ import { reportCrash } from '../../app/crash-report.ts';
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { inputValues, loadRunbook } from '../../app/files/load.ts';
 import { readProfileFile } from '../../app/files/profile.ts';
-import { runOnPaper } from '../../app/paper/paper-run.ts';
+import { openQuotes, runOnPaper } from '../../app/paper/paper-run.ts';
 import { exitAfter, type Signal } from '../../app/process.ts';
 import { readAnswers } from '../../app/rehearsal/answers.ts';
 import { makeRunName } from '../../app/run/run-name.ts';
+import { accessStore } from '../../app/stores/location.ts';
 import { SystemClock } from '../../base/clock.ts';
+import type { OperatorCommand } from '../../engine/ports.ts';
 import type { Entry } from '../../journal/entry.ts';
 import { openSqliteStore } from '../../journal/stores/sqlite.ts';
 import { RunFold } from '../../report/folds/run.ts';
@@ -35,12 +37,19 @@ export async function runPaper(
   const inputs = inputValues(loaded.runbook, { pairs: options.input, file: options.inputs });
   const answers = readAnswers(options.answer, loaded.runbook);
   const seed = options.seed === undefined ? 1 : readWholeOption('--seed', options.seed);
+  const clock = new SystemClock();
+  const quotes = openQuotes(profile, clock, {
+    NODE_TLS_REJECT_UNAUTHORIZED: environment.variable('NODE_TLS_REJECT_UNAUTHORIZED'),
+  });
   const store = await openSqliteStore(state.file('runbook.db'));
+  const shared = await accessStore({ kind: 'sqlite', file: state.file('runbook.db') }, environment).openShared();
   const fold = new RunFold();
   const run = makeRunName(loaded.runbook.name);
   let interrupted: Signal | undefined;
+  let act: ((command: OperatorCommand, actor: string) => void) | undefined;
   const stopListening = interrupts.on((signal) => {
     interrupted ??= signal;
+    act?.({ command: 'interrupt', by: signal }, 'process');
   });
   terminal.note(
     `on paper: feeds of ${profile.baseUrl}, orders at the simulated venue; run ${run}, Ctrl-C ends it cleanly`,
@@ -52,10 +61,14 @@ export async function runPaper(
     run,
     seed,
     store,
-    clock: new SystemClock(),
-    variables: { NODE_TLS_REJECT_UNAUTHORIZED: environment.variable('NODE_TLS_REJECT_UNAUTHORIZED') },
+    clock,
+    quotes,
+    shared,
     answers,
-    interrupts,
+    onBegin: (pass) => {
+      act = pass;
+      if (interrupted !== undefined) pass({ command: 'interrupt', by: interrupted }, 'process');
+    },
     onEntry: (entry: Entry) => {
       fold.apply(entry);
       if (entry.type === 'step.started') terminal.progress(`${loaded.runbook.name} on paper: ${entry.step}`);
@@ -63,6 +76,8 @@ export async function runPaper(
     onCrash: (error) => terminal.complain(reportCrash(error, ['paper', file], state, environment)),
   }).finally(async () => {
     stopListening();
+    await quotes.close();
+    await shared.close();
     await store.close();
   });
   terminal.endProgress();

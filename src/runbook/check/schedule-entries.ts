@@ -73,7 +73,12 @@ function checkSlot(
     },
     inputs: values,
     span: node.span,
-    ...omitUndefined({ jitter, from, to }),
+    ...omitUndefined({
+      jitter,
+      from,
+      to,
+      paper: getScalarText(node.get('paper')) === 'true' ? (true as const) : undefined,
+    }),
   };
 }
 

@@ -19,7 +19,7 @@ type KeyedRunbook = Pick<CheckedRunbook, 'name' | 'inputs' | 'schedule' | 'concu
 /** The slots of a runbook with their evaluated concurrency keys. */
 export function listScheduledSlots(runbook: KeyedRunbook): readonly ScheduledSlot[] {
   return runbook.schedule.map((declaration) => {
-    const concurrency = evaluateConcurrency(runbook, getSlotInputs(runbook, declaration));
+    const concurrency = evaluateConcurrency(runbook, getSlotInputs(runbook, declaration), declaration);
     return { runbook: runbook.name, declaration, ...(concurrency && { concurrency }) };
   });
 }
@@ -34,15 +34,20 @@ export function getSlotInputs(
   return Object.assign(values, declaration.inputs);
 }
 
-/** The key of a run with these inputs; undefined if it depends on more than the inputs. */
+/**
+ * The key of a run with these inputs; undefined if it depends on more than the inputs. A run on paper has a key of its own: a
+ * live run never waits for one.
+ */
 export function evaluateConcurrency(
   { concurrency }: Pick<CheckedRunbook, 'concurrency'>,
   inputs: Readonly<Record<string, Value>>,
+  { paper }: Pick<ScheduleDeclaration, 'paper'> = {},
 ): ScheduledSlot['concurrency'] {
   if (concurrency === undefined || concurrency.key.reads.some((root) => root !== 'inputs')) return undefined;
   const scope: Scope = { get: (root) => (root === 'inputs' ? inputs : undefined), rules: () => undefined };
   try {
-    return { key: concurrency.key.evaluate(scope), onBusy: concurrency.onBusy };
+    const key = concurrency.key.evaluate(scope);
+    return { key: paper ? `${key} on paper` : key, onBusy: concurrency.onBusy };
   } catch (error) {
     if (error instanceof EvaluationFailure || error instanceof NotKnown) return undefined;
     throw error;

@@ -40,6 +40,7 @@ export function previewSchedule(
     local: each.occurrence.local,
     zone: each.occurrence.zone,
     notes: [
+      ...(each.slot.declaration.paper ? ['on paper'] : []),
       ...each.occurrence.notes.map(({ text }) => text),
       ...noteJitter(each),
       ...noteSkipped(due, index, options.fromMs),

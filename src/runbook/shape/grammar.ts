@@ -105,6 +105,7 @@ const scheduleEntry = fields(
     ),
     jitter: may({ kind: 'duration' }, 'random delay, at most this long'),
     inputs: may(names(boundary), 'inputs of the runs it starts'),
+    paper: may({ kind: 'flag' }, 'its runs are on paper: they send no order to the venue', 'false'),
     from: may({ kind: 'time' }, 'no occurrence before'),
     to: may({ kind: 'time' }, 'no occurrence after'),
   },
