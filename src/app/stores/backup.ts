@@ -5,9 +5,9 @@
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { makePrintable } from '../../base/printable.ts';
-import { sortAnchors } from '../../journal/anchors/anchors.ts';
+import { type Anchor, sortAnchors } from '../../journal/anchors/anchors.ts';
 import { copyDatabase, type Database, openDatabase, sealDatabase } from '../../journal/sql/sqlite.ts';
-import { StoreError } from '../../journal/store.ts';
+import { type JournalReader, StoreError } from '../../journal/store.ts';
 import { makeBackup, readBackup } from '../../journal/stores/backup.ts';
 import { openSqliteStore } from '../../journal/stores/sqlite.ts';
 import { verifyRun } from '../../report/compare/verify.ts';
@@ -57,13 +57,21 @@ export async function withOneFile<T>(file: string, work: (database: Database) =>
   }
 }
 
-/** Reads every entry of every run, against its hash, its row and its anchors. Throws a StoreError (`damaged`) at the first that is wrong. */
-export async function verifyCopy(
-  file: string,
-  anchorsText: string,
-): Promise<{ readonly runs: number; readonly entries: number }> {
-  const { anchors } = sortAnchors(anchorsText.split('\n'), {});
-  const store = await openSqliteStore(file);
+/** Reads every entry of every run of a file, as `verifyJournal` does. */
+export async function verifyCopy(file: string, anchorsText: string): Promise<Counted> {
+  return verifyJournal(await openSqliteStore(file), sortAnchors(anchorsText.split('\n'), {}).anchors);
+}
+
+interface Counted {
+  readonly runs: number;
+  readonly entries: number;
+}
+
+/**
+ * Reads every entry of every run, against its hash, its row and its anchors, and closes the store. Throws a StoreError (`damaged`) at the
+ * first that is wrong.
+ */
+export async function verifyJournal(store: JournalReader, anchors: readonly Anchor[]): Promise<Counted> {
   try {
     const rows = await store.runs();
     let entries = 0;

@@ -113,7 +113,7 @@ export function accessStore(place: StorePlace, environment: Environment): StoreA
         ),
     };
   }
-  const access = (): PostgresAccess => ({ url: readUrl(place.url, environment).reveal(), name: describePlace(place) });
+  const access = () => accessDatabase(place, environment);
   return {
     openJournal: async () => openPostgresStore(access()),
     // The server decides for every machine; the guard keeps one user's processes on one machine apart even across stores.
@@ -132,6 +132,14 @@ export function accessStore(place: StorePlace, environment: Environment): StoreA
         return mergeHistories(await readKillsOf(accountsFile), events);
       }),
   };
+}
+
+/** Reads the URL of a database. Throws a UserError (exit 2) where it cannot be read. */
+export function accessDatabase(
+  place: Extract<StorePlace, { kind: 'postgres' }>,
+  environment: Environment,
+): PostgresAccess {
+  return { url: readUrl(place.url, environment).reveal(), name: describePlace(place) };
 }
 
 async function readKillsOf(file: string): Promise<readonly KillEvent[]> {

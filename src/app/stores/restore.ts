@@ -1,21 +1,23 @@
 /**
- * Puts a backup in the place of a SQLite store, while no process holds any of its accounts. What was there is kept under another name;
+ * Restores a store while no process holds any of its accounts. A backup is put in the place of a SQLite store. What was there is kept under another name;
  * the file stays, because SQLite removes logs by name, and a process that still has an older file of the name open would remove the new one's.
- * The restore is an act of a person in the journal of each account; nothing that was due since the backup is started.
+ * A PostgreSQL database has been put back from its dump before. The restore is an act of a person in the journal of each account; nothing that was due since the backup is started.
  */
 import { chmodSync, copyFileSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { makePrintable } from '../../base/printable.ts';
+import type { AccountJournal, ActData } from '../../journal/account/acts.ts';
 import { openSqliteAccountJournal } from '../../journal/account/sqlite.ts';
 import type { Shared } from '../../journal/shared/shared.ts';
 import { copyDatabase, type Database, overwriteDatabase } from '../../journal/sql/sqlite.ts';
-import { StoreError } from '../../journal/store.ts';
+import { type JournalStore, StoreError } from '../../journal/store.ts';
 import { liftShared, makeRestored, type OpenedBackup, readBackup, readShared } from '../../journal/stores/backup.ts';
+import { openRestoredDatabase } from '../../journal/stores/restored-database.ts';
 import { openSqliteStore } from '../../journal/stores/sqlite.ts';
 import type { Environment } from '../environment.ts';
 import { EXIT, UserError } from '../errors.ts';
-import { putInPlace, verifyCopy, withOneFile } from './backup.ts';
-import { accessStore, identifyStore, type StorePlace } from './location.ts';
+import { putInPlace, verifyCopy, verifyJournal, withOneFile } from './backup.ts';
+import { accessDatabase, accessStore, describePlace, identifyStore, type StorePlace } from './location.ts';
 
 export interface Restored {
   readonly accounts: readonly string[];
@@ -90,16 +92,11 @@ async function prepare(
   const counted = await verifyCopy(copy.file, opened.anchors);
   const { accounts, epoch } = await liftEpochs(join(dirname(place.file), 'shared.db'), opened);
   await leases.take(accounts);
-  const journal = await openSqliteAccountJournal(copy.file);
   const times = { backupAt: opened.at, restoredAt: nowMs };
   const data = { ...times, epoch, ...(kept === undefined ? {} : { kept: basename(kept) }) };
-  try {
-    for (const account of accounts) await journal.append(account, { type: 'store.restored', by, at: nowMs, data });
-  } finally {
-    await journal.close();
-  }
+  await recordRestore(await openSqliteAccountJournal(copy.file), accounts, by, data);
   makeRestored(copy, nowMs);
-  const unfinished = await listUnfinished(copy.file);
+  const unfinished = await listUnfinished(await openSqliteStore(copy.file));
   return { ...counted, ...times, accounts, epoch, kept, unfinished, anchors: opened.anchors };
 }
 
@@ -112,8 +109,60 @@ async function liftEpochs(sharedFile: string, opened: OpenedBackup) {
   return { accounts, epoch };
 }
 
-async function listUnfinished(file: string): Promise<readonly string[]> {
-  const store = await openSqliteStore(file);
+async function recordRestore(
+  journal: AccountJournal,
+  accounts: readonly string[],
+  by: string,
+  data: ActData['store.restored'],
+): Promise<void> {
+  try {
+    for (const account of accounts)
+      await journal.append(account, { type: 'store.restored', by, at: data.restoredAt, data });
+  } finally {
+    await journal.close();
+  }
+}
+
+/**
+ * Marks a database that was put back from a dump as restored. Throws a UserError: exit 3 while a process holds an account, exit 1 where an
+ * entry does not verify; then nothing was changed.
+ */
+export async function markRestored({
+  place,
+  by,
+  nowMs,
+  environment,
+}: Omit<RestoreRequest, 'backup' | 'place'> & {
+  readonly place: Extract<StorePlace, { kind: 'postgres' }>;
+}): Promise<Restored> {
+  const access = accessStore(place, environment);
+  try {
+    const counted = await verifyJournal(await access.openJournal(), []);
+    const unfinished = await listUnfinished(await access.openJournal());
+    const database = await openRestoredDatabase(accessDatabase(place, environment));
+    const shared = await access.openShared();
+    const leases = new RestoreLeases(shared);
+    try {
+      const { accounts, newestAt: backupAt } = database;
+      if (accounts.length === 0)
+        throw makeFailure(`${describePlace(place)} has no account: put its dump back first; nothing was restored`);
+      // Nothing shows which epochs the lost processes had: leases were not taken as often as once a second.
+      const epoch = Math.max(database.epoch + 1, Math.floor(nowMs / 1000));
+      await leases.take(accounts);
+      await recordRestore(await access.openAccountJournal(), accounts, by, { backupAt, restoredAt: nowMs, epoch });
+      await database.settle(accounts, epoch, nowMs);
+      return { ...counted, backupAt, restoredAt: nowMs, accounts, epoch, kept: undefined, unfinished };
+    } finally {
+      await leases.release();
+      await shared.close();
+      await database.close();
+    }
+  } catch (error) {
+    throw error instanceof StoreError ? makeFailure(makePrintable(error.message, 400)) : error;
+  }
+}
+
+async function listUnfinished(store: JournalStore): Promise<readonly string[]> {
   const rows = await store.runs({ unfinished: true }).finally(() => store.close());
   return rows.flatMap(({ run, mode }) => (mode === 'live' ? [run] : []));
 }

@@ -21,7 +21,13 @@ export const STORE_COMMANDS: readonly CommandRow[] = [
   command({
     name: 'restore',
     summary: 'put a backup in the place of the store; what was due since then is missed, not run',
-    arguments: { file: { doc: 'file that `runbook backup` wrote', takes: 'file' } },
+    arguments: {
+      file: {
+        doc: 'file that `runbook backup` wrote; none for a PostgreSQL store, whose dump pg_restore has put back',
+        takes: 'file',
+        optional: true,
+      },
+    },
     options: {
       profile: STORE_OF,
       by: { doc: 'name of the person; the one of the operating system by default', value: 'NAME' },

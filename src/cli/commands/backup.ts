@@ -6,7 +6,7 @@ import { readProfileFile } from '../../app/files/profile.ts';
 import { backUpStore } from '../../app/stores/backup.ts';
 import { listStorePlaces } from '../../app/stores/known-stores.ts';
 import { chooseStorePlace, describePlace, identifyStore, isThere, type StorePlace } from '../../app/stores/location.ts';
-import { restoreStore } from '../../app/stores/restore.ts';
+import { markRestored, restoreStore } from '../../app/stores/restore.ts';
 import { SystemClock } from '../../base/clock.ts';
 import { formatCount } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
@@ -18,7 +18,11 @@ export async function backUp(
   invocation: Invocation,
 ): Promise<ExitCode> {
   const { terminal, state, environment } = invocation;
-  const place = requireFile('backup', options.profile, invocation);
+  const place = choosePlace(options.profile, invocation);
+  if (place.kind === 'postgres')
+    throw new UserError(
+      `runbook backup is for a SQLite store; ${makePrintable(describePlace(place), 200)} is backed up with pg_dump, see docs/deployment.md`,
+    );
   const { runs, entries, at, ...made } = await backUpStore(place.file, file, new SystemClock().now());
   const others = listStorePlaces(state).filter(
     (each) => isThere(each) && identifyStore(each, environment) !== identifyStore(place, environment),
@@ -34,15 +38,18 @@ export async function backUp(
 }
 
 export async function restore(
-  file: string,
+  file: string | undefined,
   options: { readonly profile: string | undefined; readonly by: string | undefined },
   invocation: Invocation,
 ): Promise<ExitCode> {
   const { terminal, environment } = invocation;
   const by = requireName('restore', options.by ?? userInfo().username);
-  const place = requireFile('restore', options.profile, invocation);
-  const nowMs = new SystemClock().now();
-  const restored = await restoreStore({ backup: file, place, by, nowMs, environment });
+  const place = choosePlace(options.profile, invocation);
+  const request = { by, nowMs: new SystemClock().now(), environment };
+  const restored =
+    place.kind === 'sqlite'
+      ? await restoreStore({ ...request, place, backup: requireBackup(file) })
+      : await markRestored({ ...request, place: requireNoBackup(file, place) });
   const { runs, backupAt, restoredAt, kept, unfinished } = restored;
   const from = new Date(backupAt).toISOString();
   terminal.answer(
@@ -61,17 +68,19 @@ export async function restore(
 }
 
 /** The store of the profile, or the state folder's own. */
-function requireFile(
-  command: string,
-  profile: string | undefined,
-  { state, terminal }: Invocation,
-): Extract<StorePlace, { kind: 'sqlite' }> {
-  const place =
-    profile === undefined
-      ? ({ kind: 'sqlite', file: state.file('runbook.db') } as const)
-      : chooseStorePlace(readProfileFile(profile, terminal), state);
-  if (place.kind === 'sqlite') return place;
+function choosePlace(profile: string | undefined, { state, terminal }: Invocation): StorePlace {
+  if (profile === undefined) return { kind: 'sqlite', file: state.file('runbook.db') };
+  return chooseStorePlace(readProfileFile(profile, terminal), state);
+}
+
+function requireBackup(file: string | undefined): string {
+  if (file !== undefined) return file;
+  throw new UserError('runbook restore needs the file that `runbook backup` wrote');
+}
+
+function requireNoBackup<P extends StorePlace>(file: string | undefined, place: P): P {
+  if (file === undefined) return place;
   throw new UserError(
-    `runbook ${command} is for a SQLite store; ${makePrintable(describePlace(place), 200)} is backed up with pg_dump, see docs/deployment.md`,
+    `runbook restore takes no file for ${makePrintable(describePlace(place), 200)}: put its dump back with pg_restore first, see docs/deployment.md`,
   );
 }

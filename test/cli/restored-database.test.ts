@@ -1,0 +1,113 @@
+/** The recipe of docs/deployment.md for the backup and the restore of a PostgreSQL store, read from the page and run as it is written. */
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { SystemClock } from '../../src/base/clock.ts';
+import { startSimServer } from '../../src/gateway/simulator/server.ts';
+import { Simulator } from '../../src/gateway/simulator/simulator.ts';
+import { openPostgresAccountJournal } from '../../src/journal/account/postgres.ts';
+import { openSharedPostgres } from '../../src/journal/shared/postgres.ts';
+import { POSTGRES_PASSWORD, postgresOfFile } from '../postgres.ts';
+import { openBackground, profileFor } from './background.ts';
+import { Scheduler } from './schedulers.ts';
+
+const ROOT = new URL('../../', import.meta.url);
+const ORDERING = `
+runbook: ordering
+dsl: 1
+leaves: {position: open, because: the case is about something else}
+schedule: {every: 1s, misfire: {within: 1h, then: run_all}}
+steps:
+  - place: {type: limit, market: BTC-USD, side: long, size: 0.001, price: 20000, tif: post_only}
+`;
+const server = postgresOfFile();
+
+/** The commands of the page: those of the backup, and those of the restore. */
+function readRecipes(): readonly string[] {
+  const page = readFileSync(new URL('docs/deployment.md', ROOT), 'utf8');
+  const [, section = ''] = page.split('\n### Backup and restore of the database\n');
+  return [...section.matchAll(/```sh\n(.*?)```/gs)].map(([, commands]) => commands ?? '');
+}
+
+describe('the recipe for a database', { timeout: 90_000, tags: ['postgres'] }, () => {
+  it('puts an older state back, starts nothing due since, and no order where the venue knows of more', async ({
+    onTestFinished,
+  }) => {
+    const simulator = new Simulator({}, new SystemClock(), 1);
+    const venue = await startSimServer(simulator, { port: 0 });
+    const at = openBackground();
+    onTestFinished(async () => {
+      at.close();
+      await venue.close();
+    });
+    const url = await server().database();
+    const access = { url, name: 'the database' };
+    at.write('database', url);
+    at.write('profile.yaml', `${profileFor(venue.url)}\nstore: {postgres: {file: database}}\n`);
+    at.write('ordering.yaml', ORDERING);
+    const { hostname, port, username, pathname } = new URL(url);
+    const env = {
+      PATH: [fileURLToPath(new URL('bin', ROOT)), process.env['PATH']].join(delimiter),
+      HOME: join(at.path, 'home'),
+      PGPASSFILE: join(at.path, 'home', '.pgpass'),
+      ...{ PGHOST: hostname, PGPORT: port, PGUSER: username, PGDATABASE: pathname.slice(1) },
+      RUNBOOK_STATE: join(at.path, '.runbook'),
+    };
+    at.write('home/.pgpass', `*:*:*:*:${POSTGRES_PASSWORD}\n`);
+    const [backUp = '', restore = ''] = readRecipes();
+    const type = (commands: string) =>
+      promisify(execFile)('sh', ['-euc', `runbook() { runbook.js "$@"; }\n${commands}`], { cwd: at.path, env });
+    const schedule = () =>
+      new Scheduler(at.start(['schedule', 'ordering.yaml', '--profile', 'profile.yaml', '--port', '0']));
+    const ids = () => simulator.books().orders.map(({ client_order_id }) => client_order_id);
+    const nominals = async (where: string) =>
+      (await server().query(`SELECT nominal FROM runbook.occurrence WHERE ${where}`, url)).map((row) =>
+        Number(row['nominal']),
+      );
+    const adopt = () => at.run(['account', 'adopt', '--profile', 'profile.yaml', '--by', 'ada']);
+
+    const first = schedule();
+    await first.sees('run_ended', 2);
+    await type(backUp);
+    await first.sees('run_ended', 5);
+    expect((await at.run(['restore', '--profile', 'profile.yaml', '--by', 'ada'])).exit).toBe(3);
+    await first.stop('SIGTERM');
+    const placed = ids().length;
+
+    const [key = ''] = (await server().query('SELECT account FROM runbook.agenda_epoch', url)).map(
+      (row) => row['account'],
+    );
+    // The dump has the lease of the process that ran meanwhile; its life is of the time before.
+    await type(restore);
+    const journal = await openPostgresAccountJournal(access);
+    const acts = await journal.read(String(key));
+    await journal.close();
+    expect(acts).toMatchObject([{ type: 'store.restored', by: 'ada', data: { epoch: expect.any(Number) } }]);
+    const [{ data } = { data: undefined }] = acts;
+    const restoredAt = (data as { restoredAt: number }).restoredAt;
+    expect(await nominals("why = 'restored'")).toEqual([restoredAt]);
+    expect(existsSync(join(at.path, 'runbook.dump'))).toBe(true);
+    expect(JSON.parse((await at.run(['audit', 'verify', '--json'])).out)).toMatchObject({ ok: true });
+
+    const refused = schedule();
+    const [failure] = await refused.sees('account_failed');
+    expect(failure?.msg).toContain('JOURNAL_CONTRADICTED');
+    await refused.stop('SIGTERM');
+    expect(ids().length).toBe(placed);
+    expect((await adopt()).exit).toBe(0);
+    const second = schedule();
+    await second.sees('run_ended', 2);
+    await second.stop('SIGTERM');
+    expect([ids().length > placed, new Set(ids()).size]).toEqual([true, ids().length]);
+    expect((await nominals(`nominal > ${restoredAt}`)).length).toBeGreaterThanOrEqual(2);
+    expect((await nominals(`nominal <= ${restoredAt} AND decided_at > ${restoredAt}`)).length).toBe(0);
+    const shared = await openSharedPostgres(access);
+    const lease = await shared.leases.acquire(String(key), 'a test');
+    await shared.close();
+    expect(lease).toMatchObject({ kind: 'held' });
+    expect(Number((lease as { epoch: number }).epoch)).toBeGreaterThan(Number((data as { epoch: number }).epoch));
+  });
+});
