@@ -19,6 +19,12 @@ export interface Tested {
   readonly err: string;
 }
 
+interface TestingOptions {
+  /** Number of stories; none by default. */
+  readonly explore?: number;
+  readonly quiet?: boolean;
+}
+
 /** One limit order that waits to be filled, and is cancelled when that takes too long. */
 export const PATIENT = `runbook: patient
 dsl: 1
@@ -40,10 +46,7 @@ outputs:
 `;
 
 /** Tests the named files, with the others beside them. Every file is removed afterwards. */
-export async function testing(
-  files: Readonly<Record<string, string>>,
-  options: { readonly explore?: boolean; readonly quiet?: boolean } = {},
-): Promise<Tested> {
+export async function testing(files: Readonly<Record<string, string>>, options: TestingOptions = {}): Promise<Tested> {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'runbook-testing-')));
   try {
     for (const [name, text] of Object.entries(files)) {
@@ -74,7 +77,7 @@ async function call(
   tests: readonly string[],
   folder: string,
   json: boolean,
-  { explore = false, quiet = false }: { readonly explore?: boolean; readonly quiet?: boolean },
+  { explore = 0, quiet = false }: TestingOptions,
 ): Promise<{ exit: number; out: string; err: string }> {
   const environment = environmentOf({});
   const written = { out: '', err: '' };
@@ -86,7 +89,7 @@ async function call(
   const terminal = new Terminal({ out: stream('out'), err: stream('err'), json, quiet, color: false, environment });
   const exit = await testFiles(
     tests,
-    { explore },
+    explore === 0 ? { explore: false } : { explore: true, stories: String(explore) },
     invocationAt(terminal, environment, stateFolder(undefined, environment, folder)),
   );
   return { exit, ...written };

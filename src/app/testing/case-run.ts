@@ -24,7 +24,7 @@ import { act, buildStartedData, makeVirtualClient, makeVirtualSetup } from '../r
 import type { Invariant } from './file/runbook-names.ts';
 import { type Crash, isMeant, type TestCase } from './file/test-case.ts';
 import { makeScriptedFeeds } from './venue/feeds.ts';
-import { type InjectedFault, ScriptedVenue, type Sent } from './venue/venue.ts';
+import { ScriptedVenue, type Sent } from './venue/venue.ts';
 
 export interface CaseRun {
   readonly loaded: LoadedRunbook;
@@ -34,10 +34,6 @@ export interface CaseRun {
   readonly always?: readonly Invariant[];
   /** Name of the run; client order ids derive from it. */
   readonly run: string;
-  /** Injects a fault into a request in addition to the case, for exploring. */
-  readonly fault?: (sent: Sent) => InjectedFault | undefined;
-  /** Kills the process at a request in addition to the case's own crashes. */
-  readonly crash?: (sent: Sent) => Omit<Crash, 'on' | 'call'> | undefined;
 }
 
 export interface CaseResult {
@@ -122,12 +118,11 @@ class Execution {
     const { test, loaded, inputs, run } = options;
     this.options = options;
     this.clock = new VirtualClock(test.clock);
-    this.crashing = test.crashes.length > 0 || options.crash !== undefined;
+    this.crashing = test.crashes.length > 0;
     this.crashCounts = test.crashes.map(() => 0);
     this.venue = new ScriptedVenue({
       test,
       clock: this.clock,
-      ...(options.fault === undefined ? {} : { fault: options.fault }),
       onMiss: (message) => this.failMissed(message),
     });
     const { clock: at, seed } = test;
@@ -284,14 +279,13 @@ class Execution {
   }
 
   private findCrash(sent: Sent): Omit<Crash, 'on' | 'call'> | undefined {
-    const { test, crash } = this.options;
-    for (const [index, each] of test.crashes.entries()) {
+    for (const [index, each] of this.options.test.crashes.entries()) {
       if (!isMeant(each.on, sent.name, sent.type)) continue;
       const met = (this.crashCounts[index] ?? 0) + 1;
       this.crashCounts[index] = met;
       if (met === each.call) return each;
     }
-    return crash?.(sent);
+    return undefined;
   }
 
   private die(process: Process, { downMs }: Pick<Crash, 'downMs'>): void {

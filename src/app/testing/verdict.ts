@@ -7,9 +7,19 @@ import { SILENT } from '../voice.ts';
 import { workAll } from '../worker-pool.ts';
 import { runCase } from './case-run.ts';
 import { type Failure, findFailures, makeFailure, measureElapsed } from './expectations.ts';
-import { type Exploration, exploreCase } from './exploration.ts';
+import {
+  type Exploration,
+  type FoundViolation,
+  findShortest,
+  nameRun,
+  runStory,
+  type StoryEnd,
+  toViolation,
+} from './exploration.ts';
 import type { NamedCase } from './file/runbook-names.ts';
 import { listAskedMoney, type MoneyFound } from './money.ts';
+import { findUnsound } from './soundness.ts';
+import { drawStories, type Explored, type Story, type Target } from './story.ts';
 import { type ReadyTests, readTests } from './tests.ts';
 
 /** A case as `--json` prints it. */
@@ -25,6 +35,7 @@ export interface CaseVerdict {
   readonly money?: MoneyFound;
   /** Lines of rules that answered nothing; often the reason of a failed case. */
   readonly unusedRules: readonly number[];
+  /** Where the stories of a passed case were run. */
   readonly explored?: Exploration;
 }
 
@@ -40,70 +51,127 @@ export interface FileVerdict {
 }
 
 /** Executes a case and judges it. */
-export async function judgeCase(
-  { file: { source }, loaded, cases }: ReadyTests,
-  index: number,
-  explore: boolean,
-): Promise<CaseVerdict> {
+async function judgeCase({ file: { source }, loaded, cases }: ReadyTests, index: number): Promise<CaseAnswer> {
   const { test, inputs, always } = cases[index] as NamedCase;
-  const options = { loaded, test, inputs, always, run: `test-${loaded.runbook.name.slice(0, 40)}-${index + 1}` };
-  const result = await runCase(options);
-  const { report, problem, venue } = result;
+  const result = await runCase({ loaded, test, inputs, always, run: nameRun(loaded.runbook.name, index) });
+  const { report, problem, venue, entries } = result;
   const failures = [
     ...(problem === undefined ? [] : [makeFailure(source, test.span, 'run', 'that the case can be executed', problem)]),
-    ...(problem === undefined
-      ? findFailures(test.expect, { entries: result.entries, report, sent: venue.sent }, source)
-      : []),
+    ...(problem === undefined ? findFailures(test.expect, { entries, report, sent: venue.sent }, source) : []),
   ];
   for (const { expr, span, afterMs } of result.broken)
     failures.push(makeFailure(source, span, 'always', expr.text.trim(), `not so after ${formatSpan(afterMs)}`));
-  const explored = explore && failures.length === 0 ? await exploreCase(options, result) : undefined;
-  return {
+  const { sound } = test.expect;
+  if (sound !== undefined)
+    for (const found of findUnsound(test, loaded.runbook.leaves.position, result))
+      failures.push(makeFailure(source, sound.span, 'sound', 'a run that is sound', found));
+  const verdict = {
     name: test.name,
     line: findPosition(source.text, test.span.start).line,
-    ok: failures.length === 0 && (explored === undefined || explored.violations.length === 0),
+    ok: failures.length === 0,
     outcome: report.outcome,
     elapsedMs: measureElapsed(report),
     failures,
     ...listAskedMoney(test.expect, report),
     unusedRules: venue.listUnusedRules().map(({ span }) => findPosition(source.text, span.start).line),
-    ...(explored === undefined ? {} : { explored }),
   };
+  const sent = venue.sent.map(({ name, number, params, type }) => ({ name, number, params, type }));
+  return { verdict, sent };
 }
 
-/** A case of a file that another thread reads again. */
+interface CaseAnswer {
+  readonly verdict: CaseVerdict;
+  readonly sent: readonly Target[];
+}
+
+/** A case of a file that another thread reads again, or a story of it. */
 export interface CaseJob {
   readonly path: string;
   readonly index: number;
+  readonly story?: Story;
 }
+
+type JobAnswer = CaseAnswer | StoryEnd;
 
 /** Below this number of cases a thread takes longer to begin than to run them. */
 const FEWEST_FOR_THREADS = 8;
 
-/** The verdicts of all cases of the files, in their order. */
-export async function judgeAll(
-  files: readonly ReadyTests[],
-  { explore, threads, onDone }: { readonly explore: boolean; readonly threads?: number; onDone?(done: number): void },
-): Promise<readonly CaseVerdict[]> {
+export interface JudgeOptions {
+  /** Number of stories of each file that are run; none by default. */
+  readonly stories?: number;
+  readonly threads?: number;
+  onDone?(done: number, total: number, what: 'case' | 'story'): void;
+}
+
+export interface Judged {
+  /** In the order of the cases. */
+  readonly verdicts: readonly CaseVerdict[];
+  /** What the stories of the file violate. */
+  readonly violations: readonly FoundViolation[];
+}
+
+/** Judges all cases of each file, and the stories of those that pass. */
+export async function judgeAll(files: readonly ReadyTests[], options: JudgeOptions): Promise<readonly Judged[]> {
+  const { stories = 0, threads, onDone } = options;
   const known = new Map(files.map((file) => [file.path, file]));
-  const jobs = files.flatMap(({ path, cases }) => cases.map((_case, index): CaseJob => ({ path, index })));
-  const few = !explore && jobs.length < FEWEST_FOR_THREADS ? { threads: 1 } : {};
-  return workAll({
-    task: 'cases',
-    setup: { explore },
-    jobs,
-    here: (setup: { readonly explore: boolean }) => makeJudge(setup.explore, known),
-    ...(threads === undefined ? few : { threads }),
-    ...(onDone === undefined ? {} : { onDone }),
+  const work = (jobs: readonly CaseJob[], what: 'case' | 'story') =>
+    workAll({
+      task: 'cases',
+      setup: {},
+      jobs,
+      here: () => makeJudge(known),
+      ...(jobs.length < FEWEST_FOR_THREADS ? { threads: 1 } : threads === undefined ? {} : { threads }),
+      onDone: (done) => onDone?.(done, jobs.length, what),
+    });
+  const jobs = files.map(({ path, cases }) => cases.map((_case, index): CaseJob => ({ path, index })));
+  const answers = (await work(jobs.flat(), 'case')) as readonly CaseAnswer[];
+  const judged = splitAs(jobs, answers);
+  const drawn = files.map(({ path, cases }, at) =>
+    drawStories(listPassed(cases, judged[at] as readonly CaseAnswer[]), stories).map(({ id, story }) => ({
+      path,
+      index: Number(id),
+      story,
+    })),
+  );
+  const ends = splitAs(drawn, (await work(drawn.flat(), 'story')) as readonly StoryEnd[]);
+  return Promise.all(
+    files.map(async (file, at) => {
+      const verdicts = (judged[at] as readonly CaseAnswer[]).map(({ verdict }) => verdict);
+      if (stories === 0) return { verdicts, violations: [] };
+      const told = (drawn[at] ?? []).map((each, place) => ({ ...each, end: ends[at]?.[place] as StoryEnd }));
+      const violations = await findShortest(told, (index, story) => runStory(file, index, story));
+      const explored = verdicts.map((verdict, index): CaseVerdict => {
+        const own = violations.filter((each) => each.index === index).map((each) => toViolation(each));
+        const variations = told.filter((each) => each.index === index).length;
+        return verdict.ok ? { ...verdict, ok: own.length === 0, explored: { variations, violations: own } } : verdict;
+      });
+      return { verdicts: explored, violations };
+    }),
+  );
+}
+
+function listPassed(cases: readonly NamedCase[], answers: readonly CaseAnswer[]): readonly Explored[] {
+  return cases.flatMap(({ test }, index) => {
+    const { verdict, sent } = answers[index] as CaseAnswer;
+    return verdict.ok ? [{ id: String(index), test, sent }] : [];
   });
 }
 
-export function prepareCases({ explore }: { readonly explore: boolean }): (job: CaseJob) => Promise<CaseVerdict> {
-  return makeJudge(explore, new Map());
+/** A list in parts as long as those of another. */
+function splitAs<T>(parts: readonly (readonly unknown[])[], list: readonly T[]): readonly (readonly T[])[] {
+  let next = 0;
+  return parts.map(({ length }) => {
+    next += length;
+    return list.slice(next - length, next);
+  });
 }
 
-function makeJudge(explore: boolean, known: Map<string, ReadyTests>): (job: CaseJob) => Promise<CaseVerdict> {
-  return async ({ path, index }) => {
+export function prepareCases(): (job: CaseJob) => Promise<JobAnswer> {
+  return makeJudge(new Map());
+}
+
+function makeJudge(known: Map<string, ReadyTests>): (job: CaseJob) => Promise<JobAnswer> {
+  return async ({ path, index, story }) => {
     let file = known.get(path);
     if (file === undefined) {
       const read = readTests(readSource(path, 'test file'), SILENT);
@@ -111,6 +179,6 @@ function makeJudge(explore: boolean, known: Map<string, ReadyTests>): (job: Case
       file = read;
       known.set(path, file);
     }
-    return judgeCase(file, index, explore);
+    return story === undefined ? judgeCase(file, index) : runStory(file, index, story);
   };
 }

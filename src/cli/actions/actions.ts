@@ -18,13 +18,19 @@ const TEST_COMMANDS: readonly CommandRow[] = [
     arguments: { files: { doc: 'test files, NAME.test.yaml', takes: 'file', many: true } },
     options: {
       explore: {
-        doc: 'repeat each case with every answer lost, refused, rate limited or part-filled, and the process killed',
+        doc: 'run stories of each case: answers lost or refused, orders that fill at any moment, prices that gap, crashes',
+      },
+      stories: { doc: 'how many stories of each file, 200 by default; with --explore', value: 'N' },
+      'write-case': {
+        doc: 'append a case to this test file for each violation; with --explore',
+        value: 'FILE',
+        takes: 'file',
       },
       format: { doc: 'print a report for another program', value: 'FORMAT', takes: TEST_FORMATS },
     },
     example: 'test bracket-entry.test.yaml',
-    async run({ files }, options, invocation) {
-      return (await import('../commands/test.ts')).testFiles(files, options, invocation);
+    async run({ files }, { 'write-case': writeCase, ...options }, invocation) {
+      return (await import('../commands/test.ts')).testFiles(files, { ...options, writeCase }, invocation);
     },
   }),
 ];

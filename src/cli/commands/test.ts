@@ -1,48 +1,73 @@
 /** `runbook test`: executes the cases of test files in virtual time, and prints which expectations hold. */
-import { EXIT, type ExitCode } from '../../app/errors.ts';
+import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { readSource } from '../../app/files/files.ts';
 import { type ReadyTests, readTests } from '../../app/testing/tests.ts';
 import { type CaseVerdict, type FileVerdict, judgeAll } from '../../app/testing/verdict.ts';
+import { writeCases } from '../../app/testing/written-case.ts';
 import { SystemClock } from '../../base/clock.ts';
 import { type Diagnostic, placeDiagnostic, sortForReading } from '../../base/diagnostic.ts';
 import { formatCount, formatSpan, pluralize } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { formatMoney } from '../../report/format.ts';
 import type { Invocation } from '../invocation.ts';
+import { readWholeOption } from '../option-values.ts';
 import type { Output } from '../terminal/output.ts';
 import { standard } from '../terminal/streams.ts';
 
+/** Enough to meet each kind of story, in a few seconds. */
+const DEFAULT_STORIES = 200;
+
+export interface TestOptions {
+  readonly explore: boolean;
+  readonly stories?: string | undefined;
+  readonly writeCase?: string | undefined;
+  readonly format?: string | undefined;
+}
+
 export async function testFiles(
   files: readonly string[],
-  { explore, format }: { readonly explore: boolean; readonly format?: string | undefined },
+  { explore, stories, writeCase, format }: TestOptions,
   { terminal }: Invocation,
 ): Promise<ExitCode> {
   const clock = new SystemClock();
   const startedAt = clock.monotonic();
+  if (!explore && (stories ?? writeCase) !== undefined)
+    throw new UserError('--stories and --write-case are about the stories of --explore, which is missing');
+  const count = stories === undefined ? DEFAULT_STORIES : readWholeOption('--stories', stories);
+  if (writeCase !== undefined && files.length > 1)
+    throw new UserError('--write-case takes the violations of one test file; name one');
   // All files are read before a case runs: a mistyped name is wrong usage, whatever the other files contain.
   const read = files.map((file) => readFile(file, terminal));
   const ready = read.flatMap((each): ReadyTests[] => ('verdict' in each ? [] : [each]));
-  const total = ready.reduce((sum, { cases }) => sum + cases.length, 0);
   const judged = await judgeAll(ready, {
-    explore,
-    onDone: (done) => terminal.progress(`${done} of ${formatCount(total, 'case')}`),
+    ...(explore ? { stories: count } : {}),
+    onDone: (done, total, what) =>
+      terminal.progress(`${done} of ${formatCount(total, what, what === 'case' ? 'cases' : 'stories')}`),
   });
   terminal.endProgress();
-  let next = 0;
+  const [only] = ready;
+  const found = judged[0]?.violations ?? [];
+  const written = writeCase === undefined || only === undefined ? [] : writeCases(writeCase, only, found);
   const verdicts = read.map((each): FileVerdict => {
     if ('verdict' in each) return each.verdict;
-    const cases = judged.slice(next, next + each.cases.length);
-    next += each.cases.length;
+    const cases = judged[ready.indexOf(each)]?.verdicts ?? [];
     return { file: each.path, runbook: each.file.runbook, ok: cases.every(({ ok }) => ok), cases };
   });
   const cases = verdicts.flatMap((each) => each.cases);
   const failed = cases.filter(({ ok }) => !ok).length;
+  if (written.length > 0)
+    terminal.note(`${makePrintable(writeCase ?? '', 300)}: ${formatCount(written.length, 'case')} written`);
   if (format === 'junit') {
     const { formatJunit } = await import('../../app/testing/junit.ts');
     standard.output.write(formatJunit(verdicts));
   } else {
     for (const verdict of verdicts) if (!terminal.json) printFile(verdict, terminal);
-    const document = { files: verdicts, passed: cases.length - failed, failed };
+    const document = {
+      files: verdicts,
+      passed: cases.length - failed,
+      failed,
+      ...(writeCase === undefined ? {} : { written }),
+    };
     terminal.answer(document, () =>
       formatTotals(cases.length - failed, failed, clock.monotonic() - startedAt, terminal),
     );
@@ -86,9 +111,9 @@ function formatCase(
   terminal: Output,
 ): readonly string[] {
   const mark = ok ? terminal.style('good', '✓') : terminal.style('bad', '✗');
-  const variations = explored === undefined ? '' : `, ${formatCount(explored.variations, 'variation')}`;
+  const stories = explored === undefined ? '' : `, ${formatCount(explored.variations, 'story', 'stories')}`;
   const lines = [
-    `  ${mark} ${makePrintable(name, 200)}  ${terminal.style('faint', `${outcome} after ${formatSpan(ms)}${variations}${formatFound(money)}`)}`,
+    `  ${mark} ${makePrintable(name, 200)}  ${terminal.style('faint', `${outcome} after ${formatSpan(ms)}${stories}${formatFound(money)}`)}`,
   ];
   for (const { expectation, expected, found, file, line } of failures) {
     lines.push(

@@ -171,12 +171,36 @@ export class Simulator {
     return { value: readFeedPrice(market, name, at), at: market.path.findGap(market.path.getStepAt(at)) ?? at };
   }
 
-  /** Sets the mid price of a market whose path is of the kind `live`. */
+  /** Sets the mid price of a market from the next step of its path on, whatever that said. */
   setPrice(market: string, price: Decimal): void {
     const at = this.clock.now();
     this.venue.events.settle(at);
     this.venue.fillEngine.getMarket(market).setPrice(price, at);
     this.venue.events.watch();
+  }
+
+  /** The price of a market is another from this instant on: what it reaches is triggered and filled at once. */
+  jump(market: string, price: Decimal): void {
+    const at = this.clock.now();
+    const { events, fillEngine } = this.venue;
+    const meant = fillEngine.getMarket(market);
+    events.settle(at);
+    meant.setPrice(price, at, 'now');
+    fillEngine.step(meant, at);
+    events.watch();
+  }
+
+  /**
+   * Fills the orders of `clientIds` that rest, or that would not wait for a trigger, by a fraction of what remains, each at its
+   * own price.
+   */
+  fillResting(clientIds: ReadonlySet<string>, fraction: Decimal): void {
+    const at = this.clock.now();
+    const { events, fillEngine, ledger } = this.venue;
+    events.settle(at);
+    for (const order of [...ledger.open])
+      if (clientIds.has(order.clientOrderId)) fillEngine.fillResting(order, fraction, at);
+    events.watch();
   }
 
   /** The mid price of each market after one time and up to another, at most one per `everyMs`. Reads change nothing. */

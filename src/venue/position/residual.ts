@@ -261,7 +261,8 @@ function computePending({ intent, snapshot }: OwnOrder, { when, staysArmed }: Re
   return when === 'end' && !staysArmed && isAtVenue(state) ? decimal(worstRemaining) : ZERO;
 }
 
-function isStop(type: OrderTerms['type']): boolean {
+/** Whether an order of this type stops a loss. */
+export function isStop(type: OrderTerms['type']): boolean {
   return type === 'stop_loss' || type === 'stop_market' || type === 'stop_limit';
 }
 

@@ -44,6 +44,7 @@ export function readExpectations(node: MapNode, source: SourceText, found: Diagn
   const read = {
     ...item('outcome', readScalar),
     ...item('reason', readScalar),
+    ...item('sound', readScalar),
     ...item('error', (value) =>
       value.kind === 'map'
         ? Object.fromEntries(value.entries.map((each) => [each.key, readScalar(each.value)]))

@@ -1,4 +1,5 @@
 /** Reads the parts of a case about single requests: the venue's rules, and the points where the process dies. */
+import { parseDecimal } from '../../../base/decimal.ts';
 import type { Diagnostic, SourceText } from '../../../base/diagnostic.ts';
 import { makePrintable } from '../../../base/printable.ts';
 import { suggestSpelling } from '../../../base/spelling.ts';
@@ -45,6 +46,8 @@ function readRule(node: MapNode, on: RequestPattern, { source, check, report, fo
     lost: lost === 'before' || lost === 'after' ? lost : undefined,
     delayMs: readDuration(node.get('delay')) ?? 0,
     malformed: readMalformedBody(node.get('malformed')),
+    fills: node.get('fills') === undefined ? undefined : readTexts(node.get('fills')),
+    jump: readPrices(node.get('jump'), report),
     span: node.span,
   };
 }
@@ -83,6 +86,14 @@ function readCallRange(node: Node | undefined, report: Report): CallRange | unde
   const last = plus === undefined ? Number(to ?? from) : Number.POSITIVE_INFINITY;
   if (last < first) report(node, 'out-of-range', `call ${text} ends before it begins`);
   return { first, last };
+}
+
+function readPrices(node: Node | undefined, report: Report): Readonly<Record<string, string>> {
+  const prices = readTexts(node);
+  for (const { key, value } of node?.kind === 'map' ? node.entries : [])
+    if (!parseDecimal(prices[key] ?? '')?.greaterThan(0))
+      report(value, 'invalid-text', `a price is a decimal above 0, found ${makePrintable(prices[key] ?? '', 60)}`);
+  return prices;
 }
 
 /** The body to send instead; empty for the real one cut off. */

@@ -28,6 +28,14 @@ const object = (properties: object, rules: object = {}) => ({
   ...rules,
 });
 
+const fraction = (description: string) => ({
+  type: ['number', 'string'],
+  pattern: '^(1|0?\\.[0-9]{1,6})$',
+  exclusiveMinimum: 0,
+  maximum: 1,
+  description,
+});
+
 const call = {
   type: ['integer', 'string'],
   minimum: 1,
@@ -57,6 +65,14 @@ const rule = object(
       type: ['boolean', 'string'],
       description: 'an unreadable body: this text, or the real one cut off',
     },
+    fills: object(
+      { before: fraction('as the request is sent'), after: fraction('just before it is answered') },
+      {
+        minProperties: 1,
+        description: 'what rests of the run fills by this fraction of what remains, at its own price',
+      },
+    ),
+    jump: map(scalar('the price'), 'the price of a market from this request on, whatever its path says'),
   },
   { required: ['on'] },
 );
@@ -99,6 +115,7 @@ const counts = (description: string) => ({
 const expect = object(
   {
     outcome: { enum: ['succeeded', 'failed', 'stopped', 'halted'] },
+    sound: { const: true, description: 'the run is sound, as `--explore` asks it of every story' },
     reason: text('the word of `stop`, or a part of the message of a failure'),
     error: object({
       kind: text('kind of the error'),

@@ -2,7 +2,7 @@
  * The content of a test file: cases, their venue rules, crashes and expectations, each with its position in the file, so that a
  * failure can name the line. Data only; other files read, run and judge it.
  */
-import type { Decimal } from '../../../base/decimal.ts';
+import type { Decimal, DecimalString } from '../../../base/decimal.ts';
 import type { SourceText, Span } from '../../../base/diagnostic.ts';
 import type { SimulatorConfig } from '../../../gateway/simulator/config/config.ts';
 import type { ScalarNode } from '../../../runbook/document/nodes.ts';
@@ -65,6 +65,10 @@ export interface VenueRule {
   readonly delayMs: number;
   /** The body to send instead; an empty text sends the real one cut off. */
   readonly malformed: string | undefined;
+  /** By which fraction what rests of the run fills, as the request is sent or just before it is answered. */
+  readonly fills: { readonly before?: DecimalString; readonly after?: DecimalString } | undefined;
+  /** The price of each market from the request on. */
+  readonly jump: Readonly<Record<string, DecimalString>>;
   readonly span: Span;
 }
 
@@ -131,6 +135,8 @@ export interface Bound<T> {
 export type Plain = null | boolean | string | readonly Plain[] | { readonly [key: string]: Plain };
 
 export interface Expectations {
+  /** That the run holds to what must hold of every run. */
+  readonly sound?: Expected<string>;
   readonly outcome?: Expected<string>;
   readonly reason?: Expected<string>;
   readonly error?: Expected<{ readonly kind?: string; readonly message?: string; readonly step?: string }>;

@@ -28,7 +28,12 @@ import { readCrashes, readRules } from './rules.ts';
 import type { ApprovalScript, Expectations, FeedPoint, FeedScript, TestCase, TestFile } from './test-case.ts';
 
 /** For long files of cases; replies may contain null. */
-const LIMITS: DocumentLimits = { ...AUTHORED, maxBytes: 4 * 1024 * 1024, maxNodes: 200_000, nulls: 'kept' };
+export const TEST_FILE_LIMITS: DocumentLimits = {
+  ...AUTHORED,
+  maxBytes: 4 * 1024 * 1024,
+  maxNodes: 200_000,
+  nulls: 'kept',
+};
 const DEFAULT_CLOCK = Date.UTC(2026, 0, 5, 8);
 const DEFAULT_SEED = 1;
 const DEFAULT_ANSWER_MS = 1000;
@@ -43,7 +48,7 @@ export interface TestFileReading {
 
 /** `load` reads a file named in the test file, relative to it; it may throw. */
 export function readTestFile(source: SourceText, load: (path: string) => SourceText): TestFileReading {
-  const { root, diagnostics } = readDocument(source, LIMITS);
+  const { root, diagnostics } = readDocument(source, TEST_FILE_LIMITS);
   if (root === undefined) return { file: undefined, readable: undefined, diagnostics };
   const shape = [...diagnostics, ...findSchemaErrors(root, source)];
   const sound = shape.length === 0 ? root : pruneRefused(root);
@@ -160,7 +165,7 @@ class Reading {
     let source: SourceText;
     try {
       source = this.load(path);
-      record = readDocument(source, LIMITS).root;
+      record = readDocument(source, TEST_FILE_LIMITS).root;
     } catch (error) {
       this.report(node, 'invalid-text', error instanceof Error ? error.message : String(error));
       return {};

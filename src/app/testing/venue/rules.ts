@@ -1,6 +1,7 @@
 /** Matches requests with a case's venue rules, by parameters and by the number of earlier matches. */
 import { parseDecimal } from '../../../base/decimal.ts';
 import { isInRange, isMeant, type VenueRule } from '../file/test-case.ts';
+import { hasAnswer } from './answers.ts';
 import type { SentParams } from './scripted-orders.ts';
 
 export class RuleMatcher {
@@ -10,18 +11,27 @@ export class RuleMatcher {
     this.rules = rules.map((rule) => ({ rule, met: 0, used: false }));
   }
 
-  /** The first rule that matches. Every matching rule counts the request, also those after the first. */
-  match(name: string, params: SentParams): VenueRule | undefined {
-    return this.findFirst(name, params, () => true);
+  /**
+   * The rules that apply: up to the first that answers the request or keeps it from arriving. One that only loses or delays the
+   * answer, or moves the market, leaves the answer to the next. Every matching rule counts the request, also those that follow.
+   */
+  match(name: string, params: SentParams): readonly VenueRule[] {
+    const met = this.listMet(name, params, () => true);
+    const last = met.findIndex((rule) => hasAnswer(rule) || rule.lost === 'before');
+    const applying = last === -1 ? met : met.slice(0, last + 1);
+    this.markUsed(applying);
+    return applying;
   }
 
   /** The first rule about one order, for a listing: as if the order had been requested alone. */
   matchOrder(name: string, params: SentParams): VenueRule | undefined {
-    return this.findFirst(
+    const [first] = this.listMet(
       name,
       params,
       ({ match, reply }) => reply !== undefined && ('order_id' in match || 'client_order_id' in match),
     );
+    this.markUsed(first === undefined ? [] : [first]);
+    return first;
   }
 
   /** The reply that a request would get now; counts nothing. */
@@ -36,16 +46,17 @@ export class RuleMatcher {
     return this.rules.filter(({ used }) => !used).map(({ rule }) => rule);
   }
 
-  private findFirst(name: string, params: SentParams, concerns: (rule: VenueRule) => boolean): VenueRule | undefined {
-    let won: VenueRule | undefined;
-    for (const each of this.rules) {
-      if (!concerns(each.rule) || !isMatch(each.rule, name, params)) continue;
+  /** Counts the request in every rule that matches it, and gives those that are meant for this one. */
+  private listMet(name: string, params: SentParams, concerns: (rule: VenueRule) => boolean): readonly VenueRule[] {
+    return this.rules.flatMap((each) => {
+      if (!concerns(each.rule) || !isMatch(each.rule, name, params)) return [];
       each.met += 1;
-      if (won !== undefined || !isInRange(each.rule.call, each.met)) continue;
-      won = each.rule;
-      each.used = true;
-    }
-    return won;
+      return isInRange(each.rule.call, each.met) ? [each.rule] : [];
+    });
+  }
+
+  private markUsed(rules: readonly VenueRule[]): void {
+    for (const each of this.rules) if (rules.includes(each.rule)) each.used = true;
   }
 }
 

@@ -3,7 +3,7 @@
  * An order stays open as it was placed until a rule changes it; missing fields follow from earlier replies. It never matches or
  * fills orders by itself.
  */
-import { type Decimal, decimal, formatDecimal, parseDecimal, roundToStep } from '../../../base/decimal.ts';
+import { Decimal, decimal, formatDecimal, parseDecimal, roundToStep } from '../../../base/decimal.ts';
 import { type FillRecord, isTerminalStatus, type OrderRecord, type PlacementAck } from '../../../venue/records.ts';
 import { completeRecord } from '../file/reply-shape.ts';
 
@@ -17,6 +17,8 @@ interface ScriptedOrder {
   readonly executions: { readonly size: string; readonly price: string; readonly atUs: number }[];
 }
 
+/** Types of orders that wait for their trigger. */
+const WAITS = /^stop_|^take_profit/;
 /** Fee rate of a taker on the simulated venue. */
 const FEE_RATE = '0.0005';
 /** First number of scripted orders without an id: far from the simulated venue's own. */
@@ -85,14 +87,14 @@ export class ScriptedOrders {
     return record;
   }
 
-  /** Fills half of what remains, rounded down to the lot. */
-  fillHalf(id: string, lot: string, now: number): void {
+  /** Fills an order that rests by a fraction of what remains, rounded up to the lot; one that waits for a trigger stays. */
+  fillResting(id: string, { fraction, lot, now }: { fraction: string; lot: string; now: number }): void {
     const record = this.orders.get(id)?.record;
     const remaining = record === undefined ? undefined : parseDecimal(record.size);
-    if (record === undefined || remaining === undefined || isOver(record)) return;
-    const half = roundToStep(remaining.div(2), decimal(lot), 'down');
-    if (half.isZero()) return;
-    this.applyRecord(id, { total_filled_size: formatDecimal(decimal(record.total_filled_size).plus(half)) }, now);
+    if (record === undefined || remaining === undefined || isOver(record) || WAITS.test(record.order_type)) return;
+    const part = Decimal.min(remaining, roundToStep(remaining.times(decimal(fraction)), decimal(lot), 'up'));
+    const filled = formatDecimal(decimal(record.total_filled_size).plus(part));
+    this.applyRecord(id, { total_filled_size: filled, ...(part.eq(remaining) ? { status: 'closed' } : {}) }, now);
   }
 
   cancel(id: string): void {

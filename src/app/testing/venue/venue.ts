@@ -11,6 +11,7 @@
  * - A listing of several orders consults the rules for each order of the script that it shows.
  */
 import type { VirtualClock } from '../../../base/clock.ts';
+import { decimal } from '../../../base/decimal.ts';
 import { Simulator } from '../../../gateway/simulator/simulator.ts';
 import type { Transport, WireAnswer, WireReply, WireRequest } from '../../../gateway/transport.ts';
 import { getEndpoint, isEndpointName } from '../../../venue/catalogue.ts';
@@ -46,15 +47,9 @@ export interface Sent {
   reply?: WireReply;
 }
 
-/** A fault injected into one request in place of the case's own answer. */
-export type InjectedFault =
-  | { readonly kind: 'lost'; readonly when: 'before' | 'after' }
-  | { readonly kind: 'limited' | 'refused' | 'part_filled' };
-
 export interface ScriptedVenueParts {
   readonly test: Pick<TestCase, 'rules' | 'simulator' | 'seed' | 'account' | 'venueDefault' | 'clock'>;
   readonly clock: VirtualClock;
-  readonly fault?: (sent: Sent) => InjectedFault | undefined;
   /** Called when nothing answers a request: the case has failed. */
   readonly onMiss: (message: string) => void;
 }
@@ -128,33 +123,42 @@ export class ScriptedVenue {
       this.clock.arrive(() => deliver(reply));
     };
     const timer = this.clock.at(sent.at + timeoutMs, () => deliverOnce(TIMED_OUT));
-    const fault = this.parts.fault?.(sent);
-    const rule = this.rules.match(sent.name, sent.params);
-    const lost = fault?.kind === 'lost' ? fault.when : rule?.lost;
+    const rules = this.rules.match(sent.name, sent.params);
+    for (const { jump } of rules) for (const [market, price] of Object.entries(jump)) this.jump(market, price);
+    this.fillResting(rules.map(({ fills }) => fills?.before));
+    const lost = rules.find((rule) => rule.lost !== undefined)?.lost;
     if (lost === 'before') return;
-    const answered: Deliver = lost === 'after' ? () => {} : deliverOnce;
-    const answer = this.chooseAnswer(sent, fault, rule);
-    if (answer !== undefined) this.answerLater(fault === undefined ? (rule?.delayMs ?? 0) : 0, answer, answered);
-    else this.simulate(request, sent, timeoutMs, rule?.delayMs ?? 0, answered);
+    const answered: Deliver = (reply) => {
+      this.fillResting(rules.map(({ fills }) => fills?.after));
+      if (lost !== 'after') deliverOnce(reply);
+    };
+    const delayMs = rules.find((rule) => rule.delayMs > 0)?.delayMs ?? 0;
+    const answer = this.chooseAnswer(sent, rules.find(hasAnswer));
+    if (answer !== undefined) this.answerLater(delayMs, answer, answered);
+    else this.simulate(request, sent, timeoutMs, delayMs, answered);
+  }
+
+  private jump(market: string, price: string): void {
+    if (Object.hasOwn(this.markets, market)) this.simulator.jump(market, decimal(price));
+    else this.parts.onMiss(`a price jumps in ${market}, which is no market of the simulated venue`);
+  }
+
+  /** What rests of the run fills, the orders of the script included. */
+  private fillResting(fractions: readonly (string | undefined)[]): void {
+    for (const fraction of fractions) {
+      if (fraction === undefined) continue;
+      const ids = new Set(this.sent.flatMap(({ params }) => params['client_order_id'] ?? []));
+      this.simulator.fillResting(ids, decimal(fraction));
+      for (const { id, market_id: market } of this.orders.listOpen()) {
+        const lot = this.markets[market]?.lot;
+        if (lot !== undefined) this.orders.fillResting(id, { fraction, lot, now: this.clock.now() });
+      }
+    }
   }
 
   /** The answer in place of the simulated venue; undefined where that one answers. Calling it has the effect. */
-  private chooseAnswer(
-    sent: Sent,
-    fault: InjectedFault | undefined,
-    rule: VenueRule | undefined,
-  ): (() => WireReply) | undefined {
-    switch (fault?.kind) {
-      case 'limited':
-        return () => makeRefusal(429, 'RATE_LIMIT_EXCEEDED', { 'x-ratelimit-retry-after': '2' });
-      case 'refused':
-        return () => makeRefusal(400, 'REFUSED_BY_TEST');
-      case 'part_filled':
-        if (rule === undefined && this.canPartFill(sent)) return () => this.partFill(sent);
-        break;
-      default:
-    }
-    if (rule !== undefined && hasAnswer(rule)) return () => this.answerByRule(rule, sent);
+  private chooseAnswer(sent: Sent, rule: VenueRule | undefined): (() => WireReply) | undefined {
+    if (rule !== undefined) return () => this.answerByRule(rule, sent);
     if (this.isScripted(sent)) return () => this.answerFromScript(sent);
     return this.parts.test.venueDefault === 'none' ? this.failMissed(sent) : undefined;
   }
@@ -350,30 +354,6 @@ export class ScriptedVenue {
     const firings = this.simulator.books().deadman.events.filter(({ event }) => event === 'fired');
     for (const { at } of firings.slice(this.firingsSeen)) this.orders.cancelAll('deadman switch', at);
     this.firingsSeen = firings.length;
-  }
-
-  /** Whether the script can execute a request so that its order fills in part. */
-  private canPartFill({ name, type, params }: Sent): boolean {
-    if (name === 'DELETE /orders') return this.orders.find(params) !== undefined;
-    return name === 'POST /orders' && type !== undefined && !POSITION_TYPES.has(type);
-  }
-
-  /** An order of which half fills at once; or a cancel that arrives after half of the remaining size has filled. */
-  private partFill(sent: Sent): WireAnswer {
-    const fillHalf = (order: OrderRecord | undefined) => {
-      const lot = this.markets[order?.market_id ?? '']?.lot;
-      if (order !== undefined && lot !== undefined) this.orders.fillHalf(order.id, lot, this.clock.now());
-    };
-    if (sent.name === 'DELETE /orders') {
-      fillHalf(this.orders.find(sent.params));
-      return this.answerFromScript(sent);
-    }
-    const answer = makeSuccess(this.makeRuleResult(undefined, sent));
-    const order = this.orders.find({ client_order_id: sent.params['client_order_id'] });
-    fillHalf(order);
-    const { time_in_force: tif } = order ?? {};
-    if (order !== undefined && (tif === 'immediate_or_cancel' || tif === 'fill_or_kill')) this.orders.cancel(order.id);
-    return answer;
   }
 
   private answerLater(delayMs: number, answer: () => WireReply, deliver: Deliver): void {

@@ -171,6 +171,23 @@ export class FillEngine {
     this.fill(order, { price: order.price ?? market.getMidAt(at), size }, true, at);
   }
 
+  /**
+   * Fills an order that rests by a fraction, as an opposite order would. One that is still processed enters the book first; all
+   * or nothing takes no part.
+   */
+  fillResting(order: SimOrder, fraction: Decimal, at: number): void {
+    const enters = order.stage === 'processing' && order.trigger === undefined;
+    if (!enters && order.stage !== 'working') return;
+    if (order.timeInForce === 'fill_or_kill' && fraction.lessThan(1)) return;
+    if (enters && !this.affords(this.toExposure(order, at), at)) return;
+    order.stage = 'working';
+    this.fillFraction(order, fraction, at);
+    if (isTerminal(order)) return;
+    if (order.timeInForce === 'immediate_or_cancel')
+      this.end(order, this.parts.settings.surprises.iocRest, 'IMMEDIATE_OR_CANCEL', at);
+    else this.getMarket(order.marketId).watch(order);
+  }
+
   end(order: SimOrder, stage: Extract<Stage, 'closed' | 'canceled' | 'rejected'>, reason: string, at: number): void {
     order.stage = stage;
     order.reason = reason;

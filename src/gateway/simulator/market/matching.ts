@@ -84,9 +84,13 @@ export class Market {
     this.consumedBids = [];
   }
 
-  /** Sets the mid price from now on; the caller looks for the next event anew. */
-  setPrice(price: Decimal, at: number): void {
-    this.path.set(at, Math.max(1, countTicks(price, this.grid.tick)));
+  /**
+   * Sets the mid price from the next step of the path on, or with `now` from the present one; the caller looks for the next event
+   * anew, and with `now` processes the step.
+   */
+  setPrice(price: Decimal, at: number, from: 'next' | 'now' = 'next'): void {
+    const step = this.path.getStepAt(at) + (from === 'next' ? 1 : 0);
+    this.path.set(step, Math.max(1, countTicks(price, this.grid.tick)));
     this.planned = undefined;
   }
 

@@ -37,12 +37,14 @@ export class PointCourse {
   }
 }
 
-/** A price that is set as time goes on; it holds until it is set again. */
+/** A price that is set as time goes on; it holds until it is set again. Before it is first set, `before` gives it. */
 export class SetCourse {
   private readonly knots: Knot[];
+  private readonly before: Pick<PointCourse, 'getTicks'> | undefined;
 
-  constructor(start: number) {
+  constructor(start: number, before?: Pick<PointCourse, 'getTicks'>) {
     this.knots = [{ step: 0, ticks: start }];
+    this.before = before;
   }
 
   get lastChange(): number {
@@ -51,6 +53,8 @@ export class SetCourse {
 
   getTicks(step: number): number {
     const getStep = (index: number) => (this.knots[index] as Knot).step;
+    if (this.before !== undefined && step < getStep(Math.min(1, this.knots.length - 1)))
+      return this.before.getTicks(step);
     return (this.knots[findLastAt(this.knots.length, getStep, step)] as Knot).ticks;
   }
 

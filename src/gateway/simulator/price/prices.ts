@@ -60,7 +60,7 @@ export interface Course {
 }
 
 export class PricePath {
-  private readonly course: Course;
+  private course: Course;
   private readonly originMs: number;
   private readonly stepMs: number;
   private readonly half: number;
@@ -128,10 +128,12 @@ export class PricePath {
     return since === undefined ? undefined : this.getTimeOf(since);
   }
 
-  /** Sets the mid price from the next step on; only of a path of the kind `live`. */
-  set(ms: number, ticks: number): void {
-    if (!(this.course instanceof SetCourse)) throw new Error('the price of this market cannot be set');
-    this.course.set(this.getStepAt(ms) + 1, ticks);
+  /** Sets the mid price from a step on; it holds until it is set again, whatever the path said. */
+  set(step: number, ticks: number): void {
+    const course =
+      this.course instanceof SetCourse ? this.course : new SetCourse(this.course.getTicks(step), this.course);
+    course.set(step, ticks);
+    this.course = course;
   }
 
   /** Reports the position of the account from a step on. Returns whether later prices may differ from those read before. */
