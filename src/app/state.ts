@@ -2,7 +2,7 @@
  * The state folder: dry-runs, the default store and crash reports (interface.md, Commands). Created on the first write, for
  * its owner alone.
  */
-import { chmodSync, mkdirSync, statSync } from 'node:fs';
+import { chmodSync, lstatSync, mkdirSync } from 'node:fs';
 import { isAbsolute, join, relative, resolve } from 'node:path';
 import type { Environment } from './environment.ts';
 import { EXIT, UserError } from './errors.ts';
@@ -46,13 +46,25 @@ function makeFolder(path: string, shown: string): void {
   try {
     // Permissions are restricted only on a folder created here: an existing folder belongs to its owner.
     if (mkdirSync(path, { recursive: true, mode: 0o700 }) !== undefined) chmodSync(path, 0o700);
-    if (statSync(path).isDirectory()) return;
+    const problem = findProblem(path);
+    if (problem === undefined) return;
+    throw new UserError(`the state folder ${shown} ${problem}`, EXIT.usage, 'configuration');
   } catch (error) {
+    if (error instanceof UserError) throw error;
     throw new UserError(
       `the state folder ${shown} cannot be made: ${describeReason(error)}`,
       EXIT.usage,
       'configuration',
     );
   }
-  throw new UserError(`the state folder ${shown} is not a directory`, EXIT.usage, 'configuration');
+}
+
+/** Who can write to the folder, or put another in its place, can change kill orders and leases: the rule of secret files holds. */
+function findProblem(path: string): string | undefined {
+  const status = lstatSync(path);
+  if (status.isSymbolicLink()) return 'is a link; name the folder itself';
+  if (!status.isDirectory()) return 'is not a directory';
+  return (status.mode & 0o022) === 0
+    ? undefined
+    : `can be written by others (mode ${(status.mode & 0o777).toString(8)}); set it to 700`;
 }

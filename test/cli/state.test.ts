@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { reportCrash } from '../../src/app/crash-report.ts';
@@ -28,6 +28,17 @@ describe('the state folder', () => {
     expect(existsSync(given.path)).toBe(false);
     expect(given.file('a')).toBe(join(here.path, 'given/deep/a'));
     expect(statSync(given.path).mode & 0o777).toBe(0o700);
+  });
+
+  it.each([
+    ['that others can write to', (path: string) => chmodSync(path, 0o770), 'can be written by others (mode 770)'],
+    ['that is a link', (path: string) => symlinkSync(here.path, `${path}-link`), 'is a link'],
+  ])('%s is refused', (_what, change, problem) => {
+    const path = join(here.path, problem.slice(0, 6));
+    mkdirSync(path);
+    change(path);
+    const named = problem.endsWith('link') ? `${path}-link` : path;
+    expect(() => stateFolder(named, NOTHING, here.path).file('a')).toThrow(problem);
   });
 
   it('cannot be a file', () => {

@@ -22,6 +22,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { verifyChain } from '../../src/journal/chain.ts';
 import { openSqliteScheduleStore } from '../../src/journal/schedule/sqlite.ts';
 import { copyDatabase, openDatabase, overwriteDatabase, sealDatabase } from '../../src/journal/sql/sqlite.ts';
+import { StoreAway } from '../../src/journal/store.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { verifyRun } from '../../src/report/compare/verify.ts';
 import { appendMany, newWriter } from './sample.ts';
@@ -195,6 +196,39 @@ describe('openDatabase', () => {
     expect((error as Error).message).toContain(file);
   });
 
+  it('of a user who may not write reads, refuses writing, and creates nothing', async () => {
+    const { DatabaseSync } = await import('@photostructure/sqlite');
+    const write = (sql: string) => {
+      const writer = new DatabaseSync(join(folder, 'rest.db'));
+      writer.exec(sql);
+      writer.close();
+    };
+    write('PRAGMA journal_mode = WAL; CREATE TABLE a (b); INSERT INTO a VALUES (1)');
+    const database = await openDatabase(join(folder, 'rest.db'), () => false);
+    expect(database.statement('SELECT b FROM a').all()).toEqual([{ b: 1 }]);
+    for (const sql of ['CREATE TABLE c (d)', 'DELETE FROM a', 'PRAGMA user_version = 2'])
+      expect(() => database.transaction(() => database.exec(sql))).toThrow('may only be read');
+    expect(readdirSync(folder)).toEqual(['rest.db']);
+    // Read without locks, so what is read while the file is written to may be of no one instant.
+    write('INSERT INTO a VALUES (2)');
+    expect(() => database.statement('SELECT b FROM a').all()).toThrow(StoreAway);
+    database.close();
+  });
+
+  it('of a user who may not write reads what a writer has only in its log, and refuses a log that it cannot use', async () => {
+    const copy = join(folder, 'copy.db');
+    const writer = new (await import('@photostructure/sqlite')).DatabaseSync(copy);
+    writer.exec('PRAGMA journal_mode = WAL; CREATE TABLE a (b); INSERT INTO a VALUES (1)');
+    const reader = await openDatabase(copy, () => false);
+    expect(reader.statement('SELECT b FROM a').all()).toEqual([{ b: 1 }]);
+    writer.exec('INSERT INTO a VALUES (2)');
+    expect(reader.statement('SELECT b FROM a').all()).toEqual([{ b: 1 }, { b: 2 }]);
+    reader.close();
+    for (const suffix of ['', '-wal']) copyFileSync(copy + suffix, `${file}${suffix}`.replace('/state', ''));
+    writer.close();
+    await expect(openDatabase(join(folder, 'runbook.db'), () => false)).rejects.toThrow('was not closed cleanly');
+  });
+
   it('says unavailable when a folder cannot be created', async () => {
     writeFileSync(join(folder, 'state'), 'a file, not a folder');
     await expect(openDatabase(file)).rejects.toMatchObject({
@@ -299,7 +333,11 @@ describe('openSqliteStore', () => {
   it('says unavailable for a read-only file', { tags: ['unprivileged'] }, async () => {
     await (await openSqliteStore(file)).close();
     chmodSync(file, 0o400);
-    await expect(openSqliteStore(file)).rejects.toMatchObject({ reason: 'unavailable' });
+    const store = await openSqliteStore(file);
+    await expect(store.putAccountRows('main', [{ name: 'a', text: 'b' }])).rejects.toMatchObject({
+      reason: 'unavailable',
+    });
+    await store.close();
   });
 });
 

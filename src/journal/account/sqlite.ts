@@ -1,5 +1,5 @@
 /** Keeps the acts of accounts in the journal's own SQLite file, so that a copy of the file has them too. */
-import { type Database, openPrepared } from '../sql/sqlite.ts';
+import { type Database, hasTable, openPrepared } from '../sql/sqlite.ts';
 import { type AccountJournal, type Act, type NewAct, readActs, sealAct } from './acts.ts';
 import { ACT_SQL, readStoredAct } from './rows.ts';
 
@@ -14,7 +14,9 @@ CREATE TABLE IF NOT EXISTS account_act (
 
 /** Opens the journal's `file`. Rejects with a StoreError that names it when it cannot be opened. */
 export async function openSqliteAccountJournal(file: string): Promise<AccountJournal> {
-  return new SqliteAccountJournal(await openPrepared(file, (each) => each.transaction(() => each.exec(SCHEMA))));
+  return new SqliteAccountJournal(
+    await openPrepared(file, (each) => each.isReadOnly || each.transaction(() => each.exec(SCHEMA))),
+  );
 }
 
 class SqliteAccountJournal implements AccountJournal {
@@ -33,6 +35,7 @@ class SqliteAccountJournal implements AccountJournal {
   }
 
   async read(account: string): Promise<readonly Act[]> {
+    if (!hasTable(this.database, 'account_act')) return [];
     const rows = this.database.statement(ACT_SQL.all).all(account);
     return readActs(
       account,

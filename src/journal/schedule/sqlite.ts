@@ -3,7 +3,7 @@
  * together. Uses a connection of its own, on which every commit waits for the disk.
  */
 
-import { type Database, openPrepared } from '../sql/sqlite.ts';
+import { type Database, hasTable, openPrepared } from '../sql/sqlite.ts';
 import { NO_LIMIT } from '../sql/values.ts';
 import {
   buildPruneSubmissionsSql,
@@ -67,7 +67,9 @@ const PRUNE_SUBMISSIONS = buildPruneSubmissionsSql("CAST(json_extract(request, '
 
 /** Opens the journal's `file`. Rejects with a StoreError that names it when it cannot be opened. */
 export async function openSqliteScheduleStore(file: string): Promise<ScheduleStore> {
-  return new SqliteScheduleStore(await openPrepared(file, (each) => each.transaction(() => each.exec(SCHEMA))));
+  return new SqliteScheduleStore(
+    await openPrepared(file, (each) => each.isReadOnly || each.transaction(() => each.exec(SCHEMA))),
+  );
 }
 
 class SqliteScheduleStore implements ScheduleStore {
@@ -121,6 +123,7 @@ class SqliteScheduleStore implements ScheduleStore {
   }
 
   async decidedAccounts(): Promise<readonly string[]> {
+    if (!hasTable(this.database, 'occurrence')) return [];
     return this.database
       .statement(SCHEDULE_SQL.decidedAccounts)
       .all()

@@ -6,9 +6,10 @@
  * descriptor of a file drops all locks of the process on it. Another program then takes the file for unused and removes its
  * write-ahead log, with every commit that is only there.
  */
-import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { accessSync, closeSync, constants, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
 import { type PlaceCheck, StoreAway, StoreError } from '../store.ts';
 import { FilePlace, identifyFile } from './file-place.ts';
 import type { SqlRow, SqlValue } from './values.ts';
@@ -27,6 +28,8 @@ interface Statement {
  */
 export interface Database {
   readonly file: string;
+  /** This user may only read it: every statement that writes throws. */
+  readonly isReadOnly: boolean;
   /** Gives the prepared statement of `sql`, prepared once per connection. */
   statement(sql: string): Statement;
   /** Runs statements that return no rows: schema, pragmas. */
@@ -67,18 +70,19 @@ export const ACTING_WAIT_MS = 300;
 const shared = new Map<string, Promise<Connection>>();
 
 /**
- * Opens `file` in WAL mode, synchronous FULL. Creates it with its folders, readable by the owner alone. `:memory:` works.
- * Rejects with a StoreError that names the file.
+ * Opens `file` in WAL mode, synchronous FULL. Creates it with its folders, readable by the owner alone. `:memory:` works. Where this user
+ * may not write (`canWrite`), it is only read, and nothing is created beside it. Rejects with a StoreError that names the file.
  */
-export async function openDatabase(file: string): Promise<Database> {
+export async function openDatabase(file: string, canWrite: (path: string) => boolean = mayWrite): Promise<Database> {
   const { DatabaseSync } = await loadDriver();
   if (file === ':memory:') return new Opening(await connect(DatabaseSync, file));
   const path = resolve(file);
   createPrivately(path);
+  const open = canWrite(path) ? connect : connectReading;
   for (;;) {
     const key = identifyFile(path) ?? path;
     const known = shared.get(key);
-    const connecting = known ?? connect(DatabaseSync, path, () => shared.delete(key));
+    const connecting = known ?? open(DatabaseSync, path, () => shared.delete(key));
     if (known === undefined) {
       shared.set(key, connecting);
       connecting.catch(() => shared.delete(key));
@@ -100,6 +104,11 @@ export async function openPrepared(file: string, prepare: (database: Database) =
     database.close();
     throw error;
   }
+}
+
+/** Whether the table exists: a file that is only read may lack those that its writers make later. */
+export function hasTable(database: Pick<Database, 'statement'>, name: string): boolean {
+  return database.statement("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(name) !== undefined;
 }
 
 /**
@@ -171,11 +180,69 @@ async function connect(
   }
 }
 
+/** A store is written through its file and through the log that SQLite makes beside it. */
+function mayWrite(path: string): boolean {
+  return isAllowed(path, constants.W_OK) && isAllowed(dirname(path), constants.W_OK);
+}
+
+function isAllowed(path: string, mode: number): boolean {
+  try {
+    accessSync(path, mode);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Opens a database that this user may only read. With a log beside it, it is in use, and is read as every process reads it. Without
+ * one everything is in the file, which SQLite then reads without a lock: a file that was written to meanwhile is refused.
+ */
+async function connectReading(
+  DatabaseSync: Driver['DatabaseSync'],
+  path: string,
+  onUnusable: () => void,
+): Promise<Connection> {
+  const inUse = existsSync(`${path}-wal`);
+  const names = inUse ? ['', '-wal', '-shm'] : [''];
+  const unread = names.map((suffix) => `${path}${suffix}`).find((each) => !isAllowed(each, constants.R_OK));
+  if (unread !== undefined)
+    throw new StoreError(
+      'unavailable',
+      existsSync(unread)
+        ? `${unread} may not be read by this user`
+        : `${path} was not closed cleanly, and can be read once a user who may write it has opened it`,
+    );
+  let driver: DriverConnection | undefined;
+  try {
+    const url = pathToFileURL(path);
+    if (!inUse) url.search = '?immutable=1';
+    const before = inUse ? undefined : readStamp(path);
+    driver = new DatabaseSync(url, { readOnly: true });
+    driver.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}; PRAGMA trusted_schema = OFF`);
+    return new Connection(path, driver, onUnusable, () => {
+      if (before !== undefined && readStamp(path) !== before)
+        throw new StoreAway(`${path} was written to while it was read without the right to write; read it again`);
+    });
+  } catch (error) {
+    driver?.close();
+    throw toStoreError(error, path);
+  }
+}
+
+/** Changes with every write to the file. */
+function readStamp(path: string): string {
+  const { size, mtimeNs, ctimeNs } = statSync(path, { bigint: true });
+  return `${size} ${mtimeNs} ${ctimeNs}`;
+}
+
 /** A connection of the driver, shared by all openings of its file in this process. */
 class Connection {
   readonly file: string;
   private readonly driver: DriverConnection;
   private readonly onUnusable: () => void;
+  /** Of a connection that only reads: throws where what was read may be of no one instant. */
+  private readonly checkRead: (() => void) | undefined;
   private readonly place: FilePlace | undefined;
   private readonly statements = new Map<string, Statement>();
   private readonly listeners = new Set<(message: string) => void>();
@@ -185,14 +252,19 @@ class Connection {
   private broken: StoreError | undefined;
   private isClosed = false;
 
-  constructor(file: string, driver: DriverConnection, onUnusable: () => void) {
+  constructor(file: string, driver: DriverConnection, onUnusable: () => void, checkRead?: () => void) {
     this.file = file;
     this.driver = driver;
     this.onUnusable = onUnusable;
+    this.checkRead = checkRead;
     if (file === ':memory:') return;
     // The log is opened by the first statement, and cannot be distinguished from a newer one before that.
     this.driver.exec('SELECT count(*) FROM sqlite_schema');
     this.place = new FilePlace(file);
+  }
+
+  get isReadOnly(): boolean {
+    return this.checkRead !== undefined;
   }
 
   get isUsable(): boolean {
@@ -209,7 +281,11 @@ class Connection {
     this.isClosed = true;
     this.onUnusable();
     this.statements.clear();
-    this.guard(() => this.driver.close());
+    try {
+      this.driver.close();
+    } catch (error) {
+      throw toStoreError(error, this.file);
+    }
   }
 
   statement(sql: string): Statement {
@@ -303,7 +379,9 @@ class Connection {
 
   private guard<T>(work: () => T): T {
     try {
-      return work();
+      const result = work();
+      this.checkRead?.();
+      return result;
     } catch (error) {
       const translated = toStoreError(error, this.file);
       if (translated instanceof StoreError && readResultCode(error) === SQLITE.IOERR && this.broken === undefined) {
@@ -318,6 +396,7 @@ class Connection {
 /** One opening of a file: the shared connection, with the durability that this opener asked for. */
 class Opening implements Database {
   readonly file: string;
+  readonly isReadOnly: boolean;
   readonly place: PlaceCheck;
   private readonly connection: Connection;
   private readonly statements = new Map<string, Statement>();
@@ -328,6 +407,7 @@ class Opening implements Database {
   constructor(connection: Connection) {
     this.connection = connection;
     this.file = connection.file;
+    this.isReadOnly = connection.isReadOnly;
     this.place = {
       findReplaced: () => connection.findReplaced(),
       onReplaced: (listener) => {
@@ -400,7 +480,7 @@ interface DriverConnection {
   close(): void;
 }
 interface Driver {
-  readonly DatabaseSync: new (file: string) => DriverConnection;
+  readonly DatabaseSync: new (file: string | URL, options?: { readonly readOnly: boolean }) => DriverConnection;
   /** Copies all pages into a database, in one transaction of it. */
   readonly backup: (from: DriverConnection, to: string, options: { readonly rate: number }) => Promise<number>;
 }

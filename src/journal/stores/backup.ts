@@ -2,7 +2,7 @@
  * A backup of a SQLite store: one file with the journal, the schedule's verdicts, the account's journal, and, in tables of their own,
  * the anchors, the kill orders and the newest epochs of the leases at that time. What a restore changes in the store is here too.
  */
-import { type Database, openDatabase } from '../sql/sqlite.ts';
+import { type Database, hasTable, openDatabase } from '../sql/sqlite.ts';
 import type { SqlRow } from '../sql/values.ts';
 import { StoreError } from '../store.ts';
 
@@ -93,10 +93,9 @@ export function readBackup(database: Database): OpenedBackup {
  * nothing due before it is started, and what waited, was promised or was submitted is settled. Throws a StoreError.
  */
 export function makeRestored(copy: Database, at: number): void {
-  const scheduled = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'agenda_slot'";
   copy.transaction(() => {
     copy.exec(DROP_BACKUP);
-    if (copy.statement(scheduled).get() === undefined) return;
+    if (!hasTable(copy, 'agenda_slot')) return;
     for (const sql of RESTORE_SCHEDULE) copy.statement(sql).run(...Array.from(sql.matchAll(/\?/g), () => at));
   });
 }

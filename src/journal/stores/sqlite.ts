@@ -4,7 +4,7 @@
  * transaction.
  */
 
-import { ACTING_WAIT_MS, type Database, openPrepared } from '../sql/sqlite.ts';
+import { ACTING_WAIT_MS, type Database, hasTable, openPrepared } from '../sql/sqlite.ts';
 import { NO_LIMIT } from '../sql/values.ts';
 import {
   type AccountRow,
@@ -69,7 +69,6 @@ const ACCOUNT_ROWS = `
     text TEXT NOT NULL,
     PRIMARY KEY (key, name)
   ) WITHOUT ROWID`;
-const HAS_ACCOUNT_ROWS = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'account_row'";
 
 /** Opens or creates the journal in `file`. Rejects with a StoreError: `damaged` for a file that is not a journal. */
 export async function openSqliteStore(file: string): Promise<JournalStore> {
@@ -77,8 +76,7 @@ export async function openSqliteStore(file: string): Promise<JournalStore> {
 }
 
 function prepareSchema(database: Database): void {
-  const hasVersion = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'journal_version'";
-  if (database.statement(hasVersion).get() === undefined) {
+  if (!hasTable(database, 'journal_version')) {
     database.transaction(() => {
       database.exec(SCHEMA);
       database.exec(`INSERT INTO journal_version SELECT ${VERSION} WHERE NOT EXISTS (SELECT 1 FROM journal_version)`);
@@ -195,7 +193,7 @@ class SqliteStore implements JournalStore {
   }
 
   async accountRows(key: string): Promise<readonly AccountRow[]> {
-    if (this.database.statement(HAS_ACCOUNT_ROWS).get() === undefined) return [];
+    if (!hasTable(this.database, 'account_row')) return [];
     return this.database.statement(JOURNAL_SQL.accountRows).all(key).map(readAccountRow);
   }
 
