@@ -52,6 +52,17 @@ describe('an order that never rests', () => {
     expect(report.outputs).toEqual(FILLED);
   });
 
+  it('leaves no step without an end where the run is cancelled while a handled one reads it again', async () => {
+    const { report, entries } = await play(
+      `  - id: o\n    place: ${TAKE}\n    catch: [{on: [transport], then: continue}]\n  - wait: 1s\n`,
+      { fillLagMs: 300_000 },
+      { commands: [{ command: 'cancel', by: 'ada', reason: 'enough', afterMs: 90_000 }] },
+    );
+    expect(report.outcome).toBe('failed');
+    const ended = entries.flatMap((entry) => (entry.type === 'step.ended' ? [[entry.step, entry.data.outcome]] : []));
+    expect(ended).toEqual([['steps/o', 'failed']]);
+  });
+
   it('fails its step with both figures where its fills are not shown in time', async () => {
     const { report, entries } = await play(`  - id: o\n    place: ${TAKE}\n${OUTPUTS}`, { fillLagMs: 300_000 });
     expect(report.outcome).toBe('failed');

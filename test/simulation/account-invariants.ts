@@ -80,15 +80,19 @@ export const ACCOUNT_INVARIANTS = {
           }
         }
       }
-      for (const [index, { reply, repliedAt = 0, endpoint }] of sent.entries()) {
+      for (const [index, refused] of sent.entries()) {
+        const { reply, repliedAt = 0, endpoint } = refused;
         if (reply?.kind !== 'answer' || reply.status !== 429 || endpoint.startsWith('GET')) continue;
         const waitMs = readRetryAfter(reply.headers) ?? 0;
         const early = sent
           .slice(index + 1)
           .find((each) => each.endpoint === endpoint && each.at >= repliedAt && each.at < repliedAt + waitMs);
         const attempt = early === undefined ? undefined : facts.attemptOf(early);
-        // One that was on its way to the disk when the refusal came is not called back.
-        if (early !== undefined && (attempt === undefined || facts.at(attempt.entry) >= repliedAt))
+        // One that was on its way to the disk when the refusal came is not called back, nor one of the same instant before it.
+        const isLater =
+          attempt === undefined ||
+          (facts.at(attempt.entry) >= repliedAt && attempt.position > facts.positionOfEnd(facts.attemptOf(refused)));
+        if (early !== undefined && isLater)
           yield `${endpoint} sent ${early.at - repliedAt} ms after a refusal that asked for ${waitMs} ms`;
       }
       const undisturbed =

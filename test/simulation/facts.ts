@@ -119,6 +119,12 @@ export class Facts {
     );
   }
 
+  /** The position of the entry with which the call of an attempt ended; 0 where it has none. */
+  positionOfEnd(attempt: Attempt | undefined): number {
+    const ended = this.settled.find(({ intended }) => intended === attempt?.intended);
+    return ended === undefined ? 0 : this.happened.entries.indexOf(ended.entry) + 1;
+  }
+
   /** The orders of a run that reached the venue. */
   ordersOf(run: RunTold): readonly BookedOrder[] {
     return this.own.filter((order) => this.intents.get(order.client_order_id)?.run === run);

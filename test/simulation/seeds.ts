@@ -49,4 +49,9 @@ export const KEPT_SEEDS = [
     was: 'a process that stood still for longer than its switch lasts woke up to another sequence than a replay',
   },
   { seed: 8493, was: 'the same, and the run could not be resumed' },
+  {
+    seed: 51108,
+    was: 'a step whose failure was handled had no end where the run ended while its fills were read again',
+  },
+  { seed: 40695, was: 'an order that was sent in the instant before a refusal counted as sent after it' },
 ] as const satisfies readonly { readonly seed: number; readonly was: string }[];

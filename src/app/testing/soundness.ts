@@ -1,5 +1,5 @@
 /**
- * What must hold of every run of a test, whatever happened to it: no second order for one intent, every order and fill accounted
+ * Judges every run of a test, whatever happened to it: no second order for one intent, every order and fill accounted
  * for, an end, a sound journal, and that it keeps to what the runbook says it leaves. `runbook test --explore` holds its stories
  * to it, and a case that expects `sound: true`.
  */
@@ -36,7 +36,7 @@ function findBare(test: TestCase, leaves: LeftPosition, { entries, report }: Cas
   if (faults < 2 && !hasGap) return ended('');
   const said = entries.findLast((entry) => entry.type === 'run.residual' && entry.data.when === 'end');
   if (said?.type !== 'run.residual' || said.data.ok) return ended(' without saying what is left');
-  // An error of a step of its own is kept; what is left stands beside it.
+  // An error of a step of its own is kept; what is left is said beside it.
   const isStepsOwn = entries.some((entry) => entry.type === 'step.ended' && entry.data.outcome === 'failed');
   if (faults === 0 && (outcome === 'halted' || (error?.kind !== 'unprotected_position' && !isStepsOwn)))
     return ended(`, with ${error?.kind ?? 'no error'} instead of unprotected_position`);

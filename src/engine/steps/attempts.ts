@@ -81,7 +81,7 @@ export class StepAttempts implements StepPlace {
       if (failure.kind === 'timeout' && step.onTimeout !== undefined) {
         machine.decide('TIMED_OUT');
         await this.handle(step.onTimeout, failure);
-        await this.completeHandled();
+        await this.completeHandled(failure);
         machine.decide('OK');
         this.recordEnd('succeeded', { error: failure.fact });
         return;
@@ -104,7 +104,7 @@ export class StepAttempts implements StepPlace {
         continue;
       }
       if (clause.then === 'continue') {
-        await this.completeHandled();
+        await this.completeHandled(failure);
         machine.decide('OK');
         if (step.id !== undefined && frame.find(step.id) === undefined) frame.set(step.id, undefined);
         this.recordEnd('failed', { error: failure.fact });
@@ -226,10 +226,15 @@ export class StepAttempts implements StepPlace {
   }
 
   /** The steps after a handled failure read complete orders again, as far as the venue shows them in time. */
-  private async completeHandled(): Promise<void> {
+  private async completeHandled({ fact }: StepFailure): Promise<void> {
     const { orderManager, setup } = this.walker.run;
     if (this.frame.isHandler) return;
-    await orderManager.completeHandled({ step: this.path, windowMs: setup.fillsWindowMs, cancel: this.cancel });
+    try {
+      await orderManager.completeHandled({ step: this.path, windowMs: setup.fillsWindowMs, cancel: this.cancel });
+    } catch (error) {
+      this.recordEndBy(error, fact);
+      throw error;
+    }
   }
 
   /** They see the names of their block as they are at the time of undoing, and the step's own value, also where it failed. */
