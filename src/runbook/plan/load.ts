@@ -93,6 +93,8 @@ export function makeLoad(
 
 /** Parts that follow each other. */
 export function sequence(parts: readonly Load[]): Load {
+  const [only] = parts;
+  if (only !== undefined && parts.length === 1) return only;
   const figures = new Map<Figure, Range>();
   for (const part of parts)
     for (const [figure, range] of part.figures) {
@@ -143,12 +145,13 @@ export function repeat(load: Load, times: { readonly min: number; readonly max: 
   const rounds = Math.min(times.max, seen);
   const pause = everyMs > load.leastMs ? [{ tokens: 0, minMs: everyMs - load.leastMs, rate: 0 }] : [];
   const round = [...load.segments, ...pause];
+  const apart = roundMs > 0 ? setApart(round) : round;
   return {
     figures: mapFigures(load, (range) => multiply(range, times)).figures,
     segments:
       rounds * round.length <= MOST_SEGMENTS
-        ? Array.from({ length: rounds }, () => (roundMs > 0 ? setApart(round) : round)).flat()
-        : [mergeRounds(roundMs > 0 ? setApart(round) : round, rounds)],
+        ? Array.from({ length: rounds }, () => apart).flat()
+        : [mergeRounds(apart, rounds)],
     // No pause follows the last round.
     leastMs: times.min === 0 ? 0 : (times.min - 1) * roundMs + load.leastMs,
     steady: repeatSteadily(load, times.max, roundMs),
@@ -182,6 +185,8 @@ export function countWindowTokens(segments: readonly Segment[], { polls = true }
   let from = 0;
   let tokens = 0;
   let inside = 0;
+  // The segments of the window that have a higher rate than all after them: the first has the highest.
+  const steepest: { readonly at: number; readonly rate: number }[] = [];
   for (const [to, segment] of segments.entries()) {
     tokens += segment.tokens;
     // The first and the last segment may lie in the window with one instant only.
@@ -192,8 +197,10 @@ export function countWindowTokens(segments: readonly Segment[], { polls = true }
       from += 1;
     }
     const spare = Math.max(0, WINDOW_MS - Math.max(0, inside - (segments[from]?.minMs ?? 0)));
-    const rate = polls ? Math.max(...segments.slice(from, to + 1).map((each) => each.rate)) : 0;
-    most = Math.max(most, tokens + spare * rate);
+    while ((steepest.at(-1)?.rate ?? Number.POSITIVE_INFINITY) <= segment.rate) steepest.pop();
+    steepest.push({ at: to, rate: segment.rate });
+    while ((steepest[0]?.at ?? from) < from) steepest.shift();
+    most = Math.max(most, tokens + (polls ? spare * (steepest[0]?.rate ?? 0) : 0));
   }
   return most;
 }
@@ -317,11 +324,12 @@ function addRanges(one: Range, other: Range): Range {
   return {
     min: other.min.isZero() ? one.min : one.min.plus(other.min),
     max: other.max.isZero() ? one.max : one.max.plus(other.max),
-    path: joinPaths([one, other].filter(({ max }) => max.gt(0))),
+    path: joinPaths(one, other),
   };
 }
 
-function joinPaths(ranges: readonly Range[]): readonly string[] {
-  if (ranges.every(({ path }) => path.length === 0)) return [];
-  return [...new Set(ranges.flatMap(({ path }) => path))].slice(0, LONGEST_PATH);
+function joinPaths(...ranges: readonly Range[]): readonly string[] {
+  const decisive = ranges.filter(({ path, max }) => path.length > 0 && max.gt(0));
+  if (decisive.length === 0) return [];
+  return [...new Set(decisive.flatMap(({ path }) => path))].slice(0, LONGEST_PATH);
 }
