@@ -19,6 +19,7 @@ import {
 import type { ScheduleDeclaration } from '../../src/runbook/checked.ts';
 import { listOccurrences } from '../../src/runbook/schedule/schedule.ts';
 import { Duration } from '../../src/runbook/values.ts';
+import { itHolds } from '../property.ts';
 import { cronSlot, DAY_MS, everySlot, HOUR_MS, MINUTE_MS, misfire } from '../runbook/sample-schedule.ts';
 
 const EIGHT = Date.parse('2026-01-05T08:00:00Z');
@@ -472,92 +473,96 @@ const happenings = fc.oneof(
 );
 
 describe('under any clock, machine and process', () => {
-  it('each occurrence has exactly one verdict, is started at most once, never early, never after its window', () => {
-    fc.assert(
-      fc.property(
-        fc.array(schedules, { minLength: 1, maxLength: 4 }),
-        fc.constantFrom('2026-03-29T00:10:00Z', '2026-10-24T23:10:00Z', '2026-06-01T12:00:00Z'),
-        fc.array(happenings, { maxLength: 60 }),
-        (rows, start, story) => {
-          const startMs = Date.parse(start);
-          const slots = rows.map((row, index) => randomSlot(`r/${index}`, startMs, row));
-          const recorded: Decision[] = [];
-          let running: ScheduleRun[] = [];
-          let state: ScheduleState = EMPTY_SCHEDULE;
-          let nowMs = startMs;
-          let latestMs = nowMs;
-          let killed = false;
-          const act = (decision: Decision): void => {
-            if (decision.type === 'replace')
-              running = running.map((run) => (decision.runs.includes(run.run) ? { ...run, stopping: true } : run));
-            if (decision.type !== 'start') return;
-            const slot = slots.find(({ id }) => id === decision.slot) as ScheduleSlot;
-            expect(running.some((run) => run.slot === slot.id)).toBe(false);
-            expect(running.some((run) => run.key !== undefined && run.key === slot.concurrency?.key)).toBe(false);
-            expect(nowMs).toBeGreaterThanOrEqual(decision.nominalMs);
-            expect(nowMs - decision.nominalMs).toBeLessThanOrEqual(slot.declaration.misfire.within.ms);
-            expect(decision.latenessMs).toBe(nowMs - decision.nominalMs);
-            expect(killed).toBe(false);
-            running = [
-              ...running,
-              {
-                run: `${decision.slot} ${decision.nominalMs}`,
-                slot: slot.id,
-                ...(slot.concurrency && { key: slot.concurrency.key }),
-              },
-            ];
-          };
-          const look = (kept = Number.POSITIVE_INFINITY): void => {
-            for (;;) {
-              const { decisions, nextLookMs } = decide(slots, state, { nowMs, running, killed });
-              expect(nextLookMs - nowMs).toBeLessThanOrEqual(LOOK_EVERY_MS);
-              // A process dies after having recorded some of them; what it recorded, it or its successor acts upon.
-              const durable = decisions.slice(0, kept);
-              recorded.push(...durable);
-              state = foldSchedule(durable, state);
-              durable.forEach(act);
-              if (nextLookMs > nowMs || kept !== Number.POSITIVE_INFINITY) return;
+  itHolds(
+    'each occurrence has exactly one verdict, is started at most once, never early, never after its window',
+    150,
+    (numRuns) => {
+      fc.assert(
+        fc.property(
+          fc.array(schedules, { minLength: 1, maxLength: 4 }),
+          fc.constantFrom('2026-03-29T00:10:00Z', '2026-10-24T23:10:00Z', '2026-06-01T12:00:00Z'),
+          fc.array(happenings, { maxLength: 60 }),
+          (rows, start, story) => {
+            const startMs = Date.parse(start);
+            const slots = rows.map((row, index) => randomSlot(`r/${index}`, startMs, row));
+            const recorded: Decision[] = [];
+            let running: ScheduleRun[] = [];
+            let state: ScheduleState = EMPTY_SCHEDULE;
+            let nowMs = startMs;
+            let latestMs = nowMs;
+            let killed = false;
+            const act = (decision: Decision): void => {
+              if (decision.type === 'replace')
+                running = running.map((run) => (decision.runs.includes(run.run) ? { ...run, stopping: true } : run));
+              if (decision.type !== 'start') return;
+              const slot = slots.find(({ id }) => id === decision.slot) as ScheduleSlot;
+              expect(running.some((run) => run.slot === slot.id)).toBe(false);
+              expect(running.some((run) => run.key !== undefined && run.key === slot.concurrency?.key)).toBe(false);
+              expect(nowMs).toBeGreaterThanOrEqual(decision.nominalMs);
+              expect(nowMs - decision.nominalMs).toBeLessThanOrEqual(slot.declaration.misfire.within.ms);
+              expect(decision.latenessMs).toBe(nowMs - decision.nominalMs);
+              expect(killed).toBe(false);
+              running = [
+                ...running,
+                {
+                  run: `${decision.slot} ${decision.nominalMs}`,
+                  slot: slot.id,
+                  ...(slot.concurrency && { key: slot.concurrency.key }),
+                },
+              ];
+            };
+            const look = (kept = Number.POSITIVE_INFINITY): void => {
+              for (;;) {
+                const { decisions, nextLookMs } = decide(slots, state, { nowMs, running, killed });
+                expect(nextLookMs - nowMs).toBeLessThanOrEqual(LOOK_EVERY_MS);
+                // A process dies after having recorded some of them; what it recorded, it or its successor acts upon.
+                const durable = decisions.slice(0, kept);
+                recorded.push(...durable);
+                state = foldSchedule(durable, state);
+                durable.forEach(act);
+                if (nextLookMs > nowMs || kept !== Number.POSITIVE_INFINITY) return;
+              }
+            };
+            for (const event of story) {
+              if (event.type === 'pass' || event.type === 'jump') nowMs += event.ms;
+              if (event.type === 'end') running = running.filter((_, index) => index !== event.which);
+              if (event.type === 'kill') killed = !killed;
+              if (event.type === 'look') look();
+              if (event.type === 'die') {
+                look(event.kept);
+                state = foldSchedule(recorded);
+              }
+              latestMs = Math.max(latestMs, nowMs);
             }
-          };
-          for (const event of story) {
-            if (event.type === 'pass' || event.type === 'jump') nowMs += event.ms;
-            if (event.type === 'end') running = running.filter((_, index) => index !== event.which);
-            if (event.type === 'kill') killed = !killed;
-            if (event.type === 'look') look();
-            if (event.type === 'die') {
-              look(event.kept);
-              state = foldSchedule(recorded);
+            // At the end the clock has been right for a day, and runs end by themselves.
+            killed = false;
+            nowMs = latestMs + DAY_MS;
+            do {
+              running = [];
+              look();
+            } while (state.waiting.length > 0);
+
+            const verdicts = new Map<string, string[]>();
+            for (const decision of recorded) {
+              if (decision.type === 'queue' || decision.type === 'replace') continue;
+              const key = `${decision.slot} ${decision.nominalMs}`;
+              verdicts.set(key, [...(verdicts.get(key) ?? []), decision.type]);
             }
-            latestMs = Math.max(latestMs, nowMs);
-          }
-          // At the end the clock has been right for a day, and runs end by themselves.
-          killed = false;
-          nowMs = latestMs + DAY_MS;
-          do {
-            running = [];
-            look();
-          } while (state.waiting.length > 0);
+            const expected = slots.flatMap(({ id, declaration }) =>
+              listOccurrences(declaration, { fromMs: startMs, toMs: nowMs - HOUR_MS }).map(
+                ({ nominalMs }) => `${id} ${nominalMs}`,
+              ),
+            );
+            for (const key of expected) expect([key, verdicts.get(key)?.length]).toEqual([key, 1]);
+            for (const [key, given] of verdicts) expect([key, given.length]).toEqual([key, 1]);
+          },
+        ),
+        { numRuns },
+      );
+    },
+  );
 
-          const verdicts = new Map<string, string[]>();
-          for (const decision of recorded) {
-            if (decision.type === 'queue' || decision.type === 'replace') continue;
-            const key = `${decision.slot} ${decision.nominalMs}`;
-            verdicts.set(key, [...(verdicts.get(key) ?? []), decision.type]);
-          }
-          const expected = slots.flatMap(({ id, declaration }) =>
-            listOccurrences(declaration, { fromMs: startMs, toMs: nowMs - HOUR_MS }).map(
-              ({ nominalMs }) => `${id} ${nominalMs}`,
-            ),
-          );
-          for (const key of expected) expect([key, verdicts.get(key)?.length]).toEqual([key, 1]);
-          for (const [key, given] of verdicts) expect([key, given.length]).toEqual([key, 1]);
-        },
-      ),
-      { numRuns: 150 },
-    );
-  });
-
-  it('starts every occurrence on time with a process that looks when asked to', () => {
+  itHolds('starts every occurrence on time with a process that looks when asked to', 40, (numRuns) => {
     fc.assert(
       fc.property(schedules, fc.constantFrom('2026-03-28T23:10:00Z', '2026-10-24T22:10:00Z'), (row, start) => {
         const startMs = Date.parse(start);
@@ -579,7 +584,7 @@ describe('under any clock, machine and process', () => {
         );
         expect(starts).toEqual(due.filter((nominalMs) => computeDueMs(slot, nominalMs) < startMs + 8 * HOUR_MS));
       }),
-      { numRuns: 40 },
+      { numRuns },
     );
   });
 });

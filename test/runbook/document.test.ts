@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { findPosition } from '../../src/base/diagnostic.ts';
 import { type Node, nodeAt, plainData, readDocument, type ScalarNode } from '../../src/runbook/document/document.ts';
 import { compileField, type TypeEnv } from '../../src/runbook/expression/expression.ts';
+import { itHolds } from '../property.ts';
 
 const read = (text: string) => readDocument({ file: 'a.yaml', text });
 
@@ -254,7 +255,7 @@ describe('hostile input', () => {
     expect(faults(RUNBOOK)).toEqual([]);
   });
 
-  it('never throws on a mangled runbook', () => {
+  itHolds('never throws on a mangled runbook', 1500, (numRuns) => {
     const noise = fc.constantFrom(
       '',
       ' ',
@@ -296,11 +297,11 @@ describe('hostile input', () => {
           else nodes.push(...(node.kind === 'map' ? node.entries.map(({ value }) => value) : node.items));
         }
       }),
-      { numRuns: 1500 },
+      { numRuns },
     );
   });
 
-  it('never throws, and places every diagnostic inside the text', () => {
+  itHolds('never throws, and places every diagnostic inside the text', 3000, (numRuns) => {
     const fragment = fc.constantFrom(
       'a: ',
       '- ',
@@ -348,7 +349,7 @@ describe('hostile input', () => {
         }
         if (root !== undefined) JSON.stringify(plainData(root));
       }),
-      { numRuns: 3000 },
+      { numRuns },
     );
   });
 

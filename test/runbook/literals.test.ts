@@ -6,6 +6,7 @@ import { readDuration, readInputText, readLiteral } from '../../src/runbook/expr
 import { parseTypeWord } from '../../src/runbook/functions/type-words.ts';
 import { formatType } from '../../src/runbook/functions/typing.ts';
 import { durationText, toJson, type ValueType } from '../../src/runbook/values.ts';
+import { itHolds } from '../property.ts';
 
 /** The value of a literal of type `word` as JSON, or `code line:column` of its errors. */
 function literal(word: string, yaml: string): unknown {
@@ -129,7 +130,7 @@ describe('inputs given as text', () => {
     });
   });
 
-  it('never throws', () => {
+  itHolds('never throws', 2000, (numRuns) => {
     const word = fc.constantFrom(
       'price',
       'bps',
@@ -162,7 +163,7 @@ describe('inputs given as text', () => {
         const reading = readInputText(parseTypeWord(type) as ValueType, type, given);
         expect('value' in reading || reading.problem.length > 0).toBe(true);
       }),
-      { numRuns: 2000 },
+      { numRuns },
     );
   });
 });

@@ -18,12 +18,12 @@ describe(`${MUTANTS.length} broken protocols`, () => {
     );
   });
 
-  it('are caught in fresh seeds too, twenty-five at least in 150', {
+  it('are caught in fresh seeds too, twenty-five at least in 75', {
     tags: ['long'],
     timeout: 600_000,
   }, async () => {
     const told: string[] = [];
-    const caught = await searchFresh({ seeds: 150, told: (line) => told.push(line) });
+    const caught = await searchFresh({ seeds: 75, told: (line) => told.push(line) });
     console.log(told.join('\n'));
     expect(caught).toBeGreaterThanOrEqual(25);
   });

@@ -15,6 +15,7 @@ import {
   type WorkingOrder,
   type WriteTerms,
 } from '../../src/venue/limits/check.ts';
+import { itHolds } from '../property.ts';
 
 const NOW = 1_750_000_000_000;
 
@@ -809,13 +810,13 @@ describe('tighter', () => {
       }),
     );
 
-  it('denies whatever either denies', () => {
+  itHolds('denies whatever either denies', 300, (numRuns) => {
     fc.assert(
       fc.property(rules, rules, write, situation, (a, b, each, where) => {
         fc.pre(checkLimits(each, tighter(a, b), where).ok);
         expect([checkLimits(each, a, where).ok, checkLimits(each, b, where).ok]).toEqual([true, true]);
       }),
-      { numRuns: 300, maxSkipsPerRun: 1_000 },
+      { numRuns, maxSkipsPerRun: 1_000 },
     );
   });
 
