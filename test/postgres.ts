@@ -22,22 +22,33 @@ import { delimiter, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll } from 'vitest';
+import { openPostgresStore } from '../src/journal/stores/postgres.ts';
 
 /** Tests look for it in everything that is printed or stored; it must not appear anywhere. */
 export const POSTGRES_PASSWORD = 'canary-Zq7vX2mKp9';
 const ROLE = 'runbook';
 const LONGEST_START_MS = 30_000;
 
+const ROLES = new URL('../deploy/postgres/roles.sql', import.meta.url);
+const LOGINS = ['writer', 'reviewer', 'archivist'] as const;
+
+/** The URL of the same database for another login. */
+export function asLogin(url: string, login: (typeof LOGINS)[number] | typeof ROLE): string {
+  return Object.assign(new URL(url), { username: login }).href;
+}
+
 export interface PostgresServer {
   readonly port: number;
-  /** Creates a database that no other test uses, and gives its URL. */
+  /** Creates a database that no other test uses, with a store and the roles of deploy/postgres, and gives the URL of the writer. */
   database(): Promise<string>;
+  /** Creates a database with nothing in it, and gives the URL of its owner. */
+  emptyDatabase(): Promise<string>;
   /** Stops the server and cuts its connections; `crash` kills all its processes at once, as a power cut would. */
   stop(how?: 'fast' | 'crash'): Promise<void>;
   /** Starts it again, on the same port, with its data. */
   start(): Promise<void>;
   restart(how?: 'fast' | 'crash'): Promise<void>;
-  /** Runs one statement as the superuser. */
+  /** Runs statements as the superuser, in the database of the URL. */
   query(sql: string, url?: string): Promise<readonly Record<string, unknown>[]>;
   /** Stops and removes it. */
   remove(): Promise<void>;
@@ -52,14 +63,20 @@ export function postgresOfFile(): () => PostgresServer {
     if (started === undefined) throw new Error('no test of this file has asked for a database yet');
     return started;
   };
+  const start = async () => {
+    starting ??= startPostgres();
+    started = await starting;
+    return started;
+  };
   const server: PostgresServer = {
     get port() {
       return running().port;
     },
     async database() {
-      starting ??= startPostgres();
-      started = await starting;
-      return started.database();
+      return (await start()).database();
+    },
+    async emptyDatabase() {
+      return (await start()).emptyDatabase();
     },
     stop: (how) => running().stop(how),
     start: () => running().start(),
@@ -97,6 +114,16 @@ export async function startPostgres(): Promise<PostgresServer> {
   const url = (database: string) => `postgres://${ROLE}:${POSTGRES_PASSWORD}@127.0.0.1:${port}/${database}`;
   let supervisor: ChildProcess | undefined;
   let databases = 0;
+  let preparing: Promise<void> | undefined;
+
+  /** Makes the database that others are copies of: with a store, and the roles with a login each. */
+  async function prepare(): Promise<void> {
+    await server.query('CREATE DATABASE prepared');
+    await (await openPostgresStore({ url: url('prepared'), name: 'the database' })).close();
+    await server.query(readFileSync(ROLES, 'utf8'), url('prepared'));
+    for (const login of LOGINS)
+      await server.query(`CREATE ROLE ${login} LOGIN PASSWORD '${POSTGRES_PASSWORD}' IN ROLE runbook_${login}`);
+  }
 
   /** Processes that serve a connection outlive the server for a moment, and on a busy machine answer one more query. */
   async function killBackends(): Promise<void> {
@@ -126,6 +153,15 @@ export async function startPostgres(): Promise<PostgresServer> {
   const server: PostgresServer = {
     port,
     async database() {
+      preparing ??= prepare();
+      await preparing;
+      databases += 1;
+      // A copy has everything but the rights on the database itself.
+      await server.query(`CREATE DATABASE test_${databases} TEMPLATE prepared`);
+      await server.query(`GRANT CREATE ON DATABASE test_${databases} TO runbook_writer`);
+      return asLogin(url(`test_${databases}`), 'writer');
+    },
+    async emptyDatabase() {
       databases += 1;
       await server.query(`CREATE DATABASE test_${databases}`);
       return url(`test_${databases}`);
@@ -149,7 +185,7 @@ export async function startPostgres(): Promise<PostgresServer> {
       await server.start();
     },
     async query(sql, at = url('postgres')) {
-      const client = new pg.Client({ connectionString: at });
+      const client = new pg.Client({ connectionString: asLogin(at, ROLE) });
       await client.connect();
       try {
         return (await client.query(sql)).rows as Record<string, unknown>[];

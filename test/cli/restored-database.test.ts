@@ -10,7 +10,7 @@ import { startSimServer } from '../../src/gateway/simulator/server.ts';
 import { Simulator } from '../../src/gateway/simulator/simulator.ts';
 import { openPostgresAccountJournal } from '../../src/journal/account/postgres.ts';
 import { openSharedPostgres } from '../../src/journal/shared/postgres.ts';
-import { POSTGRES_PASSWORD, postgresOfFile } from '../postgres.ts';
+import { asLogin, POSTGRES_PASSWORD, postgresOfFile } from '../postgres.ts';
 import { openBackground, profileFor } from './background.ts';
 import { Scheduler } from './schedulers.ts';
 
@@ -48,7 +48,7 @@ describe('the recipe for a database', { timeout: 90_000, tags: ['postgres'] }, (
     at.write('database', url);
     at.write('profile.yaml', `${profileFor(venue.url)}\nstore: {postgres: {file: database}}\n`);
     at.write('ordering.yaml', ORDERING);
-    const { hostname, port, username, pathname } = new URL(url);
+    const { hostname, port, username, pathname } = new URL(asLogin(url, 'runbook'));
     const env = {
       PATH: [fileURLToPath(new URL('bin', ROOT)), process.env['PATH']].join(delimiter),
       HOME: join(at.path, 'home'),

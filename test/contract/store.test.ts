@@ -6,7 +6,7 @@ import type { JournalStore, RunRow, StoredEntry } from '../../src/journal/store.
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { openPostgresStore } from '../../src/journal/stores/postgres.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
-import { onServer, postgresOfFile } from '../postgres.ts';
+import { asLogin, onServer, postgresOfFile } from '../postgres.ts';
 import { accessTo } from './postgres-access.ts';
 
 const server = postgresOfFile();
@@ -17,7 +17,16 @@ type OpenStore = (folder: string) => Promise<JournalStore>;
 const STORES: Readonly<Record<string, OpenStore>> = {
   memory: async () => new MemoryStore(),
   sqlite: (folder) => openSqliteStore(join(folder, 'journal.db')),
-  postgresql: async () => openPostgresStore(await accessTo(server())),
+  // Entries are removed with the archivist's rights, everything else is done with the writer's.
+  postgresql: async () => {
+    const access = await accessTo(server());
+    return Object.assign(await openPostgresStore(access), {
+      async remove(run: string, head: string) {
+        const archivist = await openPostgresStore({ ...access, url: asLogin(access.url, 'archivist') });
+        return archivist.remove(run, head).finally(() => archivist.close());
+      },
+    });
+  },
 };
 
 const row = (run: string, overrides: Partial<RunRow> = {}): RunRow => ({

@@ -9,7 +9,7 @@ import { openPostgres, type PostgresAccess } from '../../src/journal/sql/postgre
 import type { RunRow, StoredEntry } from '../../src/journal/store.ts';
 import { openPostgresStore } from '../../src/journal/stores/postgres.ts';
 import { accessTo } from '../contract/postgres-access.ts';
-import { POSTGRES_PASSWORD, postgresOfFile } from '../postgres.ts';
+import { asLogin, POSTGRES_PASSWORD, postgresOfFile } from '../postgres.ts';
 
 const server = postgresOfFile();
 const closing: (() => Promise<unknown>)[] = [];
@@ -274,28 +274,56 @@ describe('a database that cannot be used', { tags: ['postgres'] }, () => {
     });
   });
 
-  it('reports a user without rights; one that may use the tables need not be able to create them', async () => {
+  it('reports a user without rights', async () => {
     const given = await accessTo(server());
-    await (await openPostgresStore(given)).close();
-    await server().query(`CREATE ROLE clerk LOGIN PASSWORD '${POSTGRES_PASSWORD}'`, given.url);
-    const url = new URL(given.url);
-    url.username = 'clerk';
-    const clerk = { ...given, url: url.href };
-    expect(await refusal(clerk)).toMatchObject({ reason: 'unavailable' });
-    await server().query(
-      `GRANT USAGE ON SCHEMA runbook TO clerk; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA runbook TO clerk`,
-      given.url,
-    );
-    const store = await opened(openPostgresStore(clerk));
-    await store.append([entry(1)], { durable: true, row });
-    expect(await store.read('a')).toEqual([entry(1)]);
+    await server().query('REVOKE ALL ON SCHEMA runbook FROM runbook_writer', given.url);
+    expect(await refusal(given)).toMatchObject({ reason: 'unavailable' });
   });
 
   it('creates its tables once for many first processes', async () => {
-    const given = await accessTo(server());
+    const given = { url: await server().emptyDatabase(), name: 'the database' };
     const stores = await Promise.all(Array.from({ length: 5 }, () => opened(openPostgresStore(given))));
     await stores[0]?.append([entry(1)], { durable: true, row });
     expect(await stores[4]?.read('a')).toEqual([entry(1)]);
     expect(await server().query('SELECT version FROM runbook.store_version', given.url)).toEqual([{ version: 1 }]);
+  });
+});
+
+describe('the roles of deploy/postgres/roles.sql', { tags: ['postgres'] }, () => {
+  const TABLES = ['entries', 'account_act', 'kill_event', 'runs', 'lease', 'occurrence'];
+
+  it('let a writer add to the evidence and not change it, a reviewer read, and an archivist delete runs', async () => {
+    const { url } = await accessTo(server());
+    const rows = await server().query(
+      `SELECT role, name, string_agg(privilege, ' ' ORDER BY privilege) AS may
+        FROM unnest(ARRAY['writer', 'reviewer', 'archivist']) AS role, unnest(ARRAY['${TABLES.join("','")}']) AS name,
+          unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'TRIGGER']) AS privilege
+        WHERE has_table_privilege(role, 'runbook.' || name, privilege) GROUP BY role, name`,
+      url,
+    );
+    const may = (role: string) =>
+      Object.fromEntries(rows.filter((row) => row.role === role).map((row) => [row.name, row.may]));
+    expect(may('writer')).toEqual({
+      ...Object.fromEntries(['entries', 'account_act', 'kill_event'].map((table) => [table, 'INSERT SELECT'])),
+      ...Object.fromEntries(['runs', 'lease'].map((table) => [table, 'INSERT SELECT UPDATE'])),
+      occurrence: 'DELETE INSERT SELECT UPDATE',
+    });
+    expect(may('reviewer')).toEqual(Object.fromEntries(TABLES.map((table) => [table, 'SELECT'])));
+    expect(may('archivist')).toEqual({ ...may('reviewer'), entries: 'DELETE SELECT', runs: 'DELETE SELECT' });
+    const store = await opened(openPostgresStore({ url, name: 'the database' }));
+    const ended = { ...row, outcome: 'succeeded', endedAt: 2 } as const;
+    await store.append([entry(1)], { durable: true, row: ended });
+    await expect(store.remove('a', entry(1).hash)).rejects.toMatchObject(UNAVAILABLE);
+    const archivist = await opened(openPostgresStore({ url: asLogin(url, 'archivist'), name: 'the database' }));
+    expect(await archivist.remove('a', entry(1).hash)).toBe(true);
+  });
+
+  it('fit a store whose later tables the owner makes when it opens the store', async () => {
+    const { url } = await accessTo(server());
+    await server().query('DROP TABLE runbook.account_act', url);
+    const writer = await opened(openPostgresStore({ url, name: 'the database' }));
+    await (await openPostgresStore({ url: asLogin(url, 'runbook'), name: 'the database' })).close();
+    expect(await server().query('SELECT count(*)::int FROM runbook.account_act', url)).toEqual([{ count: 0 }]);
+    expect(await writer.runs()).toEqual([]);
   });
 });

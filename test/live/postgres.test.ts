@@ -1,7 +1,7 @@
 /** The verbs with `store: {postgres: …}`: two folders stand for two machines, which share nothing but the database. */
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { POSTGRES_PASSWORD, postgresOfFile } from '../postgres.ts';
+import { asLogin, POSTGRES_PASSWORD, postgresOfFile } from '../postgres.ts';
 import { JWT } from './mock-venue.ts';
 import { document, type Ended, LIMIT, type Report, type Scene, scene, until } from './scene.ts';
 
@@ -32,11 +32,12 @@ describe('the store in PostgreSQL', { timeout: 90_000, tags: ['postgres'] }, () 
     play(LIMIT, async ({ run, venue, files, path }, env) => {
       const ended = await run(RUN, env);
       expect([ended.exit, report(ended).outcome, venue.placed.length]).toEqual([0, 'succeeded', 1]);
+      const reviewer = { ...env, DATABASE_URL: asLogin(env.DATABASE_URL ?? '', 'reviewer') };
       const answers = [
-        await run(['audit', 'list', '--json'], env),
-        await run(['audit', 'show', 'last', '--json'], env),
-        await run(['audit', 'verify', '--json'], env),
-        await run(['replay', 'last', '--json'], env),
+        await run(['audit', 'list', '--json'], reviewer),
+        await run(['audit', 'show', 'last', '--json'], reviewer),
+        await run(['audit', 'verify', '--json'], reviewer),
+        await run(['replay', 'last', '--json'], reviewer),
         await run(['doctor', '--profile', 'p.yaml', '--json'], env),
       ];
       expect(answers.map(({ exit }) => exit).slice(0, 4)).toEqual([0, 0, 0, 0]);

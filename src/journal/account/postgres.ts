@@ -1,30 +1,13 @@
-/** Keeps the acts of accounts in PostgreSQL. Its table is made when it is first needed. */
+/** Keeps the acts of accounts in PostgreSQL. */
 import { openPostgres, type PostgresAccess, type PostgresDatabase, RESTART_PATIENCE_MS } from '../sql/postgres.ts';
-import { SCHEMA_NAME } from '../sql/postgres-schema.ts';
 import { type AccountJournal, type Act, type NewAct, readActs, sealAct } from './acts.ts';
 import { ACT_SQL, readStoredAct } from './rows.ts';
 
 const TIMEOUTS = { connections: 1, connectMs: 5_000, lockMs: 5_000, answerMs: 15_000 };
-const SCHEMA = `CREATE TABLE IF NOT EXISTS account_act (
-  account TEXT NOT NULL,
-  seq BIGINT NOT NULL,
-  line TEXT NOT NULL,
-  hash TEXT NOT NULL,
-  PRIMARY KEY (account, seq)
-)`;
 
 /** Opens the account's journal of the database. Rejects with a StoreError. */
 export async function openPostgresAccountJournal(access: PostgresAccess): Promise<AccountJournal> {
-  const database = await openPostgres(access, TIMEOUTS);
-  try {
-    // IF NOT EXISTS alone would need the right to create even when the table exists.
-    const { rows } = await database.query(`SELECT to_regclass('${SCHEMA_NAME}.account_act') IS NOT NULL AS made`);
-    if (!rows[0]?.made) await database.transaction('schema', (query) => query(SCHEMA));
-  } catch (error) {
-    await database.close();
-    throw error;
-  }
-  return new PostgresAccountJournal(database);
+  return new PostgresAccountJournal(await openPostgres(access, TIMEOUTS));
 }
 
 class PostgresAccountJournal implements AccountJournal {

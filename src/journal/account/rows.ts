@@ -8,6 +8,19 @@ export const ACT_SQL = {
   add: 'INSERT INTO account_act (account, seq, line, hash) VALUES (?, ?, ?, ?)',
 } as const;
 
+/** `integer`: a type of 64 bits. */
+export function buildActSchema(integer: string): readonly string[] {
+  return [
+    `CREATE TABLE IF NOT EXISTS account_act (
+      account TEXT NOT NULL,
+      seq ${integer} NOT NULL,
+      line TEXT NOT NULL,
+      hash TEXT NOT NULL,
+      PRIMARY KEY (account, seq)
+    )`,
+  ];
+}
+
 export function readStoredAct(account: string, { seq, line, hash }: SqlRow): StoredAct {
   return { account, seq: Number(seq), line: String(line), hash: String(hash) };
 }

@@ -1,16 +1,9 @@
 /** Keeps the acts of accounts in the journal's own SQLite file, so that a copy of the file has them too. */
 import { type Database, hasTable, openPrepared } from '../sql/sqlite.ts';
 import { type AccountJournal, type Act, type NewAct, readActs, sealAct } from './acts.ts';
-import { ACT_SQL, readStoredAct } from './rows.ts';
+import { ACT_SQL, buildActSchema, readStoredAct } from './rows.ts';
 
-const SCHEMA = `
-CREATE TABLE IF NOT EXISTS account_act (
-  account TEXT NOT NULL,
-  seq INTEGER NOT NULL,
-  line TEXT NOT NULL,
-  hash TEXT NOT NULL,
-  PRIMARY KEY (account, seq)
-)`;
+const SCHEMA = buildActSchema('INTEGER').join(';');
 
 /** Opens the journal's `file`. Rejects with a StoreError that names it when it cannot be opened. */
 export async function openSqliteAccountJournal(file: string): Promise<AccountJournal> {

@@ -2,16 +2,21 @@
  * Defines the tables in PostgreSQL, in a schema of their own. The first process creates all of them in one transaction; they do
  * not change afterwards. A new version means a new number here and the statements that migrate to it.
  */
+import { buildActSchema } from '../account/rows.ts';
+
 export const SCHEMA_NAME = 'runbook';
 export const SCHEMA_VERSION = 1;
 
-/** A table that stores made by 0.2 lack: the first row makes it, so that a reader needs no right to. Older programs do not look at it. */
-export const ACCOUNT_ROWS = `CREATE TABLE IF NOT EXISTS account_row (
+/** Tables that stores made by 0.2 lack. Who may create makes them when it opens the store; older programs do not look at them. */
+export const LATER_TABLES: readonly string[] = [
+  `CREATE TABLE IF NOT EXISTS account_row (
     key TEXT COLLATE "C" NOT NULL,
     name TEXT COLLATE "C" NOT NULL,
     text TEXT NOT NULL,
     PRIMARY KEY (key, name)
-  )`;
+  )`,
+  ...buildActSchema('BIGINT'),
+];
 
 /** Columns match those of the SQLite tables, so that the same functions read the rows (rows.ts). */
 export const POSTGRES_SCHEMA: readonly string[] = [
@@ -109,5 +114,5 @@ export const POSTGRES_SCHEMA: readonly string[] = [
     answer TEXT
   )`,
   'CREATE INDEX handover_posted ON handover (account, sequence) WHERE answer IS NULL',
-  ACCOUNT_ROWS,
+  ...LATER_TABLES,
 ];

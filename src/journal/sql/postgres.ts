@@ -9,7 +9,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
 import { StoreAway, StoreError } from '../store.ts';
-import { POSTGRES_SCHEMA, SCHEMA_NAME, SCHEMA_VERSION } from './postgres-schema.ts';
+import { LATER_TABLES, POSTGRES_SCHEMA, SCHEMA_NAME, SCHEMA_VERSION } from './postgres-schema.ts';
 import type { SqlRow, SqlValue } from './values.ts';
 
 export interface PostgresAccess {
@@ -120,7 +120,8 @@ async function configureSession(
 
 async function prepare(database: PostgresDatabase, name: string): Promise<void> {
   const { rows } = await database.query(`SELECT current_setting('server_version_num')::int AS version,
-    current_setting('server_encoding') AS encoding, to_regclass('${SCHEMA_NAME}.store_version') IS NOT NULL AS made`);
+    current_setting('server_encoding') AS encoding, to_regclass('${SCHEMA_NAME}.store_version') IS NOT NULL AS made,
+    to_regclass('${SCHEMA_NAME}.account_row') IS NULL OR to_regclass('${SCHEMA_NAME}.account_act') IS NULL AS lacks_later`);
   const [server] = rows;
   if (Number(server?.version) < OLDEST_SERVER)
     throw new StoreError('unavailable', `${name} runs on a PostgreSQL older than version 12`);
@@ -128,6 +129,7 @@ async function prepare(database: PostgresDatabase, name: string): Promise<void> 
     throw new StoreError('unavailable', `${name} has the encoding ${String(server?.encoding)}; it must be UTF8`);
   // IF NOT EXISTS alone would need the right to create even when everything exists.
   if (!server.made) await database.transaction('schema', (query) => createSchema(query));
+  else if (server.lacks_later) await database.transaction('schema', (query) => createLaterTables(query));
   const version = (await database.query('SELECT max(version) AS version FROM store_version')).rows[0]?.version;
   if (version !== SCHEMA_VERSION) {
     throw new StoreError(
@@ -144,6 +146,11 @@ async function createSchema(query: Query): Promise<void> {
   if (!rows[0]?.named) await query(`CREATE SCHEMA ${SCHEMA_NAME}`);
   for (const statement of POSTGRES_SCHEMA) await query(statement);
   await query('INSERT INTO store_version (version) VALUES (?)', [SCHEMA_VERSION]);
+}
+
+async function createLaterTables(query: Query): Promise<void> {
+  const { rows } = await query(`SELECT has_schema_privilege('${SCHEMA_NAME}', 'CREATE') AS allowed`);
+  if (rows[0]?.allowed) for (const statement of LATER_TABLES) await query(statement);
 }
 
 class PooledDatabase implements PostgresDatabase {

@@ -11,7 +11,7 @@ import {
   type Query,
   RESTART_PATIENCE_MS,
 } from '../sql/postgres.ts';
-import { ACCOUNT_ROWS, SCHEMA_NAME } from '../sql/postgres-schema.ts';
+import { SCHEMA_NAME } from '../sql/postgres-schema.ts';
 import { NO_LIMIT, type SqlRow } from '../sql/values.ts';
 import type { AccountRow, AppendOptions, JournalStore, RunFilter, RunHead, RunRow, StoredEntry } from '../store.ts';
 import { refuseAppend } from './errors.ts';
@@ -112,7 +112,6 @@ class PostgresStore implements JournalStore {
     await this.database.transaction(
       `account ${key}`,
       async (query) => {
-        if (!(await query(HAS_ACCOUNT_ROWS)).rows[0]?.made) await query(ACCOUNT_ROWS);
         for (const name of without) await query(JOURNAL_SQL.removeAccountRow, [key, name]);
         for (const { name, text } of rows) await query(JOURNAL_SQL.putAccountRow, [key, name, text]);
       },

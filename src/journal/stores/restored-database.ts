@@ -3,7 +3,6 @@
  * store, made and put back by PostgreSQL's own programs.
  */
 import { openPostgres, type PostgresAccess, type PostgresDatabase } from '../sql/postgres.ts';
-import { SCHEMA_NAME } from '../sql/postgres-schema.ts';
 import { RESTORE_SCHEDULE } from './backup.ts';
 
 const TIMEOUTS = { connections: 1, connectMs: 5_000, lockMs: 5_000, answerMs: 600_000 };
@@ -35,9 +34,9 @@ export async function openRestoredDatabase(access: PostgresAccess): Promise<Rest
 }
 
 async function read({ query }: PostgresDatabase): Promise<Pick<RestoredDatabase, 'accounts' | 'epoch' | 'newestAt'>> {
-  const [made] = (await query(`SELECT to_regclass('${SCHEMA_NAME}.account_act') IS NOT NULL AS acts`)).rows;
-  const tables = ['lease', 'agenda_epoch', ...(made?.acts ? ['account_act'] : [])];
-  const accounts = await query(`${tables.map((table) => `SELECT account FROM ${table}`).join(' UNION ')} ORDER BY 1`);
+  const accounts = await query(
+    'SELECT account FROM lease UNION SELECT account FROM agenda_epoch UNION SELECT account FROM account_act ORDER BY 1',
+  );
   const [newest] = (
     await query(`SELECT
       greatest((SELECT max(epoch) FROM lease), (SELECT max(epoch) FROM agenda_epoch), (SELECT max(epoch) FROM runs), 0) AS epoch,
