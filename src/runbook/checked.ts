@@ -240,6 +240,21 @@ export type CheckedStep =
         readonly takeProfit?: ProtectLeg;
       }
     >
+  | Step<
+      'manage',
+      {
+        readonly market: Expr<string>;
+        readonly side: Expr<string>;
+        readonly stopLoss?: ProtectLeg;
+        readonly takeProfit?: ProtectLeg;
+        /** The price of the market: as written, else the only price feed of the runbook. */
+        readonly feed?: Expr<Decimal>;
+        readonly trail?: { readonly by: Expr<Decimal>; readonly step: Expr<Decimal> };
+        readonly breakEven?: { readonly after: Expr<Decimal>; readonly offset: Expr<Decimal> };
+        readonly timeLimit?: Expr<Duration>;
+        readonly escalate?: { readonly after: Expr<Duration>; readonly slip: Expr<Decimal> };
+      }
+    >
   | Step<'amend', { readonly order: Expr<RecordValue>; readonly price: Expr<Decimal>; readonly size?: Expr<Decimal> }>
   | Step<
       'cancel',

@@ -53,6 +53,18 @@ const ARGUMENTS: Readonly<Record<Exclude<VenueStepName, 'request'>, (draws: Draw
       ...(legs === 1 ? {} : { take_profit: leg('70000') }),
     };
   },
+  manage(draws) {
+    const leg = (trigger: string) => ({ trigger, price: trigger });
+    const legs = draws.within(0, 2);
+    return {
+      market: 'BTC-USD',
+      side: 'short',
+      ...(legs === 0 ? {} : { stop_loss: { ...leg('60000.0'), ...(draws.chance(0.5) ? { fraction: '1' } : {}) } }),
+      ...(legs === 1 ? {} : { take_profit: { ...leg('70000'), fraction: draws.of(['1', '0.50']) } }),
+      time_limit: draws.of(['10s', '1m']),
+      ...(draws.chance(0.5) ? { escalate: { after: '5s', slip: draws.of(['50bps', '0.010']) } } : {}),
+    };
+  },
   amend: (draws) => ({
     order: 'o',
     price: draws.of(['49000', '51000.0', '50500']),
@@ -104,13 +116,14 @@ leaves: {position: open, because: a case}
 needs: [cancel_all]
 steps:
   - id: o
-    place: {type: limit, market: BTC-USD, side: long, size: 0.01, price: 50000}
+    place: {market: BTC-USD, side: long, size: 0.01, ${name === 'manage' ? 'type: market, price: 64100' : 'type: limit, price: 50000'}}
   - ${name}: ${JSON.stringify(args)}
 `;
       const loaded = loadedFrom({ file: 'case.yaml', text });
       const step = loaded.runbook.steps[1];
       if (step === undefined) throw new Error('no step');
-      const calls = bindCalls(step, 'calls');
+      // No stop is moved or put back here.
+      const calls = bindCalls(step, 'calls').filter(({ leg }) => leg !== 'tighter stop_loss');
       const planned = planFor(loaded.runbook, {}, { now: START }).rows.filter(
         (row): row is PlannedRequest => row.kind === 'request' && row.step === step.path,
       );
@@ -150,9 +163,14 @@ function hideUnknown(planned: Readonly<Record<string, string>>, sent: Readonly<R
   return Object.fromEntries(
     Object.entries(sent).map(([name, value]) => [
       name,
-      OF_RUN.has(name) && planned[name] === KNOWN_AFTER_RUN ? KNOWN_AFTER_RUN : value,
+      (OF_RUN.has(name) || isOfExit(sent, name)) && planned[name] === KNOWN_AFTER_RUN ? KNOWN_AFTER_RUN : value,
     ]),
   );
+}
+
+/** Size and price of the market order with which `manage` closes what is left. */
+function isOfExit({ type }: Readonly<Record<string, string>>, name: string): boolean {
+  return type === 'market' && (name === 'size' || name === 'price');
 }
 
 function writeParams(params: object): Readonly<Record<string, string>> {

@@ -65,6 +65,7 @@ interface Sight {
 const WEIGHTS = {
   place: 14,
   protect: 3,
+  manage: 0,
   amend: 6,
   cancel: 5,
   cancel_all: 0.6,

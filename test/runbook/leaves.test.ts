@@ -35,6 +35,20 @@ describe('the paths of a runbook', () => {
     expect(leaks(ENTRY + GUARD, { head: 'leaves: {position: none}\n' })).toEqual(VIOLATED);
   });
 
+  it('leave nothing that a `manage` has held until it was gone', () => {
+    const none = { head: 'leaves: {position: none}\n' };
+    const filled = ENTRY.replace('60000}', '60000, tif: immediate_or_cancel}');
+    const hold = (rest = '', side = 'short') => `
+  - manage: {market: BTC-USD, side: ${side}, stop_loss: {trigger: 50000, price: 49000}}
+    timeout: 1h
+${rest}`;
+    expect(leaks(filled + hold(), none)).toEqual([]);
+    expect(leaks(filled + hold('', 'long'), none)).toEqual(UNPROVEN);
+    // It may fill when the step holds it no more.
+    expect(leaks(ENTRY + hold(), none)).toEqual(VIOLATED);
+    expect(leaks(filled + hold('    on_timeout: [{wait: 1s}]\n'), none)).toEqual(UNPROVEN);
+  });
+
   it('leave what one block of an if protects and the other does not', () => {
     const blocks = (taken: string, other: string) =>
       `${ENTRY}  - refresh: entry\n  - if: entry.filled > 0\n    do:${taken.replaceAll('\n', '\n    ')}\n    else:${other.replaceAll('\n', '\n    ')}\n`;

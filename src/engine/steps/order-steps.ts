@@ -5,13 +5,13 @@
 import { Decimal, formatDecimal } from '../../base/decimal.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
 import type { AwaitTarget, StepOf } from '../../runbook/checked.ts';
-import { findUndo } from '../../runbook/steps/steps.ts';
+import { findUndo, type VenueStep } from '../../runbook/steps/steps.ts';
 import { type Duration, EvaluationFailure, type Expr, type RecordValue, type Value } from '../../runbook/values.ts';
 import { isZeroDecimal } from '../../venue/order/fills.ts';
 import { getExposure } from '../../venue/order/life.ts';
 import type { OrderRecord } from '../../venue/records.ts';
 import type { RunContext } from '../context.ts';
-import { Cancellation, InternalFailure, StepFailure, toInterruption } from '../interruption.ts';
+import { Cancellation, Halt, InternalFailure, StepFailure, toInterruption } from '../interruption.ts';
 import { asHandle, OrderHandle } from '../orders/handles.ts';
 import { makeInternalRequest, type OrderRequestContext, type Terms } from '../orders/parts.ts';
 import type { RunbookGlobals } from '../scope.ts';
@@ -107,7 +107,7 @@ export async function clearEarlier(execution: StepExecution<StepOf<'place'>>, le
  * because an order that nothing cancels is the worse mistake.
  */
 export async function placeOrder(
-  execution: StepExecution<StepOf<'place' | 'protect'>>,
+  execution: StepExecution<StepOf<'place' | 'protect' | 'manage'>>,
   at: OrderRequestContext,
   leg: string,
   terms: Terms,
@@ -132,7 +132,7 @@ export async function placeOrder(
  * nothing is written, an order that covers what the run has opened is left alone: without it the position would be bare.
  */
 export function registerUndo(
-  execution: StepExecution<StepOf<'place' | 'protect'>>,
+  execution: StepExecution<StepOf<'place' | 'protect' | 'manage'>>,
   handle: OrderHandle,
   value: Value,
 ): void {
@@ -245,4 +245,20 @@ export function toListed({ run, touched }: StepExecution, record: OrderRecord): 
 export function resolveOrderId(execution: StepExecution, expr: Expr): string {
   const value = execution.evaluate(expr);
   return asHandle(value)?.id ?? String(value);
+}
+
+/**
+ * Cancels orders side by side: one that does not end must not keep the others working. Throws the first failure when all are done, a
+ * Halt before any other.
+ */
+export async function cancelSideBySide(
+  execution: StepExecution<VenueStep>,
+  handles: readonly OrderHandle[],
+  cancel: (handle: OrderHandle) => Promise<void>,
+): Promise<void> {
+  const results = await Promise.allSettled(handles.map(cancel));
+  const errors = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
+  const worst = errors.find((error) => error instanceof Halt) ?? errors[0];
+  execution.cancel.check();
+  if (worst !== undefined) throw worst;
 }

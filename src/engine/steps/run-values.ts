@@ -1,8 +1,10 @@
 /** Evaluates the arguments of a step for the requests of its row: in a run every value is known. */
 import { type Decimal, type DecimalString, formatDecimal } from '../../base/decimal.ts';
 import type { Values } from '../../runbook/steps/row.ts';
+import { bindCalls, type VenueStep } from '../../runbook/steps/steps.ts';
 import type { Duration, Expr, Time } from '../../runbook/values.ts';
 import type { OrderRef } from '../../venue/order/requests.ts';
+import type { Terms } from '../orders/parts.ts';
 import type { StepExecution } from './execution.ts';
 import { resolveOrderId } from './order-steps.ts';
 
@@ -47,6 +49,9 @@ export class RunValues implements Values {
   placed(): OrderRef {
     return refuse();
   }
+  later(): string {
+    return refuse();
+  }
   since(): number {
     return refuse();
   }
@@ -54,4 +59,26 @@ export class RunValues implements Values {
 
 function refuse(): never {
   throw new Error('engine: a request about an order is made by the order manager');
+}
+
+/** The orders that a step places, by leg, with their terms; `begins`: of a step that works out further ones, those it begins with. */
+export function* listPlacements(
+  execution: StepExecution<VenueStep>,
+  begins?: readonly string[],
+): Generator<{ readonly leg: string; readonly terms: Terms }> {
+  // Each is evaluated when it is sent: what an earlier one did may decide it.
+  for (const { draft, leg = '' } of bindCalls(execution.step, 'calls')) {
+    if (draft === undefined || begins?.includes(leg) === false) continue;
+    const { price, trigger, timeInForce, ...rest } = draft(new RunValues(execution));
+    yield {
+      leg,
+      terms: {
+        ...rest,
+        ...(price === undefined ? {} : { price }),
+        ...(trigger === undefined ? {} : { trigger }),
+        ...(timeInForce === undefined ? {} : { timeInForce }),
+        onAmbiguous: 'halt',
+      },
+    };
+  }
 }

@@ -17,12 +17,14 @@ import { PAGE_ROWS } from '../../venue/order/requests.ts';
 import type { CallClass, CallOutcome, VenueCall } from '../../venue/port.ts';
 import type { FillRecord, OrderRecord } from '../../venue/records.ts';
 import { toFailure } from '../failure.ts';
-import { Halt, StepFailure } from '../interruption.ts';
-import { asHandle, type OrderHandle } from '../orders/handles.ts';
+import { StepFailure } from '../interruption.ts';
+import { asHandle } from '../orders/handles.ts';
 import { callWhileWanted, restrict, type Terms } from '../orders/parts.ts';
 import { sleepUntil } from '../waiting.ts';
 import type { StepExecution } from './execution.ts';
+import { manage } from './manage.ts';
 import {
+  cancelSideBySide,
   clearEarlier,
   ensureBand,
   findHandle,
@@ -32,7 +34,7 @@ import {
   resolveOrder,
   toListed,
 } from './order-steps.ts';
-import { RunValues } from './run-values.ts';
+import { listPlacements, RunValues } from './run-values.ts';
 
 type VerbFunction<V extends VenueStepName> = (execution: StepExecution<StepOf<V>>) => Promise<Value>;
 
@@ -76,6 +78,8 @@ const VERBS: { readonly [V in VenueStepName]?: VerbFunction<V> } = {
     }
     return value;
   },
+
+  manage,
 
   async amend(execution) {
     const { args, run } = execution;
@@ -191,22 +195,6 @@ const VERBS: { readonly [V in VenueStepName]?: VerbFunction<V> } = {
   },
 };
 
-/**
- * Cancels orders side by side: one that does not end must not keep the others working. Throws the first failure when all are done, a
- * Halt before any other.
- */
-async function cancelSideBySide(
-  execution: StepExecution<VenueStep>,
-  handles: readonly OrderHandle[],
-  cancel: (handle: OrderHandle) => Promise<void>,
-): Promise<void> {
-  const results = await Promise.allSettled(handles.map(cancel));
-  const errors = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
-  const worst = errors.find((error) => error instanceof Halt) ?? errors[0];
-  execution.cancel.check();
-  if (worst !== undefined) throw worst;
-}
-
 /** Makes the calls of a step in sequence; its value is the record that the last one answered with. */
 async function makeCalls(execution: StepExecution<VenueStep>): Promise<Value> {
   const { yields } = getStepRow(execution.step.verb);
@@ -222,27 +210,6 @@ async function makeCalls(execution: StepExecution<VenueStep>): Promise<Value> {
     value = toNamedValue(execution, hydrate(yields, record));
   }
   return value;
-}
-
-/** The orders that a step places, by leg, with their terms. */
-function* listPlacements(
-  execution: StepExecution<VenueStep>,
-): Generator<{ readonly leg: string; readonly terms: Terms }> {
-  // Each is evaluated when it is sent: what an earlier one did may decide it.
-  for (const { draft, leg = '' } of bindCalls(execution.step, 'calls')) {
-    if (draft === undefined) continue;
-    const { price, trigger, timeInForce, ...rest } = draft(new RunValues(execution));
-    yield {
-      leg,
-      terms: {
-        ...rest,
-        ...(price === undefined ? {} : { price }),
-        ...(trigger === undefined ? {} : { trigger }),
-        ...(timeInForce === undefined ? {} : { timeInForce }),
-        onAmbiguous: 'halt',
-      },
-    };
-  }
 }
 
 /** Makes one call of the step's row. */

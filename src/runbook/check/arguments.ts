@@ -2,7 +2,7 @@
  * Compiles the arguments of the steps that call the venue, and reports what their constants prove. One function for each
  * step; types and words come from the step table.
  */
-import type { Decimal } from '../../base/decimal.ts';
+import { Decimal } from '../../base/decimal.ts';
 import type { OrderType, TimeInForce } from '../../venue/records.ts';
 import type { ProtectLeg, StepName, StepOf } from '../checked.ts';
 import type { Node } from '../document/nodes.ts';
@@ -25,6 +25,8 @@ import { type LegPlace, lintStops } from './stops.ts';
 
 /** What the check of a step's arguments needs to know about the step around them. */
 export interface Circumstances {
+  /** Whether the step has a time-out. */
+  readonly timesOut: boolean;
   /** The step's name in the text, to point at when no single argument is wrong. */
   readonly nameSpan: { readonly start: number; readonly end: number };
   readonly allow: string | undefined;
@@ -57,6 +59,7 @@ export function buildVenueArgs(
 const BUILDERS: { readonly [V in VenueStepName]?: Builder<V> } = {
   place,
   protect,
+  manage,
   amend,
   cancel,
   cancel_all: (checking, _node, { nameSpan }) => {
@@ -176,18 +179,27 @@ const NO_ORDER: StepOf<'place'>['args'] = {
 
 function protect(checking: Checking, node: Node, { nameSpan }: Circumstances): BuiltArgs<'protect'> {
   const read = new FieldReader(checking, node, getFieldsShape('protect'));
+  const { market, side, stopLoss, takeProfit } = readLegs(checking, read);
+  checkHalted(checking, nameSpan, 'protect');
+  const legs = { ...(stopLoss && { stop_loss: ORDER }), ...(takeProfit && { take_profit: ORDER }) };
+  return {
+    args: { market, side, ...omitUndefined({ stopLoss, takeProfit }) },
+    yields: makeRecordType(stopLoss && takeProfit ? 'Protection' : stopLoss ? 'StopLoss' : 'TakeProfit', legs),
+  };
+}
+
+/** The market and the side of protective orders, with their legs. */
+function readLegs(checking: Checking, read: FieldReader) {
   const market = read.compile<string>('market');
   const readLeg = (key: string): ProtectLeg | undefined => {
-    const at = read.find(key);
-    const shape = read.findShape(key);
-    if (at === undefined || shape?.kind !== 'fields') return undefined;
-    const inner = new FieldReader(checking, at, shape);
+    const inner = enterFields(checking, read, key);
+    if (inner === undefined) return undefined;
     inner.market = market;
-    const fraction = inner.compile<Decimal>('fraction');
+    const fraction = inner.compileOptional<Decimal>('fraction') ?? WHOLE;
     const known = checking.compiler.evaluateConstant(fraction);
     if (known !== undefined && !(known.greaterThan(0) && known.lessThanOrEqualTo(1)))
       checking.report(
-        inner.find('fraction') ?? at,
+        inner.locate('fraction'),
         'fraction-out-of-range',
         `fraction must be above 0 and at most 1, found ${known.toFixed()}`,
       );
@@ -200,18 +212,120 @@ function protect(checking: Checking, node: Node, { nameSpan }: Circumstances): B
   const side = read.compile<string>('side');
   const stopLoss = readLeg('stop_loss');
   const takeProfit = readLeg('take_profit');
-  checkHalted(checking, nameSpan, 'protect');
   checkMarket(checking, read.find('market'), market);
-  const locateLeg = (readLeg: ProtectLeg | undefined, key: string): LegPlace | undefined => {
+  const locateLeg = (leg: ProtectLeg | undefined, key: string): LegPlace | undefined => {
     const at = read.find(key);
-    return readLeg === undefined || at === undefined ? undefined : { leg: readLeg, at };
+    return leg === undefined || at === undefined ? undefined : { leg, at };
   };
   lintStops(checking, side, locateLeg(stopLoss, 'stop_loss'), locateLeg(takeProfit, 'take_profit'));
-  const legs = { ...(stopLoss && { stop_loss: ORDER }), ...(takeProfit && { take_profit: ORDER }) };
-  return {
-    args: { market, side, ...omitUndefined({ stopLoss, takeProfit }) },
-    yields: makeRecordType(stopLoss && takeProfit ? 'Protection' : stopLoss ? 'StopLoss' : 'TakeProfit', legs),
+  return { market, side, stopLoss, takeProfit };
+}
+
+/** The reader of a map inside a step's map; undefined where it is not written. */
+function enterFields(checking: Checking, read: FieldReader, key: string): FieldReader | undefined {
+  const at = read.find(key);
+  const shape = read.findShape(key);
+  return at === undefined || shape?.kind !== 'fields' ? undefined : new FieldReader(checking, at, shape);
+}
+
+/** The whole position. */
+const WHOLE: Expr<Decimal> = {
+  text: '1',
+  type: { kind: 'decimal', unit: 'number' },
+  reads: [],
+  constant: true,
+  evaluate: () => new Decimal(1),
+};
+
+function manage(checking: Checking, node: Node, { nameSpan, timesOut }: Circumstances): BuiltArgs<'manage'> {
+  const read = new FieldReader(checking, node, getFieldsShape('manage'));
+  const { market, side, stopLoss, takeProfit } = readLegs(checking, read);
+  checkHalted(checking, nameSpan, 'manage');
+  const share = checking.compiler.evaluateConstant(stopLoss?.fraction);
+  if (stopLoss !== undefined && stopLoss.fraction !== FAULTY && !share?.equals(1))
+    checking.report(
+      read.locate('stop_loss'),
+      'fraction-out-of-range',
+      `the stop-loss of manage is for the whole position: its fraction is 1, found ${stopLoss.fraction.text}`,
+    );
+  const ratio = (inner: FieldReader, key: string, least: 'above 0' | 'at least 0'): Expr<Decimal> => {
+    const expr = inner.compile<Decimal>(key);
+    const known = checking.compiler.evaluateConstant(expr);
+    const isBelow = least === 'above 0' ? known?.lessThanOrEqualTo(0) : known?.lessThan(0);
+    if (isBelow || known?.greaterThanOrEqualTo(1))
+      checking.report(
+        inner.locate(key),
+        'ratio-out-of-range',
+        `${key} is a ratio ${least} and below 1, found ${known?.toFixed()}`,
+      );
+    return expr;
   };
+  const [trail, breakEven, escalate] = ['trail', 'break_even', 'escalate'].map((key) =>
+    enterFields(checking, read, key),
+  );
+  const timeLimit = read.compileOptional<Duration>('time_limit');
+  if (timeLimit === undefined && !timesOut)
+    checking.report(
+      nameSpan,
+      'manage-without-end',
+      'nothing says how long manage may hold the position: the plan has no bound',
+    );
+  const followed = trail?.compileOptional<Decimal>('feed');
+  const written = read.compileOptional<Decimal>('feed');
+  const feed = written ?? followed ?? compileOnlyPrice(checking, node);
+  if (feed === undefined && (trail !== undefined || breakEven !== undefined))
+    checking.report(
+      nameSpan,
+      'manage-without-price',
+      'trail and break_even of manage follow the price of the market, and nothing says which feed that is',
+    );
+  if (feed === undefined && (timeLimit !== undefined || escalate !== undefined))
+    checking.report(
+      nameSpan,
+      'market-order-without-price',
+      'without a price feed the market exit of manage has no price: the venue document does not say whether that is allowed',
+    );
+  return {
+    args: {
+      market,
+      side,
+      ...omitUndefined({
+        stopLoss,
+        takeProfit,
+        feed,
+        trail: trail && { by: ratio(trail, 'by', 'above 0'), step: ratio(trail, 'step', 'at least 0') },
+        breakEven: breakEven && {
+          after: ratio(breakEven, 'after', 'above 0'),
+          offset: ratio(breakEven, 'offset', 'at least 0'),
+        },
+        timeLimit,
+        escalate: escalate && {
+          after: escalate.compile<Duration>('after'),
+          slip: ratio(escalate, 'slip', 'at least 0'),
+        },
+      }),
+    },
+    yields: getYieldedType('manage'),
+  };
+}
+
+/** The only feed of the runbook whose value is a price. */
+function compileOnlyPrice(checking: Checking, { span }: Node): Expr<Decimal> | undefined {
+  const feeds = checking.names.roots.get('feeds');
+  const prices = Object.entries(feeds?.kind === 'record' ? feeds.fields : {}).filter(
+    ([, type]) => type.kind === 'decimal' && type.unit === 'price',
+  );
+  const [name] = prices[0] ?? [];
+  if (name === undefined || prices.length > 1) return undefined;
+  const node = {
+    kind: 'scalar',
+    span,
+    text: `feeds.${name}`,
+    style: 'plain',
+    type: 'text',
+    offset: () => span.start,
+  } as const;
+  return checking.compiler.compile<Decimal>(node, { kind: 'decimal', unit: 'price' });
 }
 
 function amend(checking: Checking, node: Node, { nameSpan }: Circumstances): BuiltArgs<'amend'> {

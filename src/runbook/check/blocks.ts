@@ -146,7 +146,11 @@ function checkStep(
   const built: BuiltStep = compiler.isFaulty(entry.value)
     ? { args: {}, yields: getYieldedType(stepName) }
     : getStepRow(stepName).group === 'venue'
-      ? buildVenueArgs(checking, stepName as VenueStepName, entry.value, { nameSpan: entry.keySpan, allow })
+      ? buildVenueArgs(checking, stepName as VenueStepName, entry.value, {
+          nameSpan: entry.keySpan,
+          allow,
+          timesOut: node.get('timeout') !== undefined,
+        })
       : buildControl(checking, stepName, entry.value, { path, nameSpan: entry.keySpan, node, guarded, steps: CHECKS });
   if (compiler.isFaulty(entry.value) && id !== undefined && getStepRow(stepName).yields === 'computed')
     names.unknown.add(id);

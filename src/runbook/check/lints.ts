@@ -58,6 +58,7 @@ function findNameSpan(checking: Checking, step: CheckedStep): Span {
 function evaluateWait(checking: Checking, step: CheckedStep): Duration | undefined {
   const { compiler } = checking;
   if (step.verb === 'wait') return step.args.kind === 'for' ? compiler.evaluateConstant(step.args.for) : undefined;
+  if (step.verb === 'manage') return compiler.evaluateConstant(step.args.timeLimit);
   return step.verb === 'wait_for' || step.verb === 'approve'
     ? compiler.evaluateConstant(step.args.within as Expr<Duration>)
     : undefined;
@@ -72,10 +73,7 @@ function lintDeadman(checking: Checking, runbook: CheckedRunbook): void {
     let released = false;
     for (const step of walkSteps(runbook.steps)) {
       if (!released && timeout !== undefined) lintWait(checking, step, timeout);
-      if (
-        unreleased &&
-        (step.verb === 'protect' || (step.verb === 'call' && placesProtection(runbook, step.args.runbook)))
-      )
+      if (unreleased && (isProtection(step) || (step.verb === 'call' && placesProtection(runbook, step.args.runbook))))
         checking.report(
           findNameSpan(checking, step),
           'protect-under-deadman',
@@ -87,13 +85,18 @@ function lintDeadman(checking: Checking, runbook: CheckedRunbook): void {
   for (const block of [runbook.steps, runbook.onError, runbook.finally]) lintArmed(checking, block, undefined);
 }
 
+/** Whether a step places protective orders, which a deadman switch would cancel. */
+function isProtection({ verb }: CheckedStep): boolean {
+  return verb === 'protect' || verb === 'manage';
+}
+
 /** Whether a called runbook places protective orders: the caller's switch cancels those too. */
 function placesProtection(runbook: CheckedRunbook, name: string): boolean {
   const callee = runbook.calls[name];
   return (
     callee !== undefined &&
     [...walkSteps(callee.steps)].some(
-      (step) => step.verb === 'protect' || (step.verb === 'call' && placesProtection(callee, step.args.runbook)),
+      (step) => isProtection(step) || (step.verb === 'call' && placesProtection(callee, step.args.runbook)),
     )
   );
 }
@@ -124,7 +127,7 @@ function lintArmed(
     else if (armed !== undefined) {
       const timeout = checking.compiler.evaluateConstant(armed.args.timeout);
       if (timeout !== undefined) lintWait(checking, step, timeout);
-      if (step.verb === 'protect')
+      if (isProtection(step))
         checking.report(
           findNameSpan(checking, step),
           'protect-under-deadman',
@@ -204,7 +207,7 @@ function lintProtection(checking: Checking, runbook: CheckedRunbook): void {
         filled = showsFills(findAwaited(step));
       } else if (step.verb === 'wait_for' && (step.args.kind === 'order' || step.args.kind === 'any'))
         filled ||= showsFills(step.args.is);
-      else if (step.verb === 'protect') {
+      else if (isProtection(step)) {
         if (entry !== undefined && !filled && checking.names.doubted.size === 0)
           checking.report(
             findNameSpan(checking, step),

@@ -87,7 +87,9 @@ function maySendAgain(step: CheckedStep, calls: CheckedRunbook['calls']): boolea
     return [...walkSteps([...callee.steps, ...callee.onError, ...callee.finally])].every((each) =>
       maySendAgain(each, callee.calls),
     );
-  return step.verb !== 'protect' && (step.verb !== 'place' || step.args.onAmbiguous === 'resend');
+  return (
+    step.verb !== 'protect' && step.verb !== 'manage' && (step.verb !== 'place' || step.args.onAmbiguous === 'resend')
+  );
 }
 
 export function readAwait(checking: Checking, stepName: StepName, node: Node | undefined): AwaitTarget | undefined {

@@ -350,9 +350,31 @@ export const CHECK_CODES = {
   }),
   'fraction-out-of-range': error({
     summary: 'a fraction of a position that is 0 or less, or more than 1',
-    cause: '`protect` takes a fraction (0.5 for half), not a size in the base currency and not a percentage.',
+    cause:
+      '`protect` and `manage` take a fraction (0.5 for half), not a size in the base currency and not a percentage. The stop-loss of `manage` holds the whole position.',
     example: 'fraction: 50',
     fix: 'Use a number above 0, at most 1.',
+  }),
+  'ratio-out-of-range': error({
+    summary: 'a distance of `manage` that is no ratio',
+    cause:
+      'The distances of `trail`, `break_even` and `escalate` are ratios of a price: 0.01 for one per cent, not 1 and not a price.',
+    example: 'trail: {by: 1.5, step: 0.001}',
+    fix: 'Write the ratio, or the unit: `1.5%`, `20bps`.',
+  }),
+  'manage-without-end': warning({
+    summary: 'a `manage` that nothing ends but its orders',
+    cause:
+      'While the market reaches neither side it holds the position, and reads it, for ever: the plan has no bound. A stop that the market has gapped through rests as long.',
+    example: 'manage: {stop_loss: {…}, take_profit: {…}}',
+    fix: 'Give it a `time_limit`, which closes the position by market orders, or the step a `timeout`.',
+  }),
+  'manage-without-price': error({
+    summary: 'a `manage` that follows a price and has none',
+    cause:
+      '`trail` and `break_even` compare the price of the market with that of the stop. Where the runbook has exactly one price feed it is that one; else nothing says which it is.',
+    example: 'feeds: {}\nsteps: [{manage: {break_even: {after: 0.01, offset: 0}, …}}]',
+    fix: 'Declare a price feed, or name it: `feed: feeds.mid`.',
   }),
   'stop-reversed': warning({
     summary: 'stop prices on the wrong side of each other',

@@ -93,6 +93,8 @@ class LeavesDomain implements Domain<PathState> {
         return this.place(step, state);
       case 'protect':
         return this.protect(step, state);
+      case 'manage':
+        return this.manage(step, state);
       case 'cancel':
         return this.cancel(step, state);
       case 'cancel_all':
@@ -114,6 +116,8 @@ class LeavesDomain implements Domain<PathState> {
       const fact: OrderFact = { step, fill: 'may', working: true, counted: new Set() };
       return withOrder(this.tell(state, step, 'place'), step.path, fact);
     }
+    // Its stop may rest, and its exit may have been on its way.
+    if (step.verb === 'manage') return { ...state, doubt: state.doubt || isExposed(state) };
     const blocks = step.verb === 'wait_for' ? [] : listInnerBlocks(step);
     const isCall = step.verb === 'call';
     return blocks.length === 0 && !isCall ? state : this.cutBranches(blocks, { ...state, doubt: true });
@@ -193,6 +197,20 @@ class LeavesDomain implements Domain<PathState> {
     return this.staysArmed ? state : cover(state, nameMarket(args.market.text), share);
   }
 
+  /** It succeeds when the position is gone, and cancels its own orders: what has filled is closed, what still works may fill again. */
+  private manage({ args }: StepOf<'manage'>, state: PathState): PathState {
+    const market = args.market.text;
+    const here = listExposed(state).filter((fact) => getMarket(fact) === market);
+    // Whether it is on the other side is known only in the run.
+    const isSame = here.some(({ step }) => step.args.side.text === args.side.text);
+    const closed = changeOrders(
+      state,
+      (fact) => getMarket(fact) === market,
+      (fact) => ({ ...fact, fill: 'none' }),
+    );
+    return uncover(isSame ? { ...state, doubt: true } : closed, market);
+  }
+
   private cancel({ args }: StepOf<'cancel'>, state: PathState): PathState {
     if (args.kind === 'ids') return { ...state, doubt: true };
     if (args.kind === 'mine') {
@@ -260,7 +278,7 @@ const NOT_FILLED: ReadonlySet<string> = new Set([
 ]);
 
 function isPlacement({ verb }: CheckedStep): boolean {
-  return verb === 'place' || verb === 'protect';
+  return verb === 'place' || verb === 'protect' || verb === 'manage';
 }
 
 function hasPlacement(block: readonly CheckedStep[]): boolean {
@@ -268,7 +286,14 @@ function hasPlacement(block: readonly CheckedStep[]): boolean {
 }
 
 /** Steps that can close a position, cover it, or take its cover away. */
-const CLOSING: ReadonlySet<CheckedStep['verb']> = new Set(['place', 'protect', 'cancel', 'cancel_all', 'call']);
+const CLOSING: ReadonlySet<CheckedStep['verb']> = new Set([
+  'place',
+  'protect',
+  'manage',
+  'cancel',
+  'cancel_all',
+  'call',
+]);
 
 /** Steps that place, cancel, await, or end the run or its switch: whether one is skipped changes what is left, as with inner steps. */
 const DECISIVE: ReadonlySet<CheckedStep['verb']> = new Set([

@@ -372,7 +372,7 @@ function findItems({ args }: Loop): string | undefined {
   return 'in' in args ? findOrigin(args.in) : undefined;
 }
 
-const DECIDED: ReadonlySet<CheckedStep['verb']> = new Set(['stop', 'fail', 'place', 'protect']);
+const DECIDED: ReadonlySet<CheckedStep['verb']> = new Set(['stop', 'fail', 'place', 'protect', 'manage']);
 
 /** Whether a condition decides on a stop, a failure or an order: as its `if`, or with it as the first step of its block. */
 function isDeciding(step: CheckedStep, condition: Expr): boolean {

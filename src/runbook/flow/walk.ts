@@ -62,7 +62,7 @@ export class FlowWalk<S> {
     if (condition === undefined) return this.attempt(step, state);
     const skipped = domain.narrow(state, condition, false, step);
     const taken = domain.narrow(state, condition, true, step);
-    const isTold = step.verb === 'protect' || step.verb === 'cancel';
+    const isTold = step.verb === 'protect' || step.verb === 'manage' || step.verb === 'cancel';
     return [
       ...(skipped === undefined ? [] : [isTold ? domain.tell(skipped, step, `${step.verb} is skipped`) : skipped]),
       ...(taken === undefined ? [] : this.attempt(step, taken)),

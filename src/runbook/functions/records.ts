@@ -99,6 +99,26 @@ const KINDS_OF_ERROR = [...ERROR_KINDS, 'internal'];
 /** The value of `wait_for` with `any`. */
 export const FIRST_ORDER = makeRecordType('FirstOrder', { which: INTEGER, order: ORDER });
 
+/** How a position that `manage` held came to its end. */
+export const MANAGE_ENDS = [
+  'take_profit',
+  'stop_loss',
+  'trail',
+  'break_even',
+  'time_limit',
+  'escalated',
+  'cancelled',
+] as const;
+export type ManageEnd = (typeof MANAGE_ENDS)[number];
+
+/** The value of `manage`. */
+export const MANAGED = makeRecordType('Managed', {
+  how: { kind: 'text', of: MANAGE_ENDS },
+  exit_price: optional(PRICE),
+  filled: SIZE,
+  realized: MONEY,
+});
+
 /** `error` inside `catch`, `on_error` and `undo`. */
 export const STEP_ERROR = makeRecordType('StepError', {
   kind: { kind: 'text', of: KINDS_OF_ERROR },
@@ -142,6 +162,16 @@ export const RECORDS: readonly RecordRow[] = [
     type: FIRST_ORDER,
     about: 'The value of wait_for with `any`: the order that was there first',
     fields: { which: 'its place in the list, from 0' },
+  },
+  {
+    type: MANAGED,
+    about: 'The value of manage: how the position ended',
+    fields: {
+      how: `what closed the last of it, by its last fill: ${MANAGE_ENDS.join(', ')}; cancelled where other orders of the run have closed it`,
+      exit_price: 'average price of the fills of its orders; absent where they have none',
+      filled: 'what its orders have closed',
+      realized: 'what the run has realized in the market since the step began, without fees',
+    },
   },
   {
     type: FILL,

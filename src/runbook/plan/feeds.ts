@@ -4,6 +4,7 @@
  */
 import { Decimal } from '../../base/decimal.ts';
 import type { CheckedRunbook, CheckedStep } from '../checked.ts';
+import { MOST_EXITS } from '../steps/manage.ts';
 import type { Expr } from '../values.ts';
 import { type Load, makeLoad, sequence, UNBOUNDED } from './load.ts';
 import type { PlanContext } from './scope.ts';
@@ -17,10 +18,12 @@ export class PlannedFeeds {
 
   /** The readings of one attempt of a step: for its condition, for its own expressions, and for the price band of its order. */
   ofAttempt(step: CheckedStep, runbook: CheckedRunbook): Load {
-    const bands = step.verb === 'place' || step.verb === 'amend' ? (runbook.limits?.priceBands ?? []) : [];
+    const orders = { place: 1, amend: 1, manage: MOST_EXITS }[step.verb as string] ?? 0;
+    const bands = orders === 0 ? [] : (runbook.limits?.priceBands ?? []);
     // Of one market: which one is not always known.
     const reads = [...new Set(bands.flatMap(({ around }) => listFeeds(around)))];
-    return this.read(runbook, [...step.ifFeeds, ...step.feeds, ...reads]);
+    const each = Array.from({ length: orders }, () => reads).flat();
+    return this.read(runbook, [...step.ifFeeds, ...step.feeds, ...each]);
   }
 
   /** The readings before the condition of a loop, in one round. */

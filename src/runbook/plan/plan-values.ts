@@ -51,6 +51,9 @@ export class PlanValues implements Values<Unknown> {
   since(): Unknown {
     return new Unknown('an hour before the order');
   }
+  later(what: string): Unknown {
+    return new Unknown(what);
+  }
   page(): Unknown {
     return new Unknown('0, 1, 2, …');
   }

@@ -28,7 +28,17 @@ import { listAllSteps } from './changes.ts';
 import type { PlannedSwitches } from './deadman.ts';
 import { type Interval, multiply } from './intervals.ts';
 import type { PlannedWrite } from './limits.ts';
-import { EMPTY, type Figure, type Load, makeLoad, type Range, sequence, UNBOUNDED, WINDOW_MS } from './load.ts';
+import {
+  EMPTY,
+  type Figure,
+  type Load,
+  makeLoad,
+  type Range,
+  sequence,
+  together,
+  UNBOUNDED,
+  WINDOW_MS,
+} from './load.ts';
 import { PlanValues } from './plan-values.ts';
 import type { PlanRows, RequestDetails } from './rows.ts';
 import { boundTerm, type Estimating, makePlannedOrder, type PlanContext, type PlanScope } from './scope.ts';
@@ -86,7 +96,9 @@ export class PlannedRequests {
     if (getStepRow(step.verb).calls === undefined) rows.addNote(path, `${step.verb} ${describeSubject(step)}`);
     if (step.verb === 'request') loads.push(this.weighDeclared(step.args.name));
     const follows = this.planReads(step, scope, at, market);
-    return { load: sequence(loads), follows, value: this.valueOf(step, placed) };
+    const value = this.valueOf(step, placed);
+    if (getStepRow(step.verb).overlaps === true) return { load: together([...loads, follows]), value };
+    return { load: sequence(loads), follows, value };
   }
 
   /**
@@ -203,8 +215,10 @@ export class PlannedRequests {
     this.parts.rows.addRequest(path, call.endpoint, params, details);
     const { market_id: market } = params as { readonly market_id?: unknown };
     // Reads of one market are shared, also where its name is an input.
-    const shared = typeof market === 'string' ? market : scope.hasOneMarket ? 'the market' : '';
-    return this.weigh({ call, times, terms, reduces: step.allow === 'reduce', market: shared });
+    const found = typeof market === 'string' ? market : scope.hasOneMarket ? 'the market' : '';
+    const shared = call.alone === true ? '' : found;
+    const reduces = step.allow === 'reduce' || getStepRow(step.verb).risk === 'reduces';
+    return this.weigh({ call, times, terms, reduces, market: shared });
   }
 
   /** How much a request counts that the profile declares: it is sent once in each attempt of its step. */
@@ -243,7 +257,9 @@ export class PlannedRequests {
       [`requests ${call.endpoint}`]: count,
       duration: { max: UNBOUNDED },
       ...(method === 'GET' || !qualifies ? {} : { writes: count }),
-      ...(terms === undefined ? {} : this.weighOrder(terms, { reduces, follows: call.draft === undefined })),
+      ...(terms === undefined
+        ? {}
+        : this.weighOrder(terms, { reduces, follows: call.draft === undefined, most: times.max })),
       ...(call.draft === undefined ? {} : { orders: { min: new Decimal(times.min), max: new Decimal(times.max) } }),
     };
     const cost = context.costOf(call.endpoint);
@@ -275,7 +291,7 @@ export class PlannedRequests {
    */
   private weighOrder(
     terms: OrderDraft<Unknown>,
-    { reduces, follows }: { readonly reduces: boolean; readonly follows: boolean },
+    { reduces, follows, most }: { readonly reduces: boolean; readonly follows: boolean; readonly most: number },
   ): Partial<Record<Figure, Partial<Range>>> {
     const { side, market } = terms;
     if (terms.type === 'stop_loss' || terms.type === 'take_profit') return {};
@@ -287,12 +303,13 @@ export class PlannedRequests {
     const notional = known
       ? decimal(terms.size).times(decimal(price))
       : Decimal.min(limit, boundNotional(terms.size, price, maxOrderSize));
-    const range: Partial<Range> = { min: known ? notional : new Decimal(0), max: notional };
+    const all = most === 1 || notional.isZero() ? notional : notional.times(most);
+    const range: Partial<Range> = { min: known ? notional : new Decimal(0), max: all };
     const sides = side instanceof Unknown ? (['long', 'short'] as const) : ([side] as const);
     const where = market instanceof Unknown ? '' : market;
     return {
       notional: range,
-      ...(side !== 'long' && needsMarketPrice(terms) ? { 'open notionals': { max: new Decimal(1) } } : {}),
+      ...(side !== 'long' && needsMarketPrice(terms) ? { 'open notionals': { max: new Decimal(most) } } : {}),
       ...(reduces ? { reducing: range } : {}),
       ...(follows ? { following: range } : {}),
       ...Object.fromEntries(sides.map((each) => [`${each} ${where}`, range])),

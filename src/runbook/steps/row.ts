@@ -48,6 +48,8 @@ export interface Values<U = never> {
   placed(leg: string): OrderRef<U>;
   /** Start of a reading that has to find an order, µs. */
   since(): number | U;
+  /** A figure that the step itself works out while it runs; a plan names it by these words. */
+  later(what: string): DecimalString | U;
   /** Number of the page that is read, from 0. */
   page(): number | U;
 }
@@ -94,6 +96,8 @@ export interface CallRow<V extends StepName = StepName, E extends EndpointName =
   readonly everyMs?: number;
   /** Whether these reads go on for as long as the step waits for the market; others take a moment. */
   readonly waits?: (step: StepOf<V>) => boolean;
+  /** Whether these reads are the step's own: no other wait in the market is served by them. */
+  readonly alone?: true;
   /** How often it is sent at most while it gets no answer; absent: once. */
   readonly sends?: (step: StepOf<V>) => number;
 }
@@ -120,6 +124,8 @@ export interface StepRow {
   readonly confirms?: readonly AnyCall[];
   /** The requests that follow only where an answer is lost or an order is not confirmed in time; absent: none. */
   readonly otherwise?: readonly AnyCall[];
+  /** Its requests overlap for as long as it lasts: their rates add up. */
+  readonly overlaps?: true;
   /** Class of the default retry (language.md, decision 9). */
   readonly retry: 'read' | 'write' | 'none';
   /** `reduces`: allowed in `finally` and `undo`; `inner`: as its inner steps; `none`: does not change exposure. */
@@ -147,6 +153,7 @@ export interface AnyCall {
   readonly leg?: string;
   readonly everyMs?: number;
   readonly waits?: (step: never) => boolean;
+  readonly alone?: true;
   readonly sends?: (step: never) => number;
 }
 

@@ -9,6 +9,7 @@ import type { CallClass } from '../../venue/port.ts';
 import type { CheckedStep, StepName } from '../checked.ts';
 import { CONTROL_STEPS } from './control.ts';
 import { DEADMAN_STEPS } from './deadman.ts';
+import { MANAGE_STEPS } from './manage.ts';
 import { ORDER_STEPS } from './orders.ts';
 import { READING_STEPS } from './readings.ts';
 import type { AnyCall, Counts, StepRow, Times, Values } from './row.ts';
@@ -17,6 +18,7 @@ export { MODIFIER_NAMES, type Modifier, type StepRow } from './row.ts';
 
 export const STEPS = {
   ...ORDER_STEPS,
+  ...MANAGE_STEPS,
   ...READING_STEPS,
   ...DEADMAN_STEPS,
   ...CONTROL_STEPS,
@@ -59,6 +61,7 @@ export interface StepCall {
   readonly everyMs?: number;
   /** Whether these reads go on for as long as the step waits for the market. */
   readonly waits: boolean;
+  readonly alone?: true;
   /** How often it is sent at most while it gets no answer. */
   readonly sends: number;
   params<U>(values: Values<U>): WireParams<EndpointName, U>;
@@ -91,7 +94,7 @@ export function bindCalls(step: CheckedStep, which: 'calls' | 'confirms' | 'othe
 }
 
 /** A row's call, whose functions take the step of the row. */
-interface Bindable extends Pick<AnyCall, 'endpoint' | 'class' | 'when' | 'leg' | 'everyMs'> {
+interface Bindable extends Pick<AnyCall, 'endpoint' | 'class' | 'when' | 'leg' | 'everyMs' | 'alone'> {
   readonly applies?: (step: CheckedStep) => boolean;
   readonly waits?: (step: CheckedStep) => boolean;
   readonly sends?: (step: CheckedStep) => number;

@@ -1,0 +1,260 @@
+/** Tests `manage` against the simulated venue: what each barrier does with the position, its orders, and the venue's own books. */
+import { describe, expect, it } from 'vitest';
+import type { FaultRule } from '../../src/gateway/simulator/config/faults.ts';
+import type { SimulatorConfig } from '../../src/gateway/simulator/simulator.ts';
+import type { Transport } from '../../src/gateway/transport.ts';
+import { inputsFrom, loadedFrom, type Performance, perform, replay, type Scene } from './stage.ts';
+
+/** Prices of the market, by the seconds after which they hold. */
+type Path = Readonly<Record<number, number>>;
+
+const HEAD = `runbook: held
+dsl: 1
+feeds: {mid: {type: price, max_age: 5s}}
+leaves: {position: none}
+steps:
+  - place: {type: market, market: BTC-USD, side: long, size: 0.1, price: 64100}
+`;
+const LEGS = 'stop_loss: {trigger: 63000, price: 62900}, take_profit: {trigger: 65000, price: 64990}';
+
+function market(path: Path, depth = '100'): SimulatorConfig {
+  const points = Object.entries(path).map(([at, price]) => ({ afterMs: Number(at) * 1000, price: String(price) }));
+  return {
+    markets: {
+      'BTC-USD': {
+        tick: '1',
+        lot: '0.0001',
+        start: '64000',
+        spreadBps: 0,
+        depth,
+        levels: 10,
+        path: { kind: 'points', points },
+      },
+    },
+  };
+}
+
+async function play(
+  manage: string,
+  path: Path,
+  {
+    config = {},
+    step = '',
+    head = HEAD,
+    depth,
+    ...rest
+  }: Partial<Omit<Scene, 'config'>> & {
+    readonly config?: SimulatorConfig;
+    readonly step?: string;
+    readonly head?: string;
+    readonly depth?: string;
+  } = {},
+): Promise<Performance> {
+  const text = `${head}  - id: held\n    manage: {market: BTC-USD, side: short, ${manage}}\n${step}outputs: {how: "\${held.how}", at: held.exit_price, filled: held.filled, realized: held.realized}\n`;
+  const loaded = loadedFrom({ file: 'held.yaml', text });
+  const scene: Scene = {
+    loaded,
+    inputs: inputsFrom(loaded, {}),
+    config: { ...market(path, depth), ...config },
+    ...rest,
+  };
+  const performance = await perform(scene);
+  await replay(performance, scene);
+  return performance;
+}
+
+/** The orders of the venue's books after the entry: type, trigger and status. */
+function listOrders({ books }: Performance): readonly string[] {
+  return books.orders
+    .slice(1)
+    .map(({ type, trigger_price: trigger, status }) =>
+      [type, trigger, status].filter((part) => part !== undefined).join(' '),
+    );
+}
+
+function listAlarms({ entries }: Performance): readonly string[] {
+  return entries.flatMap((entry) => (entry.type === 'order.alarmed' ? [entry.data.alarm] : []));
+}
+
+/** Somebody else cancels the stop before the third reading. */
+function cancelFirstStop(venue: Transport): Transport {
+  let stop: string | undefined;
+  let readings = 0;
+  return {
+    async send(request, options) {
+      readings += request.endpoint === 'GET /orders' ? 1 : 0;
+      if (readings === 6 && stop !== undefined) {
+        const params = { order_id: { as: 'text', text: stop }, market_id: { as: 'text', text: 'BTC-USD' } };
+        stop = undefined;
+        await venue.send(
+          { ...request, endpoint: 'DELETE /orders', method: 'DELETE', path: '/orders', params } as never,
+          options,
+        );
+      }
+      const reply = await venue.send(request, options);
+      if (request.endpoint === 'POST /orders' && reply.kind === 'answer' && reply.body.includes('stop_loss'))
+        stop = JSON.parse(reply.body).result[0].id;
+      return reply;
+    },
+  };
+}
+
+describe('one side fills', () => {
+  it('a target that fills cancels the stop', async () => {
+    const played = await play(LEGS, { 0: 64000, 10: 65010 });
+    expect(played.report.outputs).toMatchObject({ how: 'take_profit', filled: '0.1' });
+    expect(listOrders(played)).toEqual(['stop_loss 63000 canceled', 'take_profit 65000 closed']);
+    expect(played.report.outcome).toBe('succeeded');
+  });
+
+  it('a stop that fills cancels the target', async () => {
+    const played = await play(LEGS, { 0: 64000, 10: 62990 });
+    expect(played.report.outputs).toMatchObject({ how: 'stop_loss', filled: '0.1' });
+    expect(listOrders(played)).toEqual(['stop_loss 63000 closed', 'take_profit 65000 canceled']);
+  });
+
+  it('a target for a part of the position leaves the rest to the stop', async () => {
+    const legs =
+      'stop_loss: {trigger: 63000, price: 62900}, take_profit: {fraction: 0.4, trigger: 65000, price: 64990}';
+    const played = await play(legs, { 0: 64000, 10: 65010, 20: 62990 });
+    expect(played.report.outputs).toMatchObject({ how: 'stop_loss', filled: '0.1' });
+    expect(listOrders(played)).toEqual(['stop_loss 63000 closed', 'take_profit 65000 closed']);
+  });
+
+  it('a target that fills in parts is held until it is whole', async () => {
+    const played = await play(LEGS, { 0: 64000, 10: 64990, 20: 65010, 30: 64995, 40: 65010 }, { depth: '0.011' });
+    expect(played.report.outputs).toMatchObject({ how: 'take_profit', filled: '0.1' });
+    expect(played.report.outcome).toBe('succeeded');
+  });
+});
+
+describe('a trailing stop', () => {
+  const TRAIL = 'stop_loss: {trigger: 63000, price: 62900}, trail: {feed: feeds.mid, by: 1%, step: 0.1%}';
+
+  it('tightens behind the best price, is never loosened, and closes the position there', async () => {
+    const played = await play(TRAIL, { 0: 64000, 10: 65000, 20: 64700, 30: 66000, 40: 65500, 50: 65300 });
+    expect(listOrders(played)).toEqual([
+      'stop_loss 63000 canceled',
+      'stop_loss 63360 canceled',
+      'stop_loss 64350 canceled',
+      'stop_loss 65340 closed',
+    ]);
+    expect(played.report.outputs).toMatchObject({ how: 'trail', filled: '0.1' });
+  });
+
+  it('has the new stop live before the old one is cancelled', async () => {
+    const { entries } = await play(TRAIL, { 0: 64000, 10: 65000, 30: 64300 });
+    const steps = entries.flatMap((entry) =>
+      entry.type === 'call.intended' && entry.data.endpoint !== 'GET /orders' && entry.step === 'steps/held'
+        ? [`${entry.data.endpoint}`]
+        : [],
+    );
+    expect(steps.slice(0, 5)).toEqual([
+      'POST /orders',
+      'POST /orders',
+      'DELETE /orders',
+      'POST /orders',
+      'DELETE /orders',
+    ]);
+  });
+
+  it('keeps the stop that works where the tighter one is refused', async () => {
+    const faults: FaultRule[] = [{ on: 'POST /orders', when: { call: 3 }, do: 'error', error: 'ORDER_REJECTED' }];
+    const played = await play(`${TRAIL}, time_limit: 40s`, { 0: 64000, 30: 63000 }, { config: { faults } });
+    expect(listAlarms(played)).toContain('StopNotTightened');
+    expect(played.report.outputs).toMatchObject({ filled: '0.1' });
+    expect(played.report.outcome).toBe('succeeded');
+  });
+});
+
+describe('break-even', () => {
+  it('moves the stop to the average entry once the gain is there', async () => {
+    const legs = 'stop_loss: {trigger: 63000, price: 62900}, break_even: {after: 1%, offset: 0.1%}';
+    const played = await play(legs, { 0: 64000, 10: 64700, 30: 64020 });
+    expect(listOrders(played)).toEqual(['stop_loss 63000 canceled', 'stop_loss 64065 closed']);
+    expect(played.report.outputs).toMatchObject({ how: 'break_even', filled: '0.1' });
+  });
+});
+
+describe('a market exit', () => {
+  it('closes the position when its time is over, after its orders are cancelled', async () => {
+    const played = await play(`${LEGS}, time_limit: 30s`, { 0: 64000 });
+    expect(played.report.outputs).toMatchObject({ how: 'time_limit', filled: '0.1' });
+    expect(listOrders(played)).toEqual(['stop_loss 63000 canceled', 'take_profit 65000 canceled', 'market closed']);
+  });
+
+  it('replaces a stop that the market has gapped through, within its slip', async () => {
+    const played = await play(`${LEGS}, escalate: {after: 10s, slip: 50bps}`, { 0: 64000, 10: 60000 });
+    expect(played.report.outputs).toMatchObject({ how: 'escalated', filled: '0.1' });
+    expect(listOrders(played)).toEqual(['stop_loss 63000 canceled', 'take_profit 65000 canceled', 'market closed']);
+    expect(played.books.orders.at(-1)?.price).toBe('59700');
+  });
+
+  it('is sent again at the price then while a part is left', async () => {
+    const played = await play(
+      `${LEGS}, time_limit: 20s`,
+      { 0: 64000, 21: 64000, 23: 64010 },
+      { depth: '0.006', head: HEAD.replace('size: 0.1', 'size: 0.05') },
+    );
+    expect(played.report.outputs).toMatchObject({ how: 'time_limit', filled: '0.05' });
+  });
+
+  it('that is refused leaves the position with its stop', async () => {
+    const head = HEAD.replace('leaves:', 'limits: {price_band: {around: "64000", within: 0.1%}}\nleaves:').replace(
+      '64100',
+      '64050',
+    );
+    const played = await play(
+      `stop_loss: {trigger: 63990, price: 63980}, time_limit: 20s, escalate: {after: 1h, slip: 5%}`,
+      { 0: 64000 },
+      { head },
+    );
+    expect(played.report.error).toMatchObject({ kind: 'denied' });
+    expect(listOrders(played)).toEqual(['stop_loss 63990 canceled', 'stop_loss 63990 open']);
+  });
+});
+
+describe('faults', () => {
+  it('a cancel that loses the race against the stop finds the position gone', async () => {
+    const faults: FaultRule[] = [{ on: 'DELETE /orders', when: { call: 1 }, do: 'fill_first', fraction: '1' }];
+    const played = await play(
+      `stop_loss: {trigger: 63000, price: 62900}, time_limit: 20s`,
+      { 0: 64000, 20: 62999 },
+      { config: { faults } },
+    );
+    expect(played.report.outputs).toMatchObject({ filled: '0.1' });
+    expect(played.books.orders.filter(({ type }) => type === 'market')).toHaveLength(1);
+  });
+
+  it('a stop that somebody cancels fails the step, because the position is bare', async () => {
+    const played = await play(LEGS, { 0: 64000 }, { between: cancelFirstStop });
+    expect(played.report.error).toMatchObject({ kind: 'unprotected_position' });
+  });
+
+  it.each([
+    ['lost_before', 2, 'not_placed', '0'],
+    ['lost_before', 3, 'not_placed', '0.1'],
+    ['lost_before', 4, undefined, undefined],
+    ['lost_after', 2, undefined, undefined],
+    ['lost_after', 3, undefined, undefined],
+    ['lost_after', 4, undefined, undefined],
+  ] as const)('%s of order %i ends as %s, with %s covered', async (fault, call, error, covered) => {
+    const faults: FaultRule[] = [{ on: 'POST /orders', when: { call }, do: fault }];
+    const trail = `${LEGS}, trail: {feed: feeds.mid, by: 1%, step: 0.1%}, time_limit: 10m`;
+    const step = '    retry: {on: [transport], max: 2}\n';
+    const played = await play(trail, { 0: 64000, 10: 64500 }, { config: { faults }, step });
+    expect([played.report.error?.kind, played.report.residual[0]?.covered]).toEqual([error, covered]);
+    // What still works at the venue covers what is left.
+    expect(played.books.orders.filter(({ terminal }) => !terminal)).toHaveLength(covered === '0.1' ? 1 : 0);
+  });
+});
+
+it('fails where the run holds no position on that side', async () => {
+  const played = await play(
+    LEGS,
+    { 0: 64000 },
+    { head: HEAD.replace('side: long', 'side: short').replace('64100', '63900') },
+  );
+  expect(played.report.error).toMatchObject({ kind: 'not_found' });
+  expect(listOrders(played)).toEqual([]);
+});
