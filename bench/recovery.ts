@@ -4,7 +4,7 @@
  */
 import { Playback } from '../src/engine/playback/playback.ts';
 import { startRun } from '../src/engine/run.ts';
-import { readEntry } from '../src/journal/chain.ts';
+import { readLines } from '../src/journal/reading.ts';
 import { openSqliteStore } from '../src/journal/stores/sqlite.ts';
 import { SIMULATED_PROFILE } from '../src/venue/profile/profile.ts';
 import { loadRunbook } from './trials/product.ts';
@@ -17,7 +17,7 @@ await store.runs({ unfinished: true, account: 'nobody' });
 const begun = performance.now();
 const [unfinished] = await store.runs({ unfinished: true });
 if (unfinished === undefined) throw new Error(`${file} holds no unfinished run`);
-const entries = (await store.read(unfinished.run)).map(readEntry);
+const entries = [...readLines(await store.read(unfinished.run))];
 const [first] = entries;
 if (first?.type !== 'run.started') throw new Error('a journal begins with run.started');
 const [source] = first.data.sources;

@@ -67,6 +67,22 @@ steps:
 `;
 }
 
+/** `count` rounds, one a second, of a reading that finds nothing. */
+export function writeWatch(count: number): string {
+  return `runbook: watch
+dsl: 1
+steps:
+  - repeat:
+      every: 1s
+      max: ${count}
+      do:
+        - id: mine
+          list_orders: {market: BTC-USD, status: open, since: run.started_at}
+        - if: size(mine.orders) > 0
+          stop: {outcome: found}
+`;
+}
+
 /** A line of writes; each is durable before its first byte is sent. */
 export function writeWrites(count: number, every?: string): string {
   return `runbook: writes

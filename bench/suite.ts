@@ -14,6 +14,7 @@ import { EXPRESSION_ROWS } from './rows/expressions.ts';
 import { JOURNAL_ROWS } from './rows/journal.ts';
 import { LIMIT_ROWS } from './rows/limits.ts';
 import { LIVE_ROWS } from './rows/live.ts';
+import { LONG_RUN_ROWS } from './rows/long-runs.ts';
 import { ORDER_ROWS } from './rows/orders.ts';
 import type { Figure, Row } from './rows/row.ts';
 import { SHARED_BUDGET_ROWS } from './rows/shared-budget.ts';
@@ -31,6 +32,7 @@ const ROWS: readonly Row[] = [
   ...BUDGET_ROWS,
   ...SHARED_BUDGET_ROWS,
   ...TIMER_ROWS,
+  ...LONG_RUN_ROWS,
   ...EXPRESSION_ROWS,
   ...EDITOR_ROWS,
   ...GROWTH_ROWS,

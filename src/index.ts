@@ -42,6 +42,7 @@ export { Divergence } from './engine/playback/playback.ts';
 export { readEntry, sealEntry, verifyChain } from './journal/chain.ts';
 export type { Entry, EntryOf, EntryType } from './journal/entry.ts';
 export { ENTRY_VERSION } from './journal/entry.ts';
+export { readLines } from './journal/reading.ts';
 export { type JournalReader, type JournalStore, type StoredEntry, StoreError } from './journal/store.ts';
 export { MemoryStore } from './journal/stores/memory.ts';
 export { openSqliteStore } from './journal/stores/sqlite.ts';

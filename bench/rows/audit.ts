@@ -1,7 +1,7 @@
 /** Measures rows 10 and 11: a journal of a million entries, read by a reviewer and by a process that resumes its last run. */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { readEntry } from '../../src/journal/chain.ts';
+import { readLines } from '../../src/journal/reading.ts';
 import { openDatabase } from '../../src/journal/sql/sqlite.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { TimelineFold } from '../../src/report/timeline/timeline.ts';
@@ -34,7 +34,7 @@ async function openReviewer({ file, run }: LargeJournal): Promise<Reader> {
       const begun = performance.now();
       const fold = new TimelineFold();
       let rows = 0;
-      for (const entry of (await store.read(run)).map(readEntry)) rows += fold.apply(entry).length;
+      for (const entry of [...readLines(await store.read(run))]) rows += fold.apply(entry).length;
       if (rows === 0) throw new Error(`run ${run} has no timeline`);
       return performance.now() - begun;
     },

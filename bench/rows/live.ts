@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { readEntry } from '../../src/journal/chain.ts';
+import { readLines } from '../../src/journal/reading.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { computeMedian, measureRatio } from '../measure.ts';
 import { writeWrites } from '../runbooks.ts';
@@ -78,7 +78,7 @@ async function measureOurStep(every?: string): Promise<number> {
   await waitForExit(start('run', 'writes.yaml', '--profile', 'profile.yaml'));
   const store = await openSqliteStore(join(folder, '.runbook', 'runbook.db'));
   const [run] = await store.runs();
-  const entries = (await store.read(run?.run ?? '')).map(readEntry);
+  const entries = [...readLines(await store.read(run?.run ?? ''))];
   await store.close();
   const begun = new Map<string, number>();
   const times: number[] = [];

@@ -9,7 +9,7 @@ export interface Row {
   readonly excellent?: number;
   readonly least?: true;
   /** Unit of the figure; without it, the figure is a ratio. */
-  readonly unit?: 'ms' | 's' | '%' | 'µs' | 'count';
+  readonly unit?: 'ms' | 's' | 'MB' | '%' | 'µs' | 'count';
   measure(): Promise<number>;
 }
 

@@ -17,6 +17,7 @@ import {
   writeLoop,
   writePolls,
   writeSchedule,
+  writeWatch,
 } from '../runbooks.ts';
 import type { Trial } from './trial.ts';
 
@@ -120,6 +121,7 @@ export const PRODUCT_TRIALS = {
   conditionBranches: runInMemory(writeConditionBranches),
   branches: runInMemory(writeBranches),
   polls: runInMemory(writePolls),
+  watch: runInSqlite(writeWatch),
   twapDays,
   schedules,
 } as const satisfies Record<string, Trial>;

@@ -5,8 +5,8 @@
 import { type PlacedDiagnostic, placeDiagnostic, type SourceText, sortForReading } from '../base/diagnostic.ts';
 import type { Fixture } from '../gateway/fixture/fixture.ts';
 import { readStoredLine } from '../journal/archive/archive.ts';
-import { readEntry } from '../journal/chain.ts';
 import type { Entry } from '../journal/entry.ts';
+import { readLines } from '../journal/reading.ts';
 import type { JournalStore } from '../journal/store.ts';
 import { MemoryStore } from '../journal/stores/memory.ts';
 import { type BudgetDocument, makeBudgetDocument } from '../report/folds/budget.ts';
@@ -133,10 +133,8 @@ export async function dryRun(loaded: LoadedRunbook, options: DryRunOptions): Pro
 /** The entries of an exported journal (`audit export --format jsonl`). Throws a StoreError for a line that is no entry. */
 export function readExport(text: string): readonly Entry[] {
   const lines = text.split('\n').filter((line) => line !== '');
-  return lines.map((line, index) => {
-    const stored = readStoredLine('', line, index + 1);
-    return readEntry({ ...stored, run: runOf(line) });
-  });
+  const stored = lines.map((line, index) => ({ ...readStoredLine('', line, index + 1), run: runOf(line) }));
+  return [...readLines(stored)];
 }
 
 function runOf(line: string): string {

@@ -5,7 +5,7 @@
  */
 import { hash as digest } from 'node:crypto';
 import { escapeUnprintable } from '../base/printable.ts';
-import { ENTRY_VERSION, type Entry, type EntryBody, type Envelope, type JsonObject } from './entry.ts';
+import { ENTRY_VERSION, type Entry, type EntryBody, type Envelope, isInstant, type JsonObject } from './entry.ts';
 import { upgradeEntry } from './entry-v1.ts';
 import { type StoredEntry, StoreError } from './store.ts';
 
@@ -254,9 +254,4 @@ function parseLine(line: string): Omit<Entry, 'hash'> | undefined {
     typeof data === 'object' &&
     data !== null;
   return isEntry ? (parsed as Omit<Entry, 'hash'>) : undefined;
-}
-
-/** True for epoch ms that a Date can hold; a forged line must not make a report throw. */
-function isInstant(at: unknown): boolean {
-  return Number.isSafeInteger(at) && Math.abs(at as number) <= 8.64e15;
 }

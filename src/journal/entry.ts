@@ -417,6 +417,27 @@ export type EntryBody =
         readonly because?: string;
       };
     }
+  /**
+   * Rounds of a loop that say what the round before them said: one entry in place of all of theirs. Only stored: folds, replay
+   * and resume get the entries of each round (round-line.ts).
+   */
+  | {
+      readonly type: 'round.idle';
+      readonly data: {
+        /** Path of the loop, and the number of the first of its rounds. */
+        readonly loop: string;
+        readonly first: number;
+        readonly rounds: number;
+        /** Epoch ms of the first and the last of their entries. */
+        readonly firstAt: number;
+        readonly lastAt: number;
+        /** The entries of the round that these say again, and its number. */
+        readonly like: number;
+        readonly entries: readonly { readonly type: EntryType; readonly step: string; readonly data: JsonObject }[];
+        /** For each entry its instant and its figures, as differences from round to round. */
+        readonly columns: readonly Json[];
+      };
+    }
   /** The wall clock was adjusted: from now on it is this many ms ahead of the run's own time; negative when it is behind. */
   | { readonly type: 'clock.adjusted'; readonly data: { readonly wallAheadMs: number } };
 
@@ -455,6 +476,7 @@ export const ORIGIN = {
   'session.moved': 'world',
   'store.moved': 'world',
   'clock.adjusted': 'world',
+  'round.idle': 'engine',
 } as const satisfies Record<EntryType, 'engine' | 'gateway' | 'world'>;
 
 /** The version of the entries that this program writes. entry-v1.ts reads those of version 1. */
@@ -490,6 +512,11 @@ export type EntryOf<T extends EntryType> = Envelope & {
   readonly hash: string;
 };
 export type Entry = { [T in EntryType]: EntryOf<T> }[EntryType];
+
+/** True for epoch ms that a Date can hold; a forged line must not make a report throw. */
+export function isInstant(at: unknown): boolean {
+  return Number.isSafeInteger(at) && Math.abs(at as number) <= 8.64e15;
+}
 
 const FEED_REQUEST = '#feed-request:';
 

@@ -2,6 +2,8 @@
 import { settle } from '../base/clock.ts';
 import { readEntry } from './chain.ts';
 import type { Entry, EntryOf } from './entry.ts';
+import { toCurrentType } from './entry-v1.ts';
+import { expandEntry } from './round-line.ts';
 import { type JournalReader, type StoredEntry, StoreError } from './store.ts';
 
 const PAGE = 2000;
@@ -17,9 +19,25 @@ export async function* readStoredEntries(store: JournalReader, run: string): Asy
   }
 }
 
+/** The entries that stored lines hold, in sequence. Throws StoreError `damaged` at an unreadable line. */
+export function* readLines(lines: Iterable<StoredEntry>): Generator<Entry> {
+  for (const stored of lines) yield* expandEntry(readEntry(stored));
+}
+
+/** The entries of some types, by their present names; only lines that can hold one are parsed. */
+export async function* readEntriesOf(
+  store: JournalReader,
+  run: string,
+  types: ReadonlySet<string>,
+): AsyncGenerator<Entry> {
+  for await (const stored of readStoredEntries(store, run))
+    if (stored.type === 'round.idle' || types.has(toCurrentType(stored.type)))
+      for (const entry of readLines([stored])) if (types.has(entry.type)) yield entry;
+}
+
 /** Every entry of a run in sequence. Throws StoreError `damaged` at an unreadable line. */
 export async function* readEntries(store: JournalReader, run: string): AsyncGenerator<Entry> {
-  for await (const stored of readStoredEntries(store, run)) yield readEntry(stored);
+  for await (const stored of readStoredEntries(store, run)) yield* expandEntry(readEntry(stored));
 }
 
 /** A run's first entry. Throws StoreError `damaged` where it is not run.started. */

@@ -7,6 +7,8 @@
 import type { Clock } from '../base/clock.ts';
 import { type ChainHead, EMPTY_HEAD, sealEntry } from './chain.ts';
 import { type DataOf, ENTRY_VERSION, type Entry, type EntryBody, type EntryOf, type EntryType } from './entry.ts';
+import { IdleRounds, type Sealed } from './idle-rounds.ts';
+import type { Draft } from './round-line.ts';
 import {
   type AppendOptions,
   type JournalStore,
@@ -54,6 +56,7 @@ export class JournalWriter {
   private readonly listeners = new Set<(entry: Entry) => void>();
   private readonly durableListeners = new Set<(head: ChainHead) => void>();
   private readonly undelivered: Entry[] = [];
+  private readonly idle = new IdleRounds((draft) => this.seal(draft));
   private delivering = false;
   private buffer: StoredEntry[] = [];
   private row: RunRow | undefined;
@@ -99,24 +102,50 @@ export class JournalWriter {
   /**
    * Seals an entry and gives it to the listeners, in the order of the entries even when a listener appends. After a failure
    * entries are still sealed and given to the listeners, so that the terminal shows how the run winds down, but not stored.
+   * The entries of a round that says what the one before said are given to the listeners at once and held back for `flush`: they
+   * have no hash, and the number of the entry that will stand for them at the earliest.
    */
-  append<T extends EntryType>(type: T, data: DataOf<T>, step = '', actor: string = this.options.actor): EntryOf<T> {
-    const { run, account, def, boot, epoch, clock } = this.options;
-    const body = { type, data } as EntryBody;
+  append<T extends EntryType>(type: T, data: DataOf<T>, step = '', actor?: string): EntryOf<T> {
+    const { clock } = this.options;
     const mono = Math.round(clock.monotonic() * 1000) / 1000;
-    const { entry, stored } = sealEntry(
-      body,
-      { v: ENTRY_VERSION, at: clock.now(), mono, boot, epoch, account, run, def, step, actor },
-      this.sealed,
-    );
-    this.sealed = { seq: entry.seq, hash: entry.hash };
-    this.updateRow(entry);
-    if (this.failed === undefined) {
-      this.buffer.push(stored);
-      if (this.buffer.length >= BATCH && this.due === undefined) void this.commitSoon(this.running.catch(() => {}));
-    }
+    const draft = { type, data, step, actor, at: clock.now(), mono };
+    const entry = this.idle.add(draft)?.entry ?? this.describeHeld(draft);
     this.deliver(entry);
     return entry as EntryOf<T>;
+  }
+
+  private seal(draft: Draft): Sealed {
+    const { type, data, step, actor, at, mono } = draft;
+    const { run, account, def, boot, epoch } = this.options;
+    const body = { type, data } as EntryBody;
+    const envelope = {
+      v: ENTRY_VERSION,
+      at,
+      mono,
+      boot,
+      epoch,
+      account,
+      run,
+      def,
+      step,
+      actor: actor ?? this.options.actor,
+    } as const;
+    const sealed = sealEntry(body, envelope, this.sealed);
+    this.sealed = { seq: sealed.entry.seq, hash: sealed.entry.hash };
+    this.updateRow(sealed.entry);
+    if (this.failed === undefined) {
+      this.buffer.push(sealed.stored);
+      if (this.buffer.length >= BATCH && this.due === undefined) void this.commitSoon(this.running.catch(() => {}));
+    }
+    return sealed;
+  }
+
+  private describeHeld({ type, data, step, at, mono }: Draft): Entry {
+    const { run, account, def, boot, epoch, actor } = this.options;
+    const { seq, hash: prev } = this.sealed;
+    const v = ENTRY_VERSION;
+    const next = seq + 1;
+    return { v, run, seq: next, at, type, step, prev, mono, boot, epoch, account, def, actor, data, hash: '' } as Entry;
   }
 
   /**
@@ -126,11 +155,20 @@ export class JournalWriter {
   flush(): Promise<void> {
     if (this.failed !== undefined) return Promise.reject(this.failed);
     if (!this.options.durable && !this.hasEnded) return Promise.resolve();
+    this.idle.release();
+    return this.commitSoon();
+  }
+
+  /** The same without rounds that changed nothing and are younger than `ms`. */
+  flushOlder(ms: number): Promise<void> {
+    if (this.failed !== undefined) return Promise.reject(this.failed);
+    this.idle.release(this.options.clock.now() - ms);
     return this.commitSoon();
   }
 
   /** Writes everything that is buffered. The writer can be used afterwards; the store stays open. */
   close(): Promise<void> {
+    this.idle.release();
     return this.failed === undefined ? this.commitSoon() : Promise.reject(this.failed);
   }
 

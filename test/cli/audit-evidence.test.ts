@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { readAnchors } from '../../src/journal/anchors/anchors.ts';
-import { readEntry } from '../../src/journal/chain.ts';
+import { readLines } from '../../src/journal/reading.ts';
 import { type Entry, ORIGIN } from '../../src/journal/entry.ts';
 import { MemoryScheduleStore } from '../../src/journal/schedule/memory.ts';
 import { openDatabase } from '../../src/journal/sql/sqlite.ts';
@@ -141,7 +141,7 @@ async function playedLive(): Promise<void> {
       const dry = await run(['dry-run', shipped('requote.yaml'), '--fixtures', shipped('fixtures/requote.yaml')]);
       expect(dry.exit).toBe(0);
       const store = await openSqliteStore(join(path, '.runbook', 'runbook.db'));
-      for (const row of await store.runs()) keepEntries((await store.read(row.run)).map(readEntry));
+      for (const row of await store.runs()) keepEntries([...readLines(await store.read(row.run))]);
       await store.close();
       for (const anchor of readAnchors(join(path, '.runbook', 'anchors.jsonl')).anchors) keep('anchor', anchor);
       const shared = await openDatabase(join(path, '.runbook', 'shared.db'));

@@ -15,7 +15,7 @@ import { Worker } from '../../src/app/schedule/worker.ts';
 import { SystemClock } from '../../src/base/clock.ts';
 import { type SimServer, startSimServer } from '../../src/gateway/simulator/server.ts';
 import { Simulator } from '../../src/gateway/simulator/simulator.ts';
-import { readEntry } from '../../src/journal/chain.ts';
+import { readLines } from '../../src/journal/reading.ts';
 import type { EntryType } from '../../src/journal/entry.ts';
 import { openPostgresScheduleStore } from '../../src/journal/schedule/postgres.ts';
 import type { ScheduleStore } from '../../src/journal/schedule/store.ts';
@@ -137,7 +137,7 @@ describe('workers that share accounts', { tags: ['postgres'] }, () => {
     expect(rows.filter(({ began }) => began === 'lost')).toEqual([]);
     const intended: string[] = [];
     for (const { run } of runs) {
-      const entries = (await journal.read(run)).map(readEntry);
+      const entries = [...readLines(await journal.read(run))];
       for (const entry of entries)
         if (entry.type === 'call.intended' && entry.data.intent !== undefined)
           intended.push(entry.data.intent.clientOrderId);

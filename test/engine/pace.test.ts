@@ -5,7 +5,7 @@ import { type MachineTime, SystemClock } from '../../src/base/clock.ts';
 import { RunClock } from '../../src/base/run-clock.ts';
 import type { RunPorts } from '../../src/engine/ports.ts';
 import { type RunResult, startRun } from '../../src/engine/run.ts';
-import { readEntry } from '../../src/journal/chain.ts';
+import { readLines } from '../../src/journal/reading.ts';
 import { OrderTracker } from '../../src/journal/orders.ts';
 import { RunLog } from '../../src/journal/run-log.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
@@ -76,7 +76,7 @@ async function performed(text: string, meanwhile: (clock: SystemClock, seq: () =
   );
   const result = await begun.done;
   await begun.writer.close();
-  return { loaded, result, entries: (await store.read('loop')).map(readEntry) };
+  return { loaded, result, entries: [...readLines(await store.read('loop'))] };
 }
 
 describe('a loop that never waits', () => {

@@ -16,7 +16,7 @@ import { LimitFactsFold } from '../../src/gateway/limits/facts.ts';
 import { type Books, Simulator, type SimulatorConfig } from '../../src/gateway/simulator/simulator.ts';
 import { LocalBudget } from '../../src/gateway/tokens/budget.ts';
 import type { Transport } from '../../src/gateway/transport.ts';
-import { readEntry } from '../../src/journal/chain.ts';
+import { readLines } from '../../src/journal/reading.ts';
 import type { ApprovedBounds, Entry, JsonObject } from '../../src/journal/entry.ts';
 import { OrderTracker } from '../../src/journal/orders.ts';
 import { RunLog } from '../../src/journal/run-log.ts';
@@ -237,7 +237,7 @@ export async function perform(scene: Scene): Promise<Performance> {
     await time.runUntil(running.settled());
   }
   await writer.close();
-  const entries = (await store.read(run)).map(readEntry);
+  const entries = [...readLines(await store.read(run))];
   return {
     entries,
     report: makeRunReport(entries),

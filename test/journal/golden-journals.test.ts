@@ -59,7 +59,7 @@ const manifest = JSON.parse(readFileSync(join(GOLDEN, 'manifest.json'), 'utf8'))
 };
 
 /** Types of entries that came after 0.1.0. */
-const LATER_TYPES: readonly string[] = ['store.moved', 'notification.settled', 'run.residual'];
+const LATER_TYPES: readonly string[] = ['store.moved', 'notification.settled', 'run.residual', 'round.idle'];
 
 interface Answered {
   readonly exit: number;

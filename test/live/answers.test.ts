@@ -1,7 +1,7 @@
 /** Tests the answers that people give to live runs and to halted ones, and what the journal says of them: who, and to which question. */
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readEntry } from '../../src/journal/chain.ts';
+import { readLines } from '../../src/journal/reading.ts';
 import type { Entry } from '../../src/journal/entry.ts';
 import { openSharedSqlite } from '../../src/journal/shared/sqlite.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
@@ -21,7 +21,7 @@ async function entriesOf(path: string, run?: string): Promise<readonly Entry[]> 
   const store = await openSqliteStore(join(path, '.runbook', 'runbook.db'));
   try {
     const [newest] = await store.runs();
-    return (await store.read(run ?? newest?.run ?? '')).map(readEntry);
+    return [...readLines(await store.read(run ?? newest?.run ?? ''))];
   } finally {
     await store.close();
   }

@@ -18,7 +18,7 @@ import { Redactor } from '../../src/gateway/live/redactor.ts';
 import { Simulator } from '../../src/gateway/simulator/simulator.ts';
 import { LocalBudget } from '../../src/gateway/tokens/budget.ts';
 import type { Transport } from '../../src/gateway/transport.ts';
-import { readEntry } from '../../src/journal/chain.ts';
+import { readLines } from '../../src/journal/reading.ts';
 import type { Entry } from '../../src/journal/entry.ts';
 import { takeLease } from '../../src/journal/shared/lease.ts';
 import { openSharedMemory } from '../../src/journal/shared/memory.ts';
@@ -186,7 +186,7 @@ export async function playLive(text: string, outage: Outage): Promise<Played> {
         return live.waitForEnd();
       })(),
     );
-    const entries = (await read('bench')).map(readEntry);
+    const entries = [...readLines(await read('bench'))];
     await replayRun(entries, loaded, {});
     const books = simulator.books();
     return {

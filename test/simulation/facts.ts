@@ -52,7 +52,8 @@ export class Facts {
     this.own = [...byClientId.values()].flat();
     const runs = new Map(happened.runs.map((run) => [run.name, run]));
     const calls = new Map<string, EntryOf<'call.intended'>>();
-    for (const [index, entry] of happened.entries.entries()) {
+    const lines = new Map(happened.stored.map(({ run, seq }, index) => [`${run} ${seq}`, index + 1]));
+    for (const entry of happened.entries) {
       switch (entry.type) {
         case 'call.intended': {
           calls.set(callOf(entry), entry);
@@ -72,7 +73,7 @@ export class Facts {
         case 'call.attempted': {
           const intended = calls.get(callOf(entry));
           if (intended === undefined) break;
-          const attempt = { position: index + 1, entry, intended };
+          const attempt = { position: lines.get(`${entry.run} ${entry.seq}`) ?? 0, entry, intended };
           this.attempts.push(attempt);
           if (intended.data.endpoint === 'POST /orders')
             this.intents.get(intended.data.clientOrderId ?? '')?.attempts.push(attempt);

@@ -15,6 +15,7 @@ import type { Budget } from '../../src/gateway/tokens/budget.ts';
 import { readEntry, toHead } from '../../src/journal/chain.ts';
 import type { Entry, JsonObject } from '../../src/journal/entry.ts';
 import { OrderTracker } from '../../src/journal/orders.ts';
+import { readLines } from '../../src/journal/reading.ts';
 import { RunLog } from '../../src/journal/run-log.ts';
 import type { HeldLease } from '../../src/journal/shared/lease.ts';
 import type { KillOrder, Mailbox } from '../../src/journal/shared/shared.ts';
@@ -166,7 +167,7 @@ export class WorldRun {
   ): Promise<() => Promise<UnderWay>> {
     const { process } = host;
     const { profile, protocol } = this.ground;
-    const entries = lines.map(readEntry);
+    const entries = [...readLines(lines)];
     const aheadMs = entries.findLast((entry) => entry.type === 'clock.adjusted')?.data.wallAheadMs ?? 0;
     const leftAt = entries.at(-1) as Entry;
     const away = (protocol.awaySince ?? measureAway)(

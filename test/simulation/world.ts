@@ -12,9 +12,9 @@ import type { TokenStore } from '../../src/gateway/live/token-store.ts';
 import { type Books, Simulator } from '../../src/gateway/simulator/simulator.ts';
 import { LocalBudget } from '../../src/gateway/tokens/budget.ts';
 import type { Transport } from '../../src/gateway/transport.ts';
-import { readEntry } from '../../src/journal/chain.ts';
 import type { Entry } from '../../src/journal/entry.ts';
 import { OrderTracker } from '../../src/journal/orders.ts';
+import { readLines } from '../../src/journal/reading.ts';
 import { type HeldLease, takeLease } from '../../src/journal/shared/lease.ts';
 import { openSharedMemory } from '../../src/journal/shared/memory.ts';
 import type { StoredEntry } from '../../src/journal/store.ts';
@@ -145,7 +145,7 @@ class World {
     await clock.advanceTo(Math.max(clock.now(), START_MS + scenario.faultsUntilMs) + 60_000);
     for (const process of this.processes) process.end();
     const { lines } = this.disk;
-    const entries = lines.map(readEntry);
+    const entries = [...readLines(lines)];
     const points = new Map<string, number>();
     for (const { reachedPoints } of this.processes)
       for (const [key, times] of reachedPoints) points.set(key, (points.get(key) ?? 0) + times);
@@ -395,7 +395,7 @@ class World {
 
 function toldOf({ name, shape, setup, result }: WorldRun, all: readonly StoredEntry[]): RunTold {
   const stored = all.filter(({ run }) => run === name);
-  const entries = stored.map(readEntry);
+  const entries = [...readLines(stored)];
   const tracker = new OrderTracker({ absenceHorizonMs: setup.absenceHorizonMs });
   for (const entry of entries) tracker.apply(entry);
   return { name, shape, setup, stored, entries, result, tracker };

@@ -3,7 +3,7 @@
  * started one, every order of the venue in exactly one journal, and every order of a journal at the venue.
  */
 import type { Books } from '../../src/gateway/simulator/ledger-view.ts';
-import { readEntry } from '../../src/journal/chain.ts';
+import { readLines } from '../../src/journal/reading.ts';
 import type { Entry } from '../../src/journal/entry.ts';
 import { openPostgresScheduleStore } from '../../src/journal/schedule/postgres.ts';
 import type { OccurrenceRow } from '../../src/journal/schedule/store.ts';
@@ -125,7 +125,7 @@ interface Journal {
 }
 
 async function journalOf(store: JournalStore, row: RunRow): Promise<Journal> {
-  const entries: readonly Entry[] = (await store.read(row.run)).map(readEntry);
+  const entries: readonly Entry[] = [...readLines(await store.read(row.run))];
   const fold = new RunFold();
   for (const entry of entries) fold.apply(entry);
   const problems: string[] = [];

@@ -12,6 +12,7 @@ import {
 } from '../../gateway/limits/ledger-rows.ts';
 import { RunLedgerFold } from '../../gateway/limits/run-ledger.ts';
 import { readEntry } from '../../journal/chain.ts';
+import { readLines } from '../../journal/reading.ts';
 import {
   type AccountRow,
   type JournalStore,
@@ -160,7 +161,7 @@ async function foldRun({ store, yieldTurn }: LedgerOf, { run, seq }: RunHead): P
   const fold = new RunLedgerFold();
   for (let after = 0; after < seq; ) {
     const page = await store.read(run, { after, limit: Math.min(PAGE_ENTRIES, seq - after) });
-    for (const stored of page) fold.apply(readEntry(stored));
+    for (const entry of readLines(page)) fold.apply(entry);
     const last = page.at(-1)?.seq;
     if (last === undefined) break;
     after = last;

@@ -5,8 +5,9 @@
  */
 
 import { Anchorer } from '../../journal/anchors/anchors.ts';
-import { readEntry, toHead } from '../../journal/chain.ts';
+import { toHead } from '../../journal/chain.ts';
 import type { Entry } from '../../journal/entry.ts';
+import { readLines } from '../../journal/reading.ts';
 import { identifyMachineStart } from '../../journal/shared/machine.ts';
 import type { PostedMessage } from '../../journal/shared/shared.ts';
 import { JournalWriter } from '../../journal/writer.ts';
@@ -39,7 +40,7 @@ export async function recordAnswers(
   const [answer] = answers;
   if (answer === undefined || row?.outcome !== 'halted') return undefined;
   const stored = await store.read(run);
-  const [first, ...rest] = stored.map(readEntry);
+  const [first, ...rest] = readLines(stored);
   if (first === undefined) return undefined;
   const { clock } = computeResumedTime([first, ...rest], account.clock);
   const writer = new JournalWriter(store, {

@@ -12,9 +12,9 @@ import type { OperatorCommand } from '../../engine/ports.ts';
 import { type RunningRun, type RunResult, startRun } from '../../engine/run.ts';
 import type { Fixture } from '../../gateway/fixture/fixture.ts';
 import { summarizeRun } from '../../gateway/limits/run-ledger.ts';
-import { readEntry, toHead } from '../../journal/chain.ts';
+import { toHead } from '../../journal/chain.ts';
 import type { Entry, EntryOf } from '../../journal/entry.ts';
-import { readStoredEntries } from '../../journal/reading.ts';
+import { readLines, readStoredEntries } from '../../journal/reading.ts';
 import type { PostedMessage } from '../../journal/shared/shared.ts';
 import { type StoredEntry, StoreError } from '../../journal/store.ts';
 import type { Residual } from '../../report/folds/residual.ts';
@@ -48,6 +48,13 @@ import { act } from './virtual-run.ts';
 /** Interval for commands and the kill switch, ms. */
 const LOOK_EVERY_MS = 200;
 
+/**
+ * How long rounds that changed nothing may be missing from the store at most, ms. A page calls a run silent after a minute
+ * without an entry; and while a switch is armed, a process that resumes the run must not take it for fired.
+ */
+const LONGEST_HOLD_MS = 30_000;
+const SWITCH_PER_HOLD = 4;
+
 /** The wall clock and the run's clock count as equal up to this difference, ms. */
 const SAME_TIME_MS = 2_000;
 
@@ -68,6 +75,8 @@ export class LiveRun {
   private answered: readonly EntryOf<'operator.acted'>[] = [];
   /** Whether the journal says that the store does not answer. */
   private isAway = false;
+  /** Timeout of the armed deadman switch, ms. */
+  private switchMs = Number.POSITIVE_INFINITY;
   /** Commands that are not on the disk yet. */
   private openCommands = 0;
   /** Nothing may be written after the end of a run. */
@@ -116,7 +125,7 @@ export class LiveRun {
     const entries: Entry[] = [];
     let newest: StoredEntry | undefined;
     for await (const stored of readStoredEntries(account.store, run)) {
-      entries.push(readEntry(stored));
+      for (const entry of readLines([stored])) entries.push(entry);
       newest = stored;
     }
     const [first, ...rest] = entries;
@@ -145,6 +154,7 @@ export class LiveRun {
       observe: (entry) => {
         fresh.gate.apply(entry);
         this.fold.apply(entry);
+        this.noteSwitch(entry);
         this.planAlarm.apply(entry, { recorded: true });
       },
     });
@@ -269,7 +279,7 @@ export class LiveRun {
     );
     const check = async () => {
       // Also entries that no write waits for: a run that only reads or asks must be visible to others and survive a crash.
-      parts.writer.flush().catch(() => {});
+      parts.writer.flushOlder(Math.min(LONGEST_HOLD_MS, this.switchMs / SWITCH_PER_HOLD)).catch(() => {});
       await this.readCommands();
       this.compareStore();
       if (!this.over) timer = account.clock.after(LOOK_EVERY_MS, () => void check());
@@ -425,6 +435,10 @@ export class LiveRun {
     running.settled().then(end, end);
   }
 
+  private noteSwitch(entry: Entry): void {
+    if (entry.type === 'deadman.moved') this.switchMs = entry.data.timeoutMs ?? Number.POSITIVE_INFINITY;
+  }
+
   private makeObservers(): LiveParts['observers'] {
     const { host, run, fold } = this;
     const telling = new RunProgressReport(run, host.voice, fold);
@@ -432,6 +446,7 @@ export class LiveRun {
       (entry) => fold.apply(entry),
       (entry) => this.planAlarm.apply(entry),
       (entry) => telling.apply(entry),
+      (entry) => this.noteSwitch(entry),
       (entry) => {
         if (entry.type !== 'run.residual' || entry.data.when !== 'end' || entry.data.ok) return;
         const { leaves, left } = entry.data;

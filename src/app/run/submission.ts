@@ -7,7 +7,7 @@ import type { SystemClock } from '../../base/clock.ts';
 import { writeDuration } from '../../base/duration.ts';
 import { formatCount } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
-import { readEntry } from '../../journal/chain.ts';
+import { readLines } from '../../journal/reading.ts';
 import type { ScheduleStore, SubmissionRequest } from '../../journal/schedule/store.ts';
 import { StoreError } from '../../journal/store.ts';
 import { RunFold } from '../../report/folds/run.ts';
@@ -206,8 +206,7 @@ class Follower {
 
   private async read(): Promise<void> {
     const { account, run } = this.request;
-    for (const stored of await account.store.read(run, { after: this.seen })) {
-      const entry = readEntry(stored);
+    for (const entry of readLines(await account.store.read(run, { after: this.seen }))) {
       this.fold.apply(entry);
       this.seen = entry.seq;
       this.ended ||= entry.type === 'run.ended';

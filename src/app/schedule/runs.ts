@@ -7,6 +7,7 @@ import type { Scheduler } from '../../engine/schedule/scheduler.ts';
 import type { Submission } from '../../engine/schedule/submissions.ts';
 import { readEntry } from '../../journal/chain.ts';
 import type { Entry, EntryOf } from '../../journal/entry.ts';
+import { readLines } from '../../journal/reading.ts';
 import type { ScheduleStore, SubmissionAnswer, SubmissionRequest } from '../../journal/schedule/store.ts';
 import { StoreError } from '../../journal/store.ts';
 import { evaluateConcurrency } from '../../runbook/schedule/collisions.ts';
@@ -113,7 +114,7 @@ export class ScheduledRuns implements Launcher {
       if (makeAccountKey(profile) !== account.key) continue;
       const known = { run, ...this.findHeld(first) };
       if (outcome === 'halted') {
-        const entries = (await account.store.read(run)).map(readEntry);
+        const entries = [...readLines(await account.store.read(run))];
         if ((findAnswerer(entries) ?? (await this.readAnswer(run))) !== undefined) continue;
         const why = findHaltReason(entries);
         halted.push({ run, why });

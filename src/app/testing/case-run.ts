@@ -10,9 +10,10 @@ import { type RunningRun, startRun } from '../../engine/run.ts';
 import type { VenueClient } from '../../gateway/client.ts';
 import { LimitFactsFold } from '../../gateway/limits/facts.ts';
 import type { Transport, WireReply } from '../../gateway/transport.ts';
-import { readEntry, toHead } from '../../journal/chain.ts';
+import { toHead } from '../../journal/chain.ts';
 import type { DataOf, Entry } from '../../journal/entry.ts';
 import { OrderTracker } from '../../journal/orders.ts';
+import { readLines } from '../../journal/reading.ts';
 import { RunLog } from '../../journal/run-log.ts';
 import type { StoredEntry } from '../../journal/store.ts';
 import { MemoryStore } from '../../journal/stores/memory.ts';
@@ -185,7 +186,7 @@ class Execution {
   /** A new process resumes the run from the journal of the previous one. */
   private async resume(): Promise<Life> {
     const stored = await this.store.read(this.setup.run);
-    this.entries = stored.map(readEntry);
+    this.entries = [...readLines(stored)];
     const process = new Process(this.clock);
     const { absenceHorizonMs } = this.setup;
     const playback = new Playback(this.entries, { markets: this.venue.markets, absenceHorizonMs, resume: true });

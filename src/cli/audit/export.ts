@@ -5,8 +5,7 @@ import { readKillsOfRun } from '../../app/kill/kill-records.ts';
 import { findRun } from '../../app/stores/find-run.ts';
 import { type Reviewed, readAnchorFiles, withRuns } from '../../app/stores/review.ts';
 import { makePrintable } from '../../base/printable.ts';
-import { readEntry } from '../../journal/chain.ts';
-import { readFirstEntry, readStoredEntries } from '../../journal/reading.ts';
+import { readFirstEntry, readLines, readStoredEntries } from '../../journal/reading.ts';
 import type { JournalReader, RunRow, StoredEntry } from '../../journal/store.ts';
 import { verifyRun } from '../../report/compare/verify.ts';
 import { exportCloudEvents } from '../../report/export/cloudevents.ts';
@@ -56,16 +55,16 @@ async function exportAs(
     case 'jsonl':
       return exportJsonl(stored);
     case 'csv':
-      return exportCsv(stored.map(readEntry), table);
+      return exportCsv([...readLines(stored)], table);
     case 'html':
-      return exportHtml(stored.map(readEntry), {
+      return exportHtml([...readLines(stored)], {
         verdict: await verifyRun(store, row.run, anchors),
         kills: await readKillsOfRun(row, await readFirstEntry(store, row.run), reviewed),
       });
     case 'otlp':
-      return (await import('../../report/export/otlp.ts')).exportOtlp(stored.map(readEntry));
+      return (await import('../../report/export/otlp.ts')).exportOtlp([...readLines(stored)]);
     case 'cloudevents':
-      return exportCloudEvents(stored.map(readEntry));
+      return exportCloudEvents([...readLines(stored)]);
     default:
       return format satisfies never;
   }

@@ -8,9 +8,7 @@ import { join } from 'node:path';
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import type { StateFolder } from '../../app/state.ts';
 import { describeNoRuns, withJournal } from '../../app/stores/review.ts';
-import { readEntry } from '../../journal/chain.ts';
-import { toCurrentType } from '../../journal/entry-v1.ts';
-import { readStoredEntries } from '../../journal/reading.ts';
+import { readEntriesOf } from '../../journal/reading.ts';
 import { type Database, openDatabase } from '../../journal/sql/sqlite.ts';
 import type { JournalReader, RunRow } from '../../journal/store.ts';
 import {
@@ -55,8 +53,7 @@ export async function showStats(options: { readonly runbook: string | undefined 
 async function tallyRun(store: JournalReader, run: string, terminal: Output): Promise<RunTally> {
   terminal.progress(`reading ${run}`);
   const fold = new TallyFold();
-  for await (const stored of readStoredEntries(store, run))
-    if (TALLIED.has(toCurrentType(stored.type))) fold.apply(readEntry(stored));
+  for await (const entry of readEntriesOf(store, run, TALLIED)) fold.apply(entry);
   return fold.tally();
 }
 

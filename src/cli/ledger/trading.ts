@@ -2,9 +2,7 @@
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { describeNoRuns, withJournal } from '../../app/stores/review.ts';
 import { makePrintable } from '../../base/printable.ts';
-import { readEntry } from '../../journal/chain.ts';
-import { toCurrentType } from '../../journal/entry-v1.ts';
-import { readStoredEntries } from '../../journal/reading.ts';
+import { readEntriesOf } from '../../journal/reading.ts';
 import type { JournalReader } from '../../journal/store.ts';
 import { formatCsv } from '../../report/export/csv.ts';
 import { formatText } from '../../report/format.ts';
@@ -78,8 +76,7 @@ async function readTradedRuns(review: Review): Promise<readonly TradedRun[]> {
 async function readTradedRun(store: JournalReader, run: string, terminal: Output): Promise<readonly TradedRun[]> {
   terminal.progress(`reading ${run}`);
   const fold = new TradedRunFold();
-  for await (const stored of readStoredEntries(store, run))
-    if (TRADING_ENTRIES.has(toCurrentType(stored.type) as never)) fold.apply(readEntry(stored));
+  for await (const entry of readEntriesOf(store, run, TRADING_ENTRIES)) fold.apply(entry);
   const traded = fold.finish();
   return traded === undefined ? [] : [traded];
 }

@@ -11,9 +11,8 @@ import { listStorePlaces } from '../../app/stores/known-stores.ts';
 import { accessStore, describePlace, isThere } from '../../app/stores/location.ts';
 import { readAnchorFiles } from '../../app/stores/review.ts';
 import { type ArchiveStore, openSalvage } from '../../journal/archive/store.ts';
-import { readEntry } from '../../journal/chain.ts';
 import type { Entry } from '../../journal/entry.ts';
-import { readAllEntries, readFirstEntry } from '../../journal/reading.ts';
+import { readAllEntries, readFirstEntry, readLines } from '../../journal/reading.ts';
 import {
   type JournalReader,
   type JournalStore,
@@ -203,7 +202,7 @@ class KeptFolds<F extends GrowingFold> {
 async function catchUp(store: JournalReader, run: string, fold: GrowingFold): Promise<void> {
   for (let more = true; more; ) {
     const page = await store.read(run, { after: fold.newest, limit: PAGE });
-    for (const stored of page) fold.apply(readEntry(stored));
+    for (const entry of readLines(page)) fold.apply(entry);
     more = page.length === PAGE;
   }
 }

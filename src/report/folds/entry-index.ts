@@ -19,6 +19,7 @@ export const ENTRY_GROUPS = {
     'variable.set',
     'notification.sent',
     'notification.settled',
+    'round.idle',
   ],
   requests: ['call.intended', 'call.checked', 'call.attempted', 'call.answered', 'call.settled'],
   feeds: ['feed.read'],
@@ -60,6 +61,7 @@ interface EntryRow {
 }
 
 export class EntryIndex {
+  private newest = 0;
   private readonly group: number[] = [];
   private readonly step: number[] = [];
   private readonly order: number[] = [];
@@ -69,6 +71,9 @@ export class EntryIndex {
   private readonly calls = new Map<string, number>();
 
   apply(entry: Entry): void {
+    // Rounds that changed nothing are one entry, which its first step finds.
+    if (entry.seq === this.newest) return;
+    this.newest = entry.seq;
     this.group.push(GROUP_OF.get(entry.type) ?? -1);
     this.step.push(this.steps.assignNumber(toLanePath(entry.step)));
     this.order.push(this.findOrder(entry));
@@ -244,6 +249,10 @@ function describeEntry(entry: Entry): string {
       return formatText(`${entry.data.event}${entry.data.because === undefined ? '' : `: ${entry.data.because}`}`);
     case 'clock.adjusted':
       return `wall clock adjusted: ${formatSpan(entry.data.wallAheadMs)} ahead of the run’s clock`;
+    case 'round.idle': {
+      const { rounds, firstAt, lastAt } = entry.data;
+      return `${formatCount(rounds, 'round', 'rounds')} in ${formatSpan(lastAt - firstAt)} said what the one before said`;
+    }
     default:
       // A journal of a later version may hold entry types that this version does not know.
       entry satisfies never;

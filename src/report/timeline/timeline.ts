@@ -242,6 +242,9 @@ export class TimelineFold {
           name('the wall clock was adjusted'),
           muted(`: it is ${formatSpan(entry.data.wallAheadMs)} ahead of the run’s clock, which all times here follow`),
         ]);
+      case 'round.idle':
+        // Its rounds are rows of their own.
+        return [];
       default:
         // A journal of a later version may hold entry types that this version does not know.
         entry satisfies never;

@@ -1,0 +1,214 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { VirtualClock } from '../../src/base/clock.ts';
+import { readEntry, sealEntry, toHead, verifyChain } from '../../src/journal/chain.ts';
+import type { DataOf, Entry, EntryType } from '../../src/journal/entry.ts';
+import { readLines } from '../../src/journal/reading.ts';
+import { MOST_ROUNDS } from '../../src/journal/round-line.ts';
+import { type StoredEntry, StoreError } from '../../src/journal/store.ts';
+import { MemoryStore } from '../../src/journal/stores/memory.ts';
+import { type JournalWriter, updateRow } from '../../src/journal/writer.ts';
+import { newWriter, START, startedData } from './sample.ts';
+
+/** What stands in the journal of an entry: everything but its number, its links, and the digits behind a millisecond. */
+function pickRecorded({ at, type, step, actor, data, boot, epoch, account, run, def, v }: Entry) {
+  return JSON.stringify({ at, type, step, actor, data, boot, epoch, account, run, def, v });
+}
+
+class Journal {
+  readonly store = new MemoryStore();
+  readonly clock = new VirtualClock(START);
+  readonly writer: JournalWriter = newWriter(this.store, 'r1', { clock: this.clock });
+  readonly appended: string[] = [];
+
+  constructor() {
+    this.append('run.started', startedData());
+  }
+
+  append<T extends EntryType>(type: T, data: DataOf<T>, step?: string): void {
+    this.appended.push(pickRecorded(this.writer.append(type, data, step) as unknown as Entry));
+  }
+
+  after(ms: number): void {
+    this.clock.skipTo(this.clock.now() + ms);
+  }
+
+  /** A round of a loop that reads the open orders and decides by them. */
+  round(loop: string, number: number, { latency = 20, found = [] as readonly string[], remaining = '100' } = {}): void {
+    const path = `${loop}[${number}]`;
+    const step = `${path}/do/mine`;
+    const call = `${step}#1`;
+    const params = { status: 'open', start_time: this.clock.now() * 1000 };
+    this.append('step.started', { verb: 'list_orders', attempt: 1, now: this.clock.now() }, step);
+    this.append('call.intended', { call, endpoint: 'GET /orders', params, class: 'read' }, step);
+    const sentAt = this.clock.now();
+    const digest = String(params.start_time).padStart(64, 'a');
+    const attempt = { n: 1, method: 'GET', path: '/orders', params, digest, tokens: 10, epoch: 1, waitedMs: 0 };
+    this.append('call.attempted', { call, ...attempt }, step);
+    this.after(latency);
+    const date = new Date(Math.floor(this.clock.now() / 1000) * 1000).toUTCString();
+    const headers = { date, 'x-ratelimit-remaining': remaining };
+    const answer = { call, kind: 'confirmed' as const, status: 200, headers, success: true, result: found, sentAt };
+    this.append('call.settled', answer, step);
+    const value = { orders: found };
+    this.append('step.ended', { verb: 'list_orders', outcome: 'succeeded', attempts: 1, value }, step);
+    const decided = {
+      what: 'if',
+      expression: 'size(mine.orders) > 0',
+      inputs: { mine: value },
+      value: found.length > 0,
+    };
+    this.append('step.decided', decided, `${path}/do/2:stop`);
+    this.after(1000 - latency);
+  }
+
+  async read(): Promise<readonly StoredEntry[]> {
+    await this.writer.close();
+    return this.store.read('r1');
+  }
+
+  /** The journal says exactly what was appended, in a chain that holds. */
+  async expectWhole(): Promise<readonly StoredEntry[]> {
+    const lines = await this.read();
+    expect([...readLines(lines)].map(pickRecorded)).toEqual(this.appended);
+    expect(verifyChain(lines).ok).toBe(true);
+    return lines;
+  }
+}
+
+const typesOf = (lines: readonly StoredEntry[]) => lines.map(({ type }) => type);
+
+describe('rounds that say what the one before said', () => {
+  it('are one entry, which holds every instant and figure of them', async () => {
+    const journal = new Journal();
+    for (let n = 0; n < 50; n += 1)
+      journal.round('steps/1:repeat', n, { latency: 5 + ((n * 7) % 13), remaining: `${n}` });
+    journal.append('run.ended', { outcome: 'succeeded', outputs: {} });
+    const lines = await journal.expectWhole();
+    expect(typesOf(lines).slice(7)).toEqual(['round.idle', 'run.ended']);
+    expect(readEntry(lines[7] as StoredEntry).data).toMatchObject({ loop: 'steps/1:repeat', first: 1, rounds: 49 });
+    expect((lines[7]?.line.length ?? 0) / 49).toBeLessThan(200);
+  });
+
+  it('are kept apart from a reading that says something else', async () => {
+    const journal = new Journal();
+    for (let n = 0; n < 30; n += 1) journal.round('steps/1:repeat', n, { found: n === 10 || n === 20 ? ['o1'] : [] });
+    const lines = await journal.expectWhole();
+    const idle = lines.filter(({ type }) => type === 'round.idle').map((line) => readEntry(line).data);
+    expect(idle).toMatchObject([
+      { first: 1, rounds: 9 },
+      { first: 12, rounds: 8 },
+      { first: 22, rounds: 8 },
+    ]);
+  });
+
+  it('are written before an entry of something else, and at a flush', async () => {
+    const journal = new Journal();
+    for (let n = 0; n < 5; n += 1) journal.round('steps/1:repeat', n);
+    journal.append('deadman.moved', { event: 'renewed', market: 'BTC-USD' }, 'deadman');
+    for (let n = 5; n < 8; n += 1) journal.round('steps/1:repeat', n);
+    await journal.writer.flush();
+    expect(typesOf(await journal.store.read('r1')).slice(7)).toEqual(['round.idle', 'deadman.moved', 'round.idle']);
+    await journal.expectWhole();
+  });
+
+  it('stay back where a flush asks for older ones alone, at most as long as it says', async () => {
+    const journal = new Journal();
+    for (let n = 0; n < 5; n += 1) journal.round('steps/1:repeat', n);
+    await journal.writer.flushOlder(10_000);
+    expect(await journal.store.read('r1')).toHaveLength(7);
+    journal.after(7000);
+    await journal.writer.flushOlder(10_000);
+    expect(typesOf(await journal.store.read('r1')).slice(7)).toEqual(['round.idle']);
+    await journal.expectWhole();
+  });
+
+  it('a write of each round is never held back', async () => {
+    const journal = new Journal();
+    for (let n = 0; n < 5; n += 1) {
+      const step = `steps/1:repeat[${n}]/do/lever`;
+      journal.append(
+        'call.intended',
+        { call: `${step}#1`, endpoint: 'POST /leverage', params: {}, class: 'write' as never },
+        step,
+      );
+    }
+    expect(typesOf(await journal.expectWhole())).not.toContain('round.idle');
+  });
+
+  it('a round that is longer than a hundred entries is compared by the loops inside it', async () => {
+    const journal = new Journal();
+    for (let n = 0; n < 60; n += 1) journal.round('steps/1:for_each[0]/do/1:repeat', n);
+    for (let n = 0; n < 60; n += 1) journal.round('steps/1:for_each[1]/do/1:repeat', n);
+    const lines = await journal.expectWhole();
+    expect(typesOf(lines).filter((type) => type === 'round.idle')).toHaveLength(2);
+    expect(lines.length).toBeLessThan(300);
+  });
+
+  it('give back any sequence of entries', async () => {
+    const round = fc.record({
+      loop: fc.constantFrom('steps/1:repeat', 'steps/1:repeat', 'steps/2:for_each[0]/do/1:repeat', 'steps/2:repeat'),
+      latency: fc.integer({ min: 1, max: 900 }),
+      found: fc.constantFrom([], [], [], ['steps/1:repeat[3]/x'], ['__proto__']),
+      remaining: fc.constantFrom('7', '7', '007', '9007199254740993', 'Mon, 05 Jan 2026 08:00:01 GMT'),
+      times: fc.integer({ min: 1, max: 6 }),
+      then: fc.constantFrom('nothing', 'nothing', 'flush', 'older', 'heartbeat', 'loop', 'jump'),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(round, { maxLength: 12 }), async (rounds) => {
+        const journal = new Journal();
+        const counts = new Map<string, number>();
+        for (const { loop, times, then, ...said } of rounds) {
+          for (let n = 0; n < times; n += 1) {
+            const number = counts.get(loop) ?? 0;
+            journal.round(loop, number, said);
+            counts.set(loop, number + 1);
+          }
+          if (then === 'flush') await journal.writer.flush();
+          if (then === 'older') await journal.writer.flushOlder(3000);
+          if (then === 'heartbeat') journal.append('deadman.moved', { event: 'renewed', market: 'BTC-USD' }, 'deadman');
+          if (then === 'loop')
+            journal.append('step.decided', { what: 'until', expression: 'x', inputs: {}, value: false }, loop);
+          if (then === 'jump') counts.set(loop, (counts.get(loop) ?? 0) + 2);
+        }
+        await journal.expectWhole();
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('a line whose rounds cannot be expanded is damaged', async () => {
+    const journal = new Journal();
+    for (let n = 0; n < 5; n += 1) journal.round('steps/1:repeat', n);
+    const lines = await journal.read();
+    const idle = readEntry(lines[7] as StoredEntry) as Extract<Entry, { type: 'round.idle' }>;
+    const forge = (changed: object) => {
+      const data = { ...idle.data, ...changed } as DataOf<'round.idle'>;
+      return sealEntry({ type: 'round.idle', data }, idle, toHead(lines[6])).stored;
+    };
+    expect([...readLines([forge({})])]).toHaveLength(4 * 6);
+    const many: readonly object[] = [
+      { rounds: 1e9 },
+      { rounds: MOST_ROUNDS + 1 },
+      { rounds: 0.5 },
+      { columns: [] },
+      { columns: [['number', 1e300], ...idle.data.columns.slice(1)] },
+      { columns: [['number', 1, [1, 1e9]], ...idle.data.columns.slice(1)] },
+      { entries: [] },
+      { entries: [{ type: 'run.ended', step: '', data: {} }] },
+      { entries: null },
+      { first: 'x' },
+    ];
+    for (const changed of many)
+      expect(() => [...readLines([forge(changed)])], JSON.stringify(changed)).toThrow(StoreError);
+  });
+
+  it('the row of a run follows from its lines', async () => {
+    const journal = new Journal();
+    for (let n = 0; n < 5; n += 1) journal.round('steps/1:repeat', n);
+    journal.append('run.ended', { outcome: 'stopped', outputs: {} });
+    const lines = await journal.read();
+    const row = lines.map(readEntry).reduce<ReturnType<typeof updateRow>>(updateRow, undefined);
+    expect(await journal.store.run('r1')).toEqual(row);
+  });
+});
