@@ -8,7 +8,7 @@ import { type Decimal, parseDecimal } from '../base/decimal.ts';
 import { formatSpan } from '../base/format.ts';
 import type { FeedDeclaration } from '../runbook/checked.ts';
 import type { Expr, RecordValue, Scope, Value } from '../runbook/values.ts';
-import type { VenuePort } from '../venue/port.ts';
+import { ACCOUNT_POSITION, type VenuePort } from '../venue/port.ts';
 import { StepFailure } from './interruption.ts';
 import { evaluate } from './scope.ts';
 
@@ -35,6 +35,10 @@ export class FeedCache {
     step: string,
   ): Promise<void> {
     for (const name of names) {
+      if (name === ACCOUNT_POSITION) {
+        for (const market of this.venue.markets) await this.read(name, market, step);
+        continue;
+      }
       const feed = declared.find((each) => each.name === name);
       if (feed === undefined) throw new Error(`engine: step ${step} reads feed ${name}, which is not declared`);
       const markets = this.listMarkets(feed, (expr) => evaluate(expr, scope, step));
@@ -43,6 +47,11 @@ export class FeedCache {
         throw new StepFailure('stale_feed', `feed ${name}: no market's value could be read`, step);
       }
     }
+  }
+
+  /** What the account held when it was last read; undefined where that was not proven. */
+  getAccountPosition(market: string): Decimal | undefined {
+    return this.readings.get(keyOf(ACCOUNT_POSITION, market))?.value;
   }
 
   /** The `feeds` record of a scope: decimals, or a map from market to decimal. */
@@ -96,9 +105,7 @@ export class FeedCache {
     const name = keyOf(feed.name, market);
     const held = this.readings.get(name);
     if (held !== undefined && this.clock.now() - held.at <= maxAge / 2) return;
-    const read = await this.venue.feed(feed.name, market, step);
-    const value = read === undefined ? undefined : parseDecimal(read.value);
-    if (read !== undefined && value !== undefined) this.readings.set(name, { value, at: read.at });
+    await this.read(feed.name, market, step);
     const reading = this.readings.get(name);
     const age = reading === undefined ? undefined : this.clock.now() - reading.at;
     if (age !== undefined && age <= maxAge) return;
@@ -113,6 +120,15 @@ export class FeedCache {
       `feed ${feed.name}${market === undefined ? '' : ` of ${market}`}: ${found}, at most ${formatSpan(maxAge)} is accepted`,
       step,
     );
+  }
+
+  /** Keeps what was read; a position that cannot be read is not the one it was, and a price is until it is too old. */
+  private async read(name: string, market: string | undefined, step: string): Promise<void> {
+    const read = await this.venue.feed(name, market, step);
+    const value = read === undefined ? undefined : parseDecimal(read.value);
+    const reading = read === undefined || value === undefined ? undefined : { value, at: read.at };
+    if (reading !== undefined) this.readings.set(keyOf(name, market), reading);
+    else if (name === ACCOUNT_POSITION) this.readings.delete(keyOf(name, market));
   }
 }
 

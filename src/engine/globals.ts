@@ -28,6 +28,7 @@ export async function startGlobals(
     feeds: (scope) => run.feeds.makeRecord(runbook.feeds, scope),
     rules: (market) => run.venue.market(market),
     position: (market) => run.positions.get(market),
+    accountPosition: (market) => run.feeds.getAccountPosition(market),
     limits: at.limits,
     bandFeeds: (market) => listFeeds(findOwnBand(market)?.around),
     reference: (market, scope) => findOwnBand(market)?.around.evaluate(scope),

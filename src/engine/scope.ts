@@ -30,6 +30,7 @@ export interface RunbookGlobals {
   readonly feeds: (scope: Scope) => RecordValue;
   readonly rules: MarketLookup;
   readonly position: (market: string) => HeldPosition;
+  readonly accountPosition: (market: string) => Decimal | undefined;
   /** The runbook's limits with their values, tightened by those of the runbook that called it. */
   readonly limits: LimitRules | undefined;
   /** Feeds that the price band's reference reads; refreshed before an order. */
@@ -117,6 +118,10 @@ export class StepScope implements Scope {
 
   position(market: string): HeldPosition {
     return this.frame.globals.position(market);
+  }
+
+  accountPosition(market: string): Decimal | undefined {
+    return this.frame.globals.accountPosition(market);
   }
 
   rules(market: string): ReturnType<MarketLookup> {

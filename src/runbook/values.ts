@@ -104,6 +104,8 @@ export interface Scope {
   readField?(record: RecordValue, name: string): Value;
   /** What the run holds in a market, by the fills known so far; absent where there is no run. */
   position?(market: string): HeldPosition;
+  /** What the account holds in a market, as last read; undefined where that is not proven. Absent where there is no run. */
+  accountPosition?(market: string): Decimal | undefined;
   /** Tick and lot of a market, for `tick` and `lot`; undefined if the deployment does not describe the market. */
   rules(market: string): { readonly tick: DecimalString; readonly lot: DecimalString } | undefined;
 }

@@ -145,6 +145,9 @@ export function isFoundMissing(outcome: {
   return outcome.kind === 'rejected' && outcome.failure === 'not_found' && outcome.definite === true;
 }
 
+/** Read like a feed, by market: what the account holds, base currency, long positive. No profile declares a name with a dot. */
+export const ACCOUNT_POSITION = 'account.position';
+
 /** A value of a feed that the profile declares. */
 export interface FeedValue {
   readonly name: string;

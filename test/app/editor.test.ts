@@ -75,6 +75,12 @@ describe('completion', () => {
       ['type'],
     ],
     ['fields of a block', 'steps:\n  - place:\n      type: limit\n      ¦\n', ['market', 'size'], ['type', 'catch']],
+    [
+      'functions of the account, beside the fields of a step of that name',
+      'steps:\n  - id: account\n    read_account: {}\n  - assert: account.¦ > 0\n',
+      ['position', 'status'],
+      ['avg_entry', 'account.position'],
+    ],
     ['words', 'steps:\n  - place: {type: ¦}\n', ['limit', 'market', 'stop_limit'], ['post_only']],
     [
       'words of another field',
@@ -162,6 +168,11 @@ describe('hover', () => {
       'an input with its unit and words',
       `${HEAD}${ENTRY.replace('size: half', 'size: inputs.si¦ze')}`,
       [/inputs\.size.*`size`.*base currency/, /default: 0\.1/],
+    ],
+    [
+      'a function of the account',
+      `${HEAD}steps:\n  - assert: account.posi¦tion('BTC-USD') > 1\n`,
+      [/over all its runs/],
     ],
     [
       'a constant with its value',

@@ -1,5 +1,6 @@
 /** The sums of an account over its runs, and the limits that hold for them. */
 import { describe, expect, it } from 'vitest';
+import { findAccountPosition } from '../../src/gateway/account-position.ts';
 import { AccountLedger } from '../../src/gateway/limits/account-ledger.ts';
 import { LimitFactsFold } from '../../src/gateway/limits/facts.ts';
 import type { LedgerFill, LedgerOrder, LedgerParts, RunLedger } from '../../src/gateway/limits/ledger-rows.ts';
@@ -286,5 +287,29 @@ describe('a limit of the account', () => {
     expect(ask(sumsOf(parts), close, { maxPosition: '100' })).toBe('POSITION_UNKNOWN');
     const listed = [{ market: MARKET, readAt: T0, fills: [] }];
     expect(ask(sumsOf({ ...parts, listed }), close, { maxPosition: '0' })).toBe('ok');
+  });
+});
+
+describe('what an expression reads of the account', () => {
+  const runs = [ended('a', [['long', '3', '100']]), ended('b', [['short', '1', '100']])];
+  const listed = [{ market: MARKET, readAt: T0 + 1, fills: [] }];
+  it.each<[string, Partial<LedgerParts>, string | undefined]>([
+    ['is 0 where nothing ever traded', {}, '0'],
+    ['is not known where runs traded and no list has shown the rest', { runs }, undefined],
+    ['is the sum over its runs, once the venue has listed the market', { runs, listed }, '2'],
+    ['is not known where a journal cannot be read', { runs, listed, unknown: 'the journal of c' }, undefined],
+    [
+      'is not known while an order of a run may still fill',
+      {
+        runs: [
+          ...runs,
+          ended('c', [], { orders: [left('rbc', '1', { working: undefined } as never)], lastAt: T0 + 2 }),
+        ],
+        listed,
+      },
+      undefined,
+    ],
+  ])('%s', (_what, parts, held) => {
+    expect(findAccountPosition(sumsOf(parts), [], MARKET)?.toFixed()).toBe(held);
   });
 });

@@ -38,6 +38,29 @@ describe.concurrent('what an earlier run left', { timeout: 60_000 }, () => {
       expect((await ledger(desk, 'ledger')).markets['BTC-USD']).toMatchObject({ position: '0.09', foreign: '-0.09' });
     }));
 
+  it('is read by an expression over all runs, and not where the venue does not list its fills', () =>
+    scene({ runbook: BUY }, async ({ venue, run, live, write }) => {
+      expect(code(await live())).toEqual(SENT);
+      tradeByHand(venue, 'long', '0.01');
+      write(
+        'one.yaml',
+        `${BUY.replace('outputs: {id: "${o.id}"}', '')}  - assert: account.position('BTC-USD') == 0.19 && position('BTC-USD') == 0.09\n`,
+      );
+      const second = await live();
+      expect(second.exit, second.err).toBe(0);
+      expect((await run(['audit', 'replay', 'last'])).exit).toBe(0);
+      venue.rules.push(({ method, path }) =>
+        method === 'GET' && path === '/fills' ? { status: 503, body: 'x' } : undefined,
+      );
+      tradeByHand(venue, 'long', '0.01');
+      const third = await live();
+      expect([third.exit, third.report.error?.kind, third.report.error?.message]).toEqual([
+        1,
+        'assertion',
+        expect.stringContaining('account reconcile'),
+      ]);
+    }));
+
   it('does not fill any more where the venue does not list it as open', () =>
     scene({ runbook: REST, profile: MOST }, async (desk) => {
       const { venue, live } = desk;

@@ -10,7 +10,7 @@ const examples = Object.entries(FUNCTIONS).flatMap(([name, row]) => row.examples
 describe('the function table', () => {
   it('has the functions of the first version', () => {
     const names =
-      'abs min max sum tick lot floor_to ceil_to round_to format opposite pct bps range size remove keys values entries net_size avg_price notional position avg_entry realized fees days hours minutes seconds hour weekday date';
+      'abs min max sum tick lot floor_to ceil_to round_to format opposite pct bps range size remove keys values entries net_size avg_price notional position account.position avg_entry realized fees days hours minutes seconds hour weekday date';
     expect(Object.keys(FUNCTIONS).sort()).toEqual(names.split(' ').sort());
   });
 

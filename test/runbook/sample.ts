@@ -159,6 +159,7 @@ export function scopeOf(values: Readonly<Record<string, Value>> = {}): Scope {
           ? { tick: '0.5', lot: '0.01' }
           : undefined,
     // Of the fills above.
+    accountPosition: () => d('0.4'),
     position: () => ({ size: d('0.3'), averageEntry: d('64100'), realized: d('0'), fees: d('1.2') }),
   };
 }

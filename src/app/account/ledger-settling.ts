@@ -38,19 +38,25 @@ const LOOK_BACK_MS = 90 * 86_400_000;
 /** How long a list waits for tokens, ms. */
 const TOKENS_WITHIN_MS = 10_000;
 
-/** Settles what earlier runs left, where the limits of the profile depend on it. */
-export async function settleLedger(host: LedgerHost): Promise<void> {
+/**
+ * Settles what earlier runs left, where the limits of the profile depend on it, or the runbook reads what the account holds. Resolves to
+ * why the venue could not be asked, or undefined.
+ */
+export async function settleLedger(host: LedgerHost, { readsAccount = false } = {}): Promise<string | undefined> {
   const { account, voice } = host;
   await readReleases(host);
   const { account: rules } = splitLimits(account.profile.limits, undefined);
   const { maxPosition, maxMarketNotional, maxExposure, maxOpenOrders, maxDailyLoss } = rules ?? {};
-  if ([maxPosition, maxMarketNotional, maxExposure, maxOpenOrders, maxDailyLoss].every((each) => each === undefined))
-    return;
-  const { unread } = await compareWithVenue(host);
+  const rest = [maxPosition, maxMarketNotional, maxExposure, maxOpenOrders, maxDailyLoss];
+  if (!readsAccount && rest.every((each) => each === undefined)) return undefined;
+  // Proven in every market that an expression may name: the fills of the run itself prove nothing of others.
+  const markets = readsAccount ? Object.keys(account.profile.markets) : [];
+  const { unread } = await compareWithVenue(host, { markets });
   if (unread !== undefined)
     voice.complain(
       `what earlier runs left could not be compared with the venue (${makePrintable(unread, 200)}); it counts at its worst`,
     );
+  return unread;
 }
 
 /** Reads when a person last released the account: a new count of the day's loss begins then. */
@@ -60,14 +66,20 @@ export async function readReleases({ account, ledger }: Pick<LedgerHost, 'accoun
   ledger.releasedAt = events.findLast(({ action }) => action === 'release')?.at ?? 0;
 }
 
-/** Asks the venue for what is not settled, and keeps what it shows beside the journal. `all`: every market the account traded. */
-export async function compareWithVenue({ account, ledger }: LedgerHost, { all = false } = {}): Promise<Settling> {
+/**
+ * Asks the venue for what is not settled, and keeps what it shows beside the journal. `all`: every market the account traded; `markets`:
+ * these in any case.
+ */
+export async function compareWithVenue(
+  { account, ledger }: LedgerHost,
+  { all = false, markets: asked = [] }: { readonly all?: boolean; readonly markets?: readonly string[] } = {},
+): Promise<Settling> {
   const left = ledger.listLeft();
   const filled = ledger.listFilled([]);
   const markets = [...filled].flatMap(([market, { range, unread }]) =>
     all || unread.length > 0 || !range.least.isZero() || !range.most.isZero() ? [market] : [],
   );
-  const wanted = new Set([...markets, ...left.map(({ market }) => market)]);
+  const wanted = new Set([...asked, ...markets, ...left.map(({ market }) => market)]);
   if (wanted.size === 0) return { added: [], gone: [] };
   const known = (await loadLedger(nameLedger(account))).parts;
   const askedAt = account.clock.now();

@@ -77,22 +77,26 @@ function completeExpression(analysis: Analysis, offset: number): readonly Comple
   if (quoted !== undefined) return listMembers(findType(names, quoted.split('.')));
   if (((before.match(/'/g) ?? []).length & 1) === 1) return [];
   const [, path] = /((?:[A-Za-z_]\w*\s*(?:\?\s*)?\.\s*(?:\?\s*)?)+)\w*$/.exec(before) ?? [];
-  if (path !== undefined) return listFields(findType(names, path.replaceAll(/[\s?]/g, '').split('.').slice(0, -1)));
+  if (path !== undefined) {
+    const prefix = path.replaceAll(/[\s?]/g, '');
+    return [...listFields(findType(names, prefix.split('.').slice(0, -1))), ...listFunctions(prefix)];
+  }
   if (/\.\w*$/.test(before)) return listMethods(undefined);
   return [
     ...[...names].map(
       ([label, type]): Completion => ({ label, kind: 'name', detail: formatType(type), insert: label }),
     ),
-    ...Object.entries(FUNCTIONS as Readonly<Record<string, FunctionRow>>).map(
-      ([label, row]): Completion => ({
-        label,
-        kind: 'function',
-        detail: formatSignatures(label, row).join('\n'),
-        doc: row.doc,
-        insert: label,
-      }),
-    ),
+    ...listFunctions(''),
   ];
+}
+
+/** The functions whose names begin so; what is inserted is the rest of the name. */
+function listFunctions(prefix: string): readonly Completion[] {
+  return Object.entries(FUNCTIONS as Readonly<Record<string, FunctionRow>>).flatMap(([name, row]): Completion[] => {
+    if (!name.startsWith(prefix)) return [];
+    const label = name.slice(prefix.length);
+    return [{ label, kind: 'function', detail: formatSignatures(name, row).join('\n'), doc: row.doc, insert: label }];
+  });
 }
 
 function listMembers(type: ValueType | undefined): readonly Completion[] {

@@ -34,8 +34,9 @@ function hoverExpression(analysis: Analysis, offset: number): Hover | undefined 
   if (found === undefined || token === undefined) return undefined;
   const span = found.toSpan(token.from, token.to);
   const { use } = found;
-  const row = token.called ? findFunction(token.name) : undefined;
-  if (row !== undefined) return { markdown: describeFunction(token.name, row), span };
+  const called = [token.path.join('.'), token.name].find((name) => token.called && findFunction(name) !== undefined);
+  const row = called === undefined ? undefined : findFunction(called);
+  if (called !== undefined && row !== undefined) return { markdown: describeFunction(called, row), span };
   if (token.called && Object.hasOwn(METHODS, token.name)) return { markdown: METHODS[token.name]?.doc ?? '', span };
   const type = findType(use.names, token.path);
   if (type === undefined) return undefined;

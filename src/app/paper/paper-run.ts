@@ -8,6 +8,7 @@ import { makePrintable } from '../../base/printable.ts';
 import { RelayClock } from '../../base/relay-clock.ts';
 import type { OperatorCommand } from '../../engine/ports.ts';
 import { type RunningRun, type RunResult, startRun } from '../../engine/run.ts';
+import { withAccountPosition } from '../../gateway/account-position.ts';
 import { LimitFactsFold } from '../../gateway/limits/facts.ts';
 import { openLive } from '../../gateway/live/transport.ts';
 import { Simulator, type SimulatorConfig } from '../../gateway/simulator/simulator.ts';
@@ -21,6 +22,7 @@ import { type JournalStore, StoreError } from '../../journal/store.ts';
 import { JournalWriter } from '../../journal/writer.ts';
 import type { Value } from '../../runbook/values.ts';
 import { drawChance } from '../../venue/order/identity.ts';
+import { ACCOUNT_POSITION } from '../../venue/port.ts';
 import { findPriceFeed } from '../../venue/profile/price-feed.ts';
 import { type Profile, SIMULATED_PROFILE } from '../../venue/profile/profile.ts';
 import { budgetSettings } from '../../venue/tokens/ledger.ts';
@@ -170,7 +172,11 @@ export async function runOnPaper(options: PaperRun): Promise<RunResult> {
         log.append('run.started', data);
         const client = makeVirtualClient({
           transport: simulator.transport(),
-          feeds: quotes,
+          feeds: withAccountPosition(
+            quotes,
+            (market) => decimal(simulator.feed(ACCOUNT_POSITION, market)?.value ?? '0'),
+            () => clock.now(),
+          ),
           markets: simulator.markets,
           clock,
           log,

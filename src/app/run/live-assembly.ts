@@ -4,8 +4,9 @@
  */
 import type { RunClock } from '../../base/run-clock.ts';
 import type { RunSetup } from '../../engine/ports.ts';
+import { findAccountPosition, withAccountPosition } from '../../gateway/account-position.ts';
 import { VenueClient } from '../../gateway/client.ts';
-import type { ReadNeed } from '../../gateway/client-parts.ts';
+import type { FeedSource, ReadNeed } from '../../gateway/client-parts.ts';
 import type { Fixture } from '../../gateway/fixture/fixture.ts';
 import { FixtureRecorder } from '../../gateway/fixture/recorder.ts';
 import type { AccountLedger } from '../../gateway/limits/account-ledger.ts';
@@ -68,6 +69,8 @@ export interface Bars {
   unread: string | undefined;
   /** An anchor that the journal contradicts. */
   contradiction: string | undefined;
+  /** Why what the account holds could not be compared with the venue's lists before the run began: no expression reads it then. */
+  accountUnread: string | undefined;
 }
 
 /** Reads the kill switch; false, and the last reading stays, where it cannot be read. */
@@ -159,7 +162,14 @@ export class LiveAssembly {
   makeClient({ log, gate, writer, anchorer, clock }: LiveParts): VenueClient {
     const { profile, bars, recorder } = this;
     const { account, lease, onCrash } = this.host;
-    const feeds = new DeclaredFeeds(profile, () => clock.now());
+    const { ledger, gates } = this.host;
+    const declared = new DeclaredFeeds(profile, () => clock.now());
+    const feeds = withAccountPosition(
+      declared,
+      (market) =>
+        bars.accountUnread === undefined ? findAccountPosition(ledger, new Set([...gates, gate]), market) : undefined,
+      () => clock.now(),
+    );
     const client = new VenueClient({
       profile,
       transport: recorder ?? account.transport,
@@ -187,7 +197,7 @@ export class LiveAssembly {
         return bars.killed === undefined ? undefined : `KILL_SWITCH_ENGAGED: by ${bars.killed.by}`;
       },
     });
-    feeds.through(client);
+    declared.through(client);
     return client;
   }
 
@@ -235,7 +245,7 @@ export class LiveAssembly {
   }
 }
 
-function recordFeeds(feeds: DeclaredFeeds, recorder: FixtureRecorder) {
+function recordFeeds(feeds: FeedSource, recorder: FixtureRecorder) {
   return {
     async read(name: string, key: string | undefined, step: string, need?: ReadNeed) {
       const value = await feeds.read(name, key, step, need);

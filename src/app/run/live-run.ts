@@ -19,7 +19,7 @@ import type { PostedMessage } from '../../journal/shared/shared.ts';
 import { type StoredEntry, StoreError } from '../../journal/store.ts';
 import type { Residual } from '../../report/folds/residual.ts';
 import { RunFold, type RunReport } from '../../report/folds/run.ts';
-import { placesOrders } from '../../runbook/steps/risk.ts';
+import { placesOrders, readsAccount } from '../../runbook/steps/risk.ts';
 import type { Value } from '../../runbook/values.ts';
 import { describeBeyond, findBeyond } from '../../venue/position/residual.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
@@ -65,7 +65,12 @@ export class LiveRun {
   private readonly planAlarm: PlanAlarm;
   private readonly assembly: LiveAssembly;
   private readonly fold = new RunFold();
-  private readonly bars: Bars = { killed: undefined, unread: undefined, contradiction: undefined };
+  private readonly bars: Bars = {
+    killed: undefined,
+    unread: undefined,
+    contradiction: undefined,
+    accountUnread: undefined,
+  };
   private killTold = false;
   private runbook = '';
   private startedAt = 0;
@@ -103,7 +108,7 @@ export class LiveRun {
     const contradiction = byAnchors ?? (byVenue?.isSure ? byVenue.text : undefined);
     if (contradiction !== undefined)
       throw new UserError(`${contradiction}; nothing was sent`, EXIT.held, 'contradicted');
-    await settleLedger(this.host);
+    await this.settleLedger(loaded);
     this.bars.contradiction = byVenue?.text;
     // In a turn of the clock, like everything the engine does: a replay begins with the same instant.
     await new Promise<void>((resolve) =>
@@ -141,6 +146,7 @@ export class LiveRun {
     this.startedAt = first.data.startedAt;
     this.bars.contradiction ??= await findRestoredOver(account, first.data.startedAt);
     this.bars.contradiction ??= (await this.compareWithVenue(loaded))?.text;
+    if (readsAccount(loaded.runbook)) await this.settleLedger(loaded);
     if (this.bars.contradiction !== undefined) this.host.voice.complain(this.bars.contradiction);
     const inputs = inputValues(loaded.runbook, { pairs: [], recorded: first.data.inputs });
     this.answered = rest.flatMap((entry) => (entry.type === 'operator.acted' ? [entry] : []));
@@ -207,6 +213,10 @@ export class LiveRun {
         resolve();
       }),
     );
+  }
+
+  private async settleLedger({ runbook }: LoadedRunbook): Promise<void> {
+    this.bars.accountUnread = await settleLedger(this.host, { readsAccount: readsAccount(runbook) });
   }
 
   /** Why the journal is not the account's newest, as the venue shows it; a run without an order asks nothing. */

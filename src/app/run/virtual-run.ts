@@ -9,6 +9,7 @@ import { sha256 } from '../../base/digest.ts';
 import { Playback } from '../../engine/playback/playback.ts';
 import type { OperatorCommand, RunSetup } from '../../engine/ports.ts';
 import { type RunningRun, type RunResult, startRun } from '../../engine/run.ts';
+import { withAccountPosition } from '../../gateway/account-position.ts';
 import { VenueClient } from '../../gateway/client.ts';
 import type { ClientParts, FeedSource } from '../../gateway/client-parts.ts';
 import type { Fixture } from '../../gateway/fixture/fixture.ts';
@@ -27,7 +28,7 @@ import { JournalWriter } from '../../journal/writer.ts';
 import type { Value } from '../../runbook/values.ts';
 import { pickLarger } from '../../venue/order/fills.ts';
 import { drawChance } from '../../venue/order/identity.ts';
-import type { MarketRules } from '../../venue/port.ts';
+import { ACCOUNT_POSITION, type MarketRules } from '../../venue/port.ts';
 import { writeProfileSettings } from '../../venue/profile/in-force.ts';
 import { type Profile, SIMULATED_PROFILE } from '../../venue/profile/profile.ts';
 import type { Side } from '../../venue/records.ts';
@@ -120,7 +121,14 @@ export async function dryRun(options: DryRun): Promise<DryRunResult> {
     clock.at(clock.now() + afterMs, () => act(running, log, { command, by: 'rehearsal', step }, 'rehearsal'));
   };
   log.append('run.started', started);
-  const client = makeVirtualClient({ ...stage, clock, log, gate, seed, epoch: 1 });
+  const feeds = stage.knowsAccount
+    ? stage.feeds
+    : withAccountPosition(
+        stage.feeds,
+        (market) => gate.orders.positions.position(market).size,
+        () => clock.now(),
+      );
+  const client = makeVirtualClient({ ...stage, feeds, clock, log, gate, seed, epoch: 1 });
   const setup = makeVirtualSetup(options, started);
   const running = startRun(setup, {
     venue: client,
@@ -221,6 +229,8 @@ function makePriceReader(
 interface Stage {
   readonly transport: Transport;
   readonly feeds: FeedSource;
+  /** Whether its feeds give what the account holds; else it holds what the run itself has filled. */
+  readonly knowsAccount: boolean;
   readonly markets: Readonly<Record<string, MarketRules>>;
   recording(): Fixture | undefined;
   listMids(fromMs: number, toMs: number, everyMs: number): readonly MarketPrices[];
@@ -239,6 +249,7 @@ function makeStage(options: DryRun, clock: VirtualClock): Stage {
     return {
       transport,
       feeds: { read: async (name, key) => transport.feed(name, key) },
+      knowsAccount: venue.fixture.feeds.some(({ name }) => name === ACCOUNT_POSITION),
       markets: venue.fixture.markets,
       recording: () => undefined,
       listMids: () => [],
@@ -259,6 +270,7 @@ function makeStage(options: DryRun, clock: VirtualClock): Stage {
       })
     : undefined;
   return {
+    knowsAccount: true,
     transport: recorder ?? simulator.transport(),
     feeds: {
       read: async (name, key) => {

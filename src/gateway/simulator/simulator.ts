@@ -22,9 +22,9 @@
  * - GET /markets is an addition, which feeds read over HTTP. There is no websocket.
  */
 import type { Clock } from '../../base/clock.ts';
-import type { Decimal, DecimalString } from '../../base/decimal.ts';
+import { type Decimal, type DecimalString, formatDecimal } from '../../base/decimal.ts';
 import { getEndpoint, isEndpointName } from '../../venue/catalogue.ts';
-import type { MarketRules } from '../../venue/port.ts';
+import { ACCOUNT_POSITION, type MarketRules } from '../../venue/port.ts';
 import { HELD, type Transport, type WireReply, type WireRequest } from '../transport.ts';
 import { Admission, type HandledRequest } from './admission.ts';
 import { completeConfig, type SimulatorConfig } from './config/config.ts';
@@ -166,8 +166,12 @@ export class Simulator {
     const { markets } = this.venue;
     const only = markets.size === 1 ? [...markets.values()][0] : undefined;
     const market = key === undefined ? only : markets.get(key);
-    if (market === undefined || !isFeedName(name)) return undefined;
     const at = this.clock.now();
+    if (name === ACCOUNT_POSITION && key !== undefined) {
+      this.venue.events.settle(at);
+      return { value: formatDecimal(this.venue.account.getNetSize(key)), at };
+    }
+    if (market === undefined || !isFeedName(name)) return undefined;
     return { value: readFeedPrice(market, name, at), at: market.path.findGap(market.path.getStepAt(at)) ?? at };
   }
 

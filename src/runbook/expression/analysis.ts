@@ -308,6 +308,12 @@ export class Analysis extends AnalysisFaults {
     const place = { start, end: start + name.length };
     if (MACROS.has(name)) return this.checkMacro(name, receiver, args, place, level);
     if (name === 'orValue' || name === 'hasValue') return this.checkPresence(name, receiver, args, place, level);
+    const dotted = receiver.op === 'id' ? `${receiver.args}.${name}` : undefined;
+    if (dotted !== undefined && findFunction(dotted) !== undefined) {
+      // Read with the feeds, so that the journal has what the run saw.
+      this.visible.reads.add(`feeds.${dotted}`);
+      return this.checkCall(dotted, args, node, receiver.start, level);
+    }
     const row = findFunction(name);
     if (row !== undefined && row.method !== true)
       return this.reportFault('unknown-function', place, `${name} is not called on a value`, `Write ${name}(…).`);

@@ -5,6 +5,8 @@
  */
 import type { DateTime } from 'luxon';
 import { Decimal, decimal, roundToStep, toWholeNumber } from '../../base/decimal.ts';
+import { DENIALS } from '../../venue/limits/denials.ts';
+import { ACCOUNT_POSITION } from '../../venue/port.ts';
 import { loadLuxon } from '../calendar.ts';
 import {
   Duration,
@@ -388,6 +390,21 @@ export const FUNCTIONS = {
     "position('BTC-USD')",
     '0.3',
   ),
+  [ACCOUNT_POSITION]: {
+    signatures: [{ parameters: [{ name: 'market', shape: MARKET }], result: SIZE }],
+    late: true,
+    doc: 'The position of the account in a market when the step began: over all its runs and what else its ledger knows, long positive. Fails where it is not proven.',
+    examples: [{ expression: "account.position('BTC-USD')", value: '0.4', given: 'the account holds long 0.4 BTC' }],
+    apply: ([market], { scope, text }) => {
+      if (scope.accountPosition === undefined) throw new NotKnown(`the account's position in ${market as string}`);
+      const held = scope.accountPosition(market as string);
+      if (held !== undefined) return held;
+      throw new EvaluationFailure(
+        `what the account holds in ${market as string} is not proven: wait for the end of its orders there, or ${DENIALS.POSITION_UNKNOWN.fix}`,
+        text,
+      );
+    },
+  },
   avg_entry: makePositionFunction(
     { kind: 'optional', of: PRICE },
     'The average price at which the position of the run in a market was opened; absent without a position.',

@@ -3,6 +3,7 @@
  * number of steps that read a feed bounds its readings, and `max_age` does not.
  */
 import { Decimal } from '../../base/decimal.ts';
+import { ACCOUNT_POSITION } from '../../venue/port.ts';
 import type { CheckedRunbook, CheckedStep } from '../checked.ts';
 import { MOST_EXITS } from '../steps/manage.ts';
 import type { Expr } from '../values.ts';
@@ -41,7 +42,8 @@ export class PlannedFeeds {
     const { markets, declared } = this.context;
     return sequence(
       names.map((name) => {
-        const isMap = runbook.feeds.find((feed) => feed.name === name)?.type.kind === 'map';
+        const isMap =
+          name === ACCOUNT_POSITION || runbook.feeds.find((feed) => feed.name === name)?.type.kind === 'map';
         const count = isMap ? markets.length : 1;
         const range = { max: new Decimal(count) };
         const request = declared.requestOf(name);

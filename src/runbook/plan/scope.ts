@@ -7,7 +7,7 @@ import { Decimal } from '../../base/decimal.ts';
 import type { EndpointName } from '../../venue/catalogue.ts';
 import type { LimitRules } from '../../venue/limits/check.ts';
 import type { OrderDraft } from '../../venue/order/requests.ts';
-import type { MarketRules } from '../../venue/port.ts';
+import { ACCOUNT_POSITION, type MarketRules } from '../../venue/port.ts';
 import type { CheckedRunbook } from '../checked.ts';
 import { walkSteps } from '../steps/walk.ts';
 import {
@@ -185,6 +185,12 @@ export class PlanScope implements Scope {
       throw new NotKnown(root);
     }
     throw new NotKnown(root);
+  }
+
+  accountPosition(market: string): Decimal {
+    const value = this.estimating.on ? this.context.feed(ACCOUNT_POSITION, market) : undefined;
+    if (value === undefined) throw new NotKnown(`the account's position in ${market}`);
+    return new Decimal(value);
   }
 
   rules(market: string): MarketRules | undefined {

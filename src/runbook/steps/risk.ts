@@ -1,7 +1,8 @@
 /**
- * Decides which steps can add risk, and which place orders: a step that adds risk a step may not occur in `finally` and `undo`, and an `on_error` that holds one is left
+ * Decides which steps can add risk, which place orders, and which read the account: a step that adds risk a step may not occur in `finally` and `undo`, and an `on_error` that holds one is left
  * out when a run halts (docs/language.md, How a run ends).
  */
+import { ACCOUNT_POSITION } from '../../venue/port.ts';
 import type { CheckedRunbook, CheckedStep } from '../checked.ts';
 import { bindCalls, getStepRow } from './steps.ts';
 import { walkSteps } from './walk.ts';
@@ -29,6 +30,17 @@ export function placesOrders(runbook: CheckedRunbook): boolean {
     }
     return bindCalls(step, 'calls').some(({ draft }) => draft !== undefined);
   });
+}
+
+/** Whether an expression reads what the account holds, in the runbooks that it calls too. */
+export function readsAccount(runbook: CheckedRunbook): boolean {
+  const read = [...walkSteps(listBlocks(runbook))].flatMap(({ feeds, ifFeeds }) => [...feeds, ...ifFeeds]);
+  const values = [...runbook.let.map(({ value }) => value), ...runbook.vars.map(({ init }) => init)];
+  return (
+    read.includes(ACCOUNT_POSITION) ||
+    values.some(({ reads }) => reads.includes(`feeds.${ACCOUNT_POSITION}`)) ||
+    Object.values(runbook.calls).some(readsAccount)
+  );
 }
 
 function listBlocks({ steps, onError, finally: last }: CheckedRunbook): readonly CheckedStep[] {
