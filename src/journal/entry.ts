@@ -22,9 +22,13 @@ export type StepOutcome = 'succeeded' | 'failed' | 'skipped' | 'halted';
 /** What ends the steps of a branch when another branch of `join: any` was first. */
 export const LEFT_BRANCH = 'another branch was first';
 
-/** Whether a step ended because its branch was left, which is no failure. */
-export function isLeft({ outcome, error }: DataOf<'step.ended'>): boolean {
-  return outcome === 'failed' && error?.kind === 'cancelled' && error.message === LEFT_BRANCH;
+/** How a step ended, and its error; `left`: its branch was, which is no failure. */
+export function readStepEnd({ outcome, error }: DataOf<'step.ended'>): {
+  readonly outcome: StepOutcome | 'left';
+  readonly error?: ErrorFact;
+} {
+  if (outcome === 'failed' && error?.kind === 'cancelled' && error.message === LEFT_BRANCH) return { outcome: 'left' };
+  return { outcome, ...(error === undefined ? {} : { error }) };
 }
 
 /** Upper bounds of an approved plan; absent where nothing bounds it. Decimals as strings, quote currency. */

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { Entry } from '../../src/journal/entry.ts';
+import { type Entry, LEFT_BRANCH } from '../../src/journal/entry.ts';
 import type { RunRow } from '../../src/journal/store.ts';
 import { answerReviewer } from '../../src/report/answers/six.ts';
 import { EntryIndex, makeEntryRow } from '../../src/report/folds/entry-index.ts';
@@ -131,8 +131,21 @@ describe('the page of a run', () => {
 });
 
 function only(outcome: string) {
-  return { succeeded: 0, failed: 0, skipped: 0, halted: 0, active: 0, [outcome]: 1 };
+  return { succeeded: 0, failed: 0, skipped: 0, halted: 0, left: 0, active: 0, [outcome]: 1 };
 }
+
+describe('a branch that another was faster than', () => {
+  it('is left, in its lane and its entry, and has no error', () => {
+    const script = new Script();
+    const error = { kind: 'cancelled', message: LEFT_BRANCH, step: 'steps/1:wait' } as const;
+    script.append('run.started', startedData());
+    script.append('step.started', { verb: 'wait', attempt: 1, now: START }, 'steps/1:wait');
+    script.append('step.ended', { verb: 'wait', outcome: 'failed', attempts: 1, error }, 'steps/1:wait');
+    const [lane] = pageOf(script.entries).steps;
+    expect([lane?.outcomes, lane?.bars.outcome, lane?.error]).toEqual([only('left'), ['left'], undefined]);
+    expect(script.entries.map((entry) => makeEntryRow(entry).text)).toContain('wait left');
+  });
+});
 
 describe('the deadman switch on the page', () => {
   const arm = { market_id: 'BTC-USD', timeout: 60_000 };

@@ -5,7 +5,7 @@
  * whether that was the cause is for the reader to judge.
  */
 import { toCanonicalJson } from '../../base/json.ts';
-import type { Entry, Json, JsonObject } from '../../journal/entry.ts';
+import { type Entry, type Json, type JsonObject, readStepEnd } from '../../journal/entry.ts';
 import { StoreError } from '../../journal/store.ts';
 import { formatIsoTime, pickRead } from '../format.ts';
 
@@ -184,7 +184,8 @@ function describeEntry(
       };
     }
     case 'step.ended': {
-      const { outcome, error, attempts } = entry.data;
+      const { attempts } = entry.data;
+      const { outcome, error } = readStepEnd(entry.data);
       return {
         side: 'done',
         what: 'step',

@@ -19,7 +19,7 @@ import { JsonTraceSerializer } from '@opentelemetry/otlp-transformer';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { AlwaysOnSampler, BasicTracerProvider, type ReadableSpan } from '@opentelemetry/sdk-trace-base';
 import { escapeUnprintable } from '../../base/printable.ts';
-import type { Entry, EntryOf, Json } from '../../journal/entry.ts';
+import { type Entry, type EntryOf, type Json, readStepEnd } from '../../journal/entry.ts';
 import { StoreError } from '../../journal/store.ts';
 
 /** The trace as one line of JSON, spans in the order they ended. Throws as `otlpSpans` does. */
@@ -124,7 +124,8 @@ class TraceFold {
   }
 
   private endStep(entry: EntryOf<'step.ended'>): void {
-    const { outcome, attempts, error } = entry.data;
+    const { attempts } = entry.data;
+    const { outcome, error } = readStepEnd(entry.data);
     const span = this.steps.get(entry.step) ?? this.openStep(entry);
     this.steps.delete(entry.step);
     span.setAttributes(

@@ -3,7 +3,7 @@
  * entries. It keeps numbers, not entries: a run of a hundred thousand entries takes a few hundred kilobytes.
  */
 import { formatCount, formatList, formatSpan } from '../../base/format.ts';
-import type { Entry, EntryType } from '../../journal/entry.ts';
+import { type Entry, type EntryType, readStepEnd } from '../../journal/entry.ts';
 import { describeLeft } from '../../venue/position/residual.ts';
 import { formatJson, formatPairs, formatText, summarizeResult } from '../format.ts';
 import { toLanePath } from './steps.ts';
@@ -170,7 +170,8 @@ function describeEntry(entry: Entry): string {
     case 'step.decided':
       return formatText(`${entry.data.what} ${entry.data.expression} is ${formatJson(entry.data.value)}`);
     case 'step.ended': {
-      const { verb, outcome, error, value } = entry.data;
+      const { verb, value } = entry.data;
+      const { outcome, error } = readStepEnd(entry.data);
       const what =
         error === undefined
           ? value === undefined || value === null

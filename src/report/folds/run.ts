@@ -7,11 +7,11 @@ import {
   type DataOf,
   type Entry,
   type ErrorFact,
-  isLeft,
   type Json,
   type JsonObject,
   type RunMode,
   type RunOutcome,
+  readStepEnd,
   type StepOutcome,
 } from '../../journal/entry.ts';
 import { StoreError } from '../../journal/store.ts';
@@ -233,7 +233,7 @@ class StepFold {
       const life = this.begin(entry.step, entry.data, entry.at);
       this.open.delete(entry.step);
       life.endedAt = entry.at;
-      life.outcome = isLeft(entry.data) ? 'left' : entry.data.outcome;
+      life.outcome = readStepEnd(entry.data).outcome;
       life.attempts = entry.data.attempts;
     }
   }

@@ -2,13 +2,13 @@
  * Folds the steps of a run over time, one lane per step of the runbook: the rounds of a loop share the lane of the step they
  * repeat. A lane with very many rounds is merged, so that the page stays small however long the run is.
  */
-import type { Entry, ErrorFact, StepOutcome } from '../../journal/entry.ts';
+import { type Entry, type ErrorFact, readStepEnd, type StepOutcome } from '../../journal/entry.ts';
 import { formatStepName } from '../format.ts';
 
 /** A lane keeps at most this many bars; neighbours are merged beyond it. */
 const MOST_BARS = 1500;
 
-type BarOutcome = StepOutcome | 'active';
+type BarOutcome = StepOutcome | 'left' | 'active';
 
 /** Columns of equal length, one element per bar; times are ms since the run began. */
 interface Bars {
@@ -89,8 +89,9 @@ export class StepLaneFold {
         const { lane, bar } = this.begin(entry.step, entry.data, entry.at, entry.seq);
         this.open.delete(entry.step);
         bar.until = entry.at - this.startedAt;
-        bar.outcome = entry.data.outcome;
-        if (entry.data.error !== undefined) lane.error = entry.data.error;
+        const { outcome, error } = readStepEnd(entry.data);
+        bar.outcome = outcome;
+        if (error !== undefined) lane.error = error;
         return;
       }
       default:
@@ -140,7 +141,7 @@ export function toLanePath(path: string): string {
 }
 
 function describeLane(lane: Lane, now: number, hasEnded: boolean): StepLane {
-  const outcomes = { succeeded: 0, failed: 0, skipped: 0, halted: 0, active: 0 };
+  const outcomes = { succeeded: 0, failed: 0, skipped: 0, halted: 0, left: 0, active: 0 };
   let totalMs = 0;
   const bars = lane.bars.map((bar): Bar => {
     const isOpen = bar.outcome === 'active';
@@ -167,7 +168,7 @@ function describeLane(lane: Lane, now: number, hasEnded: boolean): StepLane {
 }
 
 /** A merged bar shows its worst outcome. */
-const WEIGHT = { active: 4, halted: 3, failed: 2, succeeded: 1, skipped: 0 } as const satisfies Record<
+const WEIGHT = { active: 5, halted: 4, failed: 3, succeeded: 2, left: 1, skipped: 0 } as const satisfies Record<
   BarOutcome,
   number
 >;

@@ -11,7 +11,7 @@ h1{font-size:26px;margin:0 0 4px}
 h2{font-size:18px;margin:36px 0 10px}
 p{margin:0 0 8px}
 .soft{color:var(--soft)}
-.good,td.succeeded{color:var(--good)}.bad,td.failed{color:var(--bad)}.doubt,td.halted{color:var(--doubt)}.muted,td.skipped{color:var(--soft)}
+.good,td.succeeded{color:var(--good)}.bad,td.failed{color:var(--bad)}.doubt,td.halted{color:var(--doubt)}.muted,td.skipped,td.left{color:var(--soft)}
 .name{font-weight:600}.value{font-family:ui-monospace,Menlo,Consolas,monospace;font-size:.93em}
 .outcome{display:inline-block;border:1px solid currentColor;border-radius:999px;padding:0 10px;font-weight:600;font-size:15px;vertical-align:middle;margin-left:8px}
 dl.answers{display:grid;grid-template-columns:repeat(auto-fit,minmax(290px,1fr));gap:10px;margin:18px 0 0}
@@ -40,7 +40,7 @@ pre{margin:0;padding:12px;overflow-x:auto;font:13px/1.45 ui-monospace,Menlo,Cons
 .axis .lane{fill:var(--ink);font-weight:600;font-size:12px}
 .axis .tick{text-anchor:middle}
 .axis .grid,.axis .base{stroke:var(--line);stroke-width:1}
-.axis .bar{fill:var(--step)}.axis .bar.failed{fill:var(--bad)}.axis .bar.halted{fill:var(--doubt)}.axis .bar.skipped{fill:var(--flight)}.axis .bar.armed{fill:var(--doubt);fill-opacity:.55}
+.axis .bar{fill:var(--step)}.axis .bar.failed{fill:var(--bad)}.axis .bar.halted{fill:var(--doubt)}.axis .bar.skipped,.axis .bar.left{fill:var(--flight)}.axis .bar.armed{fill:var(--doubt);fill-opacity:.55}
 .axis .life{fill:var(--flight)}.axis .life.open{fill:var(--open)}.axis .life.doubt{fill:var(--doubt)}.axis .life.ended{fill:var(--soft)}.axis .life.intended{fill:none}
 .axis .fill{fill:var(--card);stroke:var(--ink);stroke-width:2}
 .axis .mark{fill:var(--step)}.axis .mark.bad{fill:var(--bad)}.axis .mark.lost{fill:var(--doubt)}

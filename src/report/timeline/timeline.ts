@@ -4,7 +4,7 @@
  * entry at a time, so it can follow a run that goes on.
  */
 import { formatCount, formatList, formatOffset, formatSpan } from '../../base/format.ts';
-import { type Away, type DataOf, type Entry, type EntryOf, isLeft } from '../../journal/entry.ts';
+import { type Away, type DataOf, type Entry, type EntryOf, readStepEnd } from '../../journal/entry.ts';
 import { describeCancels, describeLeft } from '../../venue/position/residual.ts';
 import {
   bad,
@@ -322,12 +322,12 @@ export class TimelineFold {
   private describeStepEnd({ data, step, at }: EntryOf<'step.ended'>): readonly TimelineRow[] {
     const startedAt = this.openSteps.get(step);
     this.openSteps.delete(step);
-    const outcome = isLeft(data) ? 'left' : data.outcome;
+    const { outcome, error } = readStepEnd(data);
     const role = { succeeded: good, failed: bad, skipped: muted, halted: doubt, left: muted }[outcome];
     // A skipped step has no row of its own that names it.
     const title = data.outcome === 'skipped' ? formatStepTitle(step, data) : [name(formatStepName(step, data.id))];
     const spans = [...title, plain(' '), role(STEP_OUTCOMES[outcome])];
-    if (data.error !== undefined && outcome !== 'left') spans.push(bad(` (${formatError(data.error)})`));
+    if (error !== undefined) spans.push(bad(` (${formatError(error)})`));
     if (data.value !== undefined && data.value !== null) spans.push(plain(': '), value(summarizeResult(data.value)));
     if (startedAt !== undefined && at > startedAt) spans.push(muted(`, after ${formatSpan(at - startedAt)}`));
     return this.makeRows('step', this.countDepth(step), spans);

@@ -13,7 +13,7 @@ import {
   roundToTenth,
 } from '../../time-scale.ts';
 import { makePriceGroups } from './price-lanes.js';
-import { formatNumber, formatPlural } from './words.js';
+import { formatNumber, formatPlural, OUTCOMES } from './words.js';
 
 const BAR = 14;
 
@@ -53,7 +53,7 @@ function makeStepLane({ path, label, verb, depth, count, bars, outcomes, retries
     describeAt(time) {
       const index = findLastStarted(bars.from, time);
       if (index < 0 || until[index] < time) return undefined;
-      const outcome = bars.outcome[index] === 'active' ? 'in progress' : bars.outcome[index];
+      const outcome = OUTCOMES[bars.outcome[index]].word;
       return `${label} ${outcome}, ${formatSpan(until[index] - bars.from[index])}${bars.count[index] > 1 ? ` (${bars.count[index]} rounds)` : ''}`;
     },
     findEntryNear: (time) => bars.seq[findNearest(bars.from, time)],

@@ -39,6 +39,7 @@ export const OUTCOMES = {
   failed: { word: 'failed', tone: 'bad', mark: '✕' },
   halted: { word: 'halted', tone: 'doubt', mark: '!' },
   unfinished: { word: 'no end yet', tone: 'live', mark: '●' },
+  left: { word: 'left, another branch was first', tone: 'soft', mark: '–' },
   skipped: { word: 'skipped', tone: 'soft', mark: '–' },
   active: { word: 'in progress', tone: 'live', mark: '●' },
 };
