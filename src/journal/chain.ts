@@ -33,16 +33,26 @@ export function sealEntry(
 ): { readonly entry: Entry; readonly stored: StoredEntry } {
   const { at, mono, boot, epoch, account, run, def, step, actor } = envelope;
   const { type, data } = body;
-  const seq = head.seq + 1;
+  const stored = sealLine(body, envelope, head);
+  const { seq, hash } = stored;
+  const v = ENTRY_VERSION;
   const prev = head.hash;
-  const start = buildLineStart({ run, seq, at, type, step }, prev, ENTRY_VERSION);
+  const entry = { v, run, seq, at, type, step, prev, mono, boot, epoch, account, def, actor, data, hash } as Entry;
+  return { entry, stored };
+}
+
+/** Makes the line that follows `head`, of whatever type. */
+export function sealLine(
+  { type, data }: { readonly type: string; readonly data: object },
+  envelope: Omit<Envelope, 'prev' | 'seq'>,
+  head: ChainHead,
+): StoredEntry {
+  const { at, mono, run, step } = envelope;
+  const seq = head.seq + 1;
+  const start = buildLineStart({ run, seq, at, type, step }, head.hash, ENTRY_VERSION);
   // Hashed as one text and cut behind the domain: a cut shares the characters, where joining domain and line would copy them.
   const text = `${DOMAIN}${start}"mono":${mono}${writeOrigin(envelope)}${escapeUnprintable(JSON.stringify(data))}}`;
-  const hash = digest('sha256', text, 'hex');
-  const line = text.slice(DOMAIN.length);
-  const v = ENTRY_VERSION;
-  const entry = { v, run, seq, at, type, step, prev, mono, boot, epoch, account, def, actor, data, hash } as Entry;
-  return { entry, stored: { run, seq, at, type, step, line, hash } };
+  return { run, seq, at, type, step, line: text.slice(DOMAIN.length), hash: digest('sha256', text, 'hex') };
 }
 
 type Origin = Pick<Envelope, 'boot' | 'epoch' | 'account' | 'def' | 'actor'>;
@@ -107,6 +117,11 @@ export function verifyChain(entries: Iterable<StoredEntry>): ChainVerdict {
   return chain.end();
 }
 
+/** Whether a line alone is the one that was sealed; the links to others are not looked at. */
+export function isSound({ line, hash }: Pick<StoredEntry, 'line' | 'hash'>): boolean {
+  return hashLine(line) === hash;
+}
+
 /** The same check, entry by entry, for a run that is read in pages. */
 export class ChainCheck {
   private head = EMPTY_HEAD;
@@ -158,7 +173,7 @@ export class ChainCheck {
     const expected = head.seq + 1;
     const line = parseLine(odd.line);
     const follower = next === undefined ? undefined : parseLine(next.line);
-    const sound = hashLine(odd.line) === odd.hash;
+    const sound = isSound(odd);
 
     if (odd.seq > expected)
       return problem(expected, 'missing', `entry ${expected} is not there, the next one is ${odd.seq}`);

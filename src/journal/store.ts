@@ -49,8 +49,19 @@ export interface RunFilter {
   readonly limit?: number;
 }
 
+/** An act for the journal of an account, written with what it is about (account/acts.ts has the types). */
+export interface PostedAct {
+  readonly type: string;
+  readonly by: string;
+  /** Epoch ms. */
+  readonly at: number;
+  readonly data: object;
+}
+
 export interface AppendOptions {
   readonly durable: boolean;
+  /** Appended to the journal of the account with this key, in the same transaction. */
+  readonly acts?: { readonly account: string; readonly acts: readonly PostedAct[] };
   /** Written in the same transaction; required with a run's first entries. */
   readonly row?: RunRow;
   /** Epoch of the writer's lease; 0 without a lease. */
@@ -93,6 +104,8 @@ export interface JournalStore extends JournalReader {
   remove(run: string, head: string): Promise<boolean>;
   /** The runs of an account with the ends of their journals, oldest first. */
   heads(account: string): Promise<readonly RunHead[]>;
+  /** The last act of the account with this key, up to a number; undefined where it has none. */
+  lastAct(account: string, upTo?: number): Promise<StoredEntry | undefined>;
   /** The rows kept under a key, in the order of their names. */
   accountRows(key: string): Promise<readonly AccountRow[]>;
   /** Writes rows, each in place of the one of its name, and removes those named in `without`; all or none, durable. */

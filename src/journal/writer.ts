@@ -12,6 +12,7 @@ import type { Draft } from './round-line.ts';
 import {
   type AppendOptions,
   type JournalStore,
+  type PostedAct,
   type RunRow,
   StoreAway,
   type StoredEntry,
@@ -39,6 +40,8 @@ export interface WriterOptions {
   readonly row?: RunRow;
   /** How long a commit is tried again while the store does not answer, ms; never where it is absent. */
   readonly patienceMs?: number;
+  /** What the journal of the account is to have of an entry, in the transaction that stores it; `key`: of the account. */
+  readonly acts?: { readonly key: string; readonly actOf: (entry: Entry) => PostedAct | undefined };
 }
 
 /** Pause before a store that does not answer is asked again, ms. */
@@ -59,6 +62,7 @@ export class JournalWriter {
   private readonly idle = new IdleRounds((draft) => this.seal(draft));
   private delivering = false;
   private buffer: StoredEntry[] = [];
+  private acts: PostedAct[] = [];
   private row: RunRow | undefined;
   private rowChanged: boolean;
   private hasEnded = false;
@@ -135,6 +139,8 @@ export class JournalWriter {
     this.updateRow(sealed.entry);
     if (this.failed === undefined) {
       this.buffer.push(sealed.stored);
+      const act = this.options.acts?.actOf(sealed.entry);
+      if (act !== undefined) this.acts.push(act);
       if (this.buffer.length >= BATCH && this.due === undefined) void this.commitSoon(this.running.catch(() => {}));
     }
     return sealed;
@@ -239,9 +245,11 @@ export class JournalWriter {
     const entries = this.buffer;
     const { durable, epoch } = this.options;
     const row = this.rowChanged ? this.row : undefined;
+    const acts = this.acts.length === 0 ? {} : { acts: { account: this.options.acts?.key ?? '', acts: this.acts } };
     this.buffer = [];
+    this.acts = [];
     this.rowChanged = false;
-    const options = { durable, epoch, ...(row === undefined ? {} : { row }) };
+    const options = { durable, epoch, ...acts, ...(row === undefined ? {} : { row }) };
     const since = this.options.clock.monotonic();
     try {
       await this.store.append(entries, options);

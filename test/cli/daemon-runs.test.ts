@@ -15,7 +15,8 @@ function bench(journal: ReadonlySet<string> = new Set()) {
   const scheduleStore = new MemoryScheduleStore();
   const crashes: unknown[] = [];
   const store = { run: async (run: string) => (journal.has(run) ? { run } : undefined) };
-  const account = { key: ACCOUNT, clock: new VirtualClock(NOW), store };
+  const openAccountJournal = async () => scheduleStore.accountJournal;
+  const account = { key: ACCOUNT, clock: new VirtualClock(NOW), store, openAccountJournal };
   const voice = { diagnostics: () => {} };
   const reportCrash = (error: unknown) => {
     crashes.push(error);
@@ -47,6 +48,9 @@ it('repeats a refusal that the store did not accept', async () => {
   scheduleStore.answer = answer;
   await runs.takeSubmissions(scheduler);
   expect(await scheduleStore.submission('r1')).toMatchObject({ state: 'refused', kind: 'invalid' });
+  expect(await scheduleStore.accountJournal.find(ACCOUNT, ['start.refused'])).toMatchObject([
+    { by: 'ada', data: { run: 'r1', runbook: 'broken', kind: 'invalid' } },
+  ]);
 });
 
 it('refuses an unreadable request without effect on others', async () => {

@@ -77,7 +77,7 @@ function testStore(open: OpenStore): void {
         row('b', 2_000),
       ]);
       await scheduleStore.record(OTHER, 1, [row('a', 1_000), row('a', 2_000)]);
-      await scheduleStore.settle(MAIN, 'begun', 'begun');
+      await scheduleStore.settle(MAIN, 'begun', 'begun', 5);
       const marks = await scheduleStore.marks(MAIN, ['a', 'b']);
       expect(await scheduleStore.prune(MAIN, 6_000)).toBe(4);
       expect(await scheduleStore.prune(MAIN, 6_000)).toBe(0);
@@ -206,9 +206,9 @@ function testStore(open: OpenStore): void {
         row('c', 1),
       ]);
       expect((await scheduleStore.promised(MAIN)).map(({ run }) => run)).toEqual(['r1', 'r2', 'r3']);
-      await scheduleStore.settle(MAIN, 'r1', 'begun');
-      await scheduleStore.settle(MAIN, 'r3', 'lost');
-      await scheduleStore.settle(OTHER, 'r2', 'lost');
+      await scheduleStore.settle(MAIN, 'r1', 'begun', 5);
+      await scheduleStore.settle(MAIN, 'r3', 'lost', 5);
+      await scheduleStore.settle(OTHER, 'r2', 'lost', 5);
       expect(await scheduleStore.promised(MAIN)).toEqual([started('b', 20, 'r2')]);
       expect((await scheduleStore.occurrences(MAIN)).map(({ began }) => began)).toEqual([
         'lost',

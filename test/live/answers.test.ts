@@ -131,7 +131,11 @@ describe.concurrent('a run that halted', { timeout: 60_000 }, () => {
             .trim()
             .split('\n'),
         ];
-        expect(JSON.parse(anchors.at(-1) ?? '{}')).toMatchObject({ run: name, seq: last?.seq, head: last?.hash });
+        expect(anchors.map((line) => JSON.parse(line)).findLast((anchor) => anchor.run === name)).toMatchObject({
+          run: name,
+          seq: last?.seq,
+          head: last?.hash,
+        });
         expect((await run(['replay', name])).exit).toBe(0);
         venue.hiddenMs = 0;
         expect((await run(['resume', name])).exit).toBe(1);

@@ -42,7 +42,7 @@ describe.concurrent('before the first order of a process', { timeout: 60_000 }, 
       const orders = [{ id: lost?.id, clientOrderId: lost?.client_order_id, market: 'BTC-USD', side: 'long' }];
       expect([adopted.exit, document(adopted.out)]).toMatchObject([0, { adopted: orders, by: 'ada' }]);
       const journal = await openSqliteAccountJournal(join(folder, 'runbook.db'));
-      expect(await journal.read(`${venue.url} main`)).toMatchObject([
+      expect(await journal.find(`${venue.url} main`, ['orders.adopted'])).toMatchObject([
         { type: 'orders.adopted', by: 'ada', data: { orders } },
       ]);
       await journal.close();

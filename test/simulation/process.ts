@@ -229,6 +229,7 @@ export function diskOf(process: Process, disk: Disk, traits: DiskTraits): Journa
       await awake(process);
     },
     heads: (account) => store.heads(account),
+    lastAct: (account, upTo) => store.lastAct(account, upTo),
     accountRows: (key) => store.accountRows(key),
     putAccountRows: (key, rows, without) => store.putAccountRows(key, rows, without),
     read: (run, range) => store.read(run, range),

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { formatCount, formatSpan } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { buildAnchorWebhook } from '../../gateway/live/webhook.ts';
-import type { Act } from '../../journal/account/acts.ts';
+import { type Act, isAccountChain } from '../../journal/account/acts.ts';
 import {
   type Anchor,
   type Anchorer,
@@ -11,7 +11,12 @@ import {
   AnchorFile,
   type AnchorSink,
 } from '../../journal/anchors/anchors.ts';
-import { type Contradiction, findContradictedAnchor, readNewestAnchors } from '../../journal/anchors/newest.ts';
+import {
+  type Contradiction,
+  findContradictedAct,
+  findContradictedAnchor,
+  readNewestAnchors,
+} from '../../journal/anchors/newest.ts';
 import { StoreError } from '../../journal/store.ts';
 import { UserError } from '../errors.ts';
 import type { Voice } from '../voice.ts';
@@ -24,9 +29,9 @@ function locateAnchors(folder: string): string {
 
 /** Sinks, signing key, and the report of a sink that fails or recovers. */
 export function makeAnchoring(
-  { folder, profile, secrets }: Account,
+  { folder, profile, secrets, store, key: account }: Account,
   voice: Pick<Voice, 'note' | 'complain'>,
-): Pick<AnchorerOptions, 'sinks' | 'key' | 'onSink'> {
+): Pick<AnchorerOptions, 'sinks' | 'key' | 'onSink' | 'accountHead'> {
   const { copies, patienceMs } = profile.anchors;
   const elsewhere = Object.entries(copies).flatMap(([name, copy]): AnchorSink[] => {
     if ('file' in copy) return [new AnchorFile(copy.file)];
@@ -37,6 +42,7 @@ export function makeAnchoring(
   return {
     sinks: [new AnchorFile(locateAnchors(folder)), ...elsewhere],
     ...(key === undefined ? {} : { key }),
+    accountHead: () => store.lastAct(account),
     onSink: (sink, failure) =>
       failure === undefined
         ? voice.note(`anchors are written to ${makePrintable(sink, 300)} again`)
@@ -62,9 +68,11 @@ function isLostByRestore({ time }: Anchor, acts: readonly Act[]): boolean {
   return acts.some(({ type, data }) => type === 'store.restored' && at > data.backupAt && at <= data.restoredAt);
 }
 
+const nameChain = (run: string) => makePrintable(isAccountChain(run) ? run : `run ${run}`, 200);
+
 const describeContradiction: Readonly<Record<Contradiction['kind'], (anchor: Anchor) => string>> = {
-  cut: ({ run, seq }) => `the journal of run ${makePrintable(run, 100)} ends before entry ${seq}`,
-  changed: ({ run, seq }) => `the journal of run ${makePrintable(run, 100)} has another entry ${seq}`,
+  cut: ({ run, seq }) => `the journal of ${nameChain(run)} ends before entry ${seq}`,
+  changed: ({ run, seq }) => `the journal of ${nameChain(run)} has another entry ${seq}`,
   missing: ({ run, seq }) =>
     `run ${makePrintable(run, 100)}, with ${formatCount(seq, 'entry', 'entries')} or more, is in no journal and no archive: an older state folder may have been restored`,
 };
@@ -83,15 +91,24 @@ export async function findContradiction({
 }: Pick<Account, 'folder' | 'profile' | 'store' | 'readElsewhere' | 'openAccountJournal' | 'key'>): Promise<
   string | undefined
 > {
+  const compareAnchors = async (anchors: readonly Anchor[]) => {
+    const ofRuns = anchors.filter(({ run }) => !isAccountChain(run));
+    const found = await findContradictedAnchor(store, ofRuns, readElsewhere);
+    if (found !== undefined) return found;
+    // Another store that the profile named before may have anchored a chain of its own in the same file.
+    const chain = (await store.lastAct(key))?.run;
+    const ofAccount = anchors.filter(({ run }) => run === chain);
+    return findContradictedAct(store, key, ofAccount);
+  };
   const copies = Object.values(profile.anchors.copies).flatMap((copy) => ('file' in copy ? [copy.file] : []));
   for (const file of [locateAnchors(folder), ...copies]) {
     try {
-      let found = await findContradictedAnchor(store, readNewestAnchors(file), readElsewhere);
+      const newest = readNewestAnchors(file);
+      let found = await compareAnchors(newest);
       if (found !== undefined) {
         const journal = await openAccountJournal();
-        const acts = await journal.read(key).finally(() => journal.close());
-        const expected = readNewestAnchors(file).filter((anchor) => !isLostByRestore(anchor, acts));
-        found = await findContradictedAnchor(store, expected, readElsewhere);
+        const acts = await journal.find(key, ['store.restored']).finally(() => journal.close());
+        found = await compareAnchors(newest.filter((anchor) => !isLostByRestore(anchor, acts)));
       }
       if (found === undefined) continue;
       const { anchor, kind } = found;

@@ -5,7 +5,7 @@
  */
 import { formatCount } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
-import type { AdoptedOrder } from '../../journal/account/acts.ts';
+import type { ActType, AdoptedOrder } from '../../journal/account/acts.ts';
 import { type JournalReader, type RunRow, StoreError } from '../../journal/store.ts';
 import { isOwnClientOrderId } from '../../venue/order/identity.ts';
 import { REPEAT_DELAYS_MS } from '../../venue/order/polling.ts';
@@ -81,8 +81,7 @@ export class VenueComparison {
   private async compareOnce(): Promise<Comparison> {
     await this.begin();
     const { account } = this;
-    const acts = await readActs(account);
-    const adoptions = acts.flatMap((act) => (act.type === 'orders.adopted' ? [act] : []));
+    const adoptions = await findActs(account, 'orders.adopted');
     const newest = Math.max(await (this.since ?? 0), ...adoptions.map(({ at }) => at));
     const since = newest === 0 ? account.clock.now() - WITHOUT_JOURNAL_MS : newest - MARGIN_MS;
     const listed = await listOrders(account, since);
@@ -141,8 +140,8 @@ export async function findRestoredOver(
   account: Pick<Account, 'openAccountJournal' | 'key'>,
   startedAt: number,
 ): Promise<string | undefined> {
-  for (const { type, by, data } of await readActs(account))
-    if (type === 'store.restored' && startedAt <= data.backupAt)
+  for (const { by, data } of await findActs(account, 'store.restored'))
+    if (startedAt <= data.backupAt)
       return `JOURNAL_CONTRADICTED: this run had not ended when the backup of ${new Date(data.backupAt).toISOString()} was made, which ${makePrintable(by, 100)} restored; what it did since is not in its journal, so it cancels what is open and places nothing`;
   return undefined;
 }
@@ -167,9 +166,12 @@ async function listRuns(store: Pick<JournalReader, 'runs'>, account?: string): P
   return [...new Map(rows.filter(({ mode }) => mode === 'live').map((row) => [row.run, row])).values()];
 }
 
-async function readActs({ openAccountJournal, key }: Pick<Account, 'openAccountJournal' | 'key'>) {
+async function findActs<T extends ActType>(
+  { openAccountJournal, key }: Pick<Account, 'openAccountJournal' | 'key'>,
+  type: T,
+) {
   const journal = await openAccountJournal();
-  return journal.read(key).finally(() => journal.close());
+  return journal.find(key, [type]).finally(() => journal.close());
 }
 
 async function listOrders(

@@ -72,7 +72,7 @@ async function findStoresWithout(run: string, state: StateFolder): Promise<Reado
 }
 
 /** The account's key when the run began; undefined for a journal that names no venue. */
-function findAccountKey({ data: { account, settings } }: EntryOf<'run.started'>): string | undefined {
+export function findAccountKey({ data: { account, settings } }: EntryOf<'run.started'>): string | undefined {
   const { base_url: baseUrl } = settings as JsonObject;
   return typeof baseUrl === 'string' ? makeAccountKey({ baseUrl, account }) : undefined;
 }

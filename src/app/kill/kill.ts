@@ -7,9 +7,11 @@ import { type Clock, type Metronome, SystemClock } from '../../base/clock.ts';
 import { formatCount, formatWholeSeconds } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { KILL_SWEEP, sweep } from '../../engine/sweep.ts';
-import { EVERY_ACCOUNT, type KillOrder, type Shared } from '../../journal/shared/shared.ts';
+import type { Who } from '../../journal/account/acts.ts';
+import { EVERY_ACCOUNT, type KillEvent, type KillOrder, type Shared } from '../../journal/shared/shared.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { type Account, makeAccountKey, openAccount } from '../account/account.ts';
+import { makeKillAct, withAccountJournal } from '../account/acts.ts';
 import { findOtherHolder } from '../account/identity.ts';
 import { sendOnce } from '../account/one-request.ts';
 import type { AppContext } from '../context.ts';
@@ -30,8 +32,7 @@ const SILENCE_REPORT_MS = 10_000;
 export interface KillRequest {
   /** The account; where undefined, every account with an unfinished or halted run. */
   readonly profile: Profile | undefined;
-  /** Name of the person. */
-  readonly by: string;
+  readonly who: Who;
   readonly reason: string;
 }
 
@@ -61,27 +62,35 @@ export interface Killed extends ReachedStores {
 
 /** Engages the kill switch, then cancels everything until nothing is left. */
 export async function kill(
-  { profile, by, reason }: KillRequest,
+  { profile, who, reason }: KillRequest,
   context: AppContext,
   progress: KillProgress = {},
 ): Promise<Killed> {
   const at = new SystemClock().now();
-  const order = { scope: profile === undefined ? EVERY_ACCOUNT : makeAccountKey(profile), by, reason, at };
-  return profile === undefined ? killAll(order, context, progress) : killAccount(profile, order, context, progress);
+  const order = { scope: profile === undefined ? EVERY_ACCOUNT : makeAccountKey(profile), by: who.name, reason, at };
+  const given = { order, who };
+  return profile === undefined ? killAll(given, context, progress) : killAccount(profile, given, context, progress);
+}
+
+/** A kill, and who gives it. */
+interface GivenKill {
+  readonly order: KillOrder;
+  readonly who: Who;
 }
 
 async function killAccount(
   profile: Profile,
-  order: KillOrder,
+  given: GivenKill,
   context: AppContext,
   progress: KillProgress,
 ): Promise<Killed> {
   const { voice, state } = context;
+  const { order } = given;
   let engaged: Engaged = NOWHERE;
   try {
     const place = chooseStorePlace(profile, state);
     noteKill(state, order, [place]);
-    engaged = await engageEverywhere([place], order, context);
+    engaged = await engageEverywhere([place], given, context);
   } catch (error) {
     voice.complain(`the kill switch is NOT engaged: ${toUserError(error).message}`);
   }
@@ -116,11 +125,12 @@ async function findUnreached(account: Account, { voice }: AppContext): Promise<r
 }
 
 /** Kills every account with an unfinished or halted run here; the venues of other accounts are not known. */
-async function killAll(order: KillOrder, context: AppContext, progress: KillProgress): Promise<Killed> {
+async function killAll(given: GivenKill, context: AppContext, progress: KillProgress): Promise<Killed> {
   const { voice, state } = context;
+  const { order } = given;
   const { there, missing } = findKnownStores(state);
   noteKill(state, order, [...there, ...missing]);
-  const tried = await engageEverywhere(there, order, context);
+  const tried = await engageEverywhere(there, given, context);
   for (const place of missing) reportNotEngaged(place, 'it is not there any more', context);
   const engaged = { in: tried.in, notIn: [...tried.notIn, ...missing] };
   const { stores } = nameStores(engaged);
@@ -183,7 +193,7 @@ function nameStores(engaged: Engaged): ReachedStores {
  */
 async function engageEverywhere(
   places: readonly StorePlace[],
-  order: KillOrder,
+  { order, who }: GivenKill,
   context: AppContext,
 ): Promise<Engaged> {
   const reached: StorePlace[] = [];
@@ -193,11 +203,25 @@ async function engageEverywhere(
       await engageAndRead(shared, order).finally(() => shared.close());
       noteDelivered(context.state, order, place);
       reached.push(place);
+      await chainKill(place, { ...order, action: 'engage' }, who, context);
     } catch (error) {
       reportNotEngaged(place, toUserError(error).message, context);
     }
   }
   return { in: reached, notIn: places.filter((place) => !reached.includes(place)) };
+}
+
+/** Writes it into the account's journal; where that fails, the next live run does (`chainKills`). */
+async function chainKill(place: StorePlace, event: KillEvent, who: Who, context: AppContext): Promise<void> {
+  try {
+    await withAccountJournal(place, context.environment, (journal) =>
+      journal.append(event.scope, makeKillAct(event, who, event.at)),
+    );
+  } catch (error) {
+    context.voice.complain(
+      `the journal of the account could not be written: ${makePrintable(toUserError(error).message, 300)}`,
+    );
+  }
 }
 
 async function engageAndRead({ killSwitch }: Pick<Shared, 'killSwitch'>, order: KillOrder): Promise<void> {
@@ -342,18 +366,18 @@ async function listActiveProfiles(context: AppContext, missed: readonly StorePla
 }
 
 /** Releases the kill switch of an account; false where it was not engaged. */
-export async function release(
-  profile: Profile,
-  by: string,
-  { environment, state }: Pick<AppContext, 'environment' | 'state'>,
-): Promise<boolean> {
+export async function release(profile: Profile, who: Who, context: AppContext): Promise<boolean> {
+  const { state, environment } = context;
   const place = chooseStorePlace(profile, state);
   const shared = await accessStore(place, environment).openShared();
   const now = new SystemClock().now();
   try {
     // What was given before is lifted with it, and does not arrive behind the release.
     await deliverKills(shared.killSwitch, state, place, Number.POSITIVE_INFINITY);
-    return await shared.killSwitch.release(makeAccountKey(profile), by, now);
+    const [scope, by] = [makeAccountKey(profile), who.name];
+    const wasEngaged = await shared.killSwitch.release(scope, by, now);
+    await chainKill(place, { action: 'release', scope, by, reason: '', at: now }, who, context);
+    return wasEngaged;
   } finally {
     await shared.close();
   }

@@ -13,6 +13,7 @@ import type { HeldLease } from '../../journal/shared/lease.ts';
 import type { LeaseAnswer } from '../../journal/shared/shared.ts';
 import type { Value } from '../../runbook/values.ts';
 import type { Account } from '../account/account.ts';
+import { chainKills, describeActor, noteRefusal } from '../account/acts.ts';
 import { type ActingAccount, takeAccountLease } from '../account/identity.ts';
 import { isScheduler } from '../account/lease-holders.ts';
 import { nameLedger, openLedger } from '../account/ledger.ts';
@@ -50,6 +51,7 @@ export async function executeRun(
 ): Promise<EndedRun | Withdrawn> {
   // A reviewer asks first who started it.
   const by = context.environment.variable('USER');
+  const who = describeActor(by);
   const origin = {
     trigger: 'manual',
     plan,
@@ -58,21 +60,25 @@ export async function executeRun(
     ...(until === undefined ? {} : { until }),
   };
   suspendIfReplaced(account, context);
+  const start = { runbook: loaded.runbook.name, who, voice: context.voice };
+  const refuse = (refused: UserError) => noteRefusal(account, start, () => Promise.reject(refused));
   for (;;) {
     const run = makeRunName(loaded.runbook.name);
     const acting = await acquireLease(account, `run of ${loaded.runbook.name}`, context);
     if (acting.kind === 'held')
-      return await holdLease(acting.lease, async () => {
-        const killed = await account.shared.killSwitch.engaged(account.key);
-        if (killed !== undefined) throw makeKilledError(killed);
-        const live = new LiveRun(await makeHost(account, acting, context), run, { record, confirm });
-        await live.begin(loaded, inputs, origin);
-        return runToEnd(live, account, context);
-      });
-    if (!isScheduler(acting.heldBy)) throw makeHeldError(account, acting);
+      return await noteRefusal(account, start, () =>
+        holdLease(acting.lease, async () => {
+          const killed = await account.shared.killSwitch.engaged(account.key);
+          if (killed !== undefined) throw makeKilledError(killed);
+          const live = new LiveRun(await makeHost(account, acting, context), run, { record, confirm, who });
+          await live.begin(loaded, inputs, origin);
+          return runToEnd(live, account, context);
+        }),
+      );
+    if (!isScheduler(acting.heldBy)) return refuse(makeHeldError(account, acting));
     if (confirm !== undefined || record)
-      throw makeHeldError(account, acting, confirm !== undefined ? '--step' : '--record');
-    const ended = await submitRun({ account, loaded, inputs, run, plan, until }, context);
+      return refuse(makeHeldError(account, acting, confirm !== undefined ? '--step' : '--record'));
+    const ended = await submitRun({ account, loaded, inputs, run, plan, until, who }, context);
     // Undefined: the scheduler ended before it accepted the run, so the account may be free now.
     if (ended !== undefined) return ended;
   }
@@ -161,6 +167,7 @@ async function makeHost(
   { lease, accountId }: ActingAccount,
   { voice, state, environment }: ActingContext,
 ): Promise<LiveHost> {
+  await chainKills(account, voice);
   const lateOrders = new LateOrders(account.store, account.profile.account);
   const onCrash = (error: unknown) => voice.complain(reportCrash(error, ['run'], state, environment));
   const ledger = await openLedger(nameLedger(account));

@@ -12,6 +12,7 @@ import type { JournalReader, RunRow } from '../../journal/store.ts';
 import { isAtVenue, isInDoubt, isOrderState, isTerminal, type OrderState } from '../../venue/order/states.ts';
 import { isTerminalStatus, type OrderRecord } from '../../venue/records.ts';
 import type { Account } from '../account/account.ts';
+import { noteAct } from '../account/acts.ts';
 import { reportAlarm } from '../account/notifications.ts';
 import { sendOnce } from '../account/one-request.ts';
 import type { Voice } from '../voice.ts';
@@ -235,8 +236,10 @@ export async function reportLateOrders(
       voice.complain(
         `the outcome of ${formatCount(inDoubt, 'order')} of earlier runs could not be looked up; the next run tries again`,
       );
-    for (const order of recalled.late) {
-      if (!lateOrders.isNews(order)) continue;
+    const news = recalled.late.filter((order) => lateOrders.isNews(order));
+    if (news.length > 0)
+      await noteAct(account, { type: 'orders.late', by: 'recall', at: clock.now(), data: { orders: news } }, voice);
+    for (const order of news) {
       reportAlarm({ account, voice }, formatLateOrder(order), { run: order.run });
     }
   } catch (error) {

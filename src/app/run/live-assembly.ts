@@ -12,6 +12,7 @@ import { FixtureRecorder } from '../../gateway/fixture/recorder.ts';
 import type { AccountLedger } from '../../gateway/limits/account-ledger.ts';
 import { LimitFactsFold } from '../../gateway/limits/facts.ts';
 import { buildDeclaredRequests, DeclaredFeeds } from '../../gateway/live/declared.ts';
+import type { Who } from '../../journal/account/acts.ts';
 import { Anchorer } from '../../journal/anchors/anchors.ts';
 import type { ChainHead } from '../../journal/chain.ts';
 import type { DataOf, Entry } from '../../journal/entry.ts';
@@ -28,6 +29,7 @@ import type { VenueCall } from '../../venue/port.ts';
 import { findPriceFeed } from '../../venue/profile/price-feed.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import type { Account } from '../account/account.ts';
+import { makeRunAct } from '../account/acts.ts';
 import { checkAnchorsOverdue, makeAnchoring } from '../account/anchoring.ts';
 import type { VenueComparison } from '../account/venue-comparison.ts';
 import { formatInputs, type LoadedRunbook } from '../files/load.ts';
@@ -59,6 +61,8 @@ export interface LiveOptions {
   readonly record?: boolean | undefined;
   /** Asks a person before each write. */
   readonly confirm?: ((call: VenueCall) => Promise<boolean>) | undefined;
+  /** The person who starts it. */
+  readonly who?: Who | undefined;
 }
 
 /** Reasons why a run sends nothing new, as of the last check. */
@@ -137,6 +141,7 @@ export class LiveAssembly {
       clock,
       durable: true,
       patienceMs: PATIENCE_MS,
+      acts: { key: account.key, actOf: (entry) => makeRunAct(entry, this.options.who) },
       ...(soFar === undefined ? {} : { head: soFar.head }),
       ...(soFar?.row === undefined ? {} : { row: soFar.row }),
     });

@@ -23,6 +23,7 @@ import { placesOrders, readsAccount } from '../../runbook/steps/risk.ts';
 import type { Value } from '../../runbook/values.ts';
 import { describeBeyond, findBeyond } from '../../venue/position/residual.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
+import { noteAct } from '../account/acts.ts';
 import { findContradiction } from '../account/anchoring.ts';
 import { readReleases, settleLedger } from '../account/ledger-settling.ts';
 import { RunNotifier, reportAlarm, type Subject } from '../account/notifications.ts';
@@ -434,6 +435,11 @@ export class LiveRun {
     const { account, voice } = this.host;
     return new RunNotifier(account, this.subject, voice, (delivery, step) => {
       if (!this.over) log.append('notification.settled', delivery, step, 'notifier');
+      else {
+        const at = account.clock.now();
+        const data = { run: this.run, ...delivery };
+        void noteAct(account, { type: 'delivery.late', by: 'notifier', at, data }, voice);
+      }
     });
   }
 

@@ -7,6 +7,7 @@ import type { SystemClock } from '../../base/clock.ts';
 import { writeDuration } from '../../base/duration.ts';
 import { formatCount } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
+import type { Who } from '../../journal/account/acts.ts';
 import { readLines } from '../../journal/reading.ts';
 import type { ScheduleStore, SubmissionRequest } from '../../journal/schedule/store.ts';
 import { StoreError } from '../../journal/store.ts';
@@ -27,6 +28,7 @@ export interface SubmittedRun {
   readonly run: string;
   readonly plan: string;
   readonly until: string | undefined;
+  readonly who: Who;
 }
 
 const LOOK_EVERY_MS = 200;
@@ -45,7 +47,7 @@ export async function submitRun(
   handed: SubmittedRun,
   context: ActingContext,
 ): Promise<EndedRun | Withdrawn | undefined> {
-  const { account, loaded, inputs, run, plan, until } = handed;
+  const { account, loaded, inputs, run, plan, until, who } = handed;
   const scheduleStore = await account.openScheduleStore();
   try {
     const by = context.environment.variable('USER') ?? 'operator';
@@ -53,6 +55,7 @@ export async function submitRun(
       run,
       account: account.key,
       by,
+      who,
       at: account.clock.now(),
       sources: loaded.sources.map(({ name, source: { file, text } }) => ({ name, file, text })),
       inputs: formatInputs(inputs),

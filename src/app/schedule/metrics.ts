@@ -201,6 +201,7 @@ export async function createMetrics(gauges: () => ReadonlyMap<string, Gauges>): 
       countReload: (ok) => reloads.inc({ account, result: ok ? 'taken' : 'refused' }),
       measureStore: (store) => ({
         heads: (of) => store.heads(of),
+        lastAct: (of, upTo) => store.lastAct(of, upTo),
         accountRows: (key) => store.accountRows(key),
         putAccountRows: (key, rows, without) => store.putAccountRows(key, rows, without),
         append: async (entries, options) => {

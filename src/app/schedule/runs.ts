@@ -5,6 +5,7 @@ import type { ScheduleRun } from '../../engine/schedule/decide.ts';
 import type { Launch, LaunchedRun, Launcher, RunEnding } from '../../engine/schedule/launcher.ts';
 import type { Scheduler } from '../../engine/schedule/scheduler.ts';
 import type { Submission } from '../../engine/schedule/submissions.ts';
+import type { NewAct, Who } from '../../journal/account/acts.ts';
 import { readEntry } from '../../journal/chain.ts';
 import type { Entry, EntryOf } from '../../journal/entry.ts';
 import { readLines } from '../../journal/reading.ts';
@@ -13,6 +14,7 @@ import { StoreError } from '../../journal/store.ts';
 import { evaluateConcurrency } from '../../runbook/schedule/collisions.ts';
 import type { Value } from '../../runbook/values.ts';
 import { makeAccountKey } from '../account/account.ts';
+import { makeAct, noteAct } from '../account/acts.ts';
 import { makeKilledError, refuseUnready, refuseUntil } from '../account/readiness.ts';
 import { EXIT, UserError } from '../errors.ts';
 import type { LoadedRunbook } from '../files/load.ts';
@@ -79,7 +81,7 @@ export class ScheduledRuns implements Launcher {
       const { loaded, inputs } = onPaper;
       return this.paper.start({ run, slot: onPaper, nominalMs, hashPlan: () => this.hashPlan(loaded, inputs) });
     }
-    return this.launch(run, (live) => {
+    return this.launch({ run, runbook: id.split('/')[0] ?? id }, (live) => {
       const slot = this.parts.slots().find((each) => each.id === id);
       if (slot === undefined) throw new UserError(`the slot ${id} is not in force any more`);
       const { loaded, inputs } = slot;
@@ -178,7 +180,7 @@ export class ScheduledRuns implements Launcher {
         submission = this.makeSubmission(request);
       } catch (error) {
         const kind = error instanceof UserError ? error.kind : 'internal';
-        await scheduleStore.answer(request.run, { state: 'refused', why: this.describeError(error), kind });
+        await this.refuseSubmission(request, this.describeError(error), kind);
         continue;
       }
       this.known.add(request.run);
@@ -206,9 +208,7 @@ export class ScheduledRuns implements Launcher {
     }
     const origin: Origin = { trigger: 'manual', by, plan, ...(until === undefined ? {} : { until }) };
     const concurrency = resolveConcurrency(runbook, inputs);
-    const refuse = async (why: string, kind: string) => {
-      await scheduleStore.answer(run, { state: 'refused', why, kind });
-    };
+    const refuse = (why: string, kind: string) => this.refuseSubmission(request, why, kind);
     return {
       run,
       runbook: runbook.name,
@@ -224,11 +224,37 @@ export class ScheduledRuns implements Launcher {
           return undefined;
         }
         if (!(await scheduleStore.answer(run, { state: 'taken' })) && !(await this.isOurs(run))) return undefined;
-        const launched = this.launch(run, (live) => this.begin(live, { loaded, inputs, origin }));
+        const launched = this.launch({ run, runbook: runbook.name, who: request.who }, (live) =>
+          this.begin(live, { loaded, inputs, origin }),
+        );
         void this.answerSubmission(run, launched);
         return launched;
       },
     };
+  }
+
+  private async refuseSubmission({ run, by, who, sources }: SubmissionRequest, why: string, kind: string) {
+    const { scheduleStore, host } = this.parts;
+    await scheduleStore.answer(run, { state: 'refused', why, kind });
+    await this.noteRefusal(
+      run,
+      { runbook: Array.isArray(sources) ? String(sources[0]?.name) : run, why, kind },
+      who ?? by,
+    );
+  }
+
+  /** Notes in the account's journal that a run was to start and did not. */
+  private noteRefusal(
+    run: string,
+    refused: { readonly runbook: string; readonly why: string; readonly kind: string },
+    by: Who | string,
+  ): Promise<void> {
+    const { account, voice } = this.parts.host;
+    const at = account.clock.now();
+    const data = { ...refused, run, why: makePrintable(refused.why, 500) };
+    const act: NewAct =
+      typeof by === 'string' ? { type: 'start.refused', by, at, data } : makeAct('start.refused', by, at, data);
+    return noteAct(account, act, voice);
   }
 
   /** Accepted but not begun, and by this process: the confirmation was lost. No other process holds the account. */
@@ -277,8 +303,11 @@ export class ScheduledRuns implements Launcher {
     }
   }
 
-  private launch(run: string, begin: (live: LiveRun) => Promise<void>): LaunchedRun {
-    const live = new LiveRun(this.parts.host, run);
+  private launch(
+    { run, runbook, who }: { readonly run: string; readonly runbook: string; readonly who?: Who | undefined },
+    begin: (live: LiveRun) => Promise<void>,
+  ): LaunchedRun {
+    const live = new LiveRun(this.parts.host, run, { who });
     let command: OperatorCommand | undefined;
     let ready = false;
     const stop = (wanted: OperatorCommand) => {
@@ -291,7 +320,14 @@ export class ScheduledRuns implements Launcher {
         if (command !== undefined) live.act(command, 'scheduler');
         return undefined;
       },
-      (error: unknown): RunEnding => this.leaveRun(error) ?? { kind: 'refused', why: this.describeError(error) },
+      async (error: unknown): Promise<RunEnding> => {
+        const left = this.leaveRun(error);
+        if (left !== undefined) return left;
+        const why = this.describeError(error);
+        const kind = error instanceof UserError ? error.kind : 'internal';
+        await this.noteRefusal(run, { runbook, why, kind }, who ?? 'scheduler');
+        return { kind: 'refused', why };
+      },
     );
     return {
       begun: beginning.then((problem) => (problem?.kind === 'left' ? undefined : problem === undefined)),

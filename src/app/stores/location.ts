@@ -46,7 +46,7 @@ export interface StoreAccess {
   openScheduleStore(): Promise<ScheduleStore>;
   openAccountJournal(): Promise<AccountJournal>;
   /** What was done to the kill switch, in this store and by this user on this machine. Reading creates no file. */
-  readKills(): Promise<readonly KillEvent[]>;
+  readKills(where?: 'of the store alone'): Promise<readonly KillEvent[]>;
 }
 
 /** The place of a profile's store; the state folder's journal where the profile names none. */
@@ -107,10 +107,11 @@ export function accessStore(place: StorePlace, environment: Environment): StoreA
         ),
       openScheduleStore: () => convertStoreErrors(() => openSqliteScheduleStore(file)),
       openAccountJournal: () => convertStoreErrors(() => openSqliteAccountJournal(file)),
-      readKills: () =>
-        convertStoreErrors(async () =>
-          mergeHistories(await readKillsOf(accountsFile), await readKillsOf(join(dirname(file), 'shared.db'))),
-        ),
+      readKills: (where) =>
+        convertStoreErrors(async () => {
+          const events = await readKillsOf(join(dirname(file), 'shared.db'));
+          return where === undefined ? mergeHistories(await readKillsOf(accountsFile), events) : events;
+        }),
     };
   }
   const access = () => accessDatabase(place, environment);
@@ -125,11 +126,11 @@ export function accessStore(place: StorePlace, environment: Environment): StoreA
       ),
     openScheduleStore: () => convertStoreErrors(() => openPostgresScheduleStore(access())),
     openAccountJournal: () => convertStoreErrors(() => openPostgresAccountJournal(access())),
-    readKills: () =>
+    readKills: (where) =>
       convertStoreErrors(async () => {
         const shared = await openSharedPostgres(access());
         const events = await shared.killSwitch.history().finally(() => shared.close());
-        return mergeHistories(await readKillsOf(accountsFile), events);
+        return where === undefined ? mergeHistories(await readKillsOf(accountsFile), events) : events;
       }),
   };
 }

@@ -1,12 +1,11 @@
 /**
- * Reads what schedulers decided about each occurrence, from every store that the state folder knows: whether its run was started, and
- * how late, or why it was not.
+ * Reads what schedulers decided about each occurrence, from the journals of the accounts that the state folder knows: whether its run was
+ * started, and how late, or why it was not.
  */
-import type { OccurrenceRow } from '../../journal/schedule/store.ts';
-import type { RunRow } from '../../journal/store.ts';
+import type { AccountJournal, DecidedVerdict } from '../../journal/account/acts.ts';
+import { RESTORED } from '../../journal/stores/backup.ts';
 import type { StateFolder } from '../state.ts';
-import { accessStore } from './location.ts';
-import { listJournalPlaces, withJournal } from './review.ts';
+import { readAccountJournals } from './account-journals.ts';
 
 /** `due`: it waits, or its run was promised and is not known to have begun. */
 type OccurrenceVerdict = 'started' | 'skipped' | 'missed' | 'due';
@@ -37,73 +36,60 @@ export async function readOccurrences(
   state: StateFolder,
   filter: OccurrenceFilter,
 ): Promise<readonly DecidedOccurrence[]> {
-  const rows = await listRows(state);
-  const fitting = rows
+  const found = await readAccountJournals(state, (journal, account) => foldOccurrences(journal, account));
+  return found
+    .flat()
     .filter(
-      ({ runbook, row }) =>
+      ({ runbook, nominalMs }) =>
         (filter.runbook === undefined || runbook === filter.runbook) &&
-        row.nominalMs >= (filter.from ?? Number.NEGATIVE_INFINITY) &&
-        row.nominalMs < (filter.to ?? Number.POSITIVE_INFINITY),
+        nominalMs >= (filter.from ?? Number.NEGATIVE_INFINITY) &&
+        nominalMs < (filter.to ?? Number.POSITIVE_INFINITY),
     )
-    .sort((a, b) => b.row.nominalMs - a.row.nominalMs || compareTexts(a.row.slot, b.row.slot))
+    .sort((a, b) => b.nominalMs - a.nominalMs || compareTexts(a.slot, b.slot))
     .slice(0, filter.limit);
-  const runs = await readRuns(
-    state,
-    fitting.flatMap(({ row: { run } }) => (run === undefined ? [] : [run])),
-  );
-  return fitting.map(({ account, runbook, slot, row }) => {
-    const { nominalMs, why, run } = row;
-    const begun = run === undefined ? undefined : runs.get(run);
+}
+
+const TYPES = ['schedule.decided', 'schedule.lost', 'start.recorded', 'start.refused', 'store.restored'] as const;
+
+/** The last verdict on each occurrence, with what became of its run. */
+async function foldOccurrences(journal: AccountJournal, account: string): Promise<readonly DecidedOccurrence[]> {
+  const decided = new Map<string, DecidedVerdict>();
+  const begun = new Map<string, number>();
+  const lost = new Map<string, string | undefined>();
+  for (const { type, at, data } of await journal.find(account, TYPES)) {
+    if (type === 'schedule.decided')
+      for (const each of data.occurrences) decided.set(`${each.nominal} ${each.slot}`, each);
+    else if (type === 'start.recorded') begun.set(data.run, at);
+    else if (type === 'start.refused') lost.set(data.run ?? '', data.why);
+    else if (type === 'schedule.lost') lost.set(data.run, lost.get(data.run));
+    else for (const [key, each] of decided) decided.set(key, settleRestored(each, begun));
+  }
+  return [...decided.values()].map(({ slot: id, nominal, why, run, ...rest }) => {
+    const startedAt = run === undefined ? undefined : begun.get(run);
+    const verdict = judge(rest.verdict, startedAt !== undefined, run !== undefined && lost.has(run));
+    const reason = why ?? (startedAt === undefined && run !== undefined ? lost.get(run) : undefined);
     return {
       account,
-      runbook,
-      slot,
-      nominalMs,
-      verdict: judge(row, begun),
-      ...(why === undefined ? {} : { why }),
+      ...splitSlot(id),
+      nominalMs: nominal,
+      verdict,
+      ...(reason === undefined ? {} : { why: reason }),
       ...(run === undefined ? {} : { run }),
-      ...(begun === undefined ? {} : { lateMs: Math.max(0, begun.startedAt - nominalMs) }),
+      ...(startedAt === undefined ? {} : { lateMs: Math.max(0, startedAt - nominal) }),
     };
   });
 }
 
-function judge({ verdict, began }: OccurrenceRow, begun: RunRow | undefined): OccurrenceVerdict {
+/** A restore lets nothing start that was waiting or promised when the backup was made. */
+function settleRestored(each: DecidedVerdict, begun: ReadonlyMap<string, number>): DecidedVerdict {
+  const isOpen = each.verdict === 'waiting' || (each.verdict === 'started' && !begun.has(each.run ?? ''));
+  return isOpen ? { ...each, verdict: 'missed', why: RESTORED } : each;
+}
+
+function judge(verdict: DecidedVerdict['verdict'], hasBegun: boolean, isLost: boolean): OccurrenceVerdict {
   if (verdict === 'waiting') return 'due';
-  if (verdict !== 'started' || begun !== undefined || began === 'begun') return verdict;
-  return began === 'lost' ? 'missed' : 'due';
-}
-
-interface PlacedRow {
-  readonly account: string;
-  readonly runbook: string;
-  readonly slot: string;
-  readonly row: OccurrenceRow;
-}
-
-async function listRows(state: StateFolder): Promise<readonly PlacedRow[]> {
-  const found: PlacedRow[] = [];
-  for (const place of listJournalPlaces({ state })) {
-    const store = await accessStore(place, state.environment).openScheduleStore();
-    try {
-      for (const account of await store.decidedAccounts())
-        for (const row of await store.occurrences(account)) found.push({ account, ...splitSlot(row.slot), row });
-    } finally {
-      await store.close();
-    }
-  }
-  return found;
-}
-
-async function readRuns(state: StateFolder, names: readonly string[]): Promise<ReadonlyMap<string, RunRow>> {
-  const runs = new Map<string, RunRow>();
-  if (names.length === 0) return runs;
-  await withJournal({ state }, async (store) => {
-    for (const name of names) {
-      const row = await store.run(name);
-      if (row !== undefined) runs.set(name, row);
-    }
-  });
-  return runs;
+  if (verdict !== 'started' || hasBegun) return verdict;
+  return isLost ? 'missed' : 'due';
 }
 
 /** The id of a slot is the runbook's name and the slot's times (app/schedule/timetable.ts). */

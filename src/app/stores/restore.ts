@@ -6,8 +6,10 @@
 import { chmodSync, copyFileSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { makePrintable } from '../../base/printable.ts';
-import type { AccountJournal, ActData } from '../../journal/account/acts.ts';
+import type { AccountJournal, ActData, NewAct, Who } from '../../journal/account/acts.ts';
 import { openSqliteAccountJournal } from '../../journal/account/sqlite.ts';
+import { openSqliteScheduleStore } from '../../journal/schedule/sqlite.ts';
+import { makeDecidedAct, type ScheduleStore } from '../../journal/schedule/store.ts';
 import type { Shared } from '../../journal/shared/shared.ts';
 import { copyDatabase, type Database, overwriteDatabase } from '../../journal/sql/sqlite.ts';
 import { type JournalStore, StoreError } from '../../journal/store.ts';
@@ -36,7 +38,7 @@ export interface Restored {
 export interface RestoreRequest {
   readonly backup: string;
   readonly place: Extract<StorePlace, { kind: 'sqlite' }>;
-  readonly by: string;
+  readonly who: Who;
   readonly nowMs: number;
   readonly environment: Environment;
 }
@@ -84,7 +86,7 @@ const ANCHORS = 'anchors.jsonl';
 /** Checks the copy, takes every account, and makes the copy the store that it will be. */
 async function prepare(
   copy: Database,
-  { place, by, nowMs }: RestoreRequest,
+  { place, who, nowMs }: RestoreRequest,
   kept: string | undefined,
   leases: RestoreLeases,
 ): Promise<Restored & { readonly anchors: string }> {
@@ -93,9 +95,10 @@ async function prepare(
   const { accounts, epoch } = await liftEpochs(join(dirname(place.file), 'shared.db'), opened);
   await leases.take(accounts);
   const times = { backupAt: opened.at, restoredAt: nowMs };
-  const data = { ...times, epoch, ...(kept === undefined ? {} : { kept: basename(kept) }) };
-  await recordRestore(await openSqliteAccountJournal(copy.file), accounts, by, data);
+  const data = { ...times, epoch, who, ...(kept === undefined ? {} : { kept: basename(kept) }) };
+  await recordRestore(await openSqliteAccountJournal(copy.file), accounts, data);
   makeRestored(copy, nowMs);
+  await recordDecided(await openSqliteScheduleStore(copy.file), await openSqliteAccountJournal(copy.file), nowMs);
   const unfinished = await listUnfinished(await openSqliteStore(copy.file));
   return { ...counted, ...times, accounts, epoch, kept, unfinished, anchors: opened.anchors };
 }
@@ -112,14 +115,26 @@ async function liftEpochs(sharedFile: string, opened: OpenedBackup) {
 async function recordRestore(
   journal: AccountJournal,
   accounts: readonly string[],
-  by: string,
-  data: ActData['store.restored'],
+  data: ActData['store.restored'] & { readonly who: Who },
 ): Promise<void> {
+  const act: NewAct = { type: 'store.restored', by: data.who.name, at: data.restoredAt, data };
   try {
-    for (const account of accounts)
-      await journal.append(account, { type: 'store.restored', by, at: data.restoredAt, data });
+    for (const account of accounts) await journal.append(account, act);
   } finally {
     await journal.close();
+  }
+}
+
+/** Journals what the restore decided about schedules. */
+async function recordDecided(schedules: ScheduleStore, journal: AccountJournal, at: number): Promise<void> {
+  try {
+    for (const account of await schedules.decidedAccounts()) {
+      const rows = (await schedules.occurrences(account)).filter(({ decidedAt }) => decidedAt === at);
+      if (rows.length > 0) await journal.append(account, makeDecidedAct(rows) as NewAct);
+    }
+  } finally {
+    await journal.close();
+    await schedules.close();
   }
 }
 
@@ -129,7 +144,7 @@ async function recordRestore(
  */
 export async function markRestored({
   place,
-  by,
+  who,
   nowMs,
   environment,
 }: Omit<RestoreRequest, 'backup' | 'place'> & {
@@ -149,8 +164,10 @@ export async function markRestored({
       // Nothing shows which epochs the lost processes had: leases were not taken as often as once a second.
       const epoch = Math.max(database.epoch + 1, Math.floor(nowMs / 1000));
       await leases.take(accounts);
-      await recordRestore(await access.openAccountJournal(), accounts, by, { backupAt, restoredAt: nowMs, epoch });
+      const data = { backupAt, restoredAt: nowMs, epoch, who };
+      await recordRestore(await access.openAccountJournal(), accounts, data);
       await database.settle(accounts, epoch, nowMs);
+      await recordDecided(await access.openScheduleStore(), await access.openAccountJournal(), nowMs);
       return { ...counted, backupAt, restoredAt: nowMs, accounts, epoch, kept: undefined, unfinished };
     } finally {
       await leases.release();

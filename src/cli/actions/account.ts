@@ -81,4 +81,14 @@ export const ACCOUNT_COMMANDS: readonly CommandRow[] = [
       return (await import('../ledger/trading.ts')).showBlotter(options, { ...invocation, archive });
     },
   }),
+  command({
+    name: 'audit people',
+    summary: 'list who did what about an account, when, in which run, and how the name is known',
+    arguments: {},
+    options: { by: { doc: 'only acts of this person', value: 'NAME' }, from: FROM, to: TO, csv: CSV },
+    example: 'audit people --from 2026-01-05',
+    async run(_args, options, invocation) {
+      return (await import('../ledger/people.ts')).showPeople(options, invocation);
+    },
+  }),
 ];

@@ -3,6 +3,7 @@
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { readText } from '../../app/files/files.ts';
 import type { StateFolder } from '../../app/state.ts';
+import { type PlacedAccount, readPlacedAccounts } from '../../app/stores/account-journals.ts';
 import { listArchives } from '../../app/stores/archives.ts';
 import { findRun } from '../../app/stores/find-run.ts';
 import {
@@ -12,9 +13,21 @@ import {
   readAnchorFiles,
   withJournal,
 } from '../../app/stores/review.ts';
+import { SystemClock } from '../../base/clock.ts';
 import { formatCount, formatFirst, pluralize } from '../../base/format.ts';
+import { makePrintable } from '../../base/printable.ts';
+import { isAccountChain } from '../../journal/account/acts.ts';
+import { type Anchor, groupAnchorsByRun } from '../../journal/anchors/anchors.ts';
+import { EVERY_ACCOUNT } from '../../journal/shared/shared.ts';
 import type { JournalReader } from '../../journal/store.ts';
-import { makeVerifyDocument, type RunVerdict, verifyJournal, verifyRun } from '../../report/compare/verify.ts';
+import { type AccountVerdict, describeMissingChain, verifyAccount } from '../../report/compare/account-chain.ts';
+import {
+  makeVerifyDocument,
+  type RunFacts,
+  type RunVerdict,
+  verifyJournal,
+  verifyRun,
+} from '../../report/compare/verify.ts';
 import { formatText } from '../../report/format.ts';
 import type { Review } from '../invocation.ts';
 import type { Output } from '../terminal/output.ts';
@@ -32,19 +45,29 @@ export async function verify(
   // Before the entries: a run that is being written has entries without anchors, never the reverse.
   const files = readAnchorFiles(review, { publicKey });
   const anchors = files.flatMap((file) => file.anchors);
-  const anchored = [...new Set(anchors.map(({ run }) => run))];
+  const anchored = [...new Set(anchors.map(({ run }) => run))].filter((run) => !isAccountChain(run));
+  const isWhole = name === undefined && review.archive === undefined;
+  const before = isWhole ? await readPlacedAccounts(state) : [];
+  const facts = new Map<string, RunFacts>();
   const verdicts = await withJournal(review, async (store) => {
-    if (name === undefined) return verifyJournal(store, anchors);
+    if (name === undefined) return verifyJournal(store, anchors, (run, found) => facts.set(run, found));
     return [await verifyRun(store, await findRunOrAnchored(store, name, anchored), anchors)];
   });
   if (verdicts === undefined) return reportMissingJournal(name, anchored, terminal, state);
   const { ok: chainsOk, runs } = makeVerifyDocument(verdicts);
   const broken = name === undefined ? findDamagedArchives(review) : [];
+  const accounts = isWhole ? await verifyAccounts(state, { before, anchors, facts }) : [];
   const ok =
-    chainsOk && broken.length === 0 && files.every(({ unsigned, changed }) => unsigned.length + changed.length === 0);
+    chainsOk &&
+    accounts.every((account) => account.ok) &&
+    broken.length === 0 &&
+    files.every(({ unsigned, changed }) => unsigned.length + changed.length === 0);
   const archives = broken.length === 0 ? {} : { archives: broken };
-  terminal.answer({ ok, runs, ...makeAnchorsDocument(files), ...archives }, () =>
-    formatVerdicts(verdicts, ok, terminal),
+  const ofAccounts = accounts.length === 0 ? {} : { accounts: accounts.map(makeAccountDocument) };
+  terminal.answer({ ok, runs, ...ofAccounts, ...makeAnchorsDocument(files), ...archives }, () =>
+    [formatVerdicts(verdicts, ok, terminal), formatAccounts(accounts, terminal)]
+      .filter((part) => part !== '')
+      .join('\n'),
   );
   warnAboutAnchors(files, terminal);
   const unanchored = verdicts.filter((verdict) => verdict.unanchored === true).map(({ run }) => run);
@@ -58,6 +81,58 @@ export async function verify(
         `the archive ${formatText(file)} is missing from where it was written: its runs were not verified; \`audit verify --archive FILE\` verifies it where it is now`,
       );
   return ok ? EXIT.done : EXIT.failed;
+}
+
+/** Verifies every chain that a store has, and names those that only anchors know. */
+async function verifyAccounts(
+  state: StateFolder,
+  read: {
+    readonly before: readonly PlacedAccount[];
+    readonly anchors: readonly Anchor[];
+    readonly facts: ReadonlyMap<string, RunFacts>;
+  },
+): Promise<readonly AccountVerdict[]> {
+  const byChain = groupAnchorsByRun(read.anchors.filter(({ run }) => isAccountChain(run)));
+  const missing = new Map(byChain);
+  const verdicts: AccountVerdict[] = [];
+  for (const { account, store, lines, kills, killsOfUser } of await readPlacedAccounts(state)) {
+    const [name = ''] = lines.map(({ run }) => run);
+    missing.delete(name);
+    const then = read.before.find((each) => each.account === account && each.store === store);
+    const anchors = byChain.get(name) ?? [];
+    const evidence = {
+      account,
+      anchors,
+      before: then?.lines ?? [],
+      after: lines,
+      runs: read.facts,
+      kills,
+      killsOfUser,
+    };
+    verdicts.push(await verifyAccount({ ...evidence, now: new SystemClock().now() }));
+  }
+  for (const [account, anchors] of missing)
+    verdicts.push({ account, ok: false, entries: 0, anchors: 0, problems: [describeMissingChain(anchors)] });
+  return verdicts;
+}
+
+function makeAccountDocument({ account, ok, entries, problems }: AccountVerdict): object {
+  return {
+    account,
+    ok,
+    entries,
+    problems: problems.map(({ sequence, kind, detail }) => ({ sequence, kind, detail: makePrintable(detail, 400) })),
+  };
+}
+
+function formatAccounts(accounts: readonly AccountVerdict[], terminal: Output): string {
+  if (accounts.length === 0) return '';
+  const rows = accounts.flatMap(({ account, entries, anchors, problems }): (readonly Cell[])[] => {
+    const start = [formatText(account === EVERY_ACCOUNT ? 'every account' : account), String(entries), String(anchors)];
+    if (problems.length === 0) return [[...start, { text: 'unchanged', style: 'good' }]];
+    return problems.map(({ kind, detail }) => [...start, { text: `${kind}: ${formatText(detail)}`, style: 'bad' }]);
+  });
+  return formatStyledTable(['account', '#acts', '#anchors', 'verdict'], rows, terminal);
 }
 
 /** Without a journal there is nothing to verify, unless anchors show that there was one. */

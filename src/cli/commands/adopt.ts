@@ -3,6 +3,7 @@
  * journals the name and the orders; nothing is sent to the venue but the reading.
  */
 import { openAccount } from '../../app/account/account.ts';
+import { describeActor, makeAct } from '../../app/account/acts.ts';
 import { requireName } from '../../app/account/person.ts';
 import { formatOrder, VenueComparison } from '../../app/account/venue-comparison.ts';
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
@@ -36,7 +37,7 @@ export async function adoptOrders(
     const journal = await account.openAccountJournal();
     const at = account.clock.now();
     await journal
-      .append(account.key, { type: 'orders.adopted', by, at, data: { orders } })
+      .append(account.key, makeAct('orders.adopted', describeActor(by), at, { orders }))
       .finally(() => journal.close());
     terminal.answer({ adopted: orders, by }, () =>
       [

@@ -4,10 +4,12 @@
  */
 
 import { makeAccountKey, openAccount } from '../../app/account/account.ts';
+import { describeActor, makeAct, withAccountJournal } from '../../app/account/acts.ts';
 import { isScheduler } from '../../app/account/lease-holders.ts';
 import { chooseActorName } from '../../app/account/person.ts';
 import type { Environment } from '../../app/environment.ts';
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
+import { findAccountKey } from '../../app/kill/kill-records.ts';
 import { readRecordedProfile } from '../../app/run/first-entry.ts';
 import { recordAnswers } from '../../app/run/halt-answers.ts';
 import { findAskedStep } from '../../app/stores/asked-step.ts';
@@ -16,6 +18,7 @@ import { findUnfinishedRuns, type UnfinishedRun } from '../../app/stores/unfinis
 import { asUserError } from '../../app/system-errors.ts';
 import { SystemClock } from '../../base/clock.ts';
 import { makePrintable } from '../../base/printable.ts';
+import type { Who } from '../../journal/account/acts.ts';
 import { takeLease } from '../../journal/shared/lease.ts';
 import type { RunCommand, Shared } from '../../journal/shared/shared.ts';
 import { StoreError } from '../../journal/store.ts';
@@ -24,7 +27,7 @@ import type { Invocation } from '../invocation.ts';
 export async function sendCommand(
   run: string,
   what: Exclude<RunCommand, 'kill'>,
-  about: { readonly step?: string; readonly by?: string; readonly reason?: string | undefined },
+  about: { readonly step?: string; readonly by?: string; readonly reason?: string | undefined; readonly who?: Who },
   invocation: Invocation,
 ): Promise<ExitCode> {
   const { environment, terminal } = invocation;
@@ -32,18 +35,22 @@ export async function sendCommand(
   const found = await findNamedRun(run, what, invocation);
   if (found === undefined) throw new UserError(`there is no unfinished run ${makePrintable(run, 100)}`);
   const step = about.step === undefined ? undefined : await findStep(found, what, about.step, environment);
+  const at = new SystemClock().now();
+  const command = {
+    run: found.run,
+    command: what,
+    ...(step === undefined ? {} : { step }),
+    ...(about.reason === undefined ? {} : { reason: about.reason }),
+  };
+  const act = makeAct('command.given', about.who ?? describeActor(by), at, command);
+  const key = findAccountKey(found.first);
+  if (key !== undefined)
+    await withAccountJournal(found.place, environment, (journal) => journal.append(key, act)).catch(convert);
   const shared = await accessStore(found.place, environment).openShared();
   let isHeld: boolean;
   try {
     isHeld = await isExecuted(found, shared);
-    await shared.mailbox.post({
-      run: found.run,
-      command: what,
-      by,
-      at: new SystemClock().now(),
-      ...(step === undefined ? {} : { step }),
-      ...(about.reason === undefined ? {} : { reason: about.reason }),
-    });
+    await shared.mailbox.post({ ...command, by, at });
   } finally {
     await shared.close();
   }
@@ -53,6 +60,10 @@ export async function sendCommand(
     () => `${what} of ${found.run} by ${makePrintable(by, 100)} is recorded; ${reader}`,
   );
   return EXIT.done;
+}
+
+function convert(error: unknown): never {
+  throw error instanceof StoreError ? asUserError(error) : error;
 }
 
 /** Whether a process holds the account. True where that is not known: the answer is stored in either case. */
@@ -84,7 +95,7 @@ async function findStep(
   try {
     return await findAskedStep(store, run, named, new SystemClock());
   } catch (error) {
-    throw error instanceof StoreError ? asUserError(error) : error;
+    return convert(error);
   } finally {
     await store.close();
   }

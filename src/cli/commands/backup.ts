@@ -1,5 +1,5 @@
 /** `runbook backup` and `runbook restore`: copy a store into one file while it is used, and put such a file in its place. */
-import { userInfo } from 'node:os';
+import { describeActor } from '../../app/account/acts.ts';
 import { requireName } from '../../app/account/person.ts';
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { readProfileFile } from '../../app/files/profile.ts';
@@ -43,9 +43,10 @@ export async function restore(
   invocation: Invocation,
 ): Promise<ExitCode> {
   const { terminal, environment } = invocation;
-  const by = requireName('restore', options.by ?? userInfo().username);
+  const who = describeActor(options.by === undefined ? undefined : requireName('restore', options.by));
+  const by = who.name;
   const place = choosePlace(options.profile, invocation);
-  const request = { by, nowMs: new SystemClock().now(), environment };
+  const request = { who, nowMs: new SystemClock().now(), environment };
   const restored =
     place.kind === 'sqlite'
       ? await restoreStore({ ...request, place, backup: requireBackup(file) })

@@ -1,5 +1,6 @@
 /** `runbook kill` and `runbook release`: engage the kill switch and cancel everything; release the switch. */
 
+import { describeActor } from '../../app/account/acts.ts';
 import { chooseActorName, requireName } from '../../app/account/person.ts';
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { readProfileFile } from '../../app/files/profile.ts';
@@ -7,6 +8,7 @@ import { type KillProgress, READ_ON, release, kill as requestKill } from '../../
 import { exitAfter } from '../../app/process.ts';
 import { formatCount } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
+import type { Who } from '../../journal/account/acts.ts';
 import { endProcess } from '../exit.ts';
 import type { Invocation } from '../invocation.ts';
 import { interrupts } from '../terminal/signals.ts';
@@ -15,6 +17,8 @@ export interface KillOptions {
   readonly profile: string | undefined;
   readonly by: string | undefined;
   readonly reason: string | undefined;
+  /** Where it is not the user of this process. */
+  readonly who?: Who;
 }
 
 /** `runbook kill`: like `kill`; a signal ends it with the state reached so far. */
@@ -42,8 +46,9 @@ function describeProgress({ engaged, left }: KillProgress): string {
 export async function kill(options: KillOptions, invocation: Invocation, progress?: KillProgress): Promise<ExitCode> {
   const { terminal, environment } = invocation;
   const by = chooseActorName('kill', options.by, environment);
+  const who = options.who ?? describeActor(by);
   const profile = options.profile === undefined ? undefined : readProfileFile(options.profile, terminal);
-  const request = { profile, by, reason: options.reason ?? 'runbook kill' };
+  const request = { profile, who, reason: options.reason ?? 'runbook kill' };
   const { left, stores, missing, accounts, failure } = await requestKill(request, invocation, progress);
   if (failure !== undefined)
     throw new UserError(
@@ -68,7 +73,7 @@ export async function releaseAccount(
 ): Promise<ExitCode> {
   const by = requireName('release', options.by);
   const profile = readProfileFile(options.profile, invocation.terminal);
-  const released = await release(profile, by, invocation);
+  const released = await release(profile, describeActor(by), invocation);
   const count = profile.limits.maxDailyLoss === undefined ? '' : "; a new count of the day's loss begins";
   invocation.terminal.answer(
     { released, by },

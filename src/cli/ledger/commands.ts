@@ -1,9 +1,11 @@
 /** `runbook account …`: shows the ledger of an account, makes it again, compares it with the venue, and states a position. */
 import { openAccount } from '../../app/account/account.ts';
+import { describeActor, makeAct, withAccountJournal } from '../../app/account/acts.ts';
 import { keepBaseline, loadLedger, nameLedger, openLedger } from '../../app/account/ledger.ts';
 import { compareWithVenue } from '../../app/account/ledger-settling.ts';
 import { requireName } from '../../app/account/person.ts';
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
+import { chooseStorePlace } from '../../app/stores/location.ts';
 import { parseAuthoredDecimal } from '../../base/decimal.ts';
 import { formatCount } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
@@ -91,9 +93,13 @@ export async function stateBaseline(options: BaselineOptions, invocation: Invoca
     throw new UserError(`--price takes a price above zero; found ${makePrintable(price, 100)}`);
   const profile = await chooseProfile(options.profile, invocation);
   const at = Date.now();
-  await withLedger(profile, invocation, (of) =>
-    keepBaseline(of, { market, size, by, at, ...(price === undefined ? {} : { price }) }),
-  );
+  const stated = { market, size, ...(price === undefined ? {} : { price }) };
+  await withLedger(profile, invocation, async (of) => {
+    const act = makeAct('baseline.stated', describeActor(by), at, stated);
+    const place = chooseStorePlace(profile, invocation.state);
+    await withAccountJournal(place, invocation.environment, (journal) => journal.append(of.key, act));
+    await keepBaseline(of, { ...stated, by, at });
+  });
   const document = {
     ok: true,
     act: 'baseline',

@@ -3,6 +3,7 @@
  * command line do the work; this file reads the request and checks its confirmation.
  */
 
+import { describeVisitor } from '../../app/account/acts.ts';
 import { readName } from '../../app/account/person.ts';
 import type { Environment } from '../../app/environment.ts';
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
@@ -95,14 +96,22 @@ function splitLines(said: readonly string[]): readonly string[] {
 function perform({ action, run, step, by, reason }: ActionRequest, invocation: Invocation): Promise<ExitCode> {
   switch (action) {
     case 'kill':
-      return kill({ profile: undefined, by, reason: reason ?? 'from the review page' }, invocation);
+      return kill(
+        { profile: undefined, by, reason: reason ?? 'from the review page', who: describeVisitor(by) },
+        invocation,
+      );
     case 'approve':
     case 'reject':
     case 'cancel':
       return sendCommand(
         run,
         action,
-        { by, ...(step === undefined ? {} : { step }), ...(reason === undefined ? {} : { reason }) },
+        {
+          by,
+          who: describeVisitor(by),
+          ...(step === undefined ? {} : { step }),
+          ...(reason === undefined ? {} : { reason }),
+        },
         invocation,
       );
     default:

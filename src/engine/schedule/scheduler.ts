@@ -192,7 +192,7 @@ export class Scheduler {
     for (const { run, slot: id, nominalMs } of await scheduleStore.promised(account)) {
       if (run === undefined) continue;
       if (await launcher.exists(run)) {
-        await scheduleStore.settle(account, run, 'begun');
+        await scheduleStore.settle(account, run, 'begun', this.parts.clock.now());
         continue;
       }
       if (this.held.has(run)) continue;
@@ -210,8 +210,8 @@ export class Scheduler {
   }
 
   private async lose(launch: Launch): Promise<void> {
-    const { scheduleStore, account, tell } = this.parts;
-    await scheduleStore.settle(account, launch.run, 'lost');
+    const { scheduleStore, account, clock, tell } = this.parts;
+    await scheduleStore.settle(account, launch.run, 'lost', clock.now());
     tell({ type: 'lost', ...launch });
   }
 
@@ -369,7 +369,7 @@ export class Scheduler {
   }
 
   private launch({ id, concurrency, exclusive }: ScheduleSlot, launch: Launch): void {
-    const { scheduleStore, account, launcher } = this.parts;
+    const { scheduleStore, account, clock, launcher } = this.parts;
     const launched = launcher.start(launch);
     const key = concurrency === undefined ? {} : { key: concurrency.key };
     this.hold(
@@ -380,7 +380,9 @@ export class Scheduler {
     void launched.begun
       // An unknown begin is settled by the next process, from the journal.
       .then((begun) =>
-        begun === undefined ? undefined : scheduleStore.settle(account, launch.run, begun ? 'begun' : 'lost'),
+        begun === undefined
+          ? undefined
+          : scheduleStore.settle(account, launch.run, begun ? 'begun' : 'lost', clock.now()),
       )
       // The next process finds the run in the journal and settles it.
       .catch(ignoreStore);

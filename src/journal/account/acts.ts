@@ -1,10 +1,23 @@
 /**
- * The journal of an account: what people decide about it outside of its runs, each act with a name, in a hash chain of its own.
- * Pure, with the port of the stores that keep the lines. A line is JSON, and its hash is made as those of a run's journal are.
+ * The journal of an account: what happens to it outside of its runs, in a hash chain of its own. Its lines have the form and the hash
+ * of a run's journal (chain.ts); `run` is the name of the chain. Pure, with the port of the stores that keep the lines.
  */
-import { hash as digest } from 'node:crypto';
-import { escapeUnprintable } from '../../base/printable.ts';
-import { StoreError } from '../store.ts';
+import { sha256 } from '../../base/digest.ts';
+import { EMPTY_HEAD, isSound, sealLine } from '../chain.ts';
+import { ENTRY_VERSION } from '../entry.ts';
+import { type PostedAct, type StoredEntry, StoreError } from '../store.ts';
+
+/** Who acted, and how the name was established. */
+export interface Who {
+  readonly name: string;
+  /** `os`: the operating system says so; `signed`: with a key of this person; `claimed`: only `--by` says so. */
+  readonly how: 'os' | 'signed' | 'claimed';
+  /** The user of the operating system, with its id where it has one. */
+  readonly user: string;
+  readonly uid?: number;
+  readonly host: string;
+  readonly terminal?: string;
+}
 
 /** An order at the venue as a person saw it. */
 export interface AdoptedOrder {
@@ -16,7 +29,59 @@ export interface AdoptedOrder {
   readonly status: string;
 }
 
-export interface ActData {
+/** A verdict on an occurrence of a schedule. Times are epoch ms. */
+export interface DecidedVerdict {
+  readonly slot: string;
+  readonly nominal: number;
+  readonly verdict: 'started' | 'skipped' | 'missed' | 'waiting';
+  readonly why?: string;
+  readonly run?: string;
+}
+
+interface ActContents {
+  /** A live run began; in one transaction with its first entry, whose hash this is. The number of a start is that of its entry. */
+  readonly 'start.recorded': {
+    readonly run: string;
+    readonly runbook: string;
+    readonly trigger: string;
+    readonly head: string;
+  };
+  /** A live run ended: its last entry and the hash of it. A run that halted and was resumed ends once more. */
+  readonly 'end.sealed': {
+    readonly run: string;
+    readonly outcome: string;
+    readonly entries: number;
+    readonly head: string;
+  };
+  readonly 'start.refused': {
+    readonly runbook: string;
+    readonly kind: string;
+    readonly why: string;
+    readonly run?: string;
+  };
+  readonly 'schedule.decided': { readonly occurrences: readonly DecidedVerdict[] };
+  /** A run that was to start never began. */
+  readonly 'schedule.lost': { readonly run: string };
+  /** `late`: found in the store without an act; the command that gave it could not write one. `at`: when it was given, epoch ms. */
+  readonly 'kill.engaged': KillData;
+  readonly 'kill.released': KillData;
+  /** A person's command to a run. */
+  readonly 'command.given': {
+    readonly run: string;
+    readonly command: string;
+    readonly step?: string;
+    readonly reason?: string;
+  };
+  readonly 'baseline.stated': { readonly market: string; readonly size: string; readonly price?: string };
+  /** What the venue shows of orders whose runs have ended. */
+  readonly 'orders.late': { readonly orders: readonly object[] };
+  /** A notice of a run that had ended was delivered, or was not. */
+  readonly 'delivery.late': {
+    readonly run: string;
+    readonly to: string;
+    readonly delivered: boolean;
+    readonly because?: string;
+  };
   /** A person answers for orders of ours that no journal knows: they are no reason to refuse a start any more. */
   readonly 'orders.adopted': { readonly orders: readonly AdoptedOrder[] };
   /** The store was restored from a backup. Times are epoch ms. */
@@ -30,11 +95,23 @@ export interface ActData {
     readonly kept?: string;
   };
 }
-export type ActType = keyof ActData;
+interface KillData {
+  /** An account's key, or `*`. */
+  readonly scope: string;
+  readonly reason: string;
+  readonly at: number;
+  readonly late?: true;
+}
+export type ActType = keyof ActContents;
+
+/** What an act says. `who`: absent where the program acted by itself. */
+export type ActData = { readonly [T in ActType]: ActContents[T] & { readonly who?: Who } };
 
 export type Act = {
   [T in ActType]: {
-    readonly v: 1;
+    /** Name of the chain. */
+    readonly run: string;
+    /** The key of the account, or `*`. */
     readonly account: string;
     readonly seq: number;
     /** Epoch ms. */
@@ -46,78 +123,75 @@ export type Act = {
   };
 }[ActType];
 
-/** An act as stored: the exact line, and the hash over it. */
-export interface StoredAct {
-  readonly account: string;
-  readonly seq: number;
-  readonly line: string;
-  readonly hash: string;
-}
+export type NewAct = {
+  [T in ActType]: {
+    readonly type: T;
+    readonly by: string;
+    /** Epoch ms. */
+    readonly at: number;
+    readonly data: ActData[T];
+  };
+}[ActType];
 
-export interface NewAct<T extends ActType = ActType> {
-  readonly type: T;
-  readonly by: string;
-  /** Epoch ms. */
-  readonly at: number;
-  readonly data: ActData[T];
-}
-
-/** The acts of accounts. Each method rejects with a StoreError where the store cannot be read or written. */
+/** The journals of accounts. Each method rejects with a StoreError where the store cannot be read or written. */
 export interface AccountJournal {
-  /** Appends behind the account's last act; durable once resolved. `account`: the key of its lease. */
-  append<T extends ActType>(account: string, act: NewAct<T>): Promise<void>;
-  /** The acts of an account, oldest first. Rejects with a StoreError (`damaged`) where the chain does not hold. */
-  read(account: string): Promise<readonly Act[]>;
+  /** Appends behind the account's last act; durable once resolved. `account`: the key of its lease, or `*`. */
+  append(account: string, act: NewAct): Promise<void>;
+  /** The acts of these types, oldest first; each fits its hash, the links between them are not checked. Rejects with `damaged`. */
+  find<T extends ActType>(account: string, types: readonly T[]): Promise<readonly Extract<Act, { type: T }>[]>;
+  /** The lines of an account as they are stored, oldest first, for a check of the chain. */
+  lines(account: string): Promise<readonly StoredEntry[]>;
+  /** The last line; undefined where nothing happened yet. */
+  last(account: string): Promise<StoredEntry | undefined>;
+  /** The keys of all accounts that have a journal. */
+  accounts(): Promise<readonly string[]>;
   close(): Promise<void>;
 }
 
-/** Separates these hashes from any other use of SHA-256 over the same bytes. */
-const DOMAIN = 'rbe-account-v1\0';
-const NO_HASH = '0'.repeat(64);
+const CHAIN = 'account ';
 
-/** Makes the act that follows `last`. */
-export function sealAct(
-  account: string,
-  { type, by, at, data }: NewAct,
-  last: Pick<StoredAct, 'seq' | 'hash'> | undefined,
-): StoredAct {
-  const seq = (last?.seq ?? 0) + 1;
-  const line = escapeUnprintable(
-    JSON.stringify({ v: 1, account, seq, at, type, by, prev: last?.hash ?? NO_HASH, data }),
-  );
-  return { account, seq, line, hash: hashLine(line) };
+/** Whether a name, such as that of an anchor, is the one of an account's chain. */
+export function isAccountChain(run: string): boolean {
+  return run.startsWith(CHAIN);
 }
 
-/** Reads stored acts in their order. Throws a StoreError (`damaged`) at the first that was changed, removed or put in. */
-export function readActs(account: string, stored: readonly StoredAct[]): readonly Act[] {
-  let prev = NO_HASH;
-  return stored.map(({ seq, line, hash }, index) => {
-    const act = parseAct(line);
-    if (
-      act?.account !== account ||
-      act.seq !== index + 1 ||
-      seq !== act.seq ||
-      act.prev !== prev ||
-      hashLine(line) !== hash
-    )
-      throw new StoreError(
-        'damaged',
-        `act ${index + 1} of the account's journal was changed, or one before it is missing`,
-      );
-    prev = hash;
-    return act;
-  });
+/**
+ * Makes the act that follows `last`. `place`: the store; the name of a chain has a hash of it and of its first act, so that the
+ * chains of two stores for one account have two names.
+ */
+export function sealAct(
+  account: string,
+  { type, by, at, data }: PostedAct,
+  last: StoredEntry | undefined,
+  place: string,
+): StoredEntry {
+  const run = last?.run ?? `${CHAIN}${account} #${sha256(JSON.stringify([place, account, at])).slice(0, 12)}`;
+  return sealLine(
+    { type, data },
+    { v: ENTRY_VERSION, run, at, account, actor: by, step: '', mono: 0, boot: '', epoch: 0, def: '' },
+    last ?? EMPTY_HEAD,
+  );
+}
+
+/** Reads a stored act. Throws a StoreError (`damaged`) where its line does not fit its hash. */
+export function readAct(stored: StoredEntry): Act {
+  const act = parseAct(stored.line);
+  if (act === undefined || !isSound(stored))
+    throw new StoreError('damaged', `act ${stored.seq} of the account's journal was changed`, stored.seq);
+  return act;
+}
+
+/** The columns of a line that the store keeps by account. The hash covers them in the line. */
+export function toStoredAct({ seq, line, hash }: Pick<StoredEntry, 'seq' | 'line' | 'hash'>): StoredEntry {
+  const { run = '', at = 0, type = '' } = parseAct(line) ?? {};
+  return { run, seq, at, type, step: '', line, hash };
 }
 
 function parseAct(line: string): Act | undefined {
   try {
-    const act = JSON.parse(line) as Act | null;
-    return act?.v === 1 ? act : undefined;
+    const { run, account, seq, at, type, actor, prev, data } = JSON.parse(line) as Partial<Act> & { actor: string };
+    return typeof data === 'object' ? ({ run, account, seq, at, type, by: actor, prev, data } as Act) : undefined;
   } catch {
     return undefined;
   }
-}
-
-function hashLine(line: string): string {
-  return digest('sha256', `${DOMAIN}${line}`, 'hex');
 }

@@ -48,6 +48,8 @@ export interface AnchorerOptions {
   readonly run: string;
   readonly clock: Clock;
   readonly sinks: readonly AnchorSink[];
+  /** The end of the account's own chain, which is anchored with the run where it has moved; rejects where it cannot be read. */
+  readonly accountHead?: () => Promise<(ChainHead & { readonly run: string }) | undefined>;
   /** PEM of an Ed25519 private key; signs the anchors when given. */
   readonly key?: string;
   /** Most order events between two anchors. */
@@ -79,6 +81,7 @@ export class Anchorer {
   private hasClosed = false;
   private hasEnded = false;
   private anchoredSeq: number;
+  private anchoredAccount = '';
   private timer: Timer | undefined;
   private writing: Promise<void> = Promise.resolve();
   private readonly writer: JournalWriter;
@@ -137,15 +140,22 @@ export class Anchorer {
     this.timer = undefined;
     this.orderEvents = 0;
     this.anchoredSeq = head.seq;
-    const { run, clock, sinks } = this.options;
-    const anchor = signAnchor(
-      { v: 1, run, seq: head.seq, head: head.hash, count: head.seq, time: new Date(clock.now()).toISOString() },
-      this.key,
-    );
+    const { run, sinks } = this.options;
+    const anchor = this.seal(run, head);
     this.newest = anchor;
     this.writing = this.writing.then(async () => {
       await Promise.all(sinks.map((sink) => this.write(sink, anchor)));
+      const account = await this.options.accountHead?.().catch(() => undefined);
+      if (account === undefined || account.hash === this.anchoredAccount) return;
+      this.anchoredAccount = account.hash;
+      const ofAccount = this.seal(account.run, account);
+      await Promise.all(sinks.map((sink) => this.write(sink, ofAccount)));
     });
+  }
+
+  private seal(run: string, { seq, hash }: ChainHead): Anchor {
+    const time = new Date(this.options.clock.now()).toISOString();
+    return signAnchor({ v: 1, run, seq, head: hash, count: seq, time }, this.key);
   }
 
   /** Gives the newest anchor to sinks that failed, even when no new one is due; an anchor covers all before it. */

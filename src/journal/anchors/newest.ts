@@ -4,7 +4,7 @@
  * `audit verify` checks the rest: every entry of every run.
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
-import type { JournalReader } from '../store.ts';
+import type { JournalReader, JournalStore } from '../store.ts';
 import { type Anchor, parseAnchor } from './anchors.ts';
 
 /** About two hundred anchors. */
@@ -58,6 +58,20 @@ export async function findContradictedAnchor(
     return { found: undefined };
   });
   return compared === undefined ? { anchor: first, kind: 'missing' } : compared.found;
+}
+
+/** The same for the anchors of the account's own chain, given those that name it. */
+export async function findContradictedAct(
+  store: Pick<JournalStore, 'lastAct'>,
+  account: string,
+  anchors: readonly Anchor[],
+): Promise<Contradiction | undefined> {
+  for (const anchor of anchors) {
+    const act = await store.lastAct(account, anchor.seq);
+    if (act?.seq !== anchor.seq) return { anchor, kind: 'cut' };
+    if (act.hash !== anchor.head) return { anchor, kind: 'changed' };
+  }
+  return undefined;
 }
 
 async function compare(reader: ComparedReader, anchor: Anchor): Promise<Contradiction | undefined> {

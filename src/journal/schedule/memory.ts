@@ -1,7 +1,10 @@
 /** Keeps a scheduler's decisions in memory, for tests; the contract is that of the SQLite store. */
+import { MemoryAccountJournal } from '../account/memory.ts';
 import {
   buildDecidedError,
   buildFencedError,
+  makeDecidedAct,
+  makeLostAct,
   type OccurrenceRow,
   PRUNED_AT_ONCE,
   type ScheduleStore,
@@ -17,6 +20,7 @@ interface AccountSchedule {
 }
 
 export class MemoryScheduleStore implements ScheduleStore {
+  readonly accountJournal = new MemoryAccountJournal();
   private readonly accounts = new Map<string, AccountSchedule>();
   private readonly requests = new Map<string, { readonly request: SubmissionRequest; answer?: SubmissionAnswer }>();
 
@@ -52,15 +56,18 @@ export class MemoryScheduleStore implements ScheduleStore {
       changed.set(key, row);
     }
     for (const [key, row] of changed) schedule.rows.set(key, row);
+    if (rows.length > 0) await this.accountJournal.append(account, makeDecidedAct(rows));
   }
 
   async promised(account: string): Promise<readonly OccurrenceRow[]> {
     return this.rows(account).filter(({ verdict, began }) => verdict === 'started' && began === undefined);
   }
 
-  async settle(account: string, run: string, began: 'begun' | 'lost'): Promise<void> {
-    for (const [key, row] of this.accounts.get(account)?.rows ?? [])
-      if (row.run === run) this.accounts.get(account)?.rows.set(key, { ...row, began });
+  async settle(account: string, run: string, began: 'begun' | 'lost', at: number): Promise<void> {
+    const rows = this.accounts.get(account)?.rows ?? new Map<string, OccurrenceRow>();
+    const settled = [...rows].filter(([, row]) => row.run === run);
+    for (const [key, row] of settled) rows.set(key, { ...row, began });
+    if (began === 'lost' && settled.length > 0) await this.accountJournal.append(account, makeLostAct(run, at));
   }
 
   async decidedAccounts() {

@@ -3,6 +3,7 @@
  * decisions of the one before. They are written under the lock of their account, where a newer epoch is detected too.
  */
 
+import { appendActIn } from '../account/postgres.ts';
 import {
   openPostgres,
   type PostgresAccess,
@@ -27,6 +28,8 @@ import {
 import {
   buildDecidedError,
   buildFencedError,
+  makeDecidedAct,
+  makeLostAct,
   type OccurrenceRow,
   PRUNED_AT_ONCE,
   type ScheduleMarks,
@@ -91,7 +94,10 @@ class PostgresScheduleStore implements ScheduleStore {
     await this.transactUnderEpoch(
       account,
       epoch,
-      (query) => write(query, account, last),
+      async (query) => {
+        await write(query, account, last);
+        if (rows.length > 0) await appendActIn(query, account, makeDecidedAct(rows));
+      },
       (query) => areStored(query, account, last),
     );
   }
@@ -100,8 +106,12 @@ class PostgresScheduleStore implements ScheduleStore {
     return (await this.database.query(SCHEDULE_SQL.promised, [account])).rows.map(readOccurrence);
   }
 
-  async settle(account: string, run: string, began: 'begun' | 'lost'): Promise<void> {
-    await this.database.query(SCHEDULE_SQL.settle, [began, run, account]);
+  async settle(account: string, run: string, began: 'begun' | 'lost', at: number): Promise<void> {
+    if (began === 'begun') return void (await this.database.query(SCHEDULE_SQL.settle, [began, run, account]));
+    await this.database.transaction(`agenda ${account}`, async (query) => {
+      const { rows } = await query(`${SCHEDULE_SQL.settle} RETURNING slot`, [began, run, account]);
+      if (rows.length > 0) await appendActIn(query, account, makeLostAct(run, at));
+    });
   }
 
   async decidedAccounts(): Promise<readonly string[]> {

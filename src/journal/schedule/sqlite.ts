@@ -3,6 +3,7 @@
  * together. Uses a connection of its own, on which every commit waits for the disk.
  */
 
+import { appendActIn } from '../account/sqlite.ts';
 import { type Database, hasTable, openPrepared } from '../sql/sqlite.ts';
 import { NO_LIMIT } from '../sql/values.ts';
 import {
@@ -20,6 +21,8 @@ import {
 import {
   buildDecidedError,
   buildFencedError,
+  makeDecidedAct,
+  makeLostAct,
   type OccurrenceRow,
   PRUNED_AT_ONCE,
   type ScheduleMarks,
@@ -111,6 +114,7 @@ class SqliteScheduleStore implements ScheduleStore {
     this.transactUnderEpoch(account, epoch, () => {
       for (const row of rows)
         if (write.run(...toOccurrenceValues(account, row)).changes !== 1) throw buildDecidedError(row);
+      if (rows.length > 0) appendActIn(this.database, account, makeDecidedAct(rows));
     });
   }
 
@@ -118,8 +122,12 @@ class SqliteScheduleStore implements ScheduleStore {
     return this.database.statement(SCHEDULE_SQL.promised).all(account).map(readOccurrence);
   }
 
-  async settle(account: string, run: string, began: 'begun' | 'lost'): Promise<void> {
-    this.database.statement(SCHEDULE_SQL.settle).run(began, run, account);
+  async settle(account: string, run: string, began: 'begun' | 'lost', at: number): Promise<void> {
+    const { database } = this;
+    database.transaction(() => {
+      const { changes } = database.statement(SCHEDULE_SQL.settle).run(began, run, account);
+      if (began === 'lost' && changes > 0) appendActIn(database, account, makeLostAct(run, at));
+    });
   }
 
   async decidedAccounts(): Promise<readonly string[]> {

@@ -6,8 +6,9 @@
  * Every method rejects with a StoreError: `unavailable` when the store cannot be read or written, `fenced` when a newer
  * epoch of the account's lease has written, `conflict` when an occurrence already has a verdict.
  */
+import type { DecidedVerdict, Who } from '../account/acts.ts';
 import type { JsonObject } from '../entry.ts';
-import { StoreError } from '../store.ts';
+import { type PostedAct, StoreError } from '../store.ts';
 
 /** `waiting` may be followed by another verdict; the others are final. */
 export type Verdict = 'started' | 'skipped' | 'missed' | 'waiting';
@@ -49,12 +50,12 @@ export interface ScheduleStore {
    */
   engage(account: string, epoch: number, slots: readonly string[], at: number): Promise<ReadonlyMap<string, number>>;
   marks(account: string, slots: readonly string[]): Promise<ScheduleMarks>;
-  /** Records decisions, all or none; durable once resolved. */
+  /** Records decisions, here and in the account's journal, all or none; durable once resolved. */
   record(account: string, epoch: number, rows: readonly OccurrenceRow[]): Promise<void>;
   /** Lists occurrences that are `started` but not known to have begun, by instant: a process that died may have left them undone. */
   promised(account: string): Promise<readonly OccurrenceRow[]>;
-  /** Records whether a started run began or was lost. */
-  settle(account: string, run: string, began: 'begun' | 'lost'): Promise<void>;
+  /** Records whether a started run began or was lost; that it was lost is in the account's journal too. `at`: epoch ms. */
+  settle(account: string, run: string, began: 'begun' | 'lost', at: number): Promise<void>;
   /** Keys of the accounts for which a scheduler has decided anything. */
   decidedAccounts(): Promise<readonly string[]>;
   /** Lists occurrences, newest first. */
@@ -94,6 +95,7 @@ export interface SubmissionRequest {
   readonly run: string;
   readonly account: string;
   readonly by: string;
+  readonly who?: Who;
   /** Epoch ms. */
   readonly at: number;
   /** The runbook first, then every runbook it calls. */
@@ -123,4 +125,23 @@ export function buildDecidedError({ slot, nominalMs }: OccurrenceRow): StoreErro
     'conflict',
     `the occurrence of ${slot} at ${new Date(nominalMs).toISOString()} already has a verdict`,
   );
+}
+
+/** What the account's journal has of decisions that are recorded together. */
+export function makeDecidedAct(rows: readonly OccurrenceRow[]): PostedAct {
+  const occurrences = rows.map(
+    ({ slot, nominalMs, verdict, why, run }): DecidedVerdict => ({
+      slot,
+      nominal: nominalMs,
+      verdict,
+      ...(why === undefined ? {} : { why }),
+      ...(run === undefined ? {} : { run }),
+    }),
+  );
+  return { type: 'schedule.decided', by: 'scheduler', at: rows[0]?.decidedAt ?? 0, data: { occurrences } };
+}
+
+/** The same of a run that was to start and never began. */
+export function makeLostAct(run: string, at: number): PostedAct {
+  return { type: 'schedule.lost', by: 'scheduler', at, data: { run } };
 }

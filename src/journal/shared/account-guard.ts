@@ -119,6 +119,7 @@ export function mergeHistories(one: readonly KillEvent[], other: readonly KillEv
   return [...merged, ...alone];
 }
 
-function toEventKey({ action, scope, by, reason, at }: KillEvent): string {
+/** Names a kill or release, so that two records of it are known to be of one. */
+export function toEventKey({ action, scope, by, reason, at }: KillEvent): string {
   return JSON.stringify([action, scope, by, reason, at]);
 }

@@ -74,7 +74,7 @@ export function readBackup(database: Database): OpenedBackup {
   const [check] = database.statement('PRAGMA integrity_check(1)').tuples();
   if (check?.[0] !== 'ok') throw new StoreError('damaged', `${file} is damaged: ${String(check?.[0])}`);
   const accounts = ['agenda_epoch', 'backup_lease', 'account_act'].flatMap((table) =>
-    tables.has(table) ? database.statement(`SELECT DISTINCT account FROM ${table}`).all() : [],
+    tables.has(table) ? database.statement(`SELECT DISTINCT account FROM ${table} WHERE account <> '*'`).all() : [],
   );
   const epochs = ['agenda_epoch', 'backup_lease', 'runs'].flatMap((table) =>
     tables.has(table) ? database.statement(`SELECT max(epoch) AS epoch FROM ${table}`).all() : [],

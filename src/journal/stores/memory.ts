@@ -3,6 +3,7 @@
  * fails on request as a disk does.
  */
 
+import { MemoryAccountJournal } from '../account/memory.ts';
 import {
   type AccountRow,
   type AppendOptions,
@@ -33,6 +34,8 @@ export class MemoryStore implements JournalStore {
   private readonly ofAccounts = new Map<string, Map<string, string>>();
   /** Number of successful appends, for tests that count commits. */
   appends = 0;
+  /** What was appended with the entries. */
+  readonly accountJournal = new MemoryAccountJournal();
 
   constructor(faults: MemoryStoreFaults = {}) {
     this.faults = faults;
@@ -59,6 +62,7 @@ export class MemoryStore implements JournalStore {
     known.push(...entries);
     this.epochs.set(run, options.epoch ?? 0);
     if (options.row !== undefined) this.rows.set(run, options.row);
+    for (const act of options.acts?.acts ?? []) await this.accountJournal.append(options.acts?.account ?? '', act);
     this.appends += 1;
   }
 
@@ -97,6 +101,10 @@ export class MemoryStore implements JournalStore {
         const last = this.entries.get(row.run)?.at(-1);
         return last === undefined ? [] : [{ ...row, seq: last.seq, hash: last.hash }];
       });
+  }
+
+  lastAct(account: string, upTo?: number): Promise<StoredEntry | undefined> {
+    return this.accountJournal.last(account, upTo);
   }
 
   async accountRows(key: string): Promise<readonly AccountRow[]> {

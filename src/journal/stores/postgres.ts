@@ -4,6 +4,7 @@
  * progress. When the answer to a commit is lost, the journal's tail shows whether it was stored.
  */
 
+import { appendActIn, readLastAct } from '../account/postgres.ts';
 import {
   openPostgres,
   type PostgresAccess,
@@ -101,6 +102,10 @@ class PostgresStore implements JournalStore {
     return (await this.database.read(JOURNAL_SQL.heads, [account], this.patienceMs)).map(readRunHead);
   }
 
+  lastAct(account: string, upTo?: number): Promise<StoredEntry | undefined> {
+    return readLastAct(this.database, account, upTo);
+  }
+
   async accountRows(key: string): Promise<readonly AccountRow[]> {
     const [found] = await this.database.read(HAS_ACCOUNT_ROWS, [], this.patienceMs);
     if (!found?.made) return [];
@@ -160,6 +165,7 @@ async function insert(
       entries.map(({ hash }) => hash),
     ],
   );
+  for (const act of options.acts?.acts ?? []) await appendActIn(query, options.acts?.account ?? '', act);
 }
 
 /** True when the entries are stored as this process wrote them; the last hash covers everything before it. */

@@ -35,7 +35,7 @@ export async function openRestoredDatabase(access: PostgresAccess): Promise<Rest
 
 async function read({ query }: PostgresDatabase): Promise<Pick<RestoredDatabase, 'accounts' | 'epoch' | 'newestAt'>> {
   const accounts = await query(
-    'SELECT account FROM lease UNION SELECT account FROM agenda_epoch UNION SELECT account FROM account_act ORDER BY 1',
+    "SELECT account FROM lease UNION SELECT account FROM agenda_epoch UNION SELECT account FROM account_act WHERE account <> '*' ORDER BY 1",
   );
   const [newest] = (
     await query(`SELECT

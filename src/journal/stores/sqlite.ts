@@ -4,6 +4,7 @@
  * transaction.
  */
 
+import { appendActIn, readLastAct } from '../account/sqlite.ts';
 import { ACTING_WAIT_MS, type Database, hasTable, openPrepared } from '../sql/sqlite.ts';
 import { NO_LIMIT } from '../sql/values.ts';
 import {
@@ -129,9 +130,9 @@ class SqliteStore implements JournalStore {
    */
   private appendNext(
     { run, seq, at, type, step, line, hash }: StoredEntry,
-    { row, epoch = 0 }: AppendOptions,
+    { row, acts, epoch = 0 }: AppendOptions,
   ): boolean {
-    if (row !== undefined || this.ownLast.get(run) !== seq - 1) return false;
+    if (row !== undefined || acts !== undefined || this.ownLast.get(run) !== seq - 1) return false;
     try {
       return this.database.runAlone(INSERT_IN_EPOCH, seq, at, type, step, line, hash, run, epoch).changes === 1;
     } catch (error) {
@@ -148,6 +149,7 @@ class SqliteStore implements JournalStore {
     else if (epoch > (head.epoch ?? 0)) this.database.statement(JOURNAL_SQL.newerEpoch).run(epoch, run);
     const insert = this.database.statement(INSERT);
     for (const { seq, at, type, step, line, hash } of entries) insert.run(run, seq, at, type, step, line, hash);
+    for (const act of options.acts?.acts ?? []) appendActIn(this.database, options.acts?.account ?? '', act);
   }
 
   async read(
@@ -190,6 +192,10 @@ class SqliteStore implements JournalStore {
 
   async heads(account: string): Promise<readonly RunHead[]> {
     return this.database.statement(JOURNAL_SQL.heads).all(account).map(readRunHead);
+  }
+
+  async lastAct(account: string, upTo?: number): Promise<StoredEntry | undefined> {
+    return readLastAct(this.database, account, upTo);
   }
 
   async accountRows(key: string): Promise<readonly AccountRow[]> {

@@ -3,10 +3,13 @@
  * length and the head of a chain. It reads in pages, so a run of any length takes the same memory. It repairs nothing.
  */
 import { formatCount } from '../../base/format.ts';
+import { isAccountChain } from '../../journal/account/acts.ts';
 import { type Anchor, groupAnchorsByRun } from '../../journal/anchors/anchors.ts';
 import { ChainCheck, type ChainProblem, readEntry } from '../../journal/chain.ts';
+import type { EntryOf } from '../../journal/entry.ts';
 import { type JournalReader, type RunRow, type StoredEntry, StoreError } from '../../journal/store.ts';
 import { updateRow } from '../../journal/writer.ts';
+import { composeAccountKey } from '../../venue/profile/base-url.ts';
 
 export interface RunVerdict {
   readonly run: string;
@@ -31,14 +34,38 @@ interface VerifyDocument {
   }[];
 }
 
+/** What the journal of the account must agree with. */
+export interface RunFacts {
+  /** The key of the account; undefined for a run that is not live, or that names no venue. */
+  readonly account: string | undefined;
+  readonly startedAt: number;
+  /** Hash of the first entry. */
+  readonly first: string;
+  readonly entries: number;
+  /** The run's ends: number and hash. */
+  readonly ends: ReadonlyMap<number, string>;
+  /** Approvals and refusals of people. */
+  readonly answers: readonly {
+    readonly seq: number;
+    readonly command: string;
+    readonly by: string;
+    readonly step?: string;
+  }[];
+}
+
 const PAGE = 5000;
 
 /** Verifies every run of the store, oldest first, and every run that only the anchors know. */
-export async function verifyJournal(store: JournalReader, anchors: readonly Anchor[]): Promise<readonly RunVerdict[]> {
-  const anchored = groupAnchorsByRun(anchors);
+export async function verifyJournal(
+  store: JournalReader,
+  anchors: readonly Anchor[],
+  collect?: (run: string, facts: RunFacts) => void,
+): Promise<readonly RunVerdict[]> {
+  const anchored = groupAnchorsByRun(anchors.filter(({ run }) => !isAccountChain(run)));
   const runs = new Set([...(await store.runs()).map((row) => row.run).reverse(), ...anchored.keys()]);
   const verdicts: RunVerdict[] = [];
-  for (const run of runs) verdicts.push(await verifyRun(store, run, anchored.get(run) ?? []));
+  for (const run of runs)
+    verdicts.push(await verifyRun(store, run, anchored.get(run) ?? [], (facts) => collect?.(run, facts)));
   return verdicts;
 }
 
@@ -46,7 +73,12 @@ export async function verifyJournal(store: JournalReader, anchors: readonly Anch
  * Verifies one run. The run may still be written: read the anchors before the call, or they may be ahead of the entries. Of
  * several problems it names the one with the lowest entry number. Throws only StoreError `unavailable`.
  */
-export async function verifyRun(store: JournalReader, run: string, anchors: readonly Anchor[]): Promise<RunVerdict> {
+export async function verifyRun(
+  store: JournalReader,
+  run: string,
+  anchors: readonly Anchor[],
+  collect?: (facts: RunFacts) => void,
+): Promise<RunVerdict> {
   // The same anchor may be in several places, such as an archive and the file beside the journal.
   const distinct = new Map(
     anchors.filter((anchor) => anchor.run === run).map((anchor) => [`${anchor.seq} ${anchor.head}`, anchor]),
@@ -67,6 +99,8 @@ export async function verifyRun(store: JournalReader, run: string, anchors: read
     return check.breakOff(run, { sequence, kind: 'unreadable', detail: error.message });
   }
   const rowAfter = await store.run(run);
+  const facts = check.getFacts();
+  if (facts !== undefined) collect?.(facts);
   return check.finish(run, check.findRowProblem(rowBefore, rowAfter));
 }
 
@@ -89,6 +123,9 @@ const ENDED = ['outcome', 'endedAt'] as const satisfies readonly (keyof RunRow)[
 /** Columns with another name in the database. */
 const COLUMN_NAMES: { readonly [K in keyof RunRow]?: string } = { startedAt: 'started_at', endedAt: 'ended_at' };
 
+/** Types of entries that are read; of the others the chain says enough. */
+const FOLLOWED: ReadonlySet<string> = new Set(['run.started', 'run.ended', 'operator.acted']);
+
 /** One pass over a run's entries. */
 class RunCheck {
   entries = 0;
@@ -101,6 +138,9 @@ class RunCheck {
   private row: RunRow | undefined;
   /** Sequence number of the run's last end. */
   private endSequence: number | undefined;
+  private begun: Pick<RunFacts, 'account' | 'startedAt' | 'first'> | undefined;
+  private readonly ends = new Map<number, string>();
+  private readonly answers: RunFacts['answers'][number][] = [];
 
   constructor(anchors: readonly Anchor[]) {
     this.anchors = anchors;
@@ -109,8 +149,7 @@ class RunCheck {
   addEntry(stored: StoredEntry): void {
     this.entries += 1;
     this.chain.add(stored);
-    if ((stored.type === 'run.started' || stored.type === 'run.ended') && this.chain.found === undefined)
-      this.followRow(stored);
+    if (FOLLOWED.has(stored.type)) this.follow(stored);
     for (
       let anchor = this.anchors[this.nextAnchor];
       anchor !== undefined && anchor.seq <= stored.seq;
@@ -178,13 +217,34 @@ class RunCheck {
     };
   }
 
-  private followRow(stored: StoredEntry): void {
+  private follow(stored: StoredEntry): void {
     // The chain check reports a line that is not an entry.
     try {
       const entry = readEntry(stored);
+      if (entry.type === 'operator.acted') this.noteAnswer(entry);
+      if (entry.type === 'run.started') this.noteStart(entry);
+      if (entry.type === 'run.ended') this.ends.set(stored.seq, stored.hash);
+      if (entry.type === 'operator.acted' || this.chain.found !== undefined) return;
       this.row = updateRow(this.row, entry);
       if (entry.type === 'run.ended') this.endSequence = stored.seq;
     } catch {}
+  }
+
+  private noteStart({ hash, data }: EntryOf<'run.started'>): void {
+    const url = data.settings['base_url'];
+    const isOfAccount = data.mode === 'live' && typeof url === 'string';
+    const account = isOfAccount ? composeAccountKey(url, data.account) : undefined;
+    this.begun ??= { account, startedAt: data.startedAt, first: hash };
+  }
+
+  private noteAnswer({ seq, data: { command, by, step } }: EntryOf<'operator.acted'>): void {
+    if (command !== 'approve' && command !== 'reject') return;
+    this.answers.push({ seq, command, by, ...(step === undefined ? {} : { step }) });
+  }
+
+  getFacts(): RunFacts | undefined {
+    const { begun, entries, ends, answers } = this;
+    return begun === undefined ? undefined : { ...begun, entries, ends, answers };
   }
 
   private compareAnchor(stored: StoredEntry, anchor: Anchor): void {

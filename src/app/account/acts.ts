@@ -1,0 +1,165 @@
+/**
+ * Writes what happens to an account outside of its runs into its journal, with who did it: acts of people, refused starts, kills that
+ * their own command could not write. What a run or a schedule does is written by their stores, in one transaction with it.
+ */
+import { readlinkSync } from 'node:fs';
+import { hostname, userInfo } from 'node:os';
+import { isatty } from 'node:tty';
+import { makePrintable } from '../../base/printable.ts';
+import type { AccountJournal, ActData, ActType, NewAct, Who } from '../../journal/account/acts.ts';
+import type { Entry } from '../../journal/entry.ts';
+import { toEventKey } from '../../journal/shared/account-guard.ts';
+import { EVERY_ACCOUNT, type KillEvent } from '../../journal/shared/shared.ts';
+import { type PostedAct, StoreError } from '../../journal/store.ts';
+import type { Environment } from '../environment.ts';
+import { UserError } from '../errors.ts';
+import { accessStore, type StorePlace } from '../stores/location.ts';
+import type { Voice } from '../voice.ts';
+import type { Account } from './account.ts';
+
+/** Who acts with this process, under the name that `--by` or the environment gives. Without one it is the user's own. */
+export function describeActor(name?: string): Who {
+  const { user, uid } = readUser();
+  return {
+    name: name ?? user,
+    how: name === undefined || name === user ? 'os' : 'claimed',
+    user,
+    ...(uid === undefined ? {} : { uid }),
+    host: hostname(),
+    ...findTerminal(),
+  };
+}
+
+/** Who acts on the review page: it knows nothing but the name that was typed. */
+export function describeVisitor(name: string): Who {
+  return { ...describeActor(name), how: 'claimed', terminal: 'review page' };
+}
+
+function readUser(): { readonly user: string; readonly uid?: number } {
+  const uid = process.getuid?.();
+  const known = uid === undefined ? {} : { uid };
+  try {
+    return { user: userInfo().username, ...known };
+  } catch {
+    // A container's user may have a number and no name.
+    return { user: uid === undefined ? 'unknown' : `user ${uid}`, ...known };
+  }
+}
+
+function findTerminal(): { readonly terminal?: string } {
+  if (!isatty(0)) return {};
+  try {
+    return { terminal: readlinkSync('/proc/self/fd/0') };
+  } catch {
+    return { terminal: 'a terminal' };
+  }
+}
+
+/** An act of a person. `at`: epoch ms. */
+export function makeAct<T extends ActType>(type: T, who: Who, at: number, data: Omit<ActData[T], 'who'>): NewAct {
+  return { type, by: who.name, at, data: { ...data, who } } as unknown as NewAct;
+}
+
+/** Opens the journal of accounts at a place for `work`, and closes it. Rejects with a UserError or a StoreError. */
+export async function withAccountJournal<T>(
+  place: StorePlace,
+  environment: Environment,
+  work: (journal: AccountJournal) => Promise<T>,
+): Promise<T> {
+  const journal = await accessStore(place, environment).openAccountJournal();
+  return work(journal).finally(() => journal.close());
+}
+
+/** Appends an act of which nothing depends on: a store that does not take it is reported. */
+export async function noteAct(
+  { openAccountJournal, key }: Pick<Account, 'openAccountJournal' | 'key'>,
+  act: NewAct,
+  { complain }: Pick<Voice, 'complain'>,
+): Promise<void> {
+  try {
+    const journal = await openAccountJournal();
+    await journal.append(key, act).finally(() => journal.close());
+  } catch (error) {
+    complain(describeUnwritten(error));
+  }
+}
+
+/** Runs `start`, and notes where it is refused before the run has begun. */
+export async function noteRefusal<T>(
+  account: Account,
+  { runbook, who, voice }: { readonly runbook: string; readonly who: Who; readonly voice: Pick<Voice, 'complain'> },
+  start: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await start();
+  } catch (error) {
+    if (error instanceof UserError && REFUSALS.has(error.kind)) {
+      const data = { runbook, kind: error.kind, why: makePrintable(error.message, 500) };
+      await noteAct(account, makeAct('start.refused', who, account.clock.now(), data), voice);
+    }
+    throw error;
+  }
+}
+/** Kinds of errors after which nothing was sent and no run has begun. */
+const REFUSALS: ReadonlySet<string> = new Set(['held', 'killed', 'contradicted']);
+
+/** What the account's journal has of a run: that it began, and how its journal ended. `who`: the person who started it. */
+export function makeRunAct(entry: Entry, who: Who | undefined): PostedAct | undefined {
+  const { run, at, hash } = entry;
+  if (entry.type === 'run.started') {
+    const { runbook, trigger, by } = entry.data;
+    const started = { run, runbook, trigger, head: hash };
+    if (who !== undefined) return makeAct('start.recorded', who, at, started);
+    return { type: 'start.recorded', by: by ?? trigger, at, data: started };
+  }
+  if (entry.type !== 'run.ended') return undefined;
+  const data: ActData['end.sealed'] = { run, outcome: entry.data.outcome, entries: entry.seq, head: hash };
+  return { type: 'end.sealed', by: 'engine', at, data };
+}
+
+/** The act of a kill or a release. `late`: it was found in the store without one. */
+export function makeKillAct({ action, scope, by, reason, at }: KillEvent, who: Who | 'late', now: number): NewAct {
+  const type = action === 'engage' ? 'kill.engaged' : 'kill.released';
+  const data = { scope, reason, at };
+  return { type, by, at: now, data: who === 'late' ? { ...data, late: true } : { ...data, who } };
+}
+
+/** The kills and releases that an account's journal has, as the switch shows them. */
+export async function listChainedKills(journal: AccountJournal, account: string): Promise<readonly KillEvent[]> {
+  const acts = await journal.find(account, ['kill.engaged', 'kill.released']);
+  return acts.map(({ type, by, data: { scope, reason, at } }) => ({
+    action: type === 'kill.engaged' ? 'engage' : 'release',
+    scope,
+    by,
+    reason,
+    at,
+  }));
+}
+
+/** Appends the kills and releases of the account that its journal lacks: the commands that gave them could not write it. */
+export async function chainKills(
+  { openAccountJournal, shared, key, clock }: Pick<Account, 'openAccountJournal' | 'shared' | 'key' | 'clock'>,
+  { complain }: Pick<Voice, 'complain'>,
+): Promise<void> {
+  try {
+    const events = await shared.killSwitch.history();
+    const journal = await openAccountJournal();
+    try {
+      for (const scope of [key, EVERY_ACCOUNT]) {
+        const given = events.filter((event) => event.scope === scope);
+        const known = new Set(given.length === 0 ? [] : (await listChainedKills(journal, scope)).map(toEventKey));
+        for (const event of given)
+          if (!known.has(toEventKey(event))) await journal.append(scope, makeKillAct(event, 'late', clock.now()));
+      }
+    } finally {
+      await journal.close();
+    }
+  } catch (error) {
+    complain(describeUnwritten(error));
+  }
+}
+
+function describeUnwritten(error: unknown): string {
+  if (!(error instanceof StoreError || error instanceof UserError)) throw error;
+  return `the journal of the account could not be written: ${makePrintable(error.message, 300)}`;
+}

@@ -1,0 +1,216 @@
+/**
+ * Verifies the journal of an account: its own chain with its anchors, and that it agrees with what it is about: the runs that began
+ * and ended, the kill switch, and what people told runs. Pure; repairs nothing.
+ */
+import { formatCount } from '../../base/format.ts';
+import { type Act, type ActType, readAct } from '../../journal/account/acts.ts';
+import type { Anchor } from '../../journal/anchors/anchors.ts';
+import type { ChainProblemKind } from '../../journal/chain.ts';
+import type { KillEvent } from '../../journal/shared/shared.ts';
+import type { StoredEntry } from '../../journal/store.ts';
+import { type RunFacts, verifyRun } from './verify.ts';
+
+export interface AccountProblem {
+  /** Number of the act, or of the one that is missing. */
+  readonly sequence: number;
+  readonly kind: ChainProblemKind;
+  readonly detail: string;
+}
+
+export interface AccountVerdict {
+  /** The key of the account, or `*` for what concerns every account of a store. */
+  readonly account: string;
+  readonly ok: boolean;
+  readonly entries: number;
+  /** The number of anchors that agree. */
+  readonly anchors: number;
+  readonly problems: readonly AccountProblem[];
+}
+
+export interface AccountEvidence {
+  readonly account: string;
+  /** Read before the runs and the switch: everything in it must be there. */
+  readonly before: readonly StoredEntry[];
+  /** Read after them: it must have everything that is there. */
+  readonly after: readonly StoredEntry[];
+  /** Those that name this chain. */
+  readonly anchors: readonly Anchor[];
+  /** Every run of every journal and archive. */
+  readonly runs: ReadonlyMap<string, RunFacts>;
+  /** What the switch of the store shows for the account, oldest first. */
+  readonly kills: readonly KillEvent[];
+  /** The same with what the user's own switch shows, which is the source of an act that is late. */
+  readonly killsOfUser: readonly KillEvent[];
+  /** Epoch ms. */
+  readonly now: number;
+}
+
+/** A kill is engaged before it is written here; this long it may be under way, ms. */
+const UNDER_WAY_MS = 60_000;
+
+export async function verifyAccount(evidence: AccountEvidence): Promise<AccountVerdict> {
+  const { account, before, after, anchors } = evidence;
+  const reader = { read: async () => after, run: async () => undefined, runs: async () => [], close: async () => {} };
+  const [name = ''] = after.map(({ run }) => run);
+  const chain = await verifyRun(reader, name, anchors);
+  const problems: AccountProblem[] = chain.problem === undefined ? [] : [chain.problem];
+  const then = new AccountActs(before.flatMap(readSound));
+  const since = new AccountActs(after.flatMap(readSound));
+  const foreign = since.acts.find((act) => act.account !== account);
+  if (foreign !== undefined)
+    problems.push({ sequence: foreign.seq, kind: 'inserted', detail: `it was written for ${foreign.account}` });
+  problems.push(...findLostRuns(then, evidence), ...findUnlisted(since, evidence));
+  problems.push(...findChangedKills(then, since, evidence), ...findChangedAnswers(since, evidence));
+  problems.sort((a, b) => a.sequence - b.sequence);
+  return { account, ok: problems.length === 0, entries: after.length, anchors: chain.anchors, problems };
+}
+
+/** The chain check reports a line that cannot be read. */
+function readSound(stored: StoredEntry): readonly Act[] {
+  try {
+    return [readAct(stored)];
+  } catch {
+    return [];
+  }
+}
+
+class AccountActs {
+  readonly acts: readonly Act[];
+
+  constructor(acts: readonly Act[]) {
+    this.acts = acts;
+  }
+
+  get next(): number {
+    return (this.acts.at(-1)?.seq ?? 0) + 1;
+  }
+
+  list<T extends ActType>(type: T): readonly Extract<Act, { type: T }>[] {
+    return this.acts.filter((act): act is Extract<Act, { type: T }> => act.type === type);
+  }
+}
+
+/** Runs that began or ended according to the account, and whose journals do not say so. */
+function findLostRuns(acts: AccountActs, { runs }: AccountEvidence): readonly AccountProblem[] {
+  const problems: AccountProblem[] = [];
+  const lost = new Set<string>();
+  for (const { seq, data } of acts.list('start.recorded')) {
+    const found = runs.get(data.run);
+    if (found === undefined) {
+      lost.add(data.run);
+      problems.push({
+        sequence: seq,
+        kind: 'missing',
+        detail: `run ${data.run} began; it is in no journal and no archive`,
+      });
+    } else if (found.first !== data.head)
+      problems.push({ sequence: seq, kind: 'edited', detail: `run ${data.run} began with another entry` });
+  }
+  for (const { seq, data } of acts.list('end.sealed')) {
+    const found = runs.get(data.run);
+    if (found === undefined) {
+      if (!lost.has(data.run))
+        problems.push({
+          sequence: seq,
+          kind: 'missing',
+          detail: `run ${data.run} ended; it is in no journal and no archive`,
+        });
+    } else if (found.ends.get(data.entries) !== data.head)
+      problems.push({
+        sequence: seq,
+        kind: found.entries < data.entries ? 'truncated' : 'edited',
+        detail: `run ${data.run} ended ${data.outcome} with entry ${data.entries}; its journal has another one or none`,
+      });
+  }
+  return problems;
+}
+
+/** Runs that began or ended since the account's journal began, and that it does not have. */
+function findUnlisted(acts: AccountActs, { account, runs }: AccountEvidence): readonly AccountProblem[] {
+  const starts = acts.list('start.recorded');
+  const begun = new Set(starts.map(({ data }) => data.run));
+  const ended = new Set(acts.list('end.sealed').map(({ data }) => `${data.run} ${data.entries}`));
+  const since = starts[0]?.at ?? Number.POSITIVE_INFINITY;
+  const problems: AccountProblem[] = [];
+  for (const [run, { account: of, startedAt, ends }] of runs) {
+    if (of !== account || startedAt < since) continue;
+    if (!begun.has(run))
+      problems.push({ sequence: acts.next, kind: 'truncated', detail: `run ${run} has a journal, and no start here` });
+    else
+      for (const entry of ends.keys())
+        if (!ended.has(`${run} ${entry}`))
+          problems.push({
+            sequence: acts.next,
+            kind: 'truncated',
+            detail: `run ${run} has ended, and has no end here`,
+          });
+  }
+  return problems;
+}
+
+const describeKill = ({ action, by, at }: KillEvent) =>
+  `${action === 'engage' ? 'a kill' : 'a release'} by ${by} at ${new Date(at).toISOString()}`;
+const nameKill = ({ action, scope, by, reason, at }: KillEvent) => JSON.stringify([action, scope, by, reason, at]);
+
+function listKills(
+  acts: AccountActs,
+): readonly (KillEvent & { readonly sequence: number; readonly isLate: boolean })[] {
+  return [...acts.list('kill.engaged'), ...acts.list('kill.released')].map(({ seq, type, by, data }) => {
+    const { scope, reason, at, late = false } = data;
+    const action = type === 'kill.engaged' ? 'engage' : 'release';
+    return { action, scope, by, reason, at, sequence: seq, isLate: late };
+  });
+}
+
+function findChangedKills(
+  then: AccountActs,
+  since: AccountActs,
+  { kills, killsOfUser, now }: AccountEvidence,
+): readonly AccountProblem[] {
+  const [shown, shownToUser] = [new Set(kills.map(nameKill)), new Set(killsOfUser.map(nameKill))];
+  const chained = new Set(listKills(since).map(nameKill));
+  return [
+    ...listKills(then).flatMap((kill): AccountProblem[] =>
+      (kill.isLate ? shownToUser : shown).has(nameKill(kill))
+        ? []
+        : [{ sequence: kill.sequence, kind: 'missing', detail: `the kill switch does not show ${describeKill(kill)}` }],
+    ),
+    ...kills.flatMap((kill): AccountProblem[] =>
+      chained.has(nameKill(kill)) || now - kill.at < UNDER_WAY_MS
+        ? []
+        : [
+            {
+              sequence: since.next,
+              kind: 'inserted',
+              detail: `the kill switch shows ${describeKill(kill)}, which is not here`,
+            },
+          ],
+    ),
+  ];
+}
+
+/** Answers in the journals of runs that began since, which nobody gave according to the account. */
+function findChangedAnswers(acts: AccountActs, { runs }: AccountEvidence): readonly AccountProblem[] {
+  const given = new Set(
+    acts
+      .list('command.given')
+      .map(({ by, data: { run, command, step = '' } }) => JSON.stringify([run, command, step, by])),
+  );
+  const problems: AccountProblem[] = [];
+  for (const run of new Set(acts.list('start.recorded').map(({ data }) => data.run)))
+    for (const { command, by, step = '', seq } of runs.get(run)?.answers ?? [])
+      if (!given.has(JSON.stringify([run, command, step, by])))
+        problems.push({
+          sequence: acts.next,
+          kind: 'edited',
+          detail: `entry ${seq} of run ${run} has a ${command} by ${by}, which is not here`,
+        });
+  return problems;
+}
+
+/** Of a chain that is anchored and that no store has. */
+export function describeMissingChain(anchors: readonly Anchor[]): AccountProblem {
+  const last = [...anchors].sort((a, b) => a.seq - b.seq).at(-1);
+  const count = formatCount(last?.count ?? 0, 'act was', 'acts were');
+  return { sequence: 1, kind: 'missing', detail: `the whole journal is missing: ${count} anchored at ${last?.time}` };
+}

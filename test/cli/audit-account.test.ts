@@ -1,0 +1,301 @@
+/** `audit verify` over the journal of an account: what somebody with write access to the state folder could do, and what it shows. */
+import { appendFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describeActor, makeAct, makeKillAct, makeRunAct } from '../../src/app/account/acts.ts';
+import { environmentOf } from '../../src/app/environment.ts';
+import { stateFolder } from '../../src/app/state.ts';
+import { verify } from '../../src/cli/audit/verify.ts';
+import { type Invocation, invocationAt } from '../../src/cli/invocation.ts';
+import { showSchedule } from '../../src/cli/ledger/occurrences.ts';
+import { showPeople } from '../../src/cli/ledger/people.ts';
+import { Terminal } from '../../src/cli/terminal/terminal.ts';
+import type { NewAct } from '../../src/journal/account/acts.ts';
+import { openSqliteAccountJournal } from '../../src/journal/account/sqlite.ts';
+import { findContradictedAct } from '../../src/journal/anchors/newest.ts';
+import { EMPTY_HEAD, sealLine } from '../../src/journal/chain.ts';
+import type { Entry, Envelope } from '../../src/journal/entry.ts';
+import { openSqliteScheduleStore } from '../../src/journal/schedule/sqlite.ts';
+import type { OccurrenceRow } from '../../src/journal/schedule/store.ts';
+import { openSharedSqlite } from '../../src/journal/shared/sqlite.ts';
+import { type Database, openDatabase } from '../../src/journal/sql/sqlite.ts';
+import type { StoredEntry } from '../../src/journal/store.ts';
+import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
+import { newWriter, START, startedData } from '../journal/sample.ts';
+
+const URL = 'https://venue.example';
+const KEY = `${URL} main`;
+const ADA = { ...describeActor('ada'), how: 'claimed' } as const;
+
+let home: string;
+let folder: string;
+beforeEach(async () => {
+  home = mkdtempSync(join(tmpdir(), 'audit-account-'));
+  folder = join(home, '.runbook');
+  mkdirSync(folder);
+  await build();
+});
+afterEach(() => rmSync(home, { recursive: true }));
+
+const at = (name: string) => join(folder, name);
+
+async function withDatabase<T>(file: string, work: (database: Database) => T): Promise<T> {
+  const database = await openDatabase(file);
+  try {
+    return work(database);
+  } finally {
+    database.close();
+  }
+}
+
+/** Two live runs of the account, the first approved by ada; a kill by ada and its release; an anchor of everything. */
+async function build(): Promise<void> {
+  const store = await openSqliteStore(at('runbook.db'));
+  const journal = await openSqliteAccountJournal(at('runbook.db'));
+  const acts = { key: KEY, actOf: (entry: Entry) => makeRunAct(entry, ADA) };
+  for (const run of ['r1', 'r2']) {
+    const writer = newWriter(store, run, { acts });
+    writer.append('run.started', startedData({ mode: 'live', settings: { base_url: URL } }));
+    await writer.flush();
+    if (run === 'r1') {
+      await journal.append(KEY, makeAct('command.given', ADA, START, { run, command: 'approve', step: 'ask' }));
+      writer.append('operator.acted', { command: 'approve', by: 'ada', step: 'ask' }, '', 'human:ada');
+    }
+    writer.append('run.ended', { outcome: 'succeeded', outputs: {} });
+    await writer.close();
+    anchor(await store.last(run));
+  }
+  const shared = await openSharedSqlite({ file: at('shared.db'), ledgerFile: at('tokens.db') });
+  const order = { scope: KEY, by: 'ada', reason: 'too much', at: START };
+  await shared.killSwitch.engage(order);
+  await journal.append(KEY, makeKillAct({ ...order, action: 'engage' }, ADA, START));
+  await shared.killSwitch.release(KEY, 'ada', START + 1);
+  const released = { action: 'release', scope: KEY, by: 'ada', reason: '', at: START + 1 } as const;
+  await journal.append(KEY, makeKillAct(released, ADA, START + 1));
+  anchor(await journal.last(KEY));
+  for (const each of [journal, shared, store]) await each.close();
+}
+
+function anchor(last: StoredEntry | undefined): void {
+  const { run, seq, hash } = last as StoredEntry;
+  const line = { v: 1, run, seq, head: hash, count: seq, time: '2026-01-05T08:00:00.000Z' };
+  appendFileSync(at('anchors.jsonl'), `${JSON.stringify(line)}\n`);
+}
+
+/** Runs a command of this folder in this process; its document. */
+async function perform(command: (invocation: Invocation) => Promise<number>) {
+  let said = '';
+  const environment = environmentOf({ XDG_STATE_HOME: join(home, 'user') });
+  const out = { write: (text: string) => (said += text) };
+  const terminal = new Terminal({
+    out,
+    err: { write: () => true },
+    json: true,
+    quiet: true,
+    color: false,
+    environment,
+  });
+  const exit = await command(invocationAt(terminal, environment, stateFolder('.runbook', environment, home)));
+  return { exit, document: JSON.parse(said) };
+}
+
+async function audit() {
+  const { exit, document } = await perform((invocation) => verify(undefined, { key: undefined }, invocation));
+  return { exit, ...(document as { ok: boolean; accounts: { account: string; problems: object[] }[] }) };
+}
+
+/** Writes lines again from `from` on, as somebody who knows the format can. */
+function reseal(lines: readonly StoredEntry[], change: (line: string) => string): readonly StoredEntry[] {
+  let head = EMPTY_HEAD;
+  return lines.map(({ line }) => {
+    const { seq: _seq, prev: _prev, type, data, ...envelope } = JSON.parse(change(line));
+    const sealed = sealLine({ type, data }, envelope as Envelope, head);
+    head = sealed;
+    return sealed;
+  });
+}
+
+async function resealAccount(change: (line: string) => string): Promise<void> {
+  const journal = await openSqliteAccountJournal(at('runbook.db'));
+  const lines = await journal.lines(KEY);
+  await journal.close();
+  await withDatabase(at('runbook.db'), (database) => {
+    for (const { seq, line, hash } of reseal(lines, change))
+      database.statement('UPDATE account_act SET line = ?, hash = ? WHERE seq = ?').run(line, hash, seq);
+  });
+}
+
+async function resealRun(run: string, change: (line: string) => string): Promise<void> {
+  const store = await openSqliteStore(at('runbook.db'));
+  const lines = await store.read(run);
+  await store.close();
+  await withDatabase(at('runbook.db'), (database) => {
+    for (const { seq, line, hash } of reseal(lines, change))
+      database.statement('UPDATE entries SET line = ?, hash = ? WHERE run = ? AND seq = ?').run(line, hash, run, seq);
+  });
+}
+
+const run = (sql: string, file = 'runbook.db') => withDatabase(at(file), (database) => database.exec(sql));
+const withoutAnchors = () => rmSync(at('anchors.jsonl'));
+const toEve = (line: string) => line.replaceAll('"ada"', '"eve"');
+
+describe('the journal of an account', () => {
+  it('has the start and the end of each run, and agrees with the runs and the kill switch', async () => {
+    const journal = await openSqliteAccountJournal(at('runbook.db'));
+    const types = (await journal.lines(KEY)).map(({ type }) => type);
+    await journal.close();
+    const ofRun = ['start.recorded', 'end.sealed'];
+    expect(types).toEqual([ofRun[0], 'command.given', ofRun[1], ...ofRun, 'kill.engaged', 'kill.released']);
+    expect(await audit()).toMatchObject({ exit: 0, ok: true, accounts: [{ account: KEY, ok: true, entries: 7 }] });
+  });
+
+  it.each<[string, () => unknown, object]>([
+    [
+      'a run that was deleted with its anchors',
+      () => {
+        withoutAnchors();
+        return run("DELETE FROM entries WHERE run = 'r2'; DELETE FROM runs WHERE run = 'r2'");
+      },
+      { sequence: 4, kind: 'missing' },
+    ],
+    [
+      'a kill given another name',
+      () => run("UPDATE kill_event SET by_name = 'eve' WHERE action = 'engage'", 'shared.db'),
+      { sequence: 6, kind: 'missing' },
+    ],
+    [
+      'a kill that was removed',
+      () => run("DELETE FROM kill_event WHERE action = 'engage'", 'shared.db'),
+      { sequence: 6 },
+    ],
+    [
+      'a release that nobody gave',
+      () =>
+        run(
+          `INSERT INTO kill_event (action, scope, by_name, reason, at) VALUES ('release', '${KEY}', 'eve', '', ${START + 2})`,
+          'shared.db',
+        ),
+      { sequence: 8, kind: 'inserted' },
+    ],
+    [
+      'a person renamed in a chain that was sealed anew',
+      () => resealAccount(toEve),
+      { sequence: 7, kind: 'rechained' },
+    ],
+    [
+      "an approver renamed in a run's journal that was sealed anew, without its anchors",
+      async () => {
+        withoutAnchors();
+        await resealRun('r1', toEve);
+      },
+      { sequence: 3, kind: 'edited' },
+    ],
+    [
+      'a chain cut back, without its anchors',
+      async () => {
+        withoutAnchors();
+        await run('DELETE FROM account_act WHERE seq > 4');
+      },
+      { sequence: 5, kind: 'truncated' },
+    ],
+    ['a chain cut back', () => run('DELETE FROM account_act WHERE seq > 5'), { sequence: 6, kind: 'truncated' }],
+    ['an act taken out', () => run('DELETE FROM account_act WHERE seq = 2'), { sequence: 2, kind: 'missing' }],
+    [
+      'an act that was changed',
+      () => run("UPDATE account_act SET line = replace(line, 'too much', 'too little') WHERE seq = 6"),
+      { sequence: 6, kind: 'edited' },
+    ],
+    ['a whole chain removed', () => run('DELETE FROM account_act'), { sequence: 1, kind: 'missing' }],
+    [
+      'a run that was put in',
+      async () => {
+        const store = await openSqliteStore(at('runbook.db'));
+        const writer = newWriter(store, 'r3');
+        writer.append('run.started', startedData({ mode: 'live', settings: { base_url: URL } }));
+        await writer.close();
+        await store.close();
+      },
+      { sequence: 8, kind: 'truncated' },
+    ],
+  ])('shows %s', async (_what, tamper, problem) => {
+    await tamper();
+    const { exit, ok, accounts } = await audit();
+    expect([exit, ok]).toEqual([1, false]);
+    expect(accounts.flatMap(({ problems }) => problems)).toContainEqual(expect.objectContaining(problem));
+  });
+
+  it('that was rolled back is contradicted by a copy of its anchors, before anything is sent', async () => {
+    const store = await openSqliteStore(at('runbook.db'));
+    const newest = await store.lastAct(KEY);
+    const { run: chain = '', seq = 0, hash = '' } = newest ?? {};
+    const copy = [{ v: 1, run: chain, seq, head: hash, count: seq, time: '2026-01-05T08:00:00.000Z' }] as const;
+    expect(await findContradictedAct(store, KEY, copy)).toBeUndefined();
+    await run(`DELETE FROM account_act WHERE seq = ${seq}`);
+    expect(await findContradictedAct(store, KEY, copy)).toMatchObject({ kind: 'cut' });
+    const journal = await openSqliteAccountJournal(at('runbook.db'));
+    const other: NewAct = { type: 'schedule.lost', by: 'scheduler', at: 9, data: { run: 'r9' } };
+    await journal.append(KEY, other);
+    expect(await findContradictedAct(store, KEY, copy)).toMatchObject({ kind: 'changed' });
+    await journal.close();
+    await store.close();
+  });
+});
+
+const SPAN = { from: undefined, to: undefined };
+
+describe('what the journal of an account is read for', () => {
+  it('audit people: who did what, in which run, and how the name is known', async () => {
+    const journal = await openSqliteAccountJournal(at('runbook.db'));
+    await journal.append(KEY, { type: 'schedule.lost', by: 'scheduler', at: START, data: { run: 'r9' } });
+    const kill = { action: 'engage', scope: KEY, by: 'bob', reason: 'no store then', at: START + 5 } as const;
+    await journal.append(KEY, makeKillAct(kill, 'late', START + 900));
+    await journal.append(KEY, makeAct('baseline.stated', describeActor(), START + 6, { market: 'BTC-USD', size: '0' }));
+    await journal.close();
+    const people = { ...SPAN, csv: false, by: undefined };
+    const { acts } = (await perform((invocation) => showPeople(people, invocation))).document;
+    const ofRun = { who: 'ada', how: 'claimed' };
+    expect(acts).toMatchObject([
+      { ...ofRun, act: 'start', about: 'sample', run: 'r1', user: ADA.user, host: ADA.host, account: KEY },
+      { ...ofRun, act: 'approve', about: 'ask', run: 'r1' },
+      { ...ofRun, act: 'start', run: 'r2' },
+      { ...ofRun, act: 'kill', about: 'too much' },
+      { ...ofRun, act: 'release' },
+      { who: ADA.user, how: 'os', act: 'baseline', about: '0 BTC-USD' },
+      { who: 'bob', how: 'claimed', act: 'kill', at: new Date(START + 5).toISOString() },
+    ]);
+    const bob = await perform((invocation) => showPeople({ ...people, by: 'bob' }, invocation));
+    expect(bob.document.acts).toHaveLength(1);
+  });
+
+  it('audit schedule: what became of each occurrence, and why', async () => {
+    const schedules = await openSqliteScheduleStore(at('runbook.db'));
+    const common = { slot: 'sample/main/0 9 * * *', decidedAt: START };
+    const rows = (['started', 'started', 'skipped', 'missed', 'waiting', 'waiting', 'started'] as const).map(
+      (verdict, hour): OccurrenceRow => ({
+        ...common,
+        nominalMs: START - hour * 3_600_000,
+        verdict,
+        ...(verdict === 'started' ? { run: hour === 0 ? 'r1' : `lost${hour}` } : { why: `why ${hour}` }),
+      }),
+    );
+    await schedules.record(KEY, 1, rows);
+    await schedules.settle(KEY, 'lost1', 'lost', START);
+    const [, , , , , waiting] = rows as [never, never, never, never, never, OccurrenceRow];
+    const { why: _why, ...decided } = waiting;
+    await schedules.record(KEY, 1, [{ ...decided, verdict: 'skipped', why: 'killed' }]);
+    await schedules.close();
+    const schedule = { ...SPAN, runbook: 'sample', limit: undefined };
+    const { occurrences } = (await perform((invocation) => showSchedule(schedule, invocation))).document;
+    expect(occurrences).toMatchObject([
+      { runbook: 'sample', slot: 'main/0 9 * * *', verdict: 'started', run: 'r1', lateMs: 0, account: KEY },
+      { verdict: 'missed', run: 'lost1' },
+      { verdict: 'skipped', why: 'why 2' },
+      { verdict: 'missed', why: 'why 3' },
+      { verdict: 'due', why: 'why 4' },
+      { verdict: 'skipped', why: 'killed' },
+      { verdict: 'due', run: 'lost6' },
+    ]);
+    expect((await audit()).ok).toBe(true);
+  });
+});
