@@ -234,7 +234,7 @@ export class ScheduledRuns implements Launcher {
   }
 
   private async refuseSubmission({ run, by, who, sources }: SubmissionRequest, why: string, kind: string) {
-    const { scheduleStore, host } = this.parts;
+    const { scheduleStore } = this.parts;
     await scheduleStore.answer(run, { state: 'refused', why, kind });
     await this.noteRefusal(
       run,
