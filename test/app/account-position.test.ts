@@ -1,4 +1,4 @@
-/** What `account.position` is where recorded exchanges stand in for the venue. */
+/** Tests `account.position` where recorded exchanges replace the venue. */
 import { expect, it } from 'vitest';
 import { dryRun } from '../../src/app/run/virtual-run.ts';
 import type { DecimalString } from '../../src/base/decimal.ts';

@@ -170,7 +170,7 @@ describe('the journal of an account', () => {
       { sequence: 6 },
     ],
     [
-      'a release that nobody gave',
+      'a release that no one gave',
       () =>
         run(
           `INSERT INTO kill_event (action, scope, by_name, reason, at) VALUES ('release', '${KEY}', 'eve', '', ${START + 2})`,

@@ -83,7 +83,7 @@ describe('the recipe for a database', { timeout: 90_000, tags: ['postgres'] }, (
     // The dump has the lease of the process that ran meanwhile; its life is of the time before.
     await type(restore);
     const journal = await openPostgresAccountJournal(access);
-    const acts = await journal.find(String(key, ['store.restored']));
+    const acts = await journal.find(String(key), ['store.restored']);
     await journal.close();
     expect(acts).toMatchObject([{ type: 'store.restored', by: 'ada', data: { epoch: expect.any(Number) } }]);
     const [{ data } = { data: undefined }] = acts;

@@ -10,7 +10,7 @@ import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { type JournalWriter, updateRow } from '../../src/journal/writer.ts';
 import { newWriter, START, startedData } from './sample.ts';
 
-/** What stands in the journal of an entry: everything but its number, its links, and the digits behind a millisecond. */
+/** What the journal has of an entry: everything but its number, its links, and the digits behind a millisecond. */
 function pickRecorded({ at, type, step, actor, data, boot, epoch, account, run, def, v }: Entry) {
   return JSON.stringify({ at, type, step, actor, data, boot, epoch, account, run, def, v });
 }

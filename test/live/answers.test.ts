@@ -1,8 +1,8 @@
 /** Tests the answers that people give to live runs and to halted ones, and what the journal says of them: who, and to which question. */
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readLines } from '../../src/journal/reading.ts';
 import type { Entry } from '../../src/journal/entry.ts';
+import { readLines } from '../../src/journal/reading.ts';
 import { openSharedSqlite } from '../../src/journal/shared/sqlite.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { envelope, JWT } from './mock-venue.ts';

@@ -3,8 +3,8 @@
  * started one, every order of the venue in exactly one journal, and every order of a journal at the venue.
  */
 import type { Books } from '../../src/gateway/simulator/ledger-view.ts';
-import { readLines } from '../../src/journal/reading.ts';
 import type { Entry } from '../../src/journal/entry.ts';
+import { readLines } from '../../src/journal/reading.ts';
 import { openPostgresScheduleStore } from '../../src/journal/schedule/postgres.ts';
 import type { OccurrenceRow } from '../../src/journal/schedule/store.ts';
 import type { JournalStore, RunRow } from '../../src/journal/store.ts';

@@ -362,7 +362,7 @@ class Holding {
     );
   }
 
-  /** The position is gone: cancels the rest, and tells how it was closed. */
+  /** The position is gone: cancels the rest, and says how it was closed. */
   private async finish(): Promise<Value> {
     await this.cancelRest();
     const { kept, execution } = this;

@@ -12,21 +12,6 @@ export const ACT_SQL = {
   accounts: 'SELECT DISTINCT account FROM account_act ORDER BY account',
 } as const;
 
-/** `integer`: a type of 64 bits. */
-export function buildActSchema(integer: string): readonly string[] {
-  return [
-    `CREATE TABLE IF NOT EXISTS account_act (
-      account TEXT NOT NULL,
-      seq ${integer} NOT NULL,
-      type TEXT NOT NULL,
-      line TEXT NOT NULL,
-      hash TEXT NOT NULL,
-      PRIMARY KEY (account, seq)
-    )`,
-    'CREATE INDEX IF NOT EXISTS account_act_by_type ON account_act (account, type, seq)',
-  ];
-}
-
 export function readActRow({ seq, line, hash }: SqlRow): StoredEntry {
   return toStoredAct({ seq: Number(seq), line: String(line), hash: String(hash) });
 }

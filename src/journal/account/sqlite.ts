@@ -1,9 +1,11 @@
 /** Keeps the journals of accounts in the journal's own SQLite file, so that a copy of the file has them too. */
+
+import { buildActSchema } from '../sql/act-table.ts';
 import { type Database, hasTable, openDatabase } from '../sql/sqlite.ts';
 import { NO_LIMIT, type SqlValue } from '../sql/values.ts';
 import type { PostedAct, StoredEntry } from '../store.ts';
 import type { AccountJournal, ActType, NewAct } from './acts.ts';
-import { ACT_SQL, buildActSchema, readActRow, readActs, sealRow } from './rows.ts';
+import { ACT_SQL, readActRow, readActs, sealRow } from './rows.ts';
 
 const SCHEMA = buildActSchema('INTEGER').join(';');
 

@@ -2,7 +2,7 @@
  * Defines the tables in PostgreSQL, in a schema of their own. The first process creates all of them in one transaction; they do
  * not change afterwards. A new version means a new number here and the statements that migrate to it.
  */
-import { buildActSchema } from '../account/rows.ts';
+import { buildActSchema } from './act-table.ts';
 
 export const SCHEMA_NAME = 'runbook';
 export const SCHEMA_VERSION = 1;
