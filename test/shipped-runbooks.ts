@@ -22,6 +22,7 @@ const RECORDED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'maintenance-window': { window: '2m' },
   requote: { market: 'BTC-USD', side: 'long', size: '0.05', worst: '64100', for: '40s' },
   'trailing-stop': { for: '2m' },
+  'triple-barrier': { hold: '1m' },
   twap: { over: '2m', slices: '3' },
 };
 

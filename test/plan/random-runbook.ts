@@ -65,7 +65,7 @@ interface Sight {
 const WEIGHTS = {
   place: 14,
   protect: 3,
-  manage: 0,
+  manage: 3,
   amend: 6,
   cancel: 5,
   cancel_all: 0.6,
@@ -249,8 +249,8 @@ class Author {
   /** Protective orders need a switch that is released after them. */
   private deadman(steps: Block): Draft | undefined {
     const { draws } = this;
-    const guard = steps.find(({ fields }) => fields['protect'] !== undefined)?.fields['id'];
-    if (guard === undefined && this.used.has('protect')) return undefined;
+    const guard = steps.findLast(({ fields }) => (fields['protect'] ?? fields['manage']) !== undefined)?.fields['id'];
+    if (guard === undefined && (this.used.has('protect') || this.used.has('manage'))) return undefined;
     return {
       market: '${inputs.market}',
       timeout: draws.of(['20s', '60s', 'inputs.within * 3']),
@@ -351,7 +351,7 @@ class Author {
       sure = false;
     }
     // A run that ends at its first failure shows little.
-    if (may('catch', ['protect', 'place', 'approve', 'wait_for', 'amend'].includes(verb) ? 0.5 : 0.3)) {
+    if (may('catch', ['protect', 'manage', 'place', 'approve', 'wait_for', 'amend'].includes(verb) ? 0.5 : 0.3)) {
       const clauses = Array.from({ length: draws.within(1, 2) }, () => ({
         on: draws.chance(0.7) ? 'any' : [draws.of(ERROR_KINDS)],
         ...(draws.chance(0.2) ? { if: "error.kind != 'denied'" } : {}),
@@ -423,6 +423,25 @@ class Author {
             side: this.side(sight),
             ...(both === 0 ? {} : { stop_loss: leg() }),
             ...(both === 1 ? {} : { take_profit: leg() }),
+          },
+          id,
+        };
+      }
+      case 'manage': {
+        const id = this.name('held');
+        const at = this.market(sight);
+        const leg = () => ({ trigger: this.price(sight, at), price: this.price(sight, at) });
+        const [stops, takes] = [draws.chance(0.8), draws.chance(0.6)];
+        return {
+          args: {
+            market: at.text,
+            side: this.side(sight),
+            ...(stops ? { stop_loss: leg() } : {}),
+            ...(takes ? { take_profit: { ...leg(), fraction: draws.of(['1', '0.5']) } } : {}),
+            ...(stops && draws.chance(0.5) ? { trail: { feed: 'feeds.mid', by: '0.1%', step: '1bps' } } : {}),
+            ...(stops && draws.chance(0.3) ? { break_even: { after: '2bps', offset: 0 } } : {}),
+            ...(draws.chance(0.4) ? { escalate: { after: draws.of(['2s', 'inputs.within']), slip: '1%' } } : {}),
+            time_limit: draws.of(['2s', '12s', 'inputs.within']),
           },
           id,
         };

@@ -148,7 +148,7 @@ export const ORDER_INVARIANTS = {
   },
   I4: {
     name: 'nothing lost',
-    asks: 'each intent is in one state, none in doubt where the run has not halted; an order that is proven absent fails its step, which sends no other; a run halts only where something went wrong; what a failed run placed is taken away',
+    asks: 'each intent is in one state, none in doubt where the run has not halted; an order that is proven absent fails its step, which sends no other, but for a stop of `manage`, which only reduces; a run halts only where something went wrong; what a failed run placed is taken away',
     against: ['books', 'journal'],
     *breaches(facts) {
       const { intents, happened, own, settled } = facts;
@@ -161,8 +161,13 @@ export const ORDER_INVARIANTS = {
             (entry.type === 'run.ended' && entry.data.outcome === 'halted') ||
             (entry.type === 'step.ended' && entry.step === step && entry.data.error?.kind === 'not_placed'),
         );
+        const holds = entries.some(
+          (entry) => entry.type === 'step.started' && entry.step === step && entry.data.verb === 'manage',
+        );
+        const onlyReduces = (type: string) => holds && type === 'stop_loss';
         const isSentAgain = [...intents.values()].some(
-          (other) => other.step === step && other.run === run && other.sequence > sequence,
+          (other) =>
+            other.step === step && other.run === run && other.sequence > sequence && !onlyReduces(other.terms.type),
         );
         const last = attempts.at(-1)?.intended;
         const unanswered = settled.find((each) => each.intended === last)?.entry.data.kind === 'unresolved';
@@ -172,7 +177,13 @@ export const ORDER_INVARIANTS = {
           yield `intent ${id} was sent, and the run ends with it as a draft`;
         else if (result.outcome !== 'halted' && doubtful.has(state))
           yield `the run ${result.outcome} with intent ${id} ${state}`;
-        else if (state === 'absent' && unanswered && terms.onAmbiguous === 'halt' && (!isReported || isSentAgain))
+        else if (
+          state === 'absent' &&
+          unanswered &&
+          terms.onAmbiguous === 'halt' &&
+          !onlyReduces(terms.type) &&
+          (!isReported || isSentAgain)
+        )
           yield `the run ${result.outcome} with intent ${id} absent, ${isReported ? 'and its step sent another' : 'and its step does not say so'}`;
         else if (state === 'submitting') yield `the run halted with intent ${id} in flight`;
       }

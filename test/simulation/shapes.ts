@@ -136,7 +136,9 @@ class Generator {
       `leaves: ${LEAVES[this.index % LEAVES.length]}`,
       `limits: {markets: [${BTC}, ${DUST}], max_open_orders: ${maxOpenOrders}, max_writes: 200}`,
       ...(this.guarded ? [`deadman: {market: ${BTC}, timeout: ${timeoutMs}ms, on_exit: ${onExit}}`] : []),
-      ...(this.index < SHAPES ? [] : ['vars: {kept: {type: list<order>, init: []}}']),
+      ...(this.index < SHAPES
+        ? []
+        : ['vars: {kept: {type: list<order>, init: []}}', `feeds: {mid: {type: price, max_age: 5s}}`]),
       'steps:\n',
     ].join('\n');
     const strict = LEAVES[this.index % LEAVES.length] !== OPEN;
@@ -167,7 +169,7 @@ class Generator {
   private newer(): string {
     const { draws } = this;
     if (this.index < SHAPES || draws.chance(0.25)) return '';
-    const kind = draws.of(['if', 'any', 'until', 'keep', 'ladder', 'touch', 'flatten'] as const);
+    const kind = draws.of(['if', 'any', 'until', 'keep', 'ladder', 'touch', 'flatten', 'manage', 'manage'] as const);
     // A position is read where every order of the market has been.
     const settled = `  - cancel: {mine: ${BTC}}\n`;
     const [first, second] = [this.orders.at(-1), this.orders.at(-2)];
@@ -193,6 +195,8 @@ class Generator {
       }
       case 'touch':
         return `  - ${draws.of(['refresh', 'cancel'])}: ${draws.of(['kept', 'kept.filter(o, o.open)'])}\n${CAUGHT}`;
+      case 'manage':
+        return this.guarded ? '' : `${settled}${this.held()}`;
       case 'flatten': {
         const terms = (side: string) =>
           `      - place: {type: market, market: ${BTC}, side: ${side}, size: "lot(abs(position('${BTC}')))"}\n        allow: reduce\n    ${CAUGHT}`;
@@ -201,6 +205,26 @@ class Generator {
       default:
         return kind satisfies never;
     }
+  }
+
+  /** A position that is held, behind an entry of its own: its stop, its target, a stop that trails, a market exit. */
+  private held(): string {
+    const { draws } = this;
+    const side = draws.of(['long', 'short']);
+    const away = side === 'long' ? -1 : 1;
+    const leg = (distance: number) =>
+      `{trigger: ${priceOf(BTC, distance)}, price: ${priceOf(BTC, distance + away * draws.of([0, 40]))}}`;
+    const parts = [
+      `stop_loss: ${leg(away * draws.within(5, 30))}`,
+      ...(draws.chance(0.6) ? [`take_profit: ${leg(-away * draws.within(5, 30))}`] : []),
+      ...(draws.chance(0.5) ? ['trail: {feed: feeds.mid, by: 0.0003, step: 0.00005}'] : []),
+      ...(draws.chance(0.3) ? ['break_even: {after: 0.0001, offset: 0}'] : []),
+      ...(draws.chance(0.4) ? ['escalate: {after: 3s, slip: 0.01}'] : []),
+      `time_limit: ${draws.of(['5s', '20s', '60s'])}`,
+    ];
+    const entry = `place: {type: market, market: ${BTC}, side: ${side}, size: 0.05}`;
+    const exit = side === 'long' ? 'short' : 'long';
+    return `  - ${entry}\n${CAUGHT}  - manage: {market: ${BTC}, side: ${exit}, ${parts.join(', ')}}\n    catch: [{on: [not_found, unprotected_position, denied, rejected, cancelled, transport, rate_limited, stale_feed], then: continue}]\n`;
   }
 
   private question(): string {

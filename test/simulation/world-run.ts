@@ -26,7 +26,7 @@ import type { Profile } from '../../src/venue/profile/profile.ts';
 import type { Disk, Process } from './process.ts';
 import type { Protocol } from './protocol.ts';
 import { ACCOUNT, type Scenario } from './scenario.ts';
-import type { Shape } from './shapes.ts';
+import { BTC, type Shape } from './shapes.ts';
 
 /** As the command line looks. */
 const LOOK_EVERY_MS = 200;
@@ -35,6 +35,8 @@ const SAME_TIME_MS = 2000;
 
 /** What a run finds in every process. */
 export interface Ground {
+  /** The price of a market at the venue. */
+  readonly price: (market: string) => string | undefined;
   readonly scenario: Scenario;
   readonly protocol: Protocol;
   readonly profile: Profile;
@@ -288,7 +290,14 @@ export class WorldRun {
       log: { append: log.append, flush: protocol.flush?.(flush, process) ?? flush, tracker: log.tracker },
       clock,
       gate,
-      feeds: { read: async () => undefined },
+      feeds: {
+        read: async (name, key) => {
+          const value = this.ground.price(key ?? BTC);
+          return value === undefined
+            ? undefined
+            : { name, ...(key === undefined ? {} : { key }), value, at: clock.now() };
+        },
+      },
       markets: profile.markets,
       epoch: lease.epoch,
       session,

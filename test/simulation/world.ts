@@ -121,6 +121,7 @@ class World {
       profile: this.profile,
       disk: this.disk,
       mailbox: this.shared.mailbox,
+      price: (market) => this.simulator.feed('mid', market)?.value,
       killed: () => this.shared.killSwitch.engaged(ACCOUNT),
       told: (entry, aheadMs) => this.told(entry, aheadMs),
     };

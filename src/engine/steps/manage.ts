@@ -26,8 +26,11 @@ type Execution = StepExecution<StepOf<'manage'>>;
 
 /** How far a market exit may go where its author says nothing. */
 const SLIP = new Decimal('0.01');
-/** Failures of an order of the exit after which the next is sent: it is certainly not at the venue any more. */
-const SENT_AGAIN: ReadonlySet<string> = new Set(['rejected', 'cancelled', 'transport', 'rate_limited', 'not_placed']);
+/**
+ * Failures of an order of the exit after which the next is sent: the venue has refused it, or no byte of it left. One without an
+ * answer may arrive late, even if it is proven absent, and both together would open the opposite position.
+ */
+const SENT_AGAIN: ReadonlySet<string> = new Set(['rejected', 'cancelled', 'transport', 'rate_limited']);
 
 /** The orders with which it begins. */
 const LEGS = ['stop_loss', 'take_profit'] as const;
