@@ -43,6 +43,7 @@ describe('the paths of a runbook', () => {
     timeout: 1h
 ${rest}`;
     expect(leaks(filled + hold(), none)).toEqual([]);
+    expect(leaks(filled + hold().replace('market: BTC-USD', 'market: "BTC-USD"'), none)).toEqual([]);
     expect(leaks(filled + hold('', 'long'), none)).toEqual(UNPROVEN);
     // It may fill when the step holds it no more.
     expect(leaks(ENTRY + hold(), none)).toEqual(VIOLATED);

@@ -199,7 +199,7 @@ class LeavesDomain implements Domain<PathState> {
 
   /** It succeeds when the position is gone, and cancels its own orders: what has filled is closed, what still works may fill again. */
   private manage({ args }: StepOf<'manage'>, state: PathState): PathState {
-    const market = args.market.text;
+    const market = nameMarket(args.market.text);
     const here = listExposed(state).filter((fact) => getMarket(fact) === market);
     // Whether it is on the other side is known only in the run.
     const isSame = here.some(({ step }) => step.args.side.text === args.side.text);
