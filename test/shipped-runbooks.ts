@@ -14,16 +14,26 @@ import { loadedFrom } from './engine/stage.ts';
 
 const RECORDED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'bracket-entry': { side: 'long', size: '0.25', trigger: '64200', patience: '10m' },
-  dca: { patience: '20s' },
+  dca: {},
+  emergency: { within: '1m' },
   flatten: { markets: '["BTC-USD", "ETH-USD"]' },
   grid: { for: '1m', rungs: '3' },
+  'health-check': {},
   housekeeping: { night_leverage: '2' },
+  iceberg: { price: '63900', size: '0.12' },
   ladder: { budget: '6000', rungs: '3', for: '36s' },
   'maintenance-window': { window: '2m' },
+  oco: { stop: '62500', worst: '61500', target: '64500' },
+  pair: { for: '1m' },
+  peg: {},
+  rebalance: {},
   requote: { market: 'BTC-USD', side: 'long', size: '0.05', worst: '64100', for: '40s' },
+  'scale-out': { price: '63900' },
   'trailing-stop': { for: '2m' },
   'triple-barrier': { hold: '1m' },
   twap: { over: '2m', slices: '3' },
+  'weekend-flatten': { within: '1m' },
+  'weekly-buy': { patience: '20s' },
 };
 
 export const SHIPPED: readonly string[] = Object.keys(RECORDED);

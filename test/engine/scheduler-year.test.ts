@@ -43,7 +43,7 @@ function oracle(slots: readonly TimetableSlot[], fromMs: number, toMs: number): 
     .map(({ text }) => text);
 }
 
-describe('housekeeping and DCA', () => {
+describe('housekeeping and a weekly purchase', () => {
   it.each([
     ['days in which clocks are put forward', Date.UTC(2026, 2, 28), 2],
     ['days in which clocks are put back', Date.UTC(2026, 9, 24), 2],
@@ -56,7 +56,7 @@ describe('housekeeping and DCA', () => {
 });
 
 async function everyOccurrence(startMs: number, days: number): Promise<void> {
-  const slots = [...slotsOf('housekeeping'), ...slotsOf('dca')];
+  const slots = [...slotsOf('housekeeping'), ...slotsOf('weekly-buy')];
   const bench = new Bench({ startMs, slots });
   await bench.begin();
   await bench.clock.pass(days * DAY_MS);
