@@ -1,10 +1,11 @@
 /**
  * Resumes the run that another process left, up to its first request to the venue: `recovery.mjs JOURNAL`. Prints the ms
- * beyond a start that finds nothing to resume, and the number of open orders.
+ * beyond a start that finds nothing to resume, the number of open orders, the longest hold of the event loop and the most memory.
  */
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Playback } from '../src/engine/playback/playback.ts';
 import { startRun } from '../src/engine/run.ts';
-import { readLines } from '../src/journal/reading.ts';
+import { readRecordedRun } from '../src/journal/reading.ts';
 import { openSqliteStore } from '../src/journal/stores/sqlite.ts';
 import { SIMULATED_PROFILE } from '../src/venue/profile/profile.ts';
 import { loadRunbook } from './trials/product.ts';
@@ -14,17 +15,19 @@ const store = await openSqliteStore(file);
 // Every start looks for unfinished runs, so this is not part of the measurement.
 await store.runs({ unfinished: true, account: 'nobody' });
 
+const delay = monitorEventLoopDelay({ resolution: 1 });
+delay.enable();
 const begun = performance.now();
 const [unfinished] = await store.runs({ unfinished: true });
 if (unfinished === undefined) throw new Error(`${file} holds no unfinished run`);
-const entries = [...readLines(await store.read(unfinished.run))];
-const [first] = entries;
+const recorded = await readRecordedRun(store, unfinished.run);
+const [first] = recorded;
 if (first?.type !== 'run.started') throw new Error('a journal begins with run.started');
 const [source] = first.data.sources;
 const { runbook } = loadRunbook(source?.text ?? '');
 const { markets = {} } = first.data.settings as { markets?: ConstructorParameters<typeof Playback>[1]['markets'] };
 const absenceHorizonMs = SIMULATED_PROFILE.ambiguityWindowMs;
-const playback = new Playback(entries, { markets, absenceHorizonMs, resume: true });
+const playback = new Playback(recorded, { markets, absenceHorizonMs, resume: true });
 const { account, mode, seed, startedAt } = first.data;
 const running = startRun(
   {
@@ -45,5 +48,7 @@ playback.commandsTo((command) => running.command(command));
 await playback.play(running.done);
 const tookMs = performance.now() - begun;
 const open = playback.log.tracker.orders().filter(({ snapshot }) => snapshot.state === 'open').length;
-process.stdout.write(JSON.stringify({ tookMs, open, entries: entries.length }));
+process.stdout.write(
+  JSON.stringify({ tookMs, open, holdMs: delay.max / 1e6, peakMb: process.resourceUsage().maxRSS / 1024 }),
+);
 process.exit(0);

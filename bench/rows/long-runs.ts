@@ -1,7 +1,13 @@
 /** Measures row 22: what a run of a month needs, from hours of virtual time of a loop that reads once a second and finds nothing. */
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { readEntry } from '../../src/journal/chain.ts';
+import type { RunRow } from '../../src/journal/store.ts';
+import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
+import { updateRow } from '../../src/journal/writer.ts';
 import { writeWatch } from '../runbooks.ts';
 import { execute, loadRunbook } from '../trials/product.ts';
 import { getWorkFolder } from '../work-folder.ts';
@@ -21,6 +27,38 @@ async function measureJournal(rounds: number): Promise<number> {
   await execute(loadRunbook(writeWatch(rounds)), store, 'bench');
   await store.close();
   return readdirSync(folder).reduce((sum, file) => sum + statSync(join(folder, file)).size, 0);
+}
+
+const RECOVERY = fileURLToPath(new URL('./recovery.mjs', import.meta.url));
+
+interface Recovery {
+  readonly tookMs: number;
+  readonly holdMs: number;
+  readonly peakMb: number;
+}
+
+const recoveries = new Map<number, Promise<Recovery>>();
+
+/** Resumes, in a process of its own, a run that died after this many rounds. */
+function measureRecovery(rounds: number): Promise<Recovery> {
+  const measured = recoveries.get(rounds) ?? recover(rounds);
+  recoveries.set(rounds, measured);
+  return measured;
+}
+
+async function recover(rounds: number): Promise<Recovery> {
+  const memory = new MemoryStore();
+  await execute(loadRunbook(writeWatch(rounds)), memory, 'died');
+  const all = await memory.read('died');
+  const lines = all.slice(0, all.findLastIndex(({ type }) => type === 'round.idle') + 1);
+  const file = join(getWorkFolder(), `died-${rounds}.db`);
+  const store = await openSqliteStore(file);
+  const row = lines.map(readEntry).reduce<RunRow | undefined>(updateRow, undefined);
+  await store.append(lines, { durable: true, epoch: 1, ...(row === undefined ? {} : { row }) });
+  await store.close();
+  const { status, stdout, stderr } = spawnSync(process.execPath, [RECOVERY, file], { encoding: 'utf8' });
+  if (status !== 0) throw new Error(`resume after ${rounds} rounds ended with ${status}: ${stderr.slice(0, 1000)}`);
+  return JSON.parse(stdout) as Recovery;
 }
 
 export const LONG_RUN_ROWS: readonly Row[] = [
@@ -51,5 +89,30 @@ export const LONG_RUN_ROWS: readonly Row[] = [
     measure: async () =>
       measureTrial({ trial: 'watch', size: HOURS * HOUR, runs: 1 }, ({ peakMb }) => peakMb) /
       measureTrial({ trial: 'watch', size: HOUR, runs: 1 }, ({ peakMb }) => peakMb),
+  },
+  {
+    id: '22',
+    what: 'resume after 6 hours of that loop',
+    against: 'after one hour',
+    pass: 1.5,
+    excellent: 1.25,
+    measure: async () => (await measureRecovery(HOURS * HOUR)).tookMs / (await measureRecovery(HOUR)).tookMs,
+  },
+  {
+    id: '22',
+    what: 'the same: longest hold of the event loop',
+    against: 'none',
+    unit: 'ms',
+    pass: 50,
+    excellent: 20,
+    measure: async () => (await measureRecovery(HOURS * HOUR)).holdMs,
+  },
+  {
+    id: '22',
+    what: 'the same: most memory',
+    against: 'after one hour',
+    pass: 1.25,
+    excellent: 1.1,
+    measure: async () => (await measureRecovery(HOURS * HOUR)).peakMb / (await measureRecovery(HOUR)).peakMb,
   },
 ];

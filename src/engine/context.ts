@@ -18,6 +18,8 @@ export interface RunContext extends RunPorts {
   readonly approvals: Approvals;
   /** Numbers the calls of a step: `<path>#<n>`. A replay gives the same numbers. */
   callId(path: string): string;
+  /** Forgets the number of a step that calls no more, so that memory does not grow with the rounds of a loop. */
+  releaseCalls(path: string): void;
   /** Completed steps that can be undone, oldest first. */
   readonly undos: UndoEntry[];
 }

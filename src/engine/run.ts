@@ -105,6 +105,7 @@ class Execution {
       calls.set(path, n);
       return `${path}#${n}`;
     };
+    const releaseCalls = (path: string) => void calls.delete(path);
     const undos: UndoEntry[] = [];
     journalOrders(ports.log);
     const feeds = new FeedCache(ports.venue, ports.clock);
@@ -123,6 +124,7 @@ class Execution {
       heartbeat,
       undos,
       callId,
+      releaseCalls,
       approvals: this.approvals,
       positions: new RunPositions(ports.log.tracker),
     };

@@ -35,9 +35,44 @@ export async function* readEntriesOf(
       for (const entry of readLines([stored])) if (types.has(entry.type)) yield entry;
 }
 
+/** A run's journal as its stored lines: each iteration parses them anew, so that its entries are never in memory together. */
+export class RecordedRun implements Iterable<Entry> {
+  readonly lines: readonly StoredEntry[];
+
+  constructor(lines: readonly StoredEntry[]) {
+    this.lines = lines;
+  }
+
+  [Symbol.iterator](): Generator<Entry> {
+    return readLines(this.lines);
+  }
+}
+
+/**
+ * Reads the stored lines of a run. `visit` is given each line's entry, rounds that changed nothing as the one entry they are. Throws
+ * StoreError `damaged` at an unreadable line, so that no iteration of the result does.
+ */
+export async function readRecordedRun(
+  store: JournalReader,
+  run: string,
+  visit: (entry: Entry) => void = () => {},
+): Promise<RecordedRun> {
+  const lines: StoredEntry[] = [];
+  for await (const stored of readStoredEntries(store, run)) {
+    const entry = readEntry(stored);
+    expandEntry(entry).next();
+    visit(entry);
+    lines.push(stored);
+  }
+  return new RecordedRun(lines);
+}
+
 /** Every entry of a run in sequence. Throws StoreError `damaged` at an unreadable line. */
 export async function* readEntries(store: JournalReader, run: string): AsyncGenerator<Entry> {
-  for await (const stored of readStoredEntries(store, run)) yield* expandEntry(readEntry(stored));
+  for await (const stored of readStoredEntries(store, run)) {
+    yield* expandEntry(readEntry(stored));
+    if (stored.type === 'round.idle') await settle();
+  }
 }
 
 /** A run's first entry. Throws StoreError `damaged` where it is not run.started. */

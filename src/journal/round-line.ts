@@ -265,7 +265,9 @@ export function packRounds({ loop, first, shape, rounds }: HeldRounds): Draft {
     entries: shape.listEntries().map(({ type, step, data }) => ({ type, step, data })),
     columns,
   };
-  return { type: 'round.idle', step: loop, data, at: last.at, mono: last.mono };
+  // That of the entry which was written earliest in its turn: how long a run is away is measured from it (run-clock.ts).
+  const zero = Math.max(...rounds.map((round) => Math.max(...round.map(({ at, mono }) => at - mono))));
+  return { type: 'round.idle', step: loop, data, at: last.at, mono: Math.round((last.at - zero) * 1000) / 1000 };
 }
 
 /**

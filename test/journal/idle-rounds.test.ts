@@ -173,7 +173,7 @@ describe('rounds that say what the one before said', () => {
         }
         await journal.expectWhole();
       }),
-      { numRuns: 60 },
+      { numRuns: 25 },
     );
   });
 

@@ -1,7 +1,11 @@
 /** Tests that reading a long journal leaves the event loop to the rest of the process. */
 import { expect, it } from 'vitest';
-import { readStoredEntries } from '../../src/journal/reading.ts';
+import { readEntry, sealEntry, toHead } from '../../src/journal/chain.ts';
+import type { Entry } from '../../src/journal/entry.ts';
+import { RecordedRun, readRecordedRun, readStoredEntries } from '../../src/journal/reading.ts';
 import type { JournalReader, StoredEntry } from '../../src/journal/store.ts';
+import { MemoryStore } from '../../src/journal/stores/memory.ts';
+import { newWriter, startedData } from './sample.ts';
 
 it('gives the event loop a round between the pages of a long journal', async () => {
   const stored = Array.from({ length: 5000 }, (_, index) => ({ seq: index + 1 }) as StoredEntry);
@@ -29,4 +33,39 @@ it('gives the event loop a round between the pages of a long journal', async () 
   expect(read).toBe(stored.length);
   expect(pages.length).toBeGreaterThan(2);
   expect(rounds).toBeGreaterThanOrEqual(pages.length - 1);
+});
+
+/** A run with one idle round. */
+async function writeIdleRound(): Promise<readonly StoredEntry[]> {
+  const store = new MemoryStore();
+  const writer = newWriter(store, 'r1');
+  writer.append('run.started', startedData());
+  for (let n = 0; n < 2; n += 1) {
+    const decided = { what: 'if', expression: 'a', inputs: {}, value: false };
+    writer.append('step.decided', decided, `steps/1:repeat[${n}]/do/1:stop`);
+  }
+  writer.append('step.ended', { verb: 'repeat', outcome: 'succeeded', attempts: 1 }, 'steps/1:repeat');
+  await writer.close();
+  return store.read('r1');
+}
+
+it('a recorded run gives the same entries each time it is iterated', async () => {
+  const recorded = new RecordedRun(await writeIdleRound());
+  const types = ['run.started', 'step.decided', 'step.decided', 'step.ended'];
+  expect(recorded.lines.map(({ type }) => type)).toEqual(['run.started', 'step.decided', 'round.idle', 'step.ended']);
+  expect([...recorded].map(({ type }) => type)).toEqual(types);
+  expect([...recorded]).toEqual([...recorded]);
+});
+
+it('rounds that cannot be expanded are found before the run is played', async () => {
+  const lines = [...(await writeIdleRound())];
+  const idle = readEntry(lines[2] as StoredEntry) as Extract<Entry, { type: 'round.idle' }>;
+  const forged = sealEntry({ type: 'round.idle', data: { ...idle.data, columns: [] } }, idle, toHead(lines[1])).stored;
+  const read = async (_run: string, { after = 0 } = {}) => lines.slice(after);
+  const visited: string[] = [];
+  const reader = { read } as unknown as JournalReader;
+  await readRecordedRun(reader, 'r1', ({ type }) => visited.push(type));
+  expect(visited).toEqual(['run.started', 'step.decided', 'round.idle', 'step.ended']);
+  lines[2] = forged;
+  await expect(readRecordedRun(reader, 'r1')).rejects.toMatchObject({ reason: 'damaged', sequence: 3 });
 });

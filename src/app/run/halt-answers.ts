@@ -5,16 +5,15 @@
  */
 
 import { Anchorer } from '../../journal/anchors/anchors.ts';
-import { toHead } from '../../journal/chain.ts';
+import { readEntry, toHead } from '../../journal/chain.ts';
 import type { Entry } from '../../journal/entry.ts';
-import { readLines } from '../../journal/reading.ts';
 import { identifyMachineStart } from '../../journal/shared/machine.ts';
 import type { PostedMessage } from '../../journal/shared/shared.ts';
 import { JournalWriter } from '../../journal/writer.ts';
 import type { Account } from '../account/account.ts';
 import { makeAnchoring } from '../account/anchoring.ts';
 import type { Voice } from '../voice.ts';
-import { computeResumedTime } from './resumed-clock.ts';
+import { ResumedTimeFold } from './resumed-clock.ts';
 import { nameHumanActor } from './virtual-run.ts';
 
 /** Needed to write: the lease on the account with its epoch. */
@@ -40,9 +39,12 @@ export async function recordAnswers(
   const [answer] = answers;
   if (answer === undefined || row?.outcome !== 'halted') return undefined;
   const stored = await store.read(run);
-  const [first, ...rest] = readLines(stored);
+  const entries = stored.map(readEntry);
+  const [first] = entries;
   if (first === undefined) return undefined;
-  const { clock } = computeResumedTime([first, ...rest], account.clock);
+  const time = new ResumedTimeFold();
+  for (const entry of entries) time.apply(entry);
+  const { clock } = time.compute(account.clock);
   const writer = new JournalWriter(store, {
     run,
     account: first.account,

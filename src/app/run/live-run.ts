@@ -14,9 +14,9 @@ import type { Fixture } from '../../gateway/fixture/fixture.ts';
 import { summarizeRun } from '../../gateway/limits/run-ledger.ts';
 import { toHead } from '../../journal/chain.ts';
 import type { Entry, EntryOf } from '../../journal/entry.ts';
-import { readLines, readStoredEntries } from '../../journal/reading.ts';
+import { readRecordedRun } from '../../journal/reading.ts';
 import type { PostedMessage } from '../../journal/shared/shared.ts';
-import { type StoredEntry, StoreError } from '../../journal/store.ts';
+import { StoreError } from '../../journal/store.ts';
 import type { Residual } from '../../report/folds/residual.ts';
 import { RunFold, type RunReport } from '../../report/folds/run.ts';
 import { placesOrders, readsAccount } from '../../runbook/steps/risk.ts';
@@ -43,7 +43,7 @@ import {
 } from './live-assembly.ts';
 import { PlanAlarm } from './plan-alarm.ts';
 import { RunProgressReport } from './progress.ts';
-import { computeResumedTime } from './resumed-clock.ts';
+import { ResumedTimeFold } from './resumed-clock.ts';
 import { act } from './virtual-run.ts';
 
 /** Interval for commands and the kill switch, ms. */
@@ -128,17 +128,12 @@ export class LiveRun {
     await readKillSwitch(account, this.bars);
     // A contradiction does not prevent cancels.
     this.bars.contradiction = await findContradiction(account);
-    const entries: Entry[] = [];
-    let newest: StoredEntry | undefined;
-    for await (const stored of readStoredEntries(account.store, run)) {
-      for (const entry of readLines([stored])) entries.push(entry);
-      newest = stored;
-    }
-    const [first, ...rest] = entries;
+    const facts = new RecordedFacts();
+    const recorded = await readRecordedRun(account.store, run, (entry) => facts.apply(entry));
+    const { first, last } = facts;
     if (first?.type !== 'run.started')
       throw new UserError(`run ${makePrintable(run, 100)} does not begin with run.started`, EXIT.failed, 'damaged');
     // Another process may have ended it since it was listed.
-    const last = rest.at(-1);
     if (last?.type === 'run.ended' && last.data.outcome !== 'halted')
       throw new UserError(`run ${run} has ended: ${last.data.outcome}; nothing was sent`, EXIT.failed, HAS_ENDED);
     refuseOlderVersion(first, 'resume');
@@ -150,11 +145,11 @@ export class LiveRun {
     if (readsAccount(loaded.runbook)) await this.settleLedger(loaded);
     if (this.bars.contradiction !== undefined) this.host.voice.complain(this.bars.contradiction);
     const inputs = inputValues(loaded.runbook, { pairs: [], recorded: first.data.inputs });
-    this.answered = rest.flatMap((entry) => (entry.type === 'operator.acted' ? [entry] : []));
-    const { clock, away, aheadMs } = computeResumedTime([first, ...rest], account.clock);
-    const soFar = { head: toHead(newest), row: await account.store.run(run) };
+    this.answered = facts.acts;
+    const { clock, away, aheadMs } = facts.time.compute(account.clock);
+    const soFar = { head: toHead(recorded.lines.at(-1)), row: await account.store.run(run) };
     const fresh = this.assembly.makeParts(loaded.runbook, clock, this.makeObservers(), soFar);
-    const playback = new Playback(entries, {
+    const playback = new Playback(recorded, {
       markets: this.profile.markets,
       absenceHorizonMs: this.profile.ambiguityWindowMs,
       resume: true,
@@ -200,7 +195,7 @@ export class LiveRun {
           away,
           continueCall: (call, attempts) => client.continueCall(call, attempts),
         });
-        for (const { data, step } of listUnsettledNotices(entries))
+        for (const { data, step } of facts.listUnsettledNotices())
           log.append(
             'notification.settled',
             { to: data.to, delivered: false, because: PROCESS_ENDED },
@@ -481,12 +476,28 @@ export class LiveRun {
 
 const PROCESS_ENDED = 'not known: the process ended before the answer, and the message is not sent again';
 
-/** Messages of which the journal does not say whether they were delivered. */
-function listUnsettledNotices(entries: readonly Entry[]): readonly EntryOf<'notification.sent'>[] {
-  const settled = new Set(entries.flatMap(({ type, step }) => (type === 'notification.settled' ? [step] : [])));
-  return entries.filter(
-    (entry): entry is EntryOf<'notification.sent'> => entry.type === 'notification.sent' && !settled.has(entry.step),
-  );
+/** What a process that resumes a run must know of its journal before it plays it. */
+class RecordedFacts {
+  first: Entry | undefined;
+  last: Entry | undefined;
+  readonly time = new ResumedTimeFold();
+  readonly acts: EntryOf<'operator.acted'>[] = [];
+  private readonly notices: EntryOf<'notification.sent'>[] = [];
+  private readonly settled = new Set<string>();
+
+  apply(entry: Entry): void {
+    this.first ??= entry;
+    this.last = entry;
+    this.time.apply(entry);
+    if (entry.type === 'operator.acted') this.acts.push(entry);
+    if (entry.type === 'notification.sent') this.notices.push(entry);
+    if (entry.type === 'notification.settled') this.settled.add(entry.step);
+  }
+
+  /** Messages of which the journal does not say whether they were delivered. */
+  listUnsettledNotices(): readonly EntryOf<'notification.sent'>[] {
+    return this.notices.filter(({ step }) => !this.settled.has(step));
+  }
 }
 
 function isSameAnswer({ data, at }: EntryOf<'operator.acted'>, message: PostedMessage): boolean {

@@ -12,14 +12,27 @@ export interface ResumedTime {
   readonly aheadMs: number;
 }
 
-/** `entries`: the whole journal of the run so far. */
-export function computeResumedTime(entries: readonly [Entry, ...Entry[]], clock: SystemClock): ResumedTime {
-  const put = entries.findLast((entry) => entry.type === 'clock.adjusted');
-  const aheadMs = put?.data.wallAheadMs ?? 0;
-  const leftAt = entries.at(-1) ?? entries[0];
-  const away = measureAway(
-    entries.filter(({ epoch, boot }) => epoch === leftAt.epoch && boot === leftAt.boot),
-    { at: clock.now() - aheadMs, mono: clock.monotonic(), boot: identifyMachineStart() },
-  );
-  return { clock: new RunClock(clock, leftAt.at + away.ms), away, aheadMs };
+/** Folds the journal of a run, entry by entry, for the time at which it continues. */
+export class ResumedTimeFold {
+  private aheadMs = 0;
+  private last: Entry | undefined;
+  /** Of the newest process: the entry that was written earliest in its turn. */
+  private earliest: Entry | undefined;
+
+  apply(entry: Entry): void {
+    if (entry.type === 'clock.adjusted') this.aheadMs = entry.data.wallAheadMs;
+    const isSame = entry.epoch === this.last?.epoch && entry.boot === this.last.boot;
+    if (!isSame || this.earliest === undefined || entry.at - entry.mono > this.earliest.at - this.earliest.mono)
+      this.earliest = entry;
+    this.last = entry;
+  }
+
+  /** The time that the run continues at now. */
+  compute(clock: SystemClock): ResumedTime {
+    const { last, earliest, aheadMs } = this;
+    if (last === undefined || earliest === undefined) throw new Error('a journal has a first entry');
+    const now = { at: clock.now() - aheadMs, mono: clock.monotonic(), boot: identifyMachineStart() };
+    const away = measureAway([earliest, last], now);
+    return { clock: new RunClock(clock, last.at + away.ms), away, aheadMs };
+  }
 }

@@ -148,9 +148,9 @@ export async function dryRun(options: DryRun): Promise<DryRunResult> {
   }
 }
 
-/** Executes a recorded run with this version's engine. Throws Divergence at the first difference. */
+/** Executes a recorded run with this version's engine. Throws Divergence at the first difference. `entries` are iterated twice. */
 export async function replayRun(
-  entries: readonly Entry[],
+  entries: Iterable<Entry>,
   loaded: LoadedRunbook,
   inputs: Readonly<Record<string, Value>>,
 ): Promise<void> {

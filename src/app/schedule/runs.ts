@@ -8,7 +8,6 @@ import type { Submission } from '../../engine/schedule/submissions.ts';
 import type { NewAct, Who } from '../../journal/account/acts.ts';
 import { readEntry } from '../../journal/chain.ts';
 import type { Entry, EntryOf } from '../../journal/entry.ts';
-import { readLines } from '../../journal/reading.ts';
 import type { ScheduleStore, SubmissionAnswer, SubmissionRequest } from '../../journal/schedule/store.ts';
 import { StoreError } from '../../journal/store.ts';
 import { evaluateConcurrency } from '../../runbook/schedule/collisions.ts';
@@ -116,7 +115,7 @@ export class ScheduledRuns implements Launcher {
       if (makeAccountKey(profile) !== account.key) continue;
       const known = { run, ...this.findHeld(first) };
       if (outcome === 'halted') {
-        const entries = [...readLines(await account.store.read(run))];
+        const entries = (await account.store.read(run)).map(readEntry);
         if ((findAnswerer(entries) ?? (await this.readAnswer(run))) !== undefined) continue;
         const why = findHaltReason(entries);
         halted.push({ run, why });

@@ -15,7 +15,7 @@ import { formatCount } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { Divergence } from '../../engine/playback/playback.ts';
 import { type Entry, type EntryOf, ORIGIN } from '../../journal/entry.ts';
-import { readAllEntries, readLines, readStoredEntries } from '../../journal/reading.ts';
+import { type RecordedRun, readRecordedRun } from '../../journal/reading.ts';
 import { type RunVerdict, verifyRun } from '../../report/compare/verify.ts';
 import { formatJson, formatText, pickRead } from '../../report/format.ts';
 import type { Invocation, Review } from '../invocation.ts';
@@ -26,14 +26,14 @@ export async function replay(name: string, invocation: Invocation): Promise<Exit
   const { terminal } = invocation;
   const { run, entries } = await withRuns(invocation, async (store) => {
     const found = await findRun(store, name);
-    return { run: found.run, entries: await readAllEntries(store, found.run) };
+    return { run: found.run, entries: await readRecordedRun(store, found.run) };
   });
   const { divergence } = await executeAgain(run, entries, terminal);
   if (divergence === undefined) {
+    const { all } = countEntries(entries, divergence);
     terminal.answer(
-      { run, ok: true, entries: entries.length },
-      () =>
-        `${terminal.style('good', 'the same')}: run ${formatText(run)}, ${formatCount(entries.length, 'entry', 'entries')}`,
+      { run, ok: true, entries: all },
+      () => `${terminal.style('good', 'the same')}: run ${formatText(run)}, ${formatCount(all, 'entry', 'entries')}`,
     );
     return EXIT.done;
   }
@@ -76,21 +76,23 @@ export async function proveRun(name: string, review: Review): Promise<ExitCode> 
   const { run, entries, verdict } = await withRuns(review, async (store) => {
     const found = await findRun(store, name);
     const anchors = readAnchorFiles(review, { run: found.run }).flatMap((file) => file.anchors);
-    const stored = [];
-    for await (const each of readStoredEntries(store, found.run)) stored.push(each);
-    return { run: found.run, entries: [...readLines(stored)], verdict: await verifyRun(store, found.run, anchors) };
+    const entries = await readRecordedRun(store, found.run);
+    return { run: found.run, entries, verdict: await verifyRun(store, found.run, anchors) };
   });
   const { first, definition, divergence: found } = await executeAgain(run, entries, terminal);
-  const ended = entries.at(-1)?.type === 'run.ended';
+  const ended = entries.lines.at(-1)?.type === 'run.ended';
+  const { all } = countEntries(entries, undefined);
   // For a run without an end, what it would do next is not a difference.
-  const divergence = found !== undefined && !ended && found.sequence > entries.length ? undefined : found;
+  const divergence = found !== undefined && !ended && found.sequence > all ? undefined : found;
+  const { given, compared } = countEntries(entries, divergence);
   const proof: Proof = {
     run,
     ok: verdict.ok && definition === first.def && divergence === undefined,
     journal: describeJournal(verdict),
     definition: { recorded: first.def, found: definition },
     engine: { recorded: first.data.engine, now: ENGINE_VERSION },
-    ...countEntries(entries, divergence),
+    given,
+    compared,
     ended,
     ...(divergence === undefined ? {} : { divergence: makeDivergenceDocument(divergence) }),
   };
@@ -98,7 +100,7 @@ export async function proveRun(name: string, review: Review): Promise<ExitCode> 
   return proof.ok ? EXIT.done : EXIT.failed;
 }
 
-async function executeAgain(run: string, entries: readonly Entry[], terminal: Output) {
+async function executeAgain(run: string, entries: RecordedRun, terminal: Output) {
   const [first] = entries;
   if (first?.type !== 'run.started')
     throw new UserError(`run ${makePrintable(run, 100)} does not begin with run.started`, EXIT.failed, 'damaged');
@@ -131,16 +133,26 @@ function describeJournal({ ok, entries, anchors, problem }: RunVerdict): Proof['
   return { ok, entries, anchors, ...(problem === undefined ? {} : { problem: `${problem.kind}: ${problem.detail}` }) };
 }
 
+/** Counts the entries before a difference, and those of the kinds that a proof names. */
 function countEntries(
-  entries: readonly Entry[],
+  entries: Iterable<Entry>,
   divergence: Divergence | undefined,
-): Pick<Proof, 'given' | 'compared'> {
-  const counted = divergence === undefined ? entries : entries.filter((entry) => entry.seq < divergence.sequence);
-  const of = (...types: readonly Entry['type'][]) => counted.filter((entry) => types.includes(entry.type)).length;
+): Pick<Proof, 'given' | 'compared'> & { readonly all: number } {
+  const counts = new Map<Entry['type'], number>();
+  let all = 0;
+  let engine = 0;
+  for (const { type, seq } of entries) {
+    if (divergence !== undefined && seq >= divergence.sequence) break;
+    all += 1;
+    if (ORIGIN[type] === 'engine') engine += 1;
+    counts.set(type, (counts.get(type) ?? 0) + 1);
+  }
+  const of = (type: Entry['type']) => counts.get(type) ?? 0;
   return {
+    all,
     given: { answers: of('call.settled'), feeds: of('feed.read'), commands: of('operator.acted') },
     compared: {
-      entries: counted.filter((entry) => ORIGIN[entry.type] === 'engine').length,
+      entries: engine,
       steps: of('step.ended'),
       decisions: of('step.decided'),
       requests: of('call.intended'),
@@ -151,14 +163,14 @@ function countEntries(
 
 /** The decision at a difference, or the last one before it in the same step. */
 function findDecision(
-  entries: readonly Entry[],
+  entries: Iterable<Entry>,
   divergence: Divergence | undefined,
 ): EntryOf<'step.decided'> | undefined {
-  if (divergence === undefined) return undefined;
-  return entries.findLast(
-    (entry): entry is EntryOf<'step.decided'> =>
-      entry.type === 'step.decided' && entry.seq <= divergence.sequence && entry.step === divergence.step,
-  );
+  let found: EntryOf<'step.decided'> | undefined;
+  for (const entry of divergence === undefined ? [] : entries)
+    if (entry.type === 'step.decided' && entry.seq <= (divergence?.sequence ?? 0) && entry.step === divergence?.step)
+      found = entry;
+  return found;
 }
 
 function formatProof(proof: Proof, decision: EntryOf<'step.decided'> | undefined, terminal: Output): string {

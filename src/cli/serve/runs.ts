@@ -10,6 +10,7 @@ import { listArchives } from '../../app/stores/archives.ts';
 import { listStorePlaces } from '../../app/stores/known-stores.ts';
 import { accessStore, describePlace, isThere } from '../../app/stores/location.ts';
 import { readAnchorFiles } from '../../app/stores/review.ts';
+import { settle } from '../../base/clock.ts';
 import { type ArchiveStore, openSalvage } from '../../journal/archive/store.ts';
 import type { Entry } from '../../journal/entry.ts';
 import { readAllEntries, readFirstEntry, readLines } from '../../journal/reading.ts';
@@ -202,7 +203,10 @@ class KeptFolds<F extends GrowingFold> {
 async function catchUp(store: JournalReader, run: string, fold: GrowingFold): Promise<void> {
   for (let more = true; more; ) {
     const page = await store.read(run, { after: fold.newest, limit: PAGE });
-    for (const entry of readLines(page)) fold.apply(entry);
+    for (const stored of page) {
+      for (const entry of readLines([stored])) fold.apply(entry);
+      if (stored.type === 'round.idle') await settle();
+    }
     more = page.length === PAGE;
   }
 }

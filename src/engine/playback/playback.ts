@@ -64,7 +64,11 @@ export class Playback {
   readonly log: RunJournal;
   readonly venue: VenuePort;
   readonly clock: RelayClock;
-  private readonly entries: readonly Entry[];
+  private readonly first: EntryOf<'run.started'>;
+  private readonly rest: Iterator<Entry, undefined>;
+  /** The entry that is played next; undefined at the end of the record. */
+  private next: Entry | undefined;
+  private played = 0;
   private readonly options: PlaybackOptions;
   private readonly time: VirtualClock;
   private readonly open = new Map<string, OpenCall>();
@@ -74,7 +78,6 @@ export class Playback {
   private readonly beyond: ((takeover: Takeover) => void)[] = [];
   /** Sweeps that keep new orders of the account back and have not ended where the record ends. */
   private readonly keepingBack = new Set<Promise<unknown>>();
-  private cursor = 0;
   private problem: Divergence | undefined;
   private takeover: Takeover | undefined;
   /** Whether the record holds the engine's last entry. */
@@ -86,10 +89,13 @@ export class Playback {
   private onStoreMoved: (event: DataOf<'store.moved'>['event']) => void = () => {};
   private onResumed: (away: Away | undefined) => void = () => {};
 
-  constructor(entries: readonly Entry[], options: PlaybackOptions) {
-    const [first] = entries;
+  /** `entries` are taken one by one as they are played, so they need not be in memory together. */
+  constructor(entries: Iterable<Entry>, options: PlaybackOptions) {
+    this.rest = entries[Symbol.iterator]();
+    const first = this.rest.next().value;
     if (first?.type !== 'run.started') throw new Error('a journal begins with run.started');
-    this.entries = entries;
+    this.first = first;
+    this.next = first;
     this.options = options;
     this.time = new VirtualClock(first.data.startedAt, { promisesAlone: true });
     this.clock = new RelayClock(this.time);
@@ -146,12 +152,10 @@ export class Playback {
   async play(work: Promise<unknown>): Promise<void> {
     work.catch(() => {});
     await this.time.quiesce();
-    while (this.cursor < this.entries.length && this.problem === undefined) {
-      const before = this.cursor;
-      const entry = this.entries[before] as Entry;
+    for (let entry = this.next; entry !== undefined && this.problem === undefined; entry = this.next) {
       if (entry.type === 'run.resumed') this.time.skipTo(entry.at);
       else if (this.time.now() < entry.at) await this.time.jumpTo(entry.at);
-      if (this.cursor !== before || this.problem !== undefined) continue;
+      if (this.next !== entry || this.problem !== undefined) continue;
       if (ORIGIN[entry.type] === 'engine') {
         this.problem = new Divergence(entry.seq, entry.step, formatBrief(entry), 'nothing');
         break;
@@ -212,7 +216,7 @@ export class Playback {
       if (!this.mayContinue(step, type)) return;
       this.beyond.push(({ keep }) => keep(type, data, step, actor));
       // The tracker must fold it now; the entry is sealed at the takeover.
-      this.log.tracker.apply({ ...(this.entries[0] as Entry), type, data, step, at: this.time.now() } as Entry);
+      this.log.tracker.apply({ ...this.first, type, data, step, at: this.time.now() } as Entry);
       return;
     }
     if (recorded.type !== type || recorded.step !== step || !isSameJson(recorded.data, data)) {
@@ -232,20 +236,20 @@ export class Playback {
 
   /** The next entry that the engine must match. Gateway entries that wake nothing are played on the way. */
   private nextRecorded(): Entry | undefined {
-    for (let next = this.entries[this.cursor]; next !== undefined && isSilent(next); next = this.entries[this.cursor])
-      this.deliver(next);
-    return this.entries[this.cursor];
+    for (let next = this.next; next !== undefined && isSilent(next); next = this.next) this.deliver(next);
+    return this.next;
   }
 
   /** Whether the run may continue after the end of the record: for a replay that is a divergence. */
   private mayContinue(step: string, found: string): boolean {
     if (this.options.resume) return true;
-    this.problem = new Divergence(this.cursor + 1, step, 'the end of the journal', found);
+    this.problem = new Divergence(this.played + 1, step, 'the end of the journal', found);
     return false;
   }
 
   private take(entry: Entry): void {
-    this.cursor += 1;
+    this.played += 1;
+    this.next = this.rest.next().value;
     this.options.observe?.(entry);
     this.log.tracker.apply(entry);
   }

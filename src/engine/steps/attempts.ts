@@ -170,6 +170,8 @@ export class StepAttempts implements StepPlace {
       this.registerUndo(value);
       await heartbeat.releaseAfterStep(step.id, frame);
       this.recordEnd('succeeded', step.id === undefined ? {} : { value });
+      // An earlier attempt may still be asking, and orders are asked about by the steps that placed them.
+      if (this.attempt === 1 && getStepRow(step.verb).retry === 'read') this.walker.run.releaseCalls(path);
       machine.decide('OK');
       return undefined;
     } catch (error) {
