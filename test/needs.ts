@@ -4,6 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import nodeModule from 'node:module';
+import { delimiter, join } from 'node:path';
 
 export interface Need {
   readonly name: string;
@@ -13,11 +14,16 @@ export interface Need {
   readonly here: boolean | 'later';
 }
 
+function isOnPath(program: string): boolean {
+  return (process.env.PATH ?? '').split(delimiter).some((folder) => existsSync(join(folder, program)));
+}
+
 export const NEEDS: readonly Need[] = [
   { name: 'long', description: 'take long', here: 'later' },
   { name: 'postgres', description: 'need a PostgreSQL server', here: 'later' },
   { name: 'chromium', description: 'need Chromium', here: 'later' },
   { name: 'sqlite3', description: 'need /usr/bin/sqlite3', here: existsSync('/usr/bin/sqlite3') },
+  { name: 'python3', description: 'need python3', here: isOnPath('python3') },
   { name: 'full-device', description: 'need /dev/full', here: existsSync('/dev/full') },
   { name: 'linux', description: 'need Linux', here: process.platform === 'linux' },
   { name: 'unprivileged', description: 'need a user other than root', here: process.getuid?.() !== 0 },
