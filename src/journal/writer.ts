@@ -1,8 +1,8 @@
 /**
  * Writes the journal of one run. Appending is synchronous and returns the sealed entry; `flush` resolves once the disk has it.
  * Everything appended in one turn shares one commit. A store that does not answer is asked again, and its journal shows whether a
- * commit without an answer was stored. After any other failure this writer writes nothing more: the lost pages may or may not have
- * reached the disk, and a later success would hide that.
+ * commit without an answer was stored. A disk error is one of these: the store opens
+ * its files anew, and promises a commit only once what it had is on the disk. After any other failure this writer writes nothing more.
  */
 import type { Clock } from '../base/clock.ts';
 import { type ChainHead, EMPTY_HEAD, sealEntry } from './chain.ts';

@@ -2,10 +2,12 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmodSync,
+  closeSync,
   copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readdirSync,
   readFileSync,
   readlinkSync,
@@ -19,13 +21,14 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildSync } from 'esbuild';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { VirtualClock } from '../../src/base/clock.ts';
 import { verifyChain } from '../../src/journal/chain.ts';
 import { openSqliteScheduleStore } from '../../src/journal/schedule/sqlite.ts';
 import { copyDatabase, openDatabase, overwriteDatabase, sealDatabase } from '../../src/journal/sql/sqlite.ts';
 import { StoreAway } from '../../src/journal/store.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { verifyRun } from '../../src/report/compare/verify.ts';
-import { appendMany, newWriter } from './sample.ts';
+import { appendMany, newWriter, START, startedData } from './sample.ts';
 
 let folder: string;
 let file: string;
@@ -34,6 +37,22 @@ beforeEach(() => {
   file = join(folder, 'state', 'runbook.db');
 });
 afterEach(() => rmSync(folder, { recursive: true }));
+
+/**
+ * Puts a descriptor that cannot be written in the place of the one that SQLite has for the log, so that the disk seems to fail until the
+ * file is opened anew.
+ */
+function breakLog(of: string): void {
+  const log = readdirSync('/proc/self/fd').find((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`) === `${of}-wal`;
+    } catch {
+      return false;
+    }
+  });
+  closeSync(Number(log));
+  expect(openSync('/dev/null', 'r')).toBe(Number(log));
+}
 
 describe('openDatabase', () => {
   it('creates folder and files for the owner only', async () => {
@@ -227,6 +246,28 @@ describe('openDatabase', () => {
     for (const suffix of ['', '-wal']) copyFileSync(copy + suffix, `${file}${suffix}`.replace('/state', ''));
     writer.close();
     await expect(openDatabase(join(folder, 'runbook.db'), () => false)).rejects.toThrow('was not closed cleanly');
+  });
+
+  it('goes on after a disk error that passed, with a commit of which it does not know whether it was stored', {
+    tags: ['linux'],
+  }, async () => {
+    const store = await openSqliteStore(file);
+    const clock = new VirtualClock(START);
+    const writer = newWriter(store, 'a', { clock, patienceMs: 10_000 });
+    writer.append('run.started', startedData());
+    await clock.runUntil(writer.flush());
+    breakLog(file);
+    writer.append('variable.set', { name: 'a', value: '1' });
+    const seen: unknown[] = [];
+    clock.at(START + 400, () => seen.push(writer.away?.message));
+    await clock.runUntil(writer.flush());
+    expect(seen).toEqual([expect.stringContaining('the disk reported an error')]);
+    appendMany(writer, 3);
+    await clock.runUntil(writer.flush());
+    await store.close();
+    const again = await openSqliteStore(file);
+    expect(verifyChain(await again.read('a'))).toMatchObject({ ok: true, entries: 5 });
+    await again.close();
   });
 
   it('says unavailable when a folder cannot be created', async () => {

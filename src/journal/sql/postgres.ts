@@ -309,7 +309,8 @@ const FAILURES: Readonly<Record<string, readonly [reason: StoreError['reason'] |
   '57P04': ['unavailable', 'was dropped'],
   '57P05': ['away', 'closed an idle connection'],
   '25P03': ['away', 'aborted a transaction that was idle for too long'],
-  '58': ['unavailable', 'could not be read or written: its disk reported an error'],
+  '58': ['away', 'could not be read or written: its disk reported an error'],
+  '58P01': ['unavailable', 'lacks one of its files'],
   XX001: ['damaged', 'is damaged: its pages contradict each other'],
   XX002: ['damaged', 'is damaged: an index contradicts its table'],
 };

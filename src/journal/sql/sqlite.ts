@@ -36,8 +36,8 @@ export interface Database {
   exec(sql: string): void;
   /**
    * Runs `work` between BEGIN IMMEDIATE and COMMIT; a throw rolls back. Do not nest it; `work` must be synchronous. After a disk
-   * error, or once the file was replaced, this connection refuses every further transaction, because a commit that succeeds then
-   * proves nothing.
+   * error the next one opens the file anew, and begins once all that is in the log could be written to the file itself; once the file was
+   * replaced, every further one is refused. A commit that succeeds without that proves nothing.
    */
   transaction<T>(work: () => T): T;
   /**
@@ -167,18 +167,24 @@ async function connect(
   path: string,
   onUnusable: () => void = () => {},
 ): Promise<Connection> {
-  let connection: DriverConnection | undefined;
+  const open = () => {
+    const driver = new DatabaseSync(path);
+    driver.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    return driver;
+  };
+  let driver: DriverConnection | undefined;
   try {
-    connection = new DatabaseSync(path);
-    connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
-    await switchToWal(connection);
-    connection.exec('PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF');
-    return new Connection(path, connection, onUnusable);
+    driver = open();
+    await switchToWal(driver);
+    driver.exec(SETTINGS);
+    return new Connection(path, driver, onUnusable, { reopen: open });
   } catch (error) {
-    connection?.close();
+    driver?.close();
     throw toStoreError(error, path);
   }
 }
+
+const SETTINGS = 'PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF';
 
 /** A store is written through its file and through the log that SQLite makes beside it. */
 function mayWrite(path: string): boolean {
@@ -220,10 +226,11 @@ async function connectReading(
     const before = inUse ? undefined : readStamp(path);
     driver = new DatabaseSync(url, { readOnly: true });
     driver.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}; PRAGMA trusted_schema = OFF`);
-    return new Connection(path, driver, onUnusable, () => {
+    const checkRead = () => {
       if (before !== undefined && readStamp(path) !== before)
         throw new StoreAway(`${path} was written to while it was read without the right to write; read it again`);
-    });
+    };
+    return new Connection(path, driver, onUnusable, { checkRead });
   } catch (error) {
     driver?.close();
     throw toStoreError(error, path);
@@ -236,27 +243,36 @@ function readStamp(path: string): string {
   return `${size} ${mtimeNs} ${ctimeNs}`;
 }
 
+/** What a connection that only reads checks, or how one that writes is opened anew. */
+interface ConnectionKind {
+  /** Throws where what was read may be of no one instant. */
+  readonly checkRead?: () => void;
+  readonly reopen?: () => DriverConnection;
+}
+
 /** A connection of the driver, shared by all openings of its file in this process. */
 class Connection {
   readonly file: string;
-  private readonly driver: DriverConnection;
+  private driver: DriverConnection;
   private readonly onUnusable: () => void;
-  /** Of a connection that only reads: throws where what was read may be of no one instant. */
-  private readonly checkRead: (() => void) | undefined;
-  private readonly place: FilePlace | undefined;
+  private readonly kind: ConnectionKind;
+  private place: FilePlace | undefined;
   private readonly statements = new Map<string, Statement>();
   private readonly listeners = new Set<(message: string) => void>();
   private openings = 0;
   private durable = true;
+  private waitMs = BUSY_TIMEOUT_MS;
+  /** Grows when the file is opened anew: statements of before belong to a connection that is closed. */
+  private generation = 0;
   /** Why no further commit is promised: the disk failed, so the last one may or may not have reached it, or the file was replaced. */
   private broken: StoreError | undefined;
   private isClosed = false;
 
-  constructor(file: string, driver: DriverConnection, onUnusable: () => void, checkRead?: () => void) {
+  constructor(file: string, driver: DriverConnection, onUnusable: () => void, kind: ConnectionKind) {
     this.file = file;
     this.driver = driver;
     this.onUnusable = onUnusable;
-    this.checkRead = checkRead;
+    this.kind = kind;
     if (file === ':memory:') return;
     // The log is opened by the first statement, and cannot be distinguished from a newer one before that.
     this.driver.exec('SELECT count(*) FROM sqlite_schema');
@@ -264,11 +280,11 @@ class Connection {
   }
 
   get isReadOnly(): boolean {
-    return this.checkRead !== undefined;
+    return this.kind.checkRead !== undefined;
   }
 
   get isUsable(): boolean {
-    return !this.isClosed && this.broken === undefined;
+    return !this.isClosed && this.broken?.reason !== 'replaced';
   }
 
   open(): void {
@@ -291,14 +307,23 @@ class Connection {
   statement(sql: string): Statement {
     const known = this.statements.get(sql);
     if (known !== undefined) return known;
-    const prepared = this.guard(() => this.driver.prepare(sql));
+    const prepare = () => ({ statement: this.driver.prepare(sql), generation: this.generation });
+    let prepared = this.guard(prepare);
     let listing: DriverStatement | undefined;
+    const current = () => {
+      if (prepared.generation !== this.generation) {
+        prepared = prepare();
+        listing = undefined;
+      }
+      return prepared.statement;
+    };
     const statement: Statement = {
-      run: (...values) => this.guard(() => ({ changes: Number(prepared.run(...values).changes) })),
-      get: (...values) => this.guard(() => prepared.get(...values) as SqlRow | undefined),
-      all: (...values) => this.guard(() => prepared.all(...values) as readonly SqlRow[]),
+      run: (...values) => this.guard(() => ({ changes: Number(current().run(...values).changes) })),
+      get: (...values) => this.guard(() => current().get(...values) as SqlRow | undefined),
+      all: (...values) => this.guard(() => current().all(...values) as readonly SqlRow[]),
       tuples: (...values) =>
         this.guard(() => {
+          current();
           // A statement returns rows as objects or as lists; its mode is fixed once it has run.
           if (listing === undefined) {
             listing = this.driver.prepare(sql);
@@ -318,7 +343,43 @@ class Connection {
   /** Throws where no commit is promised any more. */
   requireSound(): void {
     this.findReplaced();
-    if (this.broken !== undefined) throw this.broken;
+    if (this.broken === undefined) return;
+    if (this.broken.reason === 'replaced' || this.kind.reopen === undefined) throw this.broken;
+    this.openAnew(this.kind.reopen);
+  }
+
+  /**
+   * Opens the file anew after a disk error. The system may have dropped pages that it could not write and report nothing the next time,
+   * so all that is in the log is written to the file itself before a commit is promised again. Throws a StoreAway where that fails.
+   */
+  private openAnew(reopen: () => DriverConnection): void {
+    let driver: DriverConnection | undefined;
+    try {
+      driver = reopen();
+      driver.exec(SETTINGS);
+      const { busy, log, checkpointed } = driver.prepare('PRAGMA wal_checkpoint(PASSIVE)').get() as SqlRow;
+      if (busy !== 0 || log !== checkpointed) throw new StoreAway(`${this.file} is still read by another process`);
+      driver.exec(`PRAGMA busy_timeout = ${this.waitMs}`);
+    } catch (error) {
+      driver?.close();
+      throw toStoreError(error, this.file);
+    }
+    const before = this.driver;
+    this.driver = driver;
+    this.generation += 1;
+    this.durable = true;
+    this.broken = undefined;
+    try {
+      before.close();
+    } catch {
+      // It failed before; what it had is in the new one.
+    }
+    this.place = new FilePlace(this.file);
+  }
+
+  limitWait(ms: number): void {
+    this.waitMs = ms;
+    this.exec(`PRAGMA busy_timeout = ${ms}`);
   }
 
   transaction<T>(work: () => T): T {
@@ -380,14 +441,11 @@ class Connection {
   private guard<T>(work: () => T): T {
     try {
       const result = work();
-      this.checkRead?.();
+      this.kind.checkRead?.();
       return result;
     } catch (error) {
       const translated = toStoreError(error, this.file);
-      if (translated instanceof StoreError && readResultCode(error) === SQLITE.IOERR && this.broken === undefined) {
-        this.broken = translated;
-        this.onUnusable();
-      }
+      if (translated instanceof StoreError && readResultCode(error) === SQLITE.IOERR) this.broken ??= translated;
       throw translated;
     }
   }
@@ -456,7 +514,7 @@ class Opening implements Database {
   }
 
   limitWait(ms: number): void {
-    this.connection.exec(`PRAGMA busy_timeout = ${ms}`);
+    this.connection.limitWait(ms);
   }
 
   close(): void {
@@ -577,7 +635,7 @@ const FAILURES: Readonly<
   [SQLITE.BUSY]: ['away', 'was held by another process for too long', 'database is locked'],
   [SQLITE.LOCKED]: ['away', 'is locked by another connection of this process', 'database table is locked'],
   [SQLITE.READONLY]: ['unavailable', 'may only be read', 'attempt to write a readonly database'],
-  [SQLITE.IOERR]: ['unavailable', 'could not be read or written: the disk reported an error', 'disk I/O error'],
+  [SQLITE.IOERR]: ['away', 'could not be read or written: the disk reported an error', 'disk I/O error'],
   [SQLITE.CORRUPT]: ['damaged', 'is damaged: its pages contradict each other', 'database disk image is malformed'],
   [SQLITE.FULL]: ['unavailable', 'could not be written: the disk is full', 'database or disk is full'],
   [SQLITE.CANTOPEN]: ['unavailable', 'cannot be opened', 'unable to open database file'],
