@@ -141,6 +141,24 @@ steps:
 finally:
   - cancel: {mine: BTC-USD}
 `,
+  // Its stop is replaced once, and its time is over soon: deaths come between each two of these requests.
+  `runbook: held
+dsl: 1
+leaves: {position: open, because: processes are killed here}
+steps:
+  - place: {type: market, market: BTC-USD, side: long, size: 0.02, price: 70000}
+    ${CAUGHT}
+  - manage:
+      market: BTC-USD
+      side: short
+      feed: 64500
+      stop_loss: {trigger: 60000, price: 59000}
+      take_profit: {trigger: 70000, price: 69000}
+      trail: {by: 4%, step: 0.1%}
+      time_limit: 2s
+      escalate: {after: 1s, slip: 10%}
+    ${CAUGHT.replace('rejected,', 'rejected, unprotected_position, not_placed,')}
+`,
 ] as const;
 
 export async function killRuns(wanted: KillsWanted): Promise<KillsTold> {

@@ -217,8 +217,9 @@ export class PlannedRequests {
     // Reads of one market are shared, also where its name is an input.
     const found = typeof market === 'string' ? market : scope.hasOneMarket ? 'the market' : '';
     const shared = call.alone === true ? '' : found;
-    const reduces = step.allow === 'reduce' || getStepRow(step.verb).risk === 'reduces';
-    return this.weigh({ call, times, terms, reduces, market: shared });
+    const closes = getStepRow(step.verb).risk === 'reduces';
+    const reduces = step.allow === 'reduce' || closes;
+    return this.weigh({ call, times, terms, reduces, closes, market: shared });
   }
 
   /** How much a request counts that the profile declares: it is sent once in each attempt of its step. */
@@ -236,12 +237,15 @@ export class PlannedRequests {
     times,
     terms,
     reduces,
+    closes,
     market,
   }: {
     readonly call: StepCall;
     readonly times: { readonly min: number; readonly max: number };
     readonly terms: OrderDraft<Unknown> | undefined;
     readonly reduces: boolean;
+    /** Whether its step can only close what is open. */
+    readonly closes: boolean;
     /** Of which waits share their reads; empty where that is not known. */
     readonly market: string;
   }): Load {
@@ -259,7 +263,7 @@ export class PlannedRequests {
       ...(method === 'GET' || !qualifies ? {} : { writes: count }),
       ...(terms === undefined
         ? {}
-        : this.weighOrder(terms, { reduces, follows: call.draft === undefined, most: times.max })),
+        : this.weighOrder(terms, { reduces, closes, follows: call.draft === undefined, most: times.max })),
       ...(call.draft === undefined ? {} : { orders: { min: new Decimal(times.min), max: new Decimal(times.max) } }),
     };
     const cost = context.costOf(call.endpoint);
@@ -291,7 +295,12 @@ export class PlannedRequests {
    */
   private weighOrder(
     terms: OrderDraft<Unknown>,
-    { reduces, follows, most }: { readonly reduces: boolean; readonly follows: boolean; readonly most: number },
+    {
+      reduces,
+      closes,
+      follows,
+      most,
+    }: { readonly reduces: boolean; readonly closes: boolean; readonly follows: boolean; readonly most: number },
   ): Partial<Record<Figure, Partial<Range>>> {
     const { side, market } = terms;
     if (terms.type === 'stop_loss' || terms.type === 'take_profit') return {};
@@ -305,7 +314,8 @@ export class PlannedRequests {
       : Decimal.min(limit, boundNotional(terms.size, price, maxOrderSize));
     const all = most === 1 || notional.isZero() ? notional : notional.times(most);
     const range: Partial<Range> = { min: known ? notional : new Decimal(0), max: all };
-    const sides = side instanceof Unknown ? (['long', 'short'] as const) : ([side] as const);
+    // What a reducing step closes, the run has opened.
+    const sides = closes ? [] : side instanceof Unknown ? (['long', 'short'] as const) : ([side] as const);
     const where = market instanceof Unknown ? '' : market;
     return {
       notional: range,
