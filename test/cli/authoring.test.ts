@@ -206,7 +206,11 @@ describe('new', () => {
     expect(JSON.parse(here.run('new', 'one', '--json').out)).toMatchObject({ schema: 'schemas/runbook.schema.json' });
     expect(schemaOf('one.yaml')).toBe('./schemas/runbook.schema.json');
     expect(JSON.parse(here.read('schemas/runbook.schema.json')).properties).toHaveProperty('steps');
-    expect(JSON.parse(here.run('new', 'two', '--json').out)).not.toHaveProperty('schema');
+    expect(JSON.parse(here.run('new', 'two', '--json').out)).toEqual({
+      file: 'two.yaml',
+      from: null,
+      files: ['two.yaml', 'two.test.yaml', 'two.sim.yaml', 'two.profile.yaml'],
+    });
     expect(schemaOf('two.yaml')).toBe('./schemas/runbook.schema.json');
   });
 });

@@ -1,4 +1,4 @@
-/** The texts of a new project, and of a new runbook: short enough to read at a glance, complete enough for a dry-run. */
+/** The texts of a new project, and of a new runbook and what belongs beside it: short enough to read at a glance, complete enough for a dry-run. */
 import { makeSchemaLine } from './schema-line.ts';
 
 /** An entry, its stop, and an entry that never fills. */
@@ -60,20 +60,32 @@ const NAME = 'first-entry';
 /** Schemas that the files of a new project name. */
 export const PROJECT_SCHEMAS = ['runbook', 'runbook-test', 'simulator', 'profile'] as const;
 
+/** A runbook with what belongs beside it, by what its file name ends in and by its schema. */
+export interface Starter {
+  readonly runbook: string;
+  readonly tests: string;
+  readonly simulator: string;
+}
+
+export function makeFirstStarter(name: string): Starter {
+  return { runbook: makeFirstRunbook(name), tests: makeTests(name), simulator: SIMULATOR };
+}
+
 /** The files of a new project beside its schemas: path to text. `version` is pinned in the pipeline. */
 export function makeProject(version: string): Readonly<Record<string, string>> {
   const schema = (name: (typeof PROJECT_SCHEMAS)[number]) => makeSchemaLine(`../schemas/${name}.schema.json`);
   return {
     [`runbooks/${NAME}.yaml`]: schema('runbook') + makeFirstRunbook(NAME),
-    [`runbooks/${NAME}.test.yaml`]: schema('runbook-test') + TESTS,
+    [`runbooks/${NAME}.test.yaml`]: schema('runbook-test') + makeTests(NAME),
     [`runbooks/${NAME}.sim.yaml`]: schema('simulator') + SIMULATOR,
-    'profiles/sim.yaml': schema('profile') + PROFILE,
+    'profiles/sim.yaml': schema('profile') + makeProfile('../.runbook'),
     '.github/workflows/runbooks.yml': makePipeline(version),
     '.gitignore': '.runbook/\nnode_modules/\n',
   };
 }
 
-const TESTS = `tests: ${NAME}
+function makeTests(name: string): string {
+  return `tests: ${name}
 defaults:
   clock: 2026-01-05T08:00:00Z
   feeds: {mid: 64000}
@@ -117,6 +129,7 @@ cases:
       outcome: succeeded
       requests_exactly: {POST /orders limit: 1, POST /orders stop_loss: 1}
 `;
+}
 
 const SIMULATOR = `# The price falls through the entry after nine seconds.
 markets:
@@ -129,7 +142,9 @@ markets:
         - {afterMs: 60000, price: "64100"}
 `;
 
-const PROFILE = `# For the venue of \`runbook sim\`: nothing here is real. A real account has a profile of its own.
+/** The profile of the simulated venue. `state`: the folder of its journal, seen from the profile's file. */
+export function makeProfile(state: string): string {
+  return `# For the venue of \`runbook sim\`: nothing here is real. A real account has a profile of its own.
 profile: sim
 base_url: http://127.0.0.1:8080
 account: sim
@@ -139,6 +154,8 @@ auth: {mode: jwt, jwt: {env: VENUE_JWT}}
 
 markets:
   BTC-USD: {tick: "1", lot: "0.0001", min_size: "0.0001"}
+  ETH-USD: {tick: "0.1", lot: "0.001", min_size: "0.001"}
+  SOL-USD: {tick: "0.01", lot: "0.01", min_size: "0.01"}
 
 requests:
   market_info:
@@ -150,10 +167,16 @@ requests:
 
 feeds:
   mid: {request: market_info, with: {market_id: "\${market}"}, read: "result[0].fair_price"}
+  mark: {request: market_info, with: {market_id: "\${market}"}, read: "result[0].fair_price"}
+  bid: {request: market_info, with: {market_id: "\${market}"}, read: "result[0].best_bid"}
+  ask: {request: market_info, with: {market_id: "\${market}"}, read: "result[0].best_ask"}
 
-limits: {max_order_notional: 1000, max_open_orders: 10, markets: [BTC-USD]}
-store: {sqlite: ../.runbook/runbook.db}
+capabilities: [cancel_all]
+limits: {max_order_notional: 50000, max_open_orders: 50, markets: [BTC-USD, ETH-USD, SOL-USD]}
+notify: {ops: {log: true}, desk: {log: true}}
+store: {sqlite: ${state}/runbook.db}
 `;
+}
 
 function makePipeline(version: string): string {
   const call = `npx --yes perp-runbook@${version}`;

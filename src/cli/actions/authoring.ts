@@ -71,9 +71,11 @@ export const AUTHORING_COMMANDS: readonly CommandRow[] = [
   }),
   command({
     name: 'new',
-    summary: 'create a runbook to start from',
-    arguments: { name: { doc: 'name of the runbook; the file is NAME.yaml', takes: 'text' } },
-    options: { from: { doc: 'copy an example instead of the smallest runbook', value: 'EXAMPLE' } },
+    summary: 'create a runbook to start from, with its tests, a simulated venue and its profile',
+    arguments: {
+      name: { doc: 'name of the runbook; the files are NAME.yaml, NAME.test.yaml and so on', takes: 'text' },
+    },
+    options: { from: { doc: 'copy a runbook that ships instead of the smallest one', value: 'EXAMPLE' } },
     example: 'new my-entry --from bracket-entry',
     async run({ name }, { from }, invocation) {
       return (await import('../authoring/new.ts')).createRunbook(name, from, invocation);

@@ -1,16 +1,16 @@
-/** `runbook new`: creates a runbook, either a minimal one or a copy of an example. */
-import { existsSync, readdirSync } from 'node:fs';
-import { basename, join } from 'node:path';
+/** `runbook new`: creates a runbook, the smallest one or a copy of one that ships, with its tests, a simulated venue and its profile. */
+import { existsSync } from 'node:fs';
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
-import { readText, writeNewText } from '../../app/files/files.ts';
-import { locateInPackage } from '../../app/project/package-files.ts';
+import { writeNewText } from '../../app/files/files.ts';
+import { type Copied, copyShipped } from '../../app/project/library.ts';
 import { ensureSchema } from '../../app/project/schema-line.ts';
-import { makeFirstRunbook } from '../../app/project/template.ts';
+import { makeFirstStarter, makeProfile, type PROJECT_SCHEMAS } from '../../app/project/template.ts';
 import { makePrintable } from '../../base/printable.ts';
-import { suggestSpelling } from '../../base/spelling.ts';
 import type { Invocation } from '../invocation.ts';
 
 const NAME = /^[a-z][a-z0-9-]{0,62}$/;
+
+type Schema = (typeof PROJECT_SCHEMAS)[number];
 
 export async function createRunbook(
   name: string,
@@ -22,35 +22,51 @@ export async function createRunbook(
       `a runbook's name is lower-case letters, digits and dashes, at most 63, a letter first; found ${makePrintable(name, 100)}`,
     );
   }
-  const file = `${name}.yaml`;
-  const text = from === undefined ? makeFirstRunbook(name) : renameRunbook(readExample(from), name);
-  if (existsSync(file)) throw new UserError(`${file} exists already; it was not changed`);
-  const { line, created } = ensureSchema(file, 'runbook');
-  writeNewText(file, line + text.replace(/^# yaml-language-server:.*\n/, ''), 'runbook');
-  terminal.answer({ file, from: from ?? null, ...(created === undefined ? {} : { schema: created }) }, () =>
-    [
-      ...(created === undefined ? [] : [`${created}: created, for editors`]),
-      `${file}: created. Next: runbook validate ${file}`,
-    ].join('\n'),
+  const { own, called } = makeNewFiles(name, from);
+  const taken = Object.keys(own).find((file) => existsSync(file));
+  if (taken !== undefined) throw new UserError(`${taken} exists already; nothing was written or changed`);
+  // A runbook that is called may serve others here already, and stays as it is.
+  const missing = Object.entries(called).filter(([file]) => !existsSync(file));
+  const files = [...Object.entries(own), ...missing];
+  const schemas = new Set<string>();
+  for (const [file, { schema, text }] of files) {
+    const { line, created } = ensureSchema(file, schema);
+    if (created !== undefined) schemas.add(created);
+    writeNewText(file, line + text, schema);
+  }
+  const written = [...schemas, ...files.map(([file]) => file)];
+  const [schema] = schemas;
+  terminal.answer(
+    { file: `${name}.yaml`, from: from ?? null, files: written, ...(schema !== undefined && { schema }) },
+    () =>
+      [
+        ...written.map((file) => `${file}: created${schemas.has(file) ? ', for editors' : ''}`),
+        `Next: runbook validate ${name}.yaml and runbook test ${name}.test.yaml`,
+      ].join('\n'),
   );
   return EXIT.done;
 }
 
-function readExample(from: string): string {
-  const folder = locateInPackage('runbooks');
-  const names = existsSync(folder)
-    ? readdirSync(folder)
-        .filter((file) => file.endsWith('.yaml') && !file.endsWith('.test.yaml'))
-        .map((file) => basename(file, '.yaml'))
-    : [];
-  if (!names.includes(from)) {
-    const meant = suggestSpelling(from, names);
-    const hint = meant === undefined ? `there are ${names.sort().join(', ')}` : `did you mean ${meant}?`;
-    throw new UserError(`no example is called ${makePrintable(from, 100)}; ${hint}`);
-  }
-  return readText(join(folder, `${from}.yaml`), 'example');
+export interface NewFile {
+  readonly schema: Schema;
+  readonly text: string;
 }
 
-function renameRunbook(text: string, name: string): string {
-  return text.replace(/^runbook:.*$/m, `runbook: ${name}`);
+/** The files of a new runbook, by name and without the line of their schema, and those of the runbooks that it calls. */
+export function makeNewFiles(
+  name: string,
+  from: string | undefined,
+): { readonly own: Readonly<Record<string, NewFile>>; readonly called: Readonly<Record<string, NewFile>> } {
+  const starter: Copied = from === undefined ? { ...makeFirstStarter(name), called: {} } : copyShipped(from, name);
+  return {
+    own: {
+      [`${name}.yaml`]: { schema: 'runbook', text: starter.runbook },
+      [`${name}.test.yaml`]: { schema: 'runbook-test', text: starter.tests },
+      [`${name}.sim.yaml`]: { schema: 'simulator', text: starter.simulator },
+      [`${name}.profile.yaml`]: { schema: 'profile', text: makeProfile('.runbook') },
+    },
+    called: Object.fromEntries(
+      Object.entries(starter.called).map(([each, text]) => [`${each}.yaml`, { schema: 'runbook', text }]),
+    ),
+  };
 }
