@@ -1,9 +1,10 @@
 /** A message on its way to a channel of the profile: what is posted where, and what is said where it does not arrive. */
 import { describe, expect, it } from 'vitest';
-import { deliverNotice } from '../../src/app/account/notifications.ts';
+import { deliverNotice, sendAlarm } from '../../src/app/account/notifications.ts';
 import { VirtualClock } from '../../src/base/clock.ts';
 import { Secret } from '../../src/gateway/live/secret.ts';
 import type { PostOutcome } from '../../src/gateway/live/webhook.ts';
+import { MemoryAccountJournal } from '../../src/journal/account/memory.ts';
 import { type Profile, SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
 
 const OPS = new Secret('notify.ops.webhook', 'https://hooks.example/canary-of-the-address');
@@ -71,5 +72,41 @@ describe('a message', () => {
     expect(new Set(posted.map((body) => JSON.stringify(body))).size).toBe(Math.min(1, posts));
     expect(said).toHaveLength(1);
     expect(said.join()).not.toContain('canary');
+  });
+});
+
+describe('an alarm of the program', () => {
+  it.each([
+    ['that arrives', {}, true, []],
+    [
+      'that does not arrive',
+      { problem: 'HTTP_404' },
+      false,
+      [
+        {
+          type: 'alarm.undelivered',
+          by: 'notifier',
+          data: { to: 'ops', run: 'r1', text: 'late', because: 'HTTP_404' },
+        },
+      ],
+    ],
+  ])('%s is in the journal of the account only where no one got it', async (_what, outcome, arrived, acts) => {
+    const clock = new VirtualClock(0);
+    const journal = new MemoryAccountJournal();
+    const account = {
+      profile: PROFILE,
+      secrets: { webhooks: { ops: OPS }, anchorWebhooks: {} },
+      clock,
+      key: 'venue main',
+      openAccountJournal: async () => journal,
+    };
+    const sent = sendAlarm(
+      account as unknown as Parameters<typeof sendAlarm>[0],
+      { text: 'late', severity: 'warn', run: 'r1' },
+      { note: () => {}, complain: () => {} },
+      async () => outcome,
+    );
+    expect(await clock.runUntil(sent)).toBe(arrived);
+    expect(await journal.find('venue main', ['alarm.undelivered'])).toMatchObject(acts);
   });
 });

@@ -127,6 +127,8 @@ describe.concurrent('runbook paper', { timeout: 60_000 }, () => {
         expect(shown.orders.map(({ state }) => state)).toEqual(['canceled']);
         running.child.kill('SIGTERM');
         expect((await running.ended).exit).toBe(143);
+        const verified = await run(['audit', 'verify']);
+        expect(verified.exit, verified.out).toBe(0);
         // The kill cancels what the account has open, and nothing was placed.
         expect(venue.heard.filter(({ method }) => method === 'POST' || method === 'PUT')).toEqual([]);
         expect(venue.heard.some(({ path }) => path === '/markets')).toBe(true);

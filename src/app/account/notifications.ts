@@ -10,11 +10,13 @@ import type { DataOf } from '../../journal/entry.ts';
 import type { NoticeSeverity } from '../../venue/profile/settings.ts';
 import type { Voice } from '../voice.ts';
 import type { Account } from './account.ts';
+import { noteAct } from './acts.ts';
 
 /** Target of the program's own alarms, where the profile names it. */
 const OPERATORS = 'ops';
 
 type Channels = Pick<Account, 'profile' | 'secrets' | 'clock'>;
+type Alarmed = Channels & Pick<Account, 'openAccountJournal' | 'key'>;
 /** What a message is about, beside the account. */
 export type Subject = Pick<Notice, 'run' | 'runbook' | 'step'>;
 type Message = Pick<Notice, 'to' | 'text' | 'severity'> & Subject;
@@ -98,19 +100,29 @@ export class RunNotifier implements Notifier {
 
 /** Reports what a run cannot settle by itself, on the terminal, and to `ops` where the profile names it. */
 export function reportAlarm(
-  { account, voice }: { readonly account: Channels; readonly voice: Voice },
+  { account, voice }: { readonly account: Alarmed; readonly voice: Voice },
   text: string,
   about: Subject,
 ): void {
   voice.complain(text);
-  sendAlarm(account, { ...about, severity: 'error', text }, voice);
+  void sendAlarm(account, { ...about, severity: 'error', text }, voice);
 }
 
-/** Sends an alarm to `ops` where the profile names it; nothing waits for it. */
-export function sendAlarm(
-  account: Channels,
+/**
+ * Sends an alarm to `ops`; the account's journal gets one that did not arrive. Resolves to whether it arrived, or undefined where the
+ * profile does not name `ops`; never rejects.
+ */
+export async function sendAlarm(
+  account: Alarmed,
   alarm: Omit<Message, 'to'>,
   voice: Pick<Voice, 'note' | 'complain'>,
-): void {
-  if (Object.hasOwn(account.profile.notify, OPERATORS)) void deliverNotice(account, { ...alarm, to: OPERATORS }, voice);
+  post?: Post,
+): Promise<boolean | undefined> {
+  if (!Object.hasOwn(account.profile.notify, OPERATORS)) return undefined;
+  const because = await deliverNotice(account, { ...alarm, to: OPERATORS }, voice, post);
+  if (because === undefined) return true;
+  const { run, text } = alarm;
+  const data = { ...(run === undefined ? {} : { run }), to: OPERATORS, text: makePrintable(text, 1000), because };
+  await noteAct(account, { type: 'alarm.undelivered', by: 'notifier', at: account.clock.now(), data }, voice);
+  return false;
 }

@@ -272,7 +272,11 @@ export class SchedulerEvents {
   ): void {
     this.log.write(severity, event, message, { ...fields, step });
     const { run, runbook } = fields;
-    sendAlarm(this.account, { severity, text: message, run, runbook, step }, this.log.asVoice());
+    void sendAlarm(this.account, { severity, text: message, run, runbook, step }, this.log.asVoice()).then(
+      (arrived) => {
+        if (arrived !== undefined) this.metrics.countNotice(arrived);
+      },
+    );
   }
 }
 

@@ -38,6 +38,8 @@ export interface AccountMetrics {
   countEvent(event: SchedulerEvent): void;
   countEntry(entry: Entry): void;
   countReload(ok: boolean): void;
+  /** An alarm; the notices of steps are entries. */
+  countNotice(arrived: boolean): void;
   /** Wraps the store to measure the time of each append. */
   measureStore(store: JournalStore): JournalStore;
 }
@@ -102,6 +104,7 @@ export async function createMetrics(gauges: () => ReadonlyMap<string, Gauges>): 
     'endpoint',
     'outcome',
   ]);
+  const notices = makeCounter('notices_total', 'Notices and alarms, by whether they arrived.', ['delivered']);
   const reloads = makeCounter('reloads_total', 'Reloads of the files, by result.', ['result']);
   const makeProcessCounter = (name: string, help: string) => new Counter({ name: `${PREFIX}${name}`, help, registers });
   const stalls = makeProcessCounter('loop_stalls_total', 'Times the event loop was blocked for seconds.');
@@ -190,6 +193,8 @@ export async function createMetrics(gauges: () => ReadonlyMap<string, Gauges>): 
         const id = 'call' in entry.data ? `${entry.run} ${String(entry.data.call)}` : '';
         if (entry.type === 'order.alarmed' && ILLEGAL.has(entry.data.alarm))
           illegal.inc({ account, alarm: entry.data.alarm });
+        else if (entry.type === 'notification.settled')
+          notices.inc({ account, delivered: String(entry.data.delivered) });
         else if (entry.type === 'deadman.moved') showDeadman(entry.data.event);
         else if (entry.type === 'call.intended')
           endpoints.set(id, entry.data.endpoint.startsWith('request ') ? 'declared' : entry.data.endpoint);
@@ -198,6 +203,7 @@ export async function createMetrics(gauges: () => ReadonlyMap<string, Gauges>): 
           endpoints.delete(id);
         }
       },
+      countNotice: (arrived) => notices.inc({ account, delivered: String(arrived) }),
       countReload: (ok) => reloads.inc({ account, result: ok ? 'taken' : 'refused' }),
       measureStore: (store) => ({
         heads: (of) => store.heads(of),

@@ -82,6 +82,13 @@ interface ActContents {
     readonly delivered: boolean;
     readonly because?: string;
   };
+  /** An alarm of the program, not of a step, reached no one. */
+  readonly 'alarm.undelivered': {
+    readonly run?: string;
+    readonly to: string;
+    readonly text: string;
+    readonly because: string;
+  };
   /** A person answers for orders of ours that no journal knows: they are no reason to refuse a start any more. */
   readonly 'orders.adopted': { readonly orders: readonly AdoptedOrder[] };
   /** The store was restored from a backup. Times are epoch ms. */
