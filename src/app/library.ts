@@ -102,6 +102,7 @@ export type DryRunOptions = Partial<Pick<DryRun, 'run' | 'seed' | 'venue' | 'tri
 export interface DryRunOutcome {
   /** As `dry-run --json` prints it (interface.md, JSON). */
   readonly report: RunReport;
+  /** As the journal has them: those of a round that changed nothing bear the number and hash of the line that holds it. */
   readonly entries: readonly Entry[];
   /** With `venue: {kind: 'simulated', record: true}`. */
   readonly recording?: Fixture;
@@ -113,21 +114,24 @@ export interface DryRunOutcome {
  */
 export async function dryRun(loaded: LoadedRunbook, options: DryRunOptions): Promise<DryRunOutcome> {
   const fold = new RunFold();
-  const entries: Entry[] = [];
+  const { store = new MemoryStore(), run = 'dry-run' } = options;
   const { recording } = await execute({
-    run: 'dry-run',
     seed: 1,
     venue: { kind: 'simulated' },
-    store: new MemoryStore(),
     ...options,
+    store,
+    run,
     loaded,
     onEntry(entry) {
       fold.apply(entry);
-      entries.push(entry);
       options.onEntry?.(entry);
     },
   });
-  return { report: fold.report(), entries, ...(recording === undefined ? {} : { recording }) };
+  return {
+    report: fold.report(),
+    entries: [...readLines(await store.read(run))],
+    ...(recording === undefined ? {} : { recording }),
+  };
 }
 
 /** The entries of an exported journal (`audit export --format jsonl`). Throws a StoreError for a line that is no entry. */

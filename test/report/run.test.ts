@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { listUnsettledOrders } from '../../src/app/run/unsettled.ts';
 import type { Entry } from '../../src/journal/entry.ts';
 import { makeOrdersDocument } from '../../src/report/folds/orders.ts';
-import { makeRunReport } from '../../src/report/folds/run.ts';
+import { makeRunReport, RunFold } from '../../src/report/folds/run.ts';
 import { startedData } from '../journal/sample.ts';
 import { Script, sampleRun } from './sample-run.ts';
 
@@ -14,6 +15,21 @@ const POSTED = {
   price: '64200',
   client_order_id: 'k2entry2',
 };
+
+it('what is said of a run while it goes on is what its report says', async () => {
+  const fold = new RunFold();
+  const seen = new Set<string>();
+  for (const entry of await sampleRun()) {
+    fold.apply(entry);
+    const report = fold.report();
+    const { run, orders } = fold.progress();
+    expect({ run, orders }).toEqual({ run: report.run, orders: listUnsettledOrders(report) });
+    const { method, path } = report.requests.filter(({ status }) => status === null).at(-1) ?? {};
+    expect(fold.findUnanswered() ?? {}).toMatchObject(method === undefined ? {} : { method, path });
+    seen.add(`${orders.length} ${method ?? 'none'}`);
+  }
+  expect([...seen].some((each) => each.startsWith('1 ')) && seen.has('0 none')).toBe(true);
+});
 
 describe('runReport', () => {
   it('is the whole document of interface.md', async () => {

@@ -18,7 +18,7 @@ import { readRecordedRun } from '../../journal/reading.ts';
 import type { PostedMessage } from '../../journal/shared/shared.ts';
 import { StoreError } from '../../journal/store.ts';
 import type { Residual } from '../../report/folds/residual.ts';
-import { RunFold, type RunReport } from '../../report/folds/run.ts';
+import { RunFold, type RunProgress, type RunReport } from '../../report/folds/run.ts';
 import { placesOrders, readsAccount } from '../../runbook/steps/risk.ts';
 import type { Value } from '../../runbook/values.ts';
 import { describeBeyond, findBeyond } from '../../venue/position/residual.ts';
@@ -258,6 +258,14 @@ export class LiveRun {
 
   report(): RunReport {
     return this.fold.report();
+  }
+
+  progress(): RunProgress {
+    return this.fold.progress();
+  }
+
+  findUnanswered(): ReturnType<RunFold['findUnanswered']> {
+    return this.fold.findUnanswered();
   }
 
   residual(): Residual {

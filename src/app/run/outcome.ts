@@ -1,12 +1,15 @@
 /** The result of a live run as far as its journal knows it. */
 import type { Fixture } from '../../gateway/fixture/fixture.ts';
 import type { Residual } from '../../report/folds/residual.ts';
-import type { RunReport } from '../../report/folds/run.ts';
+import type { RunProgress, RunReport } from '../../report/folds/run.ts';
 import type { Signal } from '../process.ts';
 
 /** A run as recorded in its journal so far. */
 export interface KnownRun {
   report(): RunReport;
+  progress(): RunProgress;
+  /** The newest request without an answer. */
+  findUnanswered(): { readonly method: string; readonly path: string } | undefined;
   residual(): Residual;
 }
 

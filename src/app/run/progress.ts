@@ -41,7 +41,7 @@ export class RunProgressReport {
     if (entry.type !== 'step.started' && entry.type !== 'order.moved') return;
     if (entry.at - this.shownAt < PROGRESS_EVERY_MS) return;
     this.shownAt = entry.at;
-    const open = listUnsettledOrders(this.known.report()).length;
+    const open = listUnsettledOrders(this.known.progress()).length;
     // The important part first: a narrow terminal cuts the rest.
     this.voice.progress(
       `${formatCount(open, 'order')} open, ${formatWholeSeconds(entry.at - this.firstAt)}, ${makePrintable(entry.step, 80)}, ${formatCount(this.entries, 'entry', 'entries')}, ${this.run}`,
@@ -65,7 +65,7 @@ function formatQuestion({ run, step, data: { ask, by, until } }: EntryOf<'approv
 
 /** Describes in one line what is open at the venue as far as the run knows. */
 export function describeOpenOrders(known: KnownRun): string {
-  const open = listUnsettledOrders(known.report());
+  const open = listUnsettledOrders(known.progress());
   const orders = open.map(
     ({ orderId, clientOrderId, type, side, market, state }) =>
       `${orderId ?? clientOrderId} (${type} ${side} ${market}, ${state})`,
@@ -93,13 +93,10 @@ export class SettlingProgress {
 
   /** Also at once when asked again: a second signal wants an answer. */
   report(): void {
-    const pending = this.known
-      .report()
-      .requests.filter(({ status }) => status === null)
-      .at(-1);
+    const pending = this.known.findUnanswered();
     const awaited = pending === undefined ? '' : `; the venue gave no answer to ${pending.method} ${pending.path}`;
     this.voice.note(
-      `still settling: ${describeOpenOrders(this.known)}${awaited}. What is open at ${new Date(this.until).toISOString()} is left for \`runbook resume ${this.known.report().run}\`; the venue's own interface is quicker (docs/live.md, Stop one run)`,
+      `still settling: ${describeOpenOrders(this.known)}${awaited}. What is open at ${new Date(this.until).toISOString()} is left for \`runbook resume ${this.known.progress().run}\`; the venue's own interface is quicker (docs/live.md, Stop one run)`,
     );
   }
 

@@ -14,13 +14,13 @@ import { exitAfter, type Signal } from '../process.ts';
 import type { KnownRun } from './outcome.ts';
 
 /** The orders that may be at the venue. */
-export function listUnsettledOrders({ orders }: RunReport): readonly OrderRow[] {
+export function listUnsettledOrders({ orders }: Pick<RunReport, 'orders'>): readonly OrderRow[] {
   return orders.filter((order) => !isGone(getOrderState(order)));
 }
 
 /** One line for each order that may be there, and one for the switch. */
 export function describeUnsettled(
-  report: RunReport,
+  report: Pick<RunReport, 'run' | 'orders'>,
   { deadmanFiresAt, cancels }: Residual,
   now: number,
 ): readonly string[] {
@@ -40,11 +40,12 @@ export function describeInterrupted(
   now: number,
 ): readonly string[] {
   const residual = known.residual();
-  const { run } = known.report();
+  const progress = known.progress();
+  const { run } = progress;
   const lost = `the signal is not in the journal, because its store does not answer: \`runbook cancel ${run} --by NAME\` before \`runbook resume ${run}\`, which otherwise goes on with the run`;
   return [
     ...(known.hasOpenCommand ? [lost] : []),
-    ...describeUnsettled(known.report(), residual, now),
+    ...describeUnsettled(progress, residual, now),
     ...residual.beyond.map((left) => `${POSITION_LEFT} ${describeLeft(left)}`),
   ];
 }

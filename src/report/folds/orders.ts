@@ -7,7 +7,7 @@ import type { Entry, JsonObject } from '../../journal/entry.ts';
 import { OrderTracker, type OrderTrackerOptions, type TrackedOrder, type TrackerChange } from '../../journal/orders.ts';
 import { isPositionStop } from '../../venue/order/context.ts';
 import { computeAveragePrice, pickLarger } from '../../venue/order/fills.ts';
-import { isOrderState, type OrderState } from '../../venue/order/states.ts';
+import { isGone, isOrderState, type OrderState } from '../../venue/order/states.ts';
 import type { OrderType, Side } from '../../venue/records.ts';
 import { formatIsoTime } from '../format.ts';
 
@@ -83,6 +83,14 @@ export class OrderFold {
 
   rows(): readonly OrderRow[] {
     return this.tracker.orders().map(makeOrderRow);
+  }
+
+  /** Of orders that may be at the venue. */
+  unsettledRows(): readonly OrderRow[] {
+    return this.tracker
+      .orders()
+      .filter(({ snapshot }) => !isGone(snapshot.state))
+      .map(makeOrderRow);
   }
 
   histories(): readonly OrderHistory[] {

@@ -63,6 +63,13 @@ export interface RunResult {
   readonly notices: readonly NoticeRow[];
 }
 
+/** What is said of a run while it goes on, several times a second; the report would cost more the longer the run is. */
+export interface RunProgress {
+  readonly run: string;
+  /** Those that may be at the venue. */
+  readonly orders: RunReport['orders'];
+}
+
 /** Something about an order that a person should look at. */
 interface AlarmRow {
   readonly at: string;
@@ -174,6 +181,15 @@ export class RunFold {
   /** What the run leaves behind at the venue, with more than the report's contract has. */
   residual(): Residual {
     return this.result.residual();
+  }
+
+  progress(): RunProgress {
+    return { run: this.started?.run ?? '', orders: this.result.orders.unsettledRows() };
+  }
+
+  /** The newest request without an answer. */
+  findUnanswered(): Pick<RequestRow, 'method' | 'path'> | undefined {
+    return this.requests.findUnanswered();
   }
 
   report(): RunReport {
@@ -326,6 +342,10 @@ class RequestFold {
       // Journaled when they were answered, so requests sent in between precede them.
       this.requests.sort((first, second) => first.at - second.at);
     }
+  }
+
+  findUnanswered(): Pick<RequestRow, 'method' | 'path'> | undefined {
+    return this.requests.findLast(({ status }) => status === null)?.row;
   }
 
   listRows(): readonly RequestRow[] {
