@@ -10,11 +10,11 @@
  * run and are replaced by fixed ones. `--check` writes nothing and ends with 1 if a block is out of date. Live scenes take real
  * time and give different figures each time, so only `--live` renews them.
  */
-import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { serve } from '../test/cli/command-client.js';
 import { playScene } from './live-scene.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -37,7 +37,7 @@ async function renew(file) {
   try {
     for (const [whole, begin, isLive, what, before, end] of text.matchAll(BLOCK)) {
       if (isLive && !live) continue;
-      const body = isLive ? await playScene(what, { root, folder, normalize }) : runCommand(what, folder);
+      const body = isLive ? await playScene(what, { root, folder, normalize }) : await runCommand(what, folder);
       if (body === before) continue;
       stale += 1;
       if (check) console.error(`${file}: out of date, run npm run docs: ${what}`);
@@ -50,31 +50,27 @@ async function renew(file) {
 }
 
 /** Returns the block for a command or a file. */
-function runCommand(what, folder) {
+async function runCommand(what, folder) {
   const [command, selection] = what.split(' | show ');
   const [program, ...words] = command.split(' ');
   if (program === 'file')
     return fence('yaml', selectLines(readFileSync(join(root, words[0]), 'utf8').trimEnd(), selection));
   if (program !== 'runbook') throw new Error(`paste: ${what}: neither runbook nor file`);
-  const { status, stdout, stderr } = spawnSync(
-    process.execPath,
-    [join(root, 'bin/runbook.js'), ...splitArguments(words.join(' '))],
-    {
-      cwd: root,
-      encoding: 'utf8',
-      env: {
-        PATH: process.env.PATH,
-        HOME: folder,
-        XDG_STATE_HOME: folder,
-        RUNBOOK_STATE: join(folder, 'state'),
-        NO_COLOR: '1',
-      },
+  const { exit, out, err } = await serve({
+    words: splitArguments(words.join(' ')),
+    folder: root,
+    environment: {
+      PATH: process.env.PATH,
+      HOME: folder,
+      XDG_STATE_HOME: folder,
+      RUNBOOK_STATE: join(folder, 'state'),
+      NO_COLOR: '1',
     },
-  );
-  const printed = normalize(`${stderr}${stdout}`, folder).trimEnd();
+  });
+  const printed = normalize(`${err}${out}`, folder).trimEnd();
   return fence(
     'console',
-    [`$ npx ${command}`, selectLines(printed, selection), ...(status === 0 ? [] : [`exit code ${status}`])].join('\n'),
+    [`$ npx ${command}`, selectLines(printed, selection), ...(exit === 0 ? [] : [`exit code ${exit}`])].join('\n'),
   );
 }
 

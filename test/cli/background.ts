@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll } from 'vitest';
 import type { Ended } from './command.ts';
+import { serve } from './command-client.js';
 
 const BIN = fileURLToPath(new URL('../../bin/runbook.js', import.meta.url));
 
@@ -37,7 +38,7 @@ export function openBackground(): Background & { close(): void } {
   const start: Background['start'] = (words) => {
     const child = spawn(process.execPath, [BIN, ...words], {
       cwd: path,
-      env: { PATH: process.env['PATH'] ?? '', HOME: join(path, 'home'), VENUE_JWT: 'a.test.token' },
+      env: environmentIn(path),
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     children.push(child);
@@ -54,13 +55,17 @@ export function openBackground(): Background & { close(): void } {
   return {
     path,
     start,
-    run: (words) => start(words).ended,
+    run: (words) => serve({ words, folder: path, environment: environmentIn(path) }),
     write: (name, text) => writeFileSync(join(path, name), text, { mode: 0o600 }),
     close() {
       for (const child of children) child.kill('SIGKILL');
       rmSync(path, { recursive: true, force: true, maxRetries: 5 });
     },
   };
+}
+
+function environmentIn(path: string) {
+  return { PATH: process.env['PATH'] ?? '', HOME: join(path, 'home'), VENUE_JWT: 'a.test.token' };
 }
 
 /** A profile for a venue at this address. */

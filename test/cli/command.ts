@@ -5,19 +5,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll } from 'vitest';
+import { type Ended, runServed } from './command-client.js';
+
+export type { Ended };
 
 export const BIN = fileURLToPath(new URL('../../bin/runbook.js', import.meta.url));
 
-export interface Ended {
-  readonly exit: number | null;
-  readonly out: string;
-  readonly err: string;
-}
-
 export interface Folder {
   readonly path: string;
-  /** Runs `runbook` with these arguments. */
+  /** Runs `runbook` with these arguments, in a process that serves one command after another. */
   run(...args: readonly string[]): Ended;
+  /** Runs it in a process of its own. */
   runWith(options: { readonly env?: Readonly<Record<string, string>> }, ...args: readonly string[]): Ended;
   write(name: string, text: string | Uint8Array): string;
   read(name: string): string;
@@ -40,7 +38,10 @@ export function folder(): Folder {
   return {
     path,
     runWith,
-    run: (...args) => runWith({}, ...args),
+    run: (...words) => {
+      const { PATH, HOME } = process.env;
+      return runServed({ words, folder: path, environment: { PATH, HOME } });
+    },
     write(name, text) {
       writeFileSync(join(path, name), text);
       return name;

@@ -13,6 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { serve } from '../cli/command-client.js';
 import { JWT, MockVenue } from './mock-venue.ts';
 
 const BIN = fileURLToPath(new URL('../../bin/runbook.js', import.meta.url));
@@ -66,7 +67,12 @@ function openDesk(): Desk & { close(): void } {
   return {
     path,
     start,
-    run: (words, env) => start(words, env).ended,
+    run: (words, env = { VENUE_JWT: JWT }) =>
+      serve({
+        words,
+        folder: path,
+        environment: { PATH: process.env['PATH'] ?? '', HOME: join(path, 'home'), ...env },
+      }),
     write(name, text, mode = 0o600) {
       writeFileSync(join(path, name), text, { mode });
       return name;
