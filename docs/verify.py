@@ -7,7 +7,9 @@ Exit code 0: all is as it was written. 1: something is not, and is named. 2: a f
 """
 import argparse, hashlib, json, pathlib, re, sqlite3, sys
 
-TABLES = {'entries': ['run', 'seq', 'at', 'type', 'step'], 'account_act': ['account', 'seq']}
+# The journals of accounts first: they name the starts and ends of runs.
+TABLES = {'account_act': ['account', 'seq', 'type'], 'entries': ['run', 'seq', 'at', 'type', 'step']}
+ENDS = ['start.recorded', 'end.sealed']
 
 
 def read_export(file):
@@ -32,22 +34,23 @@ def verify(file, anchors):
     for line, hashed, columns in (read_store if is_store else read_export)(file):
         try:
             entry = json.loads(line)
-            chain, seq = entry.get('run') or 'account ' + entry['account'], entry['seq']
+            chain, seq, data = entry['run'], entry['seq'], entry['data']
+            if 'account' in columns and entry['type'] in ENDS:
+                anchors.setdefault(data['run'], {}).setdefault(data.get('entries', 1), set()).add(data['head'])
         except (ValueError, KeyError, TypeError, AttributeError):
             problems.append(f'not an entry: {line[:80]!a}')
             continue
         count, prev = heads.get(chain, (0, '0' * 64))
-        domain = 'rbe-audit-v1\0' if 'run' in entry else 'rbe-account-v1\0'
-        sound = hashlib.sha256((domain + line).encode()).hexdigest() == hashed
+        sound = hashlib.sha256(('rbe-audit-v1\0' + line).encode()).hexdigest() == hashed
         follows = seq == count + 1 and entry['prev'] == prev and columns.items() <= entry.items()
         anchored = anchors.get(chain, {}).get(seq, {hashed}) == {hashed}
         if not (sound and follows and anchored):
-            why = 'its text was changed' if not sound else 'its anchor has another hash' if follows else f'it does not follow entry {count}'
+            why = 'its text was changed' if not sound else 'its anchor, or its account, has another hash' if follows else f'it does not follow entry {count}'
             problems.append(f'{chain!a}, entry {seq!a}: {why}')
         heads[chain] = (seq, hashed)
     for chain, named in anchors.items():  # An export has the runs that were asked for, a store has all that are not archived.
         if (is_store or chain in heads) and heads.get(chain, (0,))[0] < max(named):
-            problems.append(f'{chain!a}, entry {max(named)}: it has an anchor, and is missing')
+            problems.append(f'{chain!a}, entry {max(named)}: an anchor, or its account, names it, and it is missing')
     return problems, heads
 
 

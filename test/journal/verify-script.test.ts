@@ -40,6 +40,8 @@ describe('docs/verify.py', { tags: ['python3'] }, () => {
     const journal = await openSqliteAccountJournal(file('runbook.db'));
     for (const at of [1, 2])
       await journal.append('main', { type: 'orders.adopted', by: 'ada', at, data: { orders: [] } });
+    const ofB = { run: 'b', outcome: 'succeeded', entries: 9, head: String((await store.last('b'))?.hash) } as const;
+    await journal.append('main', { type: 'end.sealed', by: 'engine', at: 3, data: ofB });
     await journal.close();
     await store.close();
   });
@@ -75,7 +77,7 @@ describe('docs/verify.py', { tags: ['python3'] }, () => {
     expect([status, said('good.jsonl'), said('runbook.db')]).toEqual([
       0,
       ['1 chains, 9 entries, 0 problems'],
-      ['3 chains, 20 entries, 0 problems'],
+      ['3 chains, 21 entries, 0 problems'],
     ]);
   });
 
@@ -89,8 +91,8 @@ describe('docs/verify.py', { tags: ['python3'] }, () => {
       removed: [[one, three, four, ...rest], "'a', entry 3: it does not follow entry 1"],
       swapped: [[one, three, two, four, ...rest], "'a', entry 3: it does not follow entry 1"],
       twice: [[one, two, two, three, four, ...rest], "'a', entry 2: it does not follow entry 2"],
-      cut: [[one, two, three], "'a', entry 9: it has an anchor, and is missing"],
-      resealed: [reseal(6), "'a', entry 9: its anchor has another hash"],
+      cut: [[one, two, three], "'a', entry 9: an anchor, or its account, names it, and it is missing"],
+      resealed: [reseal(6), "'a', entry 9: its anchor, or its account, has another hash"],
     };
     for (const [name, [changed]] of Object.entries(changes)) writeFileSync(file(name), exportJsonl(changed));
     writeFileSync(file('text'), 'no entry\n');
@@ -105,10 +107,19 @@ describe('docs/verify.py', { tags: ['python3'] }, () => {
       "UPDATE entries SET at = at + 1 WHERE run = 'a' AND seq = 4",
       "'a', entry 4: it does not follow entry 3",
     ],
-    ['a run', "DELETE FROM entries WHERE run = 'a'", "'a', entry 9: it has an anchor, and is missing"],
+    [
+      'a run',
+      "DELETE FROM entries WHERE run = 'a'",
+      "'a', entry 9: an anchor, or its account, names it, and it is missing",
+    ],
+    [
+      'a run that has no anchor',
+      "DELETE FROM entries WHERE run = 'b'",
+      "'b', entry 9: an anchor, or its account, names it, and it is missing",
+    ],
     ['an act', "UPDATE account_act SET line = replace(line, 'ada', 'bob') WHERE seq = 2", 'its text was changed'],
-  ])('names what was changed in a store: %s', async (_what, sql, problem) => {
-    const name = `${sql.length}.db`;
+  ])('names what was changed in a store: %s', async (what, sql, problem) => {
+    const name = `${what}.db`;
     const database = await openDatabase(file('runbook.db'));
     database.statement('VACUUM INTO ?').run(file(name));
     database.close();
