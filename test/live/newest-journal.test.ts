@@ -64,6 +64,28 @@ describe.concurrent('before the first order of a process', { timeout: 60_000 }, 
       expect(err).toContain('JOURNAL_CONTRADICTED');
     }));
 
+  it('a scheduler on standby waits for the person, and then starts what is due', { tags: ['long'] }, () =>
+    scene({}, async ({ venue, live, run, start, write, path }) => {
+      expect((await live()).exit).toBe(0);
+      rmSync(join(path, '.runbook'), { recursive: true });
+      write('every.yaml', every('tick'));
+      const asked = comparisons(venue).length;
+      const waiting = start(['schedule', 'every.yaml', '--profile', 'p.yaml', '--port', '0', '--standby']);
+      let log = '';
+      waiting.child.stderr?.on('data', (text) => {
+        log += text;
+      });
+      await until(() => log.includes('account_contradicted'));
+      expect([venue.placed.length, comparisons(venue).length]).toEqual([1, asked + 1]);
+      expect((await run(['account', 'adopt', '--profile', 'p.yaml', '--by', 'ada'])).exit).toBe(0);
+      await until(() => venue.placed.length > 1);
+      // A supervisor that starts it again each 2 s would have asked as often; adopting asks once too.
+      expect([comparisons(venue).length - asked <= 4, log.split('account_contradicted').length]).toEqual([true, 2]);
+      waiting.child.kill('SIGTERM');
+      expect((await waiting.ended).exit).toBe(143);
+    }),
+  );
+
   it('a venue that does not show its orders gets none', () =>
     scene(
       {

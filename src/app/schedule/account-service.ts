@@ -9,7 +9,7 @@
  * from their journals.
  */
 import { type Metronome, SystemClock, type Timer } from '../../base/clock.ts';
-import { formatWholeSeconds } from '../../base/format.ts';
+import { formatSpan, formatWholeSeconds } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { Scheduler, type SchedulerEvent } from '../../engine/schedule/scheduler.ts';
 import type { Entry } from '../../journal/entry.ts';
@@ -108,6 +108,8 @@ const CLOCKS_EVERY = 3_600;
 const WRONG_CLOCKS_EVERY = 30;
 const WRONG_CLOCK_WAITS = 15;
 const STANDBY_CHECK_MS = 1_000;
+/** How often a journal that the venue or an anchor contradicts is compared again: each time costs a reading of the venue's orders. */
+const CONTRADICTED_EVERY_MS = 15_000;
 /** The loop runs at least every 30 s: three missed rounds count as unhealthy. */
 const HEALTHY_CHECK_MS = 90_000;
 
@@ -126,6 +128,8 @@ export class AccountService {
   private clockIsWrong = false;
   private comparing: Promise<void> | undefined;
   private storeProblem: string | undefined;
+  /** Why nothing may be started until a person has looked. */
+  private contradiction: string | undefined;
   private stopCause: StopCause | undefined;
   private askStop: (cause: StopCause) => void = () => {};
   private readonly stopAsked: Promise<StopCause>;
@@ -170,6 +174,10 @@ export class AccountService {
         try {
           return { kind: 'stopped', ...(await this.runSchedule(account, held, scheduleStore, this.events)) };
         } catch (error) {
+          if (policy === 'endless' && error instanceof UserError && error.kind === CONTRADICTED) {
+            await this.standContradicted(error, held.lease, account);
+            continue;
+          }
           if (!(error instanceof StoreError)) throw error;
           const began = this.ticks > 0;
           if (began || error.reason !== 'unavailable' || policy === 'none')
@@ -260,6 +268,7 @@ export class AccountService {
       this.signature = files.computeSignature();
       this.slots = files.readInForce(log.asVoice()).slots;
       await refuseContradicted(host, this.slots);
+      this.contradiction = undefined;
       events.reportResumed(await runs.resumeAll(scheduler));
       await runs.settleAccepted();
       this.scheduler = scheduler;
@@ -321,6 +330,31 @@ export class AccountService {
     this.lease = undefined;
     this.scheduler = undefined;
     await pauseStandby(clock);
+  }
+
+  /**
+   * Gives the account back while its journal is contradicted, and returns when it is to be compared again. A process that ended instead
+   * would be started again by its supervisor at once, and pay for the reading each time.
+   */
+  private async standContradicted({ message }: UserError, lease: HeldLease, { clock }: Account): Promise<void> {
+    if (this.contradiction !== message) {
+      const every = formatSpan(CONTRADICTED_EVERY_MS);
+      this.parts.log.write(
+        'error',
+        'account_contradicted',
+        `${makePrintable(message, 1_000)}; compared again each ${every}`,
+      );
+    }
+    this.contradiction = message;
+    await lease.release().catch(ignoreStore);
+    this.lease = undefined;
+    this.scheduler = undefined;
+    let timer: Timer | undefined;
+    const pause = new Promise<void>((resolve) => {
+      timer = clock.after(CONTRADICTED_EVERY_MS, resolve);
+    });
+    await Promise.race([pause, this.stopAsked]);
+    timer?.cancel();
   }
 
   /** Logs the first of several failures in a row. */
@@ -433,7 +467,8 @@ export class AccountService {
   findObstacles(): readonly string[] {
     const reasons: string[] = [];
     if (this.stopCause !== undefined) reasons.push('stopping');
-    if (this.lease === undefined) reasons.push('another process holds the account');
+    if (this.contradiction !== undefined) reasons.push('the journal is contradicted, and a person has to look');
+    else if (this.lease === undefined) reasons.push('another process holds the account');
     else if (!this.lease.mayAct()) reasons.push('the lease could not be renewed in time');
     else if (this.scheduler?.lastLook() === undefined) reasons.push('resuming unfinished runs');
     if (this.killed) reasons.push('the kill switch is engaged');
@@ -506,9 +541,11 @@ async function refuseContradicted(
     throw new UserError(
       `${contradiction}; nothing was sent. \`runbook resume\` cancels what an unfinished run has open`,
       EXIT.held,
-      'contradicted',
+      CONTRADICTED,
     );
 }
+
+const CONTRADICTED = 'contradicted';
 
 /** Deletes one portion, because it blocks the event loop; true when there may be more. */
 async function prune(scheduleStore: ScheduleStore, { key, clock }: Account): Promise<boolean> {

@@ -66,7 +66,7 @@ const SCHEDULE_COMMANDS: readonly CommandRow[] = [
         doc: 'port on 127.0.0.1 of /healthz, /readyz and /metrics, 9464 by default; 0 takes a free one',
         value: 'N',
       },
-      standby: { doc: 'wait for the account while another process holds it' },
+      standby: { doc: 'wait for the account while another process holds it, or its journal is contradicted' },
       'max-accounts': {
         doc: 'maximum number of accounts to serve, where workers share a PostgreSQL store; all by default',
         value: 'N',
