@@ -41,7 +41,7 @@ it.concurrent(
         expect(report.deadman.map(({ event }) => event)).toEqual(
           expect.arrayContaining(['armed', 'renewed', 'disarmed']),
         );
-        expect(err).toContain('anchors cannot be written to anchors.copies.away: ERR_NON_2XX_3XX_RESPONSE');
+        expect(err).toContain('anchors cannot be written to anchors.copies.away: HTTP_503');
         const { anchors } = readAnchors(join(path, '.runbook', 'anchors.jsonl'));
         expect(anchors.length).toBeGreaterThan(1);
         expect(posted.slice(0, 2)).toEqual([anchors[0], anchors[0]]);

@@ -115,6 +115,7 @@ describe.concurrent('a process that dies', { timeout: 60_000 }, () => {
       expect(verified).toEqual({
         ok: true,
         runs: [{ run: expect.any(String), ok: true, entries: expect.any(Number) }],
+        accounts: [{ account: expect.any(String), ok: true, entries: 2, problems: [] }],
       });
       expect(document((await run(['audit', 'list', '--json'])).out)).toMatchObject({
         runs: [{ runbook: 'one', mode: 'live', outcome: 'succeeded', endedAt: expect.any(String), trigger: 'manual' }],
