@@ -1,4 +1,4 @@
-/** What `runbook new --from` writes for each runbook that ships, in this process: test/cli has the command itself. */
+/** Tests what `runbook new --from` writes for each runbook that ships, in this process: test/cli has the command itself. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
