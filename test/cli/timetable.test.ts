@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { UserError } from '../../src/app/errors.ts';
 import { readScheduled, TimetableFiles } from '../../src/app/schedule/timetable.ts';
 import type { Diagnostic } from '../../src/base/diagnostic.ts';
-import { SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
+import { type Profile, SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
 
 let folder: string;
 const said: string[] = [];
@@ -24,6 +24,18 @@ function write(name: string, text: string): string {
 const runbook = (name: string, schedule: string, rest = '') =>
   `runbook: ${name}\ndsl: 1\n${schedule === '' ? '' : `schedule: ${schedule}\n`}${rest}steps:\n  - read_account: {}\n`;
 const files = (...paths: string[]) => new TimetableFiles(paths, SIMULATED_PROFILE);
+const WITH_PRICES: Profile = {
+  ...SIMULATED_PROFILE,
+  requests: {
+    info: {
+      path: '/markets',
+      query: { market_id: 'text' },
+      tokens: 1,
+      result: { kind: 'record', fields: { mid: { kind: 'value', type: 'price', optional: false } } },
+    },
+  } as unknown as Profile['requests'],
+  feeds: { mid: { request: 'info', with: { market_id: '${market}' }, read: 'result.mid' } },
+};
 const ids = (from: TimetableFiles) => from.read(voice).slots.map(({ id }) => id);
 
 describe('slots', () => {
@@ -59,7 +71,8 @@ describe('slots', () => {
       'a.yaml',
       runbook('a', '[{every: 1h}, {every: 1h, paper: true}, {every: 1h, paper: false}]', rest),
     );
-    const { slots } = files(path).read(voice);
+    const { slots } = new TimetableFiles([path], WITH_PRICES).read(voice);
+    expect(files(path).read(voice).problems).toMatchObject([{ path, exit: 2, kept: false }]);
     expect(slots.map((slot) => [slot.id, slot.runbook, slot.concurrency?.key, slot.exclusive])).toEqual([
       ['a/every 1h', 'a', 'all', ['deadman switch']],
       ['a/every 1h on paper', 'a-paper', 'all on paper', []],

@@ -23,7 +23,7 @@ import { JournalWriter } from '../../journal/writer.ts';
 import type { Value } from '../../runbook/values.ts';
 import { drawChance } from '../../venue/order/identity.ts';
 import { ACCOUNT_POSITION } from '../../venue/port.ts';
-import { findPriceFeed } from '../../venue/profile/price-feed.ts';
+import { findPriceFeed, NO_PRICE_FEED } from '../../venue/profile/price-feed.ts';
 import { type Profile, SIMULATED_PROFILE } from '../../venue/profile/profile.ts';
 import { budgetSettings } from '../../venue/tokens/ledger.ts';
 import { makeAccountKey } from '../account/account.ts';
@@ -81,11 +81,7 @@ export function openQuotes(
 ): PaperQuotes {
   const feed = findPriceFeed(profile);
   if (feed === undefined)
-    throw new UserError(
-      'the profile has no feed that reads a price of the market it is asked for; a paper run needs one (docs/profile.md)',
-      EXIT.usage,
-      'configuration',
-    );
+    throw new UserError(`a paper run needs a price: ${NO_PRICE_FEED}`, EXIT.usage, 'configuration');
   const opened = openLive({ profile, clock, variables });
   if ('problem' in opened) throw new UserError(opened.problem, EXIT.usage, 'configuration');
   const { tokens, windowMs } = profile.rateLimit;

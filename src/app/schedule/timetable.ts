@@ -10,6 +10,7 @@ import type { CheckedRunbook, ScheduleDeclaration } from '../../runbook/checked.
 import { evaluateConcurrency, getSlotInputs } from '../../runbook/schedule/collisions.ts';
 import { walkSteps } from '../../runbook/steps/walk.ts';
 import { durationText, formatTime, type Value } from '../../runbook/values.ts';
+import { findPriceFeed, NO_PRICE_FEED } from '../../venue/profile/price-feed.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { refuseUnready } from '../account/readiness.ts';
 import { type ExitCode, UserError } from '../errors.ts';
@@ -131,6 +132,8 @@ export class TimetableFiles {
     const loaded = loadRunbook(path, voice);
     const { runbook } = loaded;
     if (runbook.schedule.length > 0) refuseUnready(runbook, this.profile);
+    if (runbook.schedule.some(({ paper }) => paper) && findPriceFeed(this.profile) === undefined)
+      throw new UserError(`${runbook.name} has a schedule on paper, which needs a price: ${NO_PRICE_FEED}`);
     return { runbook: runbook.name, slots: planSlots(loaded) };
   }
 }

@@ -2,6 +2,9 @@
 import { parseResultPath } from './conflicts.ts';
 import type { Profile, ResultShape } from './profile.ts';
 
+export const NO_PRICE_FEED =
+  'the profile has no feed that reads a price of the market it is asked for (docs/profile.md)';
+
 /** The first feed that reads a price of the market it is asked for; undefined where the profile binds none. */
 export function findPriceFeed({ feeds, requests }: Pick<Profile, 'feeds' | 'requests'>): string | undefined {
   const found = Object.entries(feeds).find(([, { request, with: given, read }]) => {
