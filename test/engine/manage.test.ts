@@ -249,6 +249,19 @@ describe('faults', () => {
   });
 });
 
+it('releases the deadman switch when its first stop is live', async () => {
+  const head = HEAD.replace(
+    'leaves:',
+    'deadman: {market: BTC-USD, timeout: 20s, release_after: held, on_exit: disarm}\nleaves:',
+  );
+  const played = await play(LEGS, { 0: 64000, 60: 65010 }, { head });
+  const sent = played.books.requests.map(({ method, path }) => `${method} ${path}`);
+  const [, stop] = sent.flatMap((request, index) => (request === 'POST /orders' ? [index] : []));
+  const readings = sent.slice(stop, sent.indexOf('DELETE /cancel_all_after')).filter((each) => each === 'GET /orders');
+  expect(readings).toHaveLength(1);
+  expect([played.report.outputs['how'], played.books.deadman.armed]).toEqual(['take_profit', []]);
+});
+
 it('fails where the run holds no position on that side', async () => {
   const played = await play(
     LEGS,
