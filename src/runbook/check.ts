@@ -3,6 +3,7 @@
  * all findings of a file at once, in reading order, one for each mistake, and the runbook only when it has no error. Never
  * throws because of what an author wrote. Reads no file: `load` returns the texts of called runbooks.
  */
+import { type DecimalString, decimal } from '../base/decimal.ts';
 import { type Diagnostic, findPosition, type SourceText, type Span, sortForReading } from '../base/diagnostic.ts';
 import { sha256 } from '../base/digest.ts';
 import { findSchemaIssues } from '../base/schema.ts';
@@ -58,6 +59,8 @@ interface CheckOptions {
   readonly scheduleLint?: ScheduleLint;
   /** Result types of the requests a profile declares, so that expressions may read them. */
   readonly requests?: Readonly<Record<string, ValueType>>;
+  /** Least distance of a stop's limit from its trigger, a fraction; 1 % by default. */
+  readonly stopRoom?: DecimalString;
   /** Called for each expression of the file itself, not of the runbooks it calls. */
   readonly observe?: (use: ExpressionUse) => void;
 }
@@ -101,6 +104,7 @@ class Check {
       (name) => this.findCallee(name, stack),
       this.options.requests ?? {},
     );
+    if (this.options.stopRoom !== undefined) checking.stopRoom = decimal(this.options.stopRoom);
     if (stack.length === 1) checking.compiler.observe = this.options.observe;
     const runbook = assemble(checking, root);
     if (!checking.dropped) lintRunbook(checking, runbook, root, this.options.allowance ?? DOCUMENTED);

@@ -26,6 +26,7 @@ const ABOUT_THE_WHOLE: ReadonlySet<string> = new Set([
   'protect-before-fill',
   'protect-under-deadman',
   'stop-reversed',
+  'stop-room',
   'token-rate',
   'token-rate-high',
   'unreachable-step',
@@ -53,6 +54,13 @@ describe('a runbook is checked', () => {
       expected,
     );
     expect(runbook === undefined).toBe(name.startsWith('errors-'));
+  });
+
+  it('compares the room of a stop with the setting of the profile', () => {
+    const { source } = golden('warns-stop-room.yml');
+    const count = (stopRoom: string) =>
+      checkRunbook(source, () => undefined, { stopRoom }).diagnostics.filter(({ code }) => code === 'stop-room').length;
+    expect(['0.006', '0.0045', '0.003'].map(count)).toEqual([2, 1, 0]);
   });
 
   it('gives every diagnostic the severity of its row, a hint, and the file it is about', () => {

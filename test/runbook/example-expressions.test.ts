@@ -61,7 +61,7 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
       ['${opposite(inputs.side)}', SIDE, 'side'],
       ['1', NUMBER, 'integer'],
       ['tick(entry.avg_price * (1 - dir * inputs.risk))', PRICE, 'price'],
-      ['tick(entry.avg_price * (1 - dir * inputs.risk * 1.2))', PRICE, 'price'],
+      ['tick(entry.avg_price * (1 - dir * inputs.risk * 2))', PRICE, 'price'],
       ['tick(entry.avg_price * (1 + dir * inputs.risk * inputs.reward))', PRICE, 'price'],
       ['entry.filled', SIZE, 'size'],
       ['entry.avg_price * (1 - dir * pct(3))', PRICE, 'price'],

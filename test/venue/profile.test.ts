@@ -136,6 +136,7 @@ describe('readProfile, valid profiles', () => {
       ambiguityWindowMs: 90_000,
       socketIdleMs: 4_000,
       fillsWindowMs: 60_000,
+      stopRoom: '0.01',
       shutdownWithinMs: 30_000,
       gateStaleMs: 250,
       clockAheadMs: 5_000,
@@ -228,8 +229,10 @@ describe('readProfile, valid profiles', () => {
       refusals: { definite: ['INSUFFICIENT_MARGIN'] },
       auth: { jwt: { env: 'J' }, jwt_life: '24h', send_jwt_on_refresh: false, is_client: false },
       ambiguity: { window: '25s' },
+      stop: { room: '0.25%' },
     });
     expect(profile).toMatchObject({
+      stopRoom: '0.0025',
       encoding: { 'POST /cancel_all_after': 'query', 'DELETE /cancel_all_after': 'query', 'POST /orders': 'body' },
       rateLimit: { tokens: 12_000, windowMs: 30_000, orderRate: 20, statuses: [200, 429], resetUnit: 'us' },
       positionOrders: {

@@ -8,6 +8,7 @@ import { checkRunbook } from '../../runbook/check.ts';
 import type { CheckedRunbook } from '../../runbook/checked.ts';
 import { readDocument } from '../../runbook/document/document.ts';
 import { toJson, type Value } from '../../runbook/values.ts';
+import type { Profile } from '../../venue/profile/profile.ts';
 import { EXIT, UserError } from '../errors.ts';
 import type { Voice } from '../voice.ts';
 import { readSource } from './files.ts';
@@ -30,15 +31,23 @@ export class Invalid extends UserError {
   }
 }
 
-/** Loads and checks a runbook; errors and warnings go to the voice. Throws Invalid when there are errors. */
-export function loadRunbook(path: string, voice: Pick<Voice, 'diagnostics'>): LoadedRunbook {
+/** Loads and checks a runbook, with the settings of the profile where there is one; errors and warnings go to the voice. Throws Invalid when there are errors. */
+export function loadRunbook(
+  path: string,
+  voice: Pick<Voice, 'diagnostics'>,
+  profile?: Pick<Profile, 'stopRoom'>,
+): LoadedRunbook {
   const { source, load } = readRunbook(path);
   const called = new Map<string, SourceText>();
-  const loaded = checkSources(source, (name) => {
-    const text = load(name);
-    if (text !== undefined) called.set(name, text);
-    return text;
-  });
+  const loaded = checkSources(
+    source,
+    (name) => {
+      const text = load(name);
+      if (text !== undefined) called.set(name, text);
+      return text;
+    },
+    profile,
+  );
   voice.diagnostics(loaded.diagnostics);
   if (loaded.runbook === undefined) throw new Invalid(path, loaded.diagnostics);
   return { runbook: loaded.runbook, sources: listSources(loaded.runbook, called) };
@@ -67,8 +76,9 @@ export function loadPinned(
 function checkSources(
   source: SourceText,
   load: (name: string) => SourceText | undefined,
+  profile?: Pick<Profile, 'stopRoom'>,
 ): ReturnType<typeof checkRunbook> {
-  const checked = checkRunbook(source, load);
+  const checked = checkRunbook(source, load, profile === undefined ? {} : { stopRoom: profile.stopRoom });
   return checked.diagnostics.some(({ severity }) => severity === 'error')
     ? { ...checked, runbook: undefined }
     : checked;

@@ -48,7 +48,7 @@ steps:
       stop_loss:
         fraction: 1
         trigger: tick(entry.avg_price * (1 - inputs.risk))
-        price: tick(entry.avg_price * (1 - inputs.risk * 1.2))
+        price: tick(entry.avg_price * (1 - inputs.risk * 2))
 
 outputs:
   filled: entry.filled

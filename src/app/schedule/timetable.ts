@@ -129,7 +129,7 @@ export class TimetableFiles {
   }
 
   private loadFile(path: string, voice: Pick<Voice, 'diagnostics'>): UsableFile {
-    const loaded = loadRunbook(path, voice);
+    const loaded = loadRunbook(path, voice, this.profile);
     const { runbook } = loaded;
     if (runbook.schedule.length > 0) refuseUnready(runbook, this.profile);
     if (runbook.schedule.some(({ paper }) => paper) && findPriceFeed(this.profile) === undefined)

@@ -24,9 +24,9 @@ export interface PlanOptions {
 }
 
 export async function planFile(file: string, options: PlanOptions, { terminal }: Invocation): Promise<ExitCode> {
-  const loaded = loadRunbook(file, terminal);
   const fixture = options.fixtures === undefined ? undefined : readFixtureFile(options.fixtures).fixture;
   const profile = options.profile === undefined ? undefined : readProfileFile(options.profile, terminal);
+  const loaded = loadRunbook(file, terminal, profile);
   const inputs = inputValues(loaded.runbook, { pairs: options.input, file: options.inputs, recorded: fixture?.inputs });
   if (profile !== undefined) noteUnchecked(profile, terminal);
   const plan = planFor(loaded.runbook, inputs, { profile, fixture, now: fixture?.startMs ?? Date.now() });

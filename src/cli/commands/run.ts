@@ -42,8 +42,8 @@ export interface RunOptions {
 export async function runFile(file: string, options: RunOptions, invocation: Invocation): Promise<ExitCode> {
   const { terminal } = invocation;
   const { until, record } = options;
-  const loaded = loadRunbook(file, terminal);
   const profile = readProfileFile(options.profile, terminal);
+  const loaded = loadRunbook(file, terminal, profile);
   const inputs = inputValues(loaded.runbook, { pairs: options.input, file: options.inputs });
   refuseUnready(loaded.runbook, profile);
   refuseUntil(loaded.runbook, until);

@@ -21,7 +21,7 @@ import {
   reportMismatch,
 } from './field-reader.ts';
 import { checkBand, checkHalted, checkMarket, checkPositive, checkSide, checkSize } from './order-proofs.ts';
-import { type LegPlace, lintStops } from './stops.ts';
+import { type LegPlace, lintRoom, lintStops } from './stops.ts';
 
 /** What the check of a step's arguments needs to know about the step around them. */
 export interface Circumstances {
@@ -135,6 +135,9 @@ function place(checking: Checking, node: Node, { nameSpan, allow }: Circumstance
   checkPositive(checking, read, 'trigger', trigger, 'price-not-positive');
   checkSize(checking, read, size, price, allow === 'reduce');
   checkBand(checking, read, price);
+  const stopAt = read.find('price');
+  if (type === 'stop_limit' && reduces && trigger !== undefined && price !== undefined && stopAt !== undefined)
+    lintRoom(checking, { side, trigger, price, at: stopAt });
   if (type === 'market' && price === undefined)
     checking.report(
       nameSpan,
@@ -217,6 +220,10 @@ function readLegs(checking: Checking, read: FieldReader) {
     const at = read.find(key);
     return leg === undefined || at === undefined ? undefined : { leg, at };
   };
+  const stopAt = read.find('stop_loss');
+  // What escalates is closed at the market where its stop stays unfilled.
+  const mayStay = read.find('escalate') === undefined;
+  if (stopLoss !== undefined && stopAt !== undefined && mayStay) lintRoom(checking, { side, ...stopLoss, at: stopAt });
   lintStops(checking, side, locateLeg(stopLoss, 'stop_loss'), locateLeg(takeProfit, 'take_profit'));
   return { market, side, stopLoss, takeProfit };
 }

@@ -2,8 +2,9 @@
  * The state of the check of one file, shared by all its parts. Collects the findings.
  */
 
-import type { Decimal } from '../../base/decimal.ts';
+import { type Decimal, decimal } from '../../base/decimal.ts';
 import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
+import { STOP_ROOM } from '../../venue/profile/profile.ts';
 import type { CheckedRunbook, CheckedStep, LimitsDeclaration } from '../checked.ts';
 import type { CheckCode } from '../codes/check.ts';
 import { type Code, makeFinding } from '../codes/codes.ts';
@@ -77,6 +78,8 @@ export class Checking {
   readonly refused = new Set<number>();
   /** Whether an unknown step was left out: then lints about the whole runbook prove nothing. */
   dropped = false;
+  /** Least distance of a stop's limit from its trigger, a fraction of it (`stop.room` of the profile). */
+  stopRoom: Decimal = decimal(STOP_ROOM);
   readonly source: SourceText;
   readonly findCallee: (name: string) => Callee;
   /** Result types of the profile's requests, when a profile is known. */

@@ -1,13 +1,13 @@
 /**
  * Finds stop prices on the wrong side of each other before a run: a stop-loss in the place of the take-profit triggers at
- * once at any market price. Expressions are evaluated with feeds and fills at two sample prices and inputs at their
+ * once at any market price. Finds limits that are too close to their triggers, too. Expressions are evaluated with feeds and fills at two sample prices and inputs at their
  * defaults. Doubtful cases are not reported.
  */
 import { Decimal } from '../../base/decimal.ts';
 import type { ProtectLeg } from '../checked.ts';
 import type { Node } from '../document/nodes.ts';
 import { FAULTY } from '../expression/compiler.ts';
-import { Duration, type Expr, type Scope, Time, type Value, type ValueType } from '../values.ts';
+import { Duration, type Expr, type RecordValue, type Scope, Time, type Value, type ValueType } from '../values.ts';
 import type { Checking } from './checking.ts';
 
 /** A leg of a `protect` with its place in the text. */
@@ -48,6 +48,47 @@ export function lintStops(
     );
 }
 
+/** A stop that reduces a position, with its place in the text. */
+interface StopPlace {
+  readonly side: Expr<string>;
+  readonly trigger: Expr<Decimal>;
+  readonly price: Expr<Decimal>;
+  readonly at: Node;
+}
+
+/**
+ * Reports a stop whose limit is closer to its trigger than `stop.room`, on the side where it loses: a market that jumps further
+ * leaves it unfilled, and the position open.
+ */
+export function lintRoom(checking: Checking, { side, trigger, price, at }: StopPlace): void {
+  const [first, second] = [0, 1].map((pick) => {
+    const rooms = PROBES.map((value) => {
+      const way = buildProbe(checking, value, { pick });
+      const closing = tryEvaluate(side, way);
+      const [from, to] = [tryEvaluate(trigger, way), tryEvaluate(price, way)];
+      if (closing === undefined || from === undefined || to === undefined || !from.greaterThan(0)) return undefined;
+      return (closing === 'short' ? from.minus(to) : to.minus(from)).div(from);
+    });
+    const [one, other] = rooms;
+    // Prices of two sources: how far they are apart is known in the run alone.
+    return one === undefined || other === undefined || one.minus(other).abs().greaterThan(ROUNDING) ? undefined : one;
+  });
+  if (first === undefined || second === undefined || first.isNegative() || second.isNegative()) return;
+  const most = Decimal.max(first, second);
+  if (!most.plus(ROUNDING).lessThan(checking.stopRoom)) return;
+  checking.report(
+    at,
+    'stop-room',
+    `the limit is ${formatPercent(most)} from the trigger: a market that jumps further leaves the stop unfilled (stop.room is ${formatPercent(checking.stopRoom)})`,
+  );
+}
+
+const ROUNDING = new Decimal('0.00001');
+
+function formatPercent(part: Decimal): string {
+  return `${part.times(100).toDecimalPlaces(2).toFixed()}%`;
+}
+
 const PROBES = [new Decimal(100), new Decimal(70_000)] as const;
 
 /** The paths that an expression reads during a run, also through lets and defs: `entry.avg_price`, `feeds.mid`. */
@@ -62,33 +103,49 @@ function listPricesRead(checking: Checking, text: string, level = 0): readonly s
   });
 }
 
-/** A scope in which every price has the same value. */
-function buildProbe(checking: Checking, price: Decimal): Scope {
+/**
+ * A scope in which every price has the same value, and an input without a default is not known. With `apart` every figure has a
+ * value of its own and every input is known; `pick` is the word of a text that is one of several.
+ */
+function buildProbe(checking: Checking, price: Decimal, apart?: { readonly pick: number }): Scope {
   const { names } = checking;
   const scope: Scope = {
     get(root) {
       const known = names.constants.get(root);
       if (known !== undefined) return known;
-      if (root === 'inputs') return checking.defaults;
+      if (root === 'inputs') return apart === undefined ? checking.defaults : sampleInputs(checking, price, apart);
       const def = names.defs.get(root) ?? names.lets.get(root);
       if (def !== undefined) return def.evaluate(scope);
       const type = names.roots.get(root);
       if (type === undefined) throw new Error(`unknown root ${root}`);
-      return makeSample(type, price);
+      return makeSample(type, price, apart && { ...apart, name: root });
     },
     rules: () => ({ tick: '0.000001', lot: '0.000001' }),
   };
   return scope;
 }
 
-function makeSample(type: ValueType, price: Decimal): Value {
+function sampleInputs(checking: Checking, price: Decimal, apart: { readonly pick: number }): RecordValue {
+  const type = checking.names.roots.get('inputs');
+  if (type?.kind !== 'record') return {};
+  const known = Object.entries(type.fields).map(([name, field]) => [
+    name,
+    checking.defaulted.has(name) ? checking.defaults[name] : makeSample(field, price, { ...apart, name }),
+  ]);
+  return Object.fromEntries(known) as RecordValue;
+}
+
+/** A value of a type; with `apart`, a figure of its own for each name. */
+function makeSample(type: ValueType, price: Decimal, apart?: { readonly pick: number; readonly name: string }): Value {
   switch (type.kind) {
-    case 'decimal':
-      return type.unit === 'price' ? price : new Decimal(1);
+    case 'decimal': {
+      const value = type.unit === 'price' ? price : new Decimal(1);
+      return apart === undefined ? value : value.times(spread(`${apart.name}${price.toFixed()}`));
+    }
     case 'boolean':
       return true;
     case 'text':
-      return type.of?.[0] ?? '';
+      return type.of?.[apart?.pick ?? 0] ?? type.of?.[0] ?? '';
     case 'duration':
       return new Duration(0);
     case 'time':
@@ -98,12 +155,23 @@ function makeSample(type: ValueType, price: Decimal): Value {
     case 'map':
       return new Map();
     case 'optional':
-      return makeSample(type.of, price);
+      return makeSample(type.of, price, apart);
     case 'record':
-      return Object.fromEntries(Object.entries(type.fields).map(([name, field]) => [name, makeSample(field, price)]));
+      return Object.fromEntries(
+        Object.entries(type.fields).map(([name, field]) => [
+          name,
+          makeSample(field, price, apart && { ...apart, name: `${apart.name}.${name}` }),
+        ]),
+      );
     default:
       return type satisfies never;
   }
+}
+
+/** A factor from 1 to 1.96 that follows from a name. */
+function spread(name: string): Decimal {
+  const sum = [...name].reduce((hash, character) => (hash * 31 + character.charCodeAt(0)) % 97, 7);
+  return new Decimal(1).plus(new Decimal(sum).div(100));
 }
 
 /** The value of an expression in such a scope; undefined if it has none. */

@@ -383,6 +383,13 @@ export const CHECK_CODES = {
     example: 'protect: {side: short, stop_loss: {trigger: price * 1.02, …}, take_profit: {trigger: price * 0.98, …}}',
     fix: 'Swap them, or correct the sign of the distance.',
   }),
+  'stop-room': warning({
+    summary: 'the limit of a stop closer to its trigger than `stop.room` of the profile, 1 % by default',
+    cause:
+      'A stop that has triggered is a limit order. Where the market jumps beyond its limit it rests unfilled, and the position stays open. The check uses the default values of the inputs.',
+    example: 'protect: {side: short, stop_loss: {fraction: 1, trigger: p * 0.98, price: p * 0.976}}',
+    fix: 'Move the limit further from the trigger, or set `stop: {room: …}` in the profile.',
+  }),
   'rows-out-of-range': error({
     summary: 'a number of rows outside 1 to 1000, or a page below 0',
     cause: 'The venue returns at most 1000 rows (Limits).',

@@ -4,6 +4,7 @@
  * environment.
  */
 
+import { decimal, formatDecimal } from '../../base/decimal.ts';
 import { writeDuration } from '../../base/duration.ts';
 import { writeLimits } from './limits.ts';
 import { type AuthSettings, type Profile, type ResultShape, readProfile } from './profile.ts';
@@ -45,6 +46,7 @@ export function writeProfileSettings(profile: Profile): SettingsJson {
     ambiguity: { window: writeDuration(profile.ambiguityWindowMs) },
     sockets: { idle: writeDuration(profile.socketIdleMs) },
     fills: { window: writeDuration(profile.fillsWindowMs) },
+    stop: { room: `${formatDecimal(decimal(profile.stopRoom).times(100))}%` },
     gate: { stale: writeDuration(profile.gateStaleMs) },
     clock: { ahead: writeDuration(profile.clockAheadMs) },
     shutdown: { within: writeDuration(profile.shutdownWithinMs) },

@@ -5,6 +5,7 @@
  */
 
 import { dirname, isAbsolute, join } from 'node:path';
+import { type DecimalString, decimal, formatDecimal } from '../../base/decimal.ts';
 import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
 import { ASSUMPTIONS, type Placement } from '../assumptions.ts';
 import { ENDPOINT_NAMES, type EndpointName, getEndpoint } from '../catalogue.ts';
@@ -119,6 +120,8 @@ export interface Profile {
   /** Longest time that a connection may have been idle and still carry a request, ms. */
   readonly socketIdleMs: number;
   readonly fillsWindowMs: number;
+  /** Least distance of a stop's limit from its trigger, a fraction of it. */
+  readonly stopRoom: DecimalString;
   /** How old the readings of the last checks may be when the first byte of a write leaves, ms. */
   readonly gateStaleMs: number;
   /** How far this machine's clock may differ from the venue's or the store's before the scheduler decides nothing new, ms. */
@@ -206,6 +209,9 @@ const ANCHOR_PATIENCE_MS = 600_000;
 /** Far more than the checks take, and far less than a person or another process needs to act in between. */
 const GATE_STALE_MS = 250;
 
+/** A market that moves by 1 % in an instant is rare; one that moves by less is not. */
+export const STOP_ROOM: DecimalString = '0.01';
+
 /** More than a time service leaves, and less than the misfire rules of schedules forgive. */
 const CLOCK_AHEAD_MS = 5_000;
 
@@ -263,6 +269,8 @@ function fillDefaults(settings: ReadProfile, folder: string): Profile {
     ambiguityWindowMs: settings.ambiguity?.window ?? defaults.ambiguityWindowMs.default,
     socketIdleMs: settings.sockets?.idle ?? defaults.socketIdleMs.default,
     fillsWindowMs: settings.fills?.window ?? defaults.fillsWindowMs.default,
+    stopRoom:
+      settings.stop?.room === undefined ? STOP_ROOM : formatDecimal(decimal(settings.stop.room.slice(0, -1)).div(100)),
     gateStaleMs: settings.gate?.stale ?? GATE_STALE_MS,
     clockAheadMs: settings.clock?.ahead ?? CLOCK_AHEAD_MS,
     shutdownWithinMs: settings.shutdown?.within ?? SHUTDOWN_WITHIN_MS,

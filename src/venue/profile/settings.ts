@@ -401,6 +401,18 @@ export const PROFILE_SETTINGS = {
       ),
     },
   },
+  stop: {
+    form: 'group',
+    about: 'stops that reduce a position',
+    fields: {
+      room: {
+        form: 'text',
+        pattern: '^[0-9]{1,2}(\\.[0-9]{1,4})?%$',
+        accepts: 'a percentage, such as 1% or 0.5%',
+        about: 'a warning where the limit of such a stop is closer to its trigger than this part of it; 1% by default',
+      },
+    },
+  },
   gate: {
     form: 'group',
     about: 'the last check before a request that changes something is sent',
