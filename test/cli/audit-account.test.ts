@@ -1,4 +1,5 @@
 /** `audit verify` over the journal of an account: what somebody with write access to the state folder could do, and what it shows. */
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { appendFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,6 +13,7 @@ import { showSchedule } from '../../src/cli/ledger/occurrences.ts';
 import { showPeople } from '../../src/cli/ledger/people.ts';
 import { Terminal } from '../../src/cli/terminal/terminal.ts';
 import type { NewAct } from '../../src/journal/account/acts.ts';
+import { signAct } from '../../src/journal/account/signature.ts';
 import { openSqliteAccountJournal } from '../../src/journal/account/sqlite.ts';
 import { findContradictedAct } from '../../src/journal/anchors/newest.ts';
 import { EMPTY_HEAD, sealLine } from '../../src/journal/chain.ts';
@@ -170,7 +172,7 @@ describe('the journal of an account', () => {
       { sequence: 6 },
     ],
     [
-      'a release that no one gave',
+      'a release that no person gave',
       () =>
         run(
           `INSERT INTO kill_event (action, scope, by_name, reason, at) VALUES ('release', '${KEY}', 'eve', '', ${START + 2})`,
@@ -239,6 +241,58 @@ describe('the journal of an account', () => {
     expect(await findContradictedAct(store, KEY, copy)).toMatchObject({ kind: 'changed' });
     await journal.close();
     await store.close();
+  });
+});
+
+describe('a signed approval', () => {
+  /** A third run, whose profile has a key of ada, with an approval signed by this key. */
+  async function approve(pem: string, publicKey: string): Promise<void> {
+    const store = await openSqliteStore(at('runbook.db'));
+    const journal = await openSqliteAccountJournal(at('runbook.db'));
+    const settings = { base_url: URL, people: { ada: { key: publicKey, roles: [] } } };
+    const acts = { key: KEY, actOf: (entry: Entry) => makeRunAct(entry, ADA) };
+    const writer = newWriter(store, 'r3', { acts });
+    writer.append('run.started', startedData({ mode: 'live', settings }));
+    await writer.flush();
+    const given = makeAct('command.given', ADA, START, { run: 'r3', command: 'approve', step: 'ask' });
+    await journal.append(KEY, signAct(KEY, given, pem));
+    writer.append('operator.acted', { command: 'approve', by: 'ada', step: 'ask' }, '', 'human:ada');
+    writer.append('run.ended', { outcome: 'succeeded', outputs: {} });
+    await writer.close();
+    await journal.close();
+    await store.close();
+  }
+  const makeKey = () => {
+    const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+    const write = (key: KeyObject, type: 'spki' | 'pkcs8') =>
+      key.export({ format: 'der', type } as never).toString('base64');
+    const pem = privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
+    return { pem, publicKey: write(publicKey, 'spki') };
+  };
+
+  it('is shown as such, and proves who gave it', async () => {
+    const { pem, publicKey } = makeKey();
+    await approve(pem, publicKey);
+    expect(await audit()).toMatchObject({ exit: 0, ok: true });
+    const { acts } = (await perform((invocation) => showPeople({ ...SPAN, csv: false, by: undefined }, invocation)))
+      .document;
+    expect(acts).toContainEqual(expect.objectContaining({ act: 'approve', run: 'r3', how: 'signed' }));
+  });
+
+  it('with another key, or without its signature in a chain sealed anew, is found', async () => {
+    const [ada, eve] = [makeKey(), makeKey()];
+    await approve(eve.pem, ada.publicKey);
+    const problemsAt = async (sequence: number) =>
+      (await audit()).accounts
+        .flatMap(({ problems }) => problems)
+        .filter((each) => 'sequence' in each && each.sequence === sequence);
+    expect((await problemsAt(9)).map((each) => (each as { kind?: string }).kind).sort()).toEqual([
+      'edited',
+      'inserted',
+    ]);
+    withoutAnchors();
+    await resealAccount((line) => line.replace(/,"signature":\{[^}]*\}/, ''));
+    expect(await problemsAt(9)).toMatchObject([{ kind: 'edited' }]);
   });
 });
 

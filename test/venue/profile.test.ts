@@ -140,6 +140,8 @@ describe('readProfile, valid profiles', () => {
       shutdownWithinMs: 30_000,
       gateStaleMs: 250,
       clockAheadMs: 5_000,
+      people: {},
+      fourEyes: false,
       allowedAddresses: [],
       store: { sqlite: 'profiles/.runbook/runbook.db' },
       anchors: { copies: {}, patienceMs: 600_000 },

@@ -14,6 +14,7 @@ import { type Account, makeAccountKey, openAccount } from '../account/account.ts
 import { makeKillAct, withAccountJournal } from '../account/acts.ts';
 import { findOtherHolder } from '../account/identity.ts';
 import { sendOnce } from '../account/one-request.ts';
+import { signWith } from '../account/people.ts';
 import type { AppContext } from '../context.ts';
 import { EXIT, UserError } from '../errors.ts';
 import { readRecordedProfile } from '../run/first-entry.ts';
@@ -34,6 +35,8 @@ export interface KillRequest {
   readonly profile: Profile | undefined;
   readonly who: Who;
   readonly reason: string;
+  /** File of the private key that signs it. */
+  readonly sign?: string | undefined;
 }
 
 /** Progress of a kill: updated while it runs, and shown when it is interrupted. */
@@ -62,20 +65,24 @@ export interface Killed extends ReachedStores {
 
 /** Engages the kill switch, then cancels everything until nothing is left. */
 export async function kill(
-  { profile, who, reason }: KillRequest,
+  { profile, who, reason, sign }: KillRequest,
   context: AppContext,
   progress: KillProgress = {},
 ): Promise<Killed> {
   const at = new SystemClock().now();
   const order = { scope: profile === undefined ? EVERY_ACCOUNT : makeAccountKey(profile), by: who.name, reason, at };
-  const given = { order, who };
+  const given = { order, who, sign, people: profile?.people ?? {} };
   return profile === undefined ? killAll(given, context, progress) : killAccount(profile, given, context, progress);
 }
 
 /** A kill, and who gives it. */
-interface GivenKill {
+interface GivenKill extends Signer {
   readonly order: KillOrder;
+}
+interface Signer {
   readonly who: Who;
+  readonly sign: string | undefined;
+  readonly people: Profile['people'];
 }
 
 async function killAccount(
@@ -193,7 +200,7 @@ function nameStores(engaged: Engaged): ReachedStores {
  */
 async function engageEverywhere(
   places: readonly StorePlace[],
-  { order, who }: GivenKill,
+  { order, ...signer }: GivenKill,
   context: AppContext,
 ): Promise<Engaged> {
   const reached: StorePlace[] = [];
@@ -203,7 +210,7 @@ async function engageEverywhere(
       await engageAndRead(shared, order).finally(() => shared.close());
       noteDelivered(context.state, order, place);
       reached.push(place);
-      await chainKill(place, { ...order, action: 'engage' }, who, context);
+      await chainKill(place, { ...order, action: 'engage' }, signer, context);
     } catch (error) {
       reportNotEngaged(place, toUserError(error).message, context);
     }
@@ -212,11 +219,20 @@ async function engageEverywhere(
 }
 
 /** Writes it into the account's journal; where that fails, the next live run does (`chainKills`). */
-async function chainKill(place: StorePlace, event: KillEvent, who: Who, context: AppContext): Promise<void> {
+async function chainKill(
+  place: StorePlace,
+  event: KillEvent,
+  { who, sign, people }: Signer,
+  context: AppContext,
+): Promise<void> {
+  let act = makeKillAct(event, who, event.at);
   try {
-    await withAccountJournal(place, context.environment, (journal) =>
-      journal.append(event.scope, makeKillAct(event, who, event.at)),
-    );
+    act = signWith(sign, event.scope, act, people);
+  } catch (error) {
+    context.voice.complain(`it is not signed: ${toUserError(error).message}`);
+  }
+  try {
+    await withAccountJournal(place, context.environment, (journal) => journal.append(event.scope, act));
   } catch (error) {
     context.voice.complain(
       `the journal of the account could not be written: ${makePrintable(toUserError(error).message, 300)}`,
@@ -366,7 +382,11 @@ async function listActiveProfiles(context: AppContext, missed: readonly StorePla
 }
 
 /** Releases the kill switch of an account; false where it was not engaged. */
-export async function release(profile: Profile, who: Who, context: AppContext): Promise<boolean> {
+export async function release(
+  profile: Profile,
+  { who, sign }: Pick<Signer, 'who' | 'sign'>,
+  context: AppContext,
+): Promise<boolean> {
   const { state, environment } = context;
   const place = chooseStorePlace(profile, state);
   const shared = await accessStore(place, environment).openShared();
@@ -376,7 +396,12 @@ export async function release(profile: Profile, who: Who, context: AppContext): 
     await deliverKills(shared.killSwitch, state, place, Number.POSITIVE_INFINITY);
     const [scope, by] = [makeAccountKey(profile), who.name];
     const wasEngaged = await shared.killSwitch.release(scope, by, now);
-    await chainKill(place, { action: 'release', scope, by, reason: '', at: now }, who, context);
+    await chainKill(
+      place,
+      { action: 'release', scope, by, reason: '', at: now },
+      { who, sign, people: profile.people },
+      context,
+    );
     return wasEngaged;
   } finally {
     await shared.close();

@@ -27,6 +27,7 @@ import { noteAct } from '../account/acts.ts';
 import { findContradiction } from '../account/anchoring.ts';
 import { readReleases, settleLedger } from '../account/ledger-settling.ts';
 import { RunNotifier, reportAlarm, type Subject } from '../account/notifications.ts';
+import { refuseApproval } from '../account/people.ts';
 import { findRestoredOver, findVenueContradiction } from '../account/venue-comparison.ts';
 import { EXIT, HAS_ENDED, UserError } from '../errors.ts';
 import type { LoadedRunbook } from '../files/load.ts';
@@ -75,6 +76,9 @@ export class LiveRun {
   private killTold = false;
   private runbook = '';
   private startedAt = 0;
+  private startedBy: string | undefined;
+  /** By path, whom an approve step asks. */
+  private readonly asked = new Map<string, readonly string[]>();
   /** The last message that was delivered to the run. */
   private readUpTo = 0;
   /** Answers of people from before this process resumed the run. */
@@ -157,6 +161,7 @@ export class LiveRun {
         fresh.gate.apply(entry);
         this.fold.apply(entry);
         this.noteSwitch(entry);
+        this.noteQuestion(entry);
         this.planAlarm.apply(entry, { recorded: true });
       },
     });
@@ -391,6 +396,12 @@ export class LiveRun {
   /** Delivers a message to the run; false where the run has already ended and nothing was written. */
   private async deliverMessage(message: PostedMessage): Promise<boolean> {
     const { command, by, step, reason, sequence } = message;
+    const refused = command === 'approve' ? await this.refuseApproval(message) : undefined;
+    if (refused !== undefined) {
+      this.host.voice.complain(`run ${this.run}: an approval does not count: ${refused}`);
+      this.readUpTo = sequence;
+      return true;
+    }
     const answers = command === 'approve' || command === 'reject';
     // The previous process may have died between recording an answer and marking it as read: the next question is another one.
     const given = answers && this.answered.some((entry) => isSameAnswer(entry, message));
@@ -458,6 +469,26 @@ export class LiveRun {
     if (entry.type === 'deadman.moved') this.switchMs = entry.data.timeoutMs ?? Number.POSITIVE_INFINITY;
   }
 
+  /** Keeps what an approval is compared with. */
+  private noteQuestion(entry: Entry): void {
+    if (entry.type === 'run.started') this.startedBy = entry.data.by;
+    if (entry.type === 'approval.asked') this.asked.set(entry.step, entry.data.by);
+  }
+
+  /** Why an approval does not count under the people of the profile. Rejects with a StoreError where that cannot be found out. */
+  private async refuseApproval({ run, by, at, step = '' }: PostedMessage): Promise<string | undefined> {
+    const { people, fourEyes } = this.profile;
+    if (Object.keys(people).length === 0 && !fourEyes) return undefined;
+    const { openAccountJournal, key } = this.host.account;
+    const journal = await openAccountJournal();
+    const given = await journal.find(key, ['command.given']).finally(() => journal.close());
+    const act = given.find(
+      (each) => each.data.run === run && each.data.step === step && each.by === by && each.at === at,
+    );
+    const asked = this.asked.get(step) ?? [];
+    return refuseApproval(this.profile, { by, asked, startedBy: this.startedBy, act, account: key });
+  }
+
   private makeObservers(): LiveParts['observers'] {
     const { host, run, fold } = this;
     const telling = new RunProgressReport(run, host.voice, fold);
@@ -466,6 +497,7 @@ export class LiveRun {
       (entry) => this.planAlarm.apply(entry),
       (entry) => telling.apply(entry),
       (entry) => this.noteSwitch(entry),
+      (entry) => this.noteQuestion(entry),
       (entry) => {
         if (entry.type !== 'run.residual' || entry.data.when !== 'end' || entry.data.ok) return;
         const { leaves, left } = entry.data;

@@ -14,17 +14,17 @@ import { isOwn } from './find-step.ts';
 const PATIENCE_MS = 2_000;
 const LOOK_EVERY_MS = 200;
 
-/** Returns the whole path of the step. Throws a UserError that lists the waiting steps where none or several match. */
+/** Returns the question, with the whole path of the step. Throws a UserError that lists the waiting steps where none or several match. */
 export async function findAskedStep(
   store: JournalReader,
   run: string,
   named: string,
   clock: Pick<Clock & Metronome, 'monotonic' | 'after'>,
-): Promise<string> {
+): Promise<Pick<ApprovalRow, 'step' | 'by'>> {
   const since = clock.monotonic();
   for (;;) {
     const found = await lookFor(store, run, named);
-    if ('step' in found) return found.step;
+    if ('step' in found) return found;
     if (found.isSure || clock.monotonic() - since > PATIENCE_MS)
       throw new UserError(found.why, EXIT.usage, 'not_asked');
     await new Promise<void>((resolve) => void clock.after(LOOK_EVERY_MS, resolve));
@@ -32,7 +32,7 @@ export async function findAskedStep(
 }
 
 /** `isSure`: what the run writes next cannot change the result. */
-type Found = { readonly step: string } | { readonly why: string; readonly isSure: boolean };
+type Found = Pick<ApprovalRow, 'step' | 'by'> | { readonly why: string; readonly isSure: boolean };
 
 async function lookFor(store: JournalReader, run: string, named: string): Promise<Found> {
   const fold = new ApprovalFold();
@@ -44,7 +44,7 @@ async function lookFor(store: JournalReader, run: string, named: string): Promis
   const rows = fold.approvals();
   const asking = rows.filter(({ isOpen }) => isOpen);
   const [only, other] = asking.filter(({ step }) => isOwn(step, named));
-  if (only !== undefined && other === undefined) return { step: only.step };
+  if (only !== undefined && other === undefined) return only;
   const before = rows.findLast(({ step }) => isOwn(step, named));
   const about =
     only !== undefined

@@ -6,6 +6,7 @@ import type { AccountJournal, DecidedVerdict } from '../../journal/account/acts.
 import { RESTORED } from '../../journal/stores/backup.ts';
 import type { StateFolder } from '../state.ts';
 import { readAccountJournals } from './account-journals.ts';
+import { withJournal } from './review.ts';
 
 /** `due`: it waits, or its run was promised and is not known to have begun. */
 type OccurrenceVerdict = 'started' | 'skipped' | 'missed' | 'due';
@@ -37,7 +38,7 @@ export async function readOccurrences(
   filter: OccurrenceFilter,
 ): Promise<readonly DecidedOccurrence[]> {
   const found = await readAccountJournals(state, (journal, account) => foldOccurrences(journal, account));
-  return found
+  const fitting = found
     .flat()
     .filter(
       ({ runbook, nominalMs }) =>
@@ -47,6 +48,25 @@ export async function readOccurrences(
     )
     .sort((a, b) => b.nominalMs - a.nominalMs || compareTexts(a.slot, b.slot))
     .slice(0, filter.limit);
+  return addPaperRuns(fitting, state);
+}
+
+/** Paper runs are not of the account, so only their own journals show that they began. */
+async function addPaperRuns(
+  occurrences: readonly DecidedOccurrence[],
+  state: StateFolder,
+): Promise<readonly DecidedOccurrence[]> {
+  const open = occurrences.flatMap(({ verdict, run }) => (verdict === 'due' && run !== undefined ? [run] : []));
+  const begun = new Map<string, number>();
+  if (open.length > 0)
+    await withJournal({ state }, async (store) => {
+      for (const run of open) begun.set(run, (await store.run(run))?.startedAt ?? Number.NaN);
+    });
+  return occurrences.map((each) => {
+    const startedAt = each.verdict === 'due' ? begun.get(each.run ?? '') : undefined;
+    if (startedAt === undefined || Number.isNaN(startedAt)) return each;
+    return { ...each, verdict: 'started', lateMs: Math.max(0, startedAt - each.nominalMs) };
+  });
 }
 
 const TYPES = ['schedule.decided', 'schedule.lost', 'start.recorded', 'start.refused', 'store.restored'] as const;

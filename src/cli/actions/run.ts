@@ -15,6 +15,11 @@ const ANSWER = {
 const RUN = { doc: 'name of a run, or an unambiguous part of it', takes: 'text' } as const;
 const STEP = { doc: 'path or id of the step', takes: 'text' } as const;
 const BY = { doc: 'name of the person', value: 'NAME' } as const;
+const SIGN = {
+  doc: 'private key of the person, Ed25519 in PEM form: signs the act',
+  value: 'FILE',
+  takes: 'file',
+} as const;
 const REASON = { doc: 'reason', value: 'TEXT' } as const;
 
 /** Drops options that were not given. */
@@ -155,17 +160,22 @@ export const RUN_COMMANDS: readonly CommandRow[] = [
     name: 'approve',
     summary: 'answer an approve step with yes',
     arguments: { run: RUN, step: STEP },
-    options: { by: { ...BY, required: true } },
+    options: { by: { ...BY, required: true }, sign: SIGN },
     example: 'approve 20260105 steps/4:switch --by ada',
-    async run({ run, step }, { by }, invocation) {
-      return (await import('../commands/approve-cancel.ts')).sendCommand(run, 'approve', { step, by }, invocation);
+    async run({ run, step }, { by, sign }, invocation) {
+      return (await import('../commands/approve-cancel.ts')).sendCommand(
+        run,
+        'approve',
+        { step, by, sign },
+        invocation,
+      );
     },
   }),
   command({
     name: 'reject',
     summary: 'answer an approve step with no',
     arguments: { run: RUN, step: STEP },
-    options: { by: { ...BY, required: true }, reason: REASON },
+    options: { by: { ...BY, required: true }, reason: REASON, sign: SIGN },
     example: 'reject 20260105 steps/4:switch --by ada',
     async run({ run, step }, options, invocation) {
       return (await import('../commands/approve-cancel.ts')).sendCommand(
@@ -184,6 +194,7 @@ export const RUN_COMMANDS: readonly CommandRow[] = [
       profile: { doc: 'the account; without it, every account of the state folder', value: 'FILE', takes: 'file' },
       by: BY,
       reason: REASON,
+      sign: SIGN,
     },
     example: 'kill --profile main.yaml',
     async run(_args, options, invocation) {
@@ -197,6 +208,7 @@ export const RUN_COMMANDS: readonly CommandRow[] = [
     options: {
       profile: { doc: 'the account', value: 'FILE', takes: 'file', required: true },
       by: { ...BY, required: true },
+      sign: SIGN,
     },
     example: 'release --profile main.yaml --by ada',
     async run(_args, options, invocation) {

@@ -4,6 +4,7 @@
  */
 import { openAccount } from '../../app/account/account.ts';
 import { describeActor, makeAct } from '../../app/account/acts.ts';
+import { signWith } from '../../app/account/people.ts';
 import { requireName } from '../../app/account/person.ts';
 import { formatOrder, VenueComparison } from '../../app/account/venue-comparison.ts';
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
@@ -15,7 +16,7 @@ import { StoreError } from '../../journal/store.ts';
 import type { Invocation } from '../invocation.ts';
 
 export async function adoptOrders(
-  options: { readonly profile: string; readonly by: string },
+  options: { readonly profile: string; readonly by: string; readonly sign: string | undefined },
   invocation: Invocation,
 ): Promise<ExitCode> {
   const { terminal } = invocation;
@@ -36,8 +37,9 @@ export async function adoptOrders(
     const { orders } = compared;
     const journal = await account.openAccountJournal();
     const at = account.clock.now();
+    const made = makeAct('orders.adopted', describeActor(by), at, { orders });
     await journal
-      .append(account.key, makeAct('orders.adopted', describeActor(by), at, { orders }))
+      .append(account.key, signWith(options.sign, account.key, made, account.profile.people))
       .finally(() => journal.close());
     terminal.answer({ adopted: orders, by }, () =>
       [

@@ -6,6 +6,7 @@
 import { makeAccountKey, openAccount } from '../../app/account/account.ts';
 import { describeActor, makeAct, withAccountJournal } from '../../app/account/acts.ts';
 import { isScheduler } from '../../app/account/lease-holders.ts';
+import { refuseApproval, signWith } from '../../app/account/people.ts';
 import { chooseActorName } from '../../app/account/person.ts';
 import type { Environment } from '../../app/environment.ts';
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
@@ -24,17 +25,28 @@ import type { RunCommand, Shared } from '../../journal/shared/shared.ts';
 import { StoreError } from '../../journal/store.ts';
 import type { Invocation } from '../invocation.ts';
 
+interface GivenCommand {
+  readonly step?: string;
+  readonly by?: string;
+  readonly reason?: string | undefined;
+  /** Where it is not the user of this process. */
+  readonly who?: Who;
+  /** File of the private key that signs it. */
+  readonly sign?: string | undefined;
+}
+
 export async function sendCommand(
   run: string,
   what: Exclude<RunCommand, 'kill'>,
-  about: { readonly step?: string; readonly by?: string; readonly reason?: string | undefined; readonly who?: Who },
+  about: GivenCommand,
   invocation: Invocation,
 ): Promise<ExitCode> {
   const { environment, terminal } = invocation;
   const by = chooseActorName(what, about.by, environment);
   const found = await findNamedRun(run, what, invocation);
   if (found === undefined) throw new UserError(`there is no unfinished run ${makePrintable(run, 100)}`);
-  const step = about.step === undefined ? undefined : await findStep(found, what, about.step, environment);
+  const asked = about.step === undefined ? undefined : await findStep(found, what, about.step, environment);
+  const step = asked?.step;
   const at = new SystemClock().now();
   const command = {
     run: found.run,
@@ -42,10 +54,20 @@ export async function sendCommand(
     ...(step === undefined ? {} : { step }),
     ...(about.reason === undefined ? {} : { reason: about.reason }),
   };
-  const act = makeAct('command.given', about.who ?? describeActor(by), at, command);
-  const key = findAccountKey(found.first);
-  if (key !== undefined)
+  // A paper run is not of the account.
+  const key = found.first.data.mode === 'live' ? findAccountKey(found.first) : undefined;
+  if (key !== undefined) {
+    const profile = readRecordedProfile(found.first);
+    const given = makeAct('command.given', about.who ?? describeActor(by), at, command);
+    const act = signWith(about.sign, key, given, profile.people);
+    const startedBy = found.first.data.by;
+    const refused =
+      what === 'approve'
+        ? refuseApproval(profile, { by, asked: asked?.by ?? [], startedBy, act, account: key })
+        : undefined;
+    if (refused !== undefined) throw new UserError(`${refused}; nothing was recorded`, EXIT.failed, 'refused');
     await withAccountJournal(found.place, environment, (journal) => journal.append(key, act)).catch(convert);
+  }
   const shared = await accessStore(found.place, environment).openShared();
   let isHeld: boolean;
   try {
@@ -89,8 +111,8 @@ async function findStep(
   what: Exclude<RunCommand, 'kill'>,
   named: string,
   environment: Environment,
-): Promise<string> {
-  if (what === 'cancel') return named;
+): Promise<{ readonly step: string; readonly by: readonly string[] }> {
+  if (what === 'cancel') return { step: named, by: [] };
   const store = await convertStoreErrors(() => accessStore(place, environment).openJournal());
   try {
     return await findAskedStep(store, run, named, new SystemClock());

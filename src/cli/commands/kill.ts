@@ -17,6 +17,7 @@ export interface KillOptions {
   readonly profile: string | undefined;
   readonly by: string | undefined;
   readonly reason: string | undefined;
+  readonly sign?: string | undefined;
   /** Where it is not the user of this process. */
   readonly who?: Who;
 }
@@ -48,7 +49,7 @@ export async function kill(options: KillOptions, invocation: Invocation, progres
   const by = chooseActorName('kill', options.by, environment);
   const who = options.who ?? describeActor(by);
   const profile = options.profile === undefined ? undefined : readProfileFile(options.profile, terminal);
-  const request = { profile, who, reason: options.reason ?? 'runbook kill' };
+  const request = { profile, who, reason: options.reason ?? 'runbook kill', sign: options.sign };
   const { left, stores, missing, accounts, failure } = await requestKill(request, invocation, progress);
   if (failure !== undefined)
     throw new UserError(
@@ -68,12 +69,12 @@ function describeLeft(left: number): string {
 }
 
 export async function releaseAccount(
-  options: { readonly profile: string; readonly by: string },
+  options: { readonly profile: string; readonly by: string; readonly sign: string | undefined },
   invocation: Invocation,
 ): Promise<ExitCode> {
   const by = requireName('release', options.by);
   const profile = readProfileFile(options.profile, invocation.terminal);
-  const released = await release(profile, describeActor(by), invocation);
+  const released = await release(profile, { who: describeActor(by), sign: options.sign }, invocation);
   const count = profile.limits.maxDailyLoss === undefined ? '' : "; a new count of the day's loss begins";
   invocation.terminal.answer(
     { released, by },

@@ -3,6 +3,7 @@ import { openAccount } from '../../app/account/account.ts';
 import { describeActor, makeAct, withAccountJournal } from '../../app/account/acts.ts';
 import { keepBaseline, loadLedger, nameLedger, openLedger } from '../../app/account/ledger.ts';
 import { compareWithVenue } from '../../app/account/ledger-settling.ts';
+import { signWith } from '../../app/account/people.ts';
 import { requireName } from '../../app/account/person.ts';
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { chooseStorePlace } from '../../app/stores/location.ts';
@@ -79,6 +80,7 @@ export interface BaselineOptions extends OfAccount {
   readonly size: string;
   readonly price: string | undefined;
   readonly by: string;
+  readonly sign: string | undefined;
 }
 
 /** States the position of a market: what was before counts no more for its size. */
@@ -95,7 +97,8 @@ export async function stateBaseline(options: BaselineOptions, invocation: Invoca
   const at = Date.now();
   const stated = { market, size, ...(price === undefined ? {} : { price }) };
   await withLedger(profile, invocation, async (of) => {
-    const act = makeAct('baseline.stated', describeActor(by), at, stated);
+    const made = makeAct('baseline.stated', describeActor(by), at, stated);
+    const act = signWith(options.sign, of.key, made, profile.people);
     const place = chooseStorePlace(profile, invocation.state);
     await withAccountJournal(place, invocation.environment, (journal) => journal.append(of.key, act));
     await keepBaseline(of, { ...stated, by, at });

@@ -111,8 +111,16 @@ interface KillData {
 }
 export type ActType = keyof ActContents;
 
+/** Ed25519 over the act (signature.ts), base64, and the public key of it. */
+export interface ActSignature {
+  readonly key: string;
+  readonly value: string;
+}
+
 /** What an act says. `who`: absent where the program acted by itself. */
-export type ActData = { readonly [T in ActType]: ActContents[T] & { readonly who?: Who } };
+export type ActData = {
+  readonly [T in ActType]: ActContents[T] & { readonly who?: Who; readonly signature?: ActSignature };
+};
 
 export type Act = {
   [T in ActType]: {

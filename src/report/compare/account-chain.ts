@@ -1,9 +1,10 @@
 /**
  * Verifies the journal of an account: its own chain with its anchors, and that it agrees with what it is about: the runs that began
- * and ended, the kill switch, and what people reported runs. Pure; repairs nothing.
+ * and ended, the kill switch, and what people told runs. Pure; repairs nothing.
  */
 import { formatCount } from '../../base/format.ts';
 import { type Act, type ActType, readAct } from '../../journal/account/acts.ts';
+import { isSameKey, isSigned } from '../../journal/account/signature.ts';
 import type { Anchor } from '../../journal/anchors/anchors.ts';
 import type { ChainProblemKind } from '../../journal/chain.ts';
 import type { KillEvent } from '../../journal/shared/shared.ts';
@@ -60,7 +61,11 @@ export async function verifyAccount(evidence: AccountEvidence): Promise<AccountV
   if (foreign !== undefined)
     problems.push({ sequence: foreign.seq, kind: 'inserted', detail: `it was written for ${foreign.account}` });
   problems.push(...findLostRuns(then, evidence), ...findUnlisted(since, evidence));
-  problems.push(...findChangedKills(then, since, evidence), ...findChangedAnswers(since, evidence));
+  problems.push(
+    ...findChangedKills(then, since, evidence),
+    ...findChangedAnswers(since, evidence),
+    ...findForged(since, evidence),
+  );
   problems.sort((a, b) => a.sequence - b.sequence);
   return { account, ok: problems.length === 0, entries: after.length, anchors: chain.anchors, problems };
 }
@@ -189,23 +194,47 @@ function findChangedKills(
   ];
 }
 
-/** Answers in the journals of runs that began since, which no one gave according to the account. */
-function findChangedAnswers(acts: AccountActs, { runs }: AccountEvidence): readonly AccountProblem[] {
-  const given = new Set(
-    acts
-      .list('command.given')
-      .map(({ by, data: { run, command, step = '' } }) => JSON.stringify([run, command, step, by])),
+/** Answers in the journals of runs that began since, which no person gave according to the account, or not with their key. */
+function findChangedAnswers(acts: AccountActs, { account, runs }: AccountEvidence): readonly AccountProblem[] {
+  const given = new Map(
+    acts.list('command.given').map((act) => {
+      const { run, command, step = '' } = act.data;
+      return [JSON.stringify([run, command, step, act.by]), act];
+    }),
   );
   const problems: AccountProblem[] = [];
-  for (const run of new Set(acts.list('start.recorded').map(({ data }) => data.run)))
-    for (const { command, by, step = '', seq } of runs.get(run)?.answers ?? [])
-      if (!given.has(JSON.stringify([run, command, step, by])))
+  for (const run of new Set(acts.list('start.recorded').map(({ data }) => data.run))) {
+    const { answers = [], keys } = runs.get(run) ?? {};
+    for (const { command, by, step = '', seq } of answers) {
+      const act = given.get(JSON.stringify([run, command, step, by]));
+      const key = command === 'approve' ? keys?.get(by) : undefined;
+      const found = `entry ${seq} of run ${run} has a ${command} by ${by}`;
+      if (act === undefined)
+        problems.push({ sequence: acts.next, kind: 'edited', detail: `${found}, which is not here` });
+      else if (key !== undefined && !isSigned(account, act, key))
         problems.push({
-          sequence: acts.next,
+          sequence: act.seq,
           kind: 'edited',
-          detail: `entry ${seq} of run ${run} has a ${command} by ${by}, which is not here`,
+          detail: `${found}, which is not signed with this person's key`,
         });
+    }
+  }
   return problems;
+}
+
+/** Acts whose signature does not fit them, or is of a key that no run's profile has for a person of whom one has a key. */
+function findForged(acts: AccountActs, { account, runs }: AccountEvidence): readonly AccountProblem[] {
+  const known = [...runs.values()].flatMap(({ keys }) => [...keys]);
+  return acts.acts.flatMap((act): AccountProblem[] => {
+    const { seq, by, data } = act;
+    const { signature } = data;
+    if (signature === undefined) return [];
+    if (!isSigned(account, act))
+      return [{ sequence: seq, kind: 'edited', detail: `the signature of ${by} does not fit it` }];
+    const keys = known.filter(([name]) => name === by);
+    if (keys.length === 0 || keys.some(([, key]) => isSameKey(key, signature.key))) return [];
+    return [{ sequence: seq, kind: 'inserted', detail: `it is signed with a key that no run's profile has for ${by}` }];
+  });
 }
 
 /** Of a chain that is anchored and that no store has. */

@@ -44,6 +44,8 @@ export interface RunFacts {
   readonly entries: number;
   /** The run's ends: number and hash. */
   readonly ends: ReadonlyMap<number, string>;
+  /** Public keys of people, by name, in the profile that it began with. */
+  readonly keys: ReadonlyMap<string, string>;
   /** Approvals and refusals of people. */
   readonly answers: readonly {
     readonly seq: number;
@@ -123,6 +125,12 @@ const ENDED = ['outcome', 'endedAt'] as const satisfies readonly (keyof RunRow)[
 /** Columns with another name in the database. */
 const COLUMN_NAMES: { readonly [K in keyof RunRow]?: string } = { startedAt: 'started_at', endedAt: 'ended_at' };
 
+function readKeys(people: unknown): ReadonlyMap<string, string> {
+  if (typeof people !== 'object' || people === null) return new Map();
+  const given = Object.entries(people as Readonly<Record<string, { readonly key?: unknown } | null>>);
+  return new Map(given.flatMap(([name, person]) => (typeof person?.key === 'string' ? [[name, person.key]] : [])));
+}
+
 /** Types of entries that are read; of the others the chain says enough. */
 const FOLLOWED: ReadonlySet<string> = new Set(['run.started', 'run.ended', 'operator.acted']);
 
@@ -138,7 +146,7 @@ class RunCheck {
   private row: RunRow | undefined;
   /** Sequence number of the run's last end. */
   private endSequence: number | undefined;
-  private begun: Pick<RunFacts, 'account' | 'startedAt' | 'first'> | undefined;
+  private begun: Pick<RunFacts, 'account' | 'startedAt' | 'first' | 'keys'> | undefined;
   private readonly ends = new Map<number, string>();
   private readonly answers: RunFacts['answers'][number][] = [];
 
@@ -234,7 +242,7 @@ class RunCheck {
     const url = data.settings['base_url'];
     const isOfAccount = data.mode === 'live' && typeof url === 'string';
     const account = isOfAccount ? composeAccountKey(url, data.account) : undefined;
-    this.begun ??= { account, startedAt: data.startedAt, first: hash };
+    this.begun ??= { account, startedAt: data.startedAt, first: hash, keys: readKeys(data.settings['people']) };
   }
 
   private noteAnswer({ seq, data: { command, by, step } }: EntryOf<'operator.acted'>): void {

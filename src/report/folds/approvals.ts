@@ -11,7 +11,7 @@ export interface ApprovalRow {
   readonly step: string;
   readonly label: string;
   readonly ask: string;
-  /** The people who are asked. A label: anyone may answer. */
+  /** Who is asked: roles or names of the profile's people, or labels where it has none. */
   readonly by: readonly string[];
   /** Epoch ms. */
   readonly askedAt: number;

@@ -341,7 +341,7 @@ export const CONTROL_STEPS = {
       ask: need(TEXT, 'the question'),
       by: need(
         list({ kind: 'text', pattern: FREE_NAME_PATTERN, accepts: 'a role' }),
-        'who is asked: labels shown with the question; anyone who can reach the store may answer, under a name',
+        'who is asked: roles or names of the people of the profile; without people there, labels shown with the question',
       ),
       within: need(DURATION, 'how long to wait for the answer'),
       on_timeout: may(

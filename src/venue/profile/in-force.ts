@@ -41,6 +41,8 @@ export function writeProfileSettings(profile: Profile): SettingsJson {
       ]),
     ),
     feeds: profile.feeds,
+    ...(Object.keys(profile.people).length === 0 ? {} : { people: profile.people }),
+    ...(profile.fourEyes ? { four_eyes: true } : {}),
     capabilities: profile.capabilities,
     limits: writeLimits(profile.limits),
     ambiguity: { window: writeDuration(profile.ambiguityWindowMs) },

@@ -74,6 +74,11 @@ type NotifyTarget =
   | { readonly webhook: SecretReference; readonly shape?: NoticeShape; readonly chat?: string }
   | { readonly log: true };
 
+export interface Person {
+  readonly key?: string;
+  readonly roles: readonly string[];
+}
+
 /** Words of refusals, compared as whole words (`wire/refusals.ts`). */
 export interface RefusalWords {
   readonly definite: readonly string[];
@@ -114,6 +119,10 @@ export interface Profile {
   readonly markets: Readonly<Record<string, MarketRules>>;
   readonly requests: Readonly<Record<string, DeclaredRequest>>;
   readonly feeds: Readonly<Record<string, DeclaredFeed>>;
+  /** By name. `key`: an Ed25519 public key. */
+  readonly people: Readonly<Record<string, Person>>;
+  /** Whether an approval by who started the run is refused. */
+  readonly fourEyes: boolean;
   readonly capabilities: readonly string[];
   readonly limits: LimitRules;
   readonly ambiguityWindowMs: number;
@@ -226,6 +235,7 @@ function fillDefaults(settings: ReadProfile, folder: string): Profile {
     feeds = {},
     requests = {},
     notify = {},
+    people = {},
     store,
     anchors = {},
   } = settings;
@@ -274,6 +284,8 @@ function fillDefaults(settings: ReadProfile, folder: string): Profile {
     gateStaleMs: settings.gate?.stale ?? GATE_STALE_MS,
     clockAheadMs: settings.clock?.ahead ?? CLOCK_AHEAD_MS,
     shutdownWithinMs: settings.shutdown?.within ?? SHUTDOWN_WITHIN_MS,
+    people: mapValues(people, ({ key, roles = [] }) => ({ ...(key === undefined ? {} : { key }), roles })),
+    fourEyes: settings.four_eyes ?? false,
     allowedAddresses: settings.allowed_addresses ?? [],
     ...(store === undefined ? {} : { store: fillStore(store, folder) }),
     anchors: {

@@ -94,6 +94,8 @@ export type ReadGroup<F> = {
 
 const MARKET_PATTERN = '^[A-Za-z0-9._]{1,32}-[A-Za-z0-9._]{1,32}$';
 const NAME_PATTERN = '^[A-Za-z][A-Za-z0-9_-]{0,63}$';
+const PUBLIC_KEY_PATTERN =
+  '^(ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI[A-Za-z0-9+/]{43}( .{0,200})?|MCowBQYDK2VwAyEA[A-Za-z0-9+/]{43}=)$';
 const HEADER_PATTERN = "^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$";
 
 const header = (about: string) => ({ form: 'text', pattern: HEADER_PATTERN, accepts: 'a header name', about }) as const;
@@ -362,6 +364,25 @@ export const PROFILE_SETTINGS = {
       },
     },
   },
+  people: {
+    form: 'map',
+    key: '^[^\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}]{1,80}$',
+    names: 'the name of a person',
+    about: 'who may approve, and with which key they sign; without it any name counts',
+    of: {
+      form: 'group',
+      fields: {
+        key: {
+          form: 'text',
+          pattern: PUBLIC_KEY_PATTERN,
+          accepts: 'an Ed25519 public key: ssh-ed25519 …, or the base64 between the lines of a PEM file',
+          about: 'the public key with which acts of this person are verified; an approval has to be signed then',
+        },
+        roles: { form: 'list', of: name('a role'), about: 'roles that approve steps ask for' },
+      },
+    },
+  },
+  four_eyes: { form: 'flag', about: 'whether an approval by the person who started the run is refused' },
   capabilities: {
     form: 'list',
     of: { form: 'text', pattern: NAME_PATTERN, accepts: 'a capability such as cancel_all' },
