@@ -159,7 +159,7 @@ export async function chainKills(
   }
 }
 
-function describeUnwritten(error: unknown): string {
+export function describeUnwritten(error: unknown): string {
   if (!(error instanceof StoreError || error instanceof UserError)) throw error;
   return `the journal of the account could not be written: ${makePrintable(error.message, 300)}`;
 }

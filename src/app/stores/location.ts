@@ -29,7 +29,7 @@ import type { Profile, SecretReference } from '../../venue/profile/profile.ts';
 import type { Environment } from '../environment.ts';
 import { EXIT, UserError } from '../errors.ts';
 import type { StateFolder } from '../state.ts';
-import { toSystemError } from '../system-errors.ts';
+import { asUserError, toSystemError } from '../system-errors.ts';
 
 export type StorePlace =
   | { readonly kind: 'sqlite'; readonly file: string }
@@ -106,7 +106,7 @@ export function accessStore(place: StorePlace, environment: Environment): StoreA
           }),
         ),
       openScheduleStore: () => convertStoreErrors(() => openSqliteScheduleStore(file)),
-      openAccountJournal: () => convertStoreErrors(() => openSqliteAccountJournal(file)),
+      openAccountJournal: () => openSqliteAccountJournal(file).catch(throwUserError),
       readKills: (where) =>
         convertStoreErrors(async () => {
           const events = await readKillsOf(join(dirname(file), 'shared.db'));
@@ -125,7 +125,7 @@ export function accessStore(place: StorePlace, environment: Environment): StoreA
         ),
       ),
     openScheduleStore: () => convertStoreErrors(() => openPostgresScheduleStore(access())),
-    openAccountJournal: () => convertStoreErrors(() => openPostgresAccountJournal(access())),
+    openAccountJournal: async () => openPostgresAccountJournal(access()).catch(throwUserError),
     readKills: (where) =>
       convertStoreErrors(async () => {
         const shared = await openSharedPostgres(access());
@@ -219,6 +219,12 @@ export function openMachineGuard(): Promise<AccountGuard> {
       throw new UserError(`${folder} is not a folder of this user alone`, EXIT.usage, 'configuration');
     return openAccountGuard(join(folder, 'accounts.db'));
   });
+}
+
+/** Damage keeps its exit code (1): a reviewer asks for it. */
+function throwUserError(error: unknown): never {
+  if (error instanceof StoreError) throw asUserError(error);
+  throw toSystemError(error) ?? error;
 }
 
 /** Runs `open` and turns store errors into user errors about the configuration. */

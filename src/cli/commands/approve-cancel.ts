@@ -4,7 +4,7 @@
  */
 
 import { makeAccountKey, openAccount } from '../../app/account/account.ts';
-import { describeActor, makeAct, withAccountJournal } from '../../app/account/acts.ts';
+import { describeActor, describeUnwritten, makeAct, withAccountJournal } from '../../app/account/acts.ts';
 import { isScheduler } from '../../app/account/lease-holders.ts';
 import { refuseApproval, signWith } from '../../app/account/people.ts';
 import { chooseActorName } from '../../app/account/person.ts';
@@ -66,7 +66,11 @@ export async function sendCommand(
         ? refuseApproval(profile, { by, asked: asked?.by ?? [], startedBy, act, account: key })
         : undefined;
     if (refused !== undefined) throw new UserError(`${refused}; nothing was recorded`, EXIT.failed, 'refused');
-    await withAccountJournal(found.place, environment, (journal) => journal.append(key, act)).catch(convert);
+    await withAccountJournal(found.place, environment, (journal) => journal.append(key, act)).catch((error) => {
+      // Another process that writes to the journal must not keep a person from ending a run.
+      if (what !== 'cancel') convert(error);
+      terminal.complain(describeUnwritten(error));
+    });
   }
   const shared = await accessStore(found.place, environment).openShared();
   let isHeld: boolean;
