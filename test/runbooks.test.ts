@@ -52,6 +52,7 @@ const MOST_LINES: Readonly<Record<string, number>> = {
   requote: 49,
   'scale-out': 89,
   'trailing-stop': 97,
+  'triple-barrier': 25,
   twap: 30,
   'weekend-flatten': 33,
   'weekly-buy': 93,
