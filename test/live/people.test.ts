@@ -1,4 +1,4 @@
-/** Who may approve, with the people of a profile: what the command refuses, and what the run does where the command is gone around. */
+/** Runs a live run with the people of a profile: the command refuses an approval that does not count, and so does the run. */
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { openSharedSqlite } from '../../src/journal/shared/sqlite.ts';

@@ -6,7 +6,7 @@
 import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 import type { ActSignature, NewAct, Who } from './acts.ts';
 
-/** What stands before the 32 bytes of a key in its DER form, and in that of OpenSSH. */
+/** The bytes before the 32 of a key, in its DER form and in that of OpenSSH. */
 const DER_START = Buffer.from('302a300506032b6570032100', 'hex');
 const SSH_START = Buffer.from('0000000b7373682d6564323535313900000020', 'hex');
 

@@ -1,6 +1,6 @@
 /**
  * Verifies the journal of an account: its own chain with its anchors, and that it agrees with what it is about: the runs that began
- * and ended, the kill switch, and what people told runs. Pure; repairs nothing.
+ * and ended, the kill switch, and what people answered. Pure; repairs nothing.
  */
 import { formatCount } from '../../base/format.ts';
 import { type Act, type ActType, readAct } from '../../journal/account/acts.ts';
