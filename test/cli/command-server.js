@@ -1,7 +1,7 @@
 /**
  * Runs commands of the built program one after another in this process, which ends with its parent: starting a process costs
  * more than most commands do. Each gets modules of its own, its folder, its environment and its standard streams. After a command
- * that exits by itself, or with a code of more than 2, this process ends as the command's own would.
+ * that exits by itself, or with a code of more than 3, this process ends as the command's own would; and after a number of them.
  *
  * It reads orders from file descriptor 3, one JSON document a line, and writes each answer to the file that the order names.
  */
@@ -14,10 +14,13 @@ import { Script } from 'node:vm';
 
 const BIN = fileURLToPath(new URL('../../bin/runbook.js', import.meta.url));
 const DIST = join(dirname(BIN), '..', 'dist');
-const HIGHEST_ORDINARY_EXIT = 2;
+const HIGHEST_ORDINARY_EXIT = 3;
+/** What commands leave open, as files of a database, is closed with the process. */
+const MOST_COMMANDS = 50;
 const exitProcess = process.exit.bind(process);
 /** Compiled once: the modules that every command evaluates anew share the code. */
 const scripts = new Map();
+let commands = 0;
 
 for await (const line of createInterface({ input: createReadStream('', { fd: 3 }) })) await run(JSON.parse(line));
 exitProcess(0);
@@ -42,7 +45,8 @@ async function run({ words, folder, environment, answer }) {
   while (process.exitCode === undefined) await new Promise((resolve) => setTimeout(resolve, 1));
   const exit = process.exitCode;
   process.exitCode = undefined;
-  const isLast = exit > HIGHEST_ORDINARY_EXIT;
+  commands += 1;
+  const isLast = exit > HIGHEST_ORDINARY_EXIT || commands === MOST_COMMANDS;
   end(exit, isLast);
   if (isLast) exitProcess(0);
   for (const emitter of [process.stdout, process.stderr]) emitter.removeAllListeners('error');

@@ -82,7 +82,7 @@ describe.concurrent('a process that dies', { timeout: 60_000 }, () => {
   it('is followed by one that does not repeat its notices: each is sent once', () =>
     scene(
       {
-        runbook: resting('2s')
+        runbook: resting('8s')
           .replace('  - wait', '  - notify: {to: desk, text: "position opened"}\n  - wait')
           .concat('  - notify: {to: desk, text: "position closed"}\n'),
         profile: 'notify: {desk: {log: true}}',
