@@ -53,7 +53,7 @@ const MOST_LINES: Readonly<Record<string, number>> = {
   'scale-out': 89,
   'trailing-stop': 97,
   'triple-barrier': 25,
-  twap: 36,
+  twap: 30,
   'weekend-flatten': 33,
   'weekly-buy': 93,
 };

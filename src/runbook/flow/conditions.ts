@@ -169,7 +169,7 @@ function listNames(text: string): readonly string[] {
 
 /** Whether an expression calls a function over the fills of the run: its value changes, whatever its arguments are. */
 export function readsFills(text: string): boolean {
-  return /\b(?:position|avg_entry|realized|fees)\(/.test(text);
+  return /(?<![.\w])(?:position|avg_entry|realized|fees)\(/.test(text);
 }
 
 /** Whether a part of a condition that is not understood reads what has to do with orders. */
