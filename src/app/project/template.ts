@@ -49,6 +49,17 @@ steps:
         fraction: 1
         trigger: tick(entry.avg_price * (1 - inputs.risk))
         price: tick(entry.avg_price * (1 - inputs.risk * 2))
+    catch:
+      - on: [denied, not_placed, rate_limited, rejected, timeout, transport] # without a stop, out at the market
+        do:
+          - place:
+              type: market
+              market: \${inputs.market}
+              side: short
+              size: entry.filled
+              price: tick(entry.avg_price * (1 - pct(5)))
+            allow: reduce
+        then: fail
 
 outputs:
   filled: entry.filled
