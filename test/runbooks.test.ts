@@ -208,18 +208,24 @@ describe('recordings', () => {
 });
 
 describe('test files', () => {
-  it.each(SHIPPED)('%s: every case passes, and every rule is used', async (name) => {
-    const texts = SHIPPED.map((each) => [`${each}.yaml`, shippedSource(each)?.text ?? '']);
-    const { files } = await testing(
-      {
-        ...Object.fromEntries(texts),
-        [`${name}.test.yaml`]: shippedSource(`${name}.test`)?.text ?? '',
-      },
-      { textToo: false },
-    );
-    const cases = files.flatMap((file) => file.cases);
-    expect(cases.filter(({ ok, unusedRules }) => !ok || unusedRules.length > 0)).toEqual([]);
-    // The success case and at least three failures.
-    expect(cases.length).toBeGreaterThanOrEqual(4);
-  });
+  it.each(SHIPPED)('%s: every case passes, a few stories too, and every rule is used', (name) => testShipped(name, 3));
+
+  it.each(SHIPPED)('%s: no story breaks a guarantee', { tags: ['long'], timeout: 300_000 }, (name) =>
+    testShipped(name, 60),
+  );
 });
+
+async function testShipped(name: string, explore: number): Promise<void> {
+  const texts = SHIPPED.map((each) => [`${each}.yaml`, shippedSource(each)?.text ?? '']);
+  const { files } = await testing(
+    {
+      ...Object.fromEntries(texts),
+      [`${name}.test.yaml`]: shippedSource(`${name}.test`)?.text ?? '',
+    },
+    { textToo: false, explore },
+  );
+  const cases = files.flatMap((file) => file.cases);
+  expect(cases.filter(({ ok, unusedRules }) => !ok || unusedRules.length > 0)).toEqual([]);
+  // The success case and at least three failures.
+  expect(cases.length).toBeGreaterThanOrEqual(4);
+}
