@@ -199,6 +199,14 @@ describe('a market exit', () => {
     expect(played.report.outputs).toMatchObject({ how: 'time_limit', filled: '0.05' });
   });
 
+  it('closes the position where the venue refuses its first stop', async () => {
+    const faults: FaultRule[] = [{ on: 'POST /orders', when: { call: 2 }, do: 'error', error: 'ORDER_REJECTED' }];
+    const played = await play(`${LEGS}, time_limit: 1h`, { 0: 64000 }, { config: { faults } });
+    expect([played.report.outcome, played.report.error?.kind]).toEqual(['failed', 'rejected']);
+    expect(listOrders(played)).toEqual(['market closed']);
+    expect(played.report.residual).toEqual([]);
+  });
+
   it('that is refused leaves the position with its stop', async () => {
     const head = HEAD.replace('leaves:', 'limits: {price_band: {around: "64000", within: 0.1%}}\nleaves:').replace(
       '64100',
@@ -232,20 +240,19 @@ describe('faults', () => {
   });
 
   it.each([
-    ['lost_before', 2, 'not_placed', '0'],
-    ['lost_before', 3, 'not_placed', '0.1'],
-    ['lost_before', 4, undefined, undefined],
-    ['lost_after', 2, undefined, undefined],
-    ['lost_after', 3, undefined, undefined],
-    ['lost_after', 4, undefined, undefined],
-  ] as const)('%s of order %i ends as %s, with %s covered', async (fault, call, error, covered) => {
+    ['lost_before', 2, 'not_placed'],
+    ['lost_before', 3, 'not_placed'],
+    ['lost_before', 4, undefined],
+    ['lost_after', 2, undefined],
+    ['lost_after', 3, undefined],
+    ['lost_after', 4, undefined],
+  ] as const)('%s of order %i ends as %s, with nothing left', async (fault, call, error) => {
     const faults: FaultRule[] = [{ on: 'POST /orders', when: { call }, do: fault }];
     const trail = `${LEGS}, trail: {feed: feeds.mid, by: 1%, step: 0.1%}, time_limit: 10m`;
     const step = '    retry: {on: [transport], max: 2}\n';
     const played = await play(trail, { 0: 64000, 10: 64500 }, { config: { faults }, step });
-    expect([played.report.error?.kind, played.report.residual[0]?.covered]).toEqual([error, covered]);
-    // What still works at the venue covers what is left.
-    expect(played.books.orders.filter(({ terminal }) => !terminal)).toHaveLength(covered === '0.1' ? 1 : 0);
+    expect([played.report.error?.kind, played.report.residual]).toEqual([error, []]);
+    expect(played.books.orders.filter(({ terminal }) => !terminal)).toEqual([]);
   });
 });
 

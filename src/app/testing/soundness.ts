@@ -20,8 +20,8 @@ export function findUnsound(test: TestCase, leaves: LeftPosition, result: CaseRe
 }
 
 /**
- * A run that leaves more than it declares never ends well, and says what it leaves. It may end so at all only where a price jumped
- * through its stop, or where a second fault met it.
+ * A run that leaves more than it declares never ends well, and says what it leaves. It leaves a position without a stop only where a
+ * price jumped through its stop, or where a second fault met it.
  */
 function findBare(test: TestCase, leaves: LeftPosition, { entries, report }: CaseResult): readonly string[] {
   const tracker = track(entries);
@@ -33,7 +33,8 @@ function findBare(test: TestCase, leaves: LeftPosition, { entries, report }: Cas
   if (outcome === 'succeeded' || outcome === 'stopped') return ended('');
   const faults = countFaults(test);
   const hasGap = test.rules.some(({ jump }) => Object.keys(jump).length > 0);
-  if (faults < 2 && !hasGap) return ended('');
+  // What a working stop covers is not bare: a run that failed may leave it, whatever its runbook declares.
+  if (faults < 2 && !hasGap && findBeyond(left, 'protected').length > 0) return ended('');
   const said = entries.findLast((entry) => entry.type === 'run.residual' && entry.data.when === 'end');
   if (said?.type !== 'run.residual' || said.data.ok) return ended(' without saying what is left');
   // An error of a step of its own is kept; what is left is said beside it.

@@ -6,7 +6,7 @@
 import { Decimal, decimal, formatDecimal } from '../../base/decimal.ts';
 import type { StepOf } from '../../runbook/checked.ts';
 import type { ManageEnd } from '../../runbook/functions/records.ts';
-import { HOLD_EVERY_MS, MOST_EXITS, MOVE_EVERY_MS } from '../../runbook/steps/manage.ts';
+import { HOLD_EVERY_MS, MOST_EXITS, MOVE_EVERY_MS, mayExit } from '../../runbook/steps/manage.ts';
 import type { Value } from '../../runbook/values.ts';
 import { computeAveragePrice, computeShortfall, sumFills } from '../../venue/order/fills.ts';
 import { getExposure, isEndUnseen } from '../../venue/order/life.ts';
@@ -32,6 +32,9 @@ const SLIP = new Decimal('0.01');
  */
 const SENT_AGAIN: ReadonlySet<string> = new Set(['rejected', 'cancelled', 'transport', 'rate_limited']);
 
+/** Failures after which the position is left alone: it may be gone, or no price bounds its exit. */
+const NOT_CLOSED: ReadonlySet<string> = new Set(['not_found', 'unprotected_position', 'stale_feed']);
+
 /** The orders with which it begins. */
 const LEGS = ['stop_loss', 'take_profit'] as const;
 
@@ -49,6 +52,8 @@ interface Kept {
   stop?: StopTerms & { readonly handle: OrderHandle };
   /** Numbers of the stops and exits so far: each order has an identity of its own. */
   placed: number;
+  /** Market orders that were to close it. */
+  exits: number;
   best?: Decimal | undefined;
   price?: Decimal | undefined;
   triggeredAt?: number | undefined;
@@ -81,13 +86,24 @@ class Holding {
       realized,
       orders: [],
       placed: 0,
+      exits: 0,
       hasBegun: false,
       hasLegs: false,
     };
     memory.set('manage', this.kept);
   }
 
+  /** Holds the position until it is gone. Where a request fails for good, it is closed before the step fails. */
   async run(): Promise<Value> {
+    try {
+      return await this.hold();
+    } catch (error) {
+      if (error instanceof StepFailure) await this.closeAfter(error);
+      throw error;
+    }
+  }
+
+  private async hold(): Promise<Value> {
     const { execution, kept } = this;
     const { clock, heartbeat } = execution.run;
     if (!kept.hasBegun && this.computeLeft().lte(0)) {
@@ -95,7 +111,7 @@ class Holding {
       throw new StepFailure('not_found', `the run holds no ${held} position in ${this.market}`, execution.path);
     }
     kept.hasBegun = true;
-    await this.placeLegs();
+    if (this.computeLeft().gt(0)) await this.placeLegs();
     for (;;) {
       const startedAt = clock.now();
       await this.readPrice();
@@ -140,6 +156,24 @@ class Holding {
       }
     }
     kept.hasLegs = true;
+  }
+
+  /**
+   * A step that fails leaves its position to nothing that watches it, so it is closed, where the author allows exits at the market.
+   * Not where its exits have failed already, nor where the position may be gone by another hand.
+   */
+  private async closeAfter({ kind }: StepFailure): Promise<void> {
+    const { kept, execution, barriers } = this;
+    if (!mayExit(execution.step) || kept.exits >= MOST_EXITS || NOT_CLOSED.has(kind) || this.computeLeft().lte(0))
+      return;
+    await this.readPrice();
+    // Without a bound the exit could fill at any price.
+    if (barriers.priced && kept.price === undefined) return this.putBack();
+    try {
+      await this.exit('escalated');
+    } catch (error) {
+      if (!(error instanceof StepFailure)) throw error;
+    }
   }
 
   /** Places an order of the step, and waits until a record shows it, or its end where it never rests. */
@@ -300,8 +334,8 @@ class Holding {
     const { execution, kept } = this;
     let { price } = kept;
     let failure: StepFailure | undefined;
-    for (let tries = 0; tries < MOST_EXITS; tries += 1) {
-      if (tries > 0) {
+    for (let isFirst = true; kept.exits < MOST_EXITS; isFirst = false) {
+      if (!isFirst) {
         const { clock } = execution.run;
         await sleepUntil(clock, clock.now() + HOLD_EVERY_MS, execution.cancel);
         await this.readPrice();
@@ -310,10 +344,15 @@ class Holding {
       await this.cancelRest();
       const left = this.computeLeft();
       if (left.lte(0)) return undefined;
+      kept.exits += 1;
       try {
         await this.sendExit(how, left, price);
       } catch (error) {
-        if (!(error instanceof StepFailure) || !SENT_AGAIN.has(error.kind)) throw error;
+        if (!(error instanceof StepFailure)) throw error;
+        if (!SENT_AGAIN.has(error.kind)) {
+          kept.exits = MOST_EXITS;
+          throw error;
+        }
         failure = error;
       }
     }

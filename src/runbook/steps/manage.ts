@@ -56,7 +56,7 @@ function tightens({ args }: Manage): boolean {
 }
 
 /** Whether it may have to close the position by market orders. */
-function mayExit({ args }: Manage): boolean {
+export function mayExit({ args }: Manage): boolean {
   return args.timeLimit !== undefined || args.escalate !== undefined;
 }
 
@@ -176,7 +176,7 @@ export const MANAGE_STEPS = {
       placeLeg('exit', {
         applies: mayExit,
         times: () => ({ min: 0, max: MOST_EXITS, words: 'until the position is gone' }),
-        when: 'its time is over, or the stop does not fill',
+        when: 'its time is over, or the stop does not fill or cannot be placed',
       }),
       placeLeg('tighter stop_loss', {
         applies: (step) => mayExit(step) && step.args.stopLoss !== undefined,
