@@ -125,16 +125,15 @@ function isRecord(json: Json): json is JsonObject {
   return typeof json === 'object' && json !== null && !Array.isArray(json);
 }
 
-/** A stop-loss or take-profit without fills has no size yet, only a fraction of the position. */
-export function isPartOfPosition({ type, filled }: { readonly type: string; readonly filled: string }): boolean {
-  return (type === 'stop_loss' || type === 'take_profit') && filled === '0';
+/** The size of a stop-loss or take-profit is a fraction of the position, also when it has filled. */
+export function isPartOfPosition({ type }: { readonly type: string }): boolean {
+  return type === 'stop_loss' || type === 'take_profit';
 }
 
 /** `0.25 BTC-USD`, or `1 of the position in BTC-USD`. */
 export function formatAmount(order: {
   readonly type: string;
   readonly size: string;
-  readonly filled: string;
   readonly market: string;
 }): string {
   return `${order.size}${isPartOfPosition(order) ? ' of the position in' : ''} ${formatText(order.market)}`;
