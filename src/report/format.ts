@@ -131,11 +131,7 @@ export function isPartOfPosition({ type }: { readonly type: string }): boolean {
 }
 
 /** `0.25 BTC-USD`, or `1 of the position in BTC-USD`. */
-export function formatAmount(order: {
-  readonly type: string;
-  readonly size: string;
-  readonly market: string;
-}): string {
+export function formatAmount(order: { readonly type: string; readonly size: string; readonly market: string }): string {
   return `${order.size}${isPartOfPosition(order) ? ' of the position in' : ''} ${formatText(order.market)}`;
 }
 
