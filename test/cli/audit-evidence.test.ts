@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { readAnchors } from '../../src/journal/anchors/anchors.ts';
+import { readEntry } from '../../src/journal/chain.ts';
 import { type Entry, ORIGIN } from '../../src/journal/entry.ts';
 import { readLines } from '../../src/journal/reading.ts';
 import { MemoryScheduleStore } from '../../src/journal/schedule/memory.ts';
@@ -49,7 +50,7 @@ steps:
   - wait: 4s
   - cancel: o
     await: terminal
-  - notify: {to: ops, text: done}
+  - notify: {to: ops, text: done, severity: warn}
 `;
 
 /** Everything that runs wrote, by its name in the table. */
@@ -132,7 +133,7 @@ async function playedLive(): Promise<void> {
       venue.hiddenMs = 0;
       write(
         'three.yaml',
-        'runbook: one\ndsl: 1\nleaves: {position: open, because: the case is about something else}\nsteps:\n  - wait: 1s\n',
+        'runbook: one\ndsl: 1\nleaves: {position: open, because: the case is about something else}\nvars: {n: {type: integer, init: 0}}\nsteps:\n  - repeat: {every: 200ms, max: 6, do: [{assert: n == 0}]}\n',
       );
       expect((await run(['run', 'three.yaml', '--profile', 'p.yaml', '--json'], env)).exit).toBe(0);
       expect((await run(['kill', '--profile', 'p.yaml', '--by', 'ada', '--reason', 'a drill'], env)).exit).toBe(0);
@@ -141,7 +142,11 @@ async function playedLive(): Promise<void> {
       const dry = await run(['dry-run', shipped('requote.yaml'), '--fixtures', shipped('fixtures/requote.yaml')]);
       expect(dry.exit).toBe(0);
       const store = await openSqliteStore(join(path, '.runbook', 'runbook.db'));
-      for (const row of await store.runs()) keepEntries([...readLines(await store.read(row.run))]);
+      for (const row of await store.runs()) {
+        const stored = await store.read(row.run);
+        keepEntries([...readLines(stored)]);
+        keepEntries(stored.filter(({ type }) => type === 'round.idle').map(readEntry));
+      }
       await store.close();
       for (const anchor of readAnchors(join(path, '.runbook', 'anchors.jsonl')).anchors) keep('anchor', anchor);
       const shared = await openDatabase(join(path, '.runbook', 'shared.db'));
