@@ -1,10 +1,14 @@
 /**
  * Keeps the positions of a run for its expressions: what the fills journaled so far add up to, of every order of the run, by
- * average cost.
+ * average cost. The size counts what a record shows beyond the fills as well: a way out that closes the position must not wait
+ * for fills that are late, nor leave behind what they will show.
  */
-import { decimal } from '../base/decimal.ts';
+import { Decimal, decimal } from '../base/decimal.ts';
+import { signSize } from '../journal/held-positions.ts';
 import type { OrderTracker } from '../journal/orders.ts';
 import type { HeldPosition } from '../runbook/values.ts';
+import { computeShortfall } from '../venue/order/fills.ts';
+import { getExposure } from '../venue/order/life.ts';
 import { getAverageEntry } from '../venue/position/position.ts';
 import { PositionBook } from '../venue/position/position-book.ts';
 
@@ -19,15 +23,24 @@ export class RunPositions {
   }
 
   get(market: string): HeldPosition {
+    let unread = new Decimal(0);
     for (const { intent, snapshot } of this.tracker.orders()) {
-      const { fills } = snapshot.context;
-      if (intent.market !== market || this.counted.get(intent.clientOrderId) === fills) continue;
+      if (intent.market !== market) continue;
+      const { fills, filled } = snapshot.context;
+      const beyond = computeShortfall(getExposure(snapshot).filled, filled);
+      if (beyond !== '0') unread = unread.plus(signSize(intent.side, beyond));
+      if (this.counted.get(intent.clientOrderId) === fills) continue;
       for (const fill of fills.values()) this.book.add(market, fill);
       this.counted.set(intent.clientOrderId, fills);
     }
     const position = this.book.position(market);
     const entry = getAverageEntry(position);
     const { size, realized, fees } = position;
-    return { size, realized, fees, ...(entry === undefined ? {} : { averageEntry: decimal(entry) }) };
+    return {
+      size: size.plus(unread),
+      realized,
+      fees,
+      ...(entry === undefined ? {} : { averageEntry: decimal(entry) }),
+    };
   }
 }

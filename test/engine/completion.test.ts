@@ -35,6 +35,19 @@ const OUTPUTS = 'outputs: {filled: o.filled, avg: o.avg_price, status: "${o.stat
 /** 0.1 at 64001 and 0.05 at 64002, as the venue has it. */
 const FILLED = { filled: '0.15', avg: '64001.333333333333333333', status: 'closed', terminal: true };
 
+it('closes the whole position in on_error while its fills are not shown yet', async () => {
+  const close = "{type: market, market: BTC-USD, side: short, size: position('BTC-USD'), price: 63900}";
+  const { report, books } = await play(
+    `  - id: o\n    place: ${TAKE}\non_error:\n  - if: position('BTC-USD') > 0\n    place: ${close}\n`,
+    { fillLagMs: 300_000 },
+  );
+  expect(report.error).toMatchObject({ kind: 'transport' });
+  expect(books.orders.map(({ side, filled }) => [side, filled])).toEqual([
+    ['long', '0.15'],
+    ['short', '0.15'],
+  ]);
+});
+
 describe('an order that never rests', () => {
   it.each([0, 400, 12_000, 59_000])(
     'is handed out with all its fills where they come %s ms late',

@@ -8,7 +8,7 @@ import type { StepOf } from '../../runbook/checked.ts';
 import type { ManageEnd } from '../../runbook/functions/records.ts';
 import { HOLD_EVERY_MS, MOST_EXITS, MOVE_EVERY_MS, mayExit } from '../../runbook/steps/manage.ts';
 import type { Value } from '../../runbook/values.ts';
-import { computeAveragePrice, computeShortfall, sumFills } from '../../venue/order/fills.ts';
+import { computeAveragePrice, sumFills } from '../../venue/order/fills.ts';
 import { getExposure, isEndUnseen } from '../../venue/order/life.ts';
 import { isTerminal } from '../../venue/order/states.ts';
 import type { Side } from '../../venue/records.ts';
@@ -220,14 +220,9 @@ class Holding {
     return price !== undefined && hasReachedTrigger(this.barriers, trigger, price);
   }
 
-  /** What is left of the position: that of the run's fills, less what the records of the step's orders show beyond their fills. */
+  /** What is left of the position, base currency; not above 0 where it is gone. */
   private computeLeft(): Decimal {
-    const { size } = this.execution.run.positions.get(this.market);
-    const unread = this.kept.orders.reduce((sum, { handle: { own } }) => {
-      if (own === undefined) return sum;
-      return sum.plus(decimal(computeShortfall(getExposure(own.snapshot).filled, own.snapshot.context.filled)));
-    }, new Decimal(0));
-    return size.times(this.barriers.direction).minus(unread);
+    return this.execution.run.positions.get(this.market).size.times(this.barriers.direction);
   }
 
   private listWorking(): readonly OrderHandle[] {
