@@ -65,7 +65,9 @@ describe.concurrent('kill', { timeout: 60_000 }, () => {
       scene({}, async ({ venue, run, live, write, path }) => {
         expect((await live()).exit).toBe(0);
         for (const file of spoilt ?? []) {
-          rmSync(join(path, file), { recursive: true, force: true });
+          // With its log: the pages in it would be read in place of those in the file.
+          for (const suffix of ['', '-wal', '-shm'])
+            rmSync(join(path, `${file}${suffix}`), { recursive: true, force: true });
           write(file, NO_DATABASE);
         }
         const killed = await run(['kill', '--profile', 'p.yaml', '--json', ...words]);
