@@ -14,11 +14,17 @@ export const REASONS: Readonly<Record<string, string>> = {
   '4': 'Cold, the start of a dry-run counts: the simulated venue, the budget and the plan are made for 100 short branches.',
   '4b': ONE_CALL,
   '5': 'The peer parses; this process also checks types, the flow of orders and the rate of tokens of 1000 steps.',
+  '6': 'Loading the code of the checks: types, the flow of orders, the plan.',
   '7': 'The durable attempt and the durable answer are each a commit, as with the peer; each also carries the decision, the limits and the hash.',
   '8': 'As row 7.',
   '9': 'The rest is the text of the entry, its SHA-256, and the check that the run still has its lease, in the same transaction.',
   '11': 'The journal of the run is read and folded from its first entry; there is no checkpoint.',
   '14d':
     'After each acquisition and each answer the first of those that wait is asked once more whether it may go; without any, nothing is asked.',
-  '15': 'A condition journals a step and its decision with what it read: sealing them is a third of the time, garbage another.',
+  '15':
+    'A condition journals a step and its decision with what it read. Sealing them is a quarter of the time, garbage a fifth, and ' +
+    'comparing each round with the one before it another fifth: this condition reads `now`, so that no round is idle.',
+  '22':
+    'Each round is executed and its readings are answered, only what is stored is short; the report keeps a row of each step and ' +
+    'request; and a resume plays the journal from its first entry, because there are no checkpoints.',
 };
