@@ -21,9 +21,7 @@ export const REASONS: Readonly<Record<string, string>> = {
   '11': 'The journal of the run is read and folded from its first entry; there is no checkpoint.',
   '14d':
     'After each acquisition and each answer the first of those that wait is asked once more whether it may go; without any, nothing is asked.',
-  '15':
-    'A condition journals a step and its decision with what it read. Sealing them is a quarter of the time, garbage a fifth, and ' +
-    'comparing each round with the one before it another fifth: this condition reads `now`, so that no round is idle.',
+  '15': 'A condition is journaled as a step and a decision with what it read, and compared with that of the round before.',
   '22':
     'Each round is executed and its readings are answered, only what is stored is short; the report keeps a row of each step and ' +
     'request; and a resume plays the journal from its first entry, because there are no checkpoints.',

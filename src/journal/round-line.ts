@@ -19,12 +19,13 @@ export interface Draft {
 }
 
 /**
- * The types of entries that an idle round may have, and their fields whose values may differ from round to round: instants, what
- * an answer says of the token window, and what a request for a moving span of time asks. Any other difference is news.
+ * The types of entries that an idle round may have, and their fields whose values may differ from round to round: instants, what a
+ * decision read (not its value), what an answer says of the token window, and what a request for a moving span of time asks. Any
+ * other difference is news.
  */
 const VARYING: Readonly<Partial<Record<EntryType, readonly string[]>>> = {
   'step.started': ['now'],
-  'step.decided': [],
+  'step.decided': ['inputs'],
   'step.ended': [],
   'variable.set': [],
   'call.intended': ['params'],
