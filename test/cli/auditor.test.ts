@@ -34,7 +34,8 @@ describe('an auditor without the right to write', { tags: ['linux', 'long'], tim
 
   it('reviews a store at rest and one in use, and leaves no trace', async () => {
     here.write('one.yaml', RUNBOOK);
-    expect(here.run('dry-run', 'one.yaml', '--state', 'kept').exit).toBe(0);
+    // In a process of its own, which has ended: its log is in the file.
+    expect(here.runWith({}, 'dry-run', 'one.yaml', '--state', 'kept').exit).toBe(0);
     const store = join(here.path, 'kept', 'runbook.db');
     for (const inUse of [false, true]) {
       lock({ file: 0o600, folder: 0o700 });

@@ -102,7 +102,7 @@ interface ActContents {
     readonly kept?: string;
   };
 }
-interface KillData {
+export interface KillData {
   /** An account's key, or `*`. */
   readonly scope: string;
   readonly reason: string;
