@@ -10,10 +10,11 @@ import {
   type OrderDraft,
 } from '../../venue/order/requests.ts';
 import type { Side } from '../../venue/records.ts';
-import type { ProtectLeg, StepName, StepOf } from '../checked.ts';
+import type { StepName, StepOf } from '../checked.ts';
 import { MANAGED } from '../functions/records.ts';
 import { DURATION, fields, MARKET, may, NUMBER, need, PRICE, SIDE } from '../shapes.ts';
 import { completeOrder, doubtOrder, pollOrder, readByOwnId, readOrderFills } from './confirming.ts';
+import { draftLeg } from './orders.ts';
 import { type CallRow, type Counts, call, type StepRow, type Times, type Values, WRITE } from './row.ts';
 
 type Manage = StepOf<'manage'>;
@@ -25,6 +26,8 @@ export const HOLD_EVERY_MS = POLL_MS;
 export const MOVE_EVERY_MS = 5000;
 /** Market orders that one exit sends at most. */
 export const MOST_EXITS = 5;
+/** How often the stop is put back at most: behind an exit that failed, and behind the one of the step's own failure. */
+const MOST_PUT_BACK = 2;
 /** How long a position is held beyond its time limit at most, ms, while the market has no price to bound its exit. */
 export const PRICE_PATIENCE_MS = 60_000;
 
@@ -64,7 +67,7 @@ export function mayExit({ args }: Manage): boolean {
 function countOrders(step: Manage, counts: Counts): number {
   const { stopLoss, takeProfit } = step.args;
   const legs = (stopLoss === undefined ? 0 : 1) + (takeProfit === undefined ? 0 : 1);
-  return legs + countMoves(step, counts) + (mayExit(step) ? MOST_EXITS + 1 : 0);
+  return legs + countMoves(step, counts) + (mayExit(step) ? MOST_EXITS + MOST_PUT_BACK : 0);
 }
 
 /** The rows of one order, made for each order of the step. */
@@ -78,24 +81,12 @@ function forEachOrder(rows: readonly CallRow<'manage'>[]): readonly CallRow<'man
   }));
 }
 
-function draftLeg<U>(args: Args, values: Values<U>, type: 'stop_loss' | 'take_profit', leg: ProtectLeg | undefined) {
-  if (leg === undefined) throw new Error(`the step has no ${type}`);
-  return {
-    market: values.text(args.market),
-    side: values.text(args.side) as Side | U,
-    type,
-    size: values.decimal(leg.fraction),
-    price: values.decimal(leg.price),
-    trigger: values.decimal(leg.trigger),
-  } as const;
-}
-
 type Draft = <U>(args: Args, values: Values<U>) => OrderDraft<U>;
 const DRAFTS = {
-  stop_loss: (args, values) => draftLeg(args, values, 'stop_loss', args.stopLoss),
-  take_profit: (args, values) => draftLeg(args, values, 'take_profit', args.takeProfit),
+  stop_loss: (args, values) => draftLeg(args, values, 'stop_loss'),
+  take_profit: (args, values) => draftLeg(args, values, 'take_profit'),
   'tighter stop_loss': (args, values) => ({
-    ...draftLeg(args, values, 'stop_loss', args.stopLoss),
+    ...draftLeg(args, values, 'stop_loss'),
     price: values.later('the limit of the tighter stop'),
     trigger: values.later('the trigger of the tighter stop'),
   }),
@@ -180,7 +171,7 @@ export const MANAGE_STEPS = {
       }),
       placeLeg('tighter stop_loss', {
         applies: (step) => mayExit(step) && step.args.stopLoss !== undefined,
-        times: () => ({ min: 0, max: 1 }),
+        times: () => ({ min: 0, max: MOST_PUT_BACK }),
         when: 'the exit is refused, and the stop is put back',
       }),
       call('manage', 'DELETE /orders', {

@@ -117,20 +117,27 @@ const LEGS = { stop_loss: 'stopLoss', take_profit: 'takeProfit' } as const;
 type Leg = keyof typeof LEGS;
 const LEG_NAMES: readonly Leg[] = ['stop_loss', 'take_profit'];
 
+/** The terms of a leg of `protect` or `manage`. */
+export function draftLeg<U>(
+  args: Pick<Args<'protect'>, 'market' | 'side' | 'stopLoss' | 'takeProfit'>,
+  values: Values<U>,
+  type: Leg,
+): OrderDraft<U> {
+  const leg = args[LEGS[type]];
+  if (leg === undefined) throw new Error(`the step has no ${type}`);
+  return {
+    market: values.text(args.market),
+    side: values.text(args.side) as Side | U,
+    type,
+    size: values.decimal(leg.fraction),
+    price: values.decimal(leg.price),
+    trigger: values.decimal(leg.trigger),
+  };
+}
+
 /** The request for one leg of `protect`. */
 function placeLeg(type: Leg) {
-  const draft = <U>(args: Args<'protect'>, values: Values<U>): OrderDraft<U> => {
-    const leg = args[LEGS[type]];
-    if (leg === undefined) throw new Error(`the step has no ${type}`);
-    return {
-      market: values.text(args.market),
-      side: values.text(args.side) as Side | U,
-      type,
-      size: values.decimal(leg.fraction),
-      price: values.decimal(leg.price),
-      trigger: values.decimal(leg.trigger),
-    };
-  };
+  const draft = <U>(args: Args<'protect'>, values: Values<U>): OrderDraft<U> => draftLeg(args, values, type);
   return call('protect', 'POST /orders', {
     class: 'enter',
     applies: ({ args }) => args[LEGS[type]] !== undefined,
