@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { BIN, type Ended, folder } from './command.ts';
 
-/** As root, a user of nobody; otherwise the modes of the files keep this one from writing. */
+/** As root, an unprivileged user; otherwise the modes of the files keep this one from writing. */
 const OTHER = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 const RUNBOOK = 'runbook: one\ndsl: 1\nsteps:\n  - read_account: {}\n';
 const REVIEWS = ['list', 'show last', 'verify', 'summary last', 'export last --format jsonl', 'schedule', 'kills'];
