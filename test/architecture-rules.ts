@@ -145,7 +145,7 @@ const DOORS: readonly Door[] = [
   {
     what: 'the SQL driver',
     uses: importOf('@photostructure/sqlite|node:sqlite'),
-    through: ['src/journal/sql/sqlite.ts'],
+    through: ['src/journal/sql/sqlite-driver.ts'],
   },
   { what: 'the PostgreSQL driver', uses: importOf('pg'), through: ['src/journal/sql/postgres.ts'] },
   { what: 'the queue of the workers', uses: importOf('bullmq'), through: ['src/app/schedule/account-queue.ts'] },
