@@ -1,7 +1,7 @@
 import { closeSync, openSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { MockVenue } from './mock-venue.ts';
+import { JWT, type MockVenue } from './mock-venue.ts';
 import { document, RESTING, type Report, rests, scene, until } from './scene.ts';
 
 const RUN = ['run', 'one.yaml', '--profile', 'p.yaml'];
@@ -76,6 +76,13 @@ describe.concurrent('kill', { timeout: 60_000 }, () => {
         expect(killed.err).not.toContain('internal error');
       }),
   );
+
+  it('cancels although a webhook of the profile has no address', () =>
+    scene({ profile: 'notify: {ops: {webhook: {env: OPS_WEBHOOK}}}' }, async ({ venue, run, live }) => {
+      expect((await live([], { VENUE_JWT: JWT, OPS_WEBHOOK: 'https://hooks.example.com/x' })).exit).toBe(0);
+      const killed = await run(['kill', '--profile', 'p.yaml', '--json'], { VENUE_JWT: JWT, OPS_WEBHOOK: 'none' });
+      expect([states(venue), killed.exit, document(killed.out)]).toMatchObject([['canceled'], 0, { left: 0 }]);
+    }));
 
   it('with a profile needs no journal: it works although the journal is not a database', { tags: ['long'] }, () =>
     scene({}, async ({ venue, run, live, write, path }) => {

@@ -260,11 +260,13 @@ function reportNotEngaged(place: StorePlace, why: string, { voice }: AppContext)
  */
 async function openKilled(profile: Profile, unheard: KillOrder | undefined, context: AppContext): Promise<Account> {
   const { store: _away, ...withoutStore } = profile;
+  // A cancel needs no webhook: one that cannot be used must not keep it back.
+  const alone = { ...withoutStore, notify: {}, anchors: { ...profile.anchors, copies: {} } };
   const ways = [
     ...(unheard === undefined
       ? [() => openAccount(profile, context)]
       : [() => openStandIn(withoutStore, unheard, context)]),
-    () => openAccount(withoutStore, context, 'nothing'),
+    () => openAccount(alone, context, 'nothing'),
   ];
   let refused: UserError | undefined;
   for (const way of ways) {

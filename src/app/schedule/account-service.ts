@@ -24,6 +24,7 @@ import { StoreError } from '../../journal/store.ts';
 import { placesOrders } from '../../runbook/steps/risk.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { type Account, openAccount } from '../account/account.ts';
+import { chainKills } from '../account/acts.ts';
 import { findContradiction } from '../account/anchoring.ts';
 import { type ActingAccount, takeAccountLease } from '../account/identity.ts';
 import { nameSchedulerHolder } from '../account/lease-holders.ts';
@@ -265,6 +266,7 @@ export class AccountService {
     });
     try {
       await this.checkKillSwitch(account);
+      await chainKills(account, log.asVoice());
       this.signature = files.computeSignature();
       this.slots = files.readInForce(log.asVoice()).slots;
       await refuseContradicted(host, this.slots);
@@ -305,6 +307,8 @@ export class AccountService {
         const acting = await takeAccountLease(account, { holder, onLost, voice });
         this.storeProblem = undefined;
         if (acting.kind === 'held') return acting;
+        // That process looks at the journal now.
+        this.contradiction = undefined;
         const held = `the account ${profile.account} is held by another process (${makePrintable(acting.heldBy, 200)})`;
         if (policy === 'none')
           throw new UserError(`${held}; nothing was started. --standby waits for it`, EXIT.held, 'held');
@@ -339,11 +343,7 @@ export class AccountService {
   private async standContradicted({ message }: UserError, lease: HeldLease, { clock }: Account): Promise<void> {
     if (this.contradiction !== message) {
       const every = formatSpan(CONTRADICTED_EVERY_MS);
-      this.parts.log.write(
-        'error',
-        'account_contradicted',
-        `${makePrintable(message, 1_000)}; compared again each ${every}`,
-      );
+      this.events?.reportContradicted(`${makePrintable(message, 1_000)}; compared again each ${every}`);
     }
     this.contradiction = message;
     await lease.release().catch(ignoreStore);

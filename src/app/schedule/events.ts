@@ -122,6 +122,10 @@ export class SchedulerEvents {
     }
   }
 
+  reportContradicted(message: string): void {
+    this.sendAlarm('error', 'account_contradicted', message);
+  }
+
   reportResumed({ resumed: taken, stuck, halted }: ResumedRuns): void {
     for (const run of taken) this.log.write('warn', 'run_resumed', `run ${run} was resumed`, { run });
     for (const { run, why } of stuck)

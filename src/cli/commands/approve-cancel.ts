@@ -23,6 +23,7 @@ import type { Who } from '../../journal/account/acts.ts';
 import { takeLease } from '../../journal/shared/lease.ts';
 import type { RunCommand, Shared } from '../../journal/shared/shared.ts';
 import { StoreError } from '../../journal/store.ts';
+import type { Profile } from '../../venue/profile/profile.ts';
 import type { Invocation } from '../invocation.ts';
 
 interface GivenCommand {
@@ -57,12 +58,12 @@ export async function sendCommand(
   // A paper run is not of the account.
   const key = found.first.data.mode === 'live' ? findAccountKey(found.first) : undefined;
   if (key !== undefined) {
-    const profile = readRecordedProfile(found.first);
+    const profile = readPeople(found, what);
     const given = makeAct('command.given', about.who ?? describeActor(by), at, command);
-    const act = signWith(about.sign, key, given, profile.people);
+    const act = signWith(about.sign, key, given, profile?.people ?? {});
     const startedBy = found.first.data.by;
     const refused =
-      what === 'approve'
+      what === 'approve' && profile !== undefined
         ? refuseApproval(profile, { by, asked: asked?.by ?? [], startedBy, act, account: key })
         : undefined;
     if (refused !== undefined) throw new UserError(`${refused}; nothing was recorded`, EXIT.failed, 'refused');
@@ -86,6 +87,19 @@ export async function sendCommand(
     () => `${what} of ${found.run} by ${makePrintable(by, 100)} is recorded; ${reader}`,
   );
   return EXIT.done;
+}
+
+/**
+ * The profile with which the run began, for its people. Only an approval needs it: settings that this version does not accept must
+ * not keep a person from ending a run.
+ */
+function readPeople({ first }: UnfinishedRun, what: Exclude<RunCommand, 'kill'>): Profile | undefined {
+  try {
+    return readRecordedProfile(first);
+  } catch (error) {
+    if (what === 'approve' || !(error instanceof UserError)) throw error;
+    return undefined;
+  }
 }
 
 function convert(error: unknown): never {
@@ -161,18 +175,24 @@ async function recordHaltAnswer({ run, first, place }: UnfinishedRun, invocation
 }
 
 /**
- * The run that a command is for. A halted run can be cancelled too, by its name: a scheduler keeps its slot until a person
- * settles it (app/schedule/runs.ts).
+ * The run that a command is for: a live one before one on paper, whose process may have died long ago. A halted run can be cancelled
+ * too, by its name: a scheduler keeps its slot until a person settles it (app/schedule/runs.ts).
  */
 async function findNamedRun(
   run: string,
   what: Exclude<RunCommand, 'kill'>,
   { state }: Invocation,
 ): Promise<UnfinishedRun | undefined> {
-  try {
-    return (await findUnfinishedRuns([run], state, 'on paper too'))[0];
-  } catch (error) {
-    if (!(error instanceof UserError) || what !== 'cancel' || run === 'last') throw error;
-    return (await findUnfinishedRuns([run], state, 'halted too'))[0];
+  const live =
+    what === 'cancel' && run !== 'last' ? (['unfinished', 'halted too'] as const) : (['unfinished'] as const);
+  let refused: UserError | undefined;
+  for (const which of [...live, 'on paper too'] as const) {
+    try {
+      return (await findUnfinishedRuns([run], state, which))[0];
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      if (refused === undefined || which === 'halted too') refused = error;
+    }
   }
+  throw refused;
 }

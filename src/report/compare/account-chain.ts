@@ -209,8 +209,6 @@ function findChangedAnswers(acts: AccountActs, { account, runs }: AccountEvidenc
       const act = given.get(JSON.stringify([run, command, step, by]));
       const key = command === 'approve' ? keys?.get(by) : undefined;
       const found = `entry ${seq} of run ${run} has a ${command} by ${by}`;
-      // A cancel is given although its act cannot be written.
-      if (act === undefined && command === 'cancel') continue;
       if (act === undefined)
         problems.push({ sequence: acts.next, kind: 'edited', detail: `${found}, which is not here` });
       else if (key !== undefined && !isSigned(account, act, key))
