@@ -49,6 +49,7 @@ export async function startGlobals(
   return globals;
 }
 
-function listFeeds(expr: Expr | undefined): readonly string[] {
+/** The feeds that an expression reads. */
+export function listFeeds(expr: Expr | undefined): readonly string[] {
   return (expr?.reads ?? []).filter((root) => root.startsWith('feeds.')).map((root) => root.slice('feeds.'.length));
 }

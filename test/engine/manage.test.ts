@@ -207,6 +207,16 @@ describe('a market exit', () => {
     expect(played.report.residual).toEqual([]);
   });
 
+  it('whose cancels are refused leaves the position with its stop, which the end of the run does not take away', async () => {
+    const faults = [1, 2].map((call): FaultRule => {
+      return { on: 'DELETE /orders', when: { call }, do: 'error', error: 'ORDER_REJECTED' };
+    });
+    const legs = 'stop_loss: {trigger: 63000, price: 62900}, time_limit: 20s';
+    const played = await play(legs, { 0: 64000 }, { config: { faults } });
+    expect([played.report.error?.kind, played.report.residual[0]?.covered]).toEqual(['rejected', '0.1']);
+    expect(listOrders(played)).toEqual(['stop_loss 63000 open']);
+  });
+
   it('that is refused leaves the position with its stop', async () => {
     const head = HEAD.replace('leaves:', 'limits: {price_band: {around: "64000", within: 0.1%}}\nleaves:').replace(
       '64100',

@@ -152,6 +152,11 @@ export class OrderManager {
     if (error !== undefined) throw error;
   }
 
+  /** An order whose cancel failed is to go on working: the end of the run leaves it alone. */
+  keepWorking({ own }: OrderHandle): void {
+    if (own !== undefined) this.settling.markWanted(own);
+  }
+
   /** Leaves an order alone that covers what the run has opened, and journals that; false where it does not. */
   keepCovering(order: TrackedOrder, step: string): boolean {
     return this.settling.keepCovering(order, step);

@@ -79,6 +79,11 @@ export class Settling {
     this.unwanted.add(order);
   }
 
+  /** Takes back that a cancel was asked for: the order works, and is to go on. */
+  markWanted(order: TrackedOrder): void {
+    this.unwanted.delete(order);
+  }
+
   /** Leaves an order alone that covers what the run has opened, and journals that; false where it does not. */
   keepCovering(order: TrackedOrder, step: string): boolean {
     const { log } = this.run;

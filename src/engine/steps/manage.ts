@@ -6,12 +6,13 @@
 import { Decimal, decimal, formatDecimal } from '../../base/decimal.ts';
 import type { StepOf } from '../../runbook/checked.ts';
 import type { ManageEnd } from '../../runbook/functions/records.ts';
-import { HOLD_EVERY_MS, MOST_EXITS, MOVE_EVERY_MS, mayExit } from '../../runbook/steps/manage.ts';
+import { HOLD_EVERY_MS, MOST_EXITS, MOVE_EVERY_MS, mayExit, PUT_BACK_TRIES } from '../../runbook/steps/manage.ts';
 import type { Value } from '../../runbook/values.ts';
 import { computeAveragePrice, sumFills } from '../../venue/order/fills.ts';
 import { getExposure, isEndUnseen } from '../../venue/order/life.ts';
 import { isTerminal } from '../../venue/order/states.ts';
 import type { Side } from '../../venue/records.ts';
+import { listFeeds } from '../globals.ts';
 import { StepFailure } from '../interruption.ts';
 import type { OrderHandle } from '../orders/handles.ts';
 import type { Terms } from '../orders/parts.ts';
@@ -31,6 +32,9 @@ const SLIP = new Decimal('0.01');
  * answer may arrive late, even if it is proven absent, and both together would open the opposite position.
  */
 const SENT_AGAIN: ReadonlySet<string> = new Set(['rejected', 'cancelled', 'transport', 'rate_limited']);
+
+/** Failures after which a stop is put back again: no byte of it left, or the venue asked to wait. */
+const NOT_SENT: ReadonlySet<string> = new Set(['transport', 'rate_limited']);
 
 /** Failures after which the position is left alone: it may be gone, or no price bounds its exit. */
 const NOT_CLOSED: ReadonlySet<string> = new Set(['not_found', 'unprotected_position', 'stale_feed']);
@@ -72,6 +76,8 @@ class Holding {
   private readonly side: Side;
   private readonly barriers: Barriers;
   private readonly kept: Kept;
+  /** Whether an exit of this attempt was refused for what another one would be refused for as well. */
+  private exitRefused = false;
 
   constructor(execution: Execution) {
     const { args, run, memory } = execution;
@@ -164,8 +170,8 @@ class Holding {
    */
   private async closeAfter({ kind }: StepFailure): Promise<void> {
     const { kept, execution, barriers } = this;
-    if (!mayExit(execution.step) || kept.exits >= MOST_EXITS || NOT_CLOSED.has(kind) || this.computeLeft().lte(0))
-      return;
+    if (!mayExit(execution.step) || kept.exits >= MOST_EXITS || this.exitRefused || NOT_CLOSED.has(kind)) return;
+    if (this.computeLeft().lte(0)) return;
     await this.readPrice();
     // Without a bound the exit could fill at any price.
     if (barriers.priced && kept.price === undefined) return this.putBack();
@@ -245,12 +251,13 @@ class Holding {
   /** Reads the price of the market. Without one the stop stays where it is. */
   private async readPrice(): Promise<void> {
     const { execution, kept } = this;
-    const { args, step, frame, run, path } = execution;
+    const { args, frame, run, path } = execution;
     kept.price = undefined;
     if (args.feed === undefined) return;
     const scope = () => new StepScope(frame, run.wall.now());
     try {
-      await run.feeds.ensure(step.feeds, frame.globals.runbook.feeds, scope(), path);
+      // Not those of the legs: a stale one of theirs must not keep the exit back.
+      await run.feeds.ensure(listFeeds(args.feed), frame.globals.runbook.feeds, scope(), path);
       kept.price = execution.evaluate(args.feed, scope());
     } catch (error) {
       if (!(error instanceof StepFailure)) throw error;
@@ -267,7 +274,7 @@ class Holding {
       kept.stop = { ...to, handle: await this.placeStop(to) };
     } catch (error) {
       if (!(error instanceof StepFailure)) throw error;
-      this.alarm(before.handle, error.message);
+      this.alarm('StopNotTightened', before.handle, error.message);
     }
     await this.cancelReplaced(true);
   }
@@ -329,6 +336,8 @@ class Holding {
     const { execution, kept } = this;
     let { price } = kept;
     let failure: StepFailure | undefined;
+    // What can be refused here is asked while the stop still works.
+    await ensureBand(execution, this.market);
     for (let isFirst = true; kept.exits < MOST_EXITS; isFirst = false) {
       if (!isFirst) {
         const { clock } = execution.run;
@@ -344,8 +353,10 @@ class Holding {
         await this.sendExit(how, left, price);
       } catch (error) {
         if (!(error instanceof StepFailure)) throw error;
+        // One that may arrive late must be the last; one that was never sent leaves the way free for another attempt.
+        if (error.kind === 'not_placed') kept.exits = MOST_EXITS;
         if (!SENT_AGAIN.has(error.kind)) {
-          kept.exits = MOST_EXITS;
+          this.exitRefused = true;
           throw error;
         }
         failure = error;
@@ -376,14 +387,29 @@ class Holding {
     await this.place(`exit/${kept.placed}`, terms, how);
   }
 
-  /** Places the stop again where none works: a position whose exit has failed must not stay bare. */
+  /**
+   * Places the stop again where none works: a position whose exit has failed must not stay bare. One whose cancel failed is wanted
+   * again, so that the end of the run leaves it. What cannot be put back is an alarm.
+   */
   private async putBack(): Promise<void> {
-    const { stop } = this.kept;
-    if (stop === undefined || !hasEnded(stop.handle) || this.computeLeft().lte(0)) return;
-    try {
-      this.kept.stop = { ...stop, handle: await this.placeStop(stop) };
-    } catch (error) {
-      if (!(error instanceof StepFailure)) throw error;
+    const { kept, execution } = this;
+    const { stop } = kept;
+    if (stop === undefined || this.computeLeft().lte(0)) return;
+    if (!hasEnded(stop.handle)) return execution.run.orderManager.keepWorking(stop.handle);
+    const { clock } = execution.run;
+    for (let tries = 1; ; tries += 1) {
+      try {
+        kept.stop = { ...stop, handle: await this.placeStop(stop) };
+        return;
+      } catch (error) {
+        if (!(error instanceof StepFailure)) throw error;
+        if (tries < PUT_BACK_TRIES && NOT_SENT.has(error.kind)) {
+          await sleepUntil(clock, clock.now() + HOLD_EVERY_MS, execution.cancel);
+          continue;
+        }
+        this.alarm('StopNotPutBack', stop.handle, error.message);
+        return;
+      }
     }
   }
 
@@ -434,9 +460,13 @@ class Holding {
     return this.place(`stop_loss/${this.kept.placed}`, terms, how);
   }
 
-  private alarm({ client_order_id: clientOrderId }: OrderHandle, why: string): void {
+  private alarm(
+    alarm: 'StopNotTightened' | 'StopNotPutBack',
+    { client_order_id: clientOrderId }: OrderHandle,
+    why: string,
+  ): void {
     const { run, path } = this.execution;
-    run.log.append('order.alarmed', { clientOrderId, alarm: 'StopNotTightened', detail: { why } }, path);
+    run.log.append('order.alarmed', { clientOrderId, alarm, detail: { why } }, path);
   }
 }
 

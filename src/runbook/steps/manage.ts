@@ -26,8 +26,10 @@ export const HOLD_EVERY_MS = POLL_MS;
 export const MOVE_EVERY_MS = 5000;
 /** Market orders that one exit sends at most. */
 export const MOST_EXITS = 5;
-/** How often the stop is put back at most: behind an exit that failed, and behind the one of the step's own failure. */
-const MOST_PUT_BACK = 2;
+/** How often one stop is tried to be put back. */
+export const PUT_BACK_TRIES = 3;
+/** Stops that are put back at most: behind an exit that failed, and behind the one of the step's own failure. */
+const MOST_PUT_BACK = 2 * PUT_BACK_TRIES;
 /** How long a position is held beyond its time limit at most, ms, while the market has no price to bound its exit. */
 export const PRICE_PATIENCE_MS = 60_000;
 

@@ -212,6 +212,8 @@ export const ORDER_ALARMS = {
   EarlierTerms: 'a further attempt of its step asked for other terms than those of this order',
   StopKept: 'a stop that covers what the run has opened was not undone: it goes on working',
   StopNotTightened: 'a tighter stop could not be placed: the one that works stays where it is',
+  StopNotPutBack:
+    'an exit failed, and the stop that it had cancelled could not be placed again: THE POSITION HAS NO STOP',
   ExternalChange: 'the terms changed without an amend of ours',
   ExternalAction: 'the venue liquidated the position',
   AmendLost: 'the venue acknowledged an amend, and the old terms remain',
