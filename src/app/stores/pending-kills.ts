@@ -126,7 +126,8 @@ function stampFile(state: StateFolder): string {
 function append(state: StateFolder, line: Line): void {
   const { scope, by, reason, at } = line.kill;
   try {
-    appendFileSync(state.file(FILE), `${JSON.stringify({ ...line, kill: { scope, by, reason, at } })}\n`, {
+    // Behind a line that a full disk cut off, the next one begins on its own.
+    appendFileSync(state.file(FILE), `\n${JSON.stringify({ ...line, kill: { scope, by, reason, at } })}\n`, {
       mode: 0o600,
     });
   } catch {

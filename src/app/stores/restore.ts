@@ -66,11 +66,13 @@ export async function restoreStore(request: RestoreRequest): Promise<Restored> {
     const kept = existsSync(file) ? join(folder, `runbook.before-${stamp}.db`) : undefined;
     const { anchors, ...restored } = await withOneFile(part, (copy) => prepare(copy, request, kept, leases));
     if (kept !== undefined) await copyDatabase(file, kept);
+    await leases.requireHeld();
+    if (kept === undefined) putInPlace(part, file);
+    else await overwriteDatabase(part, file);
+    // Behind the store: anchors that are newer than it are forgiven by the restore in its journal, older ones find nothing missing.
     const known = join(folder, ANCHORS);
     if (existsSync(known)) renameSync(known, join(folder, `anchors.before-${stamp}.jsonl`));
     if (anchors !== '') writeFileSync(known, anchors, { mode: 0o600, flush: true });
-    if (kept === undefined) putInPlace(part, file);
-    else await overwriteDatabase(part, file);
     return restored;
   } catch (error) {
     throw error instanceof StoreError ? makeFailure(makePrintable(error.message, 400)) : error;
@@ -187,7 +189,7 @@ async function listUnfinished(store: JournalStore): Promise<readonly string[]> {
 /** The leases on every account of the store, so that no process acts while its store is replaced. */
 class RestoreLeases {
   private readonly shared: Shared;
-  private readonly held: { readonly account: string; readonly epoch: number }[] = [];
+  private held: { readonly account: string; readonly epoch: number }[] = [];
 
   constructor(shared: Shared) {
     this.shared = shared;
@@ -196,20 +198,41 @@ class RestoreLeases {
   /** Throws a UserError (exit 3) where a process holds one of them. */
   async take(accounts: readonly string[]): Promise<void> {
     for (const account of accounts) {
-      const answer = await this.shared.leases.acquire(account, 'restore');
-      if (answer.kind === 'taken')
-        throw new UserError(
-          `the account ${makePrintable(account, 200)} is held by another process (${makePrintable(answer.heldBy, 200)}); stop it first. Nothing was restored`,
-          EXIT.held,
-          'held',
-        );
-      this.held.push({ account, epoch: answer.epoch });
+      this.held.push({ account, epoch: await this.acquire(account) });
     }
+  }
+
+  /**
+   * Takes those again that ran out while a large store was copied. Throws a UserError (exit 3) where another process had one of them
+   * meanwhile: what it wrote would be lost.
+   */
+  async requireHeld(): Promise<void> {
+    const renewed: typeof this.held = [];
+    for (const { account, epoch } of this.held) {
+      const now = (await this.shared.leases.renew(account, epoch)) ? epoch : await this.acquire(account);
+      renewed.push({ account, epoch: now });
+      if (now > epoch + 1) throw refuseHeld(account, 'it has acted meanwhile');
+    }
+    this.held = renewed;
+  }
+
+  private async acquire(account: string): Promise<number> {
+    const answer = await this.shared.leases.acquire(account, 'restore');
+    if (answer.kind === 'taken') throw refuseHeld(account, makePrintable(answer.heldBy, 200));
+    return answer.epoch;
   }
 
   async release(): Promise<void> {
     for (const { account, epoch } of this.held) await this.shared.leases.release(account, epoch);
   }
+}
+
+function refuseHeld(account: string, by: string): UserError {
+  return new UserError(
+    `the account ${makePrintable(account, 200)} is held by another process (${by}); stop it first. Nothing was restored`,
+    EXIT.held,
+    'held',
+  );
 }
 
 function makeFailure(message: string): UserError {

@@ -362,11 +362,16 @@ class Connection {
   private openAnew(reopen: () => DriverConnection): void {
     let driver: DriverConnection | undefined;
     try {
+      // What the failed transaction still reads would keep its part of the log out of the file.
+      this.driver.exec('ROLLBACK');
+    } catch {}
+    try {
       driver = reopen();
+      // Before anything that can wait: it waits with every heartbeat.
+      driver.exec(`PRAGMA busy_timeout = ${this.waitMs}`);
       driver.exec(SETTINGS);
       const { busy, log, checkpointed } = driver.prepare('PRAGMA wal_checkpoint(PASSIVE)').get() as SqlRow;
       if (busy !== 0 || log !== checkpointed) throw new StoreAway(`${this.file} is still read by another process`);
-      driver.exec(`PRAGMA busy_timeout = ${this.waitMs}`);
     } catch (error) {
       driver?.close();
       throw toStoreError(error, this.file);
