@@ -8,7 +8,7 @@ import type { OrderTracker } from '../journal/orders.ts';
 import type { CheckedRunbook } from '../runbook/checked.ts';
 import type { Value } from '../runbook/values.ts';
 import type { VenuePort } from '../venue/port.ts';
-import type { NoticeSeverity } from '../venue/profile/settings.ts';
+import type { NoticeSeverity } from '../venue/profile/setting-form.ts';
 
 /** The engine appends its entries here. `tracker` folds each entry in the sequence in which it was appended. */
 export interface RunJournal {

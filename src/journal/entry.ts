@@ -9,7 +9,7 @@
  */
 import type { CallClass, OrderTerms } from '../venue/port.ts';
 import type { LeftPosition, LeftSide, SwitchCancels } from '../venue/position/residual.ts';
-import type { NoticeSeverity } from '../venue/profile/settings.ts';
+import type { NoticeSeverity } from '../venue/profile/setting-form.ts';
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 export type JsonObject = { readonly [key: string]: Json };

@@ -7,7 +7,7 @@
 import type { Decimal } from '../base/decimal.ts';
 import type { SourceText, Span } from '../base/diagnostic.ts';
 import type { LeftPosition } from '../venue/position/residual.ts';
-import type { NoticeSeverity } from '../venue/profile/settings.ts';
+import type { NoticeSeverity } from '../venue/profile/setting-form.ts';
 import type { OrderType, TimeInForce } from '../venue/records.ts';
 import type { Duration, Expr, RecordValue, Time, Value, ValueType } from './values.ts';
 

@@ -7,7 +7,7 @@ import type { Notifier } from '../../engine/ports.ts';
 import { buildNoticeBody, type Notice } from '../../gateway/live/notice-body.ts';
 import { type Post, postNotice } from '../../gateway/live/webhook.ts';
 import type { DataOf } from '../../journal/entry.ts';
-import type { NoticeSeverity } from '../../venue/profile/settings.ts';
+import type { NoticeSeverity } from '../../venue/profile/setting-form.ts';
 import type { Voice } from '../voice.ts';
 import type { Account } from './account.ts';
 import { noteAct } from './acts.ts';

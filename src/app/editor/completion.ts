@@ -1,5 +1,7 @@
 /** Lists what may be written at a cursor: keys, words, types, and the names, fields and functions of an expression. */
-import { FUNCTIONS, type FunctionRow } from '../../runbook/functions/functions.ts';
+
+import type { FunctionRow } from '../../runbook/functions/function-row.ts';
+import { FUNCTIONS } from '../../runbook/functions/functions.ts';
 import { formatSignatures } from '../../runbook/functions/signature-text.ts';
 import { TYPE_WORDS, VARIABLE_WORDS } from '../../runbook/functions/type-words.ts';
 import { formatType } from '../../runbook/functions/typing.ts';

@@ -3,7 +3,8 @@
 import type { Span } from '../../base/diagnostic.ts';
 import { formatCount } from '../../base/format.ts';
 import { toText } from '../../runbook/functions/evaluation.ts';
-import { type FunctionRow, findFunction } from '../../runbook/functions/functions.ts';
+import type { FunctionRow } from '../../runbook/functions/function-row.ts';
+import { findFunction } from '../../runbook/functions/functions.ts';
 import { RECORDS } from '../../runbook/functions/records.ts';
 import { formatSignatures } from '../../runbook/functions/signature-text.ts';
 import { formatType } from '../../runbook/functions/typing.ts';

@@ -6,7 +6,7 @@ import type { RunEnding } from '../../engine/schedule/launcher.ts';
 import type { SchedulerEvent } from '../../engine/schedule/scheduler.ts';
 import type { Entry } from '../../journal/entry.ts';
 import type { KillOrder } from '../../journal/shared/shared.ts';
-import type { NoticeSeverity } from '../../venue/profile/settings.ts';
+import type { NoticeSeverity } from '../../venue/profile/setting-form.ts';
 import type { Account } from '../account/account.ts';
 import { type Subject, sendAlarm } from '../account/notifications.ts';
 import type { Fields, SchedulerLog } from './log.ts';

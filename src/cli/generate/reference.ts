@@ -2,7 +2,8 @@
  * Generates the reference in Markdown from the tables, one page per table; a page contains nothing that its table does not.
  */
 import { renderErrorReference } from '../../runbook/codes/codes.ts';
-import { FUNCTIONS, type FunctionRow } from '../../runbook/functions/functions.ts';
+import type { FunctionRow } from '../../runbook/functions/function-row.ts';
+import { FUNCTIONS } from '../../runbook/functions/functions.ts';
 import { RECORDS, type RecordRow } from '../../runbook/functions/records.ts';
 import { formatSignatures } from '../../runbook/functions/signature-text.ts';
 import { formatType } from '../../runbook/functions/typing.ts';

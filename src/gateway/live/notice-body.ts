@@ -5,7 +5,7 @@
 import { sha256 } from '../../base/digest.ts';
 import { escapeUnprintable } from '../../base/printable.ts';
 import type { JsonObject } from '../../journal/entry.ts';
-import type { NoticeSeverity, NoticeShape } from '../../venue/profile/settings.ts';
+import type { NoticeSeverity, NoticeShape } from '../../venue/profile/setting-form.ts';
 
 /** A message to people, and what it is about. */
 export interface Notice {

@@ -4,7 +4,7 @@
  */
 import type { Decimal } from '../../base/decimal.ts';
 import { suggestSpelling } from '../../base/spelling.ts';
-import { NOTICE_SEVERITIES } from '../../venue/profile/settings.ts';
+import { NOTICE_SEVERITIES } from '../../venue/profile/setting-form.ts';
 import type { CheckedStep, NamedExpr, StepName } from '../checked.ts';
 import type { MapNode, Node } from '../document/nodes.ts';
 import { FAULTY } from '../expression/compiler.ts';

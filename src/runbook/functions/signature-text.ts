@@ -1,5 +1,5 @@
 /** Writes the forms of a function for readers: for the reference, and beside a call in an editor. */
-import type { FunctionRow, Shape, Signature } from './functions.ts';
+import type { FunctionRow, Shape, Signature } from './function-row.ts';
 import { formatType } from './typing.ts';
 
 /** A text for each signature, such as `tick(price: price, [market: market]) → price`; a parameter in brackets may be left out. */

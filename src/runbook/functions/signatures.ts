@@ -6,7 +6,7 @@
 import { formatList } from '../../base/format.ts';
 import type { Expr, Scope, ValueType } from '../values.ts';
 import { type Run, spend } from './evaluation.ts';
-import type { Application, FunctionRow, Parameter, Shape, Signature } from './functions.ts';
+import type { Application, FunctionRow, Parameter, Shape, Signature } from './function-row.ts';
 import { adaptUnit, fitTerm, isTypeMismatch, type Term, type TypeMismatch, unifyTerms } from './term.ts';
 import { findUnit, formatType, INTEGER, NUMBER } from './typing.ts';
 

@@ -1,7 +1,7 @@
 /** The rows of the steps that control the walk: they reach the venue only through the steps inside them. */
 import { countPolls, POLL_MS } from '../../venue/order/polling.ts';
 import { makeMarketParams, type OrderRef } from '../../venue/order/requests.ts';
-import { NOTICE_SEVERITIES } from '../../venue/profile/settings.ts';
+import { NOTICE_SEVERITIES } from '../../venue/profile/setting-form.ts';
 import type { StepName, StepOf } from '../checked.ts';
 import {
   ANYTHING,

@@ -5,7 +5,8 @@
 import { ENDPOINT_NAMES, getEndpoint, isEndpointName } from '../catalogue.ts';
 import { isLoopbackHost } from './loopback.ts';
 import type { DataPath, ProfileFinding } from './reading.ts';
-import type { ReadProfile, ResultShape, ResultWord, SecretReference } from './settings.ts';
+import type { ResultShape, ResultWord, SecretReference } from './setting-form.ts';
+import type { ReadProfile } from './settings.ts';
 
 /** Every finding that needs more than the form of one setting. */
 export function findConflicts(settings: ReadProfile): ProfileFinding[] {

@@ -2,7 +2,8 @@
 import { decimal, formatDecimal } from '../../base/decimal.ts';
 import { writeDuration } from '../../base/duration.ts';
 import type { LimitRules } from '../limits/rules.ts';
-import { LIMIT_CONTROL_OF, type LIMIT_SETTINGS, type ReadGroup } from './settings.ts';
+import type { ReadGroup } from './setting-form.ts';
+import { LIMIT_CONTROL_OF, type LIMIT_SETTINGS } from './settings.ts';
 
 type ReadLimits = ReadGroup<typeof LIMIT_SETTINGS>;
 

@@ -17,9 +17,10 @@ import { findConflicts } from './conflicts.ts';
 import { toLimitRules } from './limits.ts';
 import { type DataPath, formatPath, type ProfileCode, type ProfileFinding, readSettings } from './reading.ts';
 import { looksSecret } from './secret-like.ts';
-import type { NoticeShape, ReadProfile, ResultShape, ResultWord, SecretReference } from './settings.ts';
+import type { NoticeShape, ResultShape, ResultWord, SecretReference } from './setting-form.ts';
+import type { ReadProfile } from './settings.ts';
 
-export type { ResultShape, ResultWord, SecretReference } from './settings.ts';
+export type { ResultShape, ResultWord, SecretReference } from './setting-form.ts';
 
 /** The part of a request that carries the JWT. */
 type JwtCarrier =

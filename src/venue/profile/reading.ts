@@ -7,15 +7,8 @@ import { parseDurationMs, writeDuration } from '../../base/duration.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { suggestSpelling } from '../../base/spelling.ts';
 import { looksSecret } from './secret-like.ts';
-import {
-  PROFILE_SETTINGS,
-  RESULT_WORDS,
-  type ReadProfile,
-  type ResultShape,
-  type ResultWord,
-  type Setting,
-  type SettingForm,
-} from './settings.ts';
+import { RESULT_WORDS, type ResultShape, type ResultWord, type Setting, type SettingForm } from './setting-form.ts';
+import { PROFILE_SETTINGS, type ReadProfile } from './settings.ts';
 
 export type DataPath = readonly (string | number)[];
 

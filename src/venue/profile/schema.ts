@@ -1,6 +1,7 @@
 /** Builds the JSON Schema of a profile (draft 2020-12) from the table of settings; `schemas/profile.schema.json` is generated from it. */
 import { DURATION_PATTERN } from '../../base/duration.ts';
-import { PROFILE_SETTINGS, RESULT_WORDS, type Setting, type SettingForm } from './settings.ts';
+import { RESULT_WORDS, type Setting, type SettingForm } from './setting-form.ts';
+import { PROFILE_SETTINGS } from './settings.ts';
 
 type Schema = { readonly [keyword: string]: unknown };
 

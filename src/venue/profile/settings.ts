@@ -3,94 +3,11 @@
  * types of what was read are derived from it. Defaults are in `assumptions.ts` and `profile.ts`, because some depend on other
  * settings.
  */
-import type { DecimalString } from '../../base/decimal.ts';
 import { ENDPOINT_NAMES } from '../catalogue.ts';
 import { type LimitRules, TRADING_MODES } from '../limits/rules.ts';
 import { ORDER_TYPES, SIDES } from '../records.ts';
 import { RESET_UNITS } from '../tokens/headers.ts';
-
-/** The place of a secret. The secret itself is never in a profile. */
-export type SecretReference = { readonly env: string } | { readonly file: string };
-
-/** Types that the query and the result of a declared request may have: the words of the runbook language. */
-export const RESULT_WORDS = [
-  'price',
-  'size',
-  'money',
-  'number',
-  'integer',
-  'text',
-  'market',
-  'side',
-  'boolean',
-  'time',
-] as const;
-export type ResultWord = (typeof RESULT_WORDS)[number];
-
-/** The form of a notice's body: the documented JSON, or what a chat service takes. */
-const NOTICE_SHAPES = ['json', 'slack', 'mattermost', 'discord', 'telegram'] as const;
-export type NoticeShape = (typeof NOTICE_SHAPES)[number];
-
-/** How urgent a notice is, least first. */
-export const NOTICE_SEVERITIES = ['info', 'warn', 'error'] as const;
-export type NoticeSeverity = (typeof NOTICE_SEVERITIES)[number];
-
-/** The form of the result of a declared request. Unlisted fields of a record cannot be read. */
-export type ResultShape =
-  | { readonly kind: 'value'; readonly type: ResultWord; readonly optional: boolean }
-  | { readonly kind: 'list' | 'map'; readonly of: ResultShape }
-  | { readonly kind: 'record'; readonly fields: Readonly<Record<string, ResultShape>> };
-
-/** The form of a setting. Durations are written as `20s` or `1h30m` and kept in ms. */
-export type SettingForm =
-  | { readonly form: 'text'; readonly pattern?: string; readonly accepts: string; readonly path?: true }
-  | { readonly form: 'word'; readonly of: readonly string[] }
-  | { readonly form: 'whole'; readonly min: number; readonly max: number }
-  | { readonly form: 'decimal'; readonly positive?: true }
-  | { readonly form: 'duration'; readonly minMs: number; readonly maxMs: number }
-  | { readonly form: 'flag' }
-  | { readonly form: 'secret' }
-  | { readonly form: 'shape' }
-  | { readonly form: 'list'; readonly of: SettingForm }
-  /** `key`: the pattern of a key; `keys`: the only accepted keys. */
-  | {
-      readonly form: 'map';
-      readonly of: SettingForm;
-      readonly key?: string;
-      readonly keys?: readonly string[];
-      readonly names: string;
-    }
-  | { readonly form: 'group'; readonly fields: Readonly<Record<string, Setting>> };
-
-export type Setting = SettingForm & { readonly about: string; readonly required?: true };
-
-/** The type that the reader gives for a form. */
-type ReadSetting<S> = S extends { form: 'text' }
-  ? string
-  : S extends { form: 'word'; of: readonly (infer W)[] }
-    ? W
-    : S extends { form: 'whole' | 'duration' }
-      ? number
-      : S extends { form: 'decimal' }
-        ? DecimalString
-        : S extends { form: 'flag' }
-          ? boolean
-          : S extends { form: 'secret' }
-            ? SecretReference
-            : S extends { form: 'shape' }
-              ? ResultShape
-              : S extends { form: 'list'; of: infer O }
-                ? readonly ReadSetting<O>[]
-                : S extends { form: 'map'; of: infer O }
-                  ? Readonly<Record<string, ReadSetting<O>>>
-                  : S extends { form: 'group'; fields: infer F }
-                    ? ReadGroup<F>
-                    : never;
-export type ReadGroup<F> = {
-  readonly [K in keyof F as F[K] extends { required: true } ? K : never]: ReadSetting<F[K]>;
-} & {
-  readonly [K in keyof F as F[K] extends { required: true } ? never : K]?: ReadSetting<F[K]>;
-};
+import { NOTICE_SHAPES, RESULT_WORDS, type ReadGroup, type Setting } from './setting-form.ts';
 
 const MARKET_PATTERN = '^[A-Za-z0-9._]{1,32}-[A-Za-z0-9._]{1,32}$';
 const NAME_PATTERN = '^[A-Za-z][A-Za-z0-9_-]{0,63}$';
