@@ -21,8 +21,8 @@ import type { Entry, Envelope } from '../../src/journal/entry.ts';
 import { openSqliteScheduleStore } from '../../src/journal/schedule/sqlite.ts';
 import type { OccurrenceRow } from '../../src/journal/schedule/store.ts';
 import { openSharedSqlite } from '../../src/journal/shared/sqlite.ts';
-import { type Database, openDatabase } from '../../src/journal/sql/sqlite.ts';
-import type { StoredEntry } from '../../src/journal/store.ts';
+import { copyDatabase, type Database, openDatabase } from '../../src/journal/sql/sqlite.ts';
+import type { RunRow, StoredEntry } from '../../src/journal/store.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { newWriter, START, startedData } from '../journal/sample.ts';
 
@@ -49,6 +49,16 @@ async function withDatabase<T>(file: string, work: (database: Database) => T): P
   } finally {
     database.close();
   }
+}
+
+/** Adds a live run of the account to a store, with its start and end in the journal of the account. */
+async function addRun(run: string, file = at('runbook.db'), end = true): Promise<void> {
+  const store = await openSqliteStore(file);
+  const writer = newWriter(store, run, { acts: { key: KEY, actOf: (entry: Entry) => makeRunAct(entry, ADA) } });
+  writer.append('run.started', startedData({ mode: 'live', settings: { base_url: URL } }));
+  if (end) writer.append('run.ended', { outcome: 'succeeded', outputs: {} });
+  await writer.close();
+  await store.close();
 }
 
 /** Two live runs of the account, the first approved by ada; a kill by ada and its release; an anchor of everything. */
@@ -225,6 +235,43 @@ describe('the journal of an account', () => {
     const { exit, ok, accounts } = await audit();
     expect([exit, ok]).toEqual([1, false]);
     expect(accounts.flatMap(({ problems }) => problems)).toContainEqual(expect.objectContaining(problem));
+  });
+
+  it('is one of several where the profile named one store after the other, and a run that none of them has is found', async () => {
+    const second = join(home, 'second.db');
+    await addRun('r3', second);
+    appendFileSync(at('stores.txt'), `${second}\n`);
+    const moved = await audit();
+    expect(moved).toMatchObject({ exit: 0, ok: true });
+    expect(moved.accounts).toHaveLength(2);
+    await withDatabase(second, (database) => database.exec("DELETE FROM account_act WHERE type = 'end.sealed'"));
+    expect((await audit()).ok).toBe(false);
+    await withDatabase(second, (database) => database.exec("DELETE FROM runs WHERE run = 'r3'; DELETE FROM entries"));
+    const { accounts } = await audit();
+    expect(accounts.flatMap(({ problems }) => problems)).toMatchObject([{ sequence: 1, kind: 'missing' }]);
+  });
+
+  it('goes on in a copy of its store: what stands still is neither cut back nor unlisted', async () => {
+    await addRun('r3', undefined, false);
+    const copy = join(home, 'moved.db');
+    await copyDatabase(at('runbook.db'), copy);
+    await copyDatabase(at('shared.db'), join(home, 'shared.db'));
+    appendFileSync(at('stores.txt'), `${copy}\n`);
+    const store = await openSqliteStore(copy);
+    const writer = newWriter(store, 'r3', {
+      head: (await store.last('r3')) as StoredEntry,
+      row: (await store.run('r3')) as RunRow,
+      acts: { key: KEY, actOf: (entry: Entry) => makeRunAct(entry, ADA) },
+    });
+    writer.append('run.ended', { outcome: 'succeeded', outputs: {} });
+    await writer.close();
+    anchor(await store.last('r3'));
+    anchor(await store.lastAct(KEY));
+    await store.close();
+    await addRun('r4', copy);
+    expect(await audit()).toMatchObject({ exit: 0, ok: true, accounts: [{ entries: 8 }, { entries: 11 }] });
+    await withDatabase(copy, (database) => database.exec('DELETE FROM account_act WHERE seq = 11'));
+    expect((await audit()).ok).toBe(false);
   });
 
   it('that was rolled back is contradicted by a copy of its anchors, before anything is sent', async () => {

@@ -7,6 +7,7 @@ import { stateFolder } from '../../src/app/state.ts';
 import { findKnownStores, listStorePlaces, rememberStore } from '../../src/app/stores/known-stores.ts';
 import { chooseStorePlace, type StorePlace } from '../../src/app/stores/location.ts';
 import { findUnfinishedRuns } from '../../src/app/stores/unfinished-runs.ts';
+import type { RunRow } from '../../src/journal/store.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { newWriter, startedData } from '../journal/sample.ts';
 import { folder } from './command.ts';
@@ -96,5 +97,12 @@ describe('known stores', () => {
     await store.close();
     expect(await find()).toEqual([{ kind: 'sqlite', file: kept }]);
     expect(await findUnfinishedRuns([], state)).toHaveLength(1);
+    // Nor is a run that has ended taken up again in the copy.
+    store = await openSqliteStore(kept);
+    const last = newWriter(store, 'one-run', { head: heir.head, row: (await store.run('one-run')) as RunRow });
+    last.append('run.ended', { outcome: 'succeeded', outputs: {} });
+    await last.close();
+    await store.close();
+    expect(await findUnfinishedRuns([], state)).toEqual([]);
   });
 });

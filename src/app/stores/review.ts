@@ -7,10 +7,11 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { makePrintable } from '../../base/printable.ts';
 import { type Anchor, type ReadAnchors, readAnchors, sortAnchors } from '../../journal/anchors/anchors.ts';
-import { type ArchiveStore, openArchive, openSalvage } from '../../journal/archive/store.ts';
+import { ArchiveStore, openArchive, openSalvage } from '../../journal/archive/store.ts';
 import {
   filterRuns,
   type JournalReader,
+  type JournalStore,
   type RunFilter,
   type RunRow,
   type StoredEntry,
@@ -42,7 +43,7 @@ export async function withJournal<T>(
   read: (store: JournalReader) => Promise<T>,
 ): Promise<T | undefined> {
   const { voice } = reviewed;
-  const opened: JournalReader[] = [];
+  const opened: ReadJournal[] = [];
   try {
     for (const place of listJournalPlaces(reviewed))
       opened.push(await accessStore(place, reviewed.state.environment).openJournal());
@@ -152,11 +153,17 @@ export function findDamagedArchives(
   );
 }
 
-/** Several journals read as one. A run is in one of them, or briefly in both a journal and its archive. */
-class Journals implements JournalReader {
-  private readonly stores: readonly JournalReader[];
+type ReadJournal = JournalStore | ArchiveStore;
 
-  constructor(stores: readonly JournalReader[]) {
+/**
+ * Several journals read as one. A run is in one of them, or briefly in both a journal and its archive, or in a store and in what that
+ * was copied from: there its journal stands still, so the one with most entries is read.
+ */
+class Journals implements JournalReader {
+  private readonly stores: readonly ReadJournal[];
+  private readonly ordered = new Map<string, Promise<readonly ReadJournal[]>>();
+
+  constructor(stores: readonly ReadJournal[]) {
     this.stores = stores;
   }
 
@@ -164,7 +171,7 @@ class Journals implements JournalReader {
     run: string,
     range?: { readonly after?: number; readonly limit?: number },
   ): Promise<readonly StoredEntry[]> {
-    for (const store of this.stores) {
+    for (const store of await this.order(run)) {
       const entries = await store.read(run, range);
       if (entries.length > 0) return entries;
     }
@@ -172,13 +179,14 @@ class Journals implements JournalReader {
   }
 
   async runs(filter: RunFilter = {}): Promise<readonly RunRow[]> {
-    const rows = await Promise.all(this.stores.map((store) => store.runs(filter)));
-    const once = new Map(rows.flat().map((row) => [row.run, row]));
+    const rows = (await Promise.all(this.stores.map((store) => store.runs(filter)))).flat();
+    const ended = rows.filter(({ outcome }) => outcome !== undefined);
+    const once = new Map([...rows, ...ended].map((row) => [row.run, row]));
     return filterRuns(once.values(), filter);
   }
 
   async run(run: string): Promise<RunRow | undefined> {
-    for (const store of this.stores) {
+    for (const store of await this.order(run)) {
       const row = await store.run(run);
       if (row !== undefined) return row;
     }
@@ -188,4 +196,21 @@ class Journals implements JournalReader {
   async close(): Promise<void> {
     for (const store of this.stores) await store.close();
   }
+
+  /** The stores, that with most entries of the run first. */
+  private order(run: string): Promise<readonly ReadJournal[]> {
+    const known = this.ordered.get(run) ?? orderByEntries(this.stores, run);
+    this.ordered.set(run, known);
+    return known;
+  }
+}
+
+async function orderByEntries(stores: readonly ReadJournal[], run: string): Promise<readonly ReadJournal[]> {
+  if (stores.length === 1) return stores;
+  const counted: { readonly store: ReadJournal; readonly entries: number }[] = [];
+  for (const store of stores) {
+    const entries = store instanceof ArchiveStore ? store.archived(run)?.entries : (await store.last(run))?.seq;
+    counted.push({ store, entries: entries ?? 0 });
+  }
+  return counted.sort((a, b) => b.entries - a.entries).map(({ store }) => store);
 }

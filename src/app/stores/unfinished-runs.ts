@@ -5,7 +5,7 @@
 import { makePrintable } from '../../base/printable.ts';
 import { readEntry } from '../../journal/chain.ts';
 import type { EntryOf } from '../../journal/entry.ts';
-import type { JournalReader } from '../../journal/store.ts';
+import type { JournalStore } from '../../journal/store.ts';
 import { UserError } from '../errors.ts';
 import type { StateFolder } from '../state.ts';
 import { listStorePlaces } from './known-stores.ts';
@@ -28,27 +28,27 @@ export async function findUnfinishedRuns(
   away: readonly StorePlace[] = [],
 ): Promise<readonly UnfinishedRun[]> {
   const found: UnfinishedRun[] = [];
+  const opened: OpenedStore[] = [];
   const unreachable = new Set(away.map(describePlace));
-  for (const place of listStorePlaces(state).filter((each) => isThere(each) && !unreachable.has(describePlace(each)))) {
-    const store = await convertStoreErrors(() => accessStore(place, state.environment).openJournal());
-    try {
-      const rows = which === 'halted too' ? await store.runs() : await store.runs({ unfinished: true });
+  try {
+    for (const place of listStorePlaces(state).filter((each) => isThere(each) && !unreachable.has(describePlace(each))))
+      opened.push({
+        place,
+        store: await convertStoreErrors(() => accessStore(place, state.environment).openJournal()),
+      });
+    for (const one of opened) {
+      const rows = which === 'halted too' ? await one.store.runs() : await one.store.runs({ unfinished: true });
       for (const { run, mode, outcome } of rows) {
         if (mode !== 'live' && !(mode === 'paper' && which === 'on paper too')) continue;
         if (outcome !== undefined && outcome !== 'halted') continue;
-        const [stored] = await store.read(run, { limit: 1 });
+        const [stored] = await one.store.read(run, { limit: 1 });
         const first = stored === undefined ? undefined : readEntry(stored);
-        if (first?.type !== 'run.started') continue;
-        const unfinished = { run, place, first, hasHalted: outcome === 'halted' };
-        const twin = found.findIndex((each) => each.run === run && each.first.hash === first.hash);
-        if (twin === -1) found.push(unfinished);
-        // One store under two spellings, or a copy: the journal that goes on further is the run's.
-        else if ((await findLast(store, run)) > (await findLastAt(found[twin] as UnfinishedRun, state)))
-          found[twin] = unfinished;
+        if (first?.type !== 'run.started' || (await goesOnElsewhere(first, one, opened))) continue;
+        found.push({ run, place: one.place, first, hasHalted: outcome === 'halted' });
       }
-    } finally {
-      await store.close();
     }
+  } finally {
+    for (const { store } of opened) await store.close();
   }
   if (names.length === 0) return found;
   return names.map((name) => {
@@ -73,18 +73,25 @@ export async function findUnfinishedRuns(
   });
 }
 
-const PAGE_ENTRIES = 2_000;
-
-/** The number of the last entry of a run. */
-async function findLast(store: JournalReader, run: string): Promise<number> {
-  for (let after = 0; ; ) {
-    const page = await store.read(run, { after, limit: PAGE_ENTRIES });
-    after = page.at(-1)?.seq ?? after;
-    if (page.length < PAGE_ENTRIES) return after;
-  }
+interface OpenedStore {
+  readonly place: StorePlace;
+  readonly store: JournalStore;
 }
 
-async function findLastAt({ run, place }: UnfinishedRun, { environment }: StateFolder): Promise<number> {
-  const store = await convertStoreErrors(() => accessStore(place, environment).openJournal());
-  return findLast(store, run).finally(() => store.close());
+/**
+ * Whether a run is that of another store: one store under two spellings, or a copy of it, of which the longer journal is the run's. A
+ * run that has ended there must not be taken up here again.
+ */
+async function goesOnElsewhere(
+  { run, hash }: EntryOf<'run.started'>,
+  here: OpenedStore,
+  opened: readonly OpenedStore[],
+): Promise<boolean> {
+  const entries = (await here.store.last(run))?.seq ?? 0;
+  for (const [index, there] of opened.entries()) {
+    if (there === here || (await there.store.read(run, { limit: 1 }))[0]?.hash !== hash) continue;
+    const others = (await there.store.last(run))?.seq ?? 0;
+    if (others > entries || (others === entries && index < opened.indexOf(here))) return true;
+  }
+  return false;
 }

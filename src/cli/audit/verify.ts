@@ -95,7 +95,8 @@ async function verifyAccounts(
   const byChain = groupAnchorsByRun(read.anchors.filter(({ run }) => isAccountChain(run)));
   const missing = new Map(byChain);
   const verdicts: AccountVerdict[] = [];
-  for (const { account, store, lines, kills, killsOfUser } of await readPlacedAccounts(state)) {
+  const placed = await readPlacedAccounts(state);
+  for (const { account, store, lines, kills, killsOfUser } of placed) {
     const [name = ''] = lines.map(({ run }) => run);
     missing.delete(name);
     const then = read.before.find((each) => each.account === account && each.store === store);
@@ -105,6 +106,7 @@ async function verifyAccounts(
       anchors,
       before: then?.lines ?? [],
       after: lines,
+      elsewhere: placed.flatMap((each) => (each.account === account && each.store !== store ? [each.lines] : [])),
       runs: read.facts,
       kills,
       killsOfUser,

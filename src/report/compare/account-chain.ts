@@ -34,6 +34,8 @@ export interface AccountEvidence {
   readonly before: readonly StoredEntry[];
   /** Read after them: it must have everything that is there. */
   readonly after: readonly StoredEntry[];
+  /** The journals of the same account in other stores: a profile may name one store after the other. */
+  readonly elsewhere?: readonly (readonly StoredEntry[])[];
   /** Those that name this chain. */
   readonly anchors: readonly Anchor[];
   /** Every run of every journal and archive. */
@@ -50,24 +52,32 @@ export interface AccountEvidence {
 const UNDER_WAY_MS = 60_000;
 
 export async function verifyAccount(evidence: AccountEvidence): Promise<AccountVerdict> {
-  const { account, before, after, anchors } = evidence;
+  const { account, before, after, elsewhere = [] } = evidence;
+  // A copy that stands still: what was anchored since is where the journal goes on.
+  const goesOn = elsewhere.some((lines) => lines.length > after.length && isBeginning(after, lines));
+  const anchors = goesOn ? evidence.anchors.filter(({ seq }) => seq <= after.length) : evidence.anchors;
   const reader = { read: async () => after, run: async () => undefined, runs: async () => [], close: async () => {} };
   const [name = ''] = after.map(({ run }) => run);
   const chain = await verifyRun(reader, name, anchors);
   const problems: AccountProblem[] = chain.problem === undefined ? [] : [chain.problem];
   const then = new AccountActs(before.flatMap(readSound));
   const since = new AccountActs(after.flatMap(readSound));
+  const anywhere = new AccountActs([after, ...elsewhere].flat().flatMap(readSound));
   const foreign = since.acts.find((act) => act.account !== account);
   if (foreign !== undefined)
     problems.push({ sequence: foreign.seq, kind: 'inserted', detail: `it was written for ${foreign.account}` });
-  problems.push(...findLostRuns(then, evidence), ...findUnlisted(since, evidence));
+  problems.push(...findLostRuns(then, evidence), ...findUnlisted(since, anywhere, evidence));
   problems.push(
     ...findChangedKills(then, since, evidence),
-    ...findChangedAnswers(since, evidence),
+    ...findChangedAnswers(since, anywhere, evidence),
     ...findForged(since, evidence),
   );
   problems.sort((a, b) => a.sequence - b.sequence);
   return { account, ok: problems.length === 0, entries: after.length, anchors: chain.anchors, problems };
+}
+
+function isBeginning(lines: readonly StoredEntry[], whole: readonly StoredEntry[]): boolean {
+  return lines.every(({ run, hash }, index) => run === whole[index]?.run && hash === whole[index]?.hash);
 }
 
 /** The chain check reports a line that cannot be read. */
@@ -130,12 +140,15 @@ function findLostRuns(acts: AccountActs, { runs }: AccountEvidence): readonly Ac
   return problems;
 }
 
-/** Runs that began or ended since the account's journal began, and that it does not have. */
-function findUnlisted(acts: AccountActs, { account, runs }: AccountEvidence): readonly AccountProblem[] {
-  const starts = acts.list('start.recorded');
-  const begun = new Set(starts.map(({ data }) => data.run));
-  const ended = new Set(acts.list('end.sealed').map(({ data }) => `${data.run} ${data.entries}`));
-  const since = starts[0]?.at ?? Number.POSITIVE_INFINITY;
+/** Runs that began or ended since this journal of the account began, and that none of its journals has. */
+function findUnlisted(
+  acts: AccountActs,
+  anywhere: AccountActs,
+  { account, runs }: AccountEvidence,
+): readonly AccountProblem[] {
+  const begun = new Set(anywhere.list('start.recorded').map(({ data }) => data.run));
+  const ended = new Set(anywhere.list('end.sealed').map(({ data }) => `${data.run} ${data.entries}`));
+  const since = acts.list('start.recorded')[0]?.at ?? Number.POSITIVE_INFINITY;
   const problems: AccountProblem[] = [];
   for (const [run, { account: of, startedAt, ends }] of runs) {
     if (of !== account || startedAt < since) continue;
@@ -195,9 +208,13 @@ function findChangedKills(
 }
 
 /** Answers in the journals of runs that began since, which no person gave according to the account, or not with their key. */
-function findChangedAnswers(acts: AccountActs, { account, runs }: AccountEvidence): readonly AccountProblem[] {
+function findChangedAnswers(
+  acts: AccountActs,
+  anywhere: AccountActs,
+  { account, runs }: AccountEvidence,
+): readonly AccountProblem[] {
   const given = new Map(
-    acts.list('command.given').map((act) => {
+    anywhere.list('command.given').map((act) => {
       const { run, command, step = '' } = act.data;
       return [JSON.stringify([run, command, step, act.by]), act];
     }),
