@@ -1,10 +1,13 @@
 /** A kill that a store could not be given when it was engaged reaches it later, and counts until then. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import type { Account } from '../../src/app/account/account.ts';
+import { chainKills } from '../../src/app/account/acts.ts';
 import { environmentOf } from '../../src/app/environment.ts';
 import { stateFolder } from '../../src/app/state.ts';
 import type { StorePlace } from '../../src/app/stores/location.ts';
 import { deliverKills, noteDelivered, noteKill, withPendingKills } from '../../src/app/stores/pending-kills.ts';
+import { MemoryAccountJournal } from '../../src/journal/account/memory.ts';
 import { openSharedMemory } from '../../src/journal/shared/memory.ts';
 import { buildUnreadableKill, type KillSwitch } from '../../src/journal/shared/shared.ts';
 import { StoreAway } from '../../src/journal/store.ts';
@@ -73,5 +76,21 @@ describe('a kill that a store did not get', () => {
     on.away = false;
     writeFileSync(state.file('kills.jsonl'), '{"kill":{"scope":"*","by":"ad\nnull\n{"kill":7}\n[]\n');
     expect(await kills.engaged('main')).toBeUndefined();
+  });
+});
+
+describe('a kill that its own command did not write into the journal of the account', () => {
+  it('is written once the command had time for it, and once', async () => {
+    const { killSwitch } = openSharedMemory(() => 0);
+    const journal = new MemoryAccountJournal();
+    const clock = { nowMs: KILL.at + 1_000, now: () => clock.nowMs };
+    const account = { key: 'main', clock, shared: { killSwitch }, openAccountJournal: async () => journal };
+    const chain = () => chainKills(account as unknown as Account, { complain: () => {} });
+    expect(await chain()).toBe(false);
+    await killSwitch.engage(KILL);
+    expect([await chain(), await journal.accounts()]).toEqual([true, []]);
+    clock.nowMs = KILL.at + 20_000;
+    expect([await chain(), await chain()]).toEqual([false, false]);
+    expect(await journal.find('*', ['kill.engaged'])).toMatchObject([{ by: 'ada', data: { late: true, at: KILL.at } }]);
   });
 });

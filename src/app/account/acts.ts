@@ -136,20 +136,32 @@ export async function listChainedKills(journal: AccountJournal, account: string)
   }));
 }
 
-/** Appends the kills and releases of the account that its journal lacks: the commands that gave them could not write it. */
+/** A younger kill is under way: the command that gives it writes it with who it was, ms. */
+const UNDER_WAY_MS = 10_000;
+
+/**
+ * Appends the kills and releases of the account that its journal lacks: the commands that gave them could not write it. Resolves to
+ * whether one is too young for that.
+ */
 export async function chainKills(
   { openAccountJournal, shared, key, clock }: Pick<Account, 'openAccountJournal' | 'shared' | 'key' | 'clock'>,
   { complain }: Pick<Voice, 'complain'>,
-): Promise<void> {
+): Promise<boolean> {
+  let underWay = false;
   try {
     const events = await shared.killSwitch.history();
+    const now = clock.now();
     const journal = await openAccountJournal();
     try {
       for (const scope of [key, EVERY_ACCOUNT]) {
         const given = events.filter((event) => event.scope === scope);
         const known = new Set(given.length === 0 ? [] : (await listChainedKills(journal, scope)).map(toEventKey));
-        for (const event of given)
-          if (!known.has(toEventKey(event))) await journal.append(scope, makeKillAct(event, 'late', clock.now()));
+        for (const event of given) {
+          if (known.has(toEventKey(event))) continue;
+          // One of the future is of a clock that was wrong.
+          if (event.at <= now && now - event.at < UNDER_WAY_MS) underWay = true;
+          else await journal.append(scope, makeKillAct(event, 'late', now));
+        }
       }
     } finally {
       await journal.close();
@@ -157,6 +169,7 @@ export async function chainKills(
   } catch (error) {
     complain(describeUnwritten(error));
   }
+  return underWay;
 }
 
 export function describeUnwritten(error: unknown): string {

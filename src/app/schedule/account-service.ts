@@ -125,6 +125,8 @@ export class AccountService {
   /** As last read. */
   private killed = false;
   private killUnread = false;
+  /** What was engaged or released is not known to be in the journal of the account. */
+  private unchained = false;
   /** Whether it was reported that the clocks differ too much. */
   private clockIsWrong = false;
   private comparing: Promise<void> | undefined;
@@ -266,7 +268,7 @@ export class AccountService {
     });
     try {
       await this.checkKillSwitch(account);
-      await chainKills(account, log.asVoice());
+      this.unchained = await chainKills(account, log.asVoice());
       this.signature = files.computeSignature();
       this.slots = files.readInForce(log.asVoice()).slots;
       await refuseContradicted(host, this.slots);
@@ -376,6 +378,7 @@ export class AccountService {
     this.ticks += 1;
     try {
       await this.checkKillSwitch(account);
+      if (this.unchained) this.unchained = await chainKills(account, this.parts.log.asVoice());
       if (this.ticks % CLOCKS_EVERY === 0 || (this.clockIsWrong && this.ticks % WRONG_CLOCKS_EVERY === 0))
         this.compareClocks(account);
       await runs.takeSubmissions(scheduler);
@@ -423,7 +426,10 @@ export class AccountService {
     this.killUnread = unread;
     if (unread) return undefined;
     const killed = order !== undefined;
-    if (killed !== this.killed) this.events?.reportKillSwitch(order);
+    if (killed !== this.killed) {
+      this.events?.reportKillSwitch(order);
+      this.unchained = true;
+    }
     this.killed = killed;
     return killed;
   }
