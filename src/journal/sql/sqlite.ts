@@ -113,9 +113,10 @@ export async function openPrepared(file: string, prepare: (database: Database) =
   }
 }
 
-/** Whether the table exists: a file that is only read may lack those that its writers make later. */
-export function hasTable(database: Pick<Database, 'statement'>, name: string): boolean {
-  return database.statement("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(name) !== undefined;
+/** Whether the table exists, and has the column: a file that is only read may lack what its writers make later. */
+export function hasTable(database: Pick<Database, 'statement'>, table: string, column?: string): boolean {
+  const found = database.statement('SELECT name FROM pragma_table_info(?)').all(table);
+  return found.some(({ name }) => column === undefined || name === column);
 }
 
 /**
@@ -207,18 +208,32 @@ function isAllowed(path: string, mode: number): boolean {
   }
 }
 
-/**
- * Opens a database that this user may only read. With a log beside it, it is in use, and is read as every process reads it. Without
- * one everything is in the file, which SQLite then reads without a lock: a file that was written to meanwhile is refused.
- */
+/** A database that is only read. `isCurrent`: what is read is what the file holds; once it is not, it is opened anew. */
+interface Reading {
+  readonly driver: DriverConnection;
+  isCurrent(): boolean;
+}
+
 async function connectReading(
   DatabaseSync: Driver['DatabaseSync'],
   path: string,
   onUnusable: () => void,
 ): Promise<Connection> {
-  const inUse = existsSync(`${path}-wal`);
-  const names = inUse ? ['', '-wal', '-shm'] : [''];
-  const unread = names.map((suffix) => `${path}${suffix}`).find((each) => !isAllowed(each, constants.R_OK));
+  const read = () => openReading(DatabaseSync, path);
+  const reading = read();
+  return new Connection(path, reading.driver, onUnusable, { reading, read });
+}
+
+/**
+ * Opens a database that this user may only read. With a log beside it, it is in use, and is read as every process reads it. Without
+ * one everything is in the file, which SQLite then reads without a lock: what is read while it is written to is read again. Throws a
+ * StoreError.
+ */
+function openReading(DatabaseSync: Driver['DatabaseSync'], path: string): Reading {
+  const log = `${path}-wal`;
+  const inUse = existsSync(log);
+  const names = inUse ? [path, log, `${path}-shm`] : [path];
+  const unread = names.find((each) => !isAllowed(each, constants.R_OK));
   if (unread !== undefined)
     throw new StoreError(
       'unavailable',
@@ -230,14 +245,10 @@ async function connectReading(
   try {
     const url = pathToFileURL(path);
     if (!inUse) url.search = '?immutable=1';
-    const before = inUse ? undefined : readStamp(path);
+    const before = readStamp(path);
     driver = new DatabaseSync(url, { readOnly: true });
     driver.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}; PRAGMA trusted_schema = OFF`);
-    const checkRead = () => {
-      if (before !== undefined && readStamp(path) !== before)
-        throw new StoreAway(`${path} was written to while it was read without the right to write; read it again`);
-    };
-    return new Connection(path, driver, onUnusable, { checkRead });
+    return { driver, isCurrent: () => inUse || (readStamp(path) === before && !existsSync(log)) };
   } catch (error) {
     driver?.close();
     throw toStoreError(error, path);
@@ -250,10 +261,10 @@ function readStamp(path: string): string {
   return `${size} ${mtimeNs} ${ctimeNs}`;
 }
 
-/** What a connection that only reads checks, or how one that writes is opened anew. */
+/** How a connection is opened anew: `reopen` one that writes, `read` one that only reads. */
 interface ConnectionKind {
-  /** Throws where what was read may be of no one instant. */
-  readonly checkRead?: () => void;
+  readonly reading?: Reading;
+  readonly read?: () => Reading;
   readonly reopen?: () => DriverConnection;
 }
 
@@ -262,7 +273,7 @@ class Connection {
   readonly file: string;
   private driver: DriverConnection;
   private readonly onUnusable: () => void;
-  private readonly kind: ConnectionKind;
+  private kind: ConnectionKind;
   private place: FilePlace | undefined;
   private readonly statements = new Map<string, Statement>();
   private readonly listeners = new Set<(message: string) => void>();
@@ -287,7 +298,7 @@ class Connection {
   }
 
   get isReadOnly(): boolean {
-    return this.kind.checkRead !== undefined;
+    return this.kind.reading !== undefined;
   }
 
   get isUsable(): boolean {
@@ -376,17 +387,31 @@ class Connection {
       driver?.close();
       throw toStoreError(error, this.file);
     }
+    this.durable = true;
+    this.broken = undefined;
+    this.replaceDriver(driver);
+  }
+
+  private replaceDriver(driver: DriverConnection): void {
     const before = this.driver;
     this.driver = driver;
     this.generation += 1;
-    this.durable = true;
-    this.broken = undefined;
     try {
       before.close();
     } catch {
       // It failed before; what it had is in the new one.
     }
     this.place = new FilePlace(this.file);
+  }
+
+  /** Opens a file that is only read anew where it was written to since; whether it was. */
+  private readAnew(): boolean {
+    const { reading, read } = this.kind;
+    if (read === undefined || reading?.isCurrent() !== false) return false;
+    const next = read();
+    this.kind = { reading: next, read };
+    this.replaceDriver(next.driver);
+    return true;
   }
 
   limitWait(ms: number): void {
@@ -452,8 +477,9 @@ class Connection {
 
   private guard<T>(work: () => T): T {
     try {
-      const result = work();
-      this.kind.checkRead?.();
+      this.readAnew();
+      let result = work();
+      while (this.readAnew()) result = work();
       return result;
     } catch (error) {
       const translated = toStoreError(error, this.file);
