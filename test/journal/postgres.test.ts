@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer, connect as dial, type Socket } from 'node:net';
 import { inspect } from 'node:util';
 import { afterEach, describe, expect, it } from 'vitest';
+import { openPostgresAccountJournal } from '../../src/journal/account/postgres.ts';
 import { openPostgresScheduleStore } from '../../src/journal/schedule/postgres.ts';
 import { openSharedPostgres } from '../../src/journal/shared/postgres.ts';
 import { openPostgres, type PostgresAccess } from '../../src/journal/sql/postgres.ts';
@@ -326,4 +327,32 @@ describe('the roles of deploy/postgres/roles.sql', { tags: ['postgres'] }, () =>
     expect(await server().query('SELECT count(*)::int FROM runbook.account_act', url)).toEqual([{ count: 0 }]);
     expect(await writer.runs()).toEqual([]);
   });
+
+  it.each([
+    ['lacks', 'DROP TABLE runbook.account_act'],
+    ['has in the form of an unreleased build', 'ALTER TABLE runbook.account_act DROP COLUMN type'],
+  ])(
+    'fit a store that %s the journals of accounts: it is read, and what may not be written names the mend',
+    async (_what, change) => {
+      const { url } = await accessTo(server());
+      const owner = { url: asLogin(url, 'runbook'), name: 'the database' };
+      await server().query(change, url);
+      const store = await opened(openPostgresStore({ url, name: 'the database' }));
+      const journal = await opened(openPostgresAccountJournal({ url, name: 'the database' }));
+      const act = { type: 'schedule.lost', by: 'scheduler', at: 1, data: { run: 'a' } } as const;
+      expect([await store.lastAct('key'), await journal.accounts(), await journal.find('key', [act.type])]).toEqual([
+        undefined,
+        [],
+        [],
+      ]);
+      await expect(
+        store.append([entry(1)], { durable: true, row, acts: { account: 'key', acts: [act] } }),
+      ).rejects.toThrow(/account_act|roles\.sql/);
+      expect(await store.runs()).toEqual([]);
+      await (await openPostgresStore(owner)).close();
+      await server().query('GRANT INSERT, SELECT ON runbook.account_act TO runbook_writer', owner.url);
+      await store.append([entry(1)], { durable: true, row, acts: { account: 'key', acts: [act] } });
+      expect(await journal.accounts()).toEqual(['key']);
+    },
+  );
 });

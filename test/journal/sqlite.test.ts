@@ -22,6 +22,7 @@ import { fileURLToPath } from 'node:url';
 import { buildSync } from 'esbuild';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../src/base/clock.ts';
+import { openSqliteAccountJournal } from '../../src/journal/account/sqlite.ts';
 import { verifyChain } from '../../src/journal/chain.ts';
 import { openSqliteScheduleStore } from '../../src/journal/schedule/sqlite.ts';
 import { copyDatabase, openDatabase, overwriteDatabase, sealDatabase } from '../../src/journal/sql/sqlite.ts';
@@ -439,6 +440,23 @@ describe('the rows of an account', () => {
     } finally {
       database.close();
       await store.close();
+    }
+  });
+
+  it('of the account keep the acts of an unreleased build aside, which had another form', async () => {
+    const database = await openDatabase(file);
+    database.exec(
+      "CREATE TABLE account_act (account TEXT, seq INTEGER, line TEXT, hash TEXT); INSERT INTO account_act VALUES ('k', 1, '{}', '0')",
+    );
+    const journal = await openSqliteAccountJournal(file);
+    try {
+      expect([await journal.accounts(), await journal.find('k', ['schedule.lost'])]).toEqual([[], []]);
+      await journal.append('k', { type: 'schedule.lost', by: 'scheduler', at: START, data: { run: 'r' } });
+      expect(await journal.find('k', ['schedule.lost'])).toMatchObject([{ seq: 1, data: { run: 'r' } }]);
+      expect(database.statement('SELECT line FROM account_act_before').all()).toEqual([{ line: '{}' }]);
+    } finally {
+      await journal.close();
+      database.close();
     }
   });
 });

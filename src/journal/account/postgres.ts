@@ -34,7 +34,15 @@ export async function readLastAct(
   account: string,
   upTo = NO_LIMIT,
 ): Promise<StoredEntry | undefined> {
-  return (await database.read(ACT_SQL.last, [account, upTo], RESTART_PATIENCE_MS)).map(readActRow)[0];
+  return (await select(database, ACT_SQL.last, account, upTo)).map(readActRow)[0];
+}
+
+async function select(
+  database: PostgresDatabase,
+  sql: string,
+  ...values: readonly SqlValue[]
+): Promise<readonly SqlRow[]> {
+  return (await database.has('account_act', 'type')) ? database.read(sql, values, RESTART_PATIENCE_MS) : [];
 }
 
 class PostgresAccountJournal implements AccountJournal {
@@ -78,6 +86,6 @@ class PostgresAccountJournal implements AccountJournal {
   }
 
   private select(sql: string, ...values: readonly SqlValue[]): Promise<readonly SqlRow[]> {
-    return this.database.read(sql, values, RESTART_PATIENCE_MS);
+    return select(this.database, sql, ...values);
   }
 }

@@ -1,6 +1,6 @@
 /** Keeps the journals of accounts in the journal's own SQLite file, so that a copy of the file has them too. */
 
-import { buildActSchema } from '../sql/act-table.ts';
+import { buildActSchema, SET_ASIDE_ACTS } from '../sql/act-table.ts';
 import { type Database, hasTable, openDatabase } from '../sql/sqlite.ts';
 import { NO_LIMIT, type SqlValue } from '../sql/values.ts';
 import type { PostedAct, StoredEntry } from '../store.ts';
@@ -16,7 +16,10 @@ export async function openSqliteAccountJournal(file: string): Promise<AccountJou
 
 /** Appends an act; call it inside a transaction. The first one makes the table. */
 export function appendActIn(database: Database, account: string, act: PostedAct): void {
-  database.exec(SCHEMA);
+  if (!hasTable(database, 'account_act', 'type')) {
+    if (hasTable(database, 'account_act')) database.exec(SET_ASIDE_ACTS);
+    database.exec(SCHEMA);
+  }
   const last = database.statement(ACT_SQL.last).get(account, NO_LIMIT);
   database.statement(ACT_SQL.add).run(...sealRow(account, act, last, database.file));
 }
@@ -26,7 +29,7 @@ export function readLastAct(database: Database, account: string, upTo = NO_LIMIT
 }
 
 function select(database: Database, sql: string, ...values: readonly SqlValue[]) {
-  return hasTable(database, 'account_act') ? database.statement(sql).all(...values) : [];
+  return hasTable(database, 'account_act', 'type') ? database.statement(sql).all(...values) : [];
 }
 
 class SqliteAccountJournal implements AccountJournal {

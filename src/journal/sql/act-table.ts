@@ -1,5 +1,8 @@
 /** Defines the table of the journals of accounts, the same in every database. */
 
+/** Keeps aside a table that an unreleased build made without the column `type`: its lines have another form. */
+export const SET_ASIDE_ACTS = 'ALTER TABLE account_act RENAME TO account_act_before';
+
 /** `integer`: a type of 64 bits. */
 export function buildActSchema(integer: string): readonly string[] {
   return [

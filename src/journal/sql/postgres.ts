@@ -9,6 +9,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
 import { StoreAway, StoreError } from '../store.ts';
+import { SET_ASIDE_ACTS } from './act-table.ts';
 import { LATER_TABLES, POSTGRES_SCHEMA, SCHEMA_NAME, SCHEMA_VERSION } from './postgres-schema.ts';
 import type { SqlRow, SqlValue } from './values.ts';
 
@@ -43,6 +44,8 @@ interface TransactionOptions {
 export interface PostgresDatabase {
   /** One statement in a transaction of its own. */
   readonly query: Query;
+  /** Whether a table exists and has the column: who may not create tables may open a store that lacks the later ones. */
+  has(table: string, column: string): Promise<boolean>;
   /** As `query`, for statements that only read: retries for `patienceMs` after a lost connection. */
   read(sql: string, values: readonly PostgresValue[], patienceMs: number): Promise<readonly SqlRow[]>;
   /**
@@ -119,9 +122,12 @@ async function configureSession(
 }
 
 async function prepare(database: PostgresDatabase, name: string): Promise<void> {
-  const { rows } = await database.query(`SELECT current_setting('server_version_num')::int AS version,
+  const { rows } = await database.query(
+    `SELECT current_setting('server_version_num')::int AS version,
     current_setting('server_encoding') AS encoding, to_regclass('${SCHEMA_NAME}.store_version') IS NOT NULL AS made,
-    to_regclass('${SCHEMA_NAME}.account_row') IS NULL OR to_regclass('${SCHEMA_NAME}.account_act') IS NULL AS lacks_later`);
+    NOT (${HAS_COLUMN} AND ${HAS_COLUMN}) AS lacks_later`,
+    [...columnOf('account_row', 'text'), ...columnOf('account_act', 'type')],
+  );
   const [server] = rows;
   if (Number(server?.version) < OLDEST_SERVER)
     throw new StoreError('unavailable', `${name} runs on a PostgreSQL older than version 12`);
@@ -149,13 +155,25 @@ async function createSchema(query: Query): Promise<void> {
 }
 
 async function createLaterTables(query: Query): Promise<void> {
-  const { rows } = await query(`SELECT has_schema_privilege('${SCHEMA_NAME}', 'CREATE') AS allowed`);
-  if (rows[0]?.allowed) for (const statement of LATER_TABLES) await query(statement);
+  const { rows } = await query(
+    `SELECT has_schema_privilege('${SCHEMA_NAME}', 'CREATE') AS allowed, ${HAS_COLUMN} AS made, ${HAS_COLUMN} AS sound`,
+    [...columnOf('account_act', 'line'), ...columnOf('account_act', 'type')],
+  );
+  if (!rows[0]?.allowed) return;
+  if (rows[0].made && !rows[0].sound) await query(SET_ASIDE_ACTS);
+  for (const statement of LATER_TABLES) await query(statement);
 }
+
+/** Whether a table exists and has a column; its parameters are `columnOf`. */
+const HAS_COLUMN =
+  'EXISTS (SELECT FROM pg_attribute WHERE attrelid = to_regclass(?) AND attname = ? AND NOT attisdropped)';
+const columnOf = (table: string, column: string) => [`${SCHEMA_NAME}.${table}`, column];
 
 class PooledDatabase implements PostgresDatabase {
   private readonly name: string;
   private readonly pool: Pool;
+  /** Those that were found: no program removes them. */
+  private readonly columns = new Set<string>();
   private closed = false;
 
   constructor(name: string, pool: Pool) {
@@ -177,6 +195,15 @@ class PooledDatabase implements PostgresDatabase {
       }
       await pause(RETRY_EVERY_MS);
     }
+  }
+
+  async has(table: string, column: string): Promise<boolean> {
+    const name = `${table}.${column}`;
+    if (!this.columns.has(name)) {
+      const [found] = await this.read(`SELECT ${HAS_COLUMN} AS made`, columnOf(table, column), RESTART_PATIENCE_MS);
+      if (found?.made) this.columns.add(name);
+    }
+    return this.columns.has(name);
   }
 
   async transaction<T>(lock: string, work: (query: Query) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
@@ -289,6 +316,9 @@ function numberParameters(sql: string): string {
   return text;
 }
 
+const UPGRADE =
+  '`runbook doctor --profile FILE` makes it where the login owns the schema; then run deploy/postgres/roles.sql again, as after each upgrade';
+
 /** By SQLSTATE or its first two characters: the reason, and the message after the database's name. */
 const FAILURES: Readonly<Record<string, readonly [reason: StoreError['reason'] | 'away', sentence: string]>> = {
   '08': ['away', 'closed the connection'],
@@ -297,8 +327,8 @@ const FAILURES: Readonly<Record<string, readonly [reason: StoreError['reason'] |
   '3D000': ['unavailable', 'does not exist on its server'],
   '40': ['away', 'rolled the transaction back because it conflicted with another'],
   '42501': ['unavailable', 'refuses this user: permission denied'],
-  '42P01': ['damaged', 'lacks one of its tables'],
-  '42703': ['damaged', 'lacks a column of one of its tables'],
+  '42P01': ['damaged', `lacks a table that this version uses; ${UPGRADE}`],
+  '42703': ['damaged', `lacks a column that this version uses; ${UPGRADE}`],
   '53': ['away', 'is out of resources: connections, memory or disk'],
   '53100': ['unavailable', 'could not be written: the disk is full'],
   '55P03': ['away', 'was held by another process for too long'],

@@ -12,7 +12,6 @@ import {
   type Query,
   RESTART_PATIENCE_MS,
 } from '../sql/postgres.ts';
-import { SCHEMA_NAME } from '../sql/postgres-schema.ts';
 import { NO_LIMIT, type SqlRow } from '../sql/values.ts';
 import type { AccountRow, AppendOptions, JournalStore, RunFilter, RunHead, RunRow, StoredEntry } from '../store.ts';
 import { refuseAppend } from './errors.ts';
@@ -107,8 +106,7 @@ class PostgresStore implements JournalStore {
   }
 
   async accountRows(key: string): Promise<readonly AccountRow[]> {
-    const [found] = await this.database.read(HAS_ACCOUNT_ROWS, [], this.patienceMs);
-    if (!found?.made) return [];
+    if (!(await this.database.has('account_row', 'text'))) return [];
     return (await this.database.read(JOURNAL_SQL.accountRows, [key], this.patienceMs)).map(readAccountRow);
   }
 
@@ -133,8 +131,6 @@ function readEntryRow(run: string, row: SqlRow): StoredEntry {
   const { seq = 0, at = 0, type = '', step = '', line = '', hash = '' } = row;
   return readStoredEntry(run, [seq, at, type, step, line, hash]);
 }
-
-const HAS_ACCOUNT_ROWS = `SELECT to_regclass('${SCHEMA_NAME}.account_row') IS NOT NULL AS made`;
 
 /** Names the lock that a writer of the run holds until its commit has ended. */
 function toLock(run: string): string {
