@@ -159,6 +159,7 @@ const DOORS: readonly Door[] = [
     uses: importOf('vscode-languageserver|vscode-languageserver-textdocument'),
     through: ['src/cli/authoring/lsp.ts'],
   },
+  { what: 'a child process', uses: importOf('node:child_process'), through: ['src/app/account/ssh-key.ts'] },
   { what: 'commander', uses: importOf('commander'), through: ['src/cli/program.ts'] },
   {
     what: 'process.env',

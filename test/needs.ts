@@ -24,6 +24,7 @@ export const NEEDS: readonly Need[] = [
   { name: 'chromium', description: 'need Chromium', here: 'later' },
   { name: 'sqlite3', description: 'need /usr/bin/sqlite3', here: existsSync('/usr/bin/sqlite3') },
   { name: 'python3', description: 'need python3', here: isOnPath('python3') },
+  { name: 'ssh-keygen', description: 'need ssh-keygen', here: isOnPath('ssh-keygen') },
   { name: 'full-device', description: 'need /dev/full', here: existsSync('/dev/full') },
   { name: 'linux', description: 'need Linux', here: process.platform === 'linux' },
   { name: 'unprivileged', description: 'need a user other than root', here: process.getuid?.() !== 0 },

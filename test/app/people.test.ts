@@ -1,13 +1,16 @@
+import { execFileSync } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { describeActor, makeAct } from '../../src/app/account/acts.ts';
 import { refuseApproval, signWith } from '../../src/app/account/people.ts';
+import { environment } from '../../src/app/environment.ts';
+import type { NewAct } from '../../src/journal/account/acts.ts';
 import { isSameKey, isSigned, readPublicKey, signAct } from '../../src/journal/account/signature.ts';
 import { restoreProfile, writeProfileSettings } from '../../src/venue/profile/in-force.ts';
-import { readProfile } from '../../src/venue/profile/profile.ts';
+import { type Profile, readProfile } from '../../src/venue/profile/profile.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'people-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -26,6 +29,48 @@ const ADA = makeKey('ada');
 const EVE = makeKey('eve');
 const KEY = 'https://venue.example main';
 const approval = makeAct('command.given', describeActor('ada'), 1, { run: 'r1', command: 'approve', step: 'ask' });
+
+const signed = (file: string | undefined, people: Profile['people']) =>
+  signWith(KEY, approval, { file, people, environment });
+
+/** What `ssh-keygen -Y sign` of OpenSSH 9.2 gave for `LOST` and this key, for this program and for git. */
+const OPENSSH = {
+  key: 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKuu09GDuhM6vXvfw5vkD6JqMgno25kGBgkmfL7ht6r/ ada@desk',
+  signature:
+    'U1NIU0lHAAAAAQAAADMAAAALc3NoLWVkMjU1MTkAAAAgq67T0YO6Ezq9e9/Dm+QPomoyCejbmQYGCSZ8vuG3qv8AAAAMcGVycC1ydW5ib29rAAAAAAAAAAZzaGE1MTIAAABTAAAAC3NzaC1lZDI1NTE5AAAAQBreohW0OubNH1k7itJyn1pK985uN3hAGuOIaMJb+dCnkWnHR7CqPF4JZdKVOUEsNn7dh5Hni3A7OKtJoYk1qgg=',
+  forGit:
+    'U1NIU0lHAAAAAQAAADMAAAALc3NoLWVkMjU1MTkAAAAgq67T0YO6Ezq9e9/Dm+QPomoyCejbmQYGCSZ8vuG3qv8AAAADZ2l0AAAAAAAAAAZzaGE1MTIAAABTAAAAC3NzaC1lZDI1NTE5AAAAQGbDBSACT9O5v1pxOlWE/0yNvEnHU0APHCIoeYfGJAVoHxq55/YYeYK2pRXVp7icb0zMvZmSqPfgj1mDk1tutQ0=',
+};
+const LOST: NewAct = { type: 'schedule.lost', by: 'scheduler', at: 1, data: { run: 'r' } };
+const armor = (body: string) =>
+  `-----BEGIN SSH SIGNATURE-----\n${body.replace(/.{70}/g, '$&\n')}\n-----END SSH SIGNATURE-----\n`;
+
+describe('an act signed by ssh-keygen', () => {
+  it('is verified without it, and fits no other act, key or use', () => {
+    const act = signAct(KEY, LOST, () => armor(OPENSSH.signature));
+    const other = { ...act, at: 2 };
+    expect([isSigned(KEY, act, OPENSSH.key), isSigned(KEY, act)]).toEqual([true, true]);
+    expect([isSigned(KEY, act, ADA.ssh), isSigned(KEY, other), isSigned('elsewhere', act)]).toEqual([
+      false,
+      false,
+      false,
+    ]);
+    for (const text of [armor(OPENSSH.forGit), armor(OPENSSH.signature.slice(0, -8)), 'none'])
+      expect(() => signAct(KEY, LOST, () => text)).toThrow();
+    const flipped = { ...act, data: { ...act.data, signature: { ...act.data.signature, value: OPENSSH.forGit } } };
+    expect(isSigned(KEY, flipped as NewAct, OPENSSH.key)).toBe(false);
+  });
+
+  it('takes the key from a file of OpenSSH, and says where ssh-keygen refuses it', { tags: ['ssh-keygen'] }, () => {
+    const file = join(folder, 'id_ed25519');
+    execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', file]);
+    const key = readFileSync(`${file}.pub`, 'utf8').trim();
+    expect(isSigned(KEY, signed(file, { ada: { key, roles: [] } }), key)).toBe(true);
+    expect(() => signed(file, { ada: { key: ADA.ssh, roles: [] } })).toThrow('is not the key');
+    rmSync(file);
+    expect(() => signed(`${file}.pub`, {})).toThrow('ssh-keygen cannot sign');
+  });
+});
 
 describe('a signed act', () => {
   it('is verified with the key of the person, in either form, and with no other', () => {
@@ -49,13 +94,11 @@ describe('a signed act', () => {
 
   it('needs the private key that the profile has the public one of', () => {
     const people = { ada: { key: ADA.ssh, roles: [] } };
-    expect(signWith(ADA.file, KEY, approval, people).data.signature).toBeDefined();
-    expect(signWith(undefined, KEY, approval, people)).toBe(approval);
-    expect(() => signWith(EVE.file, KEY, approval, people)).toThrow(expect.objectContaining({ exit: 2 }));
+    expect(signed(ADA.file, people).data.signature).toBeDefined();
+    expect(signed(undefined, people)).toBe(approval);
+    expect(() => signed(EVE.file, people)).toThrow(expect.objectContaining({ exit: 2 }));
     writeFileSync(join(folder, 'none.pem'), 'no key');
-    expect(() => signWith(join(folder, 'none.pem'), KEY, approval, people)).toThrow(
-      expect.objectContaining({ exit: 2 }),
-    );
+    expect(() => signed(join(folder, 'none.pem'), people)).toThrow(expect.objectContaining({ exit: 2 }));
   });
 });
 

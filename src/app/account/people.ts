@@ -5,7 +5,9 @@ import { makePrintable } from '../../base/printable.ts';
 import type { NewAct } from '../../journal/account/acts.ts';
 import { isSameKey, isSigned, signAct } from '../../journal/account/signature.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
+import type { Environment } from '../environment.ts';
 import { EXIT, UserError } from '../errors.ts';
+import { isSshKey, signWithSsh } from './ssh-key.ts';
 
 type PeopleOf = Pick<Profile, 'people' | 'fourEyes'>;
 
@@ -35,15 +37,27 @@ export function refuseApproval({ people, fourEyes }: PeopleOf, approval: Approva
   return undefined;
 }
 
+interface Signing {
+  /** File of the person's key; nothing is signed where it is undefined. */
+  readonly file: string | undefined;
+  readonly people: Profile['people'];
+  readonly environment: Environment;
+  /** How long a key of OpenSSH may take, such as for its passphrase, ms. */
+  readonly withinMs?: number;
+}
+
 /** Signs the act where a key file is given. Throws a UserError (exit 2) for a file that is no key, or another one than the person's. */
-export function signWith(file: string | undefined, account: string, act: NewAct, people: Profile['people']): NewAct {
+export function signWith(account: string, act: NewAct, { file, people, ...signing }: Signing): NewAct {
   if (file === undefined) return act;
+  const shown = makePrintable(file, 300);
   let signed: NewAct;
   try {
-    signed = signAct(account, act, readFileSync(file, 'utf8'));
-  } catch {
+    const text = readFileSync(file, 'utf8');
+    signed = signAct(account, act, isSshKey(text) ? (signs) => signWithSsh(file, signs, signing) : text);
+  } catch (error) {
+    if (error instanceof UserError) throw error;
     throw new UserError(
-      `${makePrintable(file, 300)} cannot be read as an Ed25519 private key in PEM form, as \`openssl genpkey -algorithm ed25519\` writes it`,
+      `${shown} cannot be read as an Ed25519 key: a private key in PEM form, as \`openssl genpkey -algorithm ed25519\` writes it, or a key of OpenSSH, private, or public where ssh-agent has it`,
       EXIT.usage,
       'configuration',
     );
@@ -51,7 +65,7 @@ export function signWith(file: string | undefined, account: string, act: NewAct,
   const known = Object.hasOwn(people, act.by) ? people[act.by]?.key : undefined;
   if (known !== undefined && !isSameKey(known, signed.data.signature?.key ?? ''))
     throw new UserError(
-      `${makePrintable(file, 300)} is not the key that the profile has of ${makePrintable(act.by, 100)}`,
+      `${shown} is not the key that the profile has of ${makePrintable(act.by, 100)}`,
       EXIT.usage,
       'configuration',
     );

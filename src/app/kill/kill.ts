@@ -218,7 +218,10 @@ async function engageEverywhere(
   return { in: reached, notIn: places.filter((place) => !reached.includes(place)) };
 }
 
-/** Writes it into the account's journal; where that fails, the next live run does (`chainKills`). */
+/** The longest time for a signature of a kill: its cancels wait for it. */
+const SIGN_WITHIN_MS = 5_000;
+
+/** Writes it into the account's journal; where that fails, a scheduler or the next live run does (`chainKills`). */
 async function chainKill(
   place: StorePlace,
   event: KillEvent,
@@ -227,7 +230,12 @@ async function chainKill(
 ): Promise<void> {
   let act = makeKillAct(event, who, event.at);
   try {
-    act = signWith(sign, event.scope, act, people);
+    act = signWith(event.scope, act, {
+      file: sign,
+      people,
+      environment: context.environment,
+      withinMs: SIGN_WITHIN_MS,
+    });
   } catch (error) {
     context.voice.complain(`it is not signed: ${toUserError(error).message}`);
   }

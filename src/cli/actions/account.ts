@@ -48,7 +48,7 @@ export const ACCOUNT_COMMANDS: readonly CommandRow[] = [
       size: { doc: 'its net size, base currency, long positive', value: 'S', required: true },
       price: { doc: 'its average entry, if known', value: 'P' },
       by: { doc: 'name of the person', value: 'NAME', required: true },
-      sign: { doc: 'private key of the person, Ed25519 in PEM form: signs the act', value: 'FILE', takes: 'file' },
+      sign: { doc: 'key of the person, Ed25519, as PEM or of OpenSSH: signs the act', value: 'FILE', takes: 'file' },
       profile: PROFILE,
     },
     example: 'account baseline --market BTC-USD --size 0 --by ada',

@@ -16,7 +16,7 @@ const RUN = { doc: 'name of a run, or an unambiguous part of it', takes: 'text' 
 const STEP = { doc: 'path or id of the step', takes: 'text' } as const;
 const BY = { doc: 'name of the person', value: 'NAME' } as const;
 const SIGN = {
-  doc: 'private key of the person, Ed25519 in PEM form: signs the act',
+  doc: 'key of the person, Ed25519, as PEM or of OpenSSH: signs the act',
   value: 'FILE',
   takes: 'file',
 } as const;

@@ -44,7 +44,7 @@ export const STORE_COMMANDS: readonly CommandRow[] = [
     options: {
       profile: { doc: 'profile of the account', value: 'FILE', takes: 'file', required: true },
       by: { doc: 'name of the person', value: 'NAME', required: true },
-      sign: { doc: 'private key of the person, Ed25519 in PEM form: signs the act', value: 'FILE', takes: 'file' },
+      sign: { doc: 'key of the person, Ed25519, as PEM or of OpenSSH: signs the act', value: 'FILE', takes: 'file' },
     },
     example: 'account adopt --profile main.yaml --by ada',
     async run(_args, options, invocation) {

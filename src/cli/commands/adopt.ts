@@ -19,7 +19,7 @@ export async function adoptOrders(
   options: { readonly profile: string; readonly by: string; readonly sign: string | undefined },
   invocation: Invocation,
 ): Promise<ExitCode> {
-  const { terminal } = invocation;
+  const { terminal, environment } = invocation;
   const by = requireName('account adopt', options.by);
   const account = await openAccount(readProfileFile(options.profile, terminal), invocation);
   try {
@@ -39,7 +39,10 @@ export async function adoptOrders(
     const at = account.clock.now();
     const made = makeAct('orders.adopted', describeActor(by), at, { orders });
     await journal
-      .append(account.key, signWith(options.sign, account.key, made, account.profile.people))
+      .append(
+        account.key,
+        signWith(account.key, made, { file: options.sign, people: account.profile.people, environment }),
+      )
       .finally(() => journal.close());
     terminal.answer({ adopted: orders, by }, () =>
       [

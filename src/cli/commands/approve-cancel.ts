@@ -60,7 +60,7 @@ export async function sendCommand(
   if (key !== undefined) {
     const profile = readPeople(found, what);
     const given = makeAct('command.given', about.who ?? describeActor(by), at, command);
-    const act = signWith(about.sign, key, given, profile?.people ?? {});
+    const act = signWith(key, given, { file: about.sign, people: profile?.people ?? {}, environment });
     const startedBy = found.first.data.by;
     const refused =
       what === 'approve' && profile !== undefined

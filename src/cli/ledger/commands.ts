@@ -98,7 +98,11 @@ export async function stateBaseline(options: BaselineOptions, invocation: Invoca
   const stated = { market, size, ...(price === undefined ? {} : { price }) };
   await withLedger(profile, invocation, async (of) => {
     const made = makeAct('baseline.stated', describeActor(by), at, stated);
-    const act = signWith(options.sign, of.key, made, profile.people);
+    const act = signWith(of.key, made, {
+      file: options.sign,
+      people: profile.people,
+      environment: invocation.environment,
+    });
     const place = chooseStorePlace(profile, invocation.state);
     await withAccountJournal(place, invocation.environment, (journal) => journal.append(of.key, act));
     await keepBaseline(of, { ...stated, by, at });

@@ -111,10 +111,11 @@ export interface KillData {
 }
 export type ActType = keyof ActContents;
 
-/** Ed25519 over the act (signature.ts), base64, and the public key of it. */
+/** Ed25519 over the act (signature.ts), base64, and the public key of it. `ssh`: in the form of `ssh-keygen -Y sign`. */
 export interface ActSignature {
   readonly key: string;
   readonly value: string;
+  readonly form?: 'ssh';
 }
 
 /** What an act says. `who`: absent where the program acted by itself. */
