@@ -251,7 +251,7 @@ describe('the journal of an account', () => {
     expect(accounts.flatMap(({ problems }) => problems)).toMatchObject([{ sequence: 1, kind: 'missing' }]);
   });
 
-  it('goes on in a copy of its store: what stands still is neither cut back nor unlisted', async () => {
+  it('goes on in a copy of its store: the older one is neither cut back nor unlisted', async () => {
     await addRun('r3', undefined, false);
     const copy = join(home, 'moved.db');
     await copyDatabase(at('runbook.db'), copy);

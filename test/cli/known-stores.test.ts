@@ -97,7 +97,7 @@ describe('known stores', () => {
     await store.close();
     expect(await find()).toEqual([{ kind: 'sqlite', file: kept }]);
     expect(await findUnfinishedRuns([], state)).toHaveLength(1);
-    // Nor is a run that has ended taken up again in the copy.
+    // Nor is a run that has ended resumed in the copy.
     store = await openSqliteStore(kept);
     const last = newWriter(store, 'one-run', { head: heir.head, row: (await store.run('one-run')) as RunRow });
     last.append('run.ended', { outcome: 'succeeded', outputs: {} });

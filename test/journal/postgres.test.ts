@@ -332,7 +332,7 @@ describe('the roles of deploy/postgres/roles.sql', { tags: ['postgres'] }, () =>
     ['lacks', 'DROP TABLE runbook.account_act'],
     ['has in the form of an unreleased build', 'ALTER TABLE runbook.account_act DROP COLUMN type'],
   ])(
-    'fit a store that %s the journals of accounts: it is read, and what may not be written names the mend',
+    'fit a store that %s the journals of accounts: it is read, and what may not be written says how to correct it',
     async (_what, change) => {
       const { url } = await accessTo(server());
       const owner = { url: asLogin(url, 'runbook'), name: 'the database' };

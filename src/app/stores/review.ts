@@ -157,7 +157,7 @@ type ReadJournal = JournalStore | ArchiveStore;
 
 /**
  * Several journals read as one. A run is in one of them, or briefly in both a journal and its archive, or in a store and in what that
- * was copied from: there its journal stands still, so the one with most entries is read.
+ * was copied from: there its journal is not continued, so the one with most entries is read.
  */
 class Journals implements JournalReader {
   private readonly stores: readonly ReadJournal[];

@@ -80,7 +80,7 @@ interface OpenedStore {
 
 /**
  * Whether a run is that of another store: one store under two spellings, or a copy of it, of which the longer journal is the run's. A
- * run that has ended there must not be taken up here again.
+ * run that has ended there must not be resumed here.
  */
 async function goesOnElsewhere(
   { run, hash }: EntryOf<'run.started'>,

@@ -53,7 +53,7 @@ const UNDER_WAY_MS = 60_000;
 
 export async function verifyAccount(evidence: AccountEvidence): Promise<AccountVerdict> {
   const { account, before, after, elsewhere = [] } = evidence;
-  // A copy that stands still: what was anchored since is where the journal goes on.
+  // A copy that is not continued: what was anchored since is where the journal goes on.
   const goesOn = elsewhere.some((lines) => lines.length > after.length && isBeginning(after, lines));
   const anchors = goesOn ? evidence.anchors.filter(({ seq }) => seq <= after.length) : evidence.anchors;
   const reader = { read: async () => after, run: async () => undefined, runs: async () => [], close: async () => {} };
