@@ -118,6 +118,8 @@ describe.concurrent('runbook schedule', { timeout: 120_000 }, () => {
     schedule,
     json,
   }) => {
+    at.write('outside', `${venue.url}/_sim/books`);
+    at.write('profile.yaml', `${profileFor(venue.url)}\nheartbeat: {url: {file: outside}}`);
     at.write('tick.yaml', TICK);
     const scheduler = schedule(['tick.yaml']);
     const url = await scheduler.url();
@@ -137,6 +139,7 @@ describe.concurrent('runbook schedule', { timeout: 120_000 }, () => {
     expect(
       figure('occurrences_total\\{account="main",runbook="tick",verdict="started",why=""\\}'),
     ).toBeGreaterThanOrEqual(2);
+    expect(figure('heartbeats_total\\{account="main",delivered="true"\\}')).toBeGreaterThan(0);
     expect(figure(`lease_epoch${main}`)).toBe(1);
     expect(figure(`tokens_limit${main}`)).toBe(1200);
     expect(figure(`tokens_used${main}`)).toBeGreaterThan(0);

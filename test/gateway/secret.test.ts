@@ -63,9 +63,11 @@ describe('loadSecrets', () => {
     const profile = {
       ...jwtProfile({ jwt: { env: 'VENUE_JWT' }, refreshToken: { file: file('refresh', `${TOKEN}\n`) } }),
       notify: { ops: { webhook: { env: 'HOOK' } }, desk: { log: true } },
+      heartbeat: { url: { env: 'HEARTBEAT' }, everyMs: 60_000 },
     } as const;
     const { secrets, all, problems } = loadSecrets(profile, {
       VENUE_JWT: ' a.b.cdef \n',
+      HEARTBEAT: 'https://outside.example/8f3c',
       HOOK: 'https://hooks.example/T0/B1',
       OTHER: 'x',
     });
@@ -75,8 +77,14 @@ describe('loadSecrets', () => {
       TOKEN,
       'https://hooks.example/T0/B1',
     ]);
-    expect(all.map((each) => each.name)).toEqual(['auth.jwt', 'auth.refresh_token', 'notify.ops.webhook']);
-    expect(listSecretVariables(profile)).toEqual(['VENUE_JWT', 'HOOK']);
+    expect(secrets.heartbeat?.reveal()).toBe('https://outside.example/8f3c');
+    expect(all.map((each) => each.name)).toEqual([
+      'auth.jwt',
+      'auth.refresh_token',
+      'heartbeat.url',
+      'notify.ops.webhook',
+    ]);
+    expect(listSecretVariables(profile)).toEqual(['VENUE_JWT', 'HEARTBEAT', 'HOOK']);
   });
 
   it('reads the key of anchors, also from a one-line variable, and refuses any other key', () => {
@@ -133,6 +141,13 @@ describe('loadSecrets', () => {
     const { secrets, problems } = loadSecrets({ ...SIMULATED_PROFILE, auth }, { K: 'key-123', S: 'not-hex-at-all' });
     expect(problems).toEqual(['auth.secret: the environment variable S does not hold hex digits, with or without 0x']);
     expect(secrets.apiKey?.reveal()).toBe('key-123');
+  });
+
+  it('refuses a heartbeat that is no address', () => {
+    const profile = { ...jwtProfile({ jwt: { env: 'A' } }), heartbeat: { url: { env: 'B' }, everyMs: 60_000 } };
+    expect(loadSecrets(profile, { A: TOKEN, B: 'outside.example/8f3c' }).problems).toEqual([
+      'heartbeat.url: the environment variable B does not hold an http or https URL',
+    ]);
   });
 
   it.each(['hooks.example/T0/B1', 'ftp://hooks.example/T0'])('refuses %s as the address of a webhook', (text) => {

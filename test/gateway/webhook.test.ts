@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../src/base/clock.ts';
 import { Secret } from '../../src/gateway/live/secret.ts';
-import { buildAnchorWebhook, type PostOutcome, postNotice } from '../../src/gateway/live/webhook.ts';
+import { askHeartbeat, buildAnchorWebhook, type PostOutcome, postNotice } from '../../src/gateway/live/webhook.ts';
 import type { Anchor } from '../../src/journal/anchors/anchors.ts';
 
 const ANCHOR: Anchor = {
@@ -30,7 +30,7 @@ async function serveStatuses(statuses: readonly number[]) {
     request.setEncoding('utf8').on('data', (text: string) => (body += text));
     request.on('end', () => {
       const { method, url, headers } = request;
-      heard.push({ method, url, type: headers['content-type'], body: JSON.parse(body) });
+      heard.push({ method, url, type: headers['content-type'], body: body === '' ? undefined : JSON.parse(body) });
       response.writeHead(statuses[heard.length - 1] ?? 500, { location: '/elsewhere' }).end();
     });
   });
@@ -73,6 +73,17 @@ it('fails when no server listens, and names no address', async () => {
   const { sink, close } = await serveStatuses([]);
   await close();
   await expect(sink.write(ANCHOR)).rejects.toThrow(/^ECONNREFUSED$/);
+});
+
+it.each([
+  [204, undefined],
+  [404, 'HTTP_404'],
+  [503, 'HTTP_503'],
+  [302, 'REDIRECTED_302'],
+])('asks for a heartbeat URL once, with GET; %i comes to %s', async (status, problem) => {
+  const { heard, url } = await serveStatuses([status]);
+  expect(await askHeartbeat(new Secret('heartbeat.url', url))).toBe(problem);
+  expect(heard).toEqual([{ method: 'GET', url: PATH, type: undefined, body: undefined }]);
 });
 
 describe('a notice is posted', () => {

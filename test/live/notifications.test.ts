@@ -72,20 +72,28 @@ describe.concurrent('a message of a run', { timeout: 60_000 }, () => {
   it('can be tested before it is needed', () =>
     webhook(204, (good, posted) =>
       webhook(404, (bad) =>
-        scene({ profile: CHANNELS }, async ({ run }) => {
+        scene({ profile: `${CHANNELS}\nheartbeat: {url: {env: HEARTBEAT}}` }, async ({ run }) => {
           const words = ['doctor', '--profile', 'p.yaml', '--notify', '--json'];
-          const reached = await run(words, { VENUE_JWT: JWT, OPS: good });
+          const reached = await run(words, { VENUE_JWT: JWT, OPS: good, HEARTBEAT: good });
           const findings = (out: string) =>
             (document(out) as { findings: readonly { check: string; ok: boolean }[] }).findings.flatMap(
-              ({ check, ok }) => (check.startsWith('notify') ? [[check, ok]] : []),
+              ({ check, ok }) => (/^(?:notify|heartbeat)/.test(check) ? [[check, ok]] : []),
             );
           expect(findings(reached.out)).toEqual([
             ['notify ops', true],
             ['notify desk', true],
+            ['heartbeat', true],
           ]);
           expect(posted).toMatchObject([{ to: 'ops' }]);
-          const missed = await run(words, { VENUE_JWT: JWT, OPS: bad });
-          expect([missed.exit, findings(missed.out)[0]]).toEqual([1, ['notify ops', false]]);
+          const missed = await run(words, { VENUE_JWT: JWT, OPS: bad, HEARTBEAT: bad });
+          expect([missed.exit, findings(missed.out)]).toEqual([
+            1,
+            [
+              ['notify ops', false],
+              ['notify desk', true],
+              ['heartbeat', false],
+            ],
+          ]);
         }),
       ),
     ));

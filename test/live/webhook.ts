@@ -12,7 +12,7 @@ export async function webhook<T>(
     let body = '';
     request.setEncoding('utf8').on('data', (text: string) => (body += text));
     request.on('end', () => {
-      posted.push(JSON.parse(body));
+      if (body !== '') posted.push(JSON.parse(body));
       response.writeHead(status).end();
     });
   });

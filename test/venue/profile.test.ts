@@ -638,6 +638,7 @@ describe('profileSettings', () => {
       {
         ...MINIMAL,
         review_page: 'https://desk.example',
+        heartbeat: { url: { env: 'HEARTBEAT' }, every: '90s' },
         notify: { ops: { webhook: { env: 'OPS' }, shape: 'telegram', chat: '-1' } },
         auth: { refresh_token: { file: '/run/token' }, cookie: 'jwt' },
         limits: { price_band: { within: '0.03' }, max_read_age: '10s' },

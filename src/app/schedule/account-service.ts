@@ -12,6 +12,7 @@ import { type Metronome, SystemClock, type Timer } from '../../base/clock.ts';
 import { formatSpan, formatWholeSeconds } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { Scheduler, type SchedulerEvent } from '../../engine/schedule/scheduler.ts';
+import { askHeartbeat } from '../../gateway/live/webhook.ts';
 import type { Entry } from '../../journal/entry.ts';
 import {
   PRUNED_AT_ONCE,
@@ -40,6 +41,7 @@ import { describeInterrupted } from '../run/unsettled.ts';
 import { rememberStore } from '../stores/known-stores.ts';
 import type { AccountHealth } from './endpoints.ts';
 import { SchedulerEvents } from './events.ts';
+import { Heartbeat } from './heartbeat.ts';
 import type { SchedulerLog } from './log.ts';
 import type { AccountMetrics, Gauges } from './metrics.ts';
 import { ScheduledRuns } from './runs.ts';
@@ -92,6 +94,7 @@ interface OpenParts {
   readonly runs: ScheduledRuns;
   readonly scheduler: Scheduler;
   readonly scheduleStore: ScheduleStore;
+  readonly heartbeat: Heartbeat | undefined;
 }
 
 /** Numbers of occurrences by verdict, and of runs by outcome. */
@@ -280,7 +283,7 @@ export class AccountService {
       if (this.stopCause === undefined) {
         await scheduler.begin(this.slots);
         begun(this.slots, lease.epoch);
-        this.tick({ account, runs, scheduler, scheduleStore });
+        this.tick({ account, runs, scheduler, scheduleStore, heartbeat: buildHeartbeat(account, events) });
       }
       const cause = await this.stopAsked;
       log.write('info', 'stopping', `stopping: ${cause.by}`, { running: scheduler.running().length });
@@ -374,7 +377,7 @@ export class AccountService {
     });
   }
 
-  private async check({ account, runs, scheduler, scheduleStore }: OpenParts): Promise<void> {
+  private async check({ account, runs, scheduler, scheduleStore, heartbeat }: OpenParts): Promise<void> {
     this.ticks += 1;
     try {
       await this.checkKillSwitch(account);
@@ -386,6 +389,8 @@ export class AccountService {
       if (this.ticks % FILES_EVERY === 0) await this.checkFiles(scheduler);
       if (this.moreToPrune || this.ticks % PRUNE_EVERY === 1) this.moreToPrune = await prune(scheduleStore, account);
       this.storeProblem = undefined;
+      // Behind all that needs the store: while that does not answer, nothing would be started.
+      if (this.findHealthProblems().length === 0 && this.lease?.mayAct() === true) heartbeat?.askIfDue();
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
       this.reportStoreProblem(error, 'tried again twice a second');
@@ -552,6 +557,17 @@ async function refuseContradicted(
 }
 
 const CONTRADICTED = 'contradicted';
+
+function buildHeartbeat({ profile, secrets, clock }: Account, events: SchedulerEvents): Heartbeat | undefined {
+  const address = secrets.heartbeat;
+  if (profile.heartbeat === undefined || address === undefined) return undefined;
+  return new Heartbeat({
+    everyMs: profile.heartbeat.everyMs,
+    clock,
+    ask: () => askHeartbeat(address),
+    report: (problem) => events.reportHeartbeat(problem),
+  });
+}
 
 /** Deletes one portion, because it blocks the event loop; true when there may be more. */
 async function prune(scheduleStore: ScheduleStore, { key, clock }: Account): Promise<boolean> {

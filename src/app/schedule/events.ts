@@ -20,6 +20,7 @@ export class SchedulerEvents {
   private readonly account: Account;
   private readonly runs: Record<string, number> = Object.create(null);
   private readonly verdicts: Record<string, number> = Object.create(null);
+  private heartbeatProblem: string | undefined;
   /** Missed occurrences by slot, reported together: a machine that slept for a year misses half a million. */
   private missed = new Map<
     string,
@@ -188,6 +189,16 @@ export class SchedulerEvents {
       `this machine's clock is ${formatSpan(Math.abs(aheadMs))} ${aheadMs > 0 ? 'ahead of' : 'behind'} the clock of ${source}, by more than ${formatSpan(allowedMs)} (clock.ahead): nothing new is decided until they agree. Check the time service of this machine`,
       { aheadMs: Math.round(aheadMs), source },
     );
+  }
+
+  /** The first failure of several, and that it succeeds again: who waits for the heartbeat raises the alarm. */
+  reportHeartbeat(problem: string | undefined): void {
+    this.metrics.countHeartbeat(problem === undefined);
+    if (problem !== undefined && this.heartbeatProblem === undefined)
+      this.log.write('warn', 'heartbeat_failed', `the heartbeat URL could not be asked for: ${problem}`);
+    if (problem === undefined && this.heartbeatProblem !== undefined)
+      this.log.write('info', 'heartbeat_sent', 'the heartbeat URL can be asked for again');
+    this.heartbeatProblem = problem;
   }
 
   reportStall(ms: number): void {

@@ -40,6 +40,7 @@ export interface AccountMetrics {
   countReload(ok: boolean): void;
   /** An alarm; the notices of steps are entries. */
   countNotice(arrived: boolean): void;
+  countHeartbeat(arrived: boolean): void;
   /** Wraps the store to measure the time of each append. */
   measureStore(store: JournalStore): JournalStore;
 }
@@ -105,6 +106,7 @@ export async function createMetrics(gauges: () => ReadonlyMap<string, Gauges>): 
     'outcome',
   ]);
   const notices = makeCounter('notices_total', 'Notices and alarms, by whether they arrived.', ['delivered']);
+  const heartbeats = makeCounter('heartbeats_total', 'Heartbeats, by whether they arrived.', ['delivered']);
   const reloads = makeCounter('reloads_total', 'Reloads of the files, by result.', ['result']);
   const makeProcessCounter = (name: string, help: string) => new Counter({ name: `${PREFIX}${name}`, help, registers });
   const stalls = makeProcessCounter('loop_stalls_total', 'Times the event loop was blocked for seconds.');
@@ -204,6 +206,7 @@ export async function createMetrics(gauges: () => ReadonlyMap<string, Gauges>): 
         }
       },
       countNotice: (arrived) => notices.inc({ account, delivered: String(arrived) }),
+      countHeartbeat: (arrived) => heartbeats.inc({ account, delivered: String(arrived) }),
       countReload: (ok) => reloads.inc({ account, result: ok ? 'taken' : 'refused' }),
       measureStore: (store) => ({
         heads: (of) => store.heads(of),

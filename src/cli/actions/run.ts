@@ -221,7 +221,7 @@ export const RUN_COMMANDS: readonly CommandRow[] = [
     arguments: {},
     options: {
       profile: { doc: 'profile of the account', value: 'FILE', takes: 'file', required: true },
-      notify: { doc: 'also send a test message to each channel of `notify`' },
+      notify: { doc: 'also send a test message to each channel of `notify`, and ask for the heartbeat URL' },
     },
     example: 'doctor --profile main.yaml',
     async run(_args, options, invocation) {

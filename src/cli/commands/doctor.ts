@@ -8,6 +8,7 @@ import { readProfileFile } from '../../app/files/profile.ts';
 import type { Voice } from '../../app/voice.ts';
 import { formatCount, formatSpan, formatTable, formatWholeSeconds } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
+import { askHeartbeat } from '../../gateway/live/webhook.ts';
 import type { EndpointName, Params } from '../../venue/catalogue.ts';
 import { readRateHeaders } from '../../venue/tokens/headers.ts';
 import type { Invocation } from '../invocation.ts';
@@ -106,17 +107,23 @@ async function collectFindings(account: Account): Promise<readonly Finding[]> {
   return findings;
 }
 
-/** Sends a test message to each channel of the profile. */
+/** Sends a test message to each channel of the profile, and asks for its heartbeat URL. */
 async function testChannels(account: Account, voice: Voice): Promise<readonly Finding[]> {
   const channels = Object.keys(account.profile.notify);
-  if (channels.length === 0) return [{ check: 'notify', ok: false, found: 'the profile names no channels' }];
-  return Promise.all(
+  const { heartbeat } = account.secrets;
+  const asked = heartbeat === undefined ? [] : [describeDelivery('heartbeat', await askHeartbeat(heartbeat))];
+  if (channels.length === 0) return [{ check: 'notify', ok: false, found: 'the profile names no channels' }, ...asked];
+  const told = await Promise.all(
     channels.map(async (to): Promise<Finding> => {
       const text = `test message of \`runbook doctor\` for ${account.profile.name}, account ${account.profile.account}`;
-      const problem = await deliverNotice(account, { to, text, severity: 'info' }, voice);
-      return { check: `notify ${to}`, ok: problem === undefined, found: problem ?? 'delivered' };
+      return describeDelivery(`notify ${to}`, await deliverNotice(account, { to, text, severity: 'info' }, voice));
     }),
   );
+  return [...told, ...asked];
+}
+
+function describeDelivery(check: string, problem: string | undefined): Finding {
+  return { check, ok: problem === undefined, found: problem ?? 'delivered' };
 }
 
 async function read<E extends EndpointName>(

@@ -41,6 +41,8 @@ export interface ProfileSecrets {
   readonly postgres?: Secret;
   /** PEM of an Ed25519 private key. */
   readonly anchorKey?: Secret;
+  /** A URL. */
+  readonly heartbeat?: Secret;
   /** By name of the copy. */
   readonly anchorWebhooks: Readonly<Record<string, Secret>>;
   /** By name of the target. */
@@ -48,7 +50,7 @@ export interface ProfileSecrets {
 }
 
 /** The parts of a profile that refer to secrets. */
-type SecretSettings = Pick<Profile, 'auth' | 'store' | 'notify' | 'anchors'>;
+type SecretSettings = Pick<Profile, 'auth' | 'store' | 'notify' | 'anchors' | 'heartbeat'>;
 export type Variables = Readonly<Record<string, string | undefined>>;
 
 type SecretsReading = {
@@ -88,6 +90,7 @@ export function loadSecrets(profile: SecretSettings, variables: Variables): Secr
   const postgres =
     store !== undefined && 'postgres' in store ? load('store.postgres', store.postgres, 'text') : undefined;
   const anchorKey = load('anchors.key', anchors.key, 'key');
+  const heartbeat = load('heartbeat.url', profile.heartbeat?.url, 'address');
   const addresses = (within: string, targets: Profile['notify'] | Profile['anchors']['copies']) =>
     Object.fromEntries(
       Object.entries(targets).flatMap(([name, target]): [string, Secret][] => {
@@ -95,7 +98,7 @@ export function loadSecrets(profile: SecretSettings, variables: Variables): Secr
         return secret === undefined ? [] : [[name, secret]];
       }),
     );
-  const given = { jwt, refreshToken, apiKey, apiSecret, postgres, anchorKey };
+  const given = { jwt, refreshToken, apiKey, apiSecret, postgres, anchorKey, heartbeat };
   const present = Object.fromEntries(Object.entries(given).filter(([, secret]) => secret !== undefined));
   const webhooks = addresses('notify', notify);
   const anchorWebhooks = addresses('anchors.copies', anchors.copies);
@@ -109,6 +112,7 @@ export function listSecretVariables(profile: SecretSettings): readonly string[] 
     ...(profile.auth.mode === 'api_key' ? [profile.auth.apiKey, profile.auth.secret] : []),
     ...(profile.store !== undefined && 'postgres' in profile.store ? [profile.store.postgres] : []),
     profile.anchors.key,
+    profile.heartbeat?.url,
     ...[...Object.values(profile.notify), ...Object.values(profile.anchors.copies)].map((target) =>
       'webhook' in target ? target.webhook : undefined,
     ),

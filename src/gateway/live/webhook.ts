@@ -1,4 +1,4 @@
-/** Posts notices and anchors to webhooks, as JSON. The address is a secret and appears in no message. */
+/** Posts notices and anchors to webhooks, as JSON, and asks for heartbeat URLs. The address is a secret and appears in no message. */
 import type { Metronome } from '../../base/clock.ts';
 import type { AnchorSink } from '../../journal/anchors/anchors.ts';
 import type { Secret } from './secret.ts';
@@ -56,11 +56,24 @@ export function buildAnchorWebhook(name: string, webhook: Secret): AnchorSink {
   };
 }
 
-async function postJson(webhook: Secret, body: object, withinMs: number): Promise<PostOutcome> {
+/** Asks for a heartbeat URL, once: the next time is soon. Resolves to why it did not succeed, or undefined; never rejects. */
+export async function askHeartbeat(address: Secret): Promise<string | undefined> {
+  return (await send(address, { method: 'GET' }, POST_TIMEOUT_MS)).problem;
+}
+
+function postJson(webhook: Secret, body: object, withinMs: number): Promise<PostOutcome> {
+  return send(webhook, { method: 'POST', json: body }, withinMs);
+}
+
+async function send(
+  address: Secret,
+  what: { readonly method: 'GET' } | { readonly method: 'POST'; readonly json: object },
+  withinMs: number,
+): Promise<PostOutcome> {
   const { got } = await import('got');
   try {
-    const { statusCode, headers } = await got.post(webhook.reveal(), {
-      json: body,
+    const { statusCode, headers } = await got(address.reveal(), {
+      ...what,
       retry: { limit: 0 },
       followRedirect: false,
       timeout: { request: withinMs },

@@ -13,7 +13,7 @@ export type SettingsJson = { readonly [key: string]: SettingsValue };
 type SettingsValue = null | boolean | number | string | readonly SettingsValue[] | SettingsJson;
 
 export function writeProfileSettings(profile: Profile): SettingsJson {
-  const { rateLimit, positionOrders, store, anchors } = profile;
+  const { rateLimit, positionOrders, store, anchors, heartbeat } = profile;
   const settings = {
     profile: profile.name,
     base_url: profile.baseUrl,
@@ -60,6 +60,7 @@ export function writeProfileSettings(profile: Profile): SettingsJson {
       patience: writeDuration(anchors.patienceMs),
     },
     ...(profile.reviewPage === undefined ? {} : { review_page: profile.reviewPage }),
+    ...(heartbeat === undefined ? {} : { heartbeat: { url: heartbeat.url, every: writeDuration(heartbeat.everyMs) } }),
     notify: profile.notify,
   };
   return JSON.parse(JSON.stringify(settings)) as SettingsJson;

@@ -149,6 +149,8 @@ export interface Profile {
   };
   /** Where the review page is reached. */
   readonly reviewPage?: string;
+  /** What is asked for while the scheduler serves the account. */
+  readonly heartbeat?: { readonly url: SecretReference; readonly everyMs: number };
   readonly notify: Readonly<Record<string, NotifyTarget>>;
 }
 
@@ -228,6 +230,9 @@ const CLOCK_AHEAD_MS = 5_000;
 /** Within the time that supervisors give before they kill. */
 const SHUTDOWN_WITHIN_MS = 30_000;
 
+/** More often than a person needs to know, and seldom enough for every such service. */
+const HEARTBEAT_EVERY_MS = 60_000;
+
 /** Fills in all defaults. Only for settings without an error. */
 function fillDefaults(settings: ReadProfile, folder: string): Profile {
   const {
@@ -239,6 +244,7 @@ function fillDefaults(settings: ReadProfile, folder: string): Profile {
     people = {},
     store,
     anchors = {},
+    heartbeat,
   } = settings;
   const defaults = ASSUMPTIONS;
   return {
@@ -299,6 +305,14 @@ function fillDefaults(settings: ReadProfile, folder: string): Profile {
       patienceMs: anchors.patience ?? ANCHOR_PATIENCE_MS,
     },
     ...(settings.review_page === undefined ? {} : { reviewPage: settings.review_page }),
+    ...(heartbeat === undefined
+      ? {}
+      : {
+          heartbeat: {
+            url: resolveReference(heartbeat.url, folder),
+            everyMs: heartbeat.every ?? HEARTBEAT_EVERY_MS,
+          },
+        }),
     notify: mapValues(
       notify,
       ({ webhook, log: _, ...form }): NotifyTarget =>

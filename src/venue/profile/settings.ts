@@ -434,6 +434,14 @@ export const PROFILE_SETTINGS = {
     accepts: 'an http or https URL without a query',
     about: 'where `runbook audit serve` is reached, for the links of notices',
   },
+  heartbeat: {
+    form: 'group',
+    about: 'a service that raises an alarm when the scheduler does not ask for its URL any more',
+    fields: {
+      url: { form: 'secret', required: true, about: 'the URL, asked for with GET while the account is served' },
+      every: duration('how often; 1m by default', 10_000, DAY_MS),
+    },
+  },
   notify: {
     form: 'map',
     key: NAME_PATTERN,
