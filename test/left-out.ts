@@ -7,7 +7,9 @@ export class LeftOut implements Reporter {
     const counts = new Map<string, number>();
     for (const module of modules)
       for (const test of module.children.allTests('skipped')) {
-        const need = NEEDS.find(({ name, here }) => here !== true && test.tags.includes(name));
+        const lacking = NEEDS.filter(({ name, here }) => here !== true && test.tags.includes(name));
+        // Where the machine lacks something, `npm run test:ci` leaves the test out too.
+        const need = lacking.find(({ here }) => here === false) ?? lacking[0];
         if (need !== undefined) counts.set(need.name, (counts.get(need.name) ?? 0) + 1);
       }
     for (const module of modules)

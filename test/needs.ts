@@ -25,6 +25,8 @@ export const NEEDS: readonly Need[] = [
   { name: 'sqlite3', description: 'need /usr/bin/sqlite3', here: existsSync('/usr/bin/sqlite3') },
   { name: 'python3', description: 'need python3', here: isOnPath('python3') },
   { name: 'ssh-keygen', description: 'need ssh-keygen', here: isOnPath('ssh-keygen') },
+  { name: 'neovim', description: 'need Neovim', here: isOnPath('nvim') },
+  { name: 'promtool', description: 'need promtool of Prometheus', here: isOnPath('promtool') },
   { name: 'full-device', description: 'need /dev/full', here: existsSync('/dev/full') },
   { name: 'linux', description: 'need Linux', here: process.platform === 'linux' },
   { name: 'unprivileged', description: 'need a user other than root', here: process.getuid?.() !== 0 },
@@ -34,6 +36,11 @@ export const NEEDS: readonly Need[] = [
     here: !('enableCompileCache' in nodeModule),
   },
 ];
+
+/** For tests that `npm run test:ci` chooses by another tag, such as `long`: whether this machine has what they need too. */
+export function isHere(name: string): boolean {
+  return NEEDS.some((need) => need.name === name && need.here === true);
+}
 
 /** The tests that `npm test` runs; the option --tags-filter takes its place. */
 export const HERE = NEEDS.filter(({ here }) => here !== true).map(({ name }) => `!${name}`);
