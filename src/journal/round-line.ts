@@ -4,6 +4,7 @@
  * back as they were appended, each field in its place; only `seq` and the hashes are those of the line that holds them.
  */
 import { type Entry, type EntryOf, type EntryType, isInstant, type Json, type JsonObject } from './entry.ts';
+import { type Figure, packColumn, unpackColumn, unpackNumbers } from './figure-columns.ts';
 import { StoreError } from './store.ts';
 
 /** An entry before it is sealed. */
@@ -65,8 +66,6 @@ interface EntryShape {
   readonly step: Part;
   readonly data: Part;
 }
-
-type Figure = number | string;
 
 /** What differs in one entry of one round: ms since the entry before it, and its figures in the order of the shape. */
 export interface Found {
@@ -246,7 +245,7 @@ export function packRounds({ loop, first, shape, rounds }: HeldRounds): Draft {
   const starts = rounds.map((round) => (round[0] as Found).at);
   shape.countFigures().forEach((count, place) => {
     const at = rounds.map((round) => (round[place] as Found).at - (round[Math.max(0, place - 1)] as Found).at);
-    columns.push(place === 0 ? ['number', ...packNumbers(starts)] : packColumn(at, starts));
+    columns.push(place === 0 ? packColumn(starts, []) : packColumn(at, starts));
     for (let index = 0; index < count; index += 1)
       columns.push(
         packColumn(
@@ -269,75 +268,6 @@ export function packRounds({ loop, first, shape, rounds }: HeldRounds): Draft {
   // That of the entry which was written earliest in its turn: how long a run is away is measured from it (run-clock.ts).
   const zero = Math.max(...rounds.map((round) => Math.max(...round.map(({ at, mono }) => at - mono))));
   return { type: 'round.idle', step: loop, data, at: last.at, mono: Math.round((last.at - zero) * 1000) / 1000 };
-}
-
-/**
- * A column is its kind, its first value, and the differences that follow, where [difference, n] is n times the same; behind the
- * last of them nothing changes. Kinds: `number`; `start` (a number, counted from the round's first instant); `text`
- * (a whole number written as text); `date` (as HTTP writes it, in seconds); `words` (values in place of differences).
- */
-function packColumn(values: readonly Figure[], starts: readonly number[]): Json {
-  if (values.every((value) => typeof value === 'number')) {
-    const plain = ['number', ...packNumbers(values)];
-    const counted = ['start', ...packNumbers(values.map((value, round) => value - (starts[round] as number)))];
-    return JSON.stringify(counted).length < JSON.stringify(plain).length ? counted : plain;
-  }
-  const words = values as readonly string[];
-  if (words.every((word) => isWholeText(word))) return ['text', ...packNumbers(words.map(Number))];
-  const dates = words.map((word) => Date.parse(word) / 1000);
-  if (words.every((word, round) => formatDate(dates[round] as number) === word)) return ['date', ...packNumbers(dates)];
-  return ['words', ...packRuns(words)];
-}
-
-function isWholeText(word: string): boolean {
-  return Number.isSafeInteger(Number(word)) && String(Number(word)) === word;
-}
-
-function formatDate(seconds: number): string {
-  return new Date(seconds * 1000).toUTCString();
-}
-
-function packNumbers(values: readonly number[]): readonly Json[] {
-  const differences = values.slice(1).map((value, index) => value - (values[index] as number));
-  const end = differences.findLastIndex((difference) => difference !== 0) + 1;
-  return [values[0] as number, ...packRuns(differences.slice(0, end))];
-}
-
-function packRuns(values: readonly Figure[]): readonly Json[] {
-  const runs: [Figure, number][] = [];
-  for (const value of values) {
-    const last = runs.at(-1);
-    if (last?.[0] === value) last[1] += 1;
-    else runs.push([value, 1]);
-  }
-  return runs.map((run) => (run[1] === 1 ? run[0] : run));
-}
-
-/** The values of a column in each round. Throws where it is not one. */
-function unpackColumn(column: Json, starts: readonly number[], rounds: number): readonly Figure[] {
-  const [kind, ...packed] = column as readonly Json[];
-  const values: Json[] = [];
-  for (const item of packed) {
-    const [value, times] = Array.isArray(item) ? (item as readonly Json[]) : [item, 1];
-    if (!Number.isSafeInteger(times) || (times as number) < 1 || (times as number) > rounds - values.length)
-      throw new RangeError('more values than rounds');
-    for (let n = 0; n < (times as number); n += 1) values.push(value as Json);
-  }
-  if (kind === 'words') {
-    if (values.length !== rounds || values.some((value) => typeof value !== 'string')) throw new RangeError('no words');
-    return values as readonly string[];
-  }
-  const numbers: number[] = [];
-  for (let round = 0; round < rounds; round += 1) {
-    const number = (numbers[round - 1] ?? 0) + ((values[round] ?? 0) as number);
-    if (!Number.isSafeInteger(number)) throw new RangeError('not a whole number');
-    numbers.push(number);
-  }
-  if (kind === 'start') return numbers.map((number, round) => number + (starts[round] ?? 0));
-  if (kind === 'text') return numbers.map(String);
-  if (kind === 'date') return numbers.map(formatDate);
-  if (kind === 'number') return numbers;
-  throw new RangeError('no such kind of column');
 }
 
 /** The entries of the rounds that a `round.idle` entry stands for; another entry is given as it is. Throws StoreError `damaged`. */
@@ -373,7 +303,7 @@ function unpackRounds({ data, at: lastAt, mono: lastMono }: EntryOf<'round.idle'
     throw new RangeError('first');
   if (!entries.every((each) => mayBeIdle(each) && typeof each.step === 'string')) throw new TypeError('entries');
   const shape = new RoundShape(loop, like, entries.length, (place) => entries[place] as ShapeEntry);
-  const starts = unpackColumn(columns[0] as Json, [], rounds) as readonly number[];
+  const starts = unpackNumbers(columns[0], rounds);
   const unpacked = columns.map((column) => unpackColumn(column, starts, rounds));
   const counts = shape.countFigures();
   if (unpacked.length !== counts.reduce((sum, count) => sum + count + 1, 0)) throw new RangeError('columns');
