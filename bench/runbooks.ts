@@ -83,6 +83,25 @@ steps:
 `;
 }
 
+/** The same loop while an order rests under a deadman switch of a minute. */
+export function writeArmedWatch(count: number): string {
+  return `runbook: armed-watch
+dsl: 1
+leaves: {position: open, because: only its journal is measured}
+deadman: {market: BTC-USD, timeout: 60s, on_exit: disarm}
+steps:
+  - place: {type: limit, market: BTC-USD, side: long, size: 0.001, price: 1000, tif: post_only}
+  - repeat:
+      every: 1s
+      max: ${count}
+      do:
+        - id: mine
+          list_orders: {market: BTC-USD, status: open, since: run.started_at}
+        - if: size(mine.orders) > 1
+          stop: {outcome: found}
+`;
+}
+
 /** A line of writes; each is durable before its first byte is sent. */
 export function writeWrites(count: number, every?: string): string {
   return `runbook: writes

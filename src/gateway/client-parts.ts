@@ -2,6 +2,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { DataOf, EntryType } from '../journal/entry.ts';
 import type { OrderTracker } from '../journal/orders.ts';
+import type { FlushOf } from '../journal/run-log.ts';
 import type { CallClass, FeedValue, MarketRules, VenueCall } from '../venue/port.ts';
 import type { Profile } from '../venue/profile/profile.ts';
 import type { CancelAllBarrier } from './cancel-all-barrier.ts';
@@ -11,10 +12,10 @@ import type { LimitFactsFold } from './limits/facts.ts';
 import type { Budget } from './tokens/budget.ts';
 import type { Transport } from './transport.ts';
 
-/** The journal of the run; `flush` resolves when everything appended is durable. */
+/** The journal of the run; `flush` resolves when everything appended is durable, `written` for a heartbeat (RunLog). */
 interface GatewayLog {
   append<T extends EntryType>(type: T, data: DataOf<T>, step?: string): void;
-  flush(): Promise<void>;
+  flush(of?: FlushOf): Promise<void>;
   readonly tracker: OrderTracker;
 }
 

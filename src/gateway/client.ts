@@ -192,7 +192,7 @@ export class VenueClient implements VenuePort {
   private async flushAttempt(call: Pick<VenueCall, 'endpoint' | 'purpose'>): Promise<Obstacle | undefined> {
     const { log, clock } = this.parts;
     try {
-      const flushed = log.flush();
+      const flushed = log.flush(call.purpose === 'keep-alive' ? 'written' : 'all');
       await (maySkipJournal(call) ? waitAtMost(flushed, PROTECTIVE_FLUSH_MS, clock) : flushed);
       return undefined;
     } catch (error) {

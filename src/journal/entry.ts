@@ -422,8 +422,8 @@ export type EntryBody =
       };
     }
   /**
-   * Rounds of a loop that say what the round before them said: one entry in place of all of theirs. Only stored: folds, replay
-   * and resume get the entries of each round (round-line.ts).
+   * Rounds of a loop that say what the round before them said, and heartbeats that do: one entry in place of all of theirs. Only
+   * stored: folds, replay and resume get the entries of each (round-line.ts).
    */
   | {
       readonly type: 'round.idle';
@@ -440,6 +440,16 @@ export type EntryBody =
         readonly entries: readonly { readonly type: EntryType; readonly step: string; readonly data: JsonObject }[];
         /** For each entry its instant and its figures, as differences from round to round. */
         readonly columns: readonly Json[];
+        /**
+         * The same of the heartbeats, and of the readings of the switch, that came between those entries; `like`: the number of the
+         * call that they say again. Columns: numbers of the calls, places of each entry, then as above.
+         */
+        readonly heartbeats?: readonly {
+          readonly count: number;
+          readonly like: number;
+          readonly entries: readonly { readonly type: EntryType; readonly step: string; readonly data: JsonObject }[];
+          readonly columns: readonly Json[];
+        }[];
       };
     }
   /** The wall clock was adjusted: from now on it is this many ms ahead of the run's own time; negative when it is behind. */

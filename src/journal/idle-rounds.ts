@@ -1,13 +1,18 @@
 /**
- * Finds, among the entries that a writer is given, the rounds of a loop that say what the round before them said. Those are held
- * back and written as one `round.idle` entry (round-line.ts); everything else is written at once. What is held is written before
- * the next entry that differs, and whenever it is released, so the journal has the same entries in the same sequence.
+ * Finds, among the entries that a writer is given, the rounds of a loop that say what the round before them said, and the heartbeats
+ * that say what the one before said. Those are held back and written as one `round.idle` entry (round-line.ts); everything else is
+ * written at once. What is held is written before the next entry that differs, and whenever it is released, so the journal has the
+ * same entries in the same sequence.
  */
 
 import type { Entry } from './entry.ts';
+import { HeartbeatShapes } from './idle-heartbeats.ts';
 import {
   type Draft,
   type Found,
+  HEARTBEAT_STEP,
+  type HeldHeartbeat,
+  isOfHeartbeat,
   MOST_ENTRIES,
   MOST_ROUNDS,
   makeRoundPath,
@@ -31,15 +36,38 @@ interface Round {
   readonly next: string;
 }
 
+/** An entry that is held back and belongs to no whole round or heartbeat yet. */
+interface HeldEntry {
+  readonly shape: RoundShape;
+  readonly place: number;
+  readonly found: Found;
+  /** Of its round, or the call of its heartbeat. */
+  readonly path: string;
+}
+
+/** A heartbeat under way. */
+type OpenHeartbeat = HeldHeartbeat & { readonly call: string; readonly found: Found[]; readonly places: number[] };
+
+const NOTHING = { rounds: 0, heartbeats: 0, entries: 0 };
+
 export class IdleRounds {
   private readonly write: (draft: Draft) => Sealed;
   /** The round under way. */
   private round: Round | undefined;
   /** A round that was written in full, with which the later ones of its loop are compared. */
   private shape: RoundShape | undefined;
+  private readonly heartbeatShapes = new HeartbeatShapes();
   /** Whole rounds that are held back; they end with the round before the present one, or with it. */
   private held: (readonly Found[])[] = [];
   private firstHeld = 0;
+  private heartbeats: HeldHeartbeat[] = [];
+  private open: OpenHeartbeat | undefined;
+  /** How many entries are held back, when the first of them was appended, and those behind the last whole round and heartbeat. */
+  private entries = 0;
+  private heldSince = 0;
+  private rest: HeldEntry[] = [];
+  /** How much of what is held back is whole: one entry can stand for that. */
+  private whole = NOTHING;
   /**
    * `matching`: the entries of the present round are those of the shape so far, and held back in `matched`. `keeping`: they are
    * written, and kept as the next shape. `passing`: they are written.
@@ -58,6 +86,7 @@ export class IdleRounds {
 
   /** Takes the next entry; undefined where it is held back. */
   add(draft: Draft): Sealed | undefined {
+    if (isOfHeartbeat(draft)) return this.addToHeartbeat(draft);
     const round = this.findRound(draft.step);
     if (round !== undefined) return this.addToRound(draft, round);
     this.release();
@@ -67,35 +96,78 @@ export class IdleRounds {
 
   /** Writes what is held back; with `until`, epoch ms, only where it begins that early. */
   release(until = Number.POSITIVE_INFINITY): void {
-    const { shape, matched } = this;
-    const [begun] = matched;
-    if (begun !== undefined && begun.at <= until) {
-      if (matched.length === shape?.length) {
-        this.holdMatched();
-        this.mode = 'passing';
-      } else this.writeMatched();
+    if (this.entries === 0 || this.heldSince > until) return;
+    const begun = this.rest[0]?.found.at;
+    if (begun !== undefined && begun <= until) {
+      if (this.endMatched()) this.mode = 'passing';
+      else this.writeAll();
     }
-    const [oldest] = this.held;
-    if (oldest !== undefined && (oldest[0] as Found).at <= until) this.writeHeld();
+    this.writeWhole();
   }
 
   private addToRound(draft: Draft, round: Round): Sealed | undefined {
     if (this.mode === 'matching') {
-      const found = this.shape?.match(this.matched.length, draft, round.path);
-      if (found !== undefined) {
+      const { shape } = this;
+      const place = this.matched.length;
+      const found = shape?.match(place, draft, round.path);
+      if (found !== undefined && shape !== undefined) {
         this.matched.push(found);
+        this.hold({ shape, place, found, path: round.path });
         return undefined;
       }
       // Behind the rounds the loop itself goes on; an entry of a round makes it another one than those before it.
       if (draft.step === round.loop) this.release();
-      else this.writeMatched();
-    }
+      else this.writeAll();
+    } else this.release();
     const sealed = this.write(draft);
     if (this.mode !== 'keeping') return sealed;
     if (!mayBeIdle(draft)) this.mode = 'passing';
     else if (this.kept.length < MOST_ENTRIES) this.kept.push(sealed.stored);
     else this.goDeeper(draft.step);
     return sealed;
+  }
+
+  /** A heartbeat does not wait for the round that it falls into, so its entries may stand anywhere among those of rounds. */
+  private addToHeartbeat(draft: Draft): Sealed | undefined {
+    if (this.mode !== 'keeping' && this.matchHeartbeat(draft)) return undefined;
+    this.release();
+    const sealed = this.write(draft);
+    this.heartbeatShapes.learn(draft, sealed.stored);
+    return sealed;
+  }
+
+  private matchHeartbeat(draft: Draft): boolean {
+    if (draft.type === 'call.intended') {
+      const begun = this.open === undefined ? this.heartbeatShapes.find(draft) : undefined;
+      this.open = begun === undefined ? this.open : { ...begun, found: [], places: [] };
+      if (begun === undefined) return false;
+    }
+    const { open } = this;
+    const place = open?.found.length ?? 0;
+    const found = open?.shape.match(place, draft, open.call);
+    if (open === undefined || found === undefined) {
+      // One that differs in its first entry has not begun.
+      if (place === 0) this.open = undefined;
+      return false;
+    }
+    open.found.push(found);
+    open.places.push(this.entries);
+    this.hold({ shape: open.shape, place, found, path: open.call });
+    if (this.open === undefined || open.found.length < open.shape.length) return true;
+    this.heartbeats.push(open);
+    this.open = undefined;
+    const between = this.isMatched();
+    // Between two rounds, or outside of any, what is held ends here.
+    if (this.endMatched()) this.mode = between ? 'passing' : this.mode;
+    else if (this.heartbeats.length >= MOST_ROUNDS) this.writeAll();
+    return true;
+  }
+
+  private hold(entry: HeldEntry): void {
+    if (this.entries === 0) this.heldSince = entry.found.at;
+    this.entries += 1;
+    this.rest.push(entry);
+    if (this.rest.length > 2 * MOST_ENTRIES) this.writeAll();
   }
 
   /** The round to which an entry belongs, and which is then under way; undefined outside of loops. */
@@ -123,40 +195,78 @@ export class IdleRounds {
   }
 
   private endRound(): void {
-    if (this.mode === 'matching' && this.matched.length === this.shape?.length) {
+    if (this.mode === 'matching' && this.isMatched()) {
       this.holdMatched();
-      if (this.held.length >= MOST_ROUNDS) this.writeHeld();
       return;
     }
-    if (this.mode === 'matching') this.writeMatched();
+    if (this.mode === 'matching') this.writeAll();
     const { kept, round, mode } = this;
     if (mode === 'keeping' && kept.length > 0 && round !== undefined)
-      this.shape = new RoundShape(round.loop, round.number, kept.length, (place) =>
+      this.shape = RoundShape.ofRound(round.loop, round.number, kept.length, (place) =>
         parseStored(kept[place] as StoredEntry),
       );
   }
 
-  private holdMatched(): void {
-    if (this.held.length === 0) this.firstHeld = this.round?.number ?? 0;
-    this.held.push(this.matched);
-    this.matched = [];
+  private isMatched(): boolean {
+    return this.matched.length > 0 && this.matched.length === this.shape?.length;
   }
 
-  private writeHeld(): void {
-    const { held: rounds, firstHeld: first, round, shape } = this;
-    if (rounds.length === 0 || round === undefined || shape === undefined) return;
-    this.held = [];
-    this.write(packRounds({ loop: round.loop, first, shape, rounds }));
+  /** Ends what is held with the round under way, where that is whole; false where something is not. */
+  private endMatched(): boolean {
+    if (this.open !== undefined || (this.matched.length > 0 && !this.isMatched())) return false;
+    this.holdMatched();
+    return true;
+  }
+
+  private holdMatched(): void {
+    if (this.held.length === 0) this.firstHeld = this.round?.number ?? 0;
+    if (this.matched.length > 0) this.held.push(this.matched);
+    this.matched = [];
+    if (this.open !== undefined) {
+      if (this.held.length >= MOST_ROUNDS) this.writeAll();
+      return;
+    }
+    this.whole = { rounds: this.held.length, heartbeats: this.heartbeats.length, entries: this.entries };
+    this.rest = [];
+    if (this.held.length >= MOST_ROUNDS || this.heartbeats.length >= MOST_ROUNDS) this.writeWhole();
+  }
+
+  /** Writes the entry that stands for what is whole. */
+  private writeWhole(): void {
+    const { held, heartbeats, firstHeld, round, shape, whole } = this;
+    if (whole.entries === 0) return;
+    this.whole = NOTHING;
+    this.held = held.slice(whole.rounds);
+    this.heartbeats = heartbeats.slice(whole.heartbeats);
+    for (const { places } of [...this.heartbeats, ...(this.open === undefined ? [] : [this.open])])
+      for (const index of places.keys()) (places as number[])[index] = (places[index] as number) - whole.entries;
+    this.firstHeld += whole.rounds;
+    this.entries -= whole.entries;
+    this.heldSince = this.rest[0]?.found.at ?? 0;
+    const loop = whole.rounds === 0 ? HEARTBEAT_STEP : (round?.loop ?? '');
+    this.write(
+      packRounds({
+        loop,
+        first: whole.rounds === 0 ? 0 : firstHeld,
+        shape,
+        rounds: held.slice(0, whole.rounds),
+        heartbeats: heartbeats.slice(0, whole.heartbeats),
+      }),
+    );
   }
 
   /** The present round is not, or not in time, a whole one like the shape: its entries are written, and those that follow. */
-  private writeMatched(): void {
-    this.writeHeld();
-    const { matched, round, shape } = this;
-    this.matched = [];
-    this.mode = 'keeping';
-    if (round === undefined || shape === undefined) return;
-    this.kept = matched.map((found, place) => this.write(shape.rebuild(place, found, round.path)).stored);
+  private writeAll(): void {
+    this.writeWhole();
+    const { rest, round } = this;
+    [this.held, this.heartbeats, this.matched, this.rest] = [[], [], [], []];
+    this.open = undefined;
+    this.entries = 0;
+    if (this.mode === 'matching') this.mode = 'keeping';
+    for (const { shape, place, found, path } of rest) {
+      const { stored } = this.write(shape.rebuild(place, found, path));
+      if (path === round?.path) this.kept.push(stored);
+    }
   }
 
   private goDeeper(step: string): void {

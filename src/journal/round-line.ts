@@ -1,9 +1,17 @@
 /**
- * The form of a `round.idle` entry: rounds of a loop that say what the round before them said, as the entries of the first round
- * and, for each figure that is not the same in every round, its differences from round to round. Expanding it gives the entries
- * back as they were appended, each field in its place; only `seq` and the hashes are those of the line that holds them.
+ * The form of a `round.idle` entry: rounds of a loop that say what the round before them said, and the heartbeats among them, as the
+ * entries of the first of each and, for each figure that is not the same every time, its differences. Expanding it gives the
+ * entries back as they were appended, each field in its place; only `seq` and the hashes are those of the line that holds them.
  */
-import { type Entry, type EntryOf, type EntryType, isInstant, type Json, type JsonObject } from './entry.ts';
+import {
+  type DataOf,
+  type Entry,
+  type EntryOf,
+  type EntryType,
+  isInstant,
+  type Json,
+  type JsonObject,
+} from './entry.ts';
 import { type Figure, packColumn, unpackColumn, unpackNumbers } from './figure-columns.ts';
 import { StoreError } from './store.ts';
 
@@ -19,12 +27,14 @@ export interface Draft {
   readonly mono: number;
 }
 
+/** By type of entry, the fields whose values may differ from one time to the next; a dot leads into a field. */
+type Varying = Readonly<Partial<Record<EntryType, readonly string[]>>>;
+
 /**
- * The types of entries that an idle round may have, and their fields whose values may differ from round to round: instants, what a
- * decision read (not its value), what an answer says of the token window, and what a request for a moving span of time asks. Any
- * other difference is news.
+ * The types of entries that an idle round may have: what differs are instants, what a decision read (not its value), what an answer
+ * says of the token window, and what a request for a moving span of time asks. Any other difference is news.
  */
-const VARYING: Readonly<Partial<Record<EntryType, readonly string[]>>> = {
+const OF_ROUNDS: Varying = {
   'step.started': ['now'],
   'step.decided': ['inputs'],
   'step.ended': [],
@@ -35,6 +45,18 @@ const VARYING: Readonly<Partial<Record<EntryType, readonly string[]>>> = {
   'feed.read': ['at'],
 };
 
+/** The same of heartbeats, and of readings of the switch: the terms of a request are never among them. */
+const OF_HEARTBEATS: Varying = {
+  'call.intended': [],
+  'call.attempted': ['waitedMs'],
+  'call.settled': ['sentAt', 'headers', 'result.last_updated'],
+  'deadman.moved': [],
+};
+
+/** The step of the entries that keep the deadman switch, and the start of the ids of their calls. */
+export const HEARTBEAT_STEP = 'deadman';
+const HEARTBEAT_CALL = `${HEARTBEAT_STEP}#`;
+
 /** The most rounds of one line, and the most entries of a round: what is held in memory, and lost with a process. */
 export const MOST_ROUNDS = 600;
 export const MOST_ENTRIES = 100;
@@ -44,7 +66,28 @@ export function mayBeIdle({ type, data, actor }: Pick<Draft, 'type' | 'data' | '
   if (actor !== undefined) return false;
   const { endpoint, kind } = data as { readonly endpoint?: string; readonly kind?: string };
   if (type === 'call.intended') return endpoint?.startsWith('GET ') === true;
-  return Object.hasOwn(VARYING, type) && (type !== 'call.settled' || kind === 'confirmed');
+  return Object.hasOwn(OF_ROUNDS, type) && (type !== 'call.settled' || kind === 'confirmed');
+}
+
+/** Whether an entry is one of a heartbeat, or of a reading of the switch, that found nothing new. What arms or disarms it never is. */
+export function isOfHeartbeat({ type, step, data, actor }: Pick<Draft, 'type' | 'step' | 'data' | 'actor'>): boolean {
+  if (actor !== undefined || step !== HEARTBEAT_STEP) return false;
+  const { call, endpoint, event, kind, purpose } = data as Readonly<Record<string, unknown>>;
+  if (type === 'deadman.moved') return event === 'renewed';
+  if (typeof call !== 'string' || parseHeartbeat(call) === undefined) return false;
+  if (type === 'call.intended')
+    return endpoint === 'GET /cancel_all_after' || (endpoint === 'POST /cancel_all_after' && purpose === 'keep-alive');
+  return type === 'call.attempted' || (type === 'call.settled' && kind === 'confirmed');
+}
+
+/** The number of a heartbeat's call; undefined for any other call. */
+export function parseHeartbeat(call: string): number | undefined {
+  const number = Number(call.slice(HEARTBEAT_CALL.length));
+  return Number.isSafeInteger(number) && call === nameHeartbeat(number) ? number : undefined;
+}
+
+function nameHeartbeat(number: number): string {
+  return `${HEARTBEAT_CALL}${number}`;
 }
 
 /** Parts of an entry's data, as the first round has them. `whole`: the part itself, where nothing in it differs from round to round. */
@@ -76,21 +119,34 @@ export interface Found {
 
 type ShapeEntry = Pick<Draft, 'type' | 'step' | 'data'>;
 
-/** A round's entries as stored, for comparing later rounds with them and for writing those. */
+/** The entries of a round, or of a heartbeat, as stored: for comparing later ones with them and for writing those. */
 export class RoundShape {
   readonly length: number;
-  /** Its number in the loop. */
+  /** Its number in the loop, or of the heartbeat's call. */
   readonly number: number;
   private readonly read: (place: number) => ShapeEntry;
   private readonly path: string;
+  private readonly varying: Varying;
   private readonly shapes: EntryShape[] = [];
 
-  /** `read`: parses an entry of the round, when it is first needed. */
-  constructor(loop: string, number: number, length: number, read: (place: number) => ShapeEntry) {
-    this.number = number;
+  /** `read`: parses an entry of it, when it is first needed. */
+  private constructor(
+    of: { readonly path: string; readonly number: number; readonly varying: Varying },
+    length: number,
+    read: (place: number) => ShapeEntry,
+  ) {
+    this.number = of.number;
     this.length = length;
     this.read = read;
-    this.path = makeRoundPath(loop, number);
+    this.path = of.path;
+    this.varying = of.varying;
+  }
+
+  static ofRound(loop: string, number: number, length: number, read: (place: number) => ShapeEntry): RoundShape {
+    return new RoundShape({ path: makeRoundPath(loop, number), number, varying: OF_ROUNDS }, length, read);
+  }
+  static ofHeartbeat(number: number, length: number, read: (place: number) => ShapeEntry): RoundShape {
+    return new RoundShape({ path: nameHeartbeat(number), number, varying: OF_HEARTBEATS }, length, read);
   }
 
   /** As they were written. */
@@ -98,7 +154,7 @@ export class RoundShape {
     return Array.from({ length: this.length }, (_, place) => this.read(place));
   }
 
-  /** What differs in an entry at a place of the round; undefined where it is not the same entry. */
+  /** What differs in an entry at a place of `round`, a path or a call; undefined where it is not the same entry. */
   match(place: number, draft: Draft, round: string): Found | undefined {
     if (place >= this.length || draft.actor !== undefined) return undefined;
     const shape = this.shapeOf(place);
@@ -131,7 +187,7 @@ export class RoundShape {
     const shape = {
       type,
       step: toPart(step, this.path),
-      data: toDataPart(data as JsonObject, VARYING[type] ?? [], this.path),
+      data: toFields(data as JsonObject, this.varying[type] ?? [], this.path),
     };
     this.shapes[place] = shape;
     return shape;
@@ -143,9 +199,17 @@ function countOf(part: Part): number {
   return part.kind === 'list' || part.kind === 'object' ? part.parts.reduce((sum, each) => sum + countOf(each), 0) : 0;
 }
 
-function toDataPart(data: JsonObject, varying: readonly string[], round: string): Part {
+/** The fields of an entry's data, or of one of its fields. */
+function toFields(data: JsonObject, varying: readonly string[], round: string): Part {
   const keys = Object.keys(data);
-  const parts = keys.map((key) => toPart(data[key] as Json, round, varying.includes(key)));
+  const parts = keys.map((key) => {
+    const value = data[key] as Json;
+    const within = varying.filter((name) => name.startsWith(`${key}.`)).map((name) => name.slice(key.length + 1));
+    const isRecord = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return within.length > 0 && isRecord
+      ? toFields(value as JsonObject, within, round)
+      : toPart(value, round, varying.includes(key));
+  });
   return { kind: 'object', keys, parts };
 }
 
@@ -226,48 +290,98 @@ function fill(part: Part, round: string, figures: Iterator<Figure>): Json {
   }
 }
 
-/** The rounds of a loop from `first` on, each with what differs in its entries. */
-export interface HeldRounds {
-  /** The path of the loop, such as `steps/1:repeat`. */
-  readonly loop: string;
-  readonly first: number;
-  readonly shape: RoundShape;
-  readonly rounds: readonly (readonly Found[])[];
-}
-
 export function makeRoundPath(loop: string, round: number): string {
   return `${loop}[${round}]`;
 }
 
-/** The entry that stands for these rounds; its times are those of the last entry in it. */
-export function packRounds({ loop, first, shape, rounds }: HeldRounds): Draft {
-  const columns: Json[] = [];
-  const starts = rounds.map((round) => (round[0] as Found).at);
-  shape.countFigures().forEach((count, place) => {
-    const at = rounds.map((round) => (round[place] as Found).at - (round[Math.max(0, place - 1)] as Found).at);
-    columns.push(place === 0 ? packColumn(starts, []) : packColumn(at, starts));
-    for (let index = 0; index < count; index += 1)
-      columns.push(
-        packColumn(
-          rounds.map((round) => round[place]?.figures[index] as Figure),
-          starts,
-        ),
-      );
-  });
-  const last = rounds.at(-1)?.at(-1) as Found;
+/** What differs in a heartbeat, or in a reading of the switch, and where its entries stand among all that are held. */
+export interface HeldHeartbeat {
+  readonly shape: RoundShape;
+  /** Of its call. */
+  readonly number: number;
+  readonly found: readonly Found[];
+  readonly places: readonly number[];
+}
+
+/** The rounds of a loop from `first` on, each with what differs in its entries, and the heartbeats among them. */
+export interface HeldRounds {
+  /** The path of the loop, such as `steps/1:repeat`; `deadman` where there are heartbeats alone. */
+  readonly loop: string;
+  readonly first: number;
+  readonly shape: RoundShape | undefined;
+  readonly rounds: readonly (readonly Found[])[];
+  readonly heartbeats: readonly HeldHeartbeat[];
+}
+
+/** The entry that stands for all of them; its times are those of the last entry in it. */
+export function packRounds({ loop, first, shape, rounds, heartbeats }: HeldRounds): Draft {
+  const all = [...rounds, ...heartbeats.map(({ found }) => found)].flat();
+  const pick = (choose: (a: number, b: number) => number, of: (found: Found) => number) =>
+    all.map(of).reduce((a, b) => choose(a, b));
+  const firstAt = pick(Math.min, ({ at }) => at);
+  const lastAt = pick(Math.max, ({ at }) => at);
   const data = {
     loop,
     first,
     rounds: rounds.length,
-    firstAt: starts[0] as number,
-    lastAt: last.at,
-    like: shape.number,
-    entries: shape.listEntries().map(({ type, step, data }) => ({ type, step, data })),
-    columns,
+    firstAt,
+    lastAt,
+    like: shape?.number ?? 0,
+    entries: rounds.length === 0 ? [] : listOf(shape),
+    columns: rounds.length === 0 ? [] : packTimes(shape, rounds),
+    ...(heartbeats.length === 0 ? {} : { heartbeats: packHeartbeats(heartbeats) }),
   };
   // That of the entry which was written earliest in its turn: how long a run is away is measured from it (run-clock.ts).
-  const zero = Math.max(...rounds.map((round) => Math.max(...round.map(({ at, mono }) => at - mono))));
-  return { type: 'round.idle', step: loop, data, at: last.at, mono: Math.round((last.at - zero) * 1000) / 1000 };
+  const zero = pick(Math.max, ({ at, mono }) => at - mono);
+  return { type: 'round.idle', step: loop, data, at: lastAt, mono: Math.round((lastAt - zero) * 1000) / 1000 };
+}
+
+function listOf(shape: RoundShape | undefined): readonly ShapeEntry[] {
+  return (shape?.listEntries() ?? []).map(({ type, step, data }) => ({ type, step, data }));
+}
+
+/** For each entry of the shape a column of its instants, then one for each of its figures. */
+function packTimes(shape: RoundShape | undefined, rounds: readonly (readonly Found[])[]): readonly Json[] {
+  const starts = rounds.map((round) => (round[0] as Found).at);
+  return (shape?.countFigures() ?? []).flatMap((count, place) => {
+    const at = rounds.map((round) => (round[place] as Found).at - (place === 0 ? 0 : (round[place - 1] as Found).at));
+    const figures = Array.from({ length: count }, (_, index) =>
+      packColumn(
+        rounds.map((round) => round[place]?.figures[index] as Figure),
+        starts,
+      ),
+    );
+    return [packColumn(at, place === 0 ? [] : starts), ...figures];
+  });
+}
+
+/** By kind: a column of the numbers, then for each entry one of its places, then those of the times and figures. */
+function packHeartbeats(heartbeats: readonly HeldHeartbeat[]): DataOf<'round.idle'>['heartbeats'] {
+  return [...new Set(heartbeats.map(({ shape }) => shape))].map((shape) => {
+    const alike = heartbeats.filter((each) => each.shape === shape);
+    const places = Array.from({ length: shape.length }, (_, entry) =>
+      packColumn(
+        alike.map(({ places: at }) => (at[entry] as number) - (at[entry - 1] ?? 0)),
+        [],
+      ),
+    );
+    return {
+      count: alike.length,
+      like: shape.number,
+      entries: listOf(shape) as readonly { type: EntryType; step: string; data: JsonObject }[],
+      columns: [
+        packColumn(
+          alike.map(({ number }) => number),
+          [],
+        ),
+        ...places,
+        ...packTimes(
+          shape,
+          alike.map(({ found }) => found),
+        ),
+      ],
+    };
+  });
 }
 
 /** The entries of the rounds that a `round.idle` entry stands for; another entry is given as it is. Throws StoreError `damaged`. */
@@ -291,46 +405,92 @@ function listDrafts(entry: EntryOf<'round.idle'>): Iterable<Draft> {
   }
 }
 
-function unpackRounds({ data, at: lastAt, mono: lastMono }: EntryOf<'round.idle'>): Iterable<Draft> {
-  const { loop, first, rounds, like, entries, columns } = data;
-  if (!Number.isSafeInteger(rounds) || rounds < 1 || rounds > MOST_ROUNDS) throw new RangeError('rounds');
-  if (
-    !Number.isSafeInteger(first) ||
-    !Number.isSafeInteger(like) ||
-    entries.length < 1 ||
-    entries.length > MOST_ENTRIES
-  )
-    throw new RangeError('first');
-  if (!entries.every((each) => mayBeIdle(each) && typeof each.step === 'string')) throw new TypeError('entries');
-  const shape = new RoundShape(loop, like, entries.length, (place) => entries[place] as ShapeEntry);
-  const starts = unpackNumbers(columns[0], rounds);
-  const unpacked = columns.map((column) => unpackColumn(column, starts, rounds));
-  const counts = shape.countFigures();
-  if (unpacked.length !== counts.reduce((sum, count) => sum + count + 1, 0)) throw new RangeError('columns');
-  const timeColumns = new Set(
-    counts.map((_, place) => counts.slice(0, place).reduce((sum, count) => sum + count + 1, 0)),
-  );
-  const times = starts.map((_, round) => {
-    let [column, at] = [0, 0];
-    return counts.map((count) => {
-      at += unpacked[column]?.[round] as number;
-      column += count + 1;
-      if (!isInstant(at)) throw new RangeError('not an instant');
-      return at;
-    });
-  });
-  const figures = unpacked.filter((_, column) => !timeColumns.has(column));
+/** The monotonic clock is kept of the last entry alone; between entries of one process it goes as the other does. */
+type LineEnd = Pick<Entry, 'at' | 'mono'>;
+
+/** An entry of a round or of a heartbeat, before it is put together. */
+interface Packed {
+  readonly shape: RoundShape;
+  readonly place: number;
+  readonly found: Found;
+  readonly path: string;
+}
+
+function unpackRounds({ data, at, mono }: EntryOf<'round.idle'>): Iterable<Draft> {
+  const { loop, first, rounds, like, entries, columns, heartbeats = [] } = data;
+  if (!Number.isSafeInteger(first) || !Number.isSafeInteger(like)) throw new RangeError('first');
+  const last = { at, mono };
+  const shape = RoundShape.ofRound(loop, like, entries.length, (place) => entries[place] as ShapeEntry);
+  requireCount(rounds, heartbeats.length === 0 ? 1 : 0);
+  if (rounds > 0 && !entries.every((each) => mayBeIdle(each) && typeof each.step === 'string'))
+    throw new TypeError('entries');
+  const found = rounds === 0 ? [] : unpackTimes(shape, columns, rounds, last);
+  const between = new Map(heartbeats.flatMap((each) => [...unpackHeartbeats(each, last)]));
+  const total = rounds * entries.length + between.size;
+  if (between.size !== heartbeats.reduce((sum, each) => sum + each.count * each.entries.length, 0))
+    throw new RangeError('two entries at one place');
+  for (const place of between.keys()) if (place < 0 || place >= total) throw new RangeError('place');
   return (function* () {
-    for (const [round, ats] of times.entries()) {
-      const path = makeRoundPath(loop, first + round);
-      let column = 0;
-      for (const [place, at] of ats.entries()) {
-        const end = column + (counts[place] as number);
-        const found = figures.slice(column, end).map((values) => values[round] as Figure);
-        column = end;
-        // The monotonic clock is kept of the last entry alone; between entries of one process it goes as the other does.
-        yield shape.rebuild(place, { at, mono: lastMono - (lastAt - at), figures: found }, path);
+    let next = 0;
+    for (let place = 0; place < total; place += 1) {
+      const heartbeat = between.get(place);
+      if (heartbeat !== undefined) yield heartbeat.shape.rebuild(heartbeat.place, heartbeat.found, heartbeat.path);
+      else {
+        const round = Math.floor(next / entries.length);
+        const entry = next % entries.length;
+        next += 1;
+        yield shape.rebuild(entry, found[round]?.[entry] as Found, makeRoundPath(loop, first + round));
       }
     }
   })();
+}
+
+function requireCount(count: number, least: number): void {
+  if (!Number.isSafeInteger(count) || count < least || count > MOST_ROUNDS) throw new RangeError('rounds');
+}
+
+/** Each entry with its place among all of the line. */
+function* unpackHeartbeats(
+  { count, like, entries, columns }: NonNullable<DataOf<'round.idle'>['heartbeats']>[number],
+  last: LineEnd,
+): Generator<[number, Packed]> {
+  requireCount(count, 1);
+  if (!entries.every((each) => isOfHeartbeat(each))) throw new TypeError('entries');
+  const shape = RoundShape.ofHeartbeat(like, entries.length, (place) => entries[place] as ShapeEntry);
+  const numbers = unpackNumbers(columns[0], count);
+  const steps = entries.map((_, entry) => unpackNumbers(columns[1 + entry], count));
+  const found = unpackTimes(shape, columns.slice(1 + entries.length), count, last);
+  for (const [index, number] of numbers.entries()) {
+    let at = 0;
+    for (const [place, column] of steps.entries()) {
+      at += column[index] as number;
+      yield [at, { shape, place, found: found[index]?.[place] as Found, path: nameHeartbeat(number) }];
+    }
+  }
+}
+
+/** What `packTimes` packed. Throws where it is not that. */
+function unpackTimes(
+  shape: RoundShape,
+  columns: readonly Json[],
+  rounds: number,
+  last: LineEnd,
+): readonly (readonly Found[])[] {
+  if (shape.length < 1 || shape.length > MOST_ENTRIES) throw new RangeError('entries');
+  const starts = unpackNumbers(columns[0], rounds);
+  const counts = shape.countFigures();
+  if (columns.length !== counts.reduce((sum, count) => sum + count + 1, 0)) throw new RangeError('columns');
+  const found: Found[][] = Array.from({ length: rounds }, () => []);
+  let column = 0;
+  for (const [place, count] of counts.entries()) {
+    const times = place === 0 ? starts : unpackNumbers(columns[column], rounds, starts);
+    const figures = columns.slice(column + 1, column + 1 + count).map((each) => unpackColumn(each, starts, rounds));
+    column += count + 1;
+    for (const [round, entries] of found.entries()) {
+      const at = (times[round] as number) + (entries[place - 1]?.at ?? 0);
+      if (!isInstant(at)) throw new RangeError('not an instant');
+      entries.push({ at, mono: last.mono - (last.at - at), figures: figures.map((values) => values[round] as Figure) });
+    }
+  }
+  return found;
 }

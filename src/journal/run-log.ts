@@ -6,6 +6,8 @@ import type { DataOf, Entry, EntryType } from './entry.ts';
 import type { OrderTracker } from './orders.ts';
 import type { JournalWriter } from './writer.ts';
 
+export type FlushOf = 'all' | 'written';
+
 export class RunLog {
   readonly tracker: OrderTracker;
   private readonly writer: JournalWriter;
@@ -27,9 +29,9 @@ export class RunLog {
     this.seal(type, data, step, actor);
   };
 
-  flush(): Promise<void> {
-    return this.writer.flush();
-  }
+  /** Resolves when everything appended is durable; `written`: without what says what the entries before it said. */
+  readonly flush = (of: FlushOf = 'all'): Promise<void> =>
+    of === 'written' ? this.writer.flushWritten() : this.writer.flush();
 
   private seal<T extends EntryType>(type: T, data: DataOf<T>, step?: string, actor?: string): Entry {
     const entry = this.writer.append(type, data, step, actor) as unknown as Entry;

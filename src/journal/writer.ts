@@ -165,6 +165,16 @@ export class JournalWriter {
     return this.commitSoon();
   }
 
+  /**
+   * The same without what is held back, for a heartbeat: one that is held back says what one on the disk said, so the journal has
+   * already that the switch may be armed, and for how long. A crash loses only that it was renewed, and the process that resumes
+   * the run takes the switch for older than it is.
+   */
+  flushWritten(): Promise<void> {
+    if (this.failed !== undefined) return Promise.reject(this.failed);
+    return this.options.durable ? this.commitSoon() : Promise.resolve();
+  }
+
   /** The same without rounds that changed nothing and are younger than `ms`. */
   flushOlder(ms: number): Promise<void> {
     if (this.failed !== undefined) return Promise.reject(this.failed);

@@ -34,7 +34,11 @@ class Journal {
   }
 
   /** A round of a loop that reads the open orders and decides by them. */
-  round(loop: string, number: number, { latency = 20, found = [] as readonly string[], remaining = '100' } = {}): void {
+  round(
+    loop: string,
+    number: number,
+    { latency = 20, found = [] as readonly string[], remaining = '100', between = () => {} } = {},
+  ): void {
     const path = `${loop}[${number}]`;
     const step = `${path}/do/mine`;
     const call = `${step}#1`;
@@ -45,6 +49,7 @@ class Journal {
     const digest = String(params.start_time).padStart(64, 'a');
     const attempt = { n: 1, method: 'GET', path: '/orders', params, digest, tokens: 10, epoch: 1, waitedMs: 0 };
     this.append('call.attempted', { call, ...attempt }, step);
+    between();
     this.after(latency);
     const date = new Date(Math.floor(this.clock.now() / 1000) * 1000).toUTCString();
     const headers = { date, 'x-ratelimit-remaining': remaining };
@@ -60,6 +65,32 @@ class Journal {
     };
     this.append('step.decided', decided, `${path}/do/2:stop`);
     this.after(1000 - latency);
+  }
+
+  private heartbeats = 0;
+
+  /** The entries of a heartbeat, or of a reading of the switch; what they wait for happens where `between` is called. */
+  heartbeat(
+    kind: 'renew' | 'read',
+    { between = () => {}, timeout = 60_000, notes = [] as readonly string[] } = {},
+  ): void {
+    const call = `deadman#${++this.heartbeats + 1}`;
+    const method = kind === 'renew' ? 'POST' : 'GET';
+    const params = { market_id: 'BTC-USD', ...(kind === 'renew' ? { timeout } : {}) };
+    const purpose = kind === 'renew' ? 'keep-alive' : 'verify';
+    const endpoint = `${method} /cancel_all_after`;
+    this.append('call.intended', { call, endpoint, params, class: 'protect', purpose }, 'deadman');
+    const attempt = { n: 1, method, path: '/cancel_all_after', params, digest: kind, tokens: 1, epoch: 1, waitedMs: 0 };
+    this.append('call.attempted', { call, ...attempt }, 'deadman');
+    between();
+    const sentAt = this.clock.now();
+    this.after(7);
+    const result = { profile_id: 1, timeout, last_updated: this.clock.now() * 1000, status: 'active' };
+    const headers = { date: new Date(sentAt).toUTCString() };
+    const answer = { kind: 'confirmed' as const, status: 200, headers, success: true, result, sentAt };
+    this.append('call.settled', { call, ...answer, ...(notes.length === 0 ? {} : { notes }) }, 'deadman');
+    if (kind === 'renew')
+      this.append('deadman.moved', { event: 'renewed', market: 'BTC-USD', timeoutMs: timeout }, 'deadman');
   }
 
   async read(): Promise<readonly StoredEntry[]> {
@@ -112,6 +143,63 @@ describe('rounds that say what the one before said', () => {
     await journal.expectWhole();
   });
 
+  it('the heartbeats among them are in the same entry, wherever they fall', async () => {
+    const journal = new Journal();
+    for (let n = 0; n < 60; n += 1) {
+      const heartbeat = () => journal.heartbeat('renew');
+      if (n % 15 === 3) journal.round('steps/1:repeat', n, { between: n === 33 ? heartbeat : () => {} });
+      else journal.round('steps/1:repeat', n);
+      if (n % 15 === 3 && n !== 33)
+        journal.heartbeat('renew', { between: n === 48 ? () => journal.after(900) : () => {} });
+      if (n === 7 || n === 40 || n === 41) journal.heartbeat('read');
+    }
+    const lines = await journal.expectWhole();
+    // The first heartbeat and the first reading are written in full.
+    const kinds = lines.map((line) => readEntry(line)).filter(({ type }) => type === 'round.idle');
+    expect(kinds).toHaveLength(3);
+    expect(kinds[2]?.data).toMatchObject({
+      first: 8,
+      rounds: 52,
+      heartbeats: [{ count: 3 }, { count: 2 }],
+    });
+    expect(lines.filter(({ type }) => type !== 'round.idle')).toHaveLength(7 + 4 + 3);
+  });
+
+  it('heartbeats alone are one entry too, and what changes a term of them is none', async () => {
+    const journal = new Journal();
+    for (let n = 0; n < 30; n += 1) {
+      journal.heartbeat('renew', { timeout: n < 20 ? 60_000 : 30_000 });
+      journal.after(15_000);
+    }
+    const lines = await journal.expectWhole();
+    const heartbeat = ['call.intended', 'call.attempted', 'call.settled', 'deadman.moved'];
+    expect(typesOf(lines)).toEqual(['run.started', ...heartbeat, 'round.idle', ...heartbeat, 'round.idle']);
+  });
+
+  it('a heartbeat waits for the disk where it says something new, and only there', async () => {
+    const journal = new Journal();
+    for (let n = 0; n < 4; n += 1) journal.round('steps/1:repeat', n);
+    const store = async () => typesOf(await journal.store.read('r1')).length;
+    journal.heartbeat('renew');
+    await journal.writer.flushWritten();
+    const written = await store();
+    expect(typesOf(await journal.store.read('r1')).slice(-4)).toContain('call.attempted');
+    journal.round('steps/1:repeat', 4);
+    journal.heartbeat('renew');
+    await journal.writer.flushWritten();
+    expect(await store()).toBe(written);
+    journal.heartbeat('renew', { timeout: 30_000 });
+    await journal.writer.flushWritten();
+    expect(typesOf(await journal.store.read('r1')).slice(-5)).toEqual([
+      'round.idle',
+      'call.intended',
+      'call.attempted',
+      'call.settled',
+      'deadman.moved',
+    ]);
+    await journal.expectWhole();
+  });
+
   it('stay back where a flush asks for older ones alone, at most as long as it says', async () => {
     const journal = new Journal();
     for (let n = 0; n < 5; n += 1) journal.round('steps/1:repeat', n);
@@ -152,18 +240,32 @@ describe('rounds that say what the one before said', () => {
       found: fc.constantFrom([], [], [], ['steps/1:repeat[3]/x'], ['__proto__']),
       remaining: fc.constantFrom('7', '7', '007', '9007199254740993', 'Invalid Date', 'Mon, 05 Jan 2026 08:00:01 GMT'),
       times: fc.integer({ min: 1, max: 6 }),
-      then: fc.constantFrom('nothing', 'nothing', 'flush', 'older', 'heartbeat', 'loop', 'jump'),
+      heartbeats: fc.array(fc.constantFrom('none', 'within', 'after', 'around', 'read', 'other', 'long'), {
+        maxLength: 4,
+      }),
+      then: fc.constantFrom('nothing', 'nothing', 'flush', 'written', 'older', 'heartbeat', 'loop', 'jump'),
     });
     await fc.assert(
       fc.asyncProperty(fc.array(round, { maxLength: 12 }), async (rounds) => {
         const journal = new Journal();
         const counts = new Map<string, number>();
-        for (const { loop, times, then, ...said } of rounds) {
-          for (let n = 0; n < times; n += 1) {
+        for (const { loop, times, then, heartbeats, ...said } of rounds) {
+          const next = () => {
             const number = counts.get(loop) ?? 0;
-            journal.round(loop, number, said);
             counts.set(loop, number + 1);
+            return number;
+          };
+          for (let n = 0; n < times; n += 1) {
+            const kind = heartbeats[n];
+            const between = kind === 'within' ? () => journal.heartbeat('renew') : () => {};
+            if (kind === 'around') journal.heartbeat('renew', { between: () => journal.round(loop, next(), said) });
+            else journal.round(loop, next(), { ...said, between });
+            if (kind === 'after') journal.heartbeat('renew');
+            if (kind === 'read') journal.heartbeat('read');
+            if (kind === 'other') journal.heartbeat('renew', { notes: ['x'] });
+            if (kind === 'long') for (let heartbeat = 0; heartbeat < 20; heartbeat += 1) journal.heartbeat('renew');
           }
+          if (then === 'written') await journal.writer.flushWritten();
           if (then === 'flush') await journal.writer.flush();
           if (then === 'older') await journal.writer.flushOlder(3000);
           if (then === 'heartbeat') journal.append('deadman.moved', { event: 'renewed', market: 'BTC-USD' }, 'deadman');
@@ -179,14 +281,17 @@ describe('rounds that say what the one before said', () => {
 
   it('a line whose rounds cannot be expanded is damaged', async () => {
     const journal = new Journal();
+    journal.heartbeat('renew');
     for (let n = 0; n < 5; n += 1) journal.round('steps/1:repeat', n);
+    journal.heartbeat('renew');
     const lines = await journal.read();
-    const idle = readEntry(lines[7] as StoredEntry) as Extract<Entry, { type: 'round.idle' }>;
+    const idle = readEntry(lines[11] as StoredEntry) as Extract<Entry, { type: 'round.idle' }>;
+    const [heartbeat] = idle.data.heartbeats ?? [];
     const forge = (changed: object) => {
       const data = { ...idle.data, ...changed } as DataOf<'round.idle'>;
-      return sealEntry({ type: 'round.idle', data }, idle, toHead(lines[6])).stored;
+      return sealEntry({ type: 'round.idle', data }, idle, toHead(lines[10])).stored;
     };
-    expect([...readLines([forge({})])]).toHaveLength(4 * 6);
+    expect([...readLines([forge({})])]).toHaveLength(4 * 6 + 4);
     const many: readonly object[] = [
       { rounds: 1e9 },
       { rounds: MOST_ROUNDS + 1 },
@@ -198,6 +303,22 @@ describe('rounds that say what the one before said', () => {
       { entries: [{ type: 'run.ended', step: '', data: {} }] },
       { entries: null },
       { first: 'x' },
+      { heartbeats: [{ ...heartbeat, count: 0 }] },
+      { heartbeats: [heartbeat, heartbeat] },
+      { heartbeats: [{ ...heartbeat, entries: [{ type: 'run.ended', step: '', data: {} }] }] },
+      {
+        heartbeats: [
+          {
+            ...heartbeat,
+            columns: [
+              ...(heartbeat?.columns ?? []).slice(0, 1),
+              ['number', 99],
+              ...(heartbeat?.columns ?? []).slice(2),
+            ],
+          },
+        ],
+      },
+      { rounds: 0, heartbeats: [] },
     ];
     for (const changed of many)
       expect(() => [...readLines([forge(changed)])], JSON.stringify(changed)).toThrow(StoreError);

@@ -287,7 +287,7 @@ export class WorldRun {
       transport: session,
       budget,
       barrier,
-      log: { append: log.append, flush: protocol.flush?.(flush, process) ?? flush, tracker: log.tracker },
+      log: { append: log.append, flush: protocol.flush?.(flush, process) ?? log.flush, tracker: log.tracker },
       clock,
       gate,
       feeds: {

@@ -164,7 +164,7 @@ export class LiveAssembly {
   }
 
   /** The path of requests to the venue. */
-  makeClient({ log, gate, writer, anchorer, clock }: LiveParts): VenueClient {
+  makeClient({ log, gate, anchorer, clock }: LiveParts): VenueClient {
     const { profile, bars, recorder } = this;
     const { account, lease, onCrash } = this.host;
     const { ledger, gates } = this.host;
@@ -180,7 +180,7 @@ export class LiveAssembly {
       transport: recorder ?? account.transport,
       budget: account.budget,
       barrier: account.barrier,
-      log: { append: log.append, flush: () => writer.flush(), tracker: log.tracker },
+      log: { append: log.append, flush: log.flush, tracker: log.tracker },
       clock,
       gate,
       feeds: recorder === undefined ? feeds : recordFeeds(feeds, recorder),

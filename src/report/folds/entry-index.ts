@@ -251,8 +251,13 @@ function describeEntry(entry: Entry): string {
     case 'clock.adjusted':
       return `wall clock adjusted: ${formatSpan(entry.data.wallAheadMs)} ahead of the run’s clock`;
     case 'round.idle': {
-      const { rounds, firstAt, lastAt } = entry.data;
-      return `${formatCount(rounds, 'round', 'rounds')} in ${formatSpan(lastAt - firstAt)} said what the one before said`;
+      const { rounds, firstAt, lastAt, heartbeats = [] } = entry.data;
+      const requests = heartbeats.reduce((sum, { count }) => sum + count, 0);
+      const parts = [
+        ...(rounds === 0 ? [] : [formatCount(rounds, 'round', 'rounds')]),
+        ...(requests === 0 ? [] : [`${formatCount(requests, 'request')} for the deadman switch`]),
+      ];
+      return `${parts.join(' and ')} in ${formatSpan(lastAt - firstAt)} said what the one before said`;
     }
     default:
       // A journal of a later version may hold entry types that this version does not know.
