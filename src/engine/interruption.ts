@@ -125,6 +125,8 @@ interface ScopeKind {
   readonly catchesHalt?: boolean;
   /** The scope of a clean-up after a halt. */
   readonly onlyReduces?: boolean;
+  /** The scope that does not cancel this one, though it may halt: then nothing that adds risk is sent here either. */
+  readonly beside?: Cancellation;
 }
 
 /**
@@ -159,7 +161,13 @@ export class Cancellation {
 
   /** Whether nothing that adds risk may be sent here: a run halts, and this is where it halts or where it cleans up. */
   get onlyReduces(): boolean {
-    return this.kind.onlyReduces === true || this.reasonGiven?.why === 'halt' || this.parent?.onlyReduces === true;
+    const { onlyReduces, beside } = this.kind;
+    return onlyReduces === true || this.reasonGiven?.why === 'halt' || (beside ?? this.parent)?.onlyReduces === true;
+  }
+
+  /** A scope for what must not stop half-way: it goes on where this one is cancelled. What it waits for has to be bounded. */
+  createShield(): Cancellation {
+    return new Cancellation(undefined, { beside: this });
   }
 
   cancel(why: AbandonReason['why'], message: string): void {

@@ -189,7 +189,9 @@ export class VenueClient implements VenuePort {
    * Without a durable attempt no order is sent. Protective requests still go, also where the store only does not answer: a full
    * disk must not keep an order open, nor a database that is away let the deadman switch fire.
    */
-  private async flushAttempt(call: Pick<VenueCall, 'endpoint' | 'purpose'>): Promise<Obstacle | undefined> {
+  private async flushAttempt(
+    call: Pick<VenueCall, 'endpoint' | 'purpose' | 'recorded'>,
+  ): Promise<Obstacle | undefined> {
     const { log, clock } = this.parts;
     try {
       const flushed = log.flush(call.purpose === 'keep-alive' ? 'written' : 'all');

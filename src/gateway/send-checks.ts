@@ -152,9 +152,10 @@ function askPerson({ call, parts: { confirm } }: CheckedCall): ReturnType<Step> 
 
 /**
  * True for requests that are sent even when the journal cannot be written: cancels, and heartbeats of an armed switch. Arming or
- * disarming the deadman switch needs an entry, as an order does, because `resume` relies on it.
+ * disarming the deadman switch needs an entry, as an order does, because `resume` relies on it; so does a cancel that asks for one.
  */
-export function maySkipJournal(call: Pick<VenueCall, 'endpoint' | 'purpose'>): boolean {
+export function maySkipJournal(call: Pick<VenueCall, 'endpoint' | 'purpose' | 'recorded'>): boolean {
+  if (call.recorded) return false;
   const { action, protective } = getEndpoint(call.endpoint);
   return action === 'arm' ? call.purpose === 'keep-alive' : protective && action !== 'disarm';
 }

@@ -55,6 +55,8 @@ export interface VenueCall<E extends EndpointName = EndpointName> {
   readonly clientOrderId?: string;
   /** For a write that adds risk: whether it is still wanted, checked until its first byte is sent. A withdrawn one is denied as STEP_ENDED. */
   readonly wanted?: Wanted;
+  /** For a cancel: it is not sent without its durable attempt, as an order is not. */
+  readonly recorded?: true;
   /** Epoch ms of the decision, where its process died before anything was sent: one that is too old is denied as STALE_INTENT. */
   readonly decidedAt?: number;
   /** Limits of the runbook; per control the tighter of these and the profile's holds. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { FaultRule } from '../../src/gateway/simulator/config/faults.ts';
 import type { SimulatorConfig } from '../../src/gateway/simulator/simulator.ts';
 import type { Transport } from '../../src/gateway/transport.ts';
-import { inputsFrom, loadedFrom, type Performance, perform, replay, type Scene } from './stage.ts';
+import { inputsFrom, loadedFrom, type Performance, perform, replay, type Scene, START } from './stage.ts';
 
 /** Prices of the market, by the seconds after which they hold. */
 type Path = Readonly<Record<number, number>>;
@@ -16,6 +16,8 @@ steps:
   - place: {type: market, market: BTC-USD, side: long, size: 0.1, price: 64100}
 `;
 const LEGS = 'stop_loss: {trigger: 63000, price: 62900}, take_profit: {trigger: 65000, price: 64990}';
+
+const EXIT_AT_20S = `${LEGS}, time_limit: 20s`;
 
 function market(path: Path, depth = '100'): SimulatorConfig {
   const points = Object.entries(path).map(([at, price]) => ({ afterMs: Number(at) * 1000, price: String(price) }));
@@ -94,6 +96,25 @@ function cancelFirstStop(venue: Transport): Transport {
       const reply = await venue.send(request, options);
       if (request.endpoint === 'POST /orders' && reply.kind === 'answer' && reply.body.includes('stop_loss'))
         stop = JSON.parse(reply.body).result[0].id;
+      return reply;
+    },
+  };
+}
+
+/** Somebody else cancels the second stop as soon as the venue has it and the first cancel was refused. */
+function cancelSecondStop(venue: Transport): Transport {
+  const stops: string[] = [];
+  let cancels = 0;
+  return {
+    async send(request, options) {
+      const reply = await venue.send(request, options);
+      if (request.endpoint === 'POST /orders' && reply.kind === 'answer' && reply.body.includes('stop_loss'))
+        stops.push(JSON.parse(reply.body).result[0].id);
+      cancels += request.endpoint === 'DELETE /orders' ? 1 : 0;
+      if (request.endpoint === 'DELETE /orders' && cancels === 1) {
+        const params = { order_id: { as: 'text', text: stops[1] }, market_id: { as: 'text', text: 'BTC-USD' } };
+        await venue.send({ ...request, params } as never, options);
+      }
       return reply;
     },
   };
@@ -264,6 +285,80 @@ describe('faults', () => {
     expect([played.report.error?.kind, played.report.residual]).toEqual([error, []]);
     expect(played.books.orders.filter(({ terminal }) => !terminal)).toEqual([]);
   });
+});
+
+describe('an exit that is interrupted', () => {
+  const PATH = { 0: 64000 };
+
+  /** The instants just after something is known or sent while the position is closed, ms after the start. */
+  async function findInstants(rest: Parameters<typeof play>[2] = {}): Promise<readonly number[]> {
+    const { entries } = await play(EXIT_AT_20S, PATH, rest);
+    const first = entries.find((entry) => entry.type === 'call.intended' && entry.data.endpoint === 'DELETE /orders');
+    const last = entries.find((entry) => entry.type === 'step.ended' && entry.step === 'steps/held');
+    const within = entries.filter(({ at }) => at >= (first?.at ?? 0) && at <= (last?.at ?? 0));
+    const known = new Set(within.map(({ at }) => at - START));
+    return [...known].map((at) => at + 1).filter((at) => !known.has(at));
+  }
+
+  it('by a person or a signal at any instant leaves no position without its stop', async () => {
+    // A slow disk: the market order waits to be sent while the stop is gone.
+    const commitMs = () => 300;
+    for (const [index, afterMs] of (await findInstants({ commitMs })).entries()) {
+      const commands = [{ command: index % 2 === 0 ? 'cancel' : 'interrupt', by: 'ada', afterMs }] as const;
+      const { report, books } = await play(EXIT_AT_20S, PATH, { commands, commitMs });
+      const bare = report.residual.filter(({ size, covered }) => size !== covered);
+      expect([afterMs, bare]).toEqual([afterMs, []]);
+      expect(books.orders.filter(({ type, terminal }) => type === 'market' && !terminal)).toEqual([]);
+    }
+  });
+
+  it('by the time-out of the step closes the position and succeeds', async () => {
+    const [, second = 0] = (await findInstants({ commitMs: () => 300 })).slice(-6);
+    const played = await play(EXIT_AT_20S, PATH, { step: `    timeout: ${second}ms\n`, commitMs: () => 300 });
+    expect(played.report.residual).toEqual([]);
+    expect(played.report.outputs).toMatchObject({ how: 'time_limit', filled: '0.1' });
+  });
+
+  it('by the failure of a branch beside it closes the position', async () => {
+    const instants = await findInstants({ commitMs: () => 300 });
+    const played = await perform({
+      loaded: loadedFrom({
+        file: 'held.yaml',
+        text: `${HEAD}  - parallel:
+      join: all
+      on_fail: cancel_others
+      branches:
+        hold: [{manage: {market: BTC-USD, side: short, ${EXIT_AT_20S}}}]
+        fails: [{wait: ${instants.at(-6)}ms}, {fail: {because: it does}}]
+`,
+      }),
+      inputs: {},
+      config: market(PATH),
+      commitMs: () => 300,
+    });
+    expect([played.report.outcome, played.report.residual]).toEqual(['failed', []]);
+  });
+});
+
+it('keeps its stop where the journal cannot record the exit', async () => {
+  const played = await play(EXIT_AT_20S, { 0: 64000 }, { diskFullAfterMs: 15_000 });
+  expect([played.report.outcome, played.report.error?.kind]).toEqual(['halted', 'denied']);
+  expect(listOrders(played)).toContain('stop_loss 63000 open');
+  expect(played.report.residual[0]?.covered).toBe('0.1');
+});
+
+it('goes on with the older stop where somebody cancels the newer one', async () => {
+  // The venue refuses the cancel of the first stop once, and somebody cancels the second one.
+  const faults: FaultRule[] = [{ on: 'DELETE /orders', when: { call: 1 }, do: 'error', error: 'ORDER_REJECTED' }];
+  const trail =
+    'stop_loss: {trigger: 63000, price: 62900}, trail: {feed: feeds.mid, by: 1%, step: 5%}, break_even: {after: 0.5%, offset: 0}, time_limit: 5m';
+  const played = await play(
+    trail,
+    { 0: 64000, 10: 64400, 14: 64100, 30: 62990 },
+    { config: { faults }, between: cancelSecondStop },
+  );
+  expect(listOrders(played)).toEqual(['stop_loss 63000 closed', 'stop_loss 64001 canceled']);
+  expect(played.report.outputs).toMatchObject({ how: 'stop_loss', filled: '0.1' });
 });
 
 it('releases the deadman switch when its first stop is live', async () => {

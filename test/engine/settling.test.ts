@@ -105,3 +105,51 @@ describe('a halted run that is resumed', () => {
     });
   });
 });
+
+describe('a stop that covers, whose cancel was refused', () => {
+  const HEAD = `runbook: case
+dsl: 1
+leaves: {position: open, because: somebody looks after it}
+steps:
+  - place: {type: market, market: BTC-USD, side: long, size: 0.1, price: 65000}
+  - id: guard
+    protect: {market: BTC-USD, side: short, stop_loss: {fraction: 1, trigger: 60000, price: 59000}}
+`;
+  const CANCEL = 'cancel: {mine: BTC-USD}';
+  const REFUSED = { on: 'DELETE /orders', when: { call: 1 }, do: 'error', error: 'ORDER_REJECTED' } as const;
+
+  async function end(rest: string): Promise<readonly unknown[]> {
+    const scene: Scene = {
+      loaded: loadedFrom({ file: 'case.yaml', text: `${HEAD}${rest}` }),
+      inputs: {},
+      config: { markets: MARKETS, faults: [REFUSED] },
+    };
+    const performance = await perform(scene);
+    await replay(performance, scene);
+    const { entries, report, books } = performance;
+    const alarms = entries.flatMap((entry) => (entry.type === 'order.alarmed' ? [entry.data.alarm] : []));
+    return [report.outcome, books.orders[1]?.status, alarms.includes('StopKept')];
+  }
+
+  it.each([
+    ['a step', `  - ${CANCEL}\n`],
+    ['a step that is caught', `  - ${CANCEL}\n    catch: [{on: any, then: fail}]\n`],
+    ['on_error', `  - fail: {because: it does}\non_error:\n  - ${CANCEL}\n`],
+  ])('is left alone where %s asked', async (_what, rest) => {
+    expect(await end(rest)).toEqual(['failed', 'open', true]);
+  });
+
+  it.each([
+    ['finally', `finally:\n  - ${CANCEL}\n`],
+    ['a written undo', '    undo: cancel\n  - fail: {because: it does}\n'],
+  ])('is cancelled again where %s asked: nothing was to follow', async (_what, rest) => {
+    const [, status, isKept] = await end(rest);
+    expect([status, isKept]).toEqual(['canceled', false]);
+  });
+
+  it('is cancelled again where another stop covers as well', async () => {
+    const other =
+      '  - protect: {market: BTC-USD, side: short, stop_loss: {fraction: 1, trigger: 61000, price: 60000}}\n';
+    expect(await end(`${other}  - cancel: guard.stop_loss\n`)).toEqual(['failed', 'canceled', false]);
+  });
+});

@@ -75,6 +75,8 @@ export interface Scene {
   readonly fillsWindowMs?: number;
   /** How long the nth awaited commit takes, ms; the first is 1. */
   readonly commitMs?: (n: number) => number;
+  /** Since when no entry can be stored any more, ms after the start. */
+  readonly diskFullAfterMs?: number;
   /** The reason why no request may be sent that does not protect, such as an engaged kill switch. */
   readonly forbidden?: (time: VirtualClock) => string | undefined;
   /** When a person resumes the run after it halted, ms after each end. */
@@ -144,12 +146,13 @@ export async function perform(scene: Scene): Promise<Performance> {
   const priced = { ...SIMULATED_PROFILE, ...(scene.priceFeed === true ? PRICE_FEED : {}) };
   const gate = new LimitFactsFold(tracker, simulator.markets, undefined, findPriceFeed(priced));
   const log = new RunLog(writer, tracker, [(entry) => gate.apply(entry)]);
-  const { commitMs, forbidden } = scene;
+  const { commitMs, forbidden, diskFullAfterMs = Number.POSITIVE_INFINITY } = scene;
   let commits = 0;
   const flush = async () => {
     commits += 1;
     const takes = commitMs?.(commits) ?? 0;
     if (takes > 0) await new Promise<void>((done) => void time.after(takes, done));
+    if (time.now() - START >= diskFullAfterMs) throw new Error('the disk is full');
     await log.flush();
   };
   const { rateLimit } = SIMULATED_PROFILE;

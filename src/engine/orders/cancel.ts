@@ -209,6 +209,7 @@ export class Cancelling {
         params: makeCancelParams<never>(refer(order)),
         class: 'protect',
         clientOrderId: order.intent.clientOrderId,
+        ...(at.isForExit ? { recorded: true } : {}),
       });
       const mayRepeat =
         outcome.kind === 'unresolved' ||

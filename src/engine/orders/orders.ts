@@ -131,7 +131,7 @@ export class OrderManager {
   /** Cancels an order of ours or one that a list showed. An order that has ended already needs no request. */
   async cancel(handle: OrderHandle, target: AwaitTarget, at: OrderRequestContext): Promise<void> {
     if (handle.own === undefined) return this.cancelling.external(handle, target, at);
-    this.settling.markUnwanted(handle.own);
+    this.settling.markUnwanted(handle.own, at.step, at.isForExit);
     await this.cancelling.own(handle.own, target, at);
   }
 
@@ -150,11 +150,6 @@ export class OrderManager {
   async finishUndo(): Promise<void> {
     const error = await this.settling.finishBeside();
     if (error !== undefined) throw error;
-  }
-
-  /** An order whose cancel failed is to go on working: the end of the run leaves it alone. */
-  keepWorking({ own }: OrderHandle): void {
-    if (own !== undefined) this.settling.markWanted(own);
   }
 
   /** Leaves an order alone that covers what the run has opened, and journals that; false where it does not. */
@@ -204,7 +199,7 @@ export class OrderManager {
 
   /** Cancels every order of the account, ours or not, and gives those that are left. */
   cancelAll(at: OrderRequestContext): Promise<readonly OrderRecord[]> {
-    for (const order of this.listWorking()) this.settling.markUnwanted(order);
+    for (const order of this.listWorking()) this.settling.markUnwanted(order, at.step);
     const work = this.cancelling.all(at);
     this.barrier = work.catch(() => {});
     // An order that another run placed meanwhile would be cancelled too, and would prolong the sweep.

@@ -22,6 +22,8 @@ export interface OrderRequestContext {
   readonly memory: Map<string, unknown>;
   readonly limits: LimitRules | undefined;
   readonly reference: { readonly price: string; readonly at: number } | undefined;
+  /** Its cancels make way for an exit: none is sent that the journal cannot record, because the exit could not be recorded either. */
+  readonly isForExit?: true;
 }
 /** The parts of a run that the order manager needs. */
 export interface OrderManagerParts extends RunPorts {

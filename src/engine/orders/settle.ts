@@ -4,7 +4,8 @@
  */
 import type { TrackedOrder } from '../../journal/orders.ts';
 import { TIMINGS } from '../../venue/order/context.ts';
-import { isCovering } from '../../venue/position/residual.ts';
+import { CANCEL_WITHIN_MS } from '../../venue/order/polling.ts';
+import { isCovering, isStop } from '../../venue/position/residual.ts';
 import { Cancellation, Halt, runEach, StepFailure } from '../interruption.ts';
 import type { Amending } from './amend.ts';
 import type { Cancelling } from './cancel.ts';
@@ -26,9 +27,16 @@ import {
   hasBeenShown,
   isBeingCancelled,
   isConfirmed,
+  isEnded,
   isQuarantined,
 } from './status.ts';
 import type { OrderWatch } from './watch.ts';
+
+/**
+ * The steps whose cancel is their author's last word about an order: nothing that they wrote follows it. A cancel in the steps or in
+ * `on_error` that was refused leaves a stop that covers alone, because what was to follow it, an exit or another stop, did not.
+ */
+const LAST_WORD = /(^|\/)(finally\/|undo(\/|$))/;
 
 interface SettlingParts {
   readonly watch: OrderWatch;
@@ -43,8 +51,10 @@ interface SettlingParts {
 export class Settling {
   private readonly run: OrderManagerParts;
   private readonly parts: SettlingParts;
-  /** Orders for which a cancel was asked: none of them is left working without an error. */
+  /** Orders for which a cancel was asked: none of them is left working without an error, but for stops that cover. */
   private readonly unwanted = new Set<TrackedOrder>();
+  /** Those for which their author's last word asked: stops among them are cancelled although they cover. */
+  private readonly dismissed = new Set<TrackedOrder>();
   /** Cancels of undecided orders under way; each resolves to its error. */
   private readonly beside: Promise<unknown>[] = [];
 
@@ -58,7 +68,7 @@ export class Settling {
    * a step that goes on beside them. Throws Halt where the order is quarantined: whether it works is not known.
    */
   cancelBeside(order: TrackedOrder, step: string): void {
-    this.markUnwanted(order);
+    this.markUnwanted(order, step);
     const at = makeInternalRequest('settle', new Cancellation(undefined, { onlyReduces: true }));
     const cancelled = this.parts.cancelling.own(order, 'terminal', at).then(
       () => undefined,
@@ -74,14 +84,10 @@ export class Settling {
     return errors.find((error) => error !== undefined);
   }
 
-  /** Marks an order for which a cancel was asked. */
-  markUnwanted(order: TrackedOrder): void {
+  /** Marks an order for which a step asked a cancel; `isForExit`: to make way for an exit, which wants the position gone. */
+  markUnwanted(order: TrackedOrder, step = '', isForExit = false): void {
     this.unwanted.add(order);
-  }
-
-  /** Takes back that a cancel was asked for: the order works, and is to go on. */
-  markWanted(order: TrackedOrder): void {
-    this.unwanted.delete(order);
+    if (LAST_WORD.test(step) && !isForExit) this.dismissed.add(order);
   }
 
   /** Leaves an order alone that covers what the run has opened, and journals that; false where it does not. */
@@ -117,7 +123,16 @@ export class Settling {
     if (unsettled !== undefined) throw unsettled;
   }
 
-  /** Cancels all of them, even after one fails. Throws Halt that names those which may still work. */
+  /** Whether a stop is left alone because it covers, although a step before the last word of its author asked to cancel it. */
+  private async isKept(order: TrackedOrder, { step, cancel }: OrderRequestContext): Promise<boolean> {
+    if (!isStop(order.intent.type) || this.dismissed.has(order)) return false;
+    const isDecided = (each: TrackedOrder) => isEnded(each) || each.snapshot.state === 'open';
+    // No further cancel is sent before it is known whether the first one was lost.
+    if (isBeingCancelled(order)) await this.parts.watch.waitWithin(CANCEL_WITHIN_MS, order, isDecided, cancel);
+    return this.keepCovering(order, step);
+  }
+
+  /** Cancels all of them but stops that cover, even after one fails. Throws Halt that names those which may still work. */
   private async cancelAll(orders: readonly TrackedOrder[], at: OrderRequestContext): Promise<void> {
     let halt: Halt | undefined;
     const left: string[] = [];
@@ -128,6 +143,7 @@ export class Settling {
       const tries = hasFailed ? 1 : TIMINGS.cancelTries;
       this.unwanted.add(order);
       try {
+        if (await this.isKept(order, at)) continue;
         await this.parts.cancelling.own(order, 'terminal', at, tries);
         this.parts.handles.get(order).touch();
       } catch (error) {
@@ -161,9 +177,7 @@ export class Settling {
    */
   async settleDoubts(step: string): Promise<void> {
     const cancelRest = () => {
-      const resting = listWorkingOrders(this.run.log)
-        .filter((order) => !isQuarantined(order) || hasBeenShown(order))
-        .filter((order) => this.unwanted.has(order) || !this.keepCovering(order, step));
+      const resting = listWorkingOrders(this.run.log).filter((order) => !isQuarantined(order) || hasBeenShown(order));
       return this.cancelAll(resting, makeInternalRequest(step, new Cancellation()));
     };
     await runEach(() => this.parts.resolution.settleDoubts(step), cancelRest);

@@ -6,10 +6,10 @@
 import { Decimal, decimal, formatDecimal } from '../../base/decimal.ts';
 import type { StepOf } from '../../runbook/checked.ts';
 import type { ManageEnd } from '../../runbook/functions/records.ts';
-import { HOLD_EVERY_MS, MOST_EXITS, MOVE_EVERY_MS, mayExit, PUT_BACK_TRIES } from '../../runbook/steps/manage.ts';
+import { HOLD_EVERY_MS, MOST_EXITS, MOVE_EVERY_MS, mayExit } from '../../runbook/steps/manage.ts';
 import type { Value } from '../../runbook/values.ts';
 import { computeAveragePrice, sumFills } from '../../venue/order/fills.ts';
-import { getExposure, isEndUnseen } from '../../venue/order/life.ts';
+import { getExposure } from '../../venue/order/life.ts';
 import { isTerminal } from '../../venue/order/states.ts';
 import type { Side } from '../../venue/records.ts';
 import { listFeeds } from '../globals.ts';
@@ -18,23 +18,16 @@ import type { OrderHandle } from '../orders/handles.ts';
 import type { Terms } from '../orders/parts.ts';
 import { StepScope } from '../scope.ts';
 import { sleepUntil } from '../waiting.ts';
-import { type Barriers, boundExit, chooseBest, decideHold, hasReachedTrigger, type StopTerms } from './barriers.ts';
+import { type Barriers, chooseBest, decideHold, hasReachedTrigger, type StopTerms } from './barriers.ts';
 import type { StepExecution } from './execution.ts';
-import { cancelSideBySide, ensureBand, makeOrderContext, placeOrder, registerUndo } from './order-steps.ts';
+import { complete, endOrders, hasEnded, MarketExit, placeAndAwait } from './exit.ts';
+import { cancelSideBySide, makeOrderContext } from './order-steps.ts';
 import { listPlacements } from './run-values.ts';
 
 type Execution = StepExecution<StepOf<'manage'>>;
 
 /** How far a market exit may go where its author says nothing. */
 const SLIP = new Decimal('0.01');
-/**
- * Failures of an order of the exit after which the next is sent: the venue has refused it, or no byte of it left. One without an
- * answer may arrive late, even if it is proven absent, and both together would open the opposite position.
- */
-const SENT_AGAIN: ReadonlySet<string> = new Set(['rejected', 'cancelled', 'transport', 'rate_limited']);
-
-/** Failures after which a stop is put back again: no byte of it left, or the venue asked to wait. */
-const NOT_SENT: ReadonlySet<string> = new Set(['transport', 'rate_limited']);
 
 /** Failures after which the position is left alone: it may be gone, or no price bounds its exit. */
 const NOT_CLOSED: ReadonlySet<string> = new Set(['not_found', 'unprotected_position', 'stale_feed']);
@@ -45,6 +38,8 @@ const LEGS = ['stop_loss', 'take_profit'] as const;
 interface Own {
   readonly handle: OrderHandle;
   readonly how: ManageEnd;
+  /** Of a stop. */
+  readonly stop?: StopTerms | undefined;
 }
 
 /** What the step has done, kept from one attempt to the next. */
@@ -76,8 +71,8 @@ class Holding {
   private readonly side: Side;
   private readonly barriers: Barriers;
   private readonly kept: Kept;
-  /** Whether an exit of this attempt was refused for what another one would be refused for as well. */
-  private exitRefused = false;
+  /** The exit of this attempt. */
+  private lastExit: MarketExit | undefined;
 
   constructor(execution: Execution) {
     const { args, run, memory } = execution;
@@ -153,10 +148,12 @@ class Holding {
     if (kept.hasLegs) return;
     for (const { leg, terms } of listPlacements(execution, LEGS)) {
       if (leg === 'stop_loss' && kept.stop !== undefined) continue;
-      const handle = await this.place(leg, terms, leg as (typeof LEGS)[number]);
-      if (leg === 'stop_loss') {
-        const { trigger = '0', price = '0' } = terms;
-        kept.stop = { handle, how: 'stop_loss', trigger: decimal(trigger), price: decimal(price) };
+      const { trigger = '0', price = '0' } = terms;
+      const stop = { how: 'stop_loss', trigger: decimal(trigger), price: decimal(price) } as const;
+      const isStop = leg === 'stop_loss';
+      const handle = await this.place(leg, terms, leg as (typeof LEGS)[number], isStop ? stop : undefined);
+      if (isStop) {
+        kept.stop = { ...stop, handle };
         // From here on its stop protects the position, also where this program dies.
         await execution.run.heartbeat.releaseAfterStep(execution.step.id, execution.frame);
       }
@@ -170,11 +167,12 @@ class Holding {
    */
   private async closeAfter({ kind }: StepFailure): Promise<void> {
     const { kept, execution, barriers } = this;
-    if (!mayExit(execution.step) || kept.exits >= MOST_EXITS || this.exitRefused || NOT_CLOSED.has(kind)) return;
+    const isRefused = this.lastExit?.isRefused === true;
+    if (!mayExit(execution.step) || kept.exits >= MOST_EXITS || isRefused || NOT_CLOSED.has(kind)) return;
     if (this.computeLeft().lte(0)) return;
     await this.readPrice();
     // Without a bound the exit could fill at any price.
-    if (barriers.priced && kept.price === undefined) return this.putBack();
+    if (barriers.priced && kept.price === undefined) return this.makeExit('escalated').putBack();
     try {
       await this.exit('escalated');
     } catch (error) {
@@ -182,22 +180,16 @@ class Holding {
     }
   }
 
-  /** Places an order of the step, and waits until a record shows it, or its end where it never rests. */
-  private async place(leg: string, terms: Terms, how: ManageEnd): Promise<OrderHandle> {
-    const { execution, kept } = this;
-    const at = makeOrderContext(execution, this.market);
-    const endsAtOnce = terms.type === 'market';
-    const handle = await placeOrder(execution, at, leg, terms);
-    execution.touched.add(handle);
-    kept.orders.push({ handle, how });
-    registerUndo(execution, handle, undefined);
-    await execution.run.orderManager.reach(handle, endsAtOnce ? 'terminal' : 'live', at, endsAtOnce);
-    return handle;
+  private place(leg: string, terms: Terms, how: ManageEnd, stop?: StopTerms): Promise<OrderHandle> {
+    const { execution, kept, market } = this;
+    const at = makeOrderContext(execution, market);
+    return placeAndAwait(execution, at, { leg, terms }, (handle) => kept.orders.push({ handle, how, stop }));
   }
 
   private decide() {
     const { kept, barriers } = this;
     const now = this.execution.run.clock.now();
+    this.fallBack();
     const { stop, price } = kept;
     if (price !== undefined) kept.best = chooseBest(barriers, price, kept.best);
     if (stop === undefined || !this.seemsTriggered(stop)) kept.triggeredAt = undefined;
@@ -215,6 +207,14 @@ class Holding {
       triggeredAt: kept.triggeredAt,
       movedAt: kept.movedAt,
     });
+  }
+
+  /** Where the stop has ended and another one of the step still works, that one holds the position: it must not go with the other. */
+  private fallBack(): void {
+    const { kept } = this;
+    if (kept.stop === undefined || !hasEnded(kept.stop.handle)) return;
+    for (const { handle, stop } of kept.orders)
+      if (stop !== undefined && !hasEnded(handle)) kept.stop = { ...stop, handle };
   }
 
   /** Whether its records show that the stop has triggered; where they show nothing, whether the market has reached it. */
@@ -274,7 +274,9 @@ class Holding {
       kept.stop = { ...to, handle: await this.placeStop(to) };
     } catch (error) {
       if (!(error instanceof StepFailure)) throw error;
-      this.alarm('StopNotTightened', before.handle, error.message);
+      const { client_order_id: clientOrderId } = before.handle;
+      const detail = { why: error.message };
+      execution.run.log.append('order.alarmed', { clientOrderId, alarm: 'StopNotTightened', detail }, execution.path);
     }
     await this.cancelReplaced(true);
   }
@@ -289,128 +291,49 @@ class Holding {
     if (replaced.length === 0 || (!now && at - (kept.movedAt ?? at) < MOVE_EVERY_MS)) return;
     kept.movedAt = at;
     try {
-      await this.cancelAll(replaced);
+      const { orderManager } = execution.run;
+      const context = makeOrderContext(execution, this.market);
+      await cancelSideBySide(execution.cancel, replaced, (handle) => orderManager.cancel(handle, 'terminal', context));
     } catch (error) {
       if (!(error instanceof StepFailure)) throw error;
     }
   }
 
-  private cancelAll(handles: readonly OrderHandle[]): Promise<void> {
-    const { execution, market } = this;
-    const at = makeOrderContext(execution, market);
-    return cancelSideBySide(execution, handles, (handle) => execution.run.orderManager.cancel(handle, 'terminal', at));
-  }
-
   /** Cancels what works of its orders and reads what they have filled. Throws StepFailure where the venue does not show it. */
   private async cancelRest(): Promise<void> {
     const { execution, kept } = this;
-    await this.cancelAll(this.listWorking());
-    await this.complete();
-    const unseen = kept.orders.find(({ handle: { own } }) => own !== undefined && isEndUnseen(own.snapshot));
-    if (unseen !== undefined)
-      throw new StepFailure('transport', unseen.handle.incomplete ?? 'an order shows no end', execution.path);
+    const handles = kept.orders.map(({ handle }) => handle);
+    const cancel = this.lastExit?.scope ?? execution.cancel;
+    await endOrders(execution, handles, { cancel });
+    await complete(execution, handles, execution.windowMs, cancel);
   }
 
-  private complete(): Promise<void> {
-    const { run, path, windowMs, cancel } = this.execution;
-    const handles = this.kept.orders.map(({ handle }) => handle);
-    return run.orderManager.complete(handles, { step: path, windowMs, cancel });
-  }
-
-  /**
-   * Closes what is left by market orders. The stop is cancelled first: filled beside them, it would leave the opposite position.
-   * Where they do not close it, the stop is put back before the step fails.
-   */
   private async exit(how: ManageEnd): Promise<Value> {
-    try {
-      const failure = await this.sendExits(how);
-      if (failure === undefined) return await this.finish();
-      throw failure;
-    } catch (error) {
-      if (error instanceof StepFailure) await this.putBack();
-      throw error;
-    }
+    this.lastExit = this.makeExit(how);
+    await this.lastExit.run();
+    return this.finish();
   }
 
-  private async sendExits(how: ManageEnd): Promise<StepFailure | undefined> {
-    const { execution, kept } = this;
+  private makeExit(how: ManageEnd): MarketExit {
+    const { execution, kept, market, side } = this;
     let { price } = kept;
-    let failure: StepFailure | undefined;
-    // What can be refused here is asked while the stop still works.
-    await ensureBand(execution, this.market);
-    for (let isFirst = true; kept.exits < MOST_EXITS; isFirst = false) {
-      if (!isFirst) {
-        const { clock } = execution.run;
-        await sleepUntil(clock, clock.now() + HOLD_EVERY_MS, execution.cancel);
+    return new MarketExit(execution, {
+      market,
+      side,
+      slip: execution.evaluateGiven(execution.args.escalate?.slip) ?? SLIP,
+      kept,
+      listOrders: () => kept.orders.map(({ handle }) => handle),
+      listStops: () => (kept.stop === undefined ? [] : [kept.stop.handle]),
+      readPrice: async () => {
         await this.readPrice();
         price = kept.price ?? price;
-      }
-      await this.cancelRest();
-      const left = this.computeLeft();
-      if (left.lte(0)) return undefined;
-      kept.exits += 1;
-      try {
-        await this.sendExit(how, left, price);
-      } catch (error) {
-        if (!(error instanceof StepFailure)) throw error;
-        // One that may arrive late must be the last; one that was never sent leaves the way free for another attempt.
-        if (error.kind === 'not_placed') kept.exits = MOST_EXITS;
-        if (!SENT_AGAIN.has(error.kind)) {
-          this.exitRefused = true;
-          throw error;
-        }
-        failure = error;
-      }
-    }
-    await this.complete();
-    const left = this.computeLeft();
-    if (left.lte(0)) return undefined;
-    const message = `${MOST_EXITS} market orders have left ${formatDecimal(left)} of the position in ${this.market}`;
-    return failure ?? new StepFailure('unprotected_position', message, execution.path);
-  }
-
-  private async sendExit(how: ManageEnd, left: Decimal, price: Decimal | undefined): Promise<void> {
-    const { execution, kept, barriers } = this;
-    const slip = execution.evaluateGiven(execution.args.escalate?.slip) ?? SLIP;
-    await ensureBand(execution, this.market);
-    kept.placed += 1;
-    const terms = {
-      market: this.market,
-      side: this.side,
-      type: 'market',
-      size: formatDecimal(left),
-      ...(price === undefined ? {} : { price: formatDecimal(boundExit(price, slip, barriers)) }),
-      timeInForce: 'immediate_or_cancel',
-      onAmbiguous: 'halt',
-      allow: 'reduce',
-    } as const;
-    await this.place(`exit/${kept.placed}`, terms, how);
-  }
-
-  /**
-   * Places the stop again where none works: a position whose exit has failed must not stay bare. One whose cancel failed is wanted
-   * again, so that the end of the run leaves it. What cannot be put back is an alarm.
-   */
-  private async putBack(): Promise<void> {
-    const { kept, execution } = this;
-    const { stop } = kept;
-    if (stop === undefined || this.computeLeft().lte(0)) return;
-    if (!hasEnded(stop.handle)) return execution.run.orderManager.keepWorking(stop.handle);
-    const { clock } = execution.run;
-    for (let tries = 1; ; tries += 1) {
-      try {
-        kept.stop = { ...stop, handle: await this.placeStop(stop) };
-        return;
-      } catch (error) {
-        if (!(error instanceof StepFailure)) throw error;
-        if (tries < PUT_BACK_TRIES && NOT_SENT.has(error.kind)) {
-          await sleepUntil(clock, clock.now() + HOLD_EVERY_MS, execution.cancel);
-          continue;
-        }
-        this.alarm('StopNotPutBack', stop.handle, error.message);
-        return;
-      }
-    }
+        return price;
+      },
+      notePlaced: (handle, replaces) => {
+        const before = kept.orders.find((order) => order.handle === replaces);
+        kept.orders.push(before === undefined ? { handle, how } : { ...before, handle });
+      },
+    });
   }
 
   /** The stop, or all that could close the position, has ended and something is left: a person, or another program, has cancelled it. */
@@ -448,6 +371,7 @@ class Holding {
 
   private placeStop({ trigger, price, how }: StopTerms): Promise<OrderHandle> {
     this.kept.placed += 1;
+    const stop = { trigger, price, how };
     const terms = {
       market: this.market,
       side: this.side,
@@ -457,21 +381,8 @@ class Holding {
       trigger: formatDecimal(trigger),
       onAmbiguous: 'halt',
     } as const;
-    return this.place(`stop_loss/${this.kept.placed}`, terms, how);
+    return this.place(`stop_loss/${this.kept.placed}`, terms, how, stop);
   }
-
-  private alarm(
-    alarm: 'StopNotTightened' | 'StopNotPutBack',
-    { client_order_id: clientOrderId }: OrderHandle,
-    why: string,
-  ): void {
-    const { run, path } = this.execution;
-    run.log.append('order.alarmed', { clientOrderId, alarm, detail: { why } }, path);
-  }
-}
-
-function hasEnded({ own }: OrderHandle): boolean {
-  return own === undefined || isTerminal(own.snapshot.state);
 }
 
 function readBarriers(execution: Execution, market: string, side: Side): Barriers {

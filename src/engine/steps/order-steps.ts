@@ -5,7 +5,7 @@
 import { Decimal, formatDecimal } from '../../base/decimal.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
 import type { AwaitTarget, StepOf } from '../../runbook/checked.ts';
-import { findUndo, type VenueStep } from '../../runbook/steps/steps.ts';
+import { findUndo } from '../../runbook/steps/steps.ts';
 import { type Duration, EvaluationFailure, type Expr, type RecordValue, type Value } from '../../runbook/values.ts';
 import { isZeroDecimal } from '../../venue/order/fills.ts';
 import { getExposure } from '../../venue/order/life.ts';
@@ -252,13 +252,13 @@ export function resolveOrderId(execution: StepExecution, expr: Expr): string {
  * Halt before any other.
  */
 export async function cancelSideBySide(
-  execution: StepExecution<VenueStep>,
+  scope: Cancellation,
   handles: readonly OrderHandle[],
   cancel: (handle: OrderHandle) => Promise<void>,
 ): Promise<void> {
   const results = await Promise.allSettled(handles.map(cancel));
   const errors = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
   const worst = errors.find((error) => error instanceof Halt) ?? errors[0];
-  execution.cancel.check();
+  scope.check();
   if (worst !== undefined) throw worst;
 }

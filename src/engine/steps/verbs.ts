@@ -105,7 +105,7 @@ const VERBS: { readonly [V in VenueStepName]?: VerbFunction<V> } = {
         ? orderManager.listWorking(execution.evaluate(args.market)).map((order) => orderManager.handle(order))
         : execution.evaluate(args.ids).map((value) => asHandle(value) ?? findHandle(run, String(value)));
     for (const handle of handles) execution.touched.add(handle);
-    await cancelSideBySide(execution, [...new Set(handles)], (handle) =>
+    await cancelSideBySide(execution.cancel, [...new Set(handles)], (handle) =>
       orderManager.cancel(handle, target, makeOrderContext(execution, handle.market_id)),
     );
     return undefined;

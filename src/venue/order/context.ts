@@ -210,7 +210,7 @@ export const ORDER_ALARMS = {
   Reappeared: 'an order that was proven absent is at the venue',
   RefusedOrderFound: 'the venue refused it in words that decide nothing, and shows it all the same',
   EarlierTerms: 'a further attempt of its step asked for other terms than those of this order',
-  StopKept: 'a stop that covers what the run has opened was not undone: it goes on working',
+  StopKept: 'a stop that covers what the run has opened was left working where the run cleaned up',
   StopNotTightened: 'a tighter stop could not be placed: the one that works stays where it is',
   StopNotPutBack:
     'an exit failed, and the stop that it had cancelled could not be placed again: THE POSITION HAS NO STOP',

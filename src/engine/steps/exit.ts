@@ -1,0 +1,257 @@
+/**
+ * Closes a position of the run by market orders, for `manage`. The venue has no market order that only reduces, so
+ * the stops end first: filled beside a market order, they would leave the opposite position. From the cancel of the first stop on
+ * nothing abandons the exit until the position is closed or its stops are back, and no stop is given up that the journal cannot
+ * record: then it could not record the market order either.
+ */
+import { Decimal, decimal, formatDecimal } from '../../base/decimal.ts';
+import type { StepOf } from '../../runbook/checked.ts';
+import { HOLD_EVERY_MS, MOST_EXITS, PUT_BACK_TRIES } from '../../runbook/steps/manage.ts';
+import { isPositionStop } from '../../venue/order/context.ts';
+import { isEndUnseen } from '../../venue/order/life.ts';
+import { isTerminal } from '../../venue/order/states.ts';
+import type { Side } from '../../venue/records.ts';
+import { type Cancellation, Halt, StepFailure } from '../interruption.ts';
+import type { OrderHandle } from '../orders/handles.ts';
+import type { OrderRequestContext, Terms } from '../orders/parts.ts';
+import { sleepUntil } from '../waiting.ts';
+import { boundExit } from './barriers.ts';
+import type { StepExecution } from './execution.ts';
+import { cancelSideBySide, ensureBand, makeOrderContext, placeOrder, registerUndo } from './order-steps.ts';
+
+type ClosingExecution = StepExecution<StepOf<'manage'>>;
+
+/**
+ * Failures of an order of the exit after which the next is sent: the venue has refused it, or no byte of it left. One without an
+ * answer may arrive late, even if it is proven absent, and both together would open the opposite position.
+ */
+const SENT_AGAIN: ReadonlySet<string> = new Set(['rejected', 'cancelled', 'transport', 'rate_limited']);
+
+/** Failures after which a stop is put back again: no byte of it left, or the venue asked to wait. */
+const NOT_SENT: ReadonlySet<string> = new Set(['transport', 'rate_limited']);
+
+/** What is to be closed, and what its step knows of it. */
+export interface ExitOf {
+  readonly market: string;
+  /** Of the closing orders. */
+  readonly side: Side;
+  readonly slip: Decimal;
+  /** Counts of all attempts of the step: each order has an identity of its own, and the exits are bounded. */
+  readonly kept: { placed: number; exits: number };
+  /** The orders that have to end before a market order is sent, with those that have ended already. */
+  listOrders(): readonly OrderHandle[];
+  /** The stops that are put back where the position stays. */
+  listStops(): readonly OrderHandle[];
+  /** Reads the price that bounds the next market order; undefined where it is to have no bound. Throws StepFailure without one. */
+  readPrice(): Promise<Decimal | undefined>;
+  /** Called with each order before its end is awaited. `replaces`: the stop that it puts back. */
+  notePlaced(handle: OrderHandle, replaces?: OrderHandle): void;
+}
+
+export class MarketExit {
+  /** The scope of what must not stop half-way. */
+  readonly scope: Cancellation;
+  /** Whether a market order was refused for what another one would be refused for as well. */
+  isRefused = false;
+  private readonly execution: ClosingExecution;
+  private readonly of: ExitOf;
+  private readonly stops: readonly OrderHandle[];
+
+  constructor(execution: ClosingExecution, of: ExitOf) {
+    this.execution = execution;
+    this.of = of;
+    this.scope = execution.cancel.createShield();
+    this.stops = of.listStops();
+  }
+
+  /** Closes the position. Where that fails for good, each stop that has ended is put back before the error is thrown. */
+  async run(): Promise<void> {
+    try {
+      await this.send();
+    } catch (error) {
+      if (isKnown(error)) await this.putBack();
+      throw error;
+    }
+  }
+
+  /** Places each stop again that has ended: a position whose exit has failed must not stay bare. */
+  async putBack(): Promise<void> {
+    for (const stop of this.stops) if (hasEnded(stop) && this.computeLeft().gt(0)) await this.putBackOne(stop);
+  }
+
+  private async send(): Promise<void> {
+    const { execution, of } = this;
+    // What can be refused here is asked while the stops still work.
+    await ensureBand(execution, of.market);
+    const unended = await this.cancelOthers();
+    execution.cancel.check();
+    const failure = await this.sendAll();
+    if (failure !== undefined) throw failure;
+    if (unended !== undefined) throw unended;
+  }
+
+  /**
+   * Cancels what is no stop, while the stops still work. Throws where an order of the closing side does not end: both could fill. One
+   * that can only add to the position must not keep it open: its error is given, and thrown when the position is closed.
+   */
+  private async cancelOthers(): Promise<StepFailure | Halt | undefined> {
+    const { execution, of, stops } = this;
+    const others = of.listOrders().filter((handle) => !stops.includes(handle));
+    const at = { cancel: execution.cancel, isForExit: true } as const;
+    const end = (side: (handle: OrderHandle) => boolean) => endOrders(execution, others.filter(side), at);
+    const [closing, adding] = await Promise.allSettled([
+      end(({ side }) => side === of.side),
+      end(({ side }) => side !== of.side),
+    ]);
+    if (closing.status === 'rejected') throw closing.reason;
+    if (adding.status === 'fulfilled') return undefined;
+    if (isKnown(adding.reason)) return adding.reason;
+    throw adding.reason;
+  }
+
+  /** Cancels the stops and sends market orders until nothing is left. Gives why something is, where no further one is sent. */
+  private async sendAll(): Promise<StepFailure | undefined> {
+    const { execution, of, scope } = this;
+    const { clock } = execution.run;
+    const closing = () => of.listOrders().filter(({ side }) => side === of.side);
+    let failure: StepFailure | undefined;
+    for (let isFirst = true; of.kept.exits < MOST_EXITS; isFirst = false) {
+      if (!isFirst) await sleepUntil(clock, clock.now() + HOLD_EVERY_MS, scope);
+      const price = await of.readPrice();
+      await endOrders(execution, closing(), { cancel: scope, isForExit: true });
+      const left = this.computeLeft();
+      if (left.lte(0)) return undefined;
+      of.kept.exits += 1;
+      try {
+        await this.sendOne(left, price);
+      } catch (error) {
+        if (!(error instanceof StepFailure)) throw error;
+        // One that may arrive late must be the last; one that was never sent leaves the way free for another attempt.
+        if (error.kind === 'not_placed') of.kept.exits = MOST_EXITS;
+        this.isRefused = !SENT_AGAIN.has(error.kind);
+        if (this.isRefused) return error;
+        failure = error;
+      }
+    }
+    await complete(execution, closing(), 0, scope);
+    const left = this.computeLeft();
+    if (left.lte(0)) return undefined;
+    const message = `${MOST_EXITS} market orders have left ${formatDecimal(left)} of the position in ${of.market}`;
+    return failure ?? new StepFailure('unprotected_position', message, execution.path);
+  }
+
+  private async sendOne(left: Decimal, price: Decimal | undefined): Promise<void> {
+    const { execution, of } = this;
+    const { market, side, slip, kept } = of;
+    await ensureBand(execution, market);
+    kept.placed += 1;
+    const at = { direction: side === 'short' ? 1 : -1, tick: execution.run.venue.market(market)?.tick } as const;
+    await this.place(`exit/${kept.placed}`, {
+      market,
+      side,
+      type: 'market',
+      size: formatDecimal(left),
+      ...(price === undefined ? {} : { price: formatDecimal(boundExit(price, slip, at)) }),
+      timeInForce: 'immediate_or_cancel',
+      onAmbiguous: 'halt',
+      allow: 'reduce',
+    });
+  }
+
+  /** One that cannot be put back is an alarm. */
+  private async putBackOne(stop: OrderHandle): Promise<void> {
+    const { execution, of } = this;
+    const { clock } = execution.run;
+    if (stop.own === undefined) return;
+    const { clientOrderId, ...terms } = stop.own.intent;
+    // A fraction of the position closes no more than is there; a size may be more than is left.
+    const size = formatDecimal(Decimal.min(decimal(terms.size), this.computeLeft()));
+    for (let tries = 1; ; tries += 1) {
+      try {
+        of.kept.placed += 1;
+        const again: Terms = isPositionStop(terms) ? terms : { ...terms, size, allow: 'reduce' };
+        await this.place(`${terms.type}/${of.kept.placed}`, again, stop);
+        return;
+      } catch (error) {
+        if (!isKnown(error)) throw error;
+        if (error instanceof StepFailure && tries < PUT_BACK_TRIES && NOT_SENT.has(error.kind)) {
+          await sleepUntil(clock, clock.now() + HOLD_EVERY_MS, this.scope);
+          continue;
+        }
+        const detail = { why: error.message };
+        execution.run.log.append('order.alarmed', { clientOrderId, alarm: 'StopNotPutBack', detail }, execution.path);
+        if (error instanceof Halt) throw error;
+        return;
+      }
+    }
+  }
+
+  private async place(leg: string, terms: Terms, replaces?: OrderHandle): Promise<void> {
+    const { execution, of, scope } = this;
+    const at = { ...makeOrderContext(execution, of.market), cancel: scope };
+    await placeAndAwait(execution, at, { leg, terms }, (handle) => of.notePlaced(handle, replaces));
+  }
+
+  /** What is left of the position, base currency; not above 0 where it is gone. */
+  private computeLeft(): Decimal {
+    const { size } = this.execution.run.positions.get(this.of.market);
+    return this.of.side === 'short' ? size : size.negated();
+  }
+}
+
+/** Places an order of the step, and waits until a record shows it, or its end where it never rests. `notePlaced` is called before. */
+export async function placeAndAwait(
+  execution: ClosingExecution,
+  at: OrderRequestContext,
+  { leg, terms }: { readonly leg: string; readonly terms: Terms },
+  notePlaced: (handle: OrderHandle) => void,
+): Promise<OrderHandle> {
+  const endsAtOnce = terms.type === 'market';
+  const handle = await placeOrder(execution, at, leg, terms);
+  execution.touched.add(handle);
+  notePlaced(handle);
+  registerUndo(execution, handle, undefined);
+  await execution.run.orderManager.reach(handle, endsAtOnce ? 'terminal' : 'live', at, endsAtOnce);
+  return handle;
+}
+
+/**
+ * Cancels what works of the orders, and reads how much they have filled: what their records show, because an exit must not wait for
+ * fills that are late. Throws StepFailure where the venue does not show the end of one.
+ */
+export async function endOrders(
+  execution: ClosingExecution,
+  orders: readonly OrderHandle[],
+  at: Pick<OrderRequestContext, 'cancel' | 'isForExit'>,
+): Promise<void> {
+  const { orderManager } = execution.run;
+  const { cancel } = at;
+  const working = orders.filter((handle) => !hasEnded(handle));
+  await cancelSideBySide(cancel, working, (handle) =>
+    orderManager.cancel(handle, 'terminal', { ...makeOrderContext(execution, handle.market_id), ...at }),
+  );
+  const listUnseen = () => orders.filter(({ own }) => own !== undefined && isEndUnseen(own.snapshot));
+  await complete(execution, orders, 0, cancel);
+  if (listUnseen().length > 0) await complete(execution, listUnseen(), execution.windowMs, cancel);
+  const [unseen] = listUnseen();
+  if (unseen !== undefined)
+    throw new StepFailure('transport', unseen.incomplete ?? 'an order shows no end', execution.path);
+}
+
+/** Reads the fills of the orders for as long as given, ms. */
+export function complete(
+  { run, path }: ClosingExecution,
+  orders: readonly OrderHandle[],
+  windowMs: number,
+  cancel: Cancellation,
+): Promise<void> {
+  return run.orderManager.complete(orders, { step: path, windowMs, cancel });
+}
+
+export function hasEnded({ own }: OrderHandle): boolean {
+  return own === undefined || isTerminal(own.snapshot.state);
+}
+
+function isKnown(error: unknown): error is StepFailure | Halt {
+  return error instanceof StepFailure || error instanceof Halt;
+}
