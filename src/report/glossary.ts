@@ -9,6 +9,7 @@ import type { OrderEventType } from '../venue/order/context.ts';
 export const VERBS: Readonly<Record<string, string>> = {
   place: 'places an order',
   protect: 'places a stop-loss or take-profit for the position',
+  close: 'closes what the run holds in a market by market orders',
   manage: 'holds a position between its stop-loss, take-profit and time limit until it is gone',
   amend: 'changes the price or size of an order',
   cancel: 'cancels orders',

@@ -255,6 +255,15 @@ export type CheckedStep =
         readonly escalate?: { readonly after: Expr<Duration>; readonly slip: Expr<Decimal> };
       }
     >
+  | Step<
+      'close',
+      {
+        readonly market: Expr<string>;
+        /** The price of the market: as written, else the only price feed of the runbook. */
+        readonly feed?: Expr<Decimal>;
+        readonly slip?: Expr<Decimal>;
+      }
+    >
   | Step<'amend', { readonly order: Expr<RecordValue>; readonly price: Expr<Decimal>; readonly size?: Expr<Decimal> }>
   | Step<
       'cancel',

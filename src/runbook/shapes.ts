@@ -85,7 +85,7 @@ function value(type: ValueType | 'any', spelling: string): Shape {
   return { kind: 'value', type, spelling };
 }
 
-const MARKET_TYPE: ValueType = { kind: 'text', market: true };
+export const MARKET_TYPE: ValueType = { kind: 'text', market: true };
 export const MARKET = value(MARKET_TYPE, 'market');
 export const SIDE = value({ kind: 'text', of: SIDES }, 'side');
 export const PRICE = value({ kind: 'decimal', unit: 'price' }, 'price');

@@ -65,6 +65,7 @@ const ARGUMENTS: Readonly<Record<Exclude<VenueStepName, 'request'>, (draws: Draw
       ...(draws.chance(0.5) ? { escalate: { after: '5s', slip: draws.of(['50bps', '0.010']) } } : {}),
     };
   },
+  close: (draws) => draws.of(['BTC-USD', { market: 'BTC-USD', feed: '64000', slip: draws.of(['1%', '5%']) }]),
   amend: (draws) => ({
     order: 'o',
     price: draws.of(['49000', '51000.0', '50500']),
@@ -116,14 +117,14 @@ leaves: {position: open, because: a case}
 needs: [cancel_all]
 steps:
   - id: o
-    place: {market: BTC-USD, side: long, size: 0.01, ${name === 'manage' ? 'type: market, price: 64100' : 'type: limit, price: 50000'}}
-  - ${name}: ${JSON.stringify(args)}
+    place: {market: BTC-USD, side: long, size: 0.01, ${name === 'manage' || name === 'close' ? 'type: market, price: 64100' : 'type: limit, price: 50000'}}
+${name === 'close' ? RESTING : ''}  - ${name}: ${JSON.stringify(args)}
 `;
       const loaded = loadedFrom({ file: 'case.yaml', text });
-      const step = loaded.runbook.steps[1];
+      const step = loaded.runbook.steps.at(-1);
       if (step === undefined) throw new Error('no step');
       // No stop is moved or put back here.
-      const calls = bindCalls(step, 'calls').filter(({ leg }) => leg !== 'tighter stop_loss');
+      const calls = bindCalls(step, 'calls').filter(({ leg }) => leg !== 'tighter stop_loss' && leg !== 'stop');
       const planned = planFor(loaded.runbook, {}, { now: START }).rows.filter(
         (row): row is PlannedRequest => row.kind === 'request' && row.step === step.path,
       );
@@ -158,6 +159,9 @@ steps:
   });
 });
 
+/** For `close` to cancel. */
+const RESTING = '  - place: {market: BTC-USD, side: long, size: 0.01, type: limit, price: 50000}\n';
+
 /** What was sent, as far as the plan can know it. */
 function hideUnknown(planned: Readonly<Record<string, string>>, sent: Readonly<Record<string, string>>) {
   return Object.fromEntries(
@@ -168,9 +172,9 @@ function hideUnknown(planned: Readonly<Record<string, string>>, sent: Readonly<R
   );
 }
 
-/** Size and price of the market order with which `manage` closes what is left. */
+/** What only the run knows of the market order with which `manage` and `close` close what is left. */
 function isOfExit({ type }: Readonly<Record<string, string>>, name: string): boolean {
-  return type === 'market' && (name === 'size' || name === 'price');
+  return type === 'market' && ['size', 'price', 'side'].includes(name);
 }
 
 function writeParams(params: object): Readonly<Record<string, string>> {

@@ -66,6 +66,7 @@ const WEIGHTS = {
   place: 14,
   protect: 3,
   manage: 3,
+  close: 3,
   amend: 6,
   cancel: 5,
   cancel_all: 0.6,
@@ -351,7 +352,9 @@ class Author {
       sure = false;
     }
     // A run that ends at its first failure shows little.
-    if (may('catch', ['protect', 'manage', 'place', 'approve', 'wait_for', 'amend'].includes(verb) ? 0.5 : 0.3)) {
+    if (
+      may('catch', ['protect', 'manage', 'close', 'place', 'approve', 'wait_for', 'amend'].includes(verb) ? 0.5 : 0.3)
+    ) {
       const clauses = Array.from({ length: draws.within(1, 2) }, () => ({
         on: draws.chance(0.7) ? 'any' : [draws.of(ERROR_KINDS)],
         ...(draws.chance(0.2) ? { if: "error.kind != 'denied'" } : {}),
@@ -425,6 +428,12 @@ class Author {
             ...(both === 1 ? {} : { take_profit: leg() }),
           },
           id,
+        };
+      }
+      case 'close': {
+        const at = this.market(sight);
+        return {
+          args: draws.chance(0.6) ? at.text : { market: at.text, feed: 'feeds.mid', slip: draws.of(['1%', '20%']) },
         };
       }
       case 'manage': {

@@ -50,6 +50,16 @@ ${rest}`;
     expect(leaks(filled + hold('    on_timeout: [{wait: 1s}]\n'), none)).toEqual(UNPROVEN);
   });
 
+  it('leave nothing where `close` has succeeded, in its market alone', () => {
+    const none = { head: 'leaves: {position: none}\n' };
+    const close = (market = 'BTC-USD', rest = '') => `\n  - close: ${market}\n${rest}`;
+    // An order that works is cancelled as well.
+    expect(leaks(ENTRY + close(), none)).toEqual([]);
+    expect(leaks(`${ENTRY}${GUARD}${close('{market: BTC-USD, slip: 5%}')}`, none)).toEqual([]);
+    expect(leaks(ENTRY + close('ETH-USD'), none)).toEqual(VIOLATED);
+    expect(leaks(ENTRY + close('BTC-USD', '    catch: [{on: any, then: continue}]\n'), none)).toEqual(UNPROVEN);
+  });
+
   it('leave what one block of an if protects and the other does not', () => {
     const blocks = (taken: string, other: string) =>
       `${ENTRY}  - refresh: entry\n  - if: entry.filled > 0\n    do:${taken.replaceAll('\n', '\n    ')}\n    else:${other.replaceAll('\n', '\n    ')}\n`;

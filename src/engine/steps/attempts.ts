@@ -157,7 +157,8 @@ export class StepAttempts implements StepPlace {
       }
       progress = heartbeat.beginAttempt(execution.path, timeout === undefined ? undefined : startedAt + timeout.ms);
       if (timeout !== undefined) execution.windowMs = Math.min(execution.windowMs, timeout.ms);
-      await feeds.ensure(step.feeds, frame.globals.runbook.feeds, execution.scope, path);
+      if (getStepRow(step.verb).readsFeeds !== true)
+        await feeds.ensure(step.feeds, frame.globals.runbook.feeds, execution.scope, path);
       const value = isVenueStep(step)
         ? await runVenueStep(execution as StepExecution<VenueStep>)
         : await runControl(execution);
@@ -196,7 +197,7 @@ export class StepAttempts implements StepPlace {
   }
 
   /**
-   * Reads the orders that the attempt touched until they are complete. Gives the failure where they are not in time. A cancel that
+   * Reads the orders that the attempt touched until they are complete. Gives the failure where they are not in time. One that
    * handles a failure reads once and succeeds without their fills: the way out of a position must not wait for them.
    */
   private async completeTouched(execution: StepExecution): Promise<StepFailure | undefined> {
@@ -205,7 +206,7 @@ export class StepAttempts implements StepPlace {
     if (touched.length === 0) return undefined;
     // Of an attempt that fails because of this it is not done again.
     execution.touched.clear();
-    const isWayOut = this.frame.isHandler && (this.step.verb === 'cancel' || this.step.verb === 'cancel_all');
+    const isWayOut = this.frame.isHandler && WAYS_OUT.has(this.step.verb);
     const { orderManager } = this.walker.run;
     await orderManager.complete(touched, { step: path, windowMs: isWayOut ? 0 : windowMs, cancel: this.cancel });
     const lacking = isWayOut ? undefined : touched.find(({ incomplete }) => incomplete !== undefined)?.incomplete;
@@ -335,6 +336,9 @@ export class StepAttempts implements StepPlace {
     this.hasEnded = true;
   }
 }
+
+/** Steps that end orders, or close what is held. */
+const WAYS_OUT: ReadonlySet<CheckedStep['verb']> = new Set(['cancel', 'cancel_all', 'close']);
 
 function withId(step: CheckedStep): { id?: string } {
   return step.id === undefined ? {} : { id: step.id };

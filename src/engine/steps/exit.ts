@@ -1,5 +1,5 @@
 /**
- * Closes a position of the run by market orders, for `manage`. The venue has no market order that only reduces, so
+ * Closes a position of the run by market orders, for `manage` and `close`. The venue has no market order that only reduces, so
  * the stops end first: filled beside a market order, they would leave the opposite position. From the cancel of the first stop on
  * nothing abandons the exit until the position is closed or its stops are back, and no stop is given up that the journal cannot
  * record: then it could not record the market order either.
@@ -19,7 +19,10 @@ import { boundExit } from './barriers.ts';
 import type { StepExecution } from './execution.ts';
 import { cancelSideBySide, ensureBand, makeOrderContext, placeOrder, registerUndo } from './order-steps.ts';
 
-type ClosingExecution = StepExecution<StepOf<'manage'>>;
+type ClosingExecution = StepExecution<StepOf<'manage' | 'close'>>;
+
+/** How far a market order may go where its author says nothing. */
+export const SLIP = new Decimal('0.01');
 
 /**
  * Failures of an order of the exit after which the next is sent: the venue has refused it, or no byte of it left. One without an

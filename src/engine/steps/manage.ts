@@ -3,7 +3,7 @@
  * what barriers.ts decides. A tighter stop is placed and read as live before the old one is cancelled, so the position always has
  * one. What the step has done is kept in its memory: another attempt continues there.
  */
-import { Decimal, decimal, formatDecimal } from '../../base/decimal.ts';
+import { type Decimal, decimal, formatDecimal } from '../../base/decimal.ts';
 import type { StepOf } from '../../runbook/checked.ts';
 import type { ManageEnd } from '../../runbook/functions/records.ts';
 import { HOLD_EVERY_MS, MOST_EXITS, MOVE_EVERY_MS, mayExit } from '../../runbook/steps/manage.ts';
@@ -20,14 +20,11 @@ import { StepScope } from '../scope.ts';
 import { sleepUntil } from '../waiting.ts';
 import { type Barriers, chooseBest, decideHold, hasReachedTrigger, type StopTerms } from './barriers.ts';
 import type { StepExecution } from './execution.ts';
-import { complete, endOrders, hasEnded, MarketExit, placeAndAwait } from './exit.ts';
+import { complete, endOrders, hasEnded, MarketExit, placeAndAwait, SLIP } from './exit.ts';
 import { cancelSideBySide, makeOrderContext } from './order-steps.ts';
 import { listPlacements } from './run-values.ts';
 
 type Execution = StepExecution<StepOf<'manage'>>;
-
-/** How far a market exit may go where its author says nothing. */
-const SLIP = new Decimal('0.01');
 
 /** Failures after which the position is left alone: it may be gone, or no price bounds its exit. */
 const NOT_CLOSED: ReadonlySet<string> = new Set(['not_found', 'unprotected_position', 'stale_feed']);

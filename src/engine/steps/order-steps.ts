@@ -107,7 +107,7 @@ export async function clearEarlier(execution: StepExecution<StepOf<'place'>>, le
  * because an order that nothing cancels is the worse mistake.
  */
 export async function placeOrder(
-  execution: StepExecution<StepOf<'place' | 'protect' | 'manage'>>,
+  execution: StepExecution<StepOf<'place' | 'protect' | 'manage' | 'close'>>,
   at: OrderRequestContext,
   leg: string,
   terms: Terms,
@@ -132,7 +132,7 @@ export async function placeOrder(
  * nothing is written, an order that covers what the run has opened is left alone: without it the position would be bare.
  */
 export function registerUndo(
-  execution: StepExecution<StepOf<'place' | 'protect' | 'manage'>>,
+  execution: StepExecution<StepOf<'place' | 'protect' | 'manage' | 'close'>>,
   handle: OrderHandle,
   value: Value,
 ): void {

@@ -21,6 +21,7 @@ import { StepFailure } from '../interruption.ts';
 import { asHandle } from '../orders/handles.ts';
 import { callWhileWanted, restrict, type Terms } from '../orders/parts.ts';
 import { sleepUntil } from '../waiting.ts';
+import { close } from './close.ts';
 import type { StepExecution } from './execution.ts';
 import { manage } from './manage.ts';
 import {
@@ -80,6 +81,7 @@ const VERBS: { readonly [V in VenueStepName]?: VerbFunction<V> } = {
   },
 
   manage,
+  close,
 
   async amend(execution) {
     const { args, run } = execution;

@@ -8,6 +8,7 @@ import type { ProtectLeg, StepName, StepOf } from '../checked.ts';
 import type { Node } from '../document/nodes.ts';
 import { deriveMarket, FAULTY } from '../expression/compiler.ts';
 import { makeRecordType, ORDER } from '../functions/records.ts';
+import { MARKET_TYPE } from '../shapes.ts';
 import { getStepRow, type VenueStepName } from '../steps/steps.ts';
 import type { Duration, Expr, RecordValue, Time, Value, ValueType } from '../values.ts';
 import type { Checking } from './checking.ts';
@@ -60,6 +61,7 @@ const BUILDERS: { readonly [V in VenueStepName]?: Builder<V> } = {
   place,
   protect,
   manage,
+  close,
   amend,
   cancel,
   cancel_all: (checking, _node, { nameSpan }) => {
@@ -255,18 +257,8 @@ function manage(checking: Checking, node: Node, { nameSpan, timesOut }: Circumst
       'fraction-out-of-range',
       `the stop-loss of manage is for the whole position: its fraction is 1, found ${stopLoss.fraction.text}`,
     );
-  const ratio = (inner: FieldReader, key: string, least: 'above 0' | 'at least 0'): Expr<Decimal> => {
-    const expr = inner.compile<Decimal>(key);
-    const known = checking.compiler.evaluateConstant(expr);
-    const isBelow = least === 'above 0' ? known?.lessThanOrEqualTo(0) : known?.lessThan(0);
-    if (isBelow || known?.greaterThanOrEqualTo(1))
-      checking.report(
-        inner.locate(key),
-        'ratio-out-of-range',
-        `${key} is a ratio ${least} and below 1, found ${known?.toFixed()}`,
-      );
-    return expr;
-  };
+  const ratio = (inner: FieldReader, key: string, least: 'above 0' | 'at least 0') =>
+    checkRatio(checking, inner, key, inner.compile<Decimal>(key), least);
   const [trail, breakEven, escalate] = ['trail', 'break_even', 'escalate'].map((key) =>
     enterFields(checking, read, key),
   );
@@ -286,12 +278,7 @@ function manage(checking: Checking, node: Node, { nameSpan, timesOut }: Circumst
       'manage-without-price',
       'trail and break_even of manage follow the price of the market, and nothing says which feed that is',
     );
-  if (feed === undefined && (timeLimit !== undefined || escalate !== undefined))
-    checking.report(
-      nameSpan,
-      'market-order-without-price',
-      'without a price feed the market exit of manage has no price: the venue document does not say whether that is allowed',
-    );
+  if (timeLimit !== undefined || escalate !== undefined) checkExitPrice(checking, nameSpan, 'manage', feed);
   return {
     args: {
       market,
@@ -314,6 +301,58 @@ function manage(checking: Checking, node: Node, { nameSpan, timesOut }: Circumst
     },
     yields: getYieldedType('manage'),
   };
+}
+
+function close(checking: Checking, node: Node, { nameSpan }: Circumstances): BuiltArgs<'close'> {
+  checkHalted(checking, nameSpan, 'close');
+  if (node.kind !== 'map') {
+    const market = checking.compiler.compile<string>(node, MARKET_TYPE);
+    checkMarket(checking, node, market);
+    const feed = compileOnlyPrice(checking, node);
+    checkExitPrice(checking, nameSpan, 'close', feed);
+    return { args: { market, ...omitUndefined({ feed }) }, yields: undefined };
+  }
+  const read = new FieldReader(checking, node, chooseMapShape('close', node));
+  const market = read.compile<string>('market');
+  checkMarket(checking, read.find('market'), market);
+  read.market = market;
+  const feed = read.compileOptional<Decimal>('feed') ?? compileOnlyPrice(checking, node);
+  checkExitPrice(checking, nameSpan, 'close', feed);
+  const slip = read.compileOptional<Decimal>('slip');
+  if (slip !== undefined) checkRatio(checking, read, 'slip', slip, 'at least 0');
+  return { args: { market, ...omitUndefined({ feed, slip }) }, yields: undefined };
+}
+
+function checkRatio(
+  checking: Checking,
+  read: FieldReader,
+  key: string,
+  expr: Expr<Decimal>,
+  least: 'above 0' | 'at least 0',
+): Expr<Decimal> {
+  const known = checking.compiler.evaluateConstant(expr);
+  const isBelow = least === 'above 0' ? known?.lessThanOrEqualTo(0) : known?.lessThan(0);
+  if (isBelow || known?.greaterThanOrEqualTo(1))
+    checking.report(
+      read.locate(key),
+      'ratio-out-of-range',
+      `${key} is a ratio ${least} and below 1, found ${known?.toFixed()}`,
+    );
+  return expr;
+}
+
+function checkExitPrice(
+  checking: Checking,
+  at: Circumstances['nameSpan'],
+  step: StepName,
+  feed: Expr<Decimal> | undefined,
+): void {
+  if (feed === undefined)
+    checking.report(
+      at,
+      'market-order-without-price',
+      `without a price feed the market exit of ${step} has no price: the venue document does not say whether that is allowed`,
+    );
 }
 
 /** The only feed of the runbook whose value is a price. */

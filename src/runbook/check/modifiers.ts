@@ -81,15 +81,16 @@ export function checkResend(checking: Checking, step: CheckedStep, nameSpan: Spa
     );
 }
 
+/** Steps whose orders are never sent again. */
+const SENT_ONCE: ReadonlySet<StepName> = new Set(['protect', 'manage', 'close']);
+
 function maySendAgain(step: CheckedStep, calls: CheckedRunbook['calls']): boolean {
   const callee = step.verb === 'call' ? calls[step.args.runbook] : undefined;
   if (callee !== undefined)
     return [...walkSteps([...callee.steps, ...callee.onError, ...callee.finally])].every((each) =>
       maySendAgain(each, callee.calls),
     );
-  return (
-    step.verb !== 'protect' && step.verb !== 'manage' && (step.verb !== 'place' || step.args.onAmbiguous === 'resend')
-  );
+  return !SENT_ONCE.has(step.verb) && (step.verb !== 'place' || step.args.onAmbiguous === 'resend');
 }
 
 export function readAwait(checking: Checking, stepName: StepName, node: Node | undefined): AwaitTarget | undefined {

@@ -95,6 +95,8 @@ class LeavesDomain implements Domain<PathState> {
         return this.protect(step, state);
       case 'manage':
         return this.manage(step, state);
+      case 'close':
+        return this.close(step, state);
       case 'cancel':
         return this.cancel(step, state);
       case 'cancel_all':
@@ -117,7 +119,7 @@ class LeavesDomain implements Domain<PathState> {
       return withOrder(this.tell(state, step, 'place'), step.path, fact);
     }
     // Its stop may rest, and its exit may have been on its way.
-    if (step.verb === 'manage') return { ...state, doubt: state.doubt || isExposed(state) };
+    if (step.verb === 'manage' || step.verb === 'close') return { ...state, doubt: state.doubt || isExposed(state) };
     const blocks = step.verb === 'wait_for' ? [] : listInnerBlocks(step);
     const isCall = step.verb === 'call';
     return blocks.length === 0 && !isCall ? state : this.cutBranches(blocks, { ...state, doubt: true });
@@ -211,6 +213,16 @@ class LeavesDomain implements Domain<PathState> {
     return uncover(isSame ? { ...state, doubt: true } : closed, market);
   }
 
+  /** It succeeds when nothing of the run works in the market any more, and the position is gone. */
+  private close({ args }: StepOf<'close'>, state: PathState): PathState {
+    const market = nameMarket(args.market.text);
+    const isHere = (fact: OrderFact) => getMarket(fact) === market;
+    return uncover(
+      changeOrders(state, isHere, (fact) => ({ ...endOrder(fact), fill: 'none' })),
+      market,
+    );
+  }
+
   private cancel({ args }: StepOf<'cancel'>, state: PathState): PathState {
     if (args.kind === 'ids') return { ...state, doubt: true };
     if (args.kind === 'mine') {
@@ -278,7 +290,7 @@ const NOT_FILLED: ReadonlySet<string> = new Set([
 ]);
 
 function isPlacement({ verb }: CheckedStep): boolean {
-  return verb === 'place' || verb === 'protect' || verb === 'manage';
+  return verb === 'place' || verb === 'protect' || verb === 'manage' || verb === 'close';
 }
 
 function hasPlacement(block: readonly CheckedStep[]): boolean {
@@ -290,6 +302,7 @@ const CLOSING: ReadonlySet<CheckedStep['verb']> = new Set([
   'place',
   'protect',
   'manage',
+  'close',
   'cancel',
   'cancel_all',
   'call',

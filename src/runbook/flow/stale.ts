@@ -135,6 +135,8 @@ class StaleDomain implements Domain<StaleState> {
       case 'place':
       case 'protect':
         return this.place(step, state);
+      case 'close':
+        return this.endAll(state, step.args.market);
       case 'cancel':
         return this.cancel(step, state);
       case 'cancel_all':
@@ -275,6 +277,12 @@ class StaleDomain implements Domain<StaleState> {
       if (findAwaited(step) === 'terminal') stale.delete(key);
       else stale.set(key, { since: step, market: state.placed.get(key) ?? '', isOpen: false });
     }
+    return { ...state, stale };
+  }
+
+  /** Each order that was placed in the market has ended. */
+  private endAll(state: StaleState, { text }: Expr<string>): StaleState {
+    const stale = new Map([...state.stale].filter(([key]) => state.placed.get(key) !== nameMarket(text)));
     return { ...state, stale };
   }
 

@@ -7,6 +7,9 @@ import type { Expr } from '../values.ts';
 
 export type Loop = StepOf<'for_each'> | StepOf<'repeat'> | StepOf<'parallel'>;
 
+/** Steps of which a path says that they are skipped: without them a position stays open or uncovered. */
+const TOLD: ReadonlySet<CheckedStep['verb']> = new Set(['protect', 'manage', 'close', 'cancel']);
+
 /** What one check knows on a path, and how steps change it. A result of undefined says that the path is impossible or ends. */
 export interface Domain<S> {
   /** Called once the condition of a step holds, with the state in which it reads its arguments. */
@@ -62,7 +65,7 @@ export class FlowWalk<S> {
     if (condition === undefined) return this.attempt(step, state);
     const skipped = domain.narrow(state, condition, false, step);
     const taken = domain.narrow(state, condition, true, step);
-    const isTold = step.verb === 'protect' || step.verb === 'manage' || step.verb === 'cancel';
+    const isTold = TOLD.has(step.verb);
     return [
       ...(skipped === undefined ? [] : [isTold ? domain.tell(skipped, step, `${step.verb} is skipped`) : skipped]),
       ...(taken === undefined ? [] : this.attempt(step, taken)),

@@ -19,7 +19,7 @@ export class PlannedFeeds {
 
   /** The readings of one attempt of a step: for its condition, for its own expressions, and for the price band of its order. */
   ofAttempt(step: CheckedStep, runbook: CheckedRunbook): Load {
-    const orders = { place: 1, amend: 1, manage: MOST_EXITS }[step.verb as string] ?? 0;
+    const orders = { place: 1, amend: 1, manage: MOST_EXITS, close: MOST_EXITS }[step.verb as string] ?? 0;
     const bands = orders === 0 ? [] : (runbook.limits?.priceBands ?? []);
     // Of one market: which one is not always known.
     const reads = [...new Set(bands.flatMap(({ around }) => listFeeds(around)))];

@@ -8,7 +8,7 @@ import { type LimitRules, tighter } from '../../venue/limits/check.ts';
 import { CATCH_RETRIES, type CheckedRunbook, type CheckedStep, type StepOf } from '../checked.ts';
 import { evaluateLimits, findBand } from '../limit-values.ts';
 import { LOOK_EVERY_MS } from '../steps/control.ts';
-import { countLooks, HOLD_EVERY_MS } from '../steps/manage.ts';
+import { countLooks, HOLD_EVERY_MS, MOST_EXITS } from '../steps/manage.ts';
 import { findUndo } from '../steps/steps.ts';
 import { listVisibleIds } from '../steps/walk.ts';
 import type { Expr, Value } from '../values.ts';
@@ -292,18 +292,21 @@ export class PlanWalk {
         return note(`stop as ${step.args.outcome}`);
       case 'fail':
         return note('fail');
-      case 'manage':
-        return this.planManage(step, place, path);
+      case 'manage': {
+        const limits = [step.args.timeLimit, step.timeout].map((limit) => limit && scope.evaluateKnown(limit)?.ms);
+        const held = Math.min(...limits.map((ms) => ms ?? Number.POSITIVE_INFINITY));
+        return this.planLooking(step, place, path, countLooks(held));
+      }
+      case 'close':
+        return this.planLooking(step, place, path, MOST_EXITS + 1);
       default:
         return this.requests.plan(step, scope, { path, name: nameStep(step, place.runbook, this.depth) });
     }
   }
 
-  private planManage(step: StepOf<'manage'>, place: Place, path: string): Planned {
-    const { scope } = place;
-    const limits = [step.args.timeLimit, step.timeout].map((limit) => limit && scope.evaluateKnown(limit)?.ms);
-    const looks = countLooks(Math.min(...limits.map((ms) => ms ?? Number.POSITIVE_INFINITY)));
-    const planned = this.requests.plan(step, scope, { path, name: nameStep(step, place.runbook, this.depth) });
+  /** A step that reads its price again at each look. */
+  private planLooking(step: StepOf<'manage' | 'close'>, place: Place, path: string, looks: number): Planned {
+    const planned = this.requests.plan(step, place.scope, { path, name: nameStep(step, place.runbook, this.depth) });
     const look = repeat(this.feeds.ofCondition(step, place.runbook), { min: 0, max: looks }, HOLD_EVERY_MS);
     return { ...planned, load: together([planned.load, look]) };
   }

@@ -126,6 +126,8 @@ export interface StepRow {
   readonly otherwise?: readonly AnyCall[];
   /** Its requests overlap for as long as it lasts: their rates add up. */
   readonly overlaps?: true;
+  /** It reads the feeds of its arguments itself: one that is stale does not keep it from beginning. */
+  readonly readsFeeds?: true;
   /** Class of the default retry (language.md, decision 9). */
   readonly retry: 'read' | 'write' | 'none';
   /** `reduces`: allowed in `finally` and `undo`; `inner`: as its inner steps; `none`: does not change exposure. */

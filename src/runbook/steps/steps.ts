@@ -7,6 +7,7 @@ import type { EndpointName, WireParams } from '../../venue/catalogue.ts';
 import type { OrderDraft } from '../../venue/order/requests.ts';
 import type { CallClass } from '../../venue/port.ts';
 import type { CheckedStep, StepName } from '../checked.ts';
+import { CLOSE_STEPS } from './close.ts';
 import { CONTROL_STEPS } from './control.ts';
 import { DEADMAN_STEPS } from './deadman.ts';
 import { MANAGE_STEPS } from './manage.ts';
@@ -19,6 +20,7 @@ export { MODIFIER_NAMES, type Modifier, type StepRow } from './row.ts';
 export const STEPS = {
   ...ORDER_STEPS,
   ...MANAGE_STEPS,
+  ...CLOSE_STEPS,
   ...READING_STEPS,
   ...DEADMAN_STEPS,
   ...CONTROL_STEPS,

@@ -1,0 +1,161 @@
+/** Tests `close` against the simulated venue: what it sends, what it leaves, and what the venue's books show then. */
+import { describe, expect, it } from 'vitest';
+import type { FaultRule } from '../../src/gateway/simulator/config/faults.ts';
+import { inputsFrom, loadedFrom, type Performance, perform, replay, type Scene, START } from './stage.ts';
+
+const LONG = '  - place: {type: market, market: BTC-USD, side: long, size: 0.1, price: 64100}\n';
+const STOP = '  - protect: {market: BTC-USD, side: short, stop_loss: {fraction: 1, trigger: 60000, price: 59000}}\n';
+const ADDING = '  - place: {type: limit, market: BTC-USD, side: long, size: 0.1, price: 63000}\n';
+const TAKING = '  - place: {type: limit, market: BTC-USD, side: short, size: 0.1, price: 65000}\n';
+const CLOSE = '  - id: out\n    close: BTC-USD\n';
+
+async function play(
+  steps: string,
+  { head = '', ...rest }: Partial<Scene> & { readonly head?: string } = {},
+): Promise<Performance> {
+  const text = `runbook: case\ndsl: 1\nfeeds: {mid: {type: price, max_age: 5s}}\nleaves: {position: none}\n${head}steps:\n${steps}`;
+  const loaded = loadedFrom({ file: 'case.yaml', text });
+  const path = { kind: 'points', points: [{ afterMs: 0, price: '64000' }] } as const;
+  const markets = {
+    'BTC-USD': { tick: '1', lot: '0.0001', start: '64000', spreadBps: 0, depth: '100', path },
+  } as const;
+  const scene: Scene = { loaded, inputs: inputsFrom(loaded, {}), ...rest, config: { markets, ...rest.config } };
+  const performance = await perform(scene);
+  await replay(performance, scene);
+  return performance;
+}
+
+/** The orders of the venue's books: type, side, price and status. */
+function listOrders({ books }: Performance): readonly string[] {
+  return books.orders.map(({ type, side, status }) => `${type} ${side} ${status}`);
+}
+
+function isFlat({ books }: Performance): boolean {
+  const net = books.orders.reduce((sum, { side, filled }) => sum + (side === 'long' ? 1 : -1) * Number(filled), 0);
+  return Math.abs(net) < 1e-9 && books.orders.every(({ terminal }) => terminal);
+}
+
+it('closes what the run holds, and leaves nothing working', async () => {
+  const played = await play(LONG + STOP + ADDING + TAKING + CLOSE);
+  expect(listOrders(played)).toEqual([
+    'market long closed',
+    'stop_loss short canceled',
+    'limit long canceled',
+    'limit short canceled',
+    'market short closed',
+  ]);
+  expect([played.report.outcome, isFlat(played), played.books.orders.at(-1)?.price]).toEqual([
+    'succeeded',
+    true,
+    '63360',
+  ]);
+});
+
+it('cancels its stop after everything else', async () => {
+  const { entries, books } = await play(LONG + STOP + ADDING + TAKING + CLOSE);
+  const cancelled = entries.flatMap((entry) =>
+    entry.type === 'call.intended' && entry.data.endpoint === 'DELETE /orders' ? [entry.data.clientOrderId] : [],
+  );
+  const types = cancelled.map((id) => books.orders.find((order) => order.client_order_id === id)?.type);
+  expect(types.at(-1)).toBe('stop_loss');
+  expect(types).toHaveLength(3);
+});
+
+it('closes a short position within the slip that is written', async () => {
+  const short = LONG.replace('long', 'short').replace('64100', '63900');
+  const played = await play(`${short}  - close: {market: BTC-USD, slip: 5%}\n`);
+  expect([isFlat(played), played.books.orders.at(-1)?.price]).toEqual([true, '67200']);
+});
+
+it('sends no order where the run holds nothing', async () => {
+  const played = await play(ADDING + CLOSE);
+  expect([played.report.outcome, listOrders(played)]).toEqual(['succeeded', ['limit long canceled']]);
+});
+
+it('leaves the orders and positions of other markets alone', async () => {
+  const other = '  - place: {type: limit, market: ETH-USD, side: long, size: 1, price: 2000}\n';
+  const played = await play(LONG + other + CLOSE, {
+    head: '',
+    config: { markets: { 'BTC-USD': { start: '64000' }, 'ETH-USD': { start: '3000' } } },
+  });
+  expect(played.books.orders.map(({ market_id: market, status }) => [market, status])).toEqual([
+    ['BTC-USD', 'closed'],
+    ['ETH-USD', 'open'],
+    ['BTC-USD', 'closed'],
+  ]);
+});
+
+describe('as the way out of a failure', () => {
+  const FAILS = '  - fail: {because: it does}\non_error:\n';
+
+  it('closes the position', async () => {
+    const played = await play(LONG + STOP + FAILS + CLOSE);
+    expect([played.report.outcome, isFlat(played), played.report.residual]).toEqual(['failed', true, []]);
+  });
+
+  it('closes it within the last price that was read, where the feed is down', async () => {
+    const played = await play(LONG + FAILS + CLOSE, { feedAgeMs: 60_000 });
+    expect([isFlat(played), played.books.orders.at(-1)?.price]).toEqual([true, '63360']);
+  });
+
+  it('closes it although an order that can only add to it does not end', async () => {
+    const faults: FaultRule[] = [{ on: 'DELETE /orders', when: { call: 1 }, do: 'error', error: 'ORDER_REJECTED' }];
+    const played = await play(LONG + ADDING + FAILS + CLOSE, { config: { faults } });
+    expect(listOrders(played)).toEqual(['market long closed', 'limit long canceled', 'market short closed']);
+  });
+
+  it('sends nothing beside an order of its own side that does not end', async () => {
+    const faults = [1, 2].map(
+      (call): FaultRule => ({ on: 'DELETE /orders', when: { call }, do: 'error', error: 'ORDER_REJECTED' }),
+    );
+    const kept = `${TAKING}    undo: keep\n`;
+    const played = await play(LONG + STOP + kept + FAILS + CLOSE, { config: { faults } });
+    expect(listOrders(played).slice(0, 3)).toEqual(['market long closed', 'stop_loss short open', 'limit short open']);
+    expect(played.books.orders).toHaveLength(3);
+  });
+});
+
+describe('where the market order is refused', () => {
+  const BAND = { head: 'limits: {price_band: {around: "64000", within: 0.1%}}\n' };
+
+  it.each([
+    [
+      'a position stop',
+      '  - protect: {market: BTC-USD, side: short, stop_loss: {fraction: 1, trigger: 63990, price: 63980}}\n',
+      '1',
+    ],
+    [
+      'a stop with a size',
+      '  - place: {type: stop_limit, market: BTC-USD, side: short, size: 0.2, trigger: 63990, price: 63980}\n    allow: reduce\n',
+      '0.1',
+    ],
+  ])('puts %s back, for no more than is left', async (_what, stop, size) => {
+    const played = await play(LONG.replace('64100', '64050') + stop + CLOSE, BAND);
+    expect(played.report.error?.kind).toBe('denied');
+    const [, , back] = played.books.orders;
+    expect([back?.status, back?.initial_size]).toEqual(['open', size]);
+    expect(played.report.residual[0]?.covered).toBe('0.1');
+  });
+});
+
+it('keeps the stop where the journal cannot record the exit', async () => {
+  const played = await play(`${LONG + STOP}  - wait: 20s\n${CLOSE}`, { diskFullAfterMs: 15_000 });
+  expect([played.report.outcome, listOrders(played)]).toEqual([
+    'halted',
+    ['market long closed', 'stop_loss short open'],
+  ]);
+});
+
+it('leaves no position without its stop where a person cancels the run meanwhile', async () => {
+  const commitMs = () => 300;
+  const { entries } = await play(LONG + STOP + CLOSE, { commitMs });
+  const within = entries.filter(({ step }) => step === 'steps/out').map(({ at }) => at - START);
+  const known = new Set(within);
+  for (const afterMs of [...known].map((at) => at + 1).filter((at) => !known.has(at))) {
+    const { report } = await play(LONG + STOP + CLOSE, {
+      commitMs,
+      commands: [{ command: 'cancel', by: 'ada', afterMs }],
+    });
+    expect([afterMs, report.residual.filter(({ size, covered }) => size !== covered)]).toEqual([afterMs, []]);
+  }
+});
