@@ -10,8 +10,8 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     pool: 'forks',
     isolate: false,
-    // Two more than cores: many tests wait for processes.
-    maxWorkers: availableParallelism() + 2,
+    // Four more than cores: about two thirds of them wait for processes.
+    maxWorkers: availableParallelism() + 4,
     sequence: { sequencer: SlowFirst },
     tags: NEEDS.map(({ name, description }) => ({ name, description })),
     tagsFilter: HERE,
