@@ -26,7 +26,7 @@ export function findAccountPosition(
   gates: Iterable<LimitFactsFold>,
   market: string,
 ): Decimal | undefined {
-  if (ledger.unknown !== undefined) return undefined;
+  if (ledger.findUnknown([market]) !== undefined) return undefined;
   const held = ledger.listFilled([...gates]).get(market)?.range;
   if (!ledger.isProven(market)) return undefined;
   if (held === undefined) return ledger.book.position(market).size;

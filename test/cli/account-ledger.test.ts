@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { type LedgerOf, loadLedger, updateLedgers } from '../../src/app/account/ledger.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
-import { newWriter, startedData } from '../journal/sample.ts';
+import { newWriter, START, startedData } from '../journal/sample.ts';
 
 const KEY = 'https://venue.example main';
 
@@ -82,11 +82,14 @@ describe('the rows of a ledger', () => {
     const [first] = await of.store.read('a');
     if (first === undefined) throw new Error('nothing was written');
     await of.store.append([{ ...first, seq: 2, type: 'variable.set', line: '{' }], { durable: true, epoch: 1 });
-    expect((await loadLedger(of)).parts.unknown).toContain('journal of a');
+    expect((await loadLedger(of)).parts.unknown).toMatchObject({
+      until: START,
+      why: expect.stringContaining('journal of a'),
+    });
     const other = await keep('b');
     await other.store.putAccountRows(KEY, [{ name: 'run b', text: '{' }]);
     expect((await loadLedger(other)).parts.unknown).toBeUndefined();
     await other.store.putAccountRows(KEY, [{ name: 'gone', text: '{' }]);
-    expect((await loadLedger(other)).parts.unknown).toContain('gone');
+    expect((await loadLedger(other)).parts.unknown?.why).toContain('gone');
   });
 });

@@ -280,13 +280,27 @@ describe('a limit of the account', () => {
   });
 
   it('denies what adds where a journal cannot be read, and never what a proof shows to reduce', () => {
-    const parts = { runs: [ended('a', [['long', '3', '100']])], unknown: 'the journal of b cannot be read' };
+    const parts = { runs: [ended('a', [['long', '3', '100']])], unknown: { why: 'the journal of b', until: T0 } };
     expect(ask(sumsOf(parts), {}, { maxPosition: '100' })).toBe('POSITION_UNKNOWN');
     expect(ask(sumsOf(parts), {}, { maxOpenOrders: 5 })).toBe('ok');
     const close = { side: 'short', size: '3' } as const;
     expect(ask(sumsOf(parts), close, { maxPosition: '100' })).toBe('POSITION_UNKNOWN');
     const listed = [{ market: MARKET, readAt: T0, fills: [] }];
     expect(ask(sumsOf({ ...parts, listed }), close, { maxPosition: '0' })).toBe('ok');
+  });
+
+  it('is not denied for a journal that cannot be read once a person, or the venue, has said what is held since', () => {
+    const stated = (at: number) => ({
+      unknown: { why: 'b', until: T0 },
+      baselines: [{ market: MARKET, size: '2', by: 'ada', at }],
+    });
+    expect(ask(sumsOf(stated(T0)), {}, { maxPosition: '3' })).toBe('POSITION_UNKNOWN');
+    expect(ask(sumsOf(stated(T0 + 1)), {}, { maxPosition: '3' })).toBe('ok');
+    expect(ask(sumsOf(stated(T0 + 1)), {}, { maxPosition: '2' })).toBe('POSITION_EXCEEDS_MAX');
+    expect(ask(sumsOf(stated(T0 + 1)), { market: 'ETH-USD' }, { maxPosition: '3' })).toBe('POSITION_UNKNOWN');
+    const shown = sumsOf(stated(T0));
+    shown.noteShown();
+    expect(ask(shown, { market: 'ETH-USD' }, { maxPosition: '3' })).toBe('ok');
   });
 });
 
@@ -297,7 +311,11 @@ describe('what an expression reads of the account', () => {
     ['is 0 where nothing ever traded', {}, '0'],
     ['is not known where runs traded and no list has shown the rest', { runs }, undefined],
     ['is the sum over its runs, once the venue has listed the market', { runs, listed }, '2'],
-    ['is not known where a journal cannot be read', { runs, listed, unknown: 'the journal of c' }, undefined],
+    [
+      'is not known where a journal cannot be read',
+      { runs, listed, unknown: { why: 'the journal of c', until: T0 } },
+      undefined,
+    ],
     [
       'is not known while an order of a run may still fill',
       {

@@ -93,7 +93,7 @@ describe('requests', () => {
 
   it('answers 404 for an unknown path, and 413 for a body that is too long', async () => {
     const url = await startVenue();
-    expect((await ask(url, 'GET', '/positions')).status).toBe(404);
+    expect((await ask(url, 'GET', '/balances')).status).toBe(404);
     expect((await ask(url, 'POST', '/orders', ' '.repeat(1024 * 1024 + 1))).status).toBe(413);
   });
 });

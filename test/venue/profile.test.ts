@@ -570,6 +570,29 @@ describe('readProfile, refused profiles', () => {
     expect(read({ ...MINIMAL, requests, feeds: { mid } }).found).toEqual([expect.stringContaining(message)]);
   });
 
+  it.each([
+    ['an undeclared request', { request: 'other' }, 'positions.request: positions: requests has no other'],
+    ['a result without the rows', { rows: 'result' }, 'positions.rows: '],
+    ['a size that may be absent', { size: 'maybe' }, 'positions.size: '],
+    ['a market that is a number', { market: 'size' }, 'positions.market: '],
+    ['a field that is not there', { side: 'toString' }, 'positions.side: '],
+  ])('positions of %s', (_, change, message) => {
+    const positions = {
+      request: 'held',
+      rows: 'result.rows',
+      market: 'market_id',
+      size: 'size',
+      side: 'side',
+      ...change,
+    };
+    const of = { market_id: 'market', size: 'size', side: 'side', maybe: 'size?', price: 'price?' };
+    const result = { rows: { type: 'list', of } };
+    const requests = { held: { method: 'GET', path: '/positions', tokens: 10, result } };
+    expect(read({ ...MINIMAL, requests, positions }).found).toEqual([expect.stringContaining(message)]);
+    const sound = { request: 'held', rows: 'result.rows', market: 'market_id', size: 'size', price: 'price' };
+    expect(read({ ...MINIMAL, requests, positions: sound }).profile?.positions).toEqual(sound);
+  });
+
   it('warns of settings without effect, and gives the profile', () => {
     const { profile, found } = read({
       ...MINIMAL,

@@ -3,16 +3,17 @@
  * orders are still open, and which fills no journal has. Before a live run under limits of the account, and on request.
  */
 
+import { decimal, formatDecimal } from '../../base/decimal.ts';
 import { makePrintable } from '../../base/printable.ts';
 import type { AccountLedger } from '../../gateway/limits/account-ledger.ts';
-import type { LedgerParts, ListedFills } from '../../gateway/limits/ledger-rows.ts';
+import type { Baseline, LedgerParts, ListedFills } from '../../gateway/limits/ledger-rows.ts';
 import { splitLimits } from '../../venue/limits/check.ts';
 import { makeAccountOrderParams } from '../../venue/order/requests.ts';
 import type { FillRecord } from '../../venue/records.ts';
 import type { Voice } from '../voice.ts';
 import type { Account } from './account.ts';
-import { keepListed, loadLedger, nameLedger } from './ledger.ts';
-import { type Asked, sendOnce } from './one-request.ts';
+import { keepListed, keepPositions, loadLedger, nameLedger } from './ledger.ts';
+import { type Asked, readDeclaredPositions, sendOnce } from './one-request.ts';
 
 interface LedgerHost {
   readonly account: Account;
@@ -26,8 +27,17 @@ export interface Settling {
   readonly added: readonly FillRecord[];
   /** Orders that a run left open and the venue does not list any more, by client order id. */
   readonly gone: readonly string[];
+  /** Positions that are not what the fills add up to, as the venue lists them. */
+  readonly moved: readonly MovedPosition[];
   /** Why a list could not be read; then what it would have shown still counts at its worst. */
   readonly unread?: string;
+}
+
+export interface MovedPosition {
+  readonly market: string;
+  /** As the fills had it, base currency. */
+  readonly was: string;
+  readonly size: string;
 }
 
 const PAGE_ROWS = 1000;
@@ -68,12 +78,57 @@ export async function readReleases({ account, ledger }: Pick<LedgerHost, 'accoun
 
 /**
  * Asks the venue for what is not settled, and keeps what it shows beside the journal. `all`: every market the account traded; `markets`:
- * these in any case.
+ * these in any case. Then for its positions, where the profile declares a request for them.
  */
 export async function compareWithVenue(
-  { account, ledger }: LedgerHost,
-  { all = false, markets: asked = [] }: { readonly all?: boolean; readonly markets?: readonly string[] } = {},
+  host: LedgerHost,
+  which: { readonly all?: boolean; readonly markets?: readonly string[] } = {},
 ): Promise<Settling> {
+  const lists = await compareLists(host, which);
+  return { ...lists, ...(await comparePositions(host, lists.unread)) };
+}
+
+/**
+ * Takes what the venue lists as held for what is held: it proves that in every market, those that it leaves out included, also where
+ * a journal or the fills of an order cannot be read.
+ */
+async function comparePositions(
+  { account, ledger }: Pick<LedgerHost, 'account' | 'ledger'>,
+  unread: string | undefined,
+): Promise<Pick<Settling, 'moved' | 'unread'>> {
+  const { positions: declared, markets, fillsWindowMs } = account.profile;
+  const missed = unread === undefined ? {} : { unread };
+  if (declared === undefined) return { moved: [], ...missed };
+  const at = account.clock.now();
+  const read = await readDeclaredPositions(account, declared, TOKENS_WITHIN_MS);
+  if ('why' in read) return { moved: [], unread: [...(unread === undefined ? [] : [unread]), read.why].join('; ') };
+  const moved: MovedPosition[] = [];
+  const shown: Baseline[] = [];
+  let isWhole = true;
+  for (const market of new Set([...Object.keys(markets), ...ledger.book.markets(), ...read.positions.keys()])) {
+    const { size, price } = read.positions.get(market) ?? { size: '0' };
+    const was = ledger.book.position(market).size;
+    const isUnread = (ledger.listFilled([]).get(market)?.unread.length ?? 0) > 0;
+    if (was.eq(decimal(size)) && !isUnread) continue;
+    // Fills and positions are two readings: where it has just traded, one may be behind the other.
+    const newest = ledger.book.trades(market).at(-1)?.fill.timestamp ?? 0;
+    if (at - newest / 1000 < fillsWindowMs) {
+      isWhole = false;
+      continue;
+    }
+    shown.push({ market, size, ...(price === undefined ? {} : { price }), by: 'the venue', at });
+    if (!was.eq(decimal(size))) moved.push({ market, was: formatDecimal(was), size });
+  }
+  await keepPositions(nameLedger(account), shown);
+  for (const each of shown) ledger.state(each);
+  if (isWhole) ledger.noteShown();
+  return { moved, ...missed };
+}
+
+async function compareLists(
+  { account, ledger }: LedgerHost,
+  { all = false, markets: asked = [] }: { readonly all?: boolean; readonly markets?: readonly string[] },
+): Promise<Omit<Settling, 'moved'>> {
   const left = ledger.listLeft();
   const filled = ledger.listFilled([]);
   const markets = [...filled].flatMap(([market, { range, unread }]) =>

@@ -24,7 +24,7 @@ import {
 import { canonicalizeAccountKey, composeAccountKey } from '../../venue/profile/base-url.ts';
 import type { Account } from './account.ts';
 
-type LedgerStore = Pick<JournalStore, 'read' | 'heads' | 'accountRows' | 'putAccountRows'>;
+type LedgerStore = Pick<JournalStore, 'read' | 'last' | 'heads' | 'accountRows' | 'putAccountRows'>;
 
 /** The account as its store and its key name it. */
 export interface LedgerOf {
@@ -47,9 +47,11 @@ export function nameLedger({
   return { store, name: profile.account, key, yieldTurn };
 }
 
-/** Names of rows: `run NAME`, `baseline TIME MARKET`, `listed MARKET`, and `gone`. */
+/** Names of rows: `run NAME`, `baseline TIME MARKET`, `position MARKET`, `listed MARKET`, and `gone`. */
 const RUN = 'run ';
 const BASELINE = 'baseline ';
+/** What the venue's list of positions showed, where it was not what the fills add up to. */
+const POSITION = 'position ';
 const LISTED = 'listed ';
 const GONE = 'gone';
 
@@ -77,6 +79,7 @@ export async function loadLedger(of: LedgerOf, { anew = false } = {}): Promise<L
   const changed: AccountRow[] = [];
   const runs: RunLedger[] = [];
   const unread: string[] = [];
+  let unreadUntil = 0;
   for (const head of heads) {
     const row = readRunText(kept.get(`${RUN}${head.run}`));
     kept.delete(`${RUN}${head.run}`);
@@ -88,6 +91,7 @@ export async function loadLedger(of: LedgerOf, { anew = false } = {}): Promise<L
     } catch (error) {
       if (!(error instanceof StoreError && error.reason === 'damaged')) throw error;
       unread.push(`the journal of ${head.run}`);
+      unreadUntil = Math.max(unreadUntil, await findLastAt(store, head));
     }
   }
   if (changed.length > 0) await store.putAccountRows(key, changed);
@@ -96,17 +100,27 @@ export async function loadLedger(of: LedgerOf, { anew = false } = {}): Promise<L
     if (ledger) runs.push(ledger);
   }
   // The row of a run is made again; what a person stated, or the venue listed, is in no journal.
-  for (const [rowName, row] of kept) if (readJson(row) === undefined) unread.push(`the row "${rowName}"`);
+  for (const [rowName, row] of kept) {
+    if (readJson(row) !== undefined) continue;
+    unread.push(`the row "${rowName}"`);
+    unreadUntil = Number.POSITIVE_INFINITY;
+  }
   return {
     folded: changed.length,
     parts: {
       runs,
-      baselines: readRows<Baseline>(kept, BASELINE),
+      baselines: [...readRows<Baseline>(kept, BASELINE), ...readRows<Baseline>(kept, POSITION)],
       listed: readRows<ListedFills>(kept, LISTED),
       gone: readJson<Record<string, number>>(kept.get(GONE)) ?? {},
-      ...(unread.length === 0 ? {} : { unknown: `${unread.join(', ')} cannot be read` }),
+      ...(unread.length === 0 ? {} : { unknown: { why: `${unread.join(', ')} cannot be read`, until: unreadUntil } }),
     },
   };
+}
+
+/** When a run whose journal is damaged wrote last, epoch ms. */
+async function findLastAt(store: LedgerStore, { run }: RunHead): Promise<number> {
+  const last = await store.last(run).catch(() => undefined);
+  return last?.at ?? Number.POSITIVE_INFINITY;
 }
 
 export async function openLedger(of: LedgerOf): Promise<AccountLedger> {
@@ -142,6 +156,14 @@ function findVenue(first: StoredEntry): string | undefined {
 export async function keepBaseline({ store, key }: LedgerOf, baseline: Baseline): Promise<void> {
   const name = `${BASELINE}${new Date(baseline.at).toISOString()} ${baseline.market}`;
   await store.putAccountRows(key, [{ name, text: JSON.stringify(baseline) }]);
+}
+
+/** Keeps what the venue's list of positions showed, in place of what it showed before. */
+export async function keepPositions({ store, key }: LedgerOf, shown: readonly Baseline[]): Promise<void> {
+  await store.putAccountRows(
+    key,
+    shown.map((each) => ({ name: `${POSITION}${each.market}`, text: JSON.stringify(each) })),
+  );
 }
 
 /** Keeps what the venue's own lists showed, beside what was kept before. */

@@ -1,8 +1,10 @@
 /** Sends one request to an account outside any run, without lease or journal: for `kill`, `doctor`, `reconcile` and late orders. */
-import { exchangeOnce, NO_SESSION } from '../../gateway/exchange.ts';
+import { type Exchanged, exchangeOnce, NO_SESSION } from '../../gateway/exchange.ts';
+import { buildDeclaredRequests, type ListedPosition, readPositions } from '../../gateway/live/declared.ts';
 import type { WireAnswer } from '../../gateway/transport.ts';
 import type { EndpointName, Params } from '../../venue/catalogue.ts';
 import type { CallClass } from '../../venue/port.ts';
+import type { DeclaredPositions } from '../../venue/profile/profile.ts';
 import { type AnswerVerdict, readAnswer } from '../../venue/wire/answer.ts';
 import { toWireRequest } from '../../venue/wire/request.ts';
 import type { Account } from './account.ts';
@@ -19,7 +21,7 @@ export async function sendOnce<E extends EndpointName>(
   klass: CallClass,
   tokensWithinMs?: number,
 ): Promise<Asked<E>> {
-  const { budget, profile, session, clock } = account;
+  const { budget, profile, clock } = account;
   const sent = await exchangeOnce(account, {
     tokens: () => ({
       endpoint: name,
@@ -30,12 +32,39 @@ export async function sendOnce<E extends EndpointName>(
     request: () => toWireRequest(name, params, profile),
     read: (answer) => readAnswer(name, answer, profile),
   });
-  if (sent.kind === 'stopped') {
-    const noSession = sent.obstacle.code === NO_SESSION;
-    const why = noSession ? (session.problem ?? 'there is no session') : 'no tokens in time';
-    return { kind: 'unanswered', why, sent: false };
-  }
-  if (sent.kind === 'unanswered') return { kind: 'unanswered', why: sent.reply.message, sent: sent.reply.sent };
+  if (sent.kind !== 'answered') return describeUnanswered(account, sent);
   const { verdict, reply, times } = sent;
   return { ...verdict, tookMs: times.settledAt - times.sentAt, reply };
+}
+
+function describeUnanswered(
+  { session }: Pick<Account, 'session'>,
+  sent: Exclude<Exchanged<never>, { kind: 'answered' }>,
+) {
+  if (sent.kind === 'unanswered')
+    return { kind: 'unanswered', why: sent.reply.message, sent: sent.reply.sent } as const;
+  const noSession = sent.obstacle.code === NO_SESSION;
+  const why = noSession ? (session.problem ?? 'there is no session') : 'no tokens in time';
+  return { kind: 'unanswered', why, sent: false } as const;
+}
+
+/** Asks for the positions that the profile declares, once; why they are not known, where they are not. */
+export async function readDeclaredPositions(
+  account: Pick<Account, 'budget' | 'profile' | 'session' | 'clock' | 'transport'>,
+  declared: DeclaredPositions,
+  tokensWithinMs: number,
+): Promise<{ readonly positions: ReadonlyMap<string, ListedPosition> } | { readonly why: string }> {
+  const { clock, profile } = account;
+  const exchange = buildDeclaredRequests(profile)(declared.request, {});
+  if ('problem' in exchange) return { why: exchange.problem };
+  const sent = await exchangeOnce(account, {
+    ...exchange,
+    tokens: () => ({ ...exchange.tokens(), class: 'reconcile', deadlineAt: clock.now() + tokensWithinMs }),
+  });
+  if (sent.kind !== 'answered') return { why: describeUnanswered(account, sent).why };
+  const { verdict, reply } = sent;
+  if (verdict.kind !== 'confirmed')
+    return { why: 'why' in verdict ? verdict.why : `it refused with status ${reply.status}` };
+  const positions = readPositions(verdict.result, declared);
+  return positions === undefined ? { why: 'a row of its positions cannot be read' } : { positions };
 }

@@ -51,7 +51,7 @@ export async function reconcileLedger({ profile: file }: OfAccount, invocation: 
   const account = await openAccount(profile, invocation);
   try {
     const ledger = await openLedger(nameLedger(account));
-    const { added, gone, unread } = await compareWithVenue({ account, ledger, voice: terminal }, { all: true });
+    const { added, gone, moved, unread } = await compareWithVenue({ account, ledger, voice: terminal }, { all: true });
     if (unread !== undefined)
       throw new UserError(
         `the venue's lists could not be read, so nothing was compared: ${makePrintable(unread, 300)}`,
@@ -59,12 +59,16 @@ export async function reconcileLedger({ profile: file }: OfAccount, invocation: 
         'unanswered',
       );
     const document = describeLedger(profile.account, ledger, Date.now());
-    const found = { ok: added.length === 0, added, gone };
+    const found = { ok: added.length + moved.length === 0, added, gone, moved };
     terminal.answer({ ...found, ...document }, () =>
       [
-        found.ok
+        added.length === 0
           ? 'the venue lists no fill that the journals lack'
           : `the venue lists ${formatCount(added.length, 'fill')} that no journal has; they count from now on`,
+        ...moved.map(
+          ({ market, was, size }) =>
+            `the venue lists a position of ${formatText(size)} ${formatText(market)}, where the fills add up to ${was}; it counts from now on`,
+        ),
         ...(gone.length === 0 ? [] : [`not open any more: ${gone.map(formatText).join(', ')}`]),
         formatLedger(document, terminal),
       ].join('\n'),

@@ -8,7 +8,7 @@ import type { WorkingOrder } from '../../venue/limits/check.ts';
 import { computeShortfall } from '../../venue/order/fills.ts';
 import { PositionBook } from '../../venue/position/position-book.ts';
 import type { FillRecord } from '../../venue/records.ts';
-import type { LedgerOrder, LedgerParts, RunLedger } from './ledger-rows.ts';
+import type { Baseline, LedgerOrder, LedgerParts, RunLedger } from './ledger-rows.ts';
 
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
@@ -31,9 +31,11 @@ const NOTHING_KNOWN: LedgerParts = { runs: [], baselines: [], listed: [], gone: 
 
 export class AccountLedger {
   readonly book = new PositionBook();
-  readonly unknown: string | undefined;
   /** When a person last lifted what had stopped the account, epoch ms: a daily loss counts from then on. */
   releasedAt = 0;
+  private readonly missing: LedgerParts['unknown'];
+  /** Whether the venue has listed every position since this was loaded. */
+  private hasShown = false;
   private readonly runs = new Map<string, RunLedger>();
   private readonly listedAt = new Map<string, number>();
   private readonly stated = new Map<string, number>();
@@ -47,13 +49,33 @@ export class AccountLedger {
   private left: Left | undefined;
 
   constructor({ runs, baselines, listed, gone, unknown }: LedgerParts = NOTHING_KNOWN) {
-    this.unknown = unknown;
+    this.missing = unknown;
     for (const run of runs) this.add(run);
     this.takeListed({ listed, gone });
-    for (const { market, at, size, price } of baselines) {
-      this.book.state(market, at * 1000, { size, price });
-      this.stated.set(market, Math.max(at, this.stated.get(market) ?? 0));
-    }
+    for (const baseline of baselines) this.state(baseline);
+  }
+
+  /** Counts what a person, or the venue's list of positions, says to be held: what was before counts no more for the size. */
+  state({ market, at, size, price }: Omit<Baseline, 'by'>): void {
+    this.left = undefined;
+    this.book.state(market, at * 1000, { size, price });
+    this.stated.set(market, Math.max(at, this.stated.get(market) ?? 0));
+  }
+
+  /** The venue has listed every position: nothing that a journal lacks is unknown any more. */
+  noteShown(): void {
+    this.hasShown = true;
+  }
+
+  /** Why what is held in one of the markets may not be what the sums say; undefined where it is proven. */
+  findUnknown(markets: readonly string[]): string | undefined {
+    const { missing, stated, hasShown } = this;
+    if (missing === undefined || hasShown) return undefined;
+    return markets.every((market) => (stated.get(market) ?? 0) > missing.until) ? undefined : missing.why;
+  }
+
+  get unknown(): string | undefined {
+    return this.hasShown ? undefined : this.missing?.why;
   }
 
   /** Counts a run that has ended, or counts it anew. */
@@ -107,7 +129,9 @@ export class AccountLedger {
 
   /** Whether the venue's list, or a person, has shown that nothing else changed the position since the ledger began to know it. */
   isProven(market: string): boolean {
-    return this.listedAt.has(market) || this.stated.has(market) || this.book.trades(market).length === 0;
+    return (
+      this.hasShown || this.listedAt.has(market) || this.stated.has(market) || this.book.trades(market).length === 0
+    );
   }
 
   hasBooked(fill: FillRecord): boolean {

@@ -156,7 +156,7 @@ export class LimitFactsFold {
       { ...call, ...(call.intent?.allow === undefined ? {} : { allow: call.intent.allow }) },
       rules,
       facts,
-      account && { rules: account, facts: this.collectAccountFacts(facts, call, attempted) },
+      account && { rules: account, facts: this.collectAccountFacts(facts, call, account, attempted) },
     );
     // With a cap in force the check has found out whether an order that is to reduce certainly does.
     const opens = call.intent?.allow !== 'reduce' || verdict.considered['allow'] === 'reduce not proven';
@@ -248,7 +248,7 @@ export class LimitFactsFold {
   }
 
   /** The facts of the account: those of the run with the sums over all runs. */
-  private collectAccountFacts(facts: LimitFacts, call: VenueCall, attempted: boolean): LimitFacts {
+  private collectAccountFacts(facts: LimitFacts, call: VenueCall, rules: LimitRules, attempted: boolean): LimitFacts {
     const { ledger } = this.others();
     const { now } = facts;
     const day = Math.floor(now / DAY_MS);
@@ -291,7 +291,9 @@ export class LimitFactsFold {
         dayNotional,
         dayPnl: formatDecimal(sums.sumPnlOfDay(now)),
       },
-      unknownPositions: sums.unknown,
+      unknownPositions: sums.findUnknown(
+        rules.maxExposure === undefined ? [call.intent?.market ?? ''] : [...Object.keys(this.markets), ...known.keys()],
+      ),
     };
   }
 

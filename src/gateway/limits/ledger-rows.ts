@@ -78,6 +78,10 @@ export interface LedgerParts {
   readonly listed: readonly ListedFills[];
   /** Orders that the venue did not list as open any more: client order id to when it was asked, epoch ms. */
   readonly gone: Readonly<Record<string, number>>;
-  /** Why the sums may lack something: a journal that cannot be read. */
-  readonly unknown?: string;
+  /** What the sums may lack: journals and rows that cannot be read. */
+  readonly unknown?: {
+    readonly why: string;
+    /** What was stated or listed of a market later, epoch ms, holds for it all the same. */
+    readonly until: number;
+  };
 }

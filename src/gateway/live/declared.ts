@@ -3,10 +3,10 @@
  * its document does not describe. A result is read by its declared shape, exact in decimals; other fields cannot be read.
  */
 import { isLosslessNumber } from 'lossless-json';
-import { type DecimalString, parseDecimal } from '../../base/decimal.ts';
+import { type DecimalString, decimal, formatDecimal, parseDecimal } from '../../base/decimal.ts';
 import { buildFeedRequestId } from '../../journal/entry.ts';
 import type { FeedValue } from '../../venue/port.ts';
-import type { DeclaredRequest, Profile, ResultShape } from '../../venue/profile/profile.ts';
+import type { DeclaredPositions, DeclaredRequest, Profile, ResultShape } from '../../venue/profile/profile.ts';
 import { readJson, type WireValue } from '../../venue/wire/request.ts';
 import type { VenueClient } from '../client.ts';
 import type { DeclaredRequests, FeedSource, ReadNeed } from '../client-parts.ts';
@@ -155,11 +155,51 @@ function readRecord(value: unknown, path: string): Readonly<Record<string, unkno
 
 /** Reads the decimal at a path such as `result[0].fair_price`; undefined when there is none. */
 export function readDecimalAt(result: unknown, path: string): DecimalString | undefined {
+  return readDecimal(readAt(result, path));
+}
+
+function readAt(result: unknown, path: string): unknown {
   const steps = path.match(/[A-Za-z0-9_-]+/g) ?? [];
   let value: unknown = { result };
   for (const step of steps) {
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined;
     value = (value as Readonly<Record<string, unknown>>)[step];
   }
-  return readDecimal(value);
+  return value;
 }
+
+/** A position as the venue lists it. */
+export interface ListedPosition {
+  /** Base currency, long positive. */
+  readonly size: DecimalString;
+  /** Average entry, quote currency; absent where the venue does not give it. */
+  readonly price?: DecimalString;
+}
+
+/** Reads what a declared request lists, by market; a market with several rows has their sum. Undefined where a row cannot be read. */
+export function readPositions(
+  result: unknown,
+  { rows, market, size, side, price }: DeclaredPositions,
+): ReadonlyMap<string, ListedPosition> | undefined {
+  const list = readAt(result, rows);
+  if (!Array.isArray(list)) return undefined;
+  const found = new Map<string, ListedPosition>();
+  for (const row of list as readonly Readonly<Record<string, unknown>>[]) {
+    const sign = side === undefined ? 1 : SIGNS.get(String(row[side]).toLowerCase());
+    const amount = readDecimal(row[size]);
+    const id = row[market];
+    if (sign === undefined || amount === undefined || typeof id !== 'string') return undefined;
+    const signed = (side === undefined ? decimal(amount) : decimal(amount).abs()).times(sign);
+    const before = found.get(id);
+    const entry = price === undefined || before !== undefined ? undefined : readDecimal(row[price]);
+    found.set(id, {
+      size: formatDecimal(signed.plus(decimal(before?.size ?? '0'))),
+      ...(entry === undefined || signed.isZero() ? {} : { price: entry }),
+    });
+  }
+  return found;
+}
+const SIGNS: ReadonlyMap<string, number> = new Map([
+  ['long', 1],
+  ['short', -1],
+]);

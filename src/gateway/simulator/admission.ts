@@ -72,8 +72,11 @@ export class Admission {
 
   private execute(request: VenueRequest, caller: Caller, at: number, fault: FaultRule | undefined): unknown {
     const { name } = request;
-    if (!isEndpointName(name)) return this.readMarkets(request, at);
+    if (name === 'GET /markets') return this.readMarkets(request, at);
+    const listsPositions = name === 'GET /positions';
+    if (!listsPositions && !isEndpointName(name)) throw new VenueError('NOT_FOUND', `there is no ${name}`, 404);
     if (name !== 'POST /jwt') this.venue.sessions.check(request, caller, at);
+    if (listsPositions) return this.venue.account.listPositions();
     // venue-api.md, rule 1: the request counts because it arrived, also if it is refused.
     if (getEndpoint(name).qualifies) this.venue.deadman.noteActivity(at);
     if (request.unreadable !== undefined) throw request.unreadable;
@@ -95,7 +98,6 @@ export class Admission {
 
   /** Answers GET /markets, which feeds read over HTTP: one market or all, without a session. */
   private readMarkets(request: VenueRequest, at: number): unknown {
-    if (request.name !== 'GET /markets') throw new VenueError('NOT_FOUND', `there is no ${request.name}`, 404);
     const wanted = request.params['market_id']?.text;
     return [...this.venue.markets.values()]
       .filter((market) => wanted === undefined || market.id === wanted)

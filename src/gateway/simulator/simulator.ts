@@ -19,7 +19,7 @@
  *   is not an activity; a request that is refused for its content is.
  * - Parameters are accepted in query and body alike. A parameter that the endpoint does not have is refused.
  * - Tokens are counted when a request arrives; a refused one costs none. A request without a cost in the document costs 10.
- * - GET /markets is an addition, which feeds read over HTTP. There is no websocket.
+ * - GET /markets, which feeds read over HTTP, and the form of GET /positions are additions. There is no websocket.
  */
 import type { Clock } from '../../base/clock.ts';
 import { type Decimal, type DecimalString, formatDecimal } from '../../base/decimal.ts';

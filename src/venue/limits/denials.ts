@@ -186,7 +186,7 @@ export const DENIALS = {
     summary: 'a limit of the account applies, and what the account holds is not known',
     names: ['market'],
     example: 'limits: {max_position: 0.1} in the profile, and an earlier run whose journal is damaged',
-    fix: 'prove the position: `runbook account reconcile`, list_fills of the market with all_pages: true from a day ago or earlier, or `runbook account baseline --market M --size S --by NAME`',
+    fix: 'prove the position: `runbook account reconcile`, list_fills of the market with all_pages: true from a day ago or earlier, `positions` in the profile, or `runbook account baseline --market M --size S --by NAME`',
   },
   NOTIONAL_EXCEEDS_MAX_PER_DAY: {
     summary: 'the account has used up its notional of this UTC day',

@@ -23,6 +23,7 @@ export function findConflicts(settings: ReadProfile): ProfileFinding[] {
     ...Object.entries(settings.feeds ?? {}).flatMap(([name, feed]) => [
       ...findFeedConflicts(name, feed, settings.requests ?? {}),
     ]),
+    ...findPositionsConflicts(settings),
     ...(settings.limits?.markets ?? []).map((market, index) =>
       checkMarket(market, ['limits', 'markets', index], settings.markets),
     ),
@@ -192,6 +193,38 @@ function* findFeedConflicts(
   }
 }
 
+/** A row of positions: which words its fields may have. */
+const POSITION_FIELDS: Readonly<Record<'market' | 'size' | 'side' | 'price', ReadonlySet<ResultWord>>> = {
+  market: new Set(['market', 'text']),
+  size: new Set(['size', 'number']),
+  side: new Set(['side', 'text']),
+  price: new Set(['price', 'number']),
+};
+
+function* findPositionsConflicts({ positions, requests = {} }: ReadProfile): Generator<ProfileFinding> {
+  if (positions === undefined) return;
+  const conflict = (name: string, message: string): ProfileFinding => ({
+    code: 'profile-conflict',
+    path: ['positions', name],
+    message: `positions: ${message}`,
+  });
+  const request = Object.hasOwn(requests, positions.request) ? requests[positions.request] : undefined;
+  if (request === undefined) return yield conflict('request', `requests has no ${positions.request}`);
+  const list = findShape(request.result, parseResultPath(positions.rows ?? 'result').slice(1));
+  const fields = list?.kind === 'list' && list.of.kind === 'record' ? list.of.fields : undefined;
+  if (fields === undefined)
+    return yield conflict('rows', `the result of requests.${positions.request} has no list of records there`);
+  for (const name of ['market', 'size', 'side', 'price'] as const) {
+    const given = positions[name];
+    const shape = given !== undefined && Object.hasOwn(fields, given) ? fields[given] : undefined;
+    // A price may be absent: the entry is then not known.
+    const fits =
+      shape?.kind === 'value' && POSITION_FIELDS[name].has(shape.type) && (name === 'price' || !shape.optional);
+    if (given !== undefined && !fits)
+      yield conflict(name, `${given} is no ${[...POSITION_FIELDS[name]].join(' or ')} of a row that is always there`);
+  }
+}
+
 /** `result[0].fair_price` in parts: `['result', 0, 'fair_price']`. */
 export function parseResultPath(text: string): readonly (string | number)[] {
   return [...text.matchAll(/\[(\d+)\]|([A-Za-z_][A-Za-z0-9_]*)/g)].map(([, index, name]) =>
@@ -200,14 +233,20 @@ export function parseResultPath(text: string): readonly (string | number)[] {
 }
 
 function leadsToNumber(shape: ResultShape, path: readonly (string | number)[]): boolean {
+  const found = findShape(shape, path);
+  return found?.kind === 'value' && NUMBERS.has(found.type);
+}
+
+/** The shape at a path; undefined where there is none. */
+function findShape(shape: ResultShape, path: readonly (string | number)[]): ResultShape | undefined {
   const [part, ...rest] = path;
-  if (shape.kind === 'value') return part === undefined && NUMBERS.has(shape.type);
-  if (part === undefined) return false;
+  if (part === undefined) return shape;
+  if (shape.kind === 'value') return undefined;
   if (shape.kind === 'record') {
     const field = typeof part === 'string' && Object.hasOwn(shape.fields, part) ? shape.fields[part] : undefined;
-    return field !== undefined && leadsToNumber(field, rest);
+    return field && findShape(field, rest);
   }
-  return (shape.kind === 'list') === (typeof part === 'number') && leadsToNumber(shape.of, rest);
+  return (shape.kind === 'list') === (typeof part === 'number') ? findShape(shape.of, rest) : undefined;
 }
 const NUMBERS: ReadonlySet<ResultWord> = new Set(['price', 'size', 'money', 'number', 'integer']);
 

@@ -41,6 +41,7 @@ export function writeProfileSettings(profile: Profile): SettingsJson {
       ]),
     ),
     feeds: profile.feeds,
+    ...(profile.positions === undefined ? {} : { positions: profile.positions }),
     ...(Object.keys(profile.people).length === 0 ? {} : { people: profile.people }),
     ...(profile.fourEyes ? { four_eyes: true } : {}),
     capabilities: profile.capabilities,

@@ -69,6 +69,16 @@ interface DeclaredFeed {
   readonly read: string;
 }
 
+/** Where the positions of the account are in the result of a declared request: a path to the rows, and fields of a row. */
+export interface DeclaredPositions {
+  readonly request: string;
+  readonly rows: string;
+  readonly market: string;
+  readonly size: string;
+  readonly side?: string;
+  readonly price?: string;
+}
+
 type StoreSettings = { readonly sqlite: string } | { readonly postgres: SecretReference };
 type AnchorCopy = { readonly file: string } | { readonly webhook: SecretReference };
 type NotifyTarget =
@@ -120,6 +130,8 @@ export interface Profile {
   readonly markets: Readonly<Record<string, MarketRules>>;
   readonly requests: Readonly<Record<string, DeclaredRequest>>;
   readonly feeds: Readonly<Record<string, DeclaredFeed>>;
+  /** The request that lists the positions of the account; absent where none is declared. */
+  readonly positions?: DeclaredPositions;
   /** By name. `key`: an Ed25519 public key. */
   readonly people: Readonly<Record<string, Person>>;
   /** Whether an approval by who started the run is refused. */
@@ -281,6 +293,7 @@ function fillDefaults(settings: ReadProfile, folder: string): Profile {
     markets: mapValues(settings.markets ?? {}, (market) => market),
     requests: mapValues(requests, ({ query, ...request }) => ({ ...request, query: { ...query } })),
     feeds: mapValues(feeds, ({ with: given, ...feed }) => ({ ...feed, with: { ...given } })),
+    ...(settings.positions === undefined ? {} : { positions: { rows: 'result', ...settings.positions } }),
     capabilities: settings.capabilities ?? [],
     limits: toLimitRules(settings.limits ?? {}),
     ambiguityWindowMs: settings.ambiguity?.window ?? defaults.ambiguityWindowMs.default,

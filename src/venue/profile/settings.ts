@@ -23,6 +23,15 @@ const DAY_MS = 86_400_000;
 const duration = (about: string, minMs: number, maxMs: number) => ({ form: 'duration', minMs, maxMs, about }) as const;
 const decimal = (about: string) => ({ form: 'decimal', about }) as const;
 const whole = (about: string, min: number, max: number) => ({ form: 'whole', min, max, about }) as const;
+const resultPath = (about: string) =>
+  ({
+    form: 'text',
+    pattern: '^result(?:\\[\\d{1,4}\\]|\\.[A-Za-z_][A-Za-z0-9_]*)*$',
+    accepts: 'a place in the result, such as result[0].fair_price',
+    about,
+  }) as const;
+const field = (about: string) =>
+  ({ form: 'text', pattern: '^[A-Za-z_][A-Za-z0-9_]{0,63}$', accepts: 'the name of a field', about }) as const;
 const refusalWords = (about: string) =>
   ({
     form: 'list',
@@ -271,14 +280,21 @@ export const PROFILE_SETTINGS = {
           names: 'a parameter name',
           about: 'its parameters',
         },
-        read: {
-          form: 'text',
-          pattern: '^result(?:\\[\\d{1,4}\\]|\\.[A-Za-z_][A-Za-z0-9_]*)*$',
-          accepts: 'a place in the result, such as result[0].fair_price',
-          required: true,
-          about: 'path of the value in the result',
-        },
+        read: { ...resultPath('path of the value in the result'), required: true },
       },
+    },
+  },
+  positions: {
+    form: 'group',
+    about:
+      'a declared request that lists every position of the account: it proves what the account holds in every market',
+    fields: {
+      request: { ...name('a declared request'), required: true },
+      rows: resultPath('path of the list in the result; result by default'),
+      market: { ...field('field of a row with its market'), required: true },
+      size: { ...field('field with its size: signed, long positive, or with side'), required: true },
+      side: field('field with its side, long or short'),
+      price: field('field with its average entry'),
     },
   },
   people: {

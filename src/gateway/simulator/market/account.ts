@@ -72,6 +72,22 @@ export class Account {
     return this.positions.get(marketId)?.net ?? ZERO;
   }
 
+  /** The records of GET /positions, in the simulator's own form: venue-api.md names it and does not describe it. */
+  listPositions(): readonly { market_id: string; side: Side; size: DecimalString; average_price: DecimalString }[] {
+    return [...this.positions].flatMap(([market_id, { net, cost }]) =>
+      net.isZero()
+        ? []
+        : [
+            {
+              market_id,
+              side: net.isNegative() ? 'short' : 'long',
+              size: formatDecimal(net.abs()),
+              average_price: formatDecimal(roundToStep(cost.div(net), MARGIN_STEP, 'nearest')),
+            },
+          ],
+    );
+  }
+
   /** The exact fee of a trade in quote currency; a negative fee is a rebate. */
   computeFee(price: Decimal, size: Decimal, isMaker: boolean): Decimal {
     return price.times(size).times(decimal(isMaker ? this.config.fees.maker : this.config.fees.taker));
