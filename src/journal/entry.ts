@@ -109,6 +109,8 @@ export type EntryBody =
         readonly engine: string;
         /** Only in live runs. */
         readonly process?: ProcessFact;
+        /** Of a run on paper: the account whose limits and kill switch hold for it, and its process (shared/machine.ts). */
+        readonly paper?: { readonly of: string; readonly host: string; readonly mark: string };
         readonly plan?: string;
         /** The bounds to which a person held the run by approving its plan (`run --plan`). */
         readonly bounds?: ApprovedBounds;

@@ -46,6 +46,11 @@ export class RecordedRun implements Iterable<Entry> {
   [Symbol.iterator](): Generator<Entry> {
     return readLines(this.lines);
   }
+
+  /** The first `count` lines. */
+  upTo(count: number): RecordedRun {
+    return new RecordedRun(this.lines.slice(0, count));
+  }
 }
 
 /**

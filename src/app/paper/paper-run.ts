@@ -33,6 +33,7 @@ import type { LoadedRunbook } from '../files/load.ts';
 import { type Answer, findAnswer } from '../rehearsal/answers.ts';
 import { listTradedMarkets } from '../rehearsal/recorded-market.ts';
 import { act, buildStartedData, makeVirtualClient, makeVirtualSetup } from '../run/virtual-run.ts';
+import { describePaperProcess } from './dead-runs.ts';
 import { LiveQuotes } from './live-quotes.ts';
 
 export interface PaperRun {
@@ -164,6 +165,7 @@ export async function runOnPaper(options: PaperRun): Promise<RunResult> {
             { mode: 'paper', account: 'paper', markets: simulator.markets, profile: simulated },
           ),
           ...options.origin,
+          paper: describePaperProcess(key),
         };
         log.append('run.started', data);
         const client = makeVirtualClient({

@@ -18,6 +18,7 @@ import { makeKilledError, refuseUnready, refuseUntil } from '../account/readines
 import { EXIT, UserError } from '../errors.ts';
 import type { LoadedRunbook } from '../files/load.ts';
 import { inputValues, loadPinned } from '../files/load.ts';
+import { endDeadPaperRuns } from '../paper/dead-runs.ts';
 import { planFor } from '../plan.ts';
 import { type Origin, readRecordedProfile } from '../run/first-entry.ts';
 import { findAnswerer, recordAnswers } from '../run/halt-answers.ts';
@@ -95,11 +96,12 @@ export class ScheduledRuns implements Launcher {
   }
 
   /**
-   * Resumes every unfinished run of an earlier process. A halted run is not resumed: it needs a person, and repeating requests
+   * Resumes every unfinished run of an earlier process, and ends those on paper. A halted run is not resumed: it needs a person, and repeating requests
    * would guess with somebody's money. It keeps its slot and its key, and so does a run that cannot be resumed.
    */
   async resumeAll(scheduler: Scheduler): Promise<ResumedRuns> {
     const { account } = this.parts.host;
+    await endDeadPaperRuns(account.store, account.clock, account.key);
     const taken: string[] = [];
     const stuck: UnendedRun[] = [];
     const halted: UnendedRun[] = [];

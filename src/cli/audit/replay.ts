@@ -6,6 +6,7 @@
 
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { inputValues, loadPinned } from '../../app/files/load.ts';
+import { dropRecoveredEnd } from '../../app/paper/dead-runs.ts';
 import { refuseOlderVersion } from '../../app/run/first-entry.ts';
 import { replayRun } from '../../app/run/virtual-run.ts';
 import { findRun } from '../../app/stores/find-run.ts';
@@ -26,7 +27,7 @@ export async function replay(name: string, invocation: Invocation): Promise<Exit
   const { terminal } = invocation;
   const { run, entries } = await withRuns(invocation, async (store) => {
     const found = await findRun(store, name);
-    return { run: found.run, entries: await readRecordedRun(store, found.run) };
+    return { run: found.run, entries: dropRecoveredEnd(await readRecordedRun(store, found.run)) };
   });
   const { divergence } = await executeAgain(run, entries, terminal);
   if (divergence === undefined) {
@@ -76,7 +77,7 @@ export async function proveRun(name: string, review: Review): Promise<ExitCode> 
   const { run, entries, verdict } = await withRuns(review, async (store) => {
     const found = await findRun(store, name);
     const anchors = readAnchorFiles(review, { run: found.run }).flatMap((file) => file.anchors);
-    const entries = await readRecordedRun(store, found.run);
+    const entries = dropRecoveredEnd(await readRecordedRun(store, found.run));
     return { run: found.run, entries, verdict: await verifyRun(store, found.run, anchors) };
   });
   const { first, definition, divergence: found } = await executeAgain(run, entries, terminal);

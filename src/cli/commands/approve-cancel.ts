@@ -11,6 +11,7 @@ import { chooseActorName } from '../../app/account/person.ts';
 import type { Environment } from '../../app/environment.ts';
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { findAccountKey } from '../../app/kill/kill-records.ts';
+import { endPaperRun } from '../../app/paper/dead-runs.ts';
 import { readRecordedProfile } from '../../app/run/first-entry.ts';
 import { recordAnswers } from '../../app/run/halt-answers.ts';
 import { findAskedStep } from '../../app/stores/asked-step.ts';
@@ -74,14 +75,20 @@ export async function sendCommand(
     });
   }
   const shared = await accessStore(found.place, environment).openShared();
+  const isOnPaper = found.first.data.mode === 'paper';
   let isHeld: boolean;
   try {
-    isHeld = await isExecuted(found, shared);
-    await shared.mailbox.post({ ...command, by, at });
+    isHeld = !isOnPaper && (await isExecuted(found, shared));
+    const sequence = await shared.mailbox.post({ ...command, by, at });
+    if (isOnPaper && what === 'cancel') isHeld = await waitUntilRead(shared, found.run, sequence);
   } finally {
     await shared.close();
   }
-  const reader = found.hasHalted ? await recordHaltAnswer(found, invocation) : describeReader(found, isHeld);
+  const reader = found.hasHalted
+    ? await recordHaltAnswer(found, invocation)
+    : isOnPaper && what === 'cancel' && !isHeld
+      ? await endOnPaper(found, by, environment)
+      : describeReader(found, isHeld);
   terminal.answer(
     { run: found.run, command: what, by },
     () => `${what} of ${found.run} by ${makePrintable(by, 100)} is recorded; ${reader}`,
@@ -114,6 +121,35 @@ async function isExecuted({ first }: UnfinishedRun, { leases }: Pick<Shared, 'le
     if (!(error instanceof UserError)) throw error;
     return true;
   }
+}
+
+/** A process that executes a run on paper reads every half second; this is long enough for a busy one, ms. */
+const READ_WITHIN_MS = 5_000;
+const LOOK_EVERY_MS = 250;
+
+/** Whether a process has read the message. */
+async function waitUntilRead({ mailbox }: Pick<Shared, 'mailbox'>, run: string, sequence: number): Promise<boolean> {
+  const clock = new SystemClock();
+  const until = clock.monotonic() + READ_WITHIN_MS;
+  for (;;) {
+    const pending = await mailbox.pending(run);
+    if (pending.every((each) => each.sequence !== sequence)) return true;
+    if (clock.monotonic() >= until) return false;
+    await new Promise<void>((resolve) => void clock.after(LOOK_EVERY_MS, resolve));
+  }
+}
+
+/** Ends a run on paper that no process executes; returns what was done. */
+async function endOnPaper({ first, place }: UnfinishedRun, by: string, environment: Environment): Promise<string> {
+  const store = await convertStoreErrors(() => accessStore(place, environment).openJournal());
+  try {
+    await endPaperRun(store, first, new SystemClock(), by);
+  } catch (error) {
+    convert(error);
+  } finally {
+    await store.close();
+  }
+  return 'no process executes it, and its journal now ends: failed, its process died';
 }
 
 /** If the run's process has died, no process reads the answer. */

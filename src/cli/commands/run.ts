@@ -93,7 +93,9 @@ function refuseOtherPlan({ hash }: Plan, approved: string): void {
 /** Continues interrupted runs: those named, or every unfinished one that the known stores hold. */
 export async function resumeRuns(names: readonly string[], invocation: Invocation): Promise<ExitCode> {
   const { terminal, state } = invocation;
-  const found = await findUnfinishedRuns(names, state, 'halted too');
+  const found = await findUnfinishedRuns(names, state, 'halted too').catch(async (error: unknown) => {
+    throw (await explainPaper(names, state)) ?? error;
+  });
   if (found.length === 0) return reportNothing(invocation);
   // With several runs, standard output has one document, and a failure of one run does not stop the others.
   const documents: object[] = [];
@@ -118,6 +120,17 @@ export async function resumeRuns(names: readonly string[], invocation: Invocatio
   }
   if (documents.length > 0) terminal.answer({ runs: documents }, () => '');
   return worst;
+}
+
+/** Why a run on paper is not resumed, where one was named. */
+async function explainPaper(names: readonly string[], state: Invocation['state']): Promise<UserError | undefined> {
+  const found = await findUnfinishedRuns(names, state, 'on paper too').catch(() => []);
+  const run = found.find(({ first }) => first.data.mode === 'paper')?.run;
+  return run === undefined
+    ? undefined
+    : new UserError(
+        `run ${run} is on paper, and is not resumed: its simulated venue ended with its process. \`runbook cancel ${run}\` ends it in its journal`,
+      );
 }
 
 /** Says where nothing was found. A store that is not at its place may hold a run with open orders. */

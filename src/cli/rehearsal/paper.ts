@@ -3,6 +3,7 @@ import { reportCrash } from '../../app/crash-report.ts';
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { inputValues, loadRunbook } from '../../app/files/load.ts';
 import { readProfileFile } from '../../app/files/profile.ts';
+import { endDeadPaperRuns } from '../../app/paper/dead-runs.ts';
 import { openQuotes, runOnPaper } from '../../app/paper/paper-run.ts';
 import { exitAfter, type Signal } from '../../app/process.ts';
 import { readAnswers } from '../../app/rehearsal/answers.ts';
@@ -43,6 +44,8 @@ export async function runPaper(
   });
   const store = await openSqliteStore(state.file('runbook.db'));
   const shared = await accessStore({ kind: 'sqlite', file: state.file('runbook.db') }, environment).openShared();
+  for (const dead of await endDeadPaperRuns(store, clock))
+    terminal.note(`run ${dead}, on paper, has ended as failed: its process died`);
   const fold = new RunFold();
   const run = makeRunName(loaded.runbook.name);
   let interrupted: Signal | undefined;
