@@ -30,7 +30,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'app/files': [],
   'app/kill': ['account', 'files', 'run', 'stores'],
   'app/paper': ['account', 'files', 'rehearsal', 'run'],
-  'app/project': ['files', 'testing'],
+  'app/project': ['files', 'testing', 'testing/file'],
   'app/rehearsal': ['files', 'stores'],
   'app/run': ['account', 'files', 'rehearsal'],
   'app/schedule': ['account', 'files', 'paper', 'run', 'stores'],

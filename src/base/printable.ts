@@ -30,3 +30,8 @@ export function escapeUnprintable(text: string): string {
   if (ORDINARY.test(text)) return text;
   return text.replace(UNPRINTABLE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
+
+/** A word as a shell takes it. */
+export function quoteWord(word: string): string {
+  return /^[\w=.,:/%@+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}

@@ -1,10 +1,14 @@
 /** Tests what `runbook new --from` writes for each runbook that ships, in this process: test/cli has the command itself. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { inputValues, loadRunbook } from '../../src/app/files/load.ts';
 import { checkProject } from '../../src/app/project/checks.ts';
+import { ensureSchema } from '../../src/app/project/schema-line.ts';
+import { SILENT } from '../../src/app/voice.ts';
 import { makeNewFiles } from '../../src/cli/authoring/new.ts';
+import { formatDocument } from '../../src/runbook/document/format.ts';
 import { testing } from '../cli/testing-bench.ts';
 import { SHIPPED } from '../shipped-runbooks.ts';
 
@@ -13,6 +17,13 @@ const MEANT: Readonly<Record<string, readonly string[]>> = { flatten: ['unused-i
 
 const folder = mkdtempSync(join(tmpdir(), 'runbook-new-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Writes the files into a folder of their own. */
+function place(texts: Readonly<Record<string, string>>): string {
+  const into = mkdtempSync(join(folder, 'one-'));
+  for (const [file, text] of Object.entries(texts)) writeFileSync(join(into, file), text);
+  return into;
+}
 
 function textsOf(from: string | undefined): Readonly<Record<string, string>> {
   const { own, called } = makeNewFiles('mine', from);
@@ -28,9 +39,9 @@ describe('a new runbook', () => {
         expect.arrayContaining(['mine.yaml', 'mine.test.yaml', 'mine.sim.yaml', 'mine.profile.yaml']),
       );
       expect(texts['mine.yaml']).toMatch(/^runbook: mine$/m);
-      const place = mkdtempSync(join(folder, 'one-'));
-      for (const [file, text] of Object.entries(texts)) writeFileSync(join(place, file), text);
-      const { files } = await checkProject([place]);
+      for (const [file, text] of Object.entries(texts))
+        expect(formatDocument({ file, text }), `${file} is laid out`).toEqual({ text });
+      const { files } = await checkProject([place(texts)]);
       expect(files.filter(({ refused }) => refused !== undefined)).toEqual([]);
       expect(files.map(({ kind }) => kind)).toEqual(
         expect.arrayContaining(['runbook', 'test', 'simulator', 'profile']),
@@ -41,6 +52,28 @@ describe('a new runbook', () => {
       expect(said).toEqual(known.flatMap((name) => MEANT[name] ?? []));
     },
   );
+
+  it.each(SHIPPED)('from %s comes with the inputs of a dry-run', (from) => {
+    const { own, called, inputs } = makeNewFiles('mine', from);
+    const into = place(
+      Object.fromEntries(Object.entries({ ...own, ...called }).map(([file, { text }]) => [file, text])),
+    );
+    const { runbook } = loadRunbook(join(into, 'mine.yaml'), SILENT);
+    expect(Object.keys(inputValues(runbook, { pairs: inputs, file: undefined })).sort()).toEqual(
+      runbook.inputs.map(({ name }) => name).sort(),
+    );
+  });
+
+  it('in a folder of a project names the schema that the project has', () => {
+    const project = mkdtempSync(join(folder, 'project-'));
+    mkdirSync(join(project, 'schemas'));
+    mkdirSync(join(project, 'runbooks'));
+    writeFileSync(join(project, 'schemas', 'runbook.schema.json'), '{}');
+    expect(ensureSchema(join(project, 'runbooks', 'mine.yaml'), 'runbook')).toEqual({
+      line: '# yaml-language-server: $schema=../schemas/runbook.schema.json\n',
+      created: undefined,
+    });
+  });
 
   it('brings along what it calls, without which its tests could not run', async () => {
     const texts = textsOf('weekend-flatten');

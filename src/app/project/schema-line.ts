@@ -16,8 +16,8 @@ export interface SchemaLine {
 /** The line for a file, for the schema NAME.schema.json. */
 export function ensureSchema(file: string, name: string): SchemaLine {
   const folder = resolve(dirname(file));
-  const root = findRoot(folder);
   const schema = `${name}.schema.json`;
+  const root = findRoot(folder, schema);
   const places = [join(root, 'schemas', schema), join(root, 'node_modules', 'perp-runbook', 'schemas', schema)];
   const [first = '', ...others] = places;
   const found = [first, ...others].find((path) => existsSync(path));
@@ -36,10 +36,11 @@ export function makeSchemaLine(path: string): string {
   return `# yaml-language-server: $schema=${address.startsWith('.') ? address : `./${address}`}\n`;
 }
 
-/** The nearest folder above that a package manager or git calls a project; the folder itself where there is none. */
-function findRoot(folder: string): string {
+/** The nearest folder above that has the schema, or that a package manager or git calls a project; the folder itself where there is none. */
+function findRoot(folder: string, schema: string): string {
+  const marks = [join('schemas', schema), 'package.json', '.git'];
   for (let at = folder; ; at = dirname(at)) {
-    if (existsSync(join(at, 'package.json')) || existsSync(join(at, '.git'))) return at;
+    if (marks.some((mark) => existsSync(join(at, mark)))) return at;
     if (dirname(at) === at) return folder;
   }
 }

@@ -25,6 +25,7 @@ leaves: {position: protected}
 limits:
   markets: ["\${inputs.market}"]
   max_order_size: 0.01
+  max_order_notional: 1500
   max_open_orders: 2
 
 steps:

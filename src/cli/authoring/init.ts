@@ -7,7 +7,7 @@ import { locateInPackage } from '../../app/project/package-files.ts';
 import { makeProject, PROJECT_SCHEMAS } from '../../app/project/template.ts';
 import { ENGINE_VERSION } from '../../app/version.ts';
 import { formatList } from '../../base/format.ts';
-import { makePrintable } from '../../base/printable.ts';
+import { makePrintable, quoteWord } from '../../base/printable.ts';
 import type { Invocation } from '../invocation.ts';
 
 export async function createProject(folder: string, { terminal }: Invocation): Promise<ExitCode> {
@@ -29,7 +29,11 @@ export async function createProject(folder: string, { terminal }: Invocation): P
   terminal.answer({ folder, files: paths }, () =>
     [
       ...paths.map((path) => `${makePrintable(join(folder, path), 300)}: created`),
-      `Next: cd ${makePrintable(folder, 300)}, runbook validate . and runbook test runbooks/first-entry.test.yaml`,
+      'Next:',
+      `  cd ${quoteWord(makePrintable(folder, 300))}`,
+      '  runbook validate .',
+      '  runbook test runbooks/first-entry.test.yaml',
+      '  runbook dry-run runbooks/first-entry.yaml --simulator runbooks/first-entry.sim.yaml',
     ].join('\n'),
   );
   return EXIT.done;

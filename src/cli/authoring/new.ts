@@ -5,7 +5,8 @@ import { writeNewText } from '../../app/files/files.ts';
 import { type Copied, copyShipped } from '../../app/project/library.ts';
 import { ensureSchema } from '../../app/project/schema-line.ts';
 import { makeFirstStarter, makeProfile, type PROJECT_SCHEMAS } from '../../app/project/template.ts';
-import { makePrintable } from '../../base/printable.ts';
+import { makePrintable, quoteWord } from '../../base/printable.ts';
+import { formatDocument } from '../../runbook/document/format.ts';
 import type { Invocation } from '../invocation.ts';
 
 const NAME = /^[a-z][a-z0-9-]{0,62}$/;
@@ -22,7 +23,7 @@ export async function createRunbook(
       `a runbook's name is lower-case letters, digits and dashes, at most 63, a letter first; found ${makePrintable(name, 100)}`,
     );
   }
-  const { own, called } = makeNewFiles(name, from);
+  const { own, called, inputs } = makeNewFiles(name, from);
   const taken = Object.keys(own).find((file) => existsSync(file));
   if (taken !== undefined) throw new UserError(`${taken} exists already; nothing was written or changed`);
   // A runbook that is called may serve others here already, and stays as it is.
@@ -41,7 +42,10 @@ export async function createRunbook(
     () =>
       [
         ...written.map((file) => `${file}: created${schemas.has(file) ? ', for editors' : ''}`),
-        `Next: runbook validate ${name}.yaml and runbook test ${name}.test.yaml`,
+        'Next:',
+        `  runbook validate ${name}.yaml`,
+        `  runbook test ${name}.test.yaml`,
+        `  runbook dry-run ${name}.yaml --simulator ${name}.sim.yaml${inputs.map((pair) => ` --input ${quoteWord(pair)}`).join('')}`,
       ].join('\n'),
   );
   return EXIT.done;
@@ -56,17 +60,30 @@ export interface NewFile {
 export function makeNewFiles(
   name: string,
   from: string | undefined,
-): { readonly own: Readonly<Record<string, NewFile>>; readonly called: Readonly<Record<string, NewFile>> } {
-  const starter: Copied = from === undefined ? { ...makeFirstStarter(name), called: {} } : copyShipped(from, name);
+): {
+  readonly own: Readonly<Record<string, NewFile>>;
+  readonly called: Readonly<Record<string, NewFile>>;
+  /** Of a dry-run, in the form of `--input`. */
+  readonly inputs: readonly string[];
+} {
+  const starter: Copied =
+    from === undefined ? { ...makeFirstStarter(name), called: {}, inputs: [] } : copyShipped(from, name);
   return {
     own: {
-      [`${name}.yaml`]: { schema: 'runbook', text: starter.runbook },
-      [`${name}.test.yaml`]: { schema: 'runbook-test', text: starter.tests },
-      [`${name}.sim.yaml`]: { schema: 'simulator', text: starter.simulator },
-      [`${name}.profile.yaml`]: { schema: 'profile', text: makeProfile('.runbook') },
+      [`${name}.yaml`]: layOut('runbook', starter.runbook),
+      [`${name}.test.yaml`]: layOut('runbook-test', starter.tests),
+      [`${name}.sim.yaml`]: layOut('simulator', starter.simulator),
+      [`${name}.profile.yaml`]: layOut('profile', makeProfile('.runbook')),
     },
     called: Object.fromEntries(
-      Object.entries(starter.called).map(([each, text]) => [`${each}.yaml`, { schema: 'runbook', text }]),
+      Object.entries(starter.called).map(([each, text]) => [`${each}.yaml`, layOut('runbook', text)]),
     ),
+    inputs: starter.inputs,
   };
+}
+
+/** As `runbook fmt` does, so that the pipeline of a project accepts what `new` writes. */
+function layOut(schema: Schema, text: string): NewFile {
+  const done = formatDocument({ file: schema, text });
+  return { schema, text: 'text' in done ? done.text : text };
 }

@@ -16,7 +16,7 @@ import {
 } from '../../app/sweep/table.ts';
 import { SystemClock } from '../../base/clock.ts';
 import { formatCount, formatSpan, formatTable, formatWholeSeconds } from '../../base/format.ts';
-import { makePrintable } from '../../base/printable.ts';
+import { makePrintable, quoteWord } from '../../base/printable.ts';
 import type { RunOutcome } from '../../journal/entry.ts';
 import { drawHistogram } from '../../report/drawing/histogram.ts';
 import { formatMoney } from '../../report/format.ts';
@@ -118,11 +118,6 @@ function makeDocument({ grid, call }: Sweep, runs: readonly SweptRun[]): SweepDo
     ...makeFigureTable(runs.filter((run) => run.point === point)),
   }));
   return { ...makeFigureTable(runs), worst, ...(grid.length === 1 ? {} : { grid: tables }) };
-}
-
-/** A word as a shell takes it. */
-function quoteWord(word: string): string {
-  return /^[\w=.,:/%@+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
 function formatSweep(
