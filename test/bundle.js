@@ -1,13 +1,26 @@
 /**
  * Bundles a program of the tests into node_modules/.cache, where it finds the project's packages: Node 20 reads no TypeScript.
  */
-import { mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 
 const CACHE = join(dirname(fileURLToPath(import.meta.url)), '..', 'node_modules', '.cache');
 let built = 0;
+
+/** In a bundle `import.meta.url` is that of the bundle: each file of the project keeps its own, and finds what is beside it. */
+const KEPT_PLACES = {
+  name: 'keep the place of each file',
+  setup({ onLoad }) {
+    onLoad({ filter: /\.[jt]s$/ }, ({ path }) => {
+      const text = readFileSync(path, 'utf8');
+      if (!text.includes('import.meta.url')) return undefined;
+      const contents = text.replaceAll('import.meta.url', JSON.stringify(pathToFileURL(path).href));
+      return { contents, loader: path.endsWith('.ts') ? 'ts' : 'js' };
+    });
+  },
+};
 
 /**
  * Bundles the program of `entry`; `options` are further ones of esbuild's `build`.
@@ -29,6 +42,7 @@ export async function bundleProgram(entry, options = {}) {
     target: 'node20.19',
     logLevel: 'warning',
     ...options,
+    plugins: [...(options.plugins ?? []), KEPT_PLACES],
   });
   return { file, remove: () => rmSync(file, { force: true }) };
 }

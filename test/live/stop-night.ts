@@ -1,11 +1,13 @@
 /**
- * `node test/launch.js live/stop-night --stops 1000`: as many processes as wanted are stopped while they send an order, each at a
- * point and through an event that are drawn from the seed, several side by side. Ends with 1 where an order came late or twice.
+ * `npm run stops -- --stops 1000`: as many processes as wanted are stopped on the road of a request, each on a road, at a place and
+ * through an event that are drawn from the seed, several side by side. Ends with 1 where an order came late, twice or unknown; with
+ * 130 when it is interrupted, after the scenes that are under way.
  */
 import { parseArgs } from 'node:util';
 import { Draws } from '../simulation/draws.ts';
-import { buildStopping, EVENTS, PLACES, playStop } from './stopping.ts';
+import { BEHIND, buildStopping, listEvents, listPlaces, playStop, ROADS, type RoadName } from './stopping.ts';
 
+const INTERRUPTED = 130;
 const { values } = parseArgs({
   options: {
     stops: { type: 'string', default: '1000' },
@@ -15,29 +17,64 @@ const { values } = parseArgs({
 });
 const wanted = Number(values.stops);
 const draws = new Draws(Number(values.seed), 'stops');
+/** After so many there is no need for more. */
+const MOST_PROBLEMS = 5;
+const startedAt = performance.now();
 const problems: string[] = [];
-const counts: Record<string, number> = {};
-let begun = 0;
+const counts = { road: {}, place: {}, event: {} } as Record<'road' | 'place' | 'event', Record<string, number>>;
+let [begun, stopped, unreached, behind] = [0, 0, 0, 0];
+let interrupted = false;
+const interrupt = () => {
+  interrupted = true;
+  process.stderr.write('\ninterrupted: no more stops; those that are under way come to their end\n');
+};
+process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
 
 const program = await buildStopping();
 try {
   await Promise.all(
     Array.from({ length: Number(values.lanes) }, async () => {
-      while (begun < wanted && problems.length < 5) {
-        begun += 1;
-        const [place, event] = [draws.of(PLACES), draws.of(EVENTS)];
-        const which = `${place}, ${event}`;
-        counts[which] = (counts[which] ?? 0) + 1;
-        const { late, repeated, left, ended } = await playStop(program, place, event);
-        if (late > 0) problems.push(`${which}: ${late} orders after it went on: ${ended.err.slice(-300)}`);
-        if (repeated.length > 0) problems.push(`${which}: sent twice: ${repeated.join(', ')}`);
-        if (event === 'kill' && left !== 0) problems.push(`${which}: kill left ${left}`);
-      }
+      while (stopped < wanted && !interrupted && problems.length < MOST_PROBLEMS) await playNext();
     }),
   );
 } finally {
   program.remove();
 }
+const seconds = (performance.now() - startedAt) / 1000;
 for (const problem of problems) process.stdout.write(`${problem}\n`);
-process.stdout.write(`${begun} stops: ${JSON.stringify(counts)}; ${problems.length} problems\n`);
-process.exitCode = problems.length > 0 ? 1 : 0;
+for (const [what, each] of Object.entries(counts)) process.stdout.write(`${what}: ${JSON.stringify(each)}\n`);
+process.stdout.write(
+  `${stopped} stops, ${seconds.toFixed(0)} s (${Math.round((stopped / seconds) * 60)} a minute), ${unreached} never came to their place; ` +
+    `${behind} requests left that were stopped behind the gate; ${problems.length} problems\n`,
+);
+process.exitCode = interrupted ? INTERRUPTED : problems.length > 0 ? 1 : 0;
+
+async function playNext(): Promise<void> {
+  begun += 1;
+  const road = draws.of(Object.keys(ROADS) as RoadName[]);
+  const [place, event] = [draws.of(listPlaces(road)), draws.of(listEvents(road))];
+  const which = `${begun}: ${road}, ${place}, ${event}`;
+  try {
+    const { wasStopped, late, repeated, unknown, unsound, left, ended } = await playStop(program, road, place, event);
+    const found = [
+      ...repeated.map((id) => `twice: ${id}`),
+      ...unsound,
+      ...(BEHIND.has(place) ? [] : [...late.map((request) => `late: ${request}`), ...unknown]),
+      ...(event === 'kill' && wasStopped && left !== 0 ? [`kill left ${left}`] : []),
+    ];
+    problems.push(...found.map((each) => `${which}: ${each}\n  exit ${ended.exit} ${ended.err.slice(-300)}`));
+    if (BEHIND.has(place)) behind += late.length;
+    if (!wasStopped) unreached += 1;
+    else {
+      stopped += 1;
+      for (const [what, name] of Object.entries({ road, place, event })) {
+        const each = counts[what as keyof typeof counts];
+        each[name] = (each[name] ?? 0) + 1;
+      }
+    }
+  } catch (error) {
+    problems.push(`${which}: ${(error as Error).message}`);
+  }
+  if (process.stderr.isTTY) process.stderr.write(`\r${stopped} stops `);
+  else if (stopped % 50 === 0) process.stderr.write(`${stopped} stops, ${problems.length} problems\n`);
+}
