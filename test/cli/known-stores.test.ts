@@ -1,5 +1,5 @@
 /** A store is one store, however it is spelled: `resume` would take a run up twice. */
-import { copyFileSync, linkSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { copyFileSync, linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { environmentOf } from '../../src/app/environment.ts';
@@ -30,6 +30,15 @@ describe('known stores', () => {
     // Lists that an earlier version wrote.
     here.write('.runbook/stores.txt', `${here.path}/alias/runbook.db\n${here.path}/other.db\n`);
     expect(listStorePlaces(state)).toHaveLength(2);
+  });
+
+  it('are remembered behind a line that a full disk cut off', () => {
+    const here = folder();
+    const state = stateFolder(undefined, environmentOf({}), here.path);
+    writeFileSync(state.file('stores.txt'), join(here.path, 'cut'));
+    here.write('other.db', '');
+    rememberStore(state, { kind: 'sqlite', file: join(here.path, 'other.db') });
+    expect(listStorePlaces(state)).toContainEqual({ kind: 'sqlite', file: join(here.path, 'other.db') });
   });
 
   it('are beside the file itself, whatever name a profile uses, also before it exists', () => {

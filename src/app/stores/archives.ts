@@ -53,5 +53,6 @@ export async function lockArchiving<T>(state: StateFolder, work: () => Promise<T
 export function rememberArchive(state: StateFolder, file: string): void {
   const path = resolve(file);
   if (dirname(path) === locateArchives(state) || listArchives(state).there.includes(path)) return;
-  appendFileSync(state.file(LIST), `${path}\n`, { mode: 0o600 });
+  // Behind a line that a full disk cut off, the next one begins on its own.
+  appendFileSync(state.file(LIST), `\n${path}\n`, { mode: 0o600 });
 }

@@ -13,7 +13,8 @@ const LIST = 'stores.txt';
 export function rememberStore(state: StateFolder, place: StorePlace): void {
   const identity = identifyStore(place, state.environment);
   if (listStorePlaces(state).some((known) => identifyStore(known, state.environment) === identity)) return;
-  appendFileSync(state.file(LIST), `${formatPlace(place)}\n`, { mode: 0o600 });
+  // Behind a line that a full disk cut off, the next one begins on its own.
+  appendFileSync(state.file(LIST), `\n${formatPlace(place)}\n`, { mode: 0o600 });
 }
 
 export interface KnownStores {

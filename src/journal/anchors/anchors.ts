@@ -13,7 +13,7 @@ import {
   openSync,
   readFileSync,
   readSync,
-  writeSync,
+  writeFileSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Clock, Timer } from '../../base/clock.ts';
@@ -202,7 +202,8 @@ export class AnchorFile implements AnchorSink {
     const handle = openSync(this.file, constants.O_RDWR | constants.O_CREAT | constants.O_APPEND, 0o600);
     try {
       // Ends a line that a crash cut short, so that the new anchor is not read as part of it.
-      writeSync(handle, `${endsInsideLine(handle) ? '\n' : ''}${JSON.stringify(anchor)}\n`);
+      // All of it or an error: one call of write() may take a part, where the disk is nearly full.
+      writeFileSync(handle, `${endsInsideLine(handle) ? '\n' : ''}${JSON.stringify(anchor)}\n`);
       fsyncSync(handle);
     } finally {
       closeSync(handle);
