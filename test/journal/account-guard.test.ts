@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { combineKillSwitches, combineLeases } from '../../src/journal/shared/account-guard.ts';
 import { openSharedMemory } from '../../src/journal/shared/memory.ts';
 import { buildUnreadableKill, EVERY_ACCOUNT, LEASE_LIFE_MS } from '../../src/journal/shared/shared.ts';
+import { StoreError } from '../../src/journal/store.ts';
 
 /** Two stores of one user. */
 function openStores() {
@@ -75,6 +76,14 @@ describe('the kill switch of an account with two stores', () => {
     expect(await one.kills.release('main', 'ada', 2)).toBe(true);
     expect([await one.kills.engaged('main'), await two.kills.engaged('main')]).toEqual([undefined, undefined]);
     expect(await two.kills.release('main', 'ada', 3)).toBe(false);
+  });
+
+  it('is engaged for this user also where the store cannot take it, which is said', async () => {
+    const { user, two } = openStores();
+    const full = { ...user.killSwitch, engage: () => Promise.reject(new StoreError('unavailable', 'the disk is full')) };
+    const order = { scope: 'main', by: 'ada', reason: 'r', at: 1 };
+    await expect(combineKillSwitches(user.killSwitch, full).engage(order)).rejects.toThrow('the disk is full');
+    expect(await two.kills.engaged('main')).toEqual(order);
   });
 
   it('of this user counts while the store cannot be read, which is no kill by itself', async () => {

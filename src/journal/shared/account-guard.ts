@@ -87,8 +87,8 @@ function describeHolderElsewhere(holder: string): string {
 export function combineKillSwitches(ofUser: KillSwitch, beside: KillSwitch): KillSwitch {
   return {
     async engage(order) {
-      await beside.engage(order);
-      if (order.scope !== EVERY_ACCOUNT) await ofUser.engage(order);
+      // A store that cannot take it must not keep it from the runs of this machine.
+      await beside.engage(order).finally(() => (order.scope === EVERY_ACCOUNT ? undefined : ofUser.engage(order)));
     },
     async engaged(account) {
       const here = await beside.engaged(account);
