@@ -13,6 +13,7 @@ import {
   type Transport,
   type WireAnswer,
   type WireFailure,
+  type WireReply,
   type WireRequest,
 } from './transport.ts';
 
@@ -144,15 +145,19 @@ export async function exchangeOnce<V extends Verdict>(
 
     reached?.('CP4');
     const sentAt = clock.now();
+    const left = clock.read();
     if (round === 1) ticket.sent();
-    const reply = await transport.send(request, { timeoutMs, connection, mayLeave: gate?.mayLeave });
-    const held = reply.kind === 'failure' && reply.held === true;
+    const came = await transport.send(request, { timeoutMs, connection, mayLeave: gate?.mayLeave });
+    const held = came.kind === 'failure' && came.held === true;
     if (held && round <= MOST_ROUNDS) continue;
     if (held) {
       ticket.notSent();
       return stop(describeHeld(exchange.staleMs), true);
     }
     reached?.('CP10');
+    // A process that was stopped meanwhile finds the answer before the timer that gave it up: no reading is older than its time-out.
+    const isOld = request.method === 'GET' && came.kind === 'answer' && measureBetween(left, clock.read()) > longestMs;
+    const reply: WireReply = isOld ? { kind: 'failure', sent: true, message: 'timeout: response' } : came;
     const times = { sentAt, settledAt: clock.now() };
     if (reply.kind === 'failure') {
       if (reply.sent) ticket.aborted();

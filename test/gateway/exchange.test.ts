@@ -240,6 +240,18 @@ describe('the last gate', () => {
     expect([noted.includes('sent'), tickets.at(-1)]).toEqual([false, 'notSent']);
   });
 
+  it.each([
+    ['GET', 10_001, 'unanswered'],
+    ['GET', 10_000, 'answered'],
+    ['POST', 3_600_000, 'answered'],
+  ] as const)('takes the answer of a %s that is read after %i ms for one that is %s', async (method, ms, kind) => {
+    const { exchanged } = await exchangeStopped([{ monotonicMs: ms, wallMs: ms }], {
+      request: () => ({ ...REQUEST, method }),
+      staleMs: undefined,
+    });
+    expect(exchanged.kind).toBe(kind);
+  });
+
   it('measures from when the turn began: the checks take the time from there', async () => {
     const clock = new VirtualClock(START);
     clock.readAtTurn = () => ({ monotonicMs: -251, wallMs: START - 251 });
