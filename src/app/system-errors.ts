@@ -3,20 +3,19 @@
  * they are not reported as bugs. The one place where such an error becomes a sentence.
  */
 import { makePrintable } from '../base/printable.ts';
-import { StoreError } from '../journal/store.ts';
+import { StoreAway, StoreError, StoreFull } from '../journal/store.ts';
 import { EXIT, UserError } from './errors.ts';
 import { describeReason, getErrorCode } from './files/files.ts';
 
+/** What is over once a disk has room or answers again. */
+const PASSING: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EIO', 'EMFILE', 'ENFILE']);
+
 /** A missing file is not listed: a path from the user is checked where it is read, and any other missing file is a bug. */
 const TROUBLES: ReadonlySet<string> = new Set([
+  ...PASSING,
   'EACCES',
   'EPERM',
   'EROFS',
-  'ENOSPC',
-  'EDQUOT',
-  'EIO',
-  'EMFILE',
-  'ENFILE',
   'ENOTDIR',
   'EEXIST',
   'ELOOP',
@@ -27,14 +26,20 @@ const TROUBLES: ReadonlySet<string> = new Set([
 export function toSystemError(error: unknown): UserError | undefined {
   if (error instanceof UserError) return error;
   if (error instanceof StoreError) return asUserError(error);
-  if (!(error instanceof Error) || !('syscall' in error) || !TROUBLES.has(getErrorCode(error) ?? '')) return undefined;
+  const code = getErrorCode(error) ?? '';
+  if (!(error instanceof Error) || !('syscall' in error) || !TROUBLES.has(code)) return undefined;
   const path = 'path' in error && typeof error.path === 'string' ? makePrintable(error.path, 300) : 'a file of its own';
-  return new UserError(`${path} cannot be used: ${describeReason(error)}`, EXIT.usage, 'configuration');
+  const exit = PASSING.has(code) ? EXIT.halted : EXIT.usage;
+  return new UserError(`${path} cannot be used: ${describeReason(error)}`, exit, 'configuration');
 }
 
-/** The user error for a store error. Damage has its own exit code: it is not a matter of configuration. */
+/**
+ * The user error for a store error. Damage has its own exit code: it is not a matter of configuration. Neither is a store that is locked,
+ * away or full: a supervisor does not start a process again that ended with the exit code of a wrong configuration.
+ */
 export function asUserError(error: StoreError): UserError {
   const message = makePrintable(error.message, 600);
+  if (error instanceof StoreAway || error instanceof StoreFull) return new UserError(message, EXIT.halted, 'journal');
   if (error.reason !== 'damaged') return new UserError(message, EXIT.usage, 'journal');
   const hint = error.message.startsWith('entry ') ? '; `runbook audit verify` says more' : '';
   return new UserError(`${message}${hint}`, EXIT.failed, 'damaged');

@@ -148,3 +148,18 @@ export class StoreAway extends StoreError {
     super('unavailable', message);
   }
 }
+
+/** The disk of the store is full: it is not asked again, and takes everything once there is room. */
+export class StoreFull extends StoreError {
+  constructor(message: string) {
+    super('unavailable', message);
+  }
+}
+
+/** The reason of a failure as the tables of the drivers have it. */
+export type Failure = StoreError['reason'] | 'away' | 'full';
+
+export function makeStoreError(failure: Failure, message: string): StoreError {
+  if (failure === 'away') return new StoreAway(message);
+  return failure === 'full' ? new StoreFull(message) : new StoreError(failure, message);
+}

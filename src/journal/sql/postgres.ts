@@ -8,7 +8,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
-import { StoreAway, StoreError } from '../store.ts';
+import { type Failure, makeStoreError, StoreAway, StoreError } from '../store.ts';
 import { SET_ASIDE_ACTS } from './act-table.ts';
 import { LATER_TABLES, POSTGRES_SCHEMA, SCHEMA_NAME, SCHEMA_VERSION } from './postgres-schema.ts';
 import type { SqlRow, SqlValue } from './values.ts';
@@ -320,7 +320,7 @@ const UPGRADE =
   '`runbook doctor --profile FILE` makes it where the login owns the schema; then run deploy/postgres/roles.sql again, as after each upgrade';
 
 /** By SQLSTATE or its first two characters: the reason, and the message after the database's name. */
-const FAILURES: Readonly<Record<string, readonly [reason: StoreError['reason'] | 'away', sentence: string]>> = {
+const FAILURES: Readonly<Record<string, readonly [failure: Failure, sentence: string]>> = {
   '08': ['away', 'closed the connection'],
   '25006': ['away', 'is read-only: it is a standby, or set to read only'],
   '28': ['unavailable', 'refuses the user or the password'],
@@ -330,7 +330,7 @@ const FAILURES: Readonly<Record<string, readonly [reason: StoreError['reason'] |
   '42P01': ['damaged', `lacks a table that this version uses; ${UPGRADE}`],
   '42703': ['damaged', `lacks a column that this version uses; ${UPGRADE}`],
   '53': ['away', 'is out of resources: connections, memory or disk'],
-  '53100': ['unavailable', 'could not be written: the disk is full'],
+  '53100': ['full', 'could not be written: the disk is full'],
   '55P03': ['away', 'was held by another process for too long'],
   '57014': ['away', 'did not answer in time'],
   '57P01': ['away', 'is shutting down'],
@@ -356,8 +356,8 @@ function toStoreError(error: unknown, name: string): unknown {
   if (/^[0-9A-Z]{5}$/.test(state) && 'severity' in error) {
     const known = FAILURES[state] ?? FAILURES[state.slice(0, 2)];
     if (known === undefined) return new Error(`${name} refused a statement (${state}): ${error.message}`);
-    const [reason, sentence] = known;
-    return reason === 'away' ? new StoreAway(`${name} ${sentence}`) : new StoreError(reason, `${name} ${sentence}`);
+    const [failure, sentence] = known;
+    return makeStoreError(failure, `${name} ${sentence}`);
   }
   if (/CERT|TLS|SIGNATURE|SSL/.test(state) || /\bSSL\b/.test(error.message))
     return new StoreError(

@@ -2,7 +2,7 @@
  * Loads the SQLite driver: that of Node where it is new enough, else the packaged one. Gives its errors their meaning: the reason of
  * a StoreError, with the name of the file.
  */
-import { StoreAway, StoreError } from '../store.ts';
+import { type Failure, makeStoreError, StoreError } from '../store.ts';
 import type { SqlValue } from './values.ts';
 
 /** Before this version, several writers in WAL mode could corrupt the file. */
@@ -77,17 +77,15 @@ export const SQLITE = {
   NOTADB: 26,
 } as const;
 
-/** By result code: the reason (`away`: it may pass by itself), the message after the file's name, and SQLite's own text. */
-const FAILURES: Readonly<
-  Record<number, readonly [reason: StoreError['reason'] | 'away', sentence: string, text: string]>
-> = {
+/** By result code: the reason, the message after the file's name, and SQLite's own text. */
+const FAILURES: Readonly<Record<number, readonly [failure: Failure, sentence: string, text: string]>> = {
   [SQLITE.PERM]: ['unavailable', 'may not be written: permission denied', 'access permission denied'],
   [SQLITE.BUSY]: ['away', 'was held by another process for too long', 'database is locked'],
   [SQLITE.LOCKED]: ['away', 'is locked by another connection of this process', 'database table is locked'],
   [SQLITE.READONLY]: ['unavailable', 'may only be read', 'attempt to write a readonly database'],
   [SQLITE.IOERR]: ['away', 'could not be read or written: the disk reported an error', 'disk I/O error'],
   [SQLITE.CORRUPT]: ['damaged', 'is damaged: its pages contradict each other', 'database disk image is malformed'],
-  [SQLITE.FULL]: ['unavailable', 'could not be written: the disk is full', 'database or disk is full'],
+  [SQLITE.FULL]: ['full', 'could not be written: the disk is full', 'database or disk is full'],
   [SQLITE.CANTOPEN]: ['unavailable', 'cannot be opened', 'unable to open database file'],
   [SQLITE.PROTOCOL]: ['away', 'could not be locked: other processes kept it busy', 'locking protocol'],
   [SQLITE.NOTADB]: ['damaged', 'is not a database', 'file is not a database'],
@@ -107,6 +105,6 @@ export function toStoreError(error: unknown, file: string): unknown {
   if (error instanceof StoreError) return error;
   const known = FAILURES[readResultCode(error) ?? -1];
   if (known === undefined) return error;
-  const [reason, sentence] = known;
-  return reason === 'away' ? new StoreAway(`${file} ${sentence}`) : new StoreError(reason, `${file} ${sentence}`);
+  const [failure, sentence] = known;
+  return makeStoreError(failure, `${file} ${sentence}`);
 }
