@@ -2,12 +2,17 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { it as base, describe, expect } from 'vitest';
+import { RestoreLeases } from '../../src/app/stores/restore.ts';
 import { SystemClock } from '../../src/base/clock.ts';
 import { startSimServer } from '../../src/gateway/simulator/server.ts';
 import { Simulator } from '../../src/gateway/simulator/simulator.ts';
 import { openSqliteAccountJournal } from '../../src/journal/account/sqlite.ts';
+import { describeMachine } from '../../src/journal/shared/machine.ts';
+import { openSharedSqlite } from '../../src/journal/shared/sqlite.ts';
 import { openDatabase } from '../../src/journal/sql/sqlite.ts';
+import { StoreAway } from '../../src/journal/store.ts';
 import { openBackground, profileFor, until } from './background.ts';
+import { folder } from './command.ts';
 import { Scheduler } from './schedulers.ts';
 
 const READING = `
@@ -190,5 +195,43 @@ describe('a backup', { timeout: 90_000 }, () => {
     own.close();
     expect([(await json('backup', 'two.backup')).exit, existsSync(join(at.path, 'two.backup'))]).toEqual([1, false]);
     expect(readFileSync(join(at.path, 'text.backup'), 'utf8')).toContain('not a database');
+  });
+});
+
+describe('the leases of a restore, in front of its last step', () => {
+  async function open() {
+    const here = folder();
+    const files = { file: join(here.path, 'shared.db'), ledgerFile: join(here.path, 'tokens.db') };
+    const shared = await openSharedSqlite(files);
+    shared.limitWait?.();
+    const leases = new RestoreLeases(shared);
+    await leases.take(['main']);
+    return { files, shared, leases };
+  }
+
+  it('let no other process take an account while the store is replaced', async () => {
+    const { files, shared, leases } = await open();
+    let tried: unknown;
+    await leases.whileNobodyActs(files.file, async () => {
+      tried = await shared.leases.acquire('other', 'a run').catch((error: unknown) => error);
+    });
+    expect(tried).toBeInstanceOf(StoreAway);
+    expect(await shared.leases.acquire('other', 'a run')).toMatchObject({ kind: 'held' });
+    await shared.close();
+  });
+
+  it('refuse where a process acted while this one was stopped: exit 3', async () => {
+    const { files, shared, leases } = await open();
+    const machine = describeMachine();
+    const later = await openSharedSqlite({ ...files, machine: { ...machine, nowMs: () => machine.nowMs() + 20_000 } });
+    expect(await later.leases.acquire('main', 'a run')).toMatchObject({ kind: 'held' });
+    let replaced = false;
+    const replacing = leases.whileNobodyActs(files.file, async () => {
+      replaced = true;
+    });
+    await expect(replacing).rejects.toMatchObject({ exit: 3 });
+    expect(replaced).toBe(false);
+    await later.close();
+    await shared.close();
   });
 });

@@ -41,13 +41,17 @@ try {
   program.remove();
 }
 const seconds = (performance.now() - startedAt) / 1000;
-for (const problem of problems) process.stdout.write(`${problem}\n`);
 for (const [what, each] of Object.entries(counts)) process.stdout.write(`${what}: ${JSON.stringify(each)}\n`);
 process.stdout.write(
   `${stopped} stops, ${seconds.toFixed(0)} s (${Math.round((stopped / seconds) * 60)} a minute), ${unreached} never came to their place; ` +
     `${behind} requests left that were stopped behind the gate; ${problems.length} problems\n`,
 );
 process.exitCode = interrupted ? INTERRUPTED : problems.length > 0 ? 1 : 0;
+
+function report(problem: string): void {
+  problems.push(problem);
+  process.stdout.write(`${problem}\n`);
+}
 
 async function playNext(): Promise<void> {
   begun += 1;
@@ -62,7 +66,7 @@ async function playNext(): Promise<void> {
       ...(BEHIND.has(place) ? [] : [...late.map((request) => `late: ${request}`), ...unknown]),
       ...(event === 'kill' && wasStopped && left !== 0 ? [`kill left ${left}`] : []),
     ];
-    problems.push(...found.map((each) => `${which}: ${each}\n  exit ${ended.exit} ${ended.err.slice(-300)}`));
+    for (const each of found) report(`${which}: ${each}\n  exit ${ended.exit} ${ended.err.slice(-300)}`);
     if (BEHIND.has(place)) behind += late.length;
     if (!wasStopped) unreached += 1;
     else {
@@ -73,7 +77,7 @@ async function playNext(): Promise<void> {
       }
     }
   } catch (error) {
-    problems.push(`${which}: ${(error as Error).message}`);
+    report(`${which}: ${(error as Error).message}`);
   }
   if (process.stderr.isTTY) process.stderr.write(`\r${stopped} stops `);
   else if (stopped % 50 === 0) process.stderr.write(`${stopped} stops, ${problems.length} problems\n`);

@@ -11,8 +11,8 @@ import { openSqliteAccountJournal } from '../../journal/account/sqlite.ts';
 import { openSqliteScheduleStore } from '../../journal/schedule/sqlite.ts';
 import { makeDecidedAct, type ScheduleStore } from '../../journal/schedule/store.ts';
 import type { Shared } from '../../journal/shared/shared.ts';
-import { copyDatabase, type Database, overwriteDatabase } from '../../journal/sql/sqlite.ts';
-import { type JournalStore, StoreError } from '../../journal/store.ts';
+import { copyDatabase, type Database, holdFile, overwriteDatabase } from '../../journal/sql/sqlite.ts';
+import { type JournalStore, StoreAway, StoreError } from '../../journal/store.ts';
 import { liftShared, makeRestored, type OpenedBackup, readBackup, readShared } from '../../journal/stores/backup.ts';
 import { openRestoredDatabase } from '../../journal/stores/restored-database.ts';
 import { openSqliteStore } from '../../journal/stores/sqlite.ts';
@@ -67,8 +67,10 @@ export async function restoreStore(request: RestoreRequest): Promise<Restored> {
     const { anchors, ...restored } = await withOneFile(part, (copy) => prepare(copy, request, kept, leases));
     if (kept !== undefined) await copyDatabase(file, kept);
     await leases.requireHeld();
-    if (kept === undefined) putInPlace(part, file);
-    else await overwriteDatabase(part, file);
+    await leases.whileNobodyActs(join(folder, SHARED), async () => {
+      if (kept === undefined) putInPlace(part, file);
+      else await overwriteDatabase(part, file);
+    });
     // Behind the store: anchors that are newer than it are forgiven by the restore in its journal, older ones find nothing missing.
     const known = join(folder, ANCHORS);
     if (existsSync(known)) renameSync(known, join(folder, `anchors.before-${stamp}.jsonl`));
@@ -84,6 +86,9 @@ export async function restoreStore(request: RestoreRequest): Promise<Restored> {
 }
 
 const ANCHORS = 'anchors.jsonl';
+const SHARED = 'shared.db';
+/** A lease is taken or renewed within milliseconds. */
+const LOCK_WITHIN_MS = 5_000;
 
 /** Checks the copy, takes every account, and makes the copy the store that it will be. */
 async function prepare(
@@ -94,7 +99,7 @@ async function prepare(
 ): Promise<Restored & { readonly anchors: string }> {
   const opened = readBackup(copy);
   const counted = await verifyCopy(copy.file, opened.anchors);
-  const { accounts, epoch } = await liftEpochs(join(dirname(place.file), 'shared.db'), opened);
+  const { accounts, epoch } = await liftEpochs(join(dirname(place.file), SHARED), opened);
   await leases.take(accounts);
   const times = { backupAt: opened.at, restoredAt: nowMs };
   const data = { ...times, epoch, who, ...(kept === undefined ? {} : { kept: basename(kept) }) };
@@ -187,11 +192,11 @@ async function listUnfinished(store: JournalStore): Promise<readonly string[]> {
 }
 
 /** The leases on every account of the store, so that no process acts while its store is replaced. */
-class RestoreLeases {
-  private readonly shared: Shared;
+export class RestoreLeases {
+  private readonly shared: Pick<Shared, 'leases'>;
   private held: { readonly account: string; readonly epoch: number }[] = [];
 
-  constructor(shared: Shared) {
+  constructor(shared: Pick<Shared, 'leases'>) {
     this.shared = shared;
   }
 
@@ -214,6 +219,25 @@ class RestoreLeases {
       if (now > epoch + 1) throw refuseHeld(account, 'it has acted meanwhile');
     }
     this.held = renewed;
+  }
+
+  /**
+   * Does `work` while no lease can be taken or renewed. Throws a UserError (exit 3) where a process has taken one since they were
+   * renewed: this one may have been stopped for any time, and would write over the journal of a run that acts.
+   */
+  async whileNobodyActs(sharedFile: string, work: () => Promise<void>): Promise<void> {
+    const lock = await holdFile(sharedFile, LOCK_WITHIN_MS);
+    if (lock === undefined) throw new StoreAway(`${sharedFile} was held by another process for too long`);
+    try {
+      const epochs = new Map(
+        (await readShared(sharedFile)).leases.map((row) => [row['account'], Number(row['epoch'])]),
+      );
+      const taken = this.held.find(({ account, epoch }) => epochs.get(account) !== epoch);
+      if (taken !== undefined) throw refuseHeld(taken.account, 'it has acted meanwhile');
+      await work();
+    } finally {
+      lock.release();
+    }
   }
 
   private async acquire(account: string): Promise<number> {

@@ -159,15 +159,15 @@ export function sealDatabase(database: Database): void {
 }
 
 /**
- * Takes the write lock of a file that serves only as a lock, until it is released or the process dies. Undefined, at once, when
- * another opening has it. Rejects with a StoreError.
+ * Takes the write lock of a file, until it is released or the process dies. Undefined, at once or after `withinMs`, when another
+ * opening has it; this process must not write to the file by another opening meanwhile. Rejects with a StoreError.
  */
-export async function holdFile(file: string): Promise<{ release(): void } | undefined> {
+export async function holdFile(file: string, withinMs = 0): Promise<{ release(): void } | undefined> {
   const { DatabaseSync } = await loadDriver();
   const path = resolve(file);
   createPrivately(path);
   const connection = await connect(DatabaseSync, path);
-  return connection.hold() ? { release: () => connection.release() } : undefined;
+  return connection.hold(withinMs) ? { release: () => connection.release() } : undefined;
 }
 
 async function connect(
@@ -457,8 +457,8 @@ class Connection {
     return () => void this.listeners.delete(listener);
   }
 
-  hold(): boolean {
-    this.exec('PRAGMA busy_timeout = 0');
+  hold(withinMs: number): boolean {
+    this.exec(`PRAGMA busy_timeout = ${withinMs}`);
     try {
       this.driver.exec('BEGIN IMMEDIATE');
       return true;
