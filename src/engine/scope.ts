@@ -71,8 +71,8 @@ export class Frame {
   }
 
   /** The frame of steps that handle a failure or clean up: `catch`, `on_timeout`, `undo`, `on_error`, `finally`. */
-  handler(error?: ErrorFact): Frame {
-    return new Frame(this.globals, this, this, { error });
+  handler(error?: ErrorFact, at?: { staticPath: string; path: string }): Frame {
+    return new Frame(this.globals, at ?? this, this, { error });
   }
 
   set(name: string, value: Value): void {

@@ -21,7 +21,7 @@ import { startStepActor } from '../machines.ts';
 import { type Frame, StepScope } from '../scope.ts';
 import { sleepUntil } from '../waiting.ts';
 import { runControl } from './control.ts';
-import { StepExecution, type StepPlace } from './execution.ts';
+import { makeAttemptPath, StepExecution, type StepPlace } from './execution.ts';
 import { runVenueStep } from './verbs.ts';
 import type { Walker } from './walker.ts';
 
@@ -97,7 +97,10 @@ export class StepAttempts implements StepPlace {
         throw failure;
       }
       machine.decide('CATCH');
-      await this.handle(clause.do, failure);
+      // A clause that takes another failure of the step does its work anew: its orders are others than those of the time before.
+      const isAgain = catchRetries > 0;
+      const at = { staticPath: step.path, path: makeAttemptPath(this.path, this.attempt) };
+      await this.handle(clause.do, failure, isAgain ? at : undefined);
       if (clause.then === 'retry' && catchRetries < CATCH_RETRIES) {
         catchRetries += 1;
         await this.backOff(failure);
@@ -259,9 +262,13 @@ export class StepAttempts implements StepPlace {
   }
 
   /** Runs the steps of a catch or on_timeout; an error that they throw ends this step too. */
-  private async handle(steps: readonly CheckedStep[], failure: StepFailure): Promise<void> {
+  private async handle(
+    steps: readonly CheckedStep[],
+    failure: StepFailure,
+    at?: { staticPath: string; path: string },
+  ): Promise<void> {
     const { walker, frame } = this;
-    const inner = frame.handler(failure.fact);
+    const inner = frame.handler(failure.fact, at);
     try {
       await walker.block(steps, inner, this.cancel);
     } catch (error) {

@@ -240,7 +240,8 @@ async function runFirstCase(execution: StepExecution<StepOf<'if' | 'switch'>>): 
   const { cases, else: otherwise } = execution.args;
   const taken = cases.find(({ when }) => execution.decide('when', when))?.do ?? otherwise;
   if (taken === undefined) return undefined;
-  const frame = execution.frame.inner();
+  // An attempt of its own, as in a loop: an order of the attempt before is another order.
+  const frame = execution.frame.inner({ staticPath: execution.step.path, path: execution.path });
   try {
     await execution.block(taken, frame);
   } finally {
