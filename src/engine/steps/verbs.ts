@@ -12,13 +12,14 @@ import type { CallRow } from '../../runbook/steps/row.ts';
 import { bindCalls, getStepRow, STEPS, type VenueStep, type VenueStepName } from '../../runbook/steps/steps.ts';
 import type { Value } from '../../runbook/values.ts';
 import { CATALOGUE, type EndpointName, getEndpoint, type Params, type Result } from '../../venue/catalogue.ts';
+import { isZeroDecimal } from '../../venue/order/fills.ts';
 import { REPEAT_DELAYS_MS } from '../../venue/order/polling.ts';
 import { PAGE_ROWS } from '../../venue/order/requests.ts';
 import type { CallClass, CallOutcome, VenueCall } from '../../venue/port.ts';
 import type { FillRecord, OrderRecord } from '../../venue/records.ts';
 import { toFailure } from '../failure.ts';
 import { StepFailure } from '../interruption.ts';
-import { asHandle } from '../orders/handles.ts';
+import { asHandle, requireOwnOrder } from '../orders/handles.ts';
 import { callWhileWanted, restrict, type Terms } from '../orders/parts.ts';
 import { sleepUntil } from '../waiting.ts';
 import { close } from './close.ts';
@@ -60,9 +61,20 @@ const VERBS: { readonly [V in VenueStepName]?: VerbFunction<V> } = {
     const on = makeOrderContext(execution, terms.market);
     await clearEarlier(execution, request.leg);
     const handle = await placeOrder(execution, on, request.leg, terms);
+    const order = requireOwnOrder(handle, execution.path);
     execution.touched.add(handle);
     registerUndo(execution, handle, handle.value);
-    await run.orderManager.reach(handle, findAwaited(step), on, step.await === undefined && endsAtOnce(step.args));
+    // What handles a failure, and the steps behind it, would otherwise take an order that rests for one that was never placed.
+    const name = (value: Value) => step.id === undefined || execution.frame.set(step.id, value);
+    name(handle.value);
+    try {
+      await run.orderManager.reach(handle, findAwaited(step), on, step.await === undefined && endsAtOnce(step.args));
+    } catch (error) {
+      // One that the venue rejected was never there.
+      const { state, context } = order.snapshot;
+      if (state === 'rejected' && isZeroDecimal(context.filled)) name(undefined);
+      throw error;
+    }
     return handle.value;
   },
 
