@@ -12,7 +12,7 @@ const of = (count) => String(Math.ceil(count * scale));
 const seed = String(randomInt(1_000_000, 2 ** 31));
 const PARTS = [
   ['simulation/night', '--from', seed, '--seeds', of(1_000_000)],
-  ['plan/runbook-night', '--from', seed, '--seeds', of(10_000)],
+  ['simulation/night', '--drawn', '--from', seed, '--seeds', of(200_000)],
   ['simulation/mutant-night', '--from', seed, '--seeds', of(3000)],
   ['simulation/kill-night', '--seed', seed, '--count', of(10_000)],
   ['live/stop-night', '--seed', seed, '--stops', of(1000)],

@@ -27,7 +27,6 @@ const SLOW = [
   'simulation/mutants',
   'cli/backup',
   'cli/audit-evidence',
-  'plan/random-runbooks',
   'live/account',
   'simulation/throwing',
   'cli/restored-database',

@@ -1,54 +1,21 @@
-/** Random runbooks under random faults: none sends what is not a row of its plan, and none exceeds a bound of it. */
+/** The comparison of a journal with its plan, which every simulation makes, finds what it is for. */
 import { describe, expect, it } from 'vitest';
+import { planFor } from '../../src/app/plan.ts';
+import type { Entry } from '../../src/journal/entry.ts';
 import type { Plan, PlannedRequest, PlanRow } from '../../src/runbook/plan/plan.ts';
 import type { EndpointName } from '../../src/venue/catalogue.ts';
+import { simulate } from '../simulation/world.ts';
 import { countSpent, findExceeded, findUnplanned } from './against-plan.ts';
-import { describeRun, type RandomRun, runRandom } from './random-run.ts';
-
-/** A machine with much else to do needs a multiple of half a minute. */
-const PATIENCE_MS = 600_000;
-
-interface Judged {
-  readonly steps: ReadonlySet<string>;
-  readonly outcomes: ReadonlySet<string>;
-  readonly dropped: number;
-}
-
-async function judge(from: number, count: number): Promise<Judged> {
-  const steps = new Set<string>();
-  const outcomes = new Set<string>();
-  let dropped = 0;
-  for (let seed = from; seed < from + count; seed += 1) {
-    const run = await runRandom(seed);
-    if (run.breaches.length > 0) throw new Error(describeRun(run));
-    outcomes.add(run.outcome);
-    dropped += run.dropped.length;
-    for (const entry of run.entries) if (entry.type === 'step.started') steps.add(entry.data.verb);
-  }
-  return { steps, outcomes, dropped };
-}
-
-describe('random runbooks keep to their plans under random faults', { timeout: PATIENCE_MS }, () => {
-  it('20 fixed ones', async () => {
-    const { outcomes, dropped } = await judge(0, 20);
-    expect([...outcomes]).toEqual(expect.arrayContaining(['succeeded', 'failed']));
-    // Most of what is drawn is well typed.
-    expect(dropped).toBeLessThan(30);
-  });
-
-  it('500 more', { tags: ['long'] }, async () => {
-    const { steps, outcomes } = await judge(20_000, 500);
-    expect([...outcomes].sort()).toEqual(['failed', 'halted', 'stopped', 'succeeded']);
-    expect(steps.size).toBeGreaterThan(25);
-  });
-});
 
 describe('the comparison with the plan', () => {
-  /** A run that places an order. */
-  async function findRun(): Promise<RandomRun> {
-    for (let seed = 0; ; seed += 1) {
-      const run = await runRandom(seed);
-      if (countSpent(run.entries).notional.gt(0)) return run;
+  /** A drawn run that places an order at its first start, and its plan. */
+  async function findRun(): Promise<{ plan: Plan; entries: readonly Entry[] }> {
+    for (let drawn = 0; ; drawn += 1) {
+      const { runs, scenario } = await simulate({ drawn });
+      const { shape, entries = [] } = runs[0] ?? {};
+      if (shape === undefined || entries.some(({ type }) => type === 'run.resumed')) continue;
+      const plan = planFor(shape.runbook, shape.inputs, { profile: scenario.profile, now: 0 });
+      if (countSpent(entries).notional.gt(0)) return { plan, entries };
     }
   }
 

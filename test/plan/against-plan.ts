@@ -115,7 +115,8 @@ export function countSpent(entries: readonly Entry[]): Spent {
     notional,
     exposure,
     tokensPerMinute: countTokens(entries),
-    durationMs: (entries.at(-1)?.at ?? 0) - (entries[0]?.at ?? 0),
+    // Without the readings with which a live run begins.
+    durationMs: (entries.at(-1)?.at ?? 0) - (entries.find(({ type }) => type === 'step.started')?.at ?? 0),
   };
 }
 

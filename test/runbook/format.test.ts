@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { checkRunbook } from '../../src/runbook/check.ts';
 import { formatDocument, SHORT_LINE } from '../../src/runbook/document/format.ts';
-import { drawRunbook } from '../plan/random-runbook.ts';
+import { drawRunbook } from '../simulation/drawn-runbook.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 const FOLDERS = ['runbooks/', 'docs/examples/', 'runbooks/fixtures/'];

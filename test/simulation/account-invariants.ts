@@ -119,7 +119,7 @@ export const ACCOUNT_INVARIANTS = {
       const { happened, intents } = facts;
       const guarded = happened.runs.find(({ shape }) => shape.deadman !== undefined);
       const { deadman } = guarded?.shape ?? {};
-      if (deadman === undefined) return;
+      if (deadman?.plain !== true || happened.scenario.outsider !== undefined) return;
       for (const { endpoint, params, at } of happened.sent) {
         if (endpoint !== 'POST /orders' || facts.wasArmed(at)) continue;
         if (intents.get(params['client_order_id'] ?? '')?.run === guarded)
@@ -157,7 +157,8 @@ export const ACCOUNT_INVARIANTS = {
       const guarded = happened.runs.find(({ shape }) => shape.deadman !== undefined);
       const { deadman } = guarded?.shape ?? {};
       const endedAt = guarded === undefined ? undefined : facts.endOf(guarded);
-      if (deadman === undefined || endedAt === undefined || guarded?.result === undefined) return;
+      if (deadman?.plain !== true || happened.scenario.outsider !== undefined) return;
+      if (endedAt === undefined || guarded?.result === undefined) return;
       const { outcome, error } = guarded.result;
       const about = happened.sent.filter(({ endpoint }) => endpoint.endsWith('/cancel_all_after'));
       const late = about.find(({ method, at }) => method === 'POST' && at > endedAt);
@@ -245,7 +246,7 @@ export const ACCOUNT_INVARIANTS = {
     against: ['books', 'journal'],
     *breaches(facts) {
       for (const run of facts.happened.runs) {
-        const { maxOpenOrders } = run.shape;
+        const { maxOpenOrders, maxWrites } = run.shape;
         const own = facts.ordersOf(run);
         for (const order of own) {
           const open = own.filter((each) => each.arrivedAt <= order.arrivedAt && endOf(each) > order.arrivedAt).length;
@@ -256,9 +257,9 @@ export const ACCOUNT_INVARIANTS = {
         }
         const writes = facts.attempts.filter(
           ({ entry: { run: of, data } }) =>
-            of === run.name && data.method !== 'GET' && !data.path.endsWith('cancel_all_after'),
+            of === run.name && (data.method === 'POST' || data.method === 'PUT') && data.path !== '/cancel_all_after',
         );
-        if (writes.length > 200) yield 'more writes than the runbook allows';
+        if (writes.length > maxWrites) yield 'more writes than the runbook allows';
         yield* enlargedWhileHalting(facts, run);
       }
     },

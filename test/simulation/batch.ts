@@ -3,14 +3,16 @@ import { breachesOf } from './invariants.ts';
 import { type Mix, mixOf, sumOf } from './mix.ts';
 import { MUTANTS, type Mutant } from './mutants.ts';
 import type { Protocol } from './protocol.ts';
+import type { WorldName } from './scenario.ts';
+import { shrinkBreach } from './shrink.ts';
 import { storyOf } from './story.ts';
 import { simulate } from './world.ts';
 
 export interface Failing {
-  readonly seed: number;
+  readonly world: WorldName;
   /** Invariants it breaks. */
   readonly invariants: readonly string[];
-  /** Kept of the first few only. */
+  /** Kept of the first few only; of a drawn world the smallest that breaks one of them too. */
   readonly story: string | undefined;
 }
 
@@ -33,31 +35,44 @@ export const NOTHING: Tally = {
 const STORIES = 3;
 
 /** `mutant`: the name of a broken protocol to simulate instead of the right one. */
-export async function runBatch(from: number, count: number, mutant?: string): Promise<Tally> {
+export async function runBatch(worlds: readonly WorldName[], mutant?: string): Promise<Tally> {
   const protocol = protocolOf(mutant);
   let tally = NOTHING;
-  for (let seed = from; seed < from + count; seed += 1) {
-    const happened = await simulate(seed, protocol);
+  for (const world of worlds) {
+    const happened = await simulate(world, protocol);
     const breaches = await breachesOf(happened);
-    const failing: Failing[] =
-      breaches.length === 0
-        ? []
-        : [
-            {
-              seed,
-              invariants: [...new Set(breaches.map(({ invariant }) => invariant))],
-              story: tally.failing.length < STORIES ? storyOf(happened, breaches, mutant) : undefined,
-            },
-          ];
+    const invariants = [...new Set(breaches.map(({ invariant }) => invariant))];
+    const isTold = breaches.length > 0 && tally.failing.length < STORIES;
+    const story =
+      isTold && typeof world !== 'number' && mutant === undefined
+        ? await tellSmallest(world, invariants)
+        : isTold
+          ? storyOf(happened, breaches, mutant)
+          : undefined;
     tally = added(tally, {
       seeds: 1,
-      failing,
+      failing: breaches.length === 0 ? [] : [{ world, invariants, story }],
       simulatedMs: happened.books.at - happened.scenario.startMs,
       entries: happened.entries.length,
       mix: mixOf(happened),
     });
   }
   return tally;
+}
+
+async function tellSmallest(world: WorldName & object, invariants: readonly string[]): Promise<string> {
+  const happened = await simulate(await shrinkBreach(world, invariants));
+  return storyOf(happened, await breachesOf(happened));
+}
+
+/** Seeds of the fixed runbooks, one behind the other. */
+export function listSeeds(from: number, count: number): readonly number[] {
+  return Array.from({ length: count }, (_, index) => from + index);
+}
+
+/** Drawn seeds, one behind the other. */
+export function listDrawn(from: number, count: number): readonly WorldName[] {
+  return listSeeds(from, count).map((drawn) => ({ drawn }));
 }
 
 export function protocolOf(mutant: string | undefined): Protocol {

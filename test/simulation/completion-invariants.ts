@@ -102,7 +102,7 @@ function* findUnended(facts: Facts, run: RunTold): Iterable<string> {
   const steps = indexSteps(run);
   for (const ended of run.entries) {
     if (ended.type !== 'step.ended' || ended.data.outcome !== 'succeeded' || ended.data.error !== undefined) continue;
-    const endpoint = promisesEnd(steps.get(ended.step.replaceAll(/\[\d+\]/g, '')));
+    const endpoint = promisesEnd(steps.get(ended.step.replaceAll(/\[\d+\]|~\d+/g, '')));
     if (endpoint === undefined) continue;
     for (const id of new Set(listWritten(run, ended, endpoint))) {
       for (const order of facts.intents.get(id)?.orders ?? []) {

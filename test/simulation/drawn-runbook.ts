@@ -1,7 +1,7 @@
 /**
  * Draws a well-typed runbook from a seed, as text, so that the checker reads it as it reads an author's: every step of the
  * language, with values from literals, inputs, variables, feeds and readings, and with every way to handle a failure. It
- * need not make sense as a strategy, only keep to its plan.
+ * need not make sense as a strategy. The simulation runs them (drawn-world.ts), one for each seed.
  */
 import type { LoadedRunbook } from '../../src/app/files/load.ts';
 import type { SourceText } from '../../src/base/diagnostic.ts';
@@ -9,8 +9,18 @@ import { readInputs } from '../../src/runbook/check/inputs.ts';
 import { ERROR_KINDS, type StepName } from '../../src/runbook/checked.ts';
 import { getStepRow } from '../../src/runbook/steps/steps.ts';
 import type { Value } from '../../src/runbook/values.ts';
-import { Draws } from '../simulation/draws.ts';
-import { type Block, type Data, type Draft, Step, settle } from './runbook-text.ts';
+import { NOTICE_SEVERITIES } from '../../src/venue/profile/settings.ts';
+import { Draws } from './draws.ts';
+import {
+  type Block,
+  type Data,
+  type Draft,
+  listPieces,
+  type Piece,
+  type Settled,
+  Step,
+  settle,
+} from './runbook-text.ts';
 
 export interface RandomRunbook {
   readonly loaded: LoadedRunbook;
@@ -19,6 +29,21 @@ export interface RandomRunbook {
   readonly sources: readonly SourceText[];
   /** What the checker did not accept. */
   readonly dropped: readonly string[];
+  /** How many parts of it can be left out. */
+  readonly pieces: number;
+}
+
+/** What a runbook has more of than others. */
+export interface Leaning {
+  /** Steps, by how many times more often. */
+  readonly steps?: Readonly<Partial<Record<StepName, number>>>;
+  /** How many times more often steps have modifiers. */
+  readonly modifiers?: number;
+  /** It has limits in any case. */
+  readonly limits?: boolean;
+  readonly deadman?: boolean;
+  /** It does not declare that it may leave anything. */
+  readonly strict?: boolean;
 }
 
 interface MarketFacts {
@@ -66,6 +91,7 @@ const WEIGHTS = {
   place: 14,
   protect: 3,
   manage: 3,
+  close: 2,
   close: 3,
   amend: 6,
   cancel: 5,
@@ -118,29 +144,70 @@ const NO_NAMES: Sight = {
   handlers: 0,
 };
 
-export function drawRunbook(seed: number): RandomRunbook {
+/** A runbook as it was drawn, from which parts can be left out. */
+interface Drawing {
+  readonly given: Readonly<Record<string, string>>;
+  readonly pieces: readonly Piece[];
+  readonly dropped: readonly string[];
+  readonly build: (leftOut: readonly Piece[]) => Built | undefined;
+  readonly whole: Built;
+}
+
+interface Built {
+  readonly main: Settled;
+  readonly sub: Settled | undefined;
+}
+
+/** Of the seed that was drawn last: a search for a smaller one draws it again and again. */
+let last: { readonly seed: number; readonly leaning: Leaning; readonly drawing: Drawing } | undefined;
+
+/** `without`: the numbers of the parts that are left out; undefined where nothing that can be checked remains. */
+export function drawRunbook(seed: number, leaning?: Leaning): RandomRunbook;
+export function drawRunbook(seed: number, leaning: Leaning, without: ReadonlySet<number>): RandomRunbook | undefined;
+export function drawRunbook(
+  seed: number,
+  leaning: Leaning = {},
+  without: ReadonlySet<number> = new Set(),
+): RandomRunbook | undefined {
+  const drawing = last?.seed === seed && last.leaning === leaning ? last.drawing : draw(seed, leaning);
+  last = { seed, leaning, drawing };
+  const { given, pieces, dropped, whole } = drawing;
+  const built = without.size === 0 ? whole : drawing.build(pieces.filter((_, index) => without.has(index)));
+  if (built === undefined) return undefined;
+  const { main, sub } = built;
+  const called = sub === undefined || !Object.hasOwn(main.runbook.calls, 'sub') ? [] : [sub.source];
+  const loaded: LoadedRunbook = {
+    runbook: main.runbook,
+    sources: [{ name: 'main', source: main.source }, ...called.map((source) => ({ name: 'sub', source }))],
+  };
+  const read = readInputs(loaded.runbook, given);
+  if ('problems' in read) throw new Error(read.problems.join('\n'));
+  const sources = loaded.sources.map(({ source }) => source);
+  return { loaded, inputs: read.values, given, sources, dropped, pieces: pieces.length };
+}
+
+function draw(seed: number, leaning: Leaning): Drawing {
   const dropped: string[] = [];
   for (let tries = 0; tries < MOST_TRIES; tries += 1) {
     const draws = new Draws(seed, `runbook ${tries}`);
     const onExit = draws.of(['disarm', 'disarm', 'leave_armed']);
-    const callee = draws.chance(0.4) ? new Author(draws, undefined, onExit).draft() : undefined;
-    const sub = callee && settle('sub', { runbook: 'sub', ...callee }, () => undefined);
-    const load = (name: string) => (name === 'sub' ? sub?.source : undefined);
-    const main = settle('main', { runbook: 'main', ...new Author(draws, sub && 'sub', onExit).draft() }, load);
-    dropped.push(...(sub?.dropped ?? []), ...(main?.dropped ?? []));
-    if (main === undefined || (callee !== undefined && sub === undefined)) {
-      dropped.push('a whole runbook');
-      continue;
-    }
-    const called = sub === undefined || !Object.hasOwn(main.runbook.calls, 'sub') ? [] : [sub.source];
-    const loaded: LoadedRunbook = {
-      runbook: main.runbook,
-      sources: [{ name: 'main', source: main.source }, ...called.map((source) => ({ name: 'sub', source }))],
-    };
+    const callee = draws.chance(0.4) ? new Author(draws, leaning, undefined, onExit).draft() : undefined;
+    const subDraft = callee && ({ runbook: 'sub', ...callee } as const);
+    const mainDraft = { runbook: 'main', ...new Author(draws, leaning, subDraft && 'sub', onExit).draft() };
     const given = drawInputs(draws);
-    const read = readInputs(loaded.runbook, given);
-    if ('problems' in read) throw new Error(read.problems.join('\n'));
-    return { loaded, inputs: read.values, given, sources: loaded.sources.map(({ source }) => source), dropped };
+    const pieces = [...listPieces(mainDraft), ...(subDraft === undefined ? [] : listPieces(subDraft))];
+    const build = (leftOut: readonly Piece[]): Built | undefined => {
+      const sub = subDraft && settle('sub', subDraft, { leftOut });
+      const load = (name: string) => (name === 'sub' ? sub?.source : undefined);
+      const main = settle('main', mainDraft, { load, leftOut, unheld: true });
+      return main === undefined || (subDraft !== undefined && sub === undefined) ? undefined : { main, sub };
+    };
+    const whole = build([]);
+    if (whole === undefined) dropped.push('a whole runbook');
+    else {
+      dropped.push(...(whole.sub?.dropped ?? []), ...whole.main.dropped);
+      return { given, pieces, dropped, build, whole };
+    }
   }
   throw new Error(`no runbook for seed ${seed}: ${dropped.join('; ')}`);
 }
@@ -160,6 +227,7 @@ function drawInputs(draws: Draws): Readonly<Record<string, string>> {
 
 class Author {
   private readonly draws: Draws;
+  private readonly leaning: Leaning;
   private readonly callee: string | undefined;
   private readonly onExit: string;
   private named = 0;
@@ -168,16 +236,17 @@ class Author {
   private readonly used = new Set<StepName>();
 
   /** `onExit`: the same for a runbook and the one it calls, because a run has one end. */
-  constructor(draws: Draws, callee: string | undefined, onExit: string) {
+  constructor(draws: Draws, leaning: Leaning, callee: string | undefined, onExit: string) {
     this.draws = draws;
+    this.leaning = leaning;
     this.callee = callee;
     this.onExit = onExit;
   }
 
   draft(): Draft {
-    const { draws } = this;
+    const { draws, leaning } = this;
     const steps = this.block(NO_NAMES, draws.within(2, 7));
-    const deadman = draws.chance(0.35) ? this.deadman(steps) : undefined;
+    const deadman = draws.chance(leaning.deadman ? 0.95 : 0.35) ? this.deadman(steps) : undefined;
     const maybes = steps.flatMap(({ fields }) =>
       fields['place'] !== undefined && typeof fields['id'] === 'string' ? [fields['id']] : [],
     );
@@ -187,8 +256,7 @@ class Author {
     const last = draws.chance(0.35) ? this.block(reducing, draws.within(1, 3)) : undefined;
     return {
       dsl: 1,
-      // Drawn orders are not closed again.
-      leaves: { position: 'open', because: 'drawn' },
+      leaves: this.leaves(),
       inputs: {
         market: { type: 'market', default: 'BTC-USD' },
         n: { type: 'integer', default: 2 },
@@ -210,7 +278,7 @@ class Author {
         kept: { type: 'list<order>', init: [] },
         legs: { type: 'map<order>', init: {} },
       },
-      ...(draws.chance(0.5) ? { limits: this.limits() } : {}),
+      ...(draws.chance(leaning.limits ? 0.9 : 0.5) ? { limits: this.limits() } : {}),
       ...(deadman === undefined ? {} : { deadman }),
       steps,
       ...(onError === undefined ? {} : { on_error: onError }),
@@ -218,6 +286,13 @@ class Author {
       ...(this.used.has('cancel_all') ? { needs: ['cancel_all'] } : {}),
       outputs: { level: 'level', count: 'count' },
     };
+  }
+
+  /** Drawn orders are rarely closed again: most runs that may not leave them open fail. */
+  private leaves(): Draft {
+    const open = { position: 'open', because: 'drawn' };
+    if (!this.leaning.strict && this.draws.chance(0.6)) return open;
+    return { position: this.draws.of(['protected', 'protected', 'none']) };
   }
 
   private limits(): Draft {
@@ -239,10 +314,11 @@ class Author {
             'BTC-USD': { around: draws.of(['feeds.mid', "feeds.mark['BTC-USD']"]), within: '5%' },
             'ETH-USD': { around: "feeds.mark['ETH-USD']", within: draws.of(['1%', '10%']) },
           },
-      mode: draws.of(['active', 'active', 'reducing']),
-      max_leverage: 10,
+      mode: draws.of(['active', 'active', 'active', 'reducing', 'reducing', 'halted']),
+      max_leverage: draws.of([10, 2, 'inputs.n + 1']),
+      unknown_price: 'deny',
     };
-    const some = Object.fromEntries(Object.entries(all).filter(() => draws.chance(0.25)));
+    const some = Object.fromEntries(Object.entries(all).filter(() => draws.chance(0.2)));
     // The market of the feeds; the checker drops the orders in others.
     return draws.chance(0.1) ? { ...some, markets: ['${inputs.market}'] } : some;
   }
@@ -283,7 +359,10 @@ class Author {
   private step(sight: Sight, isLast: boolean): { readonly step: Step; readonly names: Partial<Sight> } {
     const { draws } = this;
     this.steps += 1;
-    const allowed = Object.entries(WEIGHTS).filter(([verb]) => this.mayDraw(verb as StepName, sight, isLast));
+    const { steps: more = {} } = this.leaning;
+    const allowed = (Object.entries(WEIGHTS) as [StepName, number][]).flatMap(([verb, weight]) =>
+      this.mayDraw(verb, sight, isLast) ? [[verb, weight * (more[verb] ?? 1)]] : [],
+    );
     const verb = draws.weighted(Object.fromEntries(allowed) as Record<StepName, number>);
     this.used.add(verb);
     const maybe = sight.maybes.at(-1);
@@ -324,7 +403,8 @@ class Author {
     const { modifiers, await: awaits, undo } = getStepRow(verb);
     const undoWords = undo?.words;
     const may = (name: (typeof modifiers)[number], probability: number) =>
-      modifiers.includes(name) && draws.chance(probability / (1 + 2 * sight.handlers));
+      modifiers.includes(name) &&
+      draws.chance(Math.min(0.9, probability * (this.leaning.modifiers ?? 1)) / (1 + 2 * sight.handlers));
     const fields: Record<string, Data | Block> = {};
     let sure = true;
     const target = awaits !== undefined && may('await', 0.35) ? draws.of(awaits.allowed) : undefined;
@@ -339,8 +419,9 @@ class Author {
         on: draws.chance(0.5) ? ['rejected', 'transport'] : [draws.of(ERROR_KINDS), 'timeout'],
         max: draws.within(0, 3),
         ...(draws.chance(0.5) ? { first: '300ms' } : {}),
-        ...(draws.chance(0.3) ? { max_delay: '2s', jitter: false } : {}),
+        ...(draws.chance(0.3) ? { max_delay: '2s', jitter: false, factor: draws.of([1, 3]) } : {}),
       };
+    if (may('because', 0.05)) fields['because'] = 'drawn at ${count}';
     if (waits || may('timeout', bounded ? 0.5 : 0.12)) {
       fields['timeout'] = draws.of(['1s', '5s', '20s', 'inputs.within', 'seconds(count + 1)']);
       if (draws.chance(0.6)) {
@@ -455,6 +536,14 @@ class Author {
           id,
         };
       }
+      case 'close':
+        return {
+          args: {
+            market: this.market(sight).text,
+            ...(draws.chance(0.4) ? { feed: 'feeds.mid' } : {}),
+            ...(draws.chance(0.5) ? { slip: draws.of(['1%', '20bps']) } : {}),
+          },
+        };
       case 'amend': {
         const order = draws.of(sight.orders);
         const at = { text: '', facts: BTC };
@@ -477,7 +566,9 @@ class Author {
           id: this.name('r'),
         };
       case 'set_leverage':
-        return { args: { market: this.market(sight).text, leverage: draws.of([2, 5, 'inputs.n + 1']) } };
+        return {
+          args: { market: this.market(sight).text, leverage: draws.of([2, 5, 'inputs.n + 1', 'inputs.n + 2.5']) },
+        };
       case 'read_account': {
         const id = this.name('acct');
         return { args: {}, id, yields: { accounts: [...sight.accounts, id] } };
@@ -530,6 +621,7 @@ class Author {
             sight.looped ? '1s' : '70s',
             'inputs.within',
             { until: 'run.started_at + seconds(20)' },
+            { for: '250ms' },
           ]),
         };
       case 'wait_for':
@@ -576,7 +668,13 @@ class Author {
       case 'approve':
         return { args: { ask: 'go on?', by: ['trader'], within: '5s' } };
       case 'notify':
-        return { args: { to: 'ops', text: 'at ${count}' } };
+        return {
+          args: {
+            to: 'ops',
+            text: 'at ${count}',
+            ...(draws.chance(0.3) ? { severity: draws.of(NOTICE_SEVERITIES) } : {}),
+          },
+        };
       case 'stop':
         return { args: { outcome: 'enough' } };
       case 'fail':

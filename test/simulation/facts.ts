@@ -5,7 +5,7 @@
 import type { BookedOrder } from '../../src/gateway/simulator/ledger-view.ts';
 import type { Entry, EntryOf } from '../../src/journal/entry.ts';
 import type { TrackedOrder } from '../../src/journal/orders.ts';
-import type { OrderTerms } from '../../src/venue/port.ts';
+import { isFoundMissing, type OrderTerms } from '../../src/venue/port.ts';
 import type { Sent } from './process-transport.ts';
 import type { Happened, RunTold } from './world.ts';
 
@@ -203,11 +203,11 @@ export class Facts {
     return alive && !troubled && !given && (scenario.venue.tokens?.foreign ?? []).length === 0;
   }
 
-  /** Calls of an endpoint that were confirmed, and about which client order id they asked. */
+  /** Readings that were confirmed, or found nothing, and asked about a client order id. */
   lookups(clientOrderId: string): readonly Settled[] {
     return this.settled.filter(
       ({ entry, intended }) =>
-        entry.data.kind === 'confirmed' &&
+        (entry.data.kind === 'confirmed' || isFoundMissing(entry.data)) &&
         intended.data.endpoint === 'GET /orders' &&
         (intended.data.params as { client_order_id?: string }).client_order_id === clientOrderId,
     );

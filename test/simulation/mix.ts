@@ -16,19 +16,33 @@ export function mixOf(happened: Happened): Mix {
     if (times > 0) mix[name] = (mix[name] ?? 0) + times;
   };
   const { runs, books, lives, stops, scenario, sent, points } = happened;
-  for (const { result, entries, shape } of runs) {
+  for (const { result, entries, shape, cells } of runs) {
     count(`run ${result?.outcome ?? 'without end'}`);
     if (result?.error !== undefined) count(`${result.outcome} by ${result.error.kind}`);
     count('run with a deadman switch', Number(shape.deadman !== undefined));
     let resumed = 0;
     for (const entry of entries) {
       if (entry.type === 'run.resumed') resumed += 1;
-      else if (entry.type === 'step.ended') count(`verb ${entry.data.verb} ${entry.data.outcome}`);
+      else if (entry.type === 'step.ended') {
+        count(`verb ${entry.data.verb} ${entry.data.outcome}`);
+        if (entry.data.outcome === 'skipped') count('modifier if');
+        if (entry.data.error?.kind === 'timeout') count('modifier timeout');
+      } else if (entry.type === 'step.started') {
+        for (const [, name] of entry.step.matchAll(/(?:^|\/)(catch|on_timeout|undo|on_error|finally)(?=\/)/g))
+          count(`modifier ${name}`);
+      } else if (entry.type === 'run.residual') count(`left ${entry.data.leaves} ${entry.data.ok ? 'ok' : 'more'}`);
+      else if (entry.type === 'call.settled' && entry.data.kind === 'denied')
+        count(`denied ${/^[A-Z_]+/.exec(entry.data.code ?? entry.data.message ?? '')?.[0]}`);
+      else if (entry.type === 'step.retried') count('modifier retry');
+      else if (entry.type === 'order.alarmed') count(`alarm ${entry.data.alarm}`);
+      else if (entry.type === 'store.moved') count(`store ${entry.data.event}`);
       else if (entry.type === 'operator.acted') count(`person ${entry.data.command}`);
       else if (entry.type === 'call.settled' && entry.data.kind === 'unresolved') count('call unresolved');
       else if (entry.type === 'order.moved' && entry.data.to === 'absent') count('order proven absent');
       else if (entry.type === 'deadman.moved') count(`switch ${entry.data.event}`);
     }
+    for (const name of ['await', 'allow']) count(`modifier ${name}`, Number(shape.text.includes(`${name}: `)));
+    for (const [cell, times] of cells) count(`row ${cell}`, times);
     count(`run resumed ${resumed > 2 ? 'three times or more' : resumed === 2 ? 'twice' : 'once'}`, Number(resumed > 0));
     const attempts = new Map<string, number>();
     for (const entry of entries)

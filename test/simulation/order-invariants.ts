@@ -93,12 +93,13 @@ export const ORDER_INVARIANTS = {
     *breaches(facts) {
       const { attempts, happened } = facts;
       const { sent, lives, scenario } = happened;
-      const { fullAfter, fullLater } = scenario;
+      const { fullAfter, fullLater, diskHangs } = scenario;
       const matched = new Map<string, number>();
       for (const request of sent) {
         if (request.method === 'GET' || request.endpoint === 'POST /jwt') continue;
         // What only protects still goes when the disk takes nothing any more.
-        const isFull = (request.life === 1 && fullAfter !== undefined) || request.life === fullLater?.life;
+        const isFull =
+          (request.life === 1 && (fullAfter ?? diskHangs) !== undefined) || request.life === fullLater?.life;
         if (isFull && /^DELETE|cancel_all_after/.test(request.endpoint)) continue;
         const epoch = lives.find(({ life }) => life === request.life)?.epoch;
         const key = `${request.life} ${request.endpoint} ${request.digest}`;
@@ -212,7 +213,7 @@ export const ORDER_INVARIANTS = {
         if (run.entries.some(({ type, data }) => type === 'run.moved' && data.event === 'COMPLETED')) continue;
         for (const order of facts.ordersOf(run)) {
           const { terms } = intents.get(order.client_order_id) ?? {};
-          const kept = terms === undefined || isPositionStop(terms) || shape.text.includes('undo: keep');
+          const kept = terms === undefined || isPositionStop(terms) || !shape.undoesAll;
           if (!order.terminal && !kept)
             yield `the run failed and left order ${order.id} of ${order.client_order_id} working`;
         }
@@ -315,7 +316,9 @@ export const ORDER_INVARIANTS = {
           others.some((each) => each.endpoint === endpoint && each.params['order_id'] === params['order_id'])
         )
           yield `two amends of ${params['order_id']} in flight`;
-        if (endpoint.endsWith('/cancel_all_after') && endpoint !== 'GET /cancel_all_after') {
+        // Steps that arm or disarm it beside a `deadman` block do not wait for a heartbeat.
+        const isOneHand = happened.runs.every(({ shape }) => shape.deadman?.plain !== false);
+        if (isOneHand && endpoint.endsWith('/cancel_all_after') && endpoint !== 'GET /cancel_all_after') {
           if (others.some((each) => each.endpoint.endsWith('/cancel_all_after') && each.method !== 'GET'))
             yield `two requests about the deadman switch in flight at ${at}`;
         }
@@ -407,7 +410,7 @@ export const ORDER_INVARIANTS = {
         if (said?.type !== 'run.residual' || said.data.when !== 'end' || !said.data.ok)
           yield `${run.name} ${result.outcome} and its journal does not say that it left what it declares`;
         // A switch that stays armed may cancel an order only after it has filled.
-        if (leaves.position === 'open' || shape.deadman?.onExit === 'leave_armed') continue;
+        if (leaves.position === 'open' || shape.text.includes('leave_armed')) continue;
         yield* findBare(facts, run, leaves.position);
       }
     },

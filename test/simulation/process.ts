@@ -90,6 +90,11 @@ export class Process {
     return this.clock.now() - this.base.now();
   }
 
+  /** By the venue's clock. */
+  venueTime(): number {
+    return this.base.now();
+  }
+
   /** It has the lease, and its time runs. */
   begin(): void {
     const { fault, base } = this;
@@ -199,6 +204,8 @@ export class Disk {
 export interface DiskTraits {
   /** The longest that a commit takes, ms. */
   readonly commitMs: number;
+  /** When commits do not come back, by the venue's clock. */
+  readonly hangs: { readonly from: number; readonly until: number } | undefined;
   /** Commits that succeed before the disk is full. */
   readonly fullAfter: number | undefined;
   /** Whether a commit under way when the process dies had reached the disk. */
@@ -218,6 +225,9 @@ export function diskOf(process: Process, disk: Disk, traits: DiskTraits): Journa
         return never();
       }
       if (traits.commitMs > 0) await pause(process.clock, (number * 37) % (traits.commitMs + 1));
+      const at = process.venueTime();
+      if (traits.hangs !== undefined && at >= traits.hangs.from && at < traits.hangs.until)
+        await pause(process.clock, traits.hangs.until - at);
       await awake(process);
       if (traits.fullAfter !== undefined && number >= traits.fullAfter)
         throw new StoreError('unavailable', 'the disk is full');

@@ -6,8 +6,10 @@
 import type { CrashPoint } from '../../src/gateway/crash-points.ts';
 import type { FaultKind, FaultRule } from '../../src/gateway/simulator/config/faults.ts';
 import type { SimulatorConfig } from '../../src/gateway/simulator/simulator.ts';
+import type { ApprovedBounds } from '../../src/journal/entry.ts';
 import { type Profile, SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
 import { type Crowd, crowdOf } from './crowd.ts';
+import type { DrawnName } from './drawn-world.ts';
 import { Draws } from './draws.ts';
 import { BTC, DUST, MARKETS, priceOf, type Shape, shapeOf } from './shapes.ts';
 
@@ -38,7 +40,11 @@ export interface Stop {
   readonly clocks: 'both' | 'wall';
 }
 
+/** A number: a world whose runbook is one of the fixed ones (shapes.ts). */
+export type WorldName = number | DrawnName;
+
 export interface Scenario extends Crowd {
+  readonly world: WorldName;
   readonly seed: number;
   readonly startMs: number;
   /** Of the first run; the others are among `companions`. */
@@ -63,6 +69,15 @@ export interface Scenario extends Crowd {
   readonly faultsUntilMs: number;
   /** The longest that a request is late. */
   readonly lateMs: number;
+  // Only in drawn worlds.
+  /** When feeds give old prices, or none; ms after the start. */
+  readonly badPrices?: { readonly fromMs: number; readonly untilMs: number; readonly ageMs: number | undefined };
+  /** To which a person held the first run. */
+  readonly bounds?: ApprovedBounds;
+  /** What another program does to the account's deadman switch, ms after the start. */
+  readonly outsider?: { readonly afterMs: number; readonly does: 'arms' | 'disarms' };
+  /** When commits of the first process do not come back, ms after the start. */
+  readonly diskHangs?: { readonly fromMs: number; readonly forMs: number };
 }
 
 /** Points of a call at which a process can be ended here, the rarely reached ones more often. */
@@ -97,11 +112,15 @@ const POINTS: Readonly<Partial<Record<CrashPoint | 'time', number>>> = {
 const BEHIND_THE_GATE: ReadonlySet<string> = new Set(['CP6', 'CP13', 'CP17']);
 
 /** The points of a request between its first checks and the gate. */
-const UP_TO_THE_GATE = ['CP1', 'CP2', 'CP5', 'CP3', 'CP4', 'CP4', 'CP23', 'CP23', 'CP23'] as const;
+export const UP_TO_THE_GATE = ['CP1', 'CP2', 'CP5', 'CP3', 'CP4', 'CP4', 'CP23', 'CP23', 'CP23'] as const;
 
 export function scenarioOf(seed: number): Scenario {
+  return makeScenario(seed, shapeOf(seed));
+}
+
+/** The conditions of a seed for a runbook. */
+export function makeScenario(seed: number, shape: Shape): Scenario {
   const draws = new Draws(seed, 'scenario');
-  const shape = shapeOf(seed);
   const windowMs = draws.of([12_000, 12_000, 20_000, 30_000]);
   const faultsUntilMs = draws.of([15_000, 30_000, 60_000]);
   const visibilityMs = draws.of([0, 0, 150, 1500]);
@@ -119,6 +138,7 @@ export function scenarioOf(seed: number): Scenario {
   if (claimed !== undefined && !calm) faults.unshift(claimed);
   const tokens = tight ? draws.of(shape.deadman === undefined ? [150, 240, 400] : [400, 600]) : 1200;
   return {
+    world: seed,
     seed,
     startMs: START_MS,
     shape,

@@ -1,32 +1,47 @@
 /** The whole engine against the simulated venue, many times, with everything that can go wrong. */
 import { describe, expect, it } from 'vitest';
-import { added, NOTHING, runBatch, type Tally } from './batch.ts';
+import { added, listDrawn, listSeeds, NOTHING, runBatch, type Tally } from './batch.ts';
+import { measureCoverage } from './coverage.ts';
 import { lacking } from './mix.ts';
 import { NEWER_FROM } from './shapes.ts';
 import { repeatCommand } from './story.ts';
-import { runSeeds } from './workers.ts';
+import { chooseSeeds, runSeeds, type SeedsWanted } from './workers.ts';
 
 /** Two cores need a minute for five thousand; a machine with much else to do needs more. */
 const PATIENCE_MS = 1_200_000;
 
 describe('seeds break no invariant, and end processes at every named point of a call', { timeout: PATIENCE_MS }, () => {
-  it('400 fixed ones', async () => judge(await runBatch(0, 400), 400));
+  it('400 fixed ones', async () => judge(await runBatch(listSeeds(0, 400)), 400));
 
   it('120 with the newer steps', async () => {
-    const { failing, seeds } = await runBatch(NEWER_FROM, 120);
-    expect(failing.map(({ seed, invariants }) => `${repeatCommand(seed)}: ${invariants.join(', ')}`)).toEqual([]);
+    const { failing, seeds } = await runBatch(listSeeds(NEWER_FROM, 120));
+    expect(failing.map(({ world, invariants }) => `${repeatCommand(world)}: ${invariants.join(', ')}`)).toEqual([]);
     expect(seeds).toBe(120);
   });
 
+  it('20 with a runbook of their own', async () => {
+    const { failing, mix } = await runBatch(listDrawn(0, 20));
+    expect(failing.map(({ world, invariants }) => `${repeatCommand(world)}: ${invariants.join(', ')}`)).toEqual([]);
+    expect(mix).toMatchObject({ 'run succeeded': expect.any(Number), 'run failed': expect.any(Number) });
+  });
+
   // Fresh ones are drawn by `npm run test:night`: a build must not fail for what it has not changed.
-  it('5000 fixed ones', { tags: ['long'] }, async () => judge(await onAllCores(0, 5000), 5000));
+  it('4000 fixed ones', { tags: ['long'] }, async () => {
+    judge(await onAllCores(4000, chooseSeeds(listSeeds, 0)), 4000);
+  });
+
+  it('500 with a runbook of their own, which meet most of what there is to meet', { tags: ['long'] }, async () => {
+    const { failing, mix } = await onAllCores(500, chooseSeeds(listDrawn, 1000));
+    expect(failing.map(({ world, invariants }) => `${repeatCommand(world)}: ${invariants.join(', ')}`)).toEqual([]);
+    for (const { name, met, of } of measureCoverage(mix)) expect(met / of, name).toBeGreaterThan(0.5);
+  });
 });
 
-async function onAllCores(from: number, count: number): Promise<Tally> {
+async function onAllCores(count: number, choose: SeedsWanted['choose']): Promise<Tally> {
   let sum = NOTHING;
   await runSeeds({
-    from,
     count,
+    choose,
     each: (tally) => {
       sum = added(sum, tally);
       return sum.failing.length < 20;
@@ -39,7 +54,7 @@ function judge({ failing, seeds, mix }: Tally, wanted: number): void {
   const [first] = failing;
   if (first !== undefined) {
     const list = failing.map(
-      ({ seed, invariants }) => `seed ${seed} breaks ${invariants.join(', ')}; again: ${repeatCommand(seed)}`,
+      ({ world, invariants }) => `${invariants.join(', ')} broken; again: ${repeatCommand(world)}`,
     );
     throw new Error(`${list.join('\n')}\n\n${first.story ?? ''}`);
   }

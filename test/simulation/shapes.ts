@@ -4,6 +4,7 @@
  * the same one for ever.
  */
 import type { CheckedRunbook } from '../../src/runbook/checked.ts';
+import type { Value } from '../../src/runbook/values.ts';
 import { checkUnheld } from '../runbook/check-unheld.ts';
 import { Draws } from './draws.ts';
 
@@ -17,15 +18,24 @@ export interface Shape {
   readonly index: number;
   readonly text: string;
   readonly runbook: CheckedRunbook;
-  /** What its `deadman` block asks for. */
+  readonly inputs: Readonly<Record<string, Value>>;
+  /** What its `deadman` block asks for; `plain`: nothing else in it decides when the switch is armed and renewed. */
   readonly deadman:
-    | { readonly market: string; readonly timeoutMs: number; readonly onExit: 'disarm' | 'leave_armed' }
+    | {
+        readonly market: string;
+        readonly timeoutMs: number;
+        readonly onExit: 'disarm' | 'leave_armed';
+        readonly plain: boolean;
+      }
     | undefined;
   /** Of its `limits`. */
   readonly maxOpenOrders: number;
+  readonly maxWrites: number;
   readonly cancelsAll: boolean;
   /** Has an `approve` step. */
   readonly asksPeople: boolean;
+  /** What it places is cancelled where a later step fails. */
+  readonly undoesAll: boolean;
 }
 
 export const BTC = 'BTC-USD';
@@ -70,7 +80,7 @@ export function shapeOf(seed: number): Shape {
       `shape ${index} is no runbook: ${diagnostics.map(({ message }) => message).join('; ')}\n${made.text}`,
     );
   }
-  const shape = { ...made, index, runbook };
+  const shape = { ...made, index, runbook, inputs: {} };
   checked.set(index, shape);
   return shape;
 }
@@ -117,7 +127,7 @@ class Generator {
     this.guarded = this.draws.chance(0.4);
   }
 
-  make(): Omit<Shape, 'index' | 'runbook'> {
+  make(): Omit<Shape, 'index' | 'runbook' | 'inputs'> {
     const { draws } = this;
     const steps = Array.from(
       { length: draws.within(1, 5) },
@@ -143,9 +153,11 @@ class Generator {
     ].join('\n');
     const strict = LEAVES[this.index % LEAVES.length] !== OPEN;
     const tidy = draws.chance(0.3) ? `finally:\n  - cancel: {mine: ${BTC}}\n` : '';
-    const deadman = this.guarded ? ({ market: BTC, timeoutMs, onExit } as const) : undefined;
+    const deadman = this.guarded ? ({ market: BTC, timeoutMs, onExit, plain: true } as const) : undefined;
     const text = `${head}${steps}${failing}${stopping}${tidy}${this.handling(strict)}`;
-    return { text, deadman, maxOpenOrders, cancelsAll: this.cancelsAll, asksPeople: this.asksPeople };
+    const { cancelsAll, asksPeople } = this;
+    const undoesAll = !text.includes('undo: keep');
+    return { text, deadman, maxOpenOrders, maxWrites: 200, cancelsAll, asksPeople, undoesAll };
   }
 
   /** An `on_error` that means to reduce, in a block, without knowing what is held; one that only notifies where leaving too much leads to it. */

@@ -4,6 +4,8 @@
  */
 import { TimelineFold } from '../../src/report/timeline/timeline.ts';
 import type { Breach } from './invariants.ts';
+import type { WorldName } from './scenario.ts';
+import { writeParts } from './shrink.ts';
 import type { Happened } from './world.ts';
 
 interface Line {
@@ -12,9 +14,12 @@ interface Line {
   readonly text: string;
 }
 
-/** How a seed is repeated; `mutant`: the broken protocol it was run with. */
-export function repeatCommand(seed: number, mutant?: string): string {
-  return `npm run simulate -- --seed ${seed}${mutant === undefined ? '' : ` --mutant '${mutant}'`}`;
+/** How a world is repeated; `mutant`: the broken protocol it was run with. */
+export function repeatCommand(world: WorldName, mutant?: string): string {
+  const { drawn, without = [] } = typeof world === 'number' ? { drawn: undefined } : world;
+  const which = drawn === undefined ? `--seed ${String(world)}` : `--drawn --seed ${drawn}`;
+  const less = without.length === 0 ? '' : ` --without ${writeParts(without)}`;
+  return `npm run simulate -- ${which}${less}${mutant === undefined ? '' : ` --mutant '${mutant}'`}`;
 }
 
 export function storyOf(happened: Happened, breaches: readonly Breach[], mutant?: string): string {
@@ -25,9 +30,9 @@ export function storyOf(happened: Happened, breaches: readonly Breach[], mutant?
   const start = scenario.startMs;
   const told = lines.map(({ at, text }) => `${((at - start) / 1000).toFixed(3).padStart(9)}  ${text}`);
   return [
-    `seed ${scenario.seed}: ${breaches.length === 0 ? 'every invariant holds' : breaches.length === 1 ? 'a breach' : `${breaches.length} breaches`}`,
+    `${typeof scenario.world === 'number' ? '' : 'drawn '}seed ${scenario.seed}: ${breaches.length === 0 ? 'every invariant holds' : breaches.length === 1 ? 'a breach' : `${breaches.length} breaches`}`,
     ...breaches.map(({ invariant, what }) => `  ${invariant}: ${what}`),
-    `  again: ${repeatCommand(scenario.seed, mutant)}`,
+    `  again: ${repeatCommand(scenario.world, mutant)}`,
     '',
     ...runs.flatMap(({ shape }) => [shape.text.trimEnd(), '']),
     ...(scenario.venue.faults ?? []).map((fault) => `fault: ${JSON.stringify(fault)}`),

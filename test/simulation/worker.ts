@@ -6,12 +6,20 @@ import { parentPort } from 'node:worker_threads';
 import { mutantOf, protocolOf, runBatch, type Tally } from './batch.ts';
 import { breachesOf } from './invariants.ts';
 import { catches } from './mutant-seeds.ts';
+import type { WorldName } from './scenario.ts';
+import { shrinkBreach } from './shrink.ts';
 import { storyOf } from './story.ts';
 import { simulate } from './world.ts';
 
 export type Order =
-  | { readonly kind: 'batch'; readonly mutant: string | undefined; readonly from: number; readonly count: number }
-  | { readonly kind: 'story'; readonly mutant: string | undefined; readonly seed: number }
+  | { readonly kind: 'batch'; readonly mutant: string | undefined; readonly worlds: readonly WorldName[] }
+  /** `smallest`: of the smallest world that breaks an invariant which this one breaks. */
+  | {
+      readonly kind: 'story';
+      readonly mutant: string | undefined;
+      readonly world: WorldName;
+      readonly smallest: boolean;
+    }
   | {
       readonly kind: 'search';
       readonly mutant: string;
@@ -29,10 +37,15 @@ export interface Answers {
 
 async function answer(order: Order): Promise<Answers[Order['kind']]> {
   const { mutant } = order;
-  if (order.kind === 'batch') return runBatch(order.from, order.count, mutant);
+  if (order.kind === 'batch') return runBatch(order.worlds, mutant);
   if (order.kind === 'search') return search(order);
-  const happened = await simulate(order.seed, protocolOf(mutant));
-  const breaches = await breachesOf(happened);
+  let happened = await simulate(order.world, protocolOf(mutant));
+  let breaches = await breachesOf(happened);
+  if (order.smallest && typeof order.world !== 'number' && breaches.length > 0) {
+    const invariants = breaches.map(({ invariant }) => invariant);
+    happened = await simulate(await shrinkBreach(order.world, invariants));
+    breaches = await breachesOf(happened);
+  }
   return { story: storyOf(happened, breaches, mutant), breaches: breaches.length };
 }
 

@@ -5,14 +5,17 @@ import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { bundleProgram } from '../bundle.js';
 import type { Tally } from './batch.ts';
+import type { WorldName } from './scenario.ts';
 import type { Answers, Order } from './worker.ts';
 
 /** Seeds a worker does before it is asked for more; small enough that none of them is the last for long. */
 const PORTION = 250;
 
 export interface SeedsWanted {
-  readonly from: number;
+  /** So many worlds. */
   readonly count: number;
+  /** Gives the next of them. */
+  readonly choose: (count: number) => readonly WorldName[];
   readonly workers?: number;
   /** The name of a broken protocol to simulate instead of the right one. */
   readonly mutant?: string | undefined;
@@ -21,19 +24,32 @@ export interface SeedsWanted {
 }
 
 /** The project's folder must be the working directory. */
-export async function runSeeds({ from, count, workers, mutant, each }: SeedsWanted): Promise<void> {
+export async function runSeeds({ count, choose, workers, mutant, each }: SeedsWanted): Promise<void> {
   await withWorkers(workers ?? availableParallelism(), async (asks) => {
-    let next = from;
+    let left = count;
     let goesOn = true;
     const work = async (ask: Ask) => {
-      while (goesOn && next < from + count) {
-        const portion = { kind: 'batch', from: next, count: Math.min(PORTION, from + count - next), mutant } as const;
-        next += portion.count;
+      while (goesOn && left > 0) {
+        const worlds = choose(Math.min(PORTION, left));
+        const portion = { kind: 'batch', worlds, mutant } as const;
+        left -= worlds.length;
         if (!each(await ask(portion))) goesOn = false;
       }
     };
     await Promise.all(asks.map(work));
   });
+}
+
+/** Chooses worlds one behind the other. */
+export function chooseSeeds(
+  list: (from: number, count: number) => readonly WorldName[],
+  from: number,
+): SeedsWanted['choose'] {
+  let next = from;
+  return (count) => {
+    next += count;
+    return list(next - count, count);
+  };
 }
 
 export type Ask = <O extends Order>(order: O) => Promise<Answers[O['kind']]>;

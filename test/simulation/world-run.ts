@@ -23,6 +23,7 @@ import { type JournalStore, type StoredEntry, StoreError } from '../../src/journ
 import { JournalWriter } from '../../src/journal/writer.ts';
 import { writeProfileSettings } from '../../src/venue/profile/in-force.ts';
 import type { Profile } from '../../src/venue/profile/profile.ts';
+import { isBadPrice } from './drawn-world.ts';
 import type { Disk, Process } from './process.ts';
 import type { Protocol } from './protocol.ts';
 import { ACCOUNT, type Scenario } from './scenario.ts';
@@ -97,7 +98,7 @@ export class WorldRun {
       account: ACCOUNT,
       mode: 'live',
       runbook: protocol.runbook?.(shape.runbook) ?? shape.runbook,
-      inputs: {},
+      inputs: shape.inputs,
       seed: scenario.seed % 2 ** 31,
       startedAt: scenario.startMs + scenario.skewMs,
       absenceHorizonMs: protocol.absenceHorizonMs ?? scenario.profile.ambiguityWindowMs,
@@ -130,7 +131,8 @@ export class WorldRun {
 
   private begin(host: Host, killed: KillOrder | undefined): Promise<UnderWay> {
     const { process } = host;
-    const { profile } = this.ground;
+    const { profile, scenario } = this.ground;
+    const { bounds } = scenario;
     return new Promise((resolve, reject) => {
       process.clock.arrive(() => {
         try {
@@ -151,6 +153,7 @@ export class WorldRun {
             settings: { ...writeProfileSettings(profile), absenceHorizonMs: setup.absenceHorizonMs } as JsonObject,
             engine: 'simulation',
             account: ACCOUNT,
+            ...(bounds === undefined || this.name !== 'run' ? {} : { bounds }),
           });
           const venue = this.port(this.client(host, parts), process);
           const running = this.started(setup, { venue, clock, log: parts.log, notifier: { send() {} } }, process);
@@ -293,9 +296,11 @@ export class WorldRun {
       feeds: {
         read: async (name, key) => {
           const value = this.ground.price(key ?? BTC);
-          return value === undefined
-            ? undefined
-            : { name, ...(key === undefined ? {} : { key }), value, at: clock.now() };
+          const { scenario } = this.ground;
+          const isBad = isBadPrice(scenario, process.venueTime());
+          if (value === undefined || (isBad && scenario.badPrices?.ageMs === undefined)) return undefined;
+          const at = clock.now() - (isBad ? (scenario.badPrices?.ageMs ?? 0) : 0);
+          return { name, ...(key === undefined ? {} : { key }), value, at };
         },
       },
       markets: profile.markets,

@@ -13,20 +13,22 @@ import { type Books, Simulator } from '../../src/gateway/simulator/simulator.ts'
 import { LocalBudget } from '../../src/gateway/tokens/budget.ts';
 import type { Transport } from '../../src/gateway/transport.ts';
 import type { Entry } from '../../src/journal/entry.ts';
-import { OrderTracker } from '../../src/journal/orders.ts';
+import { OrderTracker, type TrackedOrder } from '../../src/journal/orders.ts';
 import { readLines } from '../../src/journal/reading.ts';
 import { type HeldLease, takeLease } from '../../src/journal/shared/lease.ts';
 import { openSharedMemory } from '../../src/journal/shared/memory.ts';
 import type { StoredEntry } from '../../src/journal/store.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
+import type { OrderEvent } from '../../src/venue/order/context.ts';
 import type { Profile } from '../../src/venue/profile/profile.ts';
 import { budgetSettings } from '../../src/venue/tokens/ledger.ts';
+import { drawnWorld } from './drawn-world.ts';
 import { Draws } from './draws.ts';
 import { Disk, diskOf, Process, rowsOf } from './process.ts';
 import { roadOf, type Sent } from './process-transport.ts';
 import type { Protocol } from './protocol.ts';
-import { ACCOUNT, REFRESH_TOKEN, type Scenario, START_MS, scenarioOf } from './scenario.ts';
-import type { Shape } from './shapes.ts';
+import { ACCOUNT, REFRESH_TOKEN, type Scenario, START_MS, scenarioOf, type WorldName } from './scenario.ts';
+import { BTC, type Shape } from './shapes.ts';
 import { type Ended, type Ground, type Host, mistake, WorldRun } from './world-run.ts';
 
 const LEDGER = 'ledger';
@@ -57,6 +59,8 @@ export interface RunTold {
   readonly result: RunResult | undefined;
   /** The book as the journal folds it. */
   readonly tracker: OrderTracker;
+  /** How often each cell of the order table was met, as `EVENT state`. */
+  readonly cells: ReadonlyMap<string, number>;
 }
 
 export interface Happened {
@@ -83,8 +87,10 @@ export interface Happened {
   readonly markets: Profile['markets'];
 }
 
-export async function simulate(seed: number, protocol: Protocol = {}): Promise<Happened> {
-  return new World(scenarioOf(seed), protocol).run();
+export async function simulate(world: WorldName, protocol: Protocol = {}): Promise<Happened> {
+  const scenario = typeof world === 'number' ? scenarioOf(world) : drawnWorld(world)?.scenario;
+  if (scenario === undefined) throw new RangeError('nothing that can be checked remains of this world');
+  return new World(scenario, protocol).run();
 }
 
 class World {
@@ -281,10 +287,14 @@ class World {
   }
 
   private hostOf(process: Process, lease: HeldLease): Host {
-    const { commitMs, fullAfter, fullLater, injectedFaults } = this.scenario;
+    const { commitMs, fullAfter, fullLater, injectedFaults, diskHangs } = this.scenario;
     const { protocol, listeners } = this;
     const store = diskOf(process, this.disk, {
       commitMs,
+      hangs:
+        process.life === 1 && diskHangs !== undefined
+          ? { from: START_MS + diskHangs.fromMs, until: START_MS + diskHangs.fromMs + diskHangs.forMs }
+          : undefined,
       fullAfter: process.life === 1 ? fullAfter : process.life === fullLater?.life ? fullLater.after : undefined,
       committed: injectedFaults[process.life - 1]?.committed ?? true,
     });
@@ -354,7 +364,8 @@ class World {
 
   private letPeopleAct(): void {
     const { clock, shared } = this;
-    const { killAfterMs, cancelAfterMs, clockPuts } = this.scenario;
+    const { killAfterMs, cancelAfterMs, clockPuts, outsider } = this.scenario;
+    if (outsider !== undefined) clock.at(START_MS + outsider.afterMs, () => this.letOutsiderAct(outsider.does));
     if (killAfterMs !== undefined) {
       const at = START_MS + killAfterMs;
       clock.at(at, () => {
@@ -367,6 +378,17 @@ class World {
       clock.at(at, () => void shared.mailbox.post({ run: 'run', command: 'cancel', by: PERSON, at }));
     }
     for (const { afterMs, byMs } of clockPuts) clock.at(START_MS + afterMs, () => this.putClock(byMs));
+  }
+
+  private letOutsiderAct(does: 'arms' | 'disarms'): void {
+    const request = {
+      path: '/cancel_all_after',
+      headers: {},
+      ...(does === 'arms'
+        ? { method: 'POST', query: '', body: `{"market_id":"${BTC}","timeout":20000}` }
+        : { method: 'DELETE', query: `market_id=${BTC}`, body: '' }),
+    };
+    this.simulator.serve(request, () => {});
   }
 
   /** Whether a process is there or not. */
@@ -398,6 +420,20 @@ function toldOf({ name, shape, setup, result }: WorldRun, all: readonly StoredEn
   const stored = all.filter(({ run }) => run === name);
   const entries = [...readLines(stored)];
   const tracker = new OrderTracker({ absenceHorizonMs: setup.absenceHorizonMs });
+  const cells = countCells(tracker);
   for (const entry of entries) tracker.apply(entry);
-  return { name, shape, setup, stored, entries, result, tracker };
+  return { name, shape, setup, stored, entries, result, tracker, cells };
+}
+
+/** Counts each event of an order with the state in which it came; the tracker reports changes of state alone. */
+function countCells(tracker: OrderTracker): ReadonlyMap<string, number> {
+  const cells = new Map<string, number>();
+  const own = tracker as unknown as { send: (order: TrackedOrder, event: OrderEvent) => unknown };
+  const send = own.send.bind(tracker);
+  own.send = (order, event) => {
+    const cell = `${event.type} ${order.snapshot.state}`;
+    cells.set(cell, (cells.get(cell) ?? 0) + 1);
+    return send(order, event);
+  };
+  return cells;
 }

@@ -50,7 +50,7 @@ export interface PlanBounds {
    */
   readonly exposure: Readonly<Record<string, Bound<string>>>;
   readonly tokensPerMinute: Bound<number>;
-  /** ms */
+  /** ms, without the readings with which a live run begins. */
   readonly duration: Bound<number>;
 }
 
