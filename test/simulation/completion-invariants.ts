@@ -114,6 +114,18 @@ function* findUnended(facts: Facts, run: RunTold): Iterable<string> {
   }
 }
 
+/** Steps that succeeded in placing an order that the venue did not have by then. */
+function* findUnplaced(facts: Facts, run: RunTold): Iterable<string> {
+  for (const ended of run.entries) {
+    if (ended.type !== 'step.ended' || ended.data.verb !== 'place') continue;
+    if (ended.data.outcome !== 'succeeded' || ended.data.error !== undefined) continue;
+    const id = listWritten(run, ended, 'POST /orders').at(-1);
+    const [order] = facts.intents.get(id ?? '')?.orders ?? [];
+    if (order === undefined || order.arrivedAt > facts.at(ended))
+      yield `${ended.step} was done at ${ended.at}, and the venue had no order ${id ?? 'of it'}`;
+  }
+}
+
 export const COMPLETION_INVARIANTS = {
   I22: {
     name: 'orders are handed out complete',
@@ -149,10 +161,13 @@ export const COMPLETION_INVARIANTS = {
   },
   I23: {
     name: 'ends are known',
-    asks: 'when a cancel, or the placing of an order that never rests, has succeeded, the order has ended at the venue',
+    asks: 'when a `place` has succeeded, the venue has its order; when a cancel, or the placing of an order that never rests, has, the order has ended there',
     against: ['books', 'journal'],
     *breaches(facts) {
-      for (const run of facts.happened.runs) yield* findUnended(facts, run);
+      for (const run of facts.happened.runs) {
+        yield* findUnended(facts, run);
+        yield* findUnplaced(facts, run);
+      }
     },
   },
 } as const satisfies Record<string, Invariant>;

@@ -143,7 +143,7 @@ function shapeOfDrawn(seed: number, { loaded, inputs, given, sources }: RandomRu
   const { runbook } = loaded;
   const text = sources.map((source) => source.text).join('');
   const has = (pattern: RegExp) => pattern.test(text);
-  const timeout = /^ {2}timeout: "?(.+?)"?$/m.exec(/^deadman:\n(?: .*\n)+/m.exec(text)?.[0] ?? '')?.[1];
+  const timeout = /^deadman: \{.*?timeout: "?([^",]+)/m.exec(text)?.[1];
   const within = Number.parseInt(given['within'] ?? '10s', 10) * 1000;
   const timeoutMs = timeout?.startsWith('inputs') === true ? within * 3 : Number.parseInt(timeout ?? '0', 10) * 1000;
   const most = /^ {2}max_open_orders: "?(.+?)"?$/m.exec(text)?.[1];
