@@ -164,7 +164,7 @@ export function findArmedUntil(state: DeadmanState): number | undefined {
   if (state.lastQualifyingSentAt === undefined) return undefined;
   if (state.status !== 'armed' && state.status !== 'disarming') return undefined;
   // An answered DELETE has stopped the countdown: a read still verifies that, but the switch does not fire any more.
-  if (state.status === 'disarming' && state.deletion?.answered === true) return undefined;
+  if (state.deletion?.answered === true) return undefined;
   return state.lastQualifyingSentAt + Math.min(state.timeoutMs, state.requestedMs ?? state.timeoutMs);
 }
 
@@ -325,11 +325,11 @@ function applyArmAnswered(state: DeadmanState, event: DeadmanEvent & { type: 'AR
   const outdated = state.changedByStepAt !== undefined && event.sentAt < state.changedByStepAt;
   const timeoutMs = Math.min(event.timeoutMs, echoedMs, outdated ? state.timeoutMs : Number.POSITIVE_INFINITY);
   // `assumed_fired` remains until every order was read, and disarming continues: a late answer changes neither.
-  const settled = state.status === 'arming' || state.status === 'armed';
+  const first = state.status === 'arming';
   const next: DeadmanState = renewFrom(
     {
       ...state,
-      status: settled ? 'armed' : state.status,
+      status: first ? 'armed' : state.status,
       timeoutMs: inFlight === 0 ? timeoutMs : Math.min(timeoutMs, state.timeoutMs),
       requestedMs: inFlight === 0 ? undefined : state.requestedMs,
       armedAt: event.at,
@@ -337,7 +337,7 @@ function applyArmAnswered(state: DeadmanState, event: DeadmanEvent & { type: 'AR
       inFlight,
       retryAt: undefined,
       ...(outdated ? {} : { changedByStepAt: undefined, removed: undefined }),
-      ...(settled && state.status === 'arming' ? { lastQualifyingSentAt: event.sentAt } : {}),
+      ...(first ? { lastQualifyingSentAt: event.sentAt } : {}),
     },
     event.sentAt,
   );
@@ -350,10 +350,7 @@ function applyArmFailed(state: DeadmanState, { at, certain }: DeadmanEvent & { t
   // Uncertain: either time-out may be in force, so the shorter counts until an answer says otherwise.
   const timeoutMs = certain ? state.timeoutMs : Math.min(state.timeoutMs, state.requestedMs ?? state.timeoutMs);
   const requestedMs = inFlight === 0 ? undefined : state.requestedMs;
-  const retryAt =
-    state.status === 'armed'
-      ? at + Math.max(1, Math.floor((state.keepAliveMs || state.timeoutMs / 4) / RETRY_SOONER))
-      : undefined;
+  const retryAt = at + Math.max(1, Math.floor((state.keepAliveMs || state.timeoutMs / 4) / RETRY_SOONER));
   return { ...state, inFlight, timeoutMs, requestedMs, retryAt };
 }
 

@@ -1,6 +1,15 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { EMPTY_HEAD, readEntry, sealEntry, verifyChain } from '../../src/journal/chain.ts';
+import {
+  ChainCheck,
+  type ChainHead,
+  EMPTY_HEAD,
+  isSound,
+  readEntry,
+  sealEntry,
+  toHead,
+  verifyChain,
+} from '../../src/journal/chain.ts';
 import type { StoredEntry } from '../../src/journal/store.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { appendMany, newWriter } from './sample.ts';
@@ -55,6 +64,22 @@ describe('sealEntry', () => {
     expect(readEntry(stored)).toEqual(entry);
   });
 
+  it('writes what differs from the entry before it', () => {
+    const others = { boot: 'boot-2', epoch: 3, account: 'other', def: 'cd'.repeat(8), actor: 'human:ann' };
+    for (const field of Object.keys(others) as (keyof typeof others)[]) {
+      for (const changed of [envelope, { ...envelope, [field]: others[field] }]) {
+        const { entry, stored } = sealEntry(body, changed, EMPTY_HEAD);
+        expect(readEntry(stored)).toEqual(entry);
+        expect(entry).toMatchObject(changed);
+      }
+    }
+  });
+
+  it('escapes a name that is nothing but a quote and a backslash', () => {
+    const { entry, stored } = sealEntry(body, { ...envelope, step: '"\\' }, EMPTY_HEAD);
+    expect(readEntry(stored)).toEqual(entry);
+  });
+
   it.each([0x00, 0x0a, 0x1b, 0x7f, 0x85, 0x9b, 0x61c, 0x200f, 0x2028, 0x2029, 0x202e, 0x2066, 0xfeff])(
     'keeps U+%s out of the line, whole in the entry',
     (code) => {
@@ -91,6 +116,14 @@ describe('readEntry', () => {
     '{"v":2,"seq":1}',
     '\u0000',
     LINE.replace('"at":1,', '"at":9000000000000000,'),
+    LINE.replace('"v":1', '"v":3'),
+    LINE.replace('"seq":7', '"seq":7.5'),
+    LINE.replace('"run":"r1"', '"run":1'),
+    LINE.replace('"type":"x"', '"type":null'),
+    LINE.replace('"prev":"p"', '"prev":0'),
+    LINE.replace('"step":""', '"step":[]'),
+    LINE.replace('"data":{}', '"data":5'),
+    LINE.replace('"data":{}', '"data":null'),
   ])('refuses %j as damaged, naming run and number', (line) => {
     const stored = { run: 'r1', seq: 7, at: 1, type: 'x', step: '', line, hash: 'h' };
     expect(() => readEntry(stored)).toThrow(
@@ -125,5 +158,105 @@ describe('verifyChain', () => {
     const entries = await makeChain(6);
     const changed = { ...(entries[3] as StoredEntry), [column]: column === 'at' ? 5 : 'other' };
     expect(verifyChain(entries.with(3, changed))).toMatchObject({ ok: false, entries: 6, problem: { sequence: 4 } });
+  });
+});
+
+describe('the first entry that does not fit', () => {
+  /** Entries in new places: the columns are numbered anew, the lines remain as they were written. */
+  const inPlaces = (entries: readonly StoredEntry[]) => entries.map((entry, index) => ({ ...entry, seq: index + 1 }));
+  const edited = (entry: StoredEntry): StoredEntry => ({ ...entry, line: entry.line.replace('"mono":', '"mono":1') });
+  const seal = (head: ChainHead, run = 'r1') => sealEntry(body, { ...envelope, run }, head).stored;
+
+  it.each<readonly [string, (all: readonly StoredEntry[]) => readonly StoredEntry[], number, string]>([
+    ['one removed', (all) => all.toSpliced(2, 1), 3, 'missing'],
+    ['the first removed', (all) => all.slice(1), 1, 'missing'],
+    ['one removed, the others numbered anew', (all) => inPlaces(all.toSpliced(2, 1)), 3, 'missing'],
+    ['the last but one removed, the last numbered anew', (all) => inPlaces(all.toSpliced(4, 1)), 5, 'missing'],
+    [
+      'one with a later number chained to the head',
+      (all) => [...all.slice(0, 2), seal({ ...toHead(all[1]), seq: 4 })],
+      3,
+      'missing',
+    ],
+    ['one repeated', (all) => all.toSpliced(3, 0, all[2] as StoredEntry), 3, 'inserted'],
+    ['a copy of the one before', (all) => inPlaces(all.toSpliced(2, 0, all[1] as StoredEntry)), 3, 'inserted'],
+    ['a copy of a later one', (all) => inPlaces(all.toSpliced(2, 0, all[5] as StoredEntry)), 3, 'inserted'],
+    ['one sealed later', (all) => inPlaces(all.toSpliced(2, 0, seal(toHead(all[1])))), 3, 'inserted'],
+    ['one of another run', (all) => all.with(2, { ...seal(toHead(all[1]), 'r2'), run: 'r1' }), 3, 'inserted'],
+    ['a line that cannot be read', (all) => all.with(2, { ...(all[2] as StoredEntry), line: 'x' }), 3, 'unreadable'],
+    ['an edited line', (all) => all.with(2, edited(all[2] as StoredEntry)), 3, 'edited'],
+    ['the last line edited', (all) => all.with(5, edited(all[5] as StoredEntry)), 6, 'edited'],
+    ['a line edited and hashed anew', (all) => all.with(2, seal(toHead(all[1]))), 3, 'edited'],
+    [
+      'a first entry that follows something',
+      (all) => [seal({ seq: 0, hash: 'f'.repeat(64) }), ...all.slice(1)],
+      1,
+      'edited',
+    ],
+    ['a column edited', (all) => all.with(2, { ...(all[2] as StoredEntry), at: 5 }), 3, 'edited'],
+    [
+      'an edited line before one chained to the head under a later number',
+      (all) => [...all.slice(0, 2), edited(all[2] as StoredEntry), { ...seal({ ...toHead(all[1]), seq: 4 }), seq: 4 }],
+      3,
+      'edited',
+    ],
+    [
+      'an edited line before one of the same number',
+      (all) => [
+        ...all.slice(0, 2),
+        edited(all[2] as StoredEntry),
+        { ...seal({ seq: 2, hash: 'f'.repeat(64) }), seq: 4 },
+      ],
+      3,
+      'edited',
+    ],
+    [
+      'two neighbours exchanged',
+      (all) => inPlaces([0, 1, 3, 2, 4, 5].map((at) => all[at] as StoredEntry)),
+      3,
+      'swapped',
+    ],
+    ['two others exchanged', (all) => inPlaces([0, 1, 4, 3, 2, 5].map((at) => all[at] as StoredEntry)), 3, 'swapped'],
+    ['an earlier one in place of one', (all) => all.with(2, { ...(all[0] as StoredEntry), seq: 3 }), 3, 'swapped'],
+    [
+      'one of the number before, chained to another',
+      (all) => all.with(2, { ...seal({ seq: 1, hash: 'f'.repeat(64) }), seq: 3 }),
+      3,
+      'swapped',
+    ],
+  ])('%s', async (_, change, sequence, kind) => {
+    const entries = change(await makeChain(6));
+    expect(verifyChain(entries)).toMatchObject({ ok: false, entries: entries.length, problem: { sequence, kind } });
+  });
+
+  it('is named with the entry that is in its place', async () => {
+    const all = await makeChain(6);
+    for (const order of [
+      [0, 1, 3, 2],
+      [0, 1, 4, 3, 2],
+    ]) {
+      const verdict = verifyChain(inPlaces(order.map((at) => all[at] as StoredEntry)));
+      expect(verdict).toMatchObject({
+        problem: { detail: expect.stringContaining(`entry ${Number(order[2]) + 1} is in`) },
+      });
+    }
+    const copied = verifyChain(inPlaces(all.toSpliced(2, 0, all[5] as StoredEntry)));
+    expect(copied).toMatchObject({ problem: { detail: expect.not.stringContaining('in its place') } });
+  });
+
+  it('remains the first, and is known once the next one is there', async () => {
+    const all = await makeChain(6);
+    const check = new ChainCheck();
+    for (const entry of all.slice(0, 2)) check.add(entry);
+    check.add(edited(all[2] as StoredEntry));
+    expect([check.found, check.newest]).toEqual([undefined, all[1]]);
+    for (const entry of [all[3], edited(all[4] as StoredEntry), all[2]]) check.add(entry as StoredEntry);
+    expect([check.found, check.newest]).toMatchObject([{ sequence: 3, kind: 'edited' }, all[1]]);
+    expect(check.end()).toEqual({ ok: false, entries: 6, problem: check.found });
+  });
+
+  it('need not be looked for to see that a line is not the one that was sealed', async () => {
+    const [entry] = (await makeChain(3)) as [StoredEntry];
+    expect([isSound(entry), isSound(edited(entry)), toHead(undefined)]).toEqual([true, false, EMPTY_HEAD]);
   });
 });

@@ -9,7 +9,7 @@ import { readInputs } from '../../src/runbook/check/inputs.ts';
 import { ERROR_KINDS, type StepName } from '../../src/runbook/checked.ts';
 import { getStepRow } from '../../src/runbook/steps/steps.ts';
 import type { Value } from '../../src/runbook/values.ts';
-import { NOTICE_SEVERITIES } from '../../src/venue/profile/settings.ts';
+import { NOTICE_SEVERITIES } from '../../src/venue/profile/setting-form.ts';
 import { Draws } from './draws.ts';
 import {
   type Block,
@@ -91,7 +91,6 @@ const WEIGHTS = {
   place: 14,
   protect: 3,
   manage: 3,
-  close: 2,
   close: 3,
   amend: 6,
   cancel: 5,

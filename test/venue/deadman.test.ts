@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import {
   allowsOrders,
   canDelete,
+  chooseDeadmanReadPauseMs,
   chooseKeepAliveMs,
   combineRequirements,
   createDeadman,
@@ -455,5 +456,289 @@ describe('a keep-alive of 0', () => {
     const other: DeadmanEvent = { type: 'LEASE_ENTERED', at: 0, lease: { ...lease, id: 'callee' } };
     const { state } = fold([{ type: 'LEASE_ENTERED', at: 0, lease: silent }, other, ...arm(1_000, 1_200)]);
     expect(findRenewalTime(state)).toBe(16_000);
+  });
+});
+
+const sent = (at: number, timeoutMs = 60_000): DeadmanEvent => ({ type: 'ARM_SENT', at, market: 'BTC-USD', timeoutMs });
+const answered = (at: number, sentAt: number, timeoutMs = 60_000): DeadmanEvent => ({
+  type: 'ARM_ANSWERED',
+  at,
+  sentAt,
+  timeoutMs,
+  echo: echo(timeoutMs),
+});
+const failed = (at: number, sentAt: number, certain: boolean): DeadmanEvent => ({
+  type: 'ARM_FAILED',
+  at,
+  sentAt,
+  certain,
+});
+const qualified = (sentAt: number): DeadmanEvent => ({ type: 'QUALIFYING_ANSWERED', at: sentAt + 10, sentAt });
+const read = (sentAt: number, record: DeadmanRecord | null): DeadmanEvent => ({
+  type: 'READ',
+  at: sentAt + 10,
+  sentAt,
+  record,
+});
+const stepArmed = (at: number, timeoutMs: number, market = 'BTC-USD'): DeadmanEvent => ({
+  type: 'STEP_ARMED',
+  at,
+  market,
+  timeoutMs,
+});
+const stepDisarmed = (at: number, market = 'BTC-USD'): DeadmanEvent => ({ type: 'STEP_DISARMED', at, market });
+const DISARM: DeadmanEvent = { type: 'DISARM_BEGUN', at: 2_000 };
+const DELETE: DeadmanEvent = { type: 'DELETE_SENT', at: 2_100 };
+
+it('waits and reads by parts and multiples of the time-out', () => {
+  expect([limitDeadmanAnswerMs(60_000), limitDeadmanAnswerMs(1), chooseDeadmanReadPauseMs(60_000)]).toEqual([
+    15_000, 1, 240_000,
+  ]);
+});
+
+describe('a step that arms or disarms the switch itself', () => {
+  it('armed shortens the time-out, and the required one is sent again at once', () => {
+    const { state } = fold([stepArmed(5_000, 10_000)], armed());
+    expect([findArmedUntil(state), findRenewalTime(state)]).toEqual([11_000, 5_000]);
+    const longer = fold([stepArmed(5_000, 90_000)], armed()).state;
+    expect([findArmedUntil(longer), findRenewalTime(longer)]).toEqual([61_000, 5_000]);
+    const restored = fold(arm(5_010, 5_100), longer).state;
+    expect([findArmedUntil(restored), findRenewalTime(restored)]).toEqual([65_010, 20_010]);
+  });
+
+  it('disarmed allows no order, and no request renews it until a heartbeat sent after that is answered', () => {
+    const removed = fold([stepDisarmed(5_000)], armed()).state;
+    expect([allowsOrders(removed, 5_001), findRenewalTime(removed)]).toEqual([false, 5_000]);
+    expect(fold([qualified(6_000)], removed).state.lastQualifyingSentAt).toBe(1_000);
+    const late = fold([sent(4_900), stepDisarmed(5_000), answered(5_100, 4_900)], armed()).state;
+    expect([allowsOrders(late, 5_200), findRenewalTime(late), findArmedUntil(late)]).toEqual([false, 5_000, 61_000]);
+    const again = fold(arm(5_000, 5_100), removed).state;
+    expect([allowsOrders(again, 5_200), findRenewalTime(again)]).toEqual([true, 20_000]);
+    expect(fold([qualified(6_000)], again).state.lastQualifyingSentAt).toBe(6_000);
+  });
+
+  it('disarmed while the first request to arm is in flight leaves a heartbeat due at once', () => {
+    const { state } = fold([
+      { type: 'LEASE_ENTERED', at: 0, lease },
+      sent(1_000),
+      stepDisarmed(1_100),
+      answered(1_200, 1_000),
+    ]);
+    expect([state.status, allowsOrders(state, 1_300), findRenewalTime(state)]).toEqual(['armed', false, 1_100]);
+  });
+
+  it('armed for less while a heartbeat is in flight keeps the shorter time-out', () => {
+    const { state } = fold([sent(4_900), stepArmed(5_000, 10_000), answered(5_100, 4_900)], armed());
+    expect([state.timeoutMs, findRenewalTime(state)]).toEqual([10_000, 5_000]);
+  });
+
+  it('shows in a read, which is then no alarm', () => {
+    expect(fold([stepDisarmed(5_000), read(5_100, null)], armed())).toMatchObject({
+      alarms: [],
+      state: { status: 'armed' },
+    });
+  });
+
+  it('changes nothing for another market, or where no switch is armed', () => {
+    for (const event of [stepArmed(5_000, 10_000, 'ETH-USD'), stepDisarmed(5_000, 'ETH-USD')])
+      expect(fold([event], armed()).state).toEqual(armed());
+    const fired = fold([{ type: 'TIME', at: 70_000 }], armed()).state;
+    for (const event of [stepArmed(70_001, 10_000), stepDisarmed(70_001)])
+      expect(fold([event], fired).state).toEqual(fired);
+  });
+});
+
+describe('two heartbeats in flight', () => {
+  const both = (first: number, second: number) => fold([sent(16_000, first), sent(16_100, second)], armed()).state;
+
+  it('count with the shorter time-out until both are answered', () => {
+    for (const [first, second] of [
+      [60_000, 20_000],
+      [20_000, 60_000],
+    ] as const) {
+      const state = both(first, second);
+      expect(findArmedUntil(state)).toBe(21_000);
+      const one = fold([answered(16_200, 16_000, first)], state).state;
+      expect([findArmedUntil(one), one.timeoutMs, findRenewalTime(one)]).toEqual([36_000, first, undefined]);
+      const settled = fold([answered(16_300, 16_100, second)], one).state;
+      expect([findArmedUntil(settled), settled.timeoutMs]).toEqual([16_100 + second, second]);
+    }
+  });
+
+  it('keep a short time-out until nothing is in flight that may set it', () => {
+    const short = fold(arm(2_000, 2_100, 20_000), armed()).state;
+    const one = fold([sent(3_000, 20_000), sent(3_100, 60_000), answered(3_200, 3_100, 60_000)], short).state;
+    expect(one.timeoutMs).toBe(20_000);
+    const refused = fold([failed(3_300, 3_000, true)], one).state;
+    expect([findArmedUntil(refused), refused.requestedMs]).toEqual([23_100, undefined]);
+    expect(fold([sent(3_000), sent(3_100, 20_000), failed(3_200, 3_000, true)], armed()).state.requestedMs).toBe(
+      20_000,
+    );
+  });
+
+  it('settle one by one', () => {
+    const state = fold([failed(16_200, 16_000, true)], both(60_000, 60_000)).state;
+    expect(findRenewalTime(state)).toBeUndefined();
+    expect(fold([answered(16_300, 16_100)], state).state.inFlight).toBe(0);
+    expect(fold([sent(1), sent(2), failed(3, 1, true)]).state.status).toBe('unknown');
+  });
+
+  it('count from the later one, whichever is answered first', () => {
+    const { state } = fold([answered(16_300, 16_100), answered(16_400, 16_000)], both(60_000, 60_000));
+    expect([state.lastQualifyingSentAt, state.heartbeatSentAt]).toEqual([16_100, 16_100]);
+  });
+});
+
+describe('an answer', () => {
+  it('without a record counts with the time-out that was sent', () => {
+    const { state, alarms } = fold(
+      [sent(16_000), { type: 'ARM_ANSWERED', at: 16_100, sentAt: 16_000, timeoutMs: 60_000, echo: null }],
+      armed(),
+    );
+    expect([alarms, state.timeoutMs, findArmedUntil(state)]).toEqual([[], 60_000, 76_000]);
+  });
+
+  it('that the switch is not active leaves an armed one, and no long text in the alarm', () => {
+    const step = stepDeadman(fold([sent(16_000)], armed()).state, {
+      type: 'ARM_ANSWERED',
+      at: 16_100,
+      sentAt: 16_000,
+      timeoutMs: 60_000,
+      echo: echo(60_000, 'x'.repeat(1_000)),
+    });
+    expect([step.state.status, step.state.lastQualifyingSentAt]).toEqual(['armed', 1_000]);
+    expect(step.alarms[0]?.because.length).toBeLessThan(150);
+  });
+
+  it('to a request that qualifies renews a switch that is armed or being disarmed, and no other', () => {
+    expect(findArmedUntil(fold([DISARM, qualified(10_000)], armed()).state)).toBe(70_000);
+    for (const before of [createDeadman(), createDeadman('unknown'), fold([sent(1)]).state])
+      expect(fold([qualified(10_000)], before).state).toEqual(before);
+    const fired = fold([{ type: 'TIME', at: 70_000 }], armed()).state;
+    expect(fold([qualified(71_000)], fired).state).toEqual(fired);
+  });
+
+  it('postpones a heartbeat by a time-out at most', () => {
+    const { state } = fold([qualified(30_000), qualified(58_000)], armed());
+    expect([findRenewalTime(state), findArmedUntil(state)]).toEqual([61_000, 118_000]);
+  });
+
+  it('takes the place of the retry of a heartbeat, unless the heartbeat is overdue', () => {
+    const retried = fold([sent(16_000), failed(16_100, 16_000, true)], armed()).state;
+    expect(findRenewalTime(fold([qualified(17_000)], retried).state)).toBe(32_000);
+    expect(findRenewalTime(fold([qualified(1_000)], retried).state)).toBe(19_850);
+    const overdue = fold([qualified(58_000), sent(60_900), failed(60_950, 60_900, true)], armed()).state;
+    for (const at of [61_000, 62_000]) expect(findRenewalTime(fold([qualified(at)], overdue).state)).toBe(64_700);
+  });
+
+  it('that fails without heartbeats of its own is retried after a part of the time-out', () => {
+    const silent: DeadmanEvent = { type: 'LEASE_ENTERED', at: 0, lease: { ...lease, keepAliveMs: 0 } };
+    const { state } = fold([
+      silent,
+      ...arm(1_000, 1_200),
+      stepArmed(2_000, 60_000),
+      sent(2_010),
+      failed(2_100, 2_010, true),
+    ]);
+    expect(findRenewalTime(state)).toBe(5_850);
+  });
+});
+
+describe('the status', () => {
+  it('armed alone allows orders and is renewed', () => {
+    const disarming = fold([DISARM], armed()).state;
+    expect([allowsOrders(disarming, 2_001), findRenewalTime(disarming), canDelete(disarming)]).toEqual([
+      false,
+      undefined,
+      true,
+    ]);
+    expect([allowsOrders(createDeadman(), 1), canDelete(armed()), needsDelete(armed())]).toEqual([true, false, false]);
+  });
+
+  it('assumed fired allows no order even where nothing requires the switch, and raises one alarm', () => {
+    const { state, alarms } = fold([...arm(1_000, 1_200), { type: 'TIME', at: 61_500 }, { type: 'TIME', at: 70_000 }]);
+    expect([state.status, alarms, allowsOrders(state, 70_001)]).toEqual(['assumed_fired', ['assumed_fired'], false]);
+    expect(fold([read(71_000, null)], state)).toEqual({ state, alarms: [] });
+  });
+
+  it('assumed fired says how long no request was answered', () => {
+    const [alarm] = stepDeadman(armed(), { type: 'TIME', at: 62_000 }).alarms;
+    expect(alarm?.because).toContain('1 min 1 s');
+  });
+
+  it('unknown becomes arming, and a read with a request in flight does not end it', () => {
+    expect(fold([sent(1)], createDeadman('unknown')).state.status).toBe('arming');
+    const doubtful = fold([sent(1), sent(2), failed(3, 1, false)]).state;
+    expect(fold([read(4, null)], doubtful).state.status).toBe('unknown');
+  });
+
+  it('is not changed by a reconciliation unless the switch may have fired', () => {
+    expect(fold([{ type: 'RECONCILED', at: 2_000 }], armed()).state).toEqual(armed());
+  });
+});
+
+describe('disarming without a switch', () => {
+  it('does nothing where it is off', () => {
+    expect(fold([DISARM]).state.status).toBe('off');
+    expect(fold([{ type: 'DELETE_ANSWERED', at: 1 }], armed()).state).toEqual(armed());
+  });
+
+  it('ends with a read that finds none, and fires no more, where it is not known or may have fired', () => {
+    const fired = fold([{ type: 'TIME', at: 70_000 }], armed()).state;
+    for (const before of [createDeadman('unknown'), fired]) {
+      const begun = fold(
+        [
+          { ...DISARM, at: 71_000 },
+          { type: 'TIME', at: 200_000 },
+        ],
+        before,
+      );
+      expect([begun.state.status, begun.alarms]).toEqual(['disarming', []]);
+      expect(fold([read(200_100, null)], begun.state)).toMatchObject({ state: { status: 'off' }, alarms: [] });
+      expect(fold([read(200_100, echo(60_000))], begun.state).state).toEqual(begun.state);
+    }
+  });
+
+  it('believes no read that was sent before the switch was armed, or with a request in flight', () => {
+    for (const sentAt of [1_100, 1_200])
+      expect(fold([DISARM, read(sentAt, null)], armed()).state.status).toBe('disarming');
+    const { state } = fold([sent(1_900), DISARM, DELETE, read(2_300, null)], armed());
+    expect(state.status).toBe('disarming');
+  });
+
+  it('finds an active switch as expected before the DELETE, and sends one again that was not answered', () => {
+    const begun = fold([DISARM], armed()).state;
+    expect(fold([read(2_050, echo(60_000))], begun)).toEqual({ state: begun, alarms: [] });
+    const { state, alarms } = fold([DELETE, read(2_300, echo(60_000))], begun);
+    expect([needsDelete(state), alarms]).toEqual([true, []]);
+  });
+});
+
+describe('a read of an armed switch', () => {
+  it('proves nothing in the instant in which it was armed', () => {
+    expect(fold([read(1_200, null)], armed()).state.status).toBe('armed');
+  });
+
+  it('finds the time-out as it was sent, or one that a request in flight sets', () => {
+    expect(fold([read(1_300, echo(60_000))], armed())).toEqual({ state: armed(), alarms: [] });
+    const renewing = fold([sent(16_000)], armed()).state;
+    expect(fold([read(16_050, echo(5_000))], renewing)).toEqual({ state: renewing, alarms: [] });
+  });
+});
+
+describe('requirements', () => {
+  const required = (...timeouts: number[]) =>
+    combineRequirements({
+      ...createDeadman(),
+      requirements: timeouts.map((timeoutMs, index) => ({ ...lease, id: `${index}`, timeoutMs })),
+    });
+
+  it('are those of the shortest time-out, of the first among equals', () => {
+    expect([required(30_000, 20_000, 60_000)?.id, required(20_000, 20_000)?.id]).toEqual(['1', '0']);
+  });
+
+  it('of one id are its latest', () => {
+    const { state } = fold([{ type: 'LEASE_ENTERED', at: 2_000, lease: { ...lease, timeoutMs: 90_000 } }], armed());
+    expect(combineRequirements(state)?.timeoutMs).toBe(90_000);
   });
 });

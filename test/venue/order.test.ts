@@ -2,7 +2,15 @@ import { describe, expect, it } from 'vitest';
 import { createActor } from 'xstate';
 import { createOrder, type OrderEventType } from '../../src/venue/order/context.ts';
 import { GUARDS } from '../../src/venue/order/guards.ts';
-import { classifyRecord, decideOutcome, getExposure, orderCan, stepOrder } from '../../src/venue/order/life.ts';
+import {
+  classifyRecord,
+  decideOutcome,
+  getExposure,
+  isEndUnseen,
+  orderCan,
+  stepOrder,
+  toObservation,
+} from '../../src/venue/order/life.ts';
 import { orderMachine } from '../../src/venue/order/machine.ts';
 import {
   countsAsSent,
@@ -351,6 +359,23 @@ describe('predicates', () => {
   });
 });
 
+describe('an end that only an answer said', () => {
+  const answered = stepOrder(orderIn('processing'), eventOf('CANCEL_FINAL', 1_000)).snapshot;
+
+  it('is not seen until a record shows it', () => {
+    expect([answered.state, isEndUnseen(answered)]).toEqual(['canceled', true]);
+    const seen = life([eventOf('CANCEL_FINAL', 1_000)], orderIn('open')).snapshot;
+    expect(isEndUnseen(seen)).toBe(true);
+    const read = toObservation(record('canceled'), T0 + 2_000, T0 + 2_010);
+    expect(read).toEqual({ type: 'P_CANCELED', record: record('canceled'), sentAt: T0 + 2_000, at: T0 + 2_010 });
+    expect(isEndUnseen(stepOrder(seen, read).snapshot)).toBe(false);
+  });
+
+  it('is no end of another kind', () => {
+    expect(ORDER_STATES.filter((state) => isEndUnseen(orderIn(state)))).toEqual([]);
+  });
+});
+
 describe('exposure', () => {
   it.each([
     ['draft', '0'],
@@ -388,6 +413,10 @@ describe('exposure', () => {
     const up = stepOrder(open, { type: 'AMEND', at: T0 + 1_000, price: '100', size: '25' }).snapshot;
     const down = stepOrder(open, { type: 'AMEND', at: T0 + 1_000, price: '100', size: '3' }).snapshot;
     expect([getExposure(up).worstRemaining, getExposure(down).worstRemaining]).toEqual(['25', '10']);
+    const refused = stepOrder(up, eventOf('AMEND_REFUSED', 1_100)).snapshot;
+    expect(getExposure(refused).worstRemaining).toBe('10');
+    const foreign = stepOrder(open, eventOf('P_AMENDING', 1_000)).snapshot;
+    expect(getExposure(foreign).worstRemaining).toBe('10');
   });
 
   it('takes the remaining size from the record where it is not size less filled (venue-notes.md, surprise 5)', () => {
