@@ -3,42 +3,76 @@
  * what, and why nothing can tell the two apart.
  */
 export const EQUIVALENTS = [
-  ...inFile('src/venue/deadman.ts', [
+  ...inFile('src/venue/order/fills.ts', [
     {
-      line: "if (state.status !== 'armed' || state.inFlight > 0 || state.lastQualifyingSentAt === undefined) return undefined;",
-      from: 'state.lastQualifyingSentAt === undefined',
+      line: 'return a === b || decimal(a).eq(decimal(b));',
+      from: 'a === b',
       to: 'false',
-      why: 'an armed switch has the instant of the request that armed it',
+      why: 'the same text is the same number; the comparison of texts is only faster',
     },
     {
-      line: 'return heartbeatSentAt === undefined ? Number.POSITIVE_INFINITY : heartbeatSentAt + timeoutMs;',
-      from: 'heartbeatSentAt === undefined',
+      line: "return text === '0' || decimal(text).isZero();",
+      from: "text === '0'",
       to: 'false',
-      why: 'an armed switch has it; for one being disarmed the sum is NaN, which no instant exceeds either',
+      why: 'the comparison of texts is only faster',
     },
     {
-      line: "return state.status === 'armed' && state.removed !== true && until !== undefined && now <= until;",
-      from: 'until !== undefined',
+      line: 'return a !== b && decimal(a).gt(decimal(b));',
+      from: 'a !== b',
       to: 'true',
-      why: 'no instant is at most undefined',
+      why: 'no number exceeds itself; the comparison of texts is only faster',
     },
     {
-      line: 'const outdated = state.changedByStepAt !== undefined && event.sentAt < state.changedByStepAt;',
-      from: 'state.changedByStepAt !== undefined',
-      to: 'true',
-      why: 'no instant is before undefined',
-    },
-    {
-      line: 'if (state.removed === true || (last !== undefined && last >= sentAt)) return state;',
-      from: 'last !== undefined',
-      to: 'true',
-      why: 'undefined is not at or after any instant',
-    },
-    {
-      line: 'if (state.armedAt === undefined || sentAt <= state.armedAt || state.changedByStepAt !== undefined)',
-      from: 'state.armedAt === undefined',
+      line: "if (b === '0') return a;",
+      from: "b === '0'",
       to: 'false',
-      why: 'an armed switch has the instant of the answer',
+      why: 'the same number; sizes have no trailing zeros that it would remove',
+    },
+  ]),
+  ...inFile('src/venue/order/guards.ts', [
+    {
+      line: 'amend.resolvedAt !== undefined &&',
+      from: 'amend.resolvedAt !== undefined',
+      to: 'true',
+      why: 'no instant is after undefined',
+    },
+  ]),
+  ...inFile('src/journal/chain.ts', [
+    {
+      line: 'newest?.boot !== boot ||',
+      from: 'newest?.boot !== boot || newest.epoch !== epoch || newest.account !== account || newest…',
+      to: 'true',
+      why: 'what was written for the entry before is only kept to be faster',
+    },
+    {
+      line: 'if (known !== undefined) return known;',
+      from: 'known !== undefined',
+      to: 'false',
+      why: 'what was quoted is only kept to be faster',
+    },
+    ...['true', 'false', 'QUOTED.size > QUOTED_KEPT', 'QUOTED.size < QUOTED_KEPT'].map((to) => ({
+      line: 'if (QUOTED.size >= QUOTED_KEPT) QUOTED.clear();',
+      from: 'QUOTED.size >= QUOTED_KEPT',
+      to,
+      why: 'bounds only how much is kept to be faster',
+    })),
+    {
+      line: 'const UNQUOTED = /^[ !#-[\\]-~]*$/;',
+      from: '/^[ !#-[\\]-~]*$/',
+      to: '/^[ !#-[\\]-~]$/',
+      why: 'a text that needs no escaping is the same when it is escaped, only slower',
+    },
+    {
+      line: '} catch {',
+      from: '{ return undefined; }',
+      to: '{}',
+      why: 'what was not parsed is undefined, which is no object either',
+    },
+    {
+      line: "if (typeof parsed !== 'object' || parsed === null) return undefined;",
+      from: "typeof parsed !== 'object'",
+      to: 'false',
+      why: 'a number, a text and a truth value have none of the fields that are asked for next',
     },
   ]),
 ];

@@ -8,6 +8,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { findRefused } from './compiler.js';
 import { CORE, GOAL, OTHERS } from './core.js';
 import { EQUIVALENTS } from './equivalents.js';
 import { instrument } from './instrument.js';
@@ -54,8 +55,9 @@ async function measure(files) {
   const startedAt = performance.now();
   const { code, mutants } = await instrument(files, root);
   writeFileSync(`${work}code.json`, JSON.stringify(code));
+  const refused = findRefused(mutants);
   const equivalent = new Set(mutants.filter((each) => findEquivalent(each) !== undefined).map(({ id }) => id));
-  const left = new Set(mutants.map(({ id }) => id).filter((id) => !equivalent.has(id)));
+  const left = new Set(mutants.map(({ id }) => id).filter((id) => !refused.has(id) && !equivalent.has(id)));
   const caught = new Map();
   const run = async (tests, moreThan, atMost) => {
     for (const [id, how] of await judge(keep(tests, moreThan, atMost), left)) caught.set(id, how);
@@ -89,6 +91,7 @@ async function measure(files) {
     const countHow = (wanted) => own.filter(({ id }) => caught.get(id)?.how === wanted).length;
     return {
       mutants: own.length,
+      refused: own.filter(({ id }) => refused.has(id)).length,
       killed: countHow('killed'),
       timeouts: countHow('timeout'),
       equivalent: own.filter(({ id }) => equivalent.has(id)).length,
@@ -99,7 +102,7 @@ async function measure(files) {
     const figures = count(file);
     process.stdout.write(`${file}: ${scoreOf(figures).toFixed(1)} % ${JSON.stringify(figures)}\n`);
     for (const { id, file: own, line, mutator, from, to } of mutants)
-      if (own === file && !caught.has(id) && !equivalent.has(id))
+      if (own === file && !caught.has(id) && !refused.has(id) && !equivalent.has(id))
         process.stdout.write(`  ${file}:${line} ${mutator}: ${flat(from)} → ${flat(to)}\n`);
     return figures;
   }
@@ -115,9 +118,10 @@ function findEquivalent({ file, source, from, to }) {
   );
 }
 
-/** Percent of the mutants that can be told from the source. */
-function scoreOf({ mutants, killed, timeouts, equivalent }) {
-  return mutants === equivalent ? 100 : (100 * (killed + timeouts)) / (mutants - equivalent);
+/** Percent of the mutants that compile and can be told from the source. */
+function scoreOf({ mutants, refused, killed, timeouts, equivalent }) {
+  const real = mutants - refused - equivalent;
+  return real === 0 ? 100 : (100 * (killed + timeouts)) / real;
 }
 
 function flat(text) {
@@ -133,15 +137,16 @@ function publish(kept) {
   const rows = Object.keys(CORE).map((file) => {
     const figures = kept[file];
     const name = `[${file.replace('src/', '')}](../${file})`;
-    if (figures === undefined) return `| ${name} | | | | | | not measured |`;
-    const { mutants, killed, timeouts, equivalent } = figures;
+    if (figures === undefined) return `| ${name} | | | | | | | not measured |`;
+    const { mutants, refused, killed, timeouts, equivalent } = figures;
     const score = scoreOf(figures);
-    const counts = [mutants, killed, timeouts, mutants - killed - timeouts - equivalent, equivalent].join(' | ');
+    const survived = mutants - refused - killed - timeouts - equivalent;
+    const counts = [mutants, refused, killed, timeouts, survived, equivalent].join(' | ');
     return `| ${name} | ${counts} | ${score.toFixed(1)} %${score < GOAL ? ', missed' : ''} |`;
   });
   const head = [
-    '| file | mutants | killed | timed out | survived | equivalent | caught |',
-    '| --- | --- | --- | --- | --- | --- | --- |',
+    '| file | mutants | do not compile | killed | timed out | survived | equivalent | caught |',
+    '| --- | --- | --- | --- | --- | --- | --- | --- |',
   ];
   const page = `${root}docs/testing.md`;
   const text = readFileSync(page, 'utf8').replace(

@@ -9,9 +9,10 @@ import { TestRunner } from 'vitest';
 const work = fileURLToPath(new URL('./work/', import.meta.url));
 const { setInterval: startTimer, clearInterval: stopTimer } = globalThis;
 /** Processor time, ms, within which a test with a mutant has ended: other programs may load the machine. */
-const limitMs = (ms) => 2000 + 10 * ms;
-/** A test that waits for what never comes takes no processor time. */
-const IDLE_MS = 20_000;
+const limitMs = (ms) => 500 + 10 * ms;
+/** A test that takes next to none for so many looks waits for what never comes. */
+const IDLE_LOOKS = 15;
+const LOOK_EVERY_MS = 200;
 /** So many times more often than in the test as it is, a changed place is reached only in a loop without end. */
 const HITS = 100;
 
@@ -80,16 +81,18 @@ export default class MutantRunner extends TestRunner {
 
   /** How the test catches the mutant, if it does. */
   async runWith(mutant, { run, name, ms, hits }) {
-    writeSync(now, JSON.stringify({ mutant, name, until: Date.now() + 2 * IDLE_MS + 5 * limitMs(ms) }).padEnd(1000), 0);
+    writeSync(now, JSON.stringify({ mutant, name, until: Date.now() + 30_000 + 20 * limitMs(ms) }).padEnd(1000), 0);
     Object.assign(space, { activeMutant: mutant, hitCount: 0, hitLimit: hits * HITS });
     let timer;
-    const used = process.cpuUsage();
-    const startedAt = performance.now();
     const late = new Promise((resolve) => {
+      const start = process.cpuUsage();
+      let before = start;
+      let idle = 0;
       timer = startTimer(() => {
-        if (usedSince(used) > limitMs(ms) || performance.now() - startedAt > IDLE_MS + 10 * limitMs(ms))
-          resolve('late');
-      }, 200);
+        idle = usedSince(before) < 5 ? idle + 1 : 0;
+        before = process.cpuUsage();
+        if (idle >= IDLE_LOOKS || usedSince(start) > limitMs(ms)) resolve('late');
+      }, LOOK_EVERY_MS);
     });
     try {
       const ended = await Promise.race([run(), late]);

@@ -5,6 +5,7 @@ import {
   computeAveragePrice,
   computeShortfall,
   isSameDecimal,
+  isZeroDecimal,
   pickLarger,
   sumFills,
   sumNetSize,
@@ -26,6 +27,7 @@ describe('fills', () => {
   });
 
   it('are compared as numbers, not as text', () => {
+    expect(['0', '0.000', '0.001'].map(isZeroDecimal)).toEqual([true, true, false]);
     expect([
       isSameDecimal('0.10', '0.1'),
       isSameDecimal('1', '10'),

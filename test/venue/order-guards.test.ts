@@ -4,6 +4,7 @@ import { createOrder, type OrderEvent, type OrderSnapshot, TIMINGS } from '../..
 import { stepOrder } from '../../src/venue/order/life.ts';
 import { isTerminal, ORDER_STATES, type OrderState } from '../../src/venue/order/states.ts';
 import { TRANSITIONS } from '../../src/venue/order/transitions.ts';
+import type { OrderTerms } from '../../src/venue/port.ts';
 import type { OrderRecord } from '../../src/venue/records.ts';
 import { eventOf, fill, life, orderIn, type record, T0, terms } from './order-samples.ts';
 
@@ -15,6 +16,14 @@ function notFound(sent: number): OrderEvent {
   return eventOf('P_NOT_FOUND', sent + 10, 10);
 }
 const AMENDED = { price: '101' };
+/** An order that a record showed as open. */
+function opened(intent: OrderTerms): OrderSnapshot {
+  return life([eventOf('SUBMIT', 10), eventOf('ACK', 20), eventOf('P_OPEN', 30, 5)], createOrder(intent, T0)).snapshot;
+}
+function priceless(type: OrderTerms['type']): OrderTerms {
+  const { price: _, ...rest } = terms({ type });
+  return rest;
+}
 
 /** The result of the last event: the state, its disposition and the alarms. */
 function end(events: readonly OrderEvent[], from: OrderSnapshot): readonly [OrderState, string, readonly string[]] {
@@ -208,6 +217,16 @@ describe('an amend', () => {
   it('of another program is adopted and reported', () => {
     const shown = life([read('P_AMENDING', 500)], orderIn('open')).snapshot;
     expect(end([read('P_OPEN', 600, { price: '77' })], shown)).toEqual(['open', 'moved', ['ExternalChange']]);
+    expect(life([read('P_CLOSED', 600)], shown).snapshot.context.amend?.outcome).toBe('lost');
+  });
+  it('of an order that had no price is lost where two late reads show its old size', () => {
+    const open = opened(priceless('stop_market'));
+    const sent = life([eventOf('AMEND', 40), eventOf('AMEND_ACK', 50)], open).snapshot;
+    expect(end([read('P_OPEN', 3_060), read('P_OPEN', 3_070)], sent)).toEqual(['open', 'moved', ['AmendLost']]);
+  });
+  it('without an answer leaves it open whether a cancel is final', () => {
+    const sent = [eventOf('AMEND', 40), eventOf('CANCEL', 50), eventOf('CANCEL_ACK', 60)];
+    expect(end([...sent, read('P_CANCELED', 70)], orderIn('open'))).toEqual(['canceling', 'updated', []]);
   });
 
   cell('amending', 'P_CANCELED', 'must be seen twice, 2 s apart', () => {
@@ -253,6 +272,16 @@ describe('a cancel', () => {
       'CLIENT_ORDER_ID_DUPLICATE',
       'already canceled',
       'ORDER_NOT_FOUND: 1',
+      'notfound',
+      'NOT-OPEN',
+      'unknown order',
+      'unknownOrder',
+      'does not exist',
+      'DOES_NOT_EXIST',
+      'doesNotExist',
+      'no such order',
+      'noSuchOrder',
+      'filled',
     ]) {
       const step = stepOrder(canceling, { type: 'CANCEL_REFUSED', at: T0 + 100, message });
       expect([message, step.snapshot.state, step.wants]).toEqual([message, 'canceling', ['resync']]);
@@ -368,7 +397,28 @@ describe('the end', () => {
   });
 });
 
+describe('a fill or an acknowledgement of another order', () => {
+  it('contradicts, and is not adopted', () => {
+    const foreign: OrderEvent = { type: 'FILL', at: T0 + 900, fill: fill('1', '2', { order_id: 'BTC-USD@7' }) };
+    const acknowledged: OrderEvent = { type: 'ACK', at: T0 + 900, orderId: 'BTC-USD@7' };
+    for (const event of [foreign, acknowledged]) {
+      expect(end([event], orderIn('open'))).toEqual(['open', 'contradiction', ['DuplicateOrder']]);
+    }
+    expect(end([eventOf('ACK', 900)], orderIn('open'))).toEqual(['open', 'stale', []]);
+  });
+});
+
 describe('terms changed by another program', () => {
+  it('are those that an order of its type has', () => {
+    const moved = (over: Parameters<typeof record>[1]) => read('P_OPEN', 1_000, over);
+    const sized = { size: '15', initial_size: '15' };
+    const limited = opened(terms({ type: 'stop_limit' }));
+    expect(end([moved({ price: '90' })], limited)[2]).toEqual(['ExternalChange']);
+    expect(end([moved(sized)], limited)[2]).toEqual(['ExternalChange']);
+    expect(end([moved({ price: '90' })], opened(priceless('market')))[2]).toEqual([]);
+    expect(opened(priceless('limit')).state).toBe('open');
+    expect(end([moved(sized)], opened(terms({ type: 'stop_loss', size: '0.5' })))[2]).toEqual([]);
+  });
   it('are adopted and reported', () => {
     const step = stepOrder(orderIn('open'), read('P_OPEN', 1_000, { price: '90', size: '15', initial_size: '15' }));
     expect(step.alarms).toEqual([

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createActor } from 'xstate';
-import { createOrder, type OrderEventType } from '../../src/venue/order/context.ts';
+import { createOrder, type OrderEvent, type OrderEventType } from '../../src/venue/order/context.ts';
 import { GUARDS } from '../../src/venue/order/guards.ts';
 import {
   classifyRecord,
@@ -93,6 +93,7 @@ describe('the legend', () => {
     const before = orderIn(state);
     expect(before.state).toBe(state);
     const step = stepOrder(before, eventOf(type, 1_000));
+    expect(step.wants).toEqual([...new Set(step.wants)]);
     switch (cell) {
       case '.':
         expect([step.snapshot.state, step.moved, step.disposition]).toEqual([state, false, 'updated']);
@@ -210,7 +211,9 @@ describe('contradictions', () => {
     const events = [10_000, 40_000, 70_000].map((ms) => eventOf('P_NOT_FOUND', ms));
     const step = life(events, orderIn('open'));
     expect([step.snapshot.state, step.moved, step.disposition]).toEqual(['quarantined', true, 'contradiction']);
-    expect(step.alarms.map(({ alarm }) => alarm)).toEqual(['Quarantined']);
+    expect(step.alarms).toEqual([
+      { alarm: 'Quarantined', detail: { from: 'open', event: 'P_NOT_FOUND', notFound: 0, illegal: 3 } },
+    ]);
   });
 
   it('do not quarantine when the third comes later', () => {
@@ -373,6 +376,30 @@ describe('an end that only an answer said', () => {
 
   it('is no end of another kind', () => {
     expect(ORDER_STATES.filter((state) => isEndUnseen(orderIn(state)))).toEqual([]);
+  });
+});
+
+describe('an order that is there again', () => {
+  it('is reported with where it was, and is not settled any more', () => {
+    const settled = life([eventOf('T_SETTLE', 500)], orderIn('canceled')).snapshot;
+    expect(settled.context.settled).toBe(true);
+    const late = stepOrder(settled, eventOf('P_OPEN', 9_000));
+    expect(late.alarms).toEqual([{ alarm: 'LateOrder', detail: { from: 'canceled', to: 'open', event: 'P_OPEN' } }]);
+    expect([late.snapshot.context.settled, late.snapshot.context.terminalAt]).toEqual([false, undefined]);
+    const absent = stepOrder(orderIn('absent'), eventOf('ACK', 9_000));
+    expect(absent.alarms).toEqual([{ alarm: 'Reappeared', detail: { to: 'processing', event: 'ACK' } }]);
+  });
+
+  it('is cancelled again where a cancel of ours was lost, and not while one is shown', () => {
+    const asked = life([eventOf('CANCEL', 100)], orderIn('submitting')).snapshot;
+    const wants = (event: OrderEvent) => {
+      const { snapshot, wants } = stepOrder(asked, event);
+      return [snapshot.state, wants.includes('cancel_again')];
+    };
+    expect(wants(eventOf('ACK', 200))).toEqual(['processing', true]);
+    expect(wants(eventOf('P_OPEN', 200))).toEqual(['open', true]);
+    expect(wants(eventOf('P_CANCELING', 200))).toEqual(['canceling', false]);
+    expect(wants(eventOf('SUBMIT_UNKNOWN', 200))).toEqual(['unknown', false]);
   });
 });
 

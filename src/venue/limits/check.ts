@@ -313,7 +313,7 @@ const CHECKS: readonly Check[] = [
   },
 
   function reducing(at) {
-    if (at.kind === 'leverage' || getMode(at) !== 'reducing' || at.order === undefined) return undefined;
+    if (getMode(at) !== 'reducing' || at.order === undefined) return undefined;
     at.considered['mode'] = 'reducing';
     if (lowers(at)) return undefined;
     const { side, rest } = at.order;
@@ -392,7 +392,7 @@ const CHECKS: readonly Check[] = [
     const { runNotional: sent, runNotionalAtLeast = false } = facts.counters;
     if (measure === undefined || sent === undefined) return adviseReduce(at, denyUnknownNotional(at));
     const notional = order.size.times(exact(measure.price)).minus(computeCountedBefore(order));
-    if (order.before !== undefined && !notional.gt(0)) return undefined;
+    if (!notional.gt(0)) return undefined;
     const atLeast = measure.atLeast || runNotionalAtLeast;
     if (fitsWithin(at, 'max_run_notional', notional.plus(exact(sent)), rules.maxRunNotional, atLeast)) return undefined;
     return adviseReduce(at, deny('NOTIONAL_EXCEEDS_MAX_PER_RUN', formatDecimal(notional), sent, rules.maxRunNotional));
@@ -529,7 +529,7 @@ function dailyNotional(at: CheckedCase): Denied | undefined {
   const { dayNotional } = facts.counters;
   if (measure === undefined || dayNotional === undefined) return denyUnknownNotional(at);
   const notional = order.size.times(exact(measure.price)).minus(computeCountedBefore(order));
-  if (order.before !== undefined && !notional.gt(0)) return undefined;
+  if (!notional.gt(0)) return undefined;
   const sum = notional.plus(exact(dayNotional));
   if (fitsWithin(at, 'max_daily_notional', sum, rules.maxDailyNotional, measure.atLeast)) return undefined;
   return deny('NOTIONAL_EXCEEDS_MAX_PER_DAY', formatDecimal(notional), dayNotional, rules.maxDailyNotional);
