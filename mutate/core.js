@@ -40,6 +40,6 @@ export const LEFT_OUT = /\/(scheduler|decide|sweep|chart|archive|anchors|newest-
 
 /**
  * Mutators that are left out. The compiler refuses nearly every other text where a text is a code or the name of a state, and
- * what remains are messages, of which tests hold no wording.
+ * what remains are messages, whose text no test holds.
  */
 export const EXCLUDED = ['StringLiteral'];

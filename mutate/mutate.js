@@ -118,7 +118,7 @@ function findEquivalent({ file, source, from, to }) {
   );
 }
 
-/** Percent of the mutants that compile and can be told from the source. */
+/** Percent of the mutants that compile and change what can be observed. */
 function scoreOf({ mutants, refused, killed, timeouts, equivalent }) {
   const real = mutants - refused - equivalent;
   return real === 0 ? 100 : (100 * (killed + timeouts)) / real;

@@ -58,7 +58,7 @@ export async function judge(tests, left) {
     }
     if (hung?.mutant !== undefined) take(hung.mutant, 'timeout', hung.name);
     else if (!existsSync(`${work}log.jsonl`)) break;
-    // A process that ended in order has run what there was to run.
+    // A process that ended cleanly has run what there was to run.
     if (hung === undefined && !readLog().some(({ spoilt }) => spoilt !== undefined)) break;
     fruitless = due.size + left.size < before ? 0 : fruitless + 1;
   }
