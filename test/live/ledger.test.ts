@@ -32,7 +32,15 @@ describe.concurrent('what an earlier run left', { timeout: 60_000 }, () => {
       const { venue, live } = desk;
       expect(code(await live())).toEqual(SENT);
       tradeByHand(venue, 'short', '0.09');
+      // One answer that is lost keeps nothing from being known.
+      let asked = 0;
+      venue.rules.push(({ method, path }) => {
+        if (method !== 'GET' || path !== '/fills') return undefined;
+        asked += 1;
+        return asked === 1 ? { status: 503, body: 'x' } : undefined;
+      });
       expect(code(await live())).toEqual(SENT);
+      expect(asked).toBeGreaterThan(1);
       expect(code(await live())).toEqual(DENIED);
       expect(venue.placed).toHaveLength(2);
       expect((await ledger(desk, 'ledger')).markets['BTC-USD']).toMatchObject({ position: '0.09', foreign: '-0.09' });

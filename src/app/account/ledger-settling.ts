@@ -8,12 +8,13 @@ import { makePrintable } from '../../base/printable.ts';
 import type { AccountLedger } from '../../gateway/limits/account-ledger.ts';
 import type { Baseline, LedgerParts, ListedFills } from '../../gateway/limits/ledger-rows.ts';
 import { splitLimits } from '../../venue/limits/check.ts';
+import { REPEAT_DELAYS_MS } from '../../venue/order/polling.ts';
 import { makeAccountOrderParams } from '../../venue/order/requests.ts';
 import type { FillRecord } from '../../venue/records.ts';
 import type { Voice } from '../voice.ts';
 import type { Account } from './account.ts';
 import { keepListed, keepPositions, loadLedger, nameLedger } from './ledger.ts';
-import { type Asked, readDeclaredPositions, sendOnce } from './one-request.ts';
+import { LIST_TOKENS_WITHIN_MS, readDeclaredPositions, readRows } from './one-request.ts';
 
 interface LedgerHost {
   readonly account: Account;
@@ -45,8 +46,8 @@ const PAGE_ROWS = 1000;
 const MARGIN_MS = 60_000;
 /** How far back open orders are listed, ms. Without a start the venue reads its whole history. */
 const LOOK_BACK_MS = 90 * 86_400_000;
-/** How long a list waits for tokens, ms. */
-const TOKENS_WITHIN_MS = 10_000;
+/** Pauses before a list is asked for again, ms: a start waits for them, and what stays unread counts at its worst. */
+const REPEATED_AFTER_MS = REPEAT_DELAYS_MS.slice(0, 2);
 
 /**
  * Settles what earlier runs left, where the limits of the profile depend on it, or the runbook reads what the account holds. Resolves to
@@ -100,7 +101,7 @@ async function comparePositions(
   const missed = unread === undefined ? {} : { unread };
   if (declared === undefined) return { moved: [], ...missed };
   const at = account.clock.now();
-  const read = await readDeclaredPositions(account, declared, TOKENS_WITHIN_MS);
+  const read = await readDeclaredPositions(account, declared, LIST_TOKENS_WITHIN_MS);
   if ('why' in read) return { moved: [], unread: [...(unread === undefined ? [] : [unread]), read.why].join('; ') };
   const moved: MovedPosition[] = [];
   const shown: Baseline[] = [];
@@ -174,9 +175,8 @@ function findStart(ledger: AccountLedger, market: string, now: number): number {
 
 async function listOpen(account: Account, now: number) {
   const params = makeAccountOrderParams<never>((now - LOOK_BACK_MS) * 1000, { status: 'open' });
-  const answer = await sendOnce(account, 'GET /orders', params, 'reconcile', TOKENS_WITHIN_MS);
-  if (answer.kind !== 'confirmed') return describeNotRead(answer);
-  return answer.result.length < PAGE_ROWS ? answer.result : { why: 'it lists a full page of open orders' };
+  const rows = await readRows(account, 'GET /orders', params, REPEATED_AFTER_MS);
+  return 'why' in rows || rows.length < PAGE_ROWS ? rows : { why: 'it lists a full page of open orders' };
 }
 
 /** Oldest first, page by page: new fills come after those already read. */
@@ -190,13 +190,9 @@ async function listFills(account: Account, market: string, sinceMs: number): Pro
       p_page: page,
       p_order: 'ASC',
     } as const;
-    const answer = await sendOnce(account, 'GET /fills', params, 'reconcile', TOKENS_WITHIN_MS);
-    if (answer.kind !== 'confirmed') return describeNotRead(answer);
-    fills.push(...answer.result);
-    if (answer.result.length < PAGE_ROWS) return fills;
+    const rows = await readRows(account, 'GET /fills', params, REPEATED_AFTER_MS);
+    if ('why' in rows) return rows;
+    fills.push(...rows);
+    if (rows.length < PAGE_ROWS) return fills;
   }
-}
-
-function describeNotRead(answer: Exclude<Asked<'GET /orders' | 'GET /fills'>, { kind: 'confirmed' }>): NotRead {
-  return { why: answer.kind === 'refused' ? `it refused with status ${answer.reply.status}` : answer.why };
 }

@@ -3,6 +3,7 @@ import { type Exchanged, exchangeOnce, NO_SESSION } from '../../gateway/exchange
 import { buildDeclaredRequests, type ListedPosition, readPositions } from '../../gateway/live/declared.ts';
 import type { WireAnswer } from '../../gateway/transport.ts';
 import type { EndpointName, Params } from '../../venue/catalogue.ts';
+import { REPEAT_DELAYS_MS } from '../../venue/order/polling.ts';
 import type { CallClass } from '../../venue/port.ts';
 import type { DeclaredPositions } from '../../venue/profile/profile.ts';
 import { type AnswerVerdict, readAnswer } from '../../venue/wire/answer.ts';
@@ -35,6 +36,35 @@ export async function sendOnce<E extends EndpointName>(
   if (sent.kind !== 'answered') return describeUnanswered(account, sent);
   const { verdict, reply, times } = sent;
   return { ...verdict, tookMs: times.settledAt - times.sentAt, reply };
+}
+
+/** How long a list waits for tokens, ms. */
+export const LIST_TOKENS_WITHIN_MS = 10_000;
+
+type ListEndpoint = 'GET /orders' | 'GET /fills';
+type Rows<E extends ListEndpoint> = Extract<Asked<E>, { kind: 'confirmed' }>['result'];
+
+/**
+ * Reads a page, and repeats that while no answer comes or the venue is in trouble: one lost answer must not keep a run from its start.
+ * Resolves to why it could not be read.
+ */
+export async function readRows<E extends ListEndpoint>(
+  account: Account,
+  name: E,
+  params: Params<E>,
+  delaysMs: readonly number[] = REPEAT_DELAYS_MS,
+): Promise<Rows<E> | { readonly why: string }> {
+  for (let tries = 0; ; tries += 1) {
+    const asked = await sendOnce(account, name, params, 'reconcile', LIST_TOKENS_WITHIN_MS);
+    if (asked.kind === 'confirmed') return asked.result as Rows<E>;
+    const isRefused = asked.kind === 'refused';
+    const delay = delaysMs[tries];
+    // A session that was refused has been renewed for the next request.
+    const mayPass = tries === 0 || !isRefused || asked.serverError || asked.retryAfterMs !== undefined;
+    if (delay === undefined || !mayPass) return { why: isRefused ? asked.text : asked.why };
+    const pauseMs = Math.max(delay, isRefused ? (asked.retryAfterMs ?? 0) : 0);
+    await new Promise<void>((resolve) => void account.clock.after(pauseMs, resolve));
+  }
 }
 
 function describeUnanswered(

@@ -8,12 +8,11 @@ import { makePrintable } from '../../base/printable.ts';
 import type { ActType, AdoptedOrder } from '../../journal/account/acts.ts';
 import { type JournalReader, type RunRow, StoreError } from '../../journal/store.ts';
 import { isOwnClientOrderId } from '../../venue/order/identity.ts';
-import { REPEAT_DELAYS_MS } from '../../venue/order/polling.ts';
 import { makeNewestOrderParams, PAGE_ROWS } from '../../venue/order/requests.ts';
 import type { OrderRecord } from '../../venue/records.ts';
 import { UserError } from '../errors.ts';
 import type { Account } from './account.ts';
-import { sendOnce } from './one-request.ts';
+import { readRows } from './one-request.ts';
 
 /** Orders are listed from this long before the newest entry, ms: the clocks of venue and machine differ. */
 const MARGIN_MS = 60_000;
@@ -23,7 +22,6 @@ const MOST_PAGES = 10;
 /** Runs whose entries are searched for an order, newest first. */
 const MOST_RUNS = 1_000;
 const PAGE_ENTRIES = 2_000;
-const TOKENS_WITHIN_MS = 10_000;
 const SHOWN = 5;
 
 /** `unknown`: the orders that no journal knows; `unread`: why it is not known whether there are any. */
@@ -180,31 +178,12 @@ async function listOrders(
 ): Promise<{ readonly records: readonly OrderRecord[]; readonly isWhole: boolean } | { readonly why: string }> {
   const records: OrderRecord[] = [];
   for (let page = 0; page < MOST_PAGES; page += 1) {
-    const found = await readPage(account, since, page);
+    const found = await readRows(account as Account, 'GET /orders', makeNewestOrderParams<never>(since * 1000, page));
     if ('why' in found) return found;
     records.push(...found);
     if (found.length < PAGE_ROWS) return { records, isWhole: true };
   }
   return { records, isWhole: false };
-}
-
-async function readPage(
-  account: ComparedAccount,
-  since: number,
-  page: number,
-): Promise<readonly OrderRecord[] | { readonly why: string }> {
-  const params = makeNewestOrderParams<never>(since * 1000, page);
-  for (let tries = 0; ; tries += 1) {
-    const asked = await sendOnce(account as Account, 'GET /orders', params, 'reconcile', TOKENS_WITHIN_MS);
-    if (asked.kind === 'confirmed') return asked.result;
-    const isRefused = asked.kind === 'refused';
-    const delay = REPEAT_DELAYS_MS[tries];
-    // A session that was refused has been renewed for the next request.
-    const mayPass = tries === 0 || !isRefused || asked.serverError || asked.retryAfterMs !== undefined;
-    if (delay === undefined || !mayPass) return { why: isRefused ? asked.text : asked.why };
-    const pauseMs = Math.max(delay, isRefused ? (asked.retryAfterMs ?? 0) : 0);
-    await new Promise<void>((resolve) => void account.clock.after(pauseMs, resolve));
-  }
 }
 
 /** Removes the orders that an entry of a live run has intended, of any account: its name may have changed. */
