@@ -535,14 +535,6 @@ class Author {
           id,
         };
       }
-      case 'close':
-        return {
-          args: {
-            market: this.market(sight).text,
-            ...(draws.chance(0.4) ? { feed: 'feeds.mid' } : {}),
-            ...(draws.chance(0.5) ? { slip: draws.of(['1%', '20bps']) } : {}),
-          },
-        };
       case 'amend': {
         const order = draws.of(sight.orders);
         const at = { text: '', facts: BTC };
