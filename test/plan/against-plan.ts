@@ -108,6 +108,7 @@ export function countSpent(entries: readonly Entry[]): Spent {
     const market = key.slice(key.indexOf(' ') + 1);
     exposure[market] = Decimal.max(exposure[market] ?? 0, worth);
   }
+  const last = entries.at(-1)?.at ?? 0;
   return {
     requests,
     feeds,
@@ -116,14 +117,24 @@ export function countSpent(entries: readonly Entry[]): Spent {
     exposure,
     tokensPerMinute: countTokens(entries),
     // Without the readings with which a live run begins.
-    durationMs: (entries.at(-1)?.at ?? 0) - (entries.find(({ type }) => type === 'step.started')?.at ?? 0),
+    durationMs: last - (entries.find(({ type }) => type === 'step.started')?.at ?? last),
   };
 }
 
 /** Tokens of the minute with the most. */
 function countTokens(entries: readonly Entry[]): number {
+  // No byte left, as of a renewal without a token to renew with: the ledger has the tokens back.
+  const unsent = new Set(
+    entries.flatMap((entry) =>
+      entry.type === 'call.settled' && entry.data.kind === 'rejected' && entry.data.failure === 'transport'
+        ? [entry.data.call]
+        : [],
+    ),
+  );
   const spent = entries.flatMap((entry) =>
-    entry.type === 'call.attempted' ? [{ at: entry.at, tokens: Number(entry.data.tokens ?? 0) }] : [],
+    entry.type === 'call.attempted' && !unsent.has(entry.data.call)
+      ? [{ at: entry.at, tokens: Number(entry.data.tokens ?? 0) }]
+      : [],
   );
   let most = 0;
   let inside = 0;

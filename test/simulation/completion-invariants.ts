@@ -59,8 +59,10 @@ function* findFlaws(order: HandedOut, fills: readonly FillRecord[]): Iterable<st
     yield `an average of ${order.avg_price}, and its fills have ${average}`;
 }
 
-/** Steps that gave up on fills before their time; a wait may be shorter than the window. */
-function* findHasty({ entries }: RunTold, windowMs: number): Iterable<string> {
+/** Steps that gave up on fills before their time; a wait, or a step with a timeout of its own, may be shorter than the window. */
+function* findHasty(run: RunTold, windowMs: number): Iterable<string> {
+  const { entries } = run;
+  const steps = indexSteps(run);
   const startedAt = new Map<string, number>();
   for (const entry of entries) {
     if (entry.type === 'step.started') startedAt.set(entry.step, entry.at);
@@ -68,12 +70,17 @@ function* findHasty({ entries }: RunTold, windowMs: number): Iterable<string> {
     const { error } = entry.data;
     if (error?.kind !== 'transport' || !error.message.startsWith('the fills of order') || error.step !== entry.step)
       continue;
+    const step = steps.get(toStatic(entry.step));
+    if (step === undefined || step.timeout !== undefined) continue;
     const tookMs = entry.at - (startedAt.get(entry.step) ?? 0);
     if (tookMs < windowMs) yield `${entry.step} gave up after ${tookMs} ms: ${error.message}`;
   }
 }
 
-/** The step of an entry, with the iterations of its loops left out. */
+/** The path of a step in the file. */
+const toStatic = (path: string): string => path.replaceAll(/\[\d+\]|~\d+/g, '');
+
+/** The steps of a runbook by their paths, without those of the runbooks that it calls. */
 function indexSteps({ shape: { runbook } }: RunTold): ReadonlyMap<string, CheckedStep> {
   const all = [...walkSteps([...runbook.steps, ...runbook.onError, ...runbook.finally])];
   return new Map(all.map((step) => [step.path, step]));
@@ -102,7 +109,7 @@ function* findUnended(facts: Facts, run: RunTold): Iterable<string> {
   const steps = indexSteps(run);
   for (const ended of run.entries) {
     if (ended.type !== 'step.ended' || ended.data.outcome !== 'succeeded' || ended.data.error !== undefined) continue;
-    const endpoint = promisesEnd(steps.get(ended.step.replaceAll(/\[\d+\]|~\d+/g, '')));
+    const endpoint = promisesEnd(steps.get(toStatic(ended.step)));
     if (endpoint === undefined) continue;
     for (const id of new Set(listWritten(run, ended, endpoint))) {
       for (const order of facts.intents.get(id)?.orders ?? []) {

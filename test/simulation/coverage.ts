@@ -18,7 +18,7 @@ const WANTED: Readonly<Record<string, readonly string[]>> = {
   ),
   'denial codes': Object.keys(DENIALS).map((code) => `denied ${code}`),
   // Its endpoint is declared by a profile.
-  'ends of steps': STEP_NAMES.filter((name) => name !== 'request').flatMap((name) =>
+  'ends of steps': STEP_NAMES.filter((name) => name !== 'request' && name !== 'fail').flatMap((name) =>
     ['succeeded', ...(getStepRow(name).group === 'venue' ? ['failed'] : [])].map((end) => `verb ${name} ${end}`),
   ),
   'modifiers and blocks': [
@@ -49,13 +49,18 @@ export function measureCoverage(mix: Mix): readonly Coverage[] {
 /** A line for each group, with what was never met. */
 export function describeCoverage(mix: Mix): readonly string[] {
   return measureCoverage(mix).map(({ name, of, met, never }) => {
-    const list = never.length === 0 ? '' : `; never met: ${never.map(nameShortly).join(', ')}`;
-    return `${name}: ${met} of ${of} met${list}`;
+    return `${name}: ${met} of ${of} met${never.length === 0 ? '' : `; never met: ${listShortly(never)}`}`;
   });
 }
 
-function nameShortly(name: string): string {
-  return name.slice(name.indexOf(' ') + 1);
+/** `AMEND draft open, CANCEL draft`: each name without that of its kind, and what they begin with once. */
+function listShortly(names: readonly string[]): string {
+  const byFirst = new Map<string, string[]>();
+  for (const name of names) {
+    const [, first = '', ...rest] = name.split(' ');
+    byFirst.set(first, [...(byFirst.get(first) ?? []), ...rest]);
+  }
+  return [...byFirst].map((words) => words.flat().join(' ')).join(', ');
 }
 
 /** How many seeds of each aim a portion should have, in proportion to what it could still meet. */

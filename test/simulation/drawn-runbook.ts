@@ -695,6 +695,7 @@ class Author {
   private size({ orders }: Sight, facts: MarketFacts | undefined): string {
     const { draws } = this;
     const order = orders.at(-1);
+    if (this.leaning.limits === true && draws.chance(0.06)) return draws.of(['0.01005', '0.00001', '0.00000001']);
     if (order !== undefined && draws.chance(0.15))
       return `lot(max(${order}.${draws.of(['size', 'initial_size', 'filled', 'remaining'])}, 0.01))`;
     return draws.of([
@@ -711,6 +712,8 @@ class Author {
     { facts }: { readonly facts: MarketFacts | undefined },
   ): string {
     const { draws } = this;
+    // Off the tick, or near nothing that is traded.
+    if (this.leaning.limits === true && draws.chance(0.06)) return draws.of(['63990.5', '0.5', '64000.25']);
     if (facts === undefined) return market === undefined ? 'tick(feeds.mid)' : `tick(feeds.mark[${market}] * 0.999)`;
     if (facts !== BTC || draws.chance(0.35)) return draws.of(facts.prices);
     const [order, account] = [orders.at(-1), accounts.at(-1)];
@@ -859,6 +862,12 @@ class Author {
           do: [next, swap, ...this.inner(sight, inside, 1)],
         },
       };
+    }
+    const listed = sight.orderLists.at(-1);
+    if (listed !== undefined && draws.chance(0.25)) {
+      // Orders of other programs too, which it can only read and cancel.
+      const inside = { orders: [...sight.orders, each], looped: true };
+      return { args: { each, in: `${listed}.orders`, do: this.inner(sight, inside) } };
     }
     if (draws.chance(0.25)) {
       const inside = { market: each, looped: true };
