@@ -119,7 +119,7 @@ export const ACCOUNT_INVARIANTS = {
       const { happened, intents } = facts;
       const guarded = happened.runs.find(({ shape }) => shape.deadman !== undefined);
       const { deadman } = guarded?.shape ?? {};
-      if (deadman?.plain !== true || happened.scenario.outsider !== undefined) return;
+      if (deadman === undefined || !facts.isSwitchOfOne()) return;
       for (const { endpoint, params, at } of happened.sent) {
         if (endpoint !== 'POST /orders' || facts.wasArmed(at)) continue;
         if (intents.get(params['client_order_id'] ?? '')?.run === guarded)
@@ -157,7 +157,7 @@ export const ACCOUNT_INVARIANTS = {
       const guarded = happened.runs.find(({ shape }) => shape.deadman !== undefined);
       const { deadman } = guarded?.shape ?? {};
       const endedAt = guarded === undefined ? undefined : facts.endOf(guarded);
-      if (deadman?.plain !== true || happened.scenario.outsider !== undefined) return;
+      if (deadman === undefined || !facts.isSwitchOfOne()) return;
       if (endedAt === undefined || guarded?.result === undefined) return;
       const { outcome, error } = guarded.result;
       const about = happened.sent.filter(({ endpoint }) => endpoint.endsWith('/cancel_all_after'));

@@ -155,9 +155,9 @@ export class Facts {
     );
   }
 
-  /** Whether nothing went wrong: no fault was met, no process struck, every request answered as it should be. */
+  /** Whether nothing went wrong: no fault was met, no process struck, every request answered as it should be, in rows that can be read. */
   wasCalm(): boolean {
-    const { lives, sent, books, killedAt, scenario } = this.happened;
+    const { lives, sent, books, killedAt, scenario, entries } = this.happened;
     return (
       lives.every(({ how }) => how === 'ended') &&
       this.happened.stops.length === 0 &&
@@ -165,7 +165,17 @@ export class Facts {
       scenario.cancelAfterMs === undefined &&
       (scenario.venue.tokens?.foreign ?? []).length === 0 &&
       books.requests.every(({ fault }) => fault === undefined) &&
+      entries.every(({ type, data }) => type !== 'call.settled' || data.unread === undefined) &&
       sent.every(({ reply }) => reply?.kind === 'answer' && reply.status < 401)
+    );
+  }
+
+  /** Whether the plain `deadman` block of a run, where there is one, alone decides when the switch is armed and renewed. */
+  isSwitchOfOne(): boolean {
+    const { runs, scenario } = this.happened;
+    return (
+      scenario.outsider === undefined &&
+      runs.every(({ shape }) => shape.deadman?.plain !== false && !/(?:^|\W)(?:dis)?arm_deadman:/.test(shape.text))
     );
   }
 

@@ -317,8 +317,7 @@ export const ORDER_INVARIANTS = {
         )
           yield `two amends of ${params['order_id']} in flight`;
         // Steps that arm or disarm it beside a `deadman` block do not wait for a heartbeat.
-        const isOneHand = happened.runs.every(({ shape }) => shape.deadman?.plain !== false);
-        if (isOneHand && endpoint.endsWith('/cancel_all_after') && endpoint !== 'GET /cancel_all_after') {
+        if (facts.isSwitchOfOne() && endpoint.endsWith('/cancel_all_after') && endpoint !== 'GET /cancel_all_after') {
           if (others.some((each) => each.endpoint.endsWith('/cancel_all_after') && each.method !== 'GET'))
             yield `two requests about the deadman switch in flight at ${at}`;
         }
