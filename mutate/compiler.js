@@ -1,6 +1,6 @@
 /** Asks the type checker which mutants it refuses: they are no mistakes that could be made, and do not count. */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { offsetOf } from './instrument.js';
@@ -16,6 +16,7 @@ const ERROR = /^(?:.*[\\/])?work[\\/]types[\\/](\w+)[\\/](.*)\(\d+,\d+\): error 
  */
 export function findRefused(mutants) {
   if (mutants.length === 0) return new Set();
+  rmSync(types, { recursive: true, force: true });
   const plain = mutants.map(({ file }) => ({ id: 'plain', file }));
   const copies = [...plain, ...mutants];
   for (const copy of copies) {
@@ -30,7 +31,7 @@ export function findRefused(mutants) {
     include: folders,
   };
   writeFileSync(`${types}tsconfig.json`, JSON.stringify(settings));
-  const { stdout } = spawnSync(
+  const { stdout, status, signal } = spawnSync(
     process.execPath,
     ['node_modules/typescript/bin/tsc', '-p', types, '--pretty', 'false'],
     {
@@ -39,18 +40,22 @@ export function findRefused(mutants) {
       maxBuffer: 1e9,
     },
   );
+  if (status === null || (status !== 0 && stdout === ''))
+    throw new Error(`the type checker ended with ${signal ?? status}`);
   const errors = stdout.split('\n').flatMap((line) => {
     const [, id, file, code, text] = ERROR.exec(line) ?? [];
-    // Below 2000 are errors of syntax: the copy is not what the mutant means.
-    return id === undefined || Number(code) < 2000 ? [] : [{ id, said: `${file} ${code} ${text}` }];
+    return id === undefined ? [] : [{ id, code: Number(code), said: `${file} ${code} ${text}` }];
   });
+  // Below 2000 are errors of syntax, with which nothing else is checked: the copy is not what the mutant means.
+  const unread = new Set(errors.filter(({ code }) => code < 2000).map(({ id }) => id));
+  if (unread.size > 0) return findRefused(mutants.filter(({ id }) => !unread.has(id)));
   const known = new Set(errors.filter(({ id }) => id === 'plain').map(({ said }) => said));
   return new Set(errors.filter(({ said }) => !known.has(said)).map(({ id }) => id));
 }
 
 function apply({ file, location, mutator, to }) {
   const source = readFileSync(`${root}${file}`, 'utf8');
-  const isStatement = mutator === 'BlockStatement' || /^(?:case|default)\b/.test(to);
+  const isStatement = mutator === 'BlockStatement' || /^(?:case|default|for|while|do)\b/.test(to);
   const [start, end] = [offsetOf(source, location.start), offsetOf(source, location.end)];
   return `${source.slice(0, start)}${isStatement ? to : `(${to})`}${source.slice(end)}`;
 }

@@ -29,27 +29,7 @@ export const EQUIVALENTS = [
       why: 'the same number; sizes have no trailing zeros that it would remove',
     },
   ]),
-  ...inFile('src/venue/order/guards.ts', [
-    {
-      line: 'amend.resolvedAt !== undefined &&',
-      from: 'amend.resolvedAt !== undefined',
-      to: 'true',
-      why: 'no instant is after undefined',
-    },
-  ]),
   ...inFile('src/journal/chain.ts', [
-    {
-      line: 'newest?.boot !== boot ||',
-      from: 'newest?.boot !== boot || newest.epoch !== epoch || newest.account !== account || newest…',
-      to: 'true',
-      why: 'what was written for the entry before is only kept to be faster',
-    },
-    {
-      line: 'if (known !== undefined) return known;',
-      from: 'known !== undefined',
-      to: 'false',
-      why: 'what was quoted is only kept to be faster',
-    },
     ...['true', 'false', 'QUOTED.size > QUOTED_KEPT', 'QUOTED.size < QUOTED_KEPT'].map((to) => ({
       line: 'if (QUOTED.size >= QUOTED_KEPT) QUOTED.clear();',
       from: 'QUOTED.size >= QUOTED_KEPT',

@@ -56,8 +56,12 @@ async function measure(files) {
   const { code, mutants } = await instrument(files, root);
   writeFileSync(`${work}code.json`, JSON.stringify(code));
   const refused = findRefused(mutants);
-  const equivalent = new Set(mutants.filter((each) => findEquivalent(each) !== undefined).map(({ id }) => id));
-  const left = new Set(mutants.map(({ id }) => id).filter((id) => !refused.has(id) && !equivalent.has(id)));
+  const compiling = mutants.filter(({ id }) => !refused.has(id));
+  const equivalent = new Set(compiling.filter((each) => findEquivalent(each) !== undefined).map(({ id }) => id));
+  for (const each of EQUIVALENTS.filter(({ file }) => files.includes(file)))
+    if (!compiling.some((mutant) => findEquivalent(mutant) === each))
+      process.stdout.write(`no such mutant any more: ${each.file}: ${each.from} → ${each.to}\n`);
+  const left = new Set(compiling.map(({ id }) => id).filter((id) => !equivalent.has(id)));
   const caught = new Map();
   const run = async (tests, moreThan, atMost) => {
     for (const [id, how] of await judge(keep(tests, moreThan, atMost), left)) caught.set(id, how);

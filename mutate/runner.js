@@ -33,7 +33,12 @@ export default class MutantRunner extends TestRunner {
   }
 
   async runTask(test) {
-    const run = TestRunner.getTestFn(test);
+    const given = TestRunner.getTestFn(test);
+    // Assertions that an earlier run of the test left unawaited are none of this one.
+    const run = () => {
+      test.promises = undefined;
+      return given();
+    };
     const name = nameOf(test);
     if (plan.always !== undefined) {
       const caught = await this.runWith(plan.always, { run, name, ms: 3000, hits: 10_000 });

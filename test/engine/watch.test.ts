@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../src/base/clock.ts';
-import { Cancellation } from '../../src/engine/interruption.ts';
+import { Abandoned, Cancellation } from '../../src/engine/interruption.ts';
 import { OrderWatch } from '../../src/engine/orders/watch.ts';
 import { WallTime } from '../../src/engine/wall-time.ts';
 import type { TrackedOrder } from '../../src/journal/orders.ts';
-import type { CallOutcome, VenueCall, VenuePort } from '../../src/venue/port.ts';
+import { type CallOutcome, SWEEP, type VenueCall, type VenuePort } from '../../src/venue/port.ts';
 
 const START = Date.UTC(2026, 0, 5, 8);
 
@@ -125,5 +125,190 @@ describe('orders that are awaited while tokens are scarce', () => {
     expect(most()).toBe(2);
     whole.cancel('operator', 'enough');
     await Promise.all(waits);
+  });
+});
+
+describe('what a reading gives', () => {
+  type Outcome = CallOutcome<'GET /orders'>;
+  type Call = VenueCall<'GET /orders'>;
+  const rows = (...ids: readonly string[]) => ids.map((id) => ({ id, client_order_id: `rb${id}` }));
+
+  /** A watch whose venue answers each call at once, and the calls. */
+  function answering(answer: (call: Call, count: number) => unknown) {
+    const clock = new VirtualClock(START);
+    const calls: Call[] = [];
+    const venue = {
+      async call(call: Call): Promise<Outcome> {
+        calls.push(call);
+        const found = answer(call, calls.length);
+        if (found instanceof Error) throw found;
+        return (Array.isArray(found) ? { kind: 'confirmed', result: found, settledAt: clock.now() } : found) as Outcome;
+      },
+    } as unknown as VenuePort;
+    const watch = new OrderWatch({ venue, clock, wall: new WallTime(clock), callId: (path) => `${path}#1` });
+    return { clock, watch, calls };
+  }
+  const LOST = { kind: 'unresolved', message: 'reset' };
+  const [A, B] = [orderOf('BTC-USD@1'), orderOf('BTC-USD@2')];
+
+  it('is asked for by the id of the venue, and for an order in doubt by ours, of an hour before it', async () => {
+    const { watch, calls } = answering(() => []);
+    await watch.read(A, 'a', 'confirm', { class: 'reconcile', answerMs: 7 });
+    await watch.read(A, 'a', 'lookup', { class: 'resolve' });
+    const start_time = (START - 3_600_000) * 1000;
+    const given = { endpoint: 'GET /orders', step: 'a', clientOrderId: 'rbBTC-USD@1', rows: 'own' };
+    expect(calls).toMatchObject([
+      { ...given, purpose: 'confirm', class: 'reconcile', answerMs: 7, params: { order_id: 'BTC-USD@1', start_time } },
+      { ...given, purpose: 'lookup', class: 'resolve', params: { client_order_id: 'rbBTC-USD@1', start_time } },
+    ]);
+    expect(calls[1]?.params).not.toHaveProperty('order_id');
+  });
+
+  it('is nothing where the venue says that there is no such order', async () => {
+    const missing = { kind: 'rejected', failure: 'not_found', definite: true, settledAt: 9 };
+    const { watch } = answering((_, count) => (count === 1 ? { ...missing, sentAt: 5 } : count === 2 ? missing : LOST));
+    const read = () => watch.read(A, 'a', 'confirm', { class: 'reconcile' });
+    expect([await read(), await read(), await read()]).toEqual([
+      { kind: 'confirmed', result: [], settledAt: 9, sentAt: 5 },
+      { kind: 'confirmed', result: [], settledAt: 9 },
+      LOST,
+    ]);
+  });
+
+  it('is remembered as long ago as it was sent', async () => {
+    const sentAt = START - 40;
+    const { watch, clock } = answering(() => ({
+      kind: 'confirmed',
+      result: rows('BTC-USD@1'),
+      sentAt,
+      settledAt: START,
+    }));
+    expect(watch.hasShownWithin(1_000_000, A)).toBe(false);
+    await watch.readTogether([A, B], 'a');
+    expect([watch.hasShownWithin(40, A), watch.hasShownWithin(39, A), watch.hasShownWithin(40, B)]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+    await clock.advanceTo(START + 10);
+    expect([watch.hasShownWithin(50, A), watch.hasShownWithin(49, A)]).toEqual([true, false]);
+  });
+
+  it('of several orders is one page since the oldest, and no more where it fails', async () => {
+    const older = { ...A, createdAt: START - 500 } as TrackedOrder;
+    const { watch, calls } = answering((_, count) => (count === 1 ? [] : LOST));
+    await watch.readTogether([B, older], 'a', { purpose: SWEEP, answerMs: 3 });
+    expect(calls).toMatchObject([
+      {
+        class: 'reconcile',
+        purpose: SWEEP,
+        answerMs: 3,
+        params: { market_id: 'BTC-USD', start_time: (START - 3_600_500) * 1000 },
+      },
+    ]);
+    expect(await watch.readTogether([A, B], 'a')).toBe(LOST);
+    expect(calls).toHaveLength(2);
+    expect(calls[1]?.purpose).toBe('confirm');
+  });
+
+  it('of several orders in a crowded market is the worst that reading one by one gave', async () => {
+    const full = { kind: 'confirmed', result: rows('BTC-USD@1'), leftOut: 999, settledAt: START };
+    const { watch, calls } = answering(({ params }) =>
+      params.order_id === undefined ? full : params.order_id === 'BTC-USD@2' ? LOST : rows(params.order_id),
+    );
+    expect(await watch.readTogether([A, B, orderOf('BTC-USD@3')], 'a')).toBe(LOST);
+    expect(calls.slice(1)).toMatchObject([
+      { params: { order_id: 'BTC-USD@2' }, class: 'reconcile', purpose: 'confirm' },
+      { params: { order_id: 'BTC-USD@3' } },
+    ]);
+    expect(await watch.readTogether([A], 'a')).toMatchObject({ kind: 'confirmed', result: [] });
+    expect(calls.at(-1)?.params.status).toBe('open');
+  });
+
+  it('in a page that is full by one row less is the whole list', async () => {
+    for (const [leftOut, unread, count] of [
+      [998, [], 1],
+      [998, ['one that cannot be read'], 2],
+    ] as const) {
+      const { watch, calls } = answering(({ params }) =>
+        params.order_id === undefined
+          ? { kind: 'confirmed', result: rows('BTC-USD@1'), leftOut, unread, settledAt: START }
+          : [],
+      );
+      await watch.readTogether([A, B], 'a');
+      expect(calls).toHaveLength(count);
+    }
+  });
+
+  it('through a market proves an absence only to its end, with every row read', async () => {
+    const looked = async (answer: Parameters<typeof answering>[0]) => {
+      const { watch, calls } = answering(answer);
+      return [await watch.lookThroughMarket(A, 'a'), calls.length, calls[0]?.class, calls[0]?.purpose];
+    };
+    expect(await looked(() => rows('BTC-USD@9'))).toEqual([true, 1, 'resolve', 'lookup']);
+    expect(await looked(() => LOST)).toEqual([false, 1, 'resolve', 'lookup']);
+    const page = { kind: 'confirmed', result: rows('BTC-USD@9'), leftOut: 999, settledAt: START };
+    expect(await looked(() => ({ ...page, unread: ['x'] }))).toEqual([false, 1, 'resolve', 'lookup']);
+    expect((await looked((_, count) => (count < 3 ? page : []))).slice(0, 2)).toEqual([true, 3]);
+    const ours = { ...page, result: [{ id: 'other', client_order_id: 'rbBTC-USD@1' }] };
+    expect((await looked((_, count) => (count === 1 ? ours : []))).slice(0, 2)).toEqual([true, 1]);
+  });
+
+  it('comes half a second after the wait began, then two seconds, and every two seconds', async () => {
+    const { watch, clock, calls } = answering(() => []);
+    const at: number[] = [];
+    const whole = new Cancellation();
+    const wait = watch.until(A, () => void at.push(clock.now() - START) as never, whole).catch(() => 'left');
+    await clock.advanceTo(START + 6_400);
+    expect([calls.length, new Set(at)]).toEqual([4, new Set([0, 500, 2_000, 4_000, 6_000])]);
+    whole.cancel('operator', 'enough');
+    expect(await wait).toBe('left');
+    await clock.advanceTo(START + 60_000);
+    expect(calls).toHaveLength(4);
+  });
+
+  it('wakes what waited for it, and nothing is read for a condition that holds already', async () => {
+    const { watch, clock, calls } = answering(() => []);
+    let isThere = false;
+    const none = new Cancellation();
+    await watch.until(A, () => true, none);
+    const wait = watch.until(A, () => isThere, none);
+    isThere = true;
+    watch.check();
+    await wait;
+    await clock.advanceTo(START + 10_000);
+    expect(calls).toEqual([]);
+  });
+
+  it('is not waited for in a scope that was left, and for no longer than asked', async () => {
+    const { watch, clock } = answering(() => []);
+    const left = new Cancellation();
+    left.cancel('operator', 'enough');
+    await expect(watch.until(A, () => false, left)).rejects.toBeInstanceOf(Abandoned);
+    const open = new Cancellation();
+    const inTime = watch.waitWithin(3_000, A, () => clock.now() >= START + 2_000, open);
+    const late = watch.waitWithin(3_000, B, () => false, open);
+    await clock.advanceTo(START + 5_000);
+    expect([await inTime, await late]).toEqual([true, false]);
+    const stopped = watch.waitWithin(3_000, A, () => false, open);
+    open.cancel('operator', 'enough');
+    await expect(stopped).rejects.toBeInstanceOf(Abandoned);
+  });
+
+  it('that fails inside ends the waits of its market, and of no other', async () => {
+    const broken = new Error('a defect');
+    const { watch, clock } = answering(({ params }) => (params.order_id === 'BTC-USD@1' ? broken : []));
+    const whole = new Cancellation();
+    const failed = watch.until(A, () => false, whole).catch((error: unknown) => error);
+    let other: unknown;
+    const kept = watch
+      .until(orderOf('ETH-USD@3'), () => false, whole)
+      .catch((error: unknown) => {
+        other = error;
+      });
+    await clock.advanceTo(START + 3_000);
+    expect([await failed, other]).toEqual([broken, undefined]);
+    whole.cancel('operator', 'enough');
+    await kept;
   });
 });

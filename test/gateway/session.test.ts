@@ -439,6 +439,191 @@ describe('VenueSession, rotated refresh tokens', () => {
   });
 });
 
+describe('VenueSession, what it passes on', () => {
+  const asked = (refresh_token: string) =>
+    toWireRequest('POST /jwt', { is_client: true, refresh_token }, SIMULATED_PROFILE);
+  const live = { timeoutMs: 1000 };
+
+  it('is every request with its options and credentials, also while a JWT is obtained', async () => {
+    const seen: unknown[] = [];
+    const connection = Promise.resolve({ kind: 'open' });
+    const transport = {
+      send: (request: WireRequest, options: LiveSendOptions) => {
+        seen.push([request.endpoint, options]);
+        return request.endpoint === 'POST /jwt' ? new Promise<WireReply>(() => {}) : Promise.resolve(granted([]));
+      },
+      connect: (withinMs: number) => {
+        seen.push(withinMs);
+        return connection as never;
+      },
+    };
+    const auth = { ...AUTH, sendJwtOnRefresh: false };
+    const { session, run } = bench([], { jwt: 'a.b.c', refreshToken: 'r-1', auth, parts: { transport } });
+    void session.send(asked(''), live);
+    await run(Promise.resolve());
+    expect(await session.send(LIST, live)).toEqual(granted([]));
+    expect(seen).toContainEqual(['GET /orders', { ...live, headers: { authorization: 'Bearer a.b.c' } }]);
+    expect([session.connect(77), seen.at(-1)]).toEqual([connection, 77]);
+    expect(bench([]).session.connect(5)).toBeUndefined();
+  });
+
+  it('is the token of a caller that has its own', async () => {
+    const { session, run, sent } = bench([refused()], { refreshToken: 'r-1' });
+    await run(session.send(asked('mine'), live));
+    expect(sent).toEqual(['POST /jwt - mine']);
+  });
+
+  it('is no signature without both parts of the key', () => {
+    const auth: AuthSettings = {
+      mode: 'api_key',
+      apiKey: { env: 'K' },
+      secret: { env: 'S' },
+      signatureLifeMs: 20_000,
+      headers: { key: 'K', expiry: 'TS', signature: 'SIG', chain: 'EID' },
+    };
+    const key = { apiKey: new Secret('k', 'key-1') };
+    const secret = { apiSecret: new Secret('s', '0xdeadbeef') };
+    const headers = (given: object) =>
+      bench([], { auth, parts: { secrets: { ...given, webhooks: {}, anchorWebhooks: {} } } }).session.headersFor(LIST);
+    for (const half of [key, secret, {}]) expect(() => headers(half)).toThrow('without its key');
+    expect(Object.keys(headers({ ...key, ...secret })).sort()).toEqual(['k', 'sig', 'ts']);
+  });
+});
+
+describe('VenueSession, a renewal', () => {
+  const MINUTE = 60_000;
+
+  it('begins at four fifths of the life to the millisecond, and only with a refresh token', async () => {
+    for (const [refreshToken, count] of [
+      ['r-1', 1],
+      [undefined, 0],
+    ] as const) {
+      const given = refreshToken === undefined ? {} : { refreshToken };
+      const { session, run, clock, sent } = bench([granted([hourLong('b')])], { jwt: hourLong('a'), ...given });
+      await clock.advanceTo(START + 48 * MINUTE - 1);
+      await run(session.ready());
+      expect(sent).toEqual([]);
+      await clock.advanceTo(START + 48 * MINUTE);
+      await run(session.ready());
+      expect([sent.length, session.problem]).toEqual([count, undefined]);
+    }
+  });
+
+  it('is waited for from the instant at which the JWT has expired', async () => {
+    const { session, run, clock, sent } = bench([granted([hourLong('b', START + HOUR)])], {
+      jwt: hourLong('a'),
+      refreshToken: 'r-1',
+    });
+    await clock.advanceTo(START + HOUR);
+    await run(session.ready());
+    expect([sent.length, clock.now(), session.expiresAt]).toEqual([1, START + HOUR + 100, START + 2 * HOUR + 100]);
+  });
+
+  it('that succeeded leaves nothing to renew', async () => {
+    const renewed: number[] = [];
+    const { session, run, sent } = bench([granted([hourLong('b')])], {
+      jwt: hourLong('a'),
+      refreshToken: 'r-1',
+      parts: { renewed: (at) => renewed.push(at) },
+    });
+    expect([await run(session.renew()), await run(session.ready()), sent.length]).toEqual([true, true, 1]);
+    expect([renewed, session.failing]).toEqual([[START + HOUR + 100], false]);
+  });
+
+  it('counts the life of the new JWT from its answer, whatever the clock of the venue says', async () => {
+    for (const aheadMs of [-10 * MINUTE, 10 * MINUTE]) {
+      const { session, run, clock } = bench([granted([hourLong('b', START + aheadMs)])], { refreshToken: 'r-1' });
+      await run(session.ready());
+      expect(session.expiresAt).toBe(clock.now() + HOUR);
+      await clock.advanceTo(START + MINUTE);
+      expect(session.expiresAt).toBe(START + 100 + HOUR);
+    }
+    expect(bench([]).session.expiresAt).toBeUndefined();
+  });
+
+  it('begins the life of a JWT from a clock ahead of ours now', async () => {
+    const given = { jwt: hourLong('a', START + 10 * MINUTE), refreshToken: 'r-1' };
+    const { session, run, clock, sent } = bench([granted([hourLong('b')])], given);
+    await clock.advanceTo(START + 56 * MINUTE);
+    await run(session.ready());
+    expect(sent).toHaveLength(1);
+  });
+
+  it('is not asked for where there is no JWT to renew', async () => {
+    const { session, run } = bench([], { auth: { mode: 'none' } });
+    expect([await run(session.renew()), session.problem]).toEqual([false, undefined]);
+  });
+
+  it('is told neither where nothing was sent nor as a failure before the third', async () => {
+    const told: object[] = [];
+    const { session, run } = bench([{ kind: 'failure', sent: false, message: 'ECONNREFUSED' }], {
+      refreshToken: 'r-1',
+      parts: { requested: (request) => told.push(request) },
+    });
+    await run(session.ready());
+    expect([told, session.failing]).toEqual([[], false]);
+  });
+});
+
+describe('VenueSession, a token that another process stored', () => {
+  const rotating = (...tokens: string[]) => {
+    const store = openMemoryStore();
+    const onSend = () => {
+      store.token = tokens.shift() ?? store.token;
+    };
+    return { store, refreshToken: 'r-1', onSend };
+  };
+
+  it('is filtered from what is printed as soon as it is known', () => {
+    const known = (token?: string) => bench([], { refreshToken: 'r-1', store: openMemoryStore(token) }).obtained;
+    expect([known('r-2'), known()]).toEqual([['r-2'], []]);
+    expect(bench([]).obtained).toEqual([]);
+  });
+
+  it('is tried once', async () => {
+    const { session, run, sent, obtained } = bench([refused(), refused(), refused()], rotating('r-2', 'r-3'));
+    expect([await run(session.ready()), sent]).toEqual([false, ['POST /jwt - r-1', 'POST /jwt - r-2']]);
+    expect(obtained).toEqual(['r-2']);
+  });
+
+  it('is not tried where the refusal is about something else, or it is the same', async () => {
+    const unclear: WireReply = { kind: 'answer', status: 200, headers: {}, body: 'not what it should be' };
+    for (const reply of [refused(429), unclear]) {
+      const { session, run, sent } = bench([reply, granted([hourLong('a')])], rotating('r-2'));
+      expect([await run(session.ready()), sent]).toEqual([false, ['POST /jwt - r-1']]);
+    }
+    const { session, run, sent } = bench([refused(), granted([hourLong('a')])], rotating('r-1'));
+    expect([await run(session.ready()), sent]).toEqual([false, ['POST /jwt - r-1']]);
+  });
+
+  it('says of an answer that cannot be read what is wrong, not that it was refused', async () => {
+    const unclear: WireReply = { kind: 'answer', status: 200, headers: {}, body: 'not what it should be' };
+    const { session, run } = bench([unclear], { refreshToken: 'r-1' });
+    await run(session.ready());
+    expect(session.problem).toMatch(/^POST \/jwt: ./);
+  });
+
+  it('is stored only where it is another', async () => {
+    const store = openMemoryStore();
+    const { session, run } = bench([granted([{ jwt: hourLong('a'), refresh_token: 'r-1' }])], {
+      refreshToken: 'r-1',
+      store,
+    });
+    expect([await run(session.ready()), store.saves]).toEqual([true, []]);
+  });
+
+  it('has no place to go without a store: the JWT is used, an alarm is raised, and nothing more is sent', async () => {
+    const { session, run, clock, alarms, sent } = bench([granted([{ jwt: hourLong('a'), refresh_token: 'r-2' }])], {
+      refreshToken: 'r-1',
+    });
+    expect(await run(session.ready())).toBe(true);
+    expect(alarms.join()).toContain('there is no place to store it');
+    await clock.advanceTo(START + HOUR);
+    await run(session.renew());
+    expect(sent).toHaveLength(1);
+  });
+});
+
 describe('jwtTimes', () => {
   it.each([
     ['both claims', jwt('a', { iat: START, exp: START + 1000 }), { issuedAt: START, expiresAt: START + 1000 }],

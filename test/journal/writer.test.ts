@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../src/base/clock.ts';
 import { readEntry, verifyChain } from '../../src/journal/chain.ts';
-import { StoreAway } from '../../src/journal/store.ts';
+import type { Entry } from '../../src/journal/entry.ts';
+import { type AppendOptions, type RunRow, StoreAway, type StoredEntry, StoreError } from '../../src/journal/store.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
-import type { JournalWriter } from '../../src/journal/writer.ts';
+import { type JournalWriter, updateRow } from '../../src/journal/writer.ts';
 import { appendMany, newWriter, START, startedData } from './sample.ts';
 
 describe('JournalWriter', () => {
@@ -251,5 +252,128 @@ describe('JournalWriter', () => {
     await after.flush();
     expect(verifyChain(await store.read('r1'))).toMatchObject({ ok: true, entries: 3 });
     expect(await store.run('r1')).toMatchObject({ startedAt: START, outcome: 'failed' });
+  });
+});
+
+describe('what a commit gives to the store', () => {
+  /** A store in memory that keeps the options of each append, and fails the nth with what `fails` gives. */
+  function watched(fails: (nth: number) => Error | undefined = () => undefined, storesAnyway = false) {
+    const store = new MemoryStore();
+    const append = store.append.bind(store);
+    const options: AppendOptions[] = [];
+    store.append = async (entries, given) => {
+      options.push(given);
+      const error = fails(options.length);
+      if (error === undefined || storesAnyway) await append(entries, given).catch(() => {});
+      if (error !== undefined) throw error;
+    };
+    return { store, options };
+  }
+  const away = new StoreAway('the store does not answer');
+  const variable = (writer: JournalWriter) => writer.append('variable.set', { name: 'a', value: '1' });
+
+  it('is the row of the run where it changed, or was given', async () => {
+    const { store, options } = watched();
+    const writer = newWriter(store, 'r1');
+    writer.append('run.started', startedData());
+    await writer.flush();
+    variable(writer);
+    await writer.flush();
+    expect(options.map(({ row }) => row?.run)).toEqual(['r1', undefined]);
+    const row = await store.run('r1');
+    const heir = newWriter(store, 'r1', { head: writer.head, ...(row && { row }) });
+    for (const _ of [1, 2]) {
+      variable(heir);
+      await heir.flush();
+    }
+    expect(options.slice(2).map((each) => each.row)).toEqual([row, undefined]);
+    const known = { ...(row as RunRow), runbook: 'first' };
+    expect(updateRow(known, readEntry((await store.read('r1'))[0] as StoredEntry))).toBe(known);
+  });
+
+  it('are the acts of the entries, where there are any', async () => {
+    const { store, options } = watched();
+    const act = { type: 'orders.adopted', by: 'ada', at: START, data: { orders: [] } } as const;
+    const acts = {
+      key: 'venue main',
+      actOf: ({ type }: Entry) => (type === 'variable.set' ? act : undefined),
+    };
+    const writer = newWriter(store, 'r1', { acts });
+    writer.append('run.started', startedData());
+    await writer.flush();
+    variable(writer);
+    await writer.flush();
+    writer.append('variable.set', { name: 'b', value: '2' });
+    await writer.flush();
+    const posted = { account: 'venue main', acts: [act] };
+    expect(options.map((each) => each.acts)).toEqual([undefined, posted, posted]);
+    expect(options[0]).not.toHaveProperty('acts');
+  });
+
+  it('is stored once a batch is full, without a flush', async () => {
+    const { store, options } = watched();
+    const writer = newWriter(store, 'r1', { durable: false });
+    writer.append('run.started', startedData());
+    for (let count = 2; count < 256; count += 1) variable(writer);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(options).toHaveLength(0);
+    variable(writer);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect([options.length, writer.storedHead.seq]).toEqual([1, 256]);
+  });
+
+  it('has times to the microsecond', () => {
+    const clock = Object.assign(new VirtualClock(START), { monotonic: () => 12.34567 });
+    expect(newWriter(new MemoryStore(), 'r1', { clock }).append('run.started', startedData()).mono).toBe(12.346);
+  });
+
+  it('is told to who asked, until it asks no more', async () => {
+    const writer = newWriter(new MemoryStore(), 'r1');
+    const told: number[] = [];
+    const stop = writer.onStored(({ seq }) => told.push(seq));
+    writer.append('run.started', startedData());
+    await writer.flush();
+    stop();
+    variable(writer);
+    await writer.flush();
+    expect(told).toEqual([1]);
+  });
+
+  /** Appends once before the store fails, and once more; the clock has run for a minute. */
+  async function writeOn(store: MemoryStore, patienceMs: number): Promise<JournalWriter> {
+    const clock = new VirtualClock(START);
+    await clock.advanceTo(START + 60_000);
+    const writer = newWriter(store, 'r1', { clock, patienceMs });
+    writer.append('run.started', startedData());
+    await clock.runUntil(writer.flush());
+    variable(writer);
+    await clock.runUntil(writer.flush());
+    return writer;
+  }
+
+  it('is given again every half second while the store does not answer, for as long as said', async () => {
+    const { store, options } = watched((nth) => (nth > 1 ? away : undefined));
+    await expect(writeOn(store, 1_000)).rejects.toMatchObject({ reason: 'unavailable' });
+    expect(options).toHaveLength(4);
+  });
+
+  it('is found behind others where only the answer was lost', async () => {
+    const lost = watched((nth) => (nth === 2 ? away : undefined), true);
+    const conflicts = watched(
+      (nth) => (nth === 2 ? away : nth === 3 ? new StoreError('conflict', 'taken') : undefined),
+      true,
+    );
+    for (const { store } of [lost, conflicts]) expect((await writeOn(store, 10_000)).storedHead.seq).toBe(2);
+  });
+
+  it('is not taken for stored where another error follows, or where the journal cannot be read', async () => {
+    const fenced = watched((nth) => (nth === 2 ? away : nth > 2 ? new StoreError('fenced', 'old') : undefined), true);
+    await expect(writeOn(fenced.store, 10_000)).rejects.toMatchObject({ reason: 'fenced' });
+    const unread = watched(
+      (nth) => (nth === 2 ? away : nth > 2 ? new StoreError('conflict', 'taken') : undefined),
+      true,
+    );
+    unread.store.read = () => Promise.reject(new Error('unreadable'));
+    await expect(writeOn(unread.store, 10_000)).rejects.toMatchObject({ reason: 'unavailable', message: 'unreadable' });
   });
 });
