@@ -554,7 +554,7 @@ describe('VenueSession, a renewal', () => {
     expect([await run(session.renew()), session.problem]).toEqual([false, undefined]);
   });
 
-  it('is told neither where nothing was sent nor as a failure before the third', async () => {
+  it('reports nothing where nothing was sent, and fails only with the third', async () => {
     const told: object[] = [];
     const { session, run } = bench([{ kind: 'failure', sent: false, message: 'ECONNREFUSED' }], {
       refreshToken: 'r-1',

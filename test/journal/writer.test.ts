@@ -327,7 +327,7 @@ describe('what a commit gives to the store', () => {
     expect(newWriter(new MemoryStore(), 'r1', { clock }).append('run.started', startedData()).mono).toBe(12.346);
   });
 
-  it('is told to who asked, until it asks no more', async () => {
+  it('is reported to who asked, until it asks no more', async () => {
     const writer = newWriter(new MemoryStore(), 'r1');
     const told: number[] = [];
     const stop = writer.onStored(({ seq }) => told.push(seq));
