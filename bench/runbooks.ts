@@ -102,6 +102,28 @@ steps:
 `;
 }
 
+/** `count` orders one after another, of which half is filled and half cancelled. */
+export function writeManyOrders(count: number): string {
+  return `runbook: many-orders
+dsl: 1
+leaves: {position: open, because: only its time is measured}
+limits: {max_open_orders: 10}
+steps:
+  - repeat:
+      every: 4s
+      max: ${count / 4}
+      do:
+        - place: {type: market, market: BTC-USD, side: long, size: 0.001}
+        - place: {type: market, market: BTC-USD, side: short, size: 0.001}
+        - id: first
+          place: {type: limit, market: BTC-USD, side: long, size: 0.001, price: 1000, tif: post_only}
+        - cancel: first
+        - id: second
+          place: {type: limit, market: BTC-USD, side: long, size: 0.001, price: 1001, tif: post_only}
+        - cancel: second
+`;
+}
+
 /** A line of writes; each is durable before its first byte is sent. */
 export function writeWrites(count: number, every?: string): string {
   return `runbook: writes

@@ -15,6 +15,7 @@ import { JOURNAL_ROWS } from './rows/journal.ts';
 import { LIMIT_ROWS } from './rows/limits.ts';
 import { LIVE_ROWS } from './rows/live.ts';
 import { LONG_RUN_ROWS } from './rows/long-runs.ts';
+import { MANY_ORDER_ROWS } from './rows/many-orders.ts';
 import { ORDER_ROWS } from './rows/orders.ts';
 import type { Figure, Row } from './rows/row.ts';
 import { SHARED_BUDGET_ROWS } from './rows/shared-budget.ts';
@@ -29,6 +30,7 @@ const ROWS: readonly Row[] = [
   ...AUDIT_ROWS,
   ...ORDER_ROWS,
   ...LIMIT_ROWS,
+  ...MANY_ORDER_ROWS,
   ...BUDGET_ROWS,
   ...SHARED_BUDGET_ROWS,
   ...TIMER_ROWS,

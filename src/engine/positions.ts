@@ -5,7 +5,7 @@
  */
 import { Decimal, decimal } from '../base/decimal.ts';
 import { signSize } from '../journal/held-positions.ts';
-import type { OrderTracker } from '../journal/orders.ts';
+import type { OrderTracker, TrackedOrder } from '../journal/orders.ts';
 import type { HeldPosition } from '../runbook/values.ts';
 import { computeShortfall } from '../venue/order/fills.ts';
 import { getExposure } from '../venue/order/life.ts';
@@ -13,25 +13,31 @@ import { getAverageEntry } from '../venue/position/position.ts';
 import { PositionBook } from '../venue/position/position-book.ts';
 
 export class RunPositions {
-  private readonly tracker: Pick<OrderTracker, 'orders'>;
+  private readonly tracker: OrderTracker;
+  private readonly changed: Set<TrackedOrder>;
   private readonly book = new PositionBook();
   /** The fills of each order as they were counted; an order has another map after each new fill. */
   private readonly counted = new Map<string, ReadonlyMap<string, unknown>>();
 
-  constructor(tracker: Pick<OrderTracker, 'orders'>) {
+  constructor(tracker: OrderTracker) {
     this.tracker = tracker;
+    this.changed = tracker.watchOrders();
   }
 
   get(market: string): HeldPosition {
-    let unread = new Decimal(0);
-    for (const { intent, snapshot } of this.tracker.orders()) {
-      if (intent.market !== market) continue;
-      const { fills, filled } = snapshot.context;
-      const beyond = computeShortfall(getExposure(snapshot).filled, filled);
-      if (beyond !== '0') unread = unread.plus(signSize(intent.side, beyond));
+    // Fills of one instant count in the order of their orders' intents.
+    for (const { intent, snapshot } of [...this.changed].sort((a, b) => a.createdAt - b.createdAt)) {
+      const { fills } = snapshot.context;
       if (this.counted.get(intent.clientOrderId) === fills) continue;
-      for (const fill of fills.values()) this.book.add(market, fill);
+      for (const fill of fills.values()) this.book.add(intent.market, fill);
       this.counted.set(intent.clientOrderId, fills);
+    }
+    this.changed.clear();
+    let unread = new Decimal(0);
+    for (const { intent, snapshot } of this.tracker.unfinished()) {
+      if (intent.market !== market) continue;
+      const beyond = computeShortfall(getExposure(snapshot).filled, snapshot.context.filled);
+      if (beyond !== '0') unread = unread.plus(signSize(intent.side, beyond));
     }
     const position = this.book.position(market);
     const entry = getAverageEntry(position);

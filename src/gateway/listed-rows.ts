@@ -10,7 +10,7 @@ import type { CallOutcome, UnreadOrder, VenueCall } from '../venue/port.ts';
 import type { OrderRecord } from '../venue/records.ts';
 import type { UnreadRow } from '../venue/wire/answer.ts';
 
-type Orders = Pick<OrderTracker, 'get' | 'byId' | 'orders'>;
+type Orders = Pick<OrderTracker, 'get' | 'byId' | 'unfinished'>;
 
 export function judgeRows<E extends EndpointName>(
   call: VenueCall<E>,
@@ -60,7 +60,7 @@ function findOwn(row: UnreadRow, orders: Orders): readonly UnreadOrder[] {
   if (clientOrderId !== undefined) return [];
   // Without one it may be an order whose id never arrived; without any id it may be each.
   const maybe = orders
-    .orders()
+    .unfinished()
     .some(
       ({ snapshot: { state, context } }) =>
         isWorking(state) && (orderId === undefined || context.venueId === undefined),

@@ -12,8 +12,8 @@ import {
   type OrderSnapshot,
   type OrderWant,
 } from '../venue/order/context.ts';
-import { stepOrder, toObservation } from '../venue/order/life.ts';
-import type { OrderState } from '../venue/order/states.ts';
+import { isComplete, stepOrder, toObservation } from '../venue/order/life.ts';
+import { isTerminal, type OrderState } from '../venue/order/states.ts';
 import { isFoundMissing, type OrderTerms } from '../venue/port.ts';
 import { PositionBook } from '../venue/position/position-book.ts';
 import type { AmendAck, CancelAck, FillRecord, OrderRecord, PlacementAck } from '../venue/records.ts';
@@ -64,6 +64,8 @@ const DECIDED_BY_LOOK_UP: ReadonlySet<OrderState> = new Set(['unknown', 'absent'
 
 /** The tracker's mutable view of an order. */
 type Tracked = { -readonly [K in keyof TrackedOrder]: TrackedOrder[K] } & {
+  /** Counts the orders of the run. */
+  readonly place: number;
   history: { at: number; from: OrderState; to: OrderState; event: string }[];
 };
 
@@ -79,6 +81,7 @@ export class OrderTracker {
   private switchIsArmed = false;
   private readonly byClientId = new Map<string, Tracked>();
   private readonly byVenueId = new Map<string, Tracked>();
+  private readonly unended = new Set<Tracked>();
   private readonly intended = new Map<string, DataOf<'call.intended'>>();
   private readonly held = new HeldPositions();
   private readonly settledListeners = new Set<(call: SettledCall) => void>();
@@ -101,6 +104,14 @@ export class OrderTracker {
   }
   orders(): readonly TrackedOrder[] {
     return [...this.byClientId.values()];
+  }
+
+  /**
+   * The orders that work or may, and those that are over and not complete, in the order of their intents: what a step asks costs no
+   * more after many orders than after few.
+   */
+  unfinished(): readonly TrackedOrder[] {
+    return [...this.unended].sort((a, b) => a.place - b.place);
   }
 
   /** A set that begins with every order and gets each one again that an event changes; the caller takes them out. */
@@ -166,8 +177,10 @@ export class OrderTracker {
     if (intent === undefined || this.byClientId.has(intent.clientOrderId)) return;
     const snapshot = createOrder(intent, at, this.options);
     const provenHeld = this.held.findProvenHeld(intent.market, (id) => this.byVenueId.has(id), at);
-    const tracked: Tracked = { intent, createdAt: at, step, snapshot, history: [], provenHeld };
+    const place = this.byClientId.size;
+    const tracked: Tracked = { intent, createdAt: at, step, snapshot, history: [], provenHeld, place };
     this.byClientId.set(intent.clientOrderId, tracked);
+    this.unended.add(tracked);
     for (const changed of this.watchers) changed.add(tracked);
   }
 
@@ -287,6 +300,8 @@ export class OrderTracker {
     const from = order.snapshot.state;
     const { snapshot, alarms, wants } = stepOrder(order.snapshot, event);
     order.snapshot = snapshot;
+    if (isTerminal(snapshot.state) && isComplete(snapshot)) this.unended.delete(order);
+    else this.unended.add(order);
     for (const changed of this.watchers) changed.add(order);
     const to = snapshot.state;
     const { venueId } = snapshot.context;

@@ -291,8 +291,9 @@ function makeStage(options: DryRun, clock: VirtualClock): Stage {
 
 /** A run that has stopped looking knows nothing of a stop that fills afterwards. */
 function listUnseen(booked: Books['orders'], tracker: OrderTracker): readonly UnseenFill[] {
+  const byClientId = new Map(booked.map((order) => [order.client_order_id, order]));
   return tracker.orders().flatMap(({ intent, snapshot: { context } }) => {
-    const order = booked.find((each) => each.client_order_id === intent.clientOrderId);
+    const order = byClientId.get(intent.clientOrderId);
     const known = pickLarger(context.filled, context.recordFilled);
     if (order === undefined || !decimal(order.filled).greaterThan(decimal(known))) return [];
     const { id: orderId, type, side, market_id: market, filled } = order;

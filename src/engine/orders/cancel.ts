@@ -126,7 +126,7 @@ export class Cancelling {
     });
     if (swept === undefined) return [];
     const { left, cancels, readings, because } = swept;
-    const inDoubt = log.tracker.orders().filter(({ snapshot: { state } }) => isInDoubt(state) && !isPlaced(state));
+    const inDoubt = log.tracker.unfinished().filter(({ snapshot: { state } }) => isInDoubt(state) && !isPlaced(state));
     log.append(
       'account.swept',
       {

@@ -119,7 +119,9 @@ export class Completing {
     request: CompletingRequest,
   ): Promise<readonly TrackedOrder[]> {
     const lacksFills = ({ snapshot }: TrackedOrder) => findMissing(snapshot) === 'fills';
-    const others = this.run.log.tracker.orders().filter((order) => order.intent.market === market && lacksFills(order));
+    const others = this.run.log.tracker
+      .unfinished()
+      .filter((order) => order.intent.market === market && lacksFills(order));
     const together = [...new Set([...own, ...others])];
     if (together.length < COMPLETED_TOGETHER) return own;
     const outcome = await this.readFillPage(market, Math.min(...together.map(({ createdAt }) => createdAt)), request);

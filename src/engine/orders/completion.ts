@@ -4,8 +4,8 @@
  */
 
 import type { OrderSnapshot } from '../../venue/order/context.ts';
-import { exceeds, isSameDecimal } from '../../venue/order/fills.ts';
-import { isEndUnseen } from '../../venue/order/life.ts';
+import { exceeds } from '../../venue/order/fills.ts';
+import { isComplete, isEndUnseen } from '../../venue/order/life.ts';
 import { COMPLETION_EVERY_MS, COMPLETION_PAUSES_MS } from '../../venue/order/polling.ts';
 
 /** What an order lacks: a record that is not older than its fills, or fills that its record announces. */
@@ -45,9 +45,9 @@ export type Completion =
  * has shown its end.
  */
 export function findMissing(order: OrderSnapshot): Missing | undefined {
+  if (isComplete(order)) return undefined;
   if (isEndUnseen(order)) return 'record';
   const { filled, recordFilled, venueId } = order.context;
-  if (isSameDecimal(filled, recordFilled)) return undefined;
   // Fills that no record shows yet: an older record must not stand beside newer fills. Without an id no fills can be read.
   return exceeds(filled, recordFilled) || venueId === undefined ? 'record' : 'fills';
 }

@@ -105,6 +105,6 @@ export function quarantineUnknown(run: OrderManagerParts, order: TrackedOrder, s
 /** Orders of the run that work or may work at the venue. */
 export function listWorkingOrders(log: RunJournal, market?: string): readonly TrackedOrder[] {
   return log.tracker
-    .orders()
+    .unfinished()
     .filter(({ intent, snapshot }) => (market === undefined || intent.market === market) && isWorking(snapshot.state));
 }

@@ -116,7 +116,7 @@ export class Settling {
       (order) => !isQuarantined(order) && (order.snapshot.state === 'canceling' || this.unwanted.has(order)),
     );
     await this.cancelAll(leftOver, makeInternalRequest(step, cancel));
-    for (const order of this.run.log.tracker.orders()) {
+    for (const order of this.run.log.tracker.unfinished()) {
       if (order.snapshot.state === 'draft')
         conclude(this.run.log, order, { event: 'DENY', because: 'the run ended before it was sent' }, step);
     }

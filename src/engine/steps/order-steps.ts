@@ -210,9 +210,8 @@ export function resolveOrders(execution: StepExecution, expr: Expr<readonly Reco
 }
 
 export function findHandle(run: RunContext, id: string): OrderHandle {
-  const own = run.log.tracker
-    .orders()
-    .find((order) => order.snapshot.context.venueId === id || order.intent.clientOrderId === id);
+  const { tracker } = run.log;
+  const own = tracker.byId(id) ?? tracker.get(id);
   if (own !== undefined) return run.orderManager.handle(own);
   return OrderHandle.ofRecord({
     id,

@@ -12,7 +12,7 @@ import {
   type OrderSnapshot,
   type OrderStep,
 } from './context.ts';
-import { computeShortfall, pickLarger } from './fills.ts';
+import { computeShortfall, isSameDecimal, pickLarger } from './fills.ts';
 import { GUARDS, isForeign } from './guards.ts';
 import { isWorking, type OrderState } from './states.ts';
 import { type Outcome, TRANSITIONS } from './transitions.ts';
@@ -22,6 +22,11 @@ import { applyEvent } from './updates.ts';
 export function isEndUnseen({ state, context }: OrderSnapshot): boolean {
   const { lastRecord } = context;
   return state === 'canceled' && (lastRecord === undefined || !isTerminalStatus(lastRecord.status));
+}
+
+/** Whether nothing more is to be read of what filled so far: a record has shown the same as the fills, and the end of a cancelled order. */
+export function isComplete(order: OrderSnapshot): boolean {
+  return !isEndUnseen(order) && isSameDecimal(order.context.filled, order.context.recordFilled);
 }
 
 /** The requests that a caller may send: the table's cells, narrowed to those that mean a request. */

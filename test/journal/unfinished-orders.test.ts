@@ -1,0 +1,95 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { findMissing } from '../../src/engine/orders/completion.ts';
+import { RunPositions } from '../../src/engine/positions.ts';
+import type { Entry } from '../../src/journal/entry.ts';
+import { OrderTracker } from '../../src/journal/orders.ts';
+import { isTerminal } from '../../src/venue/order/states.ts';
+import { fill, record, T0, terms } from '../venue/order-samples.ts';
+
+const MARKETS = ['BTC-USD', 'ETH-USD'];
+
+/** Orders of a run, numbered from 0, whose records and fills arrive in any sequence. */
+class Orders {
+  readonly tracker = new OrderTracker();
+  private calls = 0;
+  private now = T0;
+
+  place(number: number, answered: boolean): void {
+    const intent = { ...terms(), clientOrderId: `rb${number}`, market: MARKETS[number % 2] as string };
+    const call = this.intend('POST /orders', {}, { intent });
+    this.append('call.attempted', { call });
+    if (answered) this.confirm(call, [{ id: nameId(number), client_order_id: intent.clientOrderId }]);
+    else this.append('call.settled', { call, kind: 'unresolved', message: 'lost' });
+  }
+  cancel(number: number): void {
+    const call = this.intend('DELETE /orders', { order_id: nameId(number) }, { clientOrderId: `rb${number}` });
+    this.append('call.attempted', { call });
+    this.confirm(call, [{ id: nameId(number), status: 'canceled' }]);
+  }
+  show(number: number, status: string, filled: string): void {
+    const shown = record(status, {
+      id: nameId(number),
+      client_order_id: `rb${number}`,
+      market_id: MARKETS[number % 2] as string,
+      total_filled_size: filled,
+    });
+    this.confirm(this.intend('GET /orders', { order_id: nameId(number) }), [shown]);
+  }
+  fill(number: number, size: string): void {
+    const one = fill(`f${this.calls}`, size, { order_id: nameId(number), market_id: MARKETS[number % 2] as string });
+    this.confirm(this.intend('GET /fills/order', { order_id: nameId(number) }), [one]);
+  }
+
+  private intend(endpoint: string, params: object, more: object = {}): string {
+    const call = `steps/o#${++this.calls}`;
+    this.append('call.intended', { call, endpoint, params, class: 'enter', ...more });
+    return call;
+  }
+  private confirm(call: string, result: readonly object[]): void {
+    this.append('call.settled', { call, kind: 'confirmed', result, sentAt: this.now });
+  }
+  private append(type: string, data: object): void {
+    this.now += 4000;
+    this.tracker.apply({ type, data, at: this.now, step: 'steps/o' } as unknown as Entry);
+  }
+}
+
+const nameId = (number: number) => `${MARKETS[number % 2]}@${number}`;
+
+it('are those that may work, or of which something is still to be read, and no others', () => {
+  const number = fc.nat(5);
+  const act = fc.oneof(
+    fc.record({ act: fc.constant('place' as const), number, answered: fc.boolean() }),
+    fc.record({ act: fc.constant('cancel' as const), number }),
+    fc.record({
+      act: fc.constant('show' as const),
+      number,
+      status: fc.constantFrom('open', 'closed', 'canceled', 'rejected'),
+      filled: fc.constantFrom('0', '0.1', '0.2'),
+    }),
+    fc.record({ act: fc.constant('fill' as const), number, size: fc.constantFrom('0.1', '0.2') }),
+  );
+  fc.assert(
+    fc.property(fc.array(act, { maxLength: 40 }), (acts) => {
+      const orders = new Orders();
+      const { tracker } = orders;
+      const kept = new RunPositions(tracker);
+      for (const each of acts) {
+        if (each.act === 'place') orders.place(each.number, each.answered);
+        else if (tracker.get(`rb${each.number}`) === undefined) continue;
+        else if (each.act === 'cancel') orders.cancel(each.number);
+        else if (each.act === 'show') orders.show(each.number, each.status, each.filled);
+        else orders.fill(each.number, each.size);
+        const expected = tracker
+          .orders()
+          .filter(({ snapshot }) => !isTerminal(snapshot.state) || findMissing(snapshot) !== undefined);
+        expect(tracker.unfinished()).toEqual(expected);
+        // Positions that follow each change are those that are added up anew.
+        const anew = new RunPositions(tracker);
+        for (const market of MARKETS) expect(kept.get(market).size.toFixed()).toBe(anew.get(market).size.toFixed());
+      }
+    }),
+    { numRuns: 60 },
+  );
+});
