@@ -10,6 +10,8 @@ import type { Row } from './row.ts';
 const MANY = 20_000;
 /** How many orders each figure is the mean of; those before the first are slower, because their code is not compiled yet. */
 const WINDOW = 3000;
+/** The last entries reach the store with the end of the run, which is not the cost of an order. */
+const BEHIND = 500;
 
 const readCpuMs = () => process.cpuUsage().user / 1000;
 
@@ -45,13 +47,13 @@ async function measureCpu(work: () => Promise<void> | void): Promise<number> {
 export const MANY_ORDER_ROWS: readonly Row[] = [
   {
     id: '21b',
-    what: `the last ${WINDOW} of ${MANY} orders of a run, in processor time`,
+    what: `${WINDOW} orders at the end of ${MANY} of a run, in processor time`,
     against: `its orders ${WINDOW} to ${2 * WINDOW}`,
     pass: 1.2,
     excellent: 1.1,
     measure: async () => {
       const { sentAt } = await record();
-      const last = sentAt.length - 1;
+      const last = sentAt.length - BEHIND;
       const at = (order: number) => sentAt[order] as number;
       return (at(last) - at(last - WINDOW)) / (at(2 * WINDOW) - at(WINDOW));
     },
