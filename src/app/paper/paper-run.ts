@@ -111,7 +111,9 @@ export async function runOnPaper(options: PaperRun): Promise<RunResult> {
   const markets = traded.length > 0 ? traded : Object.keys(profile.markets);
   // What the simulated venue still waits for ends with the run.
   const venueClock = new RelayClock(clock);
-  const simulator = new Simulator(await quoteMarkets(quotes, feed, profile, markets), venueClock, seed);
+  const simulator = new Simulator(await quoteMarkets(quotes, feed, profile, markets), venueClock, seed, {
+    keptRequests: 0,
+  });
   const simulated = buildSimulatedProfile(profile, feed);
   const writer = new JournalWriter(store, {
     run,

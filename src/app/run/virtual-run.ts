@@ -259,7 +259,7 @@ function makeStage(options: DryRun, clock: VirtualClock): Stage {
       },
     };
   }
-  const simulator = new Simulator(venue.config ?? {}, clock, seed);
+  const simulator = new Simulator(venue.config ?? {}, clock, seed, { keptRequests: 0 });
   const recorder = venue.record
     ? new FixtureRecorder(simulator.transport(), clock, {
         runbook: options.loaded.runbook.name,

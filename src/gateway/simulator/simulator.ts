@@ -68,12 +68,17 @@ export class Simulator {
   private readonly admission: Admission;
   private readonly faults: Faults;
   private readonly startedAt: number;
+  private readonly keptRequests: number;
   private readonly seen: SeenRequest[] = [];
   private readonly calls = new Map<string, number>();
 
-  /** `seed` is a whole number. Throws RangeError if `readSimulatorConfig` reports problems of the configuration. */
-  constructor(config: SimulatorConfig, clock: Clock, seed: number) {
+  /**
+   * `seed` is a whole number; `keptRequests`: how many requests the books show, 0 where nobody reads them. Throws RangeError if
+   * `readSimulatorConfig` reports problems of the configuration.
+   */
+  constructor(config: SimulatorConfig, clock: Clock, seed: number, { keptRequests = KEPT_REQUESTS } = {}) {
     const settings = completeConfig(config);
+    this.keptRequests = keptRequests;
     this.clock = clock;
     this.startedAt = clock.now();
     this.chance = new Chance(seed);
@@ -276,7 +281,8 @@ export class Simulator {
     readonly fault: FaultRule | undefined;
   }): void {
     const { request, sentAt, arrivedAt, handled, fault } = what;
-    if (this.seen.length >= KEPT_REQUESTS) this.seen.splice(0, KEPT_REQUESTS / 10);
+    if (this.keptRequests === 0) return;
+    if (this.seen.length >= this.keptRequests) this.seen.splice(0, Math.ceil(this.keptRequests / 10));
     this.seen.push({
       sentAt,
       ...(arrivedAt === undefined ? {} : { arrivedAt }),
