@@ -53,13 +53,7 @@ steps:
     catch:
       - on: [denied, not_placed, rate_limited, rejected, timeout, transport] # without a stop, out at the market
         do:
-          - place:
-              type: market
-              market: \${inputs.market}
-              side: short
-              size: entry.filled
-              price: tick(entry.avg_price * (1 - pct(5)))
-            allow: reduce
+          - close: {market: "\${inputs.market}", feed: entry.avg_price, slip: 5%}
         then: fail
 
 outputs:
