@@ -20,7 +20,7 @@ async function deliver(to: string, outcome: PostOutcome = {}) {
   const clock = new VirtualClock(Date.parse('2026-01-05T08:00:00Z'));
   const posted: unknown[] = [];
   const said: string[] = [];
-  const secrets = { webhooks: { ops: OPS, chat: OPS }, anchorWebhooks: {} };
+  const secrets = { webhooks: { ops: OPS, chat: OPS }, anchorAddresses: {} };
   const voice = { note: (text: string) => said.push(text), complain: (text: string) => said.push(`error: ${text}`) };
   const problem = await clock.runUntil(
     deliverNotice(
@@ -95,7 +95,7 @@ describe('an alarm of the program', () => {
     const journal = new MemoryAccountJournal();
     const account = {
       profile: PROFILE,
-      secrets: { webhooks: { ops: OPS }, anchorWebhooks: {} },
+      secrets: { webhooks: { ops: OPS }, anchorAddresses: {} },
       clock,
       key: 'venue main',
       openAccountJournal: async () => journal,

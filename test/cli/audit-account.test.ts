@@ -1,6 +1,6 @@
 /** `audit verify` over the journal of an account: what somebody with write access to the state folder could do, and what it shows. */
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { appendFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { appendFileSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -112,8 +112,8 @@ async function perform(command: (invocation: Invocation) => Promise<number>) {
   return { exit, document: JSON.parse(said) };
 }
 
-async function audit() {
-  const { exit, document } = await perform((invocation) => verify(undefined, { key: undefined }, invocation));
+async function audit(...anchors: readonly string[]) {
+  const { exit, document } = await perform((invocation) => verify(undefined, { key: undefined, anchors }, invocation));
   return { exit, ...(document as { ok: boolean; accounts: { account: string; problems: object[] }[] }) };
 }
 
@@ -235,6 +235,20 @@ describe('the journal of an account', () => {
     const { exit, ok, accounts } = await audit();
     expect([exit, ok]).toEqual([1, false]);
     expect(accounts.flatMap(({ problems }) => problems)).toContainEqual(expect.objectContaining(problem));
+  });
+
+  it('that was rolled back with its anchors is shown by a copy of them, and so is an anchor that was taken out', async () => {
+    const copy = join(home, 'copy.jsonl');
+    copyFileSync(at('anchors.jsonl'), copy);
+    expect((await audit(copy)).exit).toBe(0);
+    writeFileSync(at('anchors.jsonl'), readFileSync(copy, 'utf8').split('\n').slice(0, 1).join('\n'));
+    await run(
+      "DELETE FROM account_act WHERE seq > 3; DELETE FROM entries WHERE run = 'r2'; DELETE FROM runs WHERE run = 'r2'",
+    );
+    rmSync(at('shared.db'));
+    expect((await audit()).exit).toBe(0);
+    expect(await audit(copy)).toMatchObject({ exit: 1, ok: false });
+    await expect(audit(join(home, 'none.jsonl'))).rejects.toMatchObject({ exit: 2 });
   });
 
   it('is one of several where the profile named one store after the other, and a run that none of them has is found', async () => {

@@ -105,7 +105,7 @@ function bench(
         ? {}
         : { refreshToken: new Secret('auth.refresh_token', given.refreshToken) }),
       webhooks: {},
-      anchorWebhooks: {},
+      anchorAddresses: {},
     },
     transport,
     budget,
@@ -171,7 +171,7 @@ describe('VenueSession, headers', () => {
       apiKey: new Secret('k', 'key-1'),
       apiSecret: new Secret('s', '0xdeadbeef'),
       webhooks: {},
-      anchorWebhooks: {},
+      anchorAddresses: {},
     };
     const { session } = bench([], { auth, parts: { secrets } });
     const expiry = START / 1000 + 20;

@@ -3,7 +3,13 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../src/base/clock.ts';
 import { Secret } from '../../src/gateway/live/secret.ts';
-import { askHeartbeat, buildAnchorWebhook, type PostOutcome, postNotice } from '../../src/gateway/live/webhook.ts';
+import {
+  askHeartbeat,
+  buildAnchorBucket,
+  buildAnchorWebhook,
+  type PostOutcome,
+  postNotice,
+} from '../../src/gateway/live/webhook.ts';
 import type { Anchor } from '../../src/journal/anchors/anchors.ts';
 
 const ANCHOR: Anchor = {
@@ -51,6 +57,15 @@ it('posts an anchor as in the anchor file', async () => {
   const { heard, sink } = await serveStatuses([204]);
   await sink.write(ANCHOR);
   expect([sink.name, heard]).toEqual(['anchors.copies.desk', [POSTED]]);
+});
+
+it('puts an anchor into an object store as an object of its own, and keeps the query of the address', async () => {
+  const { heard, url } = await serveStatuses([503, 200, 403]);
+  const sink = buildAnchorBucket('anchors.copies.away', new Secret('anchors.copies.away', `${url}/?sig=canary`));
+  await sink.write(ANCHOR);
+  const put = { ...POSTED, method: 'PUT', url: `${PATH}/20260105T080000000Z-12-abababababababab.json?sig=canary` };
+  expect(heard).toEqual([put, put]);
+  await expect(sink.write(ANCHOR)).rejects.toThrow(/^HTTP_403$/);
 });
 
 it('tries once more, and counts an anchor as stored only when the server says so', async () => {

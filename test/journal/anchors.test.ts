@@ -4,7 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../src/base/clock.ts';
-import { type Anchor, Anchorer, AnchorFile, type AnchorSink, readAnchors } from '../../src/journal/anchors/anchors.ts';
+import {
+  type Anchor,
+  Anchorer,
+  AnchorFile,
+  type AnchorSink,
+  findGaps,
+  hashAnchor,
+  readAnchors,
+} from '../../src/journal/anchors/anchors.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { newWriter, START, startedData } from './sample.ts';
 
@@ -57,8 +65,40 @@ describe('Anchorer', () => {
       head: hash,
       count: 27,
       time: '2026-01-05T08:00:00.000Z',
+      prev: hashAnchor(sink.anchors[1] as Anchor),
     });
     for (const each of sink.anchors) expect((await store.read('r1'))[each.seq - 1]?.hash).toBe(each.head);
+  });
+
+  it('names the anchor before it in each, the last one of the file in the first', async () => {
+    const writer = newWriter(new MemoryStore(), 'r1');
+    const sink = new MemorySink();
+    const account = { run: 'account main #1', seq: 3, hash: '3'.repeat(64) };
+    const anchorer = new Anchorer(writer, {
+      run: 'r1',
+      clock: new VirtualClock(START),
+      sinks: [sink],
+      everyOrderEvents: 1,
+      everyMs: null,
+      accountHead: async () => account,
+      findPrevious: () => hashAnchor(anchor(9)),
+      key: generateKeyPairSync('ed25519').privateKey.export({ format: 'pem', type: 'pkcs8' }).toString(),
+    });
+    writer.append('run.started', startedData());
+    for (const filled of ['1', '2']) {
+      writer.append('order.moved', toMove(filled));
+      await writer.flush();
+    }
+    await anchorer.settled();
+    const [first, ofAccount, last] = sink.anchors as [Anchor, Anchor, Anchor];
+    expect([first.run, ofAccount.run, last.run]).toEqual(['r1', account.run, 'r1']);
+    expect([first.prev, ofAccount.prev, last.prev]).toEqual([anchor(9), first, ofAccount].map(hashAnchor));
+    const known = new Set([anchor(9), ...sink.anchors].map(hashAnchor));
+    expect(findGaps(sink.anchors, known)).toEqual([]);
+    known.delete(hashAnchor(ofAccount));
+    expect(findGaps([first, last], known)).toEqual([last]);
+    // What was before the first of a file may have been moved away.
+    expect(findGaps([last], known)).toEqual([]);
   });
 
   it('anchors once a minute while new entries are stored, and not otherwise', async () => {
@@ -111,7 +151,7 @@ describe('Anchorer', () => {
 });
 
 describe('a sink that fails', () => {
-  it('gets the newest anchor once it works again, even when no entry is written', async () => {
+  it('gets what it missed once it works again, even when no entry is written', async () => {
     const clock = new VirtualClock(START);
     const writer = newWriter(new MemoryStore(), 'r1', { clock });
     const sink = new MemorySink();
@@ -131,7 +171,7 @@ describe('a sink that fails', () => {
     sink.fails = false;
     await clock.advanceTo(clock.now() + 15_000);
     await anchorer.settled();
-    expect(sink.anchors.map((each) => each.seq)).toEqual([3]);
+    expect(sink.anchors.map((each) => each.seq)).toEqual([2, 3]);
     expect(anchorer.longestFailure).toBeUndefined();
   });
 
@@ -181,21 +221,23 @@ describe('anchor file', () => {
   });
 
   it('distinguishes a line that a crash cut short, wherever it was cut, from a changed one', () => {
-    const line = JSON.stringify({ ...anchor(12), signature: 'YWJj+/=' });
     const cut = join(folder, 'cut.jsonl');
-    for (let left = 1; left < line.length; left += 1) {
-      writeFileSync(cut, `${line.slice(0, left)}\n${line}\n`);
-      expect([left, readAnchors(cut)]).toMatchObject([left, { anchors: [{ seq: 12 }], changed: [] }]);
-    }
-    for (const odd of [
-      'x',
-      '{}',
-      `${line}x`,
-      line.replace('"v":1', '"v":2'),
-      line.replace('"count":12', '"count":11'),
-    ]) {
-      writeFileSync(cut, `${odd}\n${line}\n`);
-      expect([odd, readAnchors(cut)]).toMatchObject([odd, { anchors: [{ seq: 12 }], unreadable: [1], changed: [1] }]);
+    for (const prev of [{}, { prev: 'a'.repeat(64) }]) {
+      const line = JSON.stringify({ ...anchor(12), ...prev, signature: 'YWJj+/=' });
+      for (let left = 1; left < line.length; left += 1) {
+        writeFileSync(cut, `${line.slice(0, left)}\n${line}\n`);
+        expect([left, readAnchors(cut)]).toMatchObject([left, { anchors: [{ seq: 12 }], changed: [] }]);
+      }
+      for (const odd of [
+        'x',
+        '{}',
+        `${line}x`,
+        line.replace('"v":1', '"v":2'),
+        line.replace('"count":12', '"count":11'),
+      ]) {
+        writeFileSync(cut, `${odd}\n${line}\n`);
+        expect([odd, readAnchors(cut)]).toMatchObject([odd, { anchors: [{ seq: 12 }], unreadable: [1], changed: [1] }]);
+      }
     }
   });
 

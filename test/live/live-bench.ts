@@ -139,7 +139,7 @@ export async function playLive(text: string, outage: Outage): Promise<Played> {
     session: { failing: false, ready: async () => true, renew: async () => true },
     transport,
     redactor: new Redactor([]),
-    secrets: { webhooks: {}, anchorWebhooks: {} },
+    secrets: { webhooks: {}, anchorAddresses: {} },
     key: KEY,
     watchSession: () => () => {},
     limitWaits: () => {},

@@ -338,7 +338,7 @@ class World {
       profile: this.profile,
       secrets: {
         webhooks: {},
-        anchorWebhooks: {},
+        anchorAddresses: {},
         ...(isJwt ? { refreshToken: new Secret('auth.refresh_token', this.refreshToken ?? REFRESH_TOKEN) } : {}),
       },
       transport: {

@@ -152,12 +152,20 @@ describe('readProfile, valid profiles', () => {
   it('reads where anchors go, beside the profile', () => {
     const anchors = {
       key: { file: 'anchor.pem' },
-      copies: { away: { file: '/mnt/log/anchors.jsonl' }, web: { webhook: { env: 'ANCHORS' } } },
+      copies: {
+        away: { file: '/mnt/log/anchors.jsonl' },
+        web: { webhook: { env: 'ANCHORS' } },
+        store: { bucket: { env: 'BUCKET' } },
+      },
       patience: '90s',
     };
     expect(profileOf({ ...MINIMAL, anchors }).anchors).toEqual({
       key: { file: 'profiles/anchor.pem' },
-      copies: { away: { file: '/mnt/log/anchors.jsonl' }, web: { webhook: { env: 'ANCHORS' } } },
+      copies: {
+        away: { file: '/mnt/log/anchors.jsonl' },
+        web: { webhook: { env: 'ANCHORS' } },
+        store: { bucket: { env: 'BUCKET' } },
+      },
       patienceMs: 90_000,
     });
   });

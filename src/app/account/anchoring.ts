@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { formatCount, formatSpan } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
-import { buildAnchorWebhook } from '../../gateway/live/webhook.ts';
+import { buildAnchorBucket, buildAnchorWebhook } from '../../gateway/live/webhook.ts';
 import { type Act, isAccountChain } from '../../journal/account/acts.ts';
 import {
   type Anchor,
@@ -10,11 +10,13 @@ import {
   type AnchorerOptions,
   AnchorFile,
   type AnchorSink,
+  hashAnchor,
 } from '../../journal/anchors/anchors.ts';
 import {
   type Contradiction,
   findContradictedAct,
   findContradictedAnchor,
+  readLastAnchor,
   readNewestAnchors,
 } from '../../journal/anchors/newest.ts';
 import { StoreError } from '../../journal/store.ts';
@@ -31,18 +33,23 @@ function locateAnchors(folder: string): string {
 export function makeAnchoring(
   { folder, profile, secrets, store, key: account }: Account,
   voice: Pick<Voice, 'note' | 'complain'>,
-): Pick<AnchorerOptions, 'sinks' | 'key' | 'onSink' | 'accountHead'> {
+): Pick<AnchorerOptions, 'sinks' | 'key' | 'onSink' | 'accountHead' | 'findPrevious'> {
   const { copies, patienceMs } = profile.anchors;
   const elsewhere = Object.entries(copies).flatMap(([name, copy]): AnchorSink[] => {
     if ('file' in copy) return [new AnchorFile(copy.file)];
-    const webhook = secrets.anchorWebhooks[name];
-    return webhook === undefined ? [] : [buildAnchorWebhook(`anchors.copies.${name}`, webhook)];
+    const address = secrets.anchorAddresses[name];
+    const build = 'bucket' in copy ? buildAnchorBucket : buildAnchorWebhook;
+    return address === undefined ? [] : [build(`anchors.copies.${name}`, address)];
   });
   const key = secrets.anchorKey?.reveal();
   return {
     sinks: [new AnchorFile(locateAnchors(folder)), ...elsewhere],
     ...(key === undefined ? {} : { key }),
     accountHead: () => store.lastAct(account),
+    findPrevious: () => {
+      const last = readLastAnchor(locateAnchors(folder));
+      return last && hashAnchor(last);
+    },
     onSink: (sink, failure) =>
       failure === undefined
         ? voice.note(`anchors are written to ${makePrintable(sink, 300)} again`)

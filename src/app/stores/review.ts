@@ -70,24 +70,40 @@ export function describeNoRuns(state: StateFolder): string {
   return `there is no run yet: ${join(state.shown, JOURNAL_FILE)} is made by the first \`runbook dry-run FILE\``;
 }
 
-export type AnchorsOfFile = ReadAnchors & { readonly file: string };
+export type AnchorsOfFile = ReadAnchors & {
+  readonly file: string;
+  /** All anchors of a file, and not only those of an archive's runs. */
+  readonly isWhole?: true;
+};
 
 /**
  * The anchors beside every journal and in every archive, with the ends of runs that each archive records. `publicKey`: PEM;
- * with it only anchors signed with that key count. `run`: only the anchors of that run.
+ * with it only anchors signed with that key count. `run`: only the anchors of that run. `copies`: files that were kept elsewhere.
  */
 export function readAnchorFiles(
   reviewed: Reviewed,
-  wanted: { readonly publicKey?: string | undefined; readonly run?: string | undefined } = {},
+  wanted: {
+    readonly publicKey?: string | undefined;
+    readonly run?: string | undefined;
+    readonly copies?: readonly string[];
+  } = {},
 ): readonly AnchorsOfFile[] {
   const { state } = reviewed;
   const folders = [
     ...new Set([state.path, ...listJournalPlaces({ state }).map((place) => locateFolder(place, state))]),
   ];
-  const beside = folders.map((folder): AnchorsOfFile => {
-    const file = join(folder === state.path ? state.shown : folder, ANCHORS_FILE);
-    return { file, ...checkWithKey(file, wanted, () => readAnchors(join(folder, ANCHORS_FILE), wanted)) };
+  const read = (path: string, file = path): AnchorsOfFile => ({
+    file,
+    isWhole: true,
+    ...checkWithKey(file, wanted, () => readAnchors(path, wanted)),
   });
+  const beside = folders.map((folder) =>
+    read(join(folder, ANCHORS_FILE), join(folder === state.path ? state.shown : folder, ANCHORS_FILE)),
+  );
+  for (const file of wanted.copies ?? []) {
+    if (!existsSync(file)) throw new UserError(`${makePrintable(file, 300)} is not there`, EXIT.usage, 'configuration');
+    beside.push(read(file));
+  }
   const archives = openArchives(reviewed);
   const within = archives.map(({ file, contents, ends }): AnchorsOfFile => {
     const sorted = checkWithKey(file, wanted, () => sortAnchors(contents.anchors.map(anchorLine), wanted));

@@ -90,6 +90,7 @@ export const REVIEW_COMMANDS: readonly CommandRow[] = [
     arguments: { run: { ...RUN, optional: true } },
     options: {
       key: KEY,
+      anchors: { doc: 'a copy of the anchors that was kept elsewhere', value: 'FILE', takes: 'file', many: true },
       archive: ARCHIVE,
     },
     example: 'audit verify',

@@ -17,7 +17,7 @@ import { SystemClock } from '../../base/clock.ts';
 import { formatCount, formatFirst, pluralize } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { isAccountChain } from '../../journal/account/acts.ts';
-import { type Anchor, groupAnchorsByRun } from '../../journal/anchors/anchors.ts';
+import { type Anchor, findGaps, groupAnchorsByRun, hashAnchor } from '../../journal/anchors/anchors.ts';
 import { EVERY_ACCOUNT } from '../../journal/shared/shared.ts';
 import type { JournalReader } from '../../journal/store.ts';
 import { type AccountVerdict, describeMissingChain, verifyAccount } from '../../report/compare/account-chain.ts';
@@ -33,17 +33,23 @@ import type { Review } from '../invocation.ts';
 import type { Output } from '../terminal/output.ts';
 import { type Cell, formatStyledTable } from '../terminal/text-table.ts';
 
-type AnchorFiles = readonly AnchorsOfFile[];
+type AnchorFiles = readonly (AnchorsOfFile & { readonly gaps: readonly Anchor[] })[];
 
 export async function verify(
   name: string | undefined,
-  options: { readonly key: string | undefined },
+  options: { readonly key: string | undefined; readonly anchors: readonly string[] },
   review: Review,
 ): Promise<ExitCode> {
   const { terminal, state } = review;
   const publicKey = options.key === undefined ? undefined : readText(options.key, 'public key');
   // Before the entries: a run that is being written has entries without anchors, never the reverse.
-  const files = readAnchorFiles(review, { publicKey });
+  const read = readAnchorFiles(review, { publicKey, copies: options.anchors });
+  const known = new Set(read.flatMap((file) => file.anchors.map(hashAnchor)));
+  // Those of an archive are of its runs alone, and those of one run are not all of a file.
+  const files = read.map((file) => ({
+    ...file,
+    gaps: file.isWhole && name === undefined ? findGaps(file.anchors, known) : [],
+  }));
   const anchors = files.flatMap((file) => file.anchors);
   const anchored = [...new Set(anchors.map(({ run }) => run))].filter((run) => !isAccountChain(run));
   const isWhole = name === undefined && review.archive === undefined;
@@ -61,7 +67,7 @@ export async function verify(
     chainsOk &&
     accounts.every((account) => account.ok) &&
     broken.length === 0 &&
-    files.every(({ unsigned, changed }) => unsigned.length + changed.length === 0);
+    files.every(({ unsigned, changed, gaps }) => unsigned.length + changed.length + gaps.length === 0);
   const archives = broken.length === 0 ? {} : { archives: broken };
   const ofAccounts = accounts.length === 0 ? {} : { accounts: accounts.map(makeAccountDocument) };
   terminal.answer({ ok, runs, ...ofAccounts, ...makeAnchorsDocument(files), ...archives }, () =>
@@ -160,14 +166,21 @@ function reportMissingJournal(
 
 /** Problem lines by file, for files that have any. */
 function makeAnchorsDocument(files: AnchorFiles): object {
-  const odd = files.filter(({ unreadable, unsigned }) => unreadable.length + unsigned.length > 0);
+  const odd = files.filter(({ unreadable, unsigned, gaps }) => unreadable.length + unsigned.length + gaps.length > 0);
   return odd.length === 0
     ? {}
-    : { anchors: odd.map(({ file, unreadable, unsigned }) => ({ file, unreadable, unsigned })) };
+    : {
+        anchors: odd.map(({ file, unreadable, unsigned, gaps }) => ({
+          file,
+          unreadable,
+          unsigned,
+          ...(gaps.length === 0 ? {} : { gaps: gaps.map(({ run, seq, time }) => ({ run, seq, time })) }),
+        })),
+      };
 }
 
 function warnAboutAnchors(files: AnchorFiles, terminal: Output): void {
-  for (const { file, unreadable, changed, unsigned } of files) {
+  for (const { file, unreadable, changed, unsigned, gaps } of files) {
     const formatLineNumbers = (list: readonly number[]) => formatFirst(list.map(String), 10);
     const cut = unreadable.filter((line) => !changed.includes(line));
     if (cut.length > 0)
@@ -177,6 +190,11 @@ function warnAboutAnchors(files: AnchorFiles, terminal: Output): void {
     if (changed.length > 0)
       terminal.complain(
         `${formatText(file)}: no anchor in line ${formatLineNumbers(changed)}, which no crash can cause: the file was changed`,
+      );
+    const [gap] = gaps;
+    if (gap !== undefined)
+      terminal.complain(
+        `${formatText(file)}: the anchor before that of ${formatText(gap.run)}, entry ${gap.seq}, of ${formatText(gap.time)} is in no file: it was removed, or is in a file that was moved away (--anchors FILE)`,
       );
     if (unsigned.length > 0)
       terminal.complain(`${formatText(file)}: line ${formatLineNumbers(unsigned)} is not signed with this key`);

@@ -44,7 +44,7 @@ export interface ProfileSecrets {
   /** A URL. */
   readonly heartbeat?: Secret;
   /** By name of the copy. */
-  readonly anchorWebhooks: Readonly<Record<string, Secret>>;
+  readonly anchorAddresses: Readonly<Record<string, Secret>>;
   /** By name of the target. */
   readonly webhooks: Readonly<Record<string, Secret>>;
 }
@@ -94,15 +94,24 @@ export function loadSecrets(profile: SecretSettings, variables: Variables): Secr
   const addresses = (within: string, targets: Profile['notify'] | Profile['anchors']['copies']) =>
     Object.fromEntries(
       Object.entries(targets).flatMap(([name, target]): [string, Secret][] => {
-        const secret = 'webhook' in target ? load(`${within}.${name}.webhook`, target.webhook, 'address') : undefined;
+        const [kind = '', reference] = findAddress(target) ?? [];
+        const secret = load(`${within}.${name}.${kind}`, reference, 'address');
         return secret === undefined ? [] : [[name, secret]];
       }),
     );
   const given = { jwt, refreshToken, apiKey, apiSecret, postgres, anchorKey, heartbeat };
   const present = Object.fromEntries(Object.entries(given).filter(([, secret]) => secret !== undefined));
   const webhooks = addresses('notify', notify);
-  const anchorWebhooks = addresses('anchors.copies', anchors.copies);
-  return { secrets: { ...present, webhooks, anchorWebhooks }, all, problems };
+  const anchorAddresses = addresses('anchors.copies', anchors.copies);
+  return { secrets: { ...present, webhooks, anchorAddresses }, all, problems };
+}
+
+/** The setting of a target that holds its address, with its name. */
+function findAddress(
+  target: Profile['notify'][string] | Profile['anchors']['copies'][string],
+): readonly [setting: string, reference: SecretReference] | undefined {
+  if ('webhook' in target) return ['webhook', target.webhook];
+  return 'bucket' in target ? ['bucket', target.bucket] : undefined;
 }
 
 /** Lists the environment variables that hold a profile's secrets, which are removed from the environment once loaded. */
@@ -113,8 +122,8 @@ export function listSecretVariables(profile: SecretSettings): readonly string[] 
     ...(profile.store !== undefined && 'postgres' in profile.store ? [profile.store.postgres] : []),
     profile.anchors.key,
     profile.heartbeat?.url,
-    ...[...Object.values(profile.notify), ...Object.values(profile.anchors.copies)].map((target) =>
-      'webhook' in target ? target.webhook : undefined,
+    ...[...Object.values(profile.notify), ...Object.values(profile.anchors.copies)].map(
+      (target) => findAddress(target)?.[1],
     ),
   ];
   return references.flatMap((reference) => (reference !== undefined && 'env' in reference ? [reference.env] : []));

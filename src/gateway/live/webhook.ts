@@ -56,23 +56,49 @@ export function buildAnchorWebhook(name: string, webhook: Secret): AnchorSink {
   };
 }
 
+/**
+ * Builds a sink that puts each anchor into an object store, as an object of its own under the URL of a folder: a line as in the anchor
+ * file. Its name never returns, so that an object store can refuse to overwrite.
+ */
+export function buildAnchorBucket(name: string, folder: Secret): AnchorSink {
+  return {
+    name,
+    async write(anchor) {
+      const url = new URL(folder.reveal());
+      const object = `${anchor.time.replace(/[^0-9TZ]/g, '')}-${anchor.seq}-${anchor.head.slice(0, 16)}.json`;
+      url.pathname = `${url.pathname.replace(/\/$/, '')}/${object}`;
+      const what = {
+        method: 'PUT',
+        body: `${JSON.stringify(anchor)}\n`,
+        headers: { 'content-type': 'application/json' },
+      } as const;
+      let { problem, again } = await send(url.href, what, POST_TIMEOUT_MS);
+      if (again) ({ problem } = await send(url.href, what, POST_TIMEOUT_MS));
+      if (problem !== undefined) throw new Error(problem);
+    },
+  };
+}
+
 /** Asks for a heartbeat URL, once: the next time is soon. Resolves to why it did not succeed, or undefined; never rejects. */
 export async function askHeartbeat(address: Secret): Promise<string | undefined> {
-  return (await send(address, { method: 'GET' }, POST_TIMEOUT_MS)).problem;
+  return (await send(address.reveal(), { method: 'GET' }, POST_TIMEOUT_MS)).problem;
 }
 
 function postJson(webhook: Secret, body: object, withinMs: number): Promise<PostOutcome> {
-  return send(webhook, { method: 'POST', json: body }, withinMs);
+  return send(webhook.reveal(), { method: 'POST', json: body }, withinMs);
 }
 
 async function send(
-  address: Secret,
-  what: { readonly method: 'GET' } | { readonly method: 'POST'; readonly json: object },
+  address: string,
+  what:
+    | { readonly method: 'GET' }
+    | { readonly method: 'POST'; readonly json: object }
+    | { readonly method: 'PUT'; readonly body: string; readonly headers: Readonly<Record<string, string>> },
   withinMs: number,
 ): Promise<PostOutcome> {
   const { got } = await import('got');
   try {
-    const { statusCode, headers } = await got(address.reveal(), {
+    const { statusCode, headers } = await got(address, {
       ...what,
       retry: { limit: 0 },
       followRedirect: false,

@@ -1,6 +1,7 @@
 /**
  * Writes and reads anchors: the end of a chain at a time, kept in a second place. A chain alone cannot show that its tail was
- * cut off or that all of it was computed anew; an anchor shows both. Anchors cover only entries that are already
+ * cut off or that all of it was computed anew; an anchor shows both. Each names the one before it, so that none can be removed from
+ * between others. Anchors cover only entries that are already
  * stored, so a crash between the two cannot look like tampering.
  */
 import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
@@ -17,6 +18,7 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Clock, Timer } from '../../base/clock.ts';
+import { sha256 } from '../../base/digest.ts';
 import type { ChainHead } from '../chain.ts';
 import type { Entry } from '../entry.ts';
 import { StoreError } from '../store.ts';
@@ -33,6 +35,8 @@ export interface Anchor {
   readonly count: number;
   /** ISO 8601, UTC. */
   readonly time: string;
+  /** Hash of the anchor before it in this file (`hashAnchor`); absent in the first one, and in those of earlier versions. */
+  readonly prev?: string;
   /** Ed25519 over the line without this field, base64. */
   readonly signature?: string;
 }
@@ -50,6 +54,8 @@ export interface AnchorerOptions {
   readonly sinks: readonly AnchorSink[];
   /** The end of the account's own chain, which is anchored with the run where it has moved; rejects where it cannot be read. */
   readonly accountHead?: () => Promise<(ChainHead & { readonly run: string }) | undefined>;
+  /** Hash of the last anchor that is there already: the first one names it. */
+  readonly findPrevious?: () => string | undefined;
   /** PEM of an Ed25519 private key; signs the anchors when given. */
   readonly key?: string;
   /** Most order events between two anchors. */
@@ -62,6 +68,8 @@ export interface AnchorerOptions {
 
 /** Pause before a failed sink is tried again. */
 const RETRY_MS = 15_000;
+/** The most anchors that are kept for a sink that fails; nothing new is sent long before there are as many. */
+const MOST_MISSED = 1_000;
 
 /** True for the events that count towards the next anchor: an order's changes, and requests that change something at the venue. */
 function isOrderEvent(entry: Entry): boolean {
@@ -73,7 +81,9 @@ export class Anchorer {
   private readonly options: AnchorerOptions;
   private readonly key: KeyObject | undefined;
   private readonly failing = new Map<string, { readonly message: string; readonly since: number }>();
-  private newest: Anchor | undefined;
+  /** What each sink has not stored yet, oldest first. */
+  private readonly missed = new Map<AnchorSink, Anchor[]>();
+  private previous: string | undefined;
   private retry: Timer | undefined;
   private readonly everyOrderEvents: number;
   private readonly everyMs: number | null;
@@ -140,42 +150,51 @@ export class Anchorer {
     this.timer = undefined;
     this.orderEvents = 0;
     this.anchoredSeq = head.seq;
-    const { run, sinks } = this.options;
-    const anchor = this.seal(run, head);
-    this.newest = anchor;
+    const { run } = this.options;
     this.writing = this.writing.then(async () => {
-      await Promise.all(sinks.map((sink) => this.write(sink, anchor)));
+      await this.write(this.seal(run, head));
       const account = await this.options.accountHead?.().catch(() => undefined);
       if (account === undefined || account.hash === this.anchoredAccount) return;
       this.anchoredAccount = account.hash;
-      const ofAccount = this.seal(account.run, account);
-      await Promise.all(sinks.map((sink) => this.write(sink, ofAccount)));
+      await this.write(this.seal(account.run, account));
     });
   }
 
+  /** Called in the sequence of the writes: an anchor must not name one that a crash keeps from being written. */
   private seal(run: string, { seq, hash }: ChainHead): Anchor {
     const time = new Date(this.options.clock.now()).toISOString();
-    return signAnchor({ v: 1, run, seq, head: hash, count: seq, time }, this.key);
+    this.previous ??= this.options.findPrevious?.();
+    const prev = this.previous === undefined ? {} : { prev: this.previous };
+    const anchor = signAnchor({ v: 1, run, seq, head: hash, count: seq, time, ...prev }, this.key);
+    this.previous = hashAnchor(anchor);
+    return anchor;
   }
 
-  /** Gives the newest anchor to sinks that failed, even when no new one is due; an anchor covers all before it. */
+  /** Gives sinks that failed what they missed, even when no new anchor is due. */
   private armRetry(): void {
     if (this.retry !== undefined || this.hasEnded || this.hasClosed) return;
     const { clock, sinks } = this.options;
     this.retry = clock.at(clock.now() + RETRY_MS, () => {
       this.retry = undefined;
-      const { newest } = this;
-      if (newest === undefined) return;
       this.writing = this.writing.then(async () => {
-        const failing = sinks.filter((sink) => this.failing.has(sink.name));
-        await Promise.all(failing.map((sink) => this.write(sink, newest)));
+        await Promise.all(sinks.map((sink) => this.catchUp(sink)));
       });
     });
   }
 
-  private async write(sink: AnchorSink, anchor: Anchor): Promise<void> {
+  private async write(anchor: Anchor): Promise<void> {
+    const { sinks } = this.options;
+    for (const sink of sinks) this.missed.set(sink, [...(this.missed.get(sink) ?? []), anchor].slice(-MOST_MISSED));
+    await Promise.all(sinks.map((sink) => this.catchUp(sink)));
+  }
+
+  private async catchUp(sink: AnchorSink): Promise<void> {
+    const missed = this.missed.get(sink) ?? [];
     try {
-      await sink.write(anchor);
+      for (let next = missed[0]; next !== undefined; next = missed[0]) {
+        await sink.write(next);
+        missed.shift();
+      }
       if (this.failing.delete(sink.name)) this.options.onSink?.(sink.name, undefined);
     } catch (error) {
       const { message } = error as Error;
@@ -292,6 +311,7 @@ export function parseAnchor(line: string): Anchor | undefined {
       parsed.count === parsed.seq &&
       /^[0-9a-f]{64}$/.test(String(parsed.head)) &&
       typeof parsed.time === 'string' &&
+      (parsed.prev === undefined || /^[0-9a-f]{64}$/.test(String(parsed.prev))) &&
       (parsed.signature === undefined || typeof parsed.signature === 'string');
     return isAnchor ? (parsed as Anchor) : undefined;
   } catch {
@@ -299,8 +319,8 @@ export function parseAnchor(line: string): Anchor | undefined {
   }
 }
 
-/** The parts of an anchor's line, in the order in which they are written. */
-const LINE_PARTS: readonly (string | RegExp)[] = [
+/** The parts of an anchor's line, in the order in which they are written: those of every version, and then with `prev` or without. */
+const FIRST_PARTS: readonly (string | RegExp)[] = [
   '{"v":1,"run":"',
   /^(?:[^"\\]|\\.)*\\?/,
   '","seq":',
@@ -311,8 +331,11 @@ const LINE_PARTS: readonly (string | RegExp)[] = [
   /^\d*/,
   ',"time":"',
   /^[^"]*/,
-  '","signature":"',
-  /^[A-Za-z0-9+/=]*/,
+];
+const SIGNATURE = ['","signature":"', /^[A-Za-z0-9+/=]*/] as const;
+const LINES: readonly (readonly (string | RegExp)[])[] = [
+  [...FIRST_PARTS, ...SIGNATURE],
+  [...FIRST_PARTS, '","prev":"', /^[0-9a-f]*/, ...SIGNATURE],
 ];
 
 /**
@@ -320,8 +343,12 @@ const LINE_PARTS: readonly (string | RegExp)[] = [
  * begins a line of its own, so the line need not be the file's last.
  */
 function isCutShort(line: string): boolean {
+  return LINES.some((parts) => isBeginningOf(parts, line));
+}
+
+function isBeginningOf(parts: readonly (string | RegExp)[], line: string): boolean {
   let rest = line;
-  for (const part of LINE_PARTS) {
+  for (const part of parts) {
     if (rest === '') return true;
     if (typeof part === 'string') {
       if (part.startsWith(rest)) return true;
@@ -371,6 +398,19 @@ function isSigned(anchor: Anchor, key: KeyObject): boolean {
 }
 
 /** Builds the bytes that are signed: the fields in this order, whatever their order in the file. */
-function buildSignedBytes({ v, run, seq, head, count, time }: Anchor): Buffer {
-  return Buffer.from(JSON.stringify({ v, run, seq, head, count, time }));
+function buildSignedBytes({ v, run, seq, head, count, time, prev }: Anchor): Buffer {
+  return Buffer.from(JSON.stringify({ v, run, seq, head, count, time, prev }));
+}
+
+/** SHA-256 of the anchor as it is written, 64 hex digits. */
+export function hashAnchor({ v, run, seq, head, count, time, prev, signature }: Anchor): string {
+  return sha256(JSON.stringify({ v, run, seq, head, count, time, prev, signature }));
+}
+
+/**
+ * Finds the anchors of a file that name one before them which no known file has: it was removed. The first of a file may: what was
+ * before was moved away. `known`: hashes of all anchors of all files.
+ */
+export function findGaps(anchors: readonly Anchor[], known: ReadonlySet<string>): readonly Anchor[] {
+  return anchors.slice(1).filter(({ prev }) => prev !== undefined && !known.has(prev));
 }

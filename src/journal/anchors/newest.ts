@@ -25,6 +25,15 @@ export function readNewestAnchors(file: string): readonly Anchor[] {
   return [...byRun.values()];
 }
 
+/** The anchor that was written last; undefined where the file has none, or cannot be read. */
+export function readLastAnchor(file: string): Anchor | undefined {
+  for (const line of readTail(file).split('\n').reverse()) {
+    const anchor = parseAnchor(line);
+    if (anchor !== undefined) return anchor;
+  }
+  return undefined;
+}
+
 export interface Contradiction {
   readonly anchor: Anchor;
   /** `cut`: the journal ends before the entry; `changed`: the entry has another hash; `missing`: nothing has the run. */

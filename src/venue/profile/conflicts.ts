@@ -131,13 +131,13 @@ function checkNotifyTarget(name: string, target: NonNullable<ReadProfile['notify
 
 function checkAnchorCopy(
   name: string,
-  copy: { readonly file?: string; readonly webhook?: SecretReference },
+  copy: { readonly file?: string; readonly webhook?: SecretReference; readonly bucket?: SecretReference },
 ): ProfileFinding | false {
   return (
-    (copy.file === undefined) === (copy.webhook === undefined) && {
+    Object.keys(copy).length !== 1 && {
       code: 'profile-conflict',
       path: ['anchors', 'copies', name],
-      message: `anchors.copies.${name} must name exactly one of file and webhook`,
+      message: `anchors.copies.${name} must name exactly one of file, webhook and bucket`,
     }
   );
 }

@@ -80,7 +80,10 @@ export interface DeclaredPositions {
 }
 
 type StoreSettings = { readonly sqlite: string } | { readonly postgres: SecretReference };
-type AnchorCopy = { readonly file: string } | { readonly webhook: SecretReference };
+type AnchorCopy =
+  | { readonly file: string }
+  | { readonly webhook: SecretReference }
+  | { readonly bucket: SecretReference };
 type NotifyTarget =
   | { readonly webhook: SecretReference; readonly shape?: NoticeShape; readonly chat?: string }
   | { readonly log: true };
@@ -310,11 +313,12 @@ function fillDefaults(settings: ReadProfile, folder: string): Profile {
     ...(store === undefined ? {} : { store: fillStore(store, folder) }),
     anchors: {
       ...(anchors.key === undefined ? {} : { key: resolveReference(anchors.key, folder) }),
-      copies: mapValues(
-        anchors.copies ?? {},
-        ({ file = '', webhook }): AnchorCopy =>
-          webhook === undefined ? { file: resolvePath(file, folder) } : { webhook: resolveReference(webhook, folder) },
-      ),
+      copies: mapValues(anchors.copies ?? {}, ({ file = '', webhook, bucket }): AnchorCopy => {
+        if (webhook !== undefined) return { webhook: resolveReference(webhook, folder) };
+        return bucket === undefined
+          ? { file: resolvePath(file, folder) }
+          : { bucket: resolveReference(bucket, folder) };
+      }),
       patienceMs: anchors.patience ?? ANCHOR_PATIENCE_MS,
     },
     ...(settings.review_page === undefined ? {} : { reviewPage: settings.review_page }),

@@ -438,6 +438,10 @@ export const PROFILE_SETTINGS = {
               about: 'a file to which anchors are appended',
             },
             webhook: { form: 'secret', about: 'a URL that takes a POST of JSON' },
+            bucket: {
+              form: 'secret',
+              about: 'the URL of a folder in an object store: each anchor is put into it as an object',
+            },
           },
         },
       },
