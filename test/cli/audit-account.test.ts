@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { describeActor, makeAct, makeKillAct, makeRunAct } from '../../src/app/account/acts.ts';
+import { keepBaseline } from '../../src/app/account/ledger.ts';
 import { environmentOf } from '../../src/app/environment.ts';
 import { stateFolder } from '../../src/app/state.ts';
 import { verify } from '../../src/cli/audit/verify.ts';
@@ -219,6 +220,22 @@ describe('the journal of an account', () => {
       { sequence: 6, kind: 'edited' },
     ],
     ['a whole chain removed', () => run('DELETE FROM account_act'), { sequence: 1, kind: 'missing' }],
+    [
+      'a stated position that was changed where the ledger keeps it',
+      async () => {
+        const act = makeAct('baseline.stated', ADA, START, { market: 'BTC-USD', size: '1' });
+        const journal = await openSqliteAccountJournal(at('runbook.db'));
+        await journal.append(KEY, act);
+        await journal.close();
+        const store = await openSqliteStore(at('runbook.db'));
+        const of = { store, name: 'main', key: KEY };
+        await keepBaseline(of, { market: 'BTC-USD', size: '1', by: 'ada', at: START });
+        await store.close();
+        expect((await audit()).ok).toBe(true);
+        await run(`UPDATE account_row SET text = replace(text, '"size":"1"', '"size":"0"')`);
+      },
+      { sequence: 9, kind: 'inserted' },
+    ],
     [
       'a run that was put in',
       async () => {

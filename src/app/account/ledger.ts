@@ -109,7 +109,7 @@ export async function loadLedger(of: LedgerOf, { anew = false } = {}): Promise<L
     folded: changed.length,
     parts: {
       runs,
-      baselines: [...readRows<Baseline>(kept, BASELINE), ...readRows<Baseline>(kept, POSITION)],
+      baselines: [...readBaselines([...kept.values()]), ...readRows<Baseline>(kept, POSITION)],
       listed: readRows<ListedFills>(kept, LISTED),
       gone: readJson<Record<string, number>>(kept.get(GONE)) ?? {},
       ...(unread.length === 0 ? {} : { unknown: { why: `${unread.join(', ')} cannot be read`, until: unreadUntil } }),
@@ -156,6 +156,11 @@ function findVenue(first: StoredEntry): string | undefined {
 export async function keepBaseline({ store, key }: LedgerOf, baseline: Baseline): Promise<void> {
   const name = `${BASELINE}${new Date(baseline.at).toISOString()} ${baseline.market}`;
   await store.putAccountRows(key, [{ name, text: JSON.stringify(baseline) }]);
+}
+
+/** The positions that people stated, by the rows of an account. */
+export function readBaselines(rows: readonly AccountRow[]): readonly Baseline[] {
+  return readRows<Baseline>(new Map(rows.map((row) => [row.name, row])), BASELINE);
 }
 
 /** Keeps what the venue's list of positions showed, in place of what it showed before. */

@@ -1,7 +1,7 @@
 /** Reads the journals of accounts for reviewers, from every store that the state folder knows. Reading makes no file. */
 import type { AccountJournal } from '../../journal/account/acts.ts';
 import type { KillEvent } from '../../journal/shared/shared.ts';
-import { type StoredEntry, StoreError } from '../../journal/store.ts';
+import { type AccountRow, type StoredEntry, StoreError } from '../../journal/store.ts';
 import type { StateFolder } from '../state.ts';
 import { asUserError } from '../system-errors.ts';
 import { accessStore, describePlace, type StorePlace } from './location.ts';
@@ -35,6 +35,8 @@ export interface PlacedAccount {
   readonly kills: readonly KillEvent[];
   /** Here and for this user on this machine. */
   readonly killsOfUser: readonly KillEvent[];
+  /** The rows of its ledger (app/account/ledger.ts). */
+  readonly rows: readonly AccountRow[];
 }
 
 export function readPlacedAccounts(state: StateFolder): Promise<readonly PlacedAccount[]> {
@@ -43,6 +45,9 @@ export function readPlacedAccounts(state: StateFolder): Promise<readonly PlacedA
     const ofAccount = ({ scope }: KillEvent) => scope === account;
     const kills = (await doors.readKills('of the store alone')).filter(ofAccount);
     const killsOfUser = (await doors.readKills()).filter(ofAccount);
-    return { account, store: describePlace(place), lines: await journal.lines(account), kills, killsOfUser };
+    const store = await doors.openJournal();
+    const rows = await store.accountRows(account).finally(() => store.close());
+    const lines = await journal.lines(account);
+    return { account, store: describePlace(place), lines, kills, killsOfUser, rows };
   });
 }

@@ -1,5 +1,6 @@
 /** `runbook audit verify`: verifies that journals are unchanged. Exit code 1 when one is not. */
 
+import { readBaselines } from '../../app/account/ledger.ts';
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { readText } from '../../app/files/files.ts';
 import type { StateFolder } from '../../app/state.ts';
@@ -102,7 +103,7 @@ async function verifyAccounts(
   const missing = new Map(byChain);
   const verdicts: AccountVerdict[] = [];
   const placed = await readPlacedAccounts(state);
-  for (const { account, store, lines, kills, killsOfUser } of placed) {
+  for (const { account, store, lines, kills, killsOfUser, rows } of placed) {
     const [name = ''] = lines.map(({ run }) => run);
     missing.delete(name);
     const then = read.before.find((each) => each.account === account && each.store === store);
@@ -116,6 +117,7 @@ async function verifyAccounts(
       runs: read.facts,
       kills,
       killsOfUser,
+      baselines: readBaselines(rows),
     };
     verdicts.push(await verifyAccount({ ...evidence, now: new SystemClock().now() }));
   }

@@ -44,8 +44,19 @@ export interface AccountEvidence {
   readonly kills: readonly KillEvent[];
   /** The same with what the user's own switch shows, which is the source of an act that is late. */
   readonly killsOfUser: readonly KillEvent[];
+  /** The positions that the ledger counts as stated by people. */
+  readonly baselines: readonly StatedRow[];
   /** Epoch ms. */
   readonly now: number;
+}
+
+interface StatedRow {
+  readonly market: string;
+  readonly size: string;
+  readonly price?: string;
+  readonly by: string;
+  /** Epoch ms. */
+  readonly at: number;
 }
 
 /** A kill is engaged before it is written here; this long it may be under way, ms. */
@@ -70,6 +81,7 @@ export async function verifyAccount(evidence: AccountEvidence): Promise<AccountV
   problems.push(
     ...findChangedKills(then, since, evidence),
     ...findChangedAnswers(since, anywhere, evidence),
+    ...findChangedBaselines(then, since, evidence),
     ...findForged(since, evidence),
   );
   problems.sort((a, b) => a.sequence - b.sequence);
@@ -237,6 +249,40 @@ function findChangedAnswers(
     }
   }
   return problems;
+}
+
+const nameStated = ({ market, size, price, by, at }: StatedRow) => JSON.stringify([market, size, price, by, at]);
+
+/** Positions that the ledger counts as stated and nobody stated, and the newest of each market that it lacks. */
+function findChangedBaselines(
+  then: AccountActs,
+  since: AccountActs,
+  { baselines }: AccountEvidence,
+): readonly AccountProblem[] {
+  const listStated = (acts: AccountActs) =>
+    acts.list('baseline.stated').map(({ seq, by, at, data }) => ({ ...data, by, at, sequence: seq }));
+  const [stated, counted] = [new Set(listStated(since).map(nameStated)), new Set(baselines.map(nameStated))];
+  const newest = new Map(listStated(then).map((each) => [each.market, each]));
+  const begun = since.acts[0]?.at ?? Number.POSITIVE_INFINITY;
+  const describe = ({ market, size, by }: StatedRow) => `a position of ${size} ${market}, stated by ${by}`;
+  return [
+    ...baselines.flatMap((row): AccountProblem[] =>
+      stated.has(nameStated(row)) || row.at < begun
+        ? []
+        : [{ sequence: since.next, kind: 'inserted', detail: `the ledger counts ${describe(row)}, which is not here` }],
+    ),
+    ...[...newest.values()].flatMap((act): AccountProblem[] =>
+      counted.has(nameStated(act))
+        ? []
+        : [
+            {
+              sequence: act.sequence,
+              kind: 'missing',
+              detail: `the ledger does not count ${describe(act)}; state it again`,
+            },
+          ],
+    ),
+  ];
 }
 
 /** Acts whose signature does not fit them, or is of a key that no run's profile has for a person of whom one has a key. */
