@@ -102,6 +102,14 @@ describe('declared positions', () => {
     ]);
   });
 
+  it('are asked for again where one answer is lost', async () => {
+    const { clock, host, asked, lodge } = open({ faults: [{ on: '*', do: 'status', status: 503, when: { call: 1 } }] });
+    const ledger = await lodge();
+    expect(await clock.runUntil(settleLedger(host(ledger)))).toBeUndefined();
+    expect(asked()).toHaveLength(2);
+    expect(String(ledger.book.position('BTC-USD').size)).toBe('-0.3');
+  });
+
   it('prove nothing where they cannot be read, or differ while the market has just traded', async () => {
     const refused = open({ faults: [{ on: '*', do: 'status', status: 503 }] });
     const ledger = await refused.lodge();

@@ -100,8 +100,15 @@ async function comparePositions(
   const { positions: declared, markets, fillsWindowMs } = account.profile;
   const missed = unread === undefined ? {} : { unread };
   if (declared === undefined) return { moved: [], ...missed };
-  const at = account.clock.now();
-  const read = await readDeclaredPositions(account, declared, LIST_TOKENS_WITHIN_MS);
+  const { clock } = account;
+  let at = clock.now();
+  let read = await readDeclaredPositions(account, declared, LIST_TOKENS_WITHIN_MS);
+  for (const delay of REPEATED_AFTER_MS) {
+    if ('positions' in read) break;
+    await new Promise<void>((resolve) => void clock.after(delay, resolve));
+    at = clock.now();
+    read = await readDeclaredPositions(account, declared, LIST_TOKENS_WITHIN_MS);
+  }
   if ('why' in read) return { moved: [], unread: [...(unread === undefined ? [] : [unread]), read.why].join('; ') };
   const moved: MovedPosition[] = [];
   const shown: Baseline[] = [];

@@ -253,7 +253,7 @@ function findChangedAnswers(
 
 const nameStated = ({ market, size, price, by, at }: StatedRow) => JSON.stringify([market, size, price, by, at]);
 
-/** Positions that the ledger counts as stated and nobody stated, and the newest of each market that it lacks. */
+/** Positions that the ledger counts as stated and that no person stated, and the newest of each market that it lacks. */
 function findChangedBaselines(
   then: AccountActs,
   since: AccountActs,
