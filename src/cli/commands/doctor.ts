@@ -2,14 +2,15 @@
 
 import { type Account, openAccount } from '../../app/account/account.ts';
 import { deliverNotice } from '../../app/account/notifications.ts';
-import { type Asked, sendOnce } from '../../app/account/one-request.ts';
+import { type Asked, LIST_TOKENS_WITHIN_MS, readDeclaredPositions, sendOnce } from '../../app/account/one-request.ts';
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { readProfileFile } from '../../app/files/profile.ts';
 import type { Voice } from '../../app/voice.ts';
-import { formatCount, formatSpan, formatTable, formatWholeSeconds } from '../../base/format.ts';
+import { formatCount, formatFirst, formatSpan, formatTable, formatWholeSeconds } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { askHeartbeat } from '../../gateway/live/webhook.ts';
 import type { EndpointName, Params } from '../../venue/catalogue.ts';
+import type { DeclaredPositions } from '../../venue/profile/profile.ts';
 import { readRateHeaders } from '../../venue/tokens/headers.ts';
 import type { Invocation } from '../invocation.ts';
 
@@ -53,6 +54,7 @@ export async function examine(
 
 async function collectFindings(account: Account): Promise<readonly Finding[]> {
   const { profile, clock, shared, key } = account;
+  const { positions } = profile;
   const record = await sendOnce(account, 'GET /account', {}, 'read');
   const findings: Finding[] = [
     describeReading('GET /account', record, (result) => `${result[0]?.status}, equity ${result[0]?.account_equity}`),
@@ -83,6 +85,7 @@ async function collectFindings(account: Account): Promise<readonly Finding[]> {
             : `${market}: the deadman switch is ${result.status}, ${formatSpan(result.timeout)}`,
         ),
     ),
+    ...(positions === undefined ? [] : [() => checkPositions(account, positions)]),
   ];
   // After one timeout the other reads are skipped: each would time out as well.
   if (record.kind === 'unanswered')
@@ -124,6 +127,14 @@ async function testChannels(account: Account, voice: Voice): Promise<readonly Fi
 
 function describeDelivery(check: string, problem: string | undefined): Finding {
   return { check, ok: problem === undefined, found: problem ?? 'delivered' };
+}
+
+/** A declaration is written by hand: what it reads is shown, before the limits of a run count on it. */
+async function checkPositions(account: Account, declared: DeclaredPositions): Promise<Finding> {
+  const read = await readDeclaredPositions(account, declared, LIST_TOKENS_WITHIN_MS);
+  if ('why' in read) return { check: 'positions', ok: false, found: makePrintable(read.why, 300) };
+  const held = [...read.positions].map(([market, { size }]) => makePrintable(`${size} ${market}`, 100));
+  return { check: 'positions', ok: true, found: held.length === 0 ? 'none is held' : formatFirst(held, 5) };
 }
 
 async function read<E extends EndpointName>(
