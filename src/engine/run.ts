@@ -333,6 +333,8 @@ class Execution {
         return;
       default:
         await heartbeat.exit();
+        // A switch that may have fired meanwhile may have taken the orders that the run leaves.
+        if (orderManager.hasCanceling) await orderManager.readResting('settle');
         if (state === 'exitingSucceeded' || state === 'exitingStopped') await this.requireKeptAtEnd();
     }
   }

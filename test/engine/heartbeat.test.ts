@@ -238,12 +238,15 @@ ${RESTING}  - wait: 1m
 });
 
 it('a run whose switch fires during the last step does not succeed', async () => {
-  const performance = await performed(`${SWITCH}steps:\n${RESTING}  - list_orders: {}\n`, {
+  const brief = 'deadman: {market: BTC-USD, timeout: 5s, on_exit: disarm}\n';
+  let reads = 0;
+  const performance = await performed(`${brief}steps:\n${RESTING}  - list_orders: {}\n`, {
     between: (venue, clock) => ({
       async send(request, options) {
         // The last step's answer takes longer than the switch lasts, and no other wait is under way.
-        if (request.endpoint === 'GET /orders') await new Promise<void>((done) => void clock.after(90_000, done));
-        if (request.endpoint === 'POST /cancel_all_after' && clock.now() > START + 1_000)
+        if (request.endpoint === 'GET /orders' && ++reads === 2)
+          await new Promise<void>((done) => void clock.after(9_000, done));
+        if (request.endpoint === 'POST /cancel_all_after' && clock.now() > START)
           return { kind: 'failure', sent: true, message: 'timeout' };
         return venue.send(request, options);
       },

@@ -116,6 +116,11 @@ export class OrderManager {
     return this.handles.list().filter(({ incomplete }) => incomplete !== undefined);
   }
 
+  /** Whether an order may be cancelled or not: a cancel or the switch took it, and nothing has shown its end. */
+  get hasCanceling(): boolean {
+    return this.listWorking().some(({ snapshot }) => snapshot.state === 'canceling');
+  }
+
   /** Reads the orders of the run that rest, before it is judged what it leaves. */
   async readResting(step: string): Promise<void> {
     await this.completing.readResting(this.listWorking(), step);
