@@ -141,6 +141,24 @@ steps:
 finally:
   - cancel: {mine: BTC-USD}
 `,
+  // Rounds that change nothing are held back, and written as one entry every few seconds.
+  `runbook: idle
+dsl: 1
+leaves: {position: open, because: processes are killed here}
+deadman: {market: BTC-USD, timeout: ${SWITCH_MS / 1000}s, on_exit: disarm}
+steps:
+  - id: low
+    place: {type: limit, market: BTC-USD, side: long, size: 0.01, price: 60000, on_ambiguous: resend}
+    ${CAUGHT}
+  - repeat:
+      every: 250ms
+      max: 60
+      do:
+        - list_orders: {market: BTC-USD, status: open}
+          ${CAUGHT}
+  - cancel: {mine: BTC-USD}
+    ${CAUGHT}
+`,
   // Its stop is replaced once, and its time is over soon: deaths come between each two of these requests.
   `runbook: held
 dsl: 1
