@@ -1,11 +1,11 @@
 /**
- * `npm run stops -- --stops 1000`: as many processes as wanted are stopped on the road of a request, each on a road, at a place and
+ * `npm run stops -- --stops 1000`: as many processes as wanted are stopped within a request, each in a task, at a place and
  * through an event that are drawn from the seed, several side by side. Ends with 1 where an order came late, twice or unknown; with
  * 130 when it is interrupted, after the scenes that are under way.
  */
 import { parseArgs } from 'node:util';
 import { Draws } from '../simulation/draws.ts';
-import { BEHIND, buildStopping, listEvents, listPlaces, playStop, ROADS, type RoadName } from './stopping.ts';
+import { BEHIND, buildStopping, listEvents, listPlaces, playStop, TASKS, type TaskName } from './stopping.ts';
 
 const INTERRUPTED = 130;
 const { values } = parseArgs({
@@ -21,7 +21,7 @@ const draws = new Draws(Number(values.seed), 'stops');
 const MOST_PROBLEMS = 5;
 const startedAt = performance.now();
 const problems: string[] = [];
-const counts = { road: {}, place: {}, event: {} } as Record<'road' | 'place' | 'event', Record<string, number>>;
+const counts = { task: {}, place: {}, event: {} } as Record<'task' | 'place' | 'event', Record<string, number>>;
 let [begun, stopped, unreached, behind] = [0, 0, 0, 0];
 let interrupted = false;
 const interrupt = () => {
@@ -55,11 +55,11 @@ function report(problem: string): void {
 
 async function playNext(): Promise<void> {
   begun += 1;
-  const road = draws.of(Object.keys(ROADS) as RoadName[]);
-  const [place, event] = [draws.of(listPlaces(road)), draws.of(listEvents(road))];
-  const which = `${begun}: ${road}, ${place}, ${event}`;
+  const task = draws.of(Object.keys(TASKS) as TaskName[]);
+  const [place, event] = [draws.of(listPlaces(task)), draws.of(listEvents(task))];
+  const which = `${begun}: ${task}, ${place}, ${event}`;
   try {
-    const { wasStopped, late, repeated, unknown, unsound, left, ended } = await playStop(program, road, place, event);
+    const { wasStopped, late, repeated, unknown, unsound, left, ended } = await playStop(program, task, place, event);
     const found = [
       ...repeated.map((id) => `twice: ${id}`),
       ...unsound,
@@ -71,7 +71,7 @@ async function playNext(): Promise<void> {
     if (!wasStopped) unreached += 1;
     else {
       stopped += 1;
-      for (const [what, name] of Object.entries({ road, place, event })) {
+      for (const [what, name] of Object.entries({ task, place, event })) {
         const each = counts[what as keyof typeof counts];
         each[name] = (each[name] ?? 0) + 1;
       }

@@ -1,5 +1,5 @@
 /**
- * Runs the program in processes that stop themselves (SIGSTOP) at a named place of the road of a request, until the test continues
+ * Runs the program in processes that stop themselves (SIGSTOP) at a named place within a request, until the test continues
  * them. The program is bundled from its sources with a few lines more, which report the places that it reaches.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -41,7 +41,7 @@ export const EVENTS = ['kill', 'deadman switch', 'takeover', 'nothing'] as const
 export type Event = (typeof EVENTS)[number];
 
 /** What the process does when it is stopped: the request, and the how manieth of its kind. */
-interface Road {
+interface Task {
   readonly of: string;
   readonly nth: number;
   readonly runbook: string;
@@ -72,7 +72,7 @@ const HELD = `  - place: {type: market, market: BTC-USD, side: long, size: 0.02,
       escalate: {after: 1s, slip: 10%}
 `;
 
-export const ROADS = {
+export const TASKS = {
   'an order': { of: 'POST /orders', nth: 1, runbook: LIMIT('o') },
   'an order that waits for tokens': {
     of: 'POST /orders',
@@ -101,21 +101,21 @@ export const ROADS = {
     runbook: `${LIMIT('o')}${LIMIT('p')}`,
     resumesAfter: { place: 'written', of: 'POST /orders' },
   },
-} as const satisfies Readonly<Record<string, Road>>;
-export type RoadName = keyof typeof ROADS;
+} as const satisfies Readonly<Record<string, Task>>;
+export type TaskName = keyof typeof TASKS;
 
 /** What only a write comes by. */
 const OF_WRITES: ReadonlySet<Place> = new Set(['in the queue', 'CP5', 'connected', 'CP23']);
 
-/** The places that are on a road. */
-export function listPlaces(road: RoadName): readonly Place[] {
-  return ROADS[road].of.startsWith('GET') ? PLACES.filter((place) => !OF_WRITES.has(place)) : PLACES;
+/** The places that a task comes by. */
+export function listPlaces(task: TaskName): readonly Place[] {
+  return TASKS[task].of.startsWith('GET') ? PLACES.filter((place) => !OF_WRITES.has(place)) : PLACES;
 }
 
-/** What may happen on a road: no stop of `manage` rests under a switch that stays armed. */
-export function listEvents(road: RoadName): readonly Event[] {
+/** What may happen meanwhile: no stop of `manage` rests under a switch that stays armed. */
+export function listEvents(task: TaskName): readonly Event[] {
   // 40 tokens are too few for heartbeats as well.
-  const without = road.includes('manage') || road === 'an order that waits for tokens';
+  const without = task.includes('manage') || task === 'an order that waits for tokens';
   return without ? EVENTS.filter((event) => event !== 'deadman switch') : EVENTS;
 }
 
@@ -212,10 +212,10 @@ export interface Stopped {
   readonly left: number | undefined;
 }
 
-/** A process that is stopped at a place of its road while something happens, and then goes on to its end. */
-export async function playStop(program: Program, road: RoadName, place: Place, event: Event): Promise<Stopped> {
-  const { of, nth, ...given }: Road = ROADS[road];
-  const deadman = event === 'deadman switch' || road === 'a heartbeat' ? SWITCH : '';
+/** A process that is stopped at a place of its task while something happens, and then goes on to its end. */
+export async function playStop(program: Program, task: TaskName, place: Place, event: Event): Promise<Stopped> {
+  const { of, nth, ...given }: Task = TASKS[task];
+  const deadman = event === 'deadman switch' || task === 'a heartbeat' ? SWITCH : '';
   let played: Stopped | undefined;
   let end = () => true;
   await scene({ runbook: runbook(given.runbook, deadman), profile: given.profile ?? '' }, async (stage) => {
@@ -259,7 +259,7 @@ export async function playStop(program: Program, road: RoadName, place: Place, e
 
 /** For what hangs: a busy machine needs a multiple of what a scene takes. */
 const HANGS_MS = 300_000;
-/** A lease that nobody renews has expired after this. */
+/** A lease that is not renewed has expired after this. */
 const LEASE_MS = 16_000;
 
 /** Writes that a process must not send any more when it goes on: none behind a takeover, and no order behind a kill or a switch that fired. */
@@ -290,7 +290,7 @@ async function happen(event: Event, { run }: Scene, place: Place): Promise<Happe
     const { exit, out, err } = await run(['resume', '--json']);
     const said = out === '' ? {} : (document(out) as Partial<Report> & { readonly runs?: readonly unknown[] });
     if (said.outcome !== undefined) return {};
-    // Nobody else can write while the process holds the lock of the file, and a run that was never written is none to resume.
+    // No other process can write while the process holds the lock of the file, and a run that was never written is none to resume.
     const isLocked = place === 'in a commit' && /held by another process for too long/.test(err);
     if (isLocked || said.runs?.length === 0) return { came: false };
     if (asked > expired) throw new Error(`resume took no run over, exit ${exit}: ${out} ${err}`);

@@ -8,11 +8,11 @@ import {
   type Place,
   type Program,
   playStop,
-  type RoadName,
+  type TaskName,
 } from './stopping.ts';
 
 /** Those of every `npm test`: at the gate, and where most time goes by before it. */
-const ALWAYS: readonly (readonly [RoadName, Place, Event])[] = [
+const ALWAYS: readonly (readonly [TaskName, Place, Event])[] = [
   ['an order', 'CP23', 'kill'],
   ['an order', 'CP4', 'kill'],
   ['an order', 'CP23', 'deadman switch'],
@@ -21,8 +21,8 @@ const AT_THE_GATE: readonly Place[] = ['CP2', 'CP5', 'CP3', 'CP4', 'CP23'];
 const REST = AT_THE_GATE.flatMap((place) => EVENTS.map((event) => ['an order', place, event] as const)).filter(
   ([, place, event]) => !ALWAYS.some(([, p, e]) => p === place && e === event),
 );
-/** A stop at each other place, and on each other road. */
-const ELSEWHERE: readonly (readonly [RoadName, Place, Event])[] = [
+/** A stop at each other place, and on each other task. */
+const ELSEWHERE: readonly (readonly [TaskName, Place, Event])[] = [
   ['an order', 'connected', 'takeover'],
   ['an order', 'in a commit', 'kill'],
   ['an order', 'behind the gate', 'takeover'],
@@ -44,8 +44,8 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => program.remove());
 
-async function judge(road: RoadName, place: Place, event: Event): Promise<void> {
-  const played = await playStop(program, road, place, event);
+async function judge(task: TaskName, place: Place, event: Event): Promise<void> {
+  const played = await playStop(program, task, place, event);
   const { late, before, repeated, unknown, unsound, ended, report, left, wasStopped } = played;
   expect({ wasStopped, repeated, unsound }, ended.err).toEqual({ wasStopped: true, repeated: [], unsound: [] });
   // What was stopped behind the gate leaves when the process goes on; the run that took over sent none in its place.
