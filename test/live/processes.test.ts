@@ -216,6 +216,20 @@ describe.concurrent('a process that dies', { timeout: 60_000 }, () => {
 });
 
 describe.concurrent('several processes', { timeout: 60_000 }, () => {
+  it('cancel nothing more by a kill that a person has released since: exit 4', () =>
+    scene({}, async ({ venue, start, run }) => {
+      venue.rules.push(({ method }) => (method === 'DELETE' ? { status: 200 } : undefined));
+      await run(['run', 'one.yaml', '--profile', 'p.yaml', '--json']);
+      const sweeps = () => venue.of('DELETE', '/orders/cancel_all').length;
+      const kill = start(['kill', '--profile', 'p.yaml', '--json']);
+      await until(() => sweeps() >= 1);
+      expect((await run(['release', '--profile', 'p.yaml', '--by', 'ada', '--json'])).exit).toBe(0);
+      const before = sweeps();
+      const ended = await kill.ended;
+      expect([ended.exit, document(ended.out)]).toMatchObject([4, { error: { kind: 'released' } }]);
+      expect(sweeps() - before).toBeLessThanOrEqual(1);
+    }));
+
   it('refuse a second run of the account with exit 3; kill ends the first; release frees the account', () =>
     scene({ runbook: GUARDED }, async ({ venue, start, run, write }) => {
       const first = start(RUN);

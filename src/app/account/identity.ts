@@ -28,7 +28,7 @@ const TOKENS_WITHIN_MS = 10_000;
 async function learnAccountId(account: Account): Promise<{ readonly id: string } | { readonly why: string }> {
   const kept = await findKeptId(account);
   if (kept !== undefined) return { id: kept };
-  const ask = () => sendOnce(account, 'GET /account', {}, 'read', TOKENS_WITHIN_MS);
+  const ask = () => sendOnce(account, 'GET /account', {}, 'read', { tokensWithinMs: TOKENS_WITHIN_MS });
   const first = await ask();
   // A refused session was renewed for the next request.
   const asked = first.kind === 'refused' && first.unauthorized === true ? await ask() : first;

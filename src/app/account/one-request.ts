@@ -14,13 +14,16 @@ export type Asked<E extends EndpointName> =
   | (AnswerVerdict<E> & { readonly tookMs: number; readonly reply: WireAnswer })
   | { readonly kind: 'unanswered'; readonly why: string; readonly sent: boolean };
 
-/** Sends once; a rejected session is renewed for the next request. `tokensWithinMs`: gives up when no tokens are free within it. */
+/**
+ * Sends once; a rejected session is renewed for the next request. `tokensWithinMs`: gives up when no tokens are free within it.
+ * `ask`: asked in front of the last gate, as the checks of a run are (reliability.md, The last gate); what it throws is thrown here.
+ */
 export async function sendOnce<E extends EndpointName>(
   account: Account,
   name: E,
   params: Params<E>,
   klass: CallClass,
-  tokensWithinMs?: number,
+  { tokensWithinMs, ask }: { readonly tokensWithinMs?: number; readonly ask?: (() => Promise<void>) | undefined } = {},
 ): Promise<Asked<E>> {
   const { budget, profile, clock } = account;
   const sent = await exchangeOnce(account, {
@@ -32,6 +35,13 @@ export async function sendOnce<E extends EndpointName>(
     }),
     request: () => toWireRequest(name, params, profile),
     read: (answer) => readAnswer(name, answer, profile),
+    ...(ask === undefined
+      ? {}
+      : {
+          checks: (phase) => (phase === 'before sending' ? [() => ask().then(() => undefined)] : []),
+          flush: async () => undefined,
+          staleMs: profile.gateStaleMs,
+        }),
   });
   if (sent.kind !== 'answered') return describeUnanswered(account, sent);
   const { verdict, reply, times } = sent;
@@ -55,7 +65,7 @@ export async function readRows<E extends ListEndpoint>(
   delaysMs: readonly number[] = REPEAT_DELAYS_MS,
 ): Promise<Rows<E> | { readonly why: string }> {
   for (let tries = 0; ; tries += 1) {
-    const asked = await sendOnce(account, name, params, 'reconcile', LIST_TOKENS_WITHIN_MS);
+    const asked = await sendOnce(account, name, params, 'reconcile', { tokensWithinMs: LIST_TOKENS_WITHIN_MS });
     if (asked.kind === 'confirmed') return asked.result as Rows<E>;
     const isRefused = asked.kind === 'refused';
     const delay = delaysMs[tries];
@@ -74,7 +84,8 @@ function describeUnanswered(
   if (sent.kind === 'unanswered')
     return { kind: 'unanswered', why: sent.reply.message, sent: sent.reply.sent } as const;
   const noSession = sent.obstacle.code === NO_SESSION;
-  const why = noSession ? (session.problem ?? 'there is no session') : 'no tokens in time';
+  const unsent = sent.attempted ? sent.obstacle.message : 'no tokens in time';
+  const why = noSession ? (session.problem ?? 'there is no session') : unsent;
   return { kind: 'unanswered', why, sent: false } as const;
 }
 

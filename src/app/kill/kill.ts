@@ -9,6 +9,7 @@ import { makePrintable } from '../../base/printable.ts';
 import { KILL_SWEEP, sweep } from '../../engine/sweep.ts';
 import type { Who } from '../../journal/account/acts.ts';
 import { EVERY_ACCOUNT, type KillEvent, type KillOrder, type Shared } from '../../journal/shared/shared.ts';
+import { getEndpoint } from '../../venue/catalogue.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { type Account, makeAccountKey, openAccount } from '../account/account.ts';
 import { makeKillAct, withAccountJournal } from '../account/acts.ts';
@@ -302,14 +303,26 @@ async function openStandIn(profile: Profile, order: KillOrder, context: AppConte
   }
 }
 
+/** Longest wait for the kill switch in front of a cancel, ms. */
+const ENGAGED_WITHIN_MS = 500;
+
 /** Returns how many orders could still fill when nothing changed any more. */
 async function cancelEverything(account: Account, { voice }: AppContext, progress: KillProgress): Promise<number> {
   const { clock } = account;
   const silence = new SilenceReport(clock, (text) => voice.note(text));
+  const readEngaged = () => account.shared.killSwitch.engaged(account.key);
+  // This process may be stopped for any time, and what was placed since a release is not its to cancel. A store that does not answer
+  // delays no cancel.
+  const askKill = async () => {
+    const late = new Promise<'late'>((resolve) => void clock.after(ENGAGED_WITHIN_MS, () => resolve('late')));
+    if ((await Promise.race([readEngaged(), late])) === undefined) throw makeReleasedError();
+  };
+  const asks = (await readEngaged()) === undefined ? undefined : askKill;
   const { left } = await sweep(
     {
       async ask(name, params) {
-        const asked = await sendOnce(account, name, params, 'protect');
+        const isCancel = getEndpoint(name).method !== 'GET';
+        const asked = await sendOnce(account, name, params, 'protect', { ask: isCancel ? asks : undefined });
         if (asked.kind === 'confirmed') {
           silence.noteProgress(undefined);
           return asked;
@@ -333,6 +346,14 @@ async function cancelEverything(account: Account, { voice }: AppContext, progres
     `the venue did not answer; open orders are not known. The kill switch stays engaged. Cancel in the venue's own interface, or run \`runbook kill --profile FILE\` again once it answers. ${READ_ON}`,
     EXIT.halted,
     'unknown_outcome',
+  );
+}
+
+function makeReleasedError(): UserError {
+  return new UserError(
+    'a person has released the kill switch since: nothing more is cancelled. Look at the open orders, and kill again where that is wanted',
+    EXIT.halted,
+    'released',
   );
 }
 

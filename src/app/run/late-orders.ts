@@ -253,7 +253,7 @@ async function requestOrders(account: Account, startTime: number, page: number):
   const { clock, budget } = account;
   const params = { start_time: startTime, p_limit: LATE_ORDER_ROWS, p_page: page, p_order: 'ASC' } as const;
   const [sentAt, tokens] = [clock.now(), budget.weightOf('GET /orders')];
-  const asked = await sendOnce(account, 'GET /orders', params, 'read', TOKENS_WITHIN_MS);
+  const asked = await sendOnce(account, 'GET /orders', params, 'read', { tokensWithinMs: TOKENS_WITHIN_MS });
   if (asked.kind === 'unanswered' && !asked.sent) return { request: undefined, records: undefined };
   const success = asked.kind === 'confirmed';
   const status = asked.kind === 'unanswered' ? {} : { status: asked.reply.status };

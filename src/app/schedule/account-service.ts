@@ -590,7 +590,7 @@ async function readClocks(account: Account, which: readonly ('store' | 'venue')[
       ignoreStore,
     );
   }
-  if (which.includes('venue')) await sendOnce(account, 'GET /account', {}, 'read', CLOCK_TOKENS_MS);
+  if (which.includes('venue')) await sendOnce(account, 'GET /account', {}, 'read', { tokensWithinMs: CLOCK_TOKENS_MS });
 }
 /** How long that request waits for its tokens, ms. */
 const CLOCK_TOKENS_MS = 10_000;
