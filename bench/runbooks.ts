@@ -184,3 +184,17 @@ steps:
   const lines = Array.from({ length: steps }, (_, index) => MIXTURE[index % 5]?.(Math.floor(index / 5)) ?? '');
   return head + lines.join('');
 }
+
+/** A variable that counts: no round is like the one before, so that each keeps its entries. */
+export function writeCounter(rounds: number): string {
+  return `runbook: counter
+dsl: 1
+vars:
+  n: {type: number, init: 0}
+steps:
+  - repeat:
+      max: ${rounds}
+      do:
+        - set: {n: n + 1}
+`;
+}

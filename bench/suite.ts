@@ -17,9 +17,11 @@ import { LIVE_ROWS } from './rows/live.ts';
 import { LONG_RUN_ROWS } from './rows/long-runs.ts';
 import { MANY_ORDER_ROWS } from './rows/many-orders.ts';
 import { ORDER_ROWS } from './rows/orders.ts';
+import { REVIEW_PAGE_ROWS } from './rows/review-page.ts';
 import type { Figure, Row } from './rows/row.ts';
 import { SHARED_BUDGET_ROWS } from './rows/shared-budget.ts';
 import { START_UP_ROWS } from './rows/start-up.ts';
+import { SWEEP_ROWS } from './rows/sweep.ts';
 import { TIMER_ROWS } from './rows/timers.ts';
 
 const ROWS: readonly Row[] = [
@@ -37,6 +39,8 @@ const ROWS: readonly Row[] = [
   ...LONG_RUN_ROWS,
   ...EXPRESSION_ROWS,
   ...EDITOR_ROWS,
+  ...SWEEP_ROWS,
+  ...REVIEW_PAGE_ROWS,
   ...GROWTH_ROWS,
 ];
 

@@ -95,6 +95,8 @@ export interface JournalStore extends JournalReader {
    * or when the writer's epoch is older than the run's newest (`fenced`).
    */
   append(entries: readonly StoredEntry[], options: AppendOptions): Promise<void>;
+  /** A text that is another one after a run has begun, ended, gone on or been removed. */
+  runsStamp(): Promise<string>;
   /** The last entry of a run; undefined for one that the store does not have. */
   last(run: string): Promise<StoredEntry | undefined>;
   /**

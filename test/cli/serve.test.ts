@@ -239,6 +239,52 @@ describe('an archived run', () => {
   });
 });
 
+describe('a long run', () => {
+  const LONG = '20260105T080000000-long-1';
+  const writeLong = async () => {
+    const folder = temporaryFolder();
+    const long = new Script();
+    long.append('run.started', startedData({ runbook: 'long' }));
+    for (let n = 0; n < 8_000; n += 1) long.append('variable.set', { name: 'n', value: n }, 'steps/1');
+    await keepRun(folder, LONG, long.entries);
+    return folder;
+  };
+
+  it('keeps no other request waiting while it is read', async () => {
+    const { ask } = await serve(await writeLong());
+    const answered: string[] = [];
+    await Promise.all([
+      ask(`/api/runs/${LONG}`).then(() => answered.push('run')),
+      ask('/api/session').then(() => answered.push('session')),
+    ]);
+    expect(answered).toEqual(['session', 'run']);
+  });
+
+  it('has its entries shown page by page before it has been read, and its size', async () => {
+    const folder = await writeLong();
+    const database = await openDatabase(join(folder, 'runbook.db'));
+    database.exec("UPDATE entries SET line = 'no entry' WHERE seq = 4000");
+    database.close();
+    const { ask } = await serve(folder);
+    const page = await ask(`/api/runs/${LONG}/entries?from=7000&limit=3`);
+    expect(page.json).toMatchObject({ total: 8001, from: 7000, rows: [{ seq: 7001 }, { seq: 7002 }, { seq: 7003 }] });
+    // A selection needs every entry.
+    expect((await ask(`/api/runs/${LONG}/entries?groups=steps`)).status).toBe(422);
+  });
+
+  it('is in the list as soon as it has begun, and with its outcome once it has ended', async () => {
+    const folder = await writeLong();
+    const { ask } = await serve(folder);
+    const list = async () =>
+      ((await ask('/api/runs')).json as { runs: { run: string; outcome?: string }[] }).runs.map(
+        ({ run, outcome }) => `${run} ${outcome ?? 'goes on'}`,
+      );
+    expect(await list()).toEqual([`${LONG} goes on`]);
+    await keepRun(folder, RUN, await sampleRun());
+    expect(await list()).toEqual([`${RUN} failed`, `${LONG} goes on`]);
+  });
+});
+
 describe('a journal that was changed', () => {
   it('is reported as such', async () => {
     const folder = temporaryFolder();

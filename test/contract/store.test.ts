@@ -236,6 +236,32 @@ function testStore(open: OpenStore): void {
     expect(await store.last('nobody')).toBeUndefined();
   });
 
+  it('has another stamp after a run has begun, ended, ended again or been removed, and only then', async () => {
+    const end = (seq: number) => entry('a', seq, { type: 'run.ended' });
+    const stamps = [await store.runsStamp()];
+    const act = async (work: () => Promise<unknown>) => {
+      await work();
+      stamps.push(await store.runsStamp());
+    };
+    const durable = true;
+    await act(() => store.append(some('b', 1, 2), { durable, row: row('b', { endedAt: 78, outcome: 'failed' }) }));
+    await act(() => store.append([entry('a', 1)], { durable, row: row('a') }));
+    await act(() => store.append([end(2)], { durable, row: row('a', { endedAt: 77, outcome: 'halted' }) }));
+    await store.append([entry('a', 3, { type: 'run.resumed' })], {
+      durable,
+      row: row('a', { endedAt: 77, outcome: 'halted' }),
+    });
+    await act(() => store.append([end(4)], { durable, row: row('a', { endedAt: 79, outcome: 'failed' }) }));
+    await act(() => store.remove('a', end(4).hash));
+    // The last is that of the same rows before.
+    expect(new Set(stamps).size).toBe(5);
+    expect(stamps.at(-1)).toBe(stamps[1]);
+    await store.append([entry('open', 1)], { durable, row: row('open') });
+    const before = await store.runsStamp();
+    await store.append(some('open', 2, 9), { durable });
+    expect(await store.runsStamp()).toBe(before);
+  });
+
   it('removes an ended run completely, and nothing else', async () => {
     const ended = row('a', { endedAt: 77, outcome: 'succeeded' });
     await store.append(some('a', 1, 3), { durable: true, row: ended, epoch: 2 });

@@ -245,6 +245,7 @@ export function diskOf(process: Process, disk: Disk, traits: DiskTraits): Journa
     read: (run, range) => store.read(run, range),
     last: (run) => store.last(run),
     runs: (filter) => store.runs(filter),
+    runsStamp: () => store.runsStamp(),
     run: (run) => store.run(run),
     remove: (run, head) => store.remove(run, head),
     close: async () => {},

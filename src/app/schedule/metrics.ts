@@ -223,6 +223,7 @@ export async function createMetrics(gauges: () => ReadonlyMap<string, Gauges>): 
         },
         read: (run, range) => store.read(run, range),
         runs: (filter) => store.runs(filter),
+        runsStamp: () => store.runsStamp(),
         run: (run) => store.run(run),
         last: (run) => store.last(run),
         remove: (run, head) => store.remove(run, head),

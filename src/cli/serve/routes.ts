@@ -11,7 +11,7 @@ import { readFirstEntry } from '../../journal/reading.ts';
 import { StoreError } from '../../journal/store.ts';
 import { answerReviewer } from '../../report/answers/six.ts';
 import { ENTRY_GROUPS, type EntryGroup, type EntrySelection, makeEntryRow } from '../../report/folds/entry-index.ts';
-import { makeRunsDocument, type RunsFilter } from '../../report/folds/runs-list.ts';
+import type { RunsFilter } from '../../report/folds/runs-list.ts';
 import { isGoing } from '../../report/liveness.ts';
 import { compareRuns } from '../../report/page/comparison.ts';
 import { makeConfirmation } from '../../report/page/confirmation.ts';
@@ -129,7 +129,7 @@ function describeSession({ allowActions, version, state, user, now }: SessionFac
 }
 
 async function listRuns(query: URLSearchParams, { runs, words }: Routes): Promise<Answer> {
-  const document = makeRunsDocument(await runs.listRows(), readFilter(query));
+  const document = (await runs.list()).makeDocument(readFilter(query));
   const now = words.now();
   return makeJson({ ...document, runs: await runs.addProgress(document.runs, now), now });
 }
@@ -169,24 +169,27 @@ async function makeRunDocument(found: FoundRun, query: URLSearchParams, { runs, 
 }
 
 async function makeEntryPage(found: FoundRun, query: URLSearchParams, { runs }: Routes): Promise<Answer> {
-  const fold = await runs.readFold(found);
   const [from, limit] = [readCount(query, 'from', 0), readCount(query, 'limit', 200, 500)];
-  const numbers = fold.index.select(readSelection(query));
+  const selection = readSelection(query);
+  // A page of all entries does not wait until a long run has been read from its beginning.
+  const numbers = selection === undefined ? undefined : (await runs.readFold(found)).index.select(selection);
   const lines = await runs.readLines(
     found,
     numbers === undefined ? { after: from, limit } : numbers.slice(from, from + limit),
   );
   return makeJson({
-    total: numbers?.length ?? fold.index.size,
+    total: numbers?.length ?? (await runs.countEntries(found)),
     from,
     rows: lines.map((line) => makeEntryRow(readEntry(line))),
   });
 }
 
-function readSelection(query: URLSearchParams): EntrySelection {
+/** Undefined where all entries are selected. */
+function readSelection(query: URLSearchParams): EntrySelection | undefined {
   const words = (query.get('groups') ?? '').split(',');
   const groups = (Object.keys(ENTRY_GROUPS) as EntryGroup[]).filter((each) => words.includes(each));
   const [step, order] = [query.get('step') || undefined, query.get('order') || undefined];
+  if (groups.length === 0 && step === undefined && order === undefined) return undefined;
   return {
     ...(groups.length === 0 ? {} : { groups: new Set(groups) }),
     ...(step === undefined ? {} : { step }),

@@ -11,7 +11,7 @@ import { listStorePlaces } from '../../app/stores/known-stores.ts';
 import { accessStore, describePlace, isThere } from '../../app/stores/location.ts';
 import { readAnchorFiles } from '../../app/stores/review.ts';
 import { settle } from '../../base/clock.ts';
-import { type ArchiveStore, openSalvage } from '../../journal/archive/store.ts';
+import { ArchiveStore, openSalvage } from '../../journal/archive/store.ts';
 import type { Entry } from '../../journal/entry.ts';
 import { readAllEntries, readFirstEntry, readLines } from '../../journal/reading.ts';
 import {
@@ -25,18 +25,21 @@ import type { KillsMeanwhile } from '../../report/answers/allowed.ts';
 import type { VerdictSoFar } from '../../report/answers/missing.ts';
 import { verifyRun } from '../../report/compare/verify.ts';
 import { RunPageFold } from '../../report/folds/run-facts.ts';
-import type { ListedRun } from '../../report/folds/runs-list.ts';
+import { type ListedRun, RunsList } from '../../report/folds/runs-list.ts';
 import { StoryFold } from '../../report/timeline/story.ts';
 
 /** Maximum number of cached folds: a person looks at few runs at a time. */
 const MOST_FOLDS = 16;
-const PAGE = 2000;
+/** Entries that are read and folded in one turn: a few milliseconds, after which other requests are answered. */
+const PAGE = 200;
 /** Maximum number of unfinished runs whose progress is read for the list. */
 const MOST_WATCHED = 10;
 
+type ServedStore = JournalStore | ArchiveStore;
+
 export interface FoundRun {
   readonly row: RunRow;
-  readonly store: JournalReader;
+  readonly store: ServedStore;
 }
 
 /** Facts outside a run's entries, as of the last check. */
@@ -56,15 +59,28 @@ export class ServedRuns {
   private readonly folds = new KeptFolds(() => new RunPageFold());
   private readonly stories = new KeptFolds(() => new StoryFold());
   private readonly checked = new Map<string, Checks>();
+  /** The last list, and the stamps of the stores that it is of. */
+  private listed: { readonly stamp: string; readonly runs: RunsList } | undefined;
 
   constructor(state: StateFolder) {
     this.state = state;
   }
 
-  /** The row of every run in all journals and archives, once even while it is in both. */
-  async listRows(): Promise<readonly RunRow[]> {
-    const lists = await Promise.all((await this.open()).map((store) => store.runs()));
-    return [...new Map(lists.flat().map((row) => [row.run, row])).values()];
+  /** Every run in all journals and archives, once even while it is in both. */
+  async list(): Promise<RunsList> {
+    const stores = await this.open();
+    // Before the rows: a run that begins meanwhile is found by the next list.
+    const stamp = (await Promise.all(stores.map(readStamp))).join('; ');
+    if (this.listed?.stamp === stamp) return this.listed.runs;
+    const lists = await Promise.all(stores.map((store) => store.runs()));
+    const runs = new RunsList([...new Map(lists.flat().map((row) => [row.run, row])).values()]);
+    this.listed = { stamp, runs };
+    return runs;
+  }
+
+  /** The number of a run's last entry. */
+  async countEntries({ row: { run }, store }: FoundRun): Promise<number> {
+    return store instanceof ArchiveStore ? (store.archived(run)?.entries ?? 0) : ((await store.last(run))?.seq ?? 0);
   }
 
   /** The same rows; those without an end with their progress. */
@@ -134,10 +150,10 @@ export class ServedRuns {
     for (const opened of this.stores.values()) await opened.then((store) => store.close()).catch(() => undefined);
   }
 
-  private async open(): Promise<readonly JournalReader[]> {
+  private async open(): Promise<readonly ServedStore[]> {
     // Reading creates no file and no folder.
     if (!existsSync(this.state.path)) return [];
-    const opened: JournalReader[] = [];
+    const opened: ServedStore[] = [];
     for (const place of listStorePlaces(this.state).filter(isThere)) {
       const name = describePlace(place);
       const known = this.stores.get(name) ?? accessStore(place, this.state.environment).openJournal();
@@ -156,6 +172,11 @@ export class ServedRuns {
     }
     return opened;
   }
+}
+
+/** An archive never changes. */
+async function readStamp(store: ServedStore): Promise<string> {
+  return store instanceof ArchiveStore ? store.file : store.runsStamp();
 }
 
 /** A failure to read is an answer too. */
@@ -208,5 +229,6 @@ async function catchUp(store: JournalReader, run: string, fold: GrowingFold): Pr
       if (stored.type === 'round.idle') await settle();
     }
     more = page.length === PAGE;
+    if (more) await settle();
   }
 }

@@ -82,6 +82,10 @@ export class MemoryStore implements JournalStore {
     return this.rows.get(run);
   }
 
+  async runsStamp(): Promise<string> {
+    return [...this.rows.values()].map(({ run, endedAt = '' }) => `${run} ${endedAt}`).join(' ');
+  }
+
   async last(run: string): Promise<StoredEntry | undefined> {
     return this.entries.get(run)?.at(-1);
   }

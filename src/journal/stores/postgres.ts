@@ -79,6 +79,11 @@ class PostgresStore implements JournalStore {
     return row === undefined ? undefined : readRunRow(row);
   }
 
+  async runsStamp(): Promise<string> {
+    const [row] = await this.database.read(JOURNAL_SQL.runsStamp, [], this.patienceMs);
+    return Object.values(row ?? {}).join(' ');
+  }
+
   async last(run: string): Promise<StoredEntry | undefined> {
     const [row] = await this.database.read(JOURNAL_SQL.last, [run], this.patienceMs);
     return row === undefined ? undefined : readEntryRow(run, row);

@@ -25,6 +25,9 @@ export const JOURNAL_SQL = {
   read: 'SELECT seq, at, type, step, line, hash FROM entries WHERE run = ? AND seq > ? ORDER BY seq LIMIT ?',
   last: 'SELECT seq, at, type, step, line, hash FROM entries WHERE run = ? ORDER BY seq DESC LIMIT 1',
   run: `SELECT ${RUN_COLUMNS} FROM runs WHERE run = ?`,
+  // Of the ends a sum that stays exact: a run that goes on and ends again has another end.
+  runsStamp: `SELECT count(*) AS runs, count(ended_at) AS ended, max(started_at) AS newest,
+    sum(ended_at % 1000000007) AS ends FROM runs`,
   lastOfEnded: `SELECT entries.hash FROM runs JOIN entries ON entries.run = runs.run
     WHERE runs.run = ? AND runs.outcome IS NOT NULL ORDER BY entries.seq DESC LIMIT 1`,
   removeEntries: 'DELETE FROM entries WHERE run = ?',

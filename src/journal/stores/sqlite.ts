@@ -175,6 +175,10 @@ class SqliteStore implements JournalStore {
     return row === undefined ? undefined : readRunRow(row);
   }
 
+  async runsStamp(): Promise<string> {
+    return Object.values(this.database.statement(JOURNAL_SQL.runsStamp).get() ?? {}).join(' ');
+  }
+
   async last(run: string): Promise<StoredEntry | undefined> {
     const [values] = this.database.statement(JOURNAL_SQL.last).tuples(run);
     return values === undefined ? undefined : readStoredEntry(run, values);

@@ -79,13 +79,8 @@ export class EntryIndex {
     this.order.push(this.findOrder(entry));
   }
 
-  get size(): number {
-    return this.group.length;
-  }
-
-  /** The sequence numbers of the selected entries, ascending; undefined if all are selected. */
-  select({ groups, step, order }: EntrySelection): readonly number[] | undefined {
-    if (groups === undefined && step === undefined && order === undefined) return undefined;
+  /** The sequence numbers of the selected entries, ascending. */
+  select({ groups, step, order }: EntrySelection): readonly number[] {
     const wanted = groups === undefined ? undefined : new Set([...groups].map((group) => GROUP_NAMES.indexOf(group)));
     const steps = step === undefined ? undefined : this.steps.findWithin(step);
     const orderNumber = order === undefined ? undefined : this.orders.find(order);

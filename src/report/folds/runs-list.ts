@@ -48,40 +48,49 @@ interface RunsDocument {
 const PAGE = 100;
 const MOST_PER_PAGE = 500;
 
-/** Newest first, by the moment in their names: a dry-run's own times are virtual. */
-export function makeRunsDocument(rows: readonly RunRow[], filter: RunsFilter): RunsDocument {
-  const { offset = 0, limit = PAGE } = filter;
-  const matching = rows
-    .filter((row) => matches(row, filter))
-    .toSorted((a, b) => (a.run < b.run ? 1 : a.run > b.run ? -1 : 0));
-  const outcomes = { succeeded: 0, stopped: 0, failed: 0, halted: 0, unfinished: 0 };
-  for (const { outcome } of rows) outcomes[outcome ?? 'unfinished'] += 1;
-  return {
-    total: matching.length,
-    offset,
-    runs: matching.slice(offset, offset + Math.min(limit, MOST_PER_PAGE)),
-    counts: {
+/**
+ * The rows of all runs, newest first, by the moment in their names: a dry-run's own times are virtual. What depends on the rows alone
+ * is made once: a page that is open asks every few seconds.
+ */
+export class RunsList {
+  readonly rows: readonly RunRow[];
+  private readonly counts: RunsDocument['counts'];
+  /** What words are looked for in, row by row; made at the first search. */
+  private texts: readonly string[] | undefined;
+
+  constructor(rows: readonly RunRow[]) {
+    this.rows = rows.toSorted((a, b) => (a.run < b.run ? 1 : a.run > b.run ? -1 : 0));
+    const outcomes = { succeeded: 0, stopped: 0, failed: 0, halted: 0, unfinished: 0 };
+    for (const { outcome } of rows) outcomes[outcome ?? 'unfinished'] += 1;
+    this.counts = {
       all: rows.length,
       outcomes,
       modes: countWords(rows.map(({ mode }) => mode)),
       runbooks: countWords(rows.map(({ runbook }) => runbook)),
       accounts: countWords(rows.map(({ account }) => account)),
-    },
-  };
+    };
+  }
+
+  makeDocument(filter: RunsFilter): RunsDocument {
+    const { offset = 0, limit = PAGE, text = '' } = filter;
+    const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+    if (words.length > 0)
+      this.texts ??= this.rows.map((row) => `${row.run} ${row.runbook} ${row.account} ${row.trigger}`.toLowerCase());
+    const { texts } = this;
+    const matching = this.rows.filter(
+      (row, index) => matches(row, filter) && words.every((word) => texts?.[index]?.includes(word)),
+    );
+    const runs = matching.slice(offset, offset + Math.min(limit, MOST_PER_PAGE));
+    return { total: matching.length, offset, runs, counts: this.counts };
+  }
 }
 
-function matches(row: RunRow, { text = '', outcome, mode, runbook, account }: RunsFilter): boolean {
-  const { run, trigger } = row;
-  const searched = `${run} ${row.runbook} ${row.account} ${trigger}`.toLowerCase();
+function matches(row: RunRow, { outcome, mode, runbook, account }: RunsFilter): boolean {
   return (
     (outcome === undefined || (row.outcome ?? 'unfinished') === outcome) &&
     (mode === undefined || row.mode === mode) &&
     (runbook === undefined || row.runbook === runbook) &&
-    (account === undefined || row.account === account) &&
-    text
-      .toLowerCase()
-      .split(/\s+/)
-      .every((word) => searched.includes(word))
+    (account === undefined || row.account === account)
   );
 }
 
