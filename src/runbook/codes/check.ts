@@ -494,7 +494,7 @@ export const CHECK_CODES = {
     cause:
       'It depends on values, rounds, branches or a called runbook that only the run knows. The run is held to it in any case.',
     example: '- if: done > 0\n  protect: {…}',
-    fix: 'Ask the order itself, such as `entry.filled == 0`; a variable that only adds what orders filled; or a whole list of fills: `net_size(mine.fills) == 0`. Or leave it to the run.',
+    fix: 'Ask the order itself, such as `entry.filled == 0`; the run, as in `if: position(MARKET) != 0`; a variable that only adds what orders filled; or a whole list of fills: `net_size(mine.fills) == 0`. Or leave it to the run.',
   }),
   'protect-before-fill': warning({
     summary: 'protection placed before any fill is known',
