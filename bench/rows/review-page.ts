@@ -18,8 +18,8 @@ import type { Row } from './row.ts';
 
 const RUNS = 20_000;
 const LISTINGS = 11;
-/** Each round of the counter has four entries. */
-const ROUNDS = 250_000;
+/** Each round of the counter has three entries. */
+const ROUNDS = 340_000;
 const RUN = '20260105T080000000-counter-0000000001';
 const PAGES = 5;
 

@@ -54,7 +54,7 @@ interface Bar {
   readonly from: number;
   until: number;
   outcome: BarOutcome;
-  readonly count: number;
+  count: number;
   readonly seq: number;
 }
 
@@ -140,17 +140,28 @@ export function toLanePath(path: string): string {
   return path.includes('[') || path.includes('~') ? path.replace(/\[\d+\]|~\d+/g, '') : path;
 }
 
+/** In one pass without copies: a loop of a week has a bar for each round. */
 function describeLane(lane: Lane, now: number, hasEnded: boolean): StepLane {
   const outcomes = { succeeded: 0, failed: 0, skipped: 0, halted: 0, left: 0, active: 0 };
   let totalMs = 0;
-  const bars = lane.bars.map((bar): Bar => {
+  const perBar = Math.max(1, Math.ceil(lane.bars.length / MOST_BARS));
+  const merged: Bar[] = [];
+  for (const [index, bar] of lane.bars.entries()) {
+    const { from, seq } = bar;
     const isOpen = bar.outcome === 'active';
     const outcome = isOpen && hasEnded ? 'halted' : bar.outcome;
     const until = isOpen ? now : bar.until;
     outcomes[outcome] += 1;
-    totalMs += until - bar.from;
-    return { ...bar, outcome, until };
-  });
+    totalMs += until - from;
+    const group = merged.at(-1);
+    if (group === undefined || index % perBar === 0) {
+      merged.push({ from, until, outcome, count: 1, seq });
+      continue;
+    }
+    group.until = Math.max(group.until, until);
+    group.count += 1;
+    if (WEIGHT[outcome] > WEIGHT[group.outcome]) group.outcome = outcome;
+  }
   const { path, id, verb, retries, error } = lane;
   return {
     path,
@@ -158,12 +169,12 @@ function describeLane(lane: Lane, now: number, hasEnded: boolean): StepLane {
     ...(id === undefined ? {} : { id }),
     verb,
     depth: Math.max(0, path.split('/').length - 2),
-    count: bars.length,
+    count: lane.bars.length,
     outcomes,
     retries,
     totalMs,
     ...(error === undefined ? {} : { error }),
-    bars: toColumns(mergeBars(bars)),
+    bars: toColumns(merged),
   };
 }
 
@@ -172,25 +183,6 @@ const WEIGHT = { active: 5, halted: 4, failed: 3, succeeded: 2, left: 1, skipped
   BarOutcome,
   number
 >;
-
-function mergeBars(bars: readonly Bar[]): readonly Bar[] {
-  if (bars.length <= MOST_BARS) return bars;
-  const perBar = Math.ceil(bars.length / MOST_BARS);
-  const groups: Bar[] = [];
-  for (let first = 0; first < bars.length; first += perBar) {
-    const group = bars.slice(first, first + perBar);
-    const [head] = group;
-    if (head === undefined) break;
-    groups.push({
-      from: head.from,
-      until: Math.max(...group.map((bar) => bar.until)),
-      outcome: group.reduce((worst, bar) => (WEIGHT[bar.outcome] > WEIGHT[worst] ? bar.outcome : worst), head.outcome),
-      count: group.length,
-      seq: head.seq,
-    });
-  }
-  return groups;
-}
 
 function toColumns(bars: readonly Bar[]): Bars {
   return {
