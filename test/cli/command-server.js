@@ -32,7 +32,7 @@ async function run({ words, folder, environment, answer }) {
     renameSync(`${answer}.part`, answer);
   };
   process.argv = [process.execPath, BIN, ...words];
-  process.env = environment;
+  setEnvironment(environment);
   process.chdir(folder);
   process.stdout.write = collect(texts, 'out');
   process.stderr.write = collect(texts, 'err');
@@ -51,6 +51,12 @@ async function run({ words, folder, environment, answer }) {
   if (isLast) exitProcess(0);
   for (const emitter of [process.stdout, process.stderr]) emitter.removeAllListeners('error');
   for (const event of ['uncaughtException', 'unhandledRejection']) process.removeAllListeners(event);
+}
+
+/** In the process's own environment: the folder of temporary files and the home are read there, not in the object `process.env`. */
+function setEnvironment(environment) {
+  for (const name of Object.keys(process.env)) delete process.env[name];
+  Object.assign(process.env, environment);
 }
 
 function collect(texts, stream) {
