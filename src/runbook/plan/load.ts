@@ -92,9 +92,10 @@ export function makeLoad(
 }
 
 /** Parts that follow each other. */
-export function sequence(parts: readonly Load[]): Load {
-  const [only] = parts;
-  if (only !== undefined && parts.length === 1) return only;
+export function sequence(all: readonly Load[]): Load {
+  const parts = all.filter((part) => part !== EMPTY);
+  const [only = EMPTY] = parts;
+  if (parts.length <= 1) return only;
   const figures = new Map<Figure, Range>();
   for (const part of parts)
     for (const [figure, range] of part.figures) {
