@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { toSystemError } from '../../src/app/system-errors.ts';
 import { StoreAway, StoreError, StoreFull } from '../../src/journal/store.ts';
 
-const fromSystem = (code: string) => Object.assign(new Error(code), { code, syscall: 'open', path: '/var/lib/runbook' });
+const fromSystem = (code: string) =>
+  Object.assign(new Error(code), { code, syscall: 'open', path: '/var/lib/runbook' });
 
 describe('a store or a disk that cannot be used', () => {
   // The units in deploy/ are not started again after exit code 2.

@@ -484,7 +484,7 @@ describe('VenueSession, what it passes on', () => {
     const key = { apiKey: new Secret('k', 'key-1') };
     const secret = { apiSecret: new Secret('s', '0xdeadbeef') };
     const headers = (given: object) =>
-      bench([], { auth, parts: { secrets: { ...given, webhooks: {}, anchorWebhooks: {} } } }).session.headersFor(LIST);
+      bench([], { auth, parts: { secrets: { ...given, webhooks: {}, anchorAddresses: {} } } }).session.headersFor(LIST);
     for (const half of [key, secret, {}]) expect(() => headers(half)).toThrow('without its key');
     expect(Object.keys(headers({ ...key, ...secret })).sort()).toEqual(['k', 'sig', 'ts']);
   });

@@ -80,7 +80,10 @@ describe('the kill switch of an account with two stores', () => {
 
   it('is engaged for this user also where the store cannot take it, which is said', async () => {
     const { user, two } = openStores();
-    const full = { ...user.killSwitch, engage: () => Promise.reject(new StoreError('unavailable', 'the disk is full')) };
+    const full = {
+      ...user.killSwitch,
+      engage: () => Promise.reject(new StoreError('unavailable', 'the disk is full')),
+    };
     const order = { scope: 'main', by: 'ada', reason: 'r', at: 1 };
     await expect(combineKillSwitches(user.killSwitch, full).engage(order)).rejects.toThrow('the disk is full');
     expect(await two.kills.engaged('main')).toEqual(order);
