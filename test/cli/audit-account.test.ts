@@ -8,6 +8,7 @@ import { describeActor, makeAct, makeKillAct, makeRunAct } from '../../src/app/a
 import { keepBaseline } from '../../src/app/account/ledger.ts';
 import { environmentOf } from '../../src/app/environment.ts';
 import { stateFolder } from '../../src/app/state.ts';
+import { VirtualClock } from '../../src/base/clock.ts';
 import { verify } from '../../src/cli/audit/verify.ts';
 import { type Invocation, invocationAt } from '../../src/cli/invocation.ts';
 import { showSchedule } from '../../src/cli/ledger/occurrences.ts';
@@ -355,6 +356,29 @@ describe('a signed approval', () => {
     const { acts } = (await perform((invocation) => showPeople({ ...SPAN, csv: false, by: undefined }, invocation)))
       .document;
     expect(acts).toContainEqual(expect.objectContaining({ act: 'approve', run: 'r3', how: 'signed' }));
+  });
+
+  it('with a new key is judged once a run has begun since', async () => {
+    const [old, next] = [makeKey(), makeKey()];
+    await approve(old.pem, old.publicKey);
+    const journal = await openSqliteAccountJournal(at('runbook.db'));
+    const released = makeAct('kill.released', ADA, START + 1, { scope: KEY, reason: '', at: START + 1, late: true });
+    await journal.append(KEY, signAct(KEY, released, next.pem));
+    await journal.close();
+    expect((await audit()).accounts.flatMap(({ problems }) => problems)).not.toContainEqual(
+      expect.objectContaining({ kind: 'inserted' }),
+    );
+    const store = await openSqliteStore(at('runbook.db'));
+    const people = { ada: { key: old.publicKey, roles: [] } };
+    const acts = { key: KEY, actOf: (entry: Entry) => makeRunAct(entry, ADA) };
+    const writer = newWriter(store, 'r4', { acts, clock: new VirtualClock(START + 2) });
+    const started = { mode: 'live', startedAt: START + 2, settings: { base_url: URL, people } } as const;
+    writer.append('run.started', startedData(started));
+    await writer.close();
+    await store.close();
+    expect((await audit()).accounts.flatMap(({ problems }) => problems)).toContainEqual(
+      expect.objectContaining({ sequence: 11, kind: 'inserted' }),
+    );
   });
 
   it('with another key, or without its signature in a chain sealed anew, is found', async () => {

@@ -285,7 +285,10 @@ function findChangedBaselines(
   ];
 }
 
-/** Acts whose signature does not fit them, or is of a key that no run's profile has for a person of whom one has a key. */
+/**
+ * Acts whose signature does not fit them, or is of a key that no run's profile has for a person of whom one has a key. A new key is in
+ * the profile of the next run only: until one with a key of this person has begun, nothing is said of it.
+ */
 function findForged(acts: AccountActs, { account, runs }: AccountEvidence): readonly AccountProblem[] {
   const known = [...runs.values()].flatMap(({ keys }) => [...keys]);
   return acts.acts.flatMap((act): AccountProblem[] => {
@@ -294,8 +297,9 @@ function findForged(acts: AccountActs, { account, runs }: AccountEvidence): read
     if (signature === undefined) return [];
     if (!isSigned(account, act))
       return [{ sequence: seq, kind: 'edited', detail: `the signature of ${by} does not fit it` }];
-    const keys = known.filter(([name]) => name === by);
-    if (keys.length === 0 || keys.some(([, key]) => isSameKey(key, signature.key))) return [];
+    const isKnown = known.some(([name, key]) => name === by && isSameKey(key, signature.key));
+    const isJudged = [...runs.values()].some(({ startedAt, keys }) => startedAt >= act.at && keys.has(by));
+    if (isKnown || !isJudged) return [];
     return [{ sequence: seq, kind: 'inserted', detail: `it is signed with a key that no run's profile has for ${by}` }];
   });
 }
