@@ -18,9 +18,9 @@ export default defineConfig({
     reporters: ['default', new LeftOut()],
     // Real processes on a machine that others load: a failure that does not repeat is listed at the end, and does not fail CI.
     retry: process.env['CI'] === undefined ? 0 : 1,
-    // For what hangs: a busy machine needs a multiple of what a test takes.
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    // For what hangs alone: a busy machine needs ten times what a test takes. What a test waits for ends sooner, and says what it was.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     coverage: { provider: 'v8', include: ['src/**/*.ts'], reporter: ['text-summary', 'html'] },
   },
 });

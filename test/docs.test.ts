@@ -40,7 +40,7 @@ describe('the pages', () => {
   it('show what the program prints now', () => {
     const { status, stderr } = run('docs/paste.js', '--check');
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
-  }, 120_000);
+  });
 
   it('have no empty block', () => {
     const empty = WRITTEN.flatMap((path) =>

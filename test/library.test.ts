@@ -76,7 +76,6 @@ describe('the package', () => {
 
   it('compiles and runs the example in an empty folder, and serves as the command', {
     tags: ['long'],
-    timeout: 120_000,
   }, () => {
     run(ROOT, process.execPath, 'build.js', '--types');
     run(ROOT, 'npm', 'pack', '--ignore-scripts', '--silent', '--pack-destination', folder);

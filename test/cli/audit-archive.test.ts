@@ -313,7 +313,7 @@ describe('audit archive', () => {
     expect(readdirSync(join(state, 'archive'))).toEqual([JANUARY]);
     expect(await inJournal()).toEqual([]);
     expect(listed().toSorted()).toEqual(runs);
-  }, 60_000);
+  });
 
   const killedAtAnyMoment = async (trials: number) => {
     const runs = Array.from({ length: 60 }, (_, index) => `run-${String(index).padStart(3, '0')}`);

@@ -201,7 +201,7 @@ describe('what is recorded', { tags: ['long'] }, () => {
     await scheduleStore.engage('main', 1, ['morning'], 0);
     await scheduleStore.record('main', 1, [row]);
     for (const each of await scheduleStore.occurrences('main')) keep('schedule', each);
-  }, 120_000);
+  });
 
   it('has a table row for every type of entry', () => {
     const carriers = new Set(claims().map(({ carrier }) => carrier));

@@ -15,7 +15,7 @@ function listFiles(path: string): readonly string[] {
   return readdirSync(path).map((name) => `${name} ${statSync(join(path, name)).mtimeMs}`);
 }
 
-describe('an auditor without the right to write', { tags: ['linux', 'long'], timeout: 60_000 }, () => {
+describe('an auditor without the right to write', { tags: ['linux', 'long'] }, () => {
   const here = folder();
   const audit = (...words: readonly string[]): Ended => {
     const { status, stdout, stderr } = spawnSync(process.execPath, [BIN, 'audit', ...words, '--state', 'kept'], {

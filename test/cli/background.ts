@@ -81,7 +81,7 @@ export function profileFor(url: string): string {
 }
 
 /** Resolves when the condition holds; rejects after the timeout. */
-export async function until(holds: () => boolean | Promise<boolean>, withinMs = 60_000): Promise<void> {
+export async function until(holds: () => boolean | Promise<boolean>, withinMs = 200_000): Promise<void> {
   for (const end = Date.now() + withinMs; !(await holds()); ) {
     if (Date.now() > end) throw new Error(`did not come true within ${withinMs} ms`);
     await new Promise((resolve) => setTimeout(resolve, 10));

@@ -64,7 +64,7 @@ async function readOccurrences(file: string) {
   return rows.map(({ nominal, verdict, why, run }) => ({ nominal: Number(nominal), verdict, why, run }));
 }
 
-describe('a backup', { timeout: 90_000 }, () => {
+describe('a backup', () => {
   it('of a running scheduler is one private file, and its restore starts nothing that was due since', async ({
     at,
     schedule,

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 const SERVER = fileURLToPath(new URL('./command-server.js', import.meta.url));
-const TIMEOUT_MS = 120_000;
+const TIMEOUT_MS = 200_000;
 const PAUSE = new Int32Array(new SharedArrayBuffer(4));
 /** Servers without a command; one more is started where there is none. */
 const idle = [];

@@ -31,7 +31,7 @@ export function folder(): Folder {
       cwd: path,
       encoding: 'utf8',
       env: { ...(PATH === undefined ? {} : { PATH }), ...(HOME === undefined ? {} : { HOME }), ...env },
-      timeout: 30_000,
+      timeout: 200_000,
     });
     return { exit: status, out: stdout, err: stderr };
   };

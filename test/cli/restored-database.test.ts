@@ -32,7 +32,7 @@ function readRecipes(): readonly string[] {
   return [...section.matchAll(/```sh\n(.*?)```/gs)].map(([, commands]) => commands ?? '');
 }
 
-describe('the recipe for a database', { timeout: 90_000, tags: ['postgres'] }, () => {
+describe('the recipe for a database', { tags: ['postgres'] }, () => {
   it('puts an older state back, starts nothing due since, and no order where the venue knows of more', async ({
     onTestFinished,
   }) => {

@@ -111,7 +111,7 @@ const it = base
     return { scheduler, run: at.start(['run', 'asked.yaml', '--profile', 'profile.yaml', '--json']) };
   });
 
-describe.concurrent('runbook schedule', { timeout: 120_000 }, () => {
+describe.concurrent('runbook schedule', () => {
   it('starts what is due, reports its health, reloads its files, and stops cleanly', async ({
     venue,
     at,

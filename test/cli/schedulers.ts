@@ -44,7 +44,7 @@ export class Scheduler {
     });
   }
 
-  async sees(event: string, count = 1, withinMs = 60_000): Promise<readonly Line[]> {
+  async sees(event: string, count = 1, withinMs?: number): Promise<readonly Line[]> {
     try {
       await until(() => this.events(event).length >= count, withinMs);
     } catch (error) {

@@ -45,7 +45,7 @@ const it = base
 
 const inode = (file: string) => statSync(file, { bigint: true }).ino;
 
-describe('another program at the database of a running scheduler', { timeout: 60_000, tags: ['sqlite3'] }, () => {
+describe('another program at the database of a running scheduler', { tags: ['sqlite3'] }, () => {
   it('that reads it and backs it up takes nothing away: no occurrence runs twice after a kill', async ({
     simulator,
     at,
@@ -65,15 +65,24 @@ describe('another program at the database of a running scheduler', { timeout: 60
     await second.sees('run_ended', 2);
     expect((await second.stop('SIGTERM')).exit).toBe(143);
     const database = await openDatabase(file);
-    const started = database.statement("SELECT nominal, run FROM occurrence WHERE verdict = 'started'").all();
+    const listRuns = (from: string) =>
+      database
+        .statement(`SELECT run FROM ${from}`)
+        .all()
+        .map(({ run }) => run);
+    const started = listRuns("occurrence WHERE verdict = 'started'");
+    const begun = listRuns("entries WHERE type = 'run.started'");
     database.close();
     const orders = simulator.books().orders.map(({ client_order_id }) => client_order_id);
     expect(orders.length).toBeGreaterThanOrEqual(6);
-    expect([orders.length, new Set(orders).size]).toEqual([started.length, started.length]);
+    // The last run may have been ended before its order.
+    expect(orders.length).toBeLessThanOrEqual(started.length);
+    expect(new Set(orders).size).toBe(orders.length);
+    expect(begun.filter((run) => !started.includes(run))).toEqual([]);
   });
 });
 
-describe('a process whose files are taken away', { timeout: 60_000 }, () => {
+describe('a process whose files are taken away', () => {
   const states = (simulator: Simulator) => simulator.books().orders.map(({ status }) => status);
 
   it.for([

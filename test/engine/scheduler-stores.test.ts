@@ -55,9 +55,7 @@ const STORES: Readonly<Record<string, Row>> = {
 };
 
 function testStore({ rounds, open }: Row): void {
-  it(`${rounds} times at the same instant: one starts it, the other stops permanently`, {
-    timeout: 120_000,
-  }, async () => {
+  it(`${rounds} times at the same instant: one starts it, the other stops permanently`, async () => {
     const [one, two, gone] = await open();
     for (let round = 0; round < rounds; round += 1) {
       const clock = new WallClock(NINE - 1_000 - (round % 7));

@@ -21,7 +21,7 @@ steps:
   - read_account: {}
 `;
 
-describe.concurrent('credentials', { timeout: 60_000 }, () => {
+describe.concurrent('credentials', () => {
   it.each([
     ['a header of another name', 'header: RBT-JWT, prefix: ""', 'rbt-jwt', JWT],
     ['a cookie', 'cookie: jwt', 'cookie', `jwt=${JWT}`],
@@ -128,7 +128,7 @@ describe.concurrent('credentials', { timeout: 60_000 }, () => {
     ));
 });
 
-describe.concurrent('the deadman switch', { timeout: 60_000 }, () => {
+describe.concurrent('the deadman switch', () => {
   it.each([
     ['{}', (record: object | undefined) => record ?? {}],
     ['an empty list', (record: object | undefined) => (record === undefined ? [] : [record])],

@@ -37,7 +37,7 @@ async function asks({ path }: Scene, times = 1): Promise<void> {
   throw new Error('the run did not ask');
 }
 
-describe.concurrent('an answer', { timeout: 60_000 }, () => {
+describe.concurrent('an answer', () => {
   it('comes from a named person to a step that asks, and is shown with person, time and plan', () =>
     scene({ runbook: ASKING }, async (at) => {
       const { run, start, path } = at;
@@ -86,7 +86,7 @@ describe.concurrent('an answer', { timeout: 60_000 }, () => {
     }));
 });
 
-describe.concurrent('a run that halted', { timeout: 60_000 }, () => {
+describe.concurrent('a run that halted', () => {
   it('has in its journal who answered for it, chained and anchored, and can still be resumed', () =>
     scene(
       {

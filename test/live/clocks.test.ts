@@ -10,7 +10,7 @@ schedule: {every: 1s, misfire: {within: 20s, then: run_once}}
 steps: [{wait: 1ms}]
 `;
 
-describe.concurrent('a scheduler whose clock is an hour ahead of the venue', { timeout: 60_000 }, () => {
+describe.concurrent('a scheduler whose clock is an hour ahead of the venue', () => {
   it('decides nothing, raises an alarm, and recovers', { tags: ['long'] }, () =>
     scene({ runbook: TICK, profile: 'notify: {ops: {log: true}}' }, async ({ venue, start }) => {
       let behindMs = 3_600_000;
@@ -23,7 +23,7 @@ describe.concurrent('a scheduler whose clock is an hour ahead of the venue', { t
         ['occurrence_started', 'occurrence_missed', 'run_begun'].flatMap((each) => scheduler.events(each)),
       ).toEqual([]);
       behindMs = 0;
-      await scheduler.sees('clock_agrees', 1, 45_000);
+      await scheduler.sees('clock_agrees');
       const url = await scheduler.url();
       await scheduler.sees('run_ended');
       expect(scheduler.events('occurrence_missed')).toEqual([]);

@@ -32,7 +32,7 @@ async function resumed({ run }: Scene): Promise<Ended> {
   }
 }
 
-describe.concurrent('a journal that an anchor contradicts', { timeout: 60_000 }, () => {
+describe.concurrent('a journal that an anchor contradicts', () => {
   it('refuses a new run with exit 3 and sends nothing until the anchors are moved', () =>
     scene({}, async ({ venue, live, path }) => {
       expect((await live()).exit).toBe(0);

@@ -50,7 +50,7 @@ function venue(mock: MockVenue): void {
   );
 }
 
-describe.concurrent('every endpoint', { timeout: 60_000 }, () => {
+describe.concurrent('every endpoint', () => {
   it.each([
     ['as the document has it', '', '"size":0.5,"type":"stop_loss"'],
     [

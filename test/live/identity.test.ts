@@ -10,7 +10,7 @@ import { document, RESTING, rests, type Scene, scene } from './scene.ts';
 const profileOf = ({ path }: Scene) => readFileSync(join(path, 'p.yaml'), 'utf8');
 const words = (profile: string) => ['run', 'one.yaml', '--profile', profile, '--json'];
 
-describe.concurrent('the account of a run', { timeout: 60_000 }, () => {
+describe.concurrent('the account of a run', () => {
   it.each([
     ['by another name of its host', (text: string) => text.replace('127.0.0.1', 'localhost')],
     ['by another name of its own', (text: string) => text.replace('account: main', 'account: Main')],

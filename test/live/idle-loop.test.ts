@@ -22,7 +22,7 @@ steps:
 
 it(
   'stores its rounds as one entry, and goes on after its process was killed between two of them',
-  { tags: ['long'], timeout: 60_000 },
+  { tags: ['long'] },
   () =>
     scene({ runbook: WATCH }, async ({ venue, path, start, run }) => {
       const asked = () => venue.of('GET', '/orders').length;

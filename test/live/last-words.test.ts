@@ -21,7 +21,7 @@ const stopsRest = (venue: MockVenue) => {
     order_type === 'market' ? { status: 'closed', filled: true } : { status: 'placed' };
 };
 
-describe.concurrent('the last words of a run that holds a position', { timeout: 60_000 }, () => {
+describe.concurrent('the last words of a run that holds a position', () => {
   it('that failed say that no stop works for it, also in the summary and the report', () =>
     scene({ runbook: bought('  - assert: entry.filled > 1\n    because: enough\n') }, async ({ run, live }) => {
       const ended = await run(RUN);

@@ -61,4 +61,4 @@ it('reports an order that appears after its run failed in the next run: on the t
       },
     );
   });
-}, 60_000);
+});

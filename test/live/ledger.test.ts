@@ -26,7 +26,7 @@ async function ledger({ run }: Scene, ...words: readonly string[]) {
   return { exit, ...(document(out) as { readonly known: boolean; readonly markets: Record<string, object> }) };
 }
 
-describe.concurrent('what an earlier run left', { timeout: 60_000 }, () => {
+describe.concurrent('what an earlier run left', () => {
   it('is not held any more where the venue lists the fills that closed it', () =>
     scene({ runbook: BUY, profile: MOST }, async (desk) => {
       const { venue, live } = desk;
@@ -92,7 +92,7 @@ describe.concurrent('what an earlier run left', { timeout: 60_000 }, () => {
     }));
 });
 
-describe.concurrent('runbook account', { timeout: 60_000 }, () => {
+describe.concurrent('runbook account', () => {
   it('states a position, compares with the venue, and makes the ledger again', () =>
     scene({ runbook: BUY, profile: MOST }, async (desk) => {
       const { venue, live, run } = desk;

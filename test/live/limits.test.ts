@@ -18,7 +18,7 @@ interface Planned {
   readonly requests: readonly { readonly limits?: string; readonly denied?: { readonly code: string } }[];
 }
 
-describe.concurrent('a short under a notional limit', { timeout: 60_000 }, () => {
+describe.concurrent('a short under a notional limit', () => {
   it.each<[string, string, string, readonly [exit: number, asked: number, code: string | undefined]]>([
     ['is measured by its own price without a price feed', '', 'max_order_notional: 2', [0, 0, undefined]],
     ['is denied by its own price', '', 'max_order_notional: 1.9', [1, 0, 'NOTIONAL_EXCEEDS_MAX_PER_ORDER']],
@@ -71,7 +71,7 @@ const LOSE = LIMIT.replace(
 ).replace('type: limit', 'type: market');
 const BUY = LIMIT.replace('type: limit', 'type: market').replace('price: 19800', 'price: 20000');
 
-describe.concurrent('a limit of the profile holds for the account', { timeout: 60_000 }, () => {
+describe.concurrent('a limit of the profile holds for the account', () => {
   const codes = (
     ended: readonly {
       readonly exit: number | null;

@@ -19,7 +19,7 @@ steps:
     await: terminal
 `;
 
-it('does not hold up the heartbeats of a run, nor its cancel, nor end it', { timeout: 60_000, tags: ['long'] }, () =>
+it('does not hold up the heartbeats of a run, nor its cancel, nor end it', { tags: ['long'] }, () =>
   scene({ runbook: RUNBOOK }, async ({ venue, path, start, run }) => {
     const running = start(['run', 'one.yaml', '--profile', 'p.yaml', '--json']);
     await rests(venue);

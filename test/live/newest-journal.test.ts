@@ -16,7 +16,7 @@ const every = (name: string) =>
 /** The readings with which a process compares the venue's orders with the journal. */
 const comparisons = (venue: MockVenue) => venue.of('GET', '/orders').filter(({ query }) => query.includes('ASC'));
 
-describe.concurrent('before the first order of a process', { timeout: 60_000 }, () => {
+describe.concurrent('before the first order of a process', () => {
   it('an older state folder is refused with exit 3, until a person adopts the orders that it does not know', () =>
     scene({}, async ({ venue, live, run, write, path }) => {
       const folder = join(path, '.runbook');

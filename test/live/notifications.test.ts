@@ -35,7 +35,7 @@ async function review(
   };
 }
 
-describe.concurrent('a message of a run', { timeout: 60_000 }, () => {
+describe.concurrent('a message of a run', () => {
   it.each([
     ['in a step', 'desk: {log: true}', 'ops'],
     ['in a block that runs at the end', 'ops: {log: true}', 'desk'],

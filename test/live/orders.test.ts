@@ -17,7 +17,7 @@ const AMEND_AND_CANCEL = `${LIMIT.replace(/outputs.*\n/, '')}  - amend: {order: 
 outputs: {price: o.price, filled: o.filled}
 `;
 
-describe.concurrent('an order on the wire', { timeout: 60_000 }, () => {
+describe.concurrent('an order on the wire', () => {
   it('is one POST with the exact bytes, decimals as literals without an exponent', () =>
     scene(
       {
@@ -83,7 +83,7 @@ describe.concurrent('an order on the wire', { timeout: 60_000 }, () => {
     ));
 });
 
-describe.concurrent('the readings at the start', { timeout: 60_000 }, () => {
+describe.concurrent('the readings at the start', () => {
   it.each([
     ['without an answer', { cut: true }],
     ['with status 503', { status: 503, body: envelope([], 'BUSY') }],
@@ -104,7 +104,7 @@ describe.concurrent('the readings at the start', { timeout: 60_000 }, () => {
   );
 });
 
-describe.concurrent('an order whose answer says nothing', { timeout: 60_000 }, () => {
+describe.concurrent('an order whose answer says nothing', () => {
   it.each([
     ['status 500 after it was placed', { done: true, status: 500, body: 'oops' }],
     ['status 502 with a page', { done: true, status: 502, body: '<html>', headers: { 'content-type': 'text/html' } }],
@@ -155,7 +155,7 @@ describe.concurrent('an order whose answer says nothing', { timeout: 60_000 }, (
   );
 });
 
-describe.concurrent('a run that halted', { timeout: 60_000 }, () => {
+describe.concurrent('a run that halted', () => {
   it('is resumed once the venue shows the order after all: adopted, never sent a second time', () =>
     scene(
       {
@@ -186,7 +186,7 @@ describe.concurrent('a run that halted', { timeout: 60_000 }, () => {
     ));
 });
 
-describe.concurrent('a run on an account with orders of other programs', { timeout: 60_000 }, () => {
+describe.concurrent('a run on an account with orders of other programs', () => {
   it('begins although one of their rows cannot be read', () =>
     scene(
       {
@@ -204,7 +204,7 @@ describe.concurrent('a run on an account with orders of other programs', { timeo
     ));
 });
 
-describe.concurrent('an order that is refused', { timeout: 60_000 }, () => {
+describe.concurrent('an order that is refused', () => {
   it('with an unknown text: rejected after a look-up, and watched until its absence is proven', () =>
     scene({ venue: firstPost({ body: envelope([], 'SOMETHING_NEW') }) }, async ({ venue, live }) => {
       const { exit, report } = await live();
@@ -263,7 +263,7 @@ describe.concurrent('an order that is refused', { timeout: 60_000 }, () => {
     ));
 });
 
-describe.concurrent('an order that is changed', { timeout: 60_000 }, () => {
+describe.concurrent('an order that is changed', () => {
   it('is not taken for gone when it shows as canceled for an instant', () =>
     scene(
       {

@@ -63,7 +63,7 @@ interface Listed {
 }
 const PAPER = ['paper', 'one.yaml', '--profile', 'p.yaml', '--json'];
 
-describe.concurrent('runbook paper', { timeout: 60_000 }, () => {
+describe.concurrent('runbook paper', () => {
   it('places, amends and cancels nothing at the venue, and sends it no credentials', { tags: ['long'] }, () =>
     scene({ venue: falls, profile: FEEDS, runbook: WRITES }, async ({ venue, run }) => {
       const { exit, out, err } = await run(PAPER);

@@ -12,7 +12,7 @@ steps:
     approve: {ask: go on?, by: [desk], within: 30s}
 `;
 
-it('an approval counts from a person with the role that is asked', { tags: ['long'], timeout: 60_000 }, () =>
+it('an approval counts from a person with the role that is asked', { tags: ['long'] }, () =>
   scene(
     { runbook: ASKING, profile: 'people: {bob: {roles: [desk]}, eve: {roles: [risk]}}' },
     async ({ live, run, path }) => {
@@ -27,7 +27,7 @@ it('an approval counts from a person with the role that is asked', { tags: ['lon
         name = row?.run ?? '';
         return entries.some(({ type }) => type === 'approval.asked');
       };
-      const patience = { timeout: 20_000, interval: 200 };
+      const patience = { timeout: 200_000, interval: 200 };
       await expect.poll(isAsked, patience).toBe(true);
       const approve = (by: string) => run(['approve', name, 'ask', '--by', by, '--json']);
       for (const by of ['eve', 'mallory']) {

@@ -27,7 +27,7 @@ async function play(runbook: string, act: (stage: Scene, env: Record<string, str
   await scene({ runbook, profile: PROFILE }, (stage) => act(stage, env));
 }
 
-describe('the store in PostgreSQL', { timeout: 90_000, tags: ['postgres'] }, () => {
+describe('the store in PostgreSQL', { tags: ['postgres'] }, () => {
   it('a run is journaled there, reviewed, verified and replayed from there; the URL is nowhere', () =>
     play(LIMIT, async ({ run, venue, files, path }, env) => {
       const ended = await run(RUN, env);

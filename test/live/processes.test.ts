@@ -33,7 +33,7 @@ async function resumed({ run }: Scene, words: readonly string[] = []): Promise<E
   }
 }
 
-describe.concurrent('signals', { timeout: 60_000 }, () => {
+describe.concurrent('signals', () => {
   it.each([
     ['SIGINT', 130],
     ['SIGTERM', 143],
@@ -58,7 +58,7 @@ describe.concurrent('signals', { timeout: 60_000 }, () => {
   );
 });
 
-describe.concurrent('a reader that goes away', { timeout: 60_000 }, () => {
+describe.concurrent('a reader that goes away', () => {
   it('does not end the run, which completes with its own exit code', () =>
     scene(
       {
@@ -78,7 +78,7 @@ describe.concurrent('a reader that goes away', { timeout: 60_000 }, () => {
     ));
 });
 
-describe.concurrent('a process that dies', { timeout: 60_000 }, () => {
+describe.concurrent('a process that dies', () => {
   it('is followed by one that does not repeat its notices: each is sent once', () =>
     scene(
       {
@@ -215,7 +215,7 @@ describe.concurrent('a process that dies', { timeout: 60_000 }, () => {
     }));
 });
 
-describe.concurrent('several processes', { timeout: 60_000 }, () => {
+describe.concurrent('several processes', () => {
   it('cancel nothing more by a kill that a person has released since: exit 4', () =>
     scene({}, async ({ venue, start, run }) => {
       venue.rules.push(({ method }) => (method === 'DELETE' ? { status: 200 } : undefined));
@@ -326,7 +326,7 @@ describe.concurrent('several processes', { timeout: 60_000 }, () => {
     }));
 });
 
-describe.concurrent('what is written', { timeout: 60_000 }, () => {
+describe.concurrent('what is written', () => {
   it(
     'holds no secret in any spelling, even if the venue repeats one; the recording dry-runs to the same end',
     { tags: ['long'] },

@@ -17,7 +17,7 @@ function heard(child: { readonly stderr: NodeJS.ReadableStream | null }): () => 
   return () => text;
 }
 
-describe.concurrent('a run under way', { timeout: 60_000 }, () => {
+describe.concurrent('a run under way', () => {
   it('shows what it asks a person, until when, and how to answer', () =>
     scene({ runbook: ASKING }, async ({ start, run }) => {
       const running = start(RUN);

@@ -68,7 +68,7 @@ const REFUSED: Readonly<Record<string, Refused>> = {
   },
 };
 
-describe.concurrent('refused before anything is sent', { timeout: 60_000 }, () => {
+describe.concurrent('refused before anything is sent', () => {
   it.each(Object.entries(REFUSED))('%s', (_name, { words = [], env, says, ...given }) =>
     scene(given, async ({ venue, run }) => {
       const { exit, out, err } = await run(['run', 'one.yaml', '--profile', 'p.yaml', '--json', ...words], env);

@@ -192,7 +192,7 @@ export function profile(url: string, more = ''): string {
 }
 
 /** Resolves when a condition holds; rejects if it does not within the time. */
-export async function until(holds: () => boolean, withinMs = 50_000): Promise<void> {
+export async function until(holds: () => boolean, withinMs = 200_000): Promise<void> {
   const end = Date.now() + withinMs;
   while (!holds()) {
     if (Date.now() > end) throw new Error(`did not come true within ${withinMs} ms`);

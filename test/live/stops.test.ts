@@ -41,7 +41,7 @@ const ELSEWHERE: readonly (readonly [TaskName, Place, Event])[] = [
 let program: Program;
 beforeAll(async () => {
   program = await buildStopping();
-}, 60_000);
+});
 afterAll(() => program.remove());
 
 async function judge(task: TaskName, place: Place, event: Event): Promise<void> {
@@ -58,7 +58,7 @@ async function judge(task: TaskName, place: Place, event: Event): Promise<void> 
   if (event === 'takeover') expect(ended.exit).toBe(3);
 }
 
-describe.concurrent('a process stopped while it sends an order', { tags: ['linux'], timeout: 120_000 }, () => {
+describe.concurrent('a process stopped while it sends an order', { tags: ['linux'] }, () => {
   it.each(ALWAYS)('%s, at %s, through a %s', judge);
 });
 

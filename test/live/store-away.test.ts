@@ -32,7 +32,7 @@ function longestPause({ heard }: Played): number {
 
 const WAYS: readonly Partial<Outage>[] = [{}, { hangsMs: 1_500 }, { keepsFirst: true }];
 
-describe('a store that cannot be reached for 1 to 30 s', { timeout: 120_000 }, () => {
+describe('a store that cannot be reached for 1 to 30 s', () => {
   const MOMENTS = [
     ['where an order is due', 19_900],
     ['in a wait', 5_000],

@@ -14,7 +14,7 @@ function elsewhere({ path, start }: Scene, ...words: readonly string[]) {
   return start([...words, '--state', join(path, '.runbook'), '--json'], undefined, { cwd }).ended;
 }
 
-describe.concurrent('a store that a profile names by a relative path', { timeout: 60_000 }, () => {
+describe.concurrent('a store that a profile names by a relative path', () => {
   it('has one absolute place: a kill from another directory reaches its run', { tags: ['long'] }, () =>
     scene(STORE, async (stage) => {
       const running = stage.start(RUN);
@@ -44,7 +44,7 @@ describe.concurrent('a store that a profile names by a relative path', { timeout
     }));
 });
 
-describe.concurrent('a store that is known and not there', { timeout: 60_000 }, () => {
+describe.concurrent('a store that is known and not there', () => {
   it('is named by a kill, which claims the others alone and exits with 4', { tags: ['long'] }, () =>
     scene(STORE, async (stage) => {
       expect((await stage.run([...RUN, '--until', 'o'])).exit).toBe(0);

@@ -9,7 +9,7 @@ const RUN = ['run', 'one.yaml', '--profile', 'p.yaml'];
 const NO_DATABASE = 'this is no database at all '.repeat(40);
 const states = (venue: MockVenue) => venue.orders.map(({ status }) => status);
 
-describe.concurrent('an output that cannot be written', { timeout: 60_000, tags: ['full-device'] }, () => {
+describe.concurrent('an output that cannot be written', { tags: ['full-device'] }, () => {
   it('standard error on a full disk does not stop a run', () =>
     scene({ runbook: RESTING }, async ({ venue, start }) => {
       const full = openSync('/dev/full', 'w');
@@ -40,7 +40,7 @@ describe.concurrent('an output that cannot be written', { timeout: 60_000, tags:
     }));
 });
 
-describe.concurrent('kill', { timeout: 60_000 }, () => {
+describe.concurrent('kill', () => {
   it('without a profile and without a run says that no venue was asked', () =>
     scene({}, async ({ venue, run, live, path }) => {
       expect((await live()).exit).toBe(0);

@@ -40,9 +40,7 @@ interface Ended {
 }
 
 describe('a process that is killed in the middle of an entry', () => {
-  it('leaves a run that goes on under the text it began with, and shows what happened', {
-    timeout: 120_000,
-  }, async () => {
+  it('leaves a run that goes on under the text it began with, and shows what happened', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'runbook-story-'));
     const write = (name: string, text: string) => writeFileSync(join(folder, name), text);
     const start = (...words: string[]) => begun(folder, words);

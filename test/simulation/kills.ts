@@ -43,7 +43,7 @@ export interface KillsTold {
 }
 
 /** A process that is waited for longer than this hangs. */
-const PATIENCE_MS = 120_000;
+const PATIENCE_MS = 200_000;
 /** After so many kills a run is left to come to its end. */
 const KILLS_PER_RUN = 30;
 const TOKEN = 'eyJhbGciOiJub25lIn0.e30.a-session-of-the-simulation';
