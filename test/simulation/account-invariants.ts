@@ -61,7 +61,7 @@ export const ACCOUNT_INVARIANTS = {
       const { books, scenario, sent } = happened;
       const { tokens } = scenario.venue;
       const limit = tokens?.limit ?? 1200;
-      const isAlone = (tokens?.foreign ?? []).length === 0;
+      const isAlone = (tokens?.foreign ?? []).length === 0 && scenario.outsider === undefined;
       if (isAlone) {
         // A sliding counter is met by bounded probes (budget.md, What it promises).
         if (books.tokens.refused > 0 && tokens?.algorithm !== 'sliding_counter')

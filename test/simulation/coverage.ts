@@ -12,6 +12,7 @@ import type { Mix } from './mix.ts';
 
 /** What is to be met, by the names of a mix, in groups for the report. */
 const WANTED: Readonly<Record<string, readonly string[]>> = {
+  'rows of the order table': ORDER_EVENT_TYPES.map((event) => `event ${event}`),
   // A cell that is the caller's mistake cannot be met.
   'cells of the order table': ORDER_EVENT_TYPES.flatMap((event) =>
     ORDER_STATES.filter((state) => TRANSITIONS[event][state] !== 'X').map((state) => `row ${event} ${state}`),

@@ -42,7 +42,10 @@ export function mixOf(happened: Happened): Mix {
       else if (entry.type === 'deadman.moved') count(`switch ${entry.data.event}`);
     }
     for (const name of ['await', 'allow']) count(`modifier ${name}`, Number(shape.text.includes(`${name}: `)));
-    for (const [cell, times] of cells) count(`row ${cell}`, times);
+    for (const [cell, times] of cells) {
+      count(`row ${cell}`, times);
+      count(`event ${cell.split(' ')[0]}`, times);
+    }
     count(`run resumed ${resumed > 2 ? 'three times or more' : resumed === 2 ? 'twice' : 'once'}`, Number(resumed > 0));
     const attempts = new Map<string, number>();
     for (const entry of entries)

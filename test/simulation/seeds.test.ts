@@ -7,6 +7,15 @@ import { NEWER_FROM } from './shapes.ts';
 import { repeatCommand } from './story.ts';
 import { chooseSeeds, runSeeds, type SeedsWanted } from './workers.ts';
 
+/** Of what 500 drawn worlds can meet. */
+const LEAST_MET = {
+  'rows of the order table': 22,
+  'cells of the order table': 60,
+  'denial codes': 22,
+  'ends of steps': 40,
+  'modifiers and blocks': 10,
+  'ends of runs': 9,
+};
 /** Two cores need a minute for five thousand; a machine with much else to do needs more. */
 const PATIENCE_MS = 1_200_000;
 
@@ -33,7 +42,8 @@ describe('seeds break no invariant, and end processes at every named point of a 
   it('500 with a runbook of their own, which meet most of what there is to meet', { tags: ['long'] }, async () => {
     const { failing, mix } = await onAllCores(500, chooseSeeds(listDrawn, 1000));
     expect(failing.map(({ world, invariants }) => `${repeatCommand(world)}: ${invariants.join(', ')}`)).toEqual([]);
-    for (const { name, met, of } of measureCoverage(mix)) expect(met / of, name).toBeGreaterThan(0.5);
+    const met = Object.fromEntries(measureCoverage(mix).map((group) => [group.name, group.met]));
+    for (const [name, least] of Object.entries(LEAST_MET)) expect(met[name], name).toBeGreaterThanOrEqual(least);
   });
 });
 
