@@ -3,6 +3,7 @@
  * that never ended is reported as halted, for the reason `interrupted`. The form is a contract with other programs
  * (interface.md, JSON); fields for people belong to the timeline.
  */
+import { isSameJson } from '../../base/json.ts';
 import {
   type DataOf,
   type Entry,
@@ -233,8 +234,8 @@ interface StepLife {
   readonly id: string | undefined;
   readonly verb: string;
   readonly startedAt: number;
-  endedAt?: number;
-  outcome?: StepRow['outcome'];
+  endedAt: number | undefined;
+  outcome: StepRow['outcome'] | undefined;
   attempts: number;
 }
 
@@ -278,7 +279,8 @@ class StepFold {
   ): StepLife {
     const known = this.open.get(path);
     if (known !== undefined) return known;
-    const life: StepLife = { path, id, verb, startedAt, attempts: 0 };
+    // A field that is added later takes a list of its own, and a run of days has many steps.
+    const life: StepLife = { path, id, verb, startedAt, endedAt: undefined, outcome: undefined, attempts: 0 };
     this.open.set(path, life);
     this.lives.push(life);
     return life;
@@ -311,12 +313,14 @@ class RequestFold {
   private readonly requests: Request[] = [];
   /** The newest attempt of each call that has no answer yet. */
   private readonly waiting = new Map<string, Request>();
+  /** The newest of each path: a loop of days sends the same each second, and keeps it once. */
+  private readonly rows = new Map<string, Request['row']>();
 
   apply(entry: Entry): void {
     if (entry.type === 'call.attempted') {
       const { call, method, path, params, tokens } = entry.data;
       const request: Request = {
-        row: { method, path, params: toLiterals(params), tokens },
+        row: this.share({ method, path, params: toLiterals(params), tokens }),
         at: entry.at,
         status: null,
         success: false,
@@ -342,6 +346,13 @@ class RequestFold {
       // Journaled when they were answered, so requests sent in between precede them.
       this.requests.sort((first, second) => first.at - second.at);
     }
+  }
+
+  private share(row: Request['row']): Request['row'] {
+    const known = this.rows.get(row.path);
+    if (known !== undefined && isSameJson(known, row)) return known;
+    this.rows.set(row.path, row);
+    return row;
   }
 
   findUnanswered(): Pick<RequestRow, 'method' | 'path'> | undefined {
