@@ -73,7 +73,7 @@ export class Simulator {
   private readonly calls = new Map<string, number>();
 
   /**
-   * `seed` is a whole number; `keptRequests`: how many requests the books show, 0 where nobody reads them. Throws RangeError if
+   * `seed` is a whole number; `keptRequests`: how many requests the books show, 0 for a run that reads none. Throws RangeError if
    * `readSimulatorConfig` reports problems of the configuration.
    */
   constructor(config: SimulatorConfig, clock: Clock, seed: number, { keptRequests = KEPT_REQUESTS } = {}) {
