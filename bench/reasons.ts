@@ -23,8 +23,8 @@ export const REASONS: Readonly<Record<string, string>> = {
     'After each acquisition and each answer the first of those that wait is asked once more whether it may go; without any, nothing is asked.',
   '15': 'A condition is journaled as a step and a decision with what it read, and compared with that of the round before.',
   '21b':
-    'Each entry is parsed, compared with what the engine appends now, and folded; each step is executed again. Half of the time of reading ' +
-    'is left over for that.',
+    'Each entry is read, compared with what the engine appends now, and folded, and each step is executed again. Parsing and garbage are half; ' +
+    'no part of the rest is much larger than the others.',
   '22':
     'Each round is executed and its readings are answered, only what is stored is short; the report keeps a row of each step and ' +
     'request; and a resume plays the journal from its first entry, because there are no checkpoints.',
