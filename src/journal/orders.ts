@@ -9,6 +9,7 @@ import {
   createOrder,
   type OrderAlarm,
   type OrderEvent,
+  type OrderOptions,
   type OrderSnapshot,
   type OrderWant,
 } from '../venue/order/context.ts';
@@ -69,6 +70,13 @@ type Tracked = { -readonly [K in keyof TrackedOrder]: TrackedOrder[K] } & {
   history: { at: number; from: OrderState; to: OrderState; event: string }[];
 };
 
+/** Setting `position_orders.shown_size` of the profile, as the first entry of a run has it. */
+function readShownSize({ position_orders: spelled }: JsonObject): OrderOptions {
+  const isBase =
+    typeof spelled === 'object' && spelled !== null && 'shown_size' in spelled && spelled['shown_size'] === 'base';
+  return isBase ? { shownSize: 'base' } : {};
+}
+
 export interface OrderTrackerOptions {
   /** Setting `ambiguity.window` of the profile, ms. */
   readonly absenceHorizonMs?: number;
@@ -77,7 +85,7 @@ export interface OrderTrackerOptions {
 export class OrderTracker {
   /** The positions of the run's own fills, as far as the journal shows them. */
   readonly positions = new PositionBook();
-  private readonly options: OrderTrackerOptions;
+  private options: OrderOptions;
   private switchIsArmed = false;
   private readonly byClientId = new Map<string, Tracked>();
   private readonly byVenueId = new Map<string, Tracked>();
@@ -143,6 +151,9 @@ export class OrderTracker {
       if (change !== undefined) changes.push(change);
     };
     switch (entry.type) {
+      case 'run.started':
+        this.options = { ...this.options, ...readShownSize(entry.data.settings) };
+        break;
       case 'call.intended':
         this.applyIntent(entry);
         break;

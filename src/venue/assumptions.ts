@@ -198,11 +198,17 @@ export const ASSUMPTIONS = {
     setting: 'base_url',
   },
   positionOrders: {
-    open: 'how a position stop-loss or take-profit is spelled',
-    default: { sizeField: 'size', types: { stop_loss: 'stop_loss', take_profit: 'take_profit' } },
-    reason: 'the document; its second choice of type cannot be distinguished from the first',
+    open: 'how a position stop-loss or take-profit is spelled, and which size its records show before it triggers',
+    default: {
+      sizeField: 'size',
+      shownSize: 'fraction',
+      types: { stop_loss: 'stop_loss', take_profit: 'take_profit' },
+    },
+    reason:
+      'the document; its second choice of type cannot be distinguished from the first; a stop that is taken for untriggered and is not covers nothing',
     section: 'Orders',
-    alsoSeen: 'size_percent for the fraction; types stop_loss_limit and take_profit_limit',
+    alsoSeen:
+      'size_percent for the fraction; the size in base currency from the start; types stop_loss_limit and take_profit_limit',
     setting: 'position_orders',
   },
   marketOrderPrice: {

@@ -391,7 +391,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
   },
   {
     fault: 'the disk is full or read-only',
-    handled: 'no durable attempt, no order; cancels are still sent',
+    handled: 'no durable attempt, no order; cancels are still sent, but for that of a stop which makes way for an exit',
     covers: [
       SEEDS,
       kept(5876),

@@ -323,6 +323,7 @@ describe('readAnswer, fields', () => {
   it('uses the documented names of position orders, however the deployment spells them', () => {
     const positionOrders = {
       sizeField: 'size',
+      shownSize: 'fraction',
       types: { stop_loss: 'stop_loss_limit', take_profit: 'take_profit' },
     } as const;
     const verdict = readAnswer(

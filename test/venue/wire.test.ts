@@ -50,6 +50,7 @@ describe('wireRequest', () => {
   it('spells position orders as the deployment does, and no others', () => {
     const positionOrders = {
       sizeField: 'size_percent',
+      shownSize: 'fraction',
       types: { stop_loss: 'stop_loss_limit', take_profit: 'take_profit' },
     } as const;
     const settings = { ...SIMULATED_PROFILE, positionOrders };

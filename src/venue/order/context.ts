@@ -162,6 +162,8 @@ export interface OrderContext {
    * a status that only an untriggered stop has was followed by another. Undefined where nothing shows it, which proves nothing.
    */
   readonly triggered?: true | undefined;
+  /** Of a position stop: its records show a size in base currency before it triggers, so that one proves nothing. */
+  readonly showsBase?: true;
   /** Σ fills. */
   readonly filled: DecimalString;
   /** The largest filled size in any record. */
@@ -248,6 +250,8 @@ export interface OrderStep {
 export interface OrderOptions {
   /** Profile, `ambiguity.window`, ms; 90 s where the profile says nothing. */
   readonly absenceHorizonMs?: number;
+  /** Profile, `position_orders.shown_size`; fraction where the profile says nothing. */
+  readonly shownSize?: 'fraction' | 'base';
 }
 
 /** Whether the size is a fraction of the position: such an order can only reduce, and its size must not be added to base sizes. */
@@ -266,6 +270,7 @@ export function createOrder(intent: OrderTerms, at: number, options: OrderOption
       price: intent.price,
       size: intent.size,
       authorised: fraction ? undefined : intent.size,
+      ...(fraction && options.shownSize === 'base' ? { showsBase: true } : {}),
       fills: new Map(),
       filled: '0',
       recordFilled: '0',

@@ -244,14 +244,14 @@ function observe(draft: Draft, event: Observation): void {
 }
 
 /**
- * Whether a record, compared with the one before, shows that a stop has triggered: its fraction of the position has become a
- * size, or it left the status that only an untriggered stop has.
+ * Whether a record shows that a stop has triggered: it left the status that only an untriggered stop has, or shows a size where it
+ * would show its fraction of the position. The first record proves it as well: the market may have jumped beyond the stop before.
  */
-function showsTrigger({ intent, lastRecord }: OrderContext, record: OrderRecord): boolean {
-  if (lastRecord === undefined) return false;
-  if (lastRecord.status === 'placed' && record.status === 'open') return true;
+function showsTrigger({ intent, lastRecord, showsBase }: OrderContext, record: OrderRecord): boolean {
+  if (lastRecord?.status === 'placed' && record.status === 'open') return true;
   const isFraction = (size: string) => isSameDecimal(size, intent.size);
-  return isPositionStop(intent) && isFraction(lastRecord.initial_size) && !isFraction(record.initial_size);
+  if (!isPositionStop(intent) || isFraction(record.initial_size) || record.status === 'placed') return false;
+  return lastRecord === undefined ? showsBase !== true : isFraction(lastRecord.initial_size);
 }
 
 /** Remembers that an end seen around an amend may be shown only for an instant; any other status clears it. */

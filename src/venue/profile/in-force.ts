@@ -29,7 +29,11 @@ export function writeProfileSettings(profile: Profile): SettingsJson {
       statuses: rateLimit.statuses,
       reset_unit: rateLimit.resetUnit,
     },
-    position_orders: { size_field: positionOrders.sizeField, ...positionOrders.types },
+    position_orders: {
+      size_field: positionOrders.sizeField,
+      shown_size: positionOrders.shownSize,
+      ...positionOrders.types,
+    },
     market_order_price: profile.marketOrderPrice,
     max_leverage: profile.maxLeverage,
     refusals: profile.refusals,

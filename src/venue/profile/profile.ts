@@ -120,6 +120,8 @@ export interface Profile {
   };
   readonly positionOrders: {
     readonly sizeField: 'size' | 'size_percent';
+    /** What the records of one that has not triggered show as its size. */
+    readonly shownSize: 'fraction' | 'base';
     readonly types: {
       readonly stop_loss: 'stop_loss' | 'stop_loss_limit';
       readonly take_profit: 'take_profit' | 'take_profit_limit';
@@ -282,6 +284,7 @@ function fillDefaults(settings: ReadProfile, folder: string): Profile {
     },
     positionOrders: {
       sizeField: position.size_field ?? defaults.positionOrders.default.sizeField,
+      shownSize: position.shown_size ?? defaults.positionOrders.default.shownSize,
       types: {
         stop_loss: position.stop_loss ?? defaults.positionOrders.default.types.stop_loss,
         take_profit: position.take_profit ?? defaults.positionOrders.default.types.take_profit,

@@ -199,6 +199,12 @@ export const PROFILE_SETTINGS = {
     about: 'how position stop-loss and take-profit orders are spelled',
     fields: {
       size_field: { form: 'word', of: ['size', 'size_percent'], about: 'field of the fraction; size by default' },
+      shown_size: {
+        form: 'word',
+        of: ['fraction', 'base'],
+        about:
+          'what the records of one that has not triggered show as its size: fraction (the default; another size proves that it has triggered), or base, the size in base currency, which proves nothing',
+      },
       stop_loss: { form: 'word', of: ['stop_loss', 'stop_loss_limit'], about: 'type of a stop-loss' },
       take_profit: { form: 'word', of: ['take_profit', 'take_profit_limit'], about: 'type of a take-profit' },
     },
