@@ -438,6 +438,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
       kept(974),
       SEEDS,
       ['test/contract/store.test.ts', 'fences a writer whose epoch is older than the newest one, and only that'],
+      ['test/live/stops.test.ts', '%s, at %s, through a %s'],
     ],
   },
   {
