@@ -9,7 +9,8 @@ const FEEDS = `requests:
   market_info: {method: GET, path: /markets, query: {market_id: text}, tokens: 10, result: {type: list, of: {fair_price: price}}}
 feeds:
   mid: {request: market_info, with: {market_id: "\${market}"}, read: "result[0].fair_price"}
-rate_limit: {tokens: 40000}`;
+rate_limit: {tokens: 40000}
+capabilities: [cancel_all]`;
 
 /** Every kind of write: leverage, the deadman switch, an order, an amend, a stop, cancels. */
 const WRITES = `runbook: one
@@ -46,6 +47,8 @@ steps:
   - wait: 10m
 `;
 
+const WAITS_ALONE = WAITS.replace(/^feeds:.*\n/m, '').replace('tick(feeds.mid * 0.9)', '50000');
+
 /** The price is 64000 until it is asked for the sixth time, then 63000. */
 const falls = (venue: MockVenue) =>
   void venue.rules.push(({ path }, count) =>
@@ -64,6 +67,21 @@ interface Listed {
 const PAPER = ['paper', 'one.yaml', '--profile', 'p.yaml', '--json'];
 
 describe.concurrent('runbook paper', () => {
+  it.each([
+    [
+      'a feed that the profile does not bind',
+      WAITS.replace('feeds: {', 'feeds: {rate: {type: number, max_age: 1h}, '),
+      'rate',
+    ],
+    ['a capability that the profile does not grant', WAITS.replace('leaves:', 'needs: [other]\nleaves:'), 'other'],
+  ])('is refused as a live run is, before it begins: %s', (_what, runbook, named) =>
+    scene({ profile: FEEDS, runbook }, async ({ venue, run }) => {
+      const { exit, out } = await run(PAPER);
+      expect([exit, venue.heard.length]).toEqual([2, 0]);
+      expect(document(out)).toMatchObject({ error: { message: expect.stringContaining(named) } });
+    }),
+  );
+
   it('places, amends and cancels nothing at the venue, and sends it no credentials', { tags: ['long'] }, () =>
     scene({ venue: falls, profile: FEEDS, runbook: WRITES }, async ({ venue, run }) => {
       const { exit, out, err } = await run(PAPER);
@@ -137,10 +155,10 @@ describe.concurrent('runbook paper', () => {
   );
 
   it.each([
-    ['without a feed of prices', '', 2, 'configuration'],
-    ['with a feed that cannot be read', FEEDS, 1, 'feed'],
-  ])('starts nothing %s', (_what, given, code, kind) =>
-    scene({ profile: given, runbook: WAITS }, async ({ venue, run }) => {
+    ['without a feed of prices', '', WAITS_ALONE, 2, 'configuration'],
+    ['with a feed that cannot be read', FEEDS, WAITS, 1, 'feed'],
+  ])('starts nothing %s', (_what, given, runbook, code, kind) =>
+    scene({ profile: given, runbook }, async ({ venue, run }) => {
       const { exit, out } = await run(PAPER);
       expect([exit, (document(out) as { error: { kind: string } }).error.kind]).toEqual([code, kind]);
       expect(venue.heard.filter(({ method }) => method !== 'GET')).toEqual([]);

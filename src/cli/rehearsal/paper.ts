@@ -1,4 +1,5 @@
 /** `runbook paper`: executes a runbook with live feeds in real time, and its orders at the simulated venue. */
+import { refuseUnready } from '../../app/account/readiness.ts';
 import { reportCrash } from '../../app/crash-report.ts';
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { inputValues, loadRunbook } from '../../app/files/load.ts';
@@ -35,6 +36,7 @@ export async function runPaper(
 ): Promise<ExitCode> {
   const loaded = loadRunbook(file, terminal);
   const profile = readProfileFile(options.profile, terminal);
+  refuseUnready(loaded.runbook, profile);
   const inputs = inputValues(loaded.runbook, { pairs: options.input, file: options.inputs });
   const answers = readAnswers(options.answer, loaded.runbook);
   const seed = options.seed === undefined ? 1 : readWholeOption('--seed', options.seed);
