@@ -1,4 +1,4 @@
-/** The alert rules that are shipped: each asks for metrics and labels that the scheduler has, and fires when it should. */
+/** The alert rules and the dashboard that are shipped: they ask for metrics and labels that exist, and rules fire when they should. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -150,26 +150,74 @@ it('has a case for every alert rule', () => {
   expect(Object.keys(CASES).sort()).toEqual(rules.map(({ alert }) => alert).sort());
 });
 
+interface Panel {
+  readonly id: number;
+  readonly title: string;
+  readonly gridPos: Readonly<Record<'x' | 'y' | 'w' | 'h', number>>;
+  readonly targets: readonly { readonly expr: string }[];
+}
+const { panels } = JSON.parse(
+  readFileSync(new URL('../../deploy/grafana/dashboard.json', import.meta.url), 'utf8'),
+) as { readonly panels: readonly Panel[] };
+const shown = panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
+
+describe('the dashboard', () => {
+  it('shows metrics that exist, and each that a rule asks for', async () => {
+    const series = await listSeries();
+    const asked = (exprs: readonly string[]) =>
+      new Set(exprs.flatMap((expr) => expr.match(/\b(?:perp_runbook|nodejs)_\w+/g) ?? []));
+    const names = [...asked(shown)].map((name) => name.replace(/_bucket$/, ''));
+    expect(names.filter((name) => !series.has(name))).toEqual([]);
+    const missing = [...asked(rules.map(({ expr }) => expr))].filter((name) => !asked(shown).has(name));
+    // How often the loop was blocked is shown by how long.
+    expect(missing).toEqual(['perp_runbook_loop_stalls_total']);
+  });
+
+  it('has panels of their own place, id and title', () => {
+    expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+    expect(new Set(panels.map(({ title }) => title)).size).toBe(panels.length);
+    const taken = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
+      Array.from({ length: w * h }, (_cell, index) => `${x + (index % w)} ${y + Math.floor(index / w)}`),
+    );
+    expect(new Set(taken).size).toBe(taken.length);
+    expect(Math.max(...panels.map(({ gridPos: { x, w } }) => x + w))).toBe(24);
+  });
+});
+
 describe.skipIf(!isHere('promtool'))('promtool', { tags: ['long', 'promtool'] }, () => {
   const check = (...words: readonly string[]) => {
     const { status, stdout, stderr } = spawnSync('promtool', words, { encoding: 'utf8' });
     expect(status, `${stdout}${stderr}`).toBe(0);
   };
 
+  /** Calls promtool with a file of this content. */
+  const checkText = (words: readonly string[], content: object) => {
+    const folder = mkdtempSync(join(tmpdir(), 'runbook-rules-'));
+    const file = join(folder, 'rules.yaml');
+    writeFileSync(file, JSON.stringify(content));
+    try {
+      check(...words, file);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  };
+
   it('accepts the rules', () => check('check', 'rules', FILE));
 
+  it('accepts what the dashboard asks for', () => {
+    // Grafana puts in the interval.
+    const recorded = shown.map((expr, index) => ({
+      record: `shown:${index}`,
+      expr: expr.replaceAll('$__rate_interval', '5m'),
+    }));
+    checkText(['check', 'rules'], { groups: [{ name: 'dashboard', rules: recorded }] });
+  });
+
   it('fires each rule when it should, and not before', () => {
-    const folder = mkdtempSync(join(tmpdir(), 'runbook-rules-'));
     const tests = rules.flatMap((rule) => {
       const each = CASES[rule.alert];
       return each === undefined ? [] : [writeCase(rule, each)];
     });
-    const file = join(folder, 'cases.yaml');
-    writeFileSync(file, JSON.stringify({ rule_files: [FILE], evaluation_interval: '30s', tests }));
-    try {
-      check('test', 'rules', file);
-    } finally {
-      rmSync(folder, { recursive: true, force: true });
-    }
+    checkText(['test', 'rules'], { rule_files: [FILE], evaluation_interval: '30s', tests });
   });
 });
