@@ -3,6 +3,7 @@
  * pass through a real order tracker, both live and as a process that resumes the run finds them.
  */
 import { describe, expect, it } from 'vitest';
+import { AccountLedger } from '../../src/gateway/limits/account-ledger.ts';
 import { LimitFactsFold } from '../../src/gateway/limits/facts.ts';
 import type { ApprovedBounds, DataOf, Entry, EntryType, Json } from '../../src/journal/entry.ts';
 import { OrderTracker } from '../../src/journal/orders.ts';
@@ -584,6 +585,145 @@ describe('the window of a count', () => {
     const rules: LimitRules = { refusals: { max: 0, windowMs: 60_000 } };
     expect(new Story().alarmed(1).asks({}, rules)).toContain('REFUSALS_EXCEEDED');
     expect(new Story().rejected(1, {}, 'transport').asks({}, rules)).toBe('ok');
+  });
+});
+
+describe('the account and the last reading', () => {
+  const account = { account_equity: '100', health: '5', leverage: { 'BTC-USD': '3' } };
+  const lever = (leverage: number) =>
+    ({
+      endpoint: 'PUT /account/leverage',
+      params: { market_id: 'BTC-USD', leverage },
+      intent: undefined,
+    }) as unknown as Partial<VenueCall>;
+
+  it('count from the record that was read last, and no other record', () => {
+    const story = new Story().placed(1).shown(1, 'open');
+    expect(story.asks({}, { minEquity: '1' })).toContain('ACCOUNT_STALE');
+    story.read('GET /account', {}, [account]);
+    expect([story.asks({}, { minEquity: '100' }), story.asks({}, { minEquity: '101' })]).toEqual([
+      'ok',
+      'EQUITY_BELOW_MIN: equity=100, min=101',
+    ]);
+    expect(story.asks({}, { minHealth: '6' })).toContain('HEALTH_BELOW_MIN');
+    expect(story.asks({}, { mode: 'reducing' }, lever(3))).toBe('ok');
+    expect(story.asks({}, { mode: 'reducing' }, lever(4))).toContain('LEVERAGE_RAISED_WHILE_REDUCING');
+    story.shown(1, 'open').wait(5);
+    const aged = (maxAccountAgeMs: number) => story.asks({}, { minEquity: '1', maxAccountAgeMs });
+    expect([aged(3_005), aged(3_004)]).toEqual(['ok', expect.stringContaining('ACCOUNT_STALE: age_ms=3005')]);
+    story.read('GET /account', {}, [{ ...account, account_equity: '7' }]);
+    expect(story.asks({}, { minEquity: '8' })).toContain('equity=7');
+  });
+
+  it('is older with the time since a request that reads was answered', () => {
+    const story = new Story().placed(1);
+    expect(story.asks({}, { maxReadAgeMs: 1_000_000 })).toContain('MARKET_DATA_STALE');
+    story.shown(1, 'open').placed(2).wait(5);
+    const aged = (maxReadAgeMs: number) => story.asks({}, { maxReadAgeMs });
+    expect([aged(3_005), aged(3_004)]).toEqual(['ok', 'MARKET_DATA_STALE: age_ms=3005, max_ms=3004']);
+  });
+
+  it('leave alone what protects, and describe a market that the profile has', () => {
+    const tracker = new OrderTracker();
+    const fold = new LimitFactsFold(tracker, { 'BTC-USD': { tick: '2', lot: '1' } }, () => ({
+      killed: true,
+      working: [],
+    }));
+    const check = (endpoint: EndpointName, intent?: OrderTerms) =>
+      fold.check(
+        { id: 'a#1', step: 'a', endpoint, params: { market_id: 'BTC-USD' }, class: 'enter', intent } as VenueCall,
+        {},
+        T0,
+      );
+    for (const endpoint of ['GET /orders', 'DELETE /orders', 'POST /cancel_all_after'] as const)
+      expect(check(endpoint)).toEqual({ ok: true, considered: {} });
+    expect(check('POST /orders', terms())).toMatchObject({ code: 'KILL_SWITCH_ENGAGED' });
+    const open = new LimitFactsFold(tracker, { 'BTC-USD': { tick: '2', lot: '1' } });
+    const ask = (over: Partial<OrderTerms>) =>
+      open.check(
+        {
+          id: 'a#1',
+          step: 'a',
+          endpoint: 'POST /orders',
+          params: {},
+          class: 'enter',
+          intent: terms(over),
+        } as unknown as VenueCall,
+        {},
+        T0,
+      );
+    expect(ask({ price: '101' })).toMatchObject({ code: 'PRICE_OFF_TICK' });
+    expect(ask({ price: '102' })).toMatchObject({ ok: true });
+    expect(ask({ market: 'ETH-USD' })).toMatchObject({ code: 'MARKET_RULES_UNKNOWN' });
+    expect(new LimitFactsFold(tracker, {}).findUnpriced({ intent: terms() } as VenueCall, {}, T0)).toBeUndefined();
+  });
+
+  it('of a market without a feed is not priced first', () => {
+    const fold = new LimitFactsFold(new OrderTracker(), {});
+    const call = { endpoint: 'POST /orders', params: {}, intent: terms(SHORT) } as unknown as VenueCall;
+    expect(fold.findUnpriced(call, { maxOrderNotional: '1' }, T0)).toBeUndefined();
+    const fed = new LimitFactsFold(new OrderTracker(), {}, undefined, 'mid');
+    expect(fed.findUnpriced(call, { maxOrderNotional: '1' }, T0)).toBe('BTC-USD');
+  });
+});
+
+describe('the runs of an account', () => {
+  const DAY = 86_400_000;
+  const rules: LimitRules = { maxDailyNotional: '1000000', maxOrdersPerMinute: 3 };
+
+  /** Two runs, each with an order of 10 at 100 sent when said. */
+  function runs(...sentAt: readonly number[]): LimitFactsFold {
+    const sums = new AccountLedger();
+    const gates: LimitFactsFold[] = [];
+    for (const [index, at] of sentAt.entries()) {
+      const tracker = new OrderTracker();
+      const gate = new LimitFactsFold(
+        tracker,
+        {},
+        () => ({ killed: false, working: [], ledger: { sums, gates } }),
+        'mid',
+      );
+      gates.push(gate);
+      const intent = terms({ clientOrderId: `rb${index}` });
+      const data = { call: 'a#1', endpoint: 'POST /orders', params: { market_id: 'BTC-USD' }, class: 'enter', intent };
+      for (const [type, more] of [
+        ['call.intended', data],
+        ['call.attempted', { call: 'a#1', n: 1 }],
+      ] as const) {
+        const entry = {
+          type,
+          data: { ...more, clientOrderId: intent.clientOrderId },
+          at,
+          step: 'a',
+        } as unknown as Entry;
+        gate.apply(entry);
+        tracker.apply(entry);
+      }
+    }
+    return gates[0] as LimitFactsFold;
+  }
+  function considered(gate: LimitFactsFold, now: number, account: LimitRules = rules) {
+    const intent = terms({ clientOrderId: 'rbnew' });
+    const call = {
+      id: 'b#1',
+      step: 'b',
+      endpoint: 'POST /orders',
+      params: { market_id: 'BTC-USD' },
+      class: 'enter',
+      intent,
+    };
+    return gate.check(call as unknown as VenueCall, { selfMatch: 'allow' }, now, { account }).considered;
+  }
+  const noon = Math.floor(T0 / DAY) * DAY + DAY / 2;
+
+  it('are summed over the day and the minute', () => {
+    expect(considered(runs(noon, noon), noon + 1)).toEqual({
+      orders_per_minute: '3/3',
+      max_daily_notional: '3000/1000000',
+    });
+    expect(considered(runs(noon, noon - 59_999), noon)).toMatchObject({ orders_per_minute: '3/3' });
+    expect(considered(runs(noon, noon - 60_000), noon)).toMatchObject({ orders_per_minute: '2/3' });
+    expect(considered(runs(noon, noon - DAY), noon)).toMatchObject({ max_daily_notional: '2000/1000000' });
   });
 });
 
