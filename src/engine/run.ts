@@ -334,7 +334,7 @@ class Execution {
       default:
         await heartbeat.exit();
         // A switch that may have fired meanwhile may have taken the orders that the run leaves.
-        if (orderManager.hasCanceling) await orderManager.readResting('settle');
+        if (orderManager.hasCanceling) await orderManager.readAll('settle');
         if (state === 'exitingSucceeded' || state === 'exitingStopped') await this.requireKeptAtEnd();
     }
   }
