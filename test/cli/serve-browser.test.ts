@@ -137,7 +137,7 @@ function inBrowser(name: string, test: () => Promise<void>): void {
 }
 
 /** The page's policy forbids the driver's own waiting, which evaluates code inside the page. */
-async function until(code: string, timeoutMs = 200_000): Promise<void> {
+async function until(code: string, timeoutMs = 30_000): Promise<void> {
   for (const end = Date.now() + timeoutMs; Date.now() < end; await new Promise((resolve) => setTimeout(resolve, 40)))
     if (await page.evaluate<boolean>(code)) return;
   throw new Error(`it did not come to this: ${code}`);
@@ -340,7 +340,7 @@ describe('the page in a browser', () => {
     further.append('operator.acted', { command: 'approve', by: 'ada', step: 'steps/sign' });
     await keepMore(served.folder, ASKING, further.entries.slice(1));
     // By the page's own polling.
-    await page.waitForSelector('.ask', { state: 'detached', timeout: 200_000 });
+    await page.waitForSelector('.ask', { state: 'detached', timeout: 30_000 });
     expect(await text('.answers')).toContain('approveof steps/sign by ada entry 4');
   });
 
