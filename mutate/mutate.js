@@ -68,6 +68,7 @@ async function measure(files) {
   };
 
   const first = await explore(listTests(files.flatMap((file) => CORE[file])), left);
+  if (first.tests.size === 0) throw new Error('no test reaches a mutant: mutate/work/output.txt says why');
   await run(first.tests, 0, FAST_MS);
   // What no test reaches but the loading of the module is a table, which is only changed in a new process.
   const reached = new Set([...first.tests.values()].flatMap(({ covered }) => covered));

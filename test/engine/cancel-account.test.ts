@@ -33,7 +33,7 @@ function cancelling(answer: (call: VenueCall, count: number) => unknown, orders:
     },
   } as unknown as VenuePort;
   const callId = (path: string) => `${path}#${calls.length}`;
-  const log = { tracker: { orders: () => orders }, append: (...entry: unknown[]) => entries.push(entry) };
+  const log = { tracker: { unfinished: () => orders }, append: (...entry: unknown[]) => entries.push(entry) };
   const watch = new OrderWatch({ venue, clock, wall: new WallTime(clock), callId });
   const parts = { venue, clock, callId, log } as unknown as OrderManagerParts;
   const at: OrderRequestContext = {

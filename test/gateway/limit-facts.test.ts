@@ -42,7 +42,7 @@ class Story {
 
   /** Starts the run under the bounds of the plan that a person approved. */
   approved(bounds: ApprovedBounds): this {
-    this.append('run.started', { bounds } as DataOf<'run.started'>);
+    this.append('run.started', { bounds, settings: {} } as DataOf<'run.started'>);
     return this;
   }
   /** Places an order that the venue acknowledges as `BTC-USD@<its number>`. */
