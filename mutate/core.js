@@ -27,7 +27,7 @@ export const CORE = {
     'golden',
   ),
   'src/engine/orders/cancel.ts': inEngine('cancel', 'withdrawal', 'settling', 'orders', 'golden'),
-  'src/engine/orders/amend.ts': inEngine('amends', 'orders', 'withdrawal', 'golden'),
+  'src/engine/orders/amend.ts': inEngine('amend', 'orders', 'withdrawal', 'golden'),
   'src/engine/orders/watch.ts': inEngine('watch'),
   'src/engine/orders/resolution.ts': inEngine('refused-but-placed', 'orders', 'resume', 'unread-rows', 'golden'),
   'src/engine/deadman/heartbeat.ts': inEngine('heartbeat', 'clock-adjusted', 'resume', 'golden'),

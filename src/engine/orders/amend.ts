@@ -39,15 +39,15 @@ export class Amending {
 
   /** Resolves when the new terms are in force. Throws StepFailure `not_found` when the order has ended, `rejected` when it kept its old terms. */
   async own(order: TrackedOrder, price: Decimal, size: Decimal | undefined, at: OrderRequestContext): Promise<void> {
+    const isReady = (each: TrackedOrder) => each.snapshot.state === 'open' && !this.underWay.has(each);
+    while (!isReady(order) && !isEnded(order))
+      await this.watch.until(order, (each) => isReady(each) || isEnded(each), at.cancel);
     if (isTerminal(order.snapshot.state))
       throw new StepFailure(
         'not_found',
         `order ${getOrderName(order)} is ${order.snapshot.state}: nothing to amend`,
         at.step,
       );
-    const isReady = (each: TrackedOrder) => each.snapshot.state === 'open' && !this.underWay.has(each);
-    while (!isReady(order) && !isEnded(order))
-      await this.watch.until(order, (each) => isReady(each) || isEnded(each), at.cancel);
     this.refuse(order, size, at.step);
     if (hasTerms(order, price, size)) return;
     this.underWay.add(order);
