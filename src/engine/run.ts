@@ -366,6 +366,8 @@ class Execution {
   /** Throws StepFailure where a run that did what it was to do ends with more than it declares: it has not succeeded. */
   private async requireKeptAtEnd(): Promise<void> {
     await this.context.orderManager.watch.waitForReadings();
+    // A reading that waited for tokens may have shown an end, or more that filled.
+    await this.reconcileFills(false, new Cancellation());
     const { data, message } = judgeEnd(this.context);
     if (!data.ok) throw new StepFailure('unprotected_position', message, '');
   }

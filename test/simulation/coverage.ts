@@ -1,5 +1,5 @@
 /**
- * Says which things that a drawn world can meet have been met, and which aim (drawn-world.ts) a search should take up next: the more
+ * Says which things that a drawn world can meet have been met, and which aim (drawn-world.ts) a search should choose next: the more
  * of what an aim is for was never met, the more of its seeds are run.
  */
 import { MODIFIERS } from '../../src/runbook/shape/grammar.ts';

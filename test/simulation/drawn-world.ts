@@ -300,7 +300,7 @@ const ODDITIES = {
   'disturbed amend': { often: 0.05, change: (scenario, draws) => disturb(scenario, draws, 'PUT /orders') },
   'disturbed cancel': { often: 0.05, change: (scenario, draws) => disturb(scenario, draws, 'DELETE /orders') },
   'disturbed order': { often: 0.05, change: (scenario, draws) => disturb(scenario, draws, 'POST /orders') },
-  /** Other programs' orders, some with rows that nobody can read; sometimes more than a page of them. */
+  /** Other programs' orders, some with rows that no one can read; sometimes more than a page of them. */
   'crowded book': {
     often: 0.06,
     change: ({ venue, ...scenario }, draws) => {
@@ -360,7 +360,7 @@ const ODDITIES = {
       outsider: { afterMs: draws.within(200, 20_000), does: draws.of(['arms', 'disarms'] as const) },
     }),
   },
-  /** A process that stands still, and goes on. */
+  /** A process that is stopped, and goes on. */
   suspended: {
     often: 0.05,
     change: (scenario, draws) => ({
