@@ -150,7 +150,7 @@ export const ORDER_INVARIANTS = {
   },
   I4: {
     name: 'nothing lost',
-    asks: 'each intent is in one state, none in doubt where the run has not halted; an order that is proven absent fails its step, which sends no other, but for a stop of `manage`, which only reduces; a run halts only where something went wrong; what a failed run placed is taken away',
+    asks: 'each intent is in one state, none in doubt where the run has not halted; an order that is proven absent fails its step, which sends no other, but for a stop or target of `manage`, which only reduces; a run halts only where something went wrong; what a failed run placed is taken away',
     against: ['books', 'journal'],
     *breaches(facts) {
       const { intents, happened, own, settled } = facts;
@@ -166,7 +166,8 @@ export const ORDER_INVARIANTS = {
         const holds = entries.some(
           (entry) => entry.type === 'step.started' && entry.step === step && entry.data.verb === 'manage',
         );
-        const onlyReduces = (type: string) => holds && type === 'stop_loss';
+        // Of `manage`: the exit that follows a stop or target which is not there closes what is held.
+        const onlyReduces = (type: string) => holds && (type === 'stop_loss' || type === 'take_profit');
         const isSentAgain = [...intents.values()].some(
           (other) =>
             other.step === step && other.run === run && other.sequence > sequence && !onlyReduces(other.terms.type),
@@ -409,7 +410,7 @@ export const ORDER_INVARIANTS = {
         if (said?.type !== 'run.residual' || said.data.when !== 'end' || !said.data.ok)
           yield `${run.name} ${result.outcome} and its journal does not say that it left what it declares`;
         // A switch that stays armed may cancel an order only after it has filled.
-        if (leaves.position === 'open' || shape.text.includes('leave_armed')) continue;
+        if (leaves.position === 'open' || /leave_armed|\barm_deadman:/.test(shape.text)) continue;
         yield* findBare(facts, run, leaves.position);
       }
     },
