@@ -102,10 +102,13 @@ export const ACCOUNT_INVARIANTS = {
       const repeatsHeartbeats = (scenario.venue.faults ?? []).some(
         ({ on, do: does }) => does === 'error' && (on === '*' || on === 'POST /cancel_all_after'),
       );
+      // A JWT of three seconds costs as much as the heartbeats, and nothing is kept for its renewals.
+      const { auth } = scenario.venue;
+      const renewsAlways = auth?.mode === 'jwt' && (auth.lifeMs ?? 60_000) < 10_000;
       for (const { entry, intended } of attempts) {
         // With a small limit the reserve holds for few cancels; heartbeats have one of their own, for one in each interval.
         const isHeartbeat = intended.data.purpose === 'keep-alive';
-        const reserved = isHeartbeat ? !repeatsHeartbeats : limit >= 1200;
+        const reserved = isHeartbeat ? !repeatsHeartbeats && !renewsAlways : limit >= 1200;
         if (undisturbed && reserved && intended.data.class === 'protect' && entry.data.waitedMs > URGENT_WAIT_MS)
           yield `${intended.data.endpoint} waited ${entry.data.waitedMs} ms for tokens`;
       }

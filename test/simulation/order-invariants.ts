@@ -158,13 +158,17 @@ export const ORDER_INVARIANTS = {
       for (const [id, { attempts, terms, run, step, sequence }] of intents) {
         const { result, tracker, entries } = run;
         if (result === undefined) continue;
+        const isOf = (verb: string) =>
+          entries.some((entry) => entry.type === 'step.started' && entry.step === step && entry.data.verb === verb);
+        const holds = isOf('manage');
+        // A step of several orders fails with the first of its errors.
+        const closes = holds || isOf('close');
         const isReported = entries.some(
           (entry) =>
             (entry.type === 'run.ended' && entry.data.outcome === 'halted') ||
-            (entry.type === 'step.ended' && entry.step === step && entry.data.error?.kind === 'not_placed'),
-        );
-        const holds = entries.some(
-          (entry) => entry.type === 'step.started' && entry.step === step && entry.data.verb === 'manage',
+            (entry.type === 'step.ended' &&
+              entry.step === step &&
+              (closes ? entry.data.error !== undefined : entry.data.error?.kind === 'not_placed')),
         );
         // Of `manage`: the exit that follows a stop or target which is not there closes what is held.
         const onlyReduces = (type: string) => holds && (type === 'stop_loss' || type === 'take_profit');
