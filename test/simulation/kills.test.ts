@@ -7,9 +7,9 @@ const PATIENCE_MS = 1_200_000;
 const BIN = fileURLToPath(new URL('../../bin/runbook.js', import.meta.url));
 
 describe('real processes, killed at any moment, lose no order and double none, whatever is resumed', () => {
-  it('8 kills', () => killed(8, 4), PATIENCE_MS);
+  it('60 kills', () => killed(60, 6), PATIENCE_MS);
 
-  it('150 kills', { tags: ['long'], timeout: PATIENCE_MS }, () => killed(150, 8));
+  it('300 kills', { tags: ['long'], timeout: PATIENCE_MS }, () => killed(300, 8));
 });
 
 async function killed(kills: number, lanes: number): Promise<void> {

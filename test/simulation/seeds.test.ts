@@ -1,4 +1,5 @@
 /** The whole engine against the simulated venue, many times, with everything that can go wrong. */
+import { randomInt } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { added, listDrawn, listSeeds, NOTHING, runBatch, type Tally } from './batch.ts';
 import { measureCoverage } from './coverage.ts';
@@ -20,7 +21,7 @@ const LEAST_MET = {
 const PATIENCE_MS = 1_200_000;
 
 describe('seeds break no invariant, and end processes at every named point of a call', { timeout: PATIENCE_MS }, () => {
-  it('400 fixed ones', async () => judge(await runBatch(listSeeds(0, 400)), 400));
+  it('500 fixed ones', async () => judge(await runBatch(listSeeds(0, 500)), 500));
 
   it('120 with the newer steps', async () => {
     const { failing, seeds } = await runBatch(listSeeds(NEWER_FROM, 120));
@@ -34,9 +35,17 @@ describe('seeds break no invariant, and end processes at every named point of a 
     expect(mix).toMatchObject({ 'run succeeded': expect.any(Number), 'run failed': expect.any(Number) });
   });
 
-  // Fresh ones are drawn by `npm run test:night`: a build must not fail for what it has not changed.
-  it('4000 fixed ones', { tags: ['long'] }, async () => {
-    judge(await onAllCores(4000, chooseSeeds(listSeeds, 0)), 4000);
+  it('5000 fixed ones', { tags: ['long'] }, async () => {
+    judge(await onAllCores(5000, chooseSeeds(listSeeds, 0)), 5000);
+  });
+
+  // Drawn anew at each attempt: CI lists what failed at the first one, with the command of each seed, and fails where both do.
+  it('5000 fresh ones', { tags: ['long'] }, async () => {
+    const from = randomInt(10_000_000, 2 ** 31);
+    console.log(`fresh seeds from ${from}: npm run simulate -- --from ${from} --seeds 5000`);
+    const { failing, seeds } = await onAllCores(5000, chooseSeeds(listSeeds, from));
+    expect(failing.map(({ world, invariants }) => `${repeatCommand(world)}: ${invariants.join(', ')}`)).toEqual([]);
+    expect(seeds).toBe(5000);
   });
 
   it('500 with a runbook of their own, which meet most of what there is to meet', { tags: ['long'] }, async () => {
