@@ -234,6 +234,22 @@ describe('VenueSession, life of a JWT', () => {
     expect(sent).toHaveLength(1);
   });
 
+  it.each([
+    ['obtained', granted([hourLong('new')])],
+    ['refused', refused()],
+  ])('lets each refused request go on in a turn of its own: a JWT is %s', async (_, reply) => {
+    const { session, run } = bench([reply], { refreshToken: 'r-1' });
+    const ends: string[] = [];
+    const renewThenAct = async (request: string) => {
+      await session.renew();
+      ends.push(`${request} refused`);
+      for (let step = 0; step < 10; step += 1) await undefined;
+      ends.push(`${request} acts`);
+    };
+    await run(Promise.all([renewThenAct('a'), renewThenAct('b')]));
+    expect(ends).toEqual(['a refused', 'a acts', 'b refused', 'b acts']);
+  });
+
   it('attributes a second refusal right after a renewal to the JWT before', async () => {
     const { session, run, clock, sent } = bench([granted([hourLong('b')]), granted([hourLong('c')])], {
       jwt: hourLong('a'),

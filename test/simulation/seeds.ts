@@ -54,4 +54,8 @@ export const KEPT_SEEDS = [
     was: 'a step whose failure was handled had no end where the run ended while its fills were read again',
   },
   { seed: 40695, was: 'an order that was sent in the instant before a refusal counted as sent after it' },
+  {
+    seed: 8009092,
+    was: 'one renewal of the session ended two requests in one turn, and the replay had one branch act before the other request ended',
+  },
 ] as const satisfies readonly { readonly seed: number; readonly was: string }[];

@@ -131,6 +131,8 @@ export class VenueSession implements Session, Transport {
     if (this.renewal === undefined && this.parts.clock.monotonic() - this.renewedAt < EXCHANGE_TIMEOUT_MS) return true;
     const renewed = await this.renewOnce();
     if (!renewed) this.refused = true;
+    // One renewal serves several requests. Each goes on in a turn of its own: a replay feeds in their outcomes one by one.
+    await new Promise<void>((resolve) => this.parts.clock.arrive(resolve));
     return renewed;
   }
 
