@@ -1,5 +1,6 @@
-/** Tests a run that is resumed long after its process died: its open decisions are stale. */
+/** Tests a run that is resumed after its process died: its open decisions may be stale, and its journal can be executed again. */
 import { expect, it } from 'vitest';
+import { replayRun } from '../../src/app/run/virtual-run.ts';
 import { VirtualClock } from '../../src/base/clock.ts';
 import { RunClock } from '../../src/base/run-clock.ts';
 import { Playback } from '../../src/engine/playback/playback.ts';
@@ -66,7 +67,11 @@ async function resumeAfter(text: string, diesAfter: (entry: Entry) => boolean, a
     durable: false,
     head: { seq: last.seq, hash: last.hash },
   });
-  const log = new RunLog(writer, playback.log.tracker, [(entry) => gate.apply(entry)]);
+  const appended: Entry[] = [];
+  const log = new RunLog(writer, playback.log.tracker, [
+    (entry) => gate.apply(entry),
+    (entry) => void appended.push(entry),
+  ]);
   const { tokens, windowMs, costs } = SIMULATED_PROFILE.rateLimit;
   const client = new VenueClient({
     profile: SIMULATED_PROFILE,
@@ -107,6 +112,7 @@ async function resumeAfter(text: string, diesAfter: (entry: Entry) => boolean, a
     }),
   );
   const result = await time.runUntil(running.settled());
+  await replayRun([...entries, ...appended], loaded, inputs);
   return { result, statuses: simulator.books().orders.map(({ status }) => status) };
 }
 
@@ -159,4 +165,14 @@ it.each<[string, (entry: Entry) => boolean, Away]>([
   const { result, statuses } = await placed(diesAfter, away);
   expect([result.outcome, result.error?.kind, statuses]).toEqual(['failed', 'denied', ['open']]);
   expect(result.error?.message).toContain('STALE_INTENT');
+});
+
+it('a request of the profile under way is lost with its process, and the next process can die as well', async () => {
+  const { result } = await resumeAfter(
+    'runbook: asks\ndsl: 1\nleaves: {position: none}\nsteps:\n  - request: {name: info}\n',
+    (entry) => entry.type === 'call.intended' && entry.data.endpoint === 'request info',
+    { ms: 5_000, by: 'machine' },
+  );
+  // The second request is denied: the bench declares none.
+  expect([result.outcome, result.error?.kind]).toEqual(['failed', 'denied']);
 });

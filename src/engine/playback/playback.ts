@@ -189,6 +189,11 @@ export class Playback {
       this.open.delete(id);
       void takeover.continueCall(this.markOld(call), attempts).then(settle);
     }
+    this.loseRequests();
+  }
+
+  /** Ends the declared requests of a process that died. It has no entry of its own: `run.resumed` stands for it. */
+  private loseRequests(): void {
     for (const [id, settle] of [...this.requests]) {
       this.requests.delete(id);
       settle({ kind: 'unresolved', failure: 'transport', message: 'the process ended before the answer' });
@@ -287,6 +292,7 @@ export class Playback {
         return;
       case 'run.resumed':
         this.onResumed(entry.data.away);
+        this.loseRequests();
         return;
       case 'call.intended':
         this.problem ??= new Divergence(entry.seq, entry.step, formatBrief(entry), 'no such call');
