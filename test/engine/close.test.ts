@@ -138,6 +138,17 @@ describe('where the market order is refused', () => {
   });
 });
 
+it('counts a market order that appears after it was refused in unknown words', async () => {
+  const faults: FaultRule[] = [
+    { on: 'POST /orders', when: { call: 3 }, do: 'error', error: 'SOMETHING_ODD', processed: true },
+  ];
+  const played = await play(LONG + STOP + CLOSE, { config: { visibilityLagMs: { min: 9000, max: 9000 }, faults } });
+  expect([played.report.outcome, listOrders(played)]).toEqual([
+    'succeeded',
+    ['market long closed', 'stop_loss short canceled', 'market short closed'],
+  ]);
+});
+
 it('keeps the stop where the journal cannot record the exit', async () => {
   const played = await play(`${LONG + STOP}  - wait: 20s\n${CLOSE}`, { diskFullAfterMs: 15_000 });
   expect([played.report.outcome, listOrders(played)]).toEqual([

@@ -7,6 +7,7 @@ import type { TrackedOrder } from '../../journal/orders.ts';
 import type { AwaitTarget } from '../../runbook/checked.ts';
 import { COMPLETED_TOGETHER } from '../../venue/order/polling.ts';
 import { isTerminal } from '../../venue/order/states.ts';
+import type { OrderTerms } from '../../venue/port.ts';
 import type { OrderRecord } from '../../venue/records.ts';
 import { toFailure } from '../failure.ts';
 import { type Cancellation, Halt } from '../interruption.ts';
@@ -220,6 +221,15 @@ export class OrderManager {
   /** Whether an order was refused in unknown words, and it is not known yet whether it is at the venue. */
   isRefusedOpen(order: TrackedOrder): boolean {
     return this.refused.isOpen(order);
+  }
+
+  /**
+   * Waits for the orders that `chosen` picks among those refused in unknown words. Gives those that are at the venue, which are then
+   * the caller's. Throws Halt where that stays unknown.
+   */
+  async claimRefused(chosen: (terms: OrderTerms) => boolean, cancel: Cancellation): Promise<readonly OrderHandle[]> {
+    const found = await this.refused.claimAll(chosen, cancel);
+    return found.map((order) => this.handles.get(order));
   }
 
   /** Reads every working order. Throws Halt when a reading gets no answer. */

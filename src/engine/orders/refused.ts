@@ -6,6 +6,7 @@
  */
 import type { TrackedOrder } from '../../journal/orders.ts';
 import { TIMINGS } from '../../venue/order/context.ts';
+import type { OrderTerms } from '../../venue/port.ts';
 import { Abandoned, Cancellation } from '../interruption.ts';
 import { createSignal, type Signal } from '../waiting.ts';
 import type { Cancelling } from './cancel.ts';
@@ -62,6 +63,13 @@ export class RefusedOrders {
   async claim(order: TrackedOrder, cancel: Cancellation): Promise<boolean> {
     const watched = this.watches.get(order);
     return watched !== undefined && !watched.isDecided && (await this.await(watched, watched.decided, cancel));
+  }
+
+  /** Claims each order that `chosen` picks; gives those that are at the venue. Throws as `claim` does. */
+  async claimAll(chosen: (terms: OrderTerms) => boolean, cancel: Cancellation): Promise<readonly TrackedOrder[]> {
+    const open = [...this.watches.keys()].filter((order) => this.isOpen(order) && chosen(order.intent));
+    const found = await Promise.all(open.map((order) => this.claim(order, cancel)));
+    return open.filter((_, index) => found[index]);
   }
 
   /** Waits until nothing is left to watch. Gives the error of the first watch that came to no result. */

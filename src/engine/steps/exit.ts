@@ -10,6 +10,7 @@ import { HOLD_EVERY_MS, MOST_EXITS, PUT_BACK_TRIES } from '../../runbook/steps/m
 import { isPositionStop } from '../../venue/order/context.ts';
 import { isEndUnseen } from '../../venue/order/life.ts';
 import { isTerminal } from '../../venue/order/states.ts';
+import type { OrderTerms } from '../../venue/port.ts';
 import type { Side } from '../../venue/records.ts';
 import { type Cancellation, Halt, StepFailure } from '../interruption.ts';
 import type { OrderHandle } from '../orders/handles.ts';
@@ -26,7 +27,8 @@ export const SLIP = new Decimal('0.01');
 
 /**
  * Failures of an order of the exit after which the next is sent: the venue has refused it, or no byte of it left. One without an
- * answer may arrive late, even if it is proven absent, and both together would open the opposite position.
+ * answer may arrive late, even if it is proven absent, and both together would open the opposite position. One that was refused in
+ * unknown words is awaited first: it may have filled.
  */
 const SENT_AGAIN: ReadonlySet<string> = new Set(['rejected', 'cancelled', 'transport', 'rate_limited']);
 
@@ -86,6 +88,7 @@ export class MarketExit {
     const { execution, of } = this;
     // What can be refused here is asked while the stops still work.
     await ensureBand(execution, of.market);
+    await this.claimRefused(execution.cancel);
     const unended = await this.cancelOthers();
     execution.cancel.check();
     const failure = await this.sendAll();
@@ -134,6 +137,7 @@ export class MarketExit {
         this.isRefused = !SENT_AGAIN.has(error.kind);
         if (this.isRefused) return error;
         failure = error;
+        await this.claimRefused(scope);
       }
     }
     await complete(execution, closing(), 0, scope);
@@ -141,6 +145,20 @@ export class MarketExit {
     if (left.lte(0)) return undefined;
     const message = `${MOST_EXITS} market orders have left ${formatDecimal(left)} of the position in ${of.market}`;
     return failure ?? new StepFailure('unprotected_position', message, execution.path);
+  }
+
+  /**
+   * Waits for orders that close the position and were refused in unknown words: one that is there may have filled, and with another
+   * one it would open the opposite position. A fraction of the position cannot.
+   */
+  private async claimRefused(cancel: Cancellation): Promise<void> {
+    const { execution, of } = this;
+    const closes = (terms: OrderTerms) =>
+      terms.market === of.market && terms.side === of.side && !isPositionStop(terms);
+    for (const handle of await execution.run.orderManager.claimRefused(closes, cancel)) {
+      execution.touched.add(handle);
+      of.notePlaced(handle);
+    }
   }
 
   private async sendOne(left: Decimal, price: Decimal | undefined): Promise<void> {
