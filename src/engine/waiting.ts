@@ -56,6 +56,20 @@ export class Pace {
   }
 }
 
+/** Waits for work that goes on in any case. Rejects with Abandoned when the scope is cancelled first. */
+export async function waitFor<T>(work: Promise<T>, cancel: Cancellation): Promise<T> {
+  let stop = () => {};
+  const withdrawn = new Promise<never>((_, reject) => {
+    if (cancel.reason !== undefined) reject(new Abandoned(cancel.reason));
+    else stop = cancel.listen((reason) => reject(new Abandoned(reason)));
+  });
+  try {
+    return await Promise.race([work, withdrawn]);
+  } finally {
+    stop();
+  }
+}
+
 /** A promise that is resolved from outside, by an event that arrives later. */
 export interface Signal<T> {
   readonly promise: Promise<T>;

@@ -7,6 +7,7 @@ const LONG = '  - place: {type: market, market: BTC-USD, side: long, size: 0.1, 
 const STOP = '  - protect: {market: BTC-USD, side: short, stop_loss: {fraction: 1, trigger: 60000, price: 59000}}\n';
 const ADDING = '  - place: {type: limit, market: BTC-USD, side: long, size: 0.1, price: 63000}\n';
 const TAKING = '  - place: {type: limit, market: BTC-USD, side: short, size: 0.1, price: 65000}\n';
+const MANAGE = 'manage: {market: BTC-USD, side: short, stop_loss: {trigger: 60000, price: 59000}';
 const CLOSE = '  - id: out\n    close: BTC-USD\n';
 
 async function play(
@@ -147,6 +148,23 @@ it('counts a market order that appears after it was refused in unknown words', a
     'succeeded',
     ['market long closed', 'stop_loss short canceled', 'market short closed'],
   ]);
+});
+
+it.each([
+  ['another close', 'close: BTC-USD', '0ms'],
+  ['a manage that exits', `${MANAGE}, time_limit: 2s}`, '1900ms'],
+  ['a manage whose stop it cancels', `${MANAGE}, time_limit: 1m}`, '3s'],
+])('closes the position once beside %s', async (_what, beside, after) => {
+  const branches = `  - parallel:
+      join: all
+      branches:
+        a: [{wait: ${after}}, {close: BTC-USD}]
+        b: [{${beside}}]
+`;
+  const lag = { visibilityLagMs: { min: 700, max: 700 } };
+  const { report, books } = await play(LONG + STOP + branches, { config: lag });
+  const closing = books.orders.filter(({ type, side }) => type === 'market' && side === 'short');
+  expect([report.outcome, closing.map(({ filled }) => filled)]).toEqual(['succeeded', ['0.1']]);
 });
 
 it('keeps the stop where the journal cannot record the exit', async () => {

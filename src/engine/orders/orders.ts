@@ -11,6 +11,7 @@ import type { OrderTerms } from '../../venue/port.ts';
 import type { OrderRecord } from '../../venue/records.ts';
 import { toFailure } from '../failure.ts';
 import { type Cancellation, Halt } from '../interruption.ts';
+import { createSignal, type Signal, waitFor } from '../waiting.ts';
 import { Amending } from './amend.ts';
 import { Cancelling } from './cancel.ts';
 import { Completing, type CompletingRequest } from './completing.ts';
@@ -38,6 +39,8 @@ export class OrderManager {
   private readonly refused: RefusedOrders;
   /** Resolves when no cancel_all is under way: new orders and amends wait until its result is known. */
   private barrier: Promise<unknown> = Promise.resolve();
+  /** The exits under way, by market. */
+  private readonly exits = new Map<string, Signal<void>>();
 
   constructor(run: OrderManagerParts) {
     this.run = run;
@@ -216,6 +219,20 @@ export class OrderManager {
   /** Orders of this run that work or may work at the venue, but for those refused in unknown words: they have a watch of their own. */
   listWorking(market?: string): readonly TrackedOrder[] {
     return listWorkingOrders(this.run.log, market).filter((order) => !this.refused.isOpen(order));
+  }
+
+  /**
+   * Begins an exit in a market when no other one of the run is under way there: two would close the position twice. Gives what ends it.
+   */
+  async beginExit(market: string, cancel: Cancellation): Promise<() => void> {
+    for (let other = this.exits.get(market); other !== undefined; other = this.exits.get(market))
+      await waitFor(other.promise, cancel);
+    const exit = createSignal<void>();
+    this.exits.set(market, exit);
+    return () => {
+      this.exits.delete(market);
+      exit.resolve();
+    };
   }
 
   /** Whether an order was refused in unknown words, and it is not known yet whether it is at the venue. */

@@ -7,8 +7,8 @@
 import type { TrackedOrder } from '../../journal/orders.ts';
 import { TIMINGS } from '../../venue/order/context.ts';
 import type { OrderTerms } from '../../venue/port.ts';
-import { Abandoned, Cancellation } from '../interruption.ts';
-import { createSignal, type Signal } from '../waiting.ts';
+import { Cancellation } from '../interruption.ts';
+import { createSignal, type Signal, waitFor } from '../waiting.ts';
 import type { Cancelling } from './cancel.ts';
 import { makeInternalRequest, type OrderManagerParts } from './parts.ts';
 import type { Resolution } from './resolution.ts';
@@ -113,19 +113,13 @@ export class RefusedOrders {
   }
 
   private async await(watched: Watched, { promise }: Signal<Look>, cancel: Cancellation): Promise<boolean> {
-    let stop = () => {};
-    const withdrawn = new Promise<never>((_, reject) => {
-      if (cancel.reason !== undefined) reject(new Abandoned(cancel.reason));
-      else stop = cancel.listen((reason) => reject(new Abandoned(reason)));
-    });
     watched.wanted += 1;
     try {
-      const look = await Promise.race([promise, withdrawn]);
+      const look = await waitFor(promise, cancel);
       if ('error' in look) throw look.error;
       return look.found;
     } finally {
       watched.wanted -= 1;
-      stop();
     }
   }
 }

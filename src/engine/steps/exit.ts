@@ -60,7 +60,7 @@ export class MarketExit {
   isRefused = false;
   private readonly execution: ClosingExecution;
   private readonly of: ExitOf;
-  private readonly stops: readonly OrderHandle[];
+  private stops: readonly OrderHandle[];
 
   constructor(execution: ClosingExecution, of: ExitOf) {
     this.execution = execution;
@@ -69,13 +69,21 @@ export class MarketExit {
     this.stops = of.listStops();
   }
 
-  /** Closes the position. Where that fails for good, each stop that has ended is put back before the error is thrown. */
+  /**
+   * Closes the position, after an exit that another branch has under way in the market; what that one leaves is closed. Where it fails
+   * for good, each stop that has ended is put back before the error is thrown.
+   */
   async run(): Promise<void> {
+    const { execution, of } = this;
+    const end = await execution.run.orderManager.beginExit(of.market, execution.cancel);
     try {
-      await this.send();
+      this.stops = of.listStops();
+      if (this.computeLeft().gt(0)) await this.send();
     } catch (error) {
       if (isKnown(error)) await this.putBack();
       throw error;
+    } finally {
+      end();
     }
   }
 

@@ -335,6 +335,9 @@ class Holding {
 
   /** The stop, or all that could close the position, has ended and something is left: a person, or another program, has cancelled it. */
   private async endLost(): Promise<Value> {
+    const { orderManager } = this.execution.run;
+    // An exit of another branch has cancelled it, and closes the position.
+    (await orderManager.beginExit(this.market, this.execution.cancel))();
     await this.cancelRest();
     const left = this.computeLeft();
     if (left.lte(0)) return this.finish();
