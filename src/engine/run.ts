@@ -309,21 +309,23 @@ class Execution {
     const { orderManager, heartbeat, undos } = this.context;
     const isHalting = HALTING.has(state);
     const cleanup = new Cancellation(undefined, { onlyReduces: isHalting });
-    const frame = this.frame?.handler(error);
     switch (state) {
       case 'undoing':
       case 'undoingHalted':
         await this.undo(undos, isHalting);
         return;
       case 'handling':
-      case 'handlingHalted':
+      case 'handlingHalted': {
+        const frame = this.frame?.handler(error);
         if (frame !== undefined && !(isHalting && addsRisk(runbook, runbook.onError)))
           await this.runCleanUp(runbook.onError, frame, cleanup);
         return;
+      }
       case 'finalizing':
       case 'finalizingStopped':
       case 'finalizingFailed':
-      case 'finalizingHalted':
+      case 'finalizingHalted': {
+        const frame = this.frame?.lastWord(error);
         await runEach(
           async () => frame !== undefined && this.runCleanUp(runbook.finally, frame, cleanup),
           () => orderManager.settle('settle', new Cancellation(), state === 'finalizingFailed'),
@@ -331,6 +333,7 @@ class Execution {
           () => this.reconcileFills(state === 'finalizingHalted', new Cancellation()),
         );
         return;
+      }
       default:
         await heartbeat.exit();
         // A switch that may have fired meanwhile may have taken the orders that the run leaves.

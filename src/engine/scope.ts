@@ -49,13 +49,15 @@ export class Frame {
   readonly error: ErrorFact | undefined;
   /** Whether its steps handle a failure or clean up: there an order that is not complete reads as an estimate. */
   readonly isHandler: boolean;
+  /** Whether nothing that the author of the run wrote follows its steps: those of `undo`, and of the `finally` of the run's own runbook. */
+  readonly isLastWord: boolean;
   private readonly names = new Map<string, Value>();
 
   constructor(
     globals: RunbookGlobals,
     at: { staticPath: string; path: string },
     parent?: Frame,
-    handler?: { readonly error?: ErrorFact | undefined },
+    handler?: { readonly error?: ErrorFact | undefined; readonly isLastWord?: boolean },
   ) {
     this.globals = globals;
     this.parent = parent;
@@ -63,6 +65,7 @@ export class Frame {
     this.path = at.path;
     this.error = handler?.error ?? parent?.error;
     this.isHandler = handler !== undefined || (parent?.isHandler ?? false);
+    this.isLastWord = handler?.isLastWord ?? parent?.isLastWord ?? false;
   }
 
   /** The frame of a nested block, at the same path unless `at` gives another. */
@@ -70,9 +73,14 @@ export class Frame {
     return new Frame(this.globals, at ?? this, this);
   }
 
-  /** The frame of steps that handle a failure or clean up: `catch`, `on_timeout`, `undo`, `on_error`, `finally`. */
+  /** The frame of steps that handle a failure, and of the `finally` of a called runbook: its caller may go on. */
   handler(error?: ErrorFact, at?: { staticPath: string; path: string }): Frame {
     return new Frame(this.globals, at ?? this, this, { error });
+  }
+
+  /** The frame of the steps of `undo`, and of the `finally` of the run's own runbook. */
+  lastWord(error?: ErrorFact): Frame {
+    return new Frame(this.globals, this, this, { error, isLastWord: true });
   }
 
   set(name: string, value: Value): void {

@@ -118,9 +118,14 @@ steps:
   const CANCEL = 'cancel: {mine: BTC-USD}';
   const REFUSED = { on: 'DELETE /orders', when: { call: 1 }, do: 'error', error: 'ORDER_REJECTED' } as const;
 
+  const INNER = {
+    file: 'inner.yaml',
+    text: `runbook: inner\ndsl: 1\nsteps:\n  - wait: 1s\nfinally:\n  - ${CANCEL}\n`,
+  };
+
   async function end(rest: string): Promise<readonly unknown[]> {
     const scene: Scene = {
-      loaded: loadedFrom({ file: 'case.yaml', text: `${HEAD}${rest}` }),
+      loaded: loadedFrom({ file: 'case.yaml', text: `${HEAD}${rest}` }, () => INNER),
       inputs: {},
       config: { markets: MARKETS, faults: [REFUSED] },
     };
@@ -135,6 +140,10 @@ steps:
     ['a step', `  - ${CANCEL}\n`],
     ['a step that is caught', `  - ${CANCEL}\n    catch: [{on: any, then: fail}]\n`],
     ['on_error', `  - fail: {because: it does}\non_error:\n  - ${CANCEL}\n`],
+    ['a step called undo', `  - id: undo\n    ${CANCEL}\n`],
+    ['a step in one called finally', `  - id: finally\n    parallel: {join: all, branches: {only: [{${CANCEL}}]}}\n`],
+    // Its caller may go on, with an exit or another stop.
+    ['the finally of a called runbook', '  - call: {runbook: inner, with: {}}\n'],
   ])('is left alone where %s asked', async (_what, rest) => {
     expect(await end(rest)).toEqual(['failed', 'open', true]);
   });
@@ -142,6 +151,7 @@ steps:
   it.each([
     ['finally', `finally:\n  - ${CANCEL}\n`],
     ['a written undo', '    undo: cancel\n  - fail: {because: it does}\n'],
+    ['a runbook that finally calls', 'finally:\n  - call: {runbook: inner, with: {}}\n'],
   ])('is cancelled again where %s asked: nothing was to follow', async (_what, rest) => {
     const [, status, isKept] = await end(rest);
     expect([status, isKept]).toEqual(['canceled', false]);

@@ -140,7 +140,7 @@ export class OrderManager {
   /** Cancels an order of ours or one that a list showed. An order that has ended already needs no request. */
   async cancel(handle: OrderHandle, target: AwaitTarget, at: OrderRequestContext): Promise<void> {
     if (handle.own === undefined) return this.cancelling.external(handle, target, at);
-    this.settling.markUnwanted(handle.own, at.step, at.isForExit);
+    this.settling.markUnwanted(handle.own, at);
     await this.cancelling.own(handle.own, target, at);
   }
 
@@ -151,7 +151,7 @@ export class OrderManager {
   async undo(handle: OrderHandle, at: OrderRequestContext): Promise<void> {
     const { own } = handle;
     if (own !== undefined && (isQuarantined(own) || this.cancelling.overdue.has(own)))
-      this.settling.cancelBeside(own, at.step);
+      this.settling.cancelBeside(own, at);
     else await this.cancel(handle, 'terminal', at);
   }
 
@@ -208,7 +208,7 @@ export class OrderManager {
 
   /** Cancels every order of the account, ours or not, and gives those that are left. */
   cancelAll(at: OrderRequestContext): Promise<readonly OrderRecord[]> {
-    for (const order of this.listWorking()) this.settling.markUnwanted(order, at.step);
+    for (const order of this.listWorking()) this.settling.markUnwanted(order, at);
     const work = this.cancelling.all(at);
     this.barrier = work.catch(() => {});
     // An order that another run placed meanwhile would be cancelled too, and would prolong the sweep.

@@ -24,6 +24,11 @@ export interface OrderRequestContext {
   readonly reference: { readonly price: string; readonly at: number } | undefined;
   /** Its cancels make way for an exit: none is sent that the journal cannot record, because the exit could not be recorded either. */
   readonly isForExit?: true;
+  /**
+   * Its step is its author's last word about an order: nothing that they wrote follows it. A cancel in the steps, in `on_error` or in the
+   * `finally` of a called runbook that was refused leaves a stop that covers alone: what was to follow it, an exit or another stop, did not.
+   */
+  readonly isLastWord?: boolean;
 }
 /** The parts of a run that the order manager needs. */
 export interface OrderManagerParts extends RunPorts {

@@ -32,12 +32,6 @@ import {
 } from './status.ts';
 import type { OrderWatch } from './watch.ts';
 
-/**
- * The steps whose cancel is their author's last word about an order: nothing that they wrote follows it. A cancel in the steps or in
- * `on_error` that was refused leaves a stop that covers alone, because what was to follow it, an exit or another stop, did not.
- */
-const LAST_WORD = /(^|\/)(finally\/|undo(\/|$))/;
-
 interface SettlingParts {
   readonly watch: OrderWatch;
   readonly resolution: Resolution;
@@ -67,15 +61,15 @@ export class Settling {
    * Begins to cancel an undecided order without awaiting it; `settle` does. Its requests belong to the settling of the run, not to
    * a step that goes on beside them. Throws Halt where the order is quarantined: whether it works is not known.
    */
-  cancelBeside(order: TrackedOrder, step: string): void {
-    this.markUnwanted(order, step);
+  cancelBeside(order: TrackedOrder, asked: OrderRequestContext): void {
+    this.markUnwanted(order, asked);
     const at = makeInternalRequest('settle', new Cancellation(undefined, { onlyReduces: true }));
     const cancelled = this.parts.cancelling.own(order, 'terminal', at).then(
       () => undefined,
       (error: unknown) => error,
     );
     this.beside.push(cancelled);
-    if (isQuarantined(order)) throw haltForQuarantine(order, step);
+    if (isQuarantined(order)) throw haltForQuarantine(order, asked.step);
   }
 
   /** Waits for the cancels that go on beside. Gives the first error. */
@@ -84,10 +78,10 @@ export class Settling {
     return errors.find((error) => error !== undefined);
   }
 
-  /** Marks an order for which a step asked a cancel; `isForExit`: to make way for an exit, which wants the position gone. */
-  markUnwanted(order: TrackedOrder, step = '', isForExit = false): void {
+  /** Marks an order for which a step asked a cancel. One that makes way for an exit is not the last word: the exit wants the position gone. */
+  markUnwanted(order: TrackedOrder, at?: OrderRequestContext): void {
     this.unwanted.add(order);
-    if (LAST_WORD.test(step) && !isForExit) this.dismissed.add(order);
+    if (at?.isLastWord === true && at.isForExit === undefined) this.dismissed.add(order);
   }
 
   /** Leaves an order alone that covers what the run has opened, and journals that; false where it does not. */

@@ -254,7 +254,7 @@ export class StepAttempts implements StepPlace {
     walker.run.undos.push({
       path: `${path}/undo`,
       run: (cancel) => {
-        const inner = frame.handler();
+        const inner = frame.lastWord();
         if (id !== undefined) inner.set(id, this.undone?.value);
         return walker.block(undo as readonly CheckedStep[], inner, cancel);
       },

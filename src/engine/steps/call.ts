@@ -13,7 +13,8 @@ import type { StepExecution } from './execution.ts';
 export async function callRunbook(execution: StepExecution<StepOf<'call'>>): Promise<Value> {
   const { run, path } = execution;
   const { runbook: name, with: given } = execution.args;
-  const { limits, runbook: caller } = execution.frame.globals;
+  const { isHandler, isLastWord, globals: outer } = execution.frame;
+  const { limits, runbook: caller } = outer;
   const callee = caller.calls[name];
   if (callee === undefined) throw new Error(`engine: runbook ${name} was not checked with its caller`);
   const inputs: Record<string, Value> = Object.create(null);
@@ -23,7 +24,7 @@ export async function callRunbook(execution: StepExecution<StepOf<'call'>>): Pro
   }
   const globals = await startGlobals(run, callee, inputs, { path, limits });
   const place = { staticPath: '', path: `${path}/` };
-  const frame = new Frame(globals, place, undefined, execution.frame.isHandler ? {} : undefined);
+  const frame = new Frame(globals, place, undefined, isHandler ? { isLastWord } : undefined);
   const lease = await run.heartbeat.enter(frame, run.wall.now(), path);
   const walk = async () => {
     try {

@@ -140,13 +140,13 @@ export function registerUndo(
   if (findUndo(execution.step) !== 'cancel') return;
   const { orderManager, undos } = execution.run;
   const step = `${execution.path}/undo`;
-  const isWritten = execution.step.undo !== undefined;
+  const isLastWord = execution.step.undo !== undefined;
   undos.push({
     path: step,
     run: async (cancel) => {
-      if (!isWritten && handle.own !== undefined && orderManager.keepCovering(handle.own, step)) return;
+      if (!isLastWord && handle.own !== undefined && orderManager.keepCovering(handle.own, step)) return;
       try {
-        await orderManager.undo(handle, makeInternalRequest(step, cancel));
+        await orderManager.undo(handle, { ...makeInternalRequest(step, cancel), isLastWord });
       } finally {
         // Undoing goes on without the fills; they are read again when the run ends.
         await orderManager.complete([handle], { step, windowMs: 0, cancel });
@@ -160,7 +160,7 @@ export async function ensureBand({ run, frame, scope, path }: StepExecution, mar
 }
 
 export function makeOrderContext(execution: StepExecution, market: string | undefined): OrderRequestContext {
-  const { globals } = execution.frame;
+  const { globals, isLastWord } = execution.frame;
   const path = execution.attempt === 1 ? execution.path : execution.path.slice(0, execution.path.lastIndexOf('~'));
   return {
     step: path,
@@ -168,6 +168,7 @@ export function makeOrderContext(execution: StepExecution, market: string | unde
     memory: execution.memory,
     limits: globals.limits,
     reference: market === undefined ? undefined : findReference(execution, market),
+    isLastWord,
   };
 }
 
