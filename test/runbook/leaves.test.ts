@@ -208,6 +208,30 @@ ${after}`;
     expect(leaks(raced('all', '').replace('- wait: 1m', '- stop: {outcome: early}'))).toEqual(UNPROVEN);
   });
 
+  it('leave what one branch places after another has closed', () => {
+    const none = { head: 'leaves: {position: none}\n' };
+    const beside = (step: string, first: boolean) => {
+      const enter = `        enter: [{wait: 2s}, {place: {type: market, market: BTC-USD, side: long, size: 0.1, price: 65000}}]\n`;
+      const close = `        close: [${step}]\n`;
+      return `  - parallel:\n      join: all\n      branches:\n${first ? close + enter : enter + close}`;
+    };
+    const steps = [
+      '{close: BTC-USD}',
+      '{manage: {market: BTC-USD, side: short, stop_loss: {trigger: 50000, price: 49000}}, timeout: 1h}',
+    ];
+    for (const step of steps)
+      for (const first of [true, false]) {
+        expect(leaks(beside(step, first), none)).toEqual(UNPROVEN);
+        expect(leaks(`${beside(step, first)}  - close: BTC-USD\n`, none)).toEqual([]);
+      }
+    // What was placed before the branches is closed, and so is what its own branch has placed.
+    const inner = beside('{close: BTC-USD}', false).replace(/enter: .*/, 'watch: [{wait: 1s}]');
+    expect(leaks(ENTRY + inner, none)).toEqual([]);
+    expect(leaks(beside('{close: BTC-USD}', false).replace('65000}}]', '65000}}, {close: BTC-USD}]'), none)).toEqual(
+      [],
+    );
+  });
+
   it('see orders of earlier rounds of a loop', () => {
     const loop = (inner: string) =>
       `  - for_each:\n      each: k\n      in: range(3)\n      do:\n        - id: entry\n          place: {type: limit, market: BTC-USD, side: long, size: 0.1, price: 60000}\n${inner}`;

@@ -64,10 +64,12 @@ class LeavesDomain implements Domain<PathState> {
   private readonly names: StepNames;
   /** The switch stays armed after the run: it cancels what works, stops too. */
   private readonly staysArmed: boolean;
+  private readonly branches: BranchPlaces;
 
   constructor(runbook: CheckedRunbook) {
     this.runbook = runbook;
     this.names = new StepNames(runbook);
+    this.branches = new BranchPlaces(runbook.steps);
     this.staysArmed = runbook.deadman?.onExit === 'leave_armed' && runbook.deadman.releaseAfter === undefined;
   }
 
@@ -200,27 +202,34 @@ class LeavesDomain implements Domain<PathState> {
   }
 
   /** It succeeds when the position is gone, and cancels its own orders: what has filled is closed, what still works may fill again. */
-  private manage({ args }: StepOf<'manage'>, state: PathState): PathState {
+  private manage(step: StepOf<'manage'>, state: PathState): PathState {
+    const { args } = step;
     const market = nameMarket(args.market.text);
     const here = listExposed(state).filter((fact) => getMarket(fact) === market);
     // Whether it is on the other side is known only in the run.
-    const isSame = here.some(({ step }) => step.args.side.text === args.side.text);
-    const closed = changeOrders(
-      state,
-      (fact) => getMarket(fact) === market,
-      (fact) => ({ ...fact, fill: 'none' }),
-    );
-    return uncover(isSame ? { ...state, doubt: true } : closed, market);
+    const isSame = here.some((fact) => fact.step.args.side.text === args.side.text);
+    const closed = this.closeOrders(step, state, (fact) => ({ ...fact, fill: 'none' }));
+    return isSame ? { ...uncover(state, market), doubt: true } : closed;
   }
 
   /** It succeeds when nothing of the run works in the market any more, and the position is gone. */
-  private close({ args }: StepOf<'close'>, state: PathState): PathState {
-    const market = nameMarket(args.market.text);
+  private close(step: StepOf<'close'>, state: PathState): PathState {
+    return this.closeOrders(step, state, (fact) => ({ ...endOrder(fact), fill: 'none' }));
+  }
+
+  /** Another branch may place its order after the position was found gone: whichever is written first, it may be left. */
+  private closeOrders(
+    step: StepOf<'close' | 'manage'>,
+    state: PathState,
+    change: (fact: OrderFact) => OrderFact,
+  ): PathState {
+    const market = nameMarket(step.args.market.text);
     const isHere = (fact: OrderFact) => getMarket(fact) === market;
-    return uncover(
-      changeOrders(state, isHere, (fact) => ({ ...endOrder(fact), fill: 'none' })),
-      market,
-    );
+    const isBeside = (fact: OrderFact) => isHere(fact) && this.branches.areBeside(step, fact.step);
+    const closed = changeOrders(state, (fact) => isHere(fact) && !isBeside(fact), change);
+    const doubt = state.doubt || listExposed(state).some(isBeside);
+    const left = changeOrders(closed, isBeside, (fact) => (fact.fill === 'some' ? { ...fact, fill: 'may' } : fact));
+    return uncover({ ...left, doubt }, market);
   }
 
   private cancel({ args }: StepOf<'cancel'>, state: PathState): PathState {
@@ -276,6 +285,25 @@ class LeavesDomain implements Domain<PathState> {
     if (RANK[callee.leaves.position] > RANK[this.runbook.leaves.position] && steps.some(isPlacement))
       this.looser.set(step, told.trace);
     return { ...told, doubt: state.doubt || isExposed(state) };
+  }
+}
+
+/** The branches of `parallel` that the steps of a runbook are in. */
+class BranchPlaces {
+  private readonly places = new Map<CheckedStep, ReadonlyMap<CheckedStep, number>>();
+
+  constructor(steps: readonly CheckedStep[]) {
+    for (const each of walkSteps(steps)) {
+      if (each.verb !== 'parallel') continue;
+      for (const [index, block] of listInnerBlocks(each).entries())
+        for (const inner of walkSteps(block)) this.places.set(inner, new Map(this.places.get(inner)).set(each, index));
+    }
+  }
+
+  /** Whether two steps are in two branches of one `parallel`, so that either may be first. */
+  areBeside(one: CheckedStep, other: CheckedStep): boolean {
+    const places = this.places.get(other);
+    return [...(this.places.get(one) ?? [])].some(([step, index]) => (places?.get(step) ?? index) !== index);
   }
 }
 
