@@ -170,6 +170,10 @@ export class VenueClient implements VenuePort {
         const heartbeat = buildHeartbeatDemand(call, profile.account, budget);
         return { endpoint, weight, class: call.class, deadlineAt, wanted, heartbeat };
       },
+      // A heartbeat is no progress, so neither is its wait.
+      ...(call.repeatsMs === undefined
+        ? { waiting: (until: number) => log.append('call.waiting', { call: call.id, until }, call.step) }
+        : {}),
       request: () => toWireRequest(endpoint, call.params, profile),
       attempted: (attempt) => {
         progress.attempted = true;

@@ -39,6 +39,7 @@ export async function sendDeclared(
   const progress: CallProgress = { attempted: false, settled: false };
   const sent = await exchangeOnce(parts, {
     ...declared,
+    waiting: (until) => log.append('call.waiting', { call: id, until }, step),
     ...(need === undefined
       ? {}
       : {

@@ -42,6 +42,10 @@ export const NO_SESSION = 'NO_SESSION';
 const GATE_STALE = 'GATE_STALE';
 /** How often a request is asked about again after the last gate held it back. */
 const MOST_ROUNDS = 5;
+/** A wait for tokens is reported when it has lasted this long, ms: less than half of the shortest deadman timeout. */
+const LONG_WAIT_MS = 2_000;
+/** How long a wait for tokens without a deadline counts as a wait and not as a hang, ms: an order waits no longer. */
+const LONGEST_WAIT_MS = 60_000;
 
 /** One step on the way to the venue; an obstacle ends the way. */
 export type Step = () => Obstacle | undefined | Promise<Obstacle | undefined>;
@@ -65,6 +69,8 @@ export interface Exchange<V extends Verdict> {
   read(answer: WireAnswer): V;
   /** The checks of a phase, in sequence; without them nothing is checked. */
   checks?(phase: SendPhase): readonly Step[];
+  /** Called where the request has waited for its tokens for a while; `until`: its deadline, epoch ms. */
+  waiting?(until: number): void;
   /** Journals the attempt. */
   attempted?(attempt: Attempt): void;
   /** Makes the attempt durable, for a write. */
@@ -111,7 +117,13 @@ export async function exchangeOnce<V extends Verdict>(
 
   reached?.('CP2');
   const asked = exchange.tokens();
-  const granted = await budget.acquire(asked);
+  const wait = reportWait(clock, asked.deadlineAt, exchange.waiting);
+  let granted: BudgetAnswer;
+  try {
+    granted = await budget.acquire(asked);
+  } finally {
+    wait.end();
+  }
   if (granted.kind === 'refused') return stop(describeRefusal(granted, asked));
   const { ticket, waitedMs } = granted;
 
@@ -171,6 +183,27 @@ export async function exchangeOnce<V extends Verdict>(
     const renewed = unauthorized && session !== undefined && (await session.renew());
     return { kind: 'answered', times, reply, verdict, renewed };
   }
+}
+
+/** Reports a long wait, in a turn of its own so that a replay finds the same place for it, unless it has ended before. */
+function reportWait(
+  clock: Clock,
+  deadlineAt: number | undefined,
+  report: Exchange<Verdict>['waiting'],
+): { end(): void } {
+  if (report === undefined) return { end() {} };
+  const now = clock.now();
+  let hasEnded = false;
+  const turn = () => {
+    if (!hasEnded) report(deadlineAt ?? now + LONGEST_WAIT_MS);
+  };
+  const timer = clock.at(now + LONG_WAIT_MS, () => clock.arrive(turn));
+  return {
+    end() {
+      hasEnded = true;
+      timer.cancel();
+    },
+  };
 }
 
 /**

@@ -244,6 +244,8 @@ export type EntryBody =
         readonly waitedMs: number;
       };
     }
+  /** A call has waited for its tokens for a while: what goes on waiting is no hang until then (epoch ms). */
+  | { readonly type: 'call.waiting'; readonly data: { readonly call: string; readonly until: number } }
   /** The answer to an attempt that was refused because its session had expired. The session was renewed; another attempt follows. */
   | {
       readonly type: 'call.answered';
@@ -477,6 +479,7 @@ export const ORIGIN = {
   'call.intended': 'gateway',
   'call.checked': 'gateway',
   'call.attempted': 'gateway',
+  'call.waiting': 'gateway',
   'call.answered': 'gateway',
   'call.settled': 'gateway',
   'feed.read': 'gateway',

@@ -92,6 +92,7 @@ export class OrderTracker {
   private readonly unended = new Set<Tracked>();
   private readonly intended = new Map<string, DataOf<'call.intended'>>();
   private readonly held = new HeldPositions();
+  private readonly waitingListeners = new Set<(waiting: DataOf<'call.waiting'>) => void>();
   private readonly settledListeners = new Set<(call: SettledCall) => void>();
   private readonly changeListeners = new Set<(change: TrackerChange) => void>();
   private readonly watchers = new Set<Set<TrackedOrder>>();
@@ -137,6 +138,11 @@ export class OrderTracker {
     this.settledListeners.add(listener);
     return () => void this.settledListeners.delete(listener);
   }
+  /** Calls `listener` for every call that has waited for its tokens for a while. */
+  onWaiting(listener: (waiting: DataOf<'call.waiting'>) => void): () => void {
+    this.waitingListeners.add(listener);
+    return () => void this.waitingListeners.delete(listener);
+  }
   /** Calls `listener` for every change of state and every alarm, in the order of the journal. */
   onChange(listener: (change: TrackerChange) => void): () => void {
     this.changeListeners.add(listener);
@@ -159,6 +165,9 @@ export class OrderTracker {
         break;
       case 'call.attempted':
         this.applyAttempt(entry, send);
+        break;
+      case 'call.waiting':
+        for (const listener of this.waitingListeners) listener(entry.data);
         break;
       case 'call.settled':
         this.applySettled(entry, send);

@@ -109,6 +109,17 @@ it('a wait for an order whose readings all fail is no progress: the state of the
   expect(performance.books.orders[0]?.status).toBe('canceled');
 });
 
+it('a wait for tokens is no hang: heartbeats go on until its deadline', async () => {
+  const reads = '  - list_orders: {}\n'.repeat(3);
+  const performance = await performed(`${SWITCH}steps:\n${RESTING}${reads}`, { config: { tokens: { limit: 240 } } });
+  const [waiting] = performance.entries.flatMap((entry) => (entry.type === 'call.waiting' ? [entry] : []));
+  const waitedMs = performance.entries.map((entry) => (entry.type === 'call.attempted' ? entry.data.waitedMs : 0));
+  expect(Math.max(...waitedMs)).toBeGreaterThan(40_000);
+  expect((waiting?.data.until ?? 0) - (waiting?.at ?? 0)).toBe(58_000);
+  expect(Math.max(...gaps(sent(performance, 'POST /cancel_all_after')))).toBeLessThan(5.5);
+  expect([performance.report.outcome, performance.books.orders[0]?.status]).toEqual(['succeeded', 'open']);
+});
+
 it('one lost answer is no hang, however short the timeout', async () => {
   let lost = 0;
   const performance = await performed(

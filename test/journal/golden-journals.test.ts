@@ -59,7 +59,13 @@ const manifest = JSON.parse(readFileSync(join(GOLDEN, 'manifest.json'), 'utf8'))
 };
 
 /** Types of entries that came after 0.1.0. */
-const LATER_TYPES: readonly string[] = ['store.moved', 'notification.settled', 'run.residual', 'round.idle'];
+const LATER_TYPES: readonly string[] = [
+  'store.moved',
+  'notification.settled',
+  'run.residual',
+  'round.idle',
+  'call.waiting',
+];
 
 interface Answered {
   readonly exit: number;

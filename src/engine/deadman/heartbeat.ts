@@ -79,6 +79,7 @@ export class Heartbeat {
     this.timer = new HeartbeatTimer(parts.clock, this.progress, (at) => this.wake(at));
     // Any qualifying request renews the switch, so every settled call is observed.
     parts.log.tracker.onSettled((call) => this.observeCall(call));
+    parts.log.tracker.onWaiting(({ call, until }) => this.markWaiting(call, until));
   }
 
   /** Begins the `deadman` block of a runbook; `leave` ends it. While several are in force the shortest timeout applies. */
@@ -199,6 +200,7 @@ export class Heartbeat {
   private observeCall({ call, endpoint: name, params, kind, sentAt, at }: SettledCall): void {
     // Heartbeats are no progress, and neither is a call that failed.
     const own = call.startsWith(`${OWN}#`);
+    this.progress.drop(call);
     if (!own && kind === 'confirmed') this.progress.record();
     const market = String(params['market_id']);
     const mayHaveActed = kind === 'confirmed' || kind === 'unresolved';

@@ -1,6 +1,6 @@
 /**
  * Measures whether a run makes progress, without which the deadman switch is not renewed: a step has begun or ended, a request
- * of a step was answered, or a step is within its own time. Silence counts as a hang after a while.
+ * of a step was answered, or a step is within its own time or waits for tokens. Silence counts as a hang after a while.
  */
 import type { Clock } from '../../base/clock.ts';
 
@@ -31,8 +31,13 @@ export class Progress {
     this.waits.set(path, until);
   }
 
-  end(path: string): void {
+  /** Ends a wait without progress. */
+  drop(path: string): void {
     this.waits.delete(path);
+  }
+
+  end(path: string): void {
+    this.drop(path);
     this.record();
   }
 

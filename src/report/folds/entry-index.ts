@@ -5,7 +5,7 @@
 import { formatCount, formatList, formatSpan } from '../../base/format.ts';
 import { type Entry, type EntryType, readStepEnd } from '../../journal/entry.ts';
 import { describeLeft } from '../../venue/position/residual.ts';
-import { formatJson, formatPairs, formatText, summarizeResult } from '../format.ts';
+import { formatIsoTime, formatJson, formatPairs, formatText, summarizeResult } from '../format.ts';
 import { toLanePath } from './steps.ts';
 
 /** The groups a reader filters by. */
@@ -21,7 +21,7 @@ export const ENTRY_GROUPS = {
     'notification.settled',
     'round.idle',
   ],
-  requests: ['call.intended', 'call.checked', 'call.attempted', 'call.answered', 'call.settled'],
+  requests: ['call.intended', 'call.checked', 'call.waiting', 'call.attempted', 'call.answered', 'call.settled'],
   feeds: ['feed.read'],
   orders: [
     'order.concluded',
@@ -108,6 +108,7 @@ export class EntryIndex {
         return number;
       }
       case 'call.checked':
+      case 'call.waiting':
       case 'call.attempted':
       case 'call.answered':
         return this.calls.get(entry.data.call) ?? -1;
@@ -191,6 +192,8 @@ function describeEntry(entry: Entry): string {
       );
     case 'call.checked':
       return formatText(formatPairs(entry.data.limits));
+    case 'call.waiting':
+      return `waits for tokens, until ${formatIsoTime(entry.data.until)} at most`;
     case 'call.attempted':
       return formatText(
         `${entry.data.method} ${entry.data.path}, ${formatCount(entry.data.tokens, 'token')} ${formatPairs(entry.data.params)}`,

@@ -178,6 +178,9 @@ export class TimelineFold {
         return this.makeRows('request', this.countDepth(entry.step), [
           muted(`within the limits: ${formatPairs(entry.data.limits)}`),
         ]);
+      case 'call.waiting':
+        // The attempt says for how long it waited.
+        return [];
       case 'call.attempted':
         return this.makeRows('request', this.countDepth(entry.step), this.requests.describeSent(entry));
       case 'call.answered':
