@@ -139,6 +139,41 @@ describe('where the market order is refused', () => {
   });
 });
 
+describe('where several stops cover the position and its market order is refused', () => {
+  const third = (trigger: number) =>
+    `  - place: {type: stop_limit, market: BTC-USD, side: short, size: 0.03, trigger: ${trigger}, price: ${trigger - 10}}\n    allow: reduce\n`;
+  const playRefused = (triggers: readonly number[]) =>
+    play(LONG.replace('0.1', '0.09').replace('64100', '64050') + triggers.map(third).join('') + CLOSE, {
+      head: 'limits: {price_band: {around: "64000", within: 0.1%}}\n',
+    });
+
+  it('puts each of them back', async () => {
+    const { report, books } = await playRefused([63985, 63990, 63980]);
+    expect(books.orders.slice(4).map(({ trigger_price: at }) => at)).toEqual(['63990', '63985', '63980']);
+    expect(report.residual.map(({ size, covered }) => [size, covered])).toEqual([['0.09', '0.09']]);
+  });
+
+  it('puts no more back than is left', async () => {
+    const { books } = await playRefused([63985, 63990, 63980, 63975]);
+    expect(books.orders.slice(5).map(({ initial_size: size }) => size)).toEqual(['0.03', '0.03', '0.03']);
+  });
+
+  it('says of each that is not put back that it is not', async () => {
+    const fractions = [1, 2, 3, 4, 5, 6, 7, 8].map(
+      (n) =>
+        `  - protect: {market: BTC-USD, side: short, stop_loss: {fraction: 0.125, trigger: ${60000 - n}, price: 59000}}\n`,
+    );
+    const { books, entries } = await play(LONG.replace('64100', '64050') + fractions.join('') + CLOSE, {
+      head: 'limits: {price_band: {around: "64000", within: 0.1%}}\n',
+    });
+    expect(books.orders.slice(9).map(({ trigger_price: at }) => at)).toEqual(
+      [1, 2, 3, 4, 5, 6].map((n) => String(60000 - n)),
+    );
+    const alarms = entries.flatMap((entry) => (entry.type === 'order.alarmed' ? [entry.data.alarm] : []));
+    expect(alarms.filter((alarm) => alarm === 'StopNotPutBack')).toHaveLength(2);
+  });
+});
+
 it('counts a market order that appears after it was refused in unknown words', async () => {
   const faults: FaultRule[] = [
     { on: 'POST /orders', when: { call: 3 }, do: 'error', error: 'SOMETHING_ODD', processed: true },

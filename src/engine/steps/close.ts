@@ -7,6 +7,7 @@ import type { StepOf } from '../../runbook/checked.ts';
 import type { Value } from '../../runbook/values.ts';
 import { isPositionStop } from '../../venue/order/context.ts';
 import { isStop } from '../../venue/position/residual.ts';
+import type { Side } from '../../venue/records.ts';
 import { listFeeds } from '../globals.ts';
 import { StepFailure } from '../interruption.ts';
 import type { OrderHandle } from '../orders/handles.ts';
@@ -50,7 +51,11 @@ export async function close(execution: Execution): Promise<Value> {
       slip,
       kept,
       listOrders,
-      listStops: () => listCovering(listOrders().filter((handle) => handle.side === side && !hasEnded(handle))),
+      listStops: () =>
+        listCovering(
+          listOrders().filter((handle) => handle.side === side && !hasEnded(handle)),
+          side,
+        ),
       readPrice: () => readPrice(execution, market),
       notePlaced: (handle) => kept.orders.add(handle),
     });
@@ -58,13 +63,18 @@ export async function close(execution: Execution): Promise<Value> {
   }
 }
 
-/** The stops that are put back where the exit fails: the newest that covers the whole position, else the two newest. */
-function listCovering(working: readonly OrderHandle[]): readonly OrderHandle[] {
+/**
+ * The stops that are put back where the exit fails: the newest that covers the whole position, else all of them, the one with the
+ * closest trigger first.
+ */
+function listCovering(working: readonly OrderHandle[], side: Side): readonly OrderHandle[] {
   const stops = working.filter(({ own }) => own !== undefined && isStop(own.intent.type)).reverse();
   const whole = stops.find(
     ({ own }) => own !== undefined && isPositionStop(own.intent) && decimal(own.intent.size).eq(1),
   );
-  return whole === undefined ? stops.slice(0, 2) : [whole];
+  if (whole !== undefined) return [whole];
+  const getTrigger = ({ own }: OrderHandle) => decimal(own?.intent.trigger ?? '0');
+  return stops.sort((a, b) => getTrigger(a).cmp(getTrigger(b)) * (side === 'short' ? -1 : 1));
 }
 
 /**

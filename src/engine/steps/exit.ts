@@ -6,7 +6,7 @@
  */
 import { Decimal, decimal, formatDecimal } from '../../base/decimal.ts';
 import type { StepOf } from '../../runbook/checked.ts';
-import { HOLD_EVERY_MS, MOST_EXITS, PUT_BACK_TRIES } from '../../runbook/steps/manage.ts';
+import { HOLD_EVERY_MS, MOST_EXITS, MOST_PUT_BACK, PUT_BACK_TRIES } from '../../runbook/steps/manage.ts';
 import { isPositionStop } from '../../venue/order/context.ts';
 import { isEndUnseen } from '../../venue/order/life.ts';
 import { isTerminal } from '../../venue/order/states.ts';
@@ -87,9 +87,37 @@ export class MarketExit {
     }
   }
 
-  /** Places each stop again that has ended: a position whose exit has failed must not stay bare. */
+  /** Places each stop again that has ended: a position whose exit has failed must not stay bare. One that is not is an alarm. */
   async putBack(): Promise<void> {
-    for (const stop of this.stops) if (hasEnded(stop) && this.computeLeft().gt(0)) await this.putBackOne(stop);
+    const ended = this.stops.filter(hasEnded);
+    let halt: Halt | undefined;
+    let tries = MOST_PUT_BACK;
+    // Sizes together must not be more than is left: beyond it a stop opens the opposite position.
+    let covered = new Decimal(0);
+    for (const [index, stop] of ended.entries()) {
+      const uncovered = this.computeLeft().minus(covered);
+      if (stop.own === undefined || uncovered.lte(0)) break;
+      const { clientOrderId, ...terms } = stop.own.intent;
+      const size = Decimal.min(decimal(terms.size), uncovered);
+      const isFraction = isPositionStop(terms);
+      const again: Terms = isFraction ? terms : { ...terms, size: formatDecimal(size), allow: 'reduce' };
+      // Each of the others keeps a try.
+      const most = Math.min(PUT_BACK_TRIES, tries, Math.max(1, tries - (ended.length - index - 1)));
+      const { tried, error } = await this.putBackOne(stop, again, most);
+      tries -= tried;
+      if (error === undefined) {
+        if (!isFraction) covered = covered.plus(size);
+        continue;
+      }
+      const detail = { why: error.message };
+      this.execution.run.log.append(
+        'order.alarmed',
+        { clientOrderId, alarm: 'StopNotPutBack', detail },
+        this.execution.path,
+      );
+      if (error instanceof Halt) halt ??= error;
+    }
+    if (halt !== undefined) throw halt;
   }
 
   private async send(): Promise<void> {
@@ -187,30 +215,27 @@ export class MarketExit {
     });
   }
 
-  /** One that cannot be put back is an alarm. */
-  private async putBackOne(stop: OrderHandle): Promise<void> {
-    const { execution, of } = this;
+  /** Gives how often it was tried, and why it was not put back. */
+  private async putBackOne(
+    stop: OrderHandle,
+    terms: Terms,
+    most: number,
+  ): Promise<{ readonly tried: number; readonly error?: StepFailure | Halt }> {
+    const { execution, of, scope } = this;
     const { clock } = execution.run;
-    if (stop.own === undefined) return;
-    const { clientOrderId, ...terms } = stop.own.intent;
-    // A fraction of the position closes no more than is there; a size may be more than is left.
-    const size = formatDecimal(Decimal.min(decimal(terms.size), this.computeLeft()));
-    for (let tries = 1; ; tries += 1) {
+    if (most === 0) {
+      const message = `${MOST_PUT_BACK} orders were to put other stops back`;
+      return { tried: 0, error: new StepFailure('unprotected_position', message, execution.path) };
+    }
+    for (let tried = 1; ; tried += 1) {
       try {
         of.kept.placed += 1;
-        const again: Terms = isPositionStop(terms) ? terms : { ...terms, size, allow: 'reduce' };
-        await this.place(`${terms.type}/${of.kept.placed}`, again, stop);
-        return;
+        await this.place(`${terms.type}/${of.kept.placed}`, terms, stop);
+        return { tried };
       } catch (error) {
         if (!isKnown(error)) throw error;
-        if (error instanceof StepFailure && tries < PUT_BACK_TRIES && NOT_SENT.has(error.kind)) {
-          await sleepUntil(clock, clock.now() + HOLD_EVERY_MS, this.scope);
-          continue;
-        }
-        const detail = { why: error.message };
-        execution.run.log.append('order.alarmed', { clientOrderId, alarm: 'StopNotPutBack', detail }, execution.path);
-        if (error instanceof Halt) throw error;
-        return;
+        if (!(error instanceof StepFailure) || tried >= most || !NOT_SENT.has(error.kind)) return { tried, error };
+        await sleepUntil(clock, clock.now() + HOLD_EVERY_MS, scope);
       }
     }
   }

@@ -28,7 +28,10 @@ export const MOVE_EVERY_MS = 5000;
 export const MOST_EXITS = 5;
 /** How often one stop is tried to be put back. */
 export const PUT_BACK_TRIES = 3;
-/** Stops that are put back at most: behind an exit that failed, and behind the one of the step's own failure. */
+/**
+ * Orders that put stops back at most: of `manage` the tries of its stop behind an exit that failed and behind the one of the step's
+ * own failure, of `close` those of all the stops that covered together.
+ */
 export const MOST_PUT_BACK = 2 * PUT_BACK_TRIES;
 /** How long a position is held beyond its time limit at most, ms, while the market has no price to bound its exit. */
 export const PRICE_PATIENCE_MS = 60_000;
