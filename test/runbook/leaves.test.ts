@@ -208,6 +208,32 @@ ${after}`;
     expect(leaks(raced('all', '').replace('- wait: 1m', '- stop: {outcome: early}'))).toEqual(UNPROVEN);
   });
 
+  it('are not of one market where its name gets a value in between', () => {
+    const vars = 'vars: {m: {type: market, init: BTC-USD}, n: {type: size, init: 0}}\n';
+    const none = { head: `${vars}leaves: {position: none}\n` };
+    const entry = ENTRY.replace('market: BTC-USD', 'market: "${m}"');
+    const guard = GUARD.replace('market: BTC-USD', 'market: "${m}"');
+    const set = (name: string, value: string) => `  - set: {${name}: ${value}}\n`;
+    const close = '  - close: "${m}"\n';
+    expect(leaks(entry + close, none)).toEqual([]);
+    expect(leaks(entry + set('n', '1') + close, none)).toEqual([]);
+    expect(leaks(entry + set('m', "'ETH-USD'"), none)).toEqual(VIOLATED);
+    expect(leaks(entry + set('m', "'ETH-USD'") + close, none)).toEqual(UNPROVEN);
+    expect(
+      leaks(entry + close + set('m', "'ETH-USD'") + entry.replace('id: entry', 'id: other') + close, none),
+    ).toEqual([]);
+    // A stop covers what it covered.
+    expect(leaks(entry + guard + set('m', "'ETH-USD'"), { head: vars })).toEqual([]);
+    expect(leaks(entry + set('m', "'ETH-USD'") + guard, { head: vars })).toEqual(UNPROVEN);
+    const asked = `  - if: position(m) == 0\n    stop: {outcome: nothing}\n`;
+    expect(leaks(`${entry}  - cancel: entry\n${asked}${guard}`, { head: vars })).toEqual([]);
+    const gone = `  - assert: position(m) == 0\n`;
+    expect(leaks(`${entry}  - cancel: entry\n${asked}${gone}`, { head: vars })).toEqual([]);
+    expect(leaks(`${entry}  - cancel: entry\n${asked}${set('m', "'ETH-USD'")}${gone}`, { head: vars })).toEqual(
+      UNPROVEN,
+    );
+  });
+
   it('leave what one branch places after another has closed', () => {
     const none = { head: 'leaves: {position: none}\n' };
     const beside = (step: string, first: boolean) => {

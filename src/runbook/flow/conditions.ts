@@ -5,15 +5,7 @@
 import type { CheckedRunbook, CheckedStep, StepOf } from '../checked.ts';
 import { walkSteps } from '../steps/walk.ts';
 import type { Expr } from '../values.ts';
-import {
-  assumeZero,
-  changeOrders,
-  countOrders,
-  getMarket,
-  nameMarket,
-  type OrderFact,
-  type PathState,
-} from './facts.ts';
+import { assumeZero, changeOrders, countOrders, nameMarket, type OrderFact, type PathState } from './facts.ts';
 
 /** `done + entry.filled + taker.filled.orValue(0)`: a sum of what filled, whose terms are never negative. */
 const FILLED_TERM = /^([A-Za-z_]\w*)\.filled(?:\.orValue\(0\))?$/;
@@ -81,7 +73,7 @@ export class StepNames {
     if (step.verb === 'list_fills') {
       const { market, allPages } = step.args;
       if (step.id === undefined || market === undefined || !allPages) return state;
-      return countOrders(state, `net_size(${step.id}.fills)`, (fact) => getMarket(fact) === nameMarket(market.text));
+      return countOrders(state, `net_size(${step.id}.fills)`, (fact) => fact.market === nameMarket(market.text));
     }
     if (step.verb !== 'let' && step.verb !== 'set') return state;
     let noted = state;
@@ -216,7 +208,7 @@ function applyAtom(state: PathState, atom: Atom, truth: boolean): PathState | un
   if (atom.kind === 'measure') {
     const { measure, whole } = atom;
     const market = /^position\((.+)\)$/.exec(measure)?.[1];
-    const isThere = (fact: OrderFact) => market !== undefined && getMarket(fact) === nameMarket(market);
+    const isThere = (fact: OrderFact) => market !== undefined && fact.market === nameMarket(market);
     const known = market === undefined ? state : countOrders(state, measure, isThere);
     const isKnown = [...known.orders.values()].some(({ counted }) => counted.has(measure));
     if (!isKnown) return { ...state, doubt: state.doubt || state.orders.size > 0 };

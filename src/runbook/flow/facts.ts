@@ -8,6 +8,8 @@ import type { StepOf } from '../checked.ts';
 /** An order that can open a position, or may have been one of a called runbook. */
 export interface OrderFact {
   readonly step: StepOf<'place'>;
+  /** Its market, as `nameMarket` spells it. */
+  readonly market: string;
   /** Whether it may have filled, in part or whole. */
   readonly fill: 'none' | 'may' | 'some';
   /** It may still fill. */
@@ -16,10 +18,14 @@ export interface OrderFact {
   readonly counted: ReadonlySet<string>;
 }
 
+export function makeFact(step: StepOf<'place'>, fill: OrderFact['fill'], working: boolean): OrderFact {
+  return { step, market: nameMarket(step.args.market.text), fill, working, counted: new Set() };
+}
+
 export interface PathState {
   /** By the path of the step that places it; an earlier round of a loop has a key of its own. */
   readonly orders: ReadonlyMap<string, OrderFact>;
-  /** By the text of the market: the share of the position that working stop-losses cover. */
+  /** By the market as `nameMarket` spells it: the share of the position that working stop-losses cover. */
   readonly covered: ReadonlyMap<string, Decimal>;
   /** Something on the path can have closed, covered or opened more than is known. */
   readonly doubt: boolean;
@@ -75,10 +81,6 @@ export function isExposed(state: PathState): boolean {
   return listExposed(state).length > 0;
 }
 
-export function getMarket({ step }: OrderFact): string {
-  return nameMarket(step.args.market.text);
-}
-
 /** A market in one spelling: a field says `${inputs.market}` or BTC-USD, a function `inputs.market` or 'BTC-USD'. */
 export function nameMarket(text: string): string {
   return text
@@ -97,6 +99,29 @@ export function changeOrders(
     [...state.orders].map(([key, fact]) => [key, applies(fact, key) ? change(fact) : fact] as const),
   );
   return { ...state, orders };
+}
+
+const FORMER = ' before ';
+
+/** After a name got a value: a market that `isMeant` says reads it is not the one of the same text any more, only itself. */
+export function assignName(state: PathState, isMeant: (market: string) => boolean, path: string): PathState {
+  const name = (market: string) => (isMeant(market.split(FORMER)[0] ?? '') ? `${market}${FORMER}${path}` : market);
+  // A measure of that market is one of another market now.
+  const listKept = ({ counted }: OrderFact) => [...counted].filter((measure) => !measure.startsWith('position('));
+  return {
+    ...changeOrders(
+      state,
+      ({ market }) => name(market) !== market,
+      (fact) => ({ ...fact, market: name(fact.market), counted: new Set(listKept(fact)) }),
+    ),
+    covered: new Map([...state.covered].map(([market, share]) => [name(market), share])),
+  };
+}
+
+/** After a step about a market: it may be that of an exposed order whose market had its name before that got a value. */
+export function doubtElsewhere(state: PathState): PathState {
+  const isFormer = listExposed(state).some(({ market }) => market.includes(FORMER));
+  return isFormer ? { ...state, doubt: true } : state;
 }
 
 export const endOrder = (fact: OrderFact): OrderFact => ({ ...fact, working: false });
@@ -139,5 +164,5 @@ export function uncover(state: PathState, market?: string, share?: Decimal): Pat
 }
 
 export function isCovered({ covered }: PathState, fact: OrderFact): boolean {
-  return covered.get(getMarket(fact))?.gte(1) === true;
+  return covered.get(fact.market)?.gte(1) === true;
 }

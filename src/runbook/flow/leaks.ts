@@ -11,13 +11,15 @@ import { listInnerBlocks, walkSteps } from '../steps/walk.ts';
 import type { Expr, Scope, Value } from '../values.ts';
 import { narrowByText, StepNames } from './conditions.ts';
 import {
+  assignName,
   changeOrders,
   cover,
+  doubtElsewhere,
   endOrder,
-  getMarket,
   isCovered,
   isExposed,
   listExposed,
+  makeFact,
   nameMarket,
   type OrderFact,
   type PathState,
@@ -65,11 +67,17 @@ class LeavesDomain implements Domain<PathState> {
   /** The switch stays armed after the run: it cancels what works, stops too. */
   private readonly staysArmed: boolean;
   private readonly branches: BranchPlaces;
+  /** By a market as `nameMarket` spells it: the names that it reads. */
+  private readonly readBy: ReadonlyMap<string, readonly string[]>;
 
   constructor(runbook: CheckedRunbook) {
     this.runbook = runbook;
     this.names = new StepNames(runbook);
     this.branches = new BranchPlaces(runbook.steps);
+    const markets = [...walkSteps(runbook.steps)].flatMap((step) =>
+      step.verb === 'place' || step.verb === 'protect' ? [step.args.market] : [],
+    );
+    this.readBy = new Map(markets.map(({ text, reads }) => [nameMarket(text), reads]));
     this.staysArmed = runbook.deadman?.onExit === 'leave_armed' && runbook.deadman.releaseAfter === undefined;
   }
 
@@ -107,6 +115,11 @@ class LeavesDomain implements Domain<PathState> {
         return this.waitFor(step.args, state);
       case 'call':
         return this.call(step, state);
+      case 'let':
+      case 'set': {
+        const noted = this.names.note(state, step);
+        return step.args.names.reduce((each, { name }) => this.assign(name, step, each), noted);
+      }
       default:
         return this.names.note(state, step);
     }
@@ -117,8 +130,7 @@ class LeavesDomain implements Domain<PathState> {
     const surely = typeof on !== 'string' && on.every((kind) => NOT_FILLED.has(kind));
     if (step.verb === 'place') {
       if (surely || !this.mayOpen(step)) return state;
-      const fact: OrderFact = { step, fill: 'may', working: true, counted: new Set() };
-      return withOrder(this.tell(state, step, 'place'), step.path, fact);
+      return withOrder(this.tell(state, step, 'place'), step.path, makeFact(step, 'may', true));
     }
     // Its stop may rest, and its exit may have been on its way.
     if (step.verb === 'manage' || step.verb === 'close') return { ...state, doubt: state.doubt || isExposed(state) };
@@ -133,8 +145,8 @@ class LeavesDomain implements Domain<PathState> {
     return changes && isExposed(state) ? { ...state, doubt: true } : state;
   }
 
-  beginRound(_loop: Loop, state: PathState): PathState {
-    return state;
+  beginRound(loop: Loop, state: PathState): PathState {
+    return 'each' in loop.args ? this.assign(loop.args.each, loop, state) : state;
   }
 
   /** More rounds than are walked may cover the rest. */
@@ -151,8 +163,7 @@ class LeavesDomain implements Domain<PathState> {
     let cut = state;
     for (const step of others.flatMap((block) => [...walkSteps(block)])) {
       if (step.verb === 'place' && this.mayOpen(step)) {
-        const fact: OrderFact = { step, fill: 'may', working: true, counted: new Set() };
-        cut = withOrder(this.tell({ ...cut, doubt: true }, step, 'place'), step.path, fact);
+        cut = withOrder(this.tell({ ...cut, doubt: true }, step, 'place'), step.path, makeFact(step, 'may', true));
       }
       if (step.verb === 'cancel' || step.verb === 'cancel_all') cut = uncover(cut);
     }
@@ -163,7 +174,13 @@ class LeavesDomain implements Domain<PathState> {
   merge(states: readonly PathState[]): readonly PathState[] {
     const kept = new Map<string, PathState>();
     for (const state of states) {
-      const orders = [...state.orders].map(([key, { fill, working, counted }]) => [key, fill, working, ...counted]);
+      const orders = [...state.orders].map(([key, { market, fill, working, counted }]) => [
+        key,
+        market,
+        fill,
+        working,
+        ...counted,
+      ]);
       const covered = [...state.covered].map(([market, share]) => [market, share.toFixed()]);
       const id = JSON.stringify([orders, covered, state.doubt, [...state.decided]]);
       const known = kept.get(id);
@@ -178,6 +195,10 @@ class LeavesDomain implements Domain<PathState> {
     return { ...state, trace: [...state.trace, `line ${line}: ${what}`] };
   }
 
+  private assign(name: string, { path }: CheckedStep, state: PathState): PathState {
+    return assignName(state, (market) => this.readBy.get(market)?.includes(name) === true, path);
+  }
+
   private place(step: StepOf<'place'>, state: PathState): PathState {
     const { args, path } = step;
     const others = listExposed(state).filter((fact) => fact.step !== step);
@@ -187,7 +208,7 @@ class LeavesDomain implements Domain<PathState> {
     const awaited = findAwaited(step);
     const fill = awaited === 'any_fill' || awaited === 'filled' ? 'some' : 'may';
     const working = !endsAtOnce(args) && awaited !== 'filled' && awaited !== 'terminal';
-    return withOrder(this.tell(state, step, 'place'), path, { step, fill, working, counted: new Set() });
+    return withOrder(this.tell(state, step, 'place'), path, makeFact(step, fill, working));
   }
 
   private mayOpen({ allow }: StepOf<'place'>): boolean {
@@ -198,14 +219,14 @@ class LeavesDomain implements Domain<PathState> {
     if (args.stopLoss === undefined) return state;
     const share = evaluateConstant(args.stopLoss.fraction);
     if (share === undefined) return { ...state, doubt: true };
-    return this.staysArmed ? state : cover(state, nameMarket(args.market.text), share);
+    return this.staysArmed ? state : cover(doubtElsewhere(state), nameMarket(args.market.text), share);
   }
 
   /** It succeeds when the position is gone, and cancels its own orders: what has filled is closed, what still works may fill again. */
   private manage(step: StepOf<'manage'>, state: PathState): PathState {
     const { args } = step;
     const market = nameMarket(args.market.text);
-    const here = listExposed(state).filter((fact) => getMarket(fact) === market);
+    const here = listExposed(state).filter((fact) => fact.market === market);
     // Whether it is on the other side is known only in the run.
     const isSame = here.some((fact) => fact.step.args.side.text === args.side.text);
     const closed = this.closeOrders(step, state, (fact) => ({ ...fact, fill: 'none' }));
@@ -224,22 +245,20 @@ class LeavesDomain implements Domain<PathState> {
     change: (fact: OrderFact) => OrderFact,
   ): PathState {
     const market = nameMarket(step.args.market.text);
-    const isHere = (fact: OrderFact) => getMarket(fact) === market;
+    const isHere = (fact: OrderFact) => fact.market === market;
     const isBeside = (fact: OrderFact) => isHere(fact) && this.branches.areBeside(step, fact.step);
     const closed = changeOrders(state, (fact) => isHere(fact) && !isBeside(fact), change);
     const doubt = state.doubt || listExposed(state).some(isBeside);
     const left = changeOrders(closed, isBeside, (fact) => (fact.fill === 'some' ? { ...fact, fill: 'may' } : fact));
-    return uncover({ ...left, doubt }, market);
+    return doubtElsewhere(uncover({ ...left, doubt }, market));
   }
 
   private cancel({ args }: StepOf<'cancel'>, state: PathState): PathState {
     if (args.kind === 'ids') return { ...state, doubt: true };
     if (args.kind === 'mine') {
       const market = nameMarket(args.market.text);
-      return uncover(
-        changeOrders(state, (fact) => getMarket(fact) === market, endOrder),
-        market,
-      );
+      const ended = changeOrders(state, (fact) => fact.market === market, endOrder);
+      return doubtElsewhere(uncover(ended, market));
     }
     const key = this.names.findPlace(args.order.text);
     if (key !== undefined) return changeOrders(state, (_, each) => each === key, endOrder);
