@@ -60,6 +60,16 @@ ${rest}`;
     expect(leaks(ENTRY + close('BTC-USD', '    catch: [{on: any, then: continue}]\n'), none)).toEqual(UNPROVEN);
   });
 
+  it('leave what a `close` that failed may have taken the stop of', () => {
+    const caught = (step: string) => `${ENTRY}${GUARD}  - ${step}\n    catch: [{on: any, then: continue}]\n`;
+    expect(leaks(caught('close: BTC-USD'))).toEqual(UNPROVEN);
+    // It cancels its own orders alone.
+    const hold = 'manage: {market: BTC-USD, side: short, stop_loss: {trigger: 50000, price: 49000}, time_limit: 1h}';
+    expect(leaks(caught(hold).replace('60000}', '60000, tif: immediate_or_cancel}'))).toEqual([]);
+    expect(leaks(caught('close: ETH-USD'))).toEqual([]);
+    expect(leaks(`${caught('close: BTC-USD')}${GUARD}`)).toEqual([]);
+  });
+
   it('leave what one block of an if protects and the other does not', () => {
     const blocks = (taken: string, other: string) =>
       `${ENTRY}  - refresh: entry\n  - if: entry.filled > 0\n    do:${taken.replaceAll('\n', '\n    ')}\n    else:${other.replaceAll('\n', '\n    ')}\n`;

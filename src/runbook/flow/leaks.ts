@@ -132,8 +132,11 @@ class LeavesDomain implements Domain<PathState> {
       if (surely || !this.mayOpen(step)) return state;
       return withOrder(this.tell(state, step, 'place'), step.path, makeFact(step, 'may', true));
     }
-    // Its stop may rest, and its exit may have been on its way.
-    if (step.verb === 'manage' || step.verb === 'close') return { ...state, doubt: state.doubt || isExposed(state) };
+    // Its exit may have closed a part. A `close` may have cancelled a stop that was not placed again; a `manage` cancels its own alone.
+    if (step.verb === 'manage' || step.verb === 'close') {
+      const left = step.verb === 'close' ? uncover(state, nameMarket(step.args.market.text)) : state;
+      return { ...left, doubt: state.doubt || isExposed(state) };
+    }
     const blocks = step.verb === 'wait_for' ? [] : listInnerBlocks(step);
     const isCall = step.verb === 'call';
     return blocks.length === 0 && !isCall ? state : this.cutBranches(blocks, { ...state, doubt: true });
