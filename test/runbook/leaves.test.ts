@@ -159,6 +159,19 @@ ${GUARD}`;
     const inputs = { head: 'inputs: {market: {type: market}}\n' };
     expect(leaks(given.replaceAll('market: BTC-USD', 'market: "${inputs.market}"'), inputs)).toEqual([]);
     expect(leaks(given, inputs)).toEqual(UNPROVEN);
+    const onSide = (side: string, sign: string, before = '') =>
+      leaks(
+        `${ENTRY.replace('long', side)}${before}  - cancel: {mine: BTC-USD}\n  - if: position('BTC-USD') ${sign} 0\n    close: BTC-USD\n`,
+        { head: 'leaves: {position: none}\n' },
+      );
+    expect(onSide('long', '>')).toEqual([]);
+    expect(onSide('short', '<')).toEqual([]);
+    // A position on the other side is one too.
+    expect(onSide('long', '<')).toEqual(UNPROVEN);
+    expect(onSide('short', '>')).toEqual(UNPROVEN);
+    const other = '  - place: {type: limit, market: BTC-USD, side: short, size: 0.2, price: 70000}\n';
+    expect(onSide('long', '>', other)).toEqual(UNPROVEN);
+    expect(onSide('long', '!=', other)).toEqual([]);
     // It still works, and may fill later.
     expect(held('BTC-USD', '  - refresh: entry\n')).toEqual(UNPROVEN);
 

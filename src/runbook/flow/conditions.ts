@@ -175,7 +175,14 @@ type Saying = 'filled' | 'whole' | 'working' | 'placed';
 type Atom =
   | { readonly kind: 'order'; readonly key: string; readonly says: Saying; readonly positive: boolean }
   /** `zero`: the atom says that the measure is zero. */
-  | { readonly kind: 'measure'; readonly measure: string; readonly whole: boolean; readonly zero: boolean };
+  | {
+      readonly kind: 'measure';
+      readonly measure: string;
+      readonly whole: boolean;
+      readonly zero: boolean;
+      /** It shows whether a position on this side is there, and nothing of one on the other. */
+      readonly side?: 'long' | 'short' | undefined;
+    };
 
 const FORMS: readonly (readonly [RegExp, Saying, boolean])[] = [
   [/^filled(?:\.orValue\(0\))? == 0$/, 'filled', false],
@@ -188,11 +195,12 @@ const FORMS: readonly (readonly [RegExp, Saying, boolean])[] = [
 ];
 
 function parseAtom(text: string, names: StepNames): Atom | undefined {
-  const [, measure, operator] = /^(\w+|net_size\(\w+\.fills\)|position\([^()]+\)) (==|!=|>) 0$/.exec(text) ?? [];
+  const [, measure, operator] = /^(\w+|net_size\(\w+\.fills\)|position\([^()]+\)) (==|!=|>|<) 0$/.exec(text) ?? [];
   if (measure !== undefined) {
     const sum = names.isSum(measure);
-    // A net size below zero is a position too.
-    return operator === '>' && !sum ? undefined : { kind: 'measure', measure, whole: !sum, zero: operator === '==' };
+    if (operator === '<' && sum) return undefined;
+    const side = sum ? undefined : operator === '>' ? 'long' : operator === '<' ? 'short' : undefined;
+    return { kind: 'measure', measure, whole: !sum, zero: operator === '==', side };
   }
   const negated = text.startsWith('!');
   const plain = negated ? text.slice(1).trim() : text;
@@ -206,12 +214,15 @@ function parseAtom(text: string, names: StepNames): Atom | undefined {
 
 function applyAtom(state: PathState, atom: Atom, truth: boolean): PathState | undefined {
   if (atom.kind === 'measure') {
-    const { measure, whole } = atom;
+    const { measure, whole, side } = atom;
     const market = /^position\((.+)\)$/.exec(measure)?.[1];
     const isThere = (fact: OrderFact) => market !== undefined && fact.market === nameMarket(market);
     const known = market === undefined ? state : countOrders(state, measure, isThere);
     const isKnown = [...known.orders.values()].some(({ counted }) => counted.has(measure));
-    if (!isKnown) return { ...state, doubt: state.doubt || state.orders.size > 0 };
+    // A position on the other side is one too: orders of one side and their stops alone cannot make it.
+    const isOneSided = !state.doubt && [...known.orders.values()].every(({ step }) => step.args.side.text === side);
+    if (!isKnown || (side !== undefined && !isOneSided))
+      return { ...state, doubt: state.doubt || state.orders.size > 0 };
     return atom.zero === truth ? assumeZero(known, measure, whole) : state;
   }
   const { key, says, positive } = atom;
