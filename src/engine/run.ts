@@ -164,6 +164,8 @@ class Execution {
   async run(): Promise<RunResult> {
     let ending = await this.walk();
     if (ending.kind === 'completed' || ending.kind === 'stopped') ending = await this.holdToLeaves(ending);
+    // The steps did what they were to do: nothing undoes them, also where a halt comes later and the run is resumed.
+    if (ending.kind !== 'failed' && ending.kind !== 'halted') this.context.undos.length = 0;
     let error = 'error' in ending ? ending.error : undefined;
     let state = this.move(
       {

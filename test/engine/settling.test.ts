@@ -1,6 +1,7 @@
 /** Tests what resuming a halted run settles: orders that the venue never showed, and those that rest beside them. */
 import { describe, expect, it } from 'vitest';
 import type { FaultRule } from '../../src/gateway/simulator/config/faults.ts';
+import { findDeparture } from './chart-oracle.ts';
 import { loadedFrom, perform, replay, type Scene } from './stage.ts';
 
 const TWO = `runbook: case
@@ -20,6 +21,16 @@ steps:
   - protect: {market: BTC-USD, side: short, stop_loss: {fraction: 1, trigger: 60000, price: 59000}}
   - wait: 20s
   - place: {type: limit, market: BTC-USD, side: long, size: 0.1, price: 59500}
+`;
+const DONE = (last: string) => `runbook: case
+dsl: 1
+leaves: {position: open, because: it is held}
+steps:
+  - place: {type: market, market: BTC-USD, side: long, size: 0.1, price: 65000}
+    undo: [{place: {type: limit, market: BTC-USD, side: short, size: 0.1, price: 63000}, allow: reduce}]
+  - place: {type: limit, market: BTC-USD, side: long, size: 0.1, price: 60000}
+${last}finally:
+  - cancel: {mine: BTC-USD}
 `;
 const LOST = { on: 'POST /orders', when: { call: 2 }, do: 'lost_before' } as const;
 const UNREADABLE = (untilMs: number, afterMs = 1000) =>
@@ -163,3 +174,30 @@ steps:
     expect(await end(`${other}  - cancel: guard.stop_loss\n`)).toEqual(['failed', 'canceled', false]);
   });
 });
+
+it.each(['', '  - stop: {outcome: enough}\n'])(
+  'undoes no step of a run whose steps were done when its end halted: %j',
+  async (last) => {
+    const scene: Scene = {
+      loaded: loadedFrom({ file: 'case.yaml', text: DONE(last) }),
+      inputs: {},
+      config: {
+        markets: MARKETS,
+        faults: [
+          { on: 'DELETE /orders', when: { untilMs: 60_000 }, do: 'error', status: 400, error: 'INSUFFICIENT_MARGIN' },
+        ],
+      },
+      resumedAfterMs: [300_000],
+    };
+    const performance = await perform(scene);
+    await replay(performance, scene);
+    const { entries, books } = performance;
+    expect(findDeparture(scene.loaded.runbook, entries)).toBeUndefined();
+    const ends = entries.flatMap((entry) => (entry.type === 'run.ended' ? [entry.data.outcome] : []));
+    expect(ends).toEqual(['halted', 'failed']);
+    expect(books.orders.map(({ type, status }) => [type, status])).toEqual([
+      ['market', 'closed'],
+      ['limit', 'canceled'],
+    ]);
+  },
+);
