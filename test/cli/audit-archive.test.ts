@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { EXIT } from '../../src/app/errors.ts';
 import { VirtualClock } from '../../src/base/clock.ts';
-import { Anchorer, AnchorFile } from '../../src/journal/anchors/anchors.ts';
+import { Anchorer, AnchorFile, hashAnchor, readAnchors } from '../../src/journal/anchors/anchors.ts';
 import { readContents } from '../../src/journal/archive/archive.ts';
 import type { RunOutcome } from '../../src/journal/entry.ts';
 import { holdFile, openDatabase } from '../../src/journal/sql/sqlite.ts';
@@ -26,7 +26,8 @@ async function writeRun(
   const clock = new VirtualClock(Date.parse(at));
   const writer = newWriter(store, run, { clock });
   const sinks = [new AnchorFile(join(state, 'anchors.jsonl'))];
-  const anchorer = new Anchorer(writer, { run, clock, sinks, everyMs: null });
+  const findPrevious = () => readAnchors(join(state, 'anchors.jsonl')).anchors.map(hashAnchor).at(-1);
+  const anchorer = new Anchorer(writer, { run, clock, sinks, everyMs: null, findPrevious });
   writer.append('run.started', startedData({ mode: 'live', startedAt: clock.now() }));
   for (let index = 2; index < entries; index += 1)
     writer.append('variable.set', { name: 'v', value: `${run} ${index}` }, `steps/${index}:set`);
@@ -121,16 +122,18 @@ describe('audit archive', () => {
     await withStore(async (store) => {
       await writeRun(store, state, 'a-january');
       await writeRun(store, state, 'f-today', { at: new Date(Date.now() - 2000).toISOString() });
+      await writeRun(store, state, 'b-january');
     });
     expect(here.run('audit', 'archive', '--to', 'away').exit).toBe(EXIT.done);
     const file = join('away', JANUARY);
-    expect(listed().toSorted()).toEqual(['a-january', 'f-today']);
-    expect(json('audit', 'list', '--archive', file).runs).toHaveLength(1);
+    expect(listed().toSorted()).toEqual(['a-january', 'b-january', 'f-today']);
+    expect(json('audit', 'list', '--archive', file).runs).toHaveLength(2);
+    const runs = ['a-january', 'b-january'].map((run) => ({ run, ok: true, entries: 20 }));
+    const alone = { ok: true, runs };
+    // Beside it, the anchors of its runs name those of others, which are not read.
+    expect(json('audit', 'verify', '--archive', file)).toEqual(alone);
     rmSync(state, { recursive: true });
-    expect(json('audit', 'verify', '--archive', file)).toEqual({
-      ok: true,
-      runs: [{ run: 'a-january', ok: true, entries: 20 }],
-    });
+    expect(json('audit', 'verify', '--archive', file)).toEqual(alone);
     expect(here.run('audit', 'show', 'a-january', '--archive', file).out).toContain('run succeeded');
     expect(existsSync(state)).toBe(false);
     expect(here.run('audit', 'list', '--archive', 'nothing.gz')).toMatchObject({

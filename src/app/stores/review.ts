@@ -110,9 +110,12 @@ export function readAnchorFiles(
     return { file, ...sorted, anchors: [...sorted.anchors, ...ends.filter(({ run }) => isWanted(run, wanted))] };
   });
   if (reviewed.archive === undefined) return [...beside, ...within];
-  // Of the journals' anchors, only those of runs in the archive.
+  // Of the journals' anchors, only those of runs in the archive: they name others, which are then not there.
   const held = (anchor: Anchor) => archives.some((archive) => archive.archived(anchor.run) !== undefined);
-  return [...beside.map((each) => ({ ...each, anchors: each.anchors.filter(held) })), ...within];
+  return [
+    ...beside.map(({ isWhole: _isWhole, ...each }) => ({ ...each, anchors: each.anchors.filter(held) })),
+    ...within,
+  ];
 }
 
 const anchorLine = (anchor: Anchor) => JSON.stringify(anchor);
