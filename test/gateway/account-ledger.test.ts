@@ -138,6 +138,12 @@ describe('what an account holds', () => {
     expect(String(stated('-5').book.position(MARKET).realized)).toBe('0');
   });
 
+  it('is what was stated, with what an order that is still open had filled before', () => {
+    const runs = [ended('a', [], { orders: [left('rbx', '4', { filled: '1' })] })];
+    const sums = sumsOf({ runs, baselines: [{ market: MARKET, size: '1', by: 'ada', at: T0 + 1 }] });
+    expect([held(sums), sums.listLeft()[0]?.worstRemaining]).toEqual([['1', '1'], '4']);
+  });
+
   it('separates fills of others from those of its runs', () => {
     const sums = sumsOf({
       runs: [ended('a', [['long', '3', '100']])],

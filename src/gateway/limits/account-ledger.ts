@@ -254,10 +254,11 @@ export class AccountLedger {
     for (const { orders, lastAt } of this.runs.values()) {
       for (const order of orders) {
         const { market, side, clientOrderId, orderId } = order;
-        // What a person stated later covers everything before it.
-        if ((this.stated.get(market) ?? 0) > lastAt && order.working === undefined) continue;
+        // What was stated later covers everything before it, but not what an order fills that is still open.
+        const isCovered = (this.stated.get(market) ?? 0) > lastAt;
+        if (isCovered && order.working === undefined) continue;
         const booked = this.ofOrder.get(orderId ?? '') ?? ZERO;
-        const beyond = decimal(order.filled).minus(booked);
+        const beyond = isCovered ? ZERO : decimal(order.filled).minus(booked);
         const rest = computeRest(order, booked);
         const known = filled.get(market) ?? { range: flatRange(), unread: [] };
         let range = beyond.gt(0) ? shiftRange(known.range, signSize(side, formatDecimal(beyond))) : known.range;
