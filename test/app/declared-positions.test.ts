@@ -10,10 +10,12 @@ import { AccountLedger } from '../../src/gateway/limits/account-ledger.ts';
 import { readPositions } from '../../src/gateway/live/declared.ts';
 import { Simulator, type SimulatorConfig } from '../../src/gateway/simulator/simulator.ts';
 import { LocalBudget } from '../../src/gateway/tokens/budget.ts';
+import type { Transport } from '../../src/gateway/transport.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { restoreProfile, writeProfileSettings } from '../../src/venue/profile/in-force.ts';
 import { type Profile, SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
 import { budgetSettings } from '../../src/venue/tokens/ledger.ts';
+import { fill } from '../venue/order-samples.ts';
 
 const START = Date.UTC(2026, 0, 5, 8);
 const value = (type: string) => ({ kind: 'value', type, optional: false }) as never;
@@ -128,6 +130,36 @@ describe('declared positions', () => {
       '-0.2',
       'the journal of a',
     ]);
+  });
+
+  it('count a fill that follows the reading, where this machine is ahead of the venue', async () => {
+    const { clock, host, lodge, account } = open();
+    const { transport } = account;
+    const send: Transport['send'] = async (...request) => {
+      const reply = await transport.send(...request);
+      const date = new Date(clock.now()).toUTCString();
+      return reply.kind === 'answer' ? { ...reply, headers: { ...reply.headers, date } } : reply;
+    };
+    const ahead = Object.assign(Object.create(clock), { now: () => clock.now() + 4_000 });
+    Object.assign(account, { clock: ahead, transport: { send } });
+    const ledger = await lodge();
+    await clock.runUntil(settleLedger(host(ledger)));
+    const bought = { id: 'f1', order_id: 'BTC-USD@1', side: 'long' as const };
+    ledger.add({
+      version: 1,
+      run: 'a',
+      runbook: 'one',
+      account: 'venue main',
+      startedAt: clock.now(),
+      lastAt: clock.now(),
+      fills: [
+        { ...fill('f1', '1', { ...bought, timestamp: (clock.now() + 500) * 1000 }), clientOrderId: 'rb1', step: 's' },
+      ],
+      orders: [],
+      orderTimes: [],
+      days: {},
+    });
+    expect(String(ledger.book.position('BTC-USD').size)).toBe('0.7');
   });
 
   it('are in the settings of a run, and are not asked where the profile has none', async () => {

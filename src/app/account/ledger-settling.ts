@@ -101,20 +101,19 @@ async function comparePositions(
   const missed = unread === undefined ? {} : { unread };
   if (declared === undefined) return { moved: [], ...missed };
   const { clock } = account;
-  let at = clock.now();
   let read = await readDeclaredPositions(account, declared, LIST_TOKENS_WITHIN_MS);
   for (const delay of REPEATED_AFTER_MS) {
     if ('positions' in read) break;
     await new Promise<void>((resolve) => void clock.after(delay, resolve));
-    at = clock.now();
     read = await readDeclaredPositions(account, declared, LIST_TOKENS_WITHIN_MS);
   }
   if ('why' in read) return { moved: [], unread: [...(unread === undefined ? [] : [unread]), read.why].join('; ') };
+  const { positions, at } = read;
   const moved: MovedPosition[] = [];
   const shown: Baseline[] = [];
   let isWhole = true;
-  for (const market of new Set([...Object.keys(markets), ...ledger.book.markets(), ...read.positions.keys()])) {
-    const { size, price } = read.positions.get(market) ?? { size: '0' };
+  for (const market of new Set([...Object.keys(markets), ...ledger.book.markets(), ...positions.keys()])) {
+    const { size, price } = positions.get(market) ?? { size: '0' };
     const was = ledger.book.position(market).size;
     const isUnread = (ledger.listFilled([]).get(market)?.unread.length ?? 0) > 0;
     if (was.eq(decimal(size)) && !isUnread) continue;

@@ -89,12 +89,17 @@ function describeUnanswered(
   return { kind: 'unanswered', why, sent: false } as const;
 }
 
-/** Asks for the positions that the profile declares, once; why they are not known, where they are not. */
+/**
+ * Asks for the positions that the profile declares, once; why they are not known, where they are not. `at`: epoch ms by the clock of the
+ * venue, as the times of its fills are, and not after the reading: a fill that came later must not count as contained in it.
+ */
 export async function readDeclaredPositions(
   account: Pick<Account, 'budget' | 'profile' | 'session' | 'clock' | 'transport'>,
   declared: DeclaredPositions,
   tokensWithinMs: number,
-): Promise<{ readonly positions: ReadonlyMap<string, ListedPosition> } | { readonly why: string }> {
+): Promise<
+  { readonly positions: ReadonlyMap<string, ListedPosition>; readonly at: number } | { readonly why: string }
+> {
   const { clock, profile } = account;
   const exchange = buildDeclaredRequests(profile)(declared.request, {});
   if ('problem' in exchange) return { why: exchange.problem };
@@ -103,9 +108,11 @@ export async function readDeclaredPositions(
     tokens: () => ({ ...exchange.tokens(), class: 'reconcile', deadlineAt: clock.now() + tokensWithinMs }),
   });
   if (sent.kind !== 'answered') return { why: describeUnanswered(account, sent).why };
-  const { verdict, reply } = sent;
+  const { verdict, reply, times } = sent;
   if (verdict.kind !== 'confirmed')
     return { why: 'why' in verdict ? verdict.why : `it refused with status ${reply.status}` };
   const positions = readPositions(verdict.result, declared);
-  return positions === undefined ? { why: 'a row of its positions cannot be read' } : { positions };
+  if (positions === undefined) return { why: 'a row of its positions cannot be read' };
+  const date = Date.parse(reply.headers['date'] ?? '');
+  return { positions, at: Number.isNaN(date) ? times.sentAt : date - (times.settledAt - times.sentAt) };
 }
