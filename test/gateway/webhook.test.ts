@@ -60,12 +60,27 @@ it('posts an anchor as in the anchor file', async () => {
 });
 
 it('puts an anchor into an object store as an object of its own, and keeps the query of the address', async () => {
-  const { heard, url } = await serveStatuses([503, 200, 403]);
+  const { heard, url } = await serveStatuses([200, 403]);
   const sink = buildAnchorBucket('anchors.copies.away', new Secret('anchors.copies.away', `${url}/?sig=canary`));
   await sink.write(ANCHOR);
   const put = { ...POSTED, method: 'PUT', url: `${PATH}/20260105T080000000Z-12-abababababababab.json?sig=canary` };
-  expect(heard).toEqual([put, put]);
+  expect(heard).toEqual([put]);
   await expect(sink.write(ANCHOR)).rejects.toThrow(/^HTTP_403$/);
+});
+
+it('puts an anchor under another name where it failed: an object store may have it, and refuse to overwrite it', async () => {
+  const { heard, url } = await serveStatuses([503, 503, 200, 200]);
+  const sink = buildAnchorBucket('anchors.copies.away', new Secret('anchors.copies.away', url));
+  await expect(sink.write(ANCHOR)).rejects.toThrow(/^HTTP_503$/);
+  await sink.write(ANCHOR);
+  await sink.write({ ...ANCHOR, seq: 13, count: 13 });
+  const ends = heard.map((each) => /-(\d+-[^/]*)\.json$/.exec((each as { readonly url: string }).url)?.[1]);
+  expect(ends).toEqual([
+    '12-abababababababab',
+    '12-abababababababab-1',
+    '12-abababababababab-2',
+    '13-abababababababab',
+  ]);
 });
 
 it('tries once more, and counts an anchor as stored only when the server says so', async () => {

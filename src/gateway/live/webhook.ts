@@ -1,6 +1,6 @@
 /** Posts notices and anchors to webhooks, as JSON, and asks for heartbeat URLs. The address is a secret and appears in no message. */
 import type { Metronome } from '../../base/clock.ts';
-import type { AnchorSink } from '../../journal/anchors/anchors.ts';
+import type { Anchor, AnchorSink } from '../../journal/anchors/anchors.ts';
 import type { Secret } from './secret.ts';
 
 /** What became of one POST: it arrived where `problem` is absent. */
@@ -58,22 +58,28 @@ export function buildAnchorWebhook(name: string, webhook: Secret): AnchorSink {
 
 /**
  * Builds a sink that puts each anchor into an object store, as an object of its own under the URL of a folder: a line as in the anchor
- * file. Its name never returns, so that an object store can refuse to overwrite.
+ * file. No name is used twice, so that an object store can refuse to overwrite: one whose answer was lost may have the object.
  */
 export function buildAnchorBucket(name: string, folder: Secret): AnchorSink {
+  let failures = 0;
+  const put = async (anchor: Anchor): Promise<PostOutcome> => {
+    const url = new URL(folder.reveal());
+    const time = anchor.time.replace(/[^0-9TZ]/g, '');
+    const object = [time, anchor.seq, anchor.head.slice(0, 16), ...(failures === 0 ? [] : [failures])].join('-');
+    url.pathname = `${url.pathname.replace(/\/$/, '')}/${object}.json`;
+    const outcome = await send(
+      url.href,
+      { method: 'PUT', body: `${JSON.stringify(anchor)}\n`, headers: { 'content-type': 'application/json' } },
+      POST_TIMEOUT_MS,
+    );
+    failures = outcome.problem === undefined ? 0 : failures + 1;
+    return outcome;
+  };
   return {
     name,
     async write(anchor) {
-      const url = new URL(folder.reveal());
-      const object = `${anchor.time.replace(/[^0-9TZ]/g, '')}-${anchor.seq}-${anchor.head.slice(0, 16)}.json`;
-      url.pathname = `${url.pathname.replace(/\/$/, '')}/${object}`;
-      const what = {
-        method: 'PUT',
-        body: `${JSON.stringify(anchor)}\n`,
-        headers: { 'content-type': 'application/json' },
-      } as const;
-      let { problem, again } = await send(url.href, what, POST_TIMEOUT_MS);
-      if (again) ({ problem } = await send(url.href, what, POST_TIMEOUT_MS));
+      let { problem, again } = await put(anchor);
+      if (again) ({ problem } = await put(anchor));
       if (problem !== undefined) throw new Error(problem);
     },
   };
