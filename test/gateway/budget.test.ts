@@ -479,6 +479,17 @@ describe('heartbeats of a deadman switch', () => {
 });
 
 describe('a slow access to a shared ledger', () => {
+  it('is followed by grants in a turn of the clock: all timers that were due by then come first', async () => {
+    const clock = new VirtualClock(START);
+    const { ledgers } = openSharedMemory(() => clock.monotonic());
+    const { ask, log } = setUp({ clock, share: { rows: ledgers, key: 'k', owner: 'a' } });
+    ask('read', 'read');
+    await settle();
+    clock.at(START, () => void log.push('timer'));
+    await clock.quiesce();
+    expect(log).toEqual(['timer', 'read']);
+  });
+
   it('serves a request that comes as it ends', async () => {
     const clock = new VirtualClock(START);
     const { ledgers } = openSharedMemory(() => clock.monotonic());

@@ -416,6 +416,8 @@ export class LocalBudget implements Budget {
       while (this.again) {
         this.again = false;
         const result = await shared.access((ledger, now) => this.decide(ledger, now));
+        // The store answers at any time. What is granted is journaled, and a replay knows no instants between turns.
+        await new Promise<void>((resolve) => this.clock.arrive(resolve));
         if (result.stored) this.act(result.decided);
         else this.grantUncounted(shared, result.decided);
       }
