@@ -2,7 +2,10 @@
 import { copyFileSync, linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { describeActor } from '../../src/app/account/acts.ts';
+import type { AppContext } from '../../src/app/context.ts';
 import { environmentOf } from '../../src/app/environment.ts';
+import { kill } from '../../src/app/kill/kill.ts';
 import { stateFolder } from '../../src/app/state.ts';
 import { findKnownStores, listStorePlaces, rememberStore } from '../../src/app/stores/known-stores.ts';
 import { chooseStorePlace, type StorePlace } from '../../src/app/stores/location.ts';
@@ -39,6 +42,32 @@ describe('known stores', () => {
     here.write('other.db', '');
     rememberStore(state, { kind: 'sqlite', file: join(here.path, 'other.db') });
     expect(listStorePlaces(state)).toContainEqual({ kind: 'sqlite', file: join(here.path, 'other.db') });
+  });
+
+  it('have all been killed before a signature is asked for, once', async () => {
+    const here = folder();
+    for (const name of ['bin', 'one', 'two']) mkdirSync(join(here.path, name));
+    // Fails as where nobody enters the passphrase.
+    const script =
+      '#!/bin/sh\n[ -e "$HOME/one/shared.db" ] && [ -e "$HOME/two/shared.db" ] && echo both >> "$HOME/asked"\nexit 1\n';
+    writeFileSync(join(here.path, 'bin/ssh-keygen'), script, { mode: 0o755 });
+    here.write('key', 'ssh-ed25519 AAAA');
+    const environment = environmentOf({ PATH: `${here.path}/bin:/usr/bin:/bin`, HOME: here.path });
+    const state = stateFolder(undefined, environment, here.path);
+    for (const name of ['one', 'two']) {
+      const file = join(here.path, name, 'runbook.db');
+      await (await openSqliteStore(file)).close();
+      rememberStore(state, { kind: 'sqlite', file });
+    }
+    const complaints: string[] = [];
+    const voice = { note: () => {}, progress: () => {}, complain: (text: string) => void complaints.push(text) };
+    const context = { state, environment, voice } as unknown as AppContext;
+    const given = { profile: undefined, who: describeActor('ada'), reason: 'drill', sign: join(here.path, 'key') };
+    await expect(kill(given, context)).rejects.toMatchObject({ exit: 4, kind: 'not_cancelled' });
+    expect([here.read('asked'), complaints.filter((text) => text.includes('not signed')).length]).toEqual([
+      'both\n',
+      1,
+    ]);
   });
 
   it('are beside the file itself, whatever name a profile uses, also before it exists', () => {

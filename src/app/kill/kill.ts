@@ -211,24 +211,26 @@ async function engageEverywhere(
       await engageAndRead(shared, order).finally(() => shared.close());
       noteDelivered(context.state, order, place);
       reached.push(place);
-      await chainKill(place, { ...order, action: 'engage' }, signer, context);
     } catch (error) {
       reportNotEngaged(place, toUserError(error).message, context);
     }
   }
+  // Behind all of them: a signature may take its time.
+  await chainKill(reached, { ...order, action: 'engage' }, signer, context);
   return { in: reached, notIn: places.filter((place) => !reached.includes(place)) };
 }
 
 /** The longest time for a signature of a kill: its cancels wait for it. */
 const SIGN_WITHIN_MS = 5_000;
 
-/** Writes it into the account's journal; where that fails, a scheduler or the next live run does (`chainKills`). */
+/** Writes it into the account's journal of each store; where that fails, a scheduler or the next live run does (`chainKills`). */
 async function chainKill(
-  place: StorePlace,
+  places: readonly StorePlace[],
   event: KillEvent,
   { who, sign, people }: Signer,
   context: AppContext,
 ): Promise<void> {
+  if (places.length === 0) return;
   let act = makeKillAct(event, who, event.at);
   try {
     act = signWith(event.scope, act, {
@@ -240,12 +242,14 @@ async function chainKill(
   } catch (error) {
     context.voice.complain(`it is not signed: ${toUserError(error).message}`);
   }
-  try {
-    await withAccountJournal(place, context.environment, (journal) => journal.append(event.scope, act));
-  } catch (error) {
-    context.voice.complain(
-      `the journal of the account could not be written: ${makePrintable(toUserError(error).message, 300)}`,
-    );
+  for (const place of places) {
+    try {
+      await withAccountJournal(place, context.environment, (journal) => journal.append(event.scope, act));
+    } catch (error) {
+      context.voice.complain(
+        `the journal of the account could not be written: ${makePrintable(toUserError(error).message, 300)}`,
+      );
+    }
   }
 }
 
@@ -428,7 +432,7 @@ export async function release(
     const [scope, by] = [makeAccountKey(profile), who.name];
     const wasEngaged = await shared.killSwitch.release(scope, by, now);
     await chainKill(
-      place,
+      [place],
       { action: 'release', scope, by, reason: '', at: now },
       { who, sign, people: profile.people },
       context,
