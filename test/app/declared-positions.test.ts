@@ -189,6 +189,7 @@ describe('declared positions', () => {
     ],
     ['of another side', {}, [{ market_id: 'A-B', side: 'flat', size: '2' }], undefined],
     ['without a size', {}, [{ market_id: 'A-B', side: 'long', size: null }], undefined],
+    ['of a market with another name', {}, [{ market_id: 'A/B', side: 'long', size: '2' }], undefined],
     ['that are no list', {}, {}, undefined],
   ])('are read %s', (_what, change, result, found) => {
     const read = readPositions(result, { ...POSITIONS, ...change } as typeof POSITIONS);

@@ -5,6 +5,7 @@
 import { isLosslessNumber } from 'lossless-json';
 import { type DecimalString, decimal, formatDecimal, parseDecimal } from '../../base/decimal.ts';
 import { buildFeedRequestId } from '../../journal/entry.ts';
+import { isMarketId } from '../../venue/forms.ts';
 import type { FeedValue } from '../../venue/port.ts';
 import type { DeclaredPositions, DeclaredRequest, Profile, ResultShape } from '../../venue/profile/profile.ts';
 import { readJson, type WireValue } from '../../venue/wire/request.ts';
@@ -176,7 +177,10 @@ export interface ListedPosition {
   readonly price?: DecimalString;
 }
 
-/** Reads what a declared request lists, by market; a market with several rows has their sum. Undefined where a row cannot be read. */
+/**
+ * Reads what a declared request lists, by market; a market with several rows has their sum. Undefined where a row cannot be read: of a
+ * market that is named in another way than those of orders, none of which would be found to be held.
+ */
 export function readPositions(
   result: unknown,
   { rows, market, size, side, price }: DeclaredPositions,
@@ -188,7 +192,7 @@ export function readPositions(
     const sign = side === undefined ? 1 : SIGNS.get(String(row[side]).toLowerCase());
     const amount = readDecimal(row[size]);
     const id = row[market];
-    if (sign === undefined || amount === undefined || typeof id !== 'string') return undefined;
+    if (sign === undefined || amount === undefined || typeof id !== 'string' || !isMarketId(id)) return undefined;
     const signed = (side === undefined ? decimal(amount) : decimal(amount).abs()).times(sign);
     const before = found.get(id);
     const entry = price === undefined || before !== undefined ? undefined : readDecimal(row[price]);
