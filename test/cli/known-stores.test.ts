@@ -47,7 +47,7 @@ describe('known stores', () => {
   it('have all been killed before a signature is asked for, once', async () => {
     const here = folder();
     for (const name of ['bin', 'one', 'two']) mkdirSync(join(here.path, name));
-    // Fails as where nobody enters the passphrase.
+    // Fails, as without a passphrase.
     const script =
       '#!/bin/sh\n[ -e "$HOME/one/shared.db" ] && [ -e "$HOME/two/shared.db" ] && echo both >> "$HOME/asked"\nexit 1\n';
     writeFileSync(join(here.path, 'bin/ssh-keygen'), script, { mode: 0o755 });
