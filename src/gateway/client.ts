@@ -14,7 +14,7 @@ import { sendDeclared } from './declared-call.ts';
 import { type Exchange, exchangeOnce, makeObstacle, NO_SESSION, type Obstacle } from './exchange.ts';
 import { judgeRows } from './listed-rows.ts';
 import { MarketPriceReader } from './market-price.ts';
-import { type CheckedCall, findStale, LEASE_LOST, listChecks, maySkipJournal } from './send-checks.ts';
+import { type CheckedCall, findLasting, findStale, LEASE_LOST, listChecks, maySkipJournal } from './send-checks.ts';
 import type { Budget } from './tokens/budget.ts';
 import type { WireReply } from './transport.ts';
 
@@ -35,6 +35,18 @@ export class VenueClient implements VenuePort {
   }
 
   call<E extends EndpointName>(call: VenueCall<E>): Promise<CallOutcome<E>> {
+    this.intend(call);
+    return this.proceed(call, 0);
+  }
+
+  async findDenial(call: VenueCall<'POST /orders'>): Promise<CallOutcome<'POST /orders'> | undefined> {
+    const obstacle = findLasting({ call, parts: this.parts });
+    if (obstacle === undefined) return undefined;
+    this.intend(call);
+    return this.stop(call, obstacle, false, { attempted: false, settled: false });
+  }
+
+  private intend(call: VenueCall): void {
     const { log } = this.parts;
     this.reached('CP0', call);
     log.append(
@@ -52,7 +64,6 @@ export class VenueClient implements VenuePort {
       call.step,
     );
     this.reached('CP1', call);
-    return this.proceed(call, 0);
   }
 
   /**

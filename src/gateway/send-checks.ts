@@ -4,7 +4,7 @@
  */
 import { formatSpan } from '../base/format.ts';
 import { getAction, getEndpoint } from '../venue/catalogue.ts';
-import { type LimitRules, splitLimits, tighter } from '../venue/limits/check.ts';
+import { LASTING_DENIALS, type LimitRules, splitLimits, tighter } from '../venue/limits/check.ts';
 import { NOT_RECORDED, STALE_INTENT, SWEEP, type VenueCall } from '../venue/port.ts';
 import { findRequestProblems } from '../venue/wire/bounds.ts';
 import { toWireRequest } from '../venue/wire/request.ts';
@@ -129,6 +129,16 @@ async function findBarAnew(checked: CheckedCall): Promise<Obstacle | undefined> 
   while (!(await readKillSwitch()) && call.wanted?.withdrawn === undefined)
     await new Promise<void>((resolve) => void clock.at(clock.now() + READ_AGAIN_MS, resolve));
   return findWithdrawal(call.wanted) ?? findBar(checked);
+}
+
+/** Finds why a call would be denied now, where no end of an order of the run lifts that. */
+export function findLasting(checked: CheckedCall): Obstacle | undefined {
+  const obstacle = findInvalid(checked) ?? findBar(checked);
+  if (obstacle !== undefined) return obstacle;
+  const { call, parts } = checked;
+  const { run, account } = splitLimits(parts.profile.limits, call.limits);
+  const verdict = parts.gate.check(call, run, parts.clock.now(), { account });
+  return verdict.ok || !LASTING_DENIALS.has(verdict.code) ? undefined : verdict;
 }
 
 function findDenial({ call, parts }: CheckedCall, phase: SendPhase): Obstacle | undefined {

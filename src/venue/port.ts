@@ -162,6 +162,11 @@ export interface FeedValue {
 
 export interface VenuePort {
   call<E extends EndpointName>(call: VenueCall<E>): Promise<CallOutcome<E>>;
+  /**
+   * Makes a call only where it is certain to be denied here, and gives the denial; undefined where it may pass. Orders of the run that
+   * work are not held against it: they may end before it is sent.
+   */
+  findDenial(call: VenueCall<'POST /orders'>): Promise<CallOutcome<'POST /orders'> | undefined>;
   /** Holds back new orders of the account, of every run in this process, until the promise is settled. */
   keepOrdersBack(until: Promise<unknown>): void;
   /** Reads a feed. Never throws: a feed that cannot be read gives undefined, which the engine reports as stale. */

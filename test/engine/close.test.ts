@@ -8,6 +8,10 @@ const STOP = '  - protect: {market: BTC-USD, side: short, stop_loss: {fraction: 
 const ADDING = '  - place: {type: limit, market: BTC-USD, side: long, size: 0.1, price: 63000}\n';
 const TAKING = '  - place: {type: limit, market: BTC-USD, side: short, size: 0.1, price: 65000}\n';
 const MANAGE = 'manage: {market: BTC-USD, side: short, stop_loss: {trigger: 60000, price: 59000}';
+/** Every market order but the first. */
+const REFUSED: FaultRule[] = [
+  { on: 'POST /orders', when: { type: 'market', call: '2+' }, do: 'error', error: 'INSUFFICIENT_MARGIN' },
+];
 const CLOSE = '  - id: out\n    close: BTC-USD\n';
 
 async function play(
@@ -117,8 +121,6 @@ describe('as the way out of a failure', () => {
 });
 
 describe('where the market order is refused', () => {
-  const BAND = { head: 'limits: {price_band: {around: "64000", within: 0.1%}}\n' };
-
   it.each([
     [
       'a position stop',
@@ -131,11 +133,36 @@ describe('where the market order is refused', () => {
       '0.1',
     ],
   ])('puts %s back, for no more than is left', async (_what, stop, size) => {
-    const played = await play(LONG.replace('64100', '64050') + stop + CLOSE, BAND);
-    expect(played.report.error?.kind).toBe('denied');
+    const played = await play(LONG.replace('64100', '64050') + stop + CLOSE, { config: { faults: REFUSED } });
+    expect(played.report.error?.kind).toBe('rejected');
     const [, , back] = played.books.orders;
     expect([back?.status, back?.initial_size]).toEqual(['open', size]);
     expect(played.report.residual[0]?.covered).toBe('0.1');
+  });
+});
+
+describe('where its market order would be denied', () => {
+  it.each([
+    ['out of the price band', { head: 'limits: {price_band: {around: "64000", within: 0.1%}}\n' }],
+    [
+      'while a kill switch is engaged',
+      { forbidden: (time: { now(): number }) => (time.now() > START + 4000 ? 'KILLED' : undefined) },
+    ],
+  ])('keeps the stop: %s', async (_what, rest) => {
+    const played = await play(`${LONG.replace('64100', '64050') + STOP}  - wait: 5s\n${CLOSE}`, rest);
+    expect(played.report.error?.kind).toBe('denied');
+    expect(listOrders(played)).toEqual(['market long closed', 'stop_loss short open']);
+  });
+
+  it('waits where too many orders were sent in the last minute', async () => {
+    const played = await play(LONG + STOP + CLOSE, { limits: { maxOrdersPerMinute: 2 } });
+    expect([played.report.outcome, isFlat(played)]).toEqual(['succeeded', true]);
+    expect(new Set(played.report.orders.map(({ size }) => size))).toEqual(new Set(['0.1', '1']));
+    const at = (end: string) =>
+      played.entries.find(
+        (entry) => entry.type === 'call.attempted' && entry.data.path === '/orders' && entry.data.method === end,
+      )?.at ?? 0;
+    expect(at('DELETE') - at('POST')).toBeGreaterThanOrEqual(60_000);
   });
 });
 
@@ -144,7 +171,7 @@ describe('where several stops cover the position and its market order is refused
     `  - place: {type: stop_limit, market: BTC-USD, side: short, size: 0.03, trigger: ${trigger}, price: ${trigger - 10}}\n    allow: reduce\n`;
   const playRefused = (triggers: readonly number[]) =>
     play(LONG.replace('0.1', '0.09').replace('64100', '64050') + triggers.map(third).join('') + CLOSE, {
-      head: 'limits: {price_band: {around: "64000", within: 0.1%}}\n',
+      config: { faults: REFUSED },
     });
 
   it('puts each of them back', async () => {
@@ -164,7 +191,7 @@ describe('where several stops cover the position and its market order is refused
         `  - protect: {market: BTC-USD, side: short, stop_loss: {fraction: 0.125, trigger: ${60000 - n}, price: 59000}}\n`,
     );
     const { books, entries } = await play(LONG.replace('64100', '64050') + fractions.join('') + CLOSE, {
-      head: 'limits: {price_band: {around: "64000", within: 0.1%}}\n',
+      config: { faults: REFUSED },
     });
     expect(books.orders.slice(9).map(({ trigger_price: at }) => at)).toEqual(
       [1, 2, 3, 4, 5, 6].map((n) => String(60000 - n)),

@@ -238,7 +238,7 @@ describe('a market exit', () => {
     expect(listOrders(played)).toEqual(['stop_loss 63000 open']);
   });
 
-  it('that is refused leaves the position with its stop', async () => {
+  it('that the limits deny leaves the stop where it is', async () => {
     const head = HEAD.replace('leaves:', 'limits: {price_band: {around: "64000", within: 0.1%}}\nleaves:').replace(
       '64100',
       '64050',
@@ -249,7 +249,7 @@ describe('a market exit', () => {
       { head },
     );
     expect(played.report.error).toMatchObject({ kind: 'denied' });
-    expect(listOrders(played)).toEqual(['stop_loss 63990 canceled', 'stop_loss 63990 open']);
+    expect(listOrders(played)).toEqual(['stop_loss 63990 open']);
   });
 });
 

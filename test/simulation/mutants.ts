@@ -616,6 +616,7 @@ function portOf(port: Parameters<NonNullable<Protocol['venue']>>[0]) {
     market: port.market.bind(port),
     feed: port.feed.bind(port),
     request: port.request.bind(port),
+    findDenial: port.findDenial.bind(port),
     keepOrdersBack: port.keepOrdersBack.bind(port),
   };
 }

@@ -18,7 +18,7 @@ import { Completing, type CompletingRequest } from './completing.ts';
 import { Confirming } from './confirm.ts';
 import { type OrderHandle, OrderHandles, requireOwnOrder } from './handles.ts';
 import { listWorkingOrders, type OrderManagerParts, type OrderRequestContext, type Terms } from './parts.ts';
-import { Placing } from './place.ts';
+import { type Denial, Placing } from './place.ts';
 import { RefusedOrders } from './refused.ts';
 import { Resolution } from './resolution.ts';
 import { Settling } from './settle.ts';
@@ -77,6 +77,11 @@ export class OrderManager {
    */
   place(at: OrderRequestContext, leg: string, terms: Terms): Promise<OrderHandle> {
     return this.placing.place(at, leg, terms);
+  }
+
+  /** The denial with which the first order of a leg is certain to be denied here now, journaled as its own; undefined where it may pass. */
+  findDenial(at: OrderRequestContext, leg: string, terms: Terms): Promise<Denial | undefined> {
+    return this.placing.findDenial(at, leg, terms);
   }
 
   /**

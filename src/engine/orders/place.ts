@@ -8,9 +8,9 @@ import { getExposure } from '../../venue/order/life.ts';
 import { RESENDS } from '../../venue/order/polling.ts';
 import { makePlaceParams } from '../../venue/order/requests.ts';
 import { isWorking } from '../../venue/order/states.ts';
-import type { OrderTerms } from '../../venue/port.ts';
+import type { OrderTerms, VenueCall } from '../../venue/port.ts';
 import { toFailure } from '../failure.ts';
-import { StepFailure } from '../interruption.ts';
+import { type Halt, StepFailure } from '../interruption.ts';
 import type { OrderHandle, OrderHandles } from './handles.ts';
 import { describeTerms, hasSameTerms, makeIntent } from './intent.ts';
 import {
@@ -29,6 +29,12 @@ interface Placed {
   attempt: number;
   order: TrackedOrder | undefined;
   limited: boolean;
+}
+
+/** Why an order would be denied here; `code`: of the limit or the switch. */
+export interface Denial {
+  readonly code: string;
+  readonly failure: StepFailure | Halt;
 }
 
 interface PlacingParts {
@@ -75,15 +81,7 @@ export class Placing {
       placed.attempt += 1;
       placed.limited = false;
     }
-    const id = again
-      ? before.intent.clientOrderId
-      : deriveClientOrderId({
-          account: this.run.setup.account,
-          run: this.run.setup.run,
-          path: leg === '' ? at.step : `${at.step}#${leg}`,
-          attempt: placed.attempt,
-          ...(terms.tag === undefined ? {} : { tag: terms.tag }),
-        });
+    const id = again ? before.intent.clientOrderId : this.deriveId(at, leg, terms, placed.attempt);
     const intent = makeIntent(terms, id);
     if (placed.limited && before !== undefined && (await this.parts.resolution.lookUpOnce(before, at.step)))
       return this.adopt(before, at.step);
@@ -91,22 +89,40 @@ export class Placing {
     return this.post(at, placed, intent);
   }
 
+  /** See OrderManager. Its call has the leg for a number: one that is not journaled takes none. */
+  async findDenial(at: OrderRequestContext, leg: string, terms: Terms): Promise<Denial | undefined> {
+    const intent = makeIntent(terms, this.deriveId(at, leg, terms, 1));
+    const call = this.makeCall(at, intent, `${at.step}#${leg}`);
+    const outcome = await this.run.venue.findDenial(call);
+    return outcome?.kind === 'denied' ? { code: outcome.code, failure: toFailure(outcome, at.step) } : undefined;
+  }
+
+  private deriveId(at: OrderRequestContext, leg: string, { tag }: Terms, attempt: number): string {
+    const { account, run } = this.run.setup;
+    const path = leg === '' ? at.step : `${at.step}#${leg}`;
+    return deriveClientOrderId({ account, run, path, attempt, ...(tag === undefined ? {} : { tag }) });
+  }
+
+  private makeCall(at: OrderRequestContext, intent: OrderTerms, id: string): VenueCall<'POST /orders'> {
+    const { clientOrderId } = intent;
+    return {
+      id,
+      step: at.step,
+      endpoint: 'POST /orders',
+      params: makePlaceParams<never>(intent, clientOrderId),
+      class: 'enter',
+      intent,
+      clientOrderId,
+      ...selectLimits(at),
+    };
+  }
+
   private async post(at: OrderRequestContext, placed: Placed, intent: OrderTerms): Promise<OrderHandle> {
     for (let sends = 1; ; sends += 1) {
       // Resolving the first attempt may have taken longer than the deadman switch lasts.
       if (sends > 1) await this.beforeResend(at);
       const outcome = await callWhileWanted(at.cancel, (wanted) =>
-        this.run.venue.call({
-          id: this.run.callId(at.step),
-          step: at.step,
-          endpoint: 'POST /orders',
-          params: makePlaceParams<never>(intent, intent.clientOrderId),
-          class: 'enter',
-          intent,
-          clientOrderId: intent.clientOrderId,
-          wanted,
-          ...selectLimits(at),
-        }),
+        this.run.venue.call({ ...this.makeCall(at, intent, this.run.callId(at.step)), wanted }),
       );
       const order = this.run.log.tracker.get(intent.clientOrderId);
       if (order === undefined) throw new Error(`engine: intent ${intent.clientOrderId} did not reach the tracker`);

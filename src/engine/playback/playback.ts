@@ -334,6 +334,15 @@ export class Playback {
           });
         });
       },
+      findDenial: (call) => {
+        if (this.takeover !== undefined) return this.takeover.venue.findDenial(call);
+        const recorded = this.nextRecorded();
+        if (recorded === undefined && this.problem === undefined && this.options.resume)
+          return new Promise((resolve) => this.beyond.push(({ venue }) => void venue.findDenial(call).then(resolve)));
+        // Only a denial is recorded.
+        const isDenied = recorded?.type === 'call.intended' && recorded.data.call === call.id;
+        return isDenied ? this.venue.call(call) : Promise.resolve(undefined);
+      },
       keepOrdersBack: (until) => {
         if (this.takeover !== undefined) return this.takeover.venue.keepOrdersBack(until);
         const release = () => void this.keepingBack.delete(until);

@@ -35,6 +35,10 @@ const SENT_AGAIN: ReadonlySet<string> = new Set(['rejected', 'cancelled', 'trans
 /** Failures after which a stop is put back again: no byte of it left, or the venue asked to wait. */
 const NOT_SENT: ReadonlySet<string> = new Set(['transport', 'rate_limited']);
 
+/** How long orders are waited for that the rate of orders denies, and how often it is looked, ms: its window is a minute. */
+const RATE_PATIENCE_MS = 65_000;
+const RATE_EVERY_MS = 5000;
+
 /** What is to be closed, and what its step knows of it. */
 export interface ExitOf {
   readonly market: string;
@@ -159,10 +163,13 @@ export class MarketExit {
     let failure: StepFailure | undefined;
     for (let isFirst = true; of.kept.exits < MOST_EXITS; isFirst = false) {
       if (!isFirst) await sleepUntil(clock, clock.now() + HOLD_EVERY_MS, scope);
+      // The stops still work before the first one: they are kept where it is certain to be denied.
+      if (isFirst) await this.ensureAllowed(execution.cancel);
       const price = await of.readPrice();
       await endOrders(execution, closing(), { cancel: scope, isForExit: true });
       const left = this.computeLeft();
       if (left.lte(0)) return undefined;
+      if (!isFirst) await this.ensureAllowed(scope, price);
       of.kept.exits += 1;
       try {
         await this.sendOne(left, price);
@@ -197,13 +204,47 @@ export class MarketExit {
     }
   }
 
-  private async sendOne(left: Decimal, price: Decimal | undefined): Promise<void> {
+  /** Throws StepFailure where a market order for what is left is certain to be denied here. `known`: the price that bounds it. */
+  private async ensureAllowed(cancel: Cancellation, known?: Decimal): Promise<void> {
     const { execution, of } = this;
-    const { market, side, slip, kept } = of;
-    await ensureBand(execution, market);
-    kept.placed += 1;
+    const denial = await this.findDenial('exit', cancel, async () => {
+      const price = known ?? (await of.readPrice());
+      await ensureBand(execution, of.market);
+      const left = this.computeLeft();
+      return left.gt(0) ? this.makeTerms(left, price) : undefined;
+    });
+    if (denial === undefined) return;
+    this.isRefused = true;
+    throw denial;
+  }
+
+  /** Finds why an order is certain to be denied here. Waits first where only too many were sent in the last minute. */
+  private async findDenial(
+    what: string,
+    cancel: Cancellation,
+    make: () => Terms | undefined | Promise<Terms | undefined>,
+  ): Promise<StepFailure | Halt | undefined> {
+    const { execution, of } = this;
+    const { clock, heartbeat, orderManager } = execution.run;
+    for (const until = clock.now() + RATE_PATIENCE_MS; ; ) {
+      const terms = await make();
+      if (terms === undefined) return undefined;
+      const at = { ...makeOrderContext(execution, of.market), cancel };
+      const denial = await orderManager.findDenial(at, `${what}/${of.kept.placed + 1}`, terms);
+      if (denial === undefined) return undefined;
+      of.kept.placed += 1;
+      const next = clock.now() + RATE_EVERY_MS;
+      if (denial.code !== 'ORDER_RATE_EXCEEDED' || next > until) return denial.failure;
+      heartbeat.markWaiting(execution.path, next);
+      await sleepUntil(clock, next, cancel);
+    }
+  }
+
+  private makeTerms(left: Decimal, price: Decimal | undefined): Terms {
+    const { execution, of } = this;
+    const { market, side, slip } = of;
     const at = { direction: side === 'short' ? 1 : -1, tick: execution.run.venue.market(market)?.tick } as const;
-    await this.place(`exit/${kept.placed}`, {
+    return {
       market,
       side,
       type: 'market',
@@ -212,7 +253,14 @@ export class MarketExit {
       timeInForce: 'immediate_or_cancel',
       onAmbiguous: 'halt',
       allow: 'reduce',
-    });
+    };
+  }
+
+  private async sendOne(left: Decimal, price: Decimal | undefined): Promise<void> {
+    const { execution, of } = this;
+    await ensureBand(execution, of.market);
+    of.kept.placed += 1;
+    await this.place(`exit/${of.kept.placed}`, this.makeTerms(left, price));
   }
 
   /** Gives how often it was tried, and why it was not put back. */
@@ -229,6 +277,8 @@ export class MarketExit {
     }
     for (let tried = 1; ; tried += 1) {
       try {
+        const denial = await this.findDenial(terms.type, scope, () => terms);
+        if (denial !== undefined) return { tried, error: denial };
         of.kept.placed += 1;
         await this.place(`${terms.type}/${of.kept.placed}`, terms, stop);
         return { tried };

@@ -33,7 +33,7 @@ export type {
   WorkingOrder,
   WriteTerms,
 } from './case.ts';
-export { DENIALS, type DenialCode, endsRun } from './denials.ts';
+export { DENIALS, type DenialCode, endsRun, LASTING_DENIALS } from './denials.ts';
 export { type Measure, measurePrice, needsMarketPrice, notionalOf } from './price.ts';
 export { PROVING_LIST } from './reducing.ts';
 export {

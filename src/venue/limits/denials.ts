@@ -283,3 +283,24 @@ export type DenialCode = keyof typeof DENIALS;
 export function endsRun(code: DenialCode): boolean {
   return (DENIALS[code] as Denial).halts === true;
 }
+
+/** Denials that no end of an order lifts: they depend neither on what works nor on what an order certainly reduces. */
+export const LASTING_DENIALS: ReadonlySet<DenialCode> = new Set([
+  'KILL_SWITCH_ENGAGED',
+  'TRADING_HALTED',
+  'MARKET_NOT_ALLOWED',
+  'MARKET_RULES_UNKNOWN',
+  'ORDER_TYPE_NOT_ALLOWED',
+  'PRICE_OFF_TICK',
+  'SIZE_OFF_LOT',
+  'SIZE_BELOW_MIN',
+  'SIZE_EXCEEDS_MAX_PER_ORDER',
+  'WRITES_EXCEED_MAX',
+  'ORDER_RATE_EXCEEDED',
+  'STEP_FILLS_EXCEEDED',
+  'REFUSALS_EXCEEDED',
+  'PRICE_OUTSIDE_BAND',
+  'PRICE_MISSING',
+  'REFERENCE_MISSING',
+  'REFERENCE_STALE',
+]);
