@@ -191,10 +191,10 @@ export class Facts {
 
   /** Whether a living process could have kept the switch from firing, all through a stretch of time. */
   wasHealthy(from: number, until: number): boolean {
-    const { lives, stops, sent, entries, scenario } = this.happened;
+    const { lives, stops, sent, entries, assumedFired, scenario } = this.happened;
     // Stopped, and for what it had to make up for when it went on.
     if (stops.some((stop) => stop.from <= until && from - 2000 <= stop.until)) return false;
-    const alive = lives.some(
+    const alive = lives.find(
       ({ startedAt, endedAt, how }) => startedAt <= from && until <= endedAt && how !== 'refused by the disk',
     );
     const troubles = sent.filter(
@@ -207,10 +207,11 @@ export class Facts {
     // One request that hangs, even a heartbeat, is no excuse; a session that is not renewed is one.
     const troubled = troubles.length > 1 || unheard.length > 1 || troubles.some((each) => !hangs(each));
     // A run that takes the switch for fired lets it fire; and with others on the address there may be no tokens for a heartbeat.
-    const given = entries.some(
-      (entry) => entry.type === 'deadman.moved' && entry.data.event === 'assumed_fired' && this.at(entry) <= until,
-    );
-    return alive && !troubled && !given && (scenario.venue.tokens?.foreign ?? []).length === 0;
+    const given =
+      entries.some(
+        (entry) => entry.type === 'deadman.moved' && entry.data.event === 'assumed_fired' && this.at(entry) <= until,
+      ) || assumedFired.some(({ epoch, at }) => epoch === alive?.epoch && at <= until);
+    return alive !== undefined && !troubled && !given && (scenario.venue.tokens?.foreign ?? []).length === 0;
   }
 
   /** Readings that were confirmed, or found nothing, and asked about a client order id. */

@@ -53,6 +53,10 @@ export const KEPT_SEEDS = [
     seed: 51108,
     was: 'a step whose failure was handled had no end where the run ended while its fills were read again',
   },
+  {
+    seed: 8_001_127,
+    was: 'a run took the switch for fired, and the entry was lost with its process: no heartbeat was missing',
+  },
   { seed: 40695, was: 'an order that was sent in the instant before a refusal counted as sent after it' },
   {
     seed: 8009092,

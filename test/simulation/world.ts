@@ -79,6 +79,8 @@ export interface Happened {
   readonly stops: Process['stops'];
   /** By the venue's clock. */
   readonly killedAt: number | undefined;
+  /** When the run of a process took the switch for fired, by the venue's clock: also where the entry was lost with the process. */
+  readonly assumedFired: readonly { readonly epoch: number; readonly at: number }[];
   /** Adjustments of the wall clock: instant and size. */
   readonly clockPuts: readonly { readonly at: number; readonly byMs: number }[];
   /** An error of ours. */
@@ -109,6 +111,7 @@ class World {
   private readonly listeners = new Set<() => void>();
   /** How far the clock of a run was ahead of the venue's, by run and epoch. */
   private readonly ahead = new Map<string, number>();
+  private readonly assumedFired: { readonly epoch: number; readonly at: number }[] = [];
   private readonly clockPuts: { readonly at: number; readonly byMs: number }[] = [];
   private wallAheadMs: number;
   private refreshToken: string | undefined;
@@ -156,7 +159,7 @@ class World {
     const points = new Map<string, number>();
     for (const { reachedPoints } of this.processes)
       for (const [key, times] of reachedPoints) points.set(key, (points.get(key) ?? 0) + times);
-    const { sent, lives, broken, killedAt, profile, ahead, clockPuts } = this;
+    const { sent, lives, broken, killedAt, profile, ahead, assumedFired, clockPuts } = this;
     return {
       scenario,
       runs: this.runs
@@ -170,6 +173,7 @@ class World {
       lives,
       stops: this.processes.flatMap(({ stops }) => stops),
       killedAt,
+      assumedFired,
       clockPuts,
       broken,
       points,
@@ -400,6 +404,8 @@ class World {
 
   private told(entry: Entry, aheadMs: number): void {
     this.ahead.set(`${entry.run} ${entry.epoch}`, aheadMs);
+    if (entry.type === 'deadman.moved' && entry.data.event === 'assumed_fired')
+      this.assumedFired.push({ epoch: entry.epoch, at: this.clock.now() });
     const { answer } = this.scenario;
     if (entry.type !== 'approval.asked' || answer === undefined) return;
     const { clock, shared } = this;
