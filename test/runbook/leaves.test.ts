@@ -298,6 +298,15 @@ ${after}`;
     expect(leaks(call, { called: inner(''), head: 'leaves: {position: none}\n' })).toHaveLength(1);
   });
 
+  it('leave what a called runbook may have taken the stop of', () => {
+    const head = 'needs: [cancel_all]\n';
+    const called = (step: string) => ({ inner: `runbook: inner\ndsl: 1\n${head}steps:\n  - ${step}\n` });
+    const calls = `${ENTRY}${GUARD}  - call: {runbook: inner, with: {}}\n`;
+    expect(leaks(calls, { called: called('cancel: {mine: BTC-USD}') })).toEqual(UNPROVEN);
+    expect(leaks(calls, { head, called: called('cancel_all: {everyone: true}') })).toEqual(UNPROVEN);
+    expect(leaks(calls, { called: called('close: ETH-USD') })).toEqual([]);
+  });
+
   it('open nothing where a step or the limits only reduce', () => {
     expect(leaks(`${ENTRY}    allow: reduce\n`)).toEqual([]);
     expect(leaks(ENTRY, { head: 'limits: {mode: reducing}\n' })).toEqual([]);

@@ -306,7 +306,11 @@ class LeavesDomain implements Domain<PathState> {
     const told = this.tell(state, step, `call ${step.args.runbook}`);
     if (RANK[callee.leaves.position] > RANK[this.runbook.leaves.position] && steps.some(isPlacement))
       this.looser.set(step, told.trace);
-    return { ...told, doubt: state.doubt || isExposed(state) };
+    // It cancels the orders of the whole run, stops too.
+    const cancels = steps.some(
+      ({ verb, args }) => verb === 'cancel_all' || (verb === 'cancel' && args.kind !== 'order'),
+    );
+    return { ...(cancels ? uncover(told) : told), doubt: state.doubt || isExposed(state) };
   }
 }
 
