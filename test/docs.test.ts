@@ -37,7 +37,7 @@ describe('the pages', () => {
     expect(README.trimEnd().split('\n').length).toBeLessThanOrEqual(150);
   });
 
-  it('show what the program prints now', () => {
+  it('show what the program prints now', { tags: ['long'] }, () => {
     const { status, stderr } = run('docs/paste.js', '--check');
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   });

@@ -31,27 +31,25 @@ function textsOf(from: string | undefined): Readonly<Record<string, string>> {
 }
 
 describe('a new runbook', () => {
-  it.each([undefined, ...SHIPPED])(
-    'from %s has tests, a simulated venue and a profile, all of them valid',
-    async (from) => {
-      const texts = textsOf(from);
-      expect(Object.keys(texts)).toEqual(
-        expect.arrayContaining(['mine.yaml', 'mine.test.yaml', 'mine.sim.yaml', 'mine.profile.yaml']),
-      );
-      expect(texts['mine.yaml']).toMatch(/^runbook: mine$/m);
-      for (const [file, text] of Object.entries(texts))
-        expect(formatDocument({ file, text }), `${file} is laid out`).toEqual({ text });
-      const { files } = await checkProject([place(texts)]);
-      expect(files.filter(({ refused }) => refused !== undefined)).toEqual([]);
-      expect(files.map(({ kind }) => kind)).toEqual(
-        expect.arrayContaining(['runbook', 'test', 'simulator', 'profile']),
-      );
-      expect(files).toHaveLength(Object.keys(texts).length);
-      const known = [from ?? '', ...Object.keys(texts).map((file) => file.replace('.yaml', ''))];
-      const said = files.flatMap(({ diagnostics }) => diagnostics.map(({ code }) => code));
-      expect(said).toEqual(known.flatMap((name) => MEANT[name] ?? []));
-    },
-  );
+  const isValid = async (from: string | undefined) => {
+    const texts = textsOf(from);
+    expect(Object.keys(texts)).toEqual(
+      expect.arrayContaining(['mine.yaml', 'mine.test.yaml', 'mine.sim.yaml', 'mine.profile.yaml']),
+    );
+    expect(texts['mine.yaml']).toMatch(/^runbook: mine$/m);
+    for (const [file, text] of Object.entries(texts))
+      expect(formatDocument({ file, text }), `${file} is laid out`).toEqual({ text });
+    const { files } = await checkProject([place(texts)]);
+    expect(files.filter(({ refused }) => refused !== undefined)).toEqual([]);
+    expect(files.map(({ kind }) => kind)).toEqual(expect.arrayContaining(['runbook', 'test', 'simulator', 'profile']));
+    expect(files).toHaveLength(Object.keys(texts).length);
+    const known = [from ?? '', ...Object.keys(texts).map((file) => file.replace('.yaml', ''))];
+    const said = files.flatMap(({ diagnostics }) => diagnostics.map(({ code }) => code));
+    expect(said).toEqual(known.flatMap((name) => MEANT[name] ?? []));
+  };
+  const what = 'from %s has tests, a simulated venue and a profile, all of them valid';
+  it.each([undefined, 'dca', 'pair'])(what, isValid);
+  it.each(SHIPPED)(what, { tags: ['long'] }, isValid);
 
   it.each(SHIPPED)('from %s comes with the inputs of a dry-run', (from) => {
     const { own, called, inputs } = makeNewFiles('mine', from);
