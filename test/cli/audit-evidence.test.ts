@@ -179,6 +179,7 @@ describe('what is recorded', { tags: ['long'] }, () => {
       ),
       {},
     );
+    await played(PLACE('  - list_orders: {}\n'.repeat(3)), { config: { tokens: { limit: 240 } } as never });
     await played(PLACE('  - wait: 10s\n'), {
       commands: [{ afterMs: 5000, command: 'cancel', by: 'ada', reason: 'enough' }],
     });

@@ -13,8 +13,10 @@ const LIST = 'stores.txt';
 export function rememberStore(state: StateFolder, place: StorePlace): void {
   const identity = identifyStore(place, state.environment);
   if (listStorePlaces(state).some((known) => identifyStore(known, state.environment) === identity)) return;
+  const list = state.file(LIST);
   // Behind a line that a full disk cut off, the next one begins on its own.
-  appendFileSync(state.file(LIST), `\n${formatPlace(place)}\n`, { mode: 0o600 });
+  const isCut = existsSync(list) && !/(^|\n)$/.test(readFileSync(list, 'utf8'));
+  appendFileSync(list, `${isCut ? '\n' : ''}${formatPlace(place)}\n`, { mode: 0o600 });
 }
 
 export interface KnownStores {

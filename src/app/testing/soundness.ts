@@ -32,7 +32,10 @@ function findBare(test: TestCase, leaves: LeftPosition, { entries, report }: Cas
   const ended = (how: string) => [`the run ${outcome}${how}: ${describeBeyond(leaves, beyond)}`];
   if (outcome === 'succeeded' || outcome === 'stopped') return ended('');
   const faults = countFaults(test);
-  const hasGap = test.rules.some(({ jump }) => Object.keys(jump).length > 0);
+  // Of the story, or of the case's own prices.
+  const hasGap =
+    test.rules.some(({ jump }) => Object.keys(jump).length > 0) ||
+    beyond.some(({ idle = [] }) => idle.some(({ why }) => why === 'gapped'));
   // What a working stop covers is not bare: a run that failed may leave it, whatever its runbook declares.
   if (faults < 2 && !hasGap && findBeyond(left, 'protected').length > 0) return ended('');
   const said = entries.findLast((entry) => entry.type === 'run.residual' && entry.data.when === 'end');
