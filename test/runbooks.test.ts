@@ -176,12 +176,15 @@ describe('recordings', () => {
     await expect(writeFixture(recording)).toMatchFileSnapshot(`${SHIPPED_FOLDER}fixtures/${name}.yaml`);
   });
 
-  it.each(SHIPPED)('%s: two dry-runs from it end as meant, with the same report', async (name) => {
-    const first = await rehearsed(name);
+  it.each(SHIPPED)('%s: a dry-run from it ends as meant, with as many requests', async (name) => {
+    const { report } = await rehearsed(name);
+    expect(report).toMatchObject({ outcome: outcomeOf(name), mode: 'fixtures' });
+    expect(report.requests.length).toBe(fixtureOf(name).fixture.exchanges.length);
+  });
+
+  it.each(SHIPPED)('%s: another dry-run from it has the same report', { tags: ['long'] }, async (name) => {
     const second = await fromFixture(name, 'another-name');
-    expect(first.report).toMatchObject({ outcome: outcomeOf(name), mode: 'fixtures' });
-    expect(first.report.requests.length).toBe(fixtureOf(name).fixture.exchanges.length);
-    expect(withoutNames(second)).toEqual(withoutNames(first));
+    expect(withoutNames(second)).toEqual(withoutNames(await rehearsed(name)));
   });
 
   it.each(SHIPPED)('%s: sends what its plan says, within its bounds', async (name) => {

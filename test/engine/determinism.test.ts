@@ -51,7 +51,7 @@ function doubled({ books }: Performance): string[] {
 
 /** The same seed at the same time is the same run, and its journal is executed to the same requests again. */
 describe.each(SHIPPED)('%s, under faults', (name) => {
-  it('is the same each time, 4 seeds', () => sameEachTime(scenes(name), 4, 0));
+  it('is the same each time, a seed', () => sameEachTime(scenes(name), 1, 0));
 
   it('is the same each time, 50 seeds', { tags: ['long'] }, () => sameEachTime(scenes(name), 50, 2));
 });

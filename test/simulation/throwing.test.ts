@@ -11,8 +11,8 @@ import { simulate } from './world.ts';
 
 const PLACES: readonly Place[] = ['boundary', 'evaluation'];
 /** With deaths of processes, branches, amends, handlers, `finally`, orders of unknown fate. */
-const SEEDS = [3, 4, 8, 12];
-const MORE_SEEDS = Array.from({ length: 30 }, (_, index) => index * 13 + 1);
+const SEEDS = [3, 4];
+const MORE_SEEDS = [8, 12, ...Array.from({ length: 30 }, (_, index) => index * 13 + 1)];
 
 describe('a mistake of ours', { timeout: 1_200_000 }, () => {
   it.each(SEEDS)('fails the run of seed %i, wherever it is thrown', async (seed) => {
