@@ -26,6 +26,7 @@ import { openSqliteAccountJournal } from '../../src/journal/account/sqlite.ts';
 import { verifyChain } from '../../src/journal/chain.ts';
 import { openSqliteScheduleStore } from '../../src/journal/schedule/sqlite.ts';
 import { copyDatabase, openDatabase, overwriteDatabase, sealDatabase } from '../../src/journal/sql/sqlite.ts';
+import { loadDriver } from '../../src/journal/sql/sqlite-driver.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { verifyRun } from '../../src/report/compare/verify.ts';
 import { appendMany, newWriter, START, startedData } from './sample.ts';
@@ -219,7 +220,7 @@ describe('openDatabase', () => {
   });
 
   it('of a user who may not write reads, refuses writing, and creates nothing', async () => {
-    const { DatabaseSync } = await import('@photostructure/sqlite');
+    const { DatabaseSync } = await loadDriver();
     const write = (sql: string) => {
       const writer = new DatabaseSync(join(folder, 'rest.db'));
       writer.exec(sql);
@@ -246,7 +247,7 @@ describe('openDatabase', () => {
 
   it('of a user who may not write reads what a writer has only in its log, and refuses a log that it cannot use', async () => {
     const copy = join(folder, 'copy.db');
-    const writer = new (await import('@photostructure/sqlite')).DatabaseSync(copy);
+    const writer = new (await loadDriver()).DatabaseSync(copy);
     writer.exec('PRAGMA journal_mode = WAL; CREATE TABLE a (b); INSERT INTO a VALUES (1)');
     const reader = await openDatabase(copy, () => false);
     expect(reader.statement('SELECT b FROM a').all()).toEqual([{ b: 1 }]);
