@@ -51,7 +51,7 @@ export interface ClientParts {
    * could not be read: the write waits until it can.
    */
   readonly readKillSwitch?: () => Promise<boolean>;
-  /** Asks a person before each write that adds risk (`run --step`); false denies it. */
+  /** Asks a person before each write that adds risk, and once before those of an exit (`run --step`); false denies it. */
   readonly confirm?: (call: VenueCall) => Promise<boolean>;
   /** Shared by the runs of an account within a process; the client creates its own when absent. */
   readonly barrier?: CancelAllBarrier;

@@ -153,11 +153,15 @@ function findDenial({ call, parts }: CheckedCall, phase: SendPhase): Obstacle | 
 }
 
 function askPerson({ call, parts: { confirm } }: CheckedCall): ReturnType<Step> {
-  const { method, protective } = getEndpoint(call.endpoint);
-  // Protective requests never wait for a person: a late heartbeat lets the switch fire, a late cancel lets an order fill.
-  if (confirm === undefined || method === 'GET' || protective) return undefined;
+  const { consent, endpoint } = call;
+  const { method, protective } = getEndpoint(endpoint);
+  // Protective requests do not wait for a person: a late heartbeat lets the switch fire, a late cancel lets an order fill. A cancel of
+  // an exit does: the position would have no stop while the person is asked for the market order.
+  if (confirm === undefined || method === 'GET' || (protective && consent === undefined)) return undefined;
+  const answer = consent?.answer ?? confirm(call);
+  if (consent !== undefined) consent.answer = answer;
   const refused = makeObstacle('NOT_CONFIRMED', 'the person at the terminal said no');
-  return confirm(call).then((confirmed) => (confirmed ? undefined : refused));
+  return answer.then((confirmed) => (confirmed ? undefined : refused));
 }
 
 /**

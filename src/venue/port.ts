@@ -57,6 +57,8 @@ export interface VenueCall<E extends EndpointName = EndpointName> {
   readonly wanted?: Wanted;
   /** For a cancel: it is not sent without its durable attempt, as an order is not. */
   readonly recorded?: true;
+  /** For the writes of an exit, its cancels among them: a person is asked once for all of them. */
+  readonly consent?: Consent;
   /** Epoch ms of the decision, where its process died before anything was sent: one that is too old is denied as STALE_INTENT. */
   readonly decidedAt?: number;
   /** Limits of the runbook; per control the tighter of these and the profile's holds. */
@@ -85,6 +87,16 @@ export interface Wanted {
   readonly withdrawn: string | undefined;
   /** Calls `listener` once when the write is withdrawn; the returned function removes it. */
   onWithdrawn(listener: () => void): () => void;
+}
+
+/** The answer of a person to several writes that belong together (`run --step`); they are asked before the first. */
+export interface Consent {
+  /** What the writes do together, for the person. */
+  readonly what: string;
+  /** Whether what they do is still wanted while the person thinks. */
+  readonly wanted?: Wanted;
+  /** Undefined until the person was asked. */
+  answer?: Promise<boolean>;
 }
 
 /** The error kinds a runbook can catch that come from a call. */

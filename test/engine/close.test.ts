@@ -250,3 +250,50 @@ it('leaves no position without its stop where a person cancels the run meanwhile
     expect([afterMs, report.residual.filter(({ size, covered }) => size !== covered)]).toEqual([afterMs, []]);
   }
 });
+
+describe('with a person who is asked (run --step)', () => {
+  /** A person who says yes but to the exit: `answer`. What they were asked for. */
+  async function ask(steps: string, answer: boolean | 'none', rest: Partial<Scene> = {}) {
+    const asked: string[] = [];
+    const confirm: Scene['confirm'] = ({ endpoint, consent, wanted = consent?.wanted }) => {
+      asked.push(`${endpoint}${consent === undefined ? '' : ' of the exit'}`);
+      if (consent === undefined) return Promise.resolve(true);
+      if (answer !== 'none') return Promise.resolve(answer);
+      return new Promise((resolve) => wanted?.onWithdrawn(() => resolve(false)));
+    };
+    return { played: await play(LONG + steps, { confirm, ...rest }), asked };
+  }
+  const ENTRY = ['POST /orders', 'POST /orders'];
+
+  const EXITS = [
+    ['close', STOP + CLOSE],
+    ['manage', `  - ${MANAGE}, time_limit: 2s}\n`],
+  ] as const;
+
+  it.each(EXITS)('asks once for the exit of %s, before its first cancel', async (_name, steps) => {
+    const { played, asked } = await ask(steps, true);
+    expect(asked).toEqual([...ENTRY, 'DELETE /orders of the exit']);
+    expect([played.report.outcome, played.report.residual]).toEqual(['succeeded', []]);
+  });
+
+  it.each(EXITS)('keeps the stop where they refuse the exit of %s, and asks no second time', async (_name, steps) => {
+    const { played, asked } = await ask(steps, false);
+    expect(asked.filter((each) => each.endsWith('of the exit'))).toHaveLength(1);
+    expect([played.report.error?.kind, played.report.residual[0]?.covered]).toEqual(['denied', '0.1']);
+    expect(listOrders(played)).toContain('stop_loss short open');
+  });
+
+  it('keeps the stop of a run that is cancelled while they do not answer', async () => {
+    const { played } = await ask(STOP + CLOSE, 'none', {
+      commands: [{ command: 'cancel', by: 'ada', afterMs: 600_000 }],
+    });
+    expect(listOrders(played)).toEqual(['market long closed', 'stop_loss short open']);
+    expect(played.report.residual[0]?.covered).toBe('0.1');
+  });
+
+  it('puts the stop back without another question', async () => {
+    const { played, asked } = await ask(STOP + CLOSE, true, { config: { faults: REFUSED } });
+    expect(asked).toHaveLength(3);
+    expect(played.report.residual[0]?.covered).toBe('0.1');
+  });
+});

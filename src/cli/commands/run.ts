@@ -63,8 +63,11 @@ export async function runFile(file: string, options: RunOptions, invocation: Inv
   const questions = options.step ? new Questions() : undefined;
   const confirm =
     questions &&
-    (({ endpoint, params, wanted }: VenueCall) =>
-      questions.ask(`${endpoint} ${makePrintable(JSON.stringify(params), 400)}?`, wanted));
+    (({ endpoint, params, wanted, consent }: VenueCall) => {
+      const what = consent === undefined ? '' : `${makePrintable(consent.what, 200)}, beginning with `;
+      const request = `${endpoint} ${makePrintable(JSON.stringify(params), 400)}`;
+      return questions.ask(`${what}${request}?`, consent === undefined ? wanted : consent.wanted);
+    });
   try {
     const bounds = options.plan === undefined ? undefined : makeApprovedBounds(plan);
     const request = { loaded, inputs, plan: plan.hash, bounds, until, record: record !== undefined, confirm };

@@ -209,7 +209,7 @@ export class Cancelling {
         params: makeCancelParams<never>(refer(order)),
         class: 'protect',
         clientOrderId: order.intent.clientOrderId,
-        ...(at.isForExit ? { recorded: true } : {}),
+        ...(at.exit === undefined ? {} : { recorded: true, consent: at.exit }),
       });
       const mayRepeat =
         outcome.kind === 'unresolved' ||

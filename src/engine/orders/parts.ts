@@ -7,7 +7,7 @@ import { type LimitRules, tighter } from '../../venue/limits/check.ts';
 import { CONFIRM_WITHIN_MS } from '../../venue/order/polling.ts';
 import type { OrderRef } from '../../venue/order/requests.ts';
 import { isWorking } from '../../venue/order/states.ts';
-import { type CallOutcome, type OrderTerms, STEP_ENDED, type Wanted } from '../../venue/port.ts';
+import { type CallOutcome, type Consent, type OrderTerms, STEP_ENDED, type Wanted } from '../../venue/port.ts';
 import { Abandoned, type Cancellation } from '../interruption.ts';
 import type { RunJournal, RunPorts, RunSetup } from '../ports.ts';
 import type { WallTime } from '../wall-time.ts';
@@ -22,8 +22,11 @@ export interface OrderRequestContext {
   readonly memory: Map<string, unknown>;
   readonly limits: LimitRules | undefined;
   readonly reference: { readonly price: string; readonly at: number } | undefined;
-  /** Its cancels make way for an exit: none is sent that the journal cannot record, because the exit could not be recorded either. */
-  readonly isForExit?: true;
+  /**
+   * The exit that its writes belong to. No cancel that makes way for it is sent that the journal cannot record, because the market order
+   * could not be recorded either.
+   */
+  readonly exit?: Consent;
   /**
    * Its step is its author's last word about an order: nothing that they wrote follows it. A cancel in the steps, in `on_error` or in the
    * `finally` of a called runbook that was refused leaves a stop that covers alone: what was to follow it, an exit or another stop, did not.

@@ -113,6 +113,7 @@ export class Placing {
       class: 'enter',
       intent,
       clientOrderId,
+      ...(at.exit === undefined ? {} : { consent: at.exit }),
       ...selectLimits(at),
     };
   }

@@ -81,7 +81,7 @@ export class Settling {
   /** Marks an order for which a step asked a cancel. One that makes way for an exit is not the last word: the exit wants the position gone. */
   markUnwanted(order: TrackedOrder, at?: OrderRequestContext): void {
     this.unwanted.add(order);
-    if (at?.isLastWord === true && at.isForExit === undefined) this.dismissed.add(order);
+    if (at?.isLastWord === true && at.exit === undefined) this.dismissed.add(order);
   }
 
   /** Leaves an order alone that covers what the run has opened, and journals that; false where it does not. */

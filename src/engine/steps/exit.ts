@@ -10,7 +10,7 @@ import { HOLD_EVERY_MS, MOST_EXITS, MOST_PUT_BACK, PUT_BACK_TRIES } from '../../
 import { isPositionStop } from '../../venue/order/context.ts';
 import { isEndUnseen } from '../../venue/order/life.ts';
 import { isTerminal } from '../../venue/order/states.ts';
-import type { OrderTerms } from '../../venue/port.ts';
+import type { Consent, OrderTerms } from '../../venue/port.ts';
 import type { Side } from '../../venue/records.ts';
 import { type Cancellation, Halt, StepFailure } from '../interruption.ts';
 import type { OrderHandle } from '../orders/handles.ts';
@@ -34,6 +34,9 @@ const SENT_AGAIN: ReadonlySet<string> = new Set(['rejected', 'cancelled', 'trans
 
 /** Failures after which a stop is put back again: no byte of it left, or the venue asked to wait. */
 const NOT_SENT: ReadonlySet<string> = new Set(['transport', 'rate_limited']);
+
+/** Of a stop that is put back: a person agreed to it when it was placed, and the position has none while they are asked again. */
+const AGREED: Consent = { what: '', answer: Promise.resolve(true) };
 
 /** How long orders are waited for that the rate of orders denies, and how often it is looked, ms: its window is a minute. */
 const RATE_PATIENCE_MS = 65_000;
@@ -65,6 +68,8 @@ export class MarketExit {
   private readonly execution: ClosingExecution;
   private readonly of: ExitOf;
   private stops: readonly OrderHandle[];
+  /** A person is asked before the first cancel, for the whole exit. */
+  private consent: Consent = AGREED;
 
   constructor(execution: ClosingExecution, of: ExitOf) {
     this.execution = execution;
@@ -80,13 +85,24 @@ export class MarketExit {
   async run(): Promise<void> {
     const { execution, of } = this;
     const end = await execution.run.orderManager.beginExit(of.market, execution.cancel);
+    // The question alone is withdrawn where the step ends: what was answered with yes is not left half-way.
+    const wanted = execution.cancel.createWithdrawal();
     try {
       this.stops = of.listStops();
-      if (this.computeLeft().gt(0)) await this.send();
+      const left = this.computeLeft();
+      if (left.lte(0)) return;
+      const what = `close ${formatDecimal(left)} of the position in ${of.market} by market orders, its own orders there cancelled first`;
+      this.consent = { what, wanted };
+      await this.send();
     } catch (error) {
+      const isDenied = error instanceof StepFailure && error.kind === 'denied';
+      this.isRefused ||= isDenied;
       if (isKnown(error)) await this.putBack();
+      // Without an answer, because the step ends.
+      if (isDenied) execution.cancel.check();
       throw error;
     } finally {
+      wanted.end();
       end();
     }
   }
@@ -143,7 +159,7 @@ export class MarketExit {
   private async cancelOthers(): Promise<StepFailure | Halt | undefined> {
     const { execution, of, stops } = this;
     const others = of.listOrders().filter((handle) => !stops.includes(handle));
-    const at = { cancel: execution.cancel, isForExit: true } as const;
+    const at = { cancel: execution.cancel, exit: this.consent };
     const end = (side: (handle: OrderHandle) => boolean) => endOrders(execution, others.filter(side), at);
     const [closing, adding] = await Promise.allSettled([
       end(({ side }) => side === of.side),
@@ -166,7 +182,7 @@ export class MarketExit {
       // The stops still work before the first one: they are kept where it is certain to be denied.
       if (isFirst) await this.ensureAllowed(execution.cancel);
       const price = await of.readPrice();
-      await endOrders(execution, closing(), { cancel: scope, isForExit: true });
+      await endOrders(execution, closing(), { cancel: scope, exit: this.consent });
       const left = this.computeLeft();
       if (left.lte(0)) return undefined;
       if (!isFirst) await this.ensureAllowed(scope, price);
@@ -213,9 +229,7 @@ export class MarketExit {
       const left = this.computeLeft();
       return left.gt(0) ? this.makeTerms(left, price) : undefined;
     });
-    if (denial === undefined) return;
-    this.isRefused = true;
-    throw denial;
+    if (denial !== undefined) throw denial;
   }
 
   /** Finds why an order is certain to be denied here. Waits first where only too many were sent in the last minute. */
@@ -260,7 +274,7 @@ export class MarketExit {
     const { execution, of } = this;
     await ensureBand(execution, of.market);
     of.kept.placed += 1;
-    await this.place(`exit/${of.kept.placed}`, this.makeTerms(left, price));
+    await this.place(`exit/${of.kept.placed}`, this.makeTerms(left, price), { exit: this.consent });
   }
 
   /** Gives how often it was tried, and why it was not put back. */
@@ -280,7 +294,7 @@ export class MarketExit {
         const denial = await this.findDenial(terms.type, scope, () => terms);
         if (denial !== undefined) return { tried, error: denial };
         of.kept.placed += 1;
-        await this.place(`${terms.type}/${of.kept.placed}`, terms, stop);
+        await this.place(`${terms.type}/${of.kept.placed}`, terms, { exit: AGREED, replaces: stop });
         return { tried };
       } catch (error) {
         if (!isKnown(error)) throw error;
@@ -290,9 +304,13 @@ export class MarketExit {
     }
   }
 
-  private async place(leg: string, terms: Terms, replaces?: OrderHandle): Promise<void> {
+  private async place(
+    leg: string,
+    terms: Terms,
+    { exit, replaces }: { readonly exit: Consent; readonly replaces?: OrderHandle },
+  ): Promise<void> {
     const { execution, of, scope } = this;
-    const at = { ...makeOrderContext(execution, of.market), cancel: scope };
+    const at = { ...makeOrderContext(execution, of.market), cancel: scope, exit };
     await placeAndAwait(execution, at, { leg, terms }, (handle) => of.notePlaced(handle, replaces));
   }
 
@@ -326,7 +344,7 @@ export async function placeAndAwait(
 export async function endOrders(
   execution: ClosingExecution,
   orders: readonly OrderHandle[],
-  at: Pick<OrderRequestContext, 'cancel' | 'isForExit'>,
+  at: Pick<OrderRequestContext, 'cancel' | 'exit'>,
 ): Promise<void> {
   const { orderManager } = execution.run;
   const { cancel } = at;
