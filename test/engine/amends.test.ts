@@ -147,3 +147,41 @@ outputs: {price: o.price}
     expect(JSON.stringify(kept.entries)).toContain('NOT_NOW');
   });
 });
+
+it('of an order that the venue shows under an unknown status is not sent: it halts the run once that is not to be settled', async () => {
+  const loaded = loadedFrom({
+    file: 'orders.yaml',
+    text: `runbook: orders
+dsl: 1
+leaves: {position: open, because: the case is about something else}
+steps:
+  - id: o
+    place: {type: limit, market: BTC-USD, side: long, size: 0.01, price: 50000}
+    await: accepted
+  - parallel:
+      join: all
+      branches:
+        a: [{amend: {order: o, price: 50010}}]
+        b: [{cancel: o, catch: [{on: [unknown_outcome], then: continue}]}]
+`,
+  });
+  const scene: Scene = {
+    loaded,
+    inputs: inputsFrom(loaded, {}),
+    config: AT_64000,
+    between: (venue) => ({
+      async send(request, options) {
+        const reply = await venue.send(request, options);
+        if (request.endpoint !== 'GET /orders' || reply.kind !== 'answer') return reply;
+        return { ...reply, body: reply.body.replaceAll(/"status":"[a-z]+"/g, '"status":"suspended"') };
+      },
+    }),
+  };
+  const performance = await perform(scene);
+  await replay(performance, scene);
+  expect([performance.report.outcome, performance.report.orders.map(({ state }) => state)]).toEqual([
+    'halted',
+    ['quarantined'],
+  ]);
+  expect(puts(performance)).toEqual([]);
+});

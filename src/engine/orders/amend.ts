@@ -42,6 +42,7 @@ export class Amending {
     const isReady = (each: TrackedOrder) => each.snapshot.state === 'open' && !this.underWay.has(each);
     while (!isReady(order) && !isEnded(order))
       await this.watch.until(order, (each) => isReady(each) || isEnded(each), at.cancel);
+    if (isQuarantined(order)) throw haltForQuarantine(order, at.step);
     if (isTerminal(order.snapshot.state))
       throw new StepFailure(
         'not_found',
