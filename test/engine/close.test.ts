@@ -212,6 +212,16 @@ it('counts a market order that appears after it was refused in unknown words', a
   ]);
 });
 
+it('closes what an order opened that appears after it was refused in unknown words', async () => {
+  const faults: FaultRule[] = [
+    { on: 'POST /orders', when: { call: 1 }, do: 'error', error: 'SOMETHING_ODD', processed: true },
+  ];
+  const config = { visibilityLagMs: { min: 9000, max: 9000 }, faults };
+  const played = await play(`${LONG}on_error:\n${CLOSE}`, { config });
+  expect(listOrders(played)).toEqual(['market long closed', 'market short closed']);
+  expect([played.report.outcome, isFlat(played), played.report.residual]).toEqual(['failed', true, []]);
+});
+
 it.each([
   ['another close', 'close: BTC-USD', '0ms'],
   ['a manage that exits', `${MANAGE}, time_limit: 2s}`, '1900ms'],

@@ -41,7 +41,10 @@ export async function close(execution: Execution): Promise<Value> {
     const size = getSize();
     if (size.isZero()) {
       await endOrders(execution, listOrders(), { cancel: execution.cancel });
-      if (getSize().isZero()) return undefined;
+      // An order that was refused in unknown words may open a position yet.
+      const found = await run.orderManager.claimRefused((terms) => terms.market === market, execution.cancel);
+      for (const handle of found) kept.orders.add(handle);
+      if (found.length === 0 && getSize().isZero()) return undefined;
       continue;
     }
     const side = size.isNegative() ? 'long' : 'short';
