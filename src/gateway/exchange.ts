@@ -5,7 +5,7 @@
  */
 import { type Clock, type ClockReading, measureBetween } from '../base/clock.ts';
 import { formatCount, formatSpan } from '../base/format.ts';
-import { STEP_ENDED, type Wanted } from '../venue/port.ts';
+import { GATE_STALE, STEP_ENDED, type Wanted } from '../venue/port.ts';
 import type { CrashPoint } from './crash-points.ts';
 import type { Budget, BudgetAnswer, BudgetRequest } from './tokens/budget.ts';
 import {
@@ -38,8 +38,6 @@ export interface Obstacle {
 }
 /** Code of a request for which no session could be obtained. */
 export const NO_SESSION = 'NO_SESSION';
-/** Code of a request that the last gate held back each time: whatever was asked was too old again when it should have left. */
-const GATE_STALE = 'GATE_STALE';
 /** How often a request is asked about again after the last gate held it back. */
 const MOST_ROUNDS = 5;
 /** A wait for tokens is reported when it has lasted this long, ms: less than half of the shortest deadman timeout. */

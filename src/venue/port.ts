@@ -30,6 +30,8 @@ export interface OrderTerms {
 
 /** Code of a decision whose process died before it was carried out, and that is too old to carry out now. */
 export const STALE_INTENT = 'STALE_INTENT';
+/** Code of a request that the last gate held back each time: whatever was asked was too old again when it should have left. */
+export const GATE_STALE = 'GATE_STALE';
 /** Code of a call that was withdrawn before it was sent. */
 export const STEP_ENDED = 'STEP_ENDED';
 /** Purpose of a call made only as a precaution: a recording without an answer to it denies it with `NOT_RECORDED`. */

@@ -208,7 +208,8 @@ it('counts a market order that appears after it was refused in unknown words', a
   const played = await play(LONG + STOP + CLOSE, { config: { visibilityLagMs: { min: 9000, max: 9000 }, faults } });
   expect([played.report.outcome, listOrders(played)]).toEqual([
     'succeeded',
-    ['market long closed', 'stop_loss short canceled', 'market short closed'],
+    // Its stop was to come back meanwhile: the venue had no position any more.
+    ['market long closed', 'stop_loss short canceled', 'market short closed', 'stop_loss short rejected'],
   ]);
 });
 
@@ -220,6 +221,63 @@ it('closes what an order opened that appears after it was refused in unknown wor
   const played = await play(`${LONG}on_error:\n${CLOSE}`, { config });
   expect(listOrders(played)).toEqual(['market long closed', 'market short closed']);
   expect([played.report.outcome, isFlat(played), played.report.residual]).toEqual(['failed', true, []]);
+});
+
+describe('while it is unknown what became of its market order', () => {
+  const SIZED =
+    '  - place: {type: stop_limit, market: BTC-USD, side: short, size: 0.1, trigger: 60000, price: 59000}\n    allow: reduce\n';
+  /** The market falls through the trigger of the stop while the third order is unknown. */
+  function playUnknown(stop: string, fault: Partial<FaultRule>, afterMs = 30_000, lag = 500): Promise<Performance> {
+    const points = [
+      { afterMs: 0, price: '64000' },
+      { afterMs, price: '59500' },
+    ];
+    const market = { tick: '1', lot: '0.0001', start: '64000', spreadBps: 0, depth: '100' };
+    const markets = { 'BTC-USD': { ...market, path: { kind: 'points', points } } } as const;
+    const faults = [{ on: 'POST /orders', when: { call: 3 }, ...fault } as FaultRule];
+    return play(LONG + stop + CLOSE, { config: { markets, faults, visibilityLagMs: { min: lag, max: lag } } });
+  }
+  const ODD = { do: 'error', error: 'SOMETHING_ODD' } as const;
+
+  it.each([
+    ['was refused in unknown words', ODD],
+    ['got no answer', { do: 'lost_before' }],
+  ] as const)('has its position stop back where it %s', async (_what, fault) => {
+    const played = await playUnknown(STOP, fault);
+    expect(listOrders(played)).toEqual(['market long closed', 'stop_loss short canceled', 'stop_loss short closed']);
+    const back = played.entries.filter(
+      (entry) => entry.type === 'call.intended' && entry.data.intent?.type === 'stop_loss',
+    );
+    expect([isFlat(played), (back[1]?.at ?? 0) - (back[0]?.at ?? 0) < 20_000]).toEqual([true, true]);
+  });
+
+  it.each([
+    ['a position stop', STOP],
+    ['a stop with a size', SIZED],
+  ])('never closes more than there is, with %s', async (_what, stop) => {
+    for (const fault of [{ ...ODD, processed: true }, { do: 'lost_after' }] as const) {
+      const played = await playUnknown(stop, fault, 14_000, 20_000);
+      expect([fault.do, isFlat(played), played.report.outcome]).toEqual([fault.do, true, 'succeeded']);
+    }
+  });
+
+  it('is sent once more when it is proven absent', async () => {
+    const played = await playUnknown(STOP, { do: 'lost_before' }, 600_000);
+    expect(listOrders(played)).toEqual([
+      'market long closed',
+      'stop_loss short canceled',
+      'stop_loss short canceled',
+      'market short closed',
+    ]);
+    expect([played.report.outcome, isFlat(played)]).toEqual(['succeeded', true]);
+  });
+
+  it('leaves the position under its stop where that happens again and again', async () => {
+    const faults: FaultRule[] = [{ on: 'POST /orders', when: { type: 'market', call: '2+' }, ...ODD }];
+    const played = await play(LONG + STOP + CLOSE, { config: { faults } });
+    expect([played.report.outcome, played.report.residual[0]?.covered]).toEqual(['failed', '0.1']);
+    expect(listOrders(played).filter((each) => each.endsWith('open'))).toEqual(['stop_loss short open']);
+  });
 });
 
 it.each([

@@ -14,15 +14,21 @@ import { OrderTracker } from '../../src/journal/orders.ts';
 import { RunLog } from '../../src/journal/run-log.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { JournalWriter } from '../../src/journal/writer.ts';
+import type { Params } from '../../src/venue/catalogue.ts';
 import { SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
 import { budgetSettings } from '../../src/venue/tokens/ledger.ts';
+import { toWireRequest } from '../../src/venue/wire/request.ts';
 import { inputsFrom, loadedFrom, perform } from './stage.ts';
 
-const MARKETS = { 'BTC-USD': { tick: '1', lot: '0.0001', start: '64000' } };
+const PATH = { kind: 'points', points: [{ afterMs: 0, price: '64000' }] } as const;
+const MARKETS = { 'BTC-USD': { tick: '1', lot: '0.0001', start: '64000', path: PATH } };
 const HOUR = 3_600_000;
 
-/** Performs a run until its process dies after an entry, and resumes it `away` later, when an order of another client rests. */
-async function resumeAfter(text: string, diesAfter: (entry: Entry) => boolean, away: Away) {
+/**
+ * Performs a run until its process dies after an entry, and resumes it `away` later, when an order of another client rests; or with
+ * `sent`, at a venue that has the orders of the run which were answered.
+ */
+async function resumeAfter(text: string, diesAfter: (entry: Entry) => boolean, away: Away, sent = false) {
   const awayMs = away.ms;
   const loaded = loadedFrom({ file: 'runbook.yaml', text });
   const inputs = inputsFrom(loaded, {});
@@ -31,10 +37,21 @@ async function resumeAfter(text: string, diesAfter: (entry: Entry) => boolean, a
   const [first, last] = [entries[0], entries.at(-1)];
   if (first === undefined || last === undefined) throw new Error('the run never reached that entry');
 
-  const time = new VirtualClock(last.at + awayMs);
-  const clock = new RunClock(time, last.at + awayMs);
+  const time = new VirtualClock(last.at + awayMs - 10_000);
   const resting = [{ market: 'BTC-USD', side: 'long', size: '1', price: '40000', agoMs: 60_000 }] as const;
-  const simulator = new Simulator({ markets: MARKETS, account: { resting } }, time, 1);
+  const simulator = new Simulator({ markets: MARKETS, ...(sent ? {} : { account: { resting } }) }, time, 1);
+  const answered = new Set(entries.flatMap((each) => (each.type === 'call.settled' ? [each.data.call] : [])));
+  for (const { type, data } of sent ? entries : [])
+    if (type === 'call.intended' && data.intent !== undefined && answered.has(data.call)) {
+      const request = toWireRequest(
+        'POST /orders',
+        data.params as unknown as Params<'POST /orders'>,
+        SIMULATED_PROFILE,
+      );
+      await time.runUntil(simulator.transport().send(request, { timeoutMs: 1000 }));
+    }
+  await time.advanceTo(last.at + awayMs);
+  const clock = new RunClock(time, last.at + awayMs);
   const gate = new LimitFactsFold(new OrderTracker(), simulator.markets);
   // A journal of a month must not be in memory as entries: each is taken when the one before it is played.
   let taken = 0;
@@ -165,6 +182,26 @@ it.each<[string, (entry: Entry) => boolean, Away]>([
   const { result, statuses } = await placed(diesAfter, away);
   expect([result.outcome, result.error?.kind, statuses]).toEqual(['failed', 'denied', ['open']]);
   expect(result.error?.message).toContain('STALE_INTENT');
+});
+
+it.each<[string, 'call.attempted' | 'call.intended', number]>([
+  ['was attempted', 'call.attempted', 5_000],
+  ['was intended', 'call.intended', 5_000],
+  ['was intended, hours ago', 'call.intended', 10 * HOUR],
+])('an exit that %s is sent once by the next process', async (_, type, ms) => {
+  const { result, statuses } = await resumeAfter(
+    `runbook: leaves
+dsl: 1
+leaves: {position: none}
+steps:
+  - place: {type: market, market: BTC-USD, side: long, size: 0.01, price: 65000}
+  - close: BTC-USD
+`,
+    (entry) => entry.step === 'steps/2:close' && entry.type === type && JSON.stringify(entry.data).includes('POST'),
+    { ms, by: 'machine' },
+    true,
+  );
+  expect([result.outcome, statuses]).toEqual(['succeeded', ['closed', 'closed']]);
 });
 
 it('a request of the profile under way is lost with its process, and the next process can die as well', async () => {

@@ -10,12 +10,12 @@ import { HOLD_EVERY_MS, MOST_EXITS, MOST_PUT_BACK, PUT_BACK_TRIES } from '../../
 import { isPositionStop } from '../../venue/order/context.ts';
 import { isEndUnseen } from '../../venue/order/life.ts';
 import { isTerminal } from '../../venue/order/states.ts';
-import type { Consent, OrderTerms } from '../../venue/port.ts';
+import { type Consent, GATE_STALE, type OrderTerms, STALE_INTENT } from '../../venue/port.ts';
 import type { Side } from '../../venue/records.ts';
-import { type Cancellation, Halt, StepFailure } from '../interruption.ts';
+import { type Cancellation, Halt, runEach, StepFailure } from '../interruption.ts';
 import type { OrderHandle } from '../orders/handles.ts';
 import type { OrderRequestContext, Terms } from '../orders/parts.ts';
-import { sleepUntil } from '../waiting.ts';
+import { createSignal, sleepUntil } from '../waiting.ts';
 import { boundExit } from './barriers.ts';
 import type { StepExecution } from './execution.ts';
 import { cancelSideBySide, ensureBand, makeOrderContext, placeOrder, registerUndo } from './order-steps.ts';
@@ -26,11 +26,15 @@ type ClosingExecution = StepExecution<StepOf<'manage' | 'close'>>;
 export const SLIP = new Decimal('0.01');
 
 /**
- * Failures of an order of the exit after which the next is sent: the venue has refused it, or no byte of it left. One without an
- * answer may arrive late, even if it is proven absent, and both together would open the opposite position. One that was refused in
- * unknown words is awaited first: it may have filled.
+ * Failures of an order of the exit after which the next is sent: the venue has refused it, no byte of it left, or it is proven absent,
+ * also where its process died before it was sent. One that was refused in unknown words is awaited first: it may have filled.
  */
-const SENT_AGAIN: ReadonlySet<string> = new Set(['rejected', 'cancelled', 'transport', 'rate_limited']);
+const SENT_AGAIN: ReadonlySet<string> = new Set(['rejected', 'cancelled', 'transport', 'rate_limited', 'not_placed']);
+/** Denials of an order that was decided too long ago: the next one has the price of now. */
+const OUTDATED: readonly string[] = [STALE_INTENT, GATE_STALE];
+
+/** How long it may be unknown what became of a market order before the stops for a fraction of the position are back, ms. */
+const COVER_AFTER_MS = 10_000;
 
 /** Failures after which a stop is put back again: no byte of it left, or the venue asked to wait. */
 const NOT_SENT: ReadonlySet<string> = new Set(['transport', 'rate_limited']);
@@ -68,6 +72,10 @@ export class MarketExit {
   private readonly execution: ClosingExecution;
   private readonly of: ExitOf;
   private stops: readonly OrderHandle[];
+  /** How many orders may still put stops back. */
+  private tries: number | undefined;
+  /** How often stops were put back while it was unknown what had become of a market order. */
+  private covers = 0;
   /** A person is asked before the first cancel, for the whole exit. */
   private consent: Consent = AGREED;
 
@@ -107,11 +115,14 @@ export class MarketExit {
     }
   }
 
-  /** Places each stop again that has ended: a position whose exit has failed must not stay bare. One that is not is an alarm. */
-  async putBack(): Promise<void> {
-    const ended = this.stops.filter(hasEnded);
+  /**
+   * Places each stop again that has ended: a position whose exit has failed must not stay bare. One that is not is an alarm. `chosen`:
+   * all, or those for a fraction, each `most` times.
+   */
+  async putBack(chosen = hasEnded, most = PUT_BACK_TRIES): Promise<void> {
+    const ended = this.stops.filter(chosen);
     let halt: Halt | undefined;
-    let tries = MOST_PUT_BACK;
+    let tries = this.tries ?? Math.min(MOST_PUT_BACK, PUT_BACK_TRIES * this.stops.length);
     // Sizes together must not be more than is left: beyond it a stop opens the opposite position.
     let covered = new Decimal(0);
     for (const [index, stop] of ended.entries()) {
@@ -122,9 +133,10 @@ export class MarketExit {
       const isFraction = isPositionStop(terms);
       const again: Terms = isFraction ? terms : { ...terms, size: formatDecimal(size), allow: 'reduce' };
       // Each of the others keeps a try.
-      const most = Math.min(PUT_BACK_TRIES, tries, Math.max(1, tries - (ended.length - index - 1)));
-      const { tried, error } = await this.putBackOne(stop, again, most);
+      const own = Math.min(most, tries, Math.max(1, tries - (ended.length - index - 1)));
+      const { tried, error } = await this.putBackOne(stop, again, own);
       tries -= tried;
+      this.tries = tries;
       if (error === undefined) {
         if (!isFraction) covered = covered.plus(size);
         continue;
@@ -177,7 +189,7 @@ export class MarketExit {
     const { clock } = execution.run;
     const closing = () => of.listOrders().filter(({ side }) => side === of.side);
     let failure: StepFailure | undefined;
-    for (let isFirst = true; of.kept.exits < MOST_EXITS; isFirst = false) {
+    for (let isFirst = true; of.kept.exits < MOST_EXITS && this.covers < 2; isFirst = false) {
       if (!isFirst) await sleepUntil(clock, clock.now() + HOLD_EVERY_MS, scope);
       // The stops still work before the first one: they are kept where it is certain to be denied.
       if (isFirst) await this.ensureAllowed(execution.cancel);
@@ -187,16 +199,17 @@ export class MarketExit {
       if (left.lte(0)) return undefined;
       if (!isFirst) await this.ensureAllowed(scope, price);
       of.kept.exits += 1;
+      const until = clock.now() + COVER_AFTER_MS;
       try {
-        await this.sendOne(left, price);
+        await this.coverFrom(until, this.sendOne(left, price));
       } catch (error) {
         if (!(error instanceof StepFailure)) throw error;
-        // One that may arrive late must be the last; one that was never sent leaves the way free for another attempt.
-        if (error.kind === 'not_placed') of.kept.exits = MOST_EXITS;
-        this.isRefused = !SENT_AGAIN.has(error.kind);
+        // One that got no answer could still arrive: one more is sent, not four.
+        if (error.kind === 'not_placed') of.kept.exits = Math.max(of.kept.exits, MOST_EXITS - 1);
+        this.isRefused = !SENT_AGAIN.has(error.kind) && !OUTDATED.some((code) => error.message.startsWith(`${code}:`));
         if (this.isRefused) return error;
         failure = error;
-        await this.claimRefused(scope);
+        await this.coverFrom(until, this.claimRefused(scope));
       }
     }
     await complete(execution, closing(), 0, scope);
@@ -204,6 +217,27 @@ export class MarketExit {
     if (left.lte(0)) return undefined;
     const message = `${MOST_EXITS} market orders have left ${formatDecimal(left)} of the position in ${of.market}`;
     return failure ?? new StepFailure('unprotected_position', message, execution.path);
+  }
+
+  /**
+   * Waits for what shows what became of a market order. Where that takes long, the stops for a fraction of the position are put back
+   * meanwhile: where the order has filled, they close nothing. One with a size is not: filled beside the order, it would open the
+   * opposite position, which is worse than a time without a stop that ends with the proof of absence. After a second time no further
+   * order is sent, because it would leave the position bare again.
+   */
+  private async coverFrom(at: number, known: Promise<void>): Promise<void> {
+    const late = createSignal<boolean>();
+    const timer = this.execution.run.clock.at(at, () => late.resolve(true));
+    const isLate = await Promise.race([late.promise, known.then(notLate, notLate)]);
+    timer.cancel();
+    const stops = this.stops.filter(isEndedFraction);
+    if (!isLate || stops.length === 0 || 2 * stops.length > MOST_PUT_BACK) return known;
+    this.covers += 1;
+    // A try is kept for the time when the exit has failed.
+    await runEach(
+      () => this.putBack(isEndedFraction, this.covers),
+      () => known,
+    );
   }
 
   /**
@@ -291,8 +325,10 @@ export class MarketExit {
     }
     for (let tried = 1; ; tried += 1) {
       try {
-        const denial = await this.findDenial(terms.type, scope, () => terms);
+        const isWanted = () => this.computeLeft().gt(0);
+        const denial = await this.findDenial(terms.type, scope, () => (isWanted() ? terms : undefined));
         if (denial !== undefined) return { tried, error: denial };
+        if (!isWanted()) return { tried };
         of.kept.placed += 1;
         await this.place(`${terms.type}/${of.kept.placed}`, terms, { exit: AGREED, replaces: stop });
         return { tried };
@@ -311,7 +347,10 @@ export class MarketExit {
   ): Promise<void> {
     const { execution, of, scope } = this;
     const at = { ...makeOrderContext(execution, of.market), cancel: scope, exit };
-    await placeAndAwait(execution, at, { leg, terms }, (handle) => of.notePlaced(handle, replaces));
+    await placeAndAwait(execution, at, { leg, terms }, (handle) => {
+      of.notePlaced(handle, replaces);
+      this.stops = this.stops.map((stop) => (stop === replaces ? handle : stop));
+    });
   }
 
   /** What is left of the position, base currency; not above 0 where it is gone. */
@@ -373,6 +412,12 @@ export function complete(
 export function hasEnded({ own }: OrderHandle): boolean {
   return own === undefined || isTerminal(own.snapshot.state);
 }
+
+function isEndedFraction(stop: OrderHandle): boolean {
+  return stop.own !== undefined && isPositionStop(stop.own.intent) && hasEnded(stop);
+}
+
+const notLate = () => false;
 
 function isKnown(error: unknown): error is StepFailure | Halt {
   return error instanceof StepFailure || error instanceof Halt;

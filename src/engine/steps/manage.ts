@@ -320,7 +320,10 @@ class Holding {
       slip: execution.evaluateGiven(execution.args.escalate?.slip) ?? SLIP,
       kept,
       listOrders: () => kept.orders.map(({ handle }) => handle),
-      listStops: () => (kept.stop === undefined ? [] : [kept.stop.handle]),
+      listStops: () => {
+        this.fallBack();
+        return kept.stop === undefined ? [] : [kept.stop.handle];
+      },
       readPrice: async () => {
         await this.readPrice();
         price = kept.price ?? price;
