@@ -280,6 +280,20 @@ describe('while it is unknown what became of its market order', () => {
   });
 });
 
+it('sends no second market order where the first was carried out although it was answered with 429', async () => {
+  let posts = 0;
+  const between: Scene['between'] = (venue) => ({
+    async send(request, options) {
+      const reply = await venue.send(request, options);
+      if (request.endpoint !== 'POST /orders' || reply.kind !== 'answer' || ++posts !== 3) return reply;
+      return { ...reply, status: 429, body: JSON.stringify({ success: false, error: 'RATE', result: [] }) };
+    },
+  });
+  const played = await play(LONG + STOP + CLOSE, { between });
+  expect(listOrders(played)).toEqual(['market long closed', 'stop_loss short canceled', 'market short closed']);
+  expect([played.report.outcome, isFlat(played)]).toEqual(['succeeded', true]);
+});
+
 it.each([
   ['another close', 'close: BTC-USD', '0ms'],
   ['a manage that exits', `${MANAGE}, time_limit: 2s}`, '1900ms'],

@@ -63,6 +63,26 @@ it('refused in words of a session without a 401 is not sent again before its abs
   expect(report.outcome).toBe('succeeded');
 });
 
+it('refused for want of tokens is looked up too where the next attempt wants other terms', async () => {
+  const text = `runbook: orders
+dsl: 1
+leaves: {position: open, because: the case is about something else}
+feeds: {bid: {type: price, max_age: 1s}}
+steps:
+  - id: o
+    place: {type: limit, market: BTC-USD, side: long, size: 0.01, price: tick(feeds.bid * 0.8)}
+    retry: {on: [rate_limited, rejected], max: 3, first: 2s}
+`;
+  const points = [
+    { afterMs: 0, price: '64000' },
+    { afterMs: 1000, price: '63000' },
+  ];
+  const moving: SimulatorConfig = { ...AT_ONCE, markets: { 'BTC-USD': { path: { kind: 'points', points } } } };
+  const { report, books } = await refused(429, 'RATE', moving, '', text);
+  expect(books.orders.map(({ status }) => status)).toEqual(['canceled', 'open']);
+  expect(report.outcome).toBe('succeeded');
+});
+
 it('refused, then shown with the terms of an earlier attempt, is not taken for the order of a later one', async () => {
   const text = `runbook: orders
 dsl: 1

@@ -79,6 +79,14 @@ export class OrderManager {
     return this.placing.place(at, leg, terms);
   }
 
+  /**
+   * Looks up the order of a leg that the venue refused for its rate limit, before another one takes its place. Gives it where it is
+   * there all the same (reliability.md: a 429 is definite, and still looked up before the order is sent again).
+   */
+  findLimited(at: OrderRequestContext, leg: string): Promise<OrderHandle | undefined> {
+    return this.placing.findLimited(at, leg);
+  }
+
   /** The denial with which the first order of a leg is certain to be denied here now, journaled as its own; undefined where it may pass. */
   findDenial(at: OrderRequestContext, leg: string, terms: Terms): Promise<Denial | undefined> {
     return this.placing.findDenial(at, leg, terms);

@@ -74,19 +74,27 @@ export class Placing {
       if (!hasSameTerms(before.intent, terms)) this.alarmTerms(before, terms, at.step);
       return this.parts.handles.get(before);
     }
+    const limited = await this.findLimited(at, leg);
+    if (limited !== undefined && before !== undefined) return this.adoptClaimed(before, terms, at.step);
     const again = before !== undefined && before.snapshot.state === 'draft' && hasSameTerms(before.intent, terms);
     if (!again) {
       if (before?.snapshot.state === 'draft')
         conclude(this.run.log, before, { event: 'DENY', because: 'superseded by other terms' }, at.step);
       placed.attempt += 1;
-      placed.limited = false;
     }
     const id = again ? before.intent.clientOrderId : this.deriveId(at, leg, terms, placed.attempt);
     const intent = makeIntent(terms, id);
-    if (placed.limited && before !== undefined && (await this.parts.resolution.lookUpOnce(before, at.step)))
-      return this.adopt(before, at.step);
     at.cancel.check();
     return this.post(at, placed, intent);
+  }
+
+  /** See OrderManager. */
+  async findLimited(at: OrderRequestContext, leg: string): Promise<OrderHandle | undefined> {
+    const placed = this.recallPlaced(at, leg);
+    const { order, limited } = placed;
+    placed.limited = false;
+    const isThere = limited && order !== undefined && (await this.parts.resolution.lookUpOnce(order, at.step));
+    return isThere ? this.adopt(order, at.step) : undefined;
   }
 
   /** See OrderManager. Its call has the leg for a number: one that is not journaled takes none. */

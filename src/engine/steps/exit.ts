@@ -76,6 +76,8 @@ export class MarketExit {
   private tries: number | undefined;
   /** How often stops were put back while it was unknown what had become of a market order. */
   private covers = 0;
+  /** The last order that was refused for its rate: it is looked up before another one is sent. */
+  private limited: { readonly leg: string; readonly replaces: OrderHandle | undefined } | undefined;
   /** A person is asked before the first cancel, for the whole exit. */
   private consent: Consent = AGREED;
 
@@ -190,7 +192,10 @@ export class MarketExit {
     const closing = () => of.listOrders().filter(({ side }) => side === of.side);
     let failure: StepFailure | undefined;
     for (let isFirst = true; of.kept.exits < MOST_EXITS && this.covers < 2; isFirst = false) {
-      if (!isFirst) await sleepUntil(clock, clock.now() + HOLD_EVERY_MS, scope);
+      if (!isFirst) {
+        await sleepUntil(clock, clock.now() + HOLD_EVERY_MS, scope);
+        await this.findLimited();
+      }
       // The stops still work before the first one: they are kept where it is certain to be denied.
       if (isFirst) await this.ensureAllowed(execution.cancel);
       const price = await of.readPrice();
@@ -336,8 +341,26 @@ export class MarketExit {
         if (!isKnown(error)) throw error;
         if (!(error instanceof StepFailure) || tried >= most || !NOT_SENT.has(error.kind)) return { tried, error };
         await sleepUntil(clock, clock.now() + HOLD_EVERY_MS, scope);
+        if (await this.findLimited()) return { tried };
       }
     }
+  }
+
+  /** Whether the order that was refused for its rate is at the venue all the same. */
+  private async findLimited(): Promise<boolean> {
+    const { execution, of, limited } = this;
+    this.limited = undefined;
+    if (limited === undefined) return false;
+    const at = makeOrderContext(execution, of.market);
+    const handle = await execution.run.orderManager.findLimited(at, limited.leg);
+    if (handle !== undefined) this.note(handle, limited.replaces);
+    return handle !== undefined;
+  }
+
+  private note(handle: OrderHandle, replaces: OrderHandle | undefined): void {
+    this.execution.touched.add(handle);
+    this.of.notePlaced(handle, replaces);
+    this.stops = this.stops.map((stop) => (stop === replaces ? handle : stop));
   }
 
   private async place(
@@ -347,10 +370,12 @@ export class MarketExit {
   ): Promise<void> {
     const { execution, of, scope } = this;
     const at = { ...makeOrderContext(execution, of.market), cancel: scope, exit };
-    await placeAndAwait(execution, at, { leg, terms }, (handle) => {
-      of.notePlaced(handle, replaces);
-      this.stops = this.stops.map((stop) => (stop === replaces ? handle : stop));
-    });
+    try {
+      await placeAndAwait(execution, at, { leg, terms }, (handle) => this.note(handle, replaces));
+    } catch (error) {
+      if (error instanceof StepFailure && error.kind === 'rate_limited') this.limited = { leg, replaces };
+      throw error;
+    }
   }
 
   /** What is left of the position, base currency; not above 0 where it is gone. */
