@@ -3,8 +3,10 @@
  * for orders of this run alone they are neither kept nor judged. A row that cannot be read and may be one of ours makes that order
  * unreadable, and no other.
  */
-import type { OrderTracker } from '../journal/orders.ts';
+import { decimal, parseDecimal } from '../base/decimal.ts';
+import type { OrderTracker, TrackedOrder } from '../journal/orders.ts';
 import type { EndpointName, Params } from '../venue/catalogue.ts';
+import { isPositionStop } from '../venue/order/context.ts';
 import { isWorking } from '../venue/order/states.ts';
 import type { CallOutcome, UnreadOrder, VenueCall } from '../venue/port.ts';
 import type { OrderRecord } from '../venue/records.ts';
@@ -21,12 +23,14 @@ export function judgeRows<E extends EndpointName>(
   if (call.rows === undefined || outcome.kind !== 'confirmed') return outcome;
   if (call.rows === 'each')
     return unread.length === 0 ? outcome : { ...outcome, unread: unread.map((row) => nameOwn(row, orders)) };
-  const ours = unread.flatMap((row) => findOwn(row, orders));
+  const { order_id, client_order_id } = call.params as Params<'GET /orders'>;
+  const isLookUp = order_id !== undefined || client_order_id !== undefined;
+  // Whatever else a row shows that was asked for by its id, it is that order.
+  const ours = unread.flatMap((row) => findOwn(isLookUp ? { ...row, shows: {} } : row, orders));
   const foreign = unread.length - ours.length;
   const notes = [...(outcome.notes ?? []), ...describeForeign(unread, foreign)];
-  const { order_id, client_order_id } = call.params as Params<'GET /orders'>;
   const [first] = ours;
-  if (order_id !== undefined || client_order_id !== undefined) {
+  if (isLookUp) {
     // The row is the order that was asked for, and nothing else was.
     if (first !== undefined)
       return {
@@ -53,19 +57,33 @@ export function judgeRows<E extends EndpointName>(
 
 /** The order of ours that a row may be, as a list of one; empty where it cannot be ours. */
 function findOwn(row: UnreadRow, orders: Orders): readonly UnreadOrder[] {
-  const { orderId, clientOrderId } = row;
+  const { clientOrderId } = row;
   const named = nameOwn(row, orders);
   if (named.clientOrderId !== undefined) return [named];
   // Every order of ours has a client order id of ours.
   if (clientOrderId !== undefined) return [];
-  // Without one it may be an order whose id never arrived; without any id it may be each.
-  const maybe = orders
-    .unfinished()
-    .some(
-      ({ snapshot: { state, context } }) =>
-        isWorking(state) && (orderId === undefined || context.venueId === undefined),
-    );
-  return maybe ? [named] : [];
+  return orders.unfinished().some((order) => mayBe(row, order)) ? [named] : [];
+}
+
+/**
+ * Whether a row without a client order id may be an order: one whose id never arrived, or each where the row has no id at all, unless it
+ * shows other terms. A row of another program that stays unreadable would else keep every order from being proven absent.
+ */
+function mayBe({ orderId, shows }: UnreadRow, { intent, snapshot: { state, context } }: TrackedOrder): boolean {
+  const wasShown = context.venueId !== undefined;
+  if (!isWorking(state) || (wasShown && orderId !== undefined)) return false;
+  const { market_id: market = intent.market, side, initial_size: size, price } = shows;
+  if (market !== intent.market || side === (intent.side === 'long' ? 'short' : 'long')) return false;
+  // An order that was shown may have been amended since.
+  if (wasShown) return true;
+  const differs = (shown = '', meant = '') => {
+    const read = parseDecimal(shown);
+    return read !== undefined && meant !== '' && !read.isZero() && !read.eq(decimal(meant));
+  };
+  return !(
+    (!isPositionStop(intent) && differs(size, intent.size)) ||
+    (intent.type === 'limit' && differs(price, intent.price))
+  );
 }
 
 /** The row, with the client order id where it is a known order of ours. */

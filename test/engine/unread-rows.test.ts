@@ -114,6 +114,21 @@ describe('an order whose POST got no answer', () => {
     expect(arrived(performance)).toBe(1);
   });
 
+  it.each([
+    ['another side', { side: 'short' }],
+    ['another size', { initial_size: '7' }],
+    ['another price', { price: '51000' }],
+    ['another market', { market_id: 'ETH-USD' }],
+  ])('is sent again where a row that cannot be read shows no id and %s', async (_, shown) => {
+    const terms = { market_id: 'BTC-USD', side: 'long', initial_size: '0.1', price: '60000', size: null };
+    const foreign = { ...terms, id: null, client_order_id: null, ...shown };
+    const performance = await performed(RESENT, (rows, params) => (isPage(params) ? [...rows, foreign] : rows), {
+      ...CONFIG,
+      faults: [{ on: 'POST /orders', when: { call: 1 }, do: 'lost_before' }],
+    });
+    expect([performance.report.outcome, arrived(performance)]).toEqual(['succeeded', 1]);
+  });
+
   it('is sent again where only rows of other programs cannot be read', async () => {
     const performance = await performed(
       RESENT,

@@ -51,10 +51,15 @@ export type AnswerVerdict<E extends EndpointName = EndpointName> =
 /** The settings of a profile that decide how an answer is read. */
 export type AnswerSettings = Pick<Profile, 'refusals' | 'rateLimit' | 'positionOrders'>;
 
+/** Fields that show whose a row is that has no id. */
+const TELLING = ['market_id', 'side', 'initial_size', 'price'] as const;
+
 /** A row that could not be read: the ids that it shows all the same, each absent where it has none of the right form. */
 export interface UnreadRow {
   readonly orderId?: string;
   readonly clientOrderId?: string;
+  /** As they came, where they are texts. */
+  readonly shows: Readonly<Partial<Record<(typeof TELLING)[number], string>>>;
   /** Printable. */
   readonly why: string;
 }
@@ -190,11 +195,15 @@ function readRow(name: RecordName, row: unknown, { settings, notes, unread }: Re
     return [readRecord(name, row, settings, notes)];
   } catch (problem) {
     if (unread === undefined || !(problem instanceof Unreadable)) throw problem;
-    const { id, order_id: of, client_order_id: given } = asRecord(row) ?? {};
+    const fields = asRecord(row) ?? {};
+    const { id, order_id: of, client_order_id: given } = fields;
     const orderId = name === 'fill' ? of : id;
     unread.push({
       ...(typeof orderId === 'string' && isOrderId(orderId) ? { orderId } : {}),
       ...(typeof given === 'string' && given !== '' ? { clientOrderId: given } : {}),
+      shows: Object.fromEntries(
+        TELLING.map((name) => [name, fields[name]]).filter(([, text]) => typeof text === 'string'),
+      ),
       why: problem.message,
     });
     return [];
