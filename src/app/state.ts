@@ -2,8 +2,9 @@
  * The state folder: dry-runs, the default store and crash reports (interface.md, Commands). Created on the first write, for
  * its owner alone.
  */
-import { chmodSync, lstatSync, mkdirSync } from 'node:fs';
+import { chmodSync, lstatSync } from 'node:fs';
 import { isAbsolute, join, relative, resolve } from 'node:path';
+import { makeFolders } from '../journal/folder.ts';
 import type { Environment } from './environment.ts';
 import { EXIT, UserError } from './errors.ts';
 import { describeReason } from './files/files.ts';
@@ -45,7 +46,7 @@ export function stateFolder(
 function makeFolder(path: string, shown: string): void {
   try {
     // Permissions are restricted only on a folder created here: an existing folder belongs to its owner.
-    if (mkdirSync(path, { recursive: true, mode: 0o700 }) !== undefined) chmodSync(path, 0o700);
+    if (makeFolders(path)) chmodSync(path, 0o700);
     const problem = findProblem(path);
     if (problem === undefined) return;
     throw new UserError(`the state folder ${shown} ${problem}`, EXIT.usage, 'configuration');

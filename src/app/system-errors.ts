@@ -27,7 +27,9 @@ export function toSystemError(error: unknown): UserError | undefined {
   if (error instanceof UserError) return error;
   if (error instanceof StoreError) return asUserError(error);
   const code = getErrorCode(error) ?? '';
-  if (!(error instanceof Error) || !('syscall' in error) || !TROUBLES.has(code)) return undefined;
+  if (!(error instanceof Error) || !('syscall' in error)) return undefined;
+  // A file system may refuse a folder so, as /proc does: the folders above were made before.
+  if (!TROUBLES.has(code) && !(code === 'ENOENT' && error.syscall === 'mkdir')) return undefined;
   const path = 'path' in error && typeof error.path === 'string' ? makePrintable(error.path, 300) : 'a file of its own';
   const exit = PASSING.has(code) ? EXIT.halted : EXIT.usage;
   return new UserError(`${path} cannot be used: ${describeReason(error)}`, exit, 'configuration');

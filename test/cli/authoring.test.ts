@@ -197,6 +197,13 @@ describe('init', () => {
     ]);
     expect(here.read('other/profiles/sim.yaml')).toBe('mine');
   });
+
+  // Below /proc a folder exists and takes no other.
+  it.each(['/proc/x', '/dev/null/x'])('ends with a reason where the system takes no folder: %s', (place) => {
+    expect(here.run('init', place)).toMatchObject({ exit: EXIT.usage, err: expect.stringContaining(place) });
+    const { exit } = here.run('dry-run', path('runbooks/first-entry.yaml'), '--state', place);
+    expect(exit).toBe(EXIT.usage);
+  });
 });
 
 describe('new', () => {

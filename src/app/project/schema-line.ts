@@ -2,8 +2,9 @@
  * Makes the first line of a file, through which an editor finds its schema. The schema lies inside the project, so that the line
  * is right on every machine; where it has none, a copy is written.
  */
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
+import { makeFolders } from '../../journal/folder.ts';
 import { readText, writeNewText } from '../files/files.ts';
 import { locateInPackage } from './package-files.ts';
 
@@ -22,7 +23,7 @@ export function ensureSchema(file: string, name: string): SchemaLine {
   const [first = '', ...others] = places;
   const found = [first, ...others].find((path) => existsSync(path));
   if (found === undefined) {
-    mkdirSync(dirname(first), { recursive: true });
+    makeFolders(dirname(first), 0o777);
     writeNewText(first, readText(locateInPackage('schemas', schema), 'schema'), 'schema');
   }
   return {

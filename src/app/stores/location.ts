@@ -2,7 +2,7 @@
  * Locates and opens stores: a SQLite file, or a PostgreSQL database known by the variable or file that holds its URL. The URL
  * is a secret; it is read again for every opening and is in no list, journal or message.
  */
-import { existsSync, lstatSync, mkdirSync, realpathSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, realpathSync, statSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { makePrintable } from '../../base/printable.ts';
@@ -11,6 +11,7 @@ import type { AccountJournal } from '../../journal/account/acts.ts';
 import { MemoryAccountJournal } from '../../journal/account/memory.ts';
 import { openPostgresAccountJournal } from '../../journal/account/postgres.ts';
 import { openSqliteAccountJournal } from '../../journal/account/sqlite.ts';
+import { makeFolders } from '../../journal/folder.ts';
 import { MemoryScheduleStore } from '../../journal/schedule/memory.ts';
 import { openPostgresScheduleStore } from '../../journal/schedule/postgres.ts';
 import { openSqliteScheduleStore } from '../../journal/schedule/sqlite.ts';
@@ -54,7 +55,7 @@ export function chooseStorePlace({ store }: Pick<Profile, 'store'>, state: State
   if (store === undefined) return { kind: 'sqlite', file: state.file('runbook.db') };
   if ('postgres' in store) return { kind: 'postgres', url: store.postgres };
   const file = resolve(store.sqlite);
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  makeFolders(dirname(file));
   // Leases and anchors are beside the file itself, whatever name leads to it.
   return { kind: 'sqlite', file: findRealPath(file) };
 }
@@ -201,7 +202,7 @@ function locateUserFolder(environment: Environment): string {
 
 function locateUserFile(name: string, environment: Environment): string {
   const folder = locateUserFolder(environment);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolders(folder);
   return join(folder, name);
 }
 
@@ -213,7 +214,7 @@ export function openMachineGuard(): Promise<AccountGuard> {
   return convertStoreErrors(async () => {
     const user = process.getuid?.();
     const folder = join(tmpdir(), user === undefined ? 'perp-runbook' : `perp-runbook-${user}`);
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolders(folder);
     const { uid, mode } = lstatSync(folder);
     if (user !== undefined && (uid !== user || (mode & 0o077) !== 0))
       throw new UserError(`${folder} is not a folder of this user alone`, EXIT.usage, 'configuration');

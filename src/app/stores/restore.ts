@@ -3,11 +3,12 @@
  * the file stays, because SQLite removes logs by name, and a process that still has an older file of the name open would remove the new one's.
  * A PostgreSQL database has been put back from its dump before. The restore is an act of a person in the journal of each account; nothing that was due since the backup is started.
  */
-import { chmodSync, copyFileSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { makePrintable } from '../../base/printable.ts';
 import type { AccountJournal, ActData, NewAct, Who } from '../../journal/account/acts.ts';
 import { openSqliteAccountJournal } from '../../journal/account/sqlite.ts';
+import { makeFolders } from '../../journal/folder.ts';
 import { openSqliteScheduleStore } from '../../journal/schedule/sqlite.ts';
 import { makeDecidedAct, type ScheduleStore } from '../../journal/schedule/store.ts';
 import type { Shared } from '../../journal/shared/shared.ts';
@@ -51,7 +52,7 @@ export async function restoreStore(request: RestoreRequest): Promise<Restored> {
   if (!existsSync(backup)) throw makeFailure(`there is no file ${makePrintable(backup, 300)}; nothing was restored`);
   if (identifyStore({ kind: 'sqlite', file: backup }, environment) === identifyStore(place, environment))
     throw makeFailure(`${makePrintable(backup, 300)} is the store itself; nothing was restored`);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolders(folder);
   const part = `${file}.${process.pid}.part`;
   const stamp = new Date(nowMs).toISOString().replace(/[-:]|\.\d+/g, '');
   const shared = await accessStore(place, environment).openShared();

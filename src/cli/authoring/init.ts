@@ -1,5 +1,5 @@
 /** `runbook init`: creates the files of a project in a folder, all of them or none. */
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { describeReason, readText, writeNewText } from '../../app/files/files.ts';
@@ -8,6 +8,7 @@ import { makeProject, PROJECT_SCHEMAS } from '../../app/project/template.ts';
 import { ENGINE_VERSION } from '../../app/version.ts';
 import { formatList } from '../../base/format.ts';
 import { makePrintable, quoteWord } from '../../base/printable.ts';
+import { makeFolders } from '../../journal/folder.ts';
 import type { Invocation } from '../invocation.ts';
 
 export async function createProject(folder: string, { terminal }: Invocation): Promise<ExitCode> {
@@ -41,7 +42,7 @@ export async function createProject(folder: string, { terminal }: Invocation): P
 
 function makeFolder(folder: string): void {
   try {
-    mkdirSync(folder, { recursive: true });
+    makeFolders(folder, 0o777);
   } catch (error) {
     throw new UserError(`the folder ${makePrintable(folder, 300)} cannot be created: ${describeReason(error)}`);
   }

@@ -5,22 +5,13 @@
  * stored, so a crash between the two cannot look like tampering.
  */
 import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  readSync,
-  writeFileSync,
-} from 'node:fs';
+import { closeSync, constants, fstatSync, fsyncSync, openSync, readFileSync, readSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { sha256 } from '../../base/digest.ts';
 import type { ChainHead } from '../chain.ts';
 import type { Entry } from '../entry.ts';
+import { makeFolders } from '../folder.ts';
 import { StoreError } from '../store.ts';
 import type { JournalWriter } from '../writer.ts';
 
@@ -217,7 +208,7 @@ export class AnchorFile implements AnchorSink {
   }
 
   async write(anchor: Anchor): Promise<void> {
-    mkdirSync(dirname(this.file), { recursive: true, mode: 0o700 });
+    makeFolders(dirname(this.file));
     const handle = openSync(this.file, constants.O_RDWR | constants.O_CREAT | constants.O_APPEND, 0o600);
     try {
       // Ends a line that a crash cut short, so that the new anchor is not read as part of it.

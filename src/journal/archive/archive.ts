@@ -9,7 +9,6 @@ import {
   existsSync,
   fsyncSync,
   linkSync,
-  mkdirSync,
   openSync,
   readdirSync,
   readSync,
@@ -21,6 +20,7 @@ import { basename, dirname, join } from 'node:path';
 import { createGunzip, gunzipSync, gzipSync } from 'node:zlib';
 import { type Anchor, parseAnchor } from '../anchors/anchors.ts';
 import { ChainCheck } from '../chain.ts';
+import { makeFolders } from '../folder.ts';
 import { type RunRow, type StoredEntry, StoreError } from '../store.ts';
 
 /** A run in the table of contents. */
@@ -74,7 +74,7 @@ export class ArchiveWriter {
     this.about = about;
     this.part = join(folder, `.${about.month}.${pid}.part`);
     this.handle = withStoreErrors(this.part, () => {
-      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      makeFolders(folder);
       rmSync(this.part, { force: true });
       return openSync(this.part, 'wx', 0o600);
     });

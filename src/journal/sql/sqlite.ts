@@ -6,10 +6,11 @@
  * descriptor of a file drops all locks of the process on it. Another program then takes the file for unused and removes its
  * write-ahead log, with every commit that is only there.
  */
-import { accessSync, closeSync, constants, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { accessSync, closeSync, constants, existsSync, openSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
+import { makeFolders } from '../folder.ts';
 import { type PlaceCheck, StoreAway, StoreError } from '../store.ts';
 import { FilePlace, identifyFile } from './file-place.ts';
 import {
@@ -570,7 +571,7 @@ class Opening implements Database {
 function createPrivately(path: string): void {
   if (identifyFile(path) !== undefined) return;
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    makeFolders(dirname(path));
     closeSync(openSync(path, 'wx', 0o600));
   } catch (error) {
     // Another process has just created it.
