@@ -50,7 +50,8 @@ export function planFor(
     fillsWindowMs: used.fillsWindowMs,
     tokensPerMinute: used.rateLimit.tokens,
     limits: profile?.limits,
-    priceFeed: profile !== undefined && findPriceFeed(profile) !== undefined,
+    // What a profile binds is not known without one; a dry-run has a price.
+    priceFeed: profile === undefined || findPriceFeed(profile) !== undefined,
     deployment: profile === undefined ? '' : `${profile.baseUrl} ${profile.account}`,
   });
 }

@@ -3,17 +3,16 @@
  * that are checked meanwhile share the reading. An order does not wait long for it: without a price it is measured by its own.
  */
 import type { VenueCall } from '../venue/port.ts';
-import { findPriceFeed } from '../venue/profile/price-feed.ts';
 import type { ClientParts } from './client-parts.ts';
 
 /** How long an order waits at most for the tokens of the reading, and then for its answer, ms. */
 const WAIT_MS = 5_000;
 
 export class MarketPriceReader {
-  private readonly parts: Pick<ClientParts, 'profile' | 'feeds' | 'log' | 'clock'>;
+  private readonly parts: Pick<ClientParts, 'gate' | 'feeds' | 'log' | 'clock'>;
   private readonly inProgress = new Map<string, Promise<void>>();
 
-  constructor(parts: Pick<ClientParts, 'profile' | 'feeds' | 'log' | 'clock'>) {
+  constructor(parts: Pick<ClientParts, 'gate' | 'feeds' | 'log' | 'clock'>) {
     this.parts = parts;
   }
 
@@ -27,8 +26,8 @@ export class MarketPriceReader {
   }
 
   private async request(market: string, { step, class: urgency }: Pick<VenueCall, 'step' | 'class'>): Promise<void> {
-    const { profile, feeds, log, clock } = this.parts;
-    const name = findPriceFeed(profile);
+    const { gate, feeds, log, clock } = this.parts;
+    const name = gate.priceFeed;
     if (name === undefined) return;
     const read = await feeds.read(name, market, step, { class: urgency, withinMs: WAIT_MS });
     // In a turn of its own, as every arrival from outside.

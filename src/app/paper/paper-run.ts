@@ -114,7 +114,7 @@ export async function runOnPaper(options: PaperRun): Promise<RunResult> {
   const simulator = new Simulator(await quoteMarkets(quotes, feed, profile, markets), venueClock, seed, {
     keptRequests: 0,
   });
-  const simulated = buildSimulatedProfile(profile, feed);
+  const simulated = { ...SIMULATED_PROFILE, limits: profile.limits };
   const writer = new JournalWriter(store, {
     run,
     account: 'paper',
@@ -201,15 +201,6 @@ export async function runOnPaper(options: PaperRun): Promise<RunResult> {
     venueClock.stop();
     await writer.close();
   }
-}
-
-/** The simulated venue's, with the limits of the profile and the feed by which they measure an order. */
-function buildSimulatedProfile({ limits, feeds, requests }: Profile, feed: string): Profile {
-  const source = feeds[feed];
-  const request = source === undefined ? undefined : requests[source.request];
-  return source === undefined || request === undefined
-    ? { ...SIMULATED_PROFILE, limits }
-    : { ...SIMULATED_PROFILE, limits, feeds: { [feed]: source }, requests: { [source.request]: request } };
 }
 
 interface CommandParts extends Pick<PaperRun, 'run' | 'shared'> {

@@ -24,8 +24,10 @@ export interface PastMarket {
   readonly answers: ReadonlyMap<string, Answer>;
 }
 
-/** Names of feeds that are a middle or a mark, the best first. */
-const MIDDLES = ['mid', 'mark', 'fair', 'index', 'last'];
+/** The feed that shows the price of a market best, by its name. */
+export function findMiddle(names: readonly string[]): string | undefined {
+  return ['mid', 'mark', 'fair', 'index', 'last'].find((name) => names.includes(name));
+}
 
 interface Point {
   readonly at: number;
@@ -97,11 +99,8 @@ function listPoints(
 }
 
 function chooseSeries(series: readonly PriceReadings[]): PriceReadings | undefined {
-  for (const name of MIDDLES) {
-    const found = series.find(({ feed }) => feed === name);
-    if (found !== undefined) return found;
-  }
-  return series[0];
+  const middle = findMiddle(series.map(({ feed }) => feed));
+  return series.find(({ feed }) => feed === middle) ?? series[0];
 }
 
 function listFeeds(entries: readonly Entry[]): Readonly<Record<string, FeedFile>> {

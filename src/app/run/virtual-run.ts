@@ -17,7 +17,7 @@ import { FixtureRecorder } from '../../gateway/fixture/recorder.ts';
 import { FixtureTransport } from '../../gateway/fixture/transport.ts';
 import { LimitFactsFold } from '../../gateway/limits/facts.ts';
 import type { SimulatorConfig } from '../../gateway/simulator/config/config.ts';
-import { type Books, type MarketPrices, Simulator } from '../../gateway/simulator/simulator.ts';
+import { type Books, type MarketPrices, SIMULATED_PRICE, Simulator } from '../../gateway/simulator/simulator.ts';
 import { LocalBudget } from '../../gateway/tokens/budget.ts';
 import type { Transport } from '../../gateway/transport.ts';
 import type { DataOf, Entry, JsonObject } from '../../journal/entry.ts';
@@ -36,6 +36,7 @@ import { budgetSettings } from '../../venue/tokens/ledger.ts';
 import { formatInputs, type LoadedRunbook } from '../files/load.ts';
 import type { FeedFile } from '../files/prices.ts';
 import { type Answer, findAnswer } from '../rehearsal/answers.ts';
+import { findMiddle } from '../rehearsal/past-market.ts';
 import { getFeedValue } from '../rehearsal/recorded-market.ts';
 import { ENGINE_VERSION } from '../version.ts';
 
@@ -107,7 +108,7 @@ export async function dryRun(options: DryRun): Promise<DryRunResult> {
     durable: false,
   });
   const tracker = new OrderTracker({ absenceHorizonMs: SIMULATED_PROFILE.ambiguityWindowMs });
-  const gate = new LimitFactsFold(tracker, stage.markets);
+  const gate = new LimitFactsFold(tracker, stage.markets, undefined, stage.priceFeed);
   const log = new RunLog(writer, tracker, [
     (entry) => gate.apply(entry),
     (entry) => answerQuestion(entry),
@@ -232,6 +233,8 @@ interface Stage {
   /** Whether its feeds give what the account holds; else it holds what the run itself has filled. */
   readonly knowsAccount: boolean;
   readonly markets: Readonly<Record<string, MarketRules>>;
+  /** What measures an order for the limits, as the price feed of a profile does live. */
+  readonly priceFeed: string | undefined;
   recording(): Fixture | undefined;
   listMids(fromMs: number, toMs: number, everyMs: number): readonly MarketPrices[];
   listUnseen(tracker: OrderTracker): readonly UnseenFill[];
@@ -251,6 +254,7 @@ function makeStage(options: DryRun, clock: VirtualClock): Stage {
       feeds: { read: async (name, key) => transport.feed(name, key) },
       knowsAccount: venue.fixture.feeds.some(({ name }) => name === ACCOUNT_POSITION),
       markets: venue.fixture.markets,
+      priceFeed: findMiddle(venue.fixture.feeds.map(({ name }) => name)),
       recording: () => undefined,
       listMids: () => [],
       listUnseen: () => [],
@@ -282,6 +286,7 @@ function makeStage(options: DryRun, clock: VirtualClock): Stage {
       },
     },
     markets: simulator.markets,
+    priceFeed: SIMULATED_PRICE,
     recording: () => recorder?.fixture(),
     listMids: (fromMs, toMs, everyMs) => simulator.listMids(fromMs, toMs, everyMs),
     listUnseen: (tracker) => listUnseen(simulator.books().orders, tracker),

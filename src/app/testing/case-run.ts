@@ -9,6 +9,7 @@ import { RunPositions } from '../../engine/positions.ts';
 import { type RunningRun, startRun } from '../../engine/run.ts';
 import type { VenueClient } from '../../gateway/client.ts';
 import { LimitFactsFold } from '../../gateway/limits/facts.ts';
+import { SIMULATED_PRICE } from '../../gateway/simulator/simulator.ts';
 import type { Transport, WireReply } from '../../gateway/transport.ts';
 import { toHead } from '../../journal/chain.ts';
 import type { DataOf, Entry } from '../../journal/entry.ts';
@@ -166,7 +167,7 @@ class Execution {
     const process = new Process(this.clock);
     const writer = this.makeWriter(process, {});
     const tracker = new OrderTracker({ absenceHorizonMs: this.setup.absenceHorizonMs });
-    const gate = new LimitFactsFold(tracker, this.venue.markets);
+    const gate = this.makeGate(tracker);
     const positions = new RunPositions(tracker);
     const log = new RunLog(writer, tracker, [
       (entry) => gate.apply(entry),
@@ -198,7 +199,7 @@ class Execution {
     });
     playback.commandsTo((command) => running.command(command));
     await playback.play(running.done);
-    const gate = new LimitFactsFold(playback.log.tracker, this.venue.markets);
+    const gate = this.makeGate(playback.log.tracker);
     for (const entry of this.entries) gate.apply(entry);
     const row = await this.store.run(this.setup.run);
     const writer = this.makeWriter(process, { head: toHead(stored.at(-1)), ...(row === undefined ? {} : { row }) });
@@ -218,6 +219,10 @@ class Execution {
       }),
     );
     return { process, running, log, writer };
+  }
+
+  private makeGate(tracker: OrderTracker): LimitFactsFold {
+    return new LimitFactsFold(tracker, this.venue.markets, undefined, SIMULATED_PRICE);
   }
 
   private makeWriter(

@@ -55,7 +55,7 @@ interface AccountFacts {
 export class LimitFactsFold {
   private tracker: OrderTracker;
   private readonly markets: Readonly<Record<string, MarketRules>>;
-  private readonly priceFeed: string | undefined;
+  readonly priceFeed: string | undefined;
   private readonly others: () => AccountFacts;
   private readonly intended = new Map<string, DataOf<'call.intended'>>();
   private readonly held = new HeldPositions();

@@ -32,7 +32,7 @@ import { type FaultRule, Faults } from './config/faults.ts';
 import { Chance } from './config/random.ts';
 import { type Delivery, deliverAnswer, interceptRequest, TIMED_OUT, toReply } from './delivery.ts';
 import { type Books, buildBooks, type SeenRequest } from './ledger-view.ts';
-import { isFeedName, readFeedPrice } from './market/feeds.ts';
+import { type FeedName, isFeedName, readFeedPrice } from './market/feeds.ts';
 import { type HttpRequest, nameRequest, readHttp, VenueError, type VenueRequest } from './market/request.ts';
 import type { Caller } from './market/sessions.ts';
 import { openVenue, type Venue } from './market/venue.ts';
@@ -41,6 +41,9 @@ export { readFaults, readSimulatorConfig, type SimulatorConfig } from './config/
 export type { Delivery } from './delivery.ts';
 export type { Books } from './ledger-view.ts';
 export type { HttpRequest } from './market/request.ts';
+
+/** The feed that is the price of a market here. */
+export const SIMULATED_PRICE: FeedName = 'mid';
 
 /** Prices of a market over time; `at` in epoch ms. */
 export interface MarketPrices {

@@ -13,7 +13,7 @@ const FEEDS = {
   last: (path: PricePath, step: number) =>
     path.getMid(step) >= path.getMid(Math.max(0, step - 1)) ? path.getQuote(step).ask : path.getQuote(step).bid,
 } as const;
-type FeedName = keyof typeof FEEDS;
+export type FeedName = keyof typeof FEEDS;
 
 export function isFeedName(name: string): name is FeedName {
   return Object.hasOwn(FEEDS, name);
