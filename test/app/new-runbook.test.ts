@@ -1,11 +1,12 @@
 /** Tests what `runbook new --from` writes for each runbook that ships, in this process: test/cli has the command itself. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { inputValues, loadRunbook } from '../../src/app/files/load.ts';
 import { checkProject } from '../../src/app/project/checks.ts';
 import { ensureSchema } from '../../src/app/project/schema-line.ts';
+import { makeFirstRunbook } from '../../src/app/project/template.ts';
 import { SILENT } from '../../src/app/voice.ts';
 import { makeNewFiles } from '../../src/cli/authoring/new.ts';
 import { formatDocument } from '../../src/runbook/document/format.ts';
@@ -31,6 +32,11 @@ function textsOf(from: string | undefined): Readonly<Record<string, string>> {
 }
 
 describe('a new runbook', () => {
+  it('is the one that the guide begins with', () => {
+    const shown = readFileSync(new URL('../../docs/examples/first-order.yaml', import.meta.url), 'utf8');
+    expect(makeFirstRunbook('first-order')).toBe(shown.slice(shown.indexOf('runbook:')));
+  });
+
   const isValid = async (from: string | undefined) => {
     const texts = textsOf(from);
     expect(Object.keys(texts)).toEqual(
