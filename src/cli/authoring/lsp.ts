@@ -27,7 +27,9 @@ import type { PlacedDiagnostic, Span } from '../../base/diagnostic.ts';
 import { lintSchedule } from '../../runbook/schedule/lints.ts';
 import { standard } from '../terminal/streams.ts';
 
-/** Between the last key and the findings: less than a person waits for, more than between two keys. */
+/** Findings that were quick the last time come with each key. */
+const QUICK_MS = 40;
+/** Others come this long after the last key: less than a person waits for, more than between two keys. */
 const SETTLED_MS = 60;
 
 const KINDS = {
@@ -78,7 +80,9 @@ export async function serveLanguage(): Promise<ExitCode> {
     },
   }));
 
+  let tookMs = 0;
   const push = (): void => {
+    const begun = clock.monotonic();
     for (const path of service.listOpen()) {
       const uri = uris.get(path) ?? pathToFileURL(path).href;
       const version = documents.get(uri)?.version;
@@ -88,12 +92,13 @@ export async function serveLanguage(): Promise<ExitCode> {
         diagnostics: service.diagnose(path).map(toDiagnostic),
       });
     }
+    tookMs = clock.monotonic() - begun;
   };
   let timer: Timer | undefined;
   documents.onDidChangeContent(({ document }) => {
     service.update(pathOf(document.uri), document.getText());
     timer?.cancel();
-    timer = clock.after(SETTLED_MS, push);
+    timer = clock.after(tookMs < QUICK_MS ? 0 : SETTLED_MS, push);
   });
   documents.onDidSave(({ document }) => {
     service.saved(pathOf(document.uri));
