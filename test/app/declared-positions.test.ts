@@ -3,21 +3,28 @@ import { describe, expect, it } from 'vitest';
 import type { Account } from '../../src/app/account/account.ts';
 import { nameLedger, openLedger } from '../../src/app/account/ledger.ts';
 import { compareWithVenue, settleLedger } from '../../src/app/account/ledger-settling.ts';
+import { sendOnce } from '../../src/app/account/one-request.ts';
 import { VirtualClock } from '../../src/base/clock.ts';
 import type { DecimalString } from '../../src/base/decimal.ts';
 import { findAccountPosition } from '../../src/gateway/account-position.ts';
 import { AccountLedger } from '../../src/gateway/limits/account-ledger.ts';
-import { readPositions } from '../../src/gateway/live/declared.ts';
+import { LimitFactsFold } from '../../src/gateway/limits/facts.ts';
+import type { LedgerParts } from '../../src/gateway/limits/ledger-rows.ts';
+import { buildDeclaredRequests, readPositions } from '../../src/gateway/live/declared.ts';
 import { Simulator, type SimulatorConfig } from '../../src/gateway/simulator/simulator.ts';
 import { LocalBudget } from '../../src/gateway/tokens/budget.ts';
 import type { Transport } from '../../src/gateway/transport.ts';
+import { OrderTracker } from '../../src/journal/orders.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
+import type { LimitRules } from '../../src/venue/limits/check.ts';
+import type { VenueCall } from '../../src/venue/port.ts';
 import { restoreProfile, writeProfileSettings } from '../../src/venue/profile/in-force.ts';
 import { type Profile, SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
 import { budgetSettings } from '../../src/venue/tokens/ledger.ts';
-import { fill } from '../venue/order-samples.ts';
+import { fill, terms } from '../venue/order-samples.ts';
 
 const START = Date.UTC(2026, 0, 5, 8);
+const NOTHING: LedgerParts = { runs: [], baselines: [], listed: [], gone: {} };
 const value = (type: string) => ({ kind: 'value', type, optional: false }) as never;
 const POSITIONS = {
   request: 'held',
@@ -170,29 +177,141 @@ describe('declared positions', () => {
     expect(asked()).toEqual([]);
   });
 
-  it.each<[string, object, unknown, readonly unknown[] | undefined]>([
-    [
-      'by a side',
-      {},
-      [{ market_id: 'A-B', side: 'SHORT', size: '2', average_price: '3' }],
-      [['A-B', { size: '-2', price: '3' }]],
-    ],
-    ['by a sign', { side: undefined }, [{ market_id: 'A-B', size: '-2' }], [['A-B', { size: '-2' }]]],
-    [
-      'as a sum of rows',
-      {},
-      [
-        { market_id: 'A-B', side: 'long', size: '2' },
-        { market_id: 'A-B', side: 'short', size: '5' },
-      ],
-      [['A-B', { size: '-3' }]],
-    ],
-    ['of another side', {}, [{ market_id: 'A-B', side: 'flat', size: '2' }], undefined],
-    ['without a size', {}, [{ market_id: 'A-B', side: 'long', size: null }], undefined],
-    ['of a market with another name', {}, [{ market_id: 'A/B', side: 'long', size: '2' }], undefined],
-    ['that are no list', {}, {}, undefined],
+  it('prove nothing of a market that they leave out against the fills, until a person states it', async () => {
+    const { clock, host, complaints } = open({ account: {} });
+    const ledger = new AccountLedger({
+      ...NOTHING,
+      baselines: [{ market: 'BTC-USD', size: '-0.2', by: 'ada', at: START - 600_000 }],
+    });
+    await clock.runUntil(settleLedger(host(ledger)));
+    expect([String(ledger.book.position('BTC-USD').size), complaints.length]).toEqual(['-0.2', 1]);
+    expect(ledger.findUnknown(['BTC-USD'])).toContain('BTC-USD');
+    expect(findAccountPosition(ledger, [], 'BTC-USD')).toBeUndefined();
+    ledger.state({ market: 'BTC-USD', size: '0', at: START - 1_000 });
+    await clock.runUntil(settleLedger(host(ledger)));
+    expect([ledger.findUnknown(['BTC-USD']), complaints.length]).toEqual([undefined, 1]);
+  });
+
+  it('count what they name in another way, and prove no market then that they leave out', async () => {
+    const { clock, host, account } = open();
+    Object.assign(account, { profile: { ...PROFILE, markets: { 'XBT-USD': PROFILE.markets['BTC-USD'] } } });
+    const ledger = new AccountLedger(NOTHING);
+    const { unread } = await clock.runUntil(compareWithVenue(host(ledger)));
+    expect(unread).toContain('BTC-USD');
+    expect(ledger.findUnknown(['XBT-USD'])).toBe(unread);
+    expect(ledger.findUnknown(['BTC-USD'])).toBeUndefined();
+    expect(String(ledger.book.position('BTC-USD').size)).toBe('-0.3');
+  });
+
+  const row = (over: object = {}) => ({ market_id: 'A-B', side: 'long', size: '2', ...over });
+  const HUGE = '0.300000000000000000000000000000000001';
+  it.each<[string, object, unknown, readonly unknown[]]>([
+    ['by a side', {}, [row({ side: 'SHORT', average_price: '3' })], [['A-B', { size: '-2', price: '3' }]]],
+    ['by a side and a sign', {}, [row({ side: 'short', size: '-2' })], [['A-B', { size: '-2' }]]],
+    ['by a sign', { side: undefined }, [row({ size: '-2' })], [['A-B', { size: '-2' }]]],
+    ['as a sum of both sides', {}, [row(), row({ side: 'short', size: '5' })], [['A-B', { size: '-3' }]]],
+    ['with every digit of a number', {}, [row({ size: HUGE })], [['A-B', { size: HUGE }]]],
+    ['without an entry of zero', {}, [row({ average_price: '0' })], [['A-B', { size: '2' }]]],
   ])('are read %s', (_what, change, result, found) => {
     const read = readPositions(result, { ...POSITIONS, ...change } as typeof POSITIONS);
-    expect(read && [...read]).toEqual(found);
+    expect(read instanceof Map && [...read]).toEqual(found);
+  });
+
+  it.each<[string, object, unknown]>([
+    ['of another side', {}, [row({ side: 'flat' })]],
+    ['of a side that contradicts the size', {}, [row({ size: '-2' })]],
+    ['that are there twice', {}, [row(), row()]],
+    ['that are there twice without a side', { side: undefined }, [row(), row({ size: '-2' })]],
+    ['that are there twice, once with nothing', { side: undefined }, [row({ size: '0' }), row()]],
+    ['without a size', {}, [row({ size: null })]],
+    ['with an exponent', {}, [row({ size: '1e400' })]],
+    ['of a market with another name', {}, [row({ market_id: 'A/B' })]],
+    ['of no record', {}, [null]],
+    ['that are no list', {}, {}],
+  ])('are refused: rows %s', (_what, change, result) => {
+    const read = readPositions(result, { ...POSITIONS, ...change } as typeof POSITIONS);
+    expect(read).toHaveProperty('why');
+  });
+
+  it('are exact as numbers of JSON, and refused where a number is beyond a plain decimal', () => {
+    const ask = buildDeclaredRequests(PROFILE)('held', {});
+    if ('problem' in ask) throw new Error(ask.problem);
+    const read = (size: string) =>
+      ask.read({
+        status: 200,
+        headers: {},
+        body: `{"success":true,"error":"","result":[{"market_id":"A-B","side":"long","size":${size},"average_price":1}]}`,
+      } as never);
+    const found = read(HUGE);
+    expect(found.kind === 'confirmed' && readPositions(found.result, POSITIONS)).toEqual(
+      new Map([['A-B', { size: HUGE, price: '1' }]]),
+    );
+    for (const size of ['1e400', '9007199254740993e1', '"0x10"', '"1_000"', 'true'])
+      expect(read(size).kind).toBe('unreadable');
+  });
+});
+
+const CLOSED: LimitRules = { maxPosition: '1' as DecimalString };
+
+/** An open order that a run of another process, whose journal is damaged, has left at the venue. */
+describe('the open orders of a journal that cannot be read', () => {
+  const LIMIT = { market_id: 'BTC-USD', side: 'long', size: '0.8', price: '50000', type: 'limit' } as const;
+  const damaged = (until: number) => ({ why: 'the journal of a cannot be read', until });
+
+  /** What the limits of the account say of an order of a run that has done nothing yet: `ok`, or the code. */
+  function ask(sums: AccountLedger, size: string, account: LimitRules = CLOSED): string {
+    const intent = terms({ clientOrderId: 'rbnew', size, price: '60000' });
+    const gate: LimitFactsFold = new LimitFactsFold(new OrderTracker(), {}, () => ({
+      killed: false,
+      working: [],
+      ledger: { sums, gates: [gate] },
+    }));
+    const call = { id: 'n#1', step: 'steps/n', endpoint: 'POST /orders', params: { market_id: intent.market }, intent };
+    const verdict = gate.check(call as unknown as VenueCall, {}, START, { account });
+    return verdict.ok ? 'ok' : verdict.code;
+  }
+
+  async function place(account: Account, over: object = {}) {
+    const params = { ...LIMIT, client_order_id: 'rb0lost', time_in_force: 'good_till_cancel', ...over } as never;
+    return sendOnce(account, 'POST /orders', params, 'enter');
+  }
+
+  it('count at their worst once the venue lists them, and deny until then', async () => {
+    const { clock, account, host } = open({ account: {} });
+    await clock.runUntil(place(account));
+    await clock.advanceTo(START + 60_000);
+    const ledger = new AccountLedger({ ...NOTHING, unknown: damaged(Number.POSITIVE_INFINITY) });
+    expect([ask(ledger, '0.2'), ask(ledger, '0.2', { maxOpenOrders: 2 })]).toEqual([
+      'POSITION_UNKNOWN',
+      'POSITION_UNKNOWN',
+    ]);
+    await clock.runUntil(settleLedger(host(ledger)));
+    expect(ledger.listLeft().map(({ worstRemaining }) => worstRemaining)).toEqual(['0.8']);
+    expect([ask(ledger, '0.2'), ask(ledger, '0.3')]).toEqual(['ok', 'POSITION_EXCEEDS_MAX']);
+    expect([ask(ledger, '0.2', { maxOpenOrders: 2 }), ask(ledger, '0.2', { maxOpenOrders: 1 })]).toEqual([
+      'ok',
+      'OPEN_ORDERS_EXCEED_MAX',
+    ]);
+  });
+
+  it('deny where the positions are shown, but not the orders', async () => {
+    const faults = [{ on: 'GET /orders', do: 'status', status: 503 } as const];
+    const { clock, host } = open({ account: {}, faults });
+    const ledger = new AccountLedger({ ...NOTHING, unknown: damaged(Number.POSITIVE_INFINITY) });
+    await clock.runUntil(settleLedger(host(ledger)));
+    expect(ask(ledger, '0.2')).toBe('POSITION_UNKNOWN');
+  });
+
+  it('count beside a position that a person has stated, with what they have filled since', async () => {
+    const { positions: _none, ...profile } = PROFILE;
+    const { clock, account, host } = open({ account: {} }, profile);
+    await clock.runUntil(place(account, { type: 'market', price: undefined, time_in_force: 'immediate_or_cancel' }));
+    await clock.runUntil(place(account, { size: '0.1', client_order_id: 'rb0rest' }));
+    await clock.advanceTo(START + 3_600_000);
+    const baselines = [{ market: 'BTC-USD', size: '-0.1', by: 'ada', at: START - 1_000 }];
+    const ledger = new AccountLedger({ ...NOTHING, baselines, unknown: damaged(START - 2_000) });
+    expect(ask(ledger, '0.2')).toBe('POSITION_UNKNOWN');
+    await clock.runUntil(settleLedger(host(ledger)));
+    expect([ask(ledger, '0.2'), ask(ledger, '0.3')]).toEqual(['ok', 'POSITION_EXCEEDS_MAX']);
   });
 });

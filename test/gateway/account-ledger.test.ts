@@ -288,7 +288,8 @@ describe('a limit of the account', () => {
   it('denies what adds where a journal cannot be read, and never what a proof shows to reduce', () => {
     const parts = { runs: [ended('a', [['long', '3', '100']])], unknown: { why: 'the journal of b', until: T0 } };
     expect(ask(sumsOf(parts), {}, { maxPosition: '100' })).toBe('POSITION_UNKNOWN');
-    expect(ask(sumsOf(parts), {}, { maxOpenOrders: 5 })).toBe('ok');
+    expect(ask(sumsOf(parts), {}, { maxOpenOrders: 5 })).toBe('POSITION_UNKNOWN');
+    expect(ask(sumsOf(parts), {}, { maxOrdersPerMinute: 5 })).toBe('ok');
     const close = { side: 'short', size: '3' } as const;
     expect(ask(sumsOf(parts), close, { maxPosition: '100' })).toBe('POSITION_UNKNOWN');
     const listed = [{ market: MARKET, readAt: T0, fills: [] }];
@@ -296,15 +297,18 @@ describe('a limit of the account', () => {
   });
 
   it('is not denied for a journal that cannot be read once a person, or the venue, has said what is held since', () => {
-    const stated = (at: number) => ({
-      unknown: { why: 'b', until: T0 },
-      baselines: [{ market: MARKET, size: '2', by: 'ada', at }],
-    });
-    expect(ask(sumsOf(stated(T0)), {}, { maxPosition: '3' })).toBe('POSITION_UNKNOWN');
-    expect(ask(sumsOf(stated(T0 + 1)), {}, { maxPosition: '3' })).toBe('ok');
-    expect(ask(sumsOf(stated(T0 + 1)), {}, { maxPosition: '2' })).toBe('POSITION_EXCEEDS_MAX');
-    expect(ask(sumsOf(stated(T0 + 1)), { market: 'ETH-USD' }, { maxPosition: '3' })).toBe('POSITION_UNKNOWN');
-    const shown = sumsOf(stated(T0));
+    const stated = (at: number) => {
+      const unknown = { why: 'b', until: T0 };
+      const sums = sumsOf({ unknown, baselines: [{ market: MARKET, size: '2', by: 'ada', at }] });
+      expect(ask(sums, {}, { maxPosition: '3' })).toBe('POSITION_UNKNOWN');
+      sums.takeOpen([]);
+      return sums;
+    };
+    expect(ask(stated(T0), {}, { maxPosition: '3' })).toBe('POSITION_UNKNOWN');
+    expect(ask(stated(T0 + 1), {}, { maxPosition: '3' })).toBe('ok');
+    expect(ask(stated(T0 + 1), {}, { maxPosition: '2' })).toBe('POSITION_EXCEEDS_MAX');
+    expect(ask(stated(T0 + 1), { market: 'ETH-USD' }, { maxPosition: '3' })).toBe('POSITION_UNKNOWN');
+    const shown = stated(T0);
     shown.noteShown();
     expect(ask(shown, { market: 'ETH-USD' }, { maxPosition: '3' })).toBe('ok');
   });

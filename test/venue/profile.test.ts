@@ -607,7 +607,9 @@ describe('readProfile, refused profiles', () => {
     const result = { rows: { type: 'list', of } };
     const requests = { held: { method: 'GET', path: '/positions', tokens: 10, result } };
     expect(read({ ...MINIMAL, requests, positions }).found).toEqual([expect.stringContaining(message)]);
-    const sound = { request: 'held', rows: 'result.rows', market: 'market_id', size: 'size', price: 'price' };
+    const unsided = { request: 'held', rows: 'result.rows', market: 'market_id', size: 'size', price: 'price' };
+    expect(read({ ...MINIMAL, requests, positions: unsided }).found).toEqual([expect.stringContaining('.side: ')]);
+    const sound = { ...unsided, side: 'side' };
     expect(read({ ...MINIMAL, requests, positions: sound }).profile?.positions).toEqual(sound);
   });
 

@@ -7,10 +7,11 @@ import { decimal, formatDecimal } from '../../base/decimal.ts';
 import { makePrintable } from '../../base/printable.ts';
 import type { AccountLedger } from '../../gateway/limits/account-ledger.ts';
 import type { Baseline, LedgerParts, ListedFills } from '../../gateway/limits/ledger-rows.ts';
-import { splitLimits } from '../../venue/limits/check.ts';
+import { splitLimits, type WorkingOrder } from '../../venue/limits/check.ts';
+import { computeShortfall, isZeroDecimal, pickLarger } from '../../venue/order/fills.ts';
 import { REPEAT_DELAYS_MS } from '../../venue/order/polling.ts';
-import { makeAccountOrderParams } from '../../venue/order/requests.ts';
-import type { FillRecord } from '../../venue/records.ts';
+import { LIVE_STATUSES, makeAccountOrderParams, PAGE_ROWS } from '../../venue/order/requests.ts';
+import type { FillRecord, OrderRecord } from '../../venue/records.ts';
 import type { Voice } from '../voice.ts';
 import type { Account } from './account.ts';
 import { keepListed, keepPositions, loadLedger, nameLedger } from './ledger.ts';
@@ -41,11 +42,11 @@ export interface MovedPosition {
   readonly size: string;
 }
 
-const PAGE_ROWS = 1000;
 /** Clocks differ: fills are listed from this long before what is known, ms. */
 const MARGIN_MS = 60_000;
+const DAY_MS = 86_400_000;
 /** How far back open orders are listed, ms. Without a start the venue reads its whole history. */
-const LOOK_BACK_MS = 90 * 86_400_000;
+const LOOK_BACK_MS = 90 * DAY_MS;
 /** Pauses before a list is asked for again, ms: a start waits for them, and what stays unread counts at its worst. */
 const REPEATED_AFTER_MS = REPEAT_DELAYS_MS.slice(0, 2);
 
@@ -98,8 +99,8 @@ async function comparePositions(
   unread: string | undefined,
 ): Promise<Pick<Settling, 'moved' | 'unread'>> {
   const { positions: declared, markets, fillsWindowMs } = account.profile;
-  const missed = unread === undefined ? {} : { unread };
-  if (declared === undefined) return { moved: [], ...missed };
+  const missed = unread === undefined ? [] : [unread];
+  if (declared === undefined) return { moved: [], ...(unread === undefined ? {} : { unread }) };
   const { clock } = account;
   let read = await readDeclaredPositions(account, declared, LIST_TOKENS_WITHIN_MS);
   for (const delay of REPEATED_AFTER_MS) {
@@ -107,20 +108,32 @@ async function comparePositions(
     await new Promise<void>((resolve) => void clock.after(delay, resolve));
     read = await readDeclaredPositions(account, declared, LIST_TOKENS_WITHIN_MS);
   }
-  if ('why' in read) return { moved: [], unread: [...(unread === undefined ? [] : [unread]), read.why].join('; ') };
+  if ('why' in read) return { moved: [], unread: [...missed, read.why].join('; ') };
   const { positions, at } = read;
   const moved: MovedPosition[] = [];
   const shown: Baseline[] = [];
+  const doubts = new Map<string, string>();
   let isWhole = true;
-  for (const market of new Set([...Object.keys(markets), ...ledger.book.markets(), ...positions.keys()])) {
+  const traded = ledger.book.markets();
+  const undescribed = [...positions].find(
+    ([market, { size }]) => !Object.hasOwn(markets, market) && !traded.includes(market) && !decimal(size).isZero(),
+  )?.[0];
+  for (const market of new Set([...Object.keys(markets), ...traded, ...positions.keys()])) {
     const { size, price } = positions.get(market) ?? { size: '0' };
     const was = ledger.book.position(market).size;
     const isUnread = (ledger.listFilled([]).get(market)?.unread.length ?? 0) > 0;
     if (was.eq(decimal(size)) && !isUnread) continue;
     // Fills and positions are two readings: where it has just traded, one may be behind the other.
     const newest = ledger.book.trades(market).at(-1)?.fill.timestamp ?? 0;
-    if (at - newest / 1000 < fillsWindowMs) {
+    const isBehind = at - newest / 1000 < fillsWindowMs;
+    if (isBehind || !positions.has(market)) {
       isWhole = false;
+      // A list may lack a row; that it names no such position proves nothing against the fills.
+      if (!isBehind && !was.isZero())
+        doubts.set(
+          market,
+          `the venue's positions leave out ${market}, where the fills add up to ${formatDecimal(was)}`,
+        );
       continue;
     }
     shown.push({ market, size, ...(price === undefined ? {} : { price }), by: 'the venue', at });
@@ -128,42 +141,67 @@ async function comparePositions(
   }
   await keepPositions(nameLedger(account), shown);
   for (const each of shown) ledger.state(each);
-  if (isWhole) ledger.noteShown();
-  return { moved, ...missed };
+  // A market that the venue names in another way here than in orders would count as not held.
+  const unnamed =
+    undescribed === undefined
+      ? []
+      : [`the venue lists a position in ${makePrintable(undescribed, 100)}, which \`markets\` of the profile lacks`];
+  ledger.noteShown(isWhole, (market) => doubts.get(market) ?? (positions.has(market) ? undefined : unnamed[0]));
+  const unsure = [...missed, ...doubts.values(), ...unnamed];
+  return { moved, ...(unsure.length === 0 ? {} : { unread: unsure.join('; ') }) };
 }
 
 async function compareLists(
   { account, ledger }: LedgerHost,
   { all = false, markets: asked = [] }: { readonly all?: boolean; readonly markets?: readonly string[] },
 ): Promise<Omit<Settling, 'moved'>> {
-  const left = ledger.listLeft();
+  const before = ledger.listLeft();
   const filled = ledger.listFilled([]);
   const markets = [...filled].flatMap(([market, { range, unread }]) =>
     all || unread.length > 0 || !range.least.isZero() || !range.most.isZero() ? [market] : [],
   );
-  const wanted = new Set([...asked, ...markets, ...left.map(({ market }) => market)]);
-  if (wanted.size === 0) return { added: [], gone: [] };
+  // What a journal that cannot be read left may be in any market, and may have filled.
+  const described = ledger.isWhole ? [] : Object.keys(account.profile.markets);
+  const wanted = new Set([...asked, ...markets, ...described, ...before.map(({ market }) => market)]);
+  if (ledger.isWhole && wanted.size === 0) return { added: [], gone: [] };
   const known = (await loadLedger(nameLedger(account))).parts;
   const askedAt = account.clock.now();
-  const open = left.length === 0 ? [] : await listOpen(account, askedAt);
+  const findGone = (open: readonly OrderRecord[]) => {
+    const isOpen = new Set(open.flatMap(({ id, client_order_id }) => [id, client_order_id]));
+    return before.filter(({ clientOrderId, orderId = '' }) => !isOpen.has(clientOrderId) && !isOpen.has(orderId));
+  };
+  const open = await listOpen(account, askedAt, (found) => ledger.isWhole && findGone(found).length === 0);
   if ('why' in open) return { added: [], gone: [], unread: open.why };
-  const isOpen = new Set(open.flatMap(({ id, client_order_id }) => [id, client_order_id]));
-  const gone = left
-    .filter(({ clientOrderId, orderId = '' }) => !isOpen.has(clientOrderId) && !isOpen.has(orderId))
-    .map(({ clientOrderId }) => clientOrderId);
+  const working = ledger.isWhole ? [] : open.map(describeOpen);
+  for (const { market } of working) wanted.add(market);
+  const gone = findGone(open).map(({ clientOrderId }) => clientOrderId);
   const listed: ListedFills[] = [];
   for (const market of wanted) {
     const fills = await listFills(account, market, findStart(ledger, market, account.clock.now()));
     if ('why' in fills) return { added: [], gone: [], unread: fills.why };
-    const before = known.listed.find((each) => each.market === market)?.fills ?? [];
-    const once = new Map([...before, ...fills].map((fill) => [fill.id, fill]));
+    const earlier = known.listed.find((each) => each.market === market)?.fills ?? [];
+    const once = new Map([...earlier, ...fills].map((fill) => [fill.id, fill]));
     const ofJournals = new Set(known.runs.flatMap((run) => run.fills.map(({ id }) => id)));
     listed.push({ market, readAt: askedAt, fills: [...once.values()].filter(({ id }) => !ofJournals.has(id)) });
   }
   const found = { listed, gone: Object.fromEntries(gone.map((id) => [id, askedAt])) } satisfies Partial<LedgerParts>;
   await keepListed(nameLedger(account), { listed, gone: { ...known.gone, ...found.gone } });
-  return { added: ledger.takeListed(found), gone };
+  const added = ledger.takeListed(found);
+  if (!ledger.isWhole) ledger.takeOpen(working);
+  return { added, gone };
 }
+
+/** An open order at its worst: a record may show another size than the one that an amend has asked for. */
+function describeOpen(record: OrderRecord): WorkingOrder {
+  const { id, client_order_id: given, market_id: market, side, order_type: type, price, size } = record;
+  const closes = type === 'stop_loss' || type === 'take_profit';
+  const unfilled = computeShortfall(record.initial_size, record.total_filled_size);
+  const names = { clientOrderId: given === '' ? id : given, orderId: id };
+  const terms = { market, side, type, size: record.initial_size, ...(isZeroDecimal(price) ? {} : { price }) };
+  return { ...names, ...terms, ...(closes ? CLOSES : { worstRemaining: pickLarger(size, unfilled) }) };
+}
+/** It closes at most the position. */
+const CLOSES = { worstRemaining: '0', fraction: '1' } as const;
 
 interface NotRead {
   readonly why: string;
@@ -175,14 +213,28 @@ function findStart(ledger: AccountLedger, market: string, now: number): number {
     .filter(({ fills, orders }) =>
       [...fills.map((fill) => fill.market_id), ...orders.map((order) => order.market)].includes(market),
     );
-  const earliest = Math.min(now, ...runs.map(({ startedAt }) => startedAt));
+  // What a journal that cannot be read has done today counts for the loss of the day.
+  const known = ledger.isWhole ? [] : [ledger.findStatedAt(market) ?? now, Math.floor(now / DAY_MS) * DAY_MS];
+  const earliest = Math.min(now, ...known, ...runs.map(({ startedAt }) => startedAt));
   return (ledger.findListedAt(market) ?? earliest) - MARGIN_MS;
 }
 
-async function listOpen(account: Account, now: number) {
-  const params = makeAccountOrderParams<never>((now - LOOK_BACK_MS) * 1000, { status: 'open' });
-  const rows = await readRows(account, 'GET /orders', params, REPEATED_AFTER_MS);
-  return 'why' in rows || rows.length < PAGE_ROWS ? rows : { why: 'it lists a full page of open orders' };
+/** Orders that can still fill, until they are `enough`: one that is being amended or cancelled is not under `open`. */
+async function listOpen(
+  account: Account,
+  now: number,
+  enough: (open: readonly OrderRecord[]) => boolean,
+): Promise<readonly OrderRecord[] | NotRead> {
+  const open: OrderRecord[] = [];
+  for (const status of LIVE_STATUSES) {
+    if (enough(open)) break;
+    const params = makeAccountOrderParams<never>((now - LOOK_BACK_MS) * 1000, { status });
+    const rows = await readRows(account, 'GET /orders', params, REPEATED_AFTER_MS);
+    if ('why' in rows) return rows;
+    if (rows.length >= PAGE_ROWS) return { why: `it lists a full page of orders with the status ${status}` };
+    open.push(...rows);
+  }
+  return open;
 }
 
 /** Oldest first, page by page: new fills come after those already read. */

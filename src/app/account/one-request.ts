@@ -112,7 +112,7 @@ export async function readDeclaredPositions(
   if (verdict.kind !== 'confirmed')
     return { why: 'why' in verdict ? verdict.why : `it refused with status ${reply.status}` };
   const positions = readPositions(verdict.result, declared);
-  if (positions === undefined) return { why: 'a row of its positions cannot be read' };
+  if ('why' in positions) return positions;
   const date = Date.parse(reply.headers['date'] ?? '');
   return { positions, at: Number.isNaN(date) ? times.sentAt : date - (times.settledAt - times.sentAt) };
 }

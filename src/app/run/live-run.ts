@@ -146,7 +146,7 @@ export class LiveRun {
     this.startedAt = first.data.startedAt;
     this.bars.contradiction ??= await findRestoredOver(account, first.data.startedAt);
     this.bars.contradiction ??= (await this.compareWithVenue(loaded))?.text;
-    if (readsAccount(loaded.runbook)) await this.settleLedger(loaded);
+    if (readsAccount(loaded.runbook) || !this.host.ledger.isWhole) await this.settleLedger(loaded);
     if (this.bars.contradiction !== undefined) this.host.voice.complain(this.bars.contradiction);
     const inputs = inputValues(loaded.runbook, { pairs: [], recorded: first.data.inputs });
     this.answered = facts.acts;

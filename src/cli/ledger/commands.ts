@@ -54,7 +54,7 @@ export async function reconcileLedger({ profile: file }: OfAccount, invocation: 
     const { added, gone, moved, unread } = await compareWithVenue({ account, ledger, voice: terminal }, { all: true });
     if (unread !== undefined)
       throw new UserError(
-        `the venue's lists could not be read, so nothing was compared: ${makePrintable(unread, 300)}`,
+        `what the account holds could not be compared with the venue's lists: ${makePrintable(unread, 300)}`,
         EXIT.failed,
         'unanswered',
       );

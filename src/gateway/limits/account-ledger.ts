@@ -36,6 +36,10 @@ export class AccountLedger {
   private readonly missing: LedgerParts['unknown'];
   /** Whether the venue has listed every position since this was loaded. */
   private hasShown = false;
+  /** Why the venue's list of positions does not prove what is held in a market; undefined where it does not contradict. */
+  private findDoubt: (market: string) => string | undefined = () => undefined;
+  /** The orders that the venue listed as open and no journal has; undefined where it was not asked since this was loaded. */
+  private strays: readonly WorkingOrder[] | undefined;
   private readonly runs = new Map<string, RunLedger>();
   private readonly listedAt = new Map<string, number>();
   private readonly stated = new Map<string, number>();
@@ -62,26 +66,47 @@ export class AccountLedger {
     this.stated.set(market, Math.max(at, this.stated.get(market) ?? 0));
   }
 
-  /** The venue has listed every position: nothing that a journal lacks is unknown any more. */
-  noteShown(): void {
-    this.hasShown = true;
+  /**
+   * The venue has listed the positions. `isWhole`: what a journal lacks is not unknown any more. `findDoubt`: why it proves nothing of a
+   * market, undefined where it does.
+   */
+  noteShown(isWhole = true, findDoubt: (market: string) => string | undefined = () => undefined): void {
+    this.hasShown ||= isWhole;
+    this.findDoubt = findDoubt;
+  }
+
+  /** Takes the venue's open orders, where a journal cannot be read: those that no run has may be its own, and may fill. */
+  takeOpen(open: readonly WorkingOrder[]): void {
+    const known = new Set(this.listRuns().flatMap(({ orders }) => orders.flatMap(namesOf)));
+    this.strays = open.filter((order) => !namesOf(order).some((name) => known.has(name)));
   }
 
   /** Why what is held in one of the markets may not be what the sums say; undefined where it is proven. */
   findUnknown(markets: readonly string[]): string | undefined {
+    for (const market of markets) {
+      const doubt = this.findDoubt(market);
+      if (doubt !== undefined) return doubt;
+    }
     const { missing, stated, hasShown } = this;
-    if (missing === undefined || hasShown) return undefined;
-    return markets.every((market) => (stated.get(market) ?? 0) > missing.until) ? undefined : missing.why;
+    if (missing === undefined) return undefined;
+    const isStated = markets.every((market) => (stated.get(market) ?? 0) > missing.until);
+    return hasShown || isStated ? this.findUnlisted() : missing.why;
+  }
+
+  /** Why orders may be open that no sum has; undefined where there are none. */
+  findUnlisted(): string | undefined {
+    return this.strays === undefined ? this.missing?.why : undefined;
   }
 
   get unknown(): string | undefined {
-    return this.hasShown ? undefined : this.missing?.why;
+    return this.hasShown ? this.findUnlisted() : this.missing?.why;
   }
 
   /** Counts a run that has ended, or counts it anew. */
   add(run: RunLedger): void {
     this.left = undefined;
     this.runs.set(run.run, run);
+    if (this.strays !== undefined) this.takeOpen(this.strays);
     for (const fill of run.fills) this.bookFill(fill.market_id, fill);
   }
 
@@ -102,6 +127,16 @@ export class AccountLedger {
   take(run: string): void {
     this.left = undefined;
     this.runs.delete(run);
+  }
+
+  /** Whether every journal of the account could be read. */
+  get isWhole(): boolean {
+    return this.missing === undefined;
+  }
+
+  /** As of when a person, or the venue, stated what is held in a market, epoch ms. */
+  findStatedAt(market: string): number | undefined {
+    return this.stated.get(market);
   }
 
   /** Until when the venue's list of a market is booked, epoch ms; undefined where it never was asked for. */
@@ -182,9 +217,9 @@ export class AccountLedger {
     );
   }
 
-  /** Orders that runs left working, as far as the venue has not shown otherwise. */
-  listLeft(): readonly WorkingOrder[] {
-    return this.findLeft().working;
+  /** Orders that runs left working, as far as the venue has not shown otherwise, and open ones that no journal has. */
+  listLeft(isOwn: (order: WorkingOrder) => boolean = () => false): readonly WorkingOrder[] {
+    return [...this.findLeft().working, ...(this.strays ?? []).filter((order) => !isOwn(order))];
   }
 
   /** POST and PUT /orders of runs that have ended, in the minute before. */
@@ -276,6 +311,10 @@ export class AccountLedger {
     }
     return { working, filled };
   }
+}
+
+function namesOf({ clientOrderId, orderId }: Pick<WorkingOrder, 'clientOrderId' | 'orderId'>): readonly string[] {
+  return orderId === undefined ? [clientOrderId] : [clientOrderId, orderId];
 }
 
 /** What of an order may still have filled, beyond the fills that are booked. */

@@ -258,9 +258,11 @@ export class LimitFactsFold {
     const { sums, gates } = ledger ?? { sums: this.alone, gates: [this] };
     const others = gates.filter((each) => each !== this);
     const isOwn = (orderId: string) => gates.some((each) => each.tracker.byId(orderId) !== undefined);
+    const isOfRun = ({ clientOrderId, orderId = '' }: WorkingOrder) =>
+      isOwn(orderId) || gates.some((each) => each.tracker.get(clientOrderId) !== undefined);
     const known = sums.listFilled(gates);
     const possible = this.held.collectFacts(known, isOwn, now, (fill) => sums.hasBooked(fill));
-    const working = [...facts.working, ...sums.listLeft()];
+    const working = [...facts.working, ...sums.listLeft(isOfRun)];
     const parts = [sums.sumNotionalOfDay(now), ...gates.map((each) => notional(each)?.value)];
     const dayNotional = parts.every((part) => part !== undefined)
       ? formatDecimal(parts.reduce((sum, part) => sum.plus(part), decimal('0')))
@@ -294,6 +296,7 @@ export class LimitFactsFold {
       unknownPositions: sums.findUnknown(
         rules.maxExposure === undefined ? [call.intent?.market ?? ''] : [...Object.keys(this.markets), ...known.keys()],
       ),
+      unknownOrders: sums.findUnlisted(),
     };
   }
 

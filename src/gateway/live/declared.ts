@@ -3,7 +3,8 @@
  * its document does not describe. A result is read by its declared shape, exact in decimals; other fields cannot be read.
  */
 import { isLosslessNumber } from 'lossless-json';
-import { type DecimalString, decimal, formatDecimal, parseDecimal } from '../../base/decimal.ts';
+import { type Decimal, type DecimalString, decimal, formatDecimal, parseDecimal } from '../../base/decimal.ts';
+import { makePrintable } from '../../base/printable.ts';
 import { buildFeedRequestId } from '../../journal/entry.ts';
 import { isMarketId } from '../../venue/forms.ts';
 import type { FeedValue } from '../../venue/port.ts';
@@ -178,30 +179,60 @@ export interface ListedPosition {
 }
 
 /**
- * Reads what a declared request lists, by market; a market with several rows has their sum. Undefined where a row cannot be read: of a
- * market that is named in another way than those of orders, none of which would be found to be held.
+ * Reads what a declared request lists, by market; a market held on both sides has their sum. Or why it proves nothing: a row that
+ * could be read in two ways, or that repeats another, would let a limit count another position than the one that is held.
  */
 export function readPositions(
   result: unknown,
-  { rows, market, size, side, price }: DeclaredPositions,
-): ReadonlyMap<string, ListedPosition> | undefined {
-  const list = readAt(result, rows);
-  if (!Array.isArray(list)) return undefined;
+  declared: DeclaredPositions,
+): ReadonlyMap<string, ListedPosition> | { readonly why: string } {
+  const list = readAt(result, declared.rows);
+  if (!Array.isArray(list)) return { why: 'its positions are no list' };
   const found = new Map<string, ListedPosition>();
-  for (const row of list as readonly Readonly<Record<string, unknown>>[]) {
-    const sign = side === undefined ? 1 : SIGNS.get(String(row[side]).toLowerCase());
-    const amount = readDecimal(row[size]);
-    const id = row[market];
-    if (sign === undefined || amount === undefined || typeof id !== 'string' || !isMarketId(id)) return undefined;
-    const signed = (side === undefined ? decimal(amount) : decimal(amount).abs()).times(sign);
-    const before = found.get(id);
-    const entry = price === undefined || before !== undefined ? undefined : readDecimal(row[price]);
-    found.set(id, {
-      size: formatDecimal(signed.plus(decimal(before?.size ?? '0'))),
-      ...(entry === undefined || signed.isZero() ? {} : { price: entry }),
+  const seen = new Set<string>();
+  for (const [index, row] of list.entries()) {
+    const read = readPosition(row, declared);
+    if (typeof read === 'string') return { why: `position ${index + 1} of its list ${read}` };
+    const { market, size, price } = read;
+    const before = found.get(market);
+    const side = size.isNegative() ? 'short' : 'long';
+    if (seen.has(market) && (declared.side === undefined || seen.has(`${side} ${market}`)))
+      return { why: `position ${index + 1} of its list repeats ${makePrintable(market, 100)}` };
+    seen.add(market).add(`${side} ${market}`);
+    found.set(market, {
+      size: formatDecimal(size.plus(decimal(before?.size ?? '0'))),
+      ...(price === undefined || before !== undefined ? {} : { price }),
     });
   }
   return found;
+}
+
+/** A row, or what is wrong with it. */
+function readPosition(
+  row: unknown,
+  declared: DeclaredPositions,
+): { readonly market: string; readonly size: Decimal; readonly price: DecimalString | undefined } | string {
+  if (typeof row !== 'object' || row === null) return 'is no record';
+  const fields = row as Readonly<Record<string, unknown>>;
+  const market = fields[declared.market];
+  if (typeof market !== 'string' || !isMarketId(market)) return 'has no market as orders name it, <BASE>-<QUOTE>';
+  const size = decimalOf(fields[declared.size]);
+  if (size === undefined) return 'has no size that is a plain decimal';
+  const sign = declared.side === undefined ? 1 : SIGNS.get(String(fields[declared.side]).toLowerCase());
+  if (sign === undefined) return 'is neither long nor short';
+  if (declared.side !== undefined && sign > 0 && size.lt(0)) return 'is long with a size below zero';
+  const price = declared.price === undefined ? undefined : readDecimal(fields[declared.price]);
+  return {
+    market,
+    size: declared.side === undefined ? size : size.abs().times(sign),
+    // An entry of zero would show a gain where there is none.
+    price: size.isZero() || price === undefined || !decimal(price).gt(0) ? undefined : price,
+  };
+}
+
+function decimalOf(value: unknown): Decimal | undefined {
+  const text = readDecimal(value);
+  return text === undefined ? undefined : parseDecimal(text);
 }
 const SIGNS: ReadonlyMap<string, number> = new Map([
   ['long', 1],

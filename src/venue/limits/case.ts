@@ -104,6 +104,8 @@ export interface LimitFacts {
   };
   /** Why the positions of the account are not known: a journal that cannot be read. */
   readonly unknownPositions?: string | undefined;
+  /** Why the account may have open orders that are not among `working`. */
+  readonly unknownOrders?: string | undefined;
   readonly reference?: PriceAt | undefined;
   /** A recent reading of the profile's price feed in the market of the write. */
   readonly marketPrice?: DecimalString | undefined;

@@ -537,11 +537,13 @@ function dailyNotional(at: CheckedCase): Denied | undefined {
 
 function positionKnown(at: CheckedCase): Denied | undefined {
   const { order, rules, facts, market } = at;
-  const { maxPosition, maxMarketNotional, maxExposure } = rules;
+  const { maxPosition, maxMarketNotional, maxExposure, maxOpenOrders } = rules;
   const applies = maxPosition !== undefined || maxMarketNotional !== undefined || maxExposure !== undefined;
-  if (!applies || order === undefined || facts.unknownPositions === undefined || lowers(at)) return undefined;
+  const counts = maxOpenOrders !== undefined && at.kind === 'place';
+  const unknown = (applies ? facts.unknownPositions : undefined) ?? (counts ? facts.unknownOrders : undefined);
+  if (order === undefined || unknown === undefined || lowers(at)) return undefined;
   const ways = DENIALS.POSITION_UNKNOWN.fix;
-  return { ...deny('POSITION_UNKNOWN', market), advice: `${facts.unknownPositions}; ${ways}` };
+  return { ...deny('POSITION_UNKNOWN', market), advice: `${unknown}; ${ways}` };
 }
 
 /** Types that rest in the market's book or trade with it at once; an untriggered stop does neither. */

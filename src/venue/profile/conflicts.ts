@@ -214,6 +214,9 @@ function* findPositionsConflicts({ positions, requests = {} }: ReadProfile): Gen
   const fields = list?.kind === 'list' && list.of.kind === 'record' ? list.of.fields : undefined;
   if (fields === undefined)
     return yield conflict('rows', `the result of requests.${positions.request} has no list of records there`);
+  const sided = Object.entries(fields).find(([, shape]) => shape.kind === 'value' && shape.type === 'side')?.[0];
+  if (sided !== undefined && positions.side === undefined)
+    yield conflict('side', `a row says its side in ${sided}; without \`side: ${sided}\` a short would count as long`);
   for (const name of ['market', 'size', 'side', 'price'] as const) {
     const given = positions[name];
     const shape = given !== undefined && Object.hasOwn(fields, given) ? fields[given] : undefined;
