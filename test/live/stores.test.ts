@@ -1,7 +1,9 @@
 /** Stores by their place: which are known, where commands find them from, and what a kill says of each. */
 import { mkdirSync, readFileSync, renameSync } from 'node:fs';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { JWT } from './mock-venue.ts';
 import { document, RESTING, rests, type Scene, scene, until } from './scene.ts';
 
 const RUN = ['run', 'one.yaml', '--profile', 'p.yaml', '--json'];
@@ -76,4 +78,46 @@ describe.concurrent('a store that is known and not there', () => {
         { runs: [], stores: [join(stage.path, '.runbook/runbook.db')], missing: [join(stage.path, 'data/one.db')] },
       ]);
     }));
+});
+
+/** A database that takes connections and never says a word, as one behind a firewall that drops packets. */
+async function openSilent() {
+  const sockets: Socket[] = [];
+  const server = createServer((socket) => void sockets.push(socket.resume().on('error', () => {})));
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const close = () => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  };
+  return { url: `postgres://ada:pw@127.0.0.1:${port}/desk`, sockets, close };
+}
+
+describe.concurrent('a store that does not answer', () => {
+  it.each<[string, readonly string[]]>([
+    ['for one account', ['--profile', 'away.yaml']],
+    ['for every account', []],
+  ])('holds up no kill %s: the venue has it while the store is still being asked', { tags: ['long'] }, (_, words) =>
+    scene(STORE, async (stage) => {
+      const running = stage.start(RUN);
+      await rests(stage.venue);
+      const silent = await openSilent();
+      const own = readFileSync(join(stage.path, 'p.yaml'), 'utf8');
+      stage.write('away.yaml', own.replace(/^store:.*$/m, 'store: {postgres: {env: DESK_DB}}'));
+      stage.write(
+        '.runbook/stores.txt',
+        `${readFileSync(join(stage.path, '.runbook/stores.txt'), 'utf8')}postgres env DESK_DB\n`,
+      );
+      let wasAsked = false;
+      stage.venue.rules.push(({ path }) => {
+        if (path === '/orders/cancel_all') wasAsked ||= silent.sockets.some(({ closed }) => !closed);
+        return undefined;
+      });
+      const kill = stage.start(['kill', ...words, '--by', 'ana', '--json'], { VENUE_JWT: JWT, DESK_DB: silent.url });
+      await until(() => stage.venue.of('DELETE', '/orders/cancel_all').length > 0);
+      expect(wasAsked).toBe(true);
+      for (const { child } of [kill, running]) child.kill('SIGKILL');
+      silent.close();
+    }),
+  );
 });

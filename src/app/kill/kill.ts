@@ -94,31 +94,51 @@ async function killAccount(
 ): Promise<Killed> {
   const { voice, state } = context;
   const { order } = given;
-  let engaged: Engaged = NOWHERE;
+  let place: StorePlace | undefined;
   try {
-    const place = chooseStorePlace(profile, state);
+    place = chooseStorePlace(profile, state);
     noteKill(state, order, [place]);
-    engaged = await engageEverywhere([place], given, context);
   } catch (error) {
     voice.complain(`the kill switch is NOT engaged: ${toUserError(error).message}`);
   }
-  const away = engaged.in.length === 0;
-  if (!away) {
+  const engaging = engageEverywhere(place === undefined ? [] : [place], given, context).then((engaged) => {
+    const [store] = nameStores(engaged).stores;
+    if (store === undefined) return engaged;
     progress.engaged = true;
-    const [store = ''] = nameStores(engaged).stores;
     voice.note(
       `the kill switch is engaged for ${describeAccount(profile)} in ${makePrintable(store, 300)}, and for this user on this machine; no run under this name there sends new orders`,
     );
-  }
-  const account = await openKilled(profile, away ? order : undefined, context);
-  try {
-    const left = await cancelEverything(account, context, progress);
-    const { stores, missing } = nameStores(engaged);
-    const others = await findUnreached(account, context);
-    return { stores, missing: [...missing, ...others], left, accounts: [describeAccount(profile)], failure: undefined };
-  } finally {
-    await account.close();
-  }
+    return engaged;
+  });
+  const known = await waitBriefly(engaging);
+  const cancel = (kept: KeptBy) =>
+    withKilled(profile, kept, context, async (account) => {
+      const left = await cancelEverything(account, context, (count) => {
+        progress.left = count;
+      });
+      return { left, others: await findUnreached(account, context) };
+    });
+  const first = cancel(known === undefined ? 'nothing' : known.in.length > 0 ? 'its store' : order);
+  await waitBriefly(first.catch(() => {}));
+  const engaged = await engaging;
+  await chainKill(engaged.in, { ...order, action: 'engage' }, given, context);
+  // Then also what a run has placed until the switch was engaged.
+  const { left, others } =
+    known === undefined && engaged.in.length > 0 ? await first.then(() => cancel('its store')) : await first;
+  const { stores, missing } = nameStores(engaged);
+  return { stores, missing: [...missing, ...others], left, accounts: [describeAccount(profile)], failure: undefined };
+}
+
+/** How long the first cancel waits for a store to take the kill, ms: one that does not answer must not keep it from the venue. */
+const ENGAGED_WITHIN_MS = 500;
+
+/** What it resolves to; undefined where that takes longer. */
+function waitBriefly<T>(work: Promise<T>): Promise<T | undefined> {
+  const clock = new SystemClock();
+  return Promise.race([
+    work,
+    new Promise<undefined>((resolve) => void clock.after(ENGAGED_WITHIN_MS, () => resolve(undefined))),
+  ]);
 }
 
 /** Reports a process that acts for the same account of the venue and that the kill switch of this name does not reach. */
@@ -132,15 +152,48 @@ async function findUnreached(account: Account, { voice }: AppContext): Promise<r
   return [named];
 }
 
-/** Kills every account with an unfinished or halted run here; the venues of other accounts are not known. */
+/** Kills every account with an unfinished or halted run here, all at once; the venues of other accounts are not known. */
 async function killAll(given: GivenKill, context: AppContext, progress: KillProgress): Promise<Killed> {
   const { voice, state } = context;
   const { order } = given;
   const { there, missing } = findKnownStores(state);
   noteKill(state, order, [...there, ...missing]);
-  const tried = await engageEverywhere(there, given, context);
+  const left = new Map<string, number>();
+  const killed = new Map<
+    string,
+    Promise<{ readonly profile: Profile; readonly left?: number; readonly error?: unknown }>
+  >();
+  const cancelIn = async (missed: readonly StorePlace[]) => {
+    for (const profile of await listActiveProfiles(context, missed)) {
+      const key = makeAccountKey(profile);
+      if (killed.has(key)) continue;
+      const work = withKilled(profile, 'its store', context, (account) =>
+        cancelEverything(account, context, (count) => {
+          progress.left = addUp(left.set(key, count).values());
+        }),
+      );
+      killed.set(
+        key,
+        work.then(
+          (count) => ({ profile, left: count }),
+          (error: unknown) => ({ profile, error }),
+        ),
+      );
+    }
+  };
+  const servers = there.filter(({ kind }) => kind === 'postgres');
+  const unheard = new Set(servers);
+  const engaging = engageEverywhere(servers, given, context, (place) => unheard.delete(place));
+  const here = await engageEverywhere(
+    there.filter((place) => !servers.includes(place)),
+    given,
+    context,
+  );
+  if ((await waitBriefly(engaging)) === undefined) await cancelIn([...here.notIn, ...unheard]);
+  const onServers = await engaging;
+  const failed = [...here.notIn, ...onServers.notIn];
   for (const place of missing) reportNotEngaged(place, 'it is not there any more', context);
-  const engaged = { in: tried.in, notIn: [...tried.notIn, ...missing] };
+  const engaged = { in: [...here.in, ...onServers.in], notIn: [...failed, ...missing] };
   const { stores } = nameStores(engaged);
   if (stores.length > 0)
     voice.note(
@@ -151,27 +204,34 @@ async function killAll(given: GivenKill, context: AppContext, progress: KillProg
     voice.complain(
       'the runs of the other stores are not known, and may trade on: `runbook kill --profile FILE` still cancels for one account',
     );
-  const profiles = await listActiveProfiles(context, tried.notIn);
-  if (profiles.length === 0)
+  await cancelIn(failed);
+  const cancelling = Promise.all(killed.values());
+  await waitBriefly(cancelling);
+  await chainKill(engaged.in, { ...order, action: 'engage' }, given, context);
+  if (killed.size === 0)
     throw new UserError(
       `NOTHING WAS CANCELLED: no request was sent, because the state folder ${makePrintable(state.shown, 300)} has no unfinished or halted run. Orders may still be open. \`runbook kill --profile FILE\` cancels for the account of that profile; ${READ_ON}`,
       EXIT.halted,
       'not_cancelled',
     );
-  let left = 0;
-  let failure: UserError | undefined;
-  for (const profile of profiles) {
-    try {
-      const account = await openKilled(profile, undefined, context);
-      left += await cancelEverything(account, context, progress).finally(() => account.close());
-    } catch (error) {
-      // An account that cannot be reached must not prevent the kill of the others.
-      if (profiles.length === 1) throw error;
-      failure = toUserError(error);
-      voice.complain(`${describeAccount(profile)}: ${failure.message}`);
-    }
-  }
-  return { ...nameStores(engaged), left, accounts: profiles.map(describeAccount), failure };
+  const outcomes = await cancelling;
+  const failures = outcomes.flatMap(({ profile, error }) =>
+    error === undefined ? [] : [{ profile, failure: toUserError(error) }],
+  );
+  const [first] = failures;
+  // An account that cannot be reached does not prevent the kill of the others.
+  if (first !== undefined && outcomes.length === 1) throw first.failure;
+  for (const { profile, failure } of failures) voice.complain(`${describeAccount(profile)}: ${failure.message}`);
+  return {
+    ...nameStores(engaged),
+    left: addUp(outcomes.map((outcome) => outcome.left ?? 0)),
+    accounts: outcomes.map(({ profile }) => describeAccount(profile)),
+    failure: failures.at(-1)?.failure,
+  };
+}
+
+function addUp(counts: Iterable<number>): number {
+  return [...counts].reduce((sum, count) => sum + count, 0);
 }
 
 function describeAccount({ account, baseUrl }: Profile): string {
@@ -189,7 +249,6 @@ interface Engaged {
   readonly in: readonly StorePlace[];
   readonly notIn: readonly StorePlace[];
 }
-const NOWHERE: Engaged = { in: [], notIn: [] };
 
 function nameStores(engaged: Engaged): ReachedStores {
   return { stores: engaged.in.map(describePlace), missing: engaged.notIn.map(describePlace) };
@@ -201,26 +260,31 @@ function nameStores(engaged: Engaged): ReachedStores {
  */
 async function engageEverywhere(
   places: readonly StorePlace[],
-  { order, ...signer }: GivenKill,
+  { order }: GivenKill,
   context: AppContext,
+  onAnswer: (place: StorePlace) => void = () => {},
 ): Promise<Engaged> {
-  const reached: StorePlace[] = [];
-  for (const place of places) {
-    try {
-      const shared = await accessStore(place, context.environment).openShared();
-      await engageAndRead(shared, order).finally(() => shared.close());
-      noteDelivered(context.state, order, place);
-      reached.push(place);
-    } catch (error) {
-      reportNotEngaged(place, toUserError(error).message, context);
-    }
-  }
-  // Behind all of them: a signature may take its time.
-  await chainKill(reached, { ...order, action: 'engage' }, signer, context);
-  return { in: reached, notIn: places.filter((place) => !reached.includes(place)) };
+  const reached = new Set<StorePlace>();
+  await Promise.all(
+    places.map(async (place) => {
+      try {
+        const shared = await accessStore(place, context.environment).openShared();
+        await engageAndRead(shared, order).finally(() => shared.close());
+        noteDelivered(context.state, order, place);
+        reached.add(place);
+        onAnswer(place);
+      } catch (error) {
+        reportNotEngaged(place, toUserError(error).message, context);
+      }
+    }),
+  );
+  return {
+    in: places.filter((place) => reached.has(place)),
+    notIn: places.filter((place) => !reached.has(place)),
+  };
 }
 
-/** The longest time for a signature of a kill: its cancels wait for it. */
+/** The longest time for a signature of a kill: it is made once the first cancel has left, and holds up the next ones. */
 const SIGN_WITHIN_MS = 5_000;
 
 /** Writes it into the account's journal of each store; where that fails, a scheduler or the next live run does (`chainKills`). */
@@ -267,33 +331,53 @@ function reportNotEngaged(place: StorePlace, why: string, { voice }: AppContext)
 }
 
 /**
- * Opens an account for a kill; an account that cannot be opened must not look like "nothing to do". If its store cannot be
- * reached (`unheard`: the kill order it did not get), the state folder's own store is used, whose guard of the user's accounts
- * stops runs on this machine; if that cannot be written either, no store is used, so that the venue still gets the requests.
+ * Where the account of a kill keeps its leases and tokens. For a kill order that its store could not be given, the state folder's own
+ * store, whose guard of the user's accounts stops runs on this machine; `nothing` while the store does not answer.
  */
-async function openKilled(profile: Profile, unheard: KillOrder | undefined, context: AppContext): Promise<Account> {
+type KeptBy = 'its store' | 'nothing' | KillOrder;
+
+/**
+ * Opens an account for a kill, and closes it behind `work`; an account that cannot be opened must not look like "nothing to do". If
+ * its place cannot be used, no store is, so that the venue still gets the requests.
+ */
+async function withKilled<T>(
+  profile: Profile,
+  kept: KeptBy,
+  context: AppContext,
+  work: (account: Account) => Promise<T>,
+): Promise<T> {
   const { store: _away, ...withoutStore } = profile;
   // A cancel needs no webhook: one that cannot be used must not keep it back.
   const alone = { ...withoutStore, notify: {}, anchors: { ...profile.anchors, copies: {} } };
   const ways = [
-    ...(unheard === undefined
-      ? [() => openAccount(profile, context)]
-      : [() => openStandIn(withoutStore, unheard, context)]),
+    ...(kept === 'nothing' ? [] : [() => openKept(profile, withoutStore, kept, context)]),
     () => openAccount(alone, context, 'nothing'),
   ];
   let refused: UserError | undefined;
-  for (const way of ways) {
+  for (const open of ways) {
+    let account: Account;
     try {
-      return await way();
+      account = await open();
     } catch (error) {
       refused = toUserError(error);
+      continue;
     }
+    return work(account).finally(() => account.close());
   }
   throw new UserError(
-    `${refused?.message ?? ''}\n${unheard === undefined ? 'the kill switch is engaged, and ' : ''}NOTHING WAS CANCELLED at ${profile.baseUrl}: fix this and kill again, or cancel at the venue. ${READ_ON}`,
+    `${refused?.message ?? ''}\n${kept === 'its store' ? 'the kill switch is engaged, and ' : ''}NOTHING WAS CANCELLED at ${profile.baseUrl}: fix this and kill again, or cancel at the venue. ${READ_ON}`,
     EXIT.halted,
     'not_cancelled',
   );
+}
+
+function openKept(
+  profile: Profile,
+  withoutStore: Profile,
+  kept: 'its store' | KillOrder,
+  context: AppContext,
+): Promise<Account> {
+  return kept === 'its store' ? openAccount(profile, context) : openStandIn(withoutStore, kept, context);
 }
 
 async function openStandIn(profile: Profile, order: KillOrder, context: AppContext): Promise<Account> {
@@ -307,26 +391,28 @@ async function openStandIn(profile: Profile, order: KillOrder, context: AppConte
   }
 }
 
-/** Longest wait for the kill switch in front of a cancel, ms. */
-const ENGAGED_WITHIN_MS = 500;
-
-/** Returns how many orders could still fill when nothing changed any more. */
-async function cancelEverything(account: Account, { voice }: AppContext, progress: KillProgress): Promise<number> {
+/** Returns how many orders could still fill when nothing changed any more. `onLeft`: gets how many there are, as they are read. */
+async function cancelEverything(
+  account: Account,
+  { voice }: AppContext,
+  onLeft: (count: number) => void,
+): Promise<number> {
   const { clock } = account;
   const silence = new SilenceReport(clock, (text) => voice.note(text));
-  const readEngaged = () => account.shared.killSwitch.engaged(account.key);
+  let wasEngaged = false;
   // This process may be stopped for any time, and what was placed since a release is not its to cancel. A store that does not answer
   // delays no cancel.
   const askKill = async () => {
     const late = new Promise<'late'>((resolve) => void clock.after(ENGAGED_WITHIN_MS, () => resolve('late')));
-    if ((await Promise.race([readEngaged(), late])) === undefined) throw makeReleasedError();
+    const found = await Promise.race([account.shared.killSwitch.engaged(account.key), late]);
+    if (found === undefined && wasEngaged) throw makeReleasedError();
+    wasEngaged ||= found !== undefined && found !== 'late' && found.unread !== true;
   };
-  const asks = (await readEngaged()) === undefined ? undefined : askKill;
   const { left } = await sweep(
     {
       async ask(name, params) {
         const isCancel = getEndpoint(name).method !== 'GET';
-        const asked = await sendOnce(account, name, params, 'protect', { ask: isCancel ? asks : undefined });
+        const asked = await sendOnce(account, name, params, 'protect', { ask: isCancel ? askKill : undefined });
         if (asked.kind === 'confirmed') {
           silence.noteProgress(undefined);
           return asked;
@@ -339,7 +425,7 @@ async function cancelEverything(account: Account, { voice }: AppContext, progres
       monotonic: () => clock.monotonic(),
       pause: (ms) => new Promise<void>((resolve) => void clock.after(ms, resolve)),
       progress(count) {
-        progress.left = count;
+        onLeft(count);
         voice.progress(`${formatCount(count, 'order')} open`);
       },
     },
