@@ -99,6 +99,26 @@ it.each([
   expect(heard).toEqual(Array(tries).fill(POSTED));
 });
 
+it.each([200, 503])('reads no body behind the status %d: one without an end is cut off at once', async (status) => {
+  let written = 0;
+  const server = createServer((request, response) => {
+    request.resume();
+    response.writeHead(status);
+    const write = () => {
+      for (let more = true; more; written += 1) more = response.write(Buffer.alloc(65_536));
+    };
+    response.on('drain', write).on('error', () => {});
+    write();
+  });
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  const isClosed = new Promise<void>((resolve) => server.on('connection', (socket) => socket.on('close', resolve)));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}${PATH}`;
+  const answered = await askHeartbeat(new Secret('heartbeat.url', url));
+  await isClosed;
+  server.close();
+  expect([answered, written < 500]).toEqual([status === 200 ? undefined : 'HTTP_503', true]);
+});
+
 it('fails when no server listens, and names no address', async () => {
   const { sink, close } = await serveStatuses([]);
   await close();

@@ -104,12 +104,20 @@ async function send(
 ): Promise<PostOutcome> {
   const { got } = await import('got');
   try {
-    const { statusCode, headers } = await got(address, {
-      ...what,
-      retry: { limit: 0 },
-      followRedirect: false,
-      timeout: { request: withinMs },
-      throwHttpErrors: false,
+    const { statusCode, headers } = await new Promise<Answered>((resolve, reject) => {
+      const stream = got.stream(address, {
+        ...what,
+        retry: { limit: 0 },
+        followRedirect: false,
+        timeout: { request: withinMs },
+        throwHttpErrors: false,
+      });
+      stream.once('error', reject);
+      // The status is the whole answer: a body may have any size, or never end, and is not read.
+      stream.once('response', (response: Answered) => {
+        resolve(response);
+        stream.destroy();
+      });
     });
     if (statusCode < 300) return {};
     // A redirect is not followed: its target would receive a secret address. The user must configure the new one.
@@ -121,4 +129,9 @@ async function send(
     // Only the code: the error's message and its request contain the address.
     return { problem: error instanceof Error && 'code' in error ? String(error.code) : 'failed', again: true };
   }
+}
+
+interface Answered {
+  readonly statusCode: number;
+  readonly headers: { readonly 'retry-after'?: string };
 }
