@@ -99,6 +99,39 @@ describe('Anchorer', () => {
     expect(findGaps([first, last], known)).toEqual([last]);
     // What was before the first of a file may have been moved away.
     expect(findGaps([last], known)).toEqual([]);
+    expect([first, ofAccount, last].map((each) => each.first)).toEqual([true, undefined, undefined]);
+  });
+
+  it('shows no gap in a copy where a machine began to write it, whose own file is not known', async () => {
+    const sink = new MemorySink();
+    const anchorOf = async (run: string, before: Anchor) => {
+      const writer = newWriter(new MemoryStore(), run);
+      const findPrevious = () => hashAnchor(before);
+      const anchorer = new Anchorer(writer, {
+        run,
+        clock: new VirtualClock(START),
+        sinks: [sink],
+        everyOrderEvents: 1,
+        everyMs: null,
+        findPrevious,
+      });
+      writer.append('run.started', startedData());
+      for (const filled of ['1', '2', '3']) {
+        writer.append('order.moved', toMove(filled));
+        await writer.flush();
+      }
+      await anchorer.settled();
+    };
+    await anchorOf('r1', anchor(8));
+    // Another machine goes on with the same run, then begins another.
+    await anchorOf('r1', anchor(9));
+    await anchorOf('r2', anchor(10));
+    const gapsOf = (copy: readonly Anchor[]) => findGaps(copy, new Set(copy.map(hashAnchor)), { isCopy: true });
+    expect(sink.anchors).toHaveLength(9);
+    expect(gapsOf(sink.anchors)).toEqual([]);
+    expect(findGaps(sink.anchors, new Set(sink.anchors.map(hashAnchor)))).toHaveLength(2);
+    const removed = sink.anchors.filter((_, index) => index !== 4);
+    expect(gapsOf(removed)).toEqual([sink.anchors[5]]);
   });
 
   it('anchors once a minute while new entries are stored, and not otherwise', async () => {
@@ -222,7 +255,7 @@ describe('anchor file', () => {
 
   it('distinguishes a line that a crash cut short, wherever it was cut, from a changed one', () => {
     const cut = join(folder, 'cut.jsonl');
-    for (const prev of [{}, { prev: 'a'.repeat(64) }]) {
+    for (const prev of [{}, { prev: 'a'.repeat(64) }, { prev: 'a'.repeat(64), first: true }]) {
       const line = JSON.stringify({ ...anchor(12), ...prev, signature: 'YWJj+/=' });
       for (let left = 1; left < line.length; left += 1) {
         writeFileSync(cut, `${line.slice(0, left)}\n${line}\n`);

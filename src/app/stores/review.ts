@@ -74,6 +74,8 @@ export type AnchorsOfFile = ReadAnchors & {
   readonly file: string;
   /** All anchors of a file, and not only those of an archive's runs. */
   readonly isWhole?: true;
+  /** It was kept elsewhere, where several machines may write it. */
+  readonly isCopy?: true;
 };
 
 /**
@@ -102,7 +104,7 @@ export function readAnchorFiles(
   );
   for (const file of wanted.copies ?? []) {
     if (!existsSync(file)) throw new UserError(`${makePrintable(file, 300)} is not there`, EXIT.usage, 'configuration');
-    beside.push(read(file));
+    beside.push({ ...read(file), isCopy: true });
   }
   const archives = openArchives(reviewed);
   const within = archives.map(({ file, contents, ends }): AnchorsOfFile => {

@@ -49,7 +49,7 @@ export async function verify(
   // Those of an archive are of its runs alone, and those of one run are not all of a file.
   const files = read.map((file) => ({
     ...file,
-    gaps: file.isWhole && name === undefined ? findGaps(file.anchors, known) : [],
+    gaps: file.isWhole && name === undefined ? findGaps(file.anchors, known, file) : [],
   }));
   const anchors = files.flatMap((file) => file.anchors);
   const anchored = [...new Set(anchors.map(({ run }) => run))].filter((run) => !isAccountChain(run));

@@ -28,6 +28,8 @@ export interface Anchor {
   readonly time: string;
   /** Hash of the anchor before it in this file (`hashAnchor`); absent in the first one, and in those of earlier versions. */
   readonly prev?: string;
+  /** It is the first that its process wrote of the run: `prev` is the last one in its machine's own file. */
+  readonly first?: true;
   /** Ed25519 over the line without this field, base64. */
   readonly signature?: string;
 }
@@ -74,6 +76,7 @@ export class Anchorer {
   private readonly failing = new Map<string, { readonly message: string; readonly since: number }>();
   /** What each sink has not stored yet, oldest first. */
   private readonly missed = new Map<AnchorSink, Anchor[]>();
+  /** Of the last anchor that this process wrote of the run. */
   private previous: string | undefined;
   private retry: Timer | undefined;
   private readonly everyOrderEvents: number;
@@ -154,8 +157,9 @@ export class Anchorer {
   /** Called in the sequence of the writes: an anchor must not name one that a crash keeps from being written. */
   private seal(run: string, { seq, hash }: ChainHead): Anchor {
     const time = new Date(this.options.clock.now()).toISOString();
-    this.previous ??= this.options.findPrevious?.();
-    const prev = this.previous === undefined ? {} : { prev: this.previous };
+    const before = this.previous === undefined ? this.options.findPrevious?.() : undefined;
+    const own = this.previous === undefined ? {} : { prev: this.previous };
+    const prev = before === undefined ? own : { prev: before, first: true as const };
     const anchor = signAnchor({ v: 1, run, seq, head: hash, count: seq, time, ...prev }, this.key);
     this.previous = hashAnchor(anchor);
     return anchor;
@@ -303,6 +307,7 @@ export function parseAnchor(line: string): Anchor | undefined {
       /^[0-9a-f]{64}$/.test(String(parsed.head)) &&
       typeof parsed.time === 'string' &&
       (parsed.prev === undefined || /^[0-9a-f]{64}$/.test(String(parsed.prev))) &&
+      (parsed.first === undefined || parsed.first === true) &&
       (parsed.signature === undefined || typeof parsed.signature === 'string');
     return isAnchor ? (parsed as Anchor) : undefined;
   } catch {
@@ -310,7 +315,7 @@ export function parseAnchor(line: string): Anchor | undefined {
   }
 }
 
-/** The parts of an anchor's line, in the order in which they are written: those of every version, and then with `prev` or without. */
+/** The parts of an anchor's line, in the order in which they are written: those of every version, then with `prev` and `first` or without. */
 const FIRST_PARTS: readonly (string | RegExp)[] = [
   '{"v":1,"run":"',
   /^(?:[^"\\]|\\.)*\\?/,
@@ -327,6 +332,7 @@ const SIGNATURE = ['","signature":"', /^[A-Za-z0-9+/=]*/] as const;
 const LINES: readonly (readonly (string | RegExp)[])[] = [
   [...FIRST_PARTS, ...SIGNATURE],
   [...FIRST_PARTS, '","prev":"', /^[0-9a-f]*/, ...SIGNATURE],
+  [...FIRST_PARTS, '","prev":"', /^[0-9a-f]*/, '","first":true,"signature":"', SIGNATURE[1]],
 ];
 
 /**
@@ -389,19 +395,26 @@ function isSigned(anchor: Anchor, key: KeyObject): boolean {
 }
 
 /** Builds the bytes that are signed: the fields in this order, whatever their order in the file. */
-function buildSignedBytes({ v, run, seq, head, count, time, prev }: Anchor): Buffer {
-  return Buffer.from(JSON.stringify({ v, run, seq, head, count, time, prev }));
+function buildSignedBytes({ v, run, seq, head, count, time, prev, first }: Anchor): Buffer {
+  return Buffer.from(JSON.stringify({ v, run, seq, head, count, time, prev, first }));
 }
 
 /** SHA-256 of the anchor as it is written, 64 hex digits. */
-export function hashAnchor({ v, run, seq, head, count, time, prev, signature }: Anchor): string {
-  return sha256(JSON.stringify({ v, run, seq, head, count, time, prev, signature }));
+export function hashAnchor({ v, run, seq, head, count, time, prev, first, signature }: Anchor): string {
+  return sha256(JSON.stringify({ v, run, seq, head, count, time, prev, first, signature }));
 }
 
 /**
  * Finds the anchors of a file that name one before them which no known file has: it was removed. The first of a file may: what was
- * before was moved away. `known`: hashes of all anchors of all files.
+ * before was moved away. In a copy, which several machines may write, the first of each process may: what it names is in the file of
+ * its own machine, and may be older than the copy. `known`: hashes of all anchors of all files.
  */
-export function findGaps(anchors: readonly Anchor[], known: ReadonlySet<string>): readonly Anchor[] {
-  return anchors.slice(1).filter(({ prev }) => prev !== undefined && !known.has(prev));
+export function findGaps(
+  anchors: readonly Anchor[],
+  known: ReadonlySet<string>,
+  { isCopy = false }: { readonly isCopy?: boolean } = {},
+): readonly Anchor[] {
+  return anchors
+    .slice(1)
+    .filter(({ prev, first }) => prev !== undefined && !known.has(prev) && !(isCopy && first === true));
 }
