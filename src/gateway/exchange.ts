@@ -42,7 +42,7 @@ export const NO_SESSION = 'NO_SESSION';
 const MOST_ROUNDS = 5;
 /** A wait for tokens is reported when it has lasted this long, ms: less than half of the shortest deadman timeout. */
 const LONG_WAIT_MS = 2_000;
-/** How long a wait for tokens without a deadline counts as a wait and not as a hang, ms: an order waits no longer. */
+/** How long a wait for tokens without a deadline counts as a wait and not as a hang, ms; then it is reported again. */
 const LONGEST_WAIT_MS = 60_000;
 
 /** One step on the way to the venue; an obstacle ends the way. */
@@ -183,19 +183,23 @@ export async function exchangeOnce<V extends Verdict>(
   }
 }
 
-/** Reports a long wait, in a turn of its own so that a replay finds the same place for it, unless it has ended before. */
+/** Reports a long wait, each time in a turn of its own so that a replay finds the same place for it, until it has ended. */
 function reportWait(
   clock: Clock,
   deadlineAt: number | undefined,
   report: Exchange<Verdict>['waiting'],
 ): { end(): void } {
   if (report === undefined) return { end() {} };
-  const now = clock.now();
   let hasEnded = false;
+  const reportLater = (at: number) => clock.at(at, () => clock.arrive(turn));
   const turn = () => {
-    if (!hasEnded) report(deadlineAt ?? now + LONGEST_WAIT_MS);
+    if (hasEnded) return;
+    const until = deadlineAt ?? clock.now() + LONGEST_WAIT_MS;
+    report(until);
+    // Without a deadline it lasts as long as others take the tokens.
+    if (deadlineAt === undefined) timer = reportLater(until - LONG_WAIT_MS);
   };
-  const timer = clock.at(now + LONG_WAIT_MS, () => clock.arrive(turn));
+  let timer = reportLater(clock.now() + LONG_WAIT_MS);
   return {
     end() {
       hasEnded = true;

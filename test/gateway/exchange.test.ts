@@ -16,11 +16,15 @@ const REQUEST: WireRequest = {
   placement: 'body',
 };
 
+const sleepFor = (clock: VirtualClock, ms: number) => new Promise<void>((done) => clock.at(clock.now() + ms, done));
+
 interface Given {
   /** The request is a read. */
   readonly reads?: true;
   readonly ready?: boolean;
   readonly refused?: 'DEADLINE' | 'WITHDRAWN';
+  /** How long there are no tokens, ms. */
+  readonly tokensAfterMs?: number;
   readonly reply?: WireReply;
   readonly verdict?: { kind: 'confirmed' } | { kind: 'refused'; limited: boolean; unauthorized: boolean };
   readonly obstacleAt?: SendPhase | 'flush';
@@ -44,6 +48,7 @@ async function exchange(
   const budget: Pick<Budget, 'acquire'> = {
     async acquire() {
       noted.push('tokens');
+      if (given.tokensAfterMs !== undefined) await sleepFor(clock, given.tokensAfterMs);
       if (given.refused === 'WITHDRAWN') return { kind: 'refused', code: 'WITHDRAWN' };
       if (given.refused !== undefined) return { kind: 'refused', code: given.refused, earliestAt: START };
       return { kind: 'granted', ticket, waitedMs: 7 };
@@ -95,6 +100,18 @@ const AFTER_TOKENS = [...BEFORE_TOKENS, 'session', 'tokens', 'after tokens: firs
 const AFTER_FLUSH = [...AFTER_TOKENS, 'attempt', 'flush', 'before sending: first', 'before sending: second'];
 
 describe('an exchange', () => {
+  it('reports a wait for tokens again before the last report is over, and only as long as it lasts', async () => {
+    const clock = new VirtualClock(START);
+    const reported: number[] = [];
+    const waiting = (until: number) => void reported.push((until - START) / 1000);
+    await clock.runUntil(exchange({ tokensAfterMs: 130_000 }, { waiting }, { clock }));
+    await clock.runUntil(sleepFor(clock, 600_000));
+    expect(reported).toEqual([62, 120, 178]);
+    await clock.runUntil(exchange({ tokensAfterMs: 1_000 }, { waiting }, { clock }));
+    await clock.runUntil(sleepFor(clock, 600_000));
+    expect(reported.length).toBe(3);
+  });
+
   it('checks before tokens, after them and after the flush, and sends after all of it', async () => {
     const { exchanged, noted } = await exchange();
     expect(noted).toEqual([...AFTER_FLUSH, 'sent', 'send', 'answered']);

@@ -193,7 +193,7 @@ function describeEntry(entry: Entry): string {
     case 'call.checked':
       return formatText(formatPairs(entry.data.limits));
     case 'call.waiting':
-      return `waits for tokens, until ${formatIsoTime(entry.data.until)} at most`;
+      return `waits for tokens, at first until ${formatIsoTime(entry.data.until)}`;
     case 'call.attempted':
       return formatText(
         `${entry.data.method} ${entry.data.path}, ${formatCount(entry.data.tokens, 'token')} ${formatPairs(entry.data.params)}`,
