@@ -241,7 +241,7 @@ class Execution {
 
   /** Settles a halted run: looks up orders in doubt, cancels those that rest, and disarms the switch if so declared. */
   async settleHalted(): Promise<RunResult> {
-    const { orderManager, heartbeat } = this.context;
+    const { orderManager } = this.context;
     const before = this.haltedFor;
     this.haltedFor = undefined;
     this.move('RESUMED');
@@ -251,8 +251,7 @@ class Execution {
         () => this.undo(this.context.undos, true),
         () => orderManager.finishUndo(),
       );
-      await this.reconcileFills(false, new Cancellation());
-      await heartbeat.exit();
+      await this.exitSwitch(false);
     });
     const failed = part.kind === 'failed' || part.kind === 'halted' ? part.error : undefined;
     const outcome = this.move(failed === undefined ? 'DONE' : 'HALTED') as RunOutcome;
@@ -308,7 +307,7 @@ class Execution {
   /** Does the work of one state of the run machine. Clean-up has a scope of its own, so it runs after a cancel as well. */
   private async runPart(state: string, error: ErrorFact | undefined): Promise<void> {
     const { runbook } = this.context.setup;
-    const { orderManager, heartbeat, undos } = this.context;
+    const { orderManager, undos } = this.context;
     const isHalting = HALTING.has(state);
     const cleanup = new Cancellation(undefined, { onlyReduces: isHalting });
     switch (state) {
@@ -337,10 +336,8 @@ class Execution {
         return;
       }
       default:
-        await heartbeat.exit();
-        // A switch that may have fired meanwhile may have taken the orders that the run leaves.
-        if (orderManager.hasCanceling) await orderManager.readAll('settle');
-        if (state === 'exitingSucceeded' || state === 'exitingStopped') await this.requireKeptAtEnd();
+        await this.exitSwitch(isHalting);
+        if (state === 'exitingSucceeded' || state === 'exitingStopped') this.requireKeptAtEnd();
     }
   }
 
@@ -368,11 +365,19 @@ class Execution {
     await orderManager.reconcileFills({ step: 'settle', windowMs: hasHalted ? 0 : setup.fillsWindowMs, cancel });
   }
 
+  /** Ends the switch as declared, and reads what became of orders until then. */
+  private async exitSwitch(isHalting: boolean): Promise<void> {
+    const { heartbeat, orderManager } = this.context;
+    await heartbeat.exit();
+    // A switch that may have fired meanwhile may have taken the orders that the run leaves.
+    if (orderManager.hasCanceling) await orderManager.readAll('settle');
+    await orderManager.watch.waitForReadings();
+    // A reading, also one that waited for tokens, may have shown an end, or more that filled.
+    await this.reconcileFills(isHalting, new Cancellation());
+  }
+
   /** Throws StepFailure where a run that did what it was to do ends with more than it declares: it has not succeeded. */
-  private async requireKeptAtEnd(): Promise<void> {
-    await this.context.orderManager.watch.waitForReadings();
-    // A reading that waited for tokens may have shown an end, or more that filled.
-    await this.reconcileFills(false, new Cancellation());
+  private requireKeptAtEnd(): void {
     const { data, message } = judgeEnd(this.context);
     if (!data.ok) throw new StepFailure('unprotected_position', message, '');
   }
