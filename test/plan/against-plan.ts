@@ -85,7 +85,9 @@ export function countSpent(entries: readonly Entry[]): Spent {
   for (const { endpoint, attempts } of sent) requests[endpoint] = (requests[endpoint] ?? 0) + attempts;
   const feeds: Record<string, number> = {};
   for (const entry of entries) {
-    if (entry.type === 'feed.read') feeds[entry.data.name] = (feeds[entry.data.name] ?? 0) + 1;
+    // What the limits read for themselves depends on how old the last reading is, and is no request of a step.
+    if (entry.type === 'feed.read' && entry.data.by !== 'limits')
+      feeds[entry.data.name] = (feeds[entry.data.name] ?? 0) + 1;
     // The session renews itself beside the calls of the run.
     if (entry.type === 'session.moved' && entry.data.request !== undefined)
       requests['POST /jwt'] = (requests['POST /jwt'] ?? 0) + 1;
