@@ -1,6 +1,7 @@
 /** Invariants about the account and its processes: tokens, the deadman switch, kills, leases, limits, and the journals as such. */
 import { planFor } from '../../src/app/plan.ts';
 import { decimal } from '../../src/base/decimal.ts';
+import { FAULTS } from '../../src/gateway/simulator/config/faults.ts';
 import { verifyChain } from '../../src/journal/chain.ts';
 import type { Entry } from '../../src/journal/entry.ts';
 import type { CheckedRunbook } from '../../src/runbook/checked.ts';
@@ -99,8 +100,11 @@ export const ACCOUNT_INVARIANTS = {
         isAlone &&
         happened.stops.length === 0 &&
         !(scenario.venue.faults ?? []).some((fault) => fault.do === 'rate_limited');
+      // Each heartbeat without a readable answer is sent again at once.
       const repeatsHeartbeats = (scenario.venue.faults ?? []).some(
-        ({ on, do: does }) => does === 'error' && (on === '*' || on === 'POST /cancel_all_after'),
+        ({ on, do: does, when }) =>
+          (on === '*' || on === 'POST /cancel_all_after') &&
+          (does === 'error' || (when?.probability !== undefined && does !== 'delay' && FAULTS[does] !== 'orders')),
       );
       // A JWT of three seconds costs as much as the heartbeats, and nothing is kept for its renewals.
       const { auth } = scenario.venue;
