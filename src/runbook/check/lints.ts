@@ -26,6 +26,7 @@ export interface Allowance {
 export function lintRunbook(checking: Checking, runbook: CheckedRunbook, root: MapNode, allowance: Allowance): void {
   lintDeadman(checking, runbook);
   lintProtection(checking, runbook);
+  for (const block of [runbook.steps, runbook.onError, runbook.finally]) lintCloses(checking, block);
   // Nothing is said of the paths of a file with errors: they are not known.
   if (!checking.diagnostics.some(({ severity }) => severity === 'error')) {
     lintStaleReads(checking, runbook, root);
@@ -79,10 +80,20 @@ function lintDeadman(checking: Checking, runbook: CheckedRunbook): void {
           'protect-under-deadman',
           'the deadman switch stays armed while these orders rest, and cancels them too when it fires: the deadman block has no release_after',
         );
+      if (!released) lintHand(checking, step);
       released ||= step.id !== undefined && step.id === deadman.releaseAfter;
     }
+    for (const block of [runbook.onError, runbook.finally])
+      for (const step of walkSteps(block)) lintHand(checking, step);
   }
   for (const block of [runbook.steps, runbook.onError, runbook.finally]) lintArmed(checking, block, undefined);
+}
+
+/** Warns of a step that moves the switch which the block keeps. */
+function lintHand(checking: Checking, step: CheckedStep): void {
+  if (step.verb !== 'arm_deadman' && step.verb !== 'disarm_deadman') return;
+  const what = `the deadman block keeps the switch: after this ${step.verb} its next heartbeat arms it again`;
+  checking.report(findNameSpan(checking, step), 'deadman-beside-block', what);
 }
 
 /** Whether a step places protective orders, which a deadman switch would cancel. */
@@ -219,6 +230,34 @@ function lintProtection(checking: Checking, runbook: CheckedRunbook): void {
     }
   };
   visit(runbook.steps);
+}
+
+/** Warns of branches that close the position of one market side by side. */
+function lintCloses(checking: Checking, steps: readonly CheckedStep[]): void {
+  for (const step of walkSteps(steps)) {
+    if (step.verb !== 'parallel' || step.args.kind !== 'branches') continue;
+    const closed = new Map<string, CheckedStep>();
+    for (const { do: branch } of step.args.branches) {
+      const own = [...walkSteps(branch)].flatMap((each) => {
+        const market = findClosed(checking, each);
+        return market === undefined ? [] : [{ market, each }];
+      });
+      for (const { market, each } of own) {
+        const other = closed.get(market);
+        if (other === undefined) continue;
+        const { line } = findPosition(checking.source.text, other.span.start);
+        const what = `this ${each.verb} and the ${other.verb} in line ${line} may both close the position in ${market} at the same time`;
+        checking.report(findNameSpan(checking, each), 'parallel-closes', what);
+      }
+      for (const { market, each } of own) closed.set(market, each);
+    }
+  }
+}
+
+/** The market in which a step closes a position, where that is the same in every run. */
+function findClosed({ compiler }: Checking, step: CheckedStep): string | undefined {
+  const closes = step.verb === 'close' || step.verb === 'manage' || (step.verb === 'place' && step.allow === 'reduce');
+  return closes ? compiler.evaluateConstant(step.args.market) : undefined;
 }
 
 function isEntry(step: CheckedStep, runbook: CheckedRunbook): step is StepOf<'place'> {

@@ -421,6 +421,12 @@ export const CHECK_CODES = {
     example: 'deadman: {…}\nsteps: [{protect: …}]',
     fix: 'Add `release_after:` with the id of the protecting step to the deadman block.',
   }),
+  'deadman-beside-block': warning({
+    summary: 'a step that arms or disarms the deadman switch beside a `deadman` block',
+    cause: 'The block keeps the switch as it declares: the next heartbeat arms it again with its own timeout.',
+    example: 'deadman: {…}\nsteps: [{disarm_deadman: {market: BTC-USD}}]',
+    fix: 'End the block with `release_after`, or leave the block out and arm the switch by steps.',
+  }),
   'deadman-unattended': error({
     summary: 'a wait longer than the deadman timeout while nothing keeps the switch alive',
     cause: 'The switch fires during the wait and cancels every order of the account.',
@@ -495,6 +501,13 @@ export const CHECK_CODES = {
       'It depends on values, rounds, branches or a called runbook that only the run knows. The run is held to it in any case.',
     example: '- if: done > 0\n  protect: {…}',
     fix: 'Ask the order itself, such as `entry.filled == 0`; the run, as in `if: position(MARKET) != 0`; a variable that only adds what orders filled; or a whole list of fills: `net_size(mine.fills) == 0`. Or leave it to the run.',
+  }),
+  'parallel-closes': warning({
+    summary: 'steps in two branches of a `parallel` that both close the position in one market',
+    cause:
+      'Each takes the position for its own. `close` and the exit of `manage` take turns; a `place` with `allow: reduce` does not, and both together may open the opposite position.',
+    example: 'parallel: {branches: {a: [{close: BTC-USD}], b: [{close: BTC-USD}]}}',
+    fix: 'Close the position in one branch, or after the `parallel`.',
   }),
   'protect-before-fill': warning({
     summary: 'protection placed before any fill is known',
