@@ -266,6 +266,33 @@ it('a run whose switch fires during the last step does not succeed', async () =>
   expect([performance.report.outcome, performance.report.error?.kind]).toEqual(['failed', 'deadman_fired']);
 });
 
+describe('a step that writes about the switch beside a block', () => {
+  const BRIEF = 'deadman: {market: BTC-USD, timeout: 20s, on_exit: disarm}\n';
+
+  it.each(['disarm_deadman: {market: BTC-USD}', 'arm_deadman: {market: BTC-USD, timeout: 30s}'])(
+    'waits for the heartbeat under way, and the next one for it: %s',
+    async (step) => {
+      let under = 0;
+      let most = 0;
+      // Each write about the switch takes four seconds, and a heartbeat falls due every five.
+      const between: Scene['between'] = (venue, clock) => ({
+        async send(request, options) {
+          if (request.method === 'GET' || request.path !== '/cancel_all_after') return venue.send(request, options);
+          under += 1;
+          most = Math.max(most, under);
+          const reply = await venue.send(request, options);
+          await new Promise<void>((done) => void clock.after(4_000, done));
+          under -= 1;
+          return reply;
+        },
+      });
+      const waits = [1, 2, 3, 4, 5, 6].map((n) => `  - wait: ${n}300ms\n  - ${step}\n`).join('');
+      const performance = await performed(`${BRIEF}steps:\n${RESTING}${waits}`, { between });
+      expect([most, performance.report.error]).toEqual([1, undefined]);
+    },
+  );
+});
+
 describe('a person who is asked before each write', () => {
   const ASKED = `${SWITCH}steps:\n${RESTING}  - wait: 30s\n  - cancel: q\n    await: terminal\n`;
 

@@ -68,6 +68,8 @@ export class Heartbeat {
   private readonly timer: HeartbeatTimer;
   private lastHeartbeat: Promise<unknown> = Promise.resolve();
   private reading: Promise<unknown> = Promise.resolve();
+  /** What a step writes about the switch by itself. */
+  private stepWrite: Promise<unknown> | undefined;
   /** Until when a heartbeat that was given up may still arrive (epoch ms). */
   private strayUntil = 0;
   /** Unexpected facts about the switch in the venue's answers, until they are journaled. */
@@ -168,6 +170,27 @@ export class Heartbeat {
     for (const { id: lease, releaseAfter } of [...this.leases.values()])
       if (releaseAfter?.id === id && releaseAfter.globals === globals)
         await this.leave(lease, { because: `released after ${id}`, disarms: true });
+  }
+
+  /**
+   * Lets a step write about the switch while no heartbeat is under way: one that arrived behind its DELETE would arm the switch again,
+   * and the run would take it for disarmed. A heartbeat that falls due meanwhile waits for it.
+   */
+  async writeAlone<T>(write: (answerMs: number | undefined) => Promise<T>): Promise<T> {
+    for (let seen: unknown; seen !== this.lastHeartbeat || this.stepWrite !== undefined; ) {
+      await this.stepWrite;
+      seen = this.lastHeartbeat;
+      await seen;
+    }
+    // Under a block, as long as a heartbeat at most: the next one must not be late.
+    const answerMs = this.firesAt === undefined ? undefined : limitDeadmanAnswerMs(this.state.timeoutMs);
+    const writing = write(answerMs);
+    const over = () => {
+      this.stepWrite = undefined;
+      this.schedule();
+    };
+    this.stepWrite = writing.then(over, over);
+    return writing;
   }
 
   /** Takes in a step's reading of the switch. One that is off although it was armed here has fired or was disarmed from outside. */
@@ -362,6 +385,7 @@ export class Heartbeat {
     this.timer.stop();
     await this.lastHeartbeat;
     await this.reading;
+    await this.stepWrite;
   }
 
   private schedule(): void {
@@ -374,6 +398,8 @@ export class Heartbeat {
    */
   private wake(at: number): void {
     const due = this.timer.findDue(at, this.state);
+    // It follows when the write is over.
+    if (due === 'heartbeat' && this.stepWrite !== undefined) return;
     if (due !== undefined || at > (this.firesAt ?? at)) this.apply({ type: 'TIME', at: this.parts.clock.now() });
     if (this.state.status === 'assumed_fired') return;
     if (due === 'heartbeat') this.lastHeartbeat = this.renew();

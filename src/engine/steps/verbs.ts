@@ -162,7 +162,10 @@ const VERBS: { readonly [V in VenueStepName]?: VerbFunction<V> } = {
   async arm_deadman(execution) {
     const [arm] = STEPS.arm_deadman.calls;
     const params = arm.params(execution.args, new RunValues(execution));
-    const once = () => call(execution, arm.endpoint, params, arm.class);
+    const once = () =>
+      execution.run.heartbeat.writeAlone((answerMs) =>
+        call(execution, arm.endpoint, params, { class: arm.class, answerMs }),
+      );
     const record = requireConfirmed(execution, await repeatUnanswered(execution, once));
     const { market_id: market, timeout: timeoutMs } = params;
     const because = execution.step.verb;
@@ -175,7 +178,7 @@ const VERBS: { readonly [V in VenueStepName]?: VerbFunction<V> } = {
     const [read] = STEPS.read_deadman.calls;
     const params = read.params(execution.args, new RunValues(execution));
     const askedAt = clock.now();
-    const outcome = await call(execution, read.endpoint, params, read.class);
+    const outcome = await call(execution, read.endpoint, params, { class: read.class });
     const record = requireConfirmed(execution, outcome);
     heartbeat.observeReading(params.market_id, outcome.sentAt ?? askedAt, record);
     return record === null ? undefined : toNamedValue(execution, hydrate(DEADMAN, record));
@@ -184,7 +187,10 @@ const VERBS: { readonly [V in VenueStepName]?: VerbFunction<V> } = {
   async disarm_deadman(execution) {
     const [disarm] = STEPS.disarm_deadman.calls;
     const params = disarm.params(execution.args, new RunValues(execution));
-    const once = () => call(execution, disarm.endpoint, params, disarm.class);
+    const once = () =>
+      execution.run.heartbeat.writeAlone((answerMs) =>
+        call(execution, disarm.endpoint, params, { class: disarm.class, answerMs }),
+      );
     requireConfirmed(execution, await repeatUnanswered(execution, once));
     const because = execution.step.verb;
     execution.run.log.append('deadman.moved', { event: 'disarmed', market: params.market_id, because }, execution.path);
@@ -215,7 +221,7 @@ async function makeCalls(execution: StepExecution<VenueStep>): Promise<Value> {
   let value: Value;
   for (const { endpoint, class: klass, params } of bindCalls(execution.step, 'calls')) {
     const wants = params(new RunValues(execution)) as Params<EndpointName>;
-    const once = () => call(execution, endpoint, wants, klass);
+    const once = () => call(execution, endpoint, wants, { class: klass });
     const isWrite = getEndpoint(endpoint).method !== 'GET';
     const result = requireConfirmed(execution, await (isWrite ? repeatUnanswered(execution, once) : once()));
     if (typeof yields === 'string') continue;
@@ -233,14 +239,14 @@ function send<V extends VenueStepName, E extends EndpointName>(
   page?: number,
 ): Promise<CallOutcome<E>> {
   const params = row.params(execution.args, new RunValues(execution as StepExecution, page));
-  return call(execution as StepExecution, row.endpoint, params as Params<E>, row.class);
+  return call(execution as StepExecution, row.endpoint, params as Params<E>, { class: row.class });
 }
 
 function call<E extends EndpointName>(
   { run, frame, path, cancel }: StepExecution,
   name: E,
   params: Params<E>,
-  klass: CallClass,
+  { class: klass, answerMs }: { readonly class: CallClass; readonly answerMs?: number | undefined },
 ): Promise<CallOutcome<E>> {
   const { venue, callId } = run;
   const limits = restrict(frame.globals.limits, cancel);
@@ -251,6 +257,7 @@ function call<E extends EndpointName>(
     endpoint: name,
     params,
     class: klass,
+    ...(answerMs === undefined ? {} : { answerMs }),
     ...(limits === undefined || method === 'GET' ? {} : { limits }),
   };
   if (method === 'GET' || protective) return venue.call(wants);
