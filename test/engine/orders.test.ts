@@ -166,3 +166,34 @@ describe('an order that cannot be cancelled', () => {
     expect([report.outcome, books.orders[0]?.status]).toEqual(['failed', 'canceled']);
   });
 });
+
+it('a list of collected orders has what has become known of those of earlier rounds', async () => {
+  const points = [
+    { afterMs: 0, price: '64000' },
+    { afterMs: 5_000, price: '62900' },
+  ];
+  const path = { kind: 'points', points } as const;
+  const { entries } = await performed(
+    `steps:
+  - id: rows
+    for_each:
+      each: price
+      in: [63000, 50000]
+      do:
+        - wait: 6s
+          if: price < 60000
+        - id: o
+          place: {type: limit, market: BTC-USD, side: long, size: 0.01, price: price}
+        - list_orders: {market: BTC-USD, since: run.started_at}
+      collect: {o: o}
+outputs: {count: rows.size()}
+`,
+    {
+      config: {
+        markets: { 'BTC-USD': { tick: '1', lot: '0.0001', start: '64000', spreadBps: 0, depth: '100', path } },
+      },
+    },
+  );
+  const ended = entries.find((entry) => entry.type === 'step.ended' && entry.step === 'steps/rows');
+  expect(ended?.data).toMatchObject({ value: [{ o: { filled: '0.01' } }, { o: { filled: '0' } }] });
+});

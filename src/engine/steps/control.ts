@@ -10,7 +10,7 @@ import type { VenueStepName } from '../../runbook/steps/steps.ts';
 import { listVisibleIds } from '../../runbook/steps/walk.ts';
 import { type Expr, type RecordValue, toJson, type Value } from '../../runbook/values.ts';
 import { Abandoned, Cancellation, Halt, StepFailure, Stop } from '../interruption.ts';
-import { referToOrders } from '../orders/handles.ts';
+import { asHandle, referToOrders } from '../orders/handles.ts';
 import { type Frame, StepScope } from '../scope.ts';
 import { sleepUntil } from '../waiting.ts';
 import { callRunbook } from './call.ts';
@@ -108,6 +108,8 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
     }
     if (collect === undefined) return undefined;
     execution.requireBounded(collected.map(Object.values<Value>), 'collect');
+    // The orders of earlier rounds may have filled since.
+    for (const record of collected) for (const value of Object.values<Value>(record)) asHandle(value)?.touch();
     return collected;
   },
 
