@@ -59,6 +59,10 @@ export const KEPT_SEEDS = [
   },
   { seed: 40695, was: 'an order that was sent in the instant before a refusal counted as sent after it' },
   {
+    seed: 9801195,
+    was: 'a process folded what it concluded from the record of a dead one at another time than a replay did',
+  },
+  {
     seed: 8009092,
     was: 'one renewal of the session ended two requests in one turn, and the replay had one branch act before the other request ended',
   },

@@ -236,7 +236,8 @@ export class Playback {
       this.problem = new Divergence(recorded.seq, step, formatBrief(recorded), `${type} ${toCanonicalJson(data)}`);
       return;
     }
-    this.take(recorded);
+    // What a process concluded from the record of a dead one was folded at the end of that record, and stored when it took over.
+    this.take(recorded, this.time.now());
   }
 
   /** The next entry that the engine must match. Gateway entries that wake nothing are played on the way. */
@@ -252,11 +253,12 @@ export class Playback {
     return false;
   }
 
-  private take(entry: Entry): void {
+  /** `at`: when the run folded it, epoch ms. */
+  private take(entry: Entry, at = entry.at): void {
     this.played += 1;
     this.next = this.rest.next().value;
     this.options.observe?.(entry);
-    this.log.tracker.apply(entry);
+    this.log.tracker.apply(at === entry.at ? entry : { ...entry, at });
   }
 
   private deliver(entry: Entry): void {
