@@ -150,7 +150,7 @@ export const ORDER_INVARIANTS = {
   },
   I4: {
     name: 'nothing lost',
-    asks: 'each intent is in one state, none in doubt where the run has not halted; an order that is proven absent fails its step, which sends no other, but for a stop or target of `manage`, which only reduces; a run halts only where something went wrong; what a failed run placed is taken away',
+    asks: 'each intent is in one state, none in doubt where the run has not halted; an order that is proven absent fails its step, which sends no other, but for a stop or target of `manage`, which only reduces, and one more exit; a run halts only where something went wrong; what a failed run placed is taken away',
     against: ['books', 'journal'],
     *breaches(facts) {
       const { intents, happened, own, settled } = facts;
@@ -172,10 +172,14 @@ export const ORDER_INVARIANTS = {
         );
         // Of `manage`: the exit that follows a stop or target which is not there closes what is held.
         const onlyReduces = (type: string) => holds && (type === 'stop_loss' || type === 'take_profit');
-        const isSentAgain = [...intents.values()].some(
+        const later = [...intents.values()].filter(
           (other) =>
             other.step === step && other.run === run && other.sequence > sequence && !onlyReduces(other.terms.type),
         );
+        // An exit that is proven absent is followed by one more: what is open must not stay so.
+        const isExit = closes && terms.type === 'market';
+        const isSentAgain =
+          later.filter((other) => other.terms.type === 'market').length > 1 || (later.length > 0 && !isExit);
         const last = attempts.at(-1)?.intended;
         const unanswered = settled.find((each) => each.intended === last)?.entry.data.kind === 'unresolved';
         const state = tracker.get(id)?.snapshot.state;
@@ -189,7 +193,7 @@ export const ORDER_INVARIANTS = {
           unanswered &&
           terms.onAmbiguous === 'halt' &&
           !onlyReduces(terms.type) &&
-          (!isReported || isSentAgain)
+          (isSentAgain || (!isReported && later.length === 0))
         )
           yield `the run ${result.outcome} with intent ${id} absent, ${isReported ? 'and its step sent another' : 'and its step does not say so'}`;
         else if (state === 'submitting') yield `the run halted with intent ${id} in flight`;
