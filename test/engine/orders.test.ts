@@ -197,3 +197,47 @@ outputs: {count: rows.size()}
   const ended = entries.find((entry) => entry.type === 'step.ended' && entry.step === 'steps/rows');
   expect(ended?.data).toMatchObject({ value: [{ o: { filled: '0.01' } }, { o: { filled: '0' } }] });
 });
+
+describe('a protect whose second leg is refused', () => {
+  const PROTECTED = `steps:
+  - place: {type: market, market: BTC-USD, side: long, size: 0.01, price: 70000}
+    await: filled
+  - id: guard
+    protect:
+      market: BTC-USD
+      side: short
+      stop_loss: {fraction: 1, trigger: 60000, price: 59000}
+      take_profit: {fraction: 1, trigger: 70000, price: 69900}
+`;
+  const faults = [
+    { on: 'POST /orders', when: { type: 'take_profit' }, do: 'error', error: 'INSUFFICIENT_MARGIN' },
+  ] as const;
+
+  it('names the one that is there in its catch', async () => {
+    const { books, report } = await performed(
+      `${PROTECTED}    catch:
+      - on: any
+        do:
+          - cancel: guard.stop_loss
+            if: guard.stop_loss.hasValue() && !guard.take_profit.hasValue()
+        then: fail
+`,
+      { config: { faults } },
+    );
+    expect(books.orders.map(({ type, status }) => `${type} ${status}`)).toEqual([
+      'market closed',
+      'stop_loss canceled',
+    ]);
+    expect(report.error?.kind).toBe('rejected');
+  });
+
+  it('names it for the steps after a handled failure', async () => {
+    const { report } = await performed(
+      `${PROTECTED}    catch: [{on: any, then: continue}]
+outputs: {stopped: guard.stop_loss.hasValue(), taken: guard.take_profit.hasValue()}
+`,
+      { config: { faults } },
+    );
+    expect(report.outputs).toEqual({ stopped: true, taken: false });
+  });
+});

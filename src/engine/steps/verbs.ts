@@ -19,7 +19,7 @@ import type { CallClass, CallOutcome, VenueCall } from '../../venue/port.ts';
 import type { FillRecord, OrderRecord } from '../../venue/records.ts';
 import { toFailure } from '../failure.ts';
 import { StepFailure } from '../interruption.ts';
-import { asHandle, requireOwnOrder } from '../orders/handles.ts';
+import { asHandle, type OrderHandle } from '../orders/handles.ts';
 import { callWhileWanted, restrict, type Terms } from '../orders/parts.ts';
 import { sleepUntil } from '../waiting.ts';
 import { close } from './close.ts';
@@ -61,7 +61,6 @@ const VERBS: { readonly [V in VenueStepName]?: VerbFunction<V> } = {
     const on = makeOrderContext(execution, terms.market);
     await clearEarlier(execution, request.leg);
     const handle = await placeOrder(execution, on, request.leg, terms);
-    const order = requireOwnOrder(handle, execution.path);
     execution.touched.add(handle);
     registerUndo(execution, handle, handle.value);
     // What handles a failure, and the steps behind it, would otherwise take an order that rests for one that was never placed.
@@ -70,9 +69,7 @@ const VERBS: { readonly [V in VenueStepName]?: VerbFunction<V> } = {
     try {
       await run.orderManager.reach(handle, findAwaited(step), on, step.await === undefined && endsAtOnce(step.args));
     } catch (error) {
-      // One that the venue rejected was never there.
-      const { state, context } = order.snapshot;
-      if (state === 'rejected' && isZeroDecimal(context.filled)) name(undefined);
+      if (wasRefused(handle)) name(undefined);
       throw error;
     }
     return handle.value;
@@ -81,13 +78,23 @@ const VERBS: { readonly [V in VenueStepName]?: VerbFunction<V> } = {
   async protect(execution) {
     const { step, run } = execution;
     const value: Record<string, Value> = {};
+    const name = () =>
+      step.id === undefined || execution.frame.set(step.id, Object.keys(value).length === 0 ? undefined : value);
     for (const { leg, terms } of listPlacements(execution)) {
       const on = makeOrderContext(execution, terms.market);
       const handle = await placeOrder(execution, on, leg, terms);
       execution.touched.add(handle);
       value[leg] = handle.value;
       registerUndo(execution, handle, value);
-      await run.orderManager.reach(handle, findAwaited(step), on);
+      // As for place: a leg that works must not be taken for one that was never placed.
+      name();
+      try {
+        await run.orderManager.reach(handle, findAwaited(step), on);
+      } catch (error) {
+        if (wasRefused(handle)) delete value[leg];
+        name();
+        throw error;
+      }
     }
     return value;
   },
@@ -214,6 +221,11 @@ const VERBS: { readonly [V in VenueStepName]?: VerbFunction<V> } = {
     return outcome.result as Value;
   },
 };
+
+/** Whether the venue rejected an order of ours: it was never there. */
+function wasRefused({ own }: OrderHandle): boolean {
+  return own?.snapshot.state === 'rejected' && isZeroDecimal(own.snapshot.context.filled);
+}
 
 /** Makes the calls of a step in sequence; its value is the record that the last one answered with. */
 async function makeCalls(execution: StepExecution<VenueStep>): Promise<Value> {

@@ -7,6 +7,7 @@ import type { OrderType, TimeInForce } from '../../venue/records.ts';
 import type { ProtectLeg, StepName, StepOf } from '../checked.ts';
 import type { Node } from '../document/nodes.ts';
 import { deriveMarket, FAULTY } from '../expression/compiler.ts';
+import { makeOptional } from '../expression/scope.ts';
 import { makeRecordType, ORDER } from '../functions/records.ts';
 import { MARKET_TYPE } from '../shapes.ts';
 import { getStepRow, type VenueStepName } from '../steps/steps.ts';
@@ -37,6 +38,8 @@ export interface BuiltArgs<V extends StepName> {
   readonly args: StepOf<V>['args'];
   /** The type of the step's id; undefined if it yields nothing. */
   readonly yields: ValueType | undefined;
+  /** What its id names where it has failed, if that is less. */
+  readonly partial?: ValueType;
 }
 
 type Builder<V extends StepName> = (checking: Checking, node: Node, circumstances: Circumstances) => BuiltArgs<V>;
@@ -46,7 +49,7 @@ export function buildVenueArgs(
   stepName: VenueStepName,
   node: Node,
   circumstances: Circumstances,
-): { readonly args: object; readonly yields: ValueType | undefined } {
+): Omit<BuiltArgs<VenueStepName>, 'args'> & { readonly args: object } {
   const build = BUILDERS[stepName] as Builder<VenueStepName> | undefined;
   return (
     build?.(checking, node, circumstances) ?? {
@@ -187,9 +190,12 @@ function protect(checking: Checking, node: Node, { nameSpan }: Circumstances): B
   const { market, side, stopLoss, takeProfit } = readLegs(checking, read);
   checkHalted(checking, nameSpan, 'protect');
   const legs = { ...(stopLoss && { stop_loss: ORDER }), ...(takeProfit && { take_profit: ORDER }) };
+  const maybe = { stop_loss: makeOptional(ORDER), take_profit: makeOptional(ORDER) };
   return {
     args: { market, side, ...omitUndefined({ stopLoss, takeProfit }) },
     yields: makeRecordType(stopLoss && takeProfit ? 'Protection' : stopLoss ? 'StopLoss' : 'TakeProfit', legs),
+    // One leg may be there when the other one fails.
+    ...(stopLoss && takeProfit ? { partial: makeRecordType('PartProtection', maybe) } : {}),
   };
 }
 

@@ -160,10 +160,11 @@ function checkStep(
     node.get('because') === undefined ? built.because : compiler.compile<string>(node.get('because'), TEXT);
   const awaited = readAwait(checking, stepName, node.get('await'));
   const yielded = id !== undefined && built.yields !== undefined ? { name: id, type: built.yields } : undefined;
-  const clauses = checkCatch(checking, node.get('catch'), path, yielded);
+  const failing = yielded && { ...yielded, type: built.partial ?? yielded.type };
+  const clauses = checkCatch(checking, node.get('catch'), path, failing);
   const onTimeout = checkOnTimeout(checking, node, { stepName, path, early: built.early === true }, [
     ...(built.hoisted ?? []),
-    ...(yielded === undefined ? [] : [yielded]),
+    ...(failing === undefined ? [] : [failing]),
   ]);
   const undo = checkUndo(checking, node.get('undo'), path, yielded);
   names.leave(mark);
@@ -178,8 +179,8 @@ function checkStep(
     names.declare(name, certain || read ? type : makeOptional(type));
     if (certain && value !== undefined) compiler.remember(name, value);
   }
-  if (yielded !== undefined) {
-    names.declare(yielded.name, certain || read ? yielded.type : makeOptional(yielded.type));
+  if (yielded !== undefined && failing !== undefined) {
+    names.declare(yielded.name, certain || read ? yielded.type : makeOptional((goesOn ? failing : yielded).type));
     if (yielded.type === FAULTY.type) names.unknown.add(yielded.name);
   }
   if (id !== undefined && yielded === undefined && !names.unknown.has(id)) checking.valueless.set(id, stepName);

@@ -18,6 +18,8 @@ export interface Block {
 export interface BuiltStep {
   readonly args: object;
   readonly yields: ValueType | undefined;
+  /** What its id names where it has failed, if that is less. */
+  readonly partial?: ValueType;
   /** Names of inner blocks that are visible after the step. */
   readonly hoisted?: readonly Declared[];
   /** Whether its id and its names have a value before it has succeeded: what a wait has read is there when it times out. */
