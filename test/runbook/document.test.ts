@@ -97,6 +97,15 @@ describe('refused texts', () => {
     ['an unclosed list', 'a: [1, 2\nb: 3\n', 'yaml-syntax 1:4'],
     ['a tab for indentation', 'a:\n\tb: 1\n', 'yaml-syntax 2:1'],
     ['text after a quoted one', 'a: "x" y\n', 'yaml-syntax 1:8'],
+    [
+      'each value without its quotes, once',
+      'a: {b: ${c}, d: ${e}-${f}}\ng: {h: i[0][1]}\nj: {k: "${l}", m: n[o.p] + q[0]}\n',
+      'yaml-syntax 1:8',
+      'yaml-syntax 1:17',
+      'yaml-syntax 2:9',
+      'yaml-syntax 3:20',
+    ],
+    ['no other error behind a value without its quotes', 'a: {b: ${c}}\n\td: 1\n', 'yaml-syntax 1:8'],
   ];
   it.each(cases)('%s', (_, text, ...expected) => {
     expect(faults(text)).toEqual(expected);

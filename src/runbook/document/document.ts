@@ -13,7 +13,7 @@ import { findCutValue, type Piece, suggestQuotes } from './flow-commas.ts';
 import { FORBIDDEN_KEYS, type MapEntry, type MapNode, type Node, type ScalarNode } from './nodes.ts';
 import { isOddKey, readPlainScalar } from './plain-scalars.ts';
 import { locateCharacters, type ScalarWriting } from './scalar-places.ts';
-import { describeFirstFault } from './yaml-faults.ts';
+import { describeFaults } from './yaml-faults.ts';
 
 export type { ListNode, MapEntry, MapNode, Node, ScalarNode } from './nodes.ts';
 export { nodeAt, plainData } from './nodes.ts';
@@ -55,22 +55,27 @@ export function readDocument(source: SourceText, limits: DocumentLimits = AUTHOR
   const unclosed = inspectTokens(tokens, limits, found);
   if (found.list.length > 0) return { root: undefined, diagnostics: found.list };
 
-  // With `failsafe` every scalar stays a text: numbers are recognized here, from their source, never by a conversion.
-  const composer = new Composer({ version: '1.2', schema: 'failsafe', uniqueKeys: false, merge: false, strict: true });
-  const documents = [...composer.compose(tokens, true, source.text.length)];
-  const document = documents[0] as Document.Parsed | undefined;
-  const problems = documents.flatMap((each) => [...each.errors, ...each.warnings]);
+  const { problems, contents } = compose(source.text, tokens);
   if (problems.length > 0) {
-    const { code, span, message, hint } = describeFirstFault(source.text, problems, unclosed);
-    found.add(code, span, message, hint);
+    const findProblems = (text: string) => compose(text, new Parser().parse(text)).problems;
+    for (const { code, span, message, hint } of describeFaults(source.text, problems, unclosed, findProblems))
+      found.add(code, span, message, hint);
     return { root: undefined, diagnostics: found.list };
   }
-  const contents = document?.contents as ParsedNode | null | undefined;
   if (contents === null || contents === undefined || (isScalar(contents) && (contents.source ?? '') === '')) {
     found.add('yaml-empty', { start: 0, end: 0 }, 'the file is empty');
     return { root: undefined, diagnostics: found.list };
   }
   return { root: new Conversion(source, limits, found).convert(contents), diagnostics: found.list };
+}
+
+function compose(text: string, tokens: Iterable<CST.Token>) {
+  // With `failsafe` every scalar stays a text: numbers are recognized here, from their source, never by a conversion.
+  const composer = new Composer({ version: '1.2', schema: 'failsafe', uniqueKeys: false, merge: false, strict: true });
+  const documents = [...composer.compose(tokens, true, text.length)];
+  const problems = documents.flatMap((each) => [...each.errors, ...each.warnings]);
+  const [document] = documents as (Document.Parsed | undefined)[];
+  return { problems, contents: document?.contents as ParsedNode | null | undefined };
 }
 
 class Findings {

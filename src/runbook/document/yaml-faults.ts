@@ -1,6 +1,6 @@
 /**
- * Describes the errors of the YAML parser in terms of the file's author. A syntax error breaks everything after it, so only
- * the first is reported, at the character that has to change.
+ * Describes the errors of the YAML parser in terms of the file's author. A syntax error breaks everything after it, so only the
+ * first is reported, at the character that has to change, and every other value that lacks its quotes.
  */
 import type { Span } from '../../base/diagnostic.ts';
 import type { SyntaxCode } from '../codes/syntax.ts';
@@ -18,14 +18,39 @@ interface YamlFault {
   readonly span: Span;
   readonly message: string;
   readonly hint?: string;
+  /** The part of a value because of which it needs quotes. */
+  readonly unquoted?: Span;
 }
 
-/** Describes the first of the problems. `unclosed`: offsets of brackets and quotes that are never closed. */
-export function describeFirstFault(
+const MOST_FAULTS = 20;
+
+/**
+ * Describes the first of the problems, and each value that lacks its quotes: with the one before it out of the way, the parser
+ * finds the next. `unclosed`: offsets of brackets and quotes that are never closed.
+ */
+export function describeFaults(
   text: string,
   problems: readonly ParserProblem[],
   unclosed: readonly number[],
-): YamlFault {
+  findProblems: (text: string) => readonly ParserProblem[],
+): readonly YamlFault[] {
+  const faults: YamlFault[] = [];
+  let before = -1;
+  for (let [read, left] = [text, problems]; left.length > 0 && faults.length < MOST_FAULTS; left = findProblems(read)) {
+    const fault = describeFirstFault(read, left, unclosed);
+    const { unquoted } = fault;
+    // Quotes around one value are one correction.
+    const isNew = before === -1 || (unquoted !== undefined && /[,:{}\n]/.test(text.slice(before, unquoted.start)));
+    if (isNew) faults.push(fault);
+    if (unquoted === undefined) break;
+    before = unquoted.end;
+    const { start, end } = unquoted;
+    read = read.slice(0, start) + 'x'.repeat(end - start) + read.slice(end);
+  }
+  return faults;
+}
+
+function describeFirstFault(text: string, problems: readonly ParserProblem[], unclosed: readonly number[]): YamlFault {
   const [first, ...others] = problems;
   if (first === undefined) throw new Error('there is no problem to describe');
   const problem = others.reduce((least, each) => (each.pos[0] < least.pos[0] ? each : least), first);
@@ -141,11 +166,9 @@ function describeUnexpected(text: string, start: number, fault: MakeFault): Yaml
   if (found === '{' && text[start - 1] === '$') {
     const end = text.indexOf('}', start);
     const written = text.slice(start - 1, end === -1 ? start + 1 : end + 1);
-    return fault(
-      { start: start - 1, end: start - 1 + written.length },
-      '${…} without quotes inside {…} or […]',
-      `Put it in quotes: "${written}". For a number or a condition, write the expression alone.`,
-    );
+    const span = { start: start - 1, end: start - 1 + written.length };
+    const hint = `Put it in quotes: "${written}". For a number or a condition, write the expression alone.`;
+    return { ...fault(span, '${…} without quotes inside {…} or […]', hint), unquoted: span };
   }
   if (before === "'" || before === '"')
     return fault(
@@ -161,12 +184,14 @@ function describeUnexpected(text: string, start: number, fault: MakeFault): Yaml
       `a closing ${found} that nothing opened`,
       'Remove it, or check for an extra closing bracket before it.',
     );
-  if (found === '{' || found === '[')
-    return fault(
-      spanOne(start),
-      `a ${found} in a value without quotes, inside {…} or […]`,
-      'Put the value in quotes, such as "sizes[0]".',
-    );
+  if (found === '{' || found === '[') {
+    const message = `a ${found} in a value without quotes, inside {…} or […]`;
+    const [inner] = /^(?:\{[^{}[\]\n]*\}|\[[^{}[\]\n]*\])/.exec(text.slice(start)) ?? [];
+    return {
+      ...fault(spanOne(start), message, 'Put the value in quotes, such as "sizes[0]".'),
+      ...(inner === undefined ? {} : { unquoted: { start, end: start + inner.length } }),
+    };
+  }
   if (found === '-')
     return fault(
       spanOne(start),
