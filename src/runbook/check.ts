@@ -261,7 +261,7 @@ function compileEarly(
   return exprs.some((expr) => (expr as Expr) === FAULTY) ? undefined : exprs;
 }
 
-/** Collects the ids of all steps before any step is checked: the first step with an id keeps it. */
+/** Collects the names of the head, and the ids of all steps before any is checked: the first step with an id keeps it. */
 function collectIds(checking: Checking, root: Node): void {
   const visit = (node: Node): void => {
     if (node.kind === 'list') node.items.forEach(visit);
@@ -276,9 +276,14 @@ function collectIds(checking: Checking, root: Node): void {
       checking.ids.set(id.text, id.span);
     for (const { value } of node.entries) visit(value);
   };
+  const find = (key: string) => (root.kind === 'map' ? root.get(key) : undefined);
   for (const key of ['steps', 'on_error', 'finally']) {
-    const at = root.kind === 'map' ? root.get(key) : undefined;
+    const at = find(key);
     if (at !== undefined) visit(at);
+  }
+  for (const block of ['let', 'vars', 'def']) {
+    const at = find(block);
+    if (at?.kind === 'map') for (const { key } of at.entries) checking.headNames.set(key, block);
   }
 }
 

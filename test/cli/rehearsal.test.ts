@@ -104,6 +104,8 @@ describe('dry-run with recorded prices', () => {
     expect(JSON.parse(dryRun('--prices', 'candles.csv').out).outputs).toEqual({
       funding: '0.100000000000000000000000001',
     });
+    expect(dryRun('--prices', 'candles.csv').err).not.toContain('--feed');
+    expect(here.run('dry-run', 'entry.yaml').err).toContain('--feed funding=FILE.csv');
     here.write('broken.csv', 'time,price\n2026-01-05T08:00:00Z,high\n');
     expect(dryRun('--prices', 'broken.csv')).toMatchObject({
       exit: EXIT.usage,

@@ -152,3 +152,19 @@ describe('a misplaced key gets its place in the hint', () => {
       expect.stringMatching(/^wrong-type: .*"- read_account: \{…\}"/),
     ]));
 });
+
+describe('the hint of what other lines decide', () => {
+  const of = (head: string, step: string) => findings(`runbook: case\ndsl: 1\n${head}steps:\n  - ${step}\n`);
+  it.each([
+    [
+      'a def that is declared further on',
+      'def: {half: whole / 2, whole: 4}\n',
+      'assert: half > 1',
+      'whole is declared in def',
+    ],
+    ['a let that reads a def', 'let: {early: half}\ndef: {half: 2}\n', 'assert: early > 1', 'half is declared in def'],
+    ['a close without a price', '', 'close: BTC-USD', '`feed:`'],
+  ])('%s', (_what, head, step, expected) => {
+    expect(of(head, step).map(({ hint }) => hint)).toContainEqual(expect.stringContaining(expected));
+  });
+});

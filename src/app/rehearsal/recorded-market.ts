@@ -6,6 +6,7 @@ import { makePrintable } from '../../base/printable.ts';
 import { suggestSpelling } from '../../base/spelling.ts';
 import { listTicks, withHistories } from '../../gateway/simulator/config/config.ts';
 import type { PriceHistory, SimulatorConfig } from '../../gateway/simulator/config/settings.ts';
+import { isFeedName } from '../../gateway/simulator/simulator.ts';
 import type { CheckedRunbook } from '../../runbook/checked.ts';
 import type { Value } from '../../runbook/values.ts';
 import { UserError } from '../errors.ts';
@@ -69,6 +70,13 @@ export function readRecordedMarket(
     spans.push({ what: `feed ${name}`, from: feed.times[0] ?? 0, to: Number.POSITIVE_INFINITY });
   }
   return { config: given.prices.length === 0 ? config : withHistories(config, histories), feeds, spans };
+}
+
+/** What to say of the feeds that nothing gives, before a run fails to read them. */
+export function describeUnread({ feeds }: RecordedMarket, runbook: CheckedRunbook): readonly string[] {
+  return listFeeds(runbook)
+    .filter((name) => !isFeedName(name) && !Object.hasOwn(feeds, name))
+    .map((name) => `the simulated venue has no feed ${name}; --feed ${name}=FILE.csv gives its values (time,value)`);
 }
 
 /** When virtual time begins: at the given time, else where every file has begun; undefined without files. */

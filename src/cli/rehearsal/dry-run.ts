@@ -7,7 +7,7 @@ import { readFixtureFile, refuseUnwritable, writeFixtureFile } from '../../app/f
 import { inputValues, type LoadedRunbook, loadRunbook } from '../../app/files/load.ts';
 import { readSimulatorFile } from '../../app/files/simulator.ts';
 import { readAnswers } from '../../app/rehearsal/answers.ts';
-import { chooseStart, describeEnds, readRecordedMarket } from '../../app/rehearsal/recorded-market.ts';
+import { chooseStart, describeEnds, describeUnread, readRecordedMarket } from '../../app/rehearsal/recorded-market.ts';
 import { makeRunName } from '../../app/run/run-name.ts';
 import { type DryRun, dryRun } from '../../app/run/virtual-run.ts';
 import { readGrid } from '../../app/sweep/grid.ts';
@@ -59,12 +59,14 @@ export async function dryRunFile(
     recorded: fixture?.fixture.inputs,
   });
   const answers = readAnswers(options.answer, loaded.runbook);
-  const { config, feeds, spans } = readRecordedMarket(
+  const market = readRecordedMarket(
     { prices: options.prices, feeds: options.feed },
     options.simulator === undefined ? {} : readSimulatorFile(options.simulator),
     loaded.runbook,
     inputs,
   );
+  const { config, feeds, spans } = market;
+  if (fixture === undefined) for (const note of describeUnread(market, loaded.runbook)) terminal.note(note);
   const venue: DryRun['venue'] =
     fixture === undefined
       ? { kind: 'simulated', record: options.record !== undefined, config, feeds }
@@ -135,12 +137,14 @@ function sweepSeeds(file: string, loaded: LoadedRunbook, options: DryRunOptions,
   const grid = readGrid(loaded.runbook, options.input, options.inputs);
   const answers = readAnswers(options.answer, loaded.runbook);
   const [first] = grid;
-  const { config, feeds, spans } = readRecordedMarket(
+  const market = readRecordedMarket(
     { prices: options.prices, feeds: options.feed },
     options.simulator === undefined ? {} : readSimulatorFile(options.simulator),
     loaded.runbook,
     first?.inputs ?? {},
   );
+  const { config, feeds, spans } = market;
+  for (const note of describeUnread(market, loaded.runbook)) terminal.note(note);
   const at = chooseStart(spans, options.at === undefined ? undefined : readTimeOption(options.at)) ?? Date.now();
   const many = (name: string, values: readonly string[]) => values.flatMap((value) => [`--${name}`, value]);
   const one = (name: string, value: string | undefined) => (value === undefined ? [] : [`--${name}`, value]);

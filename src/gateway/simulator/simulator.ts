@@ -40,6 +40,7 @@ import { openVenue, type Venue } from './market/venue.ts';
 export { readFaults, readSimulatorConfig, type SimulatorConfig } from './config/config.ts';
 export type { Delivery } from './delivery.ts';
 export type { Books } from './ledger-view.ts';
+export { isFeedName } from './market/feeds.ts';
 export type { HttpRequest } from './market/request.ts';
 
 /** The feed that is the price of a market here. */

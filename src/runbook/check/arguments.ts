@@ -358,6 +358,7 @@ function checkExitPrice(
       at,
       'market-order-without-price',
       `without a price feed the market exit of ${step} has no price: the venue document does not say whether that is allowed`,
+      'Give it as `feed:`, such as feeds.mid, or "feeds.mid[MARKET]" of a feed by market; the only price feed of a runbook is found without it.',
     );
 }
 

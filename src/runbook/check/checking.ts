@@ -58,6 +58,8 @@ export class Checking {
   readonly places = new Map<CheckedStep, StepPlace>();
   /** Every id of the file with its first place; a second step with the same id is reported at that step. */
   readonly ids = new Map<string, Span>();
+  /** The block of each name of the head that may be read before its line. */
+  readonly headNames = new Map<string, string>();
   /** Ids of steps that yield nothing, with the name of the step. */
   readonly valueless = new Map<string, string>();
   /** Ids of steps in the body of a loop, with the loop: each round has its own. */
@@ -196,6 +198,12 @@ export class Checking {
         `${name} is the id of a step in the body of a ${loop}, which is known only in its round`,
         INSTEAD[loop](name),
       );
+    const block = this.headNames.get(name);
+    if (block !== undefined)
+      return {
+        ...diagnostic,
+        hint: `${name} is declared in ${block}, further on: a name is known behind its line, and let is read before vars, vars before def.`,
+      };
     const at = this.ids.get(name);
     if (at === undefined) return diagnostic;
     const hint =

@@ -306,10 +306,13 @@ const CHECKS: readonly Check[] = [
   openOrders,
 
   function orderSize(at) {
-    const { order, rules } = at;
+    const { order, rules, write } = at;
     if (rules.maxOrderSize === undefined || order === undefined || order.fraction) return undefined;
     const fits = fitsWithin(at, 'max_order_size', order.size, rules.maxOrderSize);
-    return fits ? undefined : deny('SIZE_EXCEEDS_MAX_PER_ORDER', formatDecimal(order.size), rules.maxOrderSize);
+    if (fits) return undefined;
+    const denied = deny('SIZE_EXCEEDS_MAX_PER_ORDER', formatDecimal(order.size), rules.maxOrderSize);
+    const advice = 'it bounds the order that closes, too: let it be as large as the position can become';
+    return write.allow === 'reduce' ? { ...denied, advice } : denied;
   },
 
   function reducing(at) {
