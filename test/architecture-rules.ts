@@ -26,7 +26,7 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
  */
 export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'app/account': ['stores'],
-  'app/editor': ['project'],
+  'app/editor': ['files', 'project'],
   'app/files': [],
   'app/kill': ['account', 'files', 'run', 'stores'],
   'app/paper': ['account', 'files', 'rehearsal', 'run'],

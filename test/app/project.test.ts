@@ -4,11 +4,11 @@ import { dirname, join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, describe, expect, it } from 'vitest';
 import { UserError } from '../../src/app/errors.ts';
+import { detectKind } from '../../src/app/files/kinds.ts';
 import { formatAnnotations } from '../../src/app/project/annotations.ts';
 import { type CheckedFile, checkProject } from '../../src/app/project/checks.ts';
 import { listExplanations } from '../../src/app/project/explanation.ts';
 import { formatJunit } from '../../src/app/project/junit.ts';
-import { detectKind } from '../../src/app/project/kinds.ts';
 import { formatSarif, makeSarif } from '../../src/app/project/sarif.ts';
 import { placeDiagnostic } from '../../src/base/diagnostic.ts';
 

@@ -206,6 +206,31 @@ describe('init', () => {
   });
 });
 
+describe('a file of another kind', () => {
+  const here = folder();
+  here.run('init', '.');
+  const book = 'runbooks/first-entry.yaml';
+  const test = 'runbooks/first-entry.test.yaml';
+  const profile = 'profiles/sim.yaml';
+  it.each([
+    [['dry-run', profile], 'profiles/sim.yaml is a profile, not a runbook'],
+    [['plan', test], 'is a test file, not a runbook'],
+    [['test', book], 'is a runbook, not a test file'],
+    [['plan', book, '--profile', book], 'is a runbook, not a profile'],
+    [['dry-run', book, '--simulator', profile], 'is a profile, not a configuration of the simulated venue'],
+  ])('is named in one line: %j', (args, said) => {
+    const { exit, err } = here.run(...args);
+    expect([exit, err.trim().split('\n')]).toEqual([EXIT.usage, [expect.stringContaining(said)]]);
+  });
+  it('with a key of another kind beside its own has its mistakes listed', () => {
+    here.write('odd.yaml', 'runbook: odd\ndsl: 1\nprofile: main\nsteps: []\n');
+    expect(here.run('dry-run', 'odd.yaml')).toMatchObject({
+      exit: EXIT.failed,
+      err: expect.stringContaining('profile'),
+    });
+  });
+});
+
 describe('new', () => {
   it('names the schema of the project it is in, and writes one where there is none', () => {
     const here = folder();

@@ -12,8 +12,8 @@ import {
 } from '../../base/diagnostic.ts';
 import type { ScheduleLint } from '../../runbook/check.ts';
 import { formatDocument } from '../../runbook/document/format.ts';
+import { detectKind, type FileKind } from '../files/kinds.ts';
 import { dryRun, readInputs } from '../library.ts';
-import { detectKind, type FileKind } from '../project/kinds.ts';
 import { type Analysis, analyse, type Load } from './analysis.ts';
 import { type InlayHint, type Lens, listInlayHints, listLenses } from './annotations.ts';
 import { type Completion, complete } from './completion.ts';

@@ -12,6 +12,7 @@ import type { Profile } from '../../venue/profile/profile.ts';
 import { EXIT, UserError } from '../errors.ts';
 import type { Voice } from '../voice.ts';
 import { readSource } from './files.ts';
+import { refuseOtherKind } from './kinds.ts';
 import { readExactData } from './profile.ts';
 import { readRunbook } from './runbook.ts';
 
@@ -48,6 +49,7 @@ export function loadRunbook(
     },
     profile,
   );
+  if (loaded.runbook === undefined) refuseOtherKind(source, 'runbook');
   voice.diagnostics(loaded.diagnostics);
   if (loaded.runbook === undefined) throw new Invalid(path, loaded.diagnostics);
   return { runbook: loaded.runbook, sources: listSources(loaded.runbook, called) };

@@ -9,6 +9,7 @@ import { looksSecret } from '../../venue/profile/secret-like.ts';
 import { EXIT, UserError } from '../errors.ts';
 import type { Voice } from '../voice.ts';
 import { readSource } from './files.ts';
+import { refuseOtherKind } from './kinds.ts';
 
 export function readProfileFile(path: string, voice: Pick<Voice, 'diagnostics'>): Profile {
   return readProfileSource(readSource(path, 'profile'), voice);
@@ -24,6 +25,7 @@ export function readProfileSource(source: SourceText, voice: Pick<Voice, 'diagno
   }
   const locate = (at: DataPath) => nodeAt(root, at).span;
   const read = readProfile(readExactData(root), source, locate, { folder: dirname(resolve(path)) });
+  if (read.profile === undefined) refuseOtherKind(source, 'profile');
   voice.diagnostics(hideSecrets(source, read.diagnostics));
   if (read.profile === undefined) throw makeProfileError(path);
   return read.profile;

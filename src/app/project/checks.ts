@@ -8,9 +8,9 @@ import { makePrintable } from '../../base/printable.ts';
 import { checkRunbook, type ScheduleLint } from '../../runbook/check.ts';
 import { EXIT, UserError } from '../errors.ts';
 import { readBeginning } from '../files/files.ts';
+import { detectKind, type FileKind } from '../files/kinds.ts';
 import { type RunbookFile, readRunbook } from '../files/runbook.ts';
 import { isFolder, listFolder } from './folder.ts';
-import { detectKind, type FileKind } from './kinds.ts';
 
 export interface CheckedFile {
   readonly file: string;

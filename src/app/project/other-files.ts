@@ -8,9 +8,9 @@ import { nodeAt, plainData, readDocument } from '../../runbook/document/document
 import { UserError } from '../errors.ts';
 import { readSource } from '../files/files.ts';
 import { findFixtureProblems } from '../files/fixture.ts';
+import type { FileKind } from '../files/kinds.ts';
 import { readProfileSource } from '../files/profile.ts';
 import { readTests } from '../testing/tests.ts';
-import type { FileKind } from './kinds.ts';
 
 /** Every finding of one file. Throws a UserError for a file that cannot be read. */
 export function checkOtherFile(path: string, kind: FileKind): readonly Diagnostic[] {

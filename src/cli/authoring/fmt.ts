@@ -1,8 +1,8 @@
 /** `runbook fmt`: lays files out anew, or with `--check` only says which would change. */
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { readSource, rewriteText } from '../../app/files/files.ts';
+import { detectKind } from '../../app/files/kinds.ts';
 import { isFolder, listFolder } from '../../app/project/folder.ts';
-import { detectKind } from '../../app/project/kinds.ts';
 import type { Diagnostic } from '../../base/diagnostic.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { formatDocument } from '../../runbook/document/format.ts';

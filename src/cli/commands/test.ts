@@ -1,6 +1,7 @@
 /** `runbook test`: executes the cases of test files in virtual time, and prints which expectations hold. */
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { readSource } from '../../app/files/files.ts';
+import { refuseOtherKind } from '../../app/files/kinds.ts';
 import { type ReadyTests, readTests } from '../../app/testing/tests.ts';
 import { type CaseVerdict, type FileVerdict, judgeAll } from '../../app/testing/verdict.ts';
 import { writeCases } from '../../app/testing/written-case.ts';
@@ -77,7 +78,9 @@ export async function testFiles(
 }
 
 function readFile(path: string, terminal: Output): ReadyTests | { readonly verdict: FileVerdict } {
-  const read = readTests(readSource(path, 'test file'), terminal);
+  const source = readSource(path, 'test file');
+  const read = readTests(source, terminal);
+  if (read.kind === 'invalid') refuseOtherKind(source, 'test');
   switch (read.kind) {
     case 'ready':
       return read;

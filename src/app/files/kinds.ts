@@ -2,8 +2,11 @@
  * Recognizes the files of a project: runbooks, their tests, configurations of the simulated venue, fixtures and profiles. Looks
  * at the keys at the beginning of lines, so that a file with mistakes in it is recognized too; opens nothing.
  */
+import type { SourceText } from '../../base/diagnostic.ts';
+import { makePrintable } from '../../base/printable.ts';
 import { SIMULATOR_SCHEMA } from '../../gateway/simulator/config/schema.ts';
 import { readDocument } from '../../runbook/document/document.ts';
+import { UserError } from '../errors.ts';
 
 export type FileKind = 'runbook' | 'test' | 'simulator' | 'fixture' | 'profile';
 
@@ -17,6 +20,23 @@ const MARKS: readonly (readonly [kind: FileKind, keys: readonly string[]])[] = [
 
 /** Keys of a simulator's configuration; at least half of a file's keys must be among them. */
 const SIMULATOR_KEYS: ReadonlySet<string> = new Set(Object.keys(SIMULATOR_SCHEMA.properties));
+
+const NAMES: Readonly<Record<FileKind, string>> = {
+  runbook: 'a runbook',
+  test: 'a test file',
+  simulator: 'a configuration of the simulated venue',
+  fixture: 'a recording',
+  profile: 'a profile',
+};
+
+/** For a file that cannot be read as this kind: throws a UserError where it is of another one, before its mistakes are listed. */
+export function refuseOtherKind({ file, text }: SourceText, kind: FileKind): void {
+  const found = detectKind(file, text);
+  const [, marks = []] = MARKS.find(([each]) => each === kind) ?? [];
+  const keys = listTopKeys(file, text);
+  if (found === undefined || found === kind || marks.some((mark) => keys.has(mark))) return;
+  throw new UserError(`${makePrintable(file, 300)} is ${NAMES[found]}, not ${NAMES[kind]}`);
+}
 
 /** The kind of a file by its name and its text, or the beginning of it; undefined for one that is none of these. */
 export function detectKind(path: string, text: string): FileKind | undefined {
