@@ -217,6 +217,7 @@ describe('a file of another kind', () => {
     [['plan', test], 'is a test file, not a runbook'],
     [['test', book], 'is a runbook, not a test file'],
     [['plan', book, '--profile', book], 'is a runbook, not a profile'],
+    [['dry-run', book, '--fixtures', test], 'is a test file, not a recording'],
     [['dry-run', book, '--simulator', profile], 'is a profile, not a configuration of the simulated venue'],
   ])('is named in one line: %j', (args, said) => {
     const { exit, err } = here.run(...args);

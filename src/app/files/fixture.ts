@@ -17,6 +17,7 @@ import { type DocumentLimits, type Node, nodeAt, readDocument } from '../../runb
 import { EXIT, UserError } from '../errors.ts';
 import { ENGINE_VERSION } from '../version.ts';
 import { describeReason, LARGEST_RECORDING, readSource, readText, replaceText } from './files.ts';
+import { refuseOtherKind } from './kinds.ts';
 
 const FORMATS = { '.yaml': 'yaml', '.yml': 'yaml', '.jsonl': 'lines', '.har': 'har' } as const;
 type Format = (typeof FORMATS)[keyof typeof FORMATS];
@@ -38,6 +39,7 @@ export function readFixtureFile(path: string): FixtureFile {
   const source = readSource(path, 'fixture', LARGEST_RECORDING);
   switch (format) {
     case 'yaml':
+      refuseOtherKind({ ...source, text: source.text.slice(0, 65_536) }, 'fixture');
       return { fixture: readYamlFixture(source), source, notes: [] };
     case 'lines':
       return { fixture: readLinesFixture(source), source, notes: [] };
