@@ -81,6 +81,9 @@ describe('rehearse', () => {
       here.run('rehearse', 'last', '--with', 'turn.yaml', '--json', '--input', 'pause=10s').out,
     );
     expect(Date.parse(changed.endedAt)).toBeLessThan(Date.parse(again.endedAt));
+    expect(here.run('rehearse', 'last', '--with', 'turn.yaml', '--input', 'pause=2h').err).toMatch(
+      /known until \S+, .* at the last price/,
+    );
   });
 
   it('refuses a run that saw no price, and a run that is not there', () => {

@@ -58,6 +58,12 @@ export async function rehearseRun(name: string, options: RehearseOptions, invoca
     const after = await play(changed, inputs, { ...market, answers }, store, onCrash);
     const document: Rehearsed = { recorded: makeRunReport(entries), again, changed: after };
     terminal.answer(document, () => formatRehearsed(document));
+    const { endedAt } = document.recorded;
+    const beyondMs = Date.parse(after.endedAt) - Date.parse(endedAt);
+    if (beyondMs > 1000)
+      terminal.note(
+        `the market is known until ${endedAt}, when the run of then ended; the changed one went on for ${formatSpan(beyondMs)} at the last price`,
+      );
     if (after.outcome === 'halted') return EXIT.halted;
     return after.outcome === 'failed' ? EXIT.failed : EXIT.done;
   } finally {
