@@ -256,7 +256,7 @@ async function quoteMarkets(
       const price = await quotes.readPrice(feed, id);
       if (rules === undefined || price === undefined || !price.greaterThan(0))
         throw new UserError(
-          `the price of ${makePrintable(id, 60)} cannot be read at ${makePrintable(baseUrl, 200)} by the feed ${feed}; nothing was started`,
+          `the price of ${makePrintable(id, 60)} cannot be read at ${makePrintable(baseUrl, 200)} by the feed ${feed}; nothing was started. \`runbook doctor\` says whether the venue answers`,
           EXIT.failed,
           'feed',
         );
