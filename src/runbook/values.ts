@@ -69,7 +69,11 @@ export type Value =
 export class NotKnown extends Error {
   readonly what: string;
   constructor(what: string) {
+    // A plan asks for thousands of values that it cannot know; a stack of each would be a tenth of a check while someone types.
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
     super(`${what} is only known after the run`);
+    Error.stackTraceLimit = stackTraceLimit;
     this.what = what;
   }
 }
