@@ -9,7 +9,9 @@ import { kill } from '../../src/app/kill/kill.ts';
 import { stateFolder } from '../../src/app/state.ts';
 import { findKnownStores, listStorePlaces, rememberStore } from '../../src/app/stores/known-stores.ts';
 import { chooseStorePlace, type StorePlace } from '../../src/app/stores/location.ts';
+import { withJournal } from '../../src/app/stores/review.ts';
 import { findUnfinishedRuns } from '../../src/app/stores/unfinished-runs.ts';
+import { ServedRuns } from '../../src/cli/serve/runs.ts';
 import type { RunRow } from '../../src/journal/store.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { newWriter, startedData } from '../journal/sample.ts';
@@ -142,5 +144,32 @@ describe('known stores', () => {
     await last.close();
     await store.close();
     expect(await findUnfinishedRuns([], state)).toEqual([]);
+  });
+
+  it('show a run as its longest journal has it, in reviews and on the page, whichever store is read first', async () => {
+    const here = folder();
+    const state = stateFolder(undefined, environmentOf({}), here.path);
+    const [kept, copy] = ['kept.db', 'copy.db'].map((name) => join(here.path, name)) as [string, string];
+    const store = await openSqliteStore(kept);
+    const writer = newWriter(store, 'one-run');
+    writer.append('run.started', startedData({ mode: 'live' }));
+    await writer.flush();
+    copyFileSync(kept, copy);
+    copyFileSync(`${kept}-wal`, `${copy}-wal`);
+    writer.append('run.ended', { outcome: 'halted', outputs: {} });
+    await writer.close();
+    await store.close();
+    for (const file of [kept, copy]) rememberStore(state, { kind: 'sqlite', file });
+    const found = await withJournal({ state }, async (journals) => [
+      (await journals.runs()).map(({ outcome }) => outcome),
+      (await journals.runs({ unfinished: true })).map(({ outcome }) => outcome),
+      (await journals.runs({ outcome: 'halted' })).map(({ outcome }) => outcome),
+    ]);
+    expect(found).toEqual([['halted'], [], ['halted']]);
+    const served = new ServedRuns(state);
+    const shown = await served.find('one-run');
+    expect([...(await served.list()).rows, shown?.row].map((row) => row?.outcome)).toEqual(['halted', 'halted']);
+    expect(shown && (await served.countEntries(shown))).toBe(2);
+    await served.close();
   });
 });

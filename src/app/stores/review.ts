@@ -174,7 +174,7 @@ export function findDamagedArchives(
   );
 }
 
-type ReadJournal = JournalStore | ArchiveStore;
+export type ReadJournal = JournalStore | ArchiveStore;
 
 /**
  * Several journals read as one. A run is in one of them, or briefly in both a journal and its archive, or in a store and in what that
@@ -200,18 +200,11 @@ class Journals implements JournalReader {
   }
 
   async runs(filter: RunFilter = {}): Promise<readonly RunRow[]> {
-    const rows = (await Promise.all(this.stores.map((store) => store.runs(filter)))).flat();
-    const ended = rows.filter(({ outcome }) => outcome !== undefined);
-    const once = new Map([...rows, ...ended].map((row) => [row.run, row]));
-    return filterRuns(once.values(), filter);
+    return listRuns(this.stores, filter);
   }
 
   async run(run: string): Promise<RunRow | undefined> {
-    for (const store of await this.order(run)) {
-      const row = await store.run(run);
-      if (row !== undefined) return row;
-    }
-    return undefined;
+    return (await findLongestJournal(this.stores, run))?.row;
   }
 
   async close(): Promise<void> {
@@ -226,12 +219,44 @@ class Journals implements JournalReader {
   }
 }
 
+/** The runs of all stores, each once: as its longest journal has it. */
+export async function listRuns(stores: readonly ReadJournal[], filter: RunFilter = {}): Promise<readonly RunRow[]> {
+  const lists = await Promise.all(stores.map((store) => store.runs(filter)));
+  const once = new Map<string, RunRow>();
+  // A copy that is not continued may show as unfinished what has ended elsewhere.
+  const mayDiffer = filter.unfinished === true || filter.outcome !== undefined;
+  const asked = new Set<string>();
+  for (const row of lists.flat()) {
+    if (mayDiffer || once.has(row.run)) asked.add(row.run);
+    once.set(row.run, row);
+  }
+  for (const run of stores.length === 1 ? [] : asked) {
+    const longest = await findLongestJournal(stores, run);
+    if (longest !== undefined) once.set(run, longest.row);
+  }
+  return filterRuns(once.values(), filter);
+}
+
+/** The store with most entries of a run, and its row; undefined where none has it. */
+export async function findLongestJournal(
+  stores: readonly ReadJournal[],
+  run: string,
+): Promise<{ readonly row: RunRow; readonly store: ReadJournal } | undefined> {
+  for (const store of await orderByEntries(stores, run)) {
+    const row = await store.run(run);
+    if (row !== undefined) return { row, store };
+  }
+  return undefined;
+}
+
 async function orderByEntries(stores: readonly ReadJournal[], run: string): Promise<readonly ReadJournal[]> {
   if (stores.length === 1) return stores;
   const counted: { readonly store: ReadJournal; readonly entries: number }[] = [];
-  for (const store of stores) {
-    const entries = store instanceof ArchiveStore ? store.archived(run)?.entries : (await store.last(run))?.seq;
-    counted.push({ store, entries: entries ?? 0 });
-  }
+  for (const store of stores) counted.push({ store, entries: await countEntries(store, run) });
   return counted.sort((a, b) => b.entries - a.entries).map(({ store }) => store);
+}
+
+/** The number of a run's last entry; 0 where the store does not have it. */
+export async function countEntries(store: ReadJournal, run: string): Promise<number> {
+  return store instanceof ArchiveStore ? (store.archived(run)?.entries ?? 0) : ((await store.last(run))?.seq ?? 0);
 }

@@ -9,7 +9,13 @@ import type { StateFolder } from '../../app/state.ts';
 import { listArchives } from '../../app/stores/archives.ts';
 import { listStorePlaces } from '../../app/stores/known-stores.ts';
 import { accessStore, describePlace, isThere } from '../../app/stores/location.ts';
-import { readAnchorFiles } from '../../app/stores/review.ts';
+import {
+  countEntries,
+  findLongestJournal,
+  listRuns,
+  type ReadJournal,
+  readAnchorFiles,
+} from '../../app/stores/review.ts';
 import { settle } from '../../base/clock.ts';
 import { ArchiveStore, openSalvage } from '../../journal/archive/store.ts';
 import type { Entry } from '../../journal/entry.ts';
@@ -35,11 +41,9 @@ const PAGE = 200;
 /** Maximum number of unfinished runs whose progress is read for the list. */
 const MOST_WATCHED = 10;
 
-type ServedStore = JournalStore | ArchiveStore;
-
 export interface FoundRun {
   readonly row: RunRow;
-  readonly store: ServedStore;
+  readonly store: ReadJournal;
 }
 
 /** Facts outside a run's entries, as of the last check. */
@@ -72,15 +76,14 @@ export class ServedRuns {
     // Before the rows: a run that begins meanwhile is found by the next list.
     const stamp = (await Promise.all(stores.map(readStamp))).join('; ');
     if (this.listed?.stamp === stamp) return this.listed.runs;
-    const lists = await Promise.all(stores.map((store) => store.runs()));
-    const runs = new RunsList([...new Map(lists.flat().map((row) => [row.run, row])).values()]);
+    const runs = new RunsList(await listRuns(stores));
     this.listed = { stamp, runs };
     return runs;
   }
 
   /** The number of a run's last entry. */
-  async countEntries({ row: { run }, store }: FoundRun): Promise<number> {
-    return store instanceof ArchiveStore ? (store.archived(run)?.entries ?? 0) : ((await store.last(run))?.seq ?? 0);
+  countEntries({ row: { run }, store }: FoundRun): Promise<number> {
+    return countEntries(store, run);
   }
 
   /** The same rows; those without an end with their progress. */
@@ -95,11 +98,7 @@ export class ServedRuns {
   }
 
   async find(run: string): Promise<FoundRun | undefined> {
-    for (const store of await this.open()) {
-      const row = await store.run(run);
-      if (row !== undefined) return { row, store };
-    }
-    return undefined;
+    return findLongestJournal(await this.open(), run);
   }
 
   /** The run's folds with all entries so far. Throws StoreError `damaged` at an unreadable line. */
@@ -150,10 +149,10 @@ export class ServedRuns {
     for (const opened of this.stores.values()) await opened.then((store) => store.close()).catch(() => undefined);
   }
 
-  private async open(): Promise<readonly ServedStore[]> {
+  private async open(): Promise<readonly ReadJournal[]> {
     // Reading creates no file and no folder.
     if (!existsSync(this.state.path)) return [];
-    const opened: ServedStore[] = [];
+    const opened: ReadJournal[] = [];
     for (const place of listStorePlaces(this.state).filter(isThere)) {
       const name = describePlace(place);
       const known = this.stores.get(name) ?? accessStore(place, this.state.environment).openJournal();
@@ -175,7 +174,7 @@ export class ServedRuns {
 }
 
 /** An archive never changes. */
-async function readStamp(store: ServedStore): Promise<string> {
+async function readStamp(store: ReadJournal): Promise<string> {
   return store instanceof ArchiveStore ? store.file : store.runsStamp();
 }
 
