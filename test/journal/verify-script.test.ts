@@ -1,6 +1,6 @@
 /** docs/verify.py, which verifies journals without this program: on what was written, and on each kind of change. */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -49,11 +49,15 @@ describe('docs/verify.py', { tags: ['python3'] }, () => {
 
   /** The exit code, and what is said of each file. */
   function verify(...names: readonly string[]) {
-    const { status, stdout } = spawnSync('python3', [SCRIPT, '--anchors', file('anchors.jsonl'), ...names.map(file)], {
-      encoding: 'utf8',
-    });
+    const { status, stdout, stderr } = spawnSync(
+      'python3',
+      [SCRIPT, '--anchors', file('anchors.jsonl'), ...names.map(file)],
+      {
+        encoding: 'utf8',
+      },
+    );
     const said = (name: string) =>
-      stdout
+      `${stderr}${stdout}`
         .split('\n')
         .filter((line) => line.startsWith(file(name)))
         .map((line) => line.slice(file(name).length + 2));
@@ -76,9 +80,15 @@ describe('docs/verify.py', { tags: ['python3'] }, () => {
     const { status, said } = verify('good.jsonl', 'runbook.db');
     expect([status, said('good.jsonl'), said('runbook.db')]).toEqual([
       0,
-      ['1 chains, 9 entries, 0 problems'],
-      ['3 chains, 21 entries, 0 problems'],
+      ['1 chains, 9 entries'],
+      ['3 chains, 21 entries'],
     ]);
+  });
+
+  it('is short enough to be read, and says what it cannot read', () => {
+    expect(readFileSync(SCRIPT, 'utf8').trimEnd().split('\n').length).toBeLessThanOrEqual(40);
+    writeFileSync(file('broken.db'), 'SQLite format 3, and nothing else');
+    for (const name of ['absent.jsonl', 'broken.db']) expect([name, verify(name).status]).toEqual([name, 2]);
   });
 
   it('names the entry of each change to an export', () => {
@@ -95,7 +105,7 @@ describe('docs/verify.py', { tags: ['python3'] }, () => {
       resealed: [reseal(6), "'a', entry 9: its anchor, or its account, has another hash"],
     };
     for (const [name, [changed]] of Object.entries(changes)) writeFileSync(file(name), exportJsonl(changed));
-    writeFileSync(file('text'), 'no entry\n');
+    writeFileSync(file('text'), 'no entry\n[]\n{"run":{}}\n');
     const { status, said } = verify(...Object.keys(changes), 'text');
     for (const [name, [, problem]] of Object.entries(changes)) expect([name, said(name)[0]]).toEqual([name, problem]);
     expect([status, said('text')[0]]).toEqual([1, "not an entry: 'no entry'"]);
