@@ -8,7 +8,7 @@ import { measureRatio } from '../measure.ts';
 import { AT, createOrderRecord, createTerms } from '../open-orders.ts';
 import type { Row } from './row.ts';
 
-const MANY = 20_000;
+const MANY = 100_000;
 const FEW = 100;
 const CHECKS = 300;
 const RULES: LimitRules = { maxPosition: '1000000', maxRunNotional: '1000000000000', maxOpenOrders: 100 };

@@ -46,8 +46,9 @@ export class OwnOrders {
   /** Those whose notional follows the last price of their market. */
   private readonly floating = new Set<TrackedOrder>();
   private readonly measured = new Map<string, SummedNotional | undefined>();
-  /** By UTC day of the order's intent, counted from 1970. */
+  /** By UTC day of the order's intent, counted from 1970; and of all days. */
   private readonly totals = new Map<number, Total>();
+  private total = NO_ORDERS;
   /** How many orders were looked at: the cost of the checks, for tests. */
   visits = 0;
 
@@ -66,6 +67,7 @@ export class OwnOrders {
     for (const each of [this.working, this.byMarket, this.filled, this.measured, this.totals]) each.clear();
     for (const each of [this.unmeasured, this.floating]) each.clear();
     this.planned = new PlannedOrders();
+    this.total = NO_ORDERS;
   }
 
   /** The orders that have not ended, those of unknown state included; with `summed`, each with its notional. */
@@ -89,13 +91,9 @@ export class OwnOrders {
     const order = except === undefined ? undefined : this.tracker.get(except);
     const counts = order !== undefined && this.measured.has(order.intent.clientOrderId) && isOn(order, day);
     const left = counts ? this.measured.get(order.intent.clientOrderId) : NOTHING;
-    const totals = day === undefined ? [...this.totals.values()] : [this.totals.get(day) ?? NO_ORDERS];
-    const sum = (of: (total: Total) => number) => totals.reduce((all, total) => all + of(total), 0);
-    if (sum(({ unknown }) => unknown) > (left === undefined ? 1 : 0)) return undefined;
-    return {
-      value: totals.reduce((all, total) => all.plus(total.value), ZERO).minus(left?.value ?? ZERO),
-      atLeast: sum(({ atLeast }) => atLeast) > (left?.atLeast === true ? 1 : 0),
-    };
+    const { value, unknown, atLeast } = day === undefined ? this.total : (this.totals.get(day) ?? NO_ORDERS);
+    if (unknown > (left === undefined ? 1 : 0)) return undefined;
+    return { value: value.minus(left?.value ?? ZERO), atLeast: atLeast > (left?.atLeast === true ? 1 : 0) };
   }
 
   /** Orders that count as sent, and their notional, by UTC day: `2026-01-05`. */
@@ -163,14 +161,8 @@ export class OwnOrders {
 
   private count(order: TrackedOrder, notional: SummedNotional | undefined, by: 1 | -1): void {
     const day = Math.floor(order.createdAt / DAY_MS);
-    const { value, orders, unknown, atLeast } = this.totals.get(day) ?? NO_ORDERS;
-    const counts = notional === undefined || !notional.value.isZero();
-    this.totals.set(day, {
-      value: value.plus((notional?.value ?? ZERO).times(by)),
-      orders: orders + (counts ? by : 0),
-      unknown: unknown + (notional === undefined ? by : 0),
-      atLeast: atLeast + (notional?.atLeast === true ? by : 0),
-    });
+    this.totals.set(day, addTo(this.totals.get(day) ?? NO_ORDERS, notional, by));
+    this.total = addTo(this.total, notional, by);
   }
 
   private describeWorking(order: TrackedOrder, summed: boolean): WorkingOrder {
@@ -192,6 +184,17 @@ export class OwnOrders {
       quarantined: snapshot.state === 'quarantined',
     };
   }
+}
+
+/** A sum with an order more, or less; without a notional, the order cannot be measured. */
+function addTo({ value, orders, unknown, atLeast }: Total, notional: SummedNotional | undefined, by: 1 | -1): Total {
+  const counts = notional === undefined || !notional.value.isZero();
+  return {
+    value: value.plus((notional?.value ?? ZERO).times(by)),
+    orders: orders + (counts ? by : 0),
+    unknown: unknown + (notional === undefined ? by : 0),
+    atLeast: atLeast + (notional?.atLeast === true ? by : 0),
+  };
 }
 
 function isOn({ createdAt }: TrackedOrder, day: number | undefined): boolean {
