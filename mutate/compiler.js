@@ -6,15 +6,15 @@ import { fileURLToPath } from 'node:url';
 import { offsetOf } from './instrument.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const types = fileURLToPath(new URL('./work/types/', import.meta.url));
-const ERROR = /^(?:.*[\\/])?work[\\/]types[\\/](\w+)[\\/](.*)\(\d+,\d+\): error TS(\d+): (.*)$/;
+const ERROR = /^(?:.*[\\/])?types[\\/](\w+)[\\/](.*)\(\d+,\d+\): error TS(\d+): (.*)$/;
 
 /**
  * Checks a copy of its file with each mutant. A copy is another module with classes of its own, so what the checker says of a
  * copy without a mutant is no fault.
  * @returns {Set<string>} ids of the mutants that are refused
  */
-export function findRefused(mutants) {
+export function findRefused(mutants, work) {
+  const types = `${work}types/`;
   if (mutants.length === 0) return new Set();
   rmSync(types, { recursive: true, force: true });
   const plain = mutants.map(({ file }) => ({ id: 'plain', file }));
@@ -26,8 +26,8 @@ export function findRefused(mutants) {
   }
   const folders = [...new Set(copies.map(({ id }) => `./${id}`))];
   const settings = {
-    extends: '../../../tsconfig.json',
-    compilerOptions: { rootDirs: ['../../..', ...folders] },
+    extends: `${root}tsconfig.json`,
+    compilerOptions: { rootDirs: [root, ...folders] },
     include: folders,
   };
   writeFileSync(`${types}tsconfig.json`, JSON.stringify(settings));
@@ -48,7 +48,11 @@ export function findRefused(mutants) {
   });
   // Below 2000 are errors of syntax, with which nothing else is checked: the copy is not what the mutant means.
   const unread = new Set(errors.filter(({ code }) => code < 2000).map(({ id }) => id));
-  if (unread.size > 0) return findRefused(mutants.filter(({ id }) => !unread.has(id)));
+  if (unread.size > 0)
+    return findRefused(
+      mutants.filter(({ id }) => !unread.has(id)),
+      work,
+    );
   const known = new Set(errors.filter(({ id }) => id === 'plain').map(({ said }) => said));
   return new Set(errors.filter(({ said }) => !known.has(said)).map(({ id }) => id));
 }

@@ -5,7 +5,7 @@ export const GOAL = 90;
 
 const inEngine = (...names) => names.map((name) => `test/engine/${name}`);
 
-/** Each file with the tests that are run first. */
+/** Each file with the tests that are run first, in this order: of the engine the goldens, which hold every request of a run. */
 export const CORE = {
   'src/venue/order/life.ts': ['test/venue/order'],
   'src/venue/order/transitions.ts': ['test/venue/order', 'test/engine/machines'],
@@ -17,27 +17,28 @@ export const CORE = {
   'src/venue/limits/price.ts': ['test/venue/limits'],
   'src/venue/tokens/ledger.ts': ['test/venue/budget', 'test/venue/rate-limit', 'test/venue/headers'],
   'src/venue/deadman.ts': ['test/venue/deadman'],
-  'src/engine/orders/orders.ts': inEngine('orders', 'completion', 'settling', 'withdrawal', 'denials', 'golden'),
+  'src/engine/orders/orders.ts': inEngine('golden', 'orders', 'completion', 'settling', 'withdrawal', 'denials'),
   'src/engine/orders/place.ts': inEngine(
+    'golden',
     'orders',
     'refused-but-placed',
     'withdrawal',
     'denials',
     'gateway-crash',
-    'golden',
   ),
-  'src/engine/orders/cancel.ts': inEngine('cancel', 'withdrawal', 'settling', 'orders', 'golden'),
-  'src/engine/orders/amend.ts': inEngine('amend', 'orders', 'withdrawal', 'golden'),
+  'src/engine/orders/cancel.ts': inEngine('golden', 'cancel', 'withdrawal', 'settling', 'orders'),
+  'src/engine/orders/amend.ts': inEngine('golden', 'amend', 'orders', 'withdrawal'),
   'src/engine/orders/watch.ts': inEngine('watch'),
-  'src/engine/orders/resolution.ts': inEngine('refused-but-placed', 'orders', 'resume', 'unread-rows', 'golden'),
-  'src/engine/deadman/heartbeat.ts': inEngine('heartbeat', 'clock-adjusted', 'resume', 'golden'),
-  'src/engine/steps/interpreter.ts': inEngine('orders', 'limits', 'resume', 'withdrawal', 'golden'),
-  'src/engine/playback/playback.ts': inEngine('resume', 'clock-adjusted', 'gateway-crash', 'golden'),
-  'src/engine/run.ts': inEngine('resume', 'settling', 'withdrawal', 'limits', 'completion', 'golden'),
+  'src/engine/orders/resolution.ts': inEngine('golden', 'refused-but-placed', 'orders', 'resume', 'unread-rows'),
+  'src/engine/deadman/heartbeat.ts': inEngine('golden', 'heartbeat', 'clock-adjusted', 'resume'),
+  'src/engine/steps/interpreter.ts': inEngine('golden', 'orders', 'limits', 'resume', 'withdrawal'),
+  'src/engine/playback/playback.ts': inEngine('golden', 'resume', 'clock-adjusted', 'gateway-crash'),
+  'src/engine/run.ts': inEngine('golden', 'resume', 'settling', 'withdrawal', 'limits', 'completion'),
   'src/gateway/client.ts': [
+    'test/gateway/client',
     'test/gateway/exchange',
     'test/gateway/declared-call',
-    ...inEngine('orders', 'resume', 'refused-but-placed', 'golden'),
+    ...inEngine('golden', 'orders', 'resume', 'refused-but-placed'),
   ],
   'src/gateway/live/session.ts': ['test/gateway/session'],
   'src/gateway/limits/facts.ts': [

@@ -5,21 +5,21 @@
  * out. The exit code is 1 if a file misses the goal.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { findRefused } from './compiler.js';
 import { CORE, GOAL, OTHERS } from './core.js';
 import { EQUIVALENTS } from './equivalents.js';
 import { instrument } from './instrument.js';
-import { explore, failsFromStart, judge, listTests } from './rounds.js';
+import { failsFromStart, filesOf, judge, listTests, workIn } from './rounds.js';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 const root = fileURLToPath(new URL('..', import.meta.url));
-const work = `${here}work/`;
+/** Which test caught each mutant; a hint for the next time. */
+const catchersFile = `${here}work/catchers.json`;
 const figuresFile = `${here}figures.json`;
 /** A test that takes longer, ms, judges only what the faster ones left. */
-const FAST_MS = 100;
+const FAST_MS = 200;
 /** A test that takes longer, ms, judges none. */
 const SLOWEST_MS = 2000;
 
@@ -32,8 +32,8 @@ if (unknown.length > 0) {
   process.exit(2);
 }
 if (!existsSync(`${here}node_modules`)) install();
-for (const files of groupByFolder(named.length > 0 ? named : Object.keys(CORE))) {
-  const figures = await measure(files);
+for (const [layer, files] of groupByLayer(named.length > 0 ? named : Object.keys(CORE))) {
+  const figures = await measure(layer, files);
   if (Object.values(figures).some((each) => scoreOf(each) < GOAL)) process.exitCode = 1;
   // Without the other tests the figure of a file that misses the goal is too low.
   const known = Object.entries(figures).filter(([, each]) => !onlyFirst || scoreOf(each) >= GOAL);
@@ -42,20 +42,32 @@ for (const files of groupByFolder(named.length > 0 ? named : Object.keys(CORE)))
   publish(kept);
 }
 
-/** The files of a folder are measured together: their tests are the same, and are loaded once. */
-function groupByFolder(files) {
-  const folders = new Map();
-  for (const file of files) folders.set(dirname(file), [...(folders.get(dirname(file)) ?? []), file]);
-  return folders.values();
+/** The files of a layer are measured together: the tests of its files reach most of them, and are loaded once. */
+function groupByLayer(files) {
+  const layers = new Map();
+  for (const file of files) {
+    const [, layer] = file.split('/');
+    layers.set(layer, [...(layers.get(layer) ?? []), file]);
+  }
+  return layers;
 }
 
-async function measure(files) {
-  rmSync(work, { recursive: true, force: true });
+async function measure(layer, files) {
+  const work = `${here}work/${layer}/`;
+  workIn(work);
   mkdirSync(work, { recursive: true });
   const startedAt = performance.now();
   const { code, mutants } = await instrument(files, root);
   writeFileSync(`${work}code.json`, JSON.stringify(code));
-  const refused = findRefused(mutants);
+  // File by file: the copies of all of them would need gigabytes.
+  const refused = new Set(
+    files.flatMap((file) => [
+      ...findRefused(
+        mutants.filter((mutant) => mutant.file === file),
+        work,
+      ),
+    ]),
+  );
   const compiling = mutants.filter(({ id }) => !refused.has(id));
   const equivalent = new Set(compiling.filter((each) => findEquivalent(each) !== undefined).map(({ id }) => id));
   for (const each of EQUIVALENTS.filter(({ file }) => files.includes(file)))
@@ -63,33 +75,46 @@ async function measure(files) {
       process.stdout.write(`no such mutant any more: ${each.file}: ${each.from} → ${each.to}\n`);
   const left = new Set(compiling.map(({ id }) => id).filter((id) => !equivalent.has(id)));
   const caught = new Map();
-  const run = async (tests, moreThan, atMost) => {
-    for (const [id, how] of await judge(keep(tests, moreThan, atMost), left)) caught.set(id, how);
+  const run = async (tests, settings) => {
+    const found = await judge(tests, left, settings);
+    for (const [id, how] of found.caught) caught.set(id, how);
+    keepCatchers(mutants, found.caught);
+    return found;
   };
 
-  const first = await explore(listTests(files.flatMap((file) => CORE[file])), left);
-  if (first.tests.size === 0) throw new Error('no test reaches a mutant: mutate/work/output.txt says why');
-  await run(first.tests, 0, FAST_MS);
+  await run(...listCatchers(compiling.filter(({ id }) => left.has(id))));
+  const near = listTests(files.flatMap((file) => CORE[file]));
+  const first = await run(near, { atMostMs: FAST_MS });
+  if (left.size > 0 && first.tests.size === 0) throw new Error(`no test was run: ${work}output.txt says why`);
   // What no test reaches but the loading of the module is a table, which is only changed in a new process.
-  const reached = new Set([...first.tests.values()].flatMap(({ covered }) => covered));
+  const reached = new Set([...first.tests.values()].flatMap(({ reached: each }) => each));
+  const using = new Map([...first.tests].filter(([, { ms, reached: each }]) => each.length > 0 && ms <= FAST_MS));
   for (const id of [...left].filter((each) => first.loading.has(each) && !reached.has(each))) {
-    if (!(await failsFromStart(id, keep(first.tests, 0, FAST_MS)))) continue;
+    if (!(await failsFromStart(id, using))) continue;
     left.delete(id);
     caught.set(id, { how: 'killed' });
   }
   const good = files.filter((file) => scoreOf(count(file)) >= GOAL);
   if (!onlyFirst && good.length < files.length) {
     for (const { id, file } of mutants) if (good.includes(file)) left.delete(id);
-    await run(first.tests, FAST_MS, SLOWEST_MS);
-    const { tests } = await explore(listTests(OTHERS), left);
-    const others = new Map([...tests].filter(([name]) => !first.tests.has(name)));
-    await run(others, 0, FAST_MS);
-    await run(others, FAST_MS, SLOWEST_MS);
+    await runSlow(first.tests);
+    const others = await run(
+      listTests(OTHERS).filter((file) => !near.includes(file)),
+      { atMostMs: FAST_MS },
+    );
+    await runSlow(others.tests);
   }
-
   const minutes = ((performance.now() - startedAt) / 60_000).toFixed(1);
-  process.stdout.write(`${files.length} files of ${dirname(files[0])} in ${minutes} min\n`);
+  process.stdout.write(`${files.length} files of src/${layer} in ${minutes} min\n`);
   return Object.fromEntries(files.map((file) => [file, report(file)]));
+
+  /** Runs the tests that were too slow at first. */
+  async function runSlow(tests) {
+    const slow = new Map([...tests].filter(([, { ms }]) => ms > FAST_MS && ms <= SLOWEST_MS));
+    const due = [...slow].filter(([, { reached: each }]) => each.some((id) => left.has(id)));
+    if (due.length === 0) return;
+    await run(filesOf(slow), { atMostMs: SLOWEST_MS, due: Object.fromEntries(due.map(([name]) => [name, true])) });
+  }
 
   function count(file) {
     const own = mutants.filter((mutant) => mutant.file === file);
@@ -113,8 +138,29 @@ async function measure(files) {
   }
 }
 
-function keep(tests, moreThan, atMost) {
-  return new Map([...tests].filter(([, { ms }]) => ms > moreThan && ms <= atMost));
+/** The tests that caught these mutants the last time: they are tried first. */
+function listCatchers(mutants) {
+  const known = existsSync(catchersFile) ? JSON.parse(readFileSync(catchersFile, 'utf8')) : {};
+  const due = {};
+  for (const mutant of mutants) {
+    const name = known[keyOf(mutant)];
+    if (name !== undefined) due[name] = [...(due[name] ?? []), mutant.id];
+  }
+  const files = [...new Set(Object.keys(due).map((name) => name.split(' ', 1)[0]))];
+  return [files.filter((file) => existsSync(`${root}${file}`)), { atMostMs: SLOWEST_MS, due }];
+}
+
+function keepCatchers(mutants, caught) {
+  const known = existsSync(catchersFile) ? JSON.parse(readFileSync(catchersFile, 'utf8')) : {};
+  for (const mutant of mutants) {
+    const name = caught.get(mutant.id)?.name;
+    if (name !== undefined) known[keyOf(mutant)] = name;
+  }
+  writeFileSync(catchersFile, JSON.stringify(known, null, 1));
+}
+
+function keyOf({ file, source, from, to }) {
+  return [file, source, flat(from), flat(to)].join(' | ');
 }
 
 function findEquivalent({ file, source, from, to }) {

@@ -1,78 +1,73 @@
 /** Runs tests on mutants in processes of their own, which are replaced when a mutant hangs or spoils them. */
 import { spawn } from 'node:child_process';
-import { closeSync, existsSync, openSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { LEFT_OUT } from './core.js';
 
-const here = fileURLToPath(new URL('.', import.meta.url));
 const root = fileURLToPath(new URL('..', import.meta.url));
-const work = `${here}work/`;
+/** The folder that the processes of this one share, with a slash at its end. */
+let work;
+
+/** Keeps what is found in a folder of its own, so that other files can be measured meanwhile. */
+export function workIn(folder) {
+  work = folder;
+}
+
 const LOOK_EVERY_MS = 500;
 
-/** The test files at paths that begin so, without those that are left out. */
+/** The test files at paths that begin so, in the order of the beginnings, without those that are left out. */
 export function listTests(beginnings) {
   const files = readdirSync(`${root}test`, { recursive: true }).map((file) => `test/${file.replaceAll('\\', '/')}`);
-  const tests = files.filter((file) => file.endsWith('.test.ts') || file.endsWith('/each-seed.ts'));
-  return tests.filter((file) => !LEFT_OUT.test(file) && beginnings.some((beginning) => file.startsWith(beginning)));
+  const tests = files.filter((file) => /\.test\.ts$|\/each-seed\.ts$/.test(file) && !LEFT_OUT.test(file)).sort();
+  return [...new Set(beginnings.flatMap((beginning) => tests.filter((file) => file.startsWith(beginning))))];
 }
 
 /**
- * Runs the tests without a mutant.
- * @returns which of the mutants `left` each test reaches and how long it takes, ms, and those in what is evaluated when a module
- * is loaded
- */
-export async function explore(files, left) {
-  await start({ files, left: [...left] });
-  const lines = readLog();
-  const tests = lines.filter(({ name, repeats }) => name !== undefined && repeats);
-  return {
-    tests: new Map(tests.map(({ name, ms, covered }) => [name, { ms, covered }])),
-    loading: new Set(lines.flatMap(({ loading }) => loading ?? [])),
-  };
-}
-
-/**
- * Runs each test with each mutant that it reaches, and takes the caught ones out of `left`.
- * @param {Map<string, {ms: number, covered: readonly string[]}>} tests by name, which begins with the file
+ * Runs tests, each first as it is and then with each mutant of `left` that it reaches, and takes the caught ones out of `left`.
+ * @param {readonly string[]} files
  * @param {Set<string>} left ids of the mutants that are not caught
- * @returns {Promise<Map<string, {how: string, name: string}>>} how each was caught
+ * @param {{atMostMs: number, due?: Record<string, true | readonly string[]>}} settings tests that take longer only say which
+ * mutants they reach; `due`: the only tests to run, by name, with the mutants that are tried
+ * @returns how each was caught, each test with its time, ms, and the mutants it reaches, and those in what is evaluated when a
+ * module is loaded
  */
-export async function judge(tests, left) {
+export async function judge(files, left, { atMostMs, due }) {
   const caught = new Map();
-  const due = new Map([...tests].filter(([, { covered }]) => covered.some((id) => left.has(id))));
+  const tests = new Map();
+  const loading = new Set();
   let fruitless = 0;
-  while (due.size > 0 && left.size > 0 && fruitless < 3) {
-    const files = orderFiles(due);
-    const hung = await start({
-      files,
-      tests: Object.fromEntries([...due.keys()].map((name) => [name, 1])),
-      left: [...left],
-    });
-    const before = due.size + left.size;
+  while (left.size > 0 && fruitless < 3) {
+    const done = Object.fromEntries([...tests.keys()].map((name) => [name, 1]));
+    const open = due && Object.fromEntries(Object.entries(due).filter(([name]) => !tests.has(name)));
+    if (open !== undefined && Object.keys(open).length === 0) break;
+    const ended = await start({ files, left: [...left], atMostMs, done, due: open });
+    const before = tests.size + caught.size;
     const take = (id, how, name) => {
       if (left.delete(id)) caught.set(id, { how, name });
     };
-    for (const line of readLog()) {
+    const lines = readLog();
+    for (const line of lines) {
       if (line.caught !== undefined) take(line.caught, line.how, line.name);
-      if (line.done !== undefined) due.delete(line.done);
+      if (line.done !== undefined) tests.set(line.done, line);
+      for (const id of line.loading ?? []) loading.add(id);
     }
-    if (hung?.mutant !== undefined) take(hung.mutant, 'timeout', hung.name);
-    else if (!existsSync(`${work}log.jsonl`)) break;
-    // A process that ended cleanly has run what there was to run.
-    if (hung === undefined && !readLog().some(({ spoilt }) => spoilt !== undefined)) break;
-    fruitless = due.size + left.size < before ? 0 : fruitless + 1;
+    if (ended?.mutant !== undefined) take(ended.mutant, 'timeout', ended.name);
+    // A process that ended by itself has run what there was to run.
+    else if (!lines.some(({ spoilt }) => spoilt !== undefined)) break;
+    fruitless = tests.size + caught.size > before ? 0 : fruitless + 1;
   }
-  return caught;
+  return { caught, tests, loading };
 }
 
 /** Whether a test fails in a process that runs with the mutant from its beginning. */
 export async function failsFromStart(id, tests) {
-  const files = orderFiles(tests);
-  await start({ files, tests: Object.fromEntries([...tests.keys()].map((name) => [name, 1])), always: id, left: [] });
+  const due = Object.fromEntries([...tests.keys()].map((name) => [name, true]));
+  await start({ files: filesOf(tests), due, always: id, left: [] });
   return lastStatus !== 0;
 }
 
-function orderFiles(tests) {
+/** The files of tests, those with the least work first. */
+export function filesOf(tests) {
   const total = new Map();
   for (const [name, { ms }] of tests) {
     const [file] = name.split(' ', 1);
@@ -96,7 +91,7 @@ async function start(plan) {
       cwd: root,
       detached: true,
       stdio: ['ignore', output, output],
-      env: { ...process.env, CI: '1', NO_COLOR: '1', NODE_OPTIONS: '--max-old-space-size=4096' },
+      env: { ...process.env, MUTATE_WORK: work, CI: '1', NO_COLOR: '1', NODE_OPTIONS: '--max-old-space-size=4096' },
     },
   );
   closeSync(output);
@@ -116,7 +111,7 @@ async function start(plan) {
   const watch = setInterval(() => {
     const now = readNow();
     const spoilt = statSync(`${work}log.jsonl`).size > 0 && readLog().some((line) => line.spoilt !== undefined);
-    if (now.until !== undefined && Date.now() > now.until) hung = now;
+    if (now.until !== undefined && (Date.now() > now.until || readUsedMs(now.pid) > now.untilUsedMs)) hung = now;
     if (hung !== undefined || spoilt) end();
   }, LOOK_EVERY_MS);
   lastStatus = await new Promise((resolve) => child.once('close', resolve));
@@ -125,6 +120,17 @@ async function start(plan) {
   // A process that ended within a mutant was ended by it.
   const now = readNow();
   return hung ?? (now.mutant === undefined || readLog().some(({ spoilt }) => spoilt !== undefined) ? undefined : now);
+}
+
+/** The processor time of a process, ms; 0 where the system does not say. */
+function readUsedMs(pid) {
+  try {
+    const [, fields] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ');
+    const [user, system] = fields.split(' ').slice(11, 13).map(Number);
+    return (user + system) * 10;
+  } catch {
+    return 0;
+  }
 }
 
 function readNow() {

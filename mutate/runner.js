@@ -1,34 +1,40 @@
 /**
- * Runs each test once as it is, then again with each mutant that it reaches switched on, until each is caught. So the modules
- * are loaded once, not once for each mutant. What it finds is a line in `work/log.jsonl`.
+ * Runs each test as it is, to see which mutants it reaches and how long it takes, then again with each of them switched on that no
+ * test has caught yet. So the modules are loaded once, not once for each mutant. What it finds is a line in `work/log.jsonl`.
  */
 import { appendFileSync, openSync, readFileSync, writeSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { TestRunner } from 'vitest';
 
-const work = fileURLToPath(new URL('./work/', import.meta.url));
+/** See rounds.js. */
+const work = process.env.MUTATE_WORK;
 const { setInterval: startTimer, clearInterval: stopTimer } = globalThis;
 /** Processor time, ms, within which a test with a mutant has ended: other programs may load the machine. */
 const limitMs = (ms) => 500 + 10 * ms;
 /** A test that takes next to none for so many looks waits for what never comes. */
 const IDLE_LOOKS = 15;
 const LOOK_EVERY_MS = 200;
+/** A test that holds its process is ended after this time, ms, where its processor time cannot be read. */
+const PATIENCE_MS = 600_000;
+/** A mutant that so many tests of one round did not notice is left to the next round: those that nothing notices cost the most. */
+const TRIES = 100;
 /** So many times more often than in the test as it is, a changed place is reached only in a loop without end. */
 const HITS = 100;
 
 globalThis.mutating ??= begin();
-const { plan, space, left, now } = globalThis.mutating;
+const { plan, space, left, tries, now } = globalThis.mutating;
 
 function begin() {
   const plan = JSON.parse(readFileSync(`${work}plan.json`, 'utf8'));
   const space = { mutantCoverage: { static: {}, perTest: {} }, activeMutant: plan.always ?? '' };
   globalThis.__stryker__ = space;
-  return { plan, space, left: new Set(plan.left), now: openSync(`${work}now.json`, 'w') };
+  return { plan, space, left: new Set(plan.left), tries: new Map(), now: openSync(`${work}now.json`, 'w') };
 }
 
 export default class MutantRunner extends TestRunner {
   async onBeforeRunTask(test) {
-    if (plan.tests !== undefined && plan.tests[nameOf(test)] === undefined) test.mode = 'skip';
+    const name = nameOf(test);
+    const isDue = plan.due === undefined ? plan.done?.[name] === undefined : plan.due[name] !== undefined;
+    if (!isDue) test.mode = 'skip';
     await super.onBeforeRunTask(test);
   }
 
@@ -50,27 +56,25 @@ export default class MutantRunner extends TestRunner {
     const covered = space.mutantCoverage.perTest[test.id] ?? {};
     space.currentTestId = undefined;
     delete space.mutantCoverage.perTest[test.id];
-    const reaches = Object.keys(covered).filter((mutant) => left.has(mutant));
-    if (reaches.length === 0) return;
-    const ms = await this.measure(run);
-    if (plan.tests === undefined) {
-      tell({ name, ms, repeats: ms !== undefined, covered: reaches });
-      return;
-    }
-    if (ms === undefined) return;
-    for (const [mutant, hits] of Object.entries(covered)) {
-      if (!left.has(mutant)) continue;
-      const caught = await this.runWith(mutant, { run, name, ms, hits });
+    const reached = Object.keys(covered);
+    const wanted = plan.due?.[name] ?? true;
+    const tried = reached.filter((mutant) => left.has(mutant) && (wanted === true || wanted.includes(mutant)));
+    const ms = tried.length === 0 ? 0 : await this.measure(run);
+    for (const mutant of ms <= plan.atMostMs ? tried : []) {
+      const count = tries.get(mutant) ?? 0;
+      if (count >= TRIES) continue;
+      tries.set(mutant, count + 1);
+      const caught = await this.runWith(mutant, { run, name, ms, hits: covered[mutant] });
       if (caught === undefined) continue;
       left.delete(mutant);
       tell({ caught: mutant, name, how: caught });
-      if ((await this.measure(run)) === undefined) {
-        // The mutant has left something behind in this process.
+      if (this.isBusy || (await this.measure(run)) === undefined) {
+        // The mutant goes on in this process, or has left something behind in it.
         tell({ spoilt: name, by: mutant });
         process.kill(process.pid, 'SIGKILL');
       }
     }
-    tell({ done: name });
+    tell({ done: name, ms, reached });
   }
 
   /** The processor time that the test takes as it is, ms; undefined where it does not pass a second time. */
@@ -86,22 +90,30 @@ export default class MutantRunner extends TestRunner {
 
   /** How the test catches the mutant, if it does. */
   async runWith(mutant, { run, name, ms, hits }) {
-    writeSync(now, JSON.stringify({ mutant, name, until: Date.now() + 30_000 + 20 * limitMs(ms) }).padEnd(1000), 0);
+    const untilUsedMs = usedSince() + 2000 + 3 * limitMs(ms);
+    const { pid } = process;
+    writeSync(now, JSON.stringify({ mutant, name, pid, untilUsedMs, until: Date.now() + PATIENCE_MS }).padEnd(1000), 0);
     Object.assign(space, { activeMutant: mutant, hitCount: 0, hitLimit: hits * HITS });
     let timer;
+    this.isBusy = false;
     const late = new Promise((resolve) => {
       const start = process.cpuUsage();
       let before = start;
+      let queued = readQueuedMs();
       let idle = 0;
       timer = startTimer(() => {
-        idle = usedSince(before) < 5 ? idle + 1 : 0;
+        // One that other programs keep from a processor has used none either.
+        idle = usedSince(before) < 5 && readQueuedMs() - queued < 20 ? idle + 1 : 0;
         before = process.cpuUsage();
-        if (idle >= IDLE_LOOKS || usedSince(start) > limitMs(ms)) resolve('late');
+        queued = readQueuedMs();
+        if (idle >= IDLE_LOOKS) resolve('idle');
+        else if (usedSince(start) > limitMs(ms)) resolve('busy');
       }, LOOK_EVERY_MS);
     });
     try {
       const ended = await Promise.race([run(), late]);
-      return ended === 'late' || space.hitCount > space.hitLimit ? 'timeout' : undefined;
+      this.isBusy = ended === 'busy';
+      return ended === 'idle' || ended === 'busy' || space.hitCount > space.hitLimit ? 'timeout' : undefined;
     } catch {
       return space.hitCount > space.hitLimit ? 'timeout' : 'killed';
     } finally {
@@ -112,7 +124,7 @@ export default class MutantRunner extends TestRunner {
   }
 
   onAfterRunFiles() {
-    if (plan.tests === undefined) tell({ loading: Object.keys(space.mutantCoverage.static) });
+    tell({ loading: Object.keys(space.mutantCoverage.static).filter((mutant) => left.has(mutant)) });
     super.onAfterRunFiles();
   }
 }
@@ -120,6 +132,15 @@ export default class MutantRunner extends TestRunner {
 function usedSince(before) {
   const { user, system } = process.cpuUsage(before);
   return (user + system) / 1000;
+}
+
+/** How long this thread was ready and had no processor, ms; 0 where the system does not say. */
+function readQueuedMs() {
+  try {
+    return Number(readFileSync('/proc/self/schedstat', 'utf8').split(' ')[1]) / 1e6;
+  } catch {
+    return 0;
+  }
 }
 
 function nameOf(test) {

@@ -1,4 +1,4 @@
-/** Runs the tests that `work/plan.json` names, on the core with its mutants in it. */
+/** Runs the tests that the plan names, on the core with its mutants in it. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
@@ -6,8 +6,10 @@ import { BaseSequencer } from 'vitest/node';
 import { HERE, NEEDS } from '../test/needs.ts';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
-const { files, always } = JSON.parse(readFileSync(`${here}work/plan.json`, 'utf8'));
-const code = JSON.parse(readFileSync(`${here}work/code.json`, 'utf8'));
+/** See rounds.js. */
+const work = process.env.MUTATE_WORK;
+const { files, always } = JSON.parse(readFileSync(`${work}plan.json`, 'utf8'));
+const code = JSON.parse(readFileSync(`${work}code.json`, 'utf8'));
 
 /** Runs the files in the order of the plan. */
 class InOrder extends BaseSequencer {
@@ -30,9 +32,10 @@ export default defineConfig({
     include: files,
     runner: `${here}runner.js`,
     pool: 'forks',
-    isolate: always !== undefined,
+    isolate: false,
     bail: always === undefined ? 0 : 1,
     maxWorkers: 1,
+    execArgv: ['--max-semi-space-size=64'],
     sequence: { sequencer: InOrder },
     tags: NEEDS.map(({ name, description }) => ({ name, description })),
     tagsFilter: HERE,
