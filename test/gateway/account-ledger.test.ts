@@ -297,9 +297,9 @@ describe('a limit of the account', () => {
   });
 
   it('is not denied for a journal that cannot be read once a person, or the venue, has said what is held since', () => {
-    const stated = (at: number) => {
+    const stated = (at: number, runs: readonly ReturnType<typeof ended>[] = []) => {
       const unknown = { why: 'b', until: T0 };
-      const sums = sumsOf({ unknown, baselines: [{ market: MARKET, size: '2', by: 'ada', at }] });
+      const sums = sumsOf({ unknown, baselines: [{ market: MARKET, size: '2', by: 'ada', at }], runs });
       expect(ask(sums, {}, { maxPosition: '3' })).toBe('POSITION_UNKNOWN');
       sums.takeOpen([]);
       return sums;
@@ -308,6 +308,10 @@ describe('a limit of the account', () => {
     expect(ask(stated(T0 + 1), {}, { maxPosition: '3' })).toBe('ok');
     expect(ask(stated(T0 + 1), {}, { maxPosition: '2' })).toBe('POSITION_EXCEEDS_MAX');
     expect(ask(stated(T0 + 1), { market: 'ETH-USD' }, { maxPosition: '3' })).toBe('POSITION_UNKNOWN');
+    // An exposure is that of every market.
+    const runs = [ended('a', [['long', '1', '100', { market_id: 'ETH-USD' }]])];
+    expect(ask(stated(T0 + 1, runs), {}, { maxPosition: '3' })).toBe('ok');
+    expect(ask(stated(T0 + 1, runs), {}, { maxExposure: '10000' })).toBe('POSITION_UNKNOWN');
     const shown = stated(T0);
     shown.noteShown();
     expect(ask(shown, { market: 'ETH-USD' }, { maxPosition: '3' })).toBe('ok');

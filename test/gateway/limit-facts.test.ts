@@ -11,7 +11,7 @@ import type { EndpointName } from '../../src/venue/catalogue.ts';
 import type { LimitRules } from '../../src/venue/limits/check.ts';
 import type { OrderTerms, VenueCall } from '../../src/venue/port.ts';
 import type { FillRecord, OrderRecord } from '../../src/venue/records.ts';
-import { fill, record, T0, terms } from '../venue/order-samples.ts';
+import { fill, ID, record, T0, terms } from '../venue/order-samples.ts';
 
 const DAY_US = 86_400_000_000;
 
@@ -65,7 +65,11 @@ class Story {
     this.attempt(call, 'POST');
     return this.settle(call, { kind: 'rejected', failure, definite: true, message: 'no margin' });
   }
-  amended(number: number, params: { price: string; size?: string }, refusal?: string): this {
+  amended(
+    number: number,
+    params: { price: string; size?: string },
+    refusal?: Pick<DataOf<'call.settled'>, 'kind' | 'failure' | 'definite' | 'code'>,
+  ): this {
     const call = this.intend(
       'PUT /orders',
       { order_id: `BTC-USD@${number}`, market_id: 'BTC-USD', ...params },
@@ -74,8 +78,7 @@ class Story {
       },
     );
     this.attempt(call, 'PUT');
-    if (refusal !== undefined)
-      return this.settle(call, { kind: 'rejected', failure: 'rejected', definite: true, message: refusal });
+    if (refusal !== undefined) return this.settle(call, { ...refusal, message: 'no margin' });
     return this.confirm(call, [{ ...params, id: `BTC-USD@${number}`, status: 'amending' }]);
   }
   /** Cancels an order; the venue confirms at once. */
@@ -98,10 +101,13 @@ class Story {
   listed(params: object, fills: readonly FillRecord[]): this {
     return this.read('GET /fills', { market_id: 'BTC-USD', ...params }, fills);
   }
-  read(endpoint: EndpointName, params: object, records: readonly object[]): this {
+  /** `unread`: rows of the list that could not be read. */
+  read(endpoint: EndpointName, params: object, records: readonly object[], unread = 0): this {
     const call = this.intend(endpoint, params, {});
     this.attempt(call, 'GET');
-    return this.confirm(call, records);
+    const rows = Array.from({ length: unread }, () => ({ why: 'no size' }));
+    const result = records as unknown as Json;
+    return this.settle(call, { kind: 'confirmed', success: true, result, ...(unread === 0 ? {} : { unread: rows }) });
   }
   armed(timeoutMs: number): this {
     const call = this.intend('POST /cancel_all_after', { market_id: 'BTC-USD' }, {});
@@ -115,9 +121,9 @@ class Story {
     this.append('order.concluded', { clientOrderId: `rb${number}`, event: 'T_EXHAUSTED', because: 'unknown' });
     return this;
   }
-  /** Reads a feed, as of now. */
-  fed(name: string, market: string, price: string): this {
-    this.append('feed.read', { call: `#feed:${name}`, name, key: market, value: price, at: this.now });
+  /** Reads a feed, as of some ms ago. */
+  fed(name: string, market: string, price: string, agoMs = 0): this {
+    this.append('feed.read', { call: `#feed:${name}`, name, key: market, value: price, at: this.now - agoMs });
     return this;
   }
   /** Orders that the next check looks at: its cost, whatever the machine. */
@@ -242,6 +248,7 @@ function theirs(number: number, side: 'long' | 'short', size: string, over: Part
 }
 
 const SHORT = { side: 'short', price: '100' } as const;
+const REFUSED = { kind: 'rejected', failure: 'rejected', definite: true } as const;
 
 describe('the position', () => {
   const rules: LimitRules = { maxPosition: '12', selfMatch: 'allow' };
@@ -387,8 +394,19 @@ describe('the notional of the run', () => {
     expect(story.asksAmend(1, { price: '201' }, rules)).toContain('notional=810, sent=1200, max=2000');
     expect(story.asksAmend(1, { price: '90', size: '23' }, rules)).toContain('notional=870, sent=1200');
   });
+  it('leaves out an amend that was denied here, and counts one whose refusal is not certain', () => {
+    const story = new Story().placed(1).shown(1, 'open').amended(1, { price: '150' }, { kind: 'denied', code: 'STOP' });
+    expect(story.asks({ price: '1001', ...one }, rules)).toContain('sent=1000');
+    story.amended(1, { price: '140' }, { ...REFUSED, definite: false });
+    expect(story.asks({ price: '1001', ...one }, rules)).toContain('sent=1400');
+  });
+  it('measures a market order by what the feed showed when it was sent', () => {
+    const market = { type: 'market', price: undefined, size: '1' } as unknown as Partial<OrderTerms>;
+    const story = new Story().fed('mid', 'BTC-USD', '110').placed(1, market).fed('mid', 'BTC-USD', '90');
+    expect(story.asks({ price: '1891', ...one }, rules)).toContain('sent=110');
+  });
   it('leaves out a refused amend and a refused order, but not a cancelled one', () => {
-    const story = new Story().placed(1).shown(1, 'open').amended(1, { price: '150' }, 'no margin');
+    const story = new Story().placed(1).shown(1, 'open').amended(1, { price: '150' }, REFUSED);
     expect(story.asks({ price: '1001', ...one }, rules)).toContain('sent=1000');
     story.rejected(2);
     expect(story.asks({ price: '1001', ...one }, rules)).toContain('sent=1000');
@@ -453,6 +471,9 @@ describe('the market price', () => {
     story.shown(2, 'open', { side: 'short', price: '200', size: '1', initial_size: '1' });
     expect(story.asks({ ...SHORT, size: '5' }, rules)).toBe('ok');
     expect(story.asks({ ...SHORT, size: '5.1' }, rules)).toContain('notional=1020');
+    // That it rests after an amend does not show that it rests with the new price.
+    story.amended(2, { price: '300' }).shown(2, 'open', { side: 'short', price: '300', size: '1', initial_size: '1' });
+    expect(story.asks({ ...SHORT, size: '5' }, rules)).toBe('ok');
   });
 });
 
@@ -482,6 +503,16 @@ describe('the price feed', () => {
     // It was read four seconds ago.
     expect(story.wait(56_000).asks({ ...market, size: '5' }, rules)).toContain('notional=1005');
     expect(story.wait(1).asks({ ...market, size: '5' }, rules)).toBe('NOTIONAL_UNKNOWN: market=BTC-USD');
+  });
+
+  it('counts by its newest reading, and of two of one instant by the later one', () => {
+    const market = { type: 'market', price: undefined, size: '5' } as unknown as Partial<OrderTerms>;
+    const story = new Story().fed('mid', 'BTC-USD', '201').fed('mid', 'BTC-USD', '150', 1_001);
+    expect(story.asks(market, rules)).toContain('notional=1005');
+    story.fed('mid', 'BTC-USD', '202', 2_000);
+    expect(story.asks(market, rules)).toContain('notional=1010');
+    // A minute later it is the last price that was seen.
+    expect(story.wait(60_000).asks(sells, rules)).toContain('notional=1010');
   });
 
   it.each<[string, Partial<OrderTerms>, LimitRules]>([
@@ -533,6 +564,10 @@ describe('what ends or halts a run', () => {
     expect(story.wait(1).asks({}, {})).toMatch(/^DEADMAN_LAPSED: since=/);
     expect(story.placed(1).asksAmend(1, { price: '99' }, {})).toBe('ok');
     expect(story.armed(5_000).asks({}, {})).toBe('ok');
+    expect([story.wait(3_000).asks({}, {}), story.asksAmend(1, { price: '99' }, {})]).toEqual([
+      expect.stringMatching(/^DEADMAN_LAPSED/),
+      'ok',
+    ]);
   });
 
   it('is an order of unknown fate: nothing new in its market, except what only reduces', () => {
@@ -579,6 +614,38 @@ describe('the window of a count', () => {
     expect(asks()).toContain('STEP_FILLS_EXCEEDED');
     story.wait(1);
     expect(asks()).toBe('ok');
+  });
+
+  it('holds orders and amends, and no other write', () => {
+    const story = new Story().read('PUT /account/leverage', { market_id: 'BTC-USD', leverage: 3 }, []);
+    expect(story.asks({}, { maxOrdersPerMinute: 1 })).toBe('ok');
+    expect(story.asks({}, { maxWrites: 1 })).toContain('WRITES_EXCEED_MAX: writes=2');
+  });
+
+  it('of fills is one over the rounds and attempts of a step', () => {
+    const tracker = new OrderTracker();
+    const gate = new LimitFactsFold(tracker, {});
+    const apply = (type: EntryType, data: object) => {
+      const entry = { type, data, at: T0, step: 'loop[10]/do/o~11' } as unknown as Entry;
+      gate.apply(entry);
+      tracker.apply(entry);
+    };
+    const intent = terms();
+    const params = { market_id: 'BTC-USD' };
+    apply('call.intended', {
+      call: 'a',
+      endpoint: 'POST /orders',
+      params,
+      intent,
+      clientOrderId: intent.clientOrderId,
+    });
+    apply('call.attempted', { call: 'a', n: 1 });
+    apply('call.settled', { call: 'a', kind: 'confirmed', result: [record('processing')] });
+    apply('call.intended', { call: 'b', endpoint: 'GET /fills/order', params: { order_id: ID } });
+    apply('call.settled', { call: 'b', kind: 'confirmed', result: [fill('1', '1')] });
+    const call = { step: 'loop[2]/do/o', endpoint: 'POST /orders', params, intent: terms({ clientOrderId: 'rbnew' }) };
+    const rules: LimitRules = { stepFills: { max: 0, windowMs: 60_000 } };
+    expect(gate.check(call as unknown as VenueCall, rules, T0)).toMatchObject({ code: 'STEP_FILLS_EXCEEDED' });
   });
 
   it('holds contradictions of the venue too, but no request that failed on its way', () => {
@@ -727,6 +794,101 @@ describe('the runs of an account', () => {
   });
 });
 
+describe('the position of the account', () => {
+  /** Runs of one account in this process. */
+  function account() {
+    const sums = new AccountLedger();
+    const gates: LimitFactsFold[] = [];
+    return () => {
+      const tracker = new OrderTracker();
+      const gate = new LimitFactsFold(
+        tracker,
+        {},
+        () => ({ killed: false, working: [], ledger: { sums, gates } }),
+        'mid',
+      );
+      gates.push(gate);
+      const apply = (type: EntryType, data: object) => {
+        const entry = { type, data, at: T0, step: 'a' } as unknown as Entry;
+        gate.apply(entry);
+        tracker.apply(entry);
+      };
+      let calls = 0;
+      const call = (endpoint: EndpointName, params: object, result: readonly object[], more: object = {}) => {
+        calls += 1;
+        const data = { call: `${gates.length} ${calls}`, endpoint, params, ...more };
+        apply('call.intended', data);
+        apply('call.attempted', { call: data.call, n: 1 });
+        apply('call.settled', { call: data.call, kind: 'confirmed', sentAt: T0, result });
+      };
+      return {
+        apply,
+        call,
+        /** An order of 10 at 100. */
+        place: (over: Partial<OrderTerms> = {}) => {
+          const intent = terms(over);
+          call('POST /orders', { market_id: intent.market }, [record('processing', { market_id: intent.market })], {
+            intent,
+            clientOrderId: intent.clientOrderId,
+          });
+        },
+        ask: (rules: LimitRules, over: Partial<OrderTerms> = {}, reference?: string) => {
+          const intent = terms({ clientOrderId: 'rbnew', ...over });
+          const at = reference === undefined ? {} : { reference: { price: reference, at: T0 } };
+          const next = { endpoint: 'POST /orders', params: { market_id: intent.market }, step: 'a', intent, ...at };
+          const verdict = gate.check(next as unknown as VenueCall, { selfMatch: 'allow' }, T0, { account: rules });
+          return verdict.ok ? 'ok' : verdict.message;
+        },
+      };
+    };
+  }
+  const closed = (over: Partial<OrderRecord> = {}) => record('closed', { total_filled_size: '10', ...over });
+
+  it('includes fills of others, and those of another run once', () => {
+    const one = account()();
+    one.call('GET /fills', { market_id: 'BTC-USD' }, [theirs(1, 'long', '3')]);
+    expect(one.ask({ maxPosition: '13' })).toBe('ok');
+    expect(one.ask({ maxPosition: '12.9' })).toContain('POSITION_EXCEEDS_MAX: position=13');
+
+    const run = account();
+    const [here, there] = [run(), run()];
+    there.place();
+    there.call('GET /orders', { order_id: ID, market_id: 'BTC-USD' }, [closed()]);
+    here.call('GET /fills', { market_id: 'BTC-USD' }, [fill('1', '10', { order_id: ID })]);
+    expect(here.ask({ maxPosition: '20' })).toBe('ok');
+    expect(here.ask({ maxPosition: '19.9' })).toContain('POSITION_EXCEEDS_MAX: position=20');
+  });
+
+  it.each([
+    ['the reference', '200', undefined],
+    ['the feed', undefined, '200'],
+    ['the reference, before the feed', '200', '150'],
+  ])('costs what %s says in the market of the order', (_, reference, feed) => {
+    const one = account()();
+    one.place();
+    one.call('GET /fills/order', { order_id: ID }, [fill('1', '10', { order_id: ID })]);
+    one.call('GET /orders', { order_id: ID, market_id: 'BTC-USD' }, [closed()]);
+    if (feed !== undefined) one.apply('feed.read', { call: 'f', name: 'mid', key: 'BTC-USD', value: feed, at: T0 });
+    const order = { size: '1', price: '100' };
+    expect(one.ask({ maxExposure: '2100' }, order, reference)).toBe('ok');
+    expect(one.ask({ maxExposure: '2099' }, order, reference)).toContain('EXPOSURE_EXCEEDS_MAX');
+  });
+
+  it('costs in another market what was paid there last, at its largest possible size', () => {
+    const one = account()();
+    const market = 'ETH-USD';
+    one.place({ market });
+    one.call('GET /fills/order', { order_id: ID }, [fill('1', '4', { market_id: market, price: '50' })]);
+    one.call('DELETE /orders', { order_id: ID, market_id: market }, [{ id: ID, status: 'canceled' }], {
+      clientOrderId: 'rbabc',
+    });
+    // Of the ten ordered at least four were filled.
+    const order = { size: '1', price: '100' };
+    expect(one.ask({ maxExposure: '600' }, order, '200')).toBe('ok');
+    expect(one.ask({ maxExposure: '599' }, order, '200')).toContain('EXPOSURE_EXCEEDS_MAX');
+  });
+});
+
 describe('the open orders of the account', () => {
   const near = { status: 'open', p_limit: 1000, start_time: 0 };
   const open = (count: number) =>
@@ -752,6 +914,50 @@ describe('the open orders of the account', () => {
   ])('are not fewer because %s', (_name, query, count) => {
     const story = new Story().read('GET /orders', near, open(950));
     expect(asks(story.read('GET /orders', query, open(count)))).toBe(NEAR);
+  });
+
+  it('are counted once where they are of the run, or of another run of the account', () => {
+    const own = { id: 'BTC-USD@2000', client_order_id: '' };
+    const story = new Story().placed(2000).shown(2000, 'open');
+    expect(asks(story.read('GET /orders', near, [...open(948), record('open', own)]))).toBe('ok');
+    expect(asks(story.read('GET /orders', near, [...open(949), record('open', own)]))).toBe(NEAR);
+    const theirs = terms({ clientOrderId: 'rbtheirs' });
+    const working = { ...theirs, orderId: 'BTC-USD@3000', worstRemaining: '10' };
+    const gate = new LimitFactsFold(new OrderTracker(), {}, () => ({ killed: false, working: [working] }));
+    const list = (shown: object) => {
+      const data = { call: 'a', endpoint: 'GET /orders', params: near };
+      const result = [...open(948), record('open', shown)];
+      gate.apply({ type: 'call.intended', data, at: T0, step: '' } as unknown as Entry);
+      gate.apply({ type: 'call.settled', data: { ...data, kind: 'confirmed', result }, at: T0, step: '' } as never);
+      const call = { endpoint: 'POST /orders', params: {}, step: '', intent: terms() } as unknown as VenueCall;
+      return gate.check(call, {}, T0).ok;
+    };
+    expect(list({ id: 'BTC-USD@3000', client_order_id: '' })).toBe(true);
+    expect(list({ id: 'BTC-USD@3001', client_order_id: 'rbtheirs' })).toBe(true);
+    expect(list({ id: 'BTC-USD@3001', client_order_id: '' })).toBe(false);
+  });
+
+  it('include rows that cannot be read', () => {
+    const story = new Story().read('GET /orders', near, open(940), 10);
+    expect(asks(story)).toBe(NEAR);
+    // A full page, and one that is no longer, are not the whole list.
+    expect(asks(story.read('GET /orders', { ...near, p_limit: 100 }, open(99), 1))).toBe(NEAR);
+    expect(asks(story.read('GET /orders', { status: 'open' }, open(935)))).toBe(NEAR);
+    expect(asks(story.read('GET /orders', near, open(948), 1))).toBe('ok');
+  });
+
+  it('are those of a list that reaches back as far as the one before, or further', () => {
+    const hour = (story: Story) => ({ ...near, start_time: (story.now + 1_999 - 3_600_000) * 1000 });
+    const story = new Story();
+    story.read('GET /orders', hour(story), open(950));
+    expect(asks(story)).toBe(NEAR);
+    expect(asks(story.read('GET /orders', hour(story), open(949)))).toBe('ok');
+    story.read('GET /orders', hour(story), open(950));
+    const day = { ...near, start_time: (story.now - 86_400_000) * 1000 };
+    expect(asks(story.read('GET /orders', day, open(949)))).toBe('ok');
+    expect(asks(story.read('GET /orders', hour(story), open(900)))).toBe('ok');
+    story.read('GET /orders', day, open(950));
+    expect(asks(story.read('GET /orders', hour(story), open(900)))).toBe(NEAR);
   });
 
   it('are more because of a longer list of any kind, but not of another market or status', () => {

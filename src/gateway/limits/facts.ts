@@ -30,7 +30,6 @@ const DAY_MS = 86_400_000;
 /** How long a refusal is remembered, ms: the longest window that a throttle may have (venue/profile/settings.ts). */
 const REFUSALS_KEPT_MS = 30 * 86_400_000;
 
-const NOTHING_SENT = { value: decimal('0'), atLeast: false };
 /** How old the last price of a market may be before its price feed is read for an order, ms. */
 const FRESH_PRICE_MS = 10_000;
 /** How long a reading of the price feed measures orders, ms: as long as an order may wait for its tokens. */
@@ -133,7 +132,6 @@ export class LimitFactsFold {
         this.applyFeed(entry.data);
         return;
       default:
-        return;
     }
   }
 
@@ -153,7 +151,7 @@ export class LimitFactsFold {
     if (lapsed !== undefined) return { ok: false, ...lapsed, considered: {} };
     const facts = this.collectFacts(call, rules, now, attempted);
     const verdict = checkLimits(
-      { ...call, ...(call.intent?.allow === undefined ? {} : { allow: call.intent.allow }) },
+      call,
       rules,
       facts,
       account && { rules: account, facts: this.collectAccountFacts(facts, call, account, attempted) },
@@ -191,7 +189,6 @@ export class LimitFactsFold {
     const others = this.others();
     const { markets } = this;
     const summed = rules.maxRunNotional !== undefined;
-    const action = getAction(call.endpoint);
     const placed = findPlaced(call, attempted);
     const own = this.own.listWorking(summed).filter(({ clientOrderId }) => clientOrderId !== placed);
     const working = [...own, ...others.working];
@@ -201,13 +198,13 @@ export class LimitFactsFold {
       times.filter((at) => windowMs === undefined || now - at < windowMs).length;
     const market = call.intent?.market ?? (call.params as { readonly market_id?: string }).market_id ?? '';
     const account = this.account;
-    const sum = summed ? this.own.sumNotional(placed) : NOTHING_SENT;
+    const sum = summed ? this.own.sumNotional(placed) : undefined;
     const isKnown = sum !== undefined && !(sum.atLeast && rules.unknownPrice === 'deny');
     return {
       now,
       killed: others.killed,
       working,
-      openOrders: { run: own.length, account: working.length + this.countExternalOpen(others.working) },
+      openOrders: { run: own.length, account: working.length + this.countExternalOpen(working) },
       positions: this.held.collectFacts(
         this.own.listFilled(),
         (orderId) => this.tracker.byId(orderId) !== undefined,
@@ -215,7 +212,7 @@ export class LimitFactsFold {
       ),
       counters: {
         writes: this.writes - (attempted ? 1 : 0),
-        ordersLastMinute: this.orderTimes.length - (attempted && (action === 'place' || action === 'amend') ? 1 : 0),
+        ordersLastMinute: this.orderTimes.length - (attempted ? 1 : 0),
         runNotional: isKnown ? formatDecimal(sum.value) : undefined,
         runNotionalAtLeast: sum?.atLeast === true,
         stepFills:
@@ -253,7 +250,6 @@ export class LimitFactsFold {
     const { now } = facts;
     const day = Math.floor(now / DAY_MS);
     const placed = findPlaced(call, attempted);
-    const notional = (of: LimitFactsFold) => of.own.sumNotional(of === this ? placed : undefined, day);
     const { counters } = facts;
     const { sums, gates } = ledger ?? { sums: this.alone, gates: [this] };
     const others = gates.filter((each) => each !== this);
@@ -263,7 +259,7 @@ export class LimitFactsFold {
     const known = sums.listFilled(gates);
     const possible = this.held.collectFacts(known, isOwn, now, (fill) => sums.hasBooked(fill));
     const working = [...facts.working, ...sums.listLeft(isOfRun)];
-    const parts = [sums.sumNotionalOfDay(now), ...gates.map((each) => notional(each)?.value)];
+    const parts = [sums.sumNotionalOfDay(now), ...gates.map((each) => each.own.sumNotional(placed, day)?.value)];
     const dayNotional = parts.every((part) => part !== undefined)
       ? formatDecimal(parts.reduce((sum, part) => sum.plus(part), decimal('0')))
       : undefined;
@@ -310,16 +306,11 @@ export class LimitFactsFold {
     return this.own.listWorking();
   }
 
-  /** Counts open orders that belong to no known run; those of other runs of the account are counted as theirs. */
+  /** Counts open orders that belong to no known run. `working`: the orders of the account's runs. */
   private countExternalOpen(working: readonly WorkingOrder[]): number {
     const known = new Set(working.flatMap(({ clientOrderId, orderId }) => [clientOrderId, orderId]));
-    const { tracker } = this;
     const external = this.listedOpen.orders.filter(
-      ({ id, client_order_id }) =>
-        tracker.byId(id) === undefined &&
-        tracker.get(client_order_id) === undefined &&
-        !known.has(id) &&
-        !known.has(client_order_id),
+      ({ id, client_order_id }) => this.tracker.byId(id) === undefined && !known.has(id) && !known.has(client_order_id),
     );
     return external.length + this.listedOpen.unread;
   }
@@ -380,7 +371,7 @@ export class LimitFactsFold {
     step: string,
   ): void {
     if (call === undefined) return;
-    if (data.kind === 'rejected' && data.failure === 'rejected') this.refusals.push(at);
+    if (data.failure === 'rejected') this.refusals.push(at);
     if ((data.kind === 'rejected' && data.definite !== false) || data.kind === 'denied') this.sent.removeRefused(call);
     if (data.kind !== 'confirmed') return;
     if (call.endpoint.startsWith('GET ')) this.lastReadAt = at;

@@ -1,0 +1,474 @@
+/** The client of a run: what it journals of each call, when it sends it, sends it again or not at all, and how it settles it. */
+import { describe, expect, it } from 'vitest';
+import { VirtualClock } from '../../src/base/clock.ts';
+import { PROTECTIVE_FLUSH_MS, VenueClient } from '../../src/gateway/client.ts';
+import type { ClientParts } from '../../src/gateway/client-parts.ts';
+import { LimitFactsFold } from '../../src/gateway/limits/facts.ts';
+import type { BudgetRequest, Ticket } from '../../src/gateway/tokens/budget.ts';
+import type { SendOptions, WireReply, WireRequest } from '../../src/gateway/transport.ts';
+import type { Entry } from '../../src/journal/entry.ts';
+import { OrderTracker } from '../../src/journal/orders.ts';
+import type { EndpointName } from '../../src/venue/catalogue.ts';
+import type { CallOutcome, VenueCall } from '../../src/venue/port.ts';
+import { SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
+import { record, terms } from '../venue/order-samples.ts';
+
+const START = Date.UTC(2026, 0, 5, 8);
+const HEADERS = { 'x-ratelimit-remaining': '9', 'set-cookie': 'secret' };
+
+function answer(status: number, body: unknown): WireReply {
+  return { kind: 'answer', status, headers: HEADERS, body: JSON.stringify(body) };
+}
+const confirmed = (...result: readonly object[]) => answer(200, { success: true, result });
+const NOTHING = answer(200, { success: true, result: null });
+const refused = (status: number, error: string) => answer(status, { success: false, error, result: [] });
+const ACK = record('processing');
+const TOUCH = { id: ACK.id, status: 'processing' };
+
+interface Given {
+  /** The venue's answers in sequence, each 20 ms after its request; one that is an error is thrown. */
+  readonly replies?: readonly (WireReply | Error)[];
+  /** How long the grant of tokens takes, ms. */
+  readonly tokensAfterMs?: number;
+  readonly flush?: () => Promise<void>;
+  readonly parts?: Partial<ClientParts>;
+}
+
+/** A client, with what it journals, sends and asks for. */
+function setUp({ replies = [], tokensAfterMs = 0, flush = async () => {}, parts = {} }: Given = {}) {
+  const clock = new VirtualClock(START);
+  const entries: Entry[] = [];
+  const sent: (WireRequest & { readonly at: number; readonly options: SendOptions })[] = [];
+  const asked: BudgetRequest[] = [];
+  const ended: string[] = [];
+  const points: string[] = [];
+  const crashes: unknown[] = [];
+  const flushes: unknown[] = [];
+  let turns = 0;
+  const arrive = clock.arrive.bind(clock);
+  clock.arrive = (turn) => {
+    turns += 1;
+    arrive(turn);
+  };
+  const tracker = new OrderTracker();
+  const gate = new LimitFactsFold(tracker, {});
+  const after = (ms: number) => (ms === 0 ? undefined : new Promise<void>((done) => void clock.after(ms, done)));
+  const end = (how: string) => () => void ended.push(how);
+  const ticket: Ticket = { sent() {}, answered: end('answered'), aborted: end('aborted'), notSent: end('not sent') };
+  const client = new VenueClient({
+    profile: { ...SIMULATED_PROFILE, account: 'main' },
+    transport: {
+      async send(request, options) {
+        const reply = replies[sent.length] ?? confirmed();
+        sent.push({ ...request, at: clock.now() - START, options });
+        await after(20);
+        if (reply instanceof Error) throw reply;
+        return reply;
+      },
+    },
+    budget: {
+      async acquire(request) {
+        asked.push(request);
+        await after(tokensAfterMs);
+        return { kind: 'granted', ticket, waitedMs: 0 };
+      },
+      weightOf: (endpoint) => endpoint.length,
+      standDown: (of) => void ended.push(`stands down ${of}`),
+    },
+    log: {
+      tracker,
+      append(type, data, step = '') {
+        const entry = { type, data, step, at: clock.now() } as unknown as Entry;
+        entries.push(entry);
+        gate.apply(entry);
+        tracker.apply(entry);
+      },
+      flush(of) {
+        flushes.push(of);
+        return flush();
+      },
+    },
+    clock,
+    gate,
+    feeds: { read: async () => undefined },
+    markets: { 'BTC-USD': { tick: '1', lot: '0.1' } },
+    epoch: 7,
+    onCrash: (error) => void crashes.push(error),
+    crashPoints: { reached: (point) => void points.push(point) },
+    ...parts,
+  });
+  return {
+    client,
+    clock,
+    entries,
+    sent,
+    asked,
+    ended,
+    points,
+    crashes,
+    flushes,
+    run: <T>(work: Promise<T>) => clock.runUntil(work),
+    types: () => entries.map(({ type }) => type),
+    of: (type: Entry['type']) => entries.filter((entry) => entry.type === type).map(({ data }) => data),
+    turns: () => turns,
+  };
+}
+
+const PARAMS: Partial<Record<EndpointName, object>> = {
+  'GET /fills/order': { order_id: ACK.id },
+  'GET /cancel_all_after': { market_id: 'BTC-USD' },
+  'DELETE /cancel_all_after': { market_id: 'BTC-USD' },
+  'DELETE /orders/cancel_all': {},
+};
+
+function callOf<E extends EndpointName>(endpoint: E, over: object = {}): VenueCall<E> {
+  const params = PARAMS[endpoint] ?? { market_id: 'BTC-USD', order_id: ACK.id };
+  return { id: 'steps/o#1', step: 'steps/o', endpoint, params, class: 'read', ...over } as unknown as VenueCall<E>;
+}
+const intent = terms();
+const placing = (over: object = {}) =>
+  callOf('POST /orders', {
+    params: {
+      market_id: 'BTC-USD',
+      side: 'long',
+      type: 'limit',
+      size: '10',
+      price: '100',
+      client_order_id: 'rbabc',
+    },
+    class: 'enter',
+    intent,
+    clientOrderId: intent.clientOrderId,
+    ...over,
+  });
+const ARMING = callOf('POST /cancel_all_after', { params: { market_id: 'BTC-USD', timeout: 20_000 } });
+
+describe('a call', () => {
+  it('is journaled as intended, attempted and settled, and passes its points in this order', async () => {
+    const { client, run, entries, points, of, turns } = setUp({ replies: [confirmed(ACK)] });
+    const outcome = await run(client.call(placing({ purpose: 'undo', reference: { price: '101', at: START } })));
+    expect(outcome).toMatchObject({ kind: 'confirmed', sentAt: START, settledAt: START + 20 });
+    expect(entries.map(({ type, step }) => [type, step])).toEqual(
+      ['call.intended', 'call.attempted', 'call.settled'].map((type) => [type, 'steps/o']),
+    );
+    expect(of('call.intended')).toEqual([
+      {
+        call: 'steps/o#1',
+        endpoint: 'POST /orders',
+        params: expect.objectContaining({ client_order_id: 'rbabc' }),
+        class: 'enter',
+        intent,
+        clientOrderId: 'rbabc',
+        purpose: 'undo',
+        reference: '101',
+      },
+    ]);
+    expect(of('call.attempted')).toMatchObject([{ call: 'steps/o#1', n: 1, epoch: 7, tokens: 'POST /orders'.length }]);
+    expect(of('call.settled')).toMatchObject([{ kind: 'confirmed', status: 200, sentAt: START }]);
+    expect(points).toEqual(['CP0', 'CP1', 'CP2', 'CP5', 'CP3', 'CP4', 'CP10', 'CP11']);
+    expect(turns()).toBe(0);
+  });
+
+  it('has in the journal only what it has, with secrets replaced', async () => {
+    const { client, run, of } = setUp();
+    const params = { grant_type: 'refresh_token', refresh_token: 'hush' };
+    await run(client.call(callOf('POST /jwt', { params })));
+    expect(of('call.intended')).toEqual([
+      {
+        call: 'steps/o#1',
+        endpoint: 'POST /jwt',
+        params: expect.objectContaining({ refresh_token: '[redacted]' }),
+        class: 'read',
+      },
+    ]);
+  });
+
+  it('asks for its tokens with all that they depend on', async () => {
+    const wanted = { withdrawn: undefined, onWithdrawn: () => () => {} };
+    const { client, run, asked, sent } = setUp();
+    await run(client.call(callOf('GET /orders', { deadlineAt: START + 9, wanted, answerMs: 50 })));
+    expect(asked).toEqual([
+      { endpoint: 'GET /orders', weight: 11, class: 'read', deadlineAt: START + 9, wanted, heartbeat: undefined },
+    ]);
+    expect(sent[0]?.options.timeoutMs).toBe(50);
+  });
+
+  it('that repeats keeps tokens for the switch of its account', async () => {
+    const { client, run, asked } = setUp();
+    await run(client.call({ ...ARMING, repeatsMs: 6_000 }));
+    await run(client.call(callOf('GET /cancel_all_after', { repeatsMs: 60_000 })));
+    const readWeight = 'GET /cancel_all_after'.length;
+    expect(asked.map(({ heartbeat }) => heartbeat)).toEqual([
+      { of: 'main', everyMs: 6_000, timeoutMs: 20_000, readWeight },
+      { of: 'main', everyMs: 62_000, timeoutMs: 0, readWeight, reads: true },
+    ]);
+  });
+
+  it.each([
+    ['a write', callOf('DELETE /orders'), [START + 62_000]],
+    ['a heartbeat', { ...ARMING, repeatsMs: 6_000 }, []],
+  ])('that waits long for its tokens is shown to wait, but for a heartbeat: %s', async (_, call, until) => {
+    const { client, run, of } = setUp({ tokensAfterMs: 5_000 });
+    await run(client.call(call));
+    expect(of('call.waiting')).toEqual(until.map((each) => ({ call: 'steps/o#1', until: each })));
+  });
+
+  it('that reads is not made durable, a heartbeat only as far as it was written', async () => {
+    const { client, run, flushes, sent } = setUp();
+    await run(client.call(callOf('GET /orders')));
+    expect([flushes, sent[0]?.options.mayLeave]).toEqual([[], undefined]);
+    await run(client.call({ ...ARMING, purpose: 'keep-alive' }));
+    await run(client.call({ ...ARMING, purpose: 'arm' }));
+    expect(flushes).toEqual(['written', 'all']);
+    expect(sent[1]?.options.mayLeave?.()).toBe(true);
+  });
+
+  it.each([
+    [undefined, 'unresolved'],
+    ['each', 'confirmed'],
+  ] as const)('reads a list with a row that cannot be read as its caller says: %s', async (rows, kind) => {
+    const { client, run } = setUp({ replies: [confirmed(record('open'), { id: 'BTC-USD@9' })] });
+    const outcome = await run(
+      client.call(callOf('GET /orders', { params: {}, ...(rows === undefined ? {} : { rows }) })),
+    );
+    expect(outcome.kind).toBe(kind);
+    if (outcome.kind === 'confirmed') expect([outcome.result.length, outcome.unread?.length]).toEqual([1, 1]);
+  });
+
+  it('that disarms releases the tokens of the switch when that is confirmed, and no other call does', async () => {
+    const { client, run, ended } = setUp({ replies: [refused(400, 'no'), NOTHING, confirmed(TOUCH)] });
+    await run(client.call(callOf('DELETE /cancel_all_after')));
+    expect(ended).toEqual(['answered']);
+    await run(client.call(callOf('DELETE /cancel_all_after')));
+    await run(client.call(callOf('DELETE /orders')));
+    expect(ended).toEqual(['answered', 'answered', 'stands down main', 'answered']);
+  });
+});
+
+describe('a refused session', () => {
+  const session = (renews: boolean) => ({ ready: async () => true, renew: async () => renews });
+  const EXPIRED = refused(401, 'JWT_EXPIRED');
+  const ask = async (endpoint: EndpointName, renews: boolean, replies: readonly WireReply[]) => {
+    const venue = setUp({ replies, parts: { session: session(renews) } });
+    const call: VenueCall = endpoint === 'POST /orders' ? placing() : callOf(endpoint);
+    const outcome: CallOutcome = await venue.run(venue.client.call(call));
+    return { ...venue, outcome };
+  };
+
+  it('is renewed, and what may be repeated is sent once more', async () => {
+    const { outcome, of, sent, flushes } = await ask('DELETE /orders', true, [EXPIRED, confirmed(TOUCH)]);
+    expect(outcome.kind).toBe('confirmed');
+    expect(of('call.attempted')).toMatchObject([{ n: 1 }, { n: 2 }]);
+    expect(of('call.answered')).toEqual([
+      { call: 'steps/o#1', n: 1, status: 401, message: 'JWT_EXPIRED', headers: { 'x-ratelimit-remaining': '9' } },
+    ]);
+    expect([sent.length, flushes.length]).toEqual([2, 2]);
+  });
+
+  it.each<[string, EndpointName, boolean, number]>([
+    ['where it cannot be renewed', 'DELETE /orders', false, 1],
+    ['an order', 'POST /orders', true, 1],
+    ['more than once', 'GET /orders', true, 2],
+  ])('is not repeated %s', async (_, endpoint, renews, times) => {
+    const { outcome, sent, of } = await ask(endpoint, renews, [EXPIRED, EXPIRED, EXPIRED]);
+    expect(outcome).toMatchObject({ kind: 'rejected', failure: 'unauthorized' });
+    expect([sent.length, of('call.settled').length]).toEqual([times, 1]);
+  });
+
+  it('asks a person once, and the limits before each attempt', async () => {
+    const confirmations: string[] = [];
+    const replies = [EXPIRED, confirmed({ leverage: '3' })];
+    const { client, run, sent } = setUp({
+      replies,
+      parts: { session: session(true), confirm: async ({ id }) => confirmations.push(id) > 0 },
+    });
+    const params = { market_id: 'BTC-USD', leverage: 3 };
+    await run(client.call(callOf('PUT /account/leverage', { params })));
+    expect([confirmations.length, sent.length]).toEqual([1, 2]);
+  });
+});
+
+describe('a call that is not sent', () => {
+  const halted = { profile: { ...SIMULATED_PROFILE, limits: { mode: 'halted' } } } as const;
+
+  it('because a limit denies it is journaled as that, two turns later', async () => {
+    const { client, run, sent, of, types, turns } = setUp({ parts: halted });
+    const outcome = await run(client.call(placing()));
+    expect(outcome).toMatchObject({ kind: 'denied', code: 'TRADING_HALTED', settledAt: START });
+    expect([sent, types(), turns()]).toEqual([[], ['call.intended', 'call.settled'], 2]);
+    expect(of('call.settled')).toMatchObject([{ kind: 'denied', code: 'TRADING_HALTED' }]);
+  });
+
+  it('for want of a session was certainly not sent', async () => {
+    const session = { ready: async () => false, renew: async () => false };
+    const { client, run, sent, turns } = setUp({ parts: { session } });
+    const outcome = await run(client.call(placing()));
+    expect(outcome).toMatchObject({ kind: 'rejected', failure: 'unauthorized', definite: true });
+    expect([sent, turns()]).toEqual([[], 1]);
+  });
+
+  it('because another process acts for the account never settles', async () => {
+    const { client, clock, sent, types } = setUp({ parts: { lease: { holds: async () => false } } });
+    let settled = false;
+    void client.call(placing()).then(() => (settled = true));
+    await clock.advanceTo(START + 3_600_000);
+    expect([settled, sent, types()]).toEqual([false, [], ['call.intended']]);
+  });
+
+  it.each<[string, unknown, string]>([
+    ['an error', new Error('the disk is full'), 'JOURNAL: the disk is full'],
+    ['anything else', 'gone', 'JOURNAL: gone'],
+  ])('because its attempt cannot be made durable was attempted and denied: %s', async (_, error, message) => {
+    const venue = setUp({ flush: () => Promise.reject(error) });
+    const outcome = await venue.run(venue.client.call(placing()));
+    expect(outcome).toMatchObject({ kind: 'denied', code: 'JOURNAL', message });
+    expect([venue.sent, venue.types()]).toEqual([[], ['call.intended', 'call.attempted', 'call.settled']]);
+    expect(venue.turns()).toBe(1);
+    const cancelled = await venue.run(venue.client.call(callOf('DELETE /orders')));
+    expect([cancelled.kind === 'denied', venue.sent.length]).toEqual([false, 1]);
+  });
+
+  it('protects, and so is sent although the store does not answer, half a second later', async () => {
+    const venue = setUp({ replies: [confirmed(TOUCH)], flush: () => new Promise(() => {}) });
+    const outcome = await venue.run(venue.client.call(callOf('DELETE /orders')));
+    expect([outcome.kind, venue.sent[0]?.at]).toEqual(['confirmed', PROTECTIVE_FLUSH_MS]);
+    let settled = false;
+    void venue.client.call(placing()).then(() => (settled = true));
+    await venue.clock.advanceTo(START + 60_000);
+    expect([settled, venue.sent.length]).toEqual([false, 1]);
+  });
+});
+
+describe('a mistake of ours', () => {
+  const mistake = new TypeError('a mistake of ours');
+
+  it.each<[string, Given, object]>([
+    ['before the attempt', { parts: { gate: undefined as never } }, { kind: 'rejected', failure: 'transport' }],
+    ['after it', { replies: [mistake] }, { kind: 'unresolved' }],
+  ])('is the outcome of its call: %s', async (_, given, outcome) => {
+    const { client, run, of, crashes } = setUp(given);
+    expect(await run(client.call(placing()))).toMatchObject({ ...outcome, settledAt: expect.any(Number) });
+    expect([of('call.settled').length, crashes.length]).toEqual([1, 1]);
+  });
+
+  it('behind the outcome is thrown: a call has one outcome', async () => {
+    const reached = (point: string) => {
+      if (point === 'CP11') throw mistake;
+    };
+    const { client, run, of } = setUp({ parts: { crashPoints: { reached } } });
+    await expect(run(client.call(callOf('GET /orders')))).rejects.toBe(mistake);
+    expect(of('call.settled')).toHaveLength(1);
+  });
+
+  it('in the source of a feed gives no value', async () => {
+    const { client, run, of, crashes } = setUp({ parts: { feeds: { read: () => Promise.reject(mistake) } } });
+    expect(await run(client.feed('mid', undefined, 'steps/f'))).toBeUndefined();
+    expect([crashes, of('feed.read')]).toEqual([[mistake], [{ call: 'steps/f#feed:mid', name: 'mid' }]]);
+  });
+});
+
+describe('a call whose process died', () => {
+  const goOn = async (call: VenueCall, attempts: number, parts: Partial<ClientParts> = {}) => {
+    const venue = setUp({ replies: [confirmed(call.endpoint === 'POST /orders' ? ACK : TOUCH)], parts });
+    const outcome: CallOutcome = await venue.run(venue.client.continueCall(call, attempts));
+    return {
+      outcome,
+      numbers: venue.of('call.attempted').map((data) => 'n' in data && data.n),
+      ...venue,
+    };
+  };
+
+  it.each<[string, VenueCall, number, readonly number[]]>([
+    ['an order that was not attempted', placing(), 0, [1]],
+    ['a cancel', callOf('DELETE /orders'), 1, [2]],
+    ['a read', callOf('GET /fills/order'), 2, [3]],
+  ])('is sent: %s', async (_, call, attempts, numbers) => {
+    const { outcome, numbers: found, types } = await goOn(call, attempts);
+    expect([outcome.kind === 'denied', found]).toEqual([false, numbers]);
+    expect(types()).not.toContain('call.intended');
+  });
+
+  it.each<[string, VenueCall]>([
+    ['an order', placing()],
+    ['an amend', callOf('PUT /orders')],
+  ])('is unresolved where it may have been sent: %s', async (_, call) => {
+    const { outcome, sent, of } = await goOn(call, 1);
+    expect(outcome).toMatchObject({ kind: 'unresolved', settledAt: START });
+    expect([sent, of('call.settled').length, 'code' in outcome]).toEqual([[], 1, false]);
+  });
+
+  it.each([
+    [1_000, 1, { kind: 'confirmed', code: undefined }, 1],
+    [3_600_000, 1, { kind: 'unresolved', code: 'STALE_INTENT' }, 0],
+    [3_600_000, 0, { kind: 'denied', code: 'STALE_INTENT' }, 0],
+  ])('a cancel_all decided %i ms ago, attempted %i times', async (agoMs, attempts, expected, times) => {
+    const call = callOf('DELETE /orders/cancel_all', { decidedAt: START - agoMs });
+    const { outcome, sent } = await goOn(call, attempts);
+    expect([outcome, sent.length]).toEqual([expect.objectContaining({ kind: expected.kind }), times]);
+    expect('code' in outcome ? outcome.code : undefined).toBe(expected.code);
+  });
+
+  it('an old cancel is sent again: it cancels nothing else', async () => {
+    const { sent } = await goOn(callOf('DELETE /orders', { decidedAt: START - 3_600_000 }), 1);
+    expect(sent).toHaveLength(1);
+  });
+});
+
+describe('new orders', () => {
+  it('wait while a cancel_all has no answer, and while they are kept back', async () => {
+    const { client, run, sent } = setUp({ replies: [confirmed(), confirmed(ACK), confirmed(ACK)] });
+    const sweep = client.call(callOf('DELETE /orders/cancel_all', { id: 'sweep#1' }));
+    await run(Promise.all([sweep, client.call(placing())]));
+    expect(sent.map(({ endpoint, at }) => [endpoint, at])).toEqual([
+      ['DELETE /orders/cancel_all', 0],
+      ['POST /orders', 20],
+    ]);
+  });
+
+  it.each(['kept', 'failed'])('wait until those that keep them back have ended: %s', async (how) => {
+    const { client, clock, run, sent } = setUp({ replies: [confirmed(ACK)] });
+    client.keepOrdersBack(
+      new Promise(
+        (resolve, reject) => void clock.after(500, () => (how === 'kept' ? resolve(1) : reject(new Error('no')))),
+      ),
+    );
+    await run(client.call(placing()));
+    expect(sent[0]?.at).toBe(500);
+  });
+});
+
+describe('the first order of a leg', () => {
+  it('that no limit is certain to deny leaves nothing in the journal', async () => {
+    const { client, run, types } = setUp();
+    expect([await run(client.findDenial(placing())), types()]).toEqual([undefined, []]);
+  });
+
+  it('that one is certain to deny is journaled with its denial', async () => {
+    const { client, run, types, sent } = setUp({
+      parts: { profile: { ...SIMULATED_PROFILE, limits: { maxOrderSize: '9' } } },
+    });
+    expect(await run(client.findDenial(placing()))).toMatchObject({
+      kind: 'denied',
+      code: 'SIZE_EXCEEDS_MAX_PER_ORDER',
+    });
+    expect([types(), sent]).toEqual([['call.intended', 'call.settled'], []]);
+  });
+});
+
+describe('what is read', () => {
+  it('is a feed with its time and its market, in a turn of its own', async () => {
+    const value = { name: 'mid', value: '64000', at: START - 5 };
+    const { client, run, of, turns } = setUp({ parts: { feeds: { read: async () => value } } });
+    expect(await run(client.feed('mid', 'BTC-USD', 'steps/f'))).toBe(value);
+    expect(of('feed.read')).toEqual([
+      { call: 'steps/f#feed:mid:BTC-USD', name: 'mid', key: 'BTC-USD', value: '64000', at: START - 5 },
+    ]);
+    expect(turns()).toBe(1);
+  });
+
+  it('are the rules of the markets that the deployment describes', () => {
+    const { client } = setUp();
+    expect(client.markets).toEqual(['BTC-USD']);
+    expect([client.market('BTC-USD'), client.market('constructor')]).toEqual([{ tick: '1', lot: '0.1' }, undefined]);
+  });
+});
