@@ -200,7 +200,7 @@ describe('a call', () => {
     const readWeight = 'GET /cancel_all_after'.length;
     expect(asked.map(({ heartbeat }) => heartbeat)).toEqual([
       { of: 'main', everyMs: 6_000, timeoutMs: 20_000, readWeight },
-      { of: 'main', everyMs: 62_000, timeoutMs: 0, readWeight, reads: true },
+      { of: 'main', everyMs: 60_000, timeoutMs: 0, readWeight, reads: true },
     ]);
   });
 
