@@ -29,6 +29,48 @@ export const EQUIVALENTS = [
       why: 'the same number; sizes have no trailing zeros that it would remove',
     },
   ]),
+  ...inFile('src/gateway/client.ts', [
+    {
+      line: 'work.then(resolve, reject).finally(() => timer.cancel());',
+      from: '() => timer.cancel()',
+      to: '() => undefined',
+      why: 'a promise is settled once: the timer then does nothing',
+    },
+  ]),
+  ...inFile('src/gateway/limits/facts.ts', [
+    ...[
+      ["row.method === 'GET' || row.protective", 'false'],
+      ["row.method === 'GET' || row.protective", "row.method === 'GET' && row.protective"],
+      ["row.method === 'GET'", 'false'],
+    ].map(([from, to]) => ({
+      line: "if (row.method === 'GET' || row.protective) return { ok: true, considered: {} };",
+      from,
+      to,
+      why: 'the checks let each of them pass, after facts that cost a query were collected for nothing',
+    })),
+    {
+      line: 'return findUnpricedMarket(call, rules, this.collectFacts(call, rules, now, false));',
+      from: 'false',
+      to: 'true',
+      why: 'an order that was not attempted is in none of the facts that an attempt changes',
+    },
+    {
+      line: 'const summed = rules.maxRunNotional !== undefined;',
+      from: 'rules.maxRunNotional !== undefined',
+      to: 'true',
+      why: 'no other control asks for the sum; it is only left out to be faster',
+    },
+    ...[
+      ['this.refusals.filter((at) => now - at < REFUSALS_KEPT_MS)', 'this.refusals'],
+      ['now - at < REFUSALS_KEPT_MS', 'true'],
+      ['now - at < REFUSALS_KEPT_MS', 'now - at <= REFUSALS_KEPT_MS'],
+    ].map(([from, to]) => ({
+      line: 'this.refusals = this.refusals.filter((at) => now - at < REFUSALS_KEPT_MS);',
+      from,
+      to,
+      why: 'bounds only how much is kept: no window is longer',
+    })),
+  ]),
   ...inFile('src/journal/chain.ts', [
     ...['true', 'false', 'QUOTED.size > QUOTED_KEPT', 'QUOTED.size < QUOTED_KEPT'].map((to) => ({
       line: 'if (QUOTED.size >= QUOTED_KEPT) QUOTED.clear();',

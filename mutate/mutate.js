@@ -5,7 +5,7 @@
  * out. The exit code is 1 if a file misses the goal.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { findRefused } from './compiler.js';
 import { CORE, GOAL, OTHERS } from './core.js';
@@ -53,7 +53,7 @@ function groupByLayer(files) {
 }
 
 async function measure(layer, files) {
-  const work = `${here}work/${layer}/`;
+  const work = `${here}work/${process.pid}/`;
   workIn(work);
   mkdirSync(work, { recursive: true });
   const startedAt = performance.now();
@@ -104,6 +104,7 @@ async function measure(layer, files) {
     );
     await runSlow(others.tests);
   }
+  rmSync(work, { recursive: true, force: true });
   const minutes = ((performance.now() - startedAt) / 60_000).toFixed(1);
   process.stdout.write(`${files.length} files of src/${layer} in ${minutes} min\n`);
   return Object.fromEntries(files.map((file) => [file, report(file)]));

@@ -43,7 +43,7 @@ export class VenueClient implements VenuePort {
     const obstacle = findLasting({ call, parts: this.parts });
     if (obstacle === undefined) return undefined;
     this.intend(call);
-    return this.stop(call, obstacle, false, { attempted: false, settled: false });
+    return this.stop(call, obstacle, false);
   }
 
   private intend(call: VenueCall): void {
@@ -76,11 +76,9 @@ export class VenueClient implements VenuePort {
     if (stale === undefined && (attempts === 0 || repeatable === 'safe' || repeatable === 'effect'))
       return this.proceed(call, attempts);
     const unknown = { kind: 'unresolved', settledAt: this.parts.clock.now() } as const;
-    const progress: CallProgress = { attempted: true, settled: false };
-    if (stale === undefined)
-      return this.settle(call, { ...unknown, message: 'the process ended before the answer' }, progress);
+    if (stale === undefined) return this.settle(call, { ...unknown, message: 'the process ended before the answer' });
     const message = `${stale.message}. The venue may or may not have done it. Check the open orders there and cancel by hand`;
-    return this.settle(call, { ...unknown, code: stale.code, message }, progress);
+    return this.settle(call, { ...unknown, code: stale.code, message });
   }
 
   keepOrdersBack(until: Promise<unknown>): void {
@@ -223,7 +221,7 @@ export class VenueClient implements VenuePort {
     call: VenueCall<E>,
     obstacle: Obstacle,
     attempted: boolean,
-    progress: CallProgress,
+    progress?: CallProgress,
   ): Promise<CallOutcome<E>> {
     const { code, message } = obstacle;
     // Nothing that this process would still write counts.
@@ -239,12 +237,12 @@ export class VenueClient implements VenuePort {
   private async settle<E extends EndpointName>(
     call: VenueCall<E>,
     outcome: CallOutcome<E>,
-    progress: CallProgress,
+    progress?: CallProgress,
     reply?: WireReply,
   ): Promise<CallOutcome<E>> {
     if (reply === undefined) await this.turn();
     const { log } = this.parts;
-    progress.settled = true;
+    if (progress !== undefined) progress.settled = true;
     log.append('call.settled', buildSettled(call, outcome as CallOutcome, reply), call.step);
     this.reached('CP11', call);
     return outcome;

@@ -73,7 +73,7 @@ function setUp({ replies = [], tokensAfterMs = 0, flush = async () => {}, parts 
         return { kind: 'granted', ticket, waitedMs: 0 };
       },
       weightOf: (endpoint) => endpoint.length,
-      standDown: (of) => void ended.push(`stands down ${of}`),
+      standDown: (of) => void ended.push(`releases ${of}`),
     },
     log: {
       tracker,
@@ -151,7 +151,7 @@ describe('a call', () => {
     expect(entries.map(({ type, step }) => [type, step])).toEqual(
       ['call.intended', 'call.attempted', 'call.settled'].map((type) => [type, 'steps/o']),
     );
-    expect(of('call.intended')).toEqual([
+    expect(of('call.intended')).toStrictEqual([
       {
         call: 'steps/o#1',
         endpoint: 'POST /orders',
@@ -173,7 +173,7 @@ describe('a call', () => {
     const { client, run, of } = setUp();
     const params = { grant_type: 'refresh_token', refresh_token: 'hush' };
     await run(client.call(callOf('POST /jwt', { params })));
-    expect(of('call.intended')).toEqual([
+    expect(of('call.intended')).toStrictEqual([
       {
         call: 'steps/o#1',
         endpoint: 'POST /jwt',
@@ -241,7 +241,7 @@ describe('a call', () => {
     expect(ended).toEqual(['answered']);
     await run(client.call(callOf('DELETE /cancel_all_after')));
     await run(client.call(callOf('DELETE /orders')));
-    expect(ended).toEqual(['answered', 'answered', 'stands down main', 'answered']);
+    expect(ended).toEqual(['answered', 'answered', 'releases main', 'answered']);
   });
 });
 
@@ -275,16 +275,26 @@ describe('a refused session', () => {
     expect([sent.length, of('call.settled').length]).toEqual([times, 1]);
   });
 
-  it('asks a person once, and the limits before each attempt', async () => {
-    const confirmations: string[] = [];
-    const replies = [EXPIRED, confirmed({ leverage: '3' })];
-    const { client, run, sent } = setUp({
-      replies,
-      parts: { session: session(true), confirm: async ({ id }) => confirmations.push(id) > 0 },
-    });
-    const params = { market_id: 'BTC-USD', leverage: 3 };
-    await run(client.call(callOf('PUT /account/leverage', { params })));
-    expect([confirmations.length, sent.length]).toEqual([1, 2]);
+  const LEVERAGE = callOf('PUT /account/leverage', { params: { market_id: 'BTC-USD', leverage: 3 } });
+
+  it('asks a person once, before the first attempt', async () => {
+    const sentThen: number[] = [];
+    const parts = { session: session(true), confirm: async () => sentThen.push(venue.sent.length) > 0 };
+    const venue = setUp({ replies: [EXPIRED, confirmed({ leverage: '3' })], parts });
+    await venue.run(venue.client.call(LEVERAGE));
+    expect([sentThen, venue.sent.length]).toEqual([[0], 2]);
+  });
+
+  it('asks again what may have changed meanwhile', async () => {
+    let bar: string | undefined;
+    const renew = async () => {
+      bar = 'KILL_SWITCH_ENGAGED: by ada';
+      return true;
+    };
+    const parts = { session: { ready: async () => true, renew }, forbidden: () => bar };
+    const { client, run, sent } = setUp({ replies: [EXPIRED], parts });
+    expect(await run(client.call(LEVERAGE))).toMatchObject({ kind: 'denied', code: 'KILL_SWITCH_ENGAGED' });
+    expect(sent).toHaveLength(1);
   });
 });
 
@@ -389,8 +399,8 @@ describe('a call whose process died', () => {
   });
 
   it.each<[string, VenueCall]>([
-    ['an order', placing()],
-    ['an amend', callOf('PUT /orders')],
+    ['an order', placing({ decidedAt: START - 3_600_000 })],
+    ['an amend', callOf('PUT /orders', { decidedAt: START - 3_600_000 })],
   ])('is unresolved where it may have been sent: %s', async (_, call) => {
     const { outcome, sent, of } = await goOn(call, 1);
     expect(outcome).toMatchObject({ kind: 'unresolved', settledAt: START });
@@ -406,6 +416,15 @@ describe('a call whose process died', () => {
     const { outcome, sent } = await goOn(call, attempts);
     expect([outcome, sent.length]).toEqual([expect.objectContaining({ kind: expected.kind }), times]);
     expect('code' in outcome ? outcome.code : undefined).toBe(expected.code);
+  });
+
+  it('may have done what it was to do, whatever is thrown when it is made again', async () => {
+    const { outcome, sent } = await goOn(placing(), 0, { gate: undefined as never });
+    expect([outcome.kind, sent]).toEqual(['rejected', []]);
+    const transport = { send: () => Promise.reject(new TypeError('a mistake of ours')) };
+    const session = { ready: () => Promise.reject(new TypeError('a mistake of ours')), renew: async () => true };
+    expect((await goOn(callOf('DELETE /orders'), 1, { transport, session })).outcome.kind).toBe('unresolved');
+    expect((await goOn(callOf('DELETE /orders'), 0, { transport, session })).outcome.kind).toBe('rejected');
   });
 
   it('an old cancel is sent again: it cancels nothing else', async () => {
@@ -444,14 +463,14 @@ describe('the first order of a leg', () => {
   });
 
   it('that one is certain to deny is journaled with its denial', async () => {
-    const { client, run, types, sent } = setUp({
+    const { client, run, types, sent, turns } = setUp({
       parts: { profile: { ...SIMULATED_PROFILE, limits: { maxOrderSize: '9' } } },
     });
     expect(await run(client.findDenial(placing()))).toMatchObject({
       kind: 'denied',
       code: 'SIZE_EXCEEDS_MAX_PER_ORDER',
     });
-    expect([types(), sent]).toEqual([['call.intended', 'call.settled'], []]);
+    expect([types(), sent, turns()]).toEqual([['call.intended', 'call.settled'], [], 2]);
   });
 });
 
