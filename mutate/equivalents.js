@@ -71,6 +71,60 @@ export const EQUIVALENTS = [
       why: 'bounds only how much is kept: no window is longer',
     })),
   ]),
+  ...inFile('src/engine/orders/place.ts', [
+    {
+      line: "case 'unresolved':",
+      from: "case 'unresolved': break;",
+      to: "case 'unresolved':",
+      why: 'the case that follows it does nothing',
+    },
+    {
+      line: 'const placed: Placed = known ?? { attempt: 0, order: undefined, limited: false };',
+      from: 'false',
+      to: 'true',
+      why: 'the first attempt sets it before anything asks',
+    },
+    {
+      line: 'return deriveClientOrderId({ account, run, path, attempt, ...(tag === undefined ? {} : { tag }) });',
+      from: 'tag === undefined',
+      to: 'false',
+      why: 'a tag that is undefined is none',
+    },
+  ]),
+  ...inFile('src/engine/orders/resolution.ts', [
+    {
+      line: "const because = `${formatCount(reads, 'look-up')} found nothing in ${formatSpan(clock.now() - doubtAt)}`;",
+      from: 'clock.now() - doubtAt',
+      to: 'clock.now() + doubtAt',
+      why: 'a sentence',
+    },
+  ]),
+  ...inFile('src/venue/tokens/ledger.ts', [
+    {
+      line: 'return missing <= 1e-6 ? this.now : this.now + missing / this.getRefillPerMs();',
+      from: 'missing <= 1e-6',
+      to: 'missing < 1e-6',
+      why: 'no rounding leaves exactly this part of a token',
+    },
+    {
+      line: 'if (at <= this.now) return;',
+      from: 'at <= this.now',
+      to: 'at < this.now',
+      why: 'nothing changes within an instant',
+    },
+    {
+      line: 'const elapsed = this.now === Number.NEGATIVE_INFINITY ? 0 : at - this.now;',
+      from: 'this.now === Number.NEGATIVE_INFINITY',
+      to: 'false',
+      why: 'the level of a new ledger is full, and stays so however long that was',
+    },
+    {
+      line: '} catch {',
+      from: '{ return undefined; }',
+      to: '{}',
+      why: 'a function without a return gives undefined',
+    },
+  ]),
   ...inFile('src/journal/chain.ts', [
     ...['true', 'false', 'QUOTED.size > QUOTED_KEPT', 'QUOTED.size < QUOTED_KEPT'].map((to) => ({
       line: 'if (QUOTED.size >= QUOTED_KEPT) QUOTED.clear();',

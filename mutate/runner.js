@@ -16,7 +16,7 @@ const LOOK_EVERY_MS = 200;
 /** A test that holds its process is ended after this time, ms, where its processor time cannot be read. */
 const PATIENCE_MS = 600_000;
 /** A mutant that so many tests of one round did not notice is left to the next round: those that nothing notices cost the most. */
-const TRIES = 100;
+const TRIES = 150;
 /** So many times more often than in the test as it is, a changed place is reached only in a loop without end. */
 const HITS = 100;
 

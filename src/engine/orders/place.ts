@@ -2,6 +2,7 @@
  * Places an order and finds out whether it is at the venue. Never sends a second POST for an intent whose first may have
  * arrived (orders.md, "Unknown outcomes").
  */
+import { formatCount } from '../../base/format.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
 import { deriveClientOrderId } from '../../venue/order/identity.ts';
 import { getExposure } from '../../venue/order/life.ts';
@@ -23,7 +24,7 @@ import {
 } from './parts.ts';
 import type { RefusedOrders } from './refused.ts';
 import type { Resolution } from './resolution.ts';
-import { haltForQuarantine } from './status.ts';
+import { getOrderName, haltForQuarantine } from './status.ts';
 
 interface Placed {
   attempt: number;
@@ -166,10 +167,9 @@ export class Placing {
       if (order.snapshot.state !== 'absent') return this.adopt(order, at.step);
       if (intent.onAmbiguous !== 'resend' || sends > RESENDS) {
         this.parts.giveUp(order);
-        const count = sends === 1 ? '' : `, sent ${sends} times`;
         throw new StepFailure(
           'not_placed',
-          `no answer to the order ${intent.clientOrderId}${count}, and it is proven not to be at the venue; it is sent again only under on_ambiguous: resend`,
+          `no answer to the order ${intent.clientOrderId}, sent ${formatCount(sends, 'time')}, and it is proven not to be at the venue; it is sent again only under on_ambiguous: resend`,
           at.step,
         );
       }
@@ -198,7 +198,7 @@ export class Placing {
     this.parts.giveUp(order);
     throw new StepFailure(
       'rejected',
-      `order ${order.snapshot.context.venueId ?? order.intent.clientOrderId} of an earlier attempt is at the venue with other terms (${describeTerms(order.intent)}) than this attempt wants (${describeTerms(terms)})`,
+      `order ${getOrderName(order)} of an earlier attempt is at the venue with other terms (${describeTerms(order.intent)}) than this attempt wants (${describeTerms(terms)})`,
       step,
     );
   }
@@ -212,7 +212,7 @@ export class Placing {
   private recallPlaced(at: OrderRequestContext, leg: string): Placed {
     const known = at.memory.get(`order:${leg}`) as Placed | undefined;
     const placed: Placed = known ?? { attempt: 0, order: undefined, limited: false };
-    if (known === undefined) at.memory.set(`order:${leg}`, placed);
+    at.memory.set(`order:${leg}`, placed);
     return placed;
   }
 }
@@ -221,13 +221,14 @@ export class Placing {
  * Whether the order of a leg that an earlier attempt placed is that of this attempt too. One that has triggered is not placed
  * again: it would close the position a second time. Throws StepFailure where it was cancelled meanwhile.
  */
-function isKept({ snapshot }: TrackedOrder, step: string): boolean {
-  const { state, context } = snapshot;
+function isKept(order: TrackedOrder, step: string): boolean {
+  const { snapshot } = order;
+  const { state } = snapshot;
   if (isWorking(state) || state === 'closed') return true;
   if (state !== 'canceled') return false;
   throw new StepFailure(
     'cancelled',
-    `order ${context.venueId ?? ''} of an earlier attempt was cancelled with ${getExposure(snapshot).filled} filled`,
+    `order ${getOrderName(order)} of an earlier attempt was cancelled with ${getExposure(snapshot).filled} filled`,
     step,
   );
 }

@@ -260,7 +260,7 @@ export class Ledger {
   private findLentAt(after: number): number {
     const free = this.readings.limit - this.readings.foreignUse - this.heartbeats.left - after;
     const missing = Math.ceil(this.settings.reserve * LENT_SHARE) - free;
-    return missing <= 0 ? this.now : this.findFreedAt(missing) - LENT_MS;
+    return this.findFreedAt(missing) - LENT_MS;
   }
 
   /**
