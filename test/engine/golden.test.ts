@@ -1,75 +1,8 @@
-import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { parse } from 'yaml';
-import { parseDurationMs } from '../../src/base/duration.ts';
-import type { OperatorCommand } from '../../src/engine/ports.ts';
-import { readSimulatorConfig, type SimulatorConfig } from '../../src/gateway/simulator/simulator.ts';
 import type { Entry, ErrorFact } from '../../src/journal/entry.ts';
 import { findDeparture } from './chart-oracle.ts';
-import { inputsFrom, loadedFrom, type Performance, perform, replay, type Scene, START } from './stage.ts';
-
-/**
- * One behaviour per file: a runbook, `---`, its setting (inputs, faults, what a person does), `---`, the result. Errors are
- * kept by kind, code and step, so that a sentence can be improved without touching a golden.
- * `npx vitest run test/engine/golden.test.ts -u` writes the results anew: read the difference before you commit it.
- */
-const FOLDER = new URL('../golden/engine/', import.meta.url);
-const GOLDENS = readdirSync(FOLDER).filter((name) => name.endsWith('.yml'));
-
-interface Setting {
-  readonly inputs?: Readonly<Record<string, unknown>>;
-  readonly seed?: number;
-  readonly simulator?: object;
-  readonly commands?: readonly (OperatorCommand & { readonly after: string })[];
-  /** Runbooks that are called, by name. */
-  readonly called?: Readonly<Record<string, string>>;
-  /** How long to look at the venue after the run has ended. */
-  readonly look_after?: string;
-}
-
-/** A quiet venue with even delays: a golden shows only the faults that its setting names. */
-const QUIET: SimulatorConfig = {
-  latencyMs: { min: 10, max: 10 },
-  processingMs: { min: 50, max: 50 },
-  visibilityLagMs: { min: 0, max: 0 },
-  markets: { 'BTC-USD': { path: { kind: 'points', points: [{ afterMs: 0, price: '64000' }] } } },
-};
-
-function readDurationMs(text: string): number {
-  const ms = parseDurationMs(text);
-  if (ms === undefined) throw new Error(`not a duration: ${text}`);
-  return ms;
-}
-
-function readConfig(simulator: object): SimulatorConfig {
-  const read = readSimulatorConfig({ ...QUIET, ...simulator });
-  if ('problems' in read) throw new Error(read.problems.join('\n'));
-  return read.config;
-}
-
-function makeScene(name: string, runbook: string, setting: Setting): Scene {
-  const { called = {}, inputs = {}, simulator = {}, seed, commands = [] } = setting;
-  const loaded = loadedFrom({ file: name, text: runbook }, (callee) =>
-    Object.hasOwn(called, callee) ? { file: `${callee}.yaml`, text: called[callee] as string } : undefined,
-  );
-  const texts = Object.entries(inputs).map(([key, value]) => [
-    key,
-    typeof value === 'object' ? JSON.stringify(value) : String(value),
-  ]);
-  return {
-    loaded,
-    inputs: inputsFrom(loaded, Object.fromEntries(texts)),
-    config: readConfig(simulator),
-    ...(seed === undefined ? {} : { seed }),
-    commands: commands.map(({ after, ...command }) => ({ ...command, afterMs: readDurationMs(after) })),
-  };
-}
-
-/** Seconds since the start, to the millisecond. */
-function formatSince(time: string | number): string {
-  const ms = (typeof time === 'number' ? time : Date.parse(time)) - START;
-  return `+${(ms / 1000).toFixed(3)}s`;
-}
+import { FOLDER, formatSince, GOLDENS, makeScene, readDurationMs, readGolden } from './goldens.ts';
+import { type Performance, perform, replay } from './stage.ts';
 
 /** Replaces client order ids, which are digests, by the order's number in the run. */
 function nameOrders(text: string, orders: Performance['report']['orders']): string {
@@ -215,18 +148,6 @@ async function describeVenueLater(performance: Performance, after: string): Prom
   const books = await performance.later(readDurationMs(after));
   const orders = books.orders.map(({ id, status, filled }) => `  ${id} ${status} filled ${filled}`);
   return ['', `at the venue ${after} later`, ...orders].join('\n');
-}
-
-interface Golden {
-  readonly runbook: string;
-  readonly setting: string;
-  readonly asked: Setting;
-}
-
-function readGolden(name: string): Golden {
-  const [runbook = '', setting = '', ...rest] = readFileSync(new URL(name, FOLDER), 'utf8').split(/^---\n/m);
-  expect(rest.length, 'a runbook, its setting, the result').toBeLessThanOrEqual(1);
-  return { runbook, setting, asked: (parse(setting) ?? {}) as Setting };
 }
 
 describe('the engine', () => {
