@@ -26,6 +26,6 @@ export const REASONS: Readonly<Record<string, string>> = {
     'Each entry is read, compared with what the engine appends now, and folded, and each step is executed again. Parsing and garbage are half; ' +
     'no part of the rest is much larger than the others.',
   '22':
-    'Each round is executed and its readings are answered, only what is stored is short; the report keeps a row of each step and ' +
-    'request; and a resume plays the journal from its first entry, because there are no checkpoints.',
+    'Each round is executed and its readings are answered, only what is stored is short; and the report keeps a row of each step and ' +
+    'request.',
 };

@@ -3,9 +3,10 @@
  * beyond a start that finds nothing to resume, the number of open orders, the longest hold of the event loop and the most memory.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { readRecord } from '../src/app/run/recorded-run.ts';
 import { Playback } from '../src/engine/playback/playback.ts';
 import { startRun } from '../src/engine/run.ts';
-import { readRecordedRun } from '../src/journal/reading.ts';
+import type { EntryOf } from '../src/journal/entry.ts';
 import { openSqliteStore } from '../src/journal/stores/sqlite.ts';
 import { SIMULATED_PROFILE } from '../src/venue/profile/profile.ts';
 import { loadRunbook } from './trials/product.ts';
@@ -20,14 +21,14 @@ delay.enable();
 const begun = performance.now();
 const [unfinished] = await store.runs({ unfinished: true });
 if (unfinished === undefined) throw new Error(`${file} holds no unfinished run`);
-const recorded = await readRecordedRun(store, unfinished.run);
-const [first] = recorded;
+const load = ({ data }: EntryOf<'run.started'>) => loadRunbook(data.sources[0]?.text ?? '').runbook;
+const { facts, entries } = await readRecord(store, unfinished.run, load);
+const { first } = facts;
 if (first?.type !== 'run.started') throw new Error('a journal begins with run.started');
-const [source] = first.data.sources;
-const { runbook } = loadRunbook(source?.text ?? '');
+const runbook = load(first);
 const { markets = {} } = first.data.settings as { markets?: ConstructorParameters<typeof Playback>[1]['markets'] };
 const absenceHorizonMs = SIMULATED_PROFILE.ambiguityWindowMs;
-const playback = new Playback(recorded, { markets, absenceHorizonMs, resume: true });
+const playback = new Playback(entries, { markets, absenceHorizonMs, resume: true });
 const { account, mode, seed, startedAt } = first.data;
 const running = startRun(
   {

@@ -222,6 +222,11 @@ export class VirtualClock implements Clock, Metronome {
     this.time = Math.max(this.time, whenMs);
   }
 
+  /** When the earliest timer is due, epoch ms; undefined where there is none. */
+  nextTimerAt(): number | undefined {
+    return this.timers.nextTime();
+  }
+
   /** Sets the time and runs nothing: for time that a process slept through. */
   skipTo(whenMs: number): void {
     this.time = Math.max(this.time, whenMs);

@@ -5,6 +5,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { DataOf, EntryType, RunMode } from '../journal/entry.ts';
 import type { OrderTracker } from '../journal/orders.ts';
+import type { PassedRounds } from '../journal/passed-rounds.ts';
 import type { CheckedRunbook } from '../runbook/checked.ts';
 import type { Value } from '../runbook/values.ts';
 import type { VenuePort } from '../venue/port.ts';
@@ -14,6 +15,13 @@ import type { NoticeSeverity } from '../venue/profile/setting-form.ts';
 export interface RunJournal {
   append<T extends EntryType>(type: T, data: DataOf<T>, step?: string, actor?: string): void;
   readonly tracker: OrderTracker;
+  /** Of a record that is played: rounds in it that a loop need not execute again. */
+  readonly passing?: {
+    /** Those that the record has next, where they are of this loop and begin with this round. */
+    find(loop: string, round: number): PassedRounds | undefined;
+    /** Continues behind them, at the time when the last of them ended; false where something is due or open before that. */
+    move(passed: PassedRounds): boolean;
+  };
 }
 
 /** A command of a person or a signal to a run under way. */

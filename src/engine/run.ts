@@ -105,6 +105,7 @@ class Execution {
       calls.set(path, n);
       return `${path}#${n}`;
     };
+    const numberCalls = (path: string, last: number) => void calls.set(path, last);
     const releaseCalls = (path: string) => void calls.delete(path);
     const undos: UndoEntry[] = [];
     journalOrders(ports.log);
@@ -113,6 +114,7 @@ class Execution {
     const heartbeat = new Heartbeat({
       ...ports,
       callId,
+      numberCalls,
       whole: this.whole,
       readAll: (step) => this.context.orderManager.readAll(step),
     });

@@ -123,7 +123,7 @@ async function runToEnd(
     settling?.stop();
     off();
   }
-  return { report: live.report(), residual: live.residual(), signal, recording: live.getRecording() };
+  return { report: await live.readReport(), residual: live.residual(), signal, recording: live.getRecording() };
 }
 
 /** Takes the lease on the account. When it is lost later the process ends at once: another process acts for the account then. */

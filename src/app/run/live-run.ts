@@ -14,9 +14,9 @@ import type { Fixture } from '../../gateway/fixture/fixture.ts';
 import { summarizeRun } from '../../gateway/limits/run-ledger.ts';
 import { toHead } from '../../journal/chain.ts';
 import type { Entry, EntryOf } from '../../journal/entry.ts';
-import { readRecordedRun } from '../../journal/reading.ts';
+import { foldEntries } from '../../journal/reading.ts';
 import type { PostedMessage } from '../../journal/shared/shared.ts';
-import { StoreError } from '../../journal/store.ts';
+import { type RunRow, StoreError } from '../../journal/store.ts';
 import type { Residual } from '../../report/folds/residual.ts';
 import { RunFold, type RunProgress, type RunReport } from '../../report/folds/run.ts';
 import { placesOrders, readsAccount } from '../../runbook/steps/risk.ts';
@@ -44,7 +44,7 @@ import {
 } from './live-assembly.ts';
 import { PlanAlarm } from './plan-alarm.ts';
 import { RunProgressReport } from './progress.ts';
-import { ResumedTimeFold } from './resumed-clock.ts';
+import { type RecordToPlay, readRecord, readWholeRecord } from './recorded-run.ts';
 import { act } from './virtual-run.ts';
 
 /** Interval for commands and the kill switch, ms. */
@@ -64,9 +64,11 @@ export class LiveRun {
   readonly run: string;
   private readonly host: LiveHost;
   private readonly profile: Profile;
-  private readonly planAlarm: PlanAlarm;
+  private planAlarm: PlanAlarm;
   private readonly assembly: LiveAssembly;
-  private readonly fold = new RunFold();
+  private fold = new RunFold();
+  /** False where it lacks rounds that a resume has passed over. */
+  private foldIsWhole = true;
   private readonly bars: Bars = {
     killed: undefined,
     unread: undefined,
@@ -101,7 +103,11 @@ export class LiveRun {
     this.run = run;
     this.profile = profile;
     this.assembly = new LiveAssembly(host, run, profile, options, this.bars);
-    this.planAlarm = new PlanAlarm((text) => reportAlarm(host, text, this.subject));
+    this.planAlarm = this.makePlanAlarm();
+  }
+
+  private makePlanAlarm(): PlanAlarm {
+    return new PlanAlarm((text) => reportAlarm(this.host, text, this.subject));
   }
 
   /** Begins the run and returns once it is running. */
@@ -132,16 +138,20 @@ export class LiveRun {
     await readKillSwitch(account, this.bars);
     // A contradiction does not prevent cancels.
     this.bars.contradiction = await findContradiction(account);
-    const facts = new RecordedFacts();
-    const recorded = await readRecordedRun(account.store, run, (entry) => facts.apply(entry));
-    const { first, last } = facts;
+    let pinned: LoadedRunbook | undefined;
+    const load = (started: EntryOf<'run.started'>) => {
+      refuseOlderVersion(started, 'resume');
+      pinned ??= loadPinned(started.data.sources, this.host.voice);
+      return pinned;
+    };
+    const record = await readRecord(account.store, run, (started) => load(started).runbook);
+    const { first, last } = record.facts;
     if (first?.type !== 'run.started')
       throw new UserError(`run ${makePrintable(run, 100)} does not begin with run.started`, EXIT.failed, 'damaged');
     // Another process may have ended it since it was listed.
     if (last?.type === 'run.ended' && last.data.outcome !== 'halted')
       throw new UserError(`run ${run} has ended: ${last.data.outcome}; nothing was sent`, EXIT.failed, HAS_ENDED);
-    refuseOlderVersion(first, 'resume');
-    const loaded = loadPinned(first.data.sources, this.host.voice);
+    const loaded = load(first);
     this.runbook = loaded.runbook.name;
     this.startedAt = first.data.startedAt;
     this.bars.contradiction ??= await findRestoredOver(account, first.data.startedAt);
@@ -149,11 +159,35 @@ export class LiveRun {
     if (readsAccount(loaded.runbook) || !this.host.ledger.isWhole) await this.settleLedger(loaded);
     if (this.bars.contradiction !== undefined) this.host.voice.complain(this.bars.contradiction);
     const inputs = inputValues(loaded.runbook, { pairs: [], recorded: first.data.inputs });
-    this.answered = facts.acts;
+    this.answered = record.facts.acts;
+    const parts = { loaded, inputs, first, row: await account.store.run(run) };
+    try {
+      await this.play(record, parts).catch(async (error) => {
+        if (!(error instanceof Divergence) || !record.isShort) throw error;
+        await this.play(await readWholeRecord(account.store, run), parts);
+      });
+    } catch (error) {
+      if (!(error instanceof Divergence)) throw error;
+      throw new UserError(
+        `run ${run} cannot be resumed by this version: ${makePrintable(error.message, 400)}. Use the version that began it (${first.data.engine}); \`runbook kill\` cancels its open orders`,
+        EXIT.halted,
+        'diverged',
+      );
+    }
+  }
+
+  /** Plays the record and takes the run over. Throws Divergence where the engine differs from it: then nothing was taken over. */
+  private async play(
+    { entries, facts, last, isShort }: RecordToPlay,
+    { loaded, inputs, first, row }: ToResume,
+  ): Promise<void> {
+    const { account } = this.host;
+    this.fold = new RunFold();
+    this.planAlarm = this.makePlanAlarm();
+    this.foldIsWhole = !isShort;
     const { clock, away, aheadMs } = facts.time.compute(account.clock);
-    const soFar = { head: toHead(recorded.lines.at(-1)), row: await account.store.run(run) };
-    const fresh = this.assembly.makeParts(loaded.runbook, clock, this.makeObservers(), soFar);
-    const playback = new Playback(recorded, {
+    const fresh = this.assembly.makeParts(loaded.runbook, clock, this.makeObservers(), { head: toHead(last), row });
+    const playback = new Playback(entries, {
       markets: this.profile.markets,
       absenceHorizonMs: this.profile.ambiguityWindowMs,
       resume: true,
@@ -182,12 +216,8 @@ export class LiveRun {
     try {
       await playback.play(running.done);
     } catch (error) {
-      if (!(error instanceof Divergence)) throw error;
-      throw new UserError(
-        `run ${run} cannot be resumed by this version: ${makePrintable(error.message, 400)}. Use the version that began it (${first.data.engine}); \`runbook kill\` cancels its open orders`,
-        EXIT.halted,
-        'diverged',
-      );
+      parts.anchorer.close();
+      throw error;
     }
     await new Promise<void>((resolve) =>
       account.clock.arrive(() => {
@@ -261,7 +291,15 @@ export class LiveRun {
     );
   }
 
+  /** As far as this process has seen the run. */
   report(): RunReport {
+    return this.fold.report();
+  }
+
+  /** The report of the run when it has ended, with the rounds that a resume has passed over: those are read once more. */
+  async readReport(): Promise<RunReport> {
+    if (!this.foldIsWhole) this.fold = await foldEntries(this.host.account.store, this.run, new RunFold());
+    this.foldIsWhole = true;
     return this.fold.report();
   }
 
@@ -514,31 +552,15 @@ export class LiveRun {
   }
 }
 
-const PROCESS_ENDED = 'not known: the process ended before the answer, and the message is not sent again';
-
-/** What a process that resumes a run must know of its journal before it plays it. */
-class RecordedFacts {
-  first: Entry | undefined;
-  last: Entry | undefined;
-  readonly time = new ResumedTimeFold();
-  readonly acts: EntryOf<'operator.acted'>[] = [];
-  private readonly notices: EntryOf<'notification.sent'>[] = [];
-  private readonly settled = new Set<string>();
-
-  apply(entry: Entry): void {
-    this.first ??= entry;
-    this.last = entry;
-    this.time.apply(entry);
-    if (entry.type === 'operator.acted') this.acts.push(entry);
-    if (entry.type === 'notification.sent') this.notices.push(entry);
-    if (entry.type === 'notification.settled') this.settled.add(entry.step);
-  }
-
-  /** Messages of which the journal does not say whether they were delivered. */
-  listUnsettledNotices(): readonly EntryOf<'notification.sent'>[] {
-    return this.notices.filter(({ step }) => !this.settled.has(step));
-  }
+/** What is known of a run that is resumed before its record is played. */
+interface ToResume {
+  readonly loaded: LoadedRunbook;
+  readonly inputs: Readonly<Record<string, Value>>;
+  readonly first: EntryOf<'run.started'>;
+  readonly row: RunRow | undefined;
 }
+
+const PROCESS_ENDED = 'not known: the process ended before the answer, and the message is not sent again';
 
 function isSameAnswer({ data, at }: EntryOf<'operator.acted'>, message: PostedMessage): boolean {
   const { command, by, step } = message;

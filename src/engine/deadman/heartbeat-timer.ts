@@ -29,6 +29,11 @@ export class HeartbeatTimer {
 
   stop(): void {
     this.isStopped = true;
+    this.clear();
+  }
+
+  /** Forgets the instant that it was set for. */
+  clear(): void {
     this.timer?.cancel();
     this.timer = undefined;
   }

@@ -5,6 +5,7 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import type { SettledCall } from '../../journal/orders.ts';
+import type { PassedRounds } from '../../journal/passed-rounds.ts';
 import { getEndpoint, isEndpointName } from '../../venue/catalogue.ts';
 import {
   allowsOrders,
@@ -29,6 +30,7 @@ import type { RunJournal } from '../ports.ts';
 import { evaluate, type Frame, type RunbookGlobals, StepScope } from '../scope.ts';
 import { sleepUntil } from '../waiting.ts';
 import { computeReadAnswerMs, HeartbeatTimer } from './heartbeat-timer.ts';
+import { foldPassedHeartbeats } from './passed-heartbeats.ts';
 import { Progress } from './progress.ts';
 
 const FIRST_RETRY_MS = 250;
@@ -40,6 +42,8 @@ interface HeartbeatParts {
   readonly log: RunJournal;
   readonly clock: Clock;
   readonly callId: (path: string) => string;
+  /** The number of the last call of a path that was not executed here. */
+  readonly numberCalls: (path: string, last: number) => void;
   /** Reads every working order of the run; required before a new order once the switch may have fired. */
   readonly readAll: (step: string) => Promise<void>;
   /** The run's scope: its waits are interrupted when the switch has fired. */
@@ -196,6 +200,24 @@ export class Heartbeat {
   /** Takes in a step's reading of the switch. One that is off although it was armed here has fired or was disarmed from outside. */
   observeReading(market: string, sentAt: number, record: DeadmanRecord | null): void {
     if (market === this.state.market) this.apply({ type: 'READ', at: this.parts.clock.now(), sentAt, record });
+  }
+
+  /**
+   * Takes in the heartbeats of a span of time that is not played, which `move` ends. False where it does not, or where they do not
+   * follow from the present state.
+   */
+  passOver(heartbeats: PassedRounds['heartbeats'], move: () => boolean): boolean {
+    const passed = foldPassedHeartbeats(this.state, heartbeats);
+    if (passed === undefined) return false;
+    this.timer.clear();
+    if (!move()) return false;
+    const { state, readAt } = passed;
+    this.state = state;
+    if (heartbeats.entries.length > 0) this.parts.numberCalls(OWN, heartbeats.number);
+    if (readAt !== undefined) this.timer.setReadDue(readAt + chooseDeadmanReadPauseMs(state.timeoutMs));
+    this.progress.record();
+    this.schedule();
+    return true;
   }
 
   /** Leaves the switch as `on_exit` declares when the run ends cleanly, and reads it back. */

@@ -9,6 +9,7 @@ import { RelayClock } from '../../base/relay-clock.ts';
 import type { Away, DataOf, Entry, EntryOf, EntryType, ProcessFact } from '../../journal/entry.ts';
 import { isFeedRequest, ORIGIN } from '../../journal/entry.ts';
 import { OrderTracker } from '../../journal/orders.ts';
+import type { PassedRounds } from '../../journal/passed-rounds.ts';
 import type { EndpointName } from '../../venue/catalogue.ts';
 import type { CallOutcome, FeedValue, MarketRules, RequestOutcome, VenueCall, VenuePort } from '../../venue/port.ts';
 import { FailedBefore } from '../interruption.ts';
@@ -65,9 +66,9 @@ export class Playback {
   readonly venue: VenuePort;
   readonly clock: RelayClock;
   private readonly first: EntryOf<'run.started'>;
-  private readonly rest: Iterator<Entry, undefined>;
+  private readonly rest: Iterator<Entry | PassedRounds, undefined>;
   /** The entry that is played next; undefined at the end of the record. */
-  private next: Entry | undefined;
+  private next: Entry | PassedRounds | undefined;
   private played = 0;
   private readonly options: PlaybackOptions;
   private readonly time: VirtualClock;
@@ -89,8 +90,8 @@ export class Playback {
   private onStoreMoved: (event: DataOf<'store.moved'>['event']) => void = () => {};
   private onResumed: (away: Away | undefined) => void = () => {};
 
-  /** `entries` are taken one by one as they are played, so they need not be in memory together. */
-  constructor(entries: Iterable<Entry>, options: PlaybackOptions) {
+  /** `entries` are taken one by one as they are played, so they need not be in memory together; a resume may leave rounds out. */
+  constructor(entries: Iterable<Entry | PassedRounds>, options: PlaybackOptions) {
     this.rest = entries[Symbol.iterator]();
     const first = this.rest.next().value;
     if (first?.type !== 'run.started') throw new Error('a journal begins with run.started');
@@ -102,7 +103,11 @@ export class Playback {
     const tracker = new OrderTracker(
       options.absenceHorizonMs === undefined ? {} : { absenceHorizonMs: options.absenceHorizonMs },
     );
-    this.log = { tracker, append: (type, data, step, actor) => this.compare(type, data, step ?? '', actor) };
+    this.log = {
+      tracker,
+      append: (type, data, step, actor) => this.compare(type, data, step ?? '', actor),
+      passing: { find: (loop, round) => this.findPassed(loop, round), move: (passed) => this.movePast(passed) },
+    };
     this.venue = this.createVenue();
     this.take(first);
   }
@@ -156,6 +161,10 @@ export class Playback {
       if (entry.type === 'run.resumed') this.time.skipTo(entry.at);
       else if (this.time.now() < entry.at) await this.time.jumpTo(entry.at);
       if (this.next !== entry || this.problem !== undefined) continue;
+      if (entry.type === 'rounds.passed') {
+        this.problem = notPassed(entry);
+        break;
+      }
       if (ORIGIN[entry.type] === 'engine') {
         this.problem = new Divergence(entry.seq, entry.step, formatBrief(entry), 'nothing');
         break;
@@ -242,8 +251,28 @@ export class Playback {
 
   /** The next entry that the engine must match. Gateway entries that wake nothing are played on the way. */
   private nextRecorded(): Entry | undefined {
-    for (let next = this.next; next !== undefined && isSilent(next); next = this.next) this.deliver(next);
-    return this.next;
+    for (let { next } = this; next !== undefined; next = this.next) {
+      if (next.type === 'rounds.passed') {
+        this.problem ??= notPassed(next);
+        return undefined;
+      }
+      if (!isSilent(next)) return next;
+      this.deliver(next);
+    }
+    return undefined;
+  }
+
+  private findPassed(loop: string, round: number): PassedRounds | undefined {
+    const { next } = this;
+    return next?.type === 'rounds.passed' && next.step === loop && next.first === round ? next : undefined;
+  }
+
+  private movePast(passed: PassedRounds): boolean {
+    const isBusy = [this.open.size, this.feeds.length, this.requests.size, this.keepingBack.size].some((n) => n > 0);
+    if (this.next !== passed || isBusy || (this.time.nextTimerAt() ?? Infinity) <= passed.endedAt) return false;
+    this.time.skipTo(passed.endedAt);
+    this.next = this.rest.next().value;
+    return true;
   }
 
   /** Whether the run may continue after the end of the record: for a replay that is a divergence. */
@@ -404,6 +433,11 @@ export class Playback {
     this.take(recorded);
     return 'recorded';
   }
+}
+
+/** What the record lacks has to be executed after all: the run is played from a whole record. */
+function notPassed({ seq, step, first, next }: PassedRounds): Divergence {
+  return new Divergence(seq, step, `rounds ${first} to ${next - 1} in one piece`, 'a round of them');
 }
 
 /**

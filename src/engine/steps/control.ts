@@ -16,6 +16,7 @@ import { sleepUntil } from '../waiting.ts';
 import { callRunbook } from './call.ts';
 import type { StepExecution } from './execution.ts';
 import { waitForFirst, waitForOrder } from './order-steps.ts';
+import { passRounds } from './passing.ts';
 
 export type ControlVerb = Exclude<StepName, VenueStepName>;
 type Control<V extends ControlVerb> = (execution: StepExecution<StepOf<V>>) => Promise<Value> | Value;
@@ -124,12 +125,16 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
       const pause = execution.walker.pace.next(execution.cancel);
       if (pause !== undefined) await pause;
       if (endsAt !== undefined && clock.now() >= endsAt) break;
-      const frame = makeIteration(execution, round);
-      if (condition !== undefined && !(await decideFresh(execution, 'while', condition, { frame }))) break;
-      const roundAt = clock.now();
-      await execution.block(steps, frame);
-      if (until !== undefined && (await decideFresh(execution, 'until', until, { frame }))) break;
-      if (period === undefined) continue;
+      const passed = passRounds(execution, round);
+      let roundAt = passed?.beganAt;
+      if (passed === undefined) {
+        const frame = makeIteration(execution, round);
+        if (condition !== undefined && !(await decideFresh(execution, 'while', condition, { frame }))) break;
+        roundAt = clock.now();
+        await execution.block(steps, frame);
+        if (until !== undefined && (await decideFresh(execution, 'until', until, { frame }))) break;
+      } else round = passed.next - 1;
+      if (period === undefined || roundAt === undefined) continue;
       const next = roundAt + period;
       if (endsAt !== undefined && next >= endsAt) {
         if (most === undefined || round + 1 < most) await waitUntil(execution, endsAt);

@@ -1,0 +1,70 @@
+/** Reads what a process that resumes a run needs of its journal: the record to play, and facts that it must know before that. */
+import { mayPassRounds } from '../../engine/steps/passing.ts';
+import type { Entry, EntryOf } from '../../journal/entry.ts';
+import { type PassedRounds, readShortenedRun } from '../../journal/passed-rounds.ts';
+import { readRecordedRun } from '../../journal/reading.ts';
+import type { JournalReader, StoredEntry } from '../../journal/store.ts';
+import type { CheckedRunbook } from '../../runbook/checked.ts';
+import { ResumedTimeFold } from './resumed-clock.ts';
+
+export interface RecordToPlay {
+  readonly facts: RecordedFacts;
+  readonly entries: Iterable<Entry | PassedRounds>;
+  readonly last: StoredEntry | undefined;
+  /** Whether it lacks rounds that changed nothing: where the engine does not pass over them, the whole record has to be played. */
+  readonly isShort: boolean;
+}
+
+/** Reads the whole record. Throws StoreError `damaged` at an unreadable line. */
+export async function readWholeRecord(store: JournalReader, run: string): Promise<RecordToPlay> {
+  const facts = new RecordedFacts();
+  const entries = await readRecordedRun(store, run, (entry) => facts.apply(entry));
+  return { facts, entries, last: entries.lines.at(-1), isShort: false };
+}
+
+/**
+ * Reads the record without the rounds that need not be played. `load` gives the runbook of a run's first entry. Under an approved
+ * plan nothing is left out, because each request counts against it.
+ */
+export async function readRecord(
+  store: JournalReader,
+  run: string,
+  load: (first: EntryOf<'run.started'>) => CheckedRunbook,
+): Promise<RecordToPlay> {
+  const facts = new RecordedFacts();
+  let runbook: CheckedRunbook | undefined;
+  const short = await readShortenedRun(store, run, {
+    visit: (entry) => facts.apply(entry),
+    mayPass: (rounds) => {
+      const { first } = facts;
+      if (first?.type !== 'run.started' || first.data.bounds?.requests !== undefined) return false;
+      runbook ??= load(first);
+      return mayPassRounds(runbook, rounds);
+    },
+  });
+  if (short === undefined) return readWholeRecord(store, run);
+  return { facts, entries: short, last: short.last, isShort: short.isShort };
+}
+
+export class RecordedFacts {
+  first: Entry | undefined;
+  last: Entry | undefined;
+  readonly time = new ResumedTimeFold();
+  readonly acts: EntryOf<'operator.acted'>[] = [];
+  private readonly notices: EntryOf<'notification.sent'>[] = [];
+  private readonly settled = new Set<string>();
+
+  apply(entry: Entry): void {
+    this.first ??= entry;
+    this.last = entry;
+    this.time.apply(entry);
+    if (entry.type === 'operator.acted') this.acts.push(entry);
+    if (entry.type === 'notification.sent') this.notices.push(entry);
+    if (entry.type === 'notification.settled') this.settled.add(entry.step);
+  }
+
+  /** Messages of which the journal does not say whether they were delivered. */
+  listUnsettledNotices(): readonly EntryOf<'notification.sent'>[] {
+    return this.notices.filter(({ step }) => !this.settled.has(step));
+  }
+}

@@ -1,0 +1,55 @@
+/**
+ * Lets a loop of a resumed run go on behind rounds that the record holds and that changed nothing, without executing them. What such
+ * rounds leave in the engine is what the last of them leaves, and the rounds behind them are executed and compared with the record;
+ * where that is not certain the rounds are not passed over.
+ */
+import type { PassedRounds } from '../../journal/passed-rounds.ts';
+import type { CheckedRunbook, CheckedStep, StepName, StepOf } from '../../runbook/checked.ts';
+import { STEPS } from '../../runbook/steps/steps.ts';
+import { walkSteps } from '../../runbook/steps/walk.ts';
+import type { StepExecution } from './execution.ts';
+
+/** Beside the readings: what these steps do is over with the round. */
+const OVER_WITH_THE_ROUND: ReadonlySet<string> = new Set<StepName>([
+  'if',
+  'switch',
+  'let',
+  'set',
+  'assert',
+  'wait',
+  'for_each',
+  'repeat',
+]);
+
+/** Whether the rounds of a loop may be passed over, by its path and the verbs of the steps that they executed. */
+export function mayPassRounds(
+  { steps }: CheckedRunbook,
+  { step: loop, verbs }: Pick<PassedRounds, 'step' | 'verbs'>,
+): boolean {
+  const path = loop.replace(/\[\d+\]/g, '');
+  for (const step of walkSteps(steps)) if (step.path === path) return isPlainLoop(step) && [...verbs].every(isPlain);
+  return false;
+}
+
+/** The rounds to be passed over where the record has them next; undefined where this round is executed. */
+export function passRounds(execution: StepExecution<StepOf<'repeat'>>, round: number): PassedRounds | undefined {
+  const { log, heartbeat, setup } = execution.run;
+  const passed = log.passing?.find(execution.path, round);
+  if (passed === undefined || !mayPassRounds(setup.runbook, passed)) return undefined;
+  // An order whose fate is still to be found out counts the readings that do not show it.
+  if (log.tracker.unfinished().some(({ snapshot }) => snapshot.state !== 'open')) return undefined;
+  return heartbeat.passOver(passed.heartbeats, () => log.passing?.move(passed) === true) ? passed : undefined;
+}
+
+/** A loop of a fixed pause whose own conditions wait for nothing. */
+function isPlainLoop(step: CheckedStep): boolean {
+  return step.verb === 'repeat' && step.args.every !== undefined && step.feeds.length === 0;
+}
+
+/** Of the readings not that of the switch: its lines look like those of heartbeats. */
+function isPlain(verb: string): boolean {
+  if (OVER_WITH_THE_ROUND.has(verb)) return true;
+  if (verb === 'read_deadman') return false;
+  const row = Object.hasOwn(STEPS, verb) ? STEPS[verb as StepName] : undefined;
+  return row?.group === 'venue' && row.retry === 'read';
+}

@@ -1,0 +1,271 @@
+/**
+ * Reads a run for a resume without the rounds of loops that need not be executed again: of lines that follow each other and all
+ * stand for rounds of one loop that changed nothing, the last are kept, and what stands before them is named in one piece. So a
+ * resume costs what happened in a run, however long the run has waited.
+ */
+import { settle } from '../base/clock.ts';
+import { readEntry } from './chain.ts';
+import type { Entry, EntryOf } from './entry.ts';
+import { readStoredEntries } from './reading.ts';
+import { expandEntry, HEARTBEAT_STEP, makeRoundPath, parseHeartbeat } from './round-line.ts';
+import type { JournalReader, StoredEntry } from './store.ts';
+
+/** Rounds, with the heartbeats among them, that each said what those before them said. */
+export interface PassedRounds {
+  readonly type: 'rounds.passed';
+  /** Of the line behind them. */
+  readonly seq: number;
+  /** The path of the loop, and of its rounds the first of these and the first behind them. */
+  readonly step: string;
+  readonly first: number;
+  readonly next: number;
+  /** When the first of them began, epoch ms. */
+  readonly at: number;
+  /** When the last of them began and ended, epoch ms. */
+  readonly beganAt: number;
+  readonly endedAt: number;
+  /** The steps that each round executed: the verbs of their entries. */
+  readonly verbs: ReadonlySet<string>;
+  /** The number of the last heartbeat's call, and the calls of the newest heartbeat and reading of the switch, as their entries. */
+  readonly heartbeats: { readonly number: number; readonly entries: readonly Entry[] };
+}
+
+/**
+ * How many lines of each kind at the end of a stretch are looked at: with rounds, with heartbeats, with readings of the switch. At the
+ * end of many a round a heartbeat is under way.
+ */
+const KEPT = [8, 8, 2];
+
+/** The calls of heartbeats, as a line has them; a text that only looks like one moves the cut, or prevents it. */
+const HEARTBEATS = ['POST /cancel_all_after', 'GET /cancel_all_after'] as const;
+
+interface Line {
+  readonly stored: StoredEntry;
+  /** Whether it may hold each of the kinds. */
+  readonly holds: readonly boolean[];
+}
+
+/** A line, from its entry of this place on. */
+interface KeptLine {
+  readonly type: 'kept';
+  readonly stored: StoredEntry;
+  readonly from: number;
+}
+
+/** A run without the rounds that a resume passes over; each iteration parses its lines anew. */
+export class ShortenedRun implements Iterable<Entry | PassedRounds> {
+  private readonly parts: readonly (KeptLine | PassedRounds)[];
+  readonly last: StoredEntry | undefined;
+
+  constructor(parts: readonly (KeptLine | PassedRounds)[], last: StoredEntry | undefined) {
+    this.parts = parts;
+    this.last = last;
+  }
+
+  /** Whether it lacks any. */
+  get isShort(): boolean {
+    return this.parts.some(({ type }) => type === 'rounds.passed');
+  }
+
+  *[Symbol.iterator](): Generator<Entry | PassedRounds> {
+    for (const part of this.parts) {
+      if (part.type === 'rounds.passed') {
+        yield part;
+        continue;
+      }
+      let place = 0;
+      for (const entry of expandEntry(readEntry(part.stored))) {
+        if (place >= part.from) yield entry;
+        place += 1;
+      }
+    }
+  }
+}
+
+export interface ShortReading {
+  /** Called with the entry of each line that is kept, rounds that changed nothing as the one entry they are. */
+  readonly visit: (entry: Entry) => void;
+  /** Whether rounds may be passed over, by the path of their loop and the verbs of their steps; asked after the first entry. */
+  readonly mayPass: (rounds: Pick<PassedRounds, 'step' | 'verbs'>) => boolean;
+}
+
+/**
+ * Reads the stored lines of a run. Undefined where lines were left out that are needed: the run has to be read whole. Throws
+ * StoreError `damaged` at an unreadable line that is kept.
+ */
+export async function readShortenedRun(
+  store: JournalReader,
+  run: string,
+  { visit, mayPass }: ShortReading,
+): Promise<ShortenedRun | undefined> {
+  const parts: (KeptLine | PassedRounds)[] = [];
+  let stretch: Stretch | undefined;
+  let last: StoredEntry | undefined;
+  const keep = (stored: StoredEntry, from = 0) => {
+    const entry = readEntry(stored);
+    expandEntry(entry).next();
+    visit(entry);
+    parts.push({ type: 'kept', stored, from });
+  };
+  const endStretch = () => {
+    if (stretch === undefined) return true;
+    const { passed, kept } = stretch.cut();
+    if (passed === undefined && !stretch.isWhole) return false;
+    if (passed !== undefined) parts.push(passed.rounds);
+    for (const [index, stored] of kept.entries()) keep(stored, index === 0 ? passed?.entries : 0);
+    stretch = undefined;
+    return true;
+  };
+  for await (const stored of readStoredEntries(store, run)) {
+    last = stored;
+    if (stretch?.take(stored) === true) continue;
+    // Others get a turn after each stretch, as after a page.
+    if (stretch !== undefined) await settle();
+    if (!endStretch()) return undefined;
+    stretch = Stretch.begin(stored, mayPass);
+    if (stretch === undefined) keep(stored);
+  }
+  return endStretch() ? new ShortenedRun(parts, last) : undefined;
+}
+
+/** Lines that follow each other and stand for rounds of one loop; those that are certain to be passed over are let go. */
+class Stretch {
+  private readonly first: EntryOf<'round.idle'>;
+  private readonly begunAt: number;
+  private readonly verbs: ReadonlySet<string>;
+  private lines: Line[] = [];
+  private readonly counts = [0, 0, 0];
+  /** Whether a line that was let go may have held each of the kinds. */
+  private readonly letGo = [false, false, false];
+  isWhole = true;
+
+  private constructor(first: EntryOf<'round.idle'>, begunAt: number, verbs: ReadonlySet<string>) {
+    this.first = first;
+    this.begunAt = begunAt;
+    this.verbs = verbs;
+  }
+
+  /** Undefined where a line does not stand for rounds that may be passed over. */
+  static begin(stored: StoredEntry, mayPass: ShortReading['mayPass']): Stretch | undefined {
+    if (stored.type !== 'round.idle' || stored.step === HEARTBEAT_STEP) return undefined;
+    const first = readEntry(stored);
+    if (first.type !== 'round.idle' || first.data.loop !== stored.step) return undefined;
+    // A heartbeat before the first round is played: the loop waits meanwhile.
+    const begins = expandEntry(first).next().value;
+    if (begins?.step.startsWith(makeRoundPath(stored.step, first.data.first)) !== true) return undefined;
+    const begun = first.data.entries.filter(({ type }) => type === 'step.started');
+    const verbs = new Set(begun.map(({ data }) => String(data['verb'])));
+    if (!mayPass({ step: stored.step, verbs })) return undefined;
+    const stretch = new Stretch(first, begins.at, verbs);
+    stretch.add(stored);
+    return stretch;
+  }
+
+  /** False for a line that does not belong to it. */
+  take(stored: StoredEntry): boolean {
+    const { type, step, seq } = stored;
+    if (type !== 'round.idle' || (step !== this.first.step && step !== HEARTBEAT_STEP)) return false;
+    if (seq !== (this.lines.at(-1)?.stored.seq ?? 0) + 1) return false;
+    this.add(stored);
+    return true;
+  }
+
+  private add(stored: StoredEntry): void {
+    const holds = [stored.step !== HEARTBEAT_STEP, ...HEARTBEATS.map((name) => stored.line.includes(`"${name}"`))];
+    this.lines.push({ stored, holds });
+    this.count(holds, 1);
+    for (let [oldest] = this.lines; oldest !== undefined && this.isSpare(oldest); [oldest] = this.lines) {
+      this.lines.shift();
+      this.count(oldest.holds, -1);
+      for (const [kind, held] of oldest.holds.entries()) this.letGo[kind] ||= held;
+      this.isWhole = false;
+    }
+  }
+
+  private count(holds: readonly boolean[], by: 1 | -1): void {
+    for (const [kind, held] of holds.entries()) if (held) this.counts[kind] = (this.counts[kind] ?? 0) + by;
+  }
+
+  /** Whether enough lines of each kind that there is follow it. */
+  private isSpare({ holds }: Line): boolean {
+    return this.counts.every(
+      (count, kind) => (count === 0 && !this.letGo[kind]) || count - (holds[kind] ? 1 : 0) >= (KEPT[kind] as number),
+    );
+  }
+
+  /** Cuts as late as can be, where behind the cut is a line of each kind that may stand before it. */
+  cut(): { readonly passed: Passed | undefined; readonly kept: readonly StoredEntry[] } {
+    const stored = this.lines.map((line) => line.stored);
+    for (let end = stored.length - 2; end >= 0; end -= 1) {
+      const [before, behind] = [this.lines.slice(0, end + 1), this.lines.slice(end + 1)];
+      const mayHold = (lines: readonly Line[], kind: number) => lines.some(({ holds }) => holds[kind]);
+      if (!this.letGo.every((gone, kind) => !(gone || mayHold(before, kind)) || mayHold(behind, kind))) continue;
+      const passed = this.passUpTo(end);
+      if (passed !== undefined) return { passed, kept: stored.slice(end) };
+    }
+    return { passed: undefined, kept: stored };
+  }
+
+  /** Cuts the line at `end` behind the last of its rounds at whose end no heartbeat is under way. */
+  private passUpTo(end: number): Passed | undefined {
+    const { first, begunAt, verbs } = this;
+    const { stored } = this.lines[end] as Line;
+    const line = readEntry(stored);
+    if (line.type !== 'round.idle') return undefined;
+    const { loop, like, first: firstOfLine, rounds } = line.data;
+    if (loop !== first.data.loop || like !== first.data.like) return undefined;
+    const entries = [...expandEntry(line)];
+    for (let round = firstOfLine + rounds - 1; round >= firstOfLine; round -= 1) {
+      const isOfRound = ({ step }: Entry) => step.startsWith(makeRoundPath(loop, round));
+      const last = entries.findLastIndex(isOfRound);
+      const before = entries.slice(0, last + 1);
+      const [began, ended] = [entries.find(isOfRound), entries[last]];
+      if (began === undefined || ended === undefined || isHeartbeatOpen(before)) continue;
+      const heartbeats = this.findHeartbeats(end, before);
+      if (heartbeats === undefined) return undefined;
+      const range = { seq: stored.seq, step: loop, first: first.data.first, next: round + 1, at: begunAt };
+      const times = { beganAt: began.at, endedAt: ended.at };
+      return { rounds: { type: 'rounds.passed', ...range, ...times, verbs, heartbeats }, entries: last + 1 };
+    }
+    return undefined;
+  }
+
+  /** The newest heartbeat and the newest reading of the switch up to there; undefined where the line of one may have been let go. */
+  private findHeartbeats(end: number, ofLast: readonly Entry[]): PassedRounds['heartbeats'] | undefined {
+    const wanted = new Set<string>(HEARTBEATS);
+    const found: Entry[] = [];
+    for (let index = end; index >= 0 && wanted.size > 0; index -= 1) {
+      const { holds, stored } = this.lines[index] as Line;
+      if (!HEARTBEATS.some((name, kind) => wanted.has(name) && holds[kind + 1])) continue;
+      const entries = index === end ? ofLast : [...expandEntry(readEntry(stored))];
+      const newest = new Map<string, string>();
+      for (const { type, step, data } of entries)
+        if (type === 'call.intended' && step === HEARTBEAT_STEP) newest.set(data.endpoint, data.call);
+      const calls = new Set([...newest].flatMap(([name, call]) => (wanted.delete(name) ? [call] : [])));
+      found.unshift(...entries.filter((entry) => calls.has(callOf(entry) ?? '')));
+    }
+    if (HEARTBEATS.some((name, kind) => wanted.has(name) && this.letGo[kind + 1])) return undefined;
+    const numbers = found.map((entry) => parseHeartbeat(callOf(entry) ?? '') ?? 0);
+    return { number: Math.max(0, ...numbers), entries: found };
+  }
+}
+
+/** The rounds that are passed over, and how many entries of the last of their lines are theirs. */
+interface Passed {
+  readonly rounds: PassedRounds;
+  readonly entries: number;
+}
+
+/** Whether the last heartbeat, or reading of the switch, is not over. */
+function isHeartbeatOpen(entries: readonly Entry[]): boolean {
+  const last = entries.findLast(({ step }) => step === HEARTBEAT_STEP);
+  if (last === undefined || last.type === 'deadman.moved') return false;
+  if (last.type !== 'call.settled') return true;
+  // The answer to a heartbeat is followed by the renewal.
+  const asked = entries.find((entry) => entry.type === 'call.intended' && callOf(entry) === last.data.call);
+  return asked?.type !== 'call.intended' || asked.data.endpoint !== HEARTBEATS[1];
+}
+
+function callOf({ data }: Entry): string | undefined {
+  return 'call' in data && typeof data.call === 'string' ? data.call : undefined;
+}

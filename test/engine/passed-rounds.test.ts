@@ -1,0 +1,332 @@
+/**
+ * Tests that a resume which passes over rounds that changed nothing is the one that plays them all: the same state where the record
+ * ends, and the same journal from there on, byte for byte.
+ */
+import { expect, it } from 'vitest';
+import { VirtualClock } from '../../src/base/clock.ts';
+import { RunClock } from '../../src/base/run-clock.ts';
+import { Playback } from '../../src/engine/playback/playback.ts';
+import { startRun } from '../../src/engine/run.ts';
+import { mayPassRounds } from '../../src/engine/steps/passing.ts';
+import { VenueClient } from '../../src/gateway/client.ts';
+import { LimitFactsFold } from '../../src/gateway/limits/facts.ts';
+import { Simulator, type SimulatorConfig } from '../../src/gateway/simulator/simulator.ts';
+import { LocalBudget } from '../../src/gateway/tokens/budget.ts';
+import { toHead } from '../../src/journal/chain.ts';
+import type { JsonObject } from '../../src/journal/entry.ts';
+import { OrderTracker } from '../../src/journal/orders.ts';
+import { readShortenedRun } from '../../src/journal/passed-rounds.ts';
+import { readRecordedRun } from '../../src/journal/reading.ts';
+import { RunLog } from '../../src/journal/run-log.ts';
+import { MemoryStore } from '../../src/journal/stores/memory.ts';
+import { JournalWriter } from '../../src/journal/writer.ts';
+import { writeProfileSettings } from '../../src/venue/profile/in-force.ts';
+import { SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
+import { budgetSettings } from '../../src/venue/tokens/ledger.ts';
+import { Draws } from '../simulation/draws.ts';
+import { awake, Disk, diskOf, Process } from '../simulation/process.ts';
+import { loadedFrom, START } from './stage.ts';
+
+interface World {
+  readonly text: string;
+  readonly config: SimulatorConfig;
+  /** How long what changed nothing is held back, ms. */
+  readonly holdMs: number;
+  /** When the process dies, and how long the run goes on after it was resumed, ms. */
+  readonly diesAfterMs: number;
+  readonly goesOnMs: number;
+}
+
+const SETTINGS = {
+  absenceHorizonMs: SIMULATED_PROFILE.ambiguityWindowMs,
+  fillsWindowMs: SIMULATED_PROFILE.fillsWindowMs,
+};
+const AWAY_MS = 900;
+
+/** Runs a loop until its process dies, resumes it, with rounds passed over or not, and lets it go on. */
+async function live({ text, config, holdMs, diesAfterMs, goesOnMs }: World, isShort: boolean) {
+  const { runbook } = loadedFrom({ file: 'one.yaml', text });
+  const time = new VirtualClock(START, { promisesAlone: true });
+  const simulator = new Simulator(config, time, 1);
+  const store = new MemoryStore();
+  const { rateLimit } = SIMULATED_PROFILE;
+  const budget = new LocalBudget(
+    budgetSettings({ tokens: rateLimit.tokens, windowMs: rateLimit.windowMs }),
+    time,
+    rateLimit.costs,
+    { random: () => 0.5 },
+  );
+  const setup = {
+    run: 'r',
+    account: 'a',
+    mode: 'live',
+    runbook,
+    inputs: {},
+    seed: 1,
+    startedAt: START,
+    ...SETTINGS,
+    plan: '',
+  } as const;
+  const process = (life: number) => new Process(time, life, { fault: undefined, stop: undefined }, () => 0, 0);
+  const disk = new Disk(store);
+  const traits = { commitMs: 0, hangs: undefined, fullAfter: undefined, committed: false };
+  const writer = (at: RunClock, of: Process, lines: Awaited<ReturnType<MemoryStore['read']>>) =>
+    new JournalWriter(diskOf(of, disk, traits), {
+      run: 'r',
+      account: 'a',
+      def: runbook.sha256.slice(0, 16),
+      boot: 'machine',
+      epoch: 1,
+      actor: 'engine',
+      clock: at,
+      durable: false,
+      head: toHead(lines.at(-1)),
+    });
+  const venue = simulator.transport();
+  const client = (log: RunLog, clock: RunClock, gate: LimitFactsFold, of: Process) =>
+    new VenueClient({
+      profile: SIMULATED_PROFILE,
+      transport: {
+        ...venue,
+        // The engine of a dead process gets no answer.
+        async send(request, options) {
+          await awake(of);
+          const reply = await venue.send(request, options);
+          await awake(of);
+          return reply;
+        },
+      },
+      budget,
+      log,
+      clock,
+      gate,
+      feeds: {
+        read: async (name, key) => {
+          const read = simulator.feed(name, key);
+          return read === undefined ? undefined : { name, ...(key === undefined ? {} : { key }), ...read };
+        },
+      },
+      markets: simulator.markets,
+      epoch: 1,
+    });
+  /** As a live run does: looks now and then whether something is held back for too long. */
+  const flushOlder = ({ clock }: Process, journal: JournalWriter) => {
+    const look = () => {
+      void journal.flushOlder(holdMs);
+      clock.after(1000, look);
+    };
+    look();
+  };
+
+  const first = process(1);
+  {
+    const clock = new RunClock(first.clock, START);
+    const tracker = new OrderTracker({ absenceHorizonMs: SETTINGS.absenceHorizonMs });
+    const gate = new LimitFactsFold(tracker, simulator.markets);
+    const journal = writer(clock, first, []);
+    const log = new RunLog(journal, tracker, [(entry) => gate.apply(entry)]);
+    log.append('run.started', {
+      runbook: runbook.name,
+      file: 'one.yaml',
+      mode: 'live',
+      trigger: 'manual',
+      inputs: {},
+      seed: 1,
+      startedAt: START,
+      sources: [],
+      settings: { ...writeProfileSettings(SIMULATED_PROFILE), markets: simulator.markets as unknown as JsonObject },
+      engine: 'test',
+      account: 'a',
+    });
+    void startRun(setup, { venue: client(log, clock, gate, first), clock, log, notifier: { send() {} } }).done.catch(
+      () => {},
+    );
+    flushOlder(first, journal);
+  }
+  await time.advanceTo(START + diesAfterMs);
+  first.end();
+
+  const states: unknown[] = [];
+  let passed = 0;
+  /** Another process plays the record, takes the run over and dies in its turn. */
+  const resume = async (life: number) => {
+    await time.advanceTo(time.now() + AWAY_MS);
+    const lines = await store.read('r');
+    const record = isShort
+      ? await readShortenedRun(store, 'r', { visit: () => {}, mayPass: (rounds) => mayPassRounds(runbook, rounds) })
+      : await readRecordedRun(store, 'r');
+    if (record === undefined) throw new Error('the run cannot be shortened');
+    for (const each of record) if (each.type === 'rounds.passed') passed += each.next - each.first;
+    const next = process(life);
+    const clock = new RunClock(next.clock, time.now());
+    const gate = new LimitFactsFold(new OrderTracker(), simulator.markets);
+    const playback = new Playback(record, {
+      markets: simulator.markets,
+      absenceHorizonMs: SETTINGS.absenceHorizonMs,
+      resume: true,
+      observe: (entry) => gate.apply(entry),
+    });
+    const { tracker } = playback.log;
+    gate.useBook(tracker);
+    const ports = { venue: playback.venue, clock: playback.clock, log: playback.log, notifier: { send() {} } };
+    const running = startRun(setup, ports);
+    playback.resumedTo((away) => running.takenUp(away));
+    await playback.play(running.done);
+    states.push(describe({ tracker, gate, timers: listTimers(playback) }));
+    const journal = writer(clock, next, lines);
+    const log = new RunLog(journal, tracker, [(entry) => gate.apply(entry)]);
+    const port = client(log, clock, gate, next);
+    const away = { ms: time.now() - (lines.at(-1)?.at ?? 0), by: 'machine' } as const;
+    const continueCall = port.continueCall.bind(port);
+    time.arrive(() => playback.takeOver({ keep: log.keep, log, venue: port, clock, away, continueCall }));
+    flushOlder(next, journal);
+    await time.advanceTo(time.now() + goesOnMs);
+    await journal.flush();
+    next.end();
+  };
+  for (const life of [2, 3]) if ((await store.last('r'))?.type !== 'run.ended') await resume(life);
+  return { states, passed, lines: (await store.read('r')).map(({ line }) => line) };
+}
+
+/** The instants of the timers that are set, in the order in which they run. */
+function listTimers(playback: Playback): readonly number[] {
+  interface Pending {
+    readonly when: number;
+    readonly order: number;
+    readonly cancelled: boolean;
+  }
+  const { time } = playback as unknown as { readonly time: { readonly timers: { readonly heap: readonly Pending[] } } };
+  const live = time.timers.heap.filter(({ cancelled }) => !cancelled);
+  return live.sort((a, b) => a.when - b.when || a.order - b.order).map(({ when }) => when);
+}
+
+/** Every field of what a fold keeps, its functions left out. */
+function describe(value: unknown, seen = new Set<unknown>()): unknown {
+  if (typeof value === 'function') return undefined;
+  if (typeof value !== 'object' || value === null) return value;
+  if ('toFixed' in value) return String(value);
+  if (seen.has(value)) return 'again';
+  const inside = new Set(seen).add(value);
+  if (value instanceof Map) return [...value].map(([key, item]) => [describe(key, inside), describe(item, inside)]);
+  if (Array.isArray(value) || value instanceof Set) return [...value].map((item) => describe(item, inside));
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, describe(item, inside)]));
+}
+
+/** Draws a loop that finds nothing for most of its time; after the resume the orders fill. */
+function drawWorld(seed: number): World {
+  const draws = new Draws(seed, 'passed rounds');
+  const diesAfterMs = draws.within(160_000, 220_000);
+  const timeout = draws.of([0, 5, 5, 8]);
+  const orders = draws.within(timeout === 0 ? 0 : 1, 2);
+  const readings = [
+    '- list_fills: {market: BTC-USD, since: run.started_at}',
+    '- read_account: {}',
+    '- wait: 150ms',
+    ...(orders > 0
+      ? [`- refresh: o1\n- if: o1.filled > 0\n  ${draws.of(['stop: {outcome: filled}', 'fail: {because: filled}'])}`]
+      : []),
+  ];
+  const others = [
+    '- set: {seen: seen * 1}\n- assert: seen < 2',
+    '- assert: size(mine.orders) < 9',
+    '- if: feeds.mid < 950\n  stop: {outcome: found}',
+    '- for_each: {each: n, in: [1, 2], do: [{assert: n > 0}]}',
+  ];
+  const reading = draws.of(readings);
+  const chosen = others.filter(() => draws.chance(0.4));
+  const body = [
+    '- id: mine\n  list_orders: {market: BTC-USD, status: open, since: run.started_at}',
+    reading,
+    ...chosen,
+  ];
+  const every = draws.of([3000, 4000, 5000]);
+  const bound = draws.of(['max: 1000', 'for: 4m', 'max: 70']);
+  const loop = [
+    '- repeat:',
+    `    every: ${every}ms`,
+    `    ${bound}`,
+    ...draws.of([[], ['    while: now > run.started_at'], ['    until: size(mine.orders) > 5']]),
+    '    do:',
+    indent(body.join('\n'), 6),
+  ].join('\n');
+  const place = (n: number) => {
+    const id = n === 1 && reading.includes('refresh') ? 'id: o1\n  ' : '';
+    return `- ${id}place: {type: limit, market: BTC-USD, side: long, size: 0.001, price: ${1000 + n}, tif: post_only}`;
+  };
+  const wait = `- wait: ${Math.floor(diesAfterMs / 1000) + draws.within(-60, 30)}s`;
+  const inside = draws.of([
+    loop,
+    loop,
+    `- parallel:\n    branches:\n      watch:\n${indent(loop, 8)}\n      wait:\n        ${wait}`,
+    `- repeat:\n    max: 2\n    do:\n${indent(loop, 6)}`,
+  ]);
+  const steps = [...Array.from({ length: orders }, (_, index) => place(index + 1)), inside];
+  const reads = (what: string) => chosen.some((each) => each.includes(what));
+  const latency = draws.of([0, 40, 300]);
+  const fallsAt = diesAfterMs + 60_000 + draws.within(20_000, 40_000);
+  return {
+    text: `runbook: drawn
+dsl: 1
+leaves: {position: open, because: what the orders fill is not closed}
+${timeout === 0 ? '' : `deadman: {market: BTC-USD, timeout: ${timeout}s, on_exit: disarm}\n`}${reads('feeds') ? 'feeds: {mid: {type: price, max_age: 1ms}}\n' : ''}${reads('seen') ? 'vars: {seen: {type: number, init: 0}}\n' : ''}steps:
+${indent(steps.join('\n'), 2)}
+`,
+    config: {
+      markets: {
+        'BTC-USD': {
+          tick: '1',
+          lot: '0.0001',
+          start: '64000',
+          path: {
+            kind: 'points',
+            points: [
+              { afterMs: 0, price: '64000' },
+              { afterMs: fallsAt, price: '900' },
+            ],
+          },
+        },
+      },
+      latencyMs: { min: latency, max: draws.chance(0.5) ? latency : latency + 60 },
+    },
+    holdMs: draws.of([1000, 2500, 6000]),
+    diesAfterMs,
+    goesOnMs: 60_000,
+  };
+}
+
+function indent(text: string, by: number): string {
+  return text.replace(/^/gm, ' '.repeat(by));
+}
+
+it.each([8, 15])('drawn loop %i', compare);
+
+it.each(Array.from({ length: 40 }, (_, index) => 100 + index))('drawn loop %i', { tags: ['long'] }, compare);
+
+async function compare(seed: number): Promise<void> {
+  const world = drawWorld(seed);
+  const [whole, short] = [await live(world, false), await live(world, true)];
+  expect(short.states).toEqual(whole.states);
+  expect(short.lines).toEqual(whole.lines);
+  expect(short.passed).toBeGreaterThan(10);
+}
+
+const LOOP = (step: string) => `runbook: one
+dsl: 1
+leaves: {position: none}
+feeds: {mid: {type: price, max_age: 1s}}
+steps:
+  - repeat:
+      every: 5s
+      max: 100
+      ${step}
+`;
+it.each([
+  ['that reads', 'do: [{read_account: {}}]', ['read_account'], true],
+  ['that reads only where a price is right', 'do: [{if: feeds.mid > 1, read_account: {}}]', ['read_account'], true],
+  ['that waits for a price', 'until: feeds.mid < 1\n      do: [{read_account: {}}]', ['read_account'], false],
+  ['that tells people', 'do: [{notify: {to: desk, text: x}}]', ['notify'], false],
+])('rounds of a loop %s may be passed over: %s', (_, step, verbs, may) => {
+  const { runbook } = loadedFrom({ file: 'one.yaml', text: LOOP(step) });
+  expect(mayPassRounds(runbook, { step: 'steps/1:repeat', verbs: new Set(verbs) })).toBe(may);
+  expect(mayPassRounds(runbook, { step: 'steps/2:repeat', verbs: new Set(verbs) })).toBe(false);
+});
