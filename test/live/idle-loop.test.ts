@@ -1,6 +1,7 @@
 /** Tests a live loop that finds nothing: what a process that dies has stored of it, and that the run goes on from there. */
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { readShortenedRun } from '../../src/journal/passed-rounds.ts';
 import { RecordedRun } from '../../src/journal/reading.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { JWT } from './mock-venue.ts';
@@ -46,4 +47,42 @@ it(
       expect((await run(['audit', 'verify'])).exit).toBe(0);
       expect((await run(['audit', 'replay', row?.run ?? ''])).exit).toBe(0);
     }),
+);
+
+const GUARDED = `runbook: guarded
+dsl: 1
+leaves: {position: open, because: the order is far from the market}
+deadman: {market: BTC-USD, timeout: 5s, on_exit: disarm}
+steps:
+  - place: {type: limit, market: BTC-USD, side: long, size: 0.01, price: 1000, tif: post_only}
+  - repeat:
+      every: 400ms
+      max: 30
+      do:
+        - id: mine
+          list_orders: {market: BTC-USD, status: open, since: run.started_at}
+        - if: size(mine.orders) > 1
+          stop: {outcome: found}
+`;
+
+it('passes over its rounds when it is resumed, and reports them all', { tags: ['long'] }, () =>
+  scene({ runbook: GUARDED }, async ({ venue, path, start, run }) => {
+    const first = start(['run', 'one.yaml', '--profile', 'p.yaml', '--json'], { VENUE_JWT: JWT });
+    await until(() => venue.of('GET', '/orders').length >= 25);
+    first.child.kill('SIGKILL');
+    await first.ended;
+    const resumed = await run(['resume', '--json']);
+    expect(resumed.exit).toBe(0);
+    const { steps } = JSON.parse(resumed.out) as { readonly steps: readonly { readonly verb: string }[] };
+    expect(steps.filter(({ verb }) => verb === 'list_orders').length).toBe(30);
+    const store = await openSqliteStore(join(path, '.runbook', 'runbook.db'));
+    const [row] = await store.runs();
+    const lines = await store.read(row?.run ?? '');
+    await store.close();
+    const died = lines.findIndex(({ type }) => type === 'run.resumed');
+    const left = { ...store, read: async (_: string, { after = 0 } = {}) => lines.slice(after, died) };
+    const short = await readShortenedRun(left, row?.run ?? '', { visit: () => {}, mayPass: () => true });
+    expect(short?.isShort).toBe(true);
+    expect((await run(['audit', 'replay', row?.run ?? ''])).exit).toBe(0);
+  }),
 );
