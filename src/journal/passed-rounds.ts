@@ -1,6 +1,6 @@
 /**
  * Reads a run for a resume without the rounds of loops that need not be executed again: of lines that follow each other and all
- * stand for rounds of one loop that changed nothing, the last are kept, and what stands before them is named in one piece. So a
+ * hold rounds of one loop that changed nothing, the last are kept, and what comes before them is named in one piece. So a
  * resume costs what happened in a run, however long the run has waited.
  */
 import { settle } from '../base/clock.ts';

@@ -46,6 +46,8 @@ export interface DeadmanState {
   readonly changedByStepAt?: number | undefined;
   /** A step disarmed it, or may have. */
   readonly removed?: boolean | undefined;
+  /** While it is armed: an earlier request may have armed it, so a refusal of the later ones does not show it off. */
+  readonly mayBeArmed?: boolean | undefined;
 }
 
 export type DeadmanEvent =
@@ -293,6 +295,7 @@ function applyArmSent(state: DeadmanState, { market, timeoutMs }: DeadmanEvent &
   return {
     ...state,
     status: first ? 'arming' : state.status,
+    mayBeArmed: first ? state.status === 'unknown' : state.mayBeArmed,
     market,
     timeoutMs: first ? timeoutMs : state.timeoutMs,
     inFlight: state.inFlight + 1,
@@ -346,7 +349,8 @@ function applyArmAnswered(state: DeadmanState, event: DeadmanEvent & { type: 'AR
 
 function applyArmFailed(state: DeadmanState, { at, certain }: DeadmanEvent & { type: 'ARM_FAILED' }): DeadmanState {
   const inFlight = Math.max(0, state.inFlight - 1);
-  if (state.status === 'arming') return { ...state, inFlight, status: certain && inFlight === 0 ? 'off' : 'unknown' };
+  if (state.status === 'arming')
+    return { ...state, inFlight, status: certain && inFlight === 0 && state.mayBeArmed !== true ? 'off' : 'unknown' };
   // Uncertain: either time-out may be in force, so the shorter counts until an answer says otherwise.
   const timeoutMs = certain ? state.timeoutMs : Math.min(state.timeoutMs, state.requestedMs ?? state.timeoutMs);
   const requestedMs = inFlight === 0 ? undefined : state.requestedMs;

@@ -108,6 +108,7 @@ function setUp(answers: Answers = {}) {
       ids += 1;
       return `${path}#${ids}`;
     },
+    numberCalls: () => {},
     readAll: async (step) => {
       read.push(step);
       await onReadAll();

@@ -8,7 +8,7 @@ const LEFT_OUT =
   /^(?:package-lock\.json|bench\/package-lock\.json|bench\/latest\.json|test\/golden\/journals\/|test\/prose)/;
 /** Files that must name the words of version 1: its journals, and the keys of the token ledger that it saved. */
 const NAMES_OF_V1 =
-  /^(?:CHANGELOG\.md|src\/journal\/entry-v1\.ts|src\/venue\/tokens\/(?:in-flight|ledger)\.ts|src\/gateway\/tokens\/budget\.ts|test\/gateway\/budget\.test\.ts)$/;
+  /^(?:CHANGELOG\.md|src\/journal\/entry-v1\.ts|src\/venue\/tokens\/(?:in-flight|ledger)\.ts|src\/gateway\/tokens\/budget\.ts|test\/gateway\/budget\.test\.ts|test\/venue\/token-ledger\.test\.ts)$/;
 const READ = /\.(?:ts|js|cjs|css|md|ya?ml|json|txt|sh)$/;
 
 const files = execFileSync('git', ['ls-files'], { encoding: 'utf8' })

@@ -64,6 +64,10 @@ describe('arming', () => {
     const sent: DeadmanEvent = { type: 'ARM_SENT', at: 1, market: 'BTC-USD', timeoutMs: 60_000 };
     expect(fold([sent, { type: 'ARM_FAILED', at: 2, sentAt: 1, certain: true }]).state.status).toBe('off');
     expect(fold([sent, { type: 'ARM_FAILED', at: 2, sentAt: 1, certain: false }]).state.status).toBe('unknown');
+    // The first may have armed it, whatever became of the second.
+    const failed = (certain: boolean) => ({ type: 'ARM_FAILED', at: 2, sentAt: 1, certain }) as const;
+    expect(fold([sent, failed(false), sent, failed(true)]).state.status).toBe('unknown');
+    expect(fold([sent, failed(true), sent, failed(true)]).state.status).toBe('off');
   });
   it('raises an alarm for an echo of another time-out, and uses the shorter', () => {
     const { state, alarms } = fold([

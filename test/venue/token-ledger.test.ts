@@ -10,8 +10,12 @@ const remaining = (tokens: number) => ({ 'x-ratelimit-remaining': String(tokens)
 /** In a window its heartbeats and readings cost seven and four tokens. */
 const SWITCH: HeartbeatDemand = { of: 'main', everyMs: 10_000, timeoutMs: 20_000, readWeight: 2 };
 
-function hold(ledger: Ledger, id: string, weight: number, cls: CallClass, at: number, beat?: HeartbeatDemand): void {
-  ledger.hold(id, { endpoint: 'POST /orders', weight, class: cls, ...(beat === undefined ? {} : { beat }) }, at);
+function hold(ledger: Ledger, id: string, weight: number, cls: CallClass, at: number, demand?: HeartbeatDemand): void {
+  ledger.hold(
+    id,
+    { endpoint: 'POST /orders', weight, class: cls, ...(demand === undefined ? {} : { beat: demand }) },
+    at,
+  );
 }
 /** How many tokens are admitted at one instant, one by one. */
 function count(ledger: Ledger, cls: CallClass, at: number): number {
