@@ -43,7 +43,7 @@ import {
   readKillSwitch,
 } from './live-assembly.ts';
 import { PlanAlarm } from './plan-alarm.ts';
-import { RunProgressReport } from './progress.ts';
+import { RunProgressReport, reportSlowStart } from './progress.ts';
 import { type RecordToPlay, readRecord, readWholeRecord } from './recorded-run.ts';
 import { act } from './virtual-run.ts';
 
@@ -115,12 +115,17 @@ export class LiveRun {
     const { account } = this.host;
     await readKillSwitch(account, this.bars);
     const byAnchors = await findContradiction(account);
-    const byVenue = byAnchors === undefined ? await this.compareWithVenue(loaded) : undefined;
-    const contradiction = byAnchors ?? (byVenue?.isSure ? byVenue.text : undefined);
-    if (contradiction !== undefined)
-      throw new UserError(`${contradiction}; nothing was sent`, EXIT.held, 'contradicted');
-    await this.settleLedger(loaded);
-    this.bars.contradiction = byVenue?.text;
+    const stop = reportSlowStart(account.clock, this.host.voice);
+    try {
+      const byVenue = byAnchors === undefined ? await this.compareWithVenue(loaded) : undefined;
+      const contradiction = byAnchors ?? (byVenue?.isSure ? byVenue.text : undefined);
+      if (contradiction !== undefined)
+        throw new UserError(`${contradiction}; nothing was sent`, EXIT.held, 'contradicted');
+      await this.settleLedger(loaded);
+      this.bars.contradiction = byVenue?.text;
+    } finally {
+      stop();
+    }
     // In a turn of the clock, like everything the engine does: a replay begins with the same instant.
     await new Promise<void>((resolve) =>
       account.clock.arrive(() => {

@@ -63,6 +63,21 @@ function formatQuestion({ run, step, data: { ask, by, until } }: EntryOf<'approv
   return `${path} asks${whom}: ${makePrintable(ask, 600)}\nit waits until ${new Date(until).toISOString()}; answer from another terminal: \`runbook approve ${run} ${named} --by NAME\`, or \`reject\``;
 }
 
+/** Says at intervals, until the returned function is called, that the start of a run waits for the venue: it has not journaled anything yet. */
+export function reportSlowStart(clock: Metronome, voice: Pick<Voice, 'note'>): () => void {
+  let waitedMs = 0;
+  const schedule = (): Timer =>
+    clock.after(LONG_WAIT_MS, () => {
+      waitedMs += LONG_WAIT_MS;
+      voice.note(
+        `nothing was sent yet: the venue has not listed its orders and fills for ${formatWholeSeconds(waitedMs)}, and they are compared with the journal first; Ctrl-C ends this`,
+      );
+      timer = schedule();
+    });
+  let timer = schedule();
+  return () => timer.cancel();
+}
+
 /** Describes in one line what is open at the venue as far as the run knows. */
 export function describeOpenOrders(known: KnownRun): string {
   const open = listUnsettledOrders(known.progress());
