@@ -281,6 +281,21 @@ describe('openDatabase', () => {
     await again.close();
   });
 
+  it('goes on after a disk error with commits that need not be durable', { tags: ['linux'] }, async () => {
+    const database = await openDatabase(file);
+    database.exec('CREATE TABLE a (b)');
+    database.setDurable(false);
+    const insert = () => database.transaction(() => database.statement('INSERT INTO a VALUES (1)').run());
+    insert();
+    for (const again of [insert, () => database.runAlone('INSERT INTO a VALUES (1)')]) {
+      breakLog(file);
+      expect(insert).toThrow('the disk reported an error');
+      expect(again).not.toThrow();
+    }
+    expect(database.statement('SELECT count(*) AS n FROM a').get()?.n).toBeGreaterThanOrEqual(3);
+    database.close();
+  });
+
   it('says unavailable when a folder cannot be created', async () => {
     writeFileSync(join(folder, 'state'), 'a file, not a folder');
     await expect(openDatabase(file)).rejects.toMatchObject({

@@ -99,7 +99,7 @@ async function killAccount(
     place = chooseStorePlace(profile, state);
     noteKill(state, order, [place]);
   } catch (error) {
-    voice.complain(`the kill switch is NOT engaged: ${toUserError(error).message}`);
+    voice.complain(`the kill switch is NOT engaged: ${makePrintable(describeFailure(error), 400)}`);
   }
   const engaging = engageEverywhere(place === undefined ? [] : [place], given, context).then((engaged) => {
     const [store] = nameStores(engaged).stores;
@@ -238,6 +238,11 @@ function describeAccount({ account, baseUrl }: Profile): string {
   return `${makePrintable(account, 100)} of ${makePrintable(baseUrl, 200)}`;
 }
 
+/** What a failure says that must not keep the cancels back: an internal error neither. */
+function describeFailure(error: unknown): string {
+  return toSystemError(error)?.message ?? `internal error: ${String(error)}`;
+}
+
 /** The error as shown to the user; internal errors are rethrown. */
 function toUserError(error: unknown): UserError {
   const trouble = toSystemError(error);
@@ -274,7 +279,7 @@ async function engageEverywhere(
         reached.add(place);
         onAnswer(place);
       } catch (error) {
-        reportNotEngaged(place, toUserError(error).message, context);
+        reportNotEngaged(place, describeFailure(error), context);
       }
     }),
   );
@@ -304,14 +309,14 @@ async function chainKill(
       withinMs: SIGN_WITHIN_MS,
     });
   } catch (error) {
-    context.voice.complain(`it is not signed: ${toUserError(error).message}`);
+    context.voice.complain(`it is not signed: ${describeFailure(error)}`);
   }
   for (const place of places) {
     try {
       await withAccountJournal(place, context.environment, (journal) => journal.append(event.scope, act));
     } catch (error) {
       context.voice.complain(
-        `the journal of the account could not be written: ${makePrintable(toUserError(error).message, 300)}`,
+        `the journal of the account could not be written: ${makePrintable(describeFailure(error), 300)}`,
       );
     }
   }

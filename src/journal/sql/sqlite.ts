@@ -420,8 +420,10 @@ class Connection {
     this.exec(`PRAGMA busy_timeout = ${ms}`);
   }
 
-  transaction<T>(work: () => T): T {
+  transaction<T>(durable: boolean, work: () => T): T {
+    // In this sequence: opening the file anew forgets how durable its commits are, and within a transaction that is fixed.
     this.requireSound();
+    this.setDurable(durable);
     this.statement('BEGIN IMMEDIATE').run();
     try {
       const result = work();
@@ -438,6 +440,8 @@ class Connection {
 
   setDurable(durable: boolean): void {
     if (durable === this.durable) return;
+    // A transaction that a disk error has left open keeps the setting.
+    if (this.broken !== undefined) this.requireSound();
     this.exec(`PRAGMA synchronous = ${durable ? 'FULL' : 'NORMAL'}`);
     this.durable = durable;
   }
@@ -538,8 +542,7 @@ class Opening implements Database {
   }
 
   transaction<T>(work: () => T): T {
-    this.connection.setDurable(this.durable);
-    return this.connection.transaction(work);
+    return this.connection.transaction(this.durable, work);
   }
 
   runAlone(sql: string, ...values: SqlValue[]): { readonly changes: number } {
