@@ -103,7 +103,7 @@ export interface ChainProblem {
   readonly detail: string;
 }
 
-type ChainVerdict =
+export type ChainVerdict =
   | { readonly ok: true; readonly entries: number; readonly head: string }
   | { readonly ok: false; readonly entries: number; readonly problem: ChainProblem };
 

@@ -83,6 +83,8 @@ export class ShortenedRun implements Iterable<Entry | PassedRounds> {
 }
 
 export interface ShortReading {
+  /** Called with each line, in sequence. */
+  readonly look?: (stored: StoredEntry) => void;
   /** Called with the entry of each line that is kept, rounds that changed nothing as the one entry they are. */
   readonly visit: (entry: Entry) => void;
   /** Whether rounds may be passed over, by the path of their loop and the verbs of their steps; asked after the first entry. */
@@ -96,7 +98,7 @@ export interface ShortReading {
 export async function readShortenedRun(
   store: JournalReader,
   run: string,
-  { visit, mayPass }: ShortReading,
+  { look, visit, mayPass }: ShortReading,
 ): Promise<ShortenedRun | undefined> {
   const parts: (KeptLine | PassedRounds)[] = [];
   let stretch: Stretch | undefined;
@@ -118,6 +120,7 @@ export async function readShortenedRun(
   };
   for await (const stored of readStoredEntries(store, run)) {
     last = stored;
+    look?.(stored);
     if (stretch?.take(stored) === true) continue;
     // Others get a turn after each stretch, as after a page.
     if (stretch !== undefined) await settle();

@@ -54,19 +54,19 @@ export class RecordedRun implements Iterable<Entry> {
 }
 
 /**
- * Reads the stored lines of a run. `visit` is given each line's entry, rounds that changed nothing as the one entry they are. Throws
+ * Reads the stored lines of a run. `visit` is given each line with its entry, rounds that changed nothing as the one entry they are. Throws
  * StoreError `damaged` at an unreadable line, so that no iteration of the result does.
  */
 export async function readRecordedRun(
   store: JournalReader,
   run: string,
-  visit: (entry: Entry) => void = () => {},
+  visit: (entry: Entry, stored: StoredEntry) => void = () => {},
 ): Promise<RecordedRun> {
   const lines: StoredEntry[] = [];
   for await (const stored of readStoredEntries(store, run)) {
     const entry = readEntry(stored);
     expandEntry(entry).next();
-    visit(entry);
+    visit(entry, stored);
     lines.push(stored);
   }
   return new RecordedRun(lines);

@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { isAccountChain } from '../../src/journal/account/acts.ts';
 import { readAnchors } from '../../src/journal/anchors/anchors.ts';
+import { openDatabase } from '../../src/journal/sql/sqlite.ts';
 import { document, type Ended, type Report, type Scene, scene, until } from './scene.ts';
 
 const WAITING = `runbook: one
@@ -23,6 +24,15 @@ function contradict(path: string): string {
   const last = readAnchors(file).anchors.at(-1);
   appendFileSync(file, `${JSON.stringify({ ...last, head: 'c'.repeat(64) })}\n`);
   return file;
+}
+
+/** Changes what no decision of the run depends on, in the journal of the run that has not ended. */
+async function changeEntry(path: string): Promise<void> {
+  const database = await openDatabase(join(path, '.runbook', 'runbook.db'));
+  const edit = `UPDATE entries SET line = replace(line, '"mono":', '"mono":1')
+    WHERE seq = 4 AND run = (SELECT max(run) FROM entries)`;
+  expect(database.statement(edit).run().changes).toBe(1);
+  database.close();
 }
 
 async function resumed({ run }: Scene): Promise<Ended> {
@@ -67,7 +77,10 @@ describe.concurrent('a journal that an anchor contradicts', () => {
       expect((await run(['audit', 'list', '--json'])).out).not.toContain(lost);
     }));
 
-  it('lets a resumed run cancel its open orders, and place nothing', () =>
+  it.each<[string, (path: string) => void | Promise<void>]>([
+    ['by an anchor', (path) => void contradict(path)],
+    ['by an entry that was changed', changeEntry],
+  ])('lets a resumed run cancel its open orders, and place nothing: %s', (_, change) =>
     scene({ runbook: WAITING }, async (stage) => {
       const { venue, start, path } = stage;
       // The run before has written an anchor before this process dies.
@@ -78,7 +91,7 @@ describe.concurrent('a journal that an anchor contradicts', () => {
       await pause(500);
       running.child.kill('SIGKILL');
       await running.ended;
-      contradict(path);
+      await change(path);
       const ended = await resumed(stage);
       const report = document(ended.out) as Report;
       expect(venue.placed).toHaveLength(2);
@@ -88,5 +101,6 @@ describe.concurrent('a journal that an anchor contradicts', () => {
         { kind: 'denied', step: 'steps/late', message: expect.stringContaining('JOURNAL_CONTRADICTED') },
       ]);
       expect(venue.orders[1]?.status).toBe('canceled');
-    }));
+    }),
+  );
 });

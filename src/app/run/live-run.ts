@@ -12,7 +12,7 @@ import type { OperatorCommand } from '../../engine/ports.ts';
 import { type RunningRun, type RunResult, startRun } from '../../engine/run.ts';
 import type { Fixture } from '../../gateway/fixture/fixture.ts';
 import { summarizeRun } from '../../gateway/limits/run-ledger.ts';
-import { toHead } from '../../journal/chain.ts';
+import { type ChainVerdict, toHead } from '../../journal/chain.ts';
 import type { Entry, EntryOf } from '../../journal/entry.ts';
 import { foldEntries } from '../../journal/reading.ts';
 import type { PostedMessage } from '../../journal/shared/shared.ts';
@@ -151,6 +151,7 @@ export class LiveRun {
     };
     const record = await readRecord(account.store, run, (started) => load(started).runbook);
     const { first, last } = record.facts;
+    const changed = describeChange(record.chain);
     if (first?.type !== 'run.started')
       throw new UserError(`run ${makePrintable(run, 100)} does not begin with run.started`, EXIT.failed, 'damaged');
     // Another process may have ended it since it was listed.
@@ -159,6 +160,8 @@ export class LiveRun {
     const loaded = load(first);
     this.runbook = loaded.runbook.name;
     this.startedAt = first.data.startedAt;
+    this.bars.contradiction ??=
+      changed && `JOURNAL_CONTRADICTED: ${changed}, so it cancels what is open and places nothing`;
     this.bars.contradiction ??= await findRestoredOver(account, first.data.startedAt);
     this.bars.contradiction ??= (await this.compareWithVenue(loaded))?.text;
     if (readsAccount(loaded.runbook) || !this.host.ledger.isWhole) await this.settleLedger(loaded);
@@ -173,8 +176,12 @@ export class LiveRun {
       });
     } catch (error) {
       if (!(error instanceof Divergence)) throw error;
+      const why =
+        changed === undefined
+          ? ` by this version: ${makePrintable(error.message, 400)}. Use the version that began it (${first.data.engine})`
+          : `: ${changed}. A copy of it as it was written can be`;
       throw new UserError(
-        `run ${run} cannot be resumed by this version: ${makePrintable(error.message, 400)}. Use the version that began it (${first.data.engine}); \`runbook kill\` cancels its open orders`,
+        `run ${run} cannot be resumed${why}; \`runbook kill\` cancels its open orders`,
         EXIT.halted,
         'diverged',
       );
@@ -563,6 +570,13 @@ interface ToResume {
   readonly inputs: Readonly<Record<string, Value>>;
   readonly first: EntryOf<'run.started'>;
   readonly row: RunRow | undefined;
+}
+
+/** What was changed in a run's journal since it was written; undefined where nothing was. */
+function describeChange(verdict: ChainVerdict): string | undefined {
+  if (verdict.ok) return undefined;
+  const { detail } = verdict.problem;
+  return `the journal of this run was changed: ${makePrintable(detail, 200)} (\`runbook audit verify\`)`;
 }
 
 const PROCESS_ENDED = 'not known: the process ended before the answer, and the message is not sent again';

@@ -1,5 +1,6 @@
 /** Reads what a process that resumes a run needs of its journal: the record to play, and facts that it must know before that. */
 import { mayPassRounds } from '../../engine/steps/passing.ts';
+import { ChainCheck, type ChainVerdict } from '../../journal/chain.ts';
 import type { Entry, EntryOf } from '../../journal/entry.ts';
 import { type PassedRounds, readShortenedRun } from '../../journal/passed-rounds.ts';
 import { readRecordedRun } from '../../journal/reading.ts';
@@ -13,13 +14,19 @@ export interface RecordToPlay {
   readonly last: StoredEntry | undefined;
   /** Whether it lacks rounds that changed nothing: where the engine does not pass over them, the whole record has to be played. */
   readonly isShort: boolean;
+  /** Of all lines, also of those that are not played. */
+  readonly chain: ChainVerdict;
 }
 
 /** Reads the whole record. Throws StoreError `damaged` at an unreadable line. */
 export async function readWholeRecord(store: JournalReader, run: string): Promise<RecordToPlay> {
   const facts = new RecordedFacts();
-  const entries = await readRecordedRun(store, run, (entry) => facts.apply(entry));
-  return { facts, entries, last: entries.lines.at(-1), isShort: false };
+  const chain = new ChainCheck();
+  const entries = await readRecordedRun(store, run, (entry, stored) => {
+    facts.apply(entry);
+    chain.add(stored);
+  });
+  return { facts, entries, last: entries.lines.at(-1), isShort: false, chain: chain.end() };
 }
 
 /**
@@ -32,8 +39,10 @@ export async function readRecord(
   load: (first: EntryOf<'run.started'>) => CheckedRunbook,
 ): Promise<RecordToPlay> {
   const facts = new RecordedFacts();
+  const chain = new ChainCheck();
   let runbook: CheckedRunbook | undefined;
   const short = await readShortenedRun(store, run, {
+    look: (stored) => chain.add(stored),
     visit: (entry) => facts.apply(entry),
     mayPass: (rounds) => {
       const { first } = facts;
@@ -43,7 +52,7 @@ export async function readRecord(
     },
   });
   if (short === undefined) return readWholeRecord(store, run);
-  return { facts, entries: short, last: short.last, isShort: short.isShort };
+  return { facts, entries: short, last: short.last, isShort: short.isShort, chain: chain.end() };
 }
 
 export class RecordedFacts {
