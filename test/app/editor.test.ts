@@ -293,6 +293,18 @@ describe('a quick fix', () => {
     ['a misspelt input', '  - assert: inputs.sze > 1\n', 'unknown-field', 'inputs.size > 1'],
     ['a misspelt member', "  - assert: inputs.side == 'lnog'\n", 'not-a-member', "inputs.side == 'long'"],
     [
+      'a template without quotes in braces, before what it hid',
+      '  - place: {type: limt, market: ${inputs.markt}, side: long, size: half, price: 1}\n',
+      'yaml-syntax',
+      'market: "${inputs.markt}", side',
+    ],
+    [
+      'an index without quotes in braces',
+      '  - let: {one: half * sizes[0], two: 2}\n',
+      'yaml-syntax',
+      'one: "half * sizes[0]", two',
+    ],
+    [
       'a comma in braces',
       '  - place: {type: limit, market: BTC-USD, side: long, size: min(half, 1), price: 1}\n',
       'yaml-comma',

@@ -2,7 +2,7 @@
  * Quick fixes: what a hint suggests, where it corrects the text. Each candidate is tried on the text, and offered only if the finding is gone
  * afterwards and no other has come.
  */
-import type { Diagnostic } from '../../base/diagnostic.ts';
+import type { Diagnostic, Span } from '../../base/diagnostic.ts';
 import { type Analysis, analyse, type Load } from './analysis.ts';
 import { applyEdits, type Edit } from './rename.ts';
 
@@ -40,15 +40,26 @@ function listCandidates({ hint = '', span }: Diagnostic, text: string): readonly
   if (all !== undefined) found.push(all);
   const distinct = [...new Set(found)];
   const old = text.slice(span.start, span.end);
-  return distinct.flatMap((snippet): readonly Edit[] => {
-    const whole = { span, text: snippet };
-    // A snippet such as `size: "min(a, b)"` names the key that is in the text before the value.
-    const [, key = '', value] = /^([A-Za-z_]\w*): ?(.+)$/.exec(snippet) ?? [];
-    const inner =
-      value !== undefined && text.slice(0, span.start).trimEnd().endsWith(`${key}:`) ? [{ span, text: value }] : [];
-    const unquoted = /^'.*'$/.test(snippet) && !/^'/.test(old) ? [{ span, text: snippet.slice(1, -1) }] : [];
-    return [...inner, ...unquoted, whole];
-  });
+  return [
+    ...listQuoted(hint, span, text),
+    ...distinct.flatMap((snippet): readonly Edit[] => {
+      const whole = { span, text: snippet };
+      // A snippet such as `size: "min(a, b)"` names the key that is in the text before the value.
+      const [, key = '', value] = /^([A-Za-z_]\w*): ?(.+)$/.exec(snippet) ?? [];
+      const inner =
+        value !== undefined && text.slice(0, span.start).trimEnd().endsWith(`${key}:`) ? [{ span, text: value }] : [];
+      const unquoted = /^'.*'$/.test(snippet) && !/^'/.test(old) ? [{ span, text: snippet.slice(1, -1) }] : [];
+      return [...inner, ...unquoted, whole];
+    }),
+  ];
+}
+
+/** The value around a place, in the quotes that it lacks. */
+function listQuoted(hint: string, { start, end }: Span, text: string): readonly Edit[] {
+  const [, value = ''] = /^Put it in quotes: "(.+?)"\./.exec(hint) ?? [];
+  const from = text.lastIndexOf(value, start);
+  const isAround = value !== '' && from !== -1 && from + value.length >= end;
+  return isAround ? [{ span: { start: from, end: from + value.length }, text: `"${value}"` }] : [];
 }
 
 function corrects(analysis: Analysis, diagnostic: Diagnostic, edit: Edit, load: Load): boolean {
@@ -59,5 +70,10 @@ function corrects(analysis: Analysis, diagnostic: Diagnostic, edit: Edit, load: 
   const before = new Set(analysis.diagnostics.map(key));
   const left = after.diagnostics.filter((each) => key(each) === key(diagnostic)).length;
   const had = analysis.diagnostics.filter((each) => key(each) === key(diagnostic)).length;
-  return left < had && after.diagnostics.every((each) => each.severity === 'warning' || before.has(key(each)));
+  // A text that is not YAML hides all other findings.
+  const isHidden = ({ code }: Diagnostic) => diagnostic.code === 'yaml-syntax' && !code.startsWith('yaml-');
+  return (
+    left < had &&
+    after.diagnostics.every((each) => each.severity === 'warning' || before.has(key(each)) || isHidden(each))
+  );
 }

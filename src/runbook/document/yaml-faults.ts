@@ -187,10 +187,10 @@ function describeUnexpected(text: string, start: number, fault: MakeFault): Yaml
   if (found === '{' || found === '[') {
     const message = `a ${found} in a value without quotes, inside {…} or […]`;
     const [inner] = /^(?:\{[^{}[\]\n]*\}|\[[^{}[\]\n]*\])/.exec(text.slice(start)) ?? [];
-    return {
-      ...fault(spanOne(start), message, 'Put the value in quotes, such as "sizes[0]".'),
-      ...(inner === undefined ? {} : { unquoted: { start, end: start + inner.length } }),
-    };
+    const unquoted = inner === undefined ? undefined : { start, end: start + inner.length };
+    const value = unquoted && findFlowValue(text, unquoted);
+    const hint = value === undefined ? 'Put the value in quotes, such as "sizes[0]".' : `Put it in quotes: "${value}".`;
+    return { ...fault(spanOne(start), message, hint), ...(unquoted === undefined ? {} : { unquoted }) };
   }
   if (found === '-')
     return fault(
@@ -199,6 +199,15 @@ function describeUnexpected(text: string, start: number, fault: MakeFault): Yaml
       'Begin it on the next line, or write [a, b].',
     );
   return fault(spanOne(start), `${found} is not expected here`, 'Put a value that contains it in quotes.');
+}
+
+/** The value of {…} or […] around a part of it; undefined where it is not certain where it begins and ends. */
+function findFlowValue(text: string, { start, end }: Span): string | undefined {
+  const [, key = '', before = ''] = /(\S:\s|,\s|[{[])([^:,{}[\]"'#\n]*)$/.exec(text.slice(0, start)) ?? [];
+  const [after] = /^[^:,{}[\]"'#\n]*(?=[,}\]])/.exec(text.slice(end)) ?? [];
+  if (key === '' || after === undefined) return undefined;
+  const value = (before + text.slice(start, end) + after).trim();
+  return !/["'\\]/.test(value) && value.split('(').length === value.split(')').length ? value : undefined;
 }
 
 /** Describes a bracket that is not closed, is closed by the wrong kind, or is closed by a line with too little indentation. */
