@@ -6,6 +6,8 @@ import { decimal } from '../base/decimal.ts';
 import { formatCount, formatOffset, formatSpan, formatTable } from '../base/format.ts';
 import { makePrintable } from '../base/printable.ts';
 import { ORDER_ALARMS } from '../venue/order/context.ts';
+import { isWorking } from '../venue/order/states.ts';
+import { getOrderState } from './folds/orders.ts';
 import type { RunReport } from './folds/run.ts';
 import { formatAmount, formatMoney, formatPrice, formatStepName } from './format.ts';
 import { findMeaning } from './glossary.ts';
@@ -16,7 +18,7 @@ type Paint = (role: SummaryRole, text: string) => string;
 /** Above this number, requests are counted by endpoint instead of listed. */
 const MOST_REQUESTS = 40;
 const MOST_STEPS = 40;
-const MOST_ORDERS = 60;
+const MOST_ORDERS = 40;
 const MOST_NOTICES = 20;
 
 /** What the run came to is first; what it sent, which a reader wants least often, is last. */
@@ -55,13 +57,22 @@ function printHeading(report: RunReport, paint: Paint): string {
 function printSteps(report: RunReport, paint: Paint): string {
   if (report.steps.length === 0) return '';
   const start = Date.parse(report.startedAt);
-  const shown = chooseSteps(report);
-  const rows = shown.flatMap((index, place) => {
+  const rows = report.steps.map((step) => formatStep(step, start, paint));
+  return printSection('steps', foldRows(rows, chooseSteps(report), 'step', paint), paint, [0]);
+}
+
+/** The rows with these indices, and between them how many are left out. */
+function foldRows(
+  rows: readonly (readonly string[])[],
+  shown: readonly number[],
+  what: string,
+  paint: Paint,
+): readonly (readonly string[])[] {
+  return shown.flatMap((index, place) => {
     const folded = index - (shown[place - 1] ?? -1) - 1;
-    const gap = folded > 0 ? [['', paint('faint', `… ${formatCount(folded, 'step')}`)]] : [];
-    return [...gap, formatStep(report.steps[index] as RunReport['steps'][number], start, paint)];
+    const gap = folded > 0 ? [['', paint('faint', `… ${formatCount(folded, what)}`)]] : [];
+    return [...gap, rows[index] ?? []];
   });
-  return printSection('steps', rows, paint, [0]);
 }
 
 function formatStep(step: RunReport['steps'][number], start: number, paint: Paint): readonly string[] {
@@ -137,8 +148,7 @@ function countRequests(report: RunReport): string[][] {
 function printOrders(report: RunReport, paint: Paint): string {
   if (report.orders.length === 0) return '';
   const start = Date.parse(report.startedAt);
-  const shown = report.orders.slice(-MOST_ORDERS);
-  const rows = shown.map((order) => {
+  const rows = report.orders.map((order) => {
     const prices = listPrices(report, order.market);
     const { price, trigger, averagePrice, filled } = order;
     return [
@@ -153,9 +163,17 @@ function printOrders(report: RunReport, paint: Paint): string {
       order.state,
     ];
   });
-  const before = report.orders.length - shown.length;
-  const folded = before > 0 ? [['', `… ${formatCount(before, 'order')} before`]] : [];
-  return printSection('orders', dropEmptyColumns([...folded, ...rows]), paint, [0]);
+  return printSection('orders', dropEmptyColumns(foldRows(rows, chooseOrders(report), 'order', paint)), paint, [0]);
+}
+
+/** The orders that are shown, by index: of many the last, what has traded or works, the first, and others as there is room for. */
+function chooseOrders({ orders }: Pick<RunReport, 'orders'>): readonly number[] {
+  const newest = orders.map((_order, index) => index).reverse();
+  const telling = newest.filter((index) => {
+    const order = orders[index] as RunReport['orders'][number];
+    return order.filled !== '0' || isWorking(getOrderState(order));
+  });
+  return [...new Set([...newest.slice(0, 8), ...telling, 0, ...newest])].slice(0, MOST_ORDERS).sort((a, b) => a - b);
 }
 
 function dropEmptyColumns(rows: readonly (readonly string[])[]): readonly (readonly string[])[] {

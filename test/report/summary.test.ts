@@ -173,3 +173,20 @@ describe('numbers for reading', () => {
     ['64000.51', [], '64000.51'],
   ])('a price of %s beside %j is %s', (price, others, read) => expect(formatPrice(price, others)).toBe(read));
 });
+
+describe('the orders of a long run', () => {
+  it('show what traded, what works and the first, and fold the others', () => {
+    const orders = Array.from({ length: 200 }, (_, index) => ({
+      ...(REPORT.orders[0] as RunReport['orders'][number]),
+      orderId: `BTC-USD@${index}.`,
+      filled: index === 60 ? '0.2' : '0',
+      state: index === 90 ? 'open' : 'canceled',
+    }));
+    const text = printSummary({ ...REPORT, orders });
+    const shown = [...text.matchAll(/BTC-USD@(\d+)\./g)].map(([, index]) => Number(index));
+    expect(shown).toHaveLength(40);
+    expect(shown).toEqual(expect.arrayContaining([0, 60, 90, 199]));
+    const folded = [...text.matchAll(/… (\d+) orders/g)].map(([, count]) => Number(count));
+    expect(folded.reduce((sum, count) => sum + count, 0)).toBe(160);
+  });
+});
