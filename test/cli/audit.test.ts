@@ -48,7 +48,7 @@ describe('without any run', () => {
     expect(JSON.parse(json.out)).toEqual(document);
     const human = here.run(...args);
     expect(human.out + human.err).toContain(
-      'there is no run yet: .runbook/runbook.db is made by the first `runbook dry-run FILE`',
+      'there is no run yet: .runbook/runbook.db is made by the first `runbook dry-run FILE`; --state shows the runs of another folder',
     );
     expect(existsSync(join(here.path, '.runbook'))).toBe(false);
   });

@@ -67,7 +67,7 @@ export async function withRuns<T>(reviewed: Reviewed, read: (store: JournalReade
 }
 
 export function describeNoRuns(state: StateFolder): string {
-  return `there is no run yet: ${join(state.shown, JOURNAL_FILE)} is made by the first \`runbook dry-run FILE\``;
+  return `there is no run yet: ${join(state.shown, JOURNAL_FILE)} is made by the first \`runbook dry-run FILE\`; --state shows the runs of another folder`;
 }
 
 export type AnchorsOfFile = ReadAnchors & {
