@@ -35,6 +35,7 @@ export const CORE = {
   'src/engine/playback/playback.ts': inEngine('playback', 'resume', 'clock-adjusted', 'gateway-crash'),
   'src/engine/run.ts': inEngine(
     'run-end',
+    'orders',
     'resume',
     'settling',
     'withdrawal',

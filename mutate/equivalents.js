@@ -71,6 +71,26 @@ export const EQUIVALENTS = [
       why: 'bounds only how much is kept: no window is longer',
     })),
   ]),
+  ...inFile('src/engine/run.ts', [
+    {
+      line: 'const releaseCalls = (path: string) => void calls.delete(path);',
+      from: '(path: string) => void calls.delete(path)',
+      to: '() => undefined',
+      why: 'bounds only how much is kept: no call has the path of a round that is over',
+    },
+    {
+      line: "if (state === 'halted') await this.leaveSwitch();",
+      from: "state === 'halted'",
+      to: 'true',
+      why: 'a run that has not halted has left the switch already, and nothing is under way there',
+    },
+    {
+      line: "`${verb} by ${command.by}${command.reason === undefined ? '' : `: ${command.reason}`}`,",
+      from: 'command.reason === undefined',
+      to: 'false',
+      why: 'a sentence',
+    },
+  ]),
   ...inFile('src/engine/orders/place.ts', [
     {
       line: "case 'unresolved':",

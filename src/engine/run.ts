@@ -202,10 +202,8 @@ class Execution {
     this.haltedFor = outcome === 'halted' ? error : undefined;
     const result: RunResult = {
       outcome,
-      ...(ending.kind === 'stopped' && outcome === 'stopped' ? { reason: ending.stop.outcome } : {}),
-      ...(outcome === 'failed' || outcome === 'halted'
-        ? { ...(error === undefined ? {} : { reason: error.message, error }) }
-        : {}),
+      ...(ending.kind === 'stopped' ? { reason: ending.stop.outcome } : {}),
+      ...(error === undefined ? {} : { reason: error.message, error }),
       outputs,
     };
     this.end(result);

@@ -8,8 +8,8 @@ import { act, replayRun } from '../../src/app/run/virtual-run.ts';
 import { type ClockReading, type Timer, VirtualClock } from '../../src/base/clock.ts';
 import type { SourceText } from '../../src/base/diagnostic.ts';
 import { type ProcessClock, RunClock } from '../../src/base/run-clock.ts';
-import type { OperatorCommand } from '../../src/engine/ports.ts';
-import { startRun } from '../../src/engine/run.ts';
+import type { OperatorCommand, RunPorts, RunSetup } from '../../src/engine/ports.ts';
+import { type RunningRun, startRun } from '../../src/engine/run.ts';
 import { VenueClient } from '../../src/gateway/client.ts';
 import type { ClientParts } from '../../src/gateway/client-parts.ts';
 import { LimitFactsFold } from '../../src/gateway/limits/facts.ts';
@@ -81,6 +81,11 @@ export interface Scene {
   readonly forbidden?: (time: VirtualClock) => string | undefined;
   /** When a person resumes the run after it halted, ms after each end. */
   readonly resumedAfterMs?: readonly number[];
+  /** Other parts of the run than those of the stage. */
+  readonly setup?: Partial<RunSetup>;
+  readonly ports?: Partial<RunPorts>;
+  /** What else happens to the run, which has been started. */
+  readonly meanwhile?: (running: RunningRun, time: VirtualClock) => void;
   /** An adjustment of the wall clock: its instant, ms after the start, and its size. */
   readonly clockPut?: { readonly afterMs: number; readonly byMs: number };
 }
@@ -217,9 +222,11 @@ export async function perform(scene: Scene): Promise<Performance> {
       absenceHorizonMs,
       fillsWindowMs,
       plan: '',
+      ...scene.setup,
     },
-    { venue, clock, log, notifier: { send() {} } },
+    { venue, clock, log, notifier: { send() {} }, ...scene.ports },
   );
+  scene.meanwhile?.(running, time);
   for (const { afterMs, ...command } of commands) time.at(START + afterMs, () => act(running, log, command));
   if (clockPut !== undefined) {
     time.at(START + clockPut.afterMs, () => {
