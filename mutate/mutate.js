@@ -11,7 +11,7 @@ import { findRefused } from './compiler.js';
 import { CORE, GOAL, OTHERS } from './core.js';
 import { EQUIVALENTS } from './equivalents.js';
 import { instrument } from './instrument.js';
-import { failsFromStart, filesOf, judge, listTests, workIn } from './rounds.js';
+import { failsFromStart, filesOf, judge, listTests, TRIES, workIn } from './rounds.js';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -97,6 +97,7 @@ async function measure(layer, files) {
   const good = files.filter((file) => scoreOf(count(file)) >= GOAL);
   if (!onlyFirst && good.length < files.length) {
     for (const { id, file } of mutants) if (good.includes(file)) left.delete(id);
+    await run(near, { atMostMs: FAST_MS, after: TRIES, upTo: Number.MAX_SAFE_INTEGER });
     await runSlow(first.tests);
     const others = await run(
       listTests(OTHERS).filter((file) => !near.includes(file)),

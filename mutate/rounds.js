@@ -14,6 +14,8 @@ export function workIn(folder) {
 }
 
 const LOOK_EVERY_MS = 500;
+/** A mutant that so many tests did not notice waits for the next round: those that nothing notices cost the most. */
+export const TRIES = 150;
 
 /** The test files at paths that begin so, in the order of the beginnings, without those that are left out. */
 export function listTests(beginnings) {
@@ -26,21 +28,23 @@ export function listTests(beginnings) {
  * Runs tests, each first as it is and then with each mutant of `left` that it reaches, and takes the caught ones out of `left`.
  * @param {readonly string[]} files
  * @param {Set<string>} left ids of the mutants that are not caught
- * @param {{atMostMs: number, due?: Record<string, true | readonly string[]>}} settings tests that take longer only say which
- * mutants they reach; `due`: the only tests to run, by name, with the mutants that are tried
+ * @param {{atMostMs: number, due?: Record<string, true | readonly string[]>, after?: number, upTo?: number}} settings tests that take longer only say which
+ * mutants they reach; `due`: the only tests to run, by name, with the mutants that are tried;
+ * `after`, `upTo`: of the tests that reach a mutant those from this number on, and before that one
  * @returns how each was caught, each test with its time, ms, and the mutants it reaches, and those in what is evaluated when a
  * module is loaded
  */
-export async function judge(files, left, { atMostMs, due }) {
+export async function judge(files, left, { atMostMs, due, after = 0, upTo = TRIES }) {
   const caught = new Map();
   const tests = new Map();
   const loading = new Set();
+  const tries = {};
   let fruitless = 0;
   while (left.size > 0 && fruitless < 3) {
     const done = Object.fromEntries([...tests.keys()].map((name) => [name, 1]));
     const open = due && Object.fromEntries(Object.entries(due).filter(([name]) => !tests.has(name)));
     if (open !== undefined && Object.keys(open).length === 0) break;
-    const ended = await start({ files, left: [...left], atMostMs, done, due: open });
+    const ended = await start({ files, left: [...left], atMostMs, done, due: open, after, upTo, tries });
     const before = tests.size + caught.size;
     const take = (id, how, name) => {
       if (left.delete(id)) caught.set(id, { how, name });
@@ -49,6 +53,7 @@ export async function judge(files, left, { atMostMs, due }) {
     for (const line of lines) {
       if (line.caught !== undefined) take(line.caught, line.how, line.name);
       if (line.done !== undefined) tests.set(line.done, line);
+      for (const id of line.tried ?? []) tries[id] = (tries[id] ?? 0) + 1;
       for (const id of line.loading ?? []) loading.add(id);
     }
     if (ended?.mutant !== undefined) take(ended.mutant, 'timeout', ended.name);

@@ -15,8 +15,6 @@ const IDLE_LOOKS = 15;
 const LOOK_EVERY_MS = 200;
 /** A test that holds its process is ended after this time, ms, where its processor time cannot be read. */
 const PATIENCE_MS = 600_000;
-/** A mutant that so many tests of one round did not notice is left to the next round: those that nothing notices cost the most. */
-const TRIES = 150;
 /** So many times more often than in the test as it is, a changed place is reached only in a loop without end. */
 const HITS = 100;
 
@@ -27,7 +25,13 @@ function begin() {
   const plan = JSON.parse(readFileSync(`${work}plan.json`, 'utf8'));
   const space = { mutantCoverage: { static: {}, perTest: {} }, activeMutant: plan.always ?? '' };
   globalThis.__stryker__ = space;
-  return { plan, space, left: new Set(plan.left), tries: new Map(), now: openSync(`${work}now.json`, 'w') };
+  return {
+    plan,
+    space,
+    left: new Set(plan.left),
+    tries: new Map(Object.entries(plan.tries ?? {})),
+    now: openSync(`${work}now.json`, 'w'),
+  };
 }
 
 export default class MutantRunner extends TestRunner {
@@ -62,8 +66,8 @@ export default class MutantRunner extends TestRunner {
     const ms = tried.length === 0 ? 0 : await this.measure(run);
     for (const mutant of ms <= plan.atMostMs ? tried : []) {
       const count = tries.get(mutant) ?? 0;
-      if (count >= TRIES) continue;
       tries.set(mutant, count + 1);
+      if (count < plan.after || count >= plan.upTo) continue;
       const caught = await this.runWith(mutant, { run, name, ms, hits: covered[mutant] });
       if (caught === undefined) continue;
       left.delete(mutant);
@@ -74,7 +78,7 @@ export default class MutantRunner extends TestRunner {
         process.kill(process.pid, 'SIGKILL');
       }
     }
-    tell({ done: name, ms, reached });
+    tell({ done: name, ms, reached, tried: ms <= plan.atMostMs ? tried : [] });
   }
 
   /** The processor time that the test takes as it is, ms; undefined where it does not pass a second time. */

@@ -611,6 +611,62 @@ describe('the end of a run', () => {
   });
 });
 
+describe('what a step writes about the switch itself', () => {
+  /** Writes for so long; notes when it began, and within which time it is to be answered. */
+  function writes(stage: Stage, ms: number, fails = false) {
+    const began: unknown[] = [];
+    const work = stage.heartbeat.writeAlone(async (answerMs) => {
+      began.push([stage.clock.now() - START, answerMs]);
+      await new Promise<void>((done) => void stage.clock.after(ms, done));
+      if (fails) throw new Error('no answer');
+      return 'written';
+    });
+    return { began, work };
+  }
+
+  it('is written at once, and answered within any time where nothing is armed', async () => {
+    const stage = setUp();
+    const { began, work } = writes(stage, 100);
+    expect([await stage.run(work), began]).toEqual(['written', [[0, undefined]]]);
+  });
+
+  it('waits for the heartbeat under way, and the next heartbeat waits for it', async () => {
+    const stage = await armed({ [POST]: [{}, { afterMs: 2_000 }] });
+    busy(stage);
+    await stage.to(5_500);
+    const { began, work } = writes(stage, 6_000);
+    await stage.to(12_900);
+    expect([began, stage.sent().length]).toEqual([[[7_000, 5_000]], 2]);
+    await stage.run(work);
+    await stage.to(13_500);
+    expect(stage.sent().at(-1)).toEqual(['POST', 13_000]);
+  });
+
+  it('is one at a time, and ends also where it failed', async () => {
+    const stage = await armed();
+    busy(stage);
+    const first = writes(stage, 1_000, true);
+    const second = writes(stage, 1_000);
+    const failed = failureOf(first.work);
+    await stage.run(second.work);
+    expect([await failed, first.began, second.began]).toMatchObject([
+      { name: 'Error' },
+      [[20, 5_000]],
+      [[1_020, 5_000]],
+    ]);
+    await stage.to(8_000);
+    expect(stage.sent()[1]).toEqual(['POST', 5_000]);
+  });
+
+  it('is awaited at the end of the run', async () => {
+    const stage = await armed();
+    const { work } = writes(stage, 3_000);
+    await stage.to(100);
+    await stage.run(Promise.all([work, stage.heartbeat.exit()]));
+    expect(stage.sent()[1]).toEqual(['DELETE', 3_020]);
+  });
+});
+
 describe('blocks within each other', () => {
   it('share the switch: the shortest timeout holds, and it is disarmed with the last', async () => {
     const stage = setUp();

@@ -1,4 +1,4 @@
-/** How a run ends: what happens to it meanwhile, what its undo and clean-up may still do, and what is left when it is over. */
+/** Holds the end of a run: what happens to it meanwhile, what its undo and clean-up may still do, and what is left when it is over. */
 import { describe, expect, it } from 'vitest';
 import type { FaultRule } from '../../src/gateway/simulator/config/faults.ts';
 import { loadedFrom, type Performance, perform, type Scene, START } from './stage.ts';
@@ -67,7 +67,7 @@ describe('what happens to a run under way', () => {
   const at = (ms: number, act: (running: Parameters<NonNullable<Scene['meanwhile']>>[0]) => void) =>
     ((running, time) => void time.at(START + ms, () => act(running))) satisfies Scene['meanwhile'];
 
-  it('is progress where its store does not answer, or answers again, and where a process takes it up', async () => {
+  it('is progress where its store does not answer, or answers again, and where a process resumes it', async () => {
     const alone = (await hung()).firedAt;
     const away = await hung(at(30_000, (running) => running.storeMoved('away')));
     const back = await hung(at(30_000, (running) => running.storeMoved('back')));
@@ -87,7 +87,7 @@ describe('what happens to a run under way', () => {
     expect([firedAt, kind]).toEqual([10_000, 'deadman_fired']);
   });
 
-  it('is taken up after its end only where it halted', async () => {
+  it('is resumed after its end only where it halted', async () => {
     let after: Promise<readonly unknown[]> | undefined;
     await performed(`steps:\n  - ${FAILS}`, {
       meanwhile: (running) => {
