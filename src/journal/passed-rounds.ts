@@ -1,6 +1,6 @@
 /**
  * Reads a run for a resume without the rounds of loops that need not be executed again: of lines that follow each other and all
- * hold rounds of one loop that changed nothing, the last are kept, and what comes before them is named in one piece. So a
+ * stand for rounds of one loop that changed nothing, the last are kept, and the rounds before them are named in one piece. So a
  * resume costs what happened in a run, however long the run has waited.
  */
 import { settle } from '../base/clock.ts';

@@ -324,7 +324,7 @@ it.each([
   ['that reads', 'do: [{read_account: {}}]', ['read_account'], true],
   ['that reads only where a price is right', 'do: [{if: feeds.mid > 1, read_account: {}}]', ['read_account'], true],
   ['that waits for a price', 'until: feeds.mid < 1\n      do: [{read_account: {}}]', ['read_account'], false],
-  ['that notifies people', 'do: [{notify: {to: desk, text: x}}]', ['notify'], false],
+  ['that sends messages', 'do: [{notify: {to: desk, text: x}}]', ['notify'], false],
 ])('rounds of a loop %s may be passed over: %s', (_, step, verbs, may) => {
   const { runbook } = loadedFrom({ file: 'one.yaml', text: LOOP(step) });
   expect(mayPassRounds(runbook, { step: 'steps/1:repeat', verbs: new Set(verbs) })).toBe(may);
