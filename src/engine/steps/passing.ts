@@ -3,6 +3,7 @@
  * rounds leave in the engine is what the last of them leaves, and the rounds behind them are executed and compared with the record;
  * where that is not certain the rounds are not passed over.
  */
+import type { TrackedOrder } from '../../journal/orders.ts';
 import type { PassedRounds } from '../../journal/passed-rounds.ts';
 import type { CheckedRunbook, CheckedStep, StepName, StepOf } from '../../runbook/checked.ts';
 import { STEPS } from '../../runbook/steps/steps.ts';
@@ -36,9 +37,14 @@ export function passRounds(execution: StepExecution<StepOf<'repeat'>>, round: nu
   const { log, heartbeat, setup } = execution.run;
   const passed = log.passing?.find(execution.path, round);
   if (passed === undefined || !mayPassRounds(setup.runbook, passed)) return undefined;
-  // An order whose fate is still to be found out counts the readings that do not show it.
   if (log.tracker.unfinished().some(({ snapshot }) => snapshot.state !== 'open')) return undefined;
+  if (log.tracker.orders().some(countsReadings)) return undefined;
   return heartbeat.passOver(passed.heartbeats, () => log.passing?.move(passed) === true) ? passed : undefined;
+}
+
+/** Whether an order keeps of each reading that it was there: one that was absent, or that the venue's answers contradict. */
+function countsReadings({ snapshot: { state, context } }: TrackedOrder): boolean {
+  return state === 'absent' || context.illegal.total > 0;
 }
 
 /** A loop of a fixed pause whose own conditions wait for nothing. */
