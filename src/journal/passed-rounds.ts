@@ -28,6 +28,8 @@ export interface PassedRounds {
   readonly verbs: ReadonlySet<string>;
   /** The number of the last heartbeat's call, and the calls of the newest heartbeat and reading of the switch, as their entries. */
   readonly heartbeats: { readonly number: number; readonly entries: readonly Entry[] };
+  /** How many requests they sent, by `METHOD /path`; without those of heartbeats where these were not to be counted. */
+  readonly requests: ReadonlyMap<string, number>;
 }
 
 /**
@@ -89,6 +91,8 @@ export interface ShortReading {
   readonly visit: (entry: Entry) => void;
   /** Whether rounds may be passed over, by the path of their loop and the verbs of their steps; asked after the first entry. */
   readonly mayPass: (rounds: Pick<PassedRounds, 'step' | 'verbs'>) => boolean;
+  /** Whether heartbeats are counted, for which every line is parsed; asked with it. */
+  readonly countsHeartbeats: () => boolean;
 }
 
 /**
@@ -98,7 +102,7 @@ export interface ShortReading {
 export async function readShortenedRun(
   store: JournalReader,
   run: string,
-  { look, visit, mayPass }: ShortReading,
+  { look, visit, ...about }: ShortReading,
 ): Promise<ShortenedRun | undefined> {
   const parts: (KeptLine | PassedRounds)[] = [];
   let stretch: Stretch | undefined;
@@ -125,7 +129,7 @@ export async function readShortenedRun(
     // Others get a turn after each stretch, as after a page.
     if (stretch !== undefined) await settle();
     if (!endStretch()) return undefined;
-    stretch = Stretch.begin(stored, mayPass);
+    stretch = Stretch.begin(stored, about);
     if (stretch === undefined) keep(stored);
   }
   return endStretch() ? new ShortenedRun(parts, last) : undefined;
@@ -140,16 +144,24 @@ class Stretch {
   private readonly counts = [0, 0, 0];
   /** Whether a line that was let go may have held each of the kinds. */
   private readonly letGo = [false, false, false];
+  /** How many heartbeats were in those lines; undefined where they are not counted. */
+  private readonly gone: Map<string, number> | undefined;
   isWhole = true;
 
-  private constructor(first: EntryOf<'round.idle'>, begunAt: number, verbs: ReadonlySet<string>) {
+  private constructor(
+    first: EntryOf<'round.idle'>,
+    begunAt: number,
+    verbs: ReadonlySet<string>,
+    gone: Map<string, number> | undefined,
+  ) {
     this.first = first;
+    this.gone = gone;
     this.begunAt = begunAt;
     this.verbs = verbs;
   }
 
   /** Undefined where a line does not stand for rounds that may be passed over. */
-  static begin(stored: StoredEntry, mayPass: ShortReading['mayPass']): Stretch | undefined {
+  static begin(stored: StoredEntry, { mayPass, countsHeartbeats }: Omit<ShortReading, 'visit'>): Stretch | undefined {
     if (stored.type !== 'round.idle' || stored.step === HEARTBEAT_STEP) return undefined;
     const first = readEntry(stored);
     if (first.type !== 'round.idle' || first.data.loop !== stored.step) return undefined;
@@ -159,7 +171,7 @@ class Stretch {
     const begun = first.data.entries.filter(({ type }) => type === 'step.started');
     const verbs = new Set(begun.map(({ data }) => String(data['verb'])));
     if (!mayPass({ step: stored.step, verbs })) return undefined;
-    const stretch = new Stretch(first, begins.at, verbs);
+    const stretch = new Stretch(first, begins.at, verbs, countsHeartbeats() ? new Map() : undefined);
     stretch.add(stored);
     return stretch;
   }
@@ -181,6 +193,7 @@ class Stretch {
       this.lines.shift();
       this.count(oldest.holds, -1);
       for (const [kind, held] of oldest.holds.entries()) this.letGo[kind] ||= held;
+      if (this.gone !== undefined) addHeartbeats(this.gone, oldest.stored);
       this.isWhole = false;
     }
   }
@@ -228,9 +241,23 @@ class Stretch {
       if (heartbeats === undefined) return undefined;
       const range = { seq: stored.seq, step: loop, first: first.data.first, next: round + 1, at: begunAt };
       const times = { beganAt: began.at, endedAt: ended.at };
-      return { rounds: { type: 'rounds.passed', ...range, ...times, verbs, heartbeats }, entries: last + 1 };
+      const requests = this.countRequests(end, before, round + 1 - first.data.first);
+      return { rounds: { type: 'rounds.passed', ...range, ...times, verbs, heartbeats, requests }, entries: last + 1 };
     }
     return undefined;
+  }
+
+  private countRequests(end: number, ofLast: readonly Entry[], rounds: number): ReadonlyMap<string, number> {
+    const counts = new Map(this.gone);
+    addRequests(counts, this.first.data.entries as readonly unknown[] as readonly Entry[], rounds);
+    if (this.gone === undefined) return counts;
+    for (const { stored } of this.lines.slice(0, end)) addHeartbeats(counts, stored);
+    addRequests(
+      counts,
+      ofLast.filter(({ step }) => step === HEARTBEAT_STEP),
+      1,
+    );
+    return counts;
   }
 
   /** The newest heartbeat and the newest reading of the switch up to there; undefined where the line of one may have been let go. */
@@ -257,6 +284,23 @@ class Stretch {
 interface Passed {
   readonly rounds: PassedRounds;
   readonly entries: number;
+}
+
+/** Adds the requests that entries sent, each so many times. */
+function addRequests(counts: Map<string, number>, entries: readonly Entry[], times: number): void {
+  const endpoints = new Map<string, string>();
+  for (const entry of entries) {
+    if (entry.type === 'call.intended') endpoints.set(entry.data.call, entry.data.endpoint);
+    const endpoint = entry.type === 'call.attempted' ? endpoints.get(entry.data.call) : undefined;
+    if (endpoint !== undefined) counts.set(endpoint, (counts.get(endpoint) ?? 0) + times);
+  }
+}
+
+function addHeartbeats(counts: Map<string, number>, stored: StoredEntry): void {
+  const line = readEntry(stored);
+  if (line.type !== 'round.idle') return;
+  for (const { count, entries } of line.data.heartbeats ?? [])
+    addRequests(counts, entries as readonly unknown[] as readonly Entry[], count);
 }
 
 /** Whether the last heartbeat, or reading of the switch, is not over. */

@@ -3,6 +3,7 @@
  * ends, and the same journal from there on, byte for byte.
  */
 import { expect, it } from 'vitest';
+import { PlanAlarm } from '../../src/app/run/plan-alarm.ts';
 import { VirtualClock } from '../../src/base/clock.ts';
 import { RunClock } from '../../src/base/run-clock.ts';
 import { Playback } from '../../src/engine/playback/playback.ts';
@@ -20,6 +21,7 @@ import { readRecordedRun } from '../../src/journal/reading.ts';
 import { RunLog } from '../../src/journal/run-log.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { JournalWriter } from '../../src/journal/writer.ts';
+import { ENDPOINT_NAMES } from '../../src/venue/catalogue.ts';
 import { writeProfileSettings } from '../../src/venue/profile/in-force.ts';
 import { SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
 import { budgetSettings } from '../../src/venue/tokens/ledger.ts';
@@ -136,6 +138,11 @@ async function live({ text, config, holdMs, diesAfterMs, goesOnMs }: World, isSh
       sources: [],
       settings: { ...writeProfileSettings(SIMULATED_PROFILE), markets: simulator.markets as unknown as JsonObject },
       engine: 'test',
+      // Each request is counted.
+      bounds: {
+        exposure: { 'BTC-USD': null },
+        requests: Object.fromEntries(ENDPOINT_NAMES.map((name) => [name, 1_000_000])),
+      },
       account: 'a',
     });
     void startRun(setup, { venue: client(log, clock, gate, first), clock, log, notifier: { send() {} } }).done.catch(
@@ -153,18 +160,27 @@ async function live({ text, config, holdMs, diesAfterMs, goesOnMs }: World, isSh
     await time.advanceTo(time.now() + AWAY_MS);
     const lines = await store.read('r');
     const record = isShort
-      ? await readShortenedRun(store, 'r', { visit: () => {}, mayPass: (rounds) => mayPassRounds(runbook, rounds) })
+      ? await readShortenedRun(store, 'r', {
+          visit: () => {},
+          mayPass: (rounds) => mayPassRounds(runbook, rounds),
+          countsHeartbeats: () => true,
+        })
       : await readRecordedRun(store, 'r');
     if (record === undefined) throw new Error('the run cannot be shortened');
     for (const each of record) if (each.type === 'rounds.passed') passed += each.next - each.first;
     const next = process(life);
     const clock = new RunClock(next.clock, time.now());
     const gate = new LimitFactsFold(new OrderTracker(), simulator.markets);
+    const alarm = new PlanAlarm(() => {});
     const playback = new Playback(record, {
       markets: simulator.markets,
       absenceHorizonMs: SETTINGS.absenceHorizonMs,
       resume: true,
-      observe: (entry) => gate.apply(entry),
+      observe: (entry) => {
+        gate.apply(entry);
+        alarm.apply(entry);
+      },
+      observePassed: (rounds) => alarm.pass(rounds),
     });
     const { tracker } = playback.log;
     gate.useBook(tracker);
@@ -172,7 +188,7 @@ async function live({ text, config, holdMs, diesAfterMs, goesOnMs }: World, isSh
     const running = startRun(setup, ports);
     playback.resumedTo((away) => running.takenUp(away));
     await playback.play(running.done);
-    states.push(describe({ tracker, gate, timers: listTimers(playback) }));
+    states.push(describe({ tracker, gate, alarm, timers: listTimers(playback) }));
     const journal = writer(clock, next, lines);
     const log = new RunLog(journal, tracker, [(entry) => gate.apply(entry)]);
     const port = client(log, clock, gate, next);

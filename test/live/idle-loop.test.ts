@@ -81,7 +81,11 @@ it('passes over its rounds when it is resumed, and reports them all', { tags: ['
     await store.close();
     const died = lines.findIndex(({ type }) => type === 'run.resumed');
     const left = { ...store, read: async (_: string, { after = 0 } = {}) => lines.slice(after, died) };
-    const short = await readShortenedRun(left, row?.run ?? '', { visit: () => {}, mayPass: () => true });
+    const short = await readShortenedRun(left, row?.run ?? '', {
+      visit: () => {},
+      mayPass: () => true,
+      countsHeartbeats: () => false,
+    });
     expect(short?.isShort).toBe(true);
     expect((await run(['audit', 'replay', row?.run ?? ''])).exit).toBe(0);
   }),

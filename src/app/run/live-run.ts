@@ -210,6 +210,7 @@ export class LiveRun {
         this.noteQuestion(entry);
         this.planAlarm.apply(entry, { recorded: true });
       },
+      observePassed: (passed) => this.planAlarm.pass(passed),
     });
     const parts = this.assembly.withTracker(fresh, playback.log.tracker);
     const { log } = parts;

@@ -3,6 +3,7 @@
  * look-ups and confirming reads. To leave them out would be the worse mistake; that there are so many is for a person to know.
  */
 import type { ApprovedBounds, Entry } from '../../journal/entry.ts';
+import type { PassedRounds } from '../../journal/passed-rounds.ts';
 
 export class PlanAlarm {
   private readonly report: (text: string) => void;
@@ -10,7 +11,7 @@ export class PlanAlarm {
   /** Bounds hold from one start to the run's end; each resume may make as many again. */
   private starts = 1;
   private readonly endpoints = new Map<string, string>();
-  private readonly counts = new Map<string, number>();
+  private readonly sent = new Map<string, number>();
   private readonly reported = new Set<string>();
 
   constructor(report: (text: string) => void) {
@@ -25,13 +26,23 @@ export class PlanAlarm {
     if (entry.type === 'call.settled') this.endpoints.delete(entry.data.call);
     if (entry.type !== 'call.attempted') return;
     const endpoint = this.endpoints.get(entry.data.call);
-    const most = endpoint === undefined ? undefined : this.most[endpoint];
-    if (endpoint === undefined || most === undefined) return;
-    const count = (this.counts.get(endpoint) ?? 0) + 1;
-    this.counts.set(endpoint, count);
-    if (count <= most * this.starts || this.reported.has(endpoint)) return;
+    const beyond = endpoint === undefined ? undefined : this.count(endpoint, 1);
+    if (beyond !== undefined && !recorded) this.report(`run ${entry.run} ${beyond}`);
+  }
+
+  /** Counts the requests of recorded rounds that are passed over. */
+  pass({ requests }: PassedRounds): void {
+    for (const [endpoint, count] of requests) this.count(endpoint, count);
+  }
+
+  /** What is to be reported, once. */
+  private count(endpoint: string, by: number): string | undefined {
+    const most = this.most[endpoint];
+    if (most === undefined) return undefined;
+    const count = (this.sent.get(endpoint) ?? 0) + by;
+    this.sent.set(endpoint, count);
+    if (count <= most * this.starts || this.reported.has(endpoint)) return undefined;
     this.reported.add(endpoint);
-    if (!recorded)
-      this.report(`run ${entry.run} has sent ${count} requests ${endpoint}, and its approved plan has at most ${most}`);
+    return `has sent ${count} requests ${endpoint}, and its approved plan has at most ${most}`;
   }
 }

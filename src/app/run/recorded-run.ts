@@ -30,8 +30,7 @@ export async function readWholeRecord(store: JournalReader, run: string): Promis
 }
 
 /**
- * Reads the record without the rounds that need not be played. `load` gives the runbook of a run's first entry. Under an approved
- * plan nothing is left out, because each request counts against it.
+ * Reads the record without the rounds that need not be played. `load` gives the runbook of a run's first entry.
  */
 export async function readRecord(
   store: JournalReader,
@@ -46,9 +45,13 @@ export async function readRecord(
     visit: (entry) => facts.apply(entry),
     mayPass: (rounds) => {
       const { first } = facts;
-      if (first?.type !== 'run.started' || first.data.bounds?.requests !== undefined) return false;
+      if (first?.type !== 'run.started') return false;
       runbook ??= load(first);
       return mayPassRounds(runbook, rounds);
+    },
+    countsHeartbeats: () => {
+      const bounds = facts.first?.type === 'run.started' ? facts.first.data.bounds?.requests : undefined;
+      return Object.keys(bounds ?? {}).some((endpoint) => endpoint.endsWith(' /cancel_all_after'));
     },
   });
   if (short === undefined) return readWholeRecord(store, run);

@@ -59,6 +59,8 @@ export interface PlaybackOptions {
   readonly resume: boolean;
   /** Called with every recorded entry as it is played. */
   readonly observe?: (entry: Entry) => void;
+  /** Called with the rounds that are passed over, in their place. */
+  readonly observePassed?: (passed: PassedRounds) => void;
 }
 
 export class Playback {
@@ -271,6 +273,7 @@ export class Playback {
     const isBusy = [this.open.size, this.feeds.length, this.requests.size, this.keepingBack.size].some((n) => n > 0);
     if (this.next !== passed || isBusy || (this.time.nextTimerAt() ?? Infinity) <= passed.endedAt) return false;
     this.time.skipTo(passed.endedAt);
+    this.options.observePassed?.(passed);
     this.next = this.rest.next().value;
     return true;
   }
