@@ -118,8 +118,10 @@ export class PlannedRequests {
     const details = { when: 'the run is live', times: 'until it is answered', beside: true };
     this.parts.rows.addRequest('reconcile', name, makeAccountOrderParams<Unknown>(since, { status: 'open' }), details);
     const readings = isCompared ? 2 : 1;
-    const max = new Decimal(2 * readings * (REPEAT_DELAYS_MS.length + 1));
-    const tokens = readings * this.parts.context.costOf(name);
+    const tries = REPEAT_DELAYS_MS.length + 1;
+    const max = new Decimal(2 * readings * tries);
+    // All tries are over within a minute.
+    const tokens = readings * (this.parts.failures ? tries : 1) * this.parts.context.costOf(name);
     return makeLoad({ [`requests ${name}`]: { max } }, { tokens, minMs: 0, rate: 0 });
   }
 
