@@ -82,6 +82,8 @@ class Path {
   /** The last round of each loop: in the journal, and in the chart (the beginning of its paths). */
   private readonly rounds = new Map<string, number>();
   private readonly entered = new Map<string, string>();
+  /** The first record of that round: the chart may be ahead of the journal, and goes to none before it. */
+  private readonly enteredWith = new Map<string, JournalRecord>();
 
   constructor(
     chart: Chart,
@@ -366,7 +368,9 @@ class Path {
     const last = this.records.slice(0, this.at).findLast(({ type }) => type === 'step.ended' || type === 'run.moved');
     const isHalt = last?.type === 'step.ended' && last.data.outcome === 'halted';
     if (isHalt ? event !== 'HALTED' : hasHalted) throw this.departs(record, 'the last step ends otherwise');
-    const open = [...this.begun, ...(event === 'COMPLETED' ? this.left.keys() : [])];
+    // The chart may have left a step of `finally` already that is skipped.
+    const left = [...this.left.keys()].filter((step) => step.startsWith('steps/'));
+    const open = [...this.begun, ...(event === 'COMPLETED' ? left : [])];
     if (open.length > 0) throw this.departs(record, `the journal does not say that ${open.join(', ')} ended`);
   }
 
@@ -469,13 +473,19 @@ class Path {
   /** A loop that fails by itself does so in a round that had no time to begin. */
   private hasAnotherRound(step: string): boolean {
     const last = this.entered.get(step);
+    const first = this.enteredWith.get(step);
+    const from = first === undefined ? -1 : this.records.indexOf(first);
     for (const record of this.aheadOf(step)) {
-      if (isEndOf(record, step)) return !hasSucceeded(record);
+      // One that fails with a step of its own has no other round.
+      if (isEndOf(record, step))
+        return !hasSucceeded(record) && !toStatic(record.data.error?.step ?? '').startsWith(`${step}/`);
+      if (from >= 0 && this.records.indexOf(record) <= from) continue;
       const entered = listRounds(record.path).find(({ loop }) => toStatic(loop) === step);
       if (entered === undefined) continue;
       const round = `${entered.loop}[${entered.round}]`;
       if (round === last) continue;
       this.entered.set(step, round);
+      this.enteredWith.set(step, record);
       return record.type !== 'step.decided' || record.data.what !== 'while' || record.data.value === true;
     }
     return false;
@@ -568,7 +578,9 @@ class Path {
       return /^another branch |^(?:cancelled|kill switch engaged|interrupted) by /.test(error.message);
     return listOuter(step).some((outer) => {
       const own = this.begun.has(outer) ? this.nextOwnEnd(outer) : undefined;
-      return own?.data.error?.kind === 'timeout' && own.data.error.message === error.message;
+      const over = own?.data.error;
+      // One that only rose through it has the step where it began.
+      return over?.kind === 'timeout' && over.message === error.message && toStatic(over.step ?? '') === outer;
     });
   }
 
