@@ -495,10 +495,17 @@ class Path {
     if (kind === undefined) return false;
     if (on !== undefined ? !on.some((each) => each === kind) : not?.some((each) => each === kind)) return false;
     if (condition === undefined) return true;
-    for (const record of this.ofAttempt(step))
-      if (record.type === 'step.decided' && record.data.what === 'catch' && record.data.expression === condition)
-        return record.data.value === true;
-    return false;
+    const find = (records: Iterable<JournalRecord>): boolean | undefined => {
+      for (const record of records) {
+        if (record.step !== step) continue;
+        if (record.type === 'step.decided' && record.data.what === 'catch' && record.data.expression === condition)
+          return record.data.value === true;
+        if (isEndOf(record, step)) return undefined;
+      }
+      return undefined;
+    };
+    // A parallel step is left in the chart before its clauses are asked.
+    return find(this.ofAttempt(step)) ?? find(this.records.slice(Math.max(0, this.at))) ?? false;
   }
 
   private isRetried({ on, max = 0, step = '', open }: Guard, kind: string | undefined): boolean {

@@ -17,6 +17,7 @@ it.each([
   ['steps of finally that are skipped', 37],
   ['rounds in which nothing is done', 45],
   ['items that fail beside each other', 55],
+  ['a condition in the catch of a parallel', 657],
   ['a time-out that rises through a loop', 101],
 ])('%s are in the chart', async (_what, drawn) => {
   expect(await listDepartures(drawn)).toEqual([]);
