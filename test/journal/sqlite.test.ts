@@ -14,6 +14,7 @@ import {
   renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -294,6 +295,14 @@ describe('openDatabase', () => {
     }
     expect(database.statement('SELECT count(*) AS n FROM a').get()?.n).toBeGreaterThanOrEqual(3);
     database.close();
+  });
+
+  it('says unavailable for a link to a file that is not there', async () => {
+    mkdirSync(join(folder, 'state'));
+    symlinkSync(join(folder, 'gone.db'), file);
+    const refused = { reason: 'unavailable', message: expect.stringContaining('a link to a file') };
+    await expect(openDatabase(file)).rejects.toMatchObject(refused);
+    expect(readdirSync(folder)).toEqual(['state']);
   });
 
   it('says unavailable when a folder cannot be created', async () => {

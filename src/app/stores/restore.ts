@@ -78,7 +78,8 @@ export async function restoreStore(request: RestoreRequest): Promise<Restored> {
     if (anchors !== '') writeFileSync(known, anchors, { mode: 0o600, flush: true });
     return restored;
   } catch (error) {
-    throw error instanceof StoreError ? makeFailure(makePrintable(error.message, 400)) : error;
+    // The person has not heard of the copy that was read.
+    throw error instanceof StoreError ? makeFailure(makePrintable(error.message.replaceAll(part, backup), 400)) : error;
   } finally {
     for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(`${part}${suffix}`, { force: true });
     await leases.release();

@@ -63,7 +63,9 @@ export async function reconcileLedger({ profile: file }: OfAccount, invocation: 
     terminal.answer({ ...found, ...document }, () =>
       [
         added.length === 0
-          ? 'the venue lists no fill that the journals lack'
+          ? Object.keys(document.markets).length === 0 && profile.positions === undefined
+            ? 'nothing was traded here, so the venue was asked for nothing'
+            : 'the venue lists no fill that the journals lack'
           : `the venue lists ${formatCount(added.length, 'fill')} that no journal has; they count from now on`,
         ...moved.map(
           ({ market, was, size }) =>

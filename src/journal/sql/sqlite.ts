@@ -579,7 +579,10 @@ function createPrivately(path: string): void {
   } catch (error) {
     // Another process has just created it.
     if (identifyFile(path) !== undefined) return;
-    throw new StoreError('unavailable', `${path} cannot be opened for writing: ${(error as Error).message}`);
+    const { code, message } = error as NodeJS.ErrnoException;
+    const why =
+      code === 'EEXIST' ? 'it is a link to a file that is not there; remove it, or put the file back' : message;
+    throw new StoreError('unavailable', `${path} cannot be opened for writing: ${why}`);
   }
 }
 
