@@ -17,11 +17,15 @@ const LOOK_EVERY_MS = 500;
 /** A mutant that so many tests did not notice waits for the next round: those that nothing notices cost the most. */
 export const TRIES = 150;
 
-/** The test files at paths that begin so, in the order of the beginnings, without those that are left out. */
+/**
+ * The test files at paths that begin so, in the order of the beginnings, without those that are left out. A beginning that is given
+ * twice counts at its last place.
+ */
 export function listTests(beginnings) {
   const files = readdirSync(`${root}test`, { recursive: true }).map((file) => `test/${file.replaceAll('\\', '/')}`);
   const tests = files.filter((file) => /\.test\.ts$|\/each-seed\.ts$/.test(file) && !LEFT_OUT.test(file)).sort();
-  return [...new Set(beginnings.flatMap((beginning) => tests.filter((file) => file.startsWith(beginning))))];
+  const ordered = beginnings.filter((beginning, index) => beginnings.lastIndexOf(beginning) === index);
+  return [...new Set(ordered.flatMap((beginning) => tests.filter((file) => file.startsWith(beginning))))];
 }
 
 /**

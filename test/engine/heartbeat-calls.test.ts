@@ -7,6 +7,7 @@ import { VirtualClock } from '../../src/base/clock.ts';
 import { Heartbeat } from '../../src/engine/deadman/heartbeat.ts';
 import { Abandoned, Cancellation } from '../../src/engine/interruption.ts';
 import type { Frame } from '../../src/engine/scope.ts';
+import type { Entry } from '../../src/journal/entry.ts';
 import type { SettledCall } from '../../src/journal/orders.ts';
 import type { VenueCall } from '../../src/venue/port.ts';
 import type { DeadmanRecord } from '../../src/venue/records.ts';
@@ -59,6 +60,7 @@ function setUp(answers: Answers = {}) {
   const entries: Record<string, unknown>[] = [];
   const counts = new Map<string, number>();
   const read: string[] = [];
+  const numbered: (readonly [string, number])[] = [];
   let armed: number | undefined;
   let settle: (call: SettledCall) => void = () => {};
   let wait: (call: { readonly call: string; readonly until: number }) => void = () => {};
@@ -108,14 +110,15 @@ function setUp(answers: Answers = {}) {
       ids += 1;
       return `${path}#${ids}`;
     },
-    numberCalls: () => {},
     readAll: async (step) => {
       read.push(step);
       await onReadAll();
     },
     whole,
+    numberCalls: (path, last) => void numbered.push([path, last]),
   });
   return {
+    numbered,
     heartbeat,
     clock,
     whole,
@@ -664,6 +667,59 @@ describe('what a step writes about the switch itself', () => {
     await stage.to(100);
     await stage.run(Promise.all([work, stage.heartbeat.exit()]));
     expect(stage.sent()[1]).toEqual(['DELETE', 3_020]);
+  });
+});
+
+describe('heartbeats that are passed over', () => {
+  const heartbeatsOf = (
+    number: number,
+    calls: readonly (readonly [endpoint: string, at: number, result: object])[],
+  ) => ({
+    number,
+    entries: calls.flatMap(([endpoint, at, result], index) => {
+      const params = endpoint === POST ? { market_id: MARKET, timeout: 20_000 } : { market_id: MARKET };
+      const data = { call: `deadman#${index}`, endpoint, params };
+      return [
+        { type: 'call.intended', at: START + at, data },
+        { type: 'call.settled', at: START + at + 20, data: { ...data, kind: 'confirmed', sentAt: START + at, result } },
+      ] as unknown as Entry[];
+    }),
+  });
+  const moveTo = (stage: Stage, ms: number) => () => {
+    stage.clock.skipTo(START + ms);
+    return true;
+  };
+
+  it('leave the switch armed as the newest of them did, and the next are due from there', async () => {
+    const stage = await armed();
+    const passed = heartbeatsOf(7, [
+      [GET, 80_020, record({})],
+      [POST, 100_000, record({})],
+    ]);
+    expect(stage.heartbeat.passOver(passed, moveTo(stage, 101_000))).toBe(true);
+    expect([stage.heartbeat.firesAt, stage.numbered]).toEqual([START + 120_000, [['deadman', 7]]]);
+    busy(stage);
+    await stage.to(162_000);
+    expect(stage.sent().slice(1, 3)).toEqual([
+      ['POST', 105_000],
+      ['POST', 110_000],
+    ]);
+    expect(stage.sent().filter(([method]) => method === 'GET')).toEqual([['GET', 160_040]]);
+  });
+
+  it('may be none: then nothing changes but that the run has gone on', async () => {
+    const stage = setUp();
+    expect(stage.heartbeat.passOver(heartbeatsOf(3, []), moveTo(stage, 1_000))).toBe(true);
+    expect(stage.numbered).toEqual([]);
+  });
+
+  it('are not passed over where they do not follow, or the time cannot move', async () => {
+    const fresh = setUp();
+    const passed = heartbeatsOf(7, [[POST, 100_000, record({})]]);
+    expect([fresh.heartbeat.passOver(passed, () => true), fresh.numbered]).toEqual([false, []]);
+    const stage = await armed();
+    expect(stage.heartbeat.passOver(passed, () => false)).toBe(false);
+    expect([stage.heartbeat.firesAt, stage.numbered]).toEqual([START + 20_000, []]);
   });
 });
 

@@ -7,6 +7,7 @@ import { VirtualClock } from '../../src/base/clock.ts';
 import { FailedBefore } from '../../src/engine/interruption.ts';
 import { Divergence, Playback, type PlaybackOptions, type Takeover } from '../../src/engine/playback/playback.ts';
 import type { Away, Entry, EntryType } from '../../src/journal/entry.ts';
+import type { PassedRounds } from '../../src/journal/passed-rounds.ts';
 import type { VenueCall } from '../../src/venue/port.ts';
 
 const START = Date.UTC(2026, 0, 5, 8);
@@ -305,6 +306,80 @@ describe('an engine that does what the record has', () => {
     const end = ask('steps/a').played;
     expect(() => end.append('step.ended', { outcome: 'done' })).toThrow(FailedBefore);
     expect(() => end.append('step.ended', { outcome: 'failed' }, 'steps/a/do')).toThrow(FailedBefore);
+  });
+});
+
+describe('rounds that the record lacks', () => {
+  const PASSED = {
+    type: 'rounds.passed',
+    seq: 90,
+    step: 'steps/loop',
+    first: 3,
+    next: 9,
+    endedAt: START + 5_000,
+  } as unknown as PassedRounds;
+  const passing = (act: (playback: Playback) => void = () => {}, more: readonly Recorded[] = []) => {
+    const [first, ...rest] = makeEntries(more);
+    const playback = new Playback([first as Entry, PASSED, ...rest], { markets: MARKETS, resume: true });
+    act(playback);
+    return { playback, passing: playback.log.passing, move: () => playback.log.passing?.move(PASSED) };
+  };
+  const call = {
+    id: 'a#1',
+    endpoint: 'GET /account',
+    params: {},
+    step: 'steps/a',
+    class: 'read',
+  } as unknown as VenueCall;
+
+  it('are found by their loop and the first of them', () => {
+    const { passing: found } = passing();
+    expect([found?.find('steps/loop', 3), found?.find('steps/loop', 4), found?.find('steps/other', 3)]).toEqual([
+      PASSED,
+      undefined,
+      undefined,
+    ]);
+    expect(passing(() => {}).playback.log.passing?.find('steps/loop', 2)).toBeUndefined();
+    expect(play([moved('a', 'b')]).playback.log.passing?.find('steps/loop', 3)).toBeUndefined();
+  });
+
+  it('are passed over in no time, and what follows is compared', async () => {
+    const { playback, move } = passing(() => {}, [moved('a', 'b')]);
+    expect(playback.log.passing?.move({ ...PASSED })).toBe(false);
+    expect(playback.clock.now()).toBe(START);
+    expect([move(), playback.clock.now(), move()]).toEqual([true, START + 5_000, false]);
+    playback.log.append('run.moved', { from: 'a', to: 'b', event: 'STARTED' }, 'steps/a');
+    await expect(playback.play(NEVER)).resolves.toBeUndefined();
+  });
+
+  it.each<[string, (playback: Playback) => void]>([
+    ['a sweep', ({ venue }) => venue.keepOrdersBack(NEVER)],
+    ['a feed', ({ venue }) => void venue.feed('mid', undefined, 'steps/a')],
+    ['a timer before their end', ({ clock }) => void clock.at(START + 4_999, () => {})],
+    ['a timer at their end', ({ clock }) => void clock.at(START + 5_000, () => {})],
+  ])('are not passed over where something is under way: %s', (_, act) => {
+    const { playback, move } = passing(act);
+    expect([move(), playback.clock.now()]).toEqual([false, START]);
+  });
+
+  it.each<[string, Recorded, (playback: Playback) => void]>([
+    ['a call', intended('a#1'), ({ venue }) => void venue.call(call)],
+    ['a request', intended('b', 'request info'), ({ venue }) => void venue.request('info', {}, 'b', 'steps/a')],
+  ])('are not passed over where an answer is open: %s', (_, recorded, act) => {
+    const playback = new Playback([...makeEntries([recorded]), PASSED], { markets: MARKETS, resume: true });
+    act(playback);
+    expect(playback.log.passing?.move(PASSED)).toBe(false);
+  });
+
+  it('do not keep a timer behind their end from being kept', () => {
+    const { move } = passing(({ clock }) => void clock.at(START + 5_001, () => {}));
+    expect(move()).toBe(true);
+  });
+
+  it('are a divergence where the engine executes one of them', async () => {
+    const asks = passing(({ log }) => log.append('run.moved', { from: 'a', to: 'b', event: 'STARTED' }, 'steps/a'));
+    await expect(asks.playback.play(NEVER)).rejects.toMatchObject({ sequence: 90, step: 'steps/loop' });
+    await expect(passing().playback.play(NEVER)).rejects.toMatchObject({ sequence: 90, step: 'steps/loop' });
   });
 });
 
