@@ -320,9 +320,11 @@ describe('rounds that the record lacks', () => {
   } as unknown as PassedRounds;
   const passing = (act: (playback: Playback) => void = () => {}, more: readonly Recorded[] = []) => {
     const [first, ...rest] = makeEntries(more);
-    const playback = new Playback([first as Entry, PASSED, ...rest], { markets: MARKETS, resume: true });
+    const seen: PassedRounds[] = [];
+    const observePassed = (passed: PassedRounds) => void seen.push(passed);
+    const playback = new Playback([first as Entry, PASSED, ...rest], { markets: MARKETS, resume: true, observePassed });
     act(playback);
-    return { playback, passing: playback.log.passing, move: () => playback.log.passing?.move(PASSED) };
+    return { seen, playback, passing: playback.log.passing, move: () => playback.log.passing?.move(PASSED) };
   };
   const call = {
     id: 'a#1',
@@ -344,10 +346,10 @@ describe('rounds that the record lacks', () => {
   });
 
   it('are passed over in no time, and what follows is compared', async () => {
-    const { playback, move } = passing(() => {}, [moved('a', 'b')]);
+    const { playback, move, seen } = passing(() => {}, [moved('a', 'b')]);
     expect(playback.log.passing?.move({ ...PASSED })).toBe(false);
     expect(playback.clock.now()).toBe(START);
-    expect([move(), playback.clock.now(), move()]).toEqual([true, START + 5_000, false]);
+    expect([seen, move(), playback.clock.now(), move()]).toEqual([[PASSED], true, START + 5_000, false]);
     playback.log.append('run.moved', { from: 'a', to: 'b', event: 'STARTED' }, 'steps/a');
     await expect(playback.play(NEVER)).resolves.toBeUndefined();
   });
