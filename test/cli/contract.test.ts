@@ -229,7 +229,7 @@ describe('dry-run --json', () => {
       ['--fixtures', 'nope.yaml'],
       /the fixture nope\.yaml cannot be read: there is no such file/,
     ],
-    ['a fixture that is none', ['--fixtures', 'rest.yaml'], /rest\.yaml is no fixture: line 1, column 1: /],
+    ['a fixture that is none', ['--fixtures', 'rest.yaml'], /rest\.yaml is a runbook, not a recording/],
     ['a time without an offset', ['--at', 'yesterday'], /--at takes a time in ISO 8601 .*found yesterday/],
     ['a seed that is no number', ['--seed', 'x'], /--seed takes a whole number, found x/],
   ])('%s: exit 2 and a sentence that says what was found and what is accepted', (_name, words, sentence) => {
