@@ -122,14 +122,16 @@ const POINTS_OF_A_WRITE = [
   'CP11',
 ] as const;
 
+/** No points of a call, with tests of their own; and the gate: to die there is to die at CP4, and processes are stopped at it. */
+const STRUCK_ELSEWHERE: ReadonlySet<string> = new Set(['CP19', 'CP21', 'CP22', 'CP23']);
+
 /** How often each thing must have happened in twenty thousand simulations. */
 export const LEAST: Mix = {
   ...Object.fromEntries(Object.keys(FAULTS).map((kind) => [`fault ${kind}`, 40])),
   ...Object.fromEntries(
-    Object.entries(CRASH_POINTS)
-      // To die at the gate is to die at CP4: processes are stopped there.
-      .filter(([point, { toldBy }]) => toldBy !== 'elsewhere' && point !== 'CP23')
-      .map(([point]) => [`strikes ${point} dies`, 20]),
+    Object.keys(CRASH_POINTS)
+      .filter((point) => !STRUCK_ELSEWHERE.has(point))
+      .map((point) => [`strikes ${point} dies`, 20]),
   ),
   ...Object.fromEntries(
     WRITES.flatMap((write) => POINTS_OF_A_WRITE.map((point) => [`passes ${point} of ${write}`, 500])),
