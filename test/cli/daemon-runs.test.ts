@@ -3,9 +3,9 @@ import { expect, it } from 'vitest';
 import { ScheduledRuns, type ScheduledRunsParts } from '../../src/app/schedule/runs.ts';
 import { VirtualClock } from '../../src/base/clock.ts';
 import type { Scheduler } from '../../src/engine/schedule/scheduler.ts';
-import { MemoryScheduleStore } from '../../src/journal/schedule/memory.ts';
 import type { SubmissionRequest } from '../../src/journal/schedule/store.ts';
 import { StoreError } from '../../src/journal/store.ts';
+import { MemoryScheduleStore } from '../engine/memory-schedule-store.ts';
 
 const NOW = Date.parse('2026-01-05T08:00:00Z');
 const ACCOUNT = 'http://127.0.0.1:8080 main';

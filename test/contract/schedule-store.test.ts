@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { MemoryScheduleStore } from '../../src/journal/schedule/memory.ts';
 import { openPostgresScheduleStore } from '../../src/journal/schedule/postgres.ts';
 import { openSqliteScheduleStore } from '../../src/journal/schedule/sqlite.ts';
 import type { OccurrenceRow, ScheduleStore, SubmissionRequest } from '../../src/journal/schedule/store.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
+import { MemoryScheduleStore } from '../engine/memory-schedule-store.ts';
 import { onServer, postgresOfFile } from '../postgres.ts';
 import { accessTo } from './postgres-access.ts';
 

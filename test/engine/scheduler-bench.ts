@@ -4,9 +4,9 @@ import type { ClockAgreement } from '../../src/base/clock-agreement.ts';
 import type { OperatorCommand } from '../../src/engine/ports.ts';
 import type { Launch, Launcher, RunEnding } from '../../src/engine/schedule/launcher.ts';
 import { Scheduler, type SchedulerEvent, type TimetableSlot } from '../../src/engine/schedule/scheduler.ts';
-import { MemoryScheduleStore } from '../../src/journal/schedule/memory.ts';
 import type { OccurrenceRow, ScheduleStore } from '../../src/journal/schedule/store.ts';
 import type { ScheduleDeclaration } from '../../src/runbook/checked.ts';
+import { MemoryScheduleStore } from './memory-schedule-store.ts';
 
 export const ACCOUNT = 'http://127.0.0.1:8080 main';
 

@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { MemoryScheduleStore } from '../../src/journal/schedule/memory.ts';
 import { openPostgresScheduleStore } from '../../src/journal/schedule/postgres.ts';
 import { openSqliteScheduleStore } from '../../src/journal/schedule/sqlite.ts';
 import type { ScheduleStore } from '../../src/journal/schedule/store.ts';
 import { accessTo } from '../contract/postgres-access.ts';
 import { onServer, postgresOfFile } from '../postgres.ts';
 import { everySlot, HOUR_MS } from '../runbook/sample-schedule.ts';
+import { MemoryScheduleStore } from './memory-schedule-store.ts';
 import { Bench, slotOf, WallClock } from './scheduler-bench.ts';
 
 const server = postgresOfFile();

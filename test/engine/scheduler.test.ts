@@ -5,12 +5,12 @@ import { LOOK_EVERY_MS } from '../../src/engine/schedule/decide.ts';
 import type { TimetableSlot } from '../../src/engine/schedule/scheduler.ts';
 import { makeScheduledRunName } from '../../src/engine/schedule/scheduler.ts';
 import type { Submission } from '../../src/engine/schedule/submissions.ts';
-import { MemoryScheduleStore } from '../../src/journal/schedule/memory.ts';
 import { openSharedMemory } from '../../src/journal/shared/memory.ts';
 import { LEASE_LIFE_MS } from '../../src/journal/shared/shared.ts';
 import { StoreError } from '../../src/journal/store.ts';
 import type { ScheduleDeclaration } from '../../src/runbook/checked.ts';
 import { cronSlot, DAY_MS, everySlot, HOUR_MS, MINUTE_MS, misfire } from '../runbook/sample-schedule.ts';
+import { MemoryScheduleStore } from './memory-schedule-store.ts';
 import { ACCOUNT, Bench, slotOf, WallClock } from './scheduler-bench.ts';
 
 const EIGHT = Date.parse('2026-01-05T08:00:00Z');

@@ -12,7 +12,6 @@ import { MemoryAccountJournal } from '../../journal/account/memory.ts';
 import { openPostgresAccountJournal } from '../../journal/account/postgres.ts';
 import { openSqliteAccountJournal } from '../../journal/account/sqlite.ts';
 import { makeFolders } from '../../journal/folder.ts';
-import { MemoryScheduleStore } from '../../journal/schedule/memory.ts';
 import { openPostgresScheduleStore } from '../../journal/schedule/postgres.ts';
 import { openSqliteScheduleStore } from '../../journal/schedule/sqlite.ts';
 import type { ScheduleStore } from '../../journal/schedule/store.ts';
@@ -155,7 +154,7 @@ export function makeVolatileStore(nowMs: () => number): StoreAccess {
   return {
     openJournal: async () => new MemoryStore(),
     openShared: async () => openSharedMemory(nowMs),
-    openScheduleStore: async () => new MemoryScheduleStore(),
+    openScheduleStore: () => openSqliteScheduleStore(':memory:'),
     openAccountJournal: async () => new MemoryAccountJournal(),
     readKills: async () => [],
   };

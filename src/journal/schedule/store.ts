@@ -1,6 +1,6 @@
 /**
  * The port of schedule stores, which keep a scheduler's decisions beside the journal: since when it knows each slot, one verdict
- * for each occurrence, and the runs that were submitted to it. Implemented in memory, in SQLite and in PostgreSQL, with one
+ * for each occurrence, and the runs that were submitted to it. Implemented in SQLite and in PostgreSQL, with one
  * contract suite. It stores and compares; other modules decide what is due and what to do about it.
  *
  * Every method rejects with a StoreError: `unavailable` when the store cannot be read or written, `fenced` when a newer

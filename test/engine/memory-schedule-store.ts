@@ -1,5 +1,5 @@
 /** Keeps a scheduler's decisions in memory, for tests; the contract is that of the SQLite store. */
-import { MemoryAccountJournal } from '../account/memory.ts';
+import { MemoryAccountJournal } from '../../src/journal/account/memory.ts';
 import {
   buildDecidedError,
   buildFencedError,
@@ -10,7 +10,7 @@ import {
   type ScheduleStore,
   type SubmissionAnswer,
   type SubmissionRequest,
-} from './store.ts';
+} from '../../src/journal/schedule/store.ts';
 
 interface AccountSchedule {
   epoch: number;
