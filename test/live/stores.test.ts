@@ -1,5 +1,5 @@
 /** Stores by their place: which are known, where commands find them from, and what a kill says of each. */
-import { mkdirSync, readFileSync, renameSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmdirSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -94,6 +94,25 @@ async function openSilent() {
 }
 
 describe.concurrent('a store that does not answer', () => {
+  it('gives back at the release what a kill of this machine had in its place', { tags: ['long'] }, () =>
+    scene(STORE, async (stage) => {
+      expect((await stage.run([...RUN, '--until', 'o'])).exit).toBe(0);
+      stage.write('own.yaml', readFileSync(join(stage.path, 'p.yaml'), 'utf8').replace(/^store.*$/m, ''));
+      const own = () => stage.run(['run', 'one.yaml', '--profile', 'own.yaml', '--json', '--until', 'o']);
+      const shared = join(stage.path, 'data/shared.db');
+      renameSync(shared, `${shared}.away`);
+      mkdirSync(shared);
+      const killed = await stage.run(['kill', '--profile', 'p.yaml', '--by', 'ana', '--json']);
+      expect([killed.exit, document(killed.out)]).toMatchObject([4, { engaged: false, left: 0 }]);
+      // On this machine it holds for the account whatever its store is.
+      expect(document((await own()).out)).toMatchObject({ error: { kind: 'killed' } });
+      rmdirSync(shared);
+      renameSync(`${shared}.away`, shared);
+      expect((await stage.run(['release', '--profile', 'p.yaml', '--by', 'bo'])).exit).toBe(0);
+      expect((await own()).exit).toBe(0);
+    }),
+  );
+
   it.each<[string, readonly string[]]>([
     ['for one account', ['--profile', 'away.yaml']],
     ['for every account', []],

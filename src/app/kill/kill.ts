@@ -20,7 +20,7 @@ import type { AppContext } from '../context.ts';
 import { EXIT, UserError } from '../errors.ts';
 import { readRecordedProfile } from '../run/first-entry.ts';
 import { findKnownStores } from '../stores/known-stores.ts';
-import { accessStore, chooseStorePlace, describePlace, type StorePlace } from '../stores/location.ts';
+import { accessStore, chooseStorePlace, describePlace, openUserGuard, type StorePlace } from '../stores/location.ts';
 import { deliverKills, noteDelivered, noteKill } from '../stores/pending-kills.ts';
 import { findUnfinishedRuns } from '../stores/unfinished-runs.ts';
 import { toSystemError } from '../system-errors.ts';
@@ -337,7 +337,8 @@ function reportNotEngaged(place: StorePlace, why: string, { voice }: AppContext)
 
 /**
  * Where the account of a kill keeps its leases and tokens. For a kill order that its store could not be given, the state folder's own
- * store, whose guard of the user's accounts stops runs on this machine; `nothing` while the store does not answer.
+ * store: the guard of the user's accounts alone has the order, stops runs on this machine, and is lifted by the release; `nothing`
+ * while the store does not answer.
  */
 type KeptBy = 'its store' | 'nothing' | KillOrder;
 
@@ -386,14 +387,9 @@ function openKept(
 }
 
 async function openStandIn(profile: Profile, order: KillOrder, context: AppContext): Promise<Account> {
-  const account = await openAccount(profile, context);
-  try {
-    await account.shared.killSwitch.engage(order);
-    return account;
-  } catch (error) {
-    await account.close();
-    throw error;
-  }
+  const guard = await openUserGuard(context.environment);
+  await guard.killSwitch.engage(order).finally(() => guard.close());
+  return openAccount(profile, context);
 }
 
 /** Returns how many orders could still fill when nothing changed any more. `onLeft`: gets how many there are, as they are read. */

@@ -120,9 +120,7 @@ export function accessStore(place: StorePlace, environment: Environment): StoreA
     // The server decides for every machine; the guard keeps one user's processes on one machine apart even across stores.
     openShared: () =>
       convertStoreErrors(async () =>
-        openGuardedShared(await openAccountGuard(locateUserFile('accounts.db', environment)), () =>
-          openSharedPostgres(access()),
-        ),
+        openGuardedShared(await openUserGuard(environment), () => openSharedPostgres(access())),
       ),
     openScheduleStore: () => convertStoreErrors(() => openPostgresScheduleStore(access())),
     openAccountJournal: async () => openPostgresAccountJournal(access()).catch(throwUserError),
@@ -203,6 +201,11 @@ function locateUserFile(name: string, environment: Environment): string {
   const folder = locateUserFolder(environment);
   makeFolders(folder);
   return join(folder, name);
+}
+
+/** Opens the leases and kill orders of the user's accounts in all stores. */
+export function openUserGuard(environment: Environment): Promise<AccountGuard> {
+  return convertStoreErrors(() => openAccountGuard(locateUserFile('accounts.db', environment)));
 }
 
 /**
