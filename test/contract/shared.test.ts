@@ -229,6 +229,22 @@ function testBackend(openBackend: OpenBackend): void {
     });
   });
 
+  it('a kill that was released ends a run that was there when it was given, and none that began later', async () => {
+    const { killSwitch } = await openBackend(bench());
+    await killSwitch.engage({ scope: 'main', by: 'ana', reason: 'before', at: 1 });
+    await killSwitch.release('main', 'bo', 2);
+    const given = { scope: '*', by: 'ana', reason: 'drill', at: 3 };
+    await killSwitch.engage(given);
+    await killSwitch.engage({ scope: 'other', by: 'ana', reason: 'other', at: 4 });
+    await killSwitch.release('*', 'bo', 5);
+    const endedBy = (startedAt: number) => killSwitch.engaged('main', ({ at }) => at < startedAt);
+    expect([await endedBy(2), await endedBy(6), await killSwitch.engaged('main')]).toEqual([
+      given,
+      undefined,
+      undefined,
+    ]);
+  });
+
   it('a kill that an older version stored under another spelling of the account is in force, and can be lifted', async () => {
     const { killSwitch } = await openBackend(bench());
     const old = { scope: 'https://Venue.example:443/api/ main', by: 'ana', reason: 'drill', at: 1 };

@@ -263,6 +263,31 @@ describe.concurrent('several processes', () => {
       expect([(await run(RUN)).exit, venue.placed.length]).toEqual([0, 2]);
     }));
 
+  it.each([
+    ['was stopped', 'SIGSTOP'],
+    ['has died', 'SIGKILL'],
+  ] as const)(
+    'end a run whose process %s during a kill and its release: it knows that its order is cancelled',
+    {
+      tags: ['long'],
+    },
+    (_what, signal) =>
+      scene({ runbook: resting('2s').replace('  - cancel: o\n    await: terminal\n', '') }, async (stage) => {
+        const { venue, start, run } = stage;
+        const first = start(RUN);
+        await rests(venue);
+        first.child.kill(signal);
+        expect((await run(['kill', '--json'])).exit).toBe(0);
+        expect((await run(['release', '--profile', 'p.yaml', '--by', 'ada'])).exit).toBe(0);
+        first.child.kill('SIGCONT');
+        const ended = signal === 'SIGSTOP' ? await first.ended : await resumed(stage);
+        const { outcome, error, orders } = report(ended);
+        expect([ended.exit, outcome, error?.kind, orders[0]?.state]).toEqual([1, 'failed', 'cancelled', 'canceled']);
+        expect((await run(['audit', 'replay', 'last', '--json'])).exit).toBe(0);
+        expect((await run(RUN)).exit).toBe(0);
+      }),
+  );
+
   it(
     'treat an account under another spelling of its base URL as the same: held, and killed with all its runs',
     { tags: ['long'] },

@@ -64,7 +64,7 @@ async function playNext(): Promise<void> {
       ...repeated.map((id) => `twice: ${id}`),
       ...unsound,
       ...(BEHIND.has(place) ? [] : [...late.map((request) => `late: ${request}`), ...unknown]),
-      ...(event === 'kill' && wasStopped && left !== 0 ? [`kill left ${left}`] : []),
+      ...(event.startsWith('kill') && wasStopped && left !== 0 ? [`kill left ${left}`] : []),
     ];
     for (const each of found) report(`${which}: ${each}\n  exit ${ended.exit} ${ended.err.slice(-300)}`);
     if (BEHIND.has(place)) behind += late.length;

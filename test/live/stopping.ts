@@ -37,7 +37,7 @@ export type Place = (typeof PLACES)[number];
 export const BEHIND: ReadonlySet<Place> = new Set(['behind the gate']);
 
 /** What happens while the process is stopped. `nothing`: it goes on after a second. */
-export const EVENTS = ['kill', 'deadman switch', 'takeover', 'nothing'] as const;
+export const EVENTS = ['kill', 'kill and release', 'deadman switch', 'takeover', 'nothing'] as const;
 export type Event = (typeof EVENTS)[number];
 
 /** What the process does when it is stopped: the request, and the how manieth of its kind. */
@@ -239,7 +239,7 @@ export async function playStop(program: Program, task: TaskName, place: Place, e
     const late = venue.heard.slice(before).filter((heard) => wasStopped && came && isLate(heard, event));
     await settle(run);
     // Nothing was left to do for a run that ended before it could see the kill, which cancelled what it left.
-    const endedBefore = event === 'kill' && ended.exit === 0;
+    const endedBefore = event.startsWith('kill') && ended.exit === 0;
     const ids = venue.placed.map(({ params }) => params['client_order_id'] ?? '');
     played = {
       wasStopped,
@@ -279,8 +279,9 @@ async function happen(event: Event, { run }: Scene, place: Place): Promise<Happe
     await pause(event === 'nothing' ? 1_000 : 6_000);
     return {};
   }
-  if (event === 'kill') {
+  if (event === 'kill' || event === 'kill and release') {
     const killed = await run(['kill', '--profile', 'p.yaml', '--json']);
+    if (event !== 'kill') await run(['release', '--profile', 'p.yaml', '--by', 'bo']);
     return { left: (document(killed.out) as { left?: number }).left };
   }
   const expired = Date.now() + LEASE_MS;

@@ -706,6 +706,14 @@ export const FAULT_ROWS: readonly FaultRow[] = [
       ['test/cli/store-place.test.ts', 'is suspended as a single run too'],
     ],
   },
+  {
+    fault: 'a kill and its release, while the process of a run is stopped, dead or without its database',
+    handled: 'the run ends when it goes on or is resumed, and reads which of its orders were cancelled',
+    covers: [
+      live('processes', 'end a run whose process %s during a kill and its release'),
+      ['test/contract/shared.test.ts', 'a kill that was released ends a run that was there when it was given'],
+    ],
+  },
 ];
 
 /** The page docs/fault-matrix.md: this matrix, and where each invariant is checked. */

@@ -20,7 +20,7 @@ import { OrderTracker } from '../../journal/orders.ts';
 import { RunLog } from '../../journal/run-log.ts';
 import type { HeldLease } from '../../journal/shared/lease.ts';
 import { identifyMachineStart } from '../../journal/shared/machine.ts';
-import type { KillOrder } from '../../journal/shared/shared.ts';
+import type { KillEvent, KillOrder } from '../../journal/shared/shared.ts';
 import type { RunRow } from '../../journal/store.ts';
 import { JournalWriter } from '../../journal/writer.ts';
 import type { CheckedRunbook } from '../../runbook/checked.ts';
@@ -67,8 +67,10 @@ export interface LiveOptions {
 
 /** Reasons why a run sends nothing new, as of the last check. */
 export interface Bars {
-  /** The engaged kill switch, as last read. */
+  /** The engaged kill switch, as last read; or a kill that was released while the run's process was stopped, dead, or without its store. */
   killed: KillOrder | undefined;
+  /** Whether a kill was given before the run began, and so does not concern it. */
+  wasBefore(kill: KillEvent): boolean;
   /** Why it could not be read when it was last asked: no verdict, but nothing that adds risk is sent until it is read. */
   unread: string | undefined;
   /** An anchor that the journal contradicts. */
@@ -79,7 +81,7 @@ export interface Bars {
 
 /** Reads the kill switch; false, and the last reading stays, where it cannot be read. */
 export async function readKillSwitch({ shared, key }: Pick<Account, 'shared' | 'key'>, bars: Bars): Promise<boolean> {
-  const order = await shared.killSwitch.engaged(key);
+  const order = await shared.killSwitch.engaged(key, (kill) => bars.wasBefore(kill));
   bars.unread = order?.unread === true ? order.reason : undefined;
   if (bars.unread === undefined) bars.killed = order;
   return bars.unread === undefined;

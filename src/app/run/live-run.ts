@@ -15,6 +15,7 @@ import { summarizeRun } from '../../gateway/limits/run-ledger.ts';
 import { type ChainVerdict, toHead } from '../../journal/chain.ts';
 import type { Entry, EntryOf } from '../../journal/entry.ts';
 import { foldEntries } from '../../journal/reading.ts';
+import { toEventKey } from '../../journal/shared/account-guard.ts';
 import type { PostedMessage } from '../../journal/shared/shared.ts';
 import { type RunRow, StoreError } from '../../journal/store.ts';
 import type { Residual } from '../../report/folds/residual.ts';
@@ -71,6 +72,7 @@ export class LiveRun {
   private foldIsWhole = true;
   private readonly bars: Bars = {
     killed: undefined,
+    wasBefore: () => true,
     unread: undefined,
     contradiction: undefined,
     accountUnread: undefined,
@@ -113,6 +115,9 @@ export class LiveRun {
   /** Begins the run and returns once it is running. */
   async begin(loaded: LoadedRunbook, inputs: Readonly<Record<string, Value>>, origin: Origin): Promise<void> {
     const { account } = this.host;
+    // By what they are, and not by their times: another machine's clock may be ahead.
+    const before = new Set((await account.shared.killSwitch.history(account.key)).map(toEventKey));
+    this.bars.wasBefore = (kill) => before.has(toEventKey(kill));
     await readKillSwitch(account, this.bars);
     const byAnchors = await findContradiction(account);
     const stop = reportSlowStart(account.clock, this.host.voice);
@@ -140,7 +145,6 @@ export class LiveRun {
     const { account } = this.host;
     const { run } = this;
     this.host.ledger.take(run);
-    await readKillSwitch(account, this.bars);
     // A contradiction does not prevent cancels.
     this.bars.contradiction = await findContradiction(account);
     let pinned: LoadedRunbook | undefined;
@@ -160,6 +164,9 @@ export class LiveRun {
     const loaded = load(first);
     this.runbook = loaded.runbook.name;
     this.startedAt = first.data.startedAt;
+    this.bars.wasBefore = ({ at }) => at < first.data.startedAt;
+    await readKillSwitch(account, this.bars);
+    this.killTold = record.facts.acts.some(({ data }) => data.command === 'kill');
     this.bars.contradiction ??=
       changed && `JOURNAL_CONTRADICTED: ${changed}, so it cancels what is open and places nothing`;
     this.bars.contradiction ??= await findRestoredOver(account, first.data.startedAt);

@@ -61,7 +61,7 @@ export function withPendingKills(
   let left: readonly KillOrder[] = [];
   return {
     ...inner,
-    async engaged(account) {
+    async engaged(account, wasBefore) {
       const stamp = stampFile(state);
       if (stamp !== seen || left.length > 0) {
         left = await deliverKills(inner, state, place, now());
@@ -73,7 +73,7 @@ export function withPendingKills(
         left.map((kill) => ({ ...kill, action: 'engage' })),
         account,
       );
-      return pending ?? inner.engaged(account);
+      return pending ?? inner.engaged(account, wasBefore);
     },
   };
 }

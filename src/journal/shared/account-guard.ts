@@ -90,11 +90,11 @@ export function combineKillSwitches(ofUser: KillSwitch, beside: KillSwitch): Kil
       // A store that cannot take it must not keep it from the runs of this machine.
       await beside.engage(order).finally(() => (order.scope === EVERY_ACCOUNT ? undefined : ofUser.engage(order)));
     },
-    async engaged(account) {
-      const here = await beside.engaged(account);
+    async engaged(account, wasBefore) {
+      const here = await beside.engaged(account, wasBefore);
       if (here !== undefined && here.unread !== true) return here;
       // A kill that a person gave on this machine counts while the store cannot be read.
-      const ofThisUser = await ofUser.engaged(account);
+      const ofThisUser = await ofUser.engaged(account, wasBefore);
       return ofThisUser?.unread === true ? (here ?? ofThisUser) : (ofThisUser ?? here);
     },
     async release(scope, by, at) {

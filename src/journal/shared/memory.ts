@@ -66,8 +66,8 @@ export function openSharedMemory(nowMs: () => number): Shared {
       async engage(order) {
         killEvents.push({ action: 'engage', ...order });
       },
-      async engaged(account) {
-        return findKillInForce(killEvents, account);
+      async engaged(account, wasBefore) {
+        return findKillInForce(killEvents, account, wasBefore);
       },
       async release(scope, by, at) {
         assertNamed(by);

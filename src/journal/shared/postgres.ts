@@ -163,11 +163,11 @@ function killSwitchIn(database: PostgresDatabase): KillSwitch {
     async engage({ scope, by, reason, at }) {
       await database.transaction(lock, (query) => query(SHARED_SQL.addKillEvent, ['engage', scope, by, reason, at]));
     },
-    async engaged(account) {
+    async engaged(account, wasBefore) {
       try {
         // While the server is down no intent becomes durable, so nothing is sent: a short outage need not count as a kill.
         const rows = await database.read(SHARED_SQL.killEvents, [], RESTART_PATIENCE_MS);
-        return findKillInForce(rows.map(readKillEvent), account);
+        return findKillInForce(rows.map(readKillEvent), account, wasBefore);
       } catch (error) {
         return buildUnreadableKill(account, error);
       }

@@ -75,8 +75,11 @@ export interface KillOrder {
 export interface KillSwitch {
   /** Durable once resolved. */
   engage(order: KillOrder): Promise<void>;
-  /** Reads the newest order in force for the account. Never rejects: where it cannot be read the order is `unread`. */
-  engaged(account: string): Promise<KillOrder | undefined>;
+  /**
+   * Reads the newest order in force for the account. Never rejects: where it cannot be read the order is `unread`. `wasBefore`: of a
+   * run, which kills were given before it began; a later one counts for it although a person has released it since.
+   */
+  engaged(account: string, wasBefore?: (kill: KillEvent) => boolean): Promise<KillOrder | undefined>;
   /**
    * Lifts every order in force for `scope`: an account's name lifts a kill of `*` for that account alone. True when there
    * was one. Throws a RangeError without a name: a person must take the responsibility (ARCHITECTURE.md, I13).
@@ -140,13 +143,24 @@ export interface KillEvent extends KillOrder {
   readonly action: 'engage' | 'release';
 }
 
-/** Finds the newest kill in force for an account. A release of one account lifts a kill of all accounts for that one alone. */
-export function findKillInForce(events: readonly KillEvent[], account: string): KillOrder | undefined {
+/**
+ * Finds the newest kill in force for an account. A release of one account lifts a kill of all accounts for that one alone; it lifts
+ * none for a run that was there when the kill was given.
+ */
+export function findKillInForce(
+  events: readonly KillEvent[],
+  account: string,
+  wasBefore: (kill: KillEvent) => boolean = () => true,
+): KillOrder | undefined {
   let inForce: KillOrder | undefined;
-  for (const { action, scope, by, reason, at } of events) {
-    if (isScopeOf(scope, account)) inForce = action === 'engage' ? { scope, by, reason, at } : undefined;
+  let since: KillOrder | undefined;
+  for (const event of events) {
+    const { action, scope, by, reason, at } = event;
+    if (!isScopeOf(scope, account)) continue;
+    inForce = action === 'engage' ? { scope, by, reason, at } : undefined;
+    if (inForce !== undefined && !wasBefore(event)) since = inForce;
   }
-  return inForce;
+  return inForce ?? since;
 }
 
 /** Selects the events that concern the account; all of them when no account is given. */

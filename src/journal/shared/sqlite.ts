@@ -193,9 +193,9 @@ function killSwitchIn(database: Database): KillSwitch {
     async engage({ scope, by, reason, at }) {
       database.statement(SHARED_SQL.addKillEvent).run('engage', scope, by, reason, at);
     },
-    async engaged(account) {
+    async engaged(account, wasBefore) {
       try {
-        return findKillInForce(read(), account);
+        return findKillInForce(read(), account, wasBefore);
       } catch (error) {
         return buildUnreadableKill(account, error);
       }
