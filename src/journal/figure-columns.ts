@@ -8,54 +8,121 @@ import type { Json } from './entry.ts';
 
 export type Figure = number | string;
 
-export function packColumn(values: readonly Figure[], starts: readonly number[]): Json {
-  const forms = values.every((value) => typeof value === 'number') ? packAll(values, starts) : packTexts(values);
-  return forms.find((form) => givesBack(form, values, starts)) ?? ['words', ...packRuns(values)];
+/** How a column writes a figure as a whole number. `start` is the first instant of the round. */
+type NumberKind = 'number' | 'start' | 'text' | 'date';
+
+function toNumber(kind: NumberKind, value: Figure, start: number): number {
+  if (kind === 'date') return Date.parse(String(value)) / 1000;
+  return kind === 'start' ? Number(value) - start : Number(value);
 }
 
-/** The shorter form first; without `starts` there is one alone. */
-function packAll(values: readonly number[], starts: readonly number[]): readonly Json[] {
-  const plain = ['number', ...packNumbers(values)];
-  if (starts.length === 0) return [plain];
-  const counted = ['start', ...packNumbers(values.map((value, round) => value - (starts[round] ?? 0)))];
-  return JSON.stringify(counted).length < JSON.stringify(plain).length ? [counted, plain] : [plain, counted];
+function toFigure(kind: NumberKind, number: number, start: number): Figure {
+  if (kind === 'date') return new Date(number * 1000).toUTCString();
+  if (kind === 'text') return String(number);
+  return kind === 'start' ? number + start : number;
 }
 
-function packTexts(values: readonly Figure[]): readonly Json[] {
-  return [
-    ['text', ...packNumbers(values.map(Number))],
-    ['date', ...packNumbers(values.map((value) => Date.parse(String(value)) / 1000))],
-  ];
-}
+/** Values one after another, those that follow each other and are the same as one with their number. */
+class Runs {
+  private readonly runs: [Figure, number][] = [];
 
-/** Whether a reader of the stored form gets the same values: figures beyond 2^53, texts such as `007` and `Invalid Date` do not come back. */
-function givesBack(form: Json, values: readonly Figure[], starts: readonly number[]): boolean {
-  try {
-    const found = unpackColumn(form, starts, values.length);
-    return found.every((value, round) => value === values[round]);
-  } catch {
-    return false;
-  }
-}
-
-function formatDate(seconds: number): string {
-  return new Date(seconds * 1000).toUTCString();
-}
-
-function packNumbers(values: readonly number[]): readonly Json[] {
-  const differences = values.slice(1).map((value, index) => value - (values[index] as number));
-  const end = differences.findLastIndex((difference) => difference !== 0) + 1;
-  return [values[0] as number, ...packRuns(differences.slice(0, end))];
-}
-
-function packRuns(values: readonly Figure[]): readonly Json[] {
-  const runs: [Figure, number][] = [];
-  for (const value of values) {
-    const last = runs.at(-1);
+  add(value: Figure): void {
+    const last = this.runs.at(-1);
     if (last?.[0] === value) last[1] += 1;
-    else runs.push([value, 1]);
+    else this.runs.push([value, 1]);
   }
-  return runs.map((run) => (run[1] === 1 ? run[0] : run));
+
+  list(): readonly [Figure, number][] {
+    return this.runs;
+  }
+}
+
+/** A column in a form of whole numbers, as long as that gives back each value. */
+class Numbers {
+  private readonly kind: NumberKind;
+  private readonly differences = new Runs();
+  private first: number | undefined;
+  private last = 0;
+  private newest: Figure | undefined;
+
+  constructor(kind: NumberKind) {
+    this.kind = kind;
+  }
+
+  /**
+   * False, and not taken, where a reader would not get the same value: figures beyond 2^53, texts such as `007` and `Invalid Date`
+   * do not come back.
+   */
+  add(value: Figure, start: number): boolean {
+    const { kind, last } = this;
+    const isAgain = value === this.newest && kind !== 'start';
+    const difference = isAgain ? 0 : toNumber(kind, value, start) - last;
+    if (!isAgain) {
+      const number = last + difference;
+      if (!Number.isSafeInteger(number) || toFigure(kind, number, start) !== value) return false;
+      this.last = number;
+      this.newest = value;
+    }
+    if (this.first === undefined) this.first = this.last;
+    else this.differences.add(difference);
+    return true;
+  }
+
+  /** Behind the last difference nothing changes. */
+  write(): readonly Json[] {
+    const runs = this.differences.list();
+    return [this.kind, this.first as number, ...writeRuns(runs.at(-1)?.[0] === 0 ? runs.slice(0, -1) : runs)];
+  }
+}
+
+function writeRuns(runs: readonly (readonly [Figure, number])[]): readonly Json[] {
+  return runs.map((run) => (run[1] === 1 ? run[0] : [run[0], run[1]]));
+}
+
+/** A column that is being written, value by value: it holds no more than what will be written. All values are of one type. */
+export class FigureColumn {
+  /** Also counted from the first instant of the round; undefined where that is not asked, or does not give back a value. */
+  private counted: Numbers | undefined;
+  /** Undefined before the first value, and where it does not give back one. */
+  private plain: Numbers | undefined;
+  /** Each value, where `plain` does not give them back. */
+  private words: Runs | undefined;
+  private length = 0;
+
+  /** `isCounted`: for a column beside that of the rounds' first instants. */
+  constructor(isCounted: boolean) {
+    if (isCounted) this.counted = new Numbers('start');
+  }
+
+  add(value: Figure, start = 0): void {
+    if (typeof value === 'string') this.counted = undefined;
+    if (this.counted?.add(value, start) === false) this.counted = undefined;
+    if (this.words !== undefined) this.words.add(value);
+    else if (!this.addPlain(value)) {
+      this.words = new Runs();
+      const before = this.plain === undefined ? [] : unpackColumn(this.plain.write() as Json, [], this.length);
+      for (const each of before) this.words.add(each);
+      this.words.add(value);
+      this.plain = undefined;
+    }
+    this.length += 1;
+  }
+
+  private addPlain(value: Figure): boolean {
+    if (this.length > 0) return this.plain?.add(value, 0) === true;
+    const kinds: readonly NumberKind[] = typeof value === 'number' ? ['number'] : ['text', 'date'];
+    this.plain = kinds.map((kind) => new Numbers(kind)).find((numbers) => numbers.add(value, 0));
+    return this.plain !== undefined;
+  }
+
+  /** The shorter form, where there are two. */
+  write(): Json {
+    const counted = this.counted?.write();
+    const plain = this.plain?.write();
+    if (counted === undefined) return plain ?? ['words', ...writeRuns(this.words?.list() ?? [])];
+    if (plain === undefined) return counted;
+    return JSON.stringify(counted).length < JSON.stringify(plain).length ? counted : plain;
+  }
 }
 
 /** The values of a column in each round. Throws where it is not one. */
@@ -79,11 +146,9 @@ export function unpackColumn(column: Json, starts: readonly number[], rounds: nu
     if (!Number.isSafeInteger(number)) throw new RangeError('not a whole number');
     numbers.push(number);
   }
-  if (kind === 'start') return numbers.map((number, round) => number + (starts[round] ?? 0));
-  if (kind === 'text') return numbers.map(String);
-  if (kind === 'date') return numbers.map(formatDate);
-  if (kind === 'number') return numbers;
-  throw new RangeError('no such kind of column');
+  if (kind !== 'start' && kind !== 'text' && kind !== 'date' && kind !== 'number')
+    throw new RangeError('no such kind of column');
+  return numbers.map((number, round) => toFigure(kind, number, starts[round] ?? 0));
 }
 
 /** The same of a column that holds whole numbers alone. */

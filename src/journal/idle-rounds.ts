@@ -10,14 +10,13 @@ import { HeartbeatShapes } from './idle-heartbeats.ts';
 import {
   type Draft,
   type Found,
-  HEARTBEAT_STEP,
   type HeldHeartbeat,
+  IdleLine,
   isOfHeartbeat,
   MOST_ENTRIES,
   MOST_ROUNDS,
   makeRoundPath,
   mayBeIdle,
-  packRounds,
   RoundShape,
 } from './round-line.ts';
 import type { StoredEntry } from './store.ts';
@@ -48,8 +47,6 @@ interface HeldEntry {
 /** A heartbeat under way. */
 type OpenHeartbeat = HeldHeartbeat & { readonly call: string; readonly found: Found[]; readonly places: number[] };
 
-const NOTHING = { rounds: 0, heartbeats: 0, entries: 0 };
-
 export class IdleRounds {
   private readonly write: (draft: Draft) => Sealed;
   /** The round under way. */
@@ -57,17 +54,18 @@ export class IdleRounds {
   /** A round that was written in full, with which the later ones of its loop are compared. */
   private shape: RoundShape | undefined;
   private readonly heartbeatShapes = new HeartbeatShapes();
-  /** Whole rounds that are held back; they end with the round before the present one, or with it. */
-  private held: (readonly Found[])[] = [];
+  /** What is held back and whole, one entry can stand for it; for how many entries, and the number of its first round. */
+  private line = new IdleLine();
+  private inLine = 0;
   private firstHeld = 0;
+  /** Rounds and heartbeats behind it, which are whole while a heartbeat among them is not. */
+  private rounds: (readonly Found[])[] = [];
   private heartbeats: HeldHeartbeat[] = [];
   private open: OpenHeartbeat | undefined;
-  /** How many entries are held back, when the first of them was appended, and those behind the last whole round and heartbeat. */
+  /** How many entries are held back, when the first of them was appended, and those behind the line. */
   private entries = 0;
   private heldSince = 0;
   private rest: HeldEntry[] = [];
-  /** How much of what is held back is whole: one entry can stand for that. */
-  private whole = NOTHING;
   /**
    * `matching`: the entries of the present round are those of the shape so far, and held back in `matched`. `keeping`: they are
    * written, and kept as the next shape. `passing`: they are written.
@@ -159,7 +157,7 @@ export class IdleRounds {
     const between = this.isMatched();
     // Between two rounds, or outside of any, what is held ends here.
     if (this.endMatched()) this.mode = between ? 'passing' : this.mode;
-    else if (this.heartbeats.length >= MOST_ROUNDS) this.writeAll();
+    else if (this.line.heartbeats + this.heartbeats.length >= MOST_ROUNDS) this.writeAll();
     return true;
   }
 
@@ -219,47 +217,41 @@ export class IdleRounds {
   }
 
   private holdMatched(): void {
-    if (this.held.length === 0) this.firstHeld = this.round?.number ?? 0;
-    if (this.matched.length > 0) this.held.push(this.matched);
+    const { line, shape } = this;
+    if (line.rounds + this.rounds.length === 0) this.firstHeld = this.round?.number ?? 0;
+    if (this.matched.length > 0) this.rounds.push(this.matched);
     this.matched = [];
     if (this.open !== undefined) {
-      if (this.held.length >= MOST_ROUNDS) this.writeAll();
+      if (line.rounds + this.rounds.length >= MOST_ROUNDS) this.writeAll();
       return;
     }
-    this.whole = { rounds: this.held.length, heartbeats: this.heartbeats.length, entries: this.entries };
-    this.rest = [];
-    if (this.held.length >= MOST_ROUNDS || this.heartbeats.length >= MOST_ROUNDS) this.writeWhole();
+    if (shape !== undefined) for (const found of this.rounds) line.addRound(shape, found);
+    for (const heartbeat of this.heartbeats) line.addHeartbeat(heartbeat);
+    [this.rounds, this.heartbeats, this.rest] = [[], [], []];
+    this.inLine = this.entries;
+    if (line.rounds >= MOST_ROUNDS || line.heartbeats >= MOST_ROUNDS) this.writeWhole();
   }
 
   /** Writes the entry that stands for what is whole. */
   private writeWhole(): void {
-    const { held, heartbeats, firstHeld, round, shape, whole } = this;
-    if (whole.entries === 0) return;
-    this.whole = NOTHING;
-    this.held = held.slice(whole.rounds);
-    this.heartbeats = heartbeats.slice(whole.heartbeats);
+    const { line, inLine } = this;
+    if (inLine === 0) return;
     for (const { places } of [...this.heartbeats, ...(this.open === undefined ? [] : [this.open])])
-      for (const index of places.keys()) (places as number[])[index] = (places[index] as number) - whole.entries;
-    this.firstHeld += whole.rounds;
-    this.entries -= whole.entries;
+      for (const index of places.keys()) (places as number[])[index] = (places[index] as number) - inLine;
+    const first = this.firstHeld;
+    this.line = new IdleLine();
+    this.inLine = 0;
+    this.firstHeld += line.rounds;
+    this.entries -= inLine;
     this.heldSince = this.rest[0]?.found.at ?? 0;
-    const loop = whole.rounds === 0 ? HEARTBEAT_STEP : (round?.loop ?? '');
-    this.write(
-      packRounds({
-        loop,
-        first: whole.rounds === 0 ? 0 : firstHeld,
-        shape,
-        rounds: held.slice(0, whole.rounds),
-        heartbeats: heartbeats.slice(0, whole.heartbeats),
-      }),
-    );
+    this.write(line.write(this.round?.loop ?? '', first, this.shape));
   }
 
   /** The present round is not, or not in time, a whole one like the shape: its entries are written, and those that follow. */
   private writeAll(): void {
     this.writeWhole();
     const { rest, round } = this;
-    [this.held, this.heartbeats, this.matched, this.rest] = [[], [], [], []];
+    [this.rounds, this.heartbeats, this.matched, this.rest] = [[], [], [], []];
     this.open = undefined;
     this.entries = 0;
     if (this.mode === 'matching') this.mode = 'keeping';

@@ -12,7 +12,7 @@ import {
   type Json,
   type JsonObject,
 } from './entry.ts';
-import { type Figure, packColumn, unpackColumn, unpackNumbers } from './figure-columns.ts';
+import { type Figure, FigureColumn, unpackColumn, unpackNumbers } from './figure-columns.ts';
 import { StoreError } from './store.ts';
 
 /** An entry before it is sealed. */
@@ -303,85 +303,123 @@ export interface HeldHeartbeat {
   readonly places: readonly number[];
 }
 
-/** The rounds of a loop from `first` on, each with what differs in its entries, and the heartbeats among them. */
-export interface HeldRounds {
-  /** The path of the loop, such as `steps/1:repeat`; `deadman` where there are heartbeats alone. */
-  readonly loop: string;
-  readonly first: number;
-  readonly shape: RoundShape | undefined;
-  readonly rounds: readonly (readonly Found[])[];
-  readonly heartbeats: readonly HeldHeartbeat[];
+/** What differs in all rounds, or heartbeats, of one shape: for each entry a column of its instants, then one for each figure. */
+class ShapeColumns {
+  readonly shape: RoundShape;
+  count = 0;
+  private readonly columns: readonly (readonly FigureColumn[])[];
+
+  constructor(shape: RoundShape) {
+    this.shape = shape;
+    this.columns = shape
+      .countFigures()
+      .map((count, place) => Array.from({ length: count + 1 }, (_, index) => new FigureColumn(place + index > 0)));
+  }
+
+  add(entries: readonly Found[]): void {
+    this.count += 1;
+    const start = (entries[0] as Found).at;
+    let before = 0;
+    for (let place = 0; place < entries.length; place += 1) {
+      const { at, figures } = entries[place] as Found;
+      const columns = this.columns[place] as readonly FigureColumn[];
+      columns[0]?.add(at - before, start);
+      for (let index = 0; index < figures.length; index += 1) columns[index + 1]?.add(figures[index] as Figure, start);
+      before = at;
+    }
+  }
+
+  write(): readonly Json[] {
+    return this.columns.flat().map((column) => column.write());
+  }
 }
 
-/** The entry that stands for all of them; its times are those of the last entry in it. */
-export function packRounds({ loop, first, shape, rounds, heartbeats }: HeldRounds): Draft {
-  const all = [...rounds, ...heartbeats.map(({ found }) => found)].flat();
-  const pick = (choose: (a: number, b: number) => number, of: (found: Found) => number) =>
-    all.map(of).reduce((a, b) => choose(a, b));
-  const firstAt = pick(Math.min, ({ at }) => at);
-  const lastAt = pick(Math.max, ({ at }) => at);
-  const data = {
-    loop,
-    first,
-    rounds: rounds.length,
-    firstAt,
-    lastAt,
-    like: shape?.number ?? 0,
-    entries: rounds.length === 0 ? [] : listOf(shape),
-    columns: rounds.length === 0 ? [] : packTimes(shape, rounds),
-    ...(heartbeats.length === 0 ? {} : { heartbeats: packHeartbeats(heartbeats) }),
-  };
-  // That of the entry which was written earliest in its turn: how long a run is away is measured from it (run-clock.ts).
-  const zero = pick(Math.max, ({ at, mono }) => at - mono);
-  return { type: 'round.idle', step: loop, data, at: lastAt, mono: Math.round((lastAt - zero) * 1000) / 1000 };
-}
+/** Of heartbeats also a column of their numbers, and for each entry one of its places. */
+class HeartbeatColumns extends ShapeColumns {
+  private readonly numbers = new FigureColumn(false);
+  private readonly places: readonly FigureColumn[];
 
-function listOf(shape: RoundShape | undefined): readonly ShapeEntry[] {
-  return (shape?.listEntries() ?? []).map(({ type, step, data }) => ({ type, step, data }));
-}
+  constructor(shape: RoundShape) {
+    super(shape);
+    this.places = Array.from({ length: shape.length }, () => new FigureColumn(false));
+  }
 
-/** For each entry of the shape a column of its instants, then one for each of its figures. */
-function packTimes(shape: RoundShape | undefined, rounds: readonly (readonly Found[])[]): readonly Json[] {
-  const starts = rounds.map((round) => (round[0] as Found).at);
-  return (shape?.countFigures() ?? []).flatMap((count, place) => {
-    const at = rounds.map((round) => (round[place] as Found).at - (place === 0 ? 0 : (round[place - 1] as Found).at));
-    const figures = Array.from({ length: count }, (_, index) =>
-      packColumn(
-        rounds.map((round) => round[place]?.figures[index] as Figure),
-        starts,
-      ),
-    );
-    return [packColumn(at, place === 0 ? [] : starts), ...figures];
-  });
-}
+  addHeartbeat({ number, places, found }: HeldHeartbeat): void {
+    this.add(found);
+    this.numbers.add(number);
+    for (const [entry, column] of this.places.entries())
+      column.add((places[entry] as number) - (places[entry - 1] ?? 0));
+  }
 
-/** By kind: a column of the numbers, then for each entry one of its places, then those of the times and figures. */
-function packHeartbeats(heartbeats: readonly HeldHeartbeat[]): DataOf<'round.idle'>['heartbeats'] {
-  return [...new Set(heartbeats.map(({ shape }) => shape))].map((shape) => {
-    const alike = heartbeats.filter((each) => each.shape === shape);
-    const places = Array.from({ length: shape.length }, (_, entry) =>
-      packColumn(
-        alike.map(({ places: at }) => (at[entry] as number) - (at[entry - 1] ?? 0)),
-        [],
-      ),
-    );
+  writeHeartbeats(): NonNullable<DataOf<'round.idle'>['heartbeats']>[number] {
+    const places = this.places.map((column) => column.write());
     return {
-      count: alike.length,
-      like: shape.number,
-      entries: listOf(shape) as readonly { type: EntryType; step: string; data: JsonObject }[],
-      columns: [
-        packColumn(
-          alike.map(({ number }) => number),
-          [],
-        ),
-        ...places,
-        ...packTimes(
-          shape,
-          alike.map(({ found }) => found),
-        ),
-      ],
+      count: this.count,
+      like: this.shape.number,
+      entries: listOf(this.shape) as readonly { type: EntryType; step: string; data: JsonObject }[],
+      columns: [this.numbers.write(), ...places, ...this.write()],
     };
-  });
+  }
+}
+
+/** An entry that stands for rounds of one loop and the heartbeats among them, while they are added; its times are those of the last. */
+export class IdleLine {
+  /** How many there are. */
+  rounds = 0;
+  heartbeats = 0;
+  private columns: ShapeColumns | undefined;
+  private readonly byShape = new Map<RoundShape, HeartbeatColumns>();
+  private firstAt = Number.POSITIVE_INFINITY;
+  private lastAt = Number.NEGATIVE_INFINITY;
+  /** Of the entry which was written earliest in its turn: how long a run is away is measured from it (run-clock.ts). */
+  private zero = Number.NEGATIVE_INFINITY;
+
+  addRound(shape: RoundShape, found: readonly Found[]): void {
+    this.rounds += 1;
+    this.columns ??= new ShapeColumns(shape);
+    this.columns.add(found);
+    this.noteTimes(found);
+  }
+
+  addHeartbeat(heartbeat: HeldHeartbeat): void {
+    this.heartbeats += 1;
+    const columns = this.byShape.get(heartbeat.shape) ?? new HeartbeatColumns(heartbeat.shape);
+    this.byShape.set(heartbeat.shape, columns);
+    columns.addHeartbeat(heartbeat);
+    this.noteTimes(heartbeat.found);
+  }
+
+  private noteTimes(found: readonly Found[]): void {
+    for (const { at, mono } of found) {
+      this.firstAt = Math.min(this.firstAt, at);
+      this.lastAt = Math.max(this.lastAt, at);
+      this.zero = Math.max(this.zero, at - mono);
+    }
+  }
+
+  /** `loop`: its path, such as `steps/1:repeat`, and the number of the first round; heartbeats alone have neither. `shape`: of rounds. */
+  write(loop: string, first: number, shape: RoundShape | undefined): Draft {
+    const { columns, firstAt, lastAt } = this;
+    const heartbeats = [...this.byShape.values()].map((each) => each.writeHeartbeats());
+    const step = columns === undefined ? HEARTBEAT_STEP : loop;
+    const data = {
+      loop: step,
+      first: columns === undefined ? 0 : first,
+      rounds: this.rounds,
+      firstAt,
+      lastAt,
+      like: shape?.number ?? 0,
+      entries: columns === undefined ? [] : listOf(columns.shape),
+      columns: columns?.write() ?? [],
+      ...(heartbeats.length === 0 ? {} : { heartbeats }),
+    };
+    const mono = Math.round((lastAt - this.zero) * 1000) / 1000;
+    return { type: 'round.idle', step, data, at: lastAt, mono };
+  }
+}
+
+function listOf(shape: RoundShape): readonly ShapeEntry[] {
+  return shape.listEntries().map(({ type, step, data }) => ({ type, step, data }));
 }
 
 /** The entries of the rounds that a `round.idle` entry stands for; another entry is given as it is. Throws StoreError `damaged`. */
@@ -469,7 +507,7 @@ function* unpackHeartbeats(
   }
 }
 
-/** What `packTimes` packed. Throws where it is not that. */
+/** What `ShapeColumns` wrote. Throws where it is not that. */
 function unpackTimes(
   shape: RoundShape,
   columns: readonly Json[],

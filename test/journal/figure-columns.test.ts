@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { packColumn, unpackColumn } from '../../src/journal/figure-columns.ts';
+import { type Figure, FigureColumn, unpackColumn } from '../../src/journal/figure-columns.ts';
+
+function packColumn(values: readonly Figure[], starts: readonly number[]) {
+  const column = new FigureColumn(starts.length > 0);
+  for (const [round, value] of values.entries()) column.add(value, starts[round]);
+  return column.write();
+}
 
 const LARGEST = Number.MAX_SAFE_INTEGER;
 
