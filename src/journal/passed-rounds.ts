@@ -117,12 +117,17 @@ export async function readShortenedRun(
     visit(entry);
     parts.push({ type: 'kept', stored, from });
   };
-  const endStretch = () => {
+  const endStretch = async () => {
     if (stretch === undefined) return true;
+    await settle();
     const { passed, kept } = stretch.cut();
     if (passed === undefined && !stretch.isWhole) return false;
     if (passed !== undefined) parts.push(passed.rounds);
-    for (const [index, stored] of kept.entries()) keep(stored, index === 0 ? passed?.entries : 0);
+    for (const [index, stored] of kept.entries()) {
+      // Each of these lines is expanded: together they would hold the event loop for longer than a page does.
+      await settle();
+      keep(stored, index === 0 ? passed?.entries : 0);
+    }
     stretch = undefined;
     return true;
   };
@@ -130,17 +135,17 @@ export async function readShortenedRun(
     last = stored;
     look?.(stored);
     sinceTurn += stored.line.length;
-    // Others get a turn after each stretch, and within a page of long lines.
-    if (sinceTurn > TURN || stretch?.takes(stored) === false) {
+    // Others get a turn within a page of long lines.
+    if (sinceTurn > TURN) {
       sinceTurn = 0;
       await settle();
     }
     if (stretch?.take(stored) === true) continue;
-    if (!endStretch()) return undefined;
+    if (!(await endStretch())) return undefined;
     stretch = Stretch.begin(stored, about);
     if (stretch === undefined) keep(stored);
   }
-  return endStretch() ? new ShortenedRun(parts, last) : undefined;
+  return (await endStretch()) ? new ShortenedRun(parts, last) : undefined;
 }
 
 /** Lines that follow each other and stand for rounds of one loop; those that are certain to be passed over are let go. */
@@ -186,14 +191,11 @@ class Stretch {
 
   /** False for a line that does not belong to it. */
   take(stored: StoredEntry): boolean {
-    if (!this.takes(stored)) return false;
+    const { type, step, seq } = stored;
+    const isOfLoop = step === this.first.step || step === HEARTBEAT_STEP;
+    if (type !== 'round.idle' || !isOfLoop || seq !== (this.lines.at(-1)?.stored.seq ?? 0) + 1) return false;
     this.add(stored);
     return true;
-  }
-
-  takes({ type, step, seq }: StoredEntry): boolean {
-    const isOfLoop = step === this.first.step || step === HEARTBEAT_STEP;
-    return type === 'round.idle' && isOfLoop && seq === (this.lines.at(-1)?.stored.seq ?? 0) + 1;
   }
 
   private add(stored: StoredEntry): void {

@@ -68,6 +68,7 @@ export async function readRecordedRun(
     expandEntry(entry).next();
     visit(entry, stored);
     lines.push(stored);
+    if (stored.type === 'round.idle') await settle();
   }
   return new RecordedRun(lines);
 }

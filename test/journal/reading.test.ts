@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest';
 import { readEntry, sealEntry, toHead } from '../../src/journal/chain.ts';
 import type { Entry } from '../../src/journal/entry.ts';
+import { readShortenedRun } from '../../src/journal/passed-rounds.ts';
 import { RecordedRun, readRecordedRun, readStoredEntries } from '../../src/journal/reading.ts';
 import type { JournalReader, StoredEntry } from '../../src/journal/store.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
@@ -35,18 +36,43 @@ it('gives the event loop a round between the pages of a long journal', async () 
   expect(rounds).toBeGreaterThanOrEqual(pages.length - 1);
 });
 
-/** A run with one idle round. */
+it.each(['whole', 'shortened'])('gives it a round after each line of a %s run that it expands', async (of) => {
+  const store = await writeIdleRounds(12);
+  let rounds = 0;
+  let isReading = true;
+  const count = () => {
+    rounds += 1;
+    if (isReading) setImmediate(count);
+  };
+  setImmediate(count);
+  const visits: number[] = [];
+  const visit = ({ type }: Entry) => {
+    if (type === 'round.idle') visits.push(rounds);
+  };
+  if (of === 'whole') await readRecordedRun(store, 'r1', visit);
+  else await readShortenedRun(store, 'r1', { visit, mayPass: () => true, countsHeartbeats: () => false });
+  isReading = false;
+  expect(visits.length).toBeGreaterThan(1);
+  expect(new Set(visits).size).toBe(visits.length);
+});
+
 async function writeIdleRound(): Promise<readonly StoredEntry[]> {
+  return (await writeIdleRounds(1)).read('r1');
+}
+
+/** A run with idle rounds, each written alone. */
+async function writeIdleRounds(rounds: number): Promise<MemoryStore> {
   const store = new MemoryStore();
   const writer = newWriter(store, 'r1');
   writer.append('run.started', startedData());
-  for (let n = 0; n < 2; n += 1) {
+  for (let n = 0; n < 1 + rounds; n += 1) {
     const decided = { what: 'if', expression: 'a', inputs: {}, value: false };
     writer.append('step.decided', decided, `steps/1:repeat[${n}]/do/1:stop`);
+    await writer.flush();
   }
   writer.append('step.ended', { verb: 'repeat', outcome: 'succeeded', attempts: 1 }, 'steps/1:repeat');
   await writer.close();
-  return store.read('r1');
+  return store;
 }
 
 it('a recorded run gives the same entries each time it is iterated', async () => {
