@@ -16,6 +16,11 @@ export function computePercentile(values: readonly number[], share: number): num
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 
+/** Milliseconds of processor time that this process has used, outside of the kernel. */
+export function readCpuMs(): number {
+  return process.cpuUsage().user / 1000;
+}
+
 /** Milliseconds from the start of a process to its end. Throws if the process fails. */
 export function measureProcessMs(args: readonly string[], env: NodeJS.ProcessEnv = process.env): number {
   const begun = performance.now();

@@ -3,6 +3,7 @@ import { replayRun } from '../../src/app/run/virtual-run.ts';
 import { RecordedRun } from '../../src/journal/reading.ts';
 import type { StoredEntry } from '../../src/journal/store.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
+import { readCpuMs } from '../measure.ts';
 import { writeManyOrders } from '../runbooks.ts';
 import { execute, loadRunbook } from '../trials/product.ts';
 import type { Row } from './row.ts';
@@ -12,8 +13,6 @@ const MANY = 20_000;
 const WINDOW = 3000;
 /** The last entries reach the store with the end of the run, which is not the cost of an order. */
 const BEHIND = 500;
-
-const readCpuMs = () => process.cpuUsage().user / 1000;
 
 /** A store that notes when each order was sent, in ms of processor. */
 class TimedStore extends MemoryStore {
