@@ -27,7 +27,6 @@ while (Date.now() < end) {
   const answer = await budget.acquire({ endpoint: 'PUT /orders', weight: 1, class: 'protect', deadlineAt: end });
   if (answer.kind === 'refused') break;
   took.push(performance.now() - begun);
-  answer.ticket.sent();
   sent.push(performance.timeOrigin + performance.now());
   await pause(Number(pauseMs));
   answer.ticket.answered({}, { limited: false });

@@ -156,7 +156,6 @@ export async function exchangeOnce<V extends Verdict>(
     reached?.('CP4');
     const sentAt = clock.now();
     const left = clock.read();
-    if (round === 1) ticket.sent();
     const came = await transport.send(request, { timeoutMs, connection, mayLeave: gate?.mayLeave });
     const held = came.kind === 'failure' && came.held === true;
     if (held && round <= MOST_ROUNDS) continue;

@@ -37,7 +37,6 @@ let requests = 0;
 async function ask(weight: number): Promise<void> {
   const answer = await budget.acquire({ endpoint: 'GET /account', weight, class: 'read' });
   if (answer.kind === 'refused') throw new Error(answer.code);
-  answer.ticket.sent();
   const request = ++requests;
   const said = await new Promise<Said>((resolve) => {
     asked.set(request, resolve);
@@ -45,7 +44,7 @@ async function ask(weight: number): Promise<void> {
   });
   asked.delete(request);
   const headers = {
-    'x-ratelimit-limit': String(budget.report().configuredLimit),
+    'x-ratelimit-limit': String(budgetSettings(JSON.parse(settings)).tokens),
     'x-ratelimit-remaining': String(said.remaining),
   };
   answer.ticket.answered(headers, { limited: !said.granted });

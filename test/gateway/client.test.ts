@@ -54,7 +54,7 @@ function setUp({ replies = [], tokensAfterMs = 0, flush = async () => {}, parts 
   const gate = new LimitFactsFold(tracker, {});
   const after = (ms: number) => (ms === 0 ? undefined : new Promise<void>((done) => void clock.after(ms, done)));
   const end = (how: string) => () => void ended.push(how);
-  const ticket: Ticket = { sent() {}, answered: end('answered'), aborted: end('aborted'), notSent: end('not sent') };
+  const ticket: Ticket = { answered: end('answered'), aborted: end('aborted'), notSent: end('not sent') };
   const client = new VenueClient({
     profile: { ...SIMULATED_PROFILE, account: 'main' },
     transport: {

@@ -40,7 +40,6 @@ async function exchange(
   const note = (what: string) => () => void noted.push(what);
   const obstacleAt = (where: string) => (given.obstacleAt === where ? makeObstacle('STOP', where) : undefined);
   const ticket: Ticket = {
-    sent: note('sent'),
     answered: note('answered'),
     aborted: note('aborted'),
     notSent: note('not sent'),
@@ -114,7 +113,7 @@ describe('an exchange', () => {
 
   it('checks before tokens, after them and after the flush, and sends after all of it', async () => {
     const { exchanged, noted } = await exchange();
-    expect(noted).toEqual([...AFTER_FLUSH, 'sent', 'send', 'answered']);
+    expect(noted).toEqual([...AFTER_FLUSH, 'send', 'answered']);
     expect(exchanged).toMatchObject({ kind: 'answered', verdict: { kind: 'confirmed' }, renewed: false });
   });
 
@@ -141,7 +140,7 @@ describe('an exchange', () => {
 
   it('asks nothing after the attempt of a read, which is not flushed', async () => {
     const { noted } = await exchange({ reads: true });
-    expect(noted).toEqual([...AFTER_TOKENS, 'attempt', 'sent', 'send', 'answered']);
+    expect(noted).toEqual([...AFTER_TOKENS, 'attempt', 'send', 'answered']);
   });
 
   it.each<[string, WireReply]>([
@@ -193,7 +192,7 @@ describe('the last gate', () => {
     const tickets: string[] = [];
     let asked = 0;
     const ticket = Object.fromEntries(
-      (['sent', 'answered', 'aborted', 'notSent'] as const).map((name) => [name, () => void tickets.push(name)]),
+      (['answered', 'aborted', 'notSent'] as const).map((name) => [name, () => void tickets.push(name)]),
     ) as unknown as Ticket;
     const exchanged = await exchangeOnce(
       {
@@ -232,7 +231,7 @@ describe('the last gate', () => {
   ])('holds the request of %s, asks again, and sends the same attempt', async (_, stop) => {
     const { exchanged, noted, tickets } = await exchangeStopped([stop]);
     expect(noted).toEqual(['attempt', 'before sending', 'held', 'before sending', 'sent']);
-    expect([exchanged.kind, tickets]).toEqual(['answered', ['sent', 'answered']]);
+    expect([exchanged.kind, tickets]).toEqual(['answered', ['answered']]);
   });
 
   it('lets a request leave whose readings are as old as they may be', async () => {
@@ -247,7 +246,7 @@ describe('the last gate', () => {
         phase === 'before sending' ? [() => (++asked === 2 ? makeObstacle('LAPSED', '') : undefined)] : [],
     });
     expect(exchanged).toMatchObject({ kind: 'stopped', obstacle: { code: 'LAPSED' }, attempted: true });
-    expect([noted.includes('sent'), tickets]).toEqual([false, ['sent', 'notSent']]);
+    expect([noted.includes('sent'), tickets]).toEqual([false, ['notSent']]);
   });
 
   it('gives up a request that it has held five times after the first', async () => {

@@ -369,8 +369,8 @@ export const MUTANTS: readonly Mutant[] = [
         async acquire(request) {
           const answer = await budget.acquire(request);
           if (answer.kind === 'refused') return answer;
-          const { ticket } = answer;
-          return { ...answer, ticket: { sent: () => ticket.notSent(), answered() {}, aborted() {}, notSent() {} } };
+          answer.ticket.notSent();
+          return { ...answer, ticket: { answered() {}, aborted() {}, notSent() {} } };
         },
       }),
     },

@@ -12,7 +12,6 @@ import { type BudgetReport, type BudgetSettings, isUrgent, Ledger } from '../../
 import { isOrderAction, OrderRate } from '../../venue/tokens/order-rate.ts';
 import { BudgetQueue, type Waiting } from './queue.ts';
 import { type BudgetShare, type LedgerUpdate, SharedLedger } from './shared-ledger.ts';
-import { BudgetTally } from './tally.ts';
 
 export interface Budget {
   /** Resolves when the tokens are held, or at once with a refusal when the deadline cannot be met or the queue is full. */
@@ -45,8 +44,6 @@ export type BudgetAnswer =
 
 /** Tokens held for one request. Exactly one of `answered`, `aborted` and `notSent` must be called. */
 export interface Ticket {
-  /** The first byte is about to be sent. */
-  sent(): void;
   /** An answer came; header names are in lower case. `limited`: the venue refused the request because of the rate limit. */
   answered(
     headers: Readonly<Record<string, string>>,
@@ -71,12 +68,7 @@ export interface BudgetOptions {
 }
 
 interface LocalBudgetReport extends BudgetReport {
-  /** Tokens of the requests that this process sent: the total, and the most within one window. */
-  readonly ownTokens: number;
-  readonly peakPerMinute: number;
   readonly waiting: number;
-  /** Number of urgent requests sent uncounted while the shared ledger was unavailable; they were counted afterwards. */
-  readonly uncounted: number;
 }
 
 const QUEUE_LIMIT = 2_000;
@@ -112,13 +104,11 @@ export class LocalBudget implements Budget {
   private readonly clock: Clock & Metronome;
   private readonly options: BudgetOptions;
   private readonly queue: BudgetQueue<Entry>;
-  private readonly tally: BudgetTally;
   private readonly rate: OrderRate;
   /** This process's own ledger; unused with a shared one. */
   private readonly own: Ledger;
   private readonly shared: SharedLedger | undefined;
   private issued = 0;
-  private uncounted = 0;
   private wake: Timer | undefined;
   /** When the timer is due, on our monotonic clock. */
   private wakeAt: number | undefined;
@@ -140,7 +130,6 @@ export class LocalBudget implements Budget {
     this.clock = clock;
     this.options = options;
     this.queue = new BudgetQueue(options.queueLimit ?? QUEUE_LIMIT, settings.windowMs / 4);
-    this.tally = new BudgetTally(settings.windowMs);
     this.rate = new OrderRate(options.orderRate ?? Number.POSITIVE_INFINITY);
     const restore = (text: string | undefined, now: number) =>
       Ledger.restore(text, now, settings, options.random, costs);
@@ -171,20 +160,8 @@ export class LocalBudget implements Budget {
     this.update((ledger, now) => ledger.standDown(of, now));
   }
 
-  /** Counts tokens as used now: after a restart without a ledger, those attempted in the journal's last window (fault-matrix.md, row 66). */
-  assume(tokens: number): void {
-    this.update((ledger, now) => ledger.assume(tokens, now));
-  }
-
   report(): LocalBudgetReport {
-    const { tokens: ownTokens, peak: peakPerMinute } = this.tally;
-    return {
-      ...this.ledger.report(this.now()),
-      ownTokens,
-      peakPerMinute,
-      waiting: this.queue.size,
-      uncounted: this.uncounted,
-    };
+    return { ...this.ledger.report(this.now()), waiting: this.queue.size };
   }
 
   /** Resolves when the accesses to the shared ledger have ended; its store can be closed then. */
@@ -310,7 +287,7 @@ export class LocalBudget implements Budget {
   private grant(entry: Entry, id: string): void {
     entry.deadline?.cancel();
     const waitedMs = Math.max(0, Math.round(this.clock.monotonic() - entry.since));
-    entry.resolve({ kind: 'granted', ticket: this.issueTicket(id, entry.weight), waitedMs });
+    entry.resolve({ kind: 'granted', ticket: this.issueTicket(id), waitedMs });
   }
 
   private refuse(entry: Entry, code: 'DEADLINE' | 'QUEUE_FULL', earliest: number): void {
@@ -364,7 +341,7 @@ export class LocalBudget implements Budget {
 
   // Tickets.
 
-  private issueTicket(id: string, weight: number): Ticket {
+  private issueTicket(id: string): Ticket {
     let ended = false;
     const end = (update: LedgerUpdate) => {
       if (ended) throw new Error(`the tokens of request ${id} were given back twice`);
@@ -372,7 +349,6 @@ export class LocalBudget implements Budget {
       this.update(update);
     };
     return {
-      sent: () => this.tally.add(weight, this.clock.monotonic()),
       answered: (headers, { limited, retryAfterMs }) => {
         this.rate.ended(id, this.now());
         const hint = { retryAfterMs, resetInMs: limited ? this.readResetIn(headers) : undefined };
@@ -448,7 +424,6 @@ export class LocalBudget implements Budget {
       shared.add((ledger, now) => ledger.hold(id, { ...held, beat: heartbeat }, now));
       if (isOrderAction(request.endpoint)) this.rate.began(id, this.now());
       this.queue.remove(entry);
-      this.uncounted += 1;
       this.grant(entry, id);
     }
     for (const entry of this.fresh) this.watch(entry);

@@ -12,13 +12,6 @@ const READINGS_TO_LOWER = 3;
 /** An endpoint of the catalogue or a read that the profile declares. */
 export type CostedEndpoint = EndpointName | `GET ${string}`;
 
-export interface CostReport {
-  readonly endpoint: string;
-  readonly documented?: number;
-  readonly configured?: number;
-  readonly learned?: number;
-}
-
 interface Learned {
   cost: number | undefined;
   candidate: number;
@@ -62,22 +55,6 @@ export class LearnedCosts {
     if (!raises && known.readings < READINGS_TO_LOWER) return 'noted';
     known.cost = spent;
     return 'learned';
-  }
-
-  report(): readonly CostReport[] {
-    const endpoints = new Set([...Object.keys(CATALOGUE), ...Object.keys(this.configured), ...this.learned.keys()]);
-    return [...endpoints].sort().map((endpoint) => {
-      const documented = getDocumentedCost(endpoint);
-      const learned = this.learned.get(endpoint)?.cost;
-      const configured =
-        this.configured[endpoint] ?? (documented === undefined ? ASSUMPTIONS.unknownCost.default : undefined);
-      return {
-        endpoint,
-        ...(documented === undefined ? {} : { documented }),
-        ...(configured === undefined ? {} : { configured }),
-        ...(learned === undefined ? {} : { learned }),
-      };
-    });
   }
 
   save(): SavedCosts {

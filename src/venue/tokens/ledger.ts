@@ -9,7 +9,7 @@
  */
 
 import type { CallClass } from '../port.ts';
-import { type CostedEndpoint, type CostReport, isDocumented, LearnedCosts, type SavedCosts } from './costs.ts';
+import { type CostedEndpoint, isDocumented, LearnedCosts, type SavedCosts } from './costs.ts';
 import { countSentSince, HeaderReadings, type SavedHeaderReadings } from './header-readings.ts';
 import { readTokenCounts } from './headers.ts';
 import {
@@ -36,16 +36,14 @@ export interface BudgetReport {
   /** Held now: at least what the venue has counted for us in its window. */
   readonly used: number;
   readonly urgentUsed: number;
-  /** The limit in force, and the profile's. */
+  /** The limit in force. */
   readonly limit: number;
-  readonly configuredLimit: number;
   /** Tokens kept for the heartbeats of armed deadman switches, beside the reserve. */
   readonly beats: number;
   /** Tokens that other programs on the address seem to use. */
   readonly foreign: number;
   /** Tokens that the venue would still grant by its last reading; absent where no reading is younger than a window. */
   readonly venueRemaining?: number;
-  readonly costs: readonly CostReport[];
 }
 
 /** Classes 0 and 1 (port.ts): they use the reserve and ignore pacing, because a cancel that waits costs money. */
@@ -219,11 +217,9 @@ export class Ledger {
       used: this.tokenHolds.used,
       urgentUsed: this.tokenHolds.urgentUsed,
       limit: this.readings.limit,
-      configuredLimit: this.settings.tokens,
       beats: this.heartbeats.kept,
       foreign: this.readings.foreignUse,
       ...(remaining === Number.POSITIVE_INFINITY ? {} : { venueRemaining: Math.max(0, Math.floor(remaining)) }),
-      costs: this.costs.report(),
     };
   }
 
