@@ -87,7 +87,7 @@ async function build(): Promise<void> {
   await shared.killSwitch.release(KEY, 'ada', START + 1);
   const released = { action: 'release', scope: KEY, by: 'ada', reason: '', at: START + 1 } as const;
   await journal.append(KEY, makeKillAct(released, ADA, START + 1));
-  anchor(await journal.last(KEY));
+  anchor((await journal.lines(KEY)).at(-1));
   for (const each of [journal, shared, store]) await each.close();
 }
 

@@ -120,12 +120,6 @@ describe('matching', () => {
     expect(await body(wire('GET', '/fills'))).toMatch(/^fixture: .* GET \/fills {}; .*GET \/account$/);
   });
 
-  it('lists unused exchanges', async () => {
-    const { body, transport } = stage([exchange('GET', '/account', {}), exchange('GET', '/fills', {})]);
-    await body(wire('GET', '/fills'));
-    expect(transport.listUnused().map(({ position }) => position)).toEqual([1]);
-  });
-
   it('times out when the recorded answer came later than the run waits', async () => {
     const { ask } = stage([exchange('GET', '/account', {}, '{}', 12_000)]);
     expect(await ask(wire('GET', '/account'), 10_000)).toEqual({

@@ -5,8 +5,8 @@
  */
 import { Decimal } from '../../src/base/decimal.ts';
 import { createOrder, type OrderEvent, type OrderSnapshot, type OrderStep } from '../../src/venue/order/context.ts';
-import { getExposure, orderCan, stepOrder, toObservation } from '../../src/venue/order/life.ts';
-import { isTerminal } from '../../src/venue/order/states.ts';
+import { getExposure, mayAmend, stepOrder, toObservation } from '../../src/venue/order/life.ts';
+import { isTerminal, isWorking } from '../../src/venue/order/states.ts';
 import type { OrderTerms } from '../../src/venue/port.ts';
 import type { FillRecord, OrderRecord } from '../../src/venue/records.ts';
 
@@ -323,13 +323,19 @@ class Life {
     return 10 + this.random() * 300;
   }
 
+  /** A draft, or an order proven absent that its author allowed to be sent again. */
+  private maySubmit(): boolean {
+    const { state, context } = this.order;
+    return state === 'draft' || (state === 'absent' && context.intent.onAmbiguous === 'resend');
+  }
+
   private resends(): boolean {
-    return this.order.state === 'absent' && orderCan.submit(this.order) && this.order.context.intent.attempt < 3;
+    return this.order.state === 'absent' && this.maySubmit() && this.order.context.intent.attempt < 3;
   }
 
   private post(): void {
     const { time, random } = this;
-    if (!orderCan.submit(this.order)) return;
+    if (!this.maySubmit()) return;
     // One request that changes something at a time, for one order (ARCHITECTURE.md, I7).
     if (this.inFlight) {
       time.in(500, () => this.post());
@@ -385,7 +391,7 @@ class Life {
     const { time, random } = this;
     if (this.inFlight || isTerminal(this.order.state)) return;
     if (this.order.state === 'submitting') this.take({ type: 'CANCEL', at: time.now });
-    if (!orderCan.cancel(this.order)) return;
+    if (!isWorking(this.order.state) || this.order.state === 'submitting') return;
     this.inFlight = true;
     this.take({ type: 'CANCEL', at: time.now });
     const fate = random();
@@ -409,7 +415,7 @@ class Life {
   private amend(): void {
     const { time, random } = this;
     const size = random() < 0.3 ? String(5 + Math.floor(random() * 10)) : undefined;
-    if (this.inFlight || !orderCan.amend(this.order, { size })) return;
+    if (this.inFlight || !mayAmend(this.order, { size })) return;
     this.inFlight = true;
     const price = String(90 + Math.floor(random() * 20));
     this.take({ type: 'AMEND', at: time.now, price, size });

@@ -7,7 +7,7 @@ import { type Decimal, decimal } from '../../base/decimal.ts';
 import { formatSpan } from '../../base/format.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
 import { isPositionStop } from '../../venue/order/context.ts';
-import { getExposure, orderCan } from '../../venue/order/life.ts';
+import { getExposure, mayAmend } from '../../venue/order/life.ts';
 import { AMEND_WITHIN_MS, CONFIRM_WITHIN_MS } from '../../venue/order/polling.ts';
 import { makeAmendParams } from '../../venue/order/requests.ts';
 import { isTerminal } from '../../venue/order/states.ts';
@@ -78,10 +78,10 @@ export class Amending {
     if (isQuarantined(order)) throw haltForQuarantine(order, step);
   }
 
-  /** Refuses what the order's state does not allow (`orderCan.amend`), before anything is sent. */
+  /** Refuses what the order's state does not allow (`mayAmend`), before anything is sent. */
   private refuse(order: TrackedOrder, size: Decimal | undefined, step: string): void {
     const { snapshot } = order;
-    if (snapshot.state !== 'open' || orderCan.amend(snapshot, { size: size?.toFixed() })) return;
+    if (snapshot.state !== 'open' || mayAmend(snapshot, { size: size?.toFixed() })) return;
     const because = isPositionStop(order.intent)
       ? `AMEND_SIZE_OF_POSITION_STOP: order ${getOrderName(order)} is for a fraction of the position, and the venue does not say whether a new size would be a fraction or an amount; cancel it and place another`
       : `AMEND_SIZE_OF_PART_FILLED: order ${getOrderName(order)} has filled ${getExposure(snapshot).filled}, and the venue does not say what a new size means then; cancel it and place another`;

@@ -157,8 +157,6 @@ export interface AccountJournal {
   find<T extends ActType>(account: string, types: readonly T[]): Promise<readonly Extract<Act, { type: T }>[]>;
   /** The lines of an account as they are stored, oldest first, for a check of the chain. */
   lines(account: string): Promise<readonly StoredEntry[]>;
-  /** The last line; undefined where nothing happened yet. */
-  last(account: string): Promise<StoredEntry | undefined>;
   /** The keys of all accounts that have a journal. */
   accounts(): Promise<readonly string[]>;
   close(): Promise<void>;

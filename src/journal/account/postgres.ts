@@ -73,10 +73,6 @@ class PostgresAccountJournal implements AccountJournal {
     return (await this.select(ACT_SQL.all, account)).map(readActRow);
   }
 
-  async last(account: string): Promise<StoredEntry | undefined> {
-    return readLastAct(this.database, account);
-  }
-
   async accounts(): Promise<readonly string[]> {
     return (await this.select(ACT_SQL.accounts)).map(({ account }) => String(account));
   }

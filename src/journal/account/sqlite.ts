@@ -51,10 +51,6 @@ class SqliteAccountJournal implements AccountJournal {
     return this.select(ACT_SQL.all, account).map(readActRow);
   }
 
-  async last(account: string): Promise<StoredEntry | undefined> {
-    return readLastAct(this.database, account);
-  }
-
   async accounts(): Promise<readonly string[]> {
     return this.select(ACT_SQL.accounts).map(({ account }) => String(account));
   }

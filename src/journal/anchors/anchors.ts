@@ -73,7 +73,8 @@ function isOrderEvent(entry: Entry): boolean {
 export class Anchorer {
   private readonly options: AnchorerOptions;
   private readonly key: KeyObject | undefined;
-  private readonly failing = new Map<string, { readonly message: string; readonly since: number }>();
+  /** Since when a sink fails, on the monotonic clock. */
+  private readonly failing = new Map<string, number>();
   /** What each sink has not stored yet, oldest first. */
   private readonly missed = new Map<AnchorSink, Anchor[]>();
   /** Of the last anchor that this process wrote of the run. */
@@ -107,16 +108,11 @@ export class Anchorer {
     });
   }
 
-  /** The sinks that fail now, with their messages. */
-  get failures(): ReadonlyMap<string, string> {
-    return new Map([...this.failing].map(([name, { message }]) => [name, message]));
-  }
-
   /** The sink that has been failing longest, and for how many ms. */
   get longestFailure(): { readonly sink: string; readonly ms: number } | undefined {
     const now = this.options.clock.monotonic();
-    const [first] = [...this.failing].sort(([, a], [, b]) => a.since - b.since);
-    return first === undefined ? undefined : { sink: first[0], ms: now - first[1].since };
+    const [first] = [...this.failing].sort(([, a], [, b]) => a - b);
+    return first === undefined ? undefined : { sink: first[0], ms: now - first[1] };
   }
 
   /** Cancels the timers; writes in progress still finish. */
@@ -192,10 +188,10 @@ export class Anchorer {
       }
       if (this.failing.delete(sink.name)) this.options.onSink?.(sink.name, undefined);
     } catch (error) {
-      const { message } = error as Error;
-      const since = this.failing.get(sink.name)?.since ?? this.options.clock.monotonic();
-      if (!this.failing.has(sink.name)) this.options.onSink?.(sink.name, message);
-      this.failing.set(sink.name, { message, since });
+      if (!this.failing.has(sink.name)) {
+        this.failing.set(sink.name, this.options.clock.monotonic());
+        this.options.onSink?.(sink.name, (error as Error).message);
+      }
       this.armRetry();
     }
   }

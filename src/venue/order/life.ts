@@ -29,25 +29,14 @@ export function isComplete(order: OrderSnapshot): boolean {
   return !isEndUnseen(order) && isSameDecimal(order.context.filled, order.context.recordFilled);
 }
 
-/** The requests that a caller may send: the table's cells, narrowed to those that mean a request. */
-export const orderCan = {
-  /** POST: a draft, or an order proven absent that the author allowed to be sent again. */
-  submit(order: OrderSnapshot): boolean {
-    return order.state === 'draft' || (order.state === 'absent' && order.context.intent.onAmbiguous === 'resend');
-  },
-  /**
-   * PUT. A new size only while nothing is filled, and never for a part of the position: the document does not say whether the
-   * venue reads it as the whole, as the rest or as a fraction (fault-matrix.md, row 32).
-   */
-  amend(order: OrderSnapshot, change: { readonly size?: string | undefined } = {}): boolean {
-    if (order.state !== 'open') return false;
-    return change.size === undefined || (!isPositionStop(order.context.intent) && getExposure(order).filled === '0');
-  },
-  /** DELETE: every order that may be at the venue. An order in `submitting` is cancelled when its POST is settled. */
-  cancel({ state }: OrderSnapshot): boolean {
-    return isWorking(state) && state !== 'submitting';
-  },
-} as const;
+/**
+ * Whether a PUT may be sent. A new size only while nothing is filled, and never for a part of the position: the document does not say
+ * whether the venue reads it as the whole, as the rest or as a fraction (fault-matrix.md, row 32).
+ */
+export function mayAmend(order: OrderSnapshot, change: { readonly size?: string | undefined } = {}): boolean {
+  if (order.state !== 'open') return false;
+  return change.size === undefined || (!isPositionStop(order.context.intent) && getExposure(order).filled === '0');
+}
 
 /**
  * The filled size and the most that can still fill, base currency, unsigned. `filled` is the larger of the fills read and the

@@ -403,11 +403,6 @@ export function getCost(profile: Pick<Profile, 'rateLimit'>, name: EndpointName)
 /** Every capability, for runs that reach no venue. */
 const ALL = '*';
 
-/** Whether the profile grants `capability` to runbooks. */
-export function grants(profile: Pick<Profile, 'capabilities'>, capability: string): boolean {
-  return profile.capabilities.includes(ALL) || profile.capabilities.includes(capability);
-}
-
 /**
  * The profile of dry-runs: grants all capabilities and needs no credentials. It has no markets: the caller that composes the
  * run adds those of the simulator or the fixture.
