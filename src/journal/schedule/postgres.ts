@@ -10,35 +10,21 @@ import {
   type PostgresDatabase,
   type Query,
   RESTART_PATIENCE_MS,
+  statementsOf,
 } from '../sql/postgres.ts';
-import { NO_LIMIT, type SqlRow } from '../sql/values.ts';
-import {
-  buildPruneSubmissionsSql,
-  buildRecordSql,
-  compareSlots,
-  readOccurrence,
-  readSubmissionRequest,
-  readSubmissionState,
-  readWaiting,
-  SCHEDULE_SQL,
-  TAKEN,
-  toAnswerValues,
-  toOccurrenceValues,
-} from './rows.ts';
+import type { SqlRow } from '../sql/values.ts';
+import { buildRecordSql, compareSlots, readOccurrence, readWaiting, SCHEDULE_SQL, toOccurrenceValues } from './rows.ts';
+import { SqlScheduleStore } from './sql-store.ts';
 import {
   buildDecidedError,
   buildFencedError,
   makeDecidedAct,
   makeLostAct,
   type OccurrenceRow,
-  PRUNED_AT_ONCE,
   type ScheduleMarks,
   type ScheduleStore,
-  type SubmissionAnswer,
-  type SubmissionRequest,
 } from './store.ts';
 
-const PRUNE_SUBMISSIONS = buildPruneSubmissionsSql("(request::json ->> 'at')::bigint");
 /** Asks slot by slot: with one grouped query the server would read a year of verdicts for the last one of each. */
 const LAST_OF_SLOTS = `SELECT wanted.slot, (SELECT max(nominal) FROM occurrence
     WHERE occurrence.account = ? AND occurrence.slot = wanted.slot) AS last
@@ -55,10 +41,11 @@ export async function openPostgresScheduleStore(access: PostgresAccess): Promise
   return new PostgresScheduleStore(await openPostgres(access, TIMEOUTS));
 }
 
-class PostgresScheduleStore implements ScheduleStore {
+class PostgresScheduleStore extends SqlScheduleStore {
   private readonly database: PostgresDatabase;
 
   constructor(database: PostgresDatabase) {
+    super(statementsOf(database), "(request::json ->> 'at')::bigint");
     this.database = database;
   }
 
@@ -102,60 +89,12 @@ class PostgresScheduleStore implements ScheduleStore {
     );
   }
 
-  async promised(account: string): Promise<readonly OccurrenceRow[]> {
-    return (await this.database.query(SCHEDULE_SQL.promised, [account])).rows.map(readOccurrence);
-  }
-
   async settle(account: string, run: string, began: 'begun' | 'lost', at: number): Promise<void> {
     if (began === 'begun') return void (await this.database.query(SCHEDULE_SQL.settle, [began, run, account]));
     await this.database.transaction(`agenda ${account}`, async (query) => {
       const { rows } = await query(`${SCHEDULE_SQL.settle} RETURNING slot`, [began, run, account]);
       if (rows.length > 0) await appendActIn(query, account, makeLostAct(run, at));
     });
-  }
-
-  async decidedAccounts(): Promise<readonly string[]> {
-    return (await this.database.query(SCHEDULE_SQL.decidedAccounts, [])).rows.map(({ account }) => String(account));
-  }
-
-  async occurrences(
-    account: string,
-    { slot, limit = NO_LIMIT }: { slot?: string; limit?: number } = {},
-  ): Promise<readonly OccurrenceRow[]> {
-    const { rows } =
-      slot === undefined
-        ? await this.database.query(SCHEDULE_SQL.newest, [account, limit])
-        : await this.database.query(SCHEDULE_SQL.newestOfSlot, [account, slot, limit]);
-    return rows.map(readOccurrence);
-  }
-
-  async prune(account: string, beforeMs: number): Promise<number> {
-    return (await this.database.query(SCHEDULE_SQL.prune, [account, account, beforeMs, PRUNED_AT_ONCE])).changes;
-  }
-
-  async post(request: SubmissionRequest): Promise<void> {
-    await this.database.query(SCHEDULE_SQL.post, [request.run, request.account, JSON.stringify(request)]);
-  }
-
-  async posted(account: string): Promise<readonly SubmissionRequest[]> {
-    const { rows } = await this.database.query(SCHEDULE_SQL.posted, [account]);
-    return rows.map(readSubmissionRequest);
-  }
-
-  async answer(run: string, answer: SubmissionAnswer, expected: 'posted' | 'taken' = 'posted'): Promise<boolean> {
-    return (await this.database.query(SCHEDULE_SQL.answer, toAnswerValues(run, answer, expected))).changes === 1;
-  }
-
-  async taken(account: string): Promise<readonly string[]> {
-    return (await this.database.query(SCHEDULE_SQL.taken, [account, TAKEN])).rows.map(({ run }) => String(run));
-  }
-
-  async submission(run: string): Promise<SubmissionAnswer | { readonly state: 'posted' } | undefined> {
-    return readSubmissionState((await this.database.query(SCHEDULE_SQL.submission, [run])).rows[0]);
-  }
-
-  async pruneSubmissions(account: string, beforeMs: number): Promise<number> {
-    return (await this.database.query(PRUNE_SUBMISSIONS, [account, account, TAKEN, beforeMs, PRUNED_AT_ONCE])).changes;
   }
 
   close(): Promise<void> {

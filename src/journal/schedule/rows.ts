@@ -4,7 +4,7 @@
  */
 
 import type { SqlRow, SqlValue } from '../sql/values.ts';
-import type { OccurrenceRow, SubmissionAnswer, SubmissionRequest, Verdict } from './store.ts';
+import type { OccurrenceRow, Verdict } from './store.ts';
 
 const OCCURRENCE_COLUMNS = 'slot, nominal, verdict, why, run, decided_at, began';
 
@@ -43,42 +43,6 @@ export function buildRecordSql(values: string): string {
   return `INSERT INTO occurrence (account, ${OCCURRENCE_COLUMNS}) ${values}
     ON CONFLICT (account, slot, nominal) DO UPDATE SET verdict = excluded.verdict, why = excluded.why, run = excluded.run,
       decided_at = excluded.decided_at, began = excluded.began WHERE occurrence.verdict = 'waiting'`;
-}
-
-/** Builds the statement that deletes old submissions; `postedAt` is the expression that reads a request's time from its text. */
-export function buildPruneSubmissionsSql(postedAt: string): string {
-  return `DELETE FROM handover WHERE account = ? AND sequence IN (
-    SELECT sequence FROM handover WHERE account = ? AND answer IS NOT NULL AND answer <> ? AND ${postedAt} < ?
-      ORDER BY sequence LIMIT ?)`;
-}
-
-/** The stored answer of a request that was taken and has no further answer yet. */
-export const TAKEN = encodeAnswer({ state: 'taken' });
-
-function encodeAnswer(answer: SubmissionAnswer): string {
-  return JSON.stringify(answer);
-}
-
-/** Gives the values of `SCHEDULE_SQL.answer`. */
-export function toAnswerValues(
-  run: string,
-  answer: SubmissionAnswer,
-  expected: 'posted' | 'taken',
-): readonly SqlValue[] {
-  return [encodeAnswer(answer), run, expected === 'posted' ? null : TAKEN];
-}
-
-/** Reads a row of `SCHEDULE_SQL.posted`. */
-export function readSubmissionRequest(row: SqlRow): SubmissionRequest {
-  return JSON.parse(String(row.request)) as SubmissionRequest;
-}
-
-/** Reads the row of `SCHEDULE_SQL.submission`; undefined without one. */
-export function readSubmissionState(
-  row: SqlRow | undefined,
-): SubmissionAnswer | { readonly state: 'posted' } | undefined {
-  if (row === undefined) return undefined;
-  return row.answer === null ? { state: 'posted' } : (JSON.parse(String(row.answer)) as SubmissionAnswer);
 }
 
 /** Reads a row of `SCHEDULE_SQL.waiting`. */

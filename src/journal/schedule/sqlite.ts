@@ -4,31 +4,17 @@
  */
 
 import { appendActIn } from '../account/sqlite.ts';
-import { type Database, hasTable, openPrepared } from '../sql/sqlite.ts';
-import { NO_LIMIT } from '../sql/values.ts';
-import {
-  buildPruneSubmissionsSql,
-  compareSlots,
-  readOccurrence,
-  readSubmissionRequest,
-  readSubmissionState,
-  readWaiting,
-  SCHEDULE_SQL,
-  TAKEN,
-  toAnswerValues,
-  toOccurrenceValues,
-} from './rows.ts';
+import { type Database, hasTable, openPrepared, statementsOf } from '../sql/sqlite.ts';
+import { compareSlots, readWaiting, SCHEDULE_SQL, toOccurrenceValues } from './rows.ts';
+import { SqlScheduleStore } from './sql-store.ts';
 import {
   buildDecidedError,
   buildFencedError,
   makeDecidedAct,
   makeLostAct,
   type OccurrenceRow,
-  PRUNED_AT_ONCE,
   type ScheduleMarks,
   type ScheduleStore,
-  type SubmissionAnswer,
-  type SubmissionRequest,
 } from './store.ts';
 
 const SCHEMA = `
@@ -66,8 +52,6 @@ CREATE TABLE IF NOT EXISTS handover (
 );
 CREATE INDEX IF NOT EXISTS handover_posted ON handover (account, sequence) WHERE answer IS NULL`;
 
-const PRUNE_SUBMISSIONS = buildPruneSubmissionsSql("CAST(json_extract(request, '$.at') AS INTEGER)");
-
 /** Opens the journal's `file`. Rejects with a StoreError that names it when it cannot be opened. */
 export async function openSqliteScheduleStore(file: string): Promise<ScheduleStore> {
   return new SqliteScheduleStore(
@@ -75,10 +59,11 @@ export async function openSqliteScheduleStore(file: string): Promise<ScheduleSto
   );
 }
 
-class SqliteScheduleStore implements ScheduleStore {
+class SqliteScheduleStore extends SqlScheduleStore {
   private readonly database: Database;
 
   constructor(database: Database) {
+    super(statementsOf(database), "CAST(json_extract(request, '$.at') AS INTEGER)");
     this.database = database;
   }
 
@@ -118,10 +103,6 @@ class SqliteScheduleStore implements ScheduleStore {
     });
   }
 
-  async promised(account: string): Promise<readonly OccurrenceRow[]> {
-    return this.database.statement(SCHEDULE_SQL.promised).all(account).map(readOccurrence);
-  }
-
   async settle(account: string, run: string, began: 'begun' | 'lost', at: number): Promise<void> {
     const { database } = this;
     database.transaction(() => {
@@ -130,55 +111,9 @@ class SqliteScheduleStore implements ScheduleStore {
     });
   }
 
-  async decidedAccounts(): Promise<readonly string[]> {
-    if (!hasTable(this.database, 'occurrence')) return [];
-    return this.database
-      .statement(SCHEDULE_SQL.decidedAccounts)
-      .all()
-      .map(({ account }) => String(account));
-  }
-
-  async occurrences(
-    account: string,
-    { slot, limit = NO_LIMIT }: { slot?: string; limit?: number } = {},
-  ): Promise<readonly OccurrenceRow[]> {
-    const { database } = this;
-    const rows =
-      slot === undefined
-        ? database.statement(SCHEDULE_SQL.newest).all(account, limit)
-        : database.statement(SCHEDULE_SQL.newestOfSlot).all(account, slot, limit);
-    return rows.map(readOccurrence);
-  }
-
-  async prune(account: string, beforeMs: number): Promise<number> {
-    return this.database.statement(SCHEDULE_SQL.prune).run(account, account, beforeMs, PRUNED_AT_ONCE).changes;
-  }
-
-  async post(request: SubmissionRequest): Promise<void> {
-    this.database.statement(SCHEDULE_SQL.post).run(request.run, request.account, JSON.stringify(request));
-  }
-
-  async posted(account: string): Promise<readonly SubmissionRequest[]> {
-    return this.database.statement(SCHEDULE_SQL.posted).all(account).map(readSubmissionRequest);
-  }
-
-  async answer(run: string, answer: SubmissionAnswer, expected: 'posted' | 'taken' = 'posted'): Promise<boolean> {
-    return this.database.statement(SCHEDULE_SQL.answer).run(...toAnswerValues(run, answer, expected)).changes === 1;
-  }
-
-  async taken(account: string): Promise<readonly string[]> {
-    return this.database
-      .statement(SCHEDULE_SQL.taken)
-      .all(account, TAKEN)
-      .map(({ run }) => String(run));
-  }
-
-  async submission(run: string): Promise<SubmissionAnswer | { readonly state: 'posted' } | undefined> {
-    return readSubmissionState(this.database.statement(SCHEDULE_SQL.submission).get(run));
-  }
-
-  async pruneSubmissions(account: string, beforeMs: number): Promise<number> {
-    return this.database.statement(PRUNE_SUBMISSIONS).run(account, account, TAKEN, beforeMs, PRUNED_AT_ONCE).changes;
+  // A file that is only read may lack the table.
+  override async decidedAccounts(): Promise<readonly string[]> {
+    return hasTable(this.database, 'occurrence') ? super.decidedAccounts() : [];
   }
 
   async close(): Promise<void> {

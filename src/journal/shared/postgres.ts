@@ -13,10 +13,11 @@ import {
   type PostgresDatabase,
   type Query,
   RESTART_PATIENCE_MS,
+  statementsOf,
 } from '../sql/postgres.ts';
 import { judgeLease } from './lease.ts';
 import { describeMachine, type Machine } from './machine.ts';
-import { readKillEvent, readLeaseRow, readPostedMessage, SHARED_SQL } from './rows.ts';
+import { mailboxIn, readKillEvent, readLeaseRow, SHARED_SQL } from './rows.ts';
 import {
   assertNamed,
   buildUnreadableKill,
@@ -28,7 +29,6 @@ import {
   type LedgerChange,
   type LedgerRow,
   type LedgerRows,
-  type Mailbox,
   type Shared,
   selectKills,
 } from './shared.ts';
@@ -58,7 +58,7 @@ export async function openSharedPostgres(
     ledgers: ledgerRows(ledgers),
     leases: leasesIn(database, machine),
     killSwitch: killSwitchIn(database),
-    mailbox: mailboxIn(database),
+    mailbox: mailboxIn(statementsOf(database)),
     readClock: async () => Number((await database.query('SELECT server_ms() AS now')).rows[0]?.now),
     async close() {
       await ledgers.close();
@@ -183,21 +183,6 @@ function killSwitchIn(database: PostgresDatabase): KillSwitch {
     },
     async history(account) {
       return selectKills((await database.query(SHARED_SQL.killEvents)).rows.map(readKillEvent), account);
-    },
-  };
-}
-
-function mailboxIn(database: PostgresDatabase): Mailbox {
-  return {
-    async post({ run, command, by, at, step = null, reason = null }) {
-      const { rows } = await database.query(SHARED_SQL.post, [run, command, by, at, step, reason]);
-      return Number(rows[0]?.sequence);
-    },
-    async pending(run) {
-      return (await database.query(SHARED_SQL.pending, [run])).rows.map(readPostedMessage);
-    },
-    async acknowledge(run, sequence) {
-      await database.query(SHARED_SQL.acknowledge, [run, sequence]);
     },
   };
 }

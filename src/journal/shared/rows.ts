@@ -3,9 +3,9 @@
  * the functions that read a row. Parameters are written `?`. Schemas, locks and clocks differ and stay with each store.
  */
 
-import type { SqlRow } from '../sql/values.ts';
+import type { SqlRow, Statements } from '../sql/values.ts';
 import type { LeaseRow } from './lease.ts';
-import type { KillEvent, PostedMessage, RunCommand } from './shared.ts';
+import type { KillEvent, Mailbox, PostedMessage, RunCommand } from './shared.ts';
 
 export const SHARED_SQL = {
   lease: 'SELECT epoch, held_by, process, clock, until_ms FROM lease WHERE account = ?',
@@ -42,7 +42,7 @@ export function readKillEvent(row: SqlRow): KillEvent {
   };
 }
 
-export function readPostedMessage(row: SqlRow): PostedMessage {
+function readPostedMessage(row: SqlRow): PostedMessage {
   return {
     sequence: Number(row.sequence),
     run: String(row.run),
@@ -51,5 +51,21 @@ export function readPostedMessage(row: SqlRow): PostedMessage {
     at: Number(row.at),
     ...(row.step === null ? {} : { step: String(row.step) }),
     ...(row.reason === null ? {} : { reason: String(row.reason) }),
+  };
+}
+
+/** The mailbox, the same in every database: each of its acts is one statement. */
+export function mailboxIn(statements: Statements): Mailbox {
+  return {
+    async post({ run, command, by, at, step = null, reason = null }) {
+      const [row] = await statements.rows(SHARED_SQL.post, run, command, by, at, step, reason);
+      return Number(row?.sequence);
+    },
+    async pending(run) {
+      return (await statements.rows(SHARED_SQL.pending, run)).map(readPostedMessage);
+    },
+    async acknowledge(run, sequence) {
+      await statements.change(SHARED_SQL.acknowledge, run, sequence);
+    },
   };
 }

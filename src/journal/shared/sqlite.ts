@@ -4,11 +4,11 @@
  * may lose the last seconds of a ledger; the next process then counts the attempts in its journal.
  */
 
-import { ACTING_WAIT_MS, type Database, openPrepared } from '../sql/sqlite.ts';
+import { ACTING_WAIT_MS, type Database, openPrepared, statementsOf } from '../sql/sqlite.ts';
 import { type AccountGuard, openGuardedShared } from './account-guard.ts';
 import { judgeLease } from './lease.ts';
 import { describeMachine, type Machine } from './machine.ts';
-import { readKillEvent, readLeaseRow, readPostedMessage, SHARED_SQL } from './rows.ts';
+import { mailboxIn, readKillEvent, readLeaseRow, SHARED_SQL } from './rows.ts';
 import {
   assertNamed,
   buildUnreadableKill,
@@ -18,7 +18,6 @@ import {
   LEASE_LIFE_MS,
   type Leases,
   type LedgerRows,
-  type Mailbox,
   type Shared,
   selectKills,
 } from './shared.ts';
@@ -73,7 +72,7 @@ async function openBeside({ file, ledgerFile }: SharedFiles, machine: Machine): 
     ledgers: ledgerRows(ledgers, machine),
     leases: leasesIn(shared, machine),
     killSwitch: killSwitchIn(shared),
-    mailbox: mailboxIn(shared),
+    mailbox: mailboxIn(statementsOf(shared)),
     limitWait: () => shared.limitWait(ACTING_WAIT_MS),
     async close() {
       ledgers.close();
@@ -210,20 +209,6 @@ function killSwitchIn(database: Database): KillSwitch {
     },
     async history(account) {
       return selectKills(read(), account);
-    },
-  };
-}
-
-function mailboxIn(database: Database): Mailbox {
-  return {
-    async post({ run, command, by, at, step = null, reason = null }) {
-      return Number(database.statement(SHARED_SQL.post).get(run, command, by, at, step, reason)?.sequence);
-    },
-    async pending(run) {
-      return database.statement(SHARED_SQL.pending).all(run).map(readPostedMessage);
-    },
-    async acknowledge(run, sequence) {
-      database.statement(SHARED_SQL.acknowledge).run(run, sequence);
     },
   };
 }

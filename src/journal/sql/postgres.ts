@@ -11,7 +11,7 @@ import type { Pool, PoolClient } from 'pg';
 import { type Failure, makeStoreError, StoreAway, StoreError } from '../store.ts';
 import { SET_ASIDE_ACTS } from './act-table.ts';
 import { LATER_TABLES, POSTGRES_SCHEMA, SCHEMA_NAME, SCHEMA_VERSION } from './postgres-schema.ts';
-import type { SqlRow, SqlValue } from './values.ts';
+import type { SqlRow, SqlValue, Statements } from './values.ts';
 
 export interface PostgresAccess {
   /** `postgres://user:password@host:port/database`; all of it is secret. Missing parts come from the PG* variables. */
@@ -54,6 +54,14 @@ export interface PostgresDatabase {
    */
   transaction<T>(lock: string, work: (query: Query) => Promise<T>, options?: TransactionOptions): Promise<T>;
   close(): Promise<void>;
+}
+
+/** The statements of a database for what is the same in every one. */
+export function statementsOf({ query }: Pick<PostgresDatabase, 'query'>): Statements {
+  return {
+    rows: async (sql, ...values) => (await query(sql, values)).rows,
+    change: async (sql, ...values) => (await query(sql, values)).changes,
+  };
 }
 
 /** The longest waits of a caller, and its number of connections. */

@@ -22,7 +22,7 @@ import {
   SQLITE,
   toStoreError,
 } from './sqlite-driver.ts';
-import type { SqlRow, SqlValue } from './values.ts';
+import type { SqlRow, SqlValue, Statements } from './values.ts';
 
 interface Statement {
   run(...values: SqlValue[]): { readonly changes: number };
@@ -100,6 +100,14 @@ export async function openDatabase(file: string, canWrite: (path: string) => boo
     if (connection.isUsable) return new Opening(connection);
     if (shared.get(key) === connecting) shared.delete(key);
   }
+}
+
+/** The statements of a database for what is the same in every one. */
+export function statementsOf(database: Pick<Database, 'statement'>): Statements {
+  return {
+    rows: async (sql, ...values) => database.statement(sql).all(...values),
+    change: async (sql, ...values) => database.statement(sql).run(...values).changes,
+  };
 }
 
 /** Opens `file` and prepares it, such as by making its tables; closes it again where that fails. Rejects with a StoreError. */
