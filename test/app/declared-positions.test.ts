@@ -100,7 +100,7 @@ describe('declared positions', () => {
 
   it('prove every market where a journal cannot be read, those that the venue leaves out as zero', async () => {
     const { clock, host } = open();
-    const unknown = { why: 'the journal of a', until: Number.POSITIVE_INFINITY };
+    const unknown = { why: 'the journal of a', since: 0, until: Number.POSITIVE_INFINITY };
     const ledger = new AccountLedger({ runs: [], baselines: [], listed: [], gone: {}, unknown });
     expect(findAccountPosition(ledger, [], 'ETH-USD')).toBeUndefined();
     const { moved } = await clock.runUntil(compareWithVenue(host(ledger)));
@@ -130,7 +130,7 @@ describe('declared positions', () => {
       baselines: [{ market: 'BTC-USD', size: '-0.2', by: 'ada', at: START - 1_000 }],
       listed: [],
       gone: {},
-      unknown: { why: 'the journal of a', until: START },
+      unknown: { why: 'the journal of a', since: 0, until: START },
     });
     expect(await trading.clock.runUntil(compareWithVenue(trading.host(fresh)))).toMatchObject({ moved: [] });
     expect([String(fresh.book.position('BTC-USD').size), fresh.findUnknown(['BTC-USD'])]).toEqual([
@@ -256,7 +256,7 @@ const CLOSED: LimitRules = { maxPosition: '1' as DecimalString };
 /** An open order that a run of another process, whose journal is damaged, has left at the venue. */
 describe('the open orders of a journal that cannot be read', () => {
   const LIMIT = { market_id: 'BTC-USD', side: 'long', size: '0.8', price: '50000', type: 'limit' } as const;
-  const damaged = (until: number) => ({ why: 'the journal of a cannot be read', until });
+  const damaged = (until: number) => ({ why: 'the journal of a cannot be read', since: 0, until });
 
   /** What the limits of the account say of an order of a run that has done nothing yet: `ok`, or the code. */
   function ask(sums: AccountLedger, size: string, account: LimitRules = CLOSED): string {

@@ -286,7 +286,10 @@ describe('a limit of the account', () => {
   });
 
   it('denies what adds where a journal cannot be read, and never what a proof shows to reduce', () => {
-    const parts = { runs: [ended('a', [['long', '3', '100']])], unknown: { why: 'the journal of b', until: T0 } };
+    const parts = {
+      runs: [ended('a', [['long', '3', '100']])],
+      unknown: { why: 'the journal of b', since: 0, until: T0 },
+    };
     expect(ask(sumsOf(parts), {}, { maxPosition: '100' })).toBe('POSITION_UNKNOWN');
     expect(ask(sumsOf(parts), {}, { maxOpenOrders: 5 })).toBe('POSITION_UNKNOWN');
     expect(ask(sumsOf(parts), {}, { maxOrdersPerMinute: 5 })).toBe('ok');
@@ -296,9 +299,50 @@ describe('a limit of the account', () => {
     expect(ask(sumsOf({ ...parts, listed }), close, { maxPosition: '0' })).toBe('ok');
   });
 
+  it('denies under limits of the day what a journal that cannot be read may have sent or lost on it', () => {
+    const DAY = Math.floor(T0 / 86_400_000) * 86_400_000;
+    const loss = { maxDailyLoss: '42' };
+    const closing = { side: 'short', size: '1' } as const;
+    /** It bought 1 at 100 before `T0`; a run whose journal is whole sold it at 60 today, with the venue's list asked since. */
+    const sums = (since: number, more: Partial<LedgerParts> = {}, until = T0) => {
+      const runs = [ended('a', [['short', '1', '60']])];
+      const each = sumsOf({ runs, unknown: { why: 'the journal of b', since, until }, ...more });
+      each.takeOpen([]);
+      return each;
+    };
+    const unlisted = sumsOf({ unknown: { why: 'the journal of b', since: DAY, until: T0 } });
+    expect([ask(unlisted, {}, loss), ask(unlisted, {}, { maxDailyNotional: '1000' })]).toEqual([
+      'POSITION_UNKNOWN',
+      'POSITION_UNKNOWN',
+    ]);
+    // Begun today, all that it traded is in the venue's list of today.
+    const bought = fill('b1', '1', { side: 'long', price: '100', timestamp: (T0 - 90_000) * 1000 });
+    const listed = [{ market: MARKET, readAt: T0, fills: [bought] }];
+    expect([ask(sums(DAY), {}, loss), ask(sums(DAY, { listed }), {}, { maxDailyLoss: '41' })]).toEqual(['ok', 'ok']);
+    expect(ask(sums(DAY, { listed }), {}, { maxDailyLoss: '40' })).toBe('DAILY_LOSS_REACHED');
+    // What a position from before today cost is not known, and so what its end has lost.
+    expect(ask(sums(DAY - 1), {}, loss)).toBe('POSITION_UNKNOWN');
+    const flat = { market: MARKET, size: '0', by: 'ada', at: T0 + 1 };
+    expect(ask(sums(DAY - 1, { baselines: [flat] }), {}, loss)).toBe('POSITION_UNKNOWN');
+    // The fills add up to what is held: there was nothing before.
+    const short = { ...flat, size: '-1' };
+    expect(ask(sums(DAY - 1, { baselines: [short] }), {}, loss)).toBe('ok');
+    expect(ask(sums(DAY - 1, { baselines: [short] }), closing, loss)).toBe('ok');
+    // Stated before today, and after its last entry; and nothing traded today.
+    expect(ask(sums(DAY - 9, { baselines: [{ ...flat, at: DAY - 1 }] }, DAY - 5), {}, loss)).toBe('ok');
+    expect(ask(sums(DAY - 1, { runs: [] }), {}, loss)).toBe('ok');
+    // A release begins a new count.
+    const released = sums(DAY - 1, { baselines: [flat] });
+    released.releasedAt = T0 + 2;
+    expect(ask(released, {}, loss, T0 + 3)).toBe('ok');
+    // What it sent before today counts on no later day.
+    expect(ask(sums(DAY - 9, {}, DAY - 1), {}, { maxDailyNotional: '1000' })).toBe('ok');
+    expect(ask(sums(DAY - 9), {}, { maxDailyNotional: '1000' })).toBe('POSITION_UNKNOWN');
+  });
+
   it('is not denied for a journal that cannot be read once a person, or the venue, has said what is held since', () => {
     const stated = (at: number, runs: readonly ReturnType<typeof ended>[] = []) => {
-      const unknown = { why: 'b', until: T0 };
+      const unknown = { why: 'b', since: 0, until: T0 };
       const sums = sumsOf({ unknown, baselines: [{ market: MARKET, size: '2', by: 'ada', at }], runs });
       expect(ask(sums, {}, { maxPosition: '3' })).toBe('POSITION_UNKNOWN');
       sums.takeOpen([]);
@@ -327,7 +371,7 @@ describe('what an expression reads of the account', () => {
     ['is the sum over its runs, once the venue has listed the market', { runs, listed }, '2'],
     [
       'is not known where a journal cannot be read',
-      { runs, listed, unknown: { why: 'the journal of c', until: T0 } },
+      { runs, listed, unknown: { why: 'the journal of c', since: 0, until: T0 } },
       undefined,
     ],
     [

@@ -79,6 +79,7 @@ export async function loadLedger(of: LedgerOf, { anew = false } = {}): Promise<L
   const changed: AccountRow[] = [];
   const runs: RunLedger[] = [];
   const unread: string[] = [];
+  let unreadSince = Number.POSITIVE_INFINITY;
   let unreadUntil = 0;
   for (const head of heads) {
     const row = readRunText(kept.get(`${RUN}${head.run}`));
@@ -91,6 +92,7 @@ export async function loadLedger(of: LedgerOf, { anew = false } = {}): Promise<L
     } catch (error) {
       if (!(error instanceof StoreError && error.reason === 'damaged')) throw error;
       unread.push(`the journal of ${head.run}`);
+      unreadSince = Math.min(unreadSince, head.startedAt);
       unreadUntil = Math.max(unreadUntil, await findLastAt(store, head));
     }
   }
@@ -103,8 +105,10 @@ export async function loadLedger(of: LedgerOf, { anew = false } = {}): Promise<L
   for (const [rowName, row] of kept) {
     if (readJson(row) !== undefined) continue;
     unread.push(`the row "${rowName}"`);
+    unreadSince = 0;
     unreadUntil = Number.POSITIVE_INFINITY;
   }
+  const unknown = { why: `${unread.join(', ')} cannot be read`, since: unreadSince, until: unreadUntil };
   return {
     folded: changed.length,
     parts: {
@@ -112,7 +116,7 @@ export async function loadLedger(of: LedgerOf, { anew = false } = {}): Promise<L
       baselines: [...readBaselines([...kept.values()]), ...readRows<Baseline>(kept, POSITION)],
       listed: readRows<ListedFills>(kept, LISTED),
       gone: readJson<Record<string, number>>(kept.get(GONE)) ?? {},
-      ...(unread.length === 0 ? {} : { unknown: { why: `${unread.join(', ')} cannot be read`, until: unreadUntil } }),
+      ...(unread.length === 0 ? {} : { unknown }),
     },
   };
 }

@@ -6,7 +6,7 @@ import { Decimal, decimal, formatDecimal } from '../../base/decimal.ts';
 import { flatRange, type OwnFilled, shiftRange, signSize, spanRange } from '../../journal/held-positions.ts';
 import type { WorkingOrder } from '../../venue/limits/check.ts';
 import { computeShortfall } from '../../venue/order/fills.ts';
-import { PositionBook } from '../../venue/position/position-book.ts';
+import { type BookedTrade, PositionBook } from '../../venue/position/position-book.ts';
 import type { FillRecord } from '../../venue/records.ts';
 import type { Baseline, LedgerOrder, LedgerParts, RunLedger } from './ledger-rows.ts';
 
@@ -243,9 +243,47 @@ export class AccountLedger {
     return sum;
   }
 
+  /** Why runs may have sent more on the UTC day of `now` than the sum has; undefined where they have not. */
+  findUnknownNotional(now: number): string | undefined {
+    return this.missing !== undefined && this.missing.until >= findDay(now) ? this.missing.why : undefined;
+  }
+
+  /** Why the loss of the day may not be what its sum says; undefined where it is. */
+  findUnknownPnl(now: number): string | undefined {
+    const { missing, strays } = this;
+    if (missing === undefined || strays === undefined) return missing?.why;
+    // The venue has listed what was traded on the day.
+    if (missing.since >= findDay(now)) return undefined;
+    const market = this.book
+      .markets()
+      .find((each) => this.mayHideLoss(each, this.findCountedSince(now), missing.until));
+    return market === undefined
+      ? undefined
+      : `${missing.why}, and what ${market} realised today depends on it until \`runbook release\` begins a new count`;
+  }
+
+  /** Whether what was held in a market at a time is not known, where trades since then may have closed it. */
+  private mayHideLoss(market: string, since: number, until: number): boolean {
+    const trades = this.book.trades(market);
+    const first = trades.findIndex(({ fill }) => fill.timestamp >= since * 1000);
+    const later = first === -1 ? [] : trades.slice(first);
+    if (later.every(({ stated }) => stated !== undefined)) return false;
+    const isStated = ({ stated, fill }: BookedTrade) => stated !== undefined && fill.timestamp > until * 1000;
+    if (trades.slice(0, first).some(isStated)) return false;
+    const shown = later.flatMap(({ stated }, index) => {
+      const before = trades[first + index - 1]?.after.size ?? ZERO;
+      return stated === undefined ? [] : [before.eq(decimal(stated.size))];
+    });
+    return this.findDoubt(market) !== undefined || shown.includes(false) || !(this.hasShown || shown.length > 0);
+  }
+
+  private findCountedSince(now: number): number {
+    return Math.max(findDay(now), this.releasedAt);
+  }
+
   /** Realised PnL less fees of the UTC day of `now`, quote currency; counted from the last release where that is later. */
   sumPnlOfDay(now: number): Decimal {
-    const since = Math.max(Math.floor(now / DAY_MS) * DAY_MS, this.releasedAt) * 1000;
+    const since = this.findCountedSince(now) * 1000;
     return this.book.markets().reduce((sum, market) => {
       const [before, after] = [this.book.positionAt(market, since), this.book.position(market)];
       const realized = after.realized.minus(before.realized);
@@ -311,6 +349,11 @@ export class AccountLedger {
     }
     return { working, filled };
   }
+}
+
+/** When the UTC day of a time began, epoch ms. */
+function findDay(now: number): number {
+  return Math.floor(now / DAY_MS) * DAY_MS;
 }
 
 function namesOf({ clientOrderId, orderId }: Pick<WorkingOrder, 'clientOrderId' | 'orderId'>): readonly string[] {

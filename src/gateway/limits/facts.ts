@@ -293,6 +293,8 @@ export class LimitFactsFold {
         rules.maxExposure === undefined ? [call.intent?.market ?? ''] : [...Object.keys(this.markets), ...known.keys()],
       ),
       unknownOrders: sums.findUnlisted(),
+      unknownLoss: sums.findUnknownPnl(now),
+      unknownSent: sums.findUnknownNotional(now),
     };
   }
 

@@ -81,6 +81,8 @@ export interface LedgerParts {
   /** What the sums may lack: journals and rows that cannot be read. */
   readonly unknown?: {
     readonly why: string;
+    /** When the first of these runs began, epoch ms. */
+    readonly since: number;
     /** What was stated or listed of a market later, epoch ms, holds for it all the same. */
     readonly until: number;
   };

@@ -106,6 +106,9 @@ export interface LimitFacts {
   readonly unknownPositions?: string | undefined;
   /** Why the account may have open orders that are not among `working`. */
   readonly unknownOrders?: string | undefined;
+  /** Why the loss of the day, or the notional sent on it, may be more than the counters say. */
+  readonly unknownLoss?: string | undefined;
+  readonly unknownSent?: string | undefined;
   readonly reference?: PriceAt | undefined;
   /** A recent reading of the profile's price feed in the market of the write. */
   readonly marketPrice?: DecimalString | undefined;

@@ -540,10 +540,14 @@ function dailyNotional(at: CheckedCase): Denied | undefined {
 
 function positionKnown(at: CheckedCase): Denied | undefined {
   const { order, rules, facts, market } = at;
-  const { maxPosition, maxMarketNotional, maxExposure, maxOpenOrders } = rules;
+  const { maxPosition, maxMarketNotional, maxExposure, maxOpenOrders, maxDailyLoss, maxDailyNotional } = rules;
   const applies = maxPosition !== undefined || maxMarketNotional !== undefined || maxExposure !== undefined;
   const counts = maxOpenOrders !== undefined && at.kind === 'place';
-  const unknown = (applies ? facts.unknownPositions : undefined) ?? (counts ? facts.unknownOrders : undefined);
+  const unknown =
+    (applies ? facts.unknownPositions : undefined) ??
+    (counts ? facts.unknownOrders : undefined) ??
+    (maxDailyLoss === undefined ? undefined : facts.unknownLoss) ??
+    (maxDailyNotional === undefined ? undefined : facts.unknownSent);
   if (order === undefined || unknown === undefined || lowers(at)) return undefined;
   const ways = DENIALS.POSITION_UNKNOWN.fix;
   return { ...deny('POSITION_UNKNOWN', market), advice: `${unknown}; ${ways}` };
