@@ -332,6 +332,7 @@ class Execution {
           () => orderManager.settle('settle', new Cancellation(), state === 'finalizingFailed'),
           () => orderManager.readResting('settle'),
           () => this.reconcileFills(state === 'finalizingHalted', new Cancellation()),
+          async () => state !== 'finalizingHalted' && orderManager.requireKnown('settle'),
         );
         return;
       }

@@ -33,6 +33,7 @@ ${last}finally:
   - cancel: {mine: BTC-USD}
 `;
 const LOST = { on: 'POST /orders', when: { call: 2 }, do: 'lost_before' } as const;
+const CLAIMED = { ...LOST, do: 'error', status: 400, error: 'CLIENT_ORDER_ID_DUPLICATE' } as const;
 const UNREADABLE = (untilMs: number, afterMs = 1000) =>
   ({ on: 'GET /orders', when: { afterMs, untilMs }, do: 'error', status: 503, error: 'UNAVAILABLE' }) as const;
 const MARKETS = { 'BTC-USD': { path: { kind: 'points', points: [{ afterMs: 0, price: '64000' }] } } } as const;
@@ -107,14 +108,69 @@ describe('a halted run that is resumed', () => {
   });
 
   it('cancels what rests although the fate of another order stays unknown, and sends no cancel without an id', async () => {
-    const claimed = { ...LOST, do: 'error', status: 400, error: 'CLIENT_ORDER_ID_DUPLICATE' } as const;
-    expect(await resumed([claimed], [60_000, 60_000])).toEqual({
+    expect(await resumed([CLAIMED], [60_000, 60_000])).toEqual({
       ends: ['halted', 'halted', 'halted'],
       orders: ['canceled', 'quarantined'],
       atVenue: ['canceled'],
       withoutId: 0,
     });
   });
+});
+
+it('of an order whose fate stays unknown halts the run, although a step handled it', async () => {
+  const scene: Scene = {
+    loaded: loadedFrom({
+      file: 'case.yaml',
+      text: `runbook: case
+dsl: 1
+leaves: {position: open, because: the case is about something else}
+steps:
+  - place: {type: limit, market: BTC-USD, side: long, size: 0.1, price: 60000}
+    catch: [{on: [unknown_outcome], then: continue}]
+  - wait: 1s
+`,
+    }),
+    inputs: {},
+    config: { markets: MARKETS, faults: [{ ...CLAIMED, when: { call: 1 } }] },
+  };
+  const performance = await perform(scene);
+  await replay(performance, scene);
+  const { entries, report } = performance;
+  const steps = entries.flatMap((entry) => (entry.type === 'step.ended' ? [entry.data.verb] : []));
+  expect([report.outcome, report.orders.map(({ state }) => state)]).toEqual(['halted', ['quarantined']]);
+  // What follows the step is done all the same.
+  expect(steps).toContain('wait');
+});
+
+it('of a stop whose cancel shows nothing asks once more after one wait, and a replay finds it there', async () => {
+  const scene: Scene = {
+    loaded: loadedFrom({
+      file: 'case.yaml',
+      text: `runbook: case
+dsl: 1
+steps:
+  - id: stop
+    place: {type: stop_limit, market: BTC-USD, side: short, size: 0.1, trigger: 60000, price: 59000}
+    allow: reduce
+  - cancel: stop
+    await: accepted
+`,
+    }),
+    inputs: {},
+    config: {
+      markets: MARKETS,
+      account: { positions: [{ market: 'BTC-USD', size: '0.1', price: '64000', agoMs: 60_000 }] },
+      faults: [
+        { on: 'DELETE /orders', when: { call: 1 }, do: 'cancel_lost' },
+        { on: 'GET /orders', when: { afterMs: 1_500, untilMs: 120_000 }, do: 'lost_before' },
+      ],
+    },
+  };
+  const performance = await perform(scene);
+  await replay(performance, scene);
+  const cancels = performance.books.requests.filter(({ method, path }) => method === 'DELETE' && path === '/orders');
+  const [first = 0, second = 0] = cancels.map(({ arrivedAt }) => arrivedAt);
+  expect(Math.round((second - first) / 1000)).toBe(30);
 });
 
 describe('a stop that covers, whose cancel was refused', () => {

@@ -8,6 +8,7 @@ import type { CheckedRunbook } from '../../src/runbook/checked.ts';
 import type { Plan } from '../../src/runbook/plan/plan.ts';
 import type { Value } from '../../src/runbook/values.ts';
 import { isPositionStop } from '../../src/venue/order/context.ts';
+import { isWorking } from '../../src/venue/order/states.ts';
 import { readRetryAfter } from '../../src/venue/tokens/headers.ts';
 import { findExceeded, findUnplanned } from '../plan/against-plan.ts';
 import type { Facts } from './facts.ts';
@@ -183,8 +184,11 @@ export const ACCOUNT_INVARIANTS = {
       const hasTried = guarded.entries.some(
         (entry) => entry.type === 'run.ended' && entry.data.error?.step === 'deadman',
       );
+      // Where only stops of the run work, or may, the switch would take nothing else away: it is disarmed as declared.
+      const working = guarded.tracker.unfinished().filter(({ snapshot }) => isWorking(snapshot.state));
+      const isForStops = working.length > 0 && working.every(({ intent }) => /^stop_|^take_profit/.test(intent.type));
       const left =
-        (outcome === 'halted' && error?.step !== 'deadman' && !hasTried) ||
+        (outcome === 'halted' && error?.step !== 'deadman' && !hasTried && !isForStops) ||
         (outcome !== 'halted' && deadman.onExit === 'leave_armed');
       if (left && last === 'disarmed') yield `the run ${outcome} and disarmed the switch that it was to leave armed`;
     },
@@ -264,7 +268,10 @@ export const ACCOUNT_INVARIANTS = {
         }
         const writes = facts.attempts.filter(
           ({ entry: { run: of, data } }) =>
-            of === run.name && (data.method === 'POST' || data.method === 'PUT') && data.path !== '/cancel_all_after',
+            of === run.name &&
+            (data.method === 'POST' || data.method === 'PUT') &&
+            // Neither the switch nor the session is a write of the account's orders or settings.
+            !['/cancel_all_after', '/jwt'].includes(data.path),
         );
         if (writes.length > maxWrites) yield 'more writes than the runbook allows';
         yield* enlargedWhileHalting(facts, run);

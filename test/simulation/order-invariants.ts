@@ -74,6 +74,19 @@ function* findBare(facts: Facts, run: RunTold, allowed: 'none' | 'protected'): I
   }
 }
 
+/** Whether a stop was left working as one that covers what the run holds, and the venue's books show such a position. */
+function isKeptStop(facts: Facts, run: RunTold, stop: Facts['own'][number]): boolean {
+  const isTold = run.entries.some(
+    ({ type, data }) =>
+      type === 'order.alarmed' && data.alarm === 'StopKept' && data.clientOrderId === stop.client_order_id,
+  );
+  const held = facts
+    .ordersOf(run)
+    .filter(({ market_id }) => market_id === stop.market_id)
+    .reduce((net, { side, filled }) => (side === stop.side ? net.minus(filled) : net.plus(filled)), decimal('0'));
+  return isTold && stop.type.startsWith('stop_') && held.gt(0);
+}
+
 export const ORDER_INVARIANTS = {
   I1: {
     name: 'no duplicate',
@@ -222,7 +235,8 @@ export const ORDER_INVARIANTS = {
         if (run.entries.some(({ type, data }) => type === 'run.moved' && data.event === 'COMPLETED')) continue;
         for (const order of facts.ordersOf(run)) {
           const { terms } = intents.get(order.client_order_id) ?? {};
-          const kept = terms === undefined || isPositionStop(terms) || !shape.undoesAll;
+          const kept =
+            terms === undefined || isPositionStop(terms) || !shape.undoesAll || isKeptStop(facts, run, order);
           if (!order.terminal && !kept)
             yield `the run failed and left order ${order.id} of ${order.client_order_id} working`;
         }

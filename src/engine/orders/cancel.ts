@@ -40,18 +40,18 @@ export class Cancelling {
   }
 
   /**
-   * Cancels an order of ours. One that has ended already needs no request. Throws StepFailure where a record shows it still
-   * working, or where no answer comes.
+   * Cancels an order of ours. One that has ended already needs no request. `isLost`: a cancel under way has shown no end in time. Throws
+   * StepFailure where a record shows it still working, or where no answer comes.
    */
   async own(
     order: TrackedOrder,
     target: AwaitTarget,
     at: OrderRequestContext,
-    most: number = TIMINGS.cancelTries,
+    { most = TIMINGS.cancelTries, isLost = false }: { readonly most?: number; readonly isLost?: boolean } = {},
   ): Promise<void> {
     for (let tries = 1; !isTerminal(order.snapshot.state); tries += 1) {
       // A cancel under way is awaited first.
-      const outcome = tries === 1 && isBeingCancelled(order) ? undefined : await this.send(order, at);
+      const outcome = tries === 1 && isBeingCancelled(order) && !isLost ? undefined : await this.send(order, at);
       if (outcome?.kind === 'denied') throw toFailure(outcome, at.step);
       if (outcome?.kind === 'rejected' && outcome.failure !== 'duplicate') {
         // Refused: most often a fill or an earlier cancel came first. The record decides, not the text.

@@ -284,4 +284,9 @@ export class OrderManager {
   settle(step: string, cancel: Cancellation, failed: boolean): Promise<void> {
     return this.settling.settle(step, cancel, failed);
   }
+
+  /** Throws Halt where the fate of an order is unknown. */
+  requireKnown(step: string): void {
+    this.settling.requireKnown(step);
+  }
 }

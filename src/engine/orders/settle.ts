@@ -117,13 +117,30 @@ export class Settling {
     if (unsettled !== undefined) throw unsettled;
   }
 
-  /** Whether a stop is left alone because it covers, although a step before the last word of its author asked to cancel it. */
-  private async isKept(order: TrackedOrder, { step, cancel }: OrderRequestContext): Promise<boolean> {
-    if (!isStop(order.intent.type) || this.dismissed.has(order)) return false;
+  /**
+   * Throws Halt where the fate of an order is unknown, also where a step handled that: only a run that has halted is looked at again,
+   * by a person and by `resume`.
+   */
+  requireKnown(step: string): void {
+    const doubtful = listWorkingOrders(this.run.log).find(isQuarantined);
+    if (doubtful !== undefined) throw haltForQuarantine(doubtful, step);
+  }
+
+  /**
+   * What becomes of a stop of which a step before the last word of its author asked the cancel: `kept` where it covers, `lost` where
+   * that cancel has shown no end in time.
+   */
+  private async judgeStop(
+    order: TrackedOrder,
+    { step, cancel }: OrderRequestContext,
+  ): Promise<'kept' | 'lost' | undefined> {
+    if (!isStop(order.intent.type) || this.dismissed.has(order)) return undefined;
     const isDecided = (each: TrackedOrder) => isEnded(each) || each.snapshot.state === 'open';
     // No further cancel is sent before it is known whether the first one was lost.
-    if (isBeingCancelled(order)) await this.parts.watch.waitWithin(CANCEL_WITHIN_MS, order, isDecided, cancel);
-    return this.keepCovering(order, step);
+    const isLost =
+      isBeingCancelled(order) && !(await this.parts.watch.waitWithin(CANCEL_WITHIN_MS, order, isDecided, cancel));
+    if (this.keepCovering(order, step)) return 'kept';
+    return isLost ? 'lost' : undefined;
   }
 
   /** Cancels all of them but stops that cover, even after one fails. Throws Halt that names those which may still work. */
@@ -137,8 +154,9 @@ export class Settling {
       const tries = hasFailed ? 1 : TIMINGS.cancelTries;
       this.unwanted.add(order);
       try {
-        if (await this.isKept(order, at)) continue;
-        await this.parts.cancelling.own(order, 'terminal', at, tries);
+        const stop = await this.judgeStop(order, at);
+        if (stop === 'kept') continue;
+        await this.parts.cancelling.own(order, 'terminal', at, { most: tries, isLost: stop === 'lost' });
         this.parts.handles.get(order).touch();
       } catch (error) {
         if (error instanceof Halt) halt ??= error;
