@@ -16,6 +16,8 @@ export interface RunContext extends RunPorts {
   readonly feeds: FeedCache;
   readonly positions: RunPositions;
   readonly approvals: Approvals;
+  /** Whether the kill switch ends the run. */
+  isKilled(): boolean;
   /** Numbers the calls of a step: `<path>#<n>`. A replay gives the same numbers. */
   callId(path: string): string;
   /** Forgets the number of a step that calls no more, so that memory does not grow with the rounds of a loop. */

@@ -32,7 +32,7 @@ export function judgeEnd(run: RunContext): {
   readonly data: DataOf<'run.residual'>;
   readonly message: string;
 } {
-  const question = { when: 'end', staysArmed: run.log.tracker.hasArmedSwitch } as const;
+  const question = { when: 'end', staysArmed: run.log.tracker.hasArmedSwitch, killed: run.isKilled() } as const;
   const { data, message } = judge(run, { runbook: run.setup.runbook, prefix: '' }, question);
   const cancels = question.staysArmed ? findCancels(run) : undefined;
   return { data: { ...data, ...(cancels === undefined ? {} : { cancels }) }, message };

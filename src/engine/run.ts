@@ -94,6 +94,7 @@ class Execution {
   private readonly interpreter: Interpreter;
   private readonly actor = startRunActor();
   private readonly whole = new Cancellation();
+  private killed = false;
   private readonly approvals = new OpenApprovals();
   private frame: Frame | undefined;
   private haltedFor: ErrorFact | undefined;
@@ -128,6 +129,7 @@ class Execution {
       callId,
       releaseCalls,
       approvals: this.approvals,
+      isKilled: () => this.killed,
       positions: new RunPositions(ports.log.tracker),
     };
     this.context = { ...shared, orderManager: new OrderManager(shared) };
@@ -139,6 +141,7 @@ class Execution {
       this.approvals.give(command);
       return;
     }
+    if (command.command === 'kill') this.killed = true;
     const verb = { cancel: 'cancelled', kill: 'kill switch engaged', interrupt: 'interrupted' }[command.command];
     this.whole.cancel(
       'operator',

@@ -312,3 +312,16 @@ describe('a run that is over', () => {
     expect([await of('live'), await of('simulated')]).toEqual([1, 0]);
   });
 });
+
+it.each([
+  ['kill', '0', 'under_kill'],
+  ['cancel', '0.1', undefined],
+] as const)('counts what covers a position that a %s leaves', async (command, covered, why) => {
+  const stop = 'protect: {market: BTC-USD, side: short, stop_loss: {fraction: 1, trigger: 60000, price: 59000}}';
+  const { entries } = await performed(`steps:\n  - ${BUYS}\n  - ${stop}\n  - wait: 1h`, {
+    commands: [{ command, by: 'ada', afterMs: 20_000 }],
+  });
+  const said = entries.findLast(({ type }) => type === 'run.residual');
+  expect(said?.data).toMatchObject({ left: [{ opened: '0.1', covered }], ok: why === undefined });
+  expect(JSON.stringify(said?.data).includes('under_kill')).toBe(why !== undefined);
+});

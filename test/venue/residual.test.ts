@@ -164,6 +164,12 @@ describe('what is covered', () => {
     expect(found[0]?.idle).toMatchObject([{ why: 'under_switch' }]);
   });
 
+  it('is nothing where a kill ended the run', () => {
+    const found = findLeft([order({ filled: '0.25' }), stop()], { when: 'end', staysArmed: false, killed: true });
+    expect(sides(found)).toEqual([['long', '0.25', '0']]);
+    expect(found[0]?.idle).toMatchObject([{ why: 'under_kill' }]);
+  });
+
   it('names a position stop without a position', () => {
     expect(findLeft([stop()], DONE)).toMatchObject([{ side: 'long', size: '0', idle: [{ why: 'no_position' }] }]);
     expect(findBeyond(findLeft([stop()], DONE), 'none')).toEqual([]);

@@ -105,7 +105,9 @@ export function reportAlarm(
   about: Subject,
 ): void {
   voice.complain(text);
-  void sendAlarm(account, { ...about, severity: 'error', text }, voice);
+  const ops = Object.hasOwn(account.profile.notify, OPERATORS) ? account.profile.notify[OPERATORS] : undefined;
+  // A channel that is the program's own log would say it a second time.
+  if (ops !== undefined && !('log' in ops)) void sendAlarm(account, { ...about, severity: 'error', text }, voice);
 }
 
 /**

@@ -263,5 +263,8 @@ async function requestOrders(account: Account, startTime: number, page: number):
 function formatLateOrder({ clientOrderId, orderId, run, recorded, status, filled }: LateOrder): string {
   const shownRun = makePrintable(run, 100);
   const fills = filled === undefined ? '' : `, with ${makePrintable(filled, 60)} filled`;
-  return `Late order: ${makePrintable(orderId, 60)} (client order id ${makePrintable(clientOrderId, 60)}) is ${makePrintable(status, 40)} at the venue${fills}, although the journal of run ${shownRun} leaves it ${recorded}. No run watches it. See \`runbook audit show ${shownRun}\` and the position; cancel it at the venue if it should not be open, or use \`runbook kill\``;
+  const todo = isTerminalStatus(status)
+    ? 'and the position: where it was a stop, it covers nothing any more'
+    : 'and the position; cancel it at the venue if it should not be open, or use `runbook kill`';
+  return `Late order: ${makePrintable(orderId, 60)} (client order id ${makePrintable(clientOrderId, 60)}) is ${makePrintable(status, 40)} at the venue${fills}, although the journal of run ${shownRun} leaves it ${recorded}. No run watches it. See \`runbook audit show ${shownRun}\` ${todo}`;
 }

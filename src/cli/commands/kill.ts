@@ -64,7 +64,8 @@ export async function kill(options: KillOptions, invocation: Invocation, progres
 }
 
 function describeLeft(left: number): string {
-  if (left === 0) return 'killed: no order is left that could still fill';
+  if (left === 0)
+    return 'killed: no order is left that could still fill, and no stop; positions are as they were: look at them at the venue';
   return `${formatCount(left, 'order')} could still fill: cancel at the venue, or kill again. ${READ_ON}`;
 }
 

@@ -38,6 +38,8 @@ export interface ResidualQuestion {
   readonly when: 'steps' | 'end';
   /** A deadman switch stays armed after the run: it will cancel what works, so no order opens any more and no stop covers. */
   readonly staysArmed: boolean;
+  /** The kill switch ended the run: the kill cancels every order of the account, so no stop covers. */
+  readonly killed?: boolean;
 }
 
 /** What a deadman switch that stays armed will cancel of a run, unless something renews it. */
@@ -50,7 +52,7 @@ export interface SwitchCancels {
 }
 
 /** Why a stop of the run that works covers nothing. */
-export type IdleReason = 'gapped' | 'under_switch' | 'no_position';
+export type IdleReason = 'gapped' | 'under_switch' | 'under_kill' | 'no_position';
 
 export interface IdleStop {
   readonly clientOrderId: string;
@@ -171,6 +173,7 @@ export function describeBeyond(allowed: LeftPosition, beyond: readonly LeftSide[
 const IDLE_WORDS = {
   gapped: 'has triggered and rests unfilled, because the market is beyond its limit: it covers nothing',
   under_switch: 'covers nothing, because the deadman switch stays armed and cancels it',
+  under_kill: 'covers nothing, because the kill cancels every order of the account',
   no_position: 'works without a position of this run',
 } as const satisfies Record<IdleReason, string>;
 
@@ -270,10 +273,15 @@ function isWorkingStop({ intent, snapshot }: OwnOrder): boolean {
   return isStop(intent.type) && isResting(snapshot.state);
 }
 
-function findIdleReason(order: OwnOrder, { staysArmed }: ResidualQuestion, held: Decimal): IdleReason | undefined {
+function findIdleReason(
+  order: OwnOrder,
+  { staysArmed, killed }: ResidualQuestion,
+  held: Decimal,
+): IdleReason | undefined {
   if (hasGapped(order)) return 'gapped';
   // One that opens when there is nothing to close is judged as an order of its own side.
   if (held.isZero()) return isPositionStop(order.intent) ? 'no_position' : undefined;
+  if (killed === true) return 'under_kill';
   return staysArmed ? 'under_switch' : undefined;
 }
 
