@@ -343,7 +343,7 @@ describe('a refusal that says that nothing remains', () => {
 });
 
 describe('costs that the document does not give', () => {
-  /** Runs requests alone, each costing what `costs` says, at a venue that regains nothing within the test. */
+  /** Runs requests alone, one directly after another, each costing what `costs` says, at a venue that regains nothing within the test. */
   function alone(requests: readonly (readonly ['POST /orders' | 'GET /orders', number])[], configured = {}) {
     const ledger = new Ledger(settings, half, configured);
     let left = 1_000;
@@ -352,13 +352,13 @@ describe('costs that the document does not give', () => {
       ledger.hold(`${index}`, { endpoint, weight: ledger.costFor(endpoint), class: 'read' }, at);
       left -= cost;
       ledger.answered(`${index}`, remaining(left), at + 60);
-      at += 2_000;
+      at += 70;
       return ledger.costFor('GET /orders');
     });
     return { figures, report: ledger.report(at) };
   }
 
-  it('are raised by one reading and lowered by three equal ones', () => {
+  it('are raised by one reading, and lowered by three to the most that they leave possible', () => {
     const start = [
       ['POST /orders', 1],
       ['POST /orders', 1],
@@ -370,31 +370,34 @@ describe('costs that the document does not give', () => {
       ['GET /orders', 5],
       ['GET /orders', 5],
     ]);
-    expect(figures).toEqual([10, 10, 25, 25, 25, 5]);
+    expect(figures).toEqual([10, 10, 25, 25, 25, 8]);
   });
 
-  it('start at the figure of the profile, and an unequal reading restarts the count', () => {
+  it('start at the figure of the profile, and the highest of the readings counts', () => {
     const start = [
       ['POST /orders', 1],
       ['POST /orders', 1],
     ] as const;
     const five = ['GET /orders', 5] as const;
     const { figures } = alone([...start, five, five, ['GET /orders', 6], five, five, five], { 'GET /orders': 12 });
-    expect(figures).toEqual([12, 12, 12, 12, 12, 12, 12, 5]);
+    expect(figures).toEqual([12, 12, 12, 12, 9, 9, 9, 8]);
   });
 
-  it('are not lowered at a venue that regains by itself, where a reading shows less than was spent', () => {
-    const bucket = rule('token bucket').open(1200, 60_000);
-    const ledger = new Ledger(settings, half);
-    for (let n = 0; n < 40; n += 1) {
-      const at = 1_000 + n * 1_500;
-      const endpoint = n % 4 === 0 ? 'POST /orders' : 'GET /orders';
-      ledger.hold(`${n}`, { endpoint, weight: ledger.costFor(endpoint), class: 'read' }, at);
-      const said = bucket.count(n % 4 === 0 ? 1 : 10, at + 30);
-      ledger.answered(`${n}`, remaining(said.remaining), at + 60);
-    }
-    expect(ledger.costFor('GET /orders')).toBe(10);
-  });
+  it.each(['token bucket', 'sliding counter'] as const)(
+    'are not lowered by a %s, where a reading shows less than was spent',
+    (name) => {
+      const bucket = rule(name).open(1200, 60_000);
+      const ledger = new Ledger(settings, half);
+      for (let n = 0; n < 80; n += 1) {
+        const at = 1_000 + n * 1_500;
+        const endpoint = n % 4 === 0 ? 'POST /orders' : 'GET /orders';
+        ledger.hold(`${n}`, { endpoint, weight: ledger.costFor(endpoint), class: 'read' }, at);
+        const said = bucket.count(n % 4 === 0 ? 1 : 10, at + 30);
+        ledger.answered(`${n}`, remaining(said.remaining), at + 60);
+      }
+      expect(ledger.costFor('GET /orders')).toBe(10);
+    },
+  );
 
   it('are not learned from a request that did not run alone', () => {
     const ledger = new Ledger(settings, half);

@@ -232,7 +232,9 @@ describe('the cost of GET /orders, ten at first', () => {
       return this;
     }
   }
-  const five = (venue: Venue, from = 3_000) => [0, 1, 2].reduce((to, n) => to.orders(5, from + n * 1_000), venue).cost;
+  /** Requests that cost 5, sent so many ms after one another, and answered within ten. The first follows another reading. */
+  const five = (venue: Venue, count = 4, everyMs = 10) =>
+    Array.from({ length: count }).reduce<Venue>((to, _, n) => to.orders(5, 3_000 + n * everyMs, 10), venue);
 
   it('is held with what was learned, but for a cost that falls', () => {
     const venue = new Venue();
@@ -240,10 +242,9 @@ describe('the cost of GET /orders, ten at first', () => {
     expect(venue.orders(25, 2_000).ledger.report(2_060).used - before).toBe(25);
     const falls = new Venue();
     expect(falls.orders(12, 2_000).ledger.report(2_060).used).toBe(14);
-    expect(five(new Venue())).toBe(5);
-    const low = new Venue();
-    five(low, 2_000);
-    expect(low.ledger.report(5_000).used).toBe(32);
+    const low = five(new Venue());
+    const used = low.ledger.report(3_100).used;
+    expect([low.cost, low.orders(5, 3_100, 10).ledger.report(3_110).used - used]).toEqual([6, 6]);
   });
 
   it.each<[string, (venue: Venue) => Venue, number]>([
@@ -293,28 +294,26 @@ describe('the cost of GET /orders, ten at first', () => {
     expect(ledger.costFor('GET /orders')).toBe(cost);
   });
 
-  it('falls after three equal readings while documented requests cost what they should', () => {
-    expect(five(new Venue())).toBe(5);
-    expect(five(new Venue().spend(0, 2_000))).toBe(10);
-    expect(five(new Venue().spend(0, 2_000).spend(1, 2_500))).toBe(5);
-    // More than it should cost is the use of others, and a gain is no cost.
-    expect(five(new Venue().spend(3, 2_000))).toBe(5);
-    expect(five(new Venue().spend(-3, 2_000))).toBe(5);
-    expect(five(new Venue().spend(0, 2_000).spend(3, 2_500))).toBe(10);
+  it('falls after three readings in a row that leave no more possible, whatever the venue has regained', () => {
+    expect([3, 4].map((count) => five(new Venue(), count).cost)).toEqual([10, 6]);
+    // 20 tokens a second may have come back since the request of the reading before was sent.
+    expect([10, 100, 180, 240].map((everyMs) => five(new Venue(), 4, everyMs).cost)).toEqual([6, 8, 9, 10]);
+    const slow = [0, 1, 2, 3].reduce((to, n) => to.orders(5, 3_000 + n * 150, 140), new Venue());
+    expect(slow.cost).toBe(10);
+    // The highest of the three counts, and one that leaves more possible begins the count anew.
+    const costAfter = (...spent: readonly number[]) =>
+      spent.reduce((to, tokens, n) => to.orders(tokens, 3_000 + n * 10, 10), new Venue()).cost;
+    expect([costAfter(5, 3, 6, 4), costAfter(5, 3, 10, 3, 3), costAfter(5, 3, 10, 3, 3, 3)]).toEqual([7, 10, 4]);
   });
 
-  it('needs a documented request long enough after the reading before', () => {
-    const costAfter = (ms: number) => five(new Venue().spend(0, 2_000).spend(1, 2_060, ms));
-    expect([costAfter(99), costAfter(100)]).toEqual([10, 5]);
+  it('does not fall in the second window of a venue that regains evenly, whatever the first has shown', () => {
+    const venue = new Venue().spend(1, 2_000).spend(1, 2_500);
+    expect([0, 1, 2, 3, 4].reduce((to, n) => to.orders(8, 3_000 + n * 2_000), venue).cost).toBe(10);
   });
 
-  it('may be one token, and never none', () => {
-    const read = (tokens: number) => [0, 1, 2].reduce((to, n) => to.orders(tokens, 3_000 + n * 1_000), new Venue());
-    expect([read(1).cost, read(0).cost]).toEqual([1, 10]);
-  });
-
-  it('is confirmed at a venue that regains by itself too', () => {
-    const venue = [0, 1, 2].reduce((to, n) => to.orders(10, 3_000 + n * 1_000), new Venue().spend(0, 2_000));
-    expect(JSON.parse(venue.ledger.save()).costs).toContainEqual(['GET /orders', 10, 10, 3]);
+  it('may be two tokens, and never fewer', () => {
+    const read = (tokens: number) =>
+      [0, 1, 2, 3].reduce((to, n) => to.orders(tokens, 3_000 + n * 10, 10), new Venue()).cost;
+    expect([read(1), read(0)]).toEqual([2, 1]);
   });
 });

@@ -1,12 +1,13 @@
 /**
  * Learns the token cost of requests for which the document gives none (venue-api.md, Rate limit: "not shown"): at first the
  * profile's figure, then the change of X-RateLimit-Remaining around requests that ran alone. A cost that is too low overruns
- * the limit, one that is too high only wastes some of it: one reading raises a cost, three equal ones lower it.
+ * the limit, one that is too high only wastes some of it: one reading raises a cost, and three in a row lower it to the most that
+ * they leave possible.
  */
 import { ASSUMPTIONS } from '../assumptions.ts';
 import { CATALOGUE, type Endpoint, type EndpointName } from '../catalogue.ts';
 
-/** Equal readings in a row before a cost is lowered. */
+/** Readings in a row before a cost is lowered: one alone may be of a window that began anew. */
 const READINGS_TO_LOWER = 3;
 
 /** An endpoint of the catalogue or a read that the profile declares. */
@@ -44,16 +45,25 @@ export class LearnedCosts {
     );
   }
 
-  /** One reading: `spent` tokens were used while the request ran alone. Documented costs are not learned. */
-  observe(endpoint: CostedEndpoint, spent: number): 'learned' | 'noted' | 'ignored' {
+  /**
+   * One reading of a request that ran alone: it cost `spent` tokens at least and `most` at most, because the venue may have regained
+   * some meanwhile. Documented costs are not learned.
+   */
+  observe(endpoint: CostedEndpoint, spent: number, most: number): 'learned' | 'noted' | 'ignored' {
     if (getDocumentedCost(endpoint) !== undefined || !Number.isSafeInteger(spent) || spent < 0) return 'ignored';
-    const known = this.learned.get(endpoint) ?? { cost: undefined, candidate: spent, readings: 0 };
+    const known = this.learned.get(endpoint) ?? { cost: undefined, candidate: 0, readings: 0 };
     this.learned.set(endpoint, known);
-    known.readings = known.candidate === spent ? known.readings + 1 : 1;
-    known.candidate = spent;
-    const raises = spent > this.costFor(endpoint);
+    const cost = this.costFor(endpoint);
+    const raises = spent > cost;
+    if (!raises && most > cost) {
+      known.readings = 0;
+      return 'noted';
+    }
+    known.candidate = known.readings === 0 ? most : Math.max(known.candidate, most);
+    known.readings += 1;
     if (!raises && known.readings < READINGS_TO_LOWER) return 'noted';
-    known.cost = spent;
+    known.cost = raises ? spent : known.candidate;
+    known.readings = 0;
     return 'learned';
   }
 
@@ -72,11 +82,6 @@ export class LearnedCosts {
       this.learned.set(endpoint, { cost: cost ?? undefined, candidate, readings });
     }
   }
-}
-
-/** Whether the document gives the endpoint's cost. */
-export function isDocumented(endpoint: CostedEndpoint): boolean {
-  return getDocumentedCost(endpoint) !== undefined;
 }
 
 function getDocumentedCost(endpoint: string): number | undefined {

@@ -9,8 +9,10 @@ const READINGS_TO_RAISE = 3;
 /** A reading of X-RateLimit-Remaining, and the marks to count from. */
 interface RemainingReading {
   readonly remaining: number;
+  /** When the request was sent whose answer carried it, and when that came: the venue counted in between. */
+  readonly askedAt: number;
   readonly at: number;
-  /** Of the request whose answer carried it. */
+  /** Of that request. */
   readonly order: number;
   /** Tokens sent in all when that request had been sent, and tokens expired in all when its answer came. */
   readonly sentMark: number;
@@ -27,7 +29,7 @@ interface ForeignUse {
 export interface SavedHeaderReadings {
   readonly limit?: number;
   readonly higher: { readonly limit: number; readonly readings: number };
-  readonly word?: RemainingReading;
+  readonly word?: Omit<RemainingReading, 'askedAt'> & { readonly askedAt?: number };
   readonly foreign: readonly ForeignUse[];
 }
 
@@ -108,7 +110,8 @@ export class HeaderReadings {
   restore(saved: SavedHeaderReadings): void {
     this.venueLimit = saved.limit;
     this.higher = saved.higher;
-    this.latest = saved.word;
+    // Older texts do not say when it was asked.
+    this.latest = saved.word === undefined ? undefined : { ...saved.word, askedAt: saved.word.askedAt ?? 0 };
     this.foreign = [...saved.foreign];
   }
 }

@@ -9,7 +9,7 @@
  */
 
 import type { CallClass } from '../port.ts';
-import { type CostedEndpoint, isDocumented, LearnedCosts, type SavedCosts } from './costs.ts';
+import { type CostedEndpoint, LearnedCosts, type SavedCosts } from './costs.ts';
 import { countSentSince, HeaderReadings, type SavedHeaderReadings } from './header-readings.ts';
 import { readTokenCounts } from './headers.ts';
 import {
@@ -74,8 +74,6 @@ export class Ledger {
   private readonly rateLimited: RateLimited;
   private readonly inFlight = new InFlightRequests();
   private now = Number.NEGATIVE_INFINITY;
-  /** Whether a documented request has shown that the venue regains nothing between two readings. */
-  private steady = false;
   private level: number;
 
   /** `random` gives 0 to 1, for the jitter of back-offs. `configuredCosts`: tokens by endpoint, from the profile. */
@@ -368,18 +366,21 @@ export class Ledger {
     if (limit !== undefined) this.readings.noteLimit(limit);
     if (remaining === undefined) return request.weight;
     const cost = this.learnCost(request, remaining);
-    const { order, sentMark, overlap, expiredMark } = request;
+    const { at: askedAt, order, sentMark, overlap, expiredMark } = request;
     const { used, expired } = this.tokenHolds;
     // A refusal with 0 remaining means "not enough" and is not a count: read as use by others, it would hold back everything
     // ordinary for a whole window, whatever wait the venue asked for. Probes find out instead.
     const countable = granted || remaining > 0 ? used + cost + expired - expiredMark : Number.POSITIVE_INFINITY;
-    this.readings.noteRemaining({ remaining, at: this.now, order, sentMark, overlap, expiredMark: expired }, countable);
+    this.readings.noteRemaining(
+      { remaining, askedAt, at: this.now, order, sentMark, overlap, expiredMark: expired },
+      countable,
+    );
     return cost;
   }
 
   /**
-   * Derives the cost of a request that ran alone from the remaining tokens. A venue that regains evenly shows less than was
-   * spent, so a cost is lowered only while documented requests cost what the document says.
+   * Derives the cost of a request that ran alone from the remaining tokens. A venue that regains evenly shows less than was spent,
+   * and does so only from its second window on: what it can have regained since the reading before counts as spent.
    */
   private learnCost(request: InFlightRequest, remaining: number): number {
     const { latest } = this.readings;
@@ -389,25 +390,19 @@ export class Ledger {
       (this.tokenHolds.findNextAt() ?? Infinity) > this.now + QUIET_MS;
     const spent = latest.remaining - remaining;
     if (!quiet || spent < 0 || spent > this.settings.burst) return request.weight;
-    if (isDocumented(request.endpoint)) {
-      const longEnough = this.getRefillPerMs() * (this.now - latest.at) >= 2;
-      if (spent < request.weight) this.steady = false;
-      else if (spent === request.weight && longEnough) this.steady = true;
-      return request.weight;
-    }
-    if (spent < this.costs.costFor(request.endpoint) && (!this.steady || spent < 1)) return request.weight;
-    return this.costs.observe(request.endpoint, spent) === 'learned' ? Math.max(request.weight, spent) : request.weight;
+    const regained = Math.max(1, Math.ceil(this.getRefillPerMs() * (this.now - latest.askedAt)));
+    const isLearned = this.costs.observe(request.endpoint, spent, spent + regained) === 'learned';
+    return isLearned ? Math.max(request.weight, spent) : request.weight;
   }
 
   // Sharing.
 
   /** The whole ledger as text, for the next process that uses it. */
   save(): string {
-    const { now, steady, level } = this;
+    const { now, level } = this;
     const saved: SavedLedger = {
       v: 1,
       now,
-      steady,
       level,
       readings: this.readings.save(),
       expired: this.tokenHolds.expired,
@@ -441,7 +436,6 @@ export class Ledger {
 
   private restoreFrom(saved: SavedLedger): void {
     this.now = saved.now;
-    this.steady = saved.steady;
     this.level = saved.level;
     this.readings.restore(saved.readings);
     this.tokenHolds.expired = saved.expired;
@@ -460,7 +454,6 @@ export class Ledger {
 interface SavedLedger extends SavedInFlightRequests {
   readonly v: 1;
   readonly now: number;
-  readonly steady: boolean;
   readonly level: number;
   readonly readings: SavedHeaderReadings;
   readonly expired: number;
