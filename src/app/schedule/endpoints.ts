@@ -2,7 +2,7 @@
  * Serves health, readiness and metrics of the scheduler on the loopback address. Read-only: no request can change a run.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { closeServer, listen } from '../../base/http-server.ts';
 import { UserError } from '../errors.ts';
 
 export interface Endpoints {
@@ -44,21 +44,13 @@ export async function serveEndpoints(endpoints: Endpoints, port: number): Promis
   });
   server.headersTimeout = 5_000;
   server.requestTimeout = 5_000;
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      const why = error.code === 'EADDRINUSE' ? 'another program uses it' : (error.code ?? 'unknown');
-      reject(new UserError(`port ${port} of ${ADDRESS} cannot be used: ${why}; --port N takes another, 0 a free one`));
-    });
-    server.listen(port, ADDRESS, resolve);
+  const bound = await listen(server, port, ADDRESS).catch(({ code = 'unknown' }: NodeJS.ErrnoException) => {
+    const why = code === 'EADDRINUSE' ? 'another program uses it' : code;
+    throw new UserError(`port ${port} of ${ADDRESS} cannot be used: ${why}; --port N takes another, 0 a free one`);
   });
-  const { port: bound } = server.address() as AddressInfo;
   return {
     url: `http://${ADDRESS}:${bound}`,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close: () => closeServer(server),
   };
 }
 

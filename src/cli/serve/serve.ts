@@ -3,14 +3,14 @@
  * shows what the journals hold, and changes nothing unless started with --allow-actions.
  */
 import { randomBytes } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Environment } from '../../app/environment.ts';
 import { type ExitCode, UserError } from '../../app/errors.ts';
 import { exitAfter } from '../../app/process.ts';
 import type { StateFolder } from '../../app/state.ts';
 import { ENGINE_VERSION } from '../../app/version.ts';
 import { SystemClock } from '../../base/clock.ts';
+import { closeServer, listen, readBody } from '../../base/http-server.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { HEADERS } from '../../report/page/shell.ts';
 import type { Invocation } from '../invocation.ts';
@@ -95,27 +95,16 @@ export async function startPageServer(options: PageServerOptions): Promise<PageS
   });
   server.headersTimeout = 10_000;
   server.requestTimeout = 20_000;
-  await listen(server, options.port);
-  facts.port = (server.address() as AddressInfo).port;
+  facts.port = await listen(server, options.port, '127.0.0.1');
   return {
     port: facts.port,
     token,
     url: `http://127.0.0.1:${facts.port}/#token=${token}`,
     async close() {
-      await new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      });
+      await closeServer(server);
       await runs.close();
     },
   };
-}
-
-function listen(server: Server, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, '127.0.0.1', () => resolve());
-  });
 }
 
 async function respond(
@@ -135,28 +124,12 @@ async function respond(
     };
   }
   if (method !== 'POST') return answerRequest(path, new URLSearchParams(query), routes);
-  const body = await readBody(request);
+  const body = await readBody(request, BODY_LIMIT_BYTES);
   if (body === undefined) return makeProblem(413, `an action has at most ${BODY_LIMIT_BYTES} bytes`);
   const action = readAction(body);
   if ('problem' in action) return makeProblem(400, action.problem);
   const answer = await performAction(action, options);
   return makeJson(answer, answer.ok ? 200 : 409);
-}
-
-/** Undefined when it is too long or the client went away. */
-async function readBody(request: IncomingMessage): Promise<string | undefined> {
-  const parts: Buffer[] = [];
-  let length = 0;
-  try {
-    for await (const part of request) {
-      length += (part as Buffer).length;
-      if (length > BODY_LIMIT_BYTES) return undefined;
-      parts.push(part as Buffer);
-    }
-  } catch {
-    return undefined;
-  }
-  return Buffer.concat(parts).toString('utf8');
 }
 
 function send(

@@ -6,11 +6,11 @@
  * In addition to the venue's paths it serves `GET /_sim/books`, the venue's own books, and `PUT /_sim/faults`, which replaces the
  * faults by a JSON list. Neither costs tokens or is delayed.
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { pipeline, Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import type { Clock } from '../../base/clock.ts';
+import { closeServer, listen, readBody } from '../../base/http-server.ts';
 import type { WireAnswer } from '../transport.ts';
 import { type Delivery, type HttpRequest, readFaults, type Simulator } from './simulator.ts';
 
@@ -38,28 +38,16 @@ export async function startSimServer(
   { port, host = '127.0.0.1' }: SimServerOptions,
 ): Promise<SimServer> {
   const server = createServer((request, response) => void receive(simulator, request, response));
-  await listen(server, port, host);
-  const { port: bound } = server.address() as AddressInfo;
+  const bound = await listen(server, port, host);
   return {
     url: `http://${host === '::1' ? '[::1]' : host}:${bound}`,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close: () => closeServer(server),
   };
-}
-
-function listen(server: Server, port: number, host: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => resolve());
-  });
 }
 
 async function receive(simulator: Simulator, request: IncomingMessage, response: ServerResponse): Promise<void> {
   response.on('error', () => response.destroy());
-  const body = await readBody(request);
+  const body = await readBody(request, BODY_LIMIT_BYTES);
   if (body === undefined) return sendJson(response, 413, { success: false, error: 'BODY_TOO_LARGE', result: [] });
   const [path = '/', query = ''] = (request.url ?? '/').split('?', 2);
   if (path.startsWith('/_sim/')) return handleControl(simulator, request, path, body, response);
@@ -67,22 +55,6 @@ async function receive(simulator: Simulator, request: IncomingMessage, response:
   simulator.clock.arrive(() =>
     simulator.serve(asked, (delivery) => send(simulator.clock, response, delivery, asked.headers)),
   );
-}
-
-/** Reads the whole body as text; undefined if it is too long or the client disconnected. */
-async function readBody(request: IncomingMessage): Promise<string | undefined> {
-  const parts: Buffer[] = [];
-  let length = 0;
-  try {
-    for await (const part of request) {
-      length += (part as Buffer).length;
-      if (length > BODY_LIMIT_BYTES) return undefined;
-      parts.push(part as Buffer);
-    }
-  } catch {
-    return undefined;
-  }
-  return Buffer.concat(parts).toString('utf8');
 }
 
 function readHeaders(request: IncomingMessage): Record<string, string> {
