@@ -28,6 +28,11 @@ export function isSameJson(left: unknown, right: unknown): boolean {
   return more === 0;
 }
 
+/** Whether a value is neither a list nor a plain one. */
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return isHolder(value) && !Array.isArray(value);
+}
+
 function isHolder(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null;
 }

@@ -1,5 +1,5 @@
-/** Makes a folder with those above it. */
-import { mkdirSync, statSync } from 'node:fs';
+/** Makes a folder with those above it, and writes folders and files through to the disk. */
+import { closeSync, fsyncSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
@@ -17,6 +17,16 @@ export function makeFolders(path: string, mode = 0o700): boolean {
     // Another process has just made it.
     if (isFolder(path)) return false;
     throw error;
+  }
+}
+
+/** Writes a file or a folder through to the disk. The file must not be open in SQLite in this process. */
+export function syncPath(path: string): void {
+  const handle = openSync(path, 'r');
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
   }
 }
 

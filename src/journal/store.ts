@@ -144,6 +144,11 @@ export class StoreError extends Error {
   }
 }
 
+/** Ignores a store that failed, where the next process finds or does by itself what was not done. Throws any other error again. */
+export function ignoreStore(error: unknown): void {
+  if (!(error instanceof StoreError)) throw error;
+}
+
 /** The store does not answer now, and may again by itself: it is asked again, and what it said nothing about has not happened. */
 export class StoreAway extends StoreError {
   constructor(message: string) {

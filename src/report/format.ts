@@ -2,7 +2,9 @@
  * Writes names, values and records of a run inside a line: short, printable, and in spans with a role instead of a colour.
  * Spans of time, counts and tables are written by base/format.ts.
  */
+
 import { Decimal, type DecimalString, decimal, roundToStep } from '../base/decimal.ts';
+import { isRecord } from '../base/json.ts';
 import { makePrintable } from '../base/printable.ts';
 import type { ErrorFact, Json, JsonObject } from '../journal/entry.ts';
 
@@ -119,10 +121,6 @@ function pickFields(record: JsonObject, fields: readonly string[]): JsonObject |
     (field) => Object.hasOwn(record, field) && record[field] !== '' && record[field] !== null,
   );
   return present.length === 0 ? undefined : Object.fromEntries(present.map((field) => [field, record[field] as Json]));
-}
-
-function isRecord(json: Json): json is JsonObject {
-  return typeof json === 'object' && json !== null && !Array.isArray(json);
 }
 
 /** The size of a stop-loss or take-profit is a fraction of the position, also when it has filled. */

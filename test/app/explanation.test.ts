@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { readExactData } from '../../src/app/files/profile.ts';
 import { explainCode, listExplanations } from '../../src/app/project/explanation.ts';
 import { CODES } from '../../src/runbook/codes/codes.ts';
-import { readDocument } from '../../src/runbook/document/document.ts';
+import { readDocument, readExactData } from '../../src/runbook/document/document.ts';
 import { FILE } from '../../src/runbook/shape/grammar.ts';
 import { DENIALS } from '../../src/venue/limits/denials.ts';
 import { readProfile } from '../../src/venue/profile/profile.ts';

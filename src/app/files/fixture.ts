@@ -13,7 +13,7 @@ import { type Fixture, readFixture, readFixtureLines } from '../../gateway/fixtu
 import { convertFixtureToHar, convertHarToFixture } from '../../gateway/fixture/har.ts';
 import { writeFixture, writeFixtureLines } from '../../gateway/fixture/text.ts';
 import { makeFileFinding } from '../../runbook/codes/files.ts';
-import { type DocumentLimits, type Node, nodeAt, readDocument } from '../../runbook/document/document.ts';
+import { type DocumentLimits, nodeAt, readDocument, readExactData } from '../../runbook/document/document.ts';
 import { EXIT, UserError } from '../errors.ts';
 import { ENGINE_VERSION } from '../version.ts';
 import { describeReason, LARGEST_RECORDING, readSource, readText, replaceText } from './files.ts';
@@ -62,7 +62,7 @@ export function findFixtureProblems(path: string): readonly Diagnostic[] {
     case 'yaml': {
       const { root, diagnostics } = readDocument(source, RECORDED);
       if (root === undefined || diagnostics.length > 0) return diagnostics;
-      return (readFixture(readExactData(root)).problems ?? []).map((problem) =>
+      return (readFixture(readExactData(root, toExactNumber)).problems ?? []).map((problem) =>
         makeFileFinding(
           source,
           nodeAt(root, problem.path).span,
@@ -162,7 +162,7 @@ function readYamlFixture(source: SourceText): Fixture {
       source,
       diagnostics.map((each) => describePlaced(source, each.span.start, each)),
     );
-  const reading = readFixture(readExactData(root));
+  const reading = readFixture(readExactData(root, toExactNumber));
   if (reading.fixture !== undefined) return reading.fixture;
   throw makeFixtureError(
     source,
@@ -193,20 +193,4 @@ function makeFixtureError(source: SourceText, problems: readonly string[]): User
     EXIT.usage,
     'configuration',
   );
-}
-
-/** The document as data, each number as the literal in the text. */
-function readExactData(node: Node): unknown {
-  switch (node.kind) {
-    case 'list':
-      return node.items.map(readExactData);
-    case 'map':
-      return Object.fromEntries(node.entries.map(({ key, value }) => [key, readExactData(value)]));
-    case 'scalar':
-      if (node.type === 'number') return toExactNumber(node.text);
-      if (node.type === 'boolean') return node.text === 'true';
-      return node.type === 'null' ? null : node.text;
-    default:
-      return node satisfies never;
-  }
 }

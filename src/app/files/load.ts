@@ -6,14 +6,13 @@ import type { JsonObject } from '../../journal/entry.ts';
 import { parseValueJson, readInputs } from '../../runbook/check/inputs.ts';
 import { checkRunbook } from '../../runbook/check.ts';
 import type { CheckedRunbook } from '../../runbook/checked.ts';
-import { readDocument } from '../../runbook/document/document.ts';
+import { readDocument, readExactData } from '../../runbook/document/document.ts';
 import { toJson, type Value } from '../../runbook/values.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { EXIT, UserError } from '../errors.ts';
 import type { Voice } from '../voice.ts';
 import { readSource } from './files.ts';
 import { refuseOtherKind } from './kinds.ts';
-import { readExactData } from './profile.ts';
 import { readRunbook } from './runbook.ts';
 
 /** A runbook and all that it calls, with the texts to be pinned. */

@@ -2,7 +2,7 @@
 import { dirname, resolve } from 'node:path';
 import { type Diagnostic, placeDiagnostic, type SourceText } from '../../base/diagnostic.ts';
 import { makePrintable } from '../../base/printable.ts';
-import { type Node, nodeAt, readDocument } from '../../runbook/document/document.ts';
+import { nodeAt, readDocument, readExactData } from '../../runbook/document/document.ts';
 import { type Profile, readProfile } from '../../venue/profile/profile.ts';
 import type { DataPath } from '../../venue/profile/reading.ts';
 import { looksSecret } from '../../venue/profile/secret-like.ts';
@@ -52,19 +52,4 @@ function hideText(line: string): string {
 
 function makeProfileError(path: string): UserError {
   return new UserError(`the profile ${makePrintable(path, 300)} cannot be used`, EXIT.usage, 'configuration');
-}
-
-/** The document as data, numbers as text. */
-export function readExactData(node: Node): unknown {
-  switch (node.kind) {
-    case 'list':
-      return node.items.map(readExactData);
-    case 'map':
-      return Object.fromEntries(node.entries.map(({ key, value }) => [key, readExactData(value)]));
-    case 'scalar':
-      if (node.type === 'boolean') return node.text === 'true';
-      return node.type === 'null' ? null : node.text;
-    default:
-      return node satisfies never;
-  }
 }

@@ -2,11 +2,13 @@
  * The market of a rehearsal from files: recorded prices in place of the simulated walk, and the runbook's own feeds. Decides
  * where virtual time begins, and says when a run went on after the files ended.
  */
+
 import { makePrintable } from '../../base/printable.ts';
 import { suggestSpelling } from '../../base/spelling.ts';
 import { listTicks, withHistories } from '../../gateway/simulator/config/config.ts';
 import type { PriceHistory, SimulatorConfig } from '../../gateway/simulator/config/settings.ts';
 import { isFeedName } from '../../gateway/simulator/simulator.ts';
+import { formatIsoTime } from '../../report/format.ts';
 import type { CheckedRunbook } from '../../runbook/checked.ts';
 import type { Value } from '../../runbook/values.ts';
 import { UserError } from '../errors.ts';
@@ -84,9 +86,9 @@ export function chooseStart(spans: readonly Span[], at: number | undefined): num
   const start = at ?? (spans.length === 0 ? undefined : Math.max(...spans.map(({ from }) => from)));
   for (const { what, from, to } of spans) {
     if (start === undefined || (start >= from && start < to) || (start === from && from === to)) continue;
-    const until = Number.isFinite(to) ? ` to ${formatTime(to)}` : ' on';
+    const until = Number.isFinite(to) ? ` to ${formatIsoTime(to)}` : ' on';
     throw new UserError(
-      `the ${what}: from ${formatTime(from)}${until}; the run would begin outside of it, at ${formatTime(start)}`,
+      `the ${what}: from ${formatIsoTime(from)}${until}; the run would begin outside of it, at ${formatIsoTime(start)}`,
     );
   }
   return start;
@@ -96,7 +98,7 @@ export function chooseStart(spans: readonly Span[], at: number | undefined): num
 export function describeEnds(spans: readonly Span[], endedAt: number): readonly string[] {
   return spans
     .filter(({ to }) => to < endedAt)
-    .map(({ what, to }) => `the ${what} end at ${formatTime(to)}; from then on the last price held`);
+    .map(({ what, to }) => `the ${what} end at ${formatIsoTime(to)}; from then on the last price held`);
 }
 
 /** The value of a feed at a time; undefined before its first. */
@@ -154,8 +156,4 @@ function makeNoFeedError(runbook: CheckedRunbook, name: string, declared: readon
   const meant = suggestSpelling(name, declared);
   const hint = meant !== undefined ? `did you mean ${meant}?` : `it has ${declared.join(', ') || 'none'}`;
   return new UserError(`${runbook.name} has no feed ${makePrintable(name, 60)}; ${hint}`);
-}
-
-function formatTime(ms: number): string {
-  return new Date(ms).toISOString();
 }

@@ -8,6 +8,7 @@
  * them continues. A process that was suspended for longer than a lease has lost its other accounts as well; their runs resume
  * from their journals.
  */
+
 import { type Metronome, SystemClock, type Timer } from '../../base/clock.ts';
 import { formatSpan, formatWholeSeconds } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
@@ -21,7 +22,7 @@ import {
   VERDICTS_KEPT_MS,
 } from '../../journal/schedule/store.ts';
 import type { HeldLease } from '../../journal/shared/lease.ts';
-import { StoreError } from '../../journal/store.ts';
+import { ignoreStore, StoreError } from '../../journal/store.ts';
 import { placesOrders } from '../../runbook/steps/risk.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { type Account, openAccount } from '../account/account.ts';
@@ -597,9 +598,4 @@ const CLOCK_TOKENS_MS = 10_000;
 
 function pauseStandby(clock: Metronome): Promise<void> {
   return new Promise((resolve) => void clock.after(STANDBY_CHECK_MS, resolve));
-}
-
-/** Ignores a store that fails while a lease is released: the lease expires by itself. */
-function ignoreStore(error: unknown): void {
-  if (!(error instanceof StoreError)) throw error;
 }

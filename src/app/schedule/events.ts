@@ -1,4 +1,5 @@
 /** Reports the scheduler's events to the log, the metrics and the notification target `ops` of the profile, without waiting. */
+
 import type { ClockDifference } from '../../base/clock-agreement.ts';
 import { formatCount, formatList, formatSpan } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
@@ -6,6 +7,7 @@ import type { RunEnding } from '../../engine/schedule/launcher.ts';
 import type { SchedulerEvent } from '../../engine/schedule/scheduler.ts';
 import type { Entry } from '../../journal/entry.ts';
 import type { KillOrder } from '../../journal/shared/shared.ts';
+import { formatIsoTime } from '../../report/format.ts';
 import type { NoticeSeverity } from '../../venue/profile/setting-form.ts';
 import type { Account } from '../account/account.ts';
 import { type Subject, sendAlarm } from '../account/notifications.ts';
@@ -57,7 +59,7 @@ export class SchedulerEvents {
         this.sendAlarm(
           'error',
           'run_lost',
-          `the run of ${event.slot} at ${formatTime(event.nominalMs)} was due but did not begin: the process died or was suspended, and now it is too late. It sent nothing; start it with \`runbook run\` if it is still needed`,
+          `the run of ${event.slot} at ${formatIsoTime(event.nominalMs)} was due but did not begin: the process died or was suspended, and now it is too late. It sent nothing; start it with \`runbook run\` if it is still needed`,
           { run: event.run, slot: event.slot },
         );
         return;
@@ -103,7 +105,7 @@ export class SchedulerEvents {
       this.sendAlarm(
         'warn',
         'approval_asked',
-        `${run} asks ${makePrintable(formatList(by, 'or'), 200)}: ${makePrintable(ask, 500)} — runbook approve ${run} ${step} --by NAME, until ${formatTime(until)}`,
+        `${run} asks ${makePrintable(formatList(by, 'or'), 200)}: ${makePrintable(ask, 500)} — runbook approve ${run} ${step} --by NAME, until ${formatIsoTime(until)}`,
         { run, step },
       );
     } else if (entry.type === 'order.alarmed') {
@@ -207,7 +209,7 @@ export class SchedulerEvents {
 
   private reportDecision({ decision, runbook, run }: Extract<SchedulerEvent, { type: 'decided' }>): void {
     const { slot, nominalMs } = decision;
-    const fields = { slot, nominal: formatTime(nominalMs) };
+    const fields = { slot, nominal: formatIsoTime(nominalMs) };
     const count = (verdict: string) => {
       this.verdicts[verdict] = (this.verdicts[verdict] ?? 0) + 1;
     };
@@ -259,7 +261,9 @@ export class SchedulerEvents {
   private reportMissed(): void {
     for (const { runbook, why, fromMs, toMs, count } of this.missed.values()) {
       const when =
-        count === 1 ? `at ${formatTime(fromMs)}` : `${count} times from ${formatTime(fromMs)} to ${formatTime(toMs)}`;
+        count === 1
+          ? `at ${formatIsoTime(fromMs)}`
+          : `${count} times from ${formatIsoTime(fromMs)} to ${formatIsoTime(toMs)}`;
       this.sendAlarm('warn', 'occurrence_missed', `${runbook} was missed ${when}: ${why}`, { count, why });
     }
     this.missed = new Map();
@@ -298,8 +302,4 @@ export class SchedulerEvents {
 /** Advice for the person on call. */
 function adviseOnRun(run: string): string {
   return `Nothing of its slot or concurrency key is started until a person settles it: check \`runbook audit show ${run}\` and the venue; then \`runbook cancel ${run} --by NAME\` frees both, or, with the scheduler stopped, \`runbook resume ${run}\` asks the venue again`;
-}
-
-function formatTime(ms: number): string {
-  return new Date(ms).toISOString();
 }

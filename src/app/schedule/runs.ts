@@ -9,7 +9,7 @@ import type { NewAct, Who } from '../../journal/account/acts.ts';
 import { readEntry } from '../../journal/chain.ts';
 import type { Entry, EntryOf } from '../../journal/entry.ts';
 import type { ScheduleStore, SubmissionAnswer, SubmissionRequest } from '../../journal/schedule/store.ts';
-import { StoreError } from '../../journal/store.ts';
+import { ignoreStore, StoreError } from '../../journal/store.ts';
 import { evaluateConcurrency } from '../../runbook/schedule/collisions.ts';
 import type { Value } from '../../runbook/values.ts';
 import { makeAccountKey } from '../account/account.ts';
@@ -272,9 +272,7 @@ export class ScheduledRuns implements Launcher {
       ending === undefined
         ? { state: 'begun' }
         : { state: 'refused', why: 'why' in ending ? ending.why : 'it did not begin', kind: 'failed' };
-    await this.parts.scheduleStore.answer(run, became, 'taken').catch((error: unknown) => {
-      if (!(error instanceof StoreError)) throw error;
-    });
+    await this.parts.scheduleStore.answer(run, became, 'taken').catch(ignoreStore);
   }
 
   /** Answers submissions that an earlier process accepted: whether each run began. The submitting process still waits. */

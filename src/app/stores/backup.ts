@@ -2,10 +2,12 @@
  * Backs up a SQLite store while it is used, into one file: the store as it is at one instant, with its anchors and kill orders, read
  * back entry by entry before it gets its name.
  */
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync } from 'node:fs';
+
+import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { makePrintable } from '../../base/printable.ts';
 import { type Anchor, sortAnchors } from '../../journal/anchors/anchors.ts';
+import { syncPath } from '../../journal/folder.ts';
 import { copyDatabase, type Database, openDatabase, sealDatabase } from '../../journal/sql/sqlite.ts';
 import { type JournalReader, StoreError } from '../../journal/store.ts';
 import { makeBackup, readBackup } from '../../journal/stores/backup.ts';
@@ -92,19 +94,9 @@ export async function verifyJournal(store: JournalReader, anchors: readonly Anch
 
 /** Gives a whole file its name, on the disk when this returns. */
 export function putInPlace(part: string, file: string): void {
-  flush(part);
+  syncPath(part);
   renameSync(part, file);
-  flush(dirname(file));
-}
-
-/** Writes a file or a folder through to the disk. The file must not be open in SQLite in this process. */
-function flush(path: string): void {
-  const handle = openSync(path, 'r');
-  try {
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
-  }
+  syncPath(dirname(file));
 }
 
 function makeFailure(message: string): UserError {

@@ -6,10 +6,11 @@
  * A verdict is durable before its run exists, and the run's name follows from the occurrence: after a crash the next process
  * finds either the run, or a promise that it may still keep in time, and in neither case begins a second run.
  */
+
 import { createHash } from 'node:crypto';
 import type { Clock, Metronome, Timer } from '../../base/clock.ts';
 import type { OccurrenceRow, ScheduleStore } from '../../journal/schedule/store.ts';
-import { StoreError } from '../../journal/store.ts';
+import { ignoreStore, StoreError } from '../../journal/store.ts';
 import type { OperatorCommand } from '../ports.ts';
 import {
   type ClockReading,
@@ -421,11 +422,6 @@ export class Scheduler {
     this.work = done;
     return done;
   }
-}
-
-/** Ignores a refusal of the store whose effect the next process finds by itself. */
-function ignoreStore(error: unknown): void {
-  if (!(error instanceof StoreError)) throw error;
 }
 
 /** Why a run with this ending waits for a person; undefined when it does not. */

@@ -4,6 +4,7 @@
  * exact lines with their hashes), a table of contents with the anchors, and a trailer of fixed length with the position of
  * that table. So one run is read without unpacking the others, and a damaged member affects one run only.
  */
+
 import {
   closeSync,
   existsSync,
@@ -20,7 +21,7 @@ import { basename, dirname, join } from 'node:path';
 import { createGunzip, gunzipSync, gzipSync } from 'node:zlib';
 import { type Anchor, parseAnchor } from '../anchors/anchors.ts';
 import { ChainCheck } from '../chain.ts';
-import { makeFolders } from '../folder.ts';
+import { makeFolders, syncPath } from '../folder.ts';
 import { type RunRow, type StoredEntry, StoreError } from '../store.ts';
 
 /** A run in the table of contents. */
@@ -118,7 +119,7 @@ export class ArchiveWriter {
       });
       if (!isOurs) continue;
       rmSync(this.part, { force: true });
-      withStoreErrors(this.folder, () => syncFolder(this.folder));
+      withStoreErrors(this.folder, () => syncPath(this.folder));
       return file;
     }
   }
@@ -286,15 +287,6 @@ function readBytes(file: string, at: number, length: number): Uint8Array {
 
 function writeAll(handle: number, bytes: Uint8Array): void {
   for (let done = 0; done < bytes.length; ) done += writeSync(handle, bytes, done);
-}
-
-function syncFolder(folder: string): void {
-  const handle = openSync(folder, 'r');
-  try {
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
-  }
 }
 
 /** Runs `work` and turns system errors into a StoreError that names the file. */

@@ -4,7 +4,7 @@
  * interleave differently. Times, and ids that follow from a run's name, do not count as differences. It names what came first;
  * whether that was the cause is for the reader to judge.
  */
-import { toCanonicalJson } from '../../base/json.ts';
+import { isRecord, toCanonicalJson } from '../../base/json.ts';
 import { type Entry, type Json, type JsonObject, readStepEnd } from '../../journal/entry.ts';
 import { StoreError } from '../../journal/store.ts';
 import { formatIsoTime, pickRead } from '../format.ts';
@@ -297,10 +297,6 @@ export function findFieldDifferences(left: Json, right: Json, field = ''): reado
     );
   }
   return [{ field, left, right }];
-}
-
-function isRecord(value: Json): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Times and the account's running numbers: different in every run, and never by themselves the reason for a decision. */

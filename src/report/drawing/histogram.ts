@@ -1,7 +1,9 @@
 /** Draws how often a figure of many runs was in each range: the histogram of a sweep. */
+
 import { Decimal, type DecimalString, decimal } from '../../base/decimal.ts';
 import { formatCount } from '../../base/format.ts';
 import { type Html, html } from '../html/text.ts';
+import { roundToTenth } from '../time-scale.ts';
 import { type DrawingForm, finishDrawing } from './frame.ts';
 import { makeValueAxis } from './value-axis.ts';
 
@@ -33,14 +35,14 @@ export function drawHistogram(title: string, values: readonly DecimalString[], f
     const loss = to?.lessThanOrEqualTo(0) === true ? ' loss' : '';
     const about = `${from?.toFixed(2)} to ${to?.toFixed(2)}: ${formatCount(height, 'run')}`;
     return [
-      html`<rect class="bar${loss}" x="${round(PLOT.left + index * width + GAP / 2)}" y="${round(top)}" width="${round(width - GAP)}" height="${round(base - top)}"><title>${about}</title></rect>
+      html`<rect class="bar${loss}" x="${roundToTenth(PLOT.left + index * width + GAP / 2)}" y="${roundToTenth(top)}" width="${roundToTenth(width - GAP)}" height="${roundToTenth(base - top)}"><title>${about}</title></rect>
 `,
     ];
   });
   const below = across.ticks.map(
     (
       tick,
-    ) => html`<line class="grid" x1="${round(across.place(tick))}" x2="${round(across.place(tick))}" y1="${PLOT.top}" y2="${round(base)}"/><text class="quiet middle" x="${round(across.place(tick))}" y="${round(base) + 20}">${across.format(tick)}</text>
+    ) => html`<line class="grid" x1="${roundToTenth(across.place(tick))}" x2="${roundToTenth(across.place(tick))}" y1="${PLOT.top}" y2="${roundToTenth(base)}"/><text class="quiet middle" x="${roundToTenth(across.place(tick))}" y="${roundToTenth(base) + 20}">${across.format(tick)}</text>
 `,
   );
   const beside = up.ticks
@@ -48,13 +50,13 @@ export function drawHistogram(title: string, values: readonly DecimalString[], f
     .map(
       (
         tick,
-      ) => html`<text class="quiet end" x="${PLOT.left - 8}" y="${round(up.place(tick)) + 4}">${tick.toFixed()}</text>
+      ) => html`<text class="quiet end" x="${PLOT.left - 8}" y="${roundToTenth(up.place(tick)) + 4}">${tick.toFixed()}</text>
 `,
     );
   const zero = new Decimal(0);
   const hasZero = across.low.isNegative() && across.high.isPositive();
   const line = hasZero
-    ? html`<line class="zero" x1="${round(across.place(zero))}" x2="${round(across.place(zero))}" y1="${PLOT.top}" y2="${round(base)}"/>`
+    ? html`<line class="zero" x1="${roundToTenth(across.place(zero))}" x2="${roundToTenth(across.place(zero))}" y1="${PLOT.top}" y2="${roundToTenth(base)}"/>`
     : undefined;
   return finishDrawing(
     {
@@ -64,7 +66,7 @@ export function drawHistogram(title: string, values: readonly DecimalString[], f
       content: [
         below,
         beside,
-        html`<line class="axis" x1="${PLOT.left}" x2="${PLOT.right}" y1="${round(base)}" y2="${round(base)}"/>
+        html`<line class="axis" x1="${PLOT.left}" x2="${PLOT.right}" y1="${roundToTenth(base)}" y2="${roundToTenth(base)}"/>
 `,
         bars,
         line,
@@ -73,8 +75,4 @@ export function drawHistogram(title: string, values: readonly DecimalString[], f
     },
     form,
   );
-}
-
-function round(pixels: number): number {
-  return Math.round(pixels * 10) / 10;
 }

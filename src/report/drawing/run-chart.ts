@@ -5,7 +5,7 @@ import { makePrintable } from '../../base/printable.ts';
 import type { RunReport } from '../folds/run.ts';
 import { formatMoney } from '../format.ts';
 import { type Html, html, type Piece } from '../html/text.ts';
-import { chooseTicks, createTimeScale } from '../time-scale.ts';
+import { chooseTicks, createTimeScale, roundToTenth } from '../time-scale.ts';
 import { type DrawingForm, finishDrawing } from './frame.ts';
 import type { DrawnFill, DrawnOrder, MarketData, MoneyPoint } from './run-data.ts';
 import { makeValueAxis, type ValueAxis } from './value-axis.ts';
@@ -54,7 +54,7 @@ export function drawRun(report: RunReport, markets: readonly MarketData[], form:
 function makeTimes(from: number, until: number): Times {
   const scale = createTimeScale(from, until, RIGHT - LEFT);
   const { ticks, digits } = chooseTicks(0, until - from, 10);
-  const x = (at: number) => round(LEFT + Math.min(RIGHT - LEFT, Math.max(0, scale.x(at))));
+  const x = (at: number) => roundToTenth(LEFT + Math.min(RIGHT - LEFT, Math.max(0, scale.x(at))));
   return { start: from, x, ticks: ticks.map((tick) => ({ x: x(from + tick), text: formatOffset(tick, digits) })) };
 }
 
@@ -120,7 +120,7 @@ function drawPanel(
   times: Times,
 ): Html {
   const marks = axis.ticks.map((tick): Html => {
-    const y = round(axis.place(tick));
+    const y = roundToTenth(axis.place(tick));
     return html`<line class="${tick.isZero() ? 'zero' : 'grid'}" x1="${LEFT}" x2="${RIGHT}" y1="${y}" y2="${y}"/><text class="quiet end" x="${LEFT - 8}" y="${y + 4}">${axis.format(tick)}</text>
 `;
   });
@@ -144,7 +144,7 @@ function drawLine<P extends { readonly at: number }>(
   const columns = new Map<number, number[]>();
   for (const point of points) {
     const x = Math.round(times.x(point.at));
-    const y = round(axis.place(read(point)));
+    const y = roundToTenth(axis.place(read(point)));
     const ys = columns.get(x);
     if (ys === undefined) columns.set(x, [y]);
     else ys.push(y);
@@ -166,7 +166,7 @@ function drawOrder(
 ): readonly Piece[] {
   const draw = (value: Decimal | undefined, dashes: string): Piece => {
     if (value === undefined) return undefined;
-    const y = Math.min(panel.bottom, Math.max(panel.top, round(axis.place(value))));
+    const y = Math.min(panel.bottom, Math.max(panel.top, roundToTenth(axis.place(value))));
     const [x1, x2] = [times.x(from), Math.max(times.x(until), times.x(from) + 3)];
     return html`<line class="order ${side}" stroke-dasharray="${dashes}" x1="${x1}" x2="${x2}" y1="${y}" y2="${y}"><title>${`${label} at ${value.toFixed()}`}</title></line>
 `;
@@ -175,7 +175,7 @@ function drawOrder(
 }
 
 function drawFill({ at, side, price, size }: DrawnFill, axis: ValueAxis, times: Times): Html {
-  const [x, y] = [times.x(at), round(axis.place(price))];
+  const [x, y] = [times.x(at), roundToTenth(axis.place(price))];
   const points =
     side === 'long'
       ? `${x},${y - 6} ${x - 5},${y + 4} ${x + 5},${y + 4}`
@@ -186,21 +186,17 @@ function drawFill({ at, side, price, size }: DrawnFill, axis: ValueAxis, times: 
 
 /** The position as an area: it holds from each change to the next. */
 function drawHeld(money: readonly MoneyPoint[], axis: ValueAxis, times: Times): Piece {
-  const base = round(axis.place(new Decimal(0)));
+  const base = roundToTenth(axis.place(new Decimal(0)));
   const corners: string[] = [];
   let before: MoneyPoint | undefined;
   for (const [index, point] of money.entries()) {
     const isLast = index === money.length - 1;
     if (before?.size.equals(point.size) && !isLast) continue;
     const x = times.x(point.at);
-    if (before !== undefined) corners.push(`${x},${round(axis.place(before.size))}`);
+    if (before !== undefined) corners.push(`${x},${roundToTenth(axis.place(before.size))}`);
     else corners.push(`${x},${base}`);
-    corners.push(`${x},${isLast ? base : round(axis.place(point.size))}`);
+    corners.push(`${x},${isLast ? base : roundToTenth(axis.place(point.size))}`);
     before = point;
   }
   return corners.length === 0 ? undefined : html`<polygon class="held" points="${corners.join(' ')}"/>`;
-}
-
-function round(pixels: number): number {
-  return Math.round(pixels * 10) / 10;
 }

@@ -2,8 +2,10 @@
  * Folds what a run was allowed to do: every limit that was checked before a write, with the write that came closest. The
  * figures come from the journal (`call.checked`); a limit that was never checked is not listed.
  */
+
 import { Decimal, parseDecimal, toWholeNumber } from '../../base/decimal.ts';
-import type { Entry, Json, JsonObject } from '../../journal/entry.ts';
+import { isRecord } from '../../base/json.ts';
+import type { Entry, JsonObject } from '../../journal/entry.ts';
 import { AT_LEAST } from '../../venue/limits/check.ts';
 import { formatJson } from '../format.ts';
 
@@ -56,7 +58,7 @@ export class AllowanceFold {
       case 'run.started': {
         this.startedAt = entry.data.startedAt;
         const { limits } = entry.data.settings;
-        if (isObject(limits)) this.profile = limits;
+        if (isRecord(limits)) this.profile = limits;
         return;
       }
       case 'call.checked':
@@ -110,8 +112,4 @@ export class AllowanceFold {
 function toPercent(share: Decimal): number {
   const capped = Decimal.min(share.times(100), 999).toDecimalPlaces(0, Decimal.ROUND_UP);
   return toWholeNumber(capped);
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

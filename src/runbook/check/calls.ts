@@ -1,9 +1,10 @@
 /** Checks calls of other runbooks: the callee exists, is valid and gets the inputs it needs. The step's id yields its outputs. */
+
 import type { Span } from '../../base/diagnostic.ts';
 import { formatCount } from '../../base/format.ts';
 import type { CheckedRunbook } from '../checked.ts';
 import type { CheckCode } from '../codes/check.ts';
-import type { MapNode, Node } from '../document/nodes.ts';
+import { listEntries, type Node } from '../document/nodes.ts';
 import { FAULTY } from '../expression/compiler.ts';
 import { makeRecordType } from '../functions/records.ts';
 import { addsRisk } from '../steps/risk.ts';
@@ -72,8 +73,4 @@ function readGivenInputs(
     if (input.default === undefined && !values.some(([key]) => key === input.name))
       checking.report(nameSpan, 'missing-input', `${name} needs its input ${input.name} (${input.typeText})`);
   return Object.fromEntries(values);
-}
-
-function listEntries(node: Node | undefined): MapNode['entries'] {
-  return node?.kind === 'map' ? node.entries : [];
 }

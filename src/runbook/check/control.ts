@@ -2,11 +2,12 @@
  * Checks the arguments of the steps that do not call the venue: names, conditions, waits, loops, branches, calls of other
  * runbooks, approvals, ends. One function for each step. The caller passes in `steps`, which checks inner lists of steps.
  */
+
 import type { Decimal } from '../../base/decimal.ts';
 import { suggestSpelling } from '../../base/spelling.ts';
 import { NOTICE_SEVERITIES } from '../../venue/profile/setting-form.ts';
 import type { CheckedStep, NamedExpr, StepName } from '../checked.ts';
-import type { MapNode, Node } from '../document/nodes.ts';
+import { listEntries, type MapNode, type Node } from '../document/nodes.ts';
 import { FAULTY } from '../expression/compiler.ts';
 import { isBare } from '../expression/expression.ts';
 import { type Declared, makeOptional } from '../expression/scope.ts';
@@ -412,8 +413,4 @@ function checkPositiveCount(
     checking.report(at, 'out-of-range', `${what} must be at least 1, found ${value.toFixed()}`);
   if (at && value?.greaterThan(Number.MAX_SAFE_INTEGER))
     checking.report(at, 'out-of-range', `${what} is too large a count: ${value.toFixed()}`);
-}
-
-function listEntries(node: Node | undefined): MapNode['entries'] {
-  return node?.kind === 'map' ? node.entries : [];
 }

@@ -2,7 +2,9 @@
  * Compares values for a runbook's inputs with their declarations: defaults and schedules during the check, `--input` and the
  * caller's `with` before a run. Reports every problem.
  */
+
 import { Decimal, parseDecimal } from '../../base/decimal.ts';
+import { isRecord } from '../../base/json.ts';
 import { suggestSpelling } from '../../base/spelling.ts';
 import type { CheckedRunbook, InputDeclaration } from '../checked.ts';
 import { readInputText } from '../expression/expression.ts';
@@ -138,7 +140,7 @@ export function parseValueJson(type: ValueType, json: unknown): Value {
     case 'list':
       return Array.isArray(json) ? json.map((each) => parseValueJson(type.of, each)) : undefined;
     case 'map':
-      return isObject(json)
+      return isRecord(json)
         ? new Map(Object.entries(json).map(([key, each]) => [key, parseValueJson(type.of, each)]))
         : undefined;
     case 'record':
@@ -150,8 +152,4 @@ export function parseValueJson(type: ValueType, json: unknown): Value {
 
 function unwrapReading<T extends Value>(reading: Reading<T>): T | undefined {
   return 'value' in reading ? reading.value : undefined;
-}
-
-function isObject(json: unknown): json is object {
-  return typeof json === 'object' && json !== null && !Array.isArray(json);
 }

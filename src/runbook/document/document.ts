@@ -16,7 +16,7 @@ import { locateCharacters, type ScalarWriting } from './scalar-places.ts';
 import { describeFaults } from './yaml-faults.ts';
 
 export type { ListNode, MapEntry, MapNode, Node, ScalarNode } from './nodes.ts';
-export { nodeAt, plainData } from './nodes.ts';
+export { nodeAt, plainData, readExactData } from './nodes.ts';
 
 export interface DocumentLimits {
   readonly maxBytes: number;

@@ -60,6 +60,22 @@ export function plainData(node: Node): unknown {
   }
 }
 
+/** The document as data, each number as `readNumber` gives it: the text as it was written, unless told otherwise. */
+export function readExactData(node: Node, readNumber: (literal: string) => unknown = (literal) => literal): unknown {
+  switch (node.kind) {
+    case 'list':
+      return node.items.map((item) => readExactData(item, readNumber));
+    case 'map':
+      return Object.fromEntries(node.entries.map(({ key, value }) => [key, readExactData(value, readNumber)]));
+    case 'scalar':
+      if (node.type === 'number') return readNumber(node.text);
+      if (node.type === 'boolean') return node.text === 'true';
+      return node.type === 'null' ? null : node.text;
+    default:
+      return node satisfies never;
+  }
+}
+
 /** The node at a path, or the last existing one on the way; `keySpan` if that node is the value of a key. */
 export function nodeAt(root: Node, path: readonly (string | number)[]): { node: Node; span: Span; keySpan?: Span } {
   let node = root;
@@ -81,4 +97,9 @@ export const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constr
 /** Whether a node is a scalar of a type. */
 export function isScalar<T extends ScalarNode['type']>(node: Node, type: T): node is ScalarNode & { readonly type: T } {
   return node.kind === 'scalar' && node.type === type;
+}
+
+/** The entries of a map; none of any other node. */
+export function listEntries(node: Node | undefined): MapNode['entries'] {
+  return node?.kind === 'map' ? node.entries : [];
 }

@@ -4,6 +4,7 @@
  * no envelope: 429, and 401, which the venue sends before anything is done. The caller checks whether the records belong to
  * *our* order.
  */
+
 import { isLosslessNumber } from 'lossless-json';
 import { makePrintable } from '../../base/printable.ts';
 import {
@@ -18,7 +19,7 @@ import { isOrderId } from '../forms.ts';
 import type { Profile } from '../profile/profile.ts';
 import { type Headers, readRetryAfter, readTokenCounts } from '../tokens/headers.ts';
 import { type ErrorMeaning, readErrorText } from './errors.ts';
-import { Notes, readRecord, Unreadable } from './records.ts';
+import { asRecord, Notes, readRecord, Unreadable } from './records.ts';
 import { readJson } from './request.ts';
 
 /** Header names in lower case; the body as it came. */
@@ -270,11 +271,6 @@ function readNothing(result: unknown, notes: Notes): null {
   if (items.some((item) => item !== true && item !== null && item !== undefined))
     notes.add('a result where none is documented; ignored');
   return null;
-}
-
-function asRecord(value: unknown): Readonly<Record<string, unknown>> | undefined {
-  const isRecord = typeof value === 'object' && value !== null && !Array.isArray(value) && !isLosslessNumber(value);
-  return isRecord ? (value as Readonly<Record<string, unknown>>) : undefined;
 }
 
 function describeKind(value: unknown): string {

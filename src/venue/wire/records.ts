@@ -3,8 +3,10 @@
  * its documented empty value. A field that an order, a fill or a balance needs is never filled in: an invented zero would be
  * believed. Unknown fields and words are noted and do no harm.
  */
+
 import { isLosslessNumber } from 'lossless-json';
 import { Decimal, type DecimalString, formatDecimal, isDecimalText } from '../../base/decimal.ts';
+import { isRecord } from '../../base/json.ts';
 import { makePrintable } from '../../base/printable.ts';
 import type { RecordName, RecordOf } from '../catalogue.ts';
 import { isFillId, isMarketId, isOrderId, readMarketOfId } from '../forms.ts';
@@ -296,9 +298,13 @@ function documentTypes(
   return named;
 }
 
+/** A JSON object; undefined for anything else, such as a number that is kept as it was written. */
+export function asRecord(value: unknown): Readonly<Record<string, unknown>> | undefined {
+  return isRecord(value) && !isLosslessNumber(value) ? value : undefined;
+}
+
 function readObject(value: unknown, what: string): Readonly<Record<string, unknown>> {
-  const isRecord = typeof value === 'object' && value !== null && !Array.isArray(value) && !isLosslessNumber(value);
-  return isRecord ? (value as Readonly<Record<string, unknown>>) : refuse(what, 'not an object');
+  return asRecord(value) ?? refuse(what, 'not an object');
 }
 
 function refuse(what: string, why: string): never {

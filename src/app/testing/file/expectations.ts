@@ -6,7 +6,8 @@ import { makePrintable } from '../../../base/printable.ts';
 import { suggestSpelling } from '../../../base/spelling.ts';
 import type { CheckCode } from '../../../runbook/codes/check.ts';
 import { makeFinding } from '../../../runbook/codes/codes.ts';
-import type { ListNode, MapNode, Node } from '../../../runbook/document/document.ts';
+import { type ListNode, type MapNode, type Node, readExactData } from '../../../runbook/document/document.ts';
+import { readScalarText, readTexts } from './nodes.ts';
 import { parseRequestPattern, parseRequestRun } from './request-names.ts';
 import { REQUEST_NAMES } from './schema.ts';
 import type { Bound, Expectations, Expected, Plain, RequestPattern, RequestRun, WordRun } from './test-case.ts';
@@ -37,38 +38,44 @@ export function readExpectations(node: MapNode, source: SourceText, found: Diagn
   const counts = (key: string) =>
     entries(key).flatMap(({ key: text, value, span }) => {
       const pattern = parseRequestPattern(text);
-      return pattern === undefined ? [] : [{ value: { pattern, count: Number(readScalar(value)), text }, span }];
+      return pattern === undefined ? [] : [{ value: { pattern, count: Number(readScalarText(value)), text }, span }];
     });
   const has = (key: string) => node.get(key) !== undefined;
 
   const read = {
-    ...item('outcome', readScalar),
-    ...item('reason', readScalar),
-    ...item('sound', readScalar),
+    ...item('outcome', readScalarText),
+    ...item('reason', readScalarText),
+    ...item('sound', readScalarText),
     ...item('error', (value) =>
       value.kind === 'map'
-        ? Object.fromEntries(value.entries.map((each) => [each.key, readScalar(each.value)]))
+        ? Object.fromEntries(value.entries.map((each) => [each.key, readScalarText(each.value)]))
         : undefined,
     ),
     ...item('steps', (value) => readWords(value)),
     ...item('requests', (value) => readRequestRuns(value, report)),
     ...item('elapsed', (value, span) =>
-      readBounds(readScalar(value), parseDuration, span, 'a duration, such as 4s, `>= 4s` or `>= 4s, < 1m`', report),
+      readBounds(
+        readScalarText(value),
+        parseDuration,
+        span,
+        'a duration, such as 4s, `>= 4s` or `>= 4s, < 1m`',
+        report,
+      ),
     ),
     ...item('tokens', (value, span) =>
-      readBounds(readScalar(value), parseWholeNumber, span, 'a number, such as 120 or `<= 400`', report),
+      readBounds(readScalarText(value), parseWholeNumber, span, 'a number, such as 120 or `<= 400`', report),
     ),
     ...item('deadman', (value) => readDeadmanWords(value, report)),
     ...Object.assign(
       {},
       ...(['realized', 'unrealized', 'fees', 'net', 'slippage'] as const).map((name) =>
-        item(name, (value, span) => readBounds(readScalar(value), parseDecimal, span, AMOUNT, report)),
+        item(name, (value, span) => readBounds(readScalarText(value), parseDecimal, span, AMOUNT, report)),
       ),
     ),
     ...(has('position')
       ? {
           position: entries('position').flatMap(({ key, value, span }) => {
-            const bounds = readBounds(readScalar(value), parseDecimal, span, AMOUNT, report);
+            const bounds = readBounds(readScalarText(value), parseDecimal, span, AMOUNT, report);
             return bounds === undefined ? [] : [{ value: { market: key, bounds }, span }];
           }),
         }
@@ -79,12 +86,12 @@ export function readExpectations(node: MapNode, source: SourceText, found: Diagn
     ...(has('outputs')
       ? {
           outputs: entries('outputs').map(({ key, value, span }) => ({
-            value: { name: key, value: readPlain(value) },
+            value: { name: key, value: readExactData(value) as Plain },
             span,
           })),
         }
       : {}),
-    ...(has('orders') ? { orders: list('orders').map((each) => ({ value: readFields(each), span: each.span })) } : {}),
+    ...(has('orders') ? { orders: list('orders').map((each) => ({ value: readTexts(each), span: each.span })) } : {}),
     ...(has('notified')
       ? { notified: list('notified').map((each) => ({ value: readNotification(each), span: each.span })) }
       : {}),
@@ -94,13 +101,9 @@ export function readExpectations(node: MapNode, source: SourceText, found: Diagn
 
 type Report = (span: Span, code: CheckCode, message: string, hint?: string) => void;
 
-function readScalar(node: Node): string | undefined {
-  return node.kind === 'scalar' ? node.text : undefined;
-}
-
 function readWords(node: Node): readonly WordRun[] {
   return (node.kind === 'list' ? node.items : []).map((item) => {
-    const text = readScalar(item) ?? '';
+    const text = readScalarText(item) ?? '';
     return text.endsWith('*') ? { word: text.slice(0, -1), many: true } : { word: text, many: false };
   });
 }
@@ -123,7 +126,7 @@ function readDeadmanWords(node: Node, report: Report): readonly WordRun[] {
 
 function readRequestRuns(node: Node, report: Report): readonly RequestRun[] {
   return (node.kind === 'list' ? node.items : []).flatMap((item) => {
-    const text = readScalar(item) ?? '';
+    const text = readScalarText(item) ?? '';
     const read = parseRequestRun(text);
     if (read !== undefined) return [read];
     const near = suggestSpelling(text, REQUEST_NAMES);
@@ -138,35 +141,15 @@ function readRequestRuns(node: Node, report: Report): readonly RequestRun[] {
 }
 
 function readRequests(node: Node): readonly Expected<{ readonly pattern: RequestPattern; readonly text: string }>[] {
-  const text = readScalar(node) ?? '';
+  const text = readScalarText(node) ?? '';
   const pattern = parseRequestPattern(text);
   return pattern === undefined ? [] : [{ value: { pattern, text }, span: node.span }];
 }
 
-function readFields(node: Node): Readonly<Record<string, string>> {
-  return node.kind === 'map'
-    ? Object.fromEntries(node.entries.map(({ key, value }) => [key, readScalar(value) ?? '']))
-    : {};
-}
-
 function readNotification(node: Node): { readonly to?: string; readonly text: string } {
-  if (node.kind !== 'map') return { text: readScalar(node) ?? '' };
-  const { to, text = '' } = readFields(node);
+  if (node.kind !== 'map') return { text: readScalarText(node) ?? '' };
+  const { to, text = '' } = readTexts(node);
   return { text, ...(to === undefined ? {} : { to }) };
-}
-
-function readPlain(node: Node): Plain {
-  switch (node.kind) {
-    case 'list':
-      return node.items.map(readPlain);
-    case 'map':
-      return Object.fromEntries(node.entries.map(({ key, value }) => [key, readPlain(value)]));
-    case 'scalar':
-      if (node.type === 'null') return null;
-      return node.type === 'boolean' ? node.text === 'true' : node.text;
-    default:
-      return node satisfies never;
-  }
 }
 
 /** `>= 4s, < 1m`: all bounds must hold. */

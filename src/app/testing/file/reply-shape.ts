@@ -7,7 +7,7 @@ import { pluralize } from '../../../base/format.ts';
 import { suggestSpelling } from '../../../base/spelling.ts';
 import { exactJsonText, toExactNumber } from '../../../gateway/fixture/exact-json.ts';
 import { makeFinding } from '../../../runbook/codes/codes.ts';
-import type { MapNode, Node } from '../../../runbook/document/document.ts';
+import { type MapNode, type Node, readExactData } from '../../../runbook/document/document.ts';
 import { type EndpointName, getEndpoint, type RecordName, type RecordOf } from '../../../venue/catalogue.ts';
 import { readMarketOfId } from '../../../venue/forms.ts';
 import { SIMULATED_PROFILE } from '../../../venue/profile/profile.ts';
@@ -131,11 +131,15 @@ export function readReply(
 ): { readonly reply: Reply | undefined; readonly diagnostics: readonly Diagnostic[] } {
   const shape = chooseShape(name);
   const nothing = { reply: undefined, diagnostics: [] };
-  if (check === 'off') return { reply: { kind: 'result', result: readAsWritten(node) }, diagnostics: [] };
+  if (check === 'off')
+    return { reply: { kind: 'result', result: readExactData(node, toExactNumber) }, diagnostics: [] };
   if (shape === undefined) {
     const jwt = getEndpoint(name).answer.shape === 'jwt';
     return {
-      reply: { kind: 'result', result: jwt && node.kind === 'scalar' ? [node.text] : readAsWritten(node) },
+      reply: {
+        kind: 'result',
+        result: jwt && node.kind === 'scalar' ? [node.text] : readExactData(node, toExactNumber),
+      },
       diagnostics: [],
     };
   }
@@ -261,22 +265,6 @@ function readValueLike(like: unknown, node: Node): unknown {
       if (typeof like === 'number' && /^-?\d{1,15}$/.test(node.text)) return Number(node.text);
       if (typeof like === 'boolean' && node.type === 'boolean') return node.text === 'true';
       return node.text;
-    default:
-      return node satisfies never;
-  }
-}
-
-/** The node as JSON data, with all digits of numbers. */
-function readAsWritten(node: Node): unknown {
-  switch (node.kind) {
-    case 'list':
-      return node.items.map(readAsWritten);
-    case 'map':
-      return Object.fromEntries(node.entries.map(({ key, value }) => [key, readAsWritten(value)]));
-    case 'scalar':
-      if (node.type === 'number') return toExactNumber(node.text);
-      if (node.type === 'boolean') return node.text === 'true';
-      return node.type === 'null' ? null : node.text;
     default:
       return node satisfies never;
   }

@@ -5,6 +5,7 @@
 
 import { parseDecimal } from '../../../base/decimal.ts';
 import type { Diagnostic, SourceText } from '../../../base/diagnostic.ts';
+import { isRecord } from '../../../base/json.ts';
 import { makePrintable } from '../../../base/printable.ts';
 import { readSimulatorConfig, type SimulatorConfig } from '../../../gateway/simulator/config/config.ts';
 import { makeFinding } from '../../../runbook/codes/codes.ts';
@@ -15,10 +16,10 @@ import {
   type Node,
   plainData,
   readDocument,
+  readExactData,
 } from '../../../runbook/document/document.ts';
 import type { ScalarNode } from '../../../runbook/document/nodes.ts';
 import { readTime } from '../../../runbook/expression/literals.ts';
-import { readExactData } from '../../files/profile.ts';
 import { readExpectations } from './expectations.ts';
 import { findSchemaErrors } from './faults.ts';
 import { listMaps, quoteText, type Report, readDuration, readInteger, readScalarText } from './nodes.ts';
@@ -280,11 +281,7 @@ function mergeDeep(under: Data, over: Data): Data {
   const merged: Record<string, unknown> = { ...under };
   for (const [key, value] of Object.entries(over)) {
     const below = merged[key];
-    merged[key] = isData(below) && isData(value) ? mergeDeep(below, value) : value;
+    merged[key] = isRecord(below) && isRecord(value) ? mergeDeep(below, value) : value;
   }
   return merged;
-}
-
-function isData(value: unknown): value is Data {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
