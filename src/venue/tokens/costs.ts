@@ -47,24 +47,20 @@ export class LearnedCosts {
 
   /**
    * One reading of a request that ran alone: it cost `spent` tokens at least and `most` at most, because the venue may have regained
-   * some meanwhile. Documented costs are not learned.
+   * some meanwhile. Gives whether that decides the cost. Documented costs are not learned.
    */
-  observe(endpoint: CostedEndpoint, spent: number, most: number): 'learned' | 'noted' | 'ignored' {
-    if (getDocumentedCost(endpoint) !== undefined || !Number.isSafeInteger(spent) || spent < 0) return 'ignored';
+  observe(endpoint: CostedEndpoint, spent: number, most: number): boolean {
+    if (getDocumentedCost(endpoint) !== undefined || !Number.isSafeInteger(spent)) return false;
     const known = this.learned.get(endpoint) ?? { cost: undefined, candidate: 0, readings: 0 };
     this.learned.set(endpoint, known);
     const cost = this.costFor(endpoint);
     const raises = spent > cost;
-    if (!raises && most > cost) {
-      known.readings = 0;
-      return 'noted';
-    }
-    known.candidate = known.readings === 0 ? most : Math.max(known.candidate, most);
-    known.readings += 1;
-    if (!raises && known.readings < READINGS_TO_LOWER) return 'noted';
+    known.readings = most > cost ? 0 : known.readings + 1;
+    known.candidate = known.readings === 1 ? most : Math.max(known.candidate, most);
+    if (!raises && known.readings < READINGS_TO_LOWER) return false;
     known.cost = raises ? spent : known.candidate;
     known.readings = 0;
-    return 'learned';
+    return true;
   }
 
   save(): SavedCosts {

@@ -391,8 +391,9 @@ export class Ledger {
     const spent = latest.remaining - remaining;
     if (!quiet || spent < 0 || spent > this.settings.burst) return request.weight;
     const regained = Math.max(1, Math.ceil(this.getRefillPerMs() * (this.now - latest.askedAt)));
-    const isLearned = this.costs.observe(request.endpoint, spent, spent + regained) === 'learned';
-    return isLearned ? Math.max(request.weight, spent) : request.weight;
+    return this.costs.observe(request.endpoint, spent, spent + regained)
+      ? Math.max(request.weight, spent)
+      : request.weight;
   }
 
   // Sharing.
