@@ -34,6 +34,11 @@ const ACTIVITY: ReadonlySet<string> = new Set([
 /** No undisturbed request takes longer to the venue. */
 const LATENCY_MS = 500;
 
+/** A JWT of three seconds costs as much as the heartbeats, and nothing is kept for its renewals. */
+function renewsAlways({ venue: { auth } }: Happened['scenario']): boolean {
+  return auth?.mode === 'jwt' && (auth.lifeMs ?? 60_000) < 10_000;
+}
+
 /** Orders that a run decided to send after it had halted, and that could have enlarged what its own orders hold. */
 function* enlargedWhileHalting(facts: Facts, run: RunTold): Iterable<string> {
   const halted = run.entries.find((entry) => entry.type === 'run.moved' && entry.data.event === 'HALTED');
@@ -107,13 +112,10 @@ export const ACCOUNT_INVARIANTS = {
           (on === '*' || on === 'POST /cancel_all_after') &&
           (does === 'error' || (when?.probability !== undefined && does !== 'delay' && FAULTS[does] !== 'orders')),
       );
-      // A JWT of three seconds costs as much as the heartbeats, and nothing is kept for its renewals.
-      const { auth } = scenario.venue;
-      const renewsAlways = auth?.mode === 'jwt' && (auth.lifeMs ?? 60_000) < 10_000;
       for (const { entry, intended } of attempts) {
         // With a small limit the reserve holds for few cancels; heartbeats have one of their own, for one in each interval.
         const isHeartbeat = intended.data.purpose === 'keep-alive';
-        const reserved = isHeartbeat ? !repeatsHeartbeats && !renewsAlways : limit >= 1200;
+        const reserved = isHeartbeat ? !repeatsHeartbeats && !renewsAlways(scenario) : limit >= 1200;
         if (undisturbed && reserved && intended.data.class === 'protect' && entry.data.waitedMs > URGENT_WAIT_MS)
           yield `${intended.data.endpoint} waited ${entry.data.waitedMs} ms for tokens`;
       }
@@ -139,6 +141,7 @@ export const ACCOUNT_INVARIANTS = {
         if (event === 'fired' && guards(at - deadman.timeoutMs, at) && facts.wasHealthy(at - deadman.timeoutMs, at))
           yield `the deadman switch fired at ${at} although a process was there and all was well`;
       }
+      if (renewsAlways(happened.scenario)) return;
       const active = happened.sent.filter(({ endpoint }) => ACTIVITY.has(endpoint));
       for (const [index, { at, life }] of active.entries()) {
         const before = active[index - 1];

@@ -191,6 +191,18 @@ export const ORDER_INVARIANTS = {
         );
         // An exit that is proven absent is followed by one more: what is open must not stay so.
         const isExit = closes && terms.type === 'market';
+        const [first] = attempts;
+        const attemptedAt = first === undefined ? Number.POSITIVE_INFINITY : facts.at(first.entry);
+        // A stop or target that was put back meanwhile may have closed it.
+        const isClosed =
+          isExit &&
+          [...intents.values()].some(
+            (other) =>
+              other.step === step &&
+              other.run === run &&
+              onlyReduces(other.terms.type) &&
+              other.orders.some(({ filled, history }) => filled !== '0' && (history.at(-1)?.at ?? 0) > attemptedAt),
+          );
         const isSentAgain =
           later.filter((other) => other.terms.type === 'market').length > 1 || (later.length > 0 && !isExit);
         const last = attempts.at(-1)?.intended;
@@ -206,7 +218,7 @@ export const ORDER_INVARIANTS = {
           unanswered &&
           terms.onAmbiguous === 'halt' &&
           !onlyReduces(terms.type) &&
-          (isSentAgain || (!isReported && later.length === 0))
+          (isSentAgain || (!isReported && !isClosed && later.length === 0))
         )
           yield `the run ${result.outcome} with intent ${id} absent, ${isReported ? 'and its step sent another' : 'and its step does not say so'}`;
         else if (state === 'submitting') yield `the run halted with intent ${id} in flight`;
