@@ -391,6 +391,7 @@ function mergePerName(diagnostics: readonly Diagnostic[]): readonly Diagnostic[]
     'unknown-field',
     'unknown-variable',
     'id-outside-its-round',
+    'optional-unhandled',
   ] satisfies Code[];
   const uses = new Map<string, Diagnostic[]>();
   const key = ({ code, message }: Diagnostic): string => `${code} ${message}`;

@@ -1,4 +1,4 @@
-/** Suggests this language's word for a word of another venue or language. The other words are never accepted. */
+/** Suggests this language's word, or what to write, for a word of another venue or language. The other words are never accepted. */
 import { suggestSpelling } from '../base/spelling.ts';
 
 const FOREIGN: Readonly<Record<string, string>> = {
@@ -32,6 +32,22 @@ const FOREIGN: Readonly<Record<string, string>> = {
   foreach: 'for_each',
   loop: 'repeat',
   order: 'place',
+  entry: 'place',
+  log: 'notify',
+  print: 'notify',
+  alert: 'notify',
+  message: 'notify',
+  while: 'repeat',
+  then: 'do',
+  elif: 'switch',
+  exit: 'close',
+  flatten: 'close',
+  import: 'call',
+  on_error: 'catch',
+  tasks: 'steps',
+  actions: 'steps',
+  strategy: 'runbook',
+  flat: 'none',
   buy: 'long',
   bid: 'long',
   sell: 'short',
@@ -68,6 +84,25 @@ const FOREIGN: Readonly<Record<string, string>> = {
   average: 'avg_price',
   percentage: 'pct',
 };
+
+/** What to write for a key that stands for a whole construct here. */
+const CONSTRUCTS: Readonly<Record<string, string>> = {
+  post_only: 'Write tif: post_only.',
+  reduce_only: 'To close a position use close or protect; `allow: reduce` is written beside the name of the step.',
+  stop_loss: 'A stop-loss is a step of its own: protect, or manage.',
+  take_profit: 'A take-profit is a step of its own: protect, or manage.',
+  trailing_stop: 'A stop that follows the price is `trail` of the step manage.',
+  leverage: 'Leverage is set by a step of its own: set_leverage.',
+  buy: 'Write place, with side: long.',
+  sell: 'Write place, with side: short; to close a position, close.',
+  version: 'The version of the language is written dsl: 1.',
+  cron: 'It belongs in schedule: {cron: …, tz: …}.',
+};
+
+/** What to write instead of a word that means a construct of this language; undefined for any other. */
+export function adviseOnWord(word: string): string | undefined {
+  return Object.hasOwn(CONSTRUCTS, word) ? CONSTRUCTS[word] : undefined;
+}
 
 /** The word of `known` that was probably meant: a synonym from elsewhere, or a similar spelling. */
 export function suggestWord(word: string, known: readonly string[]): string | undefined {

@@ -103,6 +103,13 @@ const MISTAKES: readonly (readonly [field: Field, written: string, found: string
   ['price', '$64000', '$', 'currency'],
   ['until', 'now() + minutes(5)', 'now', 'write now without'],
   ['until', 'now + 5m', '5m', 'minutes(5)'],
+  ['price', 'mid * 0.99', 'mid', 'feeds.mid'],
+  ['size', 'size', 'size', 'inputs.size'],
+  ['size', '$size', '$', 'inputs.NAME'],
+  ['size', '0.1 BTC', 'BTC', 'such as 0.1: the field'],
+  ['price', '63.5k', 'k', 'in full'],
+  ['type', 'stop_loss', 'stop_loss', 'protect'],
+  ['cron', '* * * * *', '*', 'quotes'],
   // Lookalike characters.
   ['price', 'feeds.mid × 0.99', '×', '*'],
   ['price', 'feeds.mid − 1', '−', '-'],
@@ -137,6 +144,27 @@ describe('a misplaced key gets its place in the hint', () => {
   const findingsOf = (steps: string): readonly string[] =>
     findings(`runbook: case\ndsl: 1\nsteps:\n${steps}`).map(({ code, hint }) => `${code}: ${hint}`);
 
+  it('fields that are beside the name of their step, once', () =>
+    expect(findingsOf('  - set_leverage:\n    market: BTC-USD\n    leverage: 3\n')).toEqual([
+      expect.stringMatching(/^unknown-key: Indent/),
+    ]));
+  it.each([
+    ['place: {type: limit, market: BTC-USD, side: long, size: 1, price: 9, post_only: true}', 'tif: post_only'],
+    ['place: {type: market, market: BTC-USD, side: long, size: 1, stop_loss: 9}', 'protect'],
+    ['buy: 1', 'side: long'],
+    ['while: true', 'repeat'],
+    ['log: hello', 'notify'],
+  ])('a word that is a construct here: %s', (step, expected) =>
+    expect(findingsOf(`  - ${step}\n`).filter((each) => each.startsWith('unknown-key'))).toEqual([
+      expect.stringContaining(expected),
+    ]),
+  );
+  it('a schedule and a declaration that are no map', () => {
+    const of = (head: string) => findings(`runbook: case\ndsl: 1\n${head}\nsteps: [wait: 1s]`).map(({ hint }) => hint);
+    expect(of("schedule: '0 8 * * *'")).toEqual([expect.stringContaining('{cron: …')]);
+    expect(of('leaves: none')).toEqual([expect.stringContaining('{position: …')]);
+    expect(of('leaves: {position: flat}')).toEqual([expect.stringContaining('none')]);
+  });
   it("a modifier inside the step's own map", () => {
     const [first, ...others] = findingsOf('  - read_deadman: {market: BTC-USD, timeout: 3s}\n');
     expect(first).toMatch(/^unknown-key: .*modifier/);
@@ -167,4 +195,42 @@ describe('the hint of what other lines decide', () => {
   ])('%s', (_what, head, step, expected) => {
     expect(of(head, step).map(({ hint }) => hint)).toContainEqual(expect.stringContaining(expected));
   });
+});
+
+describe('values that lack their quotes', () => {
+  const hintsOf = (step: string) =>
+    findings(`runbook: case\ndsl: 1\nsteps:\n  - ${step}\n`).map(({ hint }) => /"(.*)"/.exec(hint)?.[1]);
+  it.each([
+    [
+      'request: {name: a, with: {x: lot(inputs.of / feeds.mid[inputs.m], inputs.m), y: 1}}',
+      ['lot(inputs.of / feeds.mid[inputs.m], inputs.m)'],
+    ],
+    [
+      "request: {name: a, with: {x: tick(inputs.a[0], 'B-C'), y: feeds.mid['B-C']}}",
+      ["tick(inputs.a[0], 'B-C')", "feeds.mid['B-C']"],
+    ],
+    ['request: {name: a, with: {x: [inputs.a[0], 2]}}', ['inputs.a[0]']],
+    ["let:\n      a: inputs.x ? 'l' : 's'\n      b: inputs.y ? 1 : 2", ["inputs.x ? 'l' : 's'", 'inputs.y ? 1 : 2']],
+  ])('are named in full: %s', (step, values) => expect(hintsOf(step)).toEqual(values));
+  it('are not what an item without its dash is', () => {
+    const [first] = findings('runbook: case\ndsl: 1\nsteps:\n    wait: 1s\n  - wait_for: {order: a, is: filled}\n');
+    expect([first?.found, first?.hint]).toEqual([
+      '- wait_for: {order: a, is: filled}',
+      expect.stringContaining('"- "'),
+    ]);
+  });
+});
+
+it('a value that may be absent is one mistake, however often it is read', () => {
+  const stop = '{fraction: 1, trigger: entry.avg_price * 0.9, price: entry.avg_price * 0.8}';
+  const steps = `  - id: entry\n    place: {type: limit, market: BTC-USD, side: long, size: 1, price: 9}\n  - refresh: entry\n  - protect: {market: BTC-USD, side: short, stop_loss: ${stop}}\n`;
+  const codes = findings(`runbook: case\ndsl: 1\nsteps:\n${steps}`).map(({ code }) => code);
+  expect(codes.filter((code) => code === 'optional-unhandled')).toHaveLength(1);
+});
+
+it('the legs of a protect are named where an order is needed', () => {
+  const stop = '{fraction: 1, trigger: 8, price: 7}';
+  const steps = `  - id: guard\n    protect: {market: BTC-USD, side: short, stop_loss: ${stop}}\n  - refresh: guard\n`;
+  const hints = findings(`runbook: case\ndsl: 1\nsteps:\n${steps}`).map(({ hint }) => hint);
+  expect(hints).toContain('Write guard.stop_loss.');
 });

@@ -209,9 +209,10 @@ export function checkVars(checking: Checking, node: Node | undefined): CheckedRu
 /** `protected` where the key is missing or refused: the default that hides no bare position. */
 export function readLeaves(node: Node | undefined): LeavesDeclaration {
   const field = (key: string) => (node?.kind === 'map' ? getScalarText(node.get(key)) : undefined);
-  const position = field('position');
+  // What is written and cannot be read has been reported: nothing is to follow from it.
+  const position = node === undefined ? 'protected' : field('position');
   return {
-    position: position === 'none' || position === 'open' ? position : 'protected',
+    position: position === 'none' || position === 'protected' ? position : 'open',
     ...omitUndefined({ because: field('because') }),
   };
 }

@@ -150,11 +150,24 @@ function describeMisread(
   if (/same column|without - indicator/.test(message)) return describeMisaligned(line, fault);
   if (code === 'BLOCK_AS_IMPLICIT_KEY') {
     const value = { start, end: line.end };
-    return /:\s/.test(text.slice(start, line.end))
-      ? fault(value, 'a value without quotes that contains a colon and a space', 'Put the value in quotes.')
+    const written = text.slice(start, line.end).trim();
+    if (/^- /.test(written))
+      return fault(
+        { start: line.end - line.text.trimStart().length, end: line.end },
+        'an item of a list behind keys without a dash',
+        'Begin the first item above with "- " too.',
+      );
+    const unquoted = { start, end: start + written.length };
+    return /:\s/.test(written)
+      ? {
+          ...fault(unquoted, 'a value without quotes that contains a colon and a space', hintQuotes(written)),
+          unquoted,
+        }
       : fault(value, 'the next line does not belong to this value', 'Indent the next line like its neighbours.');
   }
-  return describeKeyless(text, start, fault);
+  return /\w\[/.test(text.slice(start - 1, start + 1))
+    ? describeUnexpected(text, start, fault)
+    : describeKeyless(text, start, fault);
 }
 
 type MakeFault = (span: Span, message: string, hint: string) => YamlFault;
@@ -186,10 +199,11 @@ function describeUnexpected(text: string, start: number, fault: MakeFault): Yaml
     );
   if (found === '{' || found === '[') {
     const message = `a ${found} in a value without quotes, inside {…} or […]`;
-    const [inner] = /^(?:\{[^{}[\]\n]*\}|\[[^{}[\]\n]*\])/.exec(text.slice(start)) ?? [];
-    const unquoted = inner === undefined ? undefined : { start, end: start + inner.length };
-    const value = unquoted && findFlowValue(text, unquoted);
-    const hint = value === undefined ? 'Put the value in quotes, such as "sizes[0]".' : `Put it in quotes: "${value}".`;
+    const unquoted = findFlowValue(text, start);
+    const hint =
+      unquoted === undefined
+        ? 'Put the value in quotes, such as "sizes[0]".'
+        : hintQuotes(text.slice(unquoted.start, unquoted.end));
     return { ...fault(spanOne(start), message, hint), ...(unquoted === undefined ? {} : { unquoted }) };
   }
   if (found === '-')
@@ -201,13 +215,33 @@ function describeUnexpected(text: string, start: number, fault: MakeFault): Yaml
   return fault(spanOne(start), `${found} is not expected here`, 'Put a value that contains it in quotes.');
 }
 
-/** The value of {…} or […] around a part of it; undefined where it is not certain where it begins and ends. */
-function findFlowValue(text: string, { start, end }: Span): string | undefined {
-  const [, key = '', before = ''] = /(\S:\s|,\s|[{[])([^:,{}[\]"'#\n]*)$/.exec(text.slice(0, start)) ?? [];
-  const [after] = /^[^:,{}[\]"'#\n]*(?=[,}\]])/.exec(text.slice(end)) ?? [];
-  if (key === '' || after === undefined) return undefined;
-  const value = (before + text.slice(start, end) + after).trim();
-  return !/["'\\]/.test(value) && value.split('(').length === value.split(')').length ? value : undefined;
+/** A hint with the value in quotes, where double quotes around it are enough. */
+function hintQuotes(value: string): string {
+  return /["\\\n]/.test(value) ? 'Put the value in quotes.' : `Put it in quotes: "${value}".`;
+}
+
+/**
+ * The value of {…} or […] around an opening bracket within it, up to the comma or bracket that ends it: one between round
+ * brackets belongs to the value. Undefined where the line does not show where it begins or ends.
+ */
+function findFlowValue(text: string, at: number): Span | undefined {
+  const line = findLine(text, at);
+  const isOpening = (each: string) => '([{'.includes(each);
+  const isClosing = (each: string) => ')]}'.includes(each);
+  let start = text.lastIndexOf(': ', at - 1) + 2;
+  // An item of a list.
+  if (start <= line.start + 1 || /^\s*[[{]/.test(text.slice(start, at)))
+    start = Math.max(text.lastIndexOf(',', at - 1), text.lastIndexOf('[', at - 1)) + 1;
+  while (text[start] === ' ') start += 1;
+  let end = start;
+  for (let depth = 0; end < line.end; end += 1) {
+    const each = text[end] ?? '';
+    if (/["#]/.test(each)) return undefined;
+    if (depth === 0 && (each === ',' || isClosing(each))) break;
+    if (isOpening(each)) depth += 1;
+    if (isClosing(each)) depth -= 1;
+  }
+  return start <= line.start || end === line.end || end <= at ? undefined : { start, end };
 }
 
 /** Describes a bracket that is not closed, is closed by the wrong kind, or is closed by a line with too little indentation. */

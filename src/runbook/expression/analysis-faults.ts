@@ -49,6 +49,9 @@ export abstract class AnalysisFaults {
   /** The visible names. */
   protected abstract listKnown(): readonly string[];
 
+  /** An input or a feed of this name, with its block in front. */
+  protected abstract findDeclared(name: string): string | undefined;
+
   /** Reports a name that is not declared. */
   protected reportUnknownName(name: string, place: Span): undefined {
     const message = `the name ${shorten(name)} is not declared here`;
@@ -56,6 +59,8 @@ export abstract class AnalysisFaults {
       return this.reportFault('unknown-name', place, message, 'Write the name alone, without the block in front.');
     if (WRITTEN_WORDS.has(name))
       return this.reportFault('unknown-name', place, message, `A text is quoted: '${name}'.`);
+    const declared = this.findDeclared(name);
+    if (declared !== undefined) return this.reportFault('unknown-name', place, message, `Did you mean ${declared}?`);
     return this.reportUnknown('unknown-name', place, message, name, this.listKnown());
   }
 
@@ -119,7 +124,9 @@ export abstract class AnalysisFaults {
       code,
       place,
       message,
-      some === '' ? undefined : `Known here: ${some}${known.length > 12 ? ', …' : ''}.`,
+      some === ''
+        ? undefined
+        : `Known here: ${some}${known.length > 12 ? ', …' : ''}.${code === 'unknown-name' ? ' A step is known by its `id:`.' : ''}`,
     );
   }
 

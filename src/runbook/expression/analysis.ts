@@ -51,6 +51,14 @@ export class Analysis extends AnalysisFaults {
     return this.visible.listAll();
   }
 
+  protected override findDeclared(name: string): string | undefined {
+    const block = ['inputs', 'feeds'].find((each) => {
+      const type = this.env.roots.get(each);
+      return type?.kind === 'record' && Object.hasOwn(type.fields, name);
+    });
+    return block && `${block}.${name}`;
+  }
+
   /** Checks a node; `level` counts from the root. */
   check(node: SyntaxNode, level = 1): Term | undefined {
     this.weight += 1;

@@ -87,7 +87,13 @@ function findHabit(text: string, at: number): ExpressionFault | undefined {
   if (text[at] === '&' || text[at] === '|') return { ...sign, hint: 'Write && or ||.' };
   if (text[at] === '^' || near.startsWith('**') || near.slice(1).startsWith('**'))
     return { ...sign, hint: 'There is no power operator: multiply the value by itself.' };
-  if (text[at] === '$') return { ...sign, hint: 'Write the number without a currency sign.' };
+  if (text[at] === '$')
+    return {
+      ...sign,
+      hint: /^\$[A-Za-z_]/.test(text.slice(at))
+        ? 'Write the name without $: inputs.NAME, feeds.NAME, or the id of a step.'
+        : 'Write the number without a currency sign.',
+    };
   if (/\d[,_]\d/.test(text.slice(Math.max(0, at - 1), at + 2)))
     return { ...sign, hint: 'A number is a plain decimal: a point before the fraction, nothing between thousands.' };
   return undefined;
@@ -135,9 +141,15 @@ function findUnfinished(text: string, at: number, { summary, span }: ParserStop)
     return {
       ...here,
       message: `there is no operator between ${takeTail(before)} and ${takeHead(text.slice(at))}`,
-      hint: 'Write an operator between them; a text is written in single quotes.',
+      hint: describeUnit(before) ?? 'Write an operator between them; a text is written in single quotes.',
     };
   return undefined;
+}
+
+/** What to write instead of a number with a unit behind it: `0.1 BTC`, `63.5k`, `5x`. */
+function describeUnit(before: string): string | undefined {
+  const number = /(?<![\w.])\d+(?:\.\d+)?$/.exec(before)?.[0];
+  return number && `Write the number in full and alone, such as ${number}: the field says its unit.`;
 }
 
 function describePlainly(text: string, { summary, span }: ParserStop): ExpressionFault {

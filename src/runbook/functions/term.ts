@@ -90,7 +90,17 @@ function toTypeMismatch(why: Misfit, term: Term, wanted: ValueType): TypeMismatc
     message,
     ...(wanted.kind === 'boolean' ? { hint: 'Write a comparison, such as x > 0.' } : {}),
     ...(scale ? { hint: explainPlainNumber(wanted.unit) } : {}),
+    ...tellLeg(term, wanted),
   };
+}
+
+/** The legs of a `protect`, where an order is needed. */
+function tellLeg({ type, path }: Term, wanted: ValueType): Partial<TypeMismatch> {
+  if (type.kind !== 'record' || wanted.kind !== 'record' || wanted.name !== 'Order') return {};
+  const legs = Object.entries(type.fields).flatMap(([name, of]) =>
+    [of.kind === 'optional' ? of.of : of].some((each) => each.kind === 'record' && each.name === 'Order') ? [name] : [],
+  );
+  return legs.length === 0 ? {} : { hint: `Write ${legs.map((leg) => `${path ?? ''}.${leg}`).join(' or ')}.` };
 }
 
 export function describeNonMember(found: readonly string[], members: readonly string[]): TypeMismatch {
@@ -185,5 +195,6 @@ export function isMarket(text: string): boolean {
 }
 
 function addArticle(name: string): string {
-  return /^[aeio]/.test(name) ? `an ${name}` : `a ${name}`;
+  if (name === 'money') return 'an amount of money';
+  return /^[aeio]/i.test(name) ? `an ${name}` : `a ${name}`;
 }

@@ -8,7 +8,7 @@ import { suggestSpelling } from '../../base/spelling.ts';
 import type { CheckCode } from '../codes/check.ts';
 import { makeFinding } from '../codes/codes.ts';
 import { isScalar, type ListNode, type MapNode, type Node, type ScalarNode } from '../document/nodes.ts';
-import { suggestWord } from '../foreign-words.ts';
+import { adviseOnWord, suggestWord } from '../foreign-words.ts';
 import { type Fields, type FieldsShape, FREE_NAME_PATTERN, NAME_PATTERN, type Shape } from '../shapes.ts';
 import {
   addArticle,
@@ -152,7 +152,7 @@ export abstract class ShapeWalk {
       node,
       'unknown-word',
       `${owner.name} must be ${formatOneOf(values)}, found ${quote(node.text)}`,
-      meant && `Did you mean ${meant}?`,
+      meant === undefined ? adviseOnWord(node.text) : `Did you mean ${meant}?`,
     );
   }
 
@@ -290,7 +290,7 @@ export abstract class ShapeWalk {
         ? `Put a space after the colon: ${glued}: ${key.slice(glued.length + 1)}`
         : meant !== undefined
           ? `Did you mean ${meant}?`
-          : `${this.describeElsewhere(key)}${list}`,
+          : (adviseOnWord(key) ?? `${this.describeElsewhere(key)}${list}`),
     );
   }
 
@@ -304,7 +304,7 @@ export abstract class ShapeWalk {
   }
 
   private checkVariants(node: Node, shape: Extract<Shape, { kind: 'variants' }>, owner: Owner): undefined {
-    if (node.kind !== 'map') return this.refuseType(node, owner, 'a map');
+    if (node.kind !== 'map') return this.refuseType(node, owner, 'a map', `Write {${shape.by}: …}.`);
     const words = Object.keys(shape.variants);
     const chosen = node.get(shape.by);
     if (chosen === undefined)
@@ -346,7 +346,9 @@ export abstract class ShapeWalk {
         )}.`,
       );
     }
-    this.refuseType(node, owner, shape.accepts);
+    const [first] = maps;
+    const map = first?.shape.kind === 'fields' ? `Write ${describeMap(first.shape)}.` : undefined;
+    this.refuseType(node, owner, shape.accepts, map);
   }
 
   private chooseMap<M extends { readonly by: string }>(node: MapNode, maps: readonly M[]): M | undefined {

@@ -4,9 +4,10 @@
  * the same table must agree; check.ts verifies it.
  */
 import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
+import { formatList } from '../../base/format.ts';
 import type { StepName } from '../checked.ts';
 import type { MapNode, Node } from '../document/nodes.ts';
-import { suggestWord } from '../foreign-words.ts';
+import { adviseOnWord, suggestWord } from '../foreign-words.ts';
 import type { Fields } from '../shapes.ts';
 import { getStepRow, MODIFIER_NAMES, type Modifier, STEP_NAMES } from '../steps/steps.ts';
 import { FILE, MODIFIERS } from './grammar.ts';
@@ -108,7 +109,9 @@ class Walk extends ShapeWalk implements Inspection {
     const unknownEntries = node.entries.filter(
       ({ key }) => !isStepName(key) && !isModifier(key) && !Object.hasOwn(beside, key),
     );
-    for (const { key, keySpan } of unknownEntries) this.reportUnknownStepKey(key, keySpan, named[0]?.key);
+    const beneath = this.findNotIndented(named[0], unknownEntries);
+    for (const { key, keySpan } of unknownEntries)
+      if (!beneath.includes(key)) this.reportUnknownStepKey(key, keySpan, named[0]?.key);
     if (named.length === 0 && unknownEntries.length === 0)
       this.report(findFirstKey(node), 'no-verb', 'this step does not say what it does');
     for (const entry of named.slice(1))
@@ -122,6 +125,23 @@ class Walk extends ShapeWalk implements Inspection {
       this.checkShape(value, getStepRow(key as StepName).takes, { name: key, span: keySpan });
     if (stepName !== undefined) this.checkBeside(node, beside, { name: stepName, span: findFirstKey(node) });
     this.checkModifiers(node, stepName);
+  }
+
+  /** Reports, once, that the fields of a step are beside its name instead of below it. Returns their keys. */
+  private findNotIndented(
+    named: MapNode['entries'][number] | undefined,
+    unknown: MapNode['entries'],
+  ): readonly string[] {
+    if (named?.value.kind !== 'scalar' || named.value.type !== 'null') return [];
+    const fields = unknown.filter(({ key }) => takesField(named.key as StepName, key)).map(({ key }) => key);
+    if (fields.length > 0)
+      this.report(
+        named.keySpan,
+        'unknown-key',
+        `${named.key} has nothing below it; ${formatList(fields.map(quote), 'and')} ${fields.length === 1 ? 'is' : 'are'} beside it`,
+        `Indent what belongs to ${named.key} further than ${named.key}.`,
+      );
+    return fields;
   }
 
   private checkBeside(node: MapNode, beside: Fields, { name, span }: Owner): undefined {
@@ -157,7 +177,7 @@ class Walk extends ShapeWalk implements Inspection {
       span,
       'unknown-key',
       `${quote(key)} is neither the name of a step nor a modifier`,
-      meant === undefined ? list : `Did you mean ${meant}?`,
+      meant === undefined ? ((inside || owner ? undefined : adviseOnWord(key)) ?? list) : `Did you mean ${meant}?`,
     );
   }
 
