@@ -15,33 +15,49 @@ import { isTerminalStatus, type OrderRecord } from '../../venue/records.ts';
 import { StepFailure } from '../interruption.ts';
 import { findMissing } from './completion.ts';
 
+/** An order of ours as a step has seen it. */
+type Shown = Pick<TrackedOrder, 'intent' | 'createdAt' | 'snapshot'>;
+
+function show({ intent, createdAt, snapshot }: TrackedOrder): Shown {
+  return { intent, createdAt, snapshot };
+}
+
 /** An order of this run, or one that a list showed; its fields read like a record's. */
 export class OrderHandle implements OrderFields {
   /** The tracked order, where it is ours. */
   readonly own: TrackedOrder | undefined;
-  private fields: OrderFields;
+  /** What the fields are made of. */
+  private shown: Shown | OrderRecord;
+  /** Made when one is first read: no expression reads most orders of a long run. */
+  private made: OrderFields | undefined;
   /** What the order lacked when it was touched; undefined where it was complete. Its filled size and price are estimates then. */
   private lacking: string | undefined;
 
-  private constructor(own: TrackedOrder | undefined, fields: OrderFields) {
+  private constructor(own: TrackedOrder | undefined, shown: Shown | OrderRecord) {
     this.own = own;
-    this.fields = fields;
+    this.shown = shown;
     this.lacking = own === undefined ? undefined : describeMissing(own);
   }
 
   static ofOwn(order: TrackedOrder): OrderHandle {
-    return new OrderHandle(order, toOwnFields(order));
+    return new OrderHandle(order, show(order));
   }
   static ofRecord(record: OrderRecord): OrderHandle {
-    return new OrderHandle(undefined, toRecordFields(record));
+    return new OrderHandle(undefined, record);
   }
 
   /** Updates the snapshot to what is known now. */
   touch(record?: OrderRecord): void {
     if (this.own !== undefined) {
-      this.fields = toOwnFields(this.own);
+      this.shown = show(this.own);
       this.lacking = describeMissing(this.own);
-    } else if (record !== undefined) this.fields = toRecordFields(record);
+    } else if (record !== undefined) this.shown = record;
+    this.made = undefined;
+  }
+
+  private get fields(): OrderFields {
+    this.made ??= 'snapshot' in this.shown ? toOwnFields(this.shown) : toRecordFields(this.shown);
+    return this.made;
   }
 
   /** What the order lacked when it was touched last, in words; undefined where it was complete. */
@@ -56,7 +72,7 @@ export class OrderHandle implements OrderFields {
     return this.fields.client_order_id;
   }
   get market_id(): string {
-    return this.fields.market_id;
+    return this.own?.intent.market ?? this.fields.market_id;
   }
   get order_type(): string {
     return this.fields.order_type;
@@ -185,7 +201,7 @@ export function requireOwnOrder(handle: OrderHandle, step: string): TrackedOrder
   return handle.own;
 }
 
-function toOwnFields(order: TrackedOrder): OrderFields {
+function toOwnFields(order: Shown): OrderFields {
   const { intent, snapshot } = order;
   const { context, state } = snapshot;
   const record = context.lastRecord;
@@ -215,7 +231,7 @@ function toOwnFields(order: TrackedOrder): OrderFields {
 
 /** What was ordered, what still works and what is left of it. The size of a stop for a fraction of the position is that fraction. */
 function toSizes(
-  { intent, snapshot: { state, context } }: TrackedOrder,
+  { intent, snapshot: { state, context } }: Shown,
   filled: Decimal,
 ): Pick<OrderFields, 'size' | 'initial_size' | 'remaining'> {
   const record = context.lastRecord;
@@ -233,7 +249,7 @@ function toSizes(
 }
 
 /** Of a complete order the average of its fills; else its price or trigger, never the average of a part. */
-function findAveragePrice({ intent, snapshot }: TrackedOrder): Decimal | undefined {
+function findAveragePrice({ intent, snapshot }: Shown): Decimal | undefined {
   const { fills, lastRecord } = snapshot.context;
   if (findMissing(snapshot) === undefined) {
     const average = computeAveragePrice(fills.values());

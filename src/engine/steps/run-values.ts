@@ -69,11 +69,14 @@ export function* listPlacements(
   // Each is evaluated when it is sent: what an earlier one did may decide it.
   for (const { draft, leg = '' } of bindCalls(execution.step, 'calls')) {
     if (draft === undefined || begins?.includes(leg) === false) continue;
-    const { price, trigger, timeInForce, ...rest } = draft(new RunValues(execution));
+    const { market, side, type, size, price, trigger, timeInForce } = draft(new RunValues(execution));
     yield {
       leg,
       terms: {
-        ...rest,
+        market,
+        side,
+        type,
+        size,
         ...(price === undefined ? {} : { price }),
         ...(trigger === undefined ? {} : { trigger }),
         ...(timeInForce === undefined ? {} : { timeInForce }),

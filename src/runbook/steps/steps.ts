@@ -80,11 +80,11 @@ export function findUndo({ verb, undo }: CheckedStep): CheckedStep['undo'] {
 /** The requests that a step makes by what its author wrote, in sequence: one of the three columns of its row. */
 export function bindCalls(step: CheckedStep, which: 'calls' | 'confirms' | 'otherwise'): readonly StepCall[] {
   return (getStepRow(step.verb)[which] ?? []).flatMap((call): StepCall[] => {
-    const { applies, params, times, draft, waits, sends, ...rest } = call as unknown as Bindable;
+    const { applies, params, times, draft, waits, sends } = call as unknown as Bindable;
     if (applies !== undefined && !applies(step)) return [];
     return [
       {
-        ...rest,
+        ...call,
         waits: waits?.(step) ?? false,
         sends: sends?.(step) ?? 1,
         params: (values) => params(step.args, values),

@@ -26,6 +26,7 @@ export function exceeds(a: DecimalString, b: DecimalString): boolean {
 /** a − b, but never below zero. */
 export function computeShortfall(a: DecimalString, b: DecimalString): DecimalString {
   if (b === '0') return a;
+  if (a === b) return '0';
   const difference = decimal(a).minus(decimal(b));
   return difference.isNegative() ? '0' : formatDecimal(difference);
 }

@@ -87,13 +87,14 @@ export function findLeft(
   return markets.flatMap((market) => {
     const here = orders.filter(({ intent }) => intent.market === market);
     const beside = others.filter(({ intent }) => intent.market === market);
-    const opened = computeOpened(here, () => ZERO, beside);
+    const opened = computeOpened(here, NONE, beside);
+    const mayFill = here
+      .map((order) => ({ order, size: computePending(order, question) }))
+      .filter(({ size }) => !size.isZero());
     return SIDES.flatMap((side) => {
       // The other side's orders may not fill: each side is judged at its own worst.
-      const worst = onSide(
-        computeOpened(here, (order) => (order.intent.side === side ? computePending(order, question) : ZERO), beside),
-        side,
-      );
+      const pending = mayFill.filter(({ order }) => order.intent.side === side);
+      const worst = onSide(pending.length === 0 ? opened : computeOpened(here, pending, beside), side);
       const stops = here.filter((order) => isWorkingStop(order) && order.intent.side !== side);
       const idle = stops.flatMap((order) => toIdle(order, question, worst));
       if (worst.isZero() && idle.length === 0) return [];
@@ -178,6 +179,7 @@ const IDLE_WORDS = {
 } as const satisfies Record<IdleReason, string>;
 
 const ZERO = new Decimal(0);
+const NONE: readonly never[] = [];
 const SIDES = ['long', 'short'] as const satisfies readonly Side[];
 
 /** A change of the position by one of the run's orders. */
@@ -195,19 +197,17 @@ interface Trade {
  */
 function computeOpened(
   orders: readonly OwnOrder[],
-  pending: (order: OwnOrder) => Decimal,
+  pending: readonly Pick<Trade, 'order' | 'size'>[],
   others: readonly OwnOrder[],
 ): Decimal {
   const beside = new Set(others);
-  const trades = [...orders, ...others]
-    .flatMap((order) => listTrades(order, beside.has(order) ? ZERO : pending(order)))
-    .sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
+  const trades = [...orders, ...others].flatMap(listTrades).sort((a, b) => a.at - b.at);
   let net = ZERO;
   /** The position of the others' fills, less what the orders closed of it. */
   let besideNet = ZERO;
   /** What was closed of the position of others, by its side. What is bought back of it opens nothing. */
   const closed = { long: ZERO, short: ZERO };
-  for (const { order, size } of trades) {
+  for (const { order, size } of [...trades, ...pending]) {
     const { side } = order.intent;
     const other: Side = side === 'long' ? 'short' : 'long';
     const signed = (of: Decimal) => (side === 'long' ? of : of.negated());
@@ -217,7 +217,8 @@ function computeOpened(
     }
     let rest = size;
     const take = (most: Decimal): Decimal => {
-      const taken = Decimal.min(most, rest);
+      if (most.isZero() || rest.isZero()) return ZERO;
+      const taken = most.lt(rest) ? most : rest;
       rest = rest.minus(taken);
       return taken;
     };
@@ -234,17 +235,14 @@ function computeOpened(
   return net;
 }
 
-/** The fills of an order by their times; what only a record shows comes after them, and what may still fill comes last. */
-function listTrades(order: OwnOrder, pending: Decimal): readonly Trade[] {
-  const { fills, filled } = order.snapshot.context;
+/** The fills of an order by their times; what only a record shows comes after them. */
+function listTrades(order: OwnOrder): readonly Trade[] {
+  const { fills, filled, recordFilled } = order.snapshot.context;
+  if (fills.size === 0 && filled === recordFilled) return [];
   const read = [...fills.values()].map(({ timestamp, size }) => ({ at: timestamp, order, size: decimal(size) }));
   const unread = decimal(computeShortfall(getExposure(order.snapshot).filled, filled));
   const at = read.reduce((last, each) => Math.max(last, each.at), order.createdAt * 1000);
-  return [
-    ...read,
-    ...(unread.isZero() ? [] : [{ at, order, size: unread }]),
-    ...(pending.isZero() ? [] : [{ at: Number.POSITIVE_INFINITY, order, size: pending }]),
-  ];
+  return unread.isZero() ? read : [...read, { at, order, size: unread }];
 }
 
 /** The part of a signed size that lies on a side, unsigned. */
