@@ -238,6 +238,17 @@ describe('a market exit', () => {
     expect(listOrders(played)).toEqual(['stop_loss 63000 open']);
   });
 
+  it('of which it is unknown twice what became of its market order is not sent a third time', async () => {
+    const faults: FaultRule[] = [
+      { on: 'POST /orders', when: { type: 'market', call: '2+' }, do: 'error', error: 'SOMETHING_ODD' },
+    ];
+    const played = await play(EXIT_AT_20S, { 0: 64000 }, { config: { faults } });
+    const posts = played.books.requests.filter(({ path, params }) => path === '/orders' && params['type'] === 'market');
+    expect([played.report.outcome, posts.length]).toEqual(['failed', 3]);
+    expect(listOrders(played).at(-1)).toBe('stop_loss 63000 open');
+    expect(played.report.residual[0]?.covered).toBe('0.1');
+  });
+
   it('that the limits deny leaves the stop where it is', async () => {
     const head = HEAD.replace('leaves:', 'limits: {price_band: {around: "64000", within: 0.1%}}\nleaves:').replace(
       '64100',

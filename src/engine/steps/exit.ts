@@ -35,6 +35,8 @@ const OUTDATED: readonly string[] = [STALE_INTENT, GATE_STALE];
 
 /** How long it may be unknown what became of a market order before the stops for a fraction of the position are back, ms. */
 const COVER_AFTER_MS = 10_000;
+/** How often they come back so before no further market order is sent. */
+const MOST_COVERS = 2;
 
 /** Failures after which a stop is put back again: no byte of it left, or the venue asked to wait. */
 const NOT_SENT: ReadonlySet<string> = new Set(['transport', 'rate_limited']);
@@ -67,7 +69,7 @@ export interface ExitOf {
 export class MarketExit {
   /** The scope of what must not stop half-way. */
   readonly scope: Cancellation;
-  /** Whether a market order was refused for what another one would be refused for as well. */
+  /** Whether another market order would be refused as well, or would leave the position bare again. */
   isRefused = false;
   private readonly execution: ClosingExecution;
   private readonly of: ExitOf;
@@ -191,7 +193,7 @@ export class MarketExit {
     const { clock } = execution.run;
     const closing = () => of.listOrders().filter(({ side }) => side === of.side);
     let failure: StepFailure | undefined;
-    for (let isFirst = true; of.kept.exits < MOST_EXITS && this.covers < 2; isFirst = false) {
+    for (let isFirst = true; of.kept.exits < MOST_EXITS && this.covers < MOST_COVERS; isFirst = false) {
       if (!isFirst) {
         await sleepUntil(clock, clock.now() + HOLD_EVERY_MS, scope);
         await this.findLimited();
@@ -220,7 +222,8 @@ export class MarketExit {
     await complete(execution, closing(), 0, scope);
     const left = this.computeLeft();
     if (left.lte(0)) return undefined;
-    const message = `${MOST_EXITS} market orders have left ${formatDecimal(left)} of the position in ${of.market}`;
+    this.isRefused = this.covers === MOST_COVERS;
+    const message = `the market orders of the exit have left ${formatDecimal(left)} of the position in ${of.market}`;
     return failure ?? new StepFailure('unprotected_position', message, execution.path);
   }
 
@@ -228,7 +231,7 @@ export class MarketExit {
    * Waits for what shows what became of a market order. Where that takes long, the stops for a fraction of the position are put back
    * meanwhile: where the order has filled, they close nothing. One with a size is not: filled beside the order, it would open the
    * opposite position, which is worse than a time without a stop that ends with the proof of absence. After a second time no further
-   * order is sent, because it would leave the position bare again.
+   * order is sent, also by the step that closes what it fails to hold: it would leave the position bare again.
    */
   private async coverFrom(at: number, known: Promise<void>): Promise<void> {
     const late = createSignal<boolean>();
