@@ -372,8 +372,10 @@ function toCancelEvent(data: DataOf<'call.settled'>, at: number): OrderEvent {
     const [ack] = data.result as unknown as readonly CancelAck[];
     return { type: ack?.status === 'canceled' ? 'CANCEL_FINAL' : 'CANCEL_ACK', at };
   }
-  // A cancel that was not sent was not refused by the venue either.
-  return data.kind === 'unresolved' || data.failure === 'transport'
+  // A cancel that was not sent was not refused by the venue either, and words that decide nothing do not say that the order still works.
+  return data.kind === 'unresolved' ||
+    data.failure === 'transport' ||
+    (data.kind === 'rejected' && data.definite === false)
     ? { type: 'CANCEL_UNKNOWN', at }
     : { type: 'CANCEL_REFUSED', at, message: data.message ?? '' };
 }

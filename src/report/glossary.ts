@@ -58,7 +58,7 @@ export const ORDER_EVENT_MEANING = {
   CANCEL_ACK: 'the venue acknowledged the cancel',
   CANCEL_FINAL: 'the venue cancelled it at once',
   CANCEL_REFUSED: 'the venue refused the cancel',
-  CANCEL_UNKNOWN: 'no answer shows whether the cancel arrived',
+  CANCEL_UNKNOWN: 'no answer decides whether the order is cancelled',
   CANCELALL_ACK: 'the venue acknowledged the cancel of all orders',
   CANCELALL_UNKNOWN: 'no answer shows whether the cancel of all orders arrived',
   DEADMAN: 'the deadman switch must have fired',

@@ -104,14 +104,14 @@ describe('as the way out of a failure', () => {
   });
 
   it('closes it although an order that can only add to it does not end', async () => {
-    const faults: FaultRule[] = [{ on: 'DELETE /orders', when: { call: 1 }, do: 'error', error: 'ORDER_REJECTED' }];
+    const faults: FaultRule[] = [{ on: 'DELETE /orders', when: { call: 1 }, do: 'error', error: 'INVALID_PARAMETER' }];
     const played = await play(LONG + ADDING + FAILS + CLOSE, { config: { faults } });
     expect(listOrders(played)).toEqual(['market long closed', 'limit long canceled', 'market short closed']);
   });
 
   it('sends nothing beside an order of its own side that does not end', async () => {
     const faults = [1, 2].map(
-      (call): FaultRule => ({ on: 'DELETE /orders', when: { call }, do: 'error', error: 'ORDER_REJECTED' }),
+      (call): FaultRule => ({ on: 'DELETE /orders', when: { call }, do: 'error', error: 'INVALID_PARAMETER' }),
     );
     const kept = `${TAKING}    undo: keep\n`;
     const played = await play(LONG + STOP + kept + FAILS + CLOSE, { config: { faults } });

@@ -230,7 +230,7 @@ describe('a market exit', () => {
 
   it('whose cancels are refused leaves the position with its stop, which the end of the run does not take away', async () => {
     const faults = [1, 2].map((call): FaultRule => {
-      return { on: 'DELETE /orders', when: { call }, do: 'error', error: 'ORDER_REJECTED' };
+      return { on: 'DELETE /orders', when: { call }, do: 'error', error: 'INVALID_PARAMETER' };
     });
     const legs = 'stop_loss: {trigger: 63000, price: 62900}, time_limit: 20s';
     const played = await play(legs, { 0: 64000 }, { config: { faults } });
@@ -357,7 +357,7 @@ it('keeps its stop where the journal cannot record the exit', async () => {
 
 it('goes on with the older stop where somebody cancels the newer one', async () => {
   // The venue refuses the cancel of the first stop once, and somebody cancels the second one.
-  const faults: FaultRule[] = [{ on: 'DELETE /orders', when: { call: 1 }, do: 'error', error: 'ORDER_REJECTED' }];
+  const faults: FaultRule[] = [{ on: 'DELETE /orders', when: { call: 1 }, do: 'error', error: 'INVALID_PARAMETER' }];
   const trail =
     'stop_loss: {trigger: 63000, price: 62900}, trail: {feed: feeds.mid, by: 1%, step: 5%}, break_even: {after: 0.5%, offset: 0}, time_limit: 5m';
   const played = await play(

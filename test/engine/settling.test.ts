@@ -183,22 +183,26 @@ steps:
     protect: {market: BTC-USD, side: short, stop_loss: {fraction: 1, trigger: 60000, price: 59000}}
 `;
   const CANCEL = 'cancel: {mine: BTC-USD}';
-  const REFUSED = { on: 'DELETE /orders', when: { call: 1 }, do: 'error', error: 'ORDER_REJECTED' } as const;
+  const REFUSED = { on: 'DELETE /orders', when: { call: 1 }, do: 'error', error: 'INVALID_PARAMETER' } as const;
 
   const INNER = {
     file: 'inner.yaml',
     text: `runbook: inner\ndsl: 1\nsteps:\n  - wait: 1s\nfinally:\n  - ${CANCEL}\n`,
   };
 
-  async function end(rest: string): Promise<readonly unknown[]> {
+  async function settle(rest: string, faults: readonly FaultRule[]) {
     const scene: Scene = {
       loaded: loadedFrom({ file: 'case.yaml', text: `${HEAD}${rest}` }, () => INNER),
       inputs: {},
-      config: { markets: MARKETS, faults: [REFUSED] },
+      config: { markets: MARKETS, faults },
     };
     const performance = await perform(scene);
     await replay(performance, scene);
-    const { entries, report, books } = performance;
+    return performance;
+  }
+
+  async function end(rest: string): Promise<readonly unknown[]> {
+    const { entries, report, books } = await settle(rest, [REFUSED]);
     const alarms = entries.flatMap((entry) => (entry.type === 'order.alarmed' ? [entry.data.alarm] : []));
     return [report.outcome, books.orders[1]?.status, alarms.includes('StopKept')];
   }
@@ -222,6 +226,27 @@ steps:
   ])('is cancelled again where %s asked: nothing was to follow', async (_what, rest) => {
     const [, status, isKept] = await end(rest);
     expect([status, isKept]).toEqual(['canceled', false]);
+  });
+
+  it('counts for nothing where words that decide nothing refused its cancel, and no reading shows it since', async () => {
+    const odd = {
+      on: 'DELETE /orders',
+      when: { call: '1+' },
+      do: 'error',
+      error: 'SOMETHING_ODD',
+      processed: true,
+    } as const;
+    const { report, books } = await settle(`  - ${CANCEL}\n`, [
+      odd,
+      { on: 'GET /orders', when: { call: '3+' }, do: 'refused' },
+    ]);
+    expect(books.orders[1]?.status).toBe('canceled');
+    expect([report.outcome, report.residual.map(({ covered }) => covered)]).toEqual(['halted', ['0']]);
+  });
+
+  it('is cancelled again where words that decide nothing refused its cancel', async () => {
+    const { report, books } = await settle(`  - ${CANCEL}\n`, [{ ...REFUSED, error: 'SOMETHING_ODD' }]);
+    expect([report.outcome, books.orders[1]?.status]).toEqual(['succeeded', 'canceled']);
   });
 
   it('is cancelled again where another stop covers as well', async () => {
