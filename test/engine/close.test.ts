@@ -280,15 +280,31 @@ describe('while it is unknown what became of its market order', () => {
   });
 });
 
-it('sends no second market order where the first was carried out although it was answered with 429', async () => {
+/** The nth order is carried out although it is answered with 429. */
+function limit(nth: number): NonNullable<Scene['between']> {
   let posts = 0;
-  const between: Scene['between'] = (venue) => ({
+  return (venue) => ({
     async send(request, options) {
       const reply = await venue.send(request, options);
-      if (request.endpoint !== 'POST /orders' || reply.kind !== 'answer' || ++posts !== 3) return reply;
+      if (request.endpoint !== 'POST /orders' || reply.kind !== 'answer' || ++posts !== nth) return reply;
       return { ...reply, status: 429, body: JSON.stringify({ success: false, error: 'RATE', result: [] }) };
     },
   });
+}
+
+it('puts no stop back beside the last market order where that was carried out although it was answered with 429', async () => {
+  const faults: FaultRule[] = [
+    { on: 'POST /orders', when: { type: 'market', call: '2-5' }, do: 'rate_limited', retryAfter: '1' },
+  ];
+  const sized =
+    '  - place: {type: stop_limit, market: BTC-USD, side: short, size: 0.1, trigger: 60000, price: 59000}\n    allow: reduce\n';
+  const played = await play(LONG + sized + CLOSE, { between: limit(7), config: { faults } });
+  expect(listOrders(played)).toEqual(['market long closed', 'stop_limit short canceled', 'market short closed']);
+  expect([played.report.outcome, isFlat(played), played.report.residual]).toEqual(['succeeded', true, []]);
+});
+
+it('sends no second market order where the first was carried out although it was answered with 429', async () => {
+  const between = limit(3);
   const played = await play(LONG + STOP + CLOSE, { between });
   expect(listOrders(played)).toEqual(['market long closed', 'stop_loss short canceled', 'market short closed']);
   expect([played.report.outcome, isFlat(played)]).toEqual(['succeeded', true]);

@@ -193,11 +193,14 @@ export class MarketExit {
     const { clock } = execution.run;
     const closing = () => of.listOrders().filter(({ side }) => side === of.side);
     let failure: StepFailure | undefined;
-    for (let isFirst = true; of.kept.exits < MOST_EXITS && this.covers < MOST_COVERS; isFirst = false) {
-      if (!isFirst) {
+    for (let isFirst = true; ; isFirst = false) {
+      const goesOn = of.kept.exits < MOST_EXITS && this.covers < MOST_COVERS;
+      // Also the last one: the stops are not put back beside it.
+      if (!isFirst && (goesOn || this.limited !== undefined)) {
         await sleepUntil(clock, clock.now() + HOLD_EVERY_MS, scope);
         await this.findLimited();
       }
+      if (!goesOn) break;
       // The stops still work before the first one: they are kept where it is certain to be denied.
       if (isFirst) await this.ensureAllowed(execution.cancel);
       const price = await of.readPrice();
