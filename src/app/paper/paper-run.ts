@@ -32,7 +32,8 @@ import { EXIT, UserError } from '../errors.ts';
 import type { LoadedRunbook } from '../files/load.ts';
 import { type Answer, findAnswer } from '../rehearsal/answers.ts';
 import { listTradedMarkets } from '../rehearsal/recorded-market.ts';
-import { act, buildStartedData, makeVirtualClient, makeVirtualSetup } from '../run/virtual-run.ts';
+import { makeSetup } from '../run/first-entry.ts';
+import { act, buildVirtualStart, makeVirtualClient } from '../run/virtual-run.ts';
 import { describePaperProcess } from './dead-runs.ts';
 import { LiveQuotes } from './live-quotes.ts';
 
@@ -162,7 +163,7 @@ export async function runOnPaper(options: PaperRun): Promise<RunResult> {
     const started = await new Promise<RunningRun>((resolve) => {
       clock.arrive(() => {
         const data = {
-          ...buildStartedData(
+          ...buildVirtualStart(
             { loaded, inputs, at: clock.now(), seed },
             { mode: 'paper', account: 'paper', markets: simulator.markets, profile: simulated },
           ),
@@ -186,7 +187,7 @@ export async function runOnPaper(options: PaperRun): Promise<RunResult> {
           profile: simulated,
         });
         const parts = { venue: client, clock, notifier: { send() {} }, log, onCrash: options.onCrash };
-        running = startRun(makeVirtualSetup({ loaded, inputs, run }, data), parts);
+        running = startRun(makeSetup(run, loaded.runbook, inputs, data), parts);
         resolve(running);
       });
     });

@@ -1,41 +1,71 @@
-/** Builds a live run's first entry, which holds everything needed to execute it again, and reads the profile back from it. */
+/** Builds a run's first entry, which holds everything needed to execute it again, and reads setup and profile back from it. */
 import { sha256 } from '../../base/digest.ts';
 import { makePrintable } from '../../base/printable.ts';
+import type { RunSetup } from '../../engine/ports.ts';
 import { type DataOf, ENTRY_VERSION, type EntryOf, type JsonObject, type ProcessFact } from '../../journal/entry.ts';
 import { LAST_WITH_V1 } from '../../journal/entry-v1.ts';
+import type { CheckedRunbook } from '../../runbook/checked.ts';
 import type { Value } from '../../runbook/values.ts';
+import type { MarketRules } from '../../venue/port.ts';
 import { restoreProfile, type SettingsJson, writeProfileSettings } from '../../venue/profile/in-force.ts';
-import type { Profile } from '../../venue/profile/profile.ts';
+import { type Profile, SIMULATED_PROFILE } from '../../venue/profile/profile.ts';
 import type { Account } from '../account/account.ts';
 import { EXIT, UserError } from '../errors.ts';
 import type { LoadedRunbook } from '../files/load.ts';
-import { formatInputs } from '../files/load.ts';
 import { ENGINE_VERSION, LOCK_SHA256 } from '../version.ts';
 
 /** The origin of a run: what its first entry holds beside texts, inputs and settings. */
 export type Origin = Pick<DataOf<'run.started'>, 'trigger' | 'by' | 'plan' | 'bounds' | 'until' | 'occurrence'>;
 
+type Started = DataOf<'run.started'>;
+
+/** The first entry of a run: everything needed to execute it again. `markets`: those of the venue, where the profile does not list them. */
 export function buildStartedData(
   profile: Profile,
   { runbook, sources }: LoadedRunbook,
-  inputs: Readonly<Record<string, Value>>,
-  about: Origin & Pick<DataOf<'run.started'>, 'startedAt' | 'seed' | 'accountId'>,
-): DataOf<'run.started'> {
+  about: Pick<Started, 'mode' | 'inputs' | 'seed' | 'startedAt'> & Origin & Pick<Started, 'accountId'>,
+  place: Pick<Started, 'account' | 'process' | 'fixture'>,
+  markets?: Readonly<Record<string, MarketRules>>,
+): Started {
   return {
     runbook: runbook.name,
     file: runbook.source.file,
-    mode: 'live',
-    inputs: formatInputs(inputs),
     ...about,
     sources: sources.map(({ name, source: { file, text } }) => ({ name, file, text, sha256: sha256(text) })),
     settings: {
       ...writeProfileSettings(profile),
+      ...(markets === undefined ? {} : { markets }),
       absenceHorizonMs: profile.ambiguityWindowMs,
       fillsWindowMs: profile.fillsWindowMs,
-    } as JsonObject,
+    } as unknown as JsonObject,
     engine: ENGINE_VERSION,
-    process: describeProcess(),
-    account: profile.account,
+    ...place,
+  };
+}
+
+/** What the engine needs of a run's first entry, when it begins and whenever it is executed again. */
+export function makeSetup(
+  run: string,
+  runbook: CheckedRunbook,
+  inputs: Readonly<Record<string, Value>>,
+  started: Started,
+): RunSetup {
+  const { accountId, account, mode, seed, startedAt, plan = '', until } = started;
+  const { absenceHorizonMs, fillsWindowMs } = started.settings as Partial<
+    Pick<RunSetup, 'absenceHorizonMs' | 'fillsWindowMs'>
+  >;
+  return {
+    run,
+    account: accountId ?? account,
+    mode,
+    runbook,
+    inputs,
+    seed,
+    startedAt,
+    absenceHorizonMs: absenceHorizonMs ?? SIMULATED_PROFILE.ambiguityWindowMs,
+    fillsWindowMs: fillsWindowMs ?? SIMULATED_PROFILE.fillsWindowMs,
+    plan,
+    until,
   };
 }
 

@@ -3,7 +3,6 @@
  * itself.
  */
 import type { RunClock } from '../../base/run-clock.ts';
-import type { RunSetup } from '../../engine/ports.ts';
 import { findAccountPosition, withAccountPosition } from '../../gateway/account-position.ts';
 import { VenueClient } from '../../gateway/client.ts';
 import type { FeedSource, ReadNeed } from '../../gateway/client-parts.ts';
@@ -15,7 +14,7 @@ import { buildDeclaredRequests, DeclaredFeeds } from '../../gateway/live/declare
 import type { Who } from '../../journal/account/acts.ts';
 import { Anchorer } from '../../journal/anchors/anchors.ts';
 import type { ChainHead } from '../../journal/chain.ts';
-import type { DataOf, Entry } from '../../journal/entry.ts';
+import type { Entry } from '../../journal/entry.ts';
 import { OrderTracker } from '../../journal/orders.ts';
 import { RunLog } from '../../journal/run-log.ts';
 import type { HeldLease } from '../../journal/shared/lease.ts';
@@ -206,27 +205,6 @@ export class LiveAssembly {
     });
     declared.through(client);
     return client;
-  }
-
-  makeSetup(
-    runbook: CheckedRunbook,
-    inputs: Readonly<Record<string, Value>>,
-    started: DataOf<'run.started'>,
-  ): RunSetup {
-    const { profile, run } = this;
-    return {
-      run,
-      account: started.accountId ?? profile.account,
-      mode: 'live',
-      runbook,
-      inputs,
-      seed: started.seed,
-      startedAt: started.startedAt,
-      absenceHorizonMs: profile.ambiguityWindowMs,
-      fillsWindowMs: profile.fillsWindowMs,
-      plan: started.plan ?? '',
-      until: started.until,
-    };
   }
 
   /** Records the exchanges from now on, where the options ask for it. */

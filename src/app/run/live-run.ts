@@ -31,9 +31,8 @@ import { RunNotifier, reportAlarm, type Subject } from '../account/notifications
 import { refuseApproval } from '../account/people.ts';
 import { findRestoredOver, findVenueContradiction } from '../account/venue-comparison.ts';
 import { EXIT, HAS_ENDED, UserError } from '../errors.ts';
-import type { LoadedRunbook } from '../files/load.ts';
-import { inputValues, loadPinned } from '../files/load.ts';
-import { buildStartedData, describeProcess, type Origin, refuseOlderVersion } from './first-entry.ts';
+import { formatInputs, inputValues, type LoadedRunbook, loadPinned } from '../files/load.ts';
+import { buildStartedData, describeProcess, makeSetup, type Origin, refuseOlderVersion } from './first-entry.ts';
 import { reportLateOrders } from './late-orders.ts';
 import {
   type Bars,
@@ -222,7 +221,7 @@ export class LiveRun {
     const parts = this.assembly.withTracker(fresh, playback.log.tracker);
     const { log } = parts;
     const client = this.assembly.makeClient(parts);
-    const running = startRun(this.assembly.makeSetup(loaded.runbook, inputs, first.data), {
+    const running = startRun(makeSetup(this.run, loaded.runbook, inputs, first.data), {
       venue: playback.venue,
       clock: playback.clock,
       log: playback.log,
@@ -472,23 +471,24 @@ export class LiveRun {
   }
 
   private start(loaded: LoadedRunbook, inputs: Readonly<Record<string, Value>>, origin: Origin): void {
-    const { account } = this.host;
+    const { account, accountId } = this.host;
     this.runbook = loaded.runbook.name;
     const startedAt = account.clock.now();
     this.startedAt = startedAt;
     const clock = new RunClock(account.clock, startedAt);
     const seed = startedAt % 2 ** 31;
-    const started = buildStartedData(this.profile, loaded, inputs, {
-      ...origin,
-      startedAt,
-      seed,
-      ...(this.host.accountId === undefined ? {} : { accountId: this.host.accountId }),
-    });
+    const about = { ...origin, startedAt, seed, ...(accountId === undefined ? {} : { accountId }) };
+    const started = buildStartedData(
+      this.profile,
+      loaded,
+      { mode: 'live', inputs: formatInputs(inputs), ...about },
+      { process: describeProcess(), account: this.profile.account },
+    );
     this.assembly.startRecording(loaded, inputs, { clock, seed });
     const parts = this.assembly.makeParts(loaded.runbook, clock, this.makeObservers());
     parts.log.append('run.started', started);
     const venue = this.assembly.makeClient(parts);
-    const running = startRun(this.assembly.makeSetup(loaded.runbook, inputs, started), {
+    const running = startRun(makeSetup(this.run, loaded.runbook, inputs, started), {
       venue,
       clock,
       log: parts.log,

@@ -5,9 +5,8 @@
 
 import { type Clock, type Metronome, VirtualClock } from '../../base/clock.ts';
 import { type DecimalString, decimal } from '../../base/decimal.ts';
-import { sha256 } from '../../base/digest.ts';
 import { Playback } from '../../engine/playback/playback.ts';
-import type { OperatorCommand, RunSetup } from '../../engine/ports.ts';
+import type { OperatorCommand } from '../../engine/ports.ts';
 import { type RunningRun, type RunResult, startRun } from '../../engine/run.ts';
 import { withAccountPosition } from '../../gateway/account-position.ts';
 import { VenueClient } from '../../gateway/client.ts';
@@ -20,7 +19,7 @@ import type { SimulatorConfig } from '../../gateway/simulator/config/config.ts';
 import { type Books, type MarketPrices, SIMULATED_PRICE, Simulator } from '../../gateway/simulator/simulator.ts';
 import { LocalBudget } from '../../gateway/tokens/budget.ts';
 import type { Transport } from '../../gateway/transport.ts';
-import type { DataOf, Entry, JsonObject } from '../../journal/entry.ts';
+import type { DataOf, Entry } from '../../journal/entry.ts';
 import { OrderTracker } from '../../journal/orders.ts';
 import { RunLog } from '../../journal/run-log.ts';
 import type { JournalStore } from '../../journal/store.ts';
@@ -29,7 +28,6 @@ import type { Value } from '../../runbook/values.ts';
 import { pickLarger } from '../../venue/order/fills.ts';
 import { drawChance } from '../../venue/order/identity.ts';
 import { ACCOUNT_POSITION, type MarketRules } from '../../venue/port.ts';
-import { writeProfileSettings } from '../../venue/profile/in-force.ts';
 import { type Profile, SIMULATED_PROFILE } from '../../venue/profile/profile.ts';
 import type { Side } from '../../venue/records.ts';
 import { budgetSettings } from '../../venue/tokens/ledger.ts';
@@ -38,7 +36,7 @@ import type { FeedFile } from '../files/prices.ts';
 import { type Answer, findAnswer } from '../rehearsal/answers.ts';
 import { findMiddle } from '../rehearsal/past-market.ts';
 import { getFeedValue } from '../rehearsal/recorded-market.ts';
-import { ENGINE_VERSION } from '../version.ts';
+import { buildStartedData, makeSetup } from './first-entry.ts';
 
 export interface DryRun {
   readonly loaded: LoadedRunbook;
@@ -91,7 +89,7 @@ export async function dryRun(options: DryRun): Promise<DryRunResult> {
   const clock = new VirtualClock(options.at, { promisesAlone: true });
   const stage = makeStage(options, clock);
   const { loaded, run, seed, store, venue } = options;
-  const started = buildStartedData(options, {
+  const started = buildVirtualStart(options, {
     mode: venue.kind,
     account: 'dry-run',
     markets: stage.markets,
@@ -130,7 +128,7 @@ export async function dryRun(options: DryRun): Promise<DryRunResult> {
         () => clock.now(),
       );
   const client = makeVirtualClient({ ...stage, feeds, clock, log, gate, seed, epoch: 1 });
-  const setup = makeVirtualSetup(options, started);
+  const setup = makeSetup(run, loaded.runbook, options.inputs, started);
   const running = startRun(setup, {
     venue: client,
     clock,
@@ -158,32 +156,19 @@ export async function replayRun(
   const [first] = entries;
   if (first?.type !== 'run.started') throw new Error('a journal begins with run.started');
   const { data } = first;
-  const settings = data.settings as {
-    readonly markets?: Readonly<Record<string, MarketRules>>;
-    readonly absenceHorizonMs?: number;
-    readonly fillsWindowMs?: number;
-  };
+  const { markets = {} } = data.settings as { readonly markets?: Readonly<Record<string, MarketRules>> };
+  const { absenceHorizonMs } = data.settings as { readonly absenceHorizonMs?: number };
   const playback = new Playback(entries, {
-    markets: settings.markets ?? {},
+    markets,
     resume: false,
-    ...(settings.absenceHorizonMs === undefined ? {} : { absenceHorizonMs: settings.absenceHorizonMs }),
+    ...(absenceHorizonMs === undefined ? {} : { absenceHorizonMs }),
   });
-  const running = startRun(
-    {
-      run: first.run,
-      account: data.accountId ?? data.account,
-      mode: data.mode,
-      runbook: loaded.runbook,
-      inputs,
-      seed: data.seed,
-      startedAt: data.startedAt,
-      absenceHorizonMs: settings.absenceHorizonMs ?? SIMULATED_PROFILE.ambiguityWindowMs,
-      fillsWindowMs: settings.fillsWindowMs ?? SIMULATED_PROFILE.fillsWindowMs,
-      plan: data.plan ?? '',
-      until: data.until,
-    },
-    { venue: playback.venue, clock: playback.clock, log: playback.log, notifier: { send() {} } },
-  );
+  const running = startRun(makeSetup(first.run, loaded.runbook, inputs, data), {
+    venue: playback.venue,
+    clock: playback.clock,
+    log: playback.log,
+    notifier: { send() {} },
+  });
   playback.commandsTo((command) => running.command(command));
   playback.clockPutTo((wallAheadMs) => running.clockPut(wallAheadMs));
   playback.storeMovedTo((event) => running.storeMoved(event));
@@ -335,58 +320,15 @@ export function makeVirtualClient(
   return new VenueClient({ profile, transport, budget, log, clock, gate, feeds, markets, epoch });
 }
 
-/** The setup of a run in virtual time, from its first entry. */
-export function makeVirtualSetup(
-  { loaded, inputs, run }: Pick<DryRun, 'loaded' | 'inputs' | 'run'>,
-  started: DataOf<'run.started'>,
-): RunSetup {
-  const { account, mode, seed, startedAt, plan = '' } = started;
-  const { ambiguityWindowMs, fillsWindowMs } = SIMULATED_PROFILE;
-  return {
-    run,
-    account,
-    mode,
-    runbook: loaded.runbook,
-    inputs,
-    seed,
-    startedAt,
-    absenceHorizonMs: ambiguityWindowMs,
-    fillsWindowMs,
-    plan,
-  };
-}
-
-/** The first entry of a run in virtual time: everything needed to execute it again. */
-export function buildStartedData(
+/** The first entry of a run in virtual time or on paper. */
+export function buildVirtualStart(
   { loaded, inputs, at, seed, trigger = 'manual' }: Pick<DryRun, 'loaded' | 'inputs' | 'at' | 'seed' | 'trigger'>,
   stage: Pick<DataOf<'run.started'>, 'mode' | 'account' | 'fixture'> & {
     readonly markets: Readonly<Record<string, MarketRules>>;
     readonly profile?: Profile;
   },
 ): DataOf<'run.started'> {
-  const { mode, account, fixture, markets, profile = SIMULATED_PROFILE } = stage;
-  return {
-    runbook: loaded.runbook.name,
-    file: loaded.runbook.source.file,
-    mode,
-    trigger,
-    inputs: formatInputs(inputs),
-    seed,
-    startedAt: at,
-    sources: loaded.sources.map(({ name, source }) => ({
-      name,
-      file: source.file,
-      text: source.text,
-      sha256: sha256(source.text),
-    })),
-    settings: {
-      ...writeProfileSettings(profile),
-      markets: markets as unknown as JsonObject,
-      absenceHorizonMs: SIMULATED_PROFILE.ambiguityWindowMs,
-      fillsWindowMs: SIMULATED_PROFILE.fillsWindowMs,
-    },
-    engine: ENGINE_VERSION,
-    account,
-    ...(fixture === undefined ? {} : { fixture }),
-  };
+  const { mode, markets, profile = SIMULATED_PROFILE, ...place } = stage;
+  const about = { mode, trigger, inputs: formatInputs(inputs), seed, startedAt: at };
+  return buildStartedData(profile, loaded, about, place, markets);
 }

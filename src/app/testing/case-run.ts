@@ -22,7 +22,8 @@ import { JournalWriter } from '../../journal/writer.ts';
 import { RunFold, type RunReport } from '../../report/folds/run.ts';
 import { EvaluationFailure, NotKnown, type Scope, type Value } from '../../runbook/values.ts';
 import type { LoadedRunbook } from '../files/load.ts';
-import { act, buildStartedData, makeVirtualClient, makeVirtualSetup } from '../run/virtual-run.ts';
+import { makeSetup } from '../run/first-entry.ts';
+import { act, buildVirtualStart, makeVirtualClient } from '../run/virtual-run.ts';
 import type { Invariant } from './file/runbook-names.ts';
 import { type Crash, isMeant, type TestCase } from './file/test-case.ts';
 import { makeScriptedFeeds } from './venue/feeds.ts';
@@ -129,11 +130,11 @@ class Execution {
     });
     const { clock: at, seed } = test;
     const { markets } = this.venue;
-    this.started = buildStartedData(
+    this.started = buildVirtualStart(
       { loaded, inputs, at, seed, trigger: 'test' },
       { mode: 'simulated', account: 'test', markets },
     );
-    this.setup = makeVirtualSetup({ loaded, inputs, run }, this.started);
+    this.setup = makeSetup(run, loaded.runbook, inputs, this.started);
   }
 
   async run(): Promise<CaseResult> {
