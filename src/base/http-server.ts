@@ -1,4 +1,4 @@
-/** What the HTTP servers of this program share: listening, closing with every connection, and reading a body. */
+/** Listens, closes with every connection and reads a body, for the HTTP servers of this program. */
 import type { IncomingMessage, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 

@@ -1,4 +1,4 @@
-/** What a schedule store does the same in every database: all but transactions, and what is asked for many slots or rows at once. */
+/** The part of a schedule store that is the same in every database: all but transactions, and what is asked for many slots or rows at once. */
 import { NO_LIMIT, type SqlValue, type Statements } from '../sql/values.ts';
 import { readOccurrence, SCHEDULE_SQL } from './rows.ts';
 import {

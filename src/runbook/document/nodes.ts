@@ -60,7 +60,7 @@ export function plainData(node: Node): unknown {
   }
 }
 
-/** The document as data, each number as `readNumber` gives it: the text as it was written, unless told otherwise. */
+/** The document as data, each number as `readNumber` gives it: by itself the text as it was written. */
 export function readExactData(node: Node, readNumber: (literal: string) => unknown = (literal) => literal): unknown {
   switch (node.kind) {
     case 'list':
