@@ -177,19 +177,17 @@ describe('API-key signing', () => {
     const config = { ...CALM, auth: { mode: 'api_key' as const, apiKey: { key: 'k', secret: '0xdeadbeef' } } };
     const venue = new SimulatedVenue(config, 1, undefined, 1_700_000_290_000);
     const signed = async (size: string) => {
-      const reply = await venue.clock.runUntil(
-        venue.simulator.handle({
-          method: 'POST',
-          path: '/orders',
-          query: '',
-          headers: {
-            'rbt-api-key': 'k',
-            'rbt-ts': '1700000300',
-            'rbt-signature': '0x5085330e0988cf691b89665a645bc08670d149db58f5bb36496ea33b1f03f219',
-          },
-          body: `{"market_id":"BTC-USD","price":19800,"side":"long","size":${size},"type":"limit","client_order_id":"abc-1","time_in_force":"post_only"}`,
-        }),
-      );
+      const reply = await venue.serve({
+        method: 'POST',
+        path: '/orders',
+        query: '',
+        headers: {
+          'rbt-api-key': 'k',
+          'rbt-ts': '1700000300',
+          'rbt-signature': '0x5085330e0988cf691b89665a645bc08670d149db58f5bb36496ea33b1f03f219',
+        },
+        body: `{"market_id":"BTC-USD","price":19800,"side":"long","size":${size},"type":"limit","client_order_id":"abc-1","time_in_force":"post_only"}`,
+      });
       return reply.kind === 'answer' ? JSON.parse(reply.body).error : reply;
     };
     expect(await signed('0.45')).toBe('');

@@ -2,7 +2,13 @@
 
 import { VirtualClock } from '../../src/base/clock.ts';
 import { type DecimalString, decimal } from '../../src/base/decimal.ts';
-import { type Credentials, Simulator, type SimulatorConfig } from '../../src/gateway/simulator/simulator.ts';
+import { toReply } from '../../src/gateway/simulator/delivery.ts';
+import {
+  type Credentials,
+  type HttpRequest,
+  Simulator,
+  type SimulatorConfig,
+} from '../../src/gateway/simulator/simulator.ts';
 import type { Transport, WireReply, WireRequest, WireValue } from '../../src/gateway/transport.ts';
 import { type EndpointName, getEndpoint, type Params, type Result } from '../../src/venue/catalogue.ts';
 import type { AccountRecord, OrderRecord, PlacementAck } from '../../src/venue/records.ts';
@@ -55,6 +61,19 @@ export class SimulatedVenue {
   /** Sends and waits for the reply, whatever it is. */
   async send<E extends EndpointName>(name: E, params: Params<E>, timeoutMs = 10_000): Promise<WireReply> {
     return this.clock.runUntil(this.transport.send(wire(name, params), { timeoutMs }));
+  }
+
+  /** Serves one HTTP request and waits for its answer; a request without one fails the test. */
+  async serve(request: HttpRequest): Promise<WireReply> {
+    return this.clock.runUntil(
+      new Promise((resolve, reject) => {
+        this.simulator.serve(request, (delivery) => {
+          const reply = toReply(delivery);
+          if (reply === undefined) reject(new Error(`no answer to ${request.method} ${request.path}`));
+          else resolve(reply);
+        });
+      }),
+    );
   }
 
   /** Sends and reads the envelope; an exchange without an answer fails the test. */

@@ -349,15 +349,13 @@ describe('other spellings that have been seen', () => {
     const venue = surprised({ positionSizeField: 'size_percent', positionTypeSuffix: '_limit' });
     const body =
       '{"market_id":"BTC-USD","side":"short","type":"stop_loss_limit","size_percent":0.5,"trigger_price":60000,"price":59000}';
-    const reply = await venue.clock.runUntil(
-      venue.simulator.handle({
-        method: 'POST',
-        path: '/orders',
-        query: '',
-        headers: { authorization: 'Bearer x' },
-        body,
-      }),
-    );
+    const reply = await venue.serve({
+      method: 'POST',
+      path: '/orders',
+      query: '',
+      headers: { authorization: 'Bearer x' },
+      body,
+    });
     expect(reply.kind === 'answer' && JSON.parse(reply.body).result[0]).toMatchObject({
       type: 'stop_loss',
       size: '0.5',

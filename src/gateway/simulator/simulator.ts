@@ -57,7 +57,6 @@ export interface Credentials {
   token(): string | undefined;
 }
 
-const HANDLE_TIMEOUT_MS = 30_000;
 /** Rows of history that slow down a listing without start_time by one latency. */
 const ROWS_PER_LATENCY = 50;
 /** Requests that are kept, so that a server that runs for weeks does not fill the memory. */
@@ -132,19 +131,6 @@ export class Simulator {
       ...params,
       refresh_token: { ...asked, text: this.venue.settings.auth.refreshToken ?? 'simulated-refresh' },
     };
-  }
-
-  /** Answers one HTTP request like a transport; without an answer, the result is a failure after `timeoutMs`. */
-  handle(request: HttpRequest, timeoutMs: number = HANDLE_TIMEOUT_MS): Promise<WireReply> {
-    return new Promise((resolve) => {
-      const timer = this.clock.at(this.clock.now() + timeoutMs, () => resolve(TIMED_OUT));
-      this.serve(request, (delivery) => {
-        const reply = toReply(delivery);
-        if (reply === undefined) return;
-        timer.cancel();
-        resolve(reply);
-      });
-    });
   }
 
   /** Serves one HTTP request. `deliver` is called once, in a turn of the clock, even if there is nothing to send. */
