@@ -38,3 +38,10 @@ export class UserError extends Error {
     this.kind = kind;
   }
 }
+
+/** Throws a UserError for a port of 127.0.0.1 that a server could not take; an error of another kind as it is. */
+export function refusePort(port: number, error: unknown): never {
+  if (!(error instanceof Error && 'code' in error)) throw error;
+  const why = error.code === 'EADDRINUSE' ? 'another program uses it' : String(error.code);
+  throw new UserError(`port ${port} of 127.0.0.1 cannot be used: ${why}; --port N takes another, 0 a free one`);
+}

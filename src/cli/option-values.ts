@@ -1,6 +1,7 @@
 /** Reads values of options that several commands take; throws a UserError for a wrong one. */
 import { UserError } from '../app/errors.ts';
 import { makePrintable } from '../base/printable.ts';
+import { readTime } from '../runbook/expression/literals.ts';
 
 /** `--port`; 0 takes a free one. */
 export function readPortOption(text: string | undefined, whereNone: number): number {
@@ -16,4 +17,22 @@ export function readWholeOption(option: string, text: string): number {
   if (!Number.isSafeInteger(number))
     throw new UserError(`${option} takes a whole number, found ${makePrintable(text, 100)}`);
   return number;
+}
+
+/** `--seed`; 1 where it is not given. */
+export function readSeedOption(text: string | undefined): number {
+  if (text === undefined) return 1;
+  const seed = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+  if (!Number.isSafeInteger(seed))
+    throw new UserError(`--seed takes a whole number, found ${makePrintable(text, 100)}`);
+  return seed;
+}
+
+/** Gives milliseconds since 1970. */
+export function readTimeOption(option: string, text: string): number {
+  const time = readTime(text);
+  if ('value' in time) return time.value.ms;
+  throw new UserError(
+    `${option} takes a time in ISO 8601 with its offset, such as 2026-01-05T08:00:00Z; found ${makePrintable(text, 100)}`,
+  );
 }

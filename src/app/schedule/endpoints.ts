@@ -3,7 +3,7 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { closeServer, listen } from '../../base/http-server.ts';
-import { UserError } from '../errors.ts';
+import { refusePort } from '../errors.ts';
 
 export interface Endpoints {
   readonly readHealth: () => Health;
@@ -44,10 +44,7 @@ export async function serveEndpoints(endpoints: Endpoints, port: number): Promis
   });
   server.headersTimeout = 5_000;
   server.requestTimeout = 5_000;
-  const bound = await listen(server, port, ADDRESS).catch(({ code = 'unknown' }: NodeJS.ErrnoException) => {
-    const why = code === 'EADDRINUSE' ? 'another program uses it' : code;
-    throw new UserError(`port ${port} of ${ADDRESS} cannot be used: ${why}; --port N takes another, 0 a free one`);
-  });
+  const bound = await listen(server, port, ADDRESS).catch((error: unknown) => refusePort(port, error));
   return {
     url: `http://${ADDRESS}:${bound}`,
     close: () => closeServer(server),

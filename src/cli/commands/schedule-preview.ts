@@ -4,10 +4,10 @@ import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { replaceText } from '../../app/files/files.ts';
 import { readScheduled } from '../../app/schedule/timetable.ts';
 import { makePrintable } from '../../base/printable.ts';
-import { readTime } from '../../runbook/expression/literals.ts';
 import { drawCalendar } from '../../runbook/schedule/calendar-drawing.ts';
 import { formatPreview, previewSchedule, toPreviewJson } from '../../runbook/schedule/preview.ts';
 import type { Invocation } from '../invocation.ts';
+import { readTimeOption } from '../option-values.ts';
 
 export interface PreviewOptions {
   readonly next: string | undefined;
@@ -24,7 +24,7 @@ export async function previewSchedules(
   { terminal }: Invocation,
 ): Promise<ExitCode> {
   const next = readNextOption(options.next);
-  const fromMs = options.from === undefined ? Date.now() : readTimeOption(options.from);
+  const fromMs = options.from === undefined ? Date.now() : readTimeOption('--from', options.from);
   const drawn = options.calendar === undefined ? undefined : readCalendarFormat(options.calendar);
   const slots = readScheduled(paths, terminal);
   if (slots.length === 0)
@@ -48,13 +48,6 @@ function readNextOption(text: string | undefined): number {
   if (!(next >= 1 && next <= MOST_NEXT))
     throw new UserError(`--next takes a number from 1 to ${MOST_NEXT}, found ${makePrintable(text, 60)}`);
   return next;
-}
-
-function readTimeOption(text: string): number {
-  const time = readTime(text);
-  if (!('value' in time))
-    throw new UserError(`--from takes a time such as 2026-03-28T00:00:00Z, found ${makePrintable(text, 60)}`);
-  return time.value.ms;
 }
 
 function readCalendarFormat(path: string): 'svg' | 'html' {

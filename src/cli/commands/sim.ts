@@ -1,15 +1,14 @@
 /** `runbook sim`: serves the simulated venue over HTTP on the loopback address, until it is interrupted. */
 
-import { type ExitCode, UserError } from '../../app/errors.ts';
+import { type ExitCode, refusePort } from '../../app/errors.ts';
 import { readSimulatorFile } from '../../app/files/simulator.ts';
 import { exitAfter } from '../../app/process.ts';
 import { SystemClock } from '../../base/clock.ts';
-import { makePrintable } from '../../base/printable.ts';
 import { startSimServer } from '../../gateway/simulator/server.ts';
 import { Simulator } from '../../gateway/simulator/simulator.ts';
 import { endProcess } from '../exit.ts';
 import type { Invocation } from '../invocation.ts';
-import { readPortOption } from '../option-values.ts';
+import { readPortOption, readSeedOption } from '../option-values.ts';
 import { waitForInterrupt } from '../terminal/signals.ts';
 
 const DEFAULT_PORT = 8080;
@@ -24,16 +23,8 @@ export async function serveSimulator(
 ): Promise<ExitCode> {
   const port = readPortOption(options.port, DEFAULT_PORT);
   const config = options.config === undefined ? {} : readSimulatorFile(options.config);
-  const seed = options.seed === undefined ? 1 : Number(options.seed);
-  if (!Number.isSafeInteger(seed) || seed < 0)
-    throw new UserError(`--seed takes a whole number, found ${makePrintable(options.seed ?? '', 60)}`);
-  const simulator = new Simulator(config, new SystemClock(), seed);
-  const server = await startSimServer(simulator, { port }).catch((error: unknown) => {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-    throw new UserError(
-      `port ${port} of 127.0.0.1 cannot be used: ${code === 'EADDRINUSE' ? 'another program uses it' : code}`,
-    );
-  });
+  const simulator = new Simulator(config, new SystemClock(), readSeedOption(options.seed));
+  const server = await startSimServer(simulator, { port }).catch((error: unknown) => refusePort(port, error));
   const markets = Object.keys(simulator.markets).join(', ');
   terminal.answer(
     { url: server.url, markets: simulator.markets },

@@ -13,15 +13,13 @@ import { type DryRun, dryRun } from '../../app/run/virtual-run.ts';
 import { readGrid } from '../../app/sweep/grid.ts';
 import { sha256 } from '../../base/digest.ts';
 import { formatCount } from '../../base/format.ts';
-import { makePrintable } from '../../base/printable.ts';
 import type { Entry } from '../../journal/entry.ts';
 import { openSqliteStore } from '../../journal/stores/sqlite.ts';
 import { drawRun } from '../../report/drawing/run-chart.ts';
 import { RunDataFold } from '../../report/drawing/run-data.ts';
 import { RunFold } from '../../report/folds/run.ts';
-import { readTime } from '../../runbook/expression/literals.ts';
 import type { Invocation } from '../invocation.ts';
-import { readWholeOption } from '../option-values.ts';
+import { readSeedOption, readTimeOption, readWholeOption } from '../option-values.ts';
 import type { Output } from '../terminal/output.ts';
 import { showReport } from '../terminal/run-end.ts';
 import { getChartForm, sweepRunbook } from './sweep.ts';
@@ -71,9 +69,9 @@ export async function dryRunFile(
     fixture === undefined
       ? { kind: 'simulated', record: options.record !== undefined, config, feeds }
       : { kind: 'fixtures', fixture: fixture.fixture, file: fixture.source.file, sha256: sha256(fixture.source.text) };
-  const asked = options.at === undefined ? fixture?.fixture.startMs : readTimeOption(options.at);
+  const asked = options.at === undefined ? fixture?.fixture.startMs : readTimeOption('--at', options.at);
   const at = chooseStart(spans, asked) ?? Date.now();
-  const seed = options.seed === undefined ? 1 : readSeedOption(options.seed);
+  const seed = readSeedOption(options.seed);
   const run = makeRunName(loaded.runbook.name);
   const store = await openSqliteStore(state.file('runbook.db'));
   const fold = new RunFold();
@@ -145,7 +143,8 @@ function sweepSeeds(file: string, loaded: LoadedRunbook, options: DryRunOptions,
   );
   const { config, feeds, spans } = market;
   for (const note of describeUnread(market, loaded.runbook)) terminal.note(note);
-  const at = chooseStart(spans, options.at === undefined ? undefined : readTimeOption(options.at)) ?? Date.now();
+  const at =
+    chooseStart(spans, options.at === undefined ? undefined : readTimeOption('--at', options.at)) ?? Date.now();
   const many = (name: string, values: readonly string[]) => values.flatMap((value) => [`--${name}`, value]);
   const one = (name: string, value: string | undefined) => (value === undefined ? [] : [`--${name}`, value]);
   const call = [
@@ -158,7 +157,7 @@ function sweepSeeds(file: string, loaded: LoadedRunbook, options: DryRunOptions,
     ...many('answer', options.answer),
     ...['--at', new Date(at).toISOString()],
   ];
-  const firstSeed = options.seed === undefined ? 1 : readSeedOption(options.seed);
+  const firstSeed = readSeedOption(options.seed);
   const setup = { at, config, feeds, answers };
   return sweepRunbook({ loaded, grid, setup, count, firstSeed, call, chart: options.chart }, terminal);
 }
@@ -172,20 +171,4 @@ function refuseBesideFixtures(options: DryRunOptions): void {
     throw new UserError(
       `${given.map((name) => `--${name}`).join(', ')}: for a dry-run against the simulated venue, not for one with --fixtures`,
     );
-}
-
-function readTimeOption(text: string): number {
-  const time = readTime(text);
-  if (!('value' in time))
-    throw new UserError(
-      `--at takes a time in ISO 8601 with its offset, such as 2026-01-05T08:00:00Z; found ${makePrintable(text, 100)}`,
-    );
-  return time.value.ms;
-}
-
-function readSeedOption(text: string): number {
-  const seed = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
-  if (!Number.isSafeInteger(seed))
-    throw new UserError(`--seed takes a whole number, found ${makePrintable(text, 100)}`);
-  return seed;
 }

@@ -17,7 +17,7 @@ import { openSqliteStore } from '../../journal/stores/sqlite.ts';
 import { RunFold } from '../../report/folds/run.ts';
 import { endProcess } from '../exit.ts';
 import type { Invocation } from '../invocation.ts';
-import { readWholeOption } from '../option-values.ts';
+import { readSeedOption } from '../option-values.ts';
 import { showReport } from '../terminal/run-end.ts';
 import { interrupts } from '../terminal/signals.ts';
 
@@ -39,7 +39,7 @@ export async function runPaper(
   refuseUnready(loaded.runbook, profile);
   const inputs = inputValues(loaded.runbook, { pairs: options.input, file: options.inputs });
   const answers = readAnswers(options.answer, loaded.runbook);
-  const seed = options.seed === undefined ? 1 : readWholeOption('--seed', options.seed);
+  const seed = readSeedOption(options.seed);
   const clock = new SystemClock();
   const quotes = openQuotes(profile, clock, {
     NODE_TLS_REJECT_UNAUTHORIZED: environment.variable('NODE_TLS_REJECT_UNAUTHORIZED'),

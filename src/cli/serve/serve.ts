@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Environment } from '../../app/environment.ts';
-import { type ExitCode, UserError } from '../../app/errors.ts';
+import { type ExitCode, refusePort } from '../../app/errors.ts';
 import { exitAfter } from '../../app/process.ts';
 import type { StateFolder } from '../../app/state.ts';
 import { ENGINE_VERSION } from '../../app/version.ts';
@@ -52,13 +52,7 @@ export async function serveAudit(
   const onMistake = (error: unknown) =>
     terminal.complain(makePrintable(error instanceof Error ? error.message : String(error), 300));
   const server = await startPageServer({ port, allowActions, state, environment, onError: onMistake }).catch(
-    (error: unknown) => {
-      const code = error instanceof Error && 'code' in error ? String(error.code) : undefined;
-      if (code === undefined) throw error;
-      throw new UserError(
-        `port ${port} of 127.0.0.1 cannot be used: ${code === 'EADDRINUSE' ? 'another program uses it; --port 0 takes a free one' : code}`,
-      );
-    },
+    (error: unknown) => refusePort(port, error),
   );
   terminal.answer({ url: server.url, port: server.port, allowActions }, () =>
     [
