@@ -3,7 +3,7 @@
  * they are not reported as bugs. The one place where such an error becomes a sentence.
  */
 import { makePrintable } from '../base/printable.ts';
-import { StoreAway, StoreError, StoreFull } from '../journal/store.ts';
+import { StoreAway, StoreError } from '../journal/store.ts';
 import { EXIT, UserError } from './errors.ts';
 import { describeReason, getErrorCode } from './files/files.ts';
 
@@ -41,7 +41,7 @@ export function toSystemError(error: unknown): UserError | undefined {
  */
 export function asUserError(error: StoreError): UserError {
   const message = makePrintable(error.message, 600);
-  if (error instanceof StoreAway || error instanceof StoreFull) return new UserError(message, EXIT.halted, 'journal');
+  if (error instanceof StoreAway) return new UserError(message, EXIT.halted, 'journal');
   if (error.reason !== 'damaged') return new UserError(message, EXIT.usage, 'journal');
   const hint = error.message.startsWith('entry ') ? '; `runbook audit verify` says more' : '';
   return new UserError(`${message}${hint}`, EXIT.failed, 'damaged');

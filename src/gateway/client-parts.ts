@@ -17,6 +17,8 @@ interface GatewayLog {
   append<T extends EntryType>(type: T, data: DataOf<T>, step?: string): void;
   flush(of?: FlushOf): Promise<void>;
   readonly tracker: OrderTracker;
+  /** Why nothing is stored any more; undefined while it is. */
+  findFailure?(): string | undefined;
 }
 
 /** The source of feeds: the simulator, a fixture, or a request that the profile declares. */
@@ -43,7 +45,7 @@ export interface ClientParts {
   readonly epoch: number;
   readonly session?: Session;
   /** Called before each attempt; resolves, once it is certain, to whether this process still acts for the account. */
-  readonly lease?: { holds(harmless: boolean): Promise<boolean> };
+  readonly lease?: { holds(harmless: boolean, isGivenUp?: () => boolean): Promise<boolean | undefined> };
   /** Gives the reason why nothing may be sent now, although the limits allow it: a kill switch is engaged. */
   readonly forbidden?: (protective: boolean) => string | undefined;
   /**

@@ -86,14 +86,26 @@ function findUnrecorded({ call, parts: { transport, profile } }: CheckedCall): O
 }
 
 /** Waits until the lease is certain and, for a new order, no cancel_all is in progress. */
-async function waitForAccount({ call, parts: { barrier, lease } }: CheckedCall): Promise<Obstacle | undefined> {
+async function waitForAccount(checked: CheckedCall): Promise<Obstacle | undefined> {
+  const { call, parts } = checked;
+  const { barrier, lease } = parts;
   const isNew = isOrder(call);
   const harmless = getEndpoint(call.endpoint).method === 'GET' || maySkipJournal(call);
   do {
     if (isNew) await Promise.race([barrier.opens(), awaitWithdrawal(call)]);
-    if (lease !== undefined && !(await lease.holds(harmless))) return LEASE_LOST;
+    const held = lease === undefined || (await lease.holds(harmless, () => findGivenUp(checked) !== undefined));
+    if (held !== true) return held === false ? LEASE_LOST : findGivenUp(checked);
   } while (isNew && barrier.isClosed && call.wanted?.withdrawn === undefined);
   return undefined;
+}
+
+/**
+ * Why a call need not wait for its store any more: its step has ended, or the journal is given up. A run that ends cancels what is open
+ * once its other calls have settled.
+ */
+function findGivenUp({ call, parts: { log } }: CheckedCall): Obstacle | undefined {
+  const failure = log.findFailure?.();
+  return findWithdrawal(call.wanted) ?? (failure === undefined ? undefined : makeObstacle('JOURNAL', failure));
 }
 
 /** Resolves when the call is withdrawn; never for a call that cannot be. */
@@ -126,8 +138,11 @@ async function findBarAnew(checked: CheckedCall): Promise<Obstacle | undefined> 
   const { call, parts } = checked;
   const { readKillSwitch, clock } = parts;
   if (getEndpoint(call.endpoint).protective || readKillSwitch === undefined) return findBar(checked);
-  while (!(await readKillSwitch()) && call.wanted?.withdrawn === undefined)
+  while (!(await readKillSwitch())) {
+    const givenUp = findGivenUp(checked);
+    if (givenUp !== undefined) return givenUp;
     await new Promise<void>((resolve) => void clock.at(clock.now() + READ_AGAIN_MS, resolve));
+  }
   return findWithdrawal(call.wanted) ?? findBar(checked);
 }
 

@@ -33,6 +33,9 @@ export class RunLog {
   readonly flush = (of: FlushOf = 'all'): Promise<void> =>
     of === 'written' ? this.writer.flushWritten() : this.writer.flush();
 
+  /** Why nothing is stored any more; undefined while it is. */
+  readonly findFailure = (): string | undefined => this.writer.failure?.message;
+
   private seal<T extends EntryType>(type: T, data: DataOf<T>, step?: string, actor?: string): Entry {
     const entry = this.writer.append(type, data, step, actor) as unknown as Entry;
     for (const observe of this.observers) observe(entry);

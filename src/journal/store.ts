@@ -149,24 +149,16 @@ export function ignoreStore(error: unknown): void {
   if (!(error instanceof StoreError)) throw error;
 }
 
-/** The store does not answer now, and may again by itself: it is asked again, and what it said nothing about has not happened. */
+/** The store does not answer, or its disk is full; it may take everything again by itself. It is asked again, and what it said nothing about has not happened. */
 export class StoreAway extends StoreError {
   constructor(message: string) {
     super('unavailable', message);
   }
 }
 
-/** The disk of the store is full: it is not asked again, and takes everything once there is room. */
-export class StoreFull extends StoreError {
-  constructor(message: string) {
-    super('unavailable', message);
-  }
-}
-
 /** The reason of a failure as the tables of the drivers have it. */
-export type Failure = StoreError['reason'] | 'away' | 'full';
+export type Failure = StoreError['reason'] | 'away';
 
 export function makeStoreError(failure: Failure, message: string): StoreError {
-  if (failure === 'away') return new StoreAway(message);
-  return failure === 'full' ? new StoreFull(message) : new StoreError(failure, message);
+  return failure === 'away' ? new StoreAway(message) : new StoreError(failure, message);
 }

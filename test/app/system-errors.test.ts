@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { toSystemError } from '../../src/app/system-errors.ts';
-import { StoreAway, StoreError, StoreFull } from '../../src/journal/store.ts';
+import { StoreAway, StoreError } from '../../src/journal/store.ts';
 
 const fromSystem = (code: string, syscall = 'open') =>
   Object.assign(new Error(code), { code, syscall, path: '/var/lib/runbook' });
@@ -9,7 +9,6 @@ describe('a store or a disk that cannot be used', () => {
   // The units in deploy/ are not started again after exit code 2.
   it.each([
     ['is locked or does not answer', new StoreAway('locked'), 4],
-    ['is full', new StoreFull('full'), 4],
     ['has no room for a file', fromSystem('ENOSPC'), 4],
     ['reports an error', fromSystem('EIO'), 4],
     ['may not be written', new StoreError('unavailable', 'may only be read'), 2],

@@ -45,6 +45,20 @@ describe('a lease, before an attempt', () => {
     expect(await lease.holds()).toBe(false);
   });
 
+  it('is not awaited by who does not need it any more: it is not certain then, neither held nor lost', async () => {
+    const { clock, lease, state } = await holdLease();
+    state.fails = true;
+    await clock.advanceTo(clock.now() + 8_000);
+    let needed = true;
+    const answers: unknown[] = [];
+    void lease.holds(false, () => !needed).then((held) => answers.push(held));
+    await clock.advanceTo(clock.now() + 2_000);
+    expect(answers).toEqual([]);
+    needed = false;
+    await clock.advanceTo(clock.now() + 2_000);
+    expect([answers, lease.mayAct()]).toEqual([[undefined], false]);
+  });
+
   it('is awaited while the store does not answer', async () => {
     const { clock, lease, state } = await holdLease();
     state.fails = true;
@@ -82,7 +96,7 @@ describe('a lease, before an attempt', () => {
   });
 
   it.each([
-    ['after a minute on a store that machines share', false, 65_000],
+    ['after a minute and a half on a store that machines share', false, 95_000],
     ['for a process that slept for longer than the lease lived', true, 0],
   ])('delays it %s', async (_, ofThisMachine, awakeMs) => {
     const { clock, lease, state } = await holdLease(ofThisMachine);

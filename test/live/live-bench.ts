@@ -58,7 +58,10 @@ export interface Played {
 
 const KEY = 'account';
 
-/** Plays one live run from its start to its end, and replays its journal. */
+/** A run that is left to be resumed: what became of it until then. */
+export type LeftRun = { readonly endedAt: number } & Pick<Played, 'orders' | 'heard' | 'fired'>;
+
+/** Plays one live run from its start to its end, and replays its journal. Rejects with a LeftRun where it is left to be resumed. */
 export async function playLive(text: string, outage: Outage): Promise<Played> {
   const loaded = loadedFrom({ file: 'one.yaml', text });
   const folder = mkdtempSync(join(tmpdir(), 'runbook-bench-'));
@@ -198,6 +201,10 @@ export async function playLive(text: string, outage: Outage): Promise<Played> {
       fired: books.deadman.events.some(({ event }) => event === 'fired'),
       said,
     };
+  } catch (error) {
+    const { orders, deadman } = simulator.books();
+    const fired = deadman.events.some(({ event }) => event === 'fired');
+    throw Object.assign(error as Error, { endedAt: clock.elapsed(), orders, heard, fired } satisfies LeftRun);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

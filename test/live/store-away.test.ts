@@ -1,6 +1,6 @@
 /** A store that cannot be reached for a while suspends a live run: nothing new leaves, the rest goes on, and no verdict follows. */
 import { describe, expect, it } from 'vitest';
-import { type Outage, type Part, type Played, playLive } from './live-bench.ts';
+import { type LeftRun, type Outage, type Part, type Played, playLive } from './live-bench.ts';
 
 const SPANS = Array.from({ length: 30 }, (_, index) => (index + 1) * 1_000);
 const TIMEOUT_MS = 10_000;
@@ -90,4 +90,20 @@ describe('a store that cannot be reached for longer', () => {
   it('ends the process with exit 4 and leaves the run to be resumed: the journal has no end', async () => {
     await expect(playLive(RUN, { from: 5_000, ms: 3_600_000 })).rejects.toMatchObject({ kind: 'journal', exit: 4 });
   });
+
+  it.each([
+    ['before an order is due', RUN, 5_000],
+    ['as an order is due', RUN, 19_900],
+    ['in a wait of a day', RUN.replace('wait: 20s', 'wait: 24h'), 5_000],
+  ])(
+    '%s ends within two minutes, with its order cancelled by itself and not by the deadman switch',
+    async (_when, text, from) => {
+      const left = await playLive(text, { from, ms: 3_600_000 }).then(
+        () => undefined,
+        (error: unknown) => error as LeftRun,
+      );
+      expect(left).toMatchObject({ kind: 'journal', exit: 4, fired: false, orders: [{ status: 'canceled' }] });
+      expect(left?.endedAt).toBeLessThan(from + 120_000);
+    },
+  );
 });

@@ -401,6 +401,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
         'says unavailable when the disk is full, keeps what was there and works again when there is room',
       ],
       ['test/journal/sqlite.test.ts', 'says unavailable for a read-only file'],
+      live('store-away', '%s ends within two minutes, with its order cancelled by itself'),
     ],
   },
   {

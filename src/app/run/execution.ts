@@ -119,6 +119,10 @@ async function runToEnd(
   });
   try {
     await live.waitForEnd();
+  } catch (error) {
+    if (error instanceof UserError && error.kind === 'journal')
+      for (const line of describeInterrupted(live, clock.now())) voice.complain(line);
+    throw error;
   } finally {
     settling?.stop();
     off();

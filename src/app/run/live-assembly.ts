@@ -181,7 +181,7 @@ export class LiveAssembly {
       transport: recorder ?? account.transport,
       budget: account.budget,
       barrier: account.barrier,
-      log: { append: log.append, flush: log.flush, tracker: log.tracker },
+      log,
       clock,
       gate,
       feeds: recorder === undefined ? feeds : recordFeeds(feeds, recorder),

@@ -88,6 +88,8 @@ export class LiveRun {
   private answered: readonly EntryOf<'operator.acted'>[] = [];
   /** Whether the journal says that the store does not answer. */
   private isAway = false;
+  private isGivenUp = false;
+  private giveUp: (failure: StoreError) => void = () => {};
   /** Timeout of the armed deadman switch, ms. */
   private switchMs = Number.POSITIVE_INFINITY;
   /** Commands that are not on the disk yet. */
@@ -362,7 +364,10 @@ export class LiveRun {
     };
     void check();
     try {
-      const result = await running.settled();
+      const givenUp = new Promise<never>((_, reject) => {
+        this.giveUp = reject;
+      });
+      const result = await Promise.race([running.settled(), givenUp]);
       await parts.writer.close();
       await parts.anchorer.settled();
       await this.lateSearch;
@@ -408,7 +413,9 @@ export class LiveRun {
   private compareStore(): void {
     const { running, parts } = this.requireCurrent();
     const because = parts.writer.away?.message ?? this.bars.unread;
-    if (parts.writer.failure !== undefined || this.isAway === (because !== undefined)) return;
+    const { failure } = parts.writer;
+    if (failure !== undefined) this.endWithoutJournal(failure);
+    if (failure !== undefined || this.isAway === (because !== undefined)) return;
     this.isAway = because !== undefined;
     const event = this.isAway ? 'away' : 'back';
     this.host.account.clock.arrive(() => {
@@ -421,6 +428,25 @@ export class LiveRun {
         this.host.voice.complain(
           `run ${this.run}: ${why}; nothing that adds risk is sent until the store answers, heartbeats and cancels go on`,
         );
+    });
+  }
+
+  /**
+   * A run whose journal is given up takes back what is open and ends, also where it waits. It has as long as after a signal: of what it
+   * still asks, some waits for the same disk.
+   */
+  private endWithoutJournal(failure: StoreError): void {
+    if (this.isGivenUp) return;
+    this.isGivenUp = true;
+    const why = makePrintable(failure.message, 300);
+    this.host.voice.complain(
+      `run ${this.run}: ${why}; nothing is journaled any more, so it cancels what is open and ends. \`runbook resume ${this.run}\` goes on with it once its store takes entries again`,
+    );
+    this.host.account.clock.after(this.profile.shutdownWithinMs, () => this.giveUp(failure));
+    void this.recordCommand({
+      command: 'interrupt',
+      by: 'perp-runbook',
+      reason: `the journal cannot be written: ${why}`,
     });
   }
 

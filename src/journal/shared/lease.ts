@@ -56,9 +56,9 @@ const RENEWAL_RETRY_MS = 1_000;
 
 /**
  * How long heartbeats, cancels and readings go on after the last renewal while a store that other machines share does not answer,
- * ms; as long as a journal is tried again (PATIENCE_MS in app/run/live-assembly.ts).
+ * ms: as long as a journal is tried again (PATIENCE_MS in app/run/live-assembly.ts), and for the cancels of a run that ends then.
  */
-const HARMLESS_FOR_MS = 60_000;
+const HARMLESS_FOR_MS = 90_000;
 
 /** Takes the lease of an account and renews it until it is released or lost. */
 export async function takeLease(request: LeaseRequest): Promise<HeldLease | Extract<LeaseAnswer, { kind: 'taken' }>> {
@@ -99,9 +99,9 @@ export class HeldLease {
    * Resolves, once it is certain, to whether this process still acts for the account. A process that slept renews first,
    * because being late does not mean that the lease is lost. While the store does not answer, this waits. With `harmless` (a
    * heartbeat, a cancel, a read) it does not: an order must not stay open, and no stop be cancelled by the deadman switch,
-   * because a store is away.
+   * because a store is away. Undefined where it is not certain, and `isGivenUp` says that it need not be known any more.
    */
-  async holds(harmless = false): Promise<boolean> {
+  async holds(harmless = false, isGivenUp: () => boolean = () => false): Promise<boolean | undefined> {
     while (this.state === 'kept' && !this.mayAct()) {
       // The timer goes on renewing; a store that hangs must not hold back a heartbeat each time.
       if (harmless && this.mayActHarmlessly) return true;
@@ -109,6 +109,7 @@ export class HeldLease {
       await this.renew();
       if (this.state !== 'kept' || this.mayAct()) break;
       if (harmless && this.mayActHarmlessly) return true;
+      if (isGivenUp()) return undefined;
       await this.pauseBeforeRetry();
     }
     return this.state === 'kept';

@@ -338,7 +338,7 @@ const FAILURES: Readonly<Record<string, readonly [failure: Failure, sentence: st
   '42P01': ['damaged', `lacks a table that this version uses; ${UPGRADE}`],
   '42703': ['damaged', `lacks a column that this version uses; ${UPGRADE}`],
   '53': ['away', 'is out of resources: connections, memory or disk'],
-  '53100': ['full', 'could not be written: the disk is full'],
+  '53100': ['away', 'could not be written: the disk is full'],
   '55P03': ['away', 'was held by another process for too long'],
   '57014': ['away', 'did not answer in time'],
   '57P01': ['away', 'is shutting down'],

@@ -85,7 +85,7 @@ const FAILURES: Readonly<Record<number, readonly [failure: Failure, sentence: st
   [SQLITE.READONLY]: ['unavailable', 'may only be read', 'attempt to write a readonly database'],
   [SQLITE.IOERR]: ['away', 'could not be read or written: the disk reported an error', 'disk I/O error'],
   [SQLITE.CORRUPT]: ['damaged', 'is damaged: its pages contradict each other', 'database disk image is malformed'],
-  [SQLITE.FULL]: ['full', 'could not be written: the disk is full', 'database or disk is full'],
+  [SQLITE.FULL]: ['away', 'could not be written: the disk is full', 'database or disk is full'],
   [SQLITE.CANTOPEN]: ['unavailable', 'cannot be opened', 'unable to open database file'],
   [SQLITE.PROTOCOL]: ['away', 'could not be locked: other processes kept it busy', 'locking protocol'],
   [SQLITE.NOTADB]: ['damaged', 'is not a database', 'file is not a database'],
