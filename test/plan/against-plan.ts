@@ -212,8 +212,10 @@ export function findUnplanned(plan: Plan, entries: readonly Entry[]): readonly s
 
 function matches(planned: Readonly<Record<string, string>>, sent: Readonly<Record<string, string>>): boolean {
   const names = Object.keys(planned);
+  // The row of a list is that of its first page; a full one is followed by others, where more than a thousand orders are in a market.
+  const isFollowing = sent['p_page'] !== undefined && sent['p_page'] !== '0' && planned['p_page'] === undefined;
   return (
-    names.length === Object.keys(sent).length &&
+    names.length + (isFollowing ? 1 : 0) === Object.keys(sent).length &&
     names.every(
       (name) => sent[name] !== undefined && (planned[name] === KNOWN_AFTER_RUN || planned[name] === sent[name]),
     )

@@ -44,6 +44,8 @@ export interface Leaning {
   readonly deadman?: boolean;
   /** It does not declare that it may leave anything. */
   readonly strict?: boolean;
+  /** It goes on although the fate of an order is unknown. */
+  readonly doubts?: boolean;
 }
 
 interface MarketFacts {
@@ -436,7 +438,12 @@ class Author {
       may('catch', ['protect', 'manage', 'close', 'place', 'approve', 'wait_for', 'amend'].includes(verb) ? 0.5 : 0.3)
     ) {
       const clauses = Array.from({ length: draws.within(1, 2) }, () => ({
-        on: draws.chance(0.7) ? 'any' : [draws.of(ERROR_KINDS)],
+        on:
+          this.leaning.doubts === true && draws.chance(0.4)
+            ? ['unknown_outcome']
+            : draws.chance(0.7)
+              ? 'any'
+              : [draws.of(ERROR_KINDS)],
         ...(draws.chance(0.2) ? { if: "error.kind != 'denied'" } : {}),
         ...(draws.chance(0.6) ? { do: this.exceptional(sight) } : {}),
         then: draws.of(['continue', 'continue', 'continue', 'continue', 'retry', 'fail', 'stop']),

@@ -52,18 +52,19 @@ export const AIMS = {
     meets: /^row \S*CANCEL|^row \S+ (canceling|canceled)/,
   },
   doubt: {
-    leaning: { steps: more('place') },
-    oddities: ['disturbed order', 'missing order'],
-    meets: /^row .*(unknown|absent|quarantined|submitting|NOT_FOUND|EXHAUSTED|DUPLICATE|REFUSED|rejected|draft)/,
+    leaning: { steps: more('place'), doubts: true },
+    oddities: ['disturbed order', 'missing order', 'claimed'],
+    meets:
+      /^denied MARKET_QUARANTINED|^row .*(unknown|absent|quarantined|submitting|NOT_FOUND|EXHAUSTED|DUPLICATE|REFUSED|rejected|draft)/,
   },
   limits: {
     leaning: { steps: more('place', 'set_leverage'), limits: true },
-    oddities: ['limits', 'market rules'],
+    oddities: ['limits', 'market rules', 'larger least'],
     meets: /^denied /,
   },
   figures: {
     leaning: { steps: more('place', 'read_account', 'list_orders', 'list_fills'), limits: true },
-    oddities: ['limits', 'crowded book', 'approved plan', 'prices fail'],
+    oddities: ['limits', 'rare limit', 'crowded book', 'approved plan', 'prices fail'],
     meets: /^denied |^row .*denied/,
   },
   failures: { leaning: { modifiers: 2.5 }, oddities: ['hanging'], meets: /^modifier / },
@@ -79,7 +80,7 @@ export const AIMS = {
   },
   switch: {
     leaning: { steps: more('arm_deadman', 'disarm_deadman', 'read_deadman'), deadman: true },
-    oddities: ['outsider', 'suspended'],
+    oddities: ['outsider', 'suspended', 'disturbed switch'],
     meets: /^row DEADMAN|^denied DEADMAN|^verb \w+_deadman/,
   },
   machine: {
@@ -380,6 +381,62 @@ const ODDITIES = {
       ...scenario,
       diskHangs: { fromMs: draws.within(0, 12_000), forMs: draws.of([1500, 6000, 25_000]) },
     }),
+  },
+  /** One limit that few runs meet, and no other that would be met before it. */
+  'rare limit': {
+    often: 0.02,
+    change: ({ profile, ...scenario }, draws) => {
+      const stale = draws.chance(0.2);
+      const limits: LimitRules = stale
+        ? { priceBandWithin: '0.01', maxReferenceAgeMs: 3000 }
+        : draws.of<LimitRules>([
+            { minEquity: '2000000', maxAccountAgeMs: 600_000 },
+            { stepFills: { max: 1, windowMs: 600_000 } },
+            { mode: 'reducing' },
+            { maxDailyLoss: '0.01' },
+          ]);
+      // Younger than what the runbook's own feeds allow.
+      const badPrices = { fromMs: 0, untilMs: 600_000, ageMs: 4000 };
+      return { ...scenario, profile: { ...profile, limits }, ...(stale ? { badPrices } : {}) };
+    },
+  },
+  /** The smallest order is more than one lot. */
+  'larger least': {
+    often: 0.03,
+    change: ({ profile, ...scenario }) => {
+      const rules = profile.markets[BTC];
+      const markets = rules === undefined ? {} : { [BTC]: { ...rules, min_size: '0.015' } };
+      return { ...scenario, profile: { ...profile, markets: { ...profile.markets, ...markets } } };
+    },
+  },
+  /** The venue says that it has an order, and shows none: no look-up can prove it absent. */
+  claimed: {
+    often: 0.02,
+    change: (scenario, draws) =>
+      withFaults(scenario, [
+        {
+          on: 'POST /orders',
+          when: { call: draws.within(1, 3) },
+          do: 'error',
+          status: 400,
+          error: 'CLIENT_ORDER_ID_DUPLICATE',
+        },
+      ]),
+  },
+  'disturbed switch': {
+    often: 0.03,
+    change: (scenario, draws) =>
+      withFaults(
+        scenario,
+        Array.from({ length: draws.within(1, 3) }, () => ({
+          on: draws.of(['POST /cancel_all_after', 'DELETE /cancel_all_after']),
+          when: { call: draws.within(1, 3) },
+          do: draws.of(['error', 'lost_before', 'lost_after'] as const),
+          status: 400,
+          error: 'SOMETHING_WENT_WRONG',
+          processed: false,
+        })),
+      ),
   },
 } as const satisfies Readonly<Record<string, Oddity>>;
 type OddityName = keyof typeof ODDITIES;

@@ -274,7 +274,7 @@ export const MUTANTS: readonly Mutant[] = [
   // Cancels, amends, fills.
   {
     name: 'takes the acknowledgement of a cancel for the cancel',
-    caughtBy: ['I4', 'I9'],
+    caughtBy: ['I4', 'I9', 'I23'],
     protocol: {
       transport: answering((request, answer) =>
         request.endpoint === 'DELETE /orders'
