@@ -1,4 +1,4 @@
-/** Options of every command, and the groups of commands: the parts of the command line outside the command table. */
+/** Options of every command, the groups of commands, and commands of other tools: what is outside the command table. */
 import type { Options } from './command-row.ts';
 
 export const GLOBAL_OPTIONS = {
@@ -11,4 +11,23 @@ export const GLOBAL_OPTIONS = {
 /** Summaries of command groups by their first word. */
 export const GROUPS: Readonly<Record<string, string>> = {
   audit: 'review what runs did',
+  account: 'what an account holds over all its runs, and who answers for it',
+};
+
+/** What a command of another tool is called here. */
+export const FOREIGN_COMMANDS: Readonly<Record<string, string>> = {
+  check: 'validate FILE',
+  lint: 'validate FILE',
+  format: 'fmt FILE',
+  create: 'new NAME',
+  simulate: 'dry-run FILE',
+  backtest: 'dry-run FILE --prices CSV',
+  start: 'run FILE --profile FILE',
+  stop: 'cancel RUN`, or for everything `runbook kill',
+  status: 'audit list',
+  list: 'audit list',
+  ls: 'audit list',
+  logs: 'audit show RUN',
+  show: 'audit show RUN',
+  positions: 'account ledger',
 };

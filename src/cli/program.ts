@@ -4,7 +4,7 @@
  */
 import { Argument, Command, type CommanderError, Option } from 'commander';
 import type { ArgumentRow, CommandRow, OptionRow } from './command-row.ts';
-import { GLOBAL_OPTIONS, GROUPS } from './global-options.ts';
+import { FOREIGN_COMMANDS, GLOBAL_OPTIONS, GROUPS } from './global-options.ts';
 
 /** A command with the arguments and options given for it. */
 export interface Call {
@@ -45,6 +45,7 @@ export function program(
     .exitOverride();
   for (const [name, row] of Object.entries(GLOBAL_OPTIONS)) root.addOption(makeOption(name, row));
   for (const row of commands) define(root, row, called);
+  for (const [name, meant] of Object.entries(FOREIGN_COMMANDS)) defineForeign(root, name, meant);
   return root;
 }
 
@@ -73,6 +74,20 @@ function define(root: Command, row: CommandRow, called: (call: Call) => Promise<
       globals: { json: json === true, quiet: quiet === true, color: color !== false, state },
     });
   });
+}
+
+/** A command that only says what is meant by it. */
+function defineForeign(root: Command, name: string, meant: string): void {
+  root
+    .command(name, { hidden: true })
+    .helpOption(false)
+    .allowUnknownOption()
+    .allowExcessArguments()
+    .action(() =>
+      root.error(`error: unknown command '${name}'; it is \`runbook ${meant}\` here`, {
+        code: 'commander.unknownCommand',
+      }),
+    );
 }
 
 function ensureGroup(root: Command, name: string): Command {

@@ -130,7 +130,10 @@ export function isPartOfPosition({ type }: { readonly type: string }): boolean {
 
 /** `0.25 BTC-USD`, or `1 of the position in BTC-USD`. */
 export function formatAmount(order: { readonly type: string; readonly size: string; readonly market: string }): string {
-  return `${order.size}${isPartOfPosition(order) ? ' of the position in' : ''} ${formatText(order.market)}`;
+  if (!isPartOfPosition(order)) return `${order.size} ${formatText(order.market)}`;
+  // A third has sixty digits.
+  const part = order.size.length > 8 ? `${order.size.slice(0, 6)}…` : order.size;
+  return `${part} of the position in ${formatText(order.market)}`;
 }
 
 /** ` USD` for `BTC-USD`, to append to an amount; empty if the market names no quote currency. */

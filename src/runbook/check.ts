@@ -110,7 +110,7 @@ class Check {
     if (!checking.dropped) lintRunbook(checking, runbook, root, this.options.allowance ?? DOCUMENTED);
     // A value that cannot be read, has the wrong shape or holds an unknown name may be the use of a name.
     if (before.length === 0 && !checking.diagnostics.some(isMisspelt))
-      lintUnused(checking, root, collectApprovals(root));
+      lintUnused(checking, root);
     const schedule = this.options.scheduleLint?.(runbook) ?? [];
     const diagnostics = sortForReading(
       dropMarketEchoes(root, mergePerName(keepOnePerPlace([...known, ...checking.diagnostics, ...schedule]))),
@@ -285,20 +285,6 @@ function collectIds(checking: Checking, root: Node): void {
     const at = find(block);
     if (at?.kind === 'map') for (const { key } of at.entries) checking.headNames.set(key, block);
   }
-}
-
-/** Ids of approve steps, which count as used: `runbook approve RUN STEP` names them. */
-function collectApprovals(root: Node): ReadonlySet<string> {
-  const found = new Set<string>();
-  const visit = (node: Node): void => {
-    if (node.kind === 'list') node.items.forEach(visit);
-    if (node.kind !== 'map') return;
-    const id = getScalarText(node.get('id'));
-    if (id !== undefined && node.get('approve') !== undefined) found.add(id);
-    for (const { value } of node.entries) visit(value);
-  };
-  visit(root);
-  return found;
 }
 
 /**

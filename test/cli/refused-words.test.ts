@@ -31,6 +31,9 @@ describe('ambiguous or meaningless arguments', () => {
     ], // prettier-ignore
     ['an empty plan', [...run, '--input', 'side=long', '--plan', ''], '--plan takes the hash of an approved plan'],
     ['an empty state folder', ['audit', 'list', '--state', ''], '--state takes a folder, found nothing'],
+    ['a file without its ending', ['plan', 'sided'], 'did you mean sided.yaml?'],
+    ['an input that is missing', ['plan', 'sided.yaml'], 'give --input side=…'],
+    ['a word of another venue', ['plan', 'sided.yaml', '--input', 'side=buy'], "Did you mean 'long'?"],
     ['help for an unknown command', ['help', 'bogus'], "unknown command 'bogus'"],
     ['a run of another folder', ['cancel', 'last', '--by', 'ada'], 'in the state folder .runbook'],
   ])('%s: exit 2, and what is accepted', (_what, words, sentence) => {

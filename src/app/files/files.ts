@@ -6,6 +6,7 @@ import {
   chmodSync,
   closeSync,
   constants,
+  existsSync,
   fstatSync,
   openSync,
   readSync,
@@ -167,7 +168,8 @@ function readOpened<T>(path: string, named: string, read: (handle: number, size:
     return read(handle, status.size);
   } catch (error) {
     if (error instanceof UserError) throw error;
-    throw new UserError(`${named} cannot be read: ${describeReason(error)}`, EXIT.usage, 'configuration');
+    const meant = existsSync(`${path}.yaml`) ? `; did you mean ${makePrintable(path, 300)}.yaml?` : '';
+    throw new UserError(`${named} cannot be read: ${describeReason(error)}${meant}`, EXIT.usage, 'configuration');
   } finally {
     if (handle !== undefined) closeSync(handle);
   }

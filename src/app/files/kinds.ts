@@ -35,7 +35,9 @@ export function refuseOtherKind({ file, text }: SourceText, kind: FileKind): voi
   const [, marks = []] = MARKS.find(([each]) => each === kind) ?? [];
   const keys = listTopKeys(file, text);
   if (found === undefined || found === kind || marks.some((mark) => keys.has(mark))) return;
-  throw new UserError(`${makePrintable(file, 300)} is ${NAMES[found]}, not ${NAMES[kind]}`);
+  const tests = found === 'runbook' && kind === 'test' ? file.replace(/(\.ya?ml)$/, '.test$1') : undefined;
+  const hint = tests === undefined ? '' : `; its tests belong in ${makePrintable(tests, 300)} (docs/testing.md)`;
+  throw new UserError(`${makePrintable(file, 300)} is ${NAMES[found]}, not ${NAMES[kind]}${hint}`);
 }
 
 /** The kind of a file by its name and its text, or the beginning of it; undefined for one that is none of these. */

@@ -119,8 +119,15 @@ export function inputValues(
     Object.hasOwn(recorded, input.name) ? { ...input, default: recorded[input.name] } : input,
   );
   const read = readInputs({ ...runbook, inputs: defaulted }, texts);
-  if ('problems' in read)
-    throw new UserError(read.problems.map((each) => makePrintable(each, 400)).join('\n'), EXIT.usage, 'input');
+  if ('problems' in read) {
+    const missing = defaulted.filter((input) => input.default === undefined && !Object.hasOwn(texts, input.name));
+    const hint = missing.length === 0 ? [] : [`give ${missing.map(({ name }) => `--input ${name}=…`).join(' ')}`];
+    throw new UserError(
+      [...read.problems.map((each) => makePrintable(each, 400)), ...hint].join('\n'),
+      EXIT.usage,
+      'input',
+    );
+  }
   return read.values;
 }
 

@@ -100,10 +100,7 @@ cases:
   - name: filled, then protected
     simulator:
       markets:
-        BTC-USD:
-          path:
-            kind: points
-            points: [{afterMs: 0, price: "64000"}, {afterMs: 20000, price: "63900"}]
+        BTC-USD: {start: "64000", price: [{hold: 20s}, {jump: "63900"}]}
     expect:
       outcome: succeeded
       requests: [POST /orders limit, POST /orders stop_loss]
@@ -113,10 +110,7 @@ cases:
   - name: not filled, so it is cancelled
     simulator:
       markets:
-        BTC-USD:
-          path:
-            kind: points
-            points: [{afterMs: 0, price: "64000"}, {afterMs: 20000, price: "64500"}]
+        BTC-USD: {start: "64000", price: [{hold: 20s}, {jump: "64500"}]}
     expect:
       outcome: succeeded
       requests: [POST /orders limit, DELETE /orders]
@@ -126,10 +120,7 @@ cases:
   - name: the process dies before the answer, and there is still one order
     simulator:
       markets:
-        BTC-USD:
-          path:
-            kind: points
-            points: [{afterMs: 0, price: "64000"}, {afterMs: 20000, price: "63900"}]
+        BTC-USD: {start: "64000", price: [{hold: 20s}, {jump: "63900"}]}
     crash_at: {after: POST /orders limit, answer: lost, down: 5s}
     expect:
       outcome: succeeded
@@ -140,12 +131,11 @@ cases:
 const SIMULATOR = `# The price falls through the entry after nine seconds.
 markets:
   BTC-USD:
-    path:
-      kind: points
-      points:
-        - {afterMs: 0, price: "64000"}
-        - {afterMs: 9000, price: "63950"}
-        - {afterMs: 60000, price: "64100"}
+    start: "64000"
+    price:
+      - {hold: 9s}
+      - {jump: "63950"}
+      - {ramp: "64100", over: 51s}
 `;
 
 /** The profile of the simulated venue. `state`: the folder of its journal, seen from the profile's file. */

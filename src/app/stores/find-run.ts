@@ -21,6 +21,6 @@ export async function findRun(store: JournalReader, name: string): Promise<RunRo
   throw new UserError(
     fitting.length > 1
       ? `${found} could be ${fitting.length} runs, such as ${shown.join(', ')}`
-      : `there is no run ${found}; the latest are ${shown.join(', ')}`,
+      : `there is no run ${found}; \`last\` is the newest, and the latest are ${shown.join(', ')}`,
   );
 }

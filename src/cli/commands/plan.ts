@@ -6,6 +6,7 @@ import { readFixtureFile } from '../../app/files/fixture.ts';
 import { inputValues, loadRunbook } from '../../app/files/load.ts';
 import { readProfileFile } from '../../app/files/profile.ts';
 import { makePlanDocument, noteUnchecked, planFor } from '../../app/plan.ts';
+import { Decimal } from '../../base/decimal.ts';
 import { formatCount } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import type { CheckedRunbook } from '../../runbook/checked.ts';
@@ -34,6 +35,13 @@ export async function planFile(file: string, options: PlanOptions, { terminal }:
   return EXIT.done;
 }
 
+/** A ratio as it is declared and given, `2%` or `25bps`: taken for the other, 0.02 is a hundred times too much or too little. */
+function formatInput({ inputs }: CheckedRunbook, name: string, value: Value): string {
+  const unit = inputs.find((input) => input.name === name)?.typeText;
+  if (!(value instanceof Decimal) || (unit !== 'pct' && unit !== 'bps')) return formatValue(value);
+  return unit === 'pct' ? `${value.times(100).toFixed()}%` : `${value.times(10_000).toFixed()}bps`;
+}
+
 /** Formats the plan for people. */
 export function formatPlan(
   runbook: CheckedRunbook,
@@ -41,7 +49,7 @@ export function formatPlan(
   plan: Plan,
   terminal: Output,
 ): string {
-  const given = Object.entries(inputs).map(([name, value]) => `${name}=${formatValue(value)}`);
+  const given = Object.entries(inputs).map(([name, value]) => `${name}=${formatInput(runbook, name, value)}`);
   const listing = new Listing(terminal);
   const { rows, sections, hash } = plan;
   return [

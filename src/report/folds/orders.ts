@@ -118,7 +118,8 @@ function makeOrderRow({ intent, snapshot, step, createdAt }: TrackedOrder): Orde
     market: intent.market,
     side: intent.side,
     type: intent.type,
-    ...(context.price === undefined ? {} : { price: context.price }),
+    // The venue shows 0 for an order without a price.
+    ...(context.price === undefined || context.price === '0' ? {} : { price: context.price }),
     ...(intent.trigger === undefined ? {} : { trigger: intent.trigger }),
     size: isPositionStop(intent) ? intent.size : context.size,
     filled: pickLarger(context.filled, context.recordFilled),

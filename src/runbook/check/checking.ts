@@ -76,8 +76,6 @@ export class Checking {
   defaults: RecordValue = {};
   /** Inputs with a default, even a wrong one: the caller need not give a value. */
   readonly defaulted = new Set<string>();
-  /** Start offsets of names that were refused. */
-  readonly refused = new Set<number>();
   /** Whether an unknown step was left out: then lints about the whole runbook prove nothing. */
   dropped = false;
   /** Least distance of a stop's limit from its trigger, a fraction of it (`stop.room` of the profile). */
@@ -171,7 +169,6 @@ export class Checking {
     else if (this.names.roots.has(name))
       this.report(at, 'name-taken', `${name} already means something else, which it would hide`);
     else return true;
-    this.refused.add(at.start);
     return false;
   }
 

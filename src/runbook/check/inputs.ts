@@ -27,7 +27,7 @@ export function readInputs(runbook: CheckedRunbook, given: Readonly<Record<strin
     }
     const read = readInputText(input.type, input.typeText, text);
     if ('problem' in read) {
-      problems.push(`input ${name}: ${read.problem}`);
+      problems.push(`input ${name}: ${read.problem}${read.hint === undefined ? '' : `. ${read.hint}`}`);
       continue;
     }
     const excess = findExcess(read.value);

@@ -301,8 +301,8 @@ function findMostExpensiveStep(checking: Checking, runbook: CheckedRunbook, cost
   return worst && findNameSpan(checking, worst.step);
 }
 
-/** Reports what is declared and never used. The id of an `approve` step counts as used, because it is answered by its id. */
-export function lintUnused(checking: Checking, root: MapNode, approvals: ReadonlySet<string>): void {
+/** Reports what is declared and never used. The id of a step is not: tests, reports, `--until` and `--answer` name steps by it. */
+export function lintUnused(checking: Checking, root: MapNode): void {
   const { used } = checking.compiler;
   const keys = (node: Node | undefined): MapNode['entries'] => (node?.kind === 'map' ? node.entries : []);
   for (const { key, keySpan } of keys(root.get('inputs')))
@@ -311,12 +311,4 @@ export function lintUnused(checking: Checking, root: MapNode, approvals: Readonl
     if (!used.has(`feeds.${key}`)) checking.report(keySpan, 'unused-feed', `nothing reads the feed ${key}`);
   for (const { name, span } of checking.lets)
     if (!used.has(name)) checking.report(span, 'unused-name', `nothing reads ${name}`);
-  const deadman = root.get('deadman');
-  const release = deadman?.kind === 'map' ? deadman.get('release_after') : undefined;
-  const released = release?.kind === 'scalar' ? release.text : undefined;
-  // A misspelt reference may be a use of any id.
-  if (released !== undefined && !checking.ids.has(released)) return;
-  for (const [id, span] of checking.ids)
-    if (!used.has(id) && !approvals.has(id) && id !== released && !checking.refused.has(span.start))
-      checking.report(span, 'unused-id', `nothing refers to the step ${id}`);
 }

@@ -539,12 +539,6 @@ export const CHECK_CODES = {
     example: 'let: {x: 1}',
     fix: 'Remove it, or use it.',
   }),
-  'unused-id': warning({
-    summary: 'an id that nothing refers to',
-    cause: 'It is no longer needed, or a use of it is misspelt.',
-    example: '- id: acct\n  read_account: {}',
-    fix: 'Remove it, or use it.',
-  }),
 } as const satisfies Record<string, CodeRow>;
 
 export type CheckCode = keyof typeof CHECK_CODES;

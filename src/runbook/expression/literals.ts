@@ -38,7 +38,7 @@ export function readInputText(
   type: ValueType,
   typeText: string,
   text: string,
-): { readonly value: Value } | { readonly problem: string } {
+): { readonly value: Value } | { readonly problem: string; readonly hint?: string } {
   if (type.kind !== 'list' && type.kind !== 'map') return readScalar(type, typeText, text);
   let json: unknown;
   try {
@@ -178,10 +178,20 @@ function readNumber(type: Extract<ValueType, { kind: 'decimal' }>, typeText: str
   }
   const value = parseAuthoredDecimal(text);
   if (value === undefined)
-    return refuseForm(typeText, text, 'a plain decimal of at most 36 digits, 18 after the point');
+    return {
+      ...refuseForm(typeText, text, 'a plain decimal of at most 36 digits, 18 after the point'),
+      ...withHint(suggestAlone(text)),
+    };
   if (type.integer === true && !value.isInteger())
     return { code: 'not-integer', problem: `${typeText} is a whole number, found ${quote(text)}` };
   return { value: typeText === 'pct' ? value.div(100) : typeText === 'bps' ? value.div(10_000) : value };
+}
+
+/** Suggests the number alone for one with a unit or a currency sign: `0.1 BTC`, `$64000`. */
+function suggestAlone(text: string): string | undefined {
+  const number = /^[^\w.-]?(-?\d+(?:\.\d+)?)\s?[A-Z]{3,5}$|^[$€£](-?\d+(?:\.\d+)?)$/i.exec(text.trim());
+  const plain = number?.[1] ?? number?.[2];
+  return plain && `Write ${plain}: the type says its unit.`;
 }
 
 function readText(type: Extract<ValueType, { kind: 'text' }>, text: string): Reading {
