@@ -112,7 +112,11 @@ describe('the command line', () => {
   it.each([
     ['no verb', [], /Usage: runbook/],
     ['an unknown command', ['vaildate', 'x.yaml'], /unknown command 'vaildate'\n\(Did you mean validate\?\)/],
-    ['a command of another tool', ['status', '--all', 'x'], /unknown command 'status'; it is `runbook audit list` here/],
+    [
+      'a command of another tool',
+      ['status', '--all', 'x'],
+      /unknown command 'status'; it is `runbook audit list` here/,
+    ],
     ['an unknown option', ['validate', '--strict', 'x.yaml'], /unknown option '--strict'/],
     ['a missing argument', ['validate'], /missing required argument 'files'/],
     ['a missing option', ['record', '--from', 'a.har'], /required option '--to <FILE>' not specified/],

@@ -265,7 +265,7 @@ function makeRecordsPage(records: readonly RecordRow[]): string {
 function describeShape(shape: Shape): string {
   switch (shape.kind) {
     case 'fields':
-      return makeFieldTable(shape);
+      return [makeFieldTable(shape), ...describeMaps(shape.fields)].join('\n\n');
     case 'variants':
       return Object.entries(shape.variants)
         .map(([word, fields]) => `With ${formatCode(`${shape.by}: ${word}`)}:\n\n${makeFieldTable(fields)}`)
@@ -277,6 +277,17 @@ function describeShape(shape: Shape): string {
     default:
       return `Takes ${nameShape(shape)}.`;
   }
+}
+
+/** Tables of the maps that fields take; fields with the same one share it. */
+function describeMaps(fields: Fields): readonly string[] {
+  const names = new Map<string, string[]>();
+  for (const [name, { shape }] of Object.entries(fields)) {
+    if (shape.kind !== 'fields') continue;
+    const table = makeFieldTable(shape);
+    names.set(table, [...(names.get(table) ?? []), formatCode(name)]);
+  }
+  return [...names].map(([table, of]) => `In ${of.join(' and in ')}:\n\n${table}`);
 }
 
 function makeFieldTable({ fields }: FieldsShape): string {
@@ -314,7 +325,7 @@ function nameShape(shape: Shape): string {
     case 'fields':
       return `{${Object.keys(shape.fields).join(', ')}}`;
     case 'variants':
-      return `by ${shape.by}`;
+      return `{${shape.by}: ${Object.keys(shape.variants).join(', ')}}`;
     case 'choice':
       return shape.accepts;
     case 'name':
