@@ -1,7 +1,7 @@
 /**
  * Changes the core one place at a time and counts the changes that no test notices: `npm run mutate`, or `npm run mutate --
  * FILE…` for some of its files. Prints the changes that were not caught, and keeps the figures of the files in figures.json and
- * docs/testing.md. Slow tests, and those of other rooms, judge only files that miss the goal without them. `--first` leaves them
+ * docs/design/tests.md. Slow tests, and those of other rooms, judge only files that miss the goal without them. `--first` leaves them
  * out. The exit code is 1 if a file misses the goal.
  */
 import { spawnSync } from 'node:child_process';
@@ -201,7 +201,7 @@ function publish(kept) {
     '| file | mutants | do not compile | killed | timed out | survived | equivalent | caught |',
     '| --- | --- | --- | --- | --- | --- | --- | --- |',
   ];
-  const page = `${root}docs/testing.md`;
+  const page = `${root}docs/design/tests.md`;
   const text = readFileSync(page, 'utf8').replace(
     /(<!-- mutate -->\n)[\s\S]*(<!-- \/mutate -->)/,
     (_, begin, end) => `${begin}${[...head, ...rows].join('\n')}\n${end}`,
