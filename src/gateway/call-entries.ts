@@ -3,7 +3,7 @@
  * parts of an answer are kept.
  */
 
-import type { DataOf, Json, JsonObject } from '../journal/entry.ts';
+import type { DataOf, DraftOf, Json, JsonObject } from '../journal/entry.ts';
 import { type EndpointName, getAction, getEndpoint, isEndpointName } from '../venue/catalogue.ts';
 import type { CallOutcome, VenueCall } from '../venue/port.ts';
 import { computeDigest } from '../venue/wire/request.ts';
@@ -13,11 +13,13 @@ import type { WireAnswer, WireReply } from './transport.ts';
 /** Gives a call's parameters for the journal, with secrets replaced by a word. */
 export function redactParams(name: EndpointName, params: object): JsonObject {
   const secrets = listSecrets(name);
-  return Object.fromEntries(
-    Object.entries(params)
-      .filter(([, value]) => value !== undefined)
-      .map(([key, value]) => [key, secrets.includes(key) ? '[redacted]' : (value as Json)]),
-  );
+  const given = params as Readonly<Record<string, Json | undefined>>;
+  const redacted: Record<string, Json> = {};
+  for (const key of Object.keys(given)) {
+    const value = given[key];
+    if (value !== undefined) redacted[key] = secrets.includes(key) ? '[redacted]' : value;
+  }
+  return redacted;
 }
 
 function listSecrets(endpoint: string): readonly string[] {
@@ -58,24 +60,29 @@ export function buildSettled(
 ): DataOf<'call.settled'> {
   const answer = reply?.kind === 'answer' ? reply : undefined;
   const secret = getAction(call.endpoint) === 'session';
-  return {
+  const settled: DraftOf<'call.settled'> = {
     call: call.id,
     kind: outcome.kind,
-    ...(answer === undefined ? {} : { status: answer.status, headers: selectRateHeaders(answer) }),
-    ...(answer === undefined ? {} : { success: outcome.kind === 'confirmed' }),
-    ...(outcome.kind === 'confirmed'
-      ? { result: secret ? null : (outcome.result as unknown as Json) }
-      : { message: outcome.message }),
-    ...(outcome.kind === 'confirmed' && outcome.notes !== undefined ? { notes: outcome.notes } : {}),
-    ...(outcome.kind === 'confirmed' && outcome.leftOut !== undefined ? { leftOut: outcome.leftOut } : {}),
-    ...(outcome.kind === 'confirmed' && outcome.unread !== undefined ? { unread: outcome.unread } : {}),
-    ...(outcome.kind === 'rejected' ? { failure: outcome.failure, definite: outcome.definite } : {}),
-    ...(outcome.kind === 'rejected' && outcome.retryAfterMs !== undefined
-      ? { retryAfterMs: outcome.retryAfterMs }
-      : {}),
-    ...('code' in outcome ? { code: outcome.code } : {}),
-    ...(outcome.sentAt === undefined ? {} : { sentAt: outcome.sentAt }),
   };
+  if (answer !== undefined) {
+    settled.status = answer.status;
+    settled.headers = selectRateHeaders(answer);
+    settled.success = outcome.kind === 'confirmed';
+  }
+  if (outcome.kind === 'confirmed') {
+    settled.result = secret ? null : (outcome.result as unknown as Json);
+    if (outcome.notes !== undefined) settled.notes = outcome.notes;
+    if (outcome.leftOut !== undefined) settled.leftOut = outcome.leftOut;
+    if (outcome.unread !== undefined) settled.unread = outcome.unread;
+  } else settled.message = outcome.message;
+  if (outcome.kind === 'rejected') {
+    settled.failure = outcome.failure;
+    settled.definite = outcome.definite;
+    if (outcome.retryAfterMs !== undefined) settled.retryAfterMs = outcome.retryAfterMs;
+  }
+  if ('code' in outcome && outcome.code !== undefined) settled.code = outcome.code;
+  if (outcome.sentAt !== undefined) settled.sentAt = outcome.sentAt;
+  return settled;
 }
 
 /** Selects the headers to keep: those that the token budget learns from, and the venue's clock. */

@@ -26,12 +26,11 @@ export function decideOutcome<E extends EndpointName>(
           : undefined;
       if (problem !== undefined)
         return { kind: 'unresolved', message: `the answer is about another order: ${problem}`, ...times };
-      return {
-        kind: 'confirmed',
-        result: verdict.result,
-        ...(verdict.notes.length === 0 ? {} : { notes: verdict.notes }),
-        ...times,
-      };
+      const { result, notes } = verdict;
+      const { sentAt, settledAt } = times;
+      return notes.length === 0
+        ? { kind: 'confirmed', result, sentAt, settledAt }
+        : { kind: 'confirmed', result, notes, sentAt, settledAt };
     }
     case 'refused': {
       const isPlacing = getAction(call.endpoint) === 'place';

@@ -1,5 +1,6 @@
 /** Makes the calls of a run: journals each with its attempts and outcome, and sends it through the exchange with all its checks. */
 import type { Clock } from '../base/clock.ts';
+import type { DraftOf } from '../journal/entry.ts';
 import { type EndpointName, getAction, getEndpoint } from '../venue/catalogue.ts';
 import type { CallOutcome, FeedValue, MarketRules, RequestOutcome, VenueCall, VenuePort } from '../venue/port.ts';
 import type { HeartbeatDemand } from '../venue/tokens/heartbeat-reserve.ts';
@@ -49,20 +50,14 @@ export class VenueClient implements VenuePort {
   private intend(call: VenueCall): void {
     const { log } = this.parts;
     this.reached('CP0', call);
-    log.append(
-      'call.intended',
-      {
-        call: call.id,
-        endpoint: call.endpoint,
-        params: redactParams(call.endpoint, call.params),
-        class: call.class,
-        ...(call.intent === undefined ? {} : { intent: call.intent }),
-        ...(call.clientOrderId === undefined ? {} : { clientOrderId: call.clientOrderId }),
-        ...(call.purpose === undefined ? {} : { purpose: call.purpose }),
-        ...(call.reference === undefined ? {} : { reference: call.reference.price }),
-      },
-      call.step,
-    );
+    const { id, endpoint, class: klass, intent, clientOrderId, purpose, reference } = call;
+    const params = redactParams(endpoint, call.params);
+    const intended: DraftOf<'call.intended'> = { call: id, endpoint, params, class: klass };
+    if (intent !== undefined) intended.intent = intent;
+    if (clientOrderId !== undefined) intended.clientOrderId = clientOrderId;
+    if (purpose !== undefined) intended.purpose = purpose;
+    if (reference !== undefined) intended.reference = reference.price;
+    log.append('call.intended', intended, call.step);
     this.reached('CP1', call);
   }
 
@@ -171,6 +166,7 @@ export class VenueClient implements VenuePort {
     const { budget, epoch, log, profile } = this.parts;
     const { endpoint, deadlineAt, wanted } = call;
     const checked: CheckedCall = { call, parts: this.parts };
+    const isRead = getEndpoint(endpoint).method === 'GET';
     return {
       checks: (phase) => (phase === 'before tokens' && !isFirst ? [] : listChecks(phase, checked)),
       tokens: () => {
@@ -180,18 +176,18 @@ export class VenueClient implements VenuePort {
         return { endpoint, weight, class: call.class, deadlineAt, wanted, heartbeat };
       },
       // A heartbeat is no progress, so neither is its wait.
-      ...(call.repeatsMs === undefined
-        ? { waiting: (until: number) => log.append('call.waiting', { call: call.id, until }, call.step) }
-        : {}),
+      waiting:
+        call.repeatsMs === undefined
+          ? (until) => log.append('call.waiting', { call: call.id, until }, call.step)
+          : undefined,
       request: () => toWireRequest(endpoint, call.params, profile),
       attempted: (attempt) => {
         progress.attempted = true;
         log.append('call.attempted', buildAttempt(call.id, n, attempt, epoch), call.step);
         this.reached('CP3', call);
       },
-      ...(getEndpoint(endpoint).method === 'GET'
-        ? {}
-        : { flush: () => this.flushAttempt(call), staleMs: profile.gateStaleMs }),
+      flush: isRead ? undefined : () => this.flushAttempt(call),
+      staleMs: isRead ? undefined : profile.gateStaleMs,
       read: (answer) => readAnswer(endpoint, answer, profile, call.rows === undefined ? 'whole' : 'each'),
       reached: (point) => this.reached(point, call),
       answerMs: call.answerMs,

@@ -68,11 +68,11 @@ export interface Exchange<V extends Verdict> {
   /** The checks of a phase, in sequence; without them nothing is checked. */
   checks?(phase: SendPhase): readonly Step[];
   /** Called where the request has waited for its tokens for a while; `until`: its deadline, epoch ms. */
-  waiting?(until: number): void;
+  readonly waiting?: ((until: number) => void) | undefined;
   /** Journals the attempt. */
   attempted?(attempt: Attempt): void;
   /** Makes the attempt durable, for a write. */
-  flush?(): Promise<Obstacle | undefined>;
+  readonly flush?: (() => Promise<Obstacle | undefined>) | undefined;
   reached?(point: CrashPoint): void;
   /** How long to wait for the answer, ms, where that is less than the longest time of any exchange. */
   readonly answerMs?: number | undefined;
@@ -128,8 +128,8 @@ export async function exchangeOnce<V extends Verdict>(
   const request = exchange.request();
   const gate = exchange.staleMs === undefined ? undefined : new LastGate(clock, exchange.staleMs, reached);
   const attempt: Step = () => void exchange.attempted?.({ request, tokens: asked.weight, waitedMs });
-  const ask: readonly Step[] = [() => void gate?.noteAsked(), ...checks('before sending')];
-  const durable: readonly Step[] = flush === undefined ? [] : [flush, ...ask];
+  const ask = (): readonly Step[] => [() => void gate?.noteAsked(), ...checks('before sending')];
+  const durable: readonly Step[] = flush === undefined ? [] : [flush, ...ask()];
   const longestMs = Math.min(EXCHANGE_TIMEOUT_MS, exchange.answerMs ?? EXCHANGE_TIMEOUT_MS);
   for (let round = 1; ; round += 1) {
     const startedAt = clock.monotonic();
@@ -143,7 +143,7 @@ export async function exchangeOnce<V extends Verdict>(
       return { kind: 'unanswered', times: { sentAt: now, settledAt: now }, reply: connection };
     }
     const timeoutMs = Math.max(1, longestMs - (clock.monotonic() - startedAt));
-    for (const step of round === 1 ? [...checks('after tokens'), attempt, ...durable] : ask) {
+    for (const step of round === 1 ? [...checks('after tokens'), attempt, ...durable] : ask()) {
       const found = step();
       // A step that does not wait leaves no gap: no order of another branch comes between the limits and the attempt.
       const obstacle = found instanceof Promise ? await found : found;
@@ -175,7 +175,7 @@ export async function exchangeOnce<V extends Verdict>(
     }
     const verdict = exchange.read(reply);
     const { limited = false, unauthorized = false, retryAfterMs } = verdict;
-    ticket.answered(reply.headers, { limited, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) });
+    ticket.answered(reply.headers, retryAfterMs === undefined ? { limited } : { limited, retryAfterMs });
     // A refused session is renewed for whatever follows; repeating the request is for its caller to decide.
     const renewed = unauthorized && session !== undefined && (await session.renew());
     return { kind: 'answered', times, reply, verdict, renewed };

@@ -50,9 +50,18 @@ export const SEND_CHECKS: readonly {
   { name: 'person', phases: ['before tokens'], find: askPerson },
 ];
 
+const CHECKS_BY_PHASE: Readonly<Record<SendPhase, typeof SEND_CHECKS>> = {
+  'before tokens': SEND_CHECKS.filter(({ phases }) => phases.includes('before tokens')),
+  'after tokens': SEND_CHECKS.filter(({ phases }) => phases.includes('after tokens')),
+  'before sending': SEND_CHECKS.filter(({ phases }) => phases.includes('before sending')),
+};
+
 export function listChecks(phase: SendPhase, checked: CheckedCall): readonly Step[] {
-  const asked = SEND_CHECKS.filter(({ phases }) => phases.includes(phase));
-  return asked.map(({ find }) => find.bind(undefined, checked, phase));
+  return CHECKS_BY_PHASE[phase].map(
+    ({ find }) =>
+      () =>
+        find(checked, phase),
+  );
 }
 
 function findInvalid({ call, parts }: CheckedCall): Obstacle | undefined {

@@ -461,6 +461,8 @@ export type EntryBody =
 
 export type EntryType = EntryBody['type'];
 export type DataOf<T extends EntryType> = Extract<EntryBody, { type: T }>['data'];
+/** The same while it is put together: a long run writes millions, and spreading a field that may be absent costs more than setting it. */
+export type DraftOf<T extends EntryType> = { -readonly [K in keyof DataOf<T>]: DataOf<T>[K] };
 
 /** The origin of each type of entry. */
 export const ORIGIN = {

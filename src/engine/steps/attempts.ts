@@ -5,7 +5,7 @@
 
 import { Decimal, toWholeNumber } from '../../base/decimal.ts';
 import { formatSpan } from '../../base/format.ts';
-import type { ErrorFact, StepOutcome } from '../../journal/entry.ts';
+import type { DataOf, DraftOf, ErrorFact, StepOutcome } from '../../journal/entry.ts';
 import {
   CATCH_RETRIES,
   type CatchClause,
@@ -134,9 +134,15 @@ export class StepAttempts implements StepPlace {
       return this.walker.decideCondition('if', step.if, new StepScope(frame, wall.now()), path);
     } catch (error) {
       if (!(error instanceof StepFailure)) throw error;
-      log.append('step.started', { verb: step.verb, ...withId(step), attempt: this.attempt, now }, path);
+      log.append('step.started', this.describeStart(now), path);
       return error;
     }
+  }
+
+  private describeStart(now: number): DataOf<'step.started'> {
+    const { attempt } = this;
+    const { verb, id } = this.step;
+    return id === undefined ? { verb, attempt, now } : { verb, id, attempt, now };
   }
 
   /** Makes one attempt. Returns a failure that the runbook may catch, throws any other error. */
@@ -146,7 +152,7 @@ export class StepAttempts implements StepPlace {
     const startedAt = clock.now();
     const now = wall.now();
     machine.decide('BEGIN');
-    log.append('step.started', { verb: step.verb, ...withId(step), attempt: this.attempt, now }, path);
+    log.append('step.started', this.describeStart(now), path);
     const own = new Cancellation(this.cancel, { catchesHalt: catchesHalt(step) });
     const execution = new StepExecution(this, this.attempt, new StepScope(frame, now), own);
     let progress: { end(): void } | undefined;
@@ -328,28 +334,18 @@ export class StepAttempts implements StepPlace {
   ): void {
     const { step, path } = this;
     const { log } = this.walker.run;
-    log.append(
-      'step.ended',
-      {
-        verb: step.verb,
-        ...withId(step),
-        outcome,
-        attempts,
-        ...(error === undefined ? {} : { error }),
-        ...(value === undefined ? {} : { value: toJson(value) }),
-      },
-      path,
-    );
+    const { verb, id } = step;
+    const ended: DraftOf<'step.ended'> =
+      id === undefined ? { verb, outcome, attempts } : { verb, id, outcome, attempts };
+    if (error !== undefined) ended.error = error;
+    if (value !== undefined) ended.value = toJson(value);
+    log.append('step.ended', ended, path);
     this.hasEnded = true;
   }
 }
 
 /** Steps that end orders, or close what is held. */
 const WAYS_OUT: ReadonlySet<CheckedStep['verb']> = new Set(['cancel', 'cancel_all', 'close']);
-
-function withId(step: CheckedStep): { id?: string } {
-  return step.id === undefined ? {} : { id: step.id };
-}
 
 function isHalt(error: unknown): boolean {
   return error instanceof Halt || (error instanceof Abandoned && error.reason.why === 'halt');

@@ -49,16 +49,15 @@ const period = {
  * first and a repeated record counts once (venue-notes.md, surprise 10).
  */
 function makePaging<U>(args: Args<'list_orders'> | Args<'list_fills'>, values: Values<U>) {
-  const range = {
+  const { allPages } = args;
+  return {
     start_time: given(args.since, (expr) => values.time(expr)),
     end_time: given(args.until, (expr) => values.time(expr)),
-  };
-  if (args.allPages) return { ...range, p_limit: PAGE_ROWS, p_page: values.page(), p_order: 'ASC' as const };
-  return {
-    ...range,
-    p_limit: given(args.limit, (expr) => values.whole(expr)),
-    p_page: given(args.page, (expr) => values.whole(expr)),
-    p_order: given(args.sort, (sort) => (sort === 'asc' ? ('ASC' as const) : ('DESC' as const))),
+    p_limit: allPages ? PAGE_ROWS : given(args.limit, (expr) => values.whole(expr)),
+    p_page: allPages ? values.page() : given(args.page, (expr) => values.whole(expr)),
+    p_order: allPages
+      ? ('ASC' as const)
+      : given(args.sort, (sort) => (sort === 'asc' ? ('ASC' as const) : ('DESC' as const))),
   };
 }
 

@@ -28,21 +28,22 @@ const FARTHEST_MS = 120_000;
 export function readRateHeaders(headers: Headers, now: number, resetUnit: ResetUnit = 'auto'): RateHeaders {
   const resetAt = readReset(headers['x-ratelimit-reset'], now, resetUnit);
   const retryAfterMs = readRetryAfter(headers, now);
+  const { limit, remaining } = readTokenCounts(headers);
   return {
-    ...readTokenCounts(headers),
+    ...(limit === undefined ? {} : { limit }),
+    ...(remaining === undefined ? {} : { remaining }),
     ...(resetAt === undefined ? {} : { resetAt }),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   };
 }
 
 /** Reads only the limit and the remaining tokens. */
-export function readTokenCounts(headers: Headers): Pick<RateHeaders, 'limit' | 'remaining'> {
+export function readTokenCounts(headers: Headers): {
+  readonly limit?: number | undefined;
+  readonly remaining: number | undefined;
+} {
   const limit = parseCount(headers['x-ratelimit-limit']);
-  const remaining = parseCount(headers['x-ratelimit-remaining']);
-  return {
-    ...(limit === undefined || limit === 0 ? {} : { limit }),
-    ...(remaining === undefined ? {} : { remaining }),
-  };
+  return { limit: limit === 0 ? undefined : limit, remaining: parseCount(headers['x-ratelimit-remaining']) };
 }
 
 /**

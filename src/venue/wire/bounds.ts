@@ -20,19 +20,19 @@ const LONGEST_DECIMAL = 80;
 /** The problems of a call's parameters; empty when there are none. Decimals are plain literals, never JavaScript numbers. */
 export function findRequestProblems(name: EndpointName, params: Given, settings?: RequestSettings): readonly string[] {
   const rows = getEndpoint(name).parameters;
-  const given = Object.entries(params).filter(([, value]) => value !== undefined);
-  const unknown = given
-    .filter(([key]) => !Object.hasOwn(rows, key))
-    .map(([key]) => describeUnknownParameter(name, key, Object.keys(rows)));
-  const missing = Object.entries(rows)
-    .filter(([key, row]) => row.required && params[key] === undefined)
-    .map(([key]) => `${key} is required for ${name}`);
-  const ill = given.flatMap(([key, value]) => {
+  const unknown: string[] = [];
+  const missing: string[] = [];
+  const ill: string[] = [];
+  for (const key of Object.keys(params)) {
+    const value = params[key];
     const row = Object.hasOwn(rows, key) ? rows[key] : undefined;
-    const wanted =
-      row === undefined || fits(key, value, row, settings) ? undefined : describeAccepted(key, row, settings);
-    return wanted === undefined ? [] : [`${key} must be ${wanted}, found ${formatFound(value, row)}`];
-  });
+    if (value === undefined) continue;
+    if (row === undefined) unknown.push(describeUnknownParameter(name, key, Object.keys(rows)));
+    else if (!fits(key, value, row, settings))
+      ill.push(`${key} must be ${describeAccepted(key, row, settings)}, found ${formatFound(value, row)}`);
+  }
+  for (const key of Object.keys(rows))
+    if (rows[key]?.required && params[key] === undefined) missing.push(`${key} is required for ${name}`);
   const problems = [...unknown, ...missing, ...ill];
   // Rules about several parameters only make sense when each parameter is valid by itself.
   return problems.length > 0 ? problems : findCrossProblems(name, params, settings);

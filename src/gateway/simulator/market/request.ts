@@ -95,33 +95,24 @@ export function readParams<E extends EndpointName>(
   bounds: Bounds = {},
 ): Params<E> {
   const rows = getEndpoint(name).parameters;
-  const given = normalizeNames(name, request.params, surprises);
+  const given = name === 'POST /orders' ? normalizeNames(request.params, surprises) : request.params;
   const values: Record<string, unknown> = {};
-  for (const [key, value] of Object.entries(given)) {
+  const how = { strict: request.placement === 'body', bounds, surprises };
+  for (const key of Object.keys(given)) {
     const row = Object.hasOwn(rows, key) ? rows[key] : undefined;
-    if (row !== undefined)
-      values[key] = readValue(key, value, row, {
-        strict: request.placement === 'body',
-        max: bounds[key]?.max,
-        surprises,
-      });
+    if (row !== undefined) values[key] = readValue(key, given[key] as WireValue, row, how);
     else if (surprises.unknownParameters === 'refuse')
       throw new VenueError('INVALID_PARAMETER', `${name} has no parameter "${key}"`);
   }
-  for (const [key, row] of Object.entries(rows)) {
-    if (row.required && values[key] === undefined) throw new VenueError('MISSING_PARAMETER', `${key} is required`);
-  }
+  for (const key of Object.keys(rows))
+    if (rows[key]?.required && values[key] === undefined)
+      throw new VenueError('MISSING_PARAMETER', `${key} is required`);
   return values as unknown as Params<E>;
 }
 
 /** Replaces the spellings that some deployments use for position orders by the usual ones. */
-function normalizeNames(
-  name: EndpointName,
-  params: VenueRequest['params'],
-  surprises: SurprisesConfig,
-): Record<string, WireValue> {
+function normalizeNames(params: VenueRequest['params'], surprises: SurprisesConfig): Record<string, WireValue> {
   const given = { ...params };
-  if (name !== 'POST /orders') return given;
   const { positionSizeField: field, positionTypeSuffix: suffix } = surprises;
   const position = /^(stop_loss|take_profit)/.test(given['type']?.text ?? '');
   if (!position) return given;
@@ -141,7 +132,7 @@ function readValue(
   name: string,
   value: WireValue,
   row: Parameter,
-  { strict, max, surprises }: { strict: boolean; max: number | undefined; surprises: SurprisesConfig },
+  { strict, bounds, surprises }: { strict: boolean; bounds: Bounds; surprises: SurprisesConfig },
 ): unknown {
   const refuse = (wanted: string): never => {
     throw new VenueError('INVALID_PARAMETER', `${name} must be ${wanted}, found ${value.text.slice(0, 60)}`);
@@ -162,7 +153,7 @@ function readValue(
     case 'timestamp': {
       const number = /^(0|-?[1-9]\d*)$/.test(value.text) ? Number(value.text) : Number.NaN;
       const least = row.type === 'integer' ? (row.min ?? Number.MIN_SAFE_INTEGER) : 0;
-      const most = max ?? (row.type === 'integer' ? row.max : undefined) ?? Number.MAX_SAFE_INTEGER;
+      const most = bounds[name]?.max ?? (row.type === 'integer' ? row.max : undefined) ?? Number.MAX_SAFE_INTEGER;
       return Number.isSafeInteger(number) && number >= least && number <= most
         ? number
         : refuse(`an integer from ${least} to ${most}`);
