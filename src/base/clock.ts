@@ -51,7 +51,7 @@ export interface Metronome {
 class PendingTimer implements Timer {
   readonly when: number;
   readonly order: number;
-  readonly turn: () => void;
+  turn: () => void;
   cancelled = false;
 
   constructor(when: number, order: number, turn: () => void) {
@@ -60,10 +60,14 @@ class PendingTimer implements Timer {
     this.turn = turn;
   }
 
+  /** It stays in the heap until its time; what its turn would have used must not. */
   cancel(): void {
     this.cancelled = true;
+    this.turn = NO_TURN;
   }
 }
+
+const NO_TURN = (): void => {};
 
 /** Waits until every promise that can settle without waiting has settled. */
 export function settle(): Promise<void> {
@@ -252,7 +256,10 @@ export class VirtualClock implements Clock, Metronome {
       const next = this.timers.nextTime();
       if (next === undefined) throw new Error('virtual time stopped: the work waits for an event that never comes');
       this.time = Math.max(this.time, next);
-      await this.runDue();
+      for (let turn = this.takeTurn(this.time); turn !== undefined; turn = this.takeTurn(this.time)) {
+        turn();
+        await this.settle();
+      }
     }
     return finished;
   }

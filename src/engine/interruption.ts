@@ -135,9 +135,10 @@ interface ScopeKind {
  */
 export class Cancellation {
   private readonly parent: Cancellation | undefined;
-  private readonly children = new Set<Cancellation>();
-  private listeners = new Set<(reason: AbandonReason) => void>();
-  private readonly withdrawals = new Set<Withdrawal>();
+  // Each made when it is first needed, and given up when it is empty (long-runs.md, Maps that are emptied).
+  private children: Set<Cancellation> | undefined;
+  private listeners: Set<(reason: AbandonReason) => void> | undefined;
+  private withdrawals: Set<Withdrawal> | undefined;
   private readonly kind: ScopeKind;
   private reasonGiven: AbandonReason | undefined;
   /** An interruption that came while nothing waited: the next `check` throws it. */
@@ -147,7 +148,9 @@ export class Cancellation {
     this.parent = parent;
     this.kind = kind;
     this.reasonGiven = parent?.reason;
-    if (this.reasonGiven === undefined) parent?.children.add(this);
+    if (parent === undefined || this.reasonGiven !== undefined) return;
+    parent.children ??= new Set();
+    parent.children.add(this);
   }
 
   get reason(): AbandonReason | undefined {
@@ -200,22 +203,35 @@ export class Cancellation {
   }
 
   listen(listener: (reason: AbandonReason) => void): () => void {
+    this.listeners ??= new Set();
     const { listeners } = this;
     listeners.add(listener);
-    return () => listeners.delete(listener);
+    return () => {
+      listeners.delete(listener);
+      if (listeners.size === 0 && this.listeners === listeners) this.listeners = undefined;
+    };
   }
 
   /** For a request that was not sent yet. To be ended when it has its outcome. */
   createWithdrawal(): Withdrawal {
-    const withdrawal = new Withdrawal(() => this.withdrawals.delete(withdrawal));
-    if (this.reasonGiven !== undefined) withdrawal.withdraw(this.reasonGiven);
-    else this.withdrawals.add(withdrawal);
+    const withdrawal = new Withdrawal(() => {
+      this.withdrawals?.delete(withdrawal);
+      if (this.withdrawals?.size === 0) this.withdrawals = undefined;
+    });
+    if (this.reasonGiven !== undefined) {
+      withdrawal.withdraw(this.reasonGiven);
+      return withdrawal;
+    }
+    this.withdrawals ??= new Set();
+    this.withdrawals.add(withdrawal);
     return withdrawal;
   }
 
   /** Detaches the scope from its parent. To be called when its work is over. */
   close(): void {
-    this.parent?.children.delete(this);
+    const { parent } = this;
+    parent?.children?.delete(this);
+    if (parent?.children?.size === 0) parent.children = undefined;
   }
 
   private takePending(): AbandonReason | undefined {
@@ -228,22 +244,22 @@ export class Cancellation {
     if (this.reasonGiven !== undefined) return;
     this.reasonGiven = reason;
     this.notify(reason);
-    for (const child of [...this.children]) child.leave(reason);
-    this.children.clear();
+    for (const child of [...(this.children ?? [])]) child.leave(reason);
+    this.children = undefined;
   }
 
   /** Notifies the waits here and below; false when there were none. */
   private notifyAll(reason: AbandonReason): boolean {
     let notified = this.notify(reason);
-    for (const child of [...this.children]) notified = child.notifyAll(reason) || notified;
+    for (const child of [...(this.children ?? [])]) notified = child.notifyAll(reason) || notified;
     return notified;
   }
 
   private notify(reason: AbandonReason): boolean {
-    const waiting = [...this.listeners];
-    this.listeners = new Set();
+    const waiting = [...(this.listeners ?? [])];
+    this.listeners = undefined;
     for (const listener of waiting) listener(reason);
-    for (const createWithdrawal of [...this.withdrawals]) createWithdrawal.withdraw(reason);
+    for (const withdrawal of [...(this.withdrawals ?? [])]) withdrawal.withdraw(reason);
     return waiting.length > 0;
   }
 }

@@ -100,14 +100,18 @@ class Execution {
   private haltedFor: ErrorFact | undefined;
 
   constructor(setup: RunSetup, ports: RunPorts) {
-    const calls = new Map<string, number>();
+    let calls = new Map<string, number>();
     const callId = (path: string) => {
       const n = (calls.get(path) ?? 0) + 1;
       calls.set(path, n);
       return `${path}#${n}`;
     };
     const numberCalls = (path: string, last: number) => void calls.set(path, last);
-    const releaseCalls = (path: string) => void calls.delete(path);
+    const releaseCalls = (path: string) => {
+      calls.delete(path);
+      // Anew, not emptied: long-runs.md, Maps that are emptied.
+      if (calls.size === 0) calls = new Map();
+    };
     const undos: UndoEntry[] = [];
     journalOrders(ports.log);
     const feeds = new FeedCache(ports.venue, ports.clock);

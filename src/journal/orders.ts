@@ -90,7 +90,7 @@ export class OrderTracker {
   private readonly byClientId = new Map<string, Tracked>();
   private readonly byVenueId = new Map<string, Tracked>();
   private readonly unended = new Set<Tracked>();
-  private readonly intended = new Map<string, DataOf<'call.intended'>>();
+  private intended = new Map<string, DataOf<'call.intended'>>();
   private readonly held = new HeldPositions();
   private readonly waitingListeners = new Set<(waiting: DataOf<'call.waiting'>) => void>();
   private readonly settledListeners = new Set<(call: SettledCall) => void>();
@@ -235,6 +235,8 @@ export class OrderTracker {
     const call = this.intended.get(data.call);
     if (call === undefined) return;
     this.intended.delete(data.call);
+    // Anew, not emptied: long-runs.md, Maps that are emptied.
+    if (this.intended.size === 0) this.intended = new Map();
     const sentAt = data.sentAt ?? at;
     switch (call.endpoint as EndpointName) {
       case 'POST /orders': {

@@ -13,7 +13,7 @@ export class Progress {
   private readonly clock: Clock;
   private lastAt: number;
   /** By attempt, until when its deliberate wait lasts (epoch ms). */
-  private readonly waits = new Map<string, number>();
+  private waits = new Map<string, number>();
 
   constructor(clock: Clock) {
     this.clock = clock;
@@ -34,6 +34,8 @@ export class Progress {
   /** Ends a wait without progress. */
   drop(path: string): void {
     this.waits.delete(path);
+    // Anew, not emptied: long-runs.md, Maps that are emptied.
+    if (this.waits.size === 0) this.waits = new Map();
   }
 
   end(path: string): void {

@@ -56,7 +56,7 @@ export class LimitFactsFold {
   private readonly markets: Readonly<Record<string, MarketRules>>;
   readonly priceFeed: string | undefined;
   private readonly others: () => AccountFacts;
-  private readonly intended = new Map<string, DataOf<'call.intended'>>();
+  private intended = new Map<string, DataOf<'call.intended'>>();
   private readonly held = new HeldPositions();
   /** The ledger of an account whose only run this is. */
   private readonly alone = new AccountLedger();
@@ -121,6 +121,8 @@ export class LimitFactsFold {
       case 'call.settled':
         this.applySettled(this.intended.get(entry.data.call), entry.data, entry.at, entry.step);
         this.intended.delete(entry.data.call);
+        // Anew, not emptied: long-runs.md, Maps that are emptied.
+        if (this.intended.size === 0) this.intended = new Map();
         return;
       case 'order.moved':
         this.applyMove(entry.data, entry.at);

@@ -100,7 +100,7 @@ class Line<W extends Waiting> {
   tokens = 0;
   private places: (W | undefined)[] = [];
   private from = 0;
-  private readonly placeOf = new Map<W, number>();
+  private placeOf = new Map<W, number>();
   /** Number of places cut off at the front. */
   private cut = 0;
 
@@ -129,6 +129,8 @@ class Line<W extends Waiting> {
     const place = this.placeOf.get(entry);
     if (place === undefined) return;
     this.placeOf.delete(entry);
+    // Anew, not emptied: long-runs.md, Maps that are emptied.
+    if (this.placeOf.size === 0) this.placeOf = new Map();
     this.places[place - this.cut] = undefined;
     this.tokens -= entry.weight;
     while (this.from < this.places.length && this.places[this.from] === undefined) this.from += 1;

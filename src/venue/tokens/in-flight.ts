@@ -42,7 +42,7 @@ export class InFlightRequests {
   sent = 0;
   private unsettled = 0;
   private order = 0;
-  private readonly requests = new Map<string, InFlightRequest>();
+  private requests = new Map<string, InFlightRequest>();
 
   get(id: string): InFlightRequest | undefined {
     return this.requests.get(id);
@@ -67,6 +67,8 @@ export class InFlightRequests {
     const request = this.requests.get(id);
     if (request === undefined) return undefined;
     this.requests.delete(id);
+    // Anew, not emptied: long-runs.md, Maps that are emptied.
+    if (this.requests.size === 0) this.requests = new Map();
     this.unsettled -= request.weight;
     return request;
   }
