@@ -26,6 +26,6 @@ export const REASONS: Readonly<Record<string, string>> = {
     'Each entry is read, compared with what the engine appends now, and folded, and each step is executed again. Parsing and garbage are half; ' +
     'no part of the rest is much larger than the others.',
   '22':
-    'Each round is executed and its readings are answered, only what is stored is short; and the report keeps a row of each step and ' +
-    'request.',
+    'Each round is executed and its readings are answered, only what is stored is short. No part is much larger than the others: garbage ' +
+    '11 %, comparing entries with those of the round before 8 %, waiting and turns of the clock 7 %, reading the answer 5 %.',
 };

@@ -30,6 +30,16 @@ async function measureJournal(write: (rounds: number) => string, rounds: number)
   return readdirSync(folder).reduce((sum, file) => sum + statSync(join(folder, file)).size, 0);
 }
 
+/**
+ * Seconds that a dry-run of thirty days takes: its first hour, and the rest at the pace of the five hours behind it. A process compiles
+ * its code once; taken 120 times, that would be a third of the figure.
+ */
+function measureDryRun(): number {
+  const [first, all] = [HOUR, HOURS * HOUR].map((size) => measureTrial({ trial: 'watch', size, runs: 1 }, pickCold));
+  if (first === undefined || all === undefined) throw new Error('not measured');
+  return (first + ((all - first) / (HOURS - 1)) * (30 * 24 - 1)) / 1000;
+}
+
 /** MB that the journal of thirty days takes. */
 async function measureMonth(write: (rounds: number) => string): Promise<number> {
   const grown = (await measureJournal(write, HOURS * HOUR)) - (await measureJournal(write, 1));
@@ -95,7 +105,7 @@ export const LONG_RUN_ROWS: readonly Row[] = [
     unit: 's',
     pass: 90,
     excellent: 45,
-    measure: async () => (measureTrial({ trial: 'watch', size: HOURS * HOUR, runs: 1 }, pickCold) * IN_A_MONTH) / 1000,
+    measure: async () => measureDryRun(),
   },
   {
     id: '22',
