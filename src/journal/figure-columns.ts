@@ -22,18 +22,26 @@ function toFigure(kind: NumberKind, number: number, start: number): Figure {
   return kind === 'start' ? number + start : number;
 }
 
-/** Values one after another, those that follow each other and are the same as one with their number. */
+/** Values one after another, those that follow each other and are the same as one with their number; in two flat lists, because many are held for long. */
 class Runs {
-  private readonly runs: [Figure, number][] = [];
+  private readonly values: Figure[] = [];
+  private readonly times: number[] = [];
 
   add(value: Figure): void {
-    const last = this.runs.at(-1);
-    if (last?.[0] === value) last[1] += 1;
-    else this.runs.push([value, 1]);
+    const last = this.values.length - 1;
+    if (this.values[last] === value) this.times[last] = (this.times[last] as number) + 1;
+    else {
+      this.values.push(value);
+      this.times.push(1);
+    }
   }
 
-  list(): readonly [Figure, number][] {
-    return this.runs;
+  /** `end`: a value that may be left out at the end. */
+  write(end?: Figure): readonly Json[] {
+    const count = this.values.length - (this.values.length > 0 && this.values.at(-1) === end ? 1 : 0);
+    return this.values
+      .slice(0, count)
+      .map((value, run) => (this.times[run] === 1 ? value : [value, this.times[run] as number]));
   }
 }
 
@@ -70,13 +78,8 @@ class Numbers {
 
   /** Behind the last difference nothing changes. */
   write(): readonly Json[] {
-    const runs = this.differences.list();
-    return [this.kind, this.first as number, ...writeRuns(runs.at(-1)?.[0] === 0 ? runs.slice(0, -1) : runs)];
+    return [this.kind, this.first as number, ...this.differences.write(0)];
   }
-}
-
-function writeRuns(runs: readonly (readonly [Figure, number])[]): readonly Json[] {
-  return runs.map((run) => (run[1] === 1 ? run[0] : [run[0], run[1]]));
 }
 
 /** A column that is being written, value by value: it holds no more than what will be written. All values are of one type. */
@@ -119,7 +122,7 @@ export class FigureColumn {
   write(): Json {
     const counted = this.counted?.write();
     const plain = this.plain?.write();
-    if (counted === undefined) return plain ?? ['words', ...writeRuns(this.words?.list() ?? [])];
+    if (counted === undefined) return plain ?? ['words', ...(this.words?.write() ?? [])];
     if (plain === undefined) return counted;
     return JSON.stringify(counted).length < JSON.stringify(plain).length ? counted : plain;
   }

@@ -137,7 +137,7 @@ class SlidingLog implements Counter {
       this.sum -= entry.tokens;
       this.first += 1;
     }
-    if (this.first > 4096) {
+    if (this.first > 256) {
       this.log.splice(0, this.first);
       this.first = 0;
     }
