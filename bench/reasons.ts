@@ -23,8 +23,8 @@ export const REASONS: Readonly<Record<string, string>> = {
     'After each acquisition and each answer the first of those that wait is asked once more whether it may go; without any, nothing is asked.',
   '15': 'A condition is journaled as a step and a decision with what it read, and compared with that of the round before.',
   '21b':
-    'Each entry is read, compared with what the engine appends now, and folded, and each step is executed again. Parsing and garbage are half; ' +
-    'no part of the rest is much larger than the others.',
+    'Each entry is read, compared with what the engine appends now, and folded, and each step is executed again. No part is much larger ' +
+    'than the others: reading the data of the entries 18 %, the states of the orders 16 %, garbage 11 %, comparing 5 %.',
   '22':
     'Each round is executed and its readings are answered, only what is stored is short. No part is much larger than the others: garbage ' +
     '11 %, comparing entries with those of the round before 8 %, waiting and turns of the clock 7 %, reading the answer 5 %.',

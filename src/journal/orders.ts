@@ -18,7 +18,7 @@ import { isTerminal, type OrderState } from '../venue/order/states.ts';
 import { isFoundMissing, type OrderTerms } from '../venue/port.ts';
 import { PositionBook } from '../venue/position/position-book.ts';
 import type { AmendAck, CancelAck, FillRecord, OrderRecord, PlacementAck } from '../venue/records.ts';
-import type { DataOf, Entry, EntryOf, JsonObject } from './entry.ts';
+import type { BriefEntry, BriefEntryOf, DataOf, JsonObject } from './entry.ts';
 import { HeldPositions } from './held-positions.ts';
 
 export interface TrackedOrder {
@@ -150,7 +150,7 @@ export class OrderTracker {
   }
 
   /** Applies one entry; call it in the order of the journal. Entries that concern no order have no effect. */
-  apply(entry: Entry): readonly TrackerChange[] {
+  apply(entry: BriefEntry): readonly TrackerChange[] {
     const changes: TrackerChange[] = [];
     const send = (tracked: Tracked | undefined, event: OrderEvent) => {
       const change = tracked === undefined ? undefined : this.send(tracked, event);
@@ -190,7 +190,7 @@ export class OrderTracker {
     return changes;
   }
 
-  private applyIntent(entry: EntryOf<'call.intended'>): void {
+  private applyIntent(entry: BriefEntryOf<'call.intended'>): void {
     const { data, at, step } = entry;
     this.intended.set(data.call, data);
     const { intent } = data;
@@ -205,7 +205,7 @@ export class OrderTracker {
   }
 
   private applyAttempt(
-    entry: EntryOf<'call.attempted'>,
+    entry: BriefEntryOf<'call.attempted'>,
     send: (tracked: Tracked | undefined, event: OrderEvent) => void,
   ): void {
     const call = this.intended.get(entry.data.call);
@@ -228,7 +228,7 @@ export class OrderTracker {
   }
 
   private applySettled(
-    entry: EntryOf<'call.settled'>,
+    entry: BriefEntryOf<'call.settled'>,
     send: (tracked: Tracked | undefined, event: OrderEvent) => void,
   ): void {
     const { data, at } = entry;

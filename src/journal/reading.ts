@@ -1,7 +1,7 @@
 /** Reads the journal of a run in pages: a run of days is longer than one query should be. */
 import { settle } from '../base/clock.ts';
-import { readEntry } from './chain.ts';
-import type { Entry, EntryOf } from './entry.ts';
+import { hasOwnColumns, readBriefly, readEntry } from './chain.ts';
+import type { BriefEntry, Entry, EntryOf } from './entry.ts';
 import { toCurrentType } from './entry-v1.ts';
 import { expandEntry } from './round-line.ts';
 import { type JournalReader, type StoredEntry, StoreError } from './store.ts';
@@ -38,18 +38,28 @@ export async function* readEntriesOf(
 /** A run's journal as its stored lines: each iteration parses them anew, so that its entries are never in memory together. */
 export class RecordedRun implements Iterable<Entry> {
   readonly lines: readonly StoredEntry[];
+  /** Whether the columns of every line are known to say what it says. */
+  private readonly columnsHold: boolean;
 
-  constructor(lines: readonly StoredEntry[]) {
+  constructor(lines: readonly StoredEntry[], columnsHold = false) {
     this.lines = lines;
+    this.columnsHold = columnsHold;
   }
 
   [Symbol.iterator](): Generator<Entry> {
     return readLines(this.lines);
   }
 
+  /** What executing the run again needs of its entries. */
+  *briefly(): Generator<BriefEntry> {
+    for (const stored of this.lines)
+      if (this.columnsHold && stored.type !== 'round.idle') yield readBriefly(stored);
+      else yield* expandEntry(readEntry(stored));
+  }
+
   /** The first `count` lines. */
   upTo(count: number): RecordedRun {
-    return new RecordedRun(this.lines.slice(0, count));
+    return new RecordedRun(this.lines.slice(0, count), this.columnsHold);
   }
 }
 
@@ -63,14 +73,16 @@ export async function readRecordedRun(
   visit: (entry: Entry, stored: StoredEntry) => void = () => {},
 ): Promise<RecordedRun> {
   const lines: StoredEntry[] = [];
+  let columnsHold = true;
   for await (const stored of readStoredEntries(store, run)) {
     const entry = readEntry(stored);
     expandEntry(entry).next();
     visit(entry, stored);
     lines.push(stored);
+    columnsHold &&= hasOwnColumns(stored, entry);
     if (stored.type === 'round.idle') await settle();
   }
-  return new RecordedRun(lines);
+  return new RecordedRun(lines, columnsHold);
 }
 
 /** Every entry of a run in sequence. Throws StoreError `damaged` at an unreadable line. */

@@ -95,3 +95,50 @@ it('rounds that cannot be expanded are found before the run is played', async ()
   lines[2] = forged;
   await expect(readRecordedRun(reader, 'r1')).rejects.toMatchObject({ reason: 'damaged', sequence: 3 });
 });
+
+/** A reader of one run that has these lines. */
+function readerOf(lines: readonly StoredEntry[]): JournalReader {
+  return { read: async (_run: string, { after = 0 } = {}) => lines.slice(after) } as unknown as JournalReader;
+}
+
+async function readBoth(lines: readonly StoredEntry[]) {
+  const recorded = await readRecordedRun(readerOf(lines), 'r1');
+  const whole = [...recorded].map(({ seq, at, type, step, data }) => ({ seq, at, type, step, data }));
+  return {
+    whole,
+    brief: [...recorded.briefly()].map(({ seq, at, type, step, data }) => ({ seq, at, type, step, data })),
+  };
+}
+
+it('what a replay reads of a line is what the line says, also where its texts look like its data', async () => {
+  const store = new MemoryStore();
+  const writer = newWriter(store, 'r1');
+  writer.append('run.started', startedData());
+  writer.append(
+    'step.ended',
+    { verb: 'notify', outcome: 'succeeded', attempts: 1 },
+    'x"data":{"verb":1}',
+    '"data":{}}',
+  );
+  const nested = { call: 'c', data: { data: '"data":{}' }, 'x"data': 1 };
+  writer.append('call.settled', nested as never, 'steps/"data":');
+  await writer.close();
+  const lines = [...(await writeIdleRound()), ...(await store.read('r1')).slice(1)];
+  const { whole, brief } = await readBoth(lines);
+  expect(brief).toEqual(whole);
+  expect(whole).toHaveLength(6);
+});
+
+it('of a line that was forged a replay reads what the line says, not its columns nor a second field of data', async () => {
+  const [first, ...rest] = await writeIdleRound();
+  const second = rest[0] as StoredEntry;
+  const inData = { ...second, line: second.line.replace('"mono"', '"data":{"value":true},"mono"') };
+  const inKey = { ...second, line: second.line.replace('"mono"', String.raw`"x\"data":{"value":true},"mono"`) };
+  const inColumns = { ...second, step: 'other', at: second.at + 5, type: 'step.started' };
+  const inVersion = { ...second, line: second.line.replace('{"v":2', '{"v":1') };
+  for (const forged of [inData, inKey, inColumns, inVersion]) {
+    const { whole, brief } = await readBoth([first as StoredEntry, forged, ...rest.slice(1)]);
+    expect(whole[1]).toMatchObject({ type: 'step.decided', data: { value: false } });
+    expect(brief).toEqual(whole);
+  }
+});

@@ -21,6 +21,7 @@ import { LocalBudget } from '../../gateway/tokens/budget.ts';
 import type { Transport } from '../../gateway/transport.ts';
 import type { DataOf, Entry } from '../../journal/entry.ts';
 import { OrderTracker } from '../../journal/orders.ts';
+import { RecordedRun } from '../../journal/reading.ts';
 import { RunLog } from '../../journal/run-log.ts';
 import type { JournalStore } from '../../journal/store.ts';
 import { JournalWriter } from '../../journal/writer.ts';
@@ -158,7 +159,7 @@ export async function replayRun(
   const { data } = first;
   const { markets = {} } = data.settings as { readonly markets?: Readonly<Record<string, MarketRules>> };
   const { absenceHorizonMs } = data.settings as { readonly absenceHorizonMs?: number };
-  const playback = new Playback(entries, {
+  const playback = new Playback(entries instanceof RecordedRun ? entries.briefly() : entries, {
     markets,
     resume: false,
     ...(absenceHorizonMs === undefined ? {} : { absenceHorizonMs }),

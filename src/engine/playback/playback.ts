@@ -6,7 +6,7 @@
 import { type Clock, VirtualClock } from '../../base/clock.ts';
 import { isSameJson, toCanonicalJson } from '../../base/json.ts';
 import { RelayClock } from '../../base/relay-clock.ts';
-import type { Away, DataOf, Entry, EntryOf, EntryType, ProcessFact } from '../../journal/entry.ts';
+import type { Away, BriefEntry, BriefEntryOf, DataOf, Entry, EntryType, ProcessFact } from '../../journal/entry.ts';
 import { isFeedRequest, ORIGIN } from '../../journal/entry.ts';
 import { OrderTracker } from '../../journal/orders.ts';
 import type { PassedRounds } from '../../journal/passed-rounds.ts';
@@ -57,7 +57,7 @@ export interface PlaybackOptions {
   readonly absenceHorizonMs?: number;
   /** True where the run continues after the end of the record; false for a replay, which must end with it. */
   readonly resume: boolean;
-  /** Called with every recorded entry as it is played. */
+  /** Called with every recorded entry as it is played; then the entries have to be whole. */
   readonly observe?: (entry: Entry) => void;
   /** Called with the rounds that are passed over, in their place. */
   readonly observePassed?: (passed: PassedRounds) => void;
@@ -67,10 +67,10 @@ export class Playback {
   readonly log: RunJournal;
   readonly venue: VenuePort;
   readonly clock: RelayClock;
-  private readonly first: EntryOf<'run.started'>;
-  private readonly rest: Iterator<Entry | PassedRounds, undefined>;
+  private readonly first: BriefEntryOf<'run.started'>;
+  private readonly rest: Iterator<BriefEntry | PassedRounds, undefined>;
   /** The entry that is played next; undefined at the end of the record. */
-  private next: Entry | PassedRounds | undefined;
+  private next: BriefEntry | PassedRounds | undefined;
   private played = 0;
   private readonly options: PlaybackOptions;
   private readonly time: VirtualClock;
@@ -93,7 +93,7 @@ export class Playback {
   private onResumed: (away: Away | undefined) => void = () => {};
 
   /** `entries` are taken one by one as they are played, so they need not be in memory together; a resume may leave rounds out. */
-  constructor(entries: Iterable<Entry | PassedRounds>, options: PlaybackOptions) {
+  constructor(entries: Iterable<BriefEntry | PassedRounds>, options: PlaybackOptions) {
     this.rest = entries[Symbol.iterator]();
     const first = this.rest.next().value;
     if (first?.type !== 'run.started') throw new Error('a journal begins with run.started');
@@ -232,7 +232,7 @@ export class Playback {
       if (!this.mayContinue(step, type)) return;
       this.beyond.push(({ keep }) => keep(type, data, step, actor));
       // The tracker must fold it now; the entry is sealed at the takeover.
-      this.log.tracker.apply({ ...this.first, type, data, step, at: this.time.now() } as Entry);
+      this.log.tracker.apply({ ...this.first, type, data, step, at: this.time.now() } as BriefEntry);
       return;
     }
     if (recorded.type !== type || recorded.step !== step || !isSameJson(recorded.data, data)) {
@@ -252,7 +252,7 @@ export class Playback {
   }
 
   /** The next entry that the engine must match. Gateway entries that wake nothing are played on the way. */
-  private nextRecorded(): Entry | undefined {
+  private nextRecorded(): BriefEntry | undefined {
     for (let { next } = this; next !== undefined; next = this.next) {
       if (next.type === 'rounds.passed') {
         this.problem ??= notPassed(next);
@@ -286,14 +286,14 @@ export class Playback {
   }
 
   /** `at`: when the run folded it, epoch ms. */
-  private take(entry: Entry, at = entry.at): void {
+  private take(entry: BriefEntry, at = entry.at): void {
     this.played += 1;
     this.next = this.rest.next().value;
-    this.options.observe?.(entry);
+    this.options.observe?.(entry as Entry);
     this.log.tracker.apply(at === entry.at ? entry : { ...entry, at });
   }
 
-  private deliver(entry: Entry): void {
+  private deliver(entry: BriefEntry): void {
     this.take(entry);
     if ((entry.type === 'call.intended' || entry.type === 'call.settled') && isFeedRequest(entry.data.call)) return;
     switch (entry.type) {
@@ -336,7 +336,7 @@ export class Playback {
     }
   }
 
-  private settle(entry: EntryOf<'call.settled'>): void {
+  private settle(entry: BriefEntryOf<'call.settled'>): void {
     const request = this.requests.get(entry.data.call);
     if (request !== undefined) {
       this.requests.delete(entry.data.call);
@@ -447,7 +447,7 @@ function notPassed({ seq, step, first, next }: PassedRounds): Divergence {
  * The step, at or around `step`, that an internal error of the build which wrote the journal ended: only then is an end without an
  * error recorded. Undefined where the entry says nothing of the kind.
  */
-function findFailed(recorded: Entry, step: string): string | undefined {
+function findFailed(recorded: BriefEntry, step: string): string | undefined {
   const isMistake = recorded.type === 'step.ended' && recorded.data.outcome === 'failed' && !('error' in recorded.data);
   return isMistake && step.startsWith(recorded.step) ? recorded.step : undefined;
 }
@@ -461,12 +461,12 @@ const SILENT: ReadonlySet<string> = new Set([
 ]);
 
 /** Whether a gateway entry answers nothing that the engine waits for. */
-function isSilent(entry: Entry): boolean {
+function isSilent(entry: BriefEntry): boolean {
   if (entry.type === 'call.intended' || entry.type === 'call.settled') return isFeedRequest(entry.data.call);
   if (entry.type === 'feed.read') return entry.data.by === 'limits';
   return SILENT.has(entry.type);
 }
 
-function formatBrief(entry: Entry): string {
+function formatBrief(entry: BriefEntry): string {
   return `${entry.type} ${toCanonicalJson(entry.data)}`;
 }
