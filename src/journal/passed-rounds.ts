@@ -142,6 +142,8 @@ export async function readShortenedRun(
     }
     if (stretch?.take(stored) === true) continue;
     if (!(await endStretch())) return undefined;
+    // The first of these loads the runbook.
+    if (stored.type === 'round.idle') await settle();
     stretch = Stretch.begin(stored, about);
     if (stretch === undefined) keep(stored);
   }
