@@ -85,3 +85,9 @@ export function toWholeNumber(value: Decimal): number {
   if (!Number.isSafeInteger(number)) throw new RangeError(`not a whole number: ${value.toFixed()}`);
   return number;
 }
+
+/** The nearest multiple of a step; never zero, which is neither a price nor a size. */
+export function roundToNearest(value: Decimal, step: Decimal): DecimalString {
+  const rounded = roundToStep(value, step, 'nearest');
+  return formatDecimal(rounded.isZero() ? step : rounded);
+}

@@ -31,6 +31,16 @@ export function escapeUnprintable(text: string): string {
   return text.replace(UNPRINTABLE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
+/** A place in data, `orders[2].price`; `whole` is the name of the data itself. */
+export function formatPlace(path: readonly PropertyKey[], whole: string): string {
+  if (path.length === 0) return whole;
+  return path
+    .map((part, index) =>
+      typeof part === 'number' ? `[${part}]` : `${index === 0 ? '' : '.'}${makePrintable(String(part), 60)}`,
+    )
+    .join('');
+}
+
 /** A word as a shell takes it. */
 export function quoteWord(word: string): string {
   return /^[\w=.,:/%@+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;

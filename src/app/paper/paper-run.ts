@@ -3,7 +3,7 @@
  * no credentials and takes no lease; the profile's limits and the kill switch of its account hold for it. Its journal says `paper`.
  */
 import type { Clock, Metronome, SystemClock, Timer } from '../../base/clock.ts';
-import { type Decimal, decimal, formatDecimal, roundToStep } from '../../base/decimal.ts';
+import { decimal, roundToNearest } from '../../base/decimal.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { RelayClock } from '../../base/relay-clock.ts';
 import type { OperatorCommand } from '../../engine/ports.ts';
@@ -261,15 +261,10 @@ async function quoteMarkets(
           EXIT.failed,
           'feed',
         );
-      return [id, { ...rules, start: toTick(price, decimal(rules.tick)), path: { kind: 'live' } }] as const;
+      return [id, { ...rules, start: roundToNearest(price, decimal(rules.tick)), path: { kind: 'live' } }] as const;
     }),
   );
   if (rows.length === 0)
     throw new UserError('the profile names no markets; a paper run needs them with tick, lot and smallest size');
   return { markets: Object.fromEntries(rows) };
-}
-
-function toTick(price: Decimal, tick: Decimal): string {
-  const rounded = roundToStep(price, tick, 'nearest');
-  return formatDecimal(rounded.isZero() ? tick : rounded);
 }

@@ -4,7 +4,7 @@
  * deadman switch always pass. A rule whose fact is missing denies: not knowing is no reason to send. It reads nothing, asks no
  * time and keeps no counters: the caller passes the facts.
  */
-import { Decimal, type DecimalString, decimal, formatDecimal, roundToStep } from '../../base/decimal.ts';
+import { Decimal, type DecimalString, decimal, formatDecimal, roundToNearest } from '../../base/decimal.ts';
 import { getAction } from '../catalogue.ts';
 import type { Side } from '../records.ts';
 import {
@@ -562,10 +562,4 @@ function crosses(side: Side, price: Decimal, resting: Decimal): boolean {
 
 function isMultiple(value: Decimal, step: Decimal): boolean {
   return value.mod(step).isZero();
-}
-
-/** The nearest legal value; never zero, which is neither a price nor a size. */
-function roundToNearest(value: Decimal, step: Decimal): DecimalString {
-  const rounded = roundToStep(value, step, 'nearest');
-  return formatDecimal(rounded.isZero() ? step : rounded);
 }

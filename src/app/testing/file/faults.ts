@@ -1,6 +1,6 @@
 /** Turns schema errors of a test file into diagnostics with their position and the accepted values. */
 import type { Diagnostic, SourceText, Span } from '../../../base/diagnostic.ts';
-import { makePrintable } from '../../../base/printable.ts';
+import { formatPlace, makePrintable } from '../../../base/printable.ts';
 import { findSchemaIssues, type SchemaIssue } from '../../../base/schema.ts';
 import { suggestSpelling } from '../../../base/spelling.ts';
 import type { CheckCode } from '../../../runbook/codes/check.ts';
@@ -28,7 +28,7 @@ interface Description {
 
 function describe(root: Node, { path, keyword, params, message }: SchemaIssue): Description {
   const { node, span } = nodeAt(root, path);
-  const place = describePlace(path);
+  const place = formatPlace(path, 'a test file');
   switch (keyword) {
     case 'additionalProperties': {
       const key = String(params['additionalProperty']);
@@ -91,14 +91,6 @@ function describePattern(path: Path): string {
 function findFirstKey(node: Node): Span {
   const first = node.kind === 'map' ? node.entries[0]?.span : undefined;
   return first ?? node.span;
-}
-
-function describePlace(path: Path): string {
-  if (path.length === 0) return 'a test file';
-  const parts = path.map((part, index) =>
-    typeof part === 'number' ? `[${part}]` : `${index === 0 ? '' : '.'}${makePrintable(part, 60)}`,
-  );
-  return parts.join('');
 }
 
 /** The keys that are allowed at a path, according to the schema. */
