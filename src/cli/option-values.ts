@@ -36,3 +36,10 @@ export function readTimeOption(option: string, text: string): number {
     `${option} takes a time in ISO 8601 with its offset, such as 2026-01-05T08:00:00Z; found ${makePrintable(text, 100)}`,
   );
 }
+
+/** A file for a drawing: its ending says which form is written. */
+export function readDrawingOption(option: string, path: string): 'svg' | 'html' {
+  const form = /\.(svg|html)$/i.exec(path)?.[1]?.toLowerCase();
+  if (form === 'svg' || form === 'html') return form;
+  throw new UserError(`${option} takes a file that ends in .svg or .html, found ${makePrintable(path, 300)}`);
+}

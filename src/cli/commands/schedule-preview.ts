@@ -7,7 +7,7 @@ import { makePrintable } from '../../base/printable.ts';
 import { drawCalendar } from '../../runbook/schedule/calendar-drawing.ts';
 import { formatPreview, previewSchedule, toPreviewJson } from '../../runbook/schedule/preview.ts';
 import type { Invocation } from '../invocation.ts';
-import { readTimeOption } from '../option-values.ts';
+import { readDrawingOption, readTimeOption } from '../option-values.ts';
 
 export interface PreviewOptions {
   readonly next: string | undefined;
@@ -25,7 +25,7 @@ export async function previewSchedules(
 ): Promise<ExitCode> {
   const next = readNextOption(options.next);
   const fromMs = options.from === undefined ? Date.now() : readTimeOption('--from', options.from);
-  const drawn = options.calendar === undefined ? undefined : readCalendarFormat(options.calendar);
+  const drawn = options.calendar === undefined ? undefined : readDrawingOption('--calendar', options.calendar);
   const slots = readScheduled(paths, terminal);
   if (slots.length === 0)
     throw new UserError(`nothing in ${paths.map((path) => makePrintable(path, 100)).join(', ')} has a schedule`);
@@ -48,12 +48,6 @@ function readNextOption(text: string | undefined): number {
   if (!(next >= 1 && next <= MOST_NEXT))
     throw new UserError(`--next takes a number from 1 to ${MOST_NEXT}, found ${makePrintable(text, 60)}`);
   return next;
-}
-
-function readCalendarFormat(path: string): 'svg' | 'html' {
-  const ending = /\.(svg|html)$/i.exec(path)?.[1]?.toLowerCase();
-  if (ending === 'svg' || ending === 'html') return ending;
-  throw new UserError(`--calendar takes a file that ends in .svg or .html, found ${makePrintable(path, 300)}`);
 }
 
 /** The month of an instant in a time zone. */

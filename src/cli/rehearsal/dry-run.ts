@@ -19,10 +19,10 @@ import { drawRun } from '../../report/drawing/run-chart.ts';
 import { RunDataFold } from '../../report/drawing/run-data.ts';
 import { RunFold } from '../../report/folds/run.ts';
 import type { Invocation } from '../invocation.ts';
-import { readSeedOption, readTimeOption, readWholeOption } from '../option-values.ts';
+import { readDrawingOption, readSeedOption, readTimeOption, readWholeOption } from '../option-values.ts';
 import type { Output } from '../terminal/output.ts';
 import { showReport } from '../terminal/run-end.ts';
-import { getChartForm, sweepRunbook } from './sweep.ts';
+import { sweepRunbook } from './sweep.ts';
 
 export interface DryRunOptions {
   readonly fixtures: string | undefined;
@@ -46,7 +46,7 @@ export async function dryRunFile(
 ): Promise<ExitCode> {
   const loaded = loadRunbook(file, terminal);
   if (options.sweep !== undefined) return sweepSeeds(file, loaded, options, terminal);
-  const chartForm = options.chart === undefined ? undefined : getChartForm(options.chart);
+  const chartForm = options.chart === undefined ? undefined : readDrawingOption('--chart', options.chart);
   const fixture = options.fixtures === undefined ? undefined : readFixtureFile(options.fixtures);
   if (fixture !== undefined) refuseBesideFixtures(options);
   if (options.record !== undefined) refuseUnwritable(options.record);
@@ -131,7 +131,7 @@ function sweepSeeds(file: string, loaded: LoadedRunbook, options: DryRunOptions,
   if (count < 1) throw new UserError('--sweep takes the number of runs, at least 1');
   for (const name of ['fixtures', 'record'] as const)
     if (options[name] !== undefined) throw new UserError(`--${name} is for a single run, not for --sweep`);
-  if (options.chart !== undefined) getChartForm(options.chart);
+  if (options.chart !== undefined) readDrawingOption('--chart', options.chart);
   const grid = readGrid(loaded.runbook, options.input, options.inputs);
   const answers = readAnswers(options.answer, loaded.runbook);
   const [first] = grid;

@@ -20,6 +20,7 @@ import { makePrintable, quoteWord } from '../../base/printable.ts';
 import type { RunOutcome } from '../../journal/entry.ts';
 import { drawHistogram } from '../../report/drawing/histogram.ts';
 import { formatMoney } from '../../report/format.ts';
+import { readDrawingOption } from '../option-values.ts';
 import type { Output } from '../terminal/output.ts';
 
 export interface Sweep {
@@ -77,7 +78,7 @@ export async function sweepRunbook(sweep: Sweep, terminal: Output): Promise<Exit
       drawHistogram(
         title,
         runs.map(({ net }) => net),
-        getChartForm(sweep.chart),
+        readDrawingOption('--chart', sweep.chart),
       ),
       'chart',
     );
@@ -85,13 +86,6 @@ export async function sweepRunbook(sweep: Sweep, terminal: Output): Promise<Exit
   const document = makeDocument(sweep, runs);
   terminal.answer(document, () => formatSweep(sweep, document, runs, terminal));
   return EXIT.done;
-}
-
-/** The form of a chart, by its name; refuses other names. */
-export function getChartForm(path: string): 'svg' | 'html' {
-  const [, form] = /\.(svg|html)$/i.exec(path) ?? [];
-  if (form === undefined) throw new UserError(`--chart writes .svg or .html, found ${makePrintable(path, 200)}`);
-  return form.toLowerCase() === 'svg' ? 'svg' : 'html';
 }
 
 const BAR_WIDTH = 30;
