@@ -12,7 +12,7 @@ import type {
   LimitsDeclaration,
   NamedExpr,
 } from '../checked.ts';
-import { diagnose } from '../codes/syntax.ts';
+import { makeFinding } from '../codes/codes.ts';
 import type { ListNode, MapNode, Node } from '../document/nodes.ts';
 import { derive, FAULTY } from '../expression/compiler.ts';
 import { parseTypeWord, readLiteral } from '../expression/expression.ts';
@@ -283,7 +283,7 @@ function listBands(
   return node.entries.flatMap(({ key, keySpan, value }) => {
     if (!isMarket(key))
       checking.add([
-        diagnose(
+        makeFinding(
           checking.source,
           keySpan,
           'market-form',

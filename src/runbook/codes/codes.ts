@@ -3,7 +3,7 @@
  * for a code, so a released code keeps its meaning.
  */
 import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
-import { CHECK_CODES, type CheckCode } from './check.ts';
+import { CHECK_CODES } from './check.ts';
 import { FILE_CODES } from './files.ts';
 import type { CodeRow } from './row.ts';
 import { SCHEDULE_CODES } from './schedule.ts';
@@ -17,15 +17,9 @@ export const CODES = {
 } as const satisfies Record<string, CodeRow>;
 export type Code = keyof typeof CODES;
 
-/** A diagnostic of the checks. The table gives its severity, and its hint unless the caller gives one. */
-export function makeFinding(
-  source: SourceText,
-  span: Span,
-  code: CheckCode,
-  message: string,
-  hint?: string,
-): Diagnostic {
-  const row = CHECK_CODES[code];
+/** A diagnostic by its code. The table gives its severity, and its hint unless the caller gives one. */
+export function makeFinding(source: SourceText, span: Span, code: Code, message: string, hint?: string): Diagnostic {
+  const row = CODES[code];
   return { severity: row.severity, code, message, hint: hint ?? row.fix, source, span };
 }
 

@@ -1,5 +1,3 @@
-/** The first part of the code table: errors in a file's text, in expressions, templates and literals. */
-import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
 import type { CodeRow } from './row.ts';
 
 const error = (row: Omit<CodeRow, 'severity'>): CodeRow => ({ severity: 'error', ...row });
@@ -346,9 +344,3 @@ export const SYNTAX_CODES = {
 } as const satisfies Record<string, CodeRow>;
 
 export type SyntaxCode = keyof typeof SYNTAX_CODES;
-
-/** Makes a diagnostic from its row in the table: its severity, and its hint unless the caller gives one. */
-export function diagnose(source: SourceText, span: Span, code: SyntaxCode, message: string, hint?: string): Diagnostic {
-  const row = SYNTAX_CODES[code];
-  return { severity: row.severity, code, message, hint: hint ?? row.fix, source, span };
-}

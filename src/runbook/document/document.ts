@@ -6,8 +6,8 @@
  */
 import { Composer, type CST, type Document, isMap, isScalar, isSeq, type ParsedNode, Parser, type Scalar } from 'yaml';
 import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
+import { makeFinding } from '../codes/codes.ts';
 import type { SyntaxCode } from '../codes/syntax.ts';
-import { diagnose } from '../codes/syntax.ts';
 import { findForbiddenInFile, findForbiddenInText, findOddBlank } from './characters.ts';
 import { findCutValue, type Piece, suggestQuotes } from './flow-commas.ts';
 import { FORBIDDEN_KEYS, type MapEntry, type MapNode, type Node, type ScalarNode } from './nodes.ts';
@@ -86,7 +86,7 @@ class Findings {
   }
   /** At most fifty: more do not help the author, and a hostile file must not cause a long answer. */
   add(code: SyntaxCode, span: Span, message: string, hint?: string): void {
-    if (this.list.length < 50) this.list.push(diagnose(this.source, span, code, message, hint));
+    if (this.list.length < 50) this.list.push(makeFinding(this.source, span, code, message, hint));
   }
 }
 

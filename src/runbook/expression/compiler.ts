@@ -3,8 +3,8 @@
  * which names are read, and leaves out findings that follow from earlier ones.
  */
 import type { Diagnostic, SourceText } from '../../base/diagnostic.ts';
+import { makeFinding } from '../codes/codes.ts';
 import type { SyntaxCode } from '../codes/syntax.ts';
-import { diagnose } from '../codes/syntax.ts';
 import type { MapNode, Node, ScalarNode } from '../document/nodes.ts';
 import { evaluateIn, type Run } from '../functions/evaluation.ts';
 import { formatType, unifyTypes } from '../functions/typing.ts';
@@ -267,7 +267,7 @@ function mentions(node: Node, text: string, name: string): boolean {
 
 function describeMixed(source: SourceText, node: Node, of: ValueType | undefined, part: Expr): Diagnostic {
   const found = of === undefined ? 'several' : formatType(of);
-  return diagnose(
+  return makeFinding(
     source,
     node.span,
     'type-mismatch',

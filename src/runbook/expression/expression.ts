@@ -4,8 +4,8 @@
  * Evaluates only constants, and never throws.
  */
 import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
+import { makeFinding } from '../codes/codes.ts';
 import type { SyntaxCode } from '../codes/syntax.ts';
-import { diagnose } from '../codes/syntax.ts';
 import type { ScalarNode } from '../document/nodes.ts';
 import { evaluateIn, joinTexts, type Run, toText } from '../functions/evaluation.ts';
 import { fitTerm, isTypeMismatch, type Term } from '../functions/term.ts';
@@ -120,7 +120,7 @@ export function compileExpression(
     return {
       expr: undefined,
       diagnostics: [
-        diagnose(source, span, 'template-not-here', '${…} is for texts; this field takes a bare expression'),
+        makeFinding(source, span, 'template-not-here', '${…} is for texts; this field takes a bare expression'),
       ],
     };
   }
@@ -152,7 +152,7 @@ export function compileTemplate(
   const { parts, unclosed } = splitTemplate(node.text);
   if (unclosed !== undefined) {
     const span = { start: node.offset(unclosed), end: node.offset(unclosed + 1) + 1 };
-    return { expr: undefined, diagnostics: [diagnose(source, span, 'template-unclosed', '${ without its }')] };
+    return { expr: undefined, diagnostics: [makeFinding(source, span, 'template-unclosed', '${ without its }')] };
   }
   const wanted = expected === 'any' ? TEXT : expected.kind === 'optional' ? expected.of : expected;
   const [only] = parts;
@@ -239,10 +239,10 @@ function joinParts(
     const span = { start: node.offset(start), end: node.offset(start + Math.max(0, text.length - 1)) + 1 };
     if (item.kind === 'record' || item.kind === 'map' || item.kind === 'list')
       diagnostics.push(
-        diagnose(source, span, 'type-mismatch', `${formatType(type)} has no text form`, 'Use one of its fields.'),
+        makeFinding(source, span, 'type-mismatch', `${formatType(type)} has no text form`, 'Use one of its fields.'),
       );
     else if (type.kind === 'optional')
-      diagnostics.push(diagnose(source, span, 'optional-in-text', `${text.trim()} may be absent`));
+      diagnostics.push(makeFinding(source, span, 'optional-in-text', `${text.trim()} may be absent`));
   }
   if (diagnostics.some((each) => each.severity === 'error')) return { expr: undefined, diagnostics };
   const reads = exprs.flatMap((each) => each.reads);
@@ -278,7 +278,7 @@ interface Slice {
 
 function compileSlice({ node, source, text, from }: Slice, env: TypeEnv, expected: ValueType | 'any'): Compiled {
   const diagnostic = ({ code, message, hint, span }: Fault): Diagnostic =>
-    diagnose(source, toFileSpan(node, from, span), code, message, hint);
+    makeFinding(source, toFileSpan(node, from, span), code, message, hint);
   const parsed = parseExpression(text);
   if (!('tree' in parsed)) return { expr: undefined, diagnostics: [diagnostic(parsed)] };
   const analysis = new Analysis(text, env, (name) => findFacts(env, name));
@@ -344,5 +344,5 @@ function refuse(
   message: string,
   hint?: string,
 ): { readonly expr: undefined; readonly diagnostics: readonly Diagnostic[] } {
-  return { expr: undefined, diagnostics: [diagnose(source, node.span, code, message, hint)] };
+  return { expr: undefined, diagnostics: [makeFinding(source, node.span, code, message, hint)] };
 }

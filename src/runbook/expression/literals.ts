@@ -7,8 +7,8 @@ import { type Decimal, parseAuthoredDecimal } from '../../base/decimal.ts';
 import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
 import { writeDuration } from '../../base/duration.ts';
 import { loadLuxon } from '../calendar.ts';
+import { makeFinding } from '../codes/codes.ts';
 import type { SyntaxCode } from '../codes/syntax.ts';
-import { diagnose } from '../codes/syntax.ts';
 import { formatCodePoint, toOrdinary } from '../document/characters.ts';
 import { FORBIDDEN_KEYS, type Node } from '../document/nodes.ts';
 import { describeNonMember, isMarket } from '../functions/term.ts';
@@ -246,7 +246,7 @@ function readNode(
   found: Diagnostic[],
 ): Value | undefined {
   const refuse = (code: SyntaxCode, span: Span, message: string, hint?: string): undefined => {
-    found.push(diagnose(source, span, code, message, hint));
+    found.push(makeFinding(source, span, code, message, hint));
     return undefined;
   };
   if (type.kind === 'list') {
