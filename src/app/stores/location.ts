@@ -29,7 +29,7 @@ import type { Profile, SecretReference } from '../../venue/profile/profile.ts';
 import type { Environment } from '../environment.ts';
 import { EXIT, UserError } from '../errors.ts';
 import type { StateFolder } from '../state.ts';
-import { asUserError, toSystemError } from '../system-errors.ts';
+import { toSystemError } from '../system-errors.ts';
 
 export type StorePlace =
   | { readonly kind: 'sqlite'; readonly file: string }
@@ -226,7 +226,6 @@ export function openMachineGuard(): Promise<AccountGuard> {
 
 /** Damage keeps its exit code (1): a reviewer asks for it. */
 function throwUserError(error: unknown): never {
-  if (error instanceof StoreError) throw asUserError(error);
   throw toSystemError(error) ?? error;
 }
 

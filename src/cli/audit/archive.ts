@@ -11,14 +11,13 @@ import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { listArchives, locateArchives, lockArchiving, rememberArchive } from '../../app/stores/archives.ts';
 import { accessStore } from '../../app/stores/location.ts';
 import { listJournalPlaces, readAnchorFiles } from '../../app/stores/review.ts';
-import { asUserError } from '../../app/system-errors.ts';
 import { formatCount } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { type Anchor, groupAnchorsByRun } from '../../journal/anchors/anchors.ts';
 import { ArchiveWriter, removeRemains } from '../../journal/archive/archive.ts';
 import { type ArchiveStore, openArchive, openSalvage } from '../../journal/archive/store.ts';
 import { readStoredEntries } from '../../journal/reading.ts';
-import { type JournalStore, type RunRow, StoreError } from '../../journal/store.ts';
+import type { JournalStore, RunRow } from '../../journal/store.ts';
 import { verifyRun } from '../../report/compare/verify.ts';
 import { formatText } from '../../report/format.ts';
 import type { Invocation } from '../invocation.ts';
@@ -81,8 +80,6 @@ async function archiveWanted(
         if (!options.keep) await updateLedgers(store, rows);
         done.push({ ...archived, removed: options.keep ? 0 : await work.removeFromStore() });
       }
-    } catch (error) {
-      throw error instanceof StoreError ? asUserError(error) : error;
     } finally {
       await store.close();
     }

@@ -9,10 +9,8 @@ import { requireName } from '../../app/account/person.ts';
 import { formatOrder, VenueComparison } from '../../app/account/venue-comparison.ts';
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { readProfileFile } from '../../app/files/profile.ts';
-import { asUserError } from '../../app/system-errors.ts';
 import { formatCount } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
-import { StoreError } from '../../journal/store.ts';
 import type { Invocation } from '../invocation.ts';
 
 export async function adoptOrders(
@@ -51,8 +49,6 @@ export async function adoptOrders(
       ].join('\n'),
     );
     return EXIT.done;
-  } catch (error) {
-    throw error instanceof StoreError ? asUserError(error) : error;
   } finally {
     await account.close();
   }
