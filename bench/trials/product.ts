@@ -10,6 +10,7 @@ import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { checkRunbook } from '../../src/runbook/check.ts';
 import {
+  writeArmedWatch,
   writeBranches,
   writeConditionBranches,
   writeConditions,
@@ -17,7 +18,6 @@ import {
   writeLoop,
   writePolls,
   writeSchedule,
-  writeWatch,
 } from '../runbooks.ts';
 import type { Trial } from './trial.ts';
 
@@ -121,7 +121,7 @@ export const PRODUCT_TRIALS = {
   conditionBranches: runInMemory(writeConditionBranches),
   branches: runInMemory(writeBranches),
   polls: runInMemory(writePolls),
-  watch: runInSqlite(writeWatch),
+  watch: runInSqlite(writeArmedWatch),
   twapDays,
   schedules,
 } as const satisfies Record<string, Trial>;
