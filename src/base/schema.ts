@@ -26,6 +26,9 @@ export function findSchemaIssues(name: string, schema: () => object, value: unkn
       .map((part) => (/^(0|[1-9]\d*)$/.test(part) ? Number(part) : part)),
     keyword: error.keyword,
     params: error.params as Readonly<Record<string, unknown>>,
-    message: error.message ?? error.keyword,
+    message:
+      error.keyword === 'type' && error.params['type'] === 'string'
+        ? 'must be a text: a number is written in quotes'
+        : (error.message ?? error.keyword),
   }));
 }

@@ -99,6 +99,12 @@ cases:
   });
 
   it.each([
+    [
+      'a price without quotes',
+      'simulator: {markets: {BTC-USD: {start: 64000}}}',
+      { code: 'wrong-type', line: 4, column: 44, hint: 'Put it in quotes: "64000".' },
+    ],
+    ['an answer of another language', 'approvals: {a: yes}', { code: 'unknown-word', hint: 'Did you mean approve?' }],
     ['an unknown key', 'venu: []', { code: 'unknown-key', line: 4, column: 5, hint: 'Did you mean venue?' }],
     [
       'an unknown request',
@@ -174,6 +180,7 @@ cases:
   });
 
   it.each([
+    ['a word of another tool', 'outcome: success', { code: 'unknown-word', hint: 'Did you mean succeeded?' }],
     ['an outcome', 'outcome: succeded', { code: 'unknown-word', column: 23, hint: 'Did you mean succeeded?' }],
     [
       'a request',

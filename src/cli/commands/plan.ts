@@ -35,6 +35,9 @@ export async function planFile(file: string, options: PlanOptions, { terminal }:
   return EXIT.done;
 }
 
+/** The terms of an order: what they depend on is shown also where nothing says what they would be now. */
+const TERMS: ReadonlySet<string> = new Set(['price', 'trigger_price', 'size', 'side']);
+
 /** A ratio as it is declared and given, `2%` or `25bps`: taken for the other, 0.02 is a hundred times too much or too little. */
 function formatInput({ inputs }: CheckedRunbook, name: string, value: Value): string {
   const unit = inputs.find((input) => input.name === name)?.typeText;
@@ -161,7 +164,7 @@ class Listing {
       row.undo === undefined ? '' : `undo: ${row.undo}`,
       row.limits ?? '',
       ...Object.entries(row.unknown ?? {}).flatMap(([name, { from, about }]) =>
-        about === undefined ? [] : [`${name} = ${from}, about ${about}`],
+        about !== undefined ? [`${name} = ${from}, about ${about}`] : TERMS.has(name) ? [`${name} = ${from}`] : [],
       ),
     ].filter((each) => each !== '');
     if (row.denied !== undefined) this.denied += 1;

@@ -2,10 +2,10 @@
 import type { Diagnostic, SourceText, Span } from '../../../base/diagnostic.ts';
 import { formatPlace, makePrintable } from '../../../base/printable.ts';
 import { findSchemaIssues, type SchemaIssue } from '../../../base/schema.ts';
-import { suggestSpelling } from '../../../base/spelling.ts';
 import type { CheckCode } from '../../../runbook/codes/check.ts';
 import { makeFinding } from '../../../runbook/codes/codes.ts';
 import { type Node, nodeAt, plainData } from '../../../runbook/document/document.ts';
+import { suggestWord } from '../../../runbook/foreign-words.ts';
 import { makeTestFileSchema, TEST_FILE_SCHEMA_NAME } from './schema.ts';
 
 type Path = SchemaIssue['path'];
@@ -34,7 +34,7 @@ function describe(root: Node, { path, keyword, params, message }: SchemaIssue): 
       const key = String(params['additionalProperty']);
       const keySpan = node.kind === 'map' ? node.entry(key)?.keySpan : undefined;
       const known = listKeysAt(path);
-      const meant = suggestSpelling(key, known);
+      const meant = suggestWord(key, known);
       const hint = meant === undefined ? `Its keys are ${known.join(', ')}.` : `Did you mean ${meant}?`;
       return {
         span: keySpan ?? span,
@@ -52,9 +52,9 @@ function describe(root: Node, { path, keyword, params, message }: SchemaIssue): 
     case 'enum': {
       const values = params['allowedValues'] as readonly unknown[];
       const found = node.kind === 'scalar' ? node.text : '';
-      const meant = suggestSpelling(
+      const meant = suggestWord(
         found,
-        values.filter((each) => typeof each === 'string'),
+        values.filter((each): each is string => typeof each === 'string'),
       );
       return {
         span,
@@ -75,8 +75,11 @@ function describe(root: Node, { path, keyword, params, message }: SchemaIssue): 
     case 'minItems':
     case 'minProperties':
       return { span, code: 'missing-key', message: `${place} is empty` };
-    default:
-      return { span, code: 'wrong-type', message: `${place} ${message}` };
+    default: {
+      const quoted = keyword === 'type' && params['type'] === 'string' && node.kind === 'scalar';
+      const hint = quoted ? { hint: `Put it in quotes: "${makePrintable(node.text, 80)}".` } : {};
+      return { span, code: 'wrong-type', message: `${place} ${message}`, ...hint };
+    }
   }
 }
 

@@ -20,6 +20,7 @@ import {
 } from '../../../runbook/document/document.ts';
 import type { ScalarNode } from '../../../runbook/document/nodes.ts';
 import { readTime } from '../../../runbook/expression/literals.ts';
+import { suggestWord } from '../../../runbook/foreign-words.ts';
 import { readExpectations } from './expectations.ts';
 import { findSchemaErrors } from './faults.ts';
 import { listMaps, quoteText, type Report, readDuration, readInteger, readScalarText } from './nodes.ts';
@@ -231,8 +232,15 @@ class Reading {
 
   private readApproval(node: Node): ApprovalScript {
     const word = readScalarText(node.kind === 'map' ? node.get('answer') : node);
-    if (word !== 'approve' && word !== 'reject')
-      this.report(node, 'unknown-word', `an approval is approve or reject, found ${quoteText(word ?? '')}`);
+    if (word !== 'approve' && word !== 'reject') {
+      const meant = suggestWord(word ?? '', ['approve', 'reject']);
+      this.report(
+        node,
+        'unknown-word',
+        `an approval is approve or reject, found ${quoteText(word ?? '')}`,
+        meant && `Did you mean ${meant}?`,
+      );
+    }
     return {
       answer: word === 'reject' ? 'reject' : 'approve',
       afterMs: (node.kind === 'map' ? readDuration(node.get('after')) : undefined) ?? DEFAULT_ANSWER_MS,
