@@ -14,6 +14,15 @@ export const GROUPS: Readonly<Record<string, string>> = {
   account: 'what an account holds over all its runs, and who answers for it',
 };
 
+/** The headings of `runbook --help`, with their commands. */
+export const HEADINGS: Readonly<Record<string, readonly string[]>> = {
+  'Write:': ['init', 'new', 'validate', 'explain', 'fmt', 'watch', 'graph', 'lsp'],
+  'Rehearse:': ['plan', 'test', 'dry-run', 'paper', 'rehearse', 'sim', 'record'],
+  'Trade:': ['doctor', 'run', 'resume', 'cancel', 'approve', 'reject', 'kill', 'release', 'schedule'],
+  'Look back:': ['audit', 'account', 'replay'],
+  'Keep:': ['backup', 'restore', 'completion'],
+};
+
 /** What a command of another tool is called here. */
 export const FOREIGN_COMMANDS: Readonly<Record<string, string>> = {
   check: 'validate FILE',

@@ -4,7 +4,7 @@
  */
 import { Argument, Command, type CommanderError, Option } from 'commander';
 import type { ArgumentRow, CommandRow, OptionRow } from './command-row.ts';
-import { FOREIGN_COMMANDS, GLOBAL_OPTIONS, GROUPS } from './global-options.ts';
+import { FOREIGN_COMMANDS, GLOBAL_OPTIONS, GROUPS, HEADINGS } from './global-options.ts';
 
 /** A command with the arguments and options given for it. */
 export interface Call {
@@ -42,10 +42,13 @@ export function program(
     .configureOutput({ writeOut: output.out, writeErr: output.err, outputError: (text, write) => write(text) })
     .helpOption('-h, --help', 'print help')
     .helpCommand('help [command]', 'print help for a command')
+    .addHelpText('after', '\nBegin with `runbook init FOLDER`; docs/start.md goes on from there.')
     .exitOverride();
   for (const [name, row] of Object.entries(GLOBAL_OPTIONS)) root.addOption(makeOption(name, row));
   for (const row of commands) define(root, row, called);
   for (const [name, meant] of Object.entries(FOREIGN_COMMANDS)) defineForeign(root, name, meant);
+  for (const [heading, names] of Object.entries(HEADINGS))
+    for (const name of names) findCommand(root, name)?.helpGroup(heading);
   return root;
 }
 

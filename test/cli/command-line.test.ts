@@ -109,6 +109,11 @@ describe('the command line', () => {
     },
   );
 
+  it('lists every command under a heading, but for help', () => {
+    const [, rest = ''] = here.run('--help').out.split('\nCommands:\n');
+    expect(rest.match(/^ {2}\w+/gm)).toEqual(['  help']);
+  });
+
   it.each([
     ['no verb', [], /Usage: runbook/],
     ['an unknown command', ['vaildate', 'x.yaml'], /unknown command 'vaildate'\n\(Did you mean validate\?\)/],
