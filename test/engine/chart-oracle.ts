@@ -292,7 +292,7 @@ class Path {
   private fail(record: RecordOf<'step.ended'>): void {
     const { step, data } = record;
     const kind = data.error?.kind ?? 'assertion';
-    if (this.isAbandoned(data.error, step)) return;
+    if (this.isAbandoned(data.error, step) || this.isOverruled(record)) return;
     const cause = toStatic(data.error?.step ?? '');
     const hasRisen = cause.startsWith(`${step}/`) && kind !== 'unknown_outcome';
     const isJoin = this.chart.joins.has(step);
@@ -540,6 +540,20 @@ class Path {
   private leavesTooMuch(): boolean {
     if (this.caller !== undefined) return this.caller.end?.data.error?.kind === 'unprotected_position';
     return this.segment().some(({ type, data }) => type === 'run.moved' && WANTED[data.event] === 'unprotected');
+  }
+
+  /**
+   * Whether the run fails behind a step's failure and halts in its clean-up: no `catch` takes what interrupted it, and its end has the
+   * error of the halt.
+   */
+  private isOverruled(end: JournalRecord): boolean {
+    const next = this.records.slice(this.records.indexOf(end) + 1).find(isBeginning);
+    return (
+      next?.type === 'run.moved' &&
+      next.data.from === 'running' &&
+      next.data.event === 'FAILED' &&
+      this.halts(({ data: { from } }) => from !== 'running')
+    );
   }
 
   private isCancelledAfterwards(): boolean {

@@ -19,6 +19,7 @@ it.each([
   ['items that fail beside each other', 55],
   ['a condition in the catch of a parallel', 657],
   ['a time-out that rises through a loop', 101],
+  ['a stop in the undo of a step', 246],
 ])('%s are in the chart', async (_what, drawn) => {
   expect(await listDepartures(drawn)).toEqual([]);
 });

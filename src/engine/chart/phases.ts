@@ -89,7 +89,7 @@ class RunChart {
         fails: [],
       });
     if (this.has('undo'))
-      states.push(this.cleanup('undo', 'undo what was done, newest first', this.undoing(this.undoable)));
+      states.push(this.cleanup('undo', 'undo what was done, newest first', this.undoing(this.undoable, 'undo')));
     if (this.has('on_error'))
       states.push(this.cleanup('on_error', 'on_error', this.block(onError, this.next('finally'))));
     if (this.has('finally')) states.push(this.cleanup('finally', 'finally', this.block(runbook.finally, 'end')));
@@ -155,7 +155,7 @@ class RunChart {
         key: 'settling',
         kind: 'phase',
         label: 'look up what is not known, cancel what rests',
-        inside: this.undoing(undoable),
+        inside: this.undoing(undoable, 'settling'),
         leads: [{ guard: HALTED, to: here('halted') }, { to: here('failed') }],
         fails: [{ to: here('halted') }],
       },
@@ -184,8 +184,11 @@ class RunChart {
     return { undo: this.undoable, on_error: this.runbook.onError, finally: this.runbook.finally }[each].length > 0;
   }
 
-  /** Undoes one step after another. A step of a loop is undone once for each time it was done. */
-  private undoing(undoable: readonly Undoable[]): ChartBlock {
+  /**
+   * Undoes one step after another in the state `own`. A step of a loop is undone once for each time it was done. A `stop` ends the
+   * undoing of one step: the others are still undone.
+   */
+  private undoing(undoable: readonly Undoable[], own: string): ChartBlock {
     const names = new Names();
     const choice = names.assign('next');
     const again: readonly Arrow[] = [{ to: here(choice) }];
@@ -196,9 +199,7 @@ class RunChart {
         kind: 'cleanup',
         label: `undo ${nameStep(step)}`,
         does: { verb: Array.isArray(step.undo) ? 'undo' : 'cancel', id: actorId(undo), input: { step: path } },
-        ...(Array.isArray(step.undo)
-          ? { inside: new StepChart(runbook, phase(this.next('on_error')), prefix).block(step.undo) }
-          : {}),
+        ...(Array.isArray(step.undo) ? { inside: new StepChart(runbook, phase(own), prefix).block(step.undo) } : {}),
         leads: again,
         fails: again,
         on: [{ event: 'HALTED', to: here(choice) }],
