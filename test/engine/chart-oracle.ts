@@ -257,7 +257,8 @@ class Path {
     const { step, data } = record;
     const { outcome, error } = data;
     if (!this.begun.has(step)) throw this.departs(record, 'a step ends that has not begun');
-    if (outcome === 'succeeded' && error !== undefined && error.kind !== 'timeout' && !this.isStopping())
+    const stops = this.isStopping() || this.endsPhase(record);
+    if (outcome === 'succeeded' && error !== undefined && error.kind !== 'timeout' && !stops)
       throw this.departs(record, `the step succeeds with ${error.kind}`);
     const work = this.child(step);
     const hasSucceeded = outcome === 'succeeded' && error === undefined;
@@ -285,7 +286,8 @@ class Path {
     if (this.isOpen(step)) this.endPause(step);
     if (this.isOpen(step) && (this.isStopping() || this.chart.joins.get(step) === 'any')) this.endBranches(step);
     const isRefused = this.failedJoins.has(step) && this.chart.joins.get(step) !== 'any' && !this.isStopping();
-    if (isRefused || (!this.left.has(step) && !this.isStopping())) throw this.departs(record, 'the step succeeds');
+    if (isRefused || (!this.left.has(step) && !this.isStopping() && !this.endsPhase(record)))
+      throw this.departs(record, 'the step succeeds');
   }
 
   /** A step that fails, or has succeeded by its `on_timeout`. */
@@ -609,6 +611,12 @@ class Path {
     const next = this.segment().find((record) => record.type === 'run.moved' && record.data.from === 'running');
     if (this.caller !== undefined) return this.caller.end?.type === 'step.ended';
     return next?.type === 'run.moved' && isStop(next.data.event);
+  }
+
+  /** Whether no step of a phase of clean-up follows: a `stop` inside the step may have ended it. */
+  private endsPhase(record: JournalRecord): boolean {
+    const next = this.records.slice(this.at + 1).find(isBeginning);
+    return next?.type === 'run.moved' && PHASE_OF[next.data.from] !== undefined && !record.step.startsWith('steps/');
   }
 
   /** The records from the present one on, behind the attempts of the step that are over in the chart already. */
