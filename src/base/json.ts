@@ -19,10 +19,12 @@ export function isSameJson(left: unknown, right: unknown): boolean {
     return left.every((each, index) => isSameJson(each ?? null, right[index] ?? null));
   }
   let more = 0;
-  for (const key of Object.keys(right)) if (right[key] !== undefined) more += 1;
-  for (const key of Object.keys(left)) {
-    if (left[key] === undefined) continue;
-    if (!Object.hasOwn(right, key) || right[key] === undefined || !isSameJson(left[key], right[key])) return false;
+  for (const key in right) if (right[key] !== undefined) more += 1;
+  for (const key in left) {
+    const value = left[key];
+    if (value === undefined) continue;
+    const other = Object.hasOwn(right, key) ? right[key] : undefined;
+    if (other === undefined || !isSameJson(value, other)) return false;
     more -= 1;
   }
   return more === 0;
