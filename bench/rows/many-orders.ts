@@ -7,7 +7,7 @@ import { writeManyOrders } from '../runbooks.ts';
 import { execute, loadRunbook } from '../trials/product.ts';
 import type { Row } from './row.ts';
 
-const MANY = 20_000;
+const MANY = 50_000;
 /** How many orders each figure is the mean of; those before the first are slower, because their code is not compiled yet. */
 const WINDOW = 3000;
 /** The last entries reach the store with the end of the run, which is not the cost of an order. */
