@@ -1,6 +1,6 @@
 /** A store is one store, however it is spelled: `resume` would take a run up twice. */
 import { copyFileSync, linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { describeActor } from '../../src/app/account/acts.ts';
 import type { AppContext } from '../../src/app/context.ts';
@@ -13,6 +13,7 @@ import { withJournal } from '../../src/app/stores/review.ts';
 import { findUnfinishedRuns } from '../../src/app/stores/unfinished-runs.ts';
 import { ServedRuns } from '../../src/cli/serve/runs.ts';
 import type { RunRow } from '../../src/journal/store.ts';
+import { loadDriver } from '../../src/journal/sql/sqlite-driver.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { newWriter, startedData } from '../journal/sample.ts';
 import { folder } from './command.ts';
@@ -70,6 +71,42 @@ describe('known stores', () => {
       'both\n',
       1,
     ]);
+  });
+
+  it('are killed also where another of them, or a run in one, cannot be read', async () => {
+    const here = folder();
+    const environment = environmentOf({ HOME: here.path });
+    const state = stateFolder(undefined, environment, here.path);
+    for (const [name, run] of [
+      ['one', 'good'],
+      ['two', 'bad'],
+    ] as const) {
+      const file = join(here.path, `${name}.db`);
+      const store = await openSqliteStore(file);
+      const writer = newWriter(store, run);
+      writer.append('run.started', startedData({ mode: 'live' }));
+      await writer.flush();
+      await store.close();
+      rememberStore(state, { kind: 'sqlite', file });
+    }
+    const { DatabaseSync } = await loadDriver();
+    const bad = new DatabaseSync(join(here.path, 'two.db'));
+    bad.exec("update entries set line = '{'");
+    bad.close();
+    here.write('.runbook/runbook.db', 'this is no database at all '.repeat(40));
+    const unread: string[] = [];
+    const found = await findUnfinishedRuns([], state, 'halted too', {
+      unread: (place) => void unread.push(place.kind === 'sqlite' ? basename(place.file) : ''),
+    });
+    expect([found.map(({ run }) => run), unread]).toEqual([['good'], ['runbook.db', 'two.db']]);
+    // The profile that a run was begun under here names no venue that could be asked.
+    const complaints: string[] = [];
+    const voice = { note: () => {}, progress: () => {}, complain: (text: string) => void complaints.push(text) };
+    const context = { state, environment, voice } as unknown as AppContext;
+    const given = { profile: undefined, who: describeActor('ada'), reason: 'drill' };
+    await expect(kill(given, context)).rejects.toMatchObject({ exit: 4, kind: 'not_cancelled' });
+    const about = (name: string) => complaints.filter((text) => text.includes(`${name}: a run there cannot be read`));
+    expect([about('runbook.db').length, about('two.db').length]).toEqual([1, 1]);
   });
 
   it('are beside the file itself, whatever name a profile uses, also before it exists', () => {

@@ -163,8 +163,16 @@ async function killAll(given: GivenKill, context: AppContext, progress: KillProg
     string,
     Promise<{ readonly profile: Profile; readonly left?: number; readonly error?: unknown }>
   >();
-  const cancelIn = async (missed: readonly StorePlace[]) => {
-    for (const profile of await listActiveProfiles(context, missed)) {
+  const unread = new Map<string, UserError>();
+  // A store or a run that cannot be read does not prevent the kill of the others.
+  const noteUnread = (place: StorePlace, error: unknown) => {
+    const store = describePlace(place);
+    const why = `${makePrintable(store, 300)}: a run there cannot be read (${makePrintable(describeFailure(error), 400)}), and may trade on: \`runbook kill --profile FILE\` cancels for one account`;
+    if (!unread.has(store)) voice.complain(why);
+    unread.set(store, new UserError(why, EXIT.halted, 'not_cancelled'));
+  };
+  const cancelIn = async (away: readonly StorePlace[]) => {
+    for (const profile of await listActiveProfiles(context, { away, unread: noteUnread })) {
       const key = makeAccountKey(profile);
       if (killed.has(key)) continue;
       const work = withKilled(profile, 'its store', context, (account) =>
@@ -210,7 +218,7 @@ async function killAll(given: GivenKill, context: AppContext, progress: KillProg
   await chainKill(engaged.in, { ...order, action: 'engage' }, given, context);
   if (killed.size === 0)
     throw new UserError(
-      `NOTHING WAS CANCELLED: no request was sent, because the state folder ${makePrintable(state.shown, 300)} has no unfinished or halted run. Orders may still be open. \`runbook kill --profile FILE\` cancels for the account of that profile; ${READ_ON}`,
+      `NOTHING WAS CANCELLED: no request was sent, because the state folder ${makePrintable(state.shown, 300)} has no unfinished or halted run${unread.size === 0 ? '' : ' that can be read'}. Orders may still be open. \`runbook kill --profile FILE\` cancels for the account of that profile; ${READ_ON}`,
       EXIT.halted,
       'not_cancelled',
     );
@@ -220,13 +228,13 @@ async function killAll(given: GivenKill, context: AppContext, progress: KillProg
   );
   const [first] = failures;
   // An account that cannot be reached does not prevent the kill of the others.
-  if (first !== undefined && outcomes.length === 1) throw first.failure;
+  if (first !== undefined && outcomes.length === 1 && unread.size === 0) throw first.failure;
   for (const { profile, failure } of failures) voice.complain(`${describeAccount(profile)}: ${failure.message}`);
   return {
     ...nameStores(engaged),
     left: addUp(outcomes.map((outcome) => outcome.left ?? 0)),
     accounts: outcomes.map(({ profile }) => describeAccount(profile)),
-    failure: failures.at(-1)?.failure,
+    failure: failures.at(-1)?.failure ?? [...unread.values()].at(-1),
   };
 }
 
@@ -494,11 +502,18 @@ class SilenceReport {
 }
 
 /** Profiles of unfinished and halted runs, in the stores that can be read. */
-async function listActiveProfiles(context: AppContext, missed: readonly StorePlace[]): Promise<readonly Profile[]> {
+async function listActiveProfiles(
+  { state }: AppContext,
+  stores: { readonly away: readonly StorePlace[]; readonly unread: (place: StorePlace, error: unknown) => void },
+): Promise<readonly Profile[]> {
   const profiles = new Map<string, Profile>();
-  for (const { first, place } of await findUnfinishedRuns([], context.state, 'halted too', missed)) {
-    const profile = readRecordedProfile(first, place);
-    profiles.set(makeAccountKey(profile), profile);
+  for (const { first, place } of await findUnfinishedRuns([], state, 'halted too', stores)) {
+    try {
+      const profile = readRecordedProfile(first, place);
+      profiles.set(makeAccountKey(profile), profile);
+    } catch (error) {
+      stores.unread(place, error);
+    }
   }
   return [...profiles.values()];
 }

@@ -20,33 +20,47 @@ export interface UnfinishedRun {
   readonly hasHalted: boolean;
 }
 
-/** `names`: whole or unambiguous parts of names; empty for all. `missed`: stores that are known not to answer. */
+/**
+ * `names`: whole or unambiguous parts of names; empty for all. `away`: stores that are known not to answer. `unread`: called with what
+ * cannot be read, which is then left out; where it is missing, that is thrown.
+ */
 export async function findUnfinishedRuns(
   names: readonly string[],
   state: StateFolder,
   which: 'unfinished' | 'on paper too' | 'halted too' = 'unfinished',
-  away: readonly StorePlace[] = [],
+  { away = [], unread }: UnreadStores = {},
 ): Promise<readonly UnfinishedRun[]> {
   const found: UnfinishedRun[] = [];
   const opened: OpenedStore[] = [];
   const unreachable = new Set(away.map(describePlace));
+  const read = async (place: StorePlace, work: () => Promise<void>) => {
+    try {
+      await work();
+    } catch (error) {
+      if (unread === undefined) throw error;
+      unread(place, error);
+    }
+  };
   try {
     for (const place of listStorePlaces(state).filter((each) => isThere(each) && !unreachable.has(describePlace(each))))
-      opened.push({
-        place,
-        store: await convertStoreErrors(() => accessStore(place, state.environment).openJournal()),
+      await read(place, async () => {
+        const store = await convertStoreErrors(() => accessStore(place, state.environment).openJournal());
+        opened.push({ place, store });
       });
-    for (const one of opened) {
-      const rows = which === 'halted too' ? await one.store.runs() : await one.store.runs({ unfinished: true });
-      for (const { run, mode, outcome } of rows) {
-        if (mode !== 'live' && !(mode === 'paper' && which === 'on paper too')) continue;
-        if (outcome !== undefined && outcome !== 'halted') continue;
-        const [stored] = await one.store.read(run, { limit: 1 });
-        const first = stored === undefined ? undefined : readEntry(stored);
-        if (first?.type !== 'run.started' || (await goesOnElsewhere(first, one, opened))) continue;
-        found.push({ run, place: one.place, first, hasHalted: outcome === 'halted' });
-      }
-    }
+    for (const { place, store } of opened)
+      await read(place, async () => {
+        const rows = which === 'halted too' ? await store.runs() : await store.runs({ unfinished: true });
+        for (const { run, mode, outcome } of rows) {
+          if (mode !== 'live' && !(mode === 'paper' && which === 'on paper too')) continue;
+          if (outcome !== undefined && outcome !== 'halted') continue;
+          await read(place, async () => {
+            const [stored] = await store.read(run, { limit: 1 });
+            const first = stored === undefined ? undefined : readEntry(stored);
+            if (first?.type !== 'run.started' || (await goesOnElsewhere(first, { place, store }, opened))) return;
+            found.push({ run, place, first, hasHalted: outcome === 'halted' });
+          });
+        }
+      });
   } finally {
     for (const { store } of opened) await store.close();
   }
@@ -73,6 +87,11 @@ export async function findUnfinishedRuns(
   });
 }
 
+interface UnreadStores {
+  readonly away?: readonly StorePlace[];
+  readonly unread?: (place: StorePlace, error: unknown) => void;
+}
+
 interface OpenedStore {
   readonly place: StorePlace;
   readonly store: JournalStore;
@@ -89,9 +108,10 @@ async function goesOnElsewhere(
 ): Promise<boolean> {
   const entries = (await here.store.last(run))?.seq ?? 0;
   for (const [index, there] of opened.entries()) {
-    if (there === here || (await there.store.read(run, { limit: 1 }))[0]?.hash !== hash) continue;
+    if (there.store === here.store || (await there.store.read(run, { limit: 1 }))[0]?.hash !== hash) continue;
     const others = (await there.store.last(run))?.seq ?? 0;
-    if (others > entries || (others === entries && index < opened.indexOf(here))) return true;
+    if (others > entries || (others === entries && index < opened.findIndex(({ store }) => store === here.store)))
+      return true;
   }
   return false;
 }
