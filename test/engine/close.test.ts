@@ -261,6 +261,21 @@ describe('while it is unknown what became of its market order', () => {
     }
   });
 
+  it('has no stop with a size back where that stays unknown: it would open the opposite position', async () => {
+    const unread: FaultRule = { on: 'GET /orders', when: { call: '4+', untilMs: 110_000 }, do: 'refused' };
+    const odd: FaultRule = { on: 'DELETE /orders', when: { call: '2+' }, ...ODD };
+    const points = [
+      { afterMs: 0, price: '64000' },
+      { afterMs: 20_000, price: '59500' },
+    ];
+    const market = { tick: '1', lot: '0.0001', start: '64000', spreadBps: 0, depth: '100' };
+    const markets = { 'BTC-USD': { ...market, path: { kind: 'points', points } } } as const;
+    const played = await play(LONG + SIZED + CLOSE, { config: { markets, faults: [unread, odd] } });
+    expect([played.report.outcome, isFlat(played)]).toEqual(['halted', true]);
+    const alarms = played.entries.flatMap((entry) => (entry.type === 'order.alarmed' ? [entry.data.alarm] : []));
+    expect(alarms).toContain('StopNotPutBack');
+  });
+
   it('is sent once more when it is proven absent', async () => {
     const played = await playUnknown(STOP, { do: 'lost_before' }, 600_000);
     expect(listOrders(played)).toEqual([

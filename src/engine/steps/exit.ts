@@ -330,10 +330,13 @@ export class MarketExit {
   ): Promise<{ readonly tried: number; readonly error?: StepFailure | Halt }> {
     const { execution, of, scope } = this;
     const { clock } = execution.run;
-    if (most === 0) {
-      const message = `${MOST_PUT_BACK} orders were to put other stops back`;
-      return { tried: 0, error: new StepFailure('unprotected_position', message, execution.path) };
-    }
+    const refuse = (message: string) => ({
+      tried: 0,
+      error: new StepFailure('unprotected_position', message, execution.path),
+    });
+    if (most === 0) return refuse(`${MOST_PUT_BACK} orders were to put other stops back`);
+    if (!isPositionStop(terms) && this.mayYetClose())
+      return refuse('a market order may have closed the position: with the stop both would open the opposite one');
     for (let tried = 1; ; tried += 1) {
       try {
         const isWanted = () => this.computeLeft().gt(0);
@@ -382,6 +385,13 @@ export class MarketExit {
       if (error instanceof StepFailure && error.kind === 'rate_limited') this.limited = { leg, replaces };
       throw error;
     }
+  }
+
+  /** Whether it stays unknown what became of a market order of the run that closes: filled beside it, a stop with a size opens the opposite. */
+  private mayYetClose(): boolean {
+    const { execution, of } = this;
+    const working = execution.run.orderManager.listWorking(of.market);
+    return working.some(({ intent }) => intent.side === of.side && intent.type === 'market');
   }
 
   /** What is left of the position, base currency; not above 0 where it is gone. */
