@@ -4,15 +4,16 @@
  */
 import type { Diagnostic } from '../base/diagnostic.ts';
 
+/** `this` is declared so that no method can be called without its object, which a terminal needs. */
 export interface Voice {
   /** Something worth knowing; may be silenced. */
-  note(text: string): void;
+  note(this: object, text: string): void;
   /** Something wrong; never silenced. */
-  complain(text: string): void;
+  complain(this: object, text: string): void;
   /** How far long work has come; each text replaces the one before. */
-  progress(text: string): void;
+  progress(this: object, text: string): void;
   /** Findings in a file, in reading order. */
-  diagnostics(list: readonly Diagnostic[]): void;
+  diagnostics(this: object, list: readonly Diagnostic[]): void;
 }
 
 /** Says nothing. */

@@ -33,6 +33,13 @@ describe.concurrent('the account of a run', () => {
     }),
   );
 
+  it('is held by its name alone, and the run says so, where the temporary folder cannot be used', () =>
+    scene({ runbook: RESTING }, async ({ path, start }) => {
+      const env = { VENUE_JWT: JWT, TMPDIR: join(path, 'p.yaml') };
+      const { exit, err } = await start([...words('p.yaml'), '--until', 'o'], env).ended;
+      expect([exit, err]).toEqual([0, expect.stringContaining('is not noticed')]);
+    }));
+
   it(
     'is killed under another name and home with exit 4, which names the process that it does not reach',
     { tags: ['long'] },

@@ -74,13 +74,13 @@ export async function withAccountJournal<T>(
 export async function noteAct(
   { openAccountJournal, key }: Pick<Account, 'openAccountJournal' | 'key'>,
   act: NewAct,
-  { complain }: Pick<Voice, 'complain'>,
+  voice: Pick<Voice, 'complain'>,
 ): Promise<void> {
   try {
     const journal = await openAccountJournal();
     await journal.append(key, act).finally(() => journal.close());
   } catch (error) {
-    complain(describeUnwritten(error));
+    voice.complain(describeUnwritten(error));
   }
 }
 
@@ -145,7 +145,7 @@ const UNDER_WAY_MS = 10_000;
  */
 export async function chainKills(
   { openAccountJournal, shared, key, clock }: Pick<Account, 'openAccountJournal' | 'shared' | 'key' | 'clock'>,
-  { complain }: Pick<Voice, 'complain'>,
+  voice: Pick<Voice, 'complain'>,
 ): Promise<boolean> {
   let underWay = false;
   try {
@@ -167,7 +167,7 @@ export async function chainKills(
       await journal.close();
     }
   } catch (error) {
-    complain(describeUnwritten(error));
+    voice.complain(describeUnwritten(error));
   }
   return underWay;
 }

@@ -168,12 +168,12 @@ function joinLeases(
 }
 
 /** The leases in this machine's temporary folder; undefined, and said, where they cannot be kept there. */
-async function openGuard(account: Account, { complain }: Pick<Voice, 'complain'>): Promise<Leases | undefined> {
+async function openGuard(account: Account, voice: Pick<Voice, 'complain'>): Promise<Leases | undefined> {
   try {
     return account.keepOpen(await openMachineGuard()).leases;
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
-    complain(
+    voice.complain(
       `${makePrintable(error.message, 300)}: a process of yours with another home or state folder that acts for this account is not noticed`,
     );
     return undefined;
