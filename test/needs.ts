@@ -28,6 +28,11 @@ export const NEEDS: readonly Need[] = [
   { name: 'neovim', description: 'need Neovim', here: isOnPath('nvim') },
   { name: 'promtool', description: 'need promtool of Prometheus', here: isOnPath('promtool') },
   { name: 'full-device', description: 'need /dev/full', here: existsSync('/dev/full') },
+  {
+    name: 'terminal',
+    description: 'need script of util-linux',
+    here: process.platform === 'linux' && isOnPath('script'),
+  },
   { name: 'linux', description: 'need Linux', here: process.platform === 'linux' },
   { name: 'unprivileged', description: 'need a user other than root', here: process.getuid?.() !== 0 },
   {

@@ -1,10 +1,12 @@
-import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../src/journal/sql/sqlite.ts';
+import { isHere } from '../needs.ts';
 import { envelope, JWT, MockVenue, REFRESH } from './mock-venue.ts';
-import { document, type Ended, LIMIT, type Report, rests, type Scene, scene, until } from './scene.ts';
+import { BIN, document, type Ended, LIMIT, type Report, rests, type Scene, scene, until } from './scene.ts';
 
 const RUN = ['run', 'one.yaml', '--profile', 'p.yaml', '--json'];
 const resting = (wait: string, more = '') => `runbook: one
@@ -56,6 +58,20 @@ describe.concurrent('signals', () => {
       expect([verified.exit, document(verified.out)]).toMatchObject([0, { ok: true }]);
     }),
   );
+});
+
+describe.skipIf(!isHere('terminal')).concurrent('a terminal that is closed', { tags: ['long', 'terminal'] }, () => {
+  it('ends the run with its own exit code: 143', () =>
+    scene({ runbook: GUARDED }, async ({ venue, path, write }) => {
+      write('run.sh', `trap : HUP\n${process.execPath} ${BIN} run one.yaml --profile p.yaml\necho $? > code\n`);
+      const env = { PATH: process.env['PATH'] ?? '', HOME: join(path, 'home'), VENUE_JWT: JWT };
+      const terminal = spawn('script', ['-qc', 'sh run.sh', '/dev/null'], { cwd: path, env, stdio: 'pipe' });
+      await rests(venue);
+      terminal.kill('SIGKILL');
+      const code = () => (existsSync(join(path, 'code')) ? readFileSync(join(path, 'code'), 'utf8') : '');
+      await until(() => code() !== '');
+      expect([code(), venue.orders.map(({ status }) => status)]).toEqual(['143\n', ['canceled']]);
+    }));
 });
 
 describe.concurrent('a reader that goes away', () => {

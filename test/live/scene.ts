@@ -16,7 +16,7 @@ import { fileURLToPath } from 'node:url';
 import { serve } from '../cli/command-client.js';
 import { JWT, MockVenue } from './mock-venue.ts';
 
-const BIN = fileURLToPath(new URL('../../bin/runbook.js', import.meta.url));
+export const BIN = fileURLToPath(new URL('../../bin/runbook.js', import.meta.url));
 
 export interface Ended {
   readonly exit: number | null;

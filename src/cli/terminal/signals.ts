@@ -1,8 +1,25 @@
 /** Listens to the signals of this process: the one place that does. */
+import { closeSync, fstatSync } from 'node:fs';
 import type { Interrupts, Signal } from '../../app/process.ts';
 
 /** For work that must shut down cleanly. SIGHUP too: closing a terminal must not leave orders behind. */
-export const interrupts: Interrupts = { on: (handler) => listen(['SIGINT', 'SIGTERM', 'SIGHUP'], handler) };
+export const interrupts: Interrupts = {
+  on: (handler) =>
+    listen(['SIGINT', 'SIGTERM', 'SIGHUP'], (signal) => {
+      if (signal === 'SIGHUP') process.once('exit', closeTerminal);
+      handler(signal);
+    }),
+};
+
+/** Node restores the modes of its terminal as it exits, and aborts (SIGABRT) where that has been closed. */
+function closeTerminal(): void {
+  for (const descriptor of [0, 1, 2])
+    try {
+      if (fstatSync(descriptor).isCharacterDevice()) closeSync(descriptor);
+    } catch {
+      // It was closed before.
+    }
+}
 
 /** Resolves at the first SIGINT or SIGTERM; the next one ends the process, as does a SIGHUP unless `nohup` blocks it. */
 export function waitForInterrupt(): Promise<Signal> {
