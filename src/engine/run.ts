@@ -253,6 +253,8 @@ class Execution {
     this.haltedFor = undefined;
     this.move('RESUMED');
     const part = await this.attempt(async () => {
+      // What rested may have filled while no process was there.
+      await orderManager.readResting('settle');
       await orderManager.settleDoubts('settle');
       await runEach(
         () => this.undo(this.context.undos, true),

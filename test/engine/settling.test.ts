@@ -99,6 +99,30 @@ describe('a halted run that is resumed', () => {
     expect(ends.at(-1)).toBe(true);
   });
 
+  it('knows of a stop that has filled since it halted', async () => {
+    const points = [
+      { afterMs: 0, price: '64000' },
+      { afterMs: 1_200_000, price: '59500' },
+    ];
+    const begun = STOPPED.slice(0, STOPPED.indexOf('  - wait')).replace('    undo: keep\n', '');
+    const text = `${begun}  - fail: {because: it does}\n`;
+    const scene: Scene = {
+      loaded: loadedFrom({ file: 'case.yaml', text }),
+      inputs: {},
+      config: {
+        markets: { 'BTC-USD': { path: { kind: 'points', points } } },
+        faults: [
+          { on: 'DELETE /orders', when: { untilMs: 60_000 }, do: 'error', status: 400, error: 'INSUFFICIENT_MARGIN' },
+        ],
+      },
+      resumedAfterMs: [1_500_000],
+    };
+    const performance = await perform(scene);
+    await replay(performance, scene);
+    expect(performance.books.orders.map(({ type, status }) => [type, status])).toContainEqual(['stop_loss', 'closed']);
+    expect(performance.report.residual).toEqual([]);
+  });
+
   it('halts again while nothing can be read, and fails at the next time', async () => {
     const { ends, orders } = await resumed([LOST, UNREADABLE(1_400_000)], [300_000, 600_000]);
     expect([ends, orders]).toEqual([
