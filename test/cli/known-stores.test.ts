@@ -12,8 +12,8 @@ import { chooseStorePlace, type StorePlace } from '../../src/app/stores/location
 import { withJournal } from '../../src/app/stores/review.ts';
 import { findUnfinishedRuns } from '../../src/app/stores/unfinished-runs.ts';
 import { ServedRuns } from '../../src/cli/serve/runs.ts';
-import type { RunRow } from '../../src/journal/store.ts';
 import { loadDriver } from '../../src/journal/sql/sqlite-driver.ts';
+import type { RunRow } from '../../src/journal/store.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { newWriter, startedData } from '../journal/sample.ts';
 import { folder } from './command.ts';
