@@ -105,9 +105,7 @@ export function reportAlarm(
   about: Subject,
 ): void {
   voice.complain(text);
-  const ops = Object.hasOwn(account.profile.notify, OPERATORS) ? account.profile.notify[OPERATORS] : undefined;
-  // A channel that is the program's own log would say it a second time.
-  if (ops !== undefined && !('log' in ops)) void sendAlarm(account, { ...about, severity: 'error', text }, voice);
+  void sendAlarm(account, { ...about, severity: 'error', text }, voice);
 }
 
 /**
