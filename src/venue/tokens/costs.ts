@@ -50,7 +50,8 @@ export class LearnedCosts {
    * some meanwhile. Gives whether that decides the cost. Documented costs are not learned.
    */
   observe(endpoint: CostedEndpoint, spent: number, most: number): boolean {
-    if (getDocumentedCost(endpoint) !== undefined || !Number.isSafeInteger(spent)) return false;
+    // A header that has not moved says nothing: some venues make it anew only once in a while.
+    if (getDocumentedCost(endpoint) !== undefined || !Number.isSafeInteger(spent) || spent < 1) return false;
     const known = this.learned.get(endpoint) ?? { cost: undefined, candidate: 0, readings: 0 };
     this.learned.set(endpoint, known);
     const cost = this.costFor(endpoint);
