@@ -46,6 +46,7 @@ it('the first page can be pasted, from an empty folder to runs on paper and at t
       ['live', 'succeeded'],
       ['paper', 'succeeded'],
       ['simulated', 'succeeded'],
+      ['simulated', 'succeeded'],
     ]);
   } finally {
     here.close();

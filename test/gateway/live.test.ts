@@ -188,6 +188,13 @@ describe('LiveTransport, requests and answers', () => {
     expect(requests).toBe(1);
   });
 
+  it('opens a connection within what is left of a short time, which is no whole number of ms', async () => {
+    const transport = await serve((_request, response) => response.end('{}'));
+    expect(await transport.send(LIST, { timeoutMs: 1_999.75 })).toMatchObject({ kind: 'answer', body: '{}' });
+    const other = await serve((_request, response) => response.end('{}'));
+    expect(await other.connect(1_249.5)).not.toHaveProperty('kind');
+  });
+
   it('keeps a connection for the next request', async () => {
     const ports: (number | undefined)[] = [];
     const transport = await serve((request, response) => {

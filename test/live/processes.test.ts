@@ -288,7 +288,7 @@ describe.concurrent('several processes', () => {
       tags: ['long'],
     },
     (_what, signal) =>
-      scene({ runbook: resting('2s').replace('  - cancel: o\n    await: terminal\n', '') }, async (stage) => {
+      scene({ runbook: resting('20s').replace('  - cancel: o\n    await: terminal\n', '') }, async (stage) => {
         const { venue, start, run } = stage;
         const first = start(RUN);
         await rests(venue);

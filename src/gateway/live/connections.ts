@@ -66,7 +66,8 @@ export class Connections {
     const host = this.url.hostname.replace(/^\[|\]$/g, '');
     const port = this.url.port === '' ? (secure ? 443 : 80) : Number(this.url.port);
     const { lookup } = this.parts;
-    const timeout = AbortSignal.timeout(withinMs);
+    // What is left of a time is rarely a whole number of ms, which is all that the signal takes.
+    const timeout = AbortSignal.timeout(Math.ceil(withinMs));
     return new Promise((resolve, reject) => {
       const tls: ConnectionOptions = {
         ...TLS,
