@@ -111,6 +111,11 @@ export class WorldRun {
     return this.ground.disk.linesOf(this.name);
   }
 
+  /** No process has taken it up since it began on the disk. */
+  get beganLate(): boolean {
+    return this.result === undefined && this.lines.length > 0;
+  }
+
   /** Takes its end from the disk, where the process that wrote it died before it could tell. */
   readEnd(): void {
     const last = this.lines.at(-1);
