@@ -321,6 +321,7 @@ export class OrderTracker {
   private send(order: Tracked, event: OrderEvent): TrackerChange | undefined {
     const from = order.snapshot.state;
     const { snapshot, alarms, wants } = stepOrder(order.snapshot, event);
+    if (snapshot === order.snapshot && alarms.length === 0 && wants.length === 0) return undefined;
     order.snapshot = snapshot;
     if (isTerminal(snapshot.state) && isComplete(snapshot)) this.unended.delete(order);
     else this.unended.add(order);

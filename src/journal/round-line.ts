@@ -102,6 +102,8 @@ type Part =
       readonly keys: readonly string[];
       readonly parts: readonly Part[];
       readonly whole?: Json;
+      /** What `whole` was found equal to last: an order that does not change is the same object in each round. */
+      found?: object;
     };
 
 interface EntryShape {
@@ -249,7 +251,9 @@ function matches(part: Part, value: unknown, round: string, figures: Figure[]): 
         part.parts.every((each, index) => matches(each, value[index], round, figures))
       );
     case 'object': {
-      if (typeof value !== 'object' || value === null || Array.isArray(value) || 'toJSON' in value) return false;
+      if (typeof value !== 'object' || value === null) return false;
+      if (part.found === value) return true;
+      if (Array.isArray(value) || 'toJSON' in value) return false;
       let place = 0;
       for (const key of Object.keys(value)) {
         const field = (value as Readonly<Record<string, unknown>>)[key];
@@ -257,7 +261,9 @@ function matches(part: Part, value: unknown, round: string, figures: Figure[]): 
         if (part.keys[place] !== key || !matches(part.parts[place] as Part, field, round, figures)) return false;
         place += 1;
       }
-      return place === part.keys.length;
+      if (place !== part.keys.length) return false;
+      if (part.whole !== undefined) part.found = value;
+      return true;
     }
     default:
       return part satisfies never;

@@ -140,10 +140,10 @@ export function toJson(value: Value): JsonValue {
   if (Array.isArray(value)) return value.map(toJson);
   if (value instanceof Map) return Object.fromEntries([...value].map(([key, each]) => [key, toJson(each)]));
   const record = value as RecordValue & { toJSON?: unknown };
-  const fields: RecordValue = typeof record.toJSON === 'function' ? (record.toJSON as () => RecordValue)() : record;
-  return Object.fromEntries(Object.entries(fields).map(([key, each]) => [key, toJson(each)]));
+  if (typeof record.toJSON === 'function') return (record.toJSON as () => JsonValue)();
+  return Object.fromEntries(Object.keys(record).map((key) => [key, toJson(record[key])]));
 }
-type JsonValue = null | boolean | string | number | readonly JsonValue[] | { readonly [key: string]: JsonValue };
+export type JsonValue = null | boolean | string | number | readonly JsonValue[] | { readonly [key: string]: JsonValue };
 
 /** `2026-01-05T08:00:00.000Z`; six fractional digits if the microseconds are not zero. */
 export function formatTime(time: Time): string {

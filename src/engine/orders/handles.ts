@@ -5,7 +5,7 @@
 import { Decimal, decimal } from '../../base/decimal.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
 import type { OrderFields } from '../../runbook/checked.ts';
-import { type RecordValue, Time, type Value } from '../../runbook/values.ts';
+import { type JsonValue, type RecordValue, Time, toJson, type Value } from '../../runbook/values.ts';
 import { isPositionStop } from '../../venue/order/context.ts';
 import { computeAveragePrice, isZeroDecimal } from '../../venue/order/fills.ts';
 import { readOrderedSize } from '../../venue/order/guards.ts';
@@ -56,7 +56,7 @@ export class OrderHandle implements OrderFields {
   }
 
   private get fields(): OrderFields {
-    this.made ??= 'snapshot' in this.shown ? toOwnFields(this.shown) : toRecordFields(this.shown);
+    this.made ??= 'snapshot' in this.shown ? findOwnFields(this.shown) : toRecordFields(this.shown);
     return this.made;
   }
 
@@ -120,8 +120,12 @@ export class OrderHandle implements OrderFields {
     return this.fields.terminal;
   }
 
-  toJSON(): OrderFields & { readonly estimated?: true } {
-    return this.lacking === undefined ? this.fields : { ...this.fields, estimated: true };
+  toJSON(): JsonValue {
+    const known = JSON_OF_FIELDS.get(this.fields);
+    if (known !== undefined) return known;
+    const json = toJson({ ...this.fields, ...(this.lacking === undefined ? {} : { estimated: true }) });
+    if (this.own !== undefined) JSON_OF_FIELDS.set(this.fields, json);
+    return json;
   }
 
   /** As the value of an expression: fields are read by declared name only. */
@@ -199,6 +203,16 @@ export function requireOwnOrder(handle: OrderHandle, step: string): TrackedOrder
     );
   }
   return handle.own;
+}
+
+/** A list that is read each second shows most orders as it did before: their fields and JSON are made once for each snapshot. */
+const FIELDS_OF_OWN = new WeakMap<TrackedOrder['snapshot'], OrderFields>();
+const JSON_OF_FIELDS = new WeakMap<OrderFields, JsonValue>();
+
+function findOwnFields(order: Shown): OrderFields {
+  const fields = FIELDS_OF_OWN.get(order.snapshot) ?? toOwnFields(order);
+  FIELDS_OF_OWN.set(order.snapshot, fields);
+  return fields;
 }
 
 function toOwnFields(order: Shown): OrderFields {

@@ -117,8 +117,9 @@ function getDisposition(outcome: Outcome, redundant: boolean): OrderStep['dispos
 }
 
 function toStep(from: OrderSnapshot, state: OrderState, outcome: Outcome, change: Change): OrderStep {
+  const isSame = state === from.state && change.context === from.context;
   return {
-    snapshot: { state, context: change.context },
+    snapshot: isSame ? from : { state, context: change.context },
     moved: state !== from.state,
     disposition: getDisposition(outcome, change.redundant),
     alarms: change.alarms,
