@@ -23,6 +23,13 @@ interface LedgerHost {
   readonly voice: Pick<Voice, 'complain'>;
 }
 
+/** What is compared; `beside`: a run whose open orders are not. */
+interface Compared {
+  readonly all?: boolean;
+  readonly markets?: readonly string[];
+  readonly beside?: string | undefined;
+}
+
 /** What a comparison found. */
 export interface Settling {
   /** Fills that no journal has. */
@@ -51,10 +58,13 @@ const LOOK_BACK_MS = 90 * DAY_MS;
 const REPEATED_AFTER_MS = REPEAT_DELAYS_MS.slice(0, 2);
 
 /**
- * Settles what earlier runs left, where the limits of the profile depend on it, or the runbook reads what the account holds. Resolves to
- * why the venue could not be asked, or undefined.
+ * Settles what earlier runs left, where the limits of the profile depend on it, or the runbook reads what the account holds. `beside`:
+ * the run that is about to go on, which asks for its own orders itself. Resolves to why the venue could not be asked, or undefined.
  */
-export async function settleLedger(host: LedgerHost, { readsAccount = false } = {}): Promise<string | undefined> {
+export async function settleLedger(
+  host: LedgerHost,
+  { readsAccount = false, beside }: { readonly readsAccount?: boolean; readonly beside?: string } = {},
+): Promise<string | undefined> {
   const { account, voice } = host;
   await readReleases(host);
   const { account: rules } = splitLimits(account.profile.limits, undefined);
@@ -63,7 +73,7 @@ export async function settleLedger(host: LedgerHost, { readsAccount = false } = 
   if (!readsAccount && rest.every((each) => each === undefined)) return undefined;
   // Proven in every market that an expression may name: the fills of the run itself prove nothing of others.
   const markets = readsAccount ? Object.keys(account.profile.markets) : [];
-  const { unread } = await compareWithVenue(host, { markets });
+  const { unread } = await compareWithVenue(host, { markets, beside });
   if (unread !== undefined)
     voice.complain(
       `what earlier runs left could not be compared with the venue (${makePrintable(unread, 200)}); it counts at its worst`,
@@ -82,10 +92,7 @@ export async function readReleases({ account, ledger }: Pick<LedgerHost, 'accoun
  * Asks the venue for what is not settled, and keeps what it shows beside the journal. `all`: every market the account traded; `markets`:
  * these in any case. Then for its positions, where the profile declares a request for them.
  */
-export async function compareWithVenue(
-  host: LedgerHost,
-  which: { readonly all?: boolean; readonly markets?: readonly string[] } = {},
-): Promise<Settling> {
+export async function compareWithVenue(host: LedgerHost, which: Compared = {}): Promise<Settling> {
   const lists = await compareLists(host, which);
   return { ...lists, ...(await comparePositions(host, lists.unread)) };
 }
@@ -153,9 +160,11 @@ async function comparePositions(
 
 async function compareLists(
   { account, ledger }: LedgerHost,
-  { all = false, markets: asked = [] }: { readonly all?: boolean; readonly markets?: readonly string[] },
+  { all = false, markets: asked = [], beside }: Compared,
 ): Promise<Omit<Settling, 'moved'>> {
-  const before = ledger.listLeft();
+  const run = ledger.listRuns().find((each) => each.run === beside);
+  const ofRun = new Set(run?.orders.map(({ clientOrderId }) => clientOrderId));
+  const before = ledger.listLeft().filter(({ clientOrderId }) => !ofRun.has(clientOrderId));
   const filled = ledger.listFilled([]);
   const markets = [...filled].flatMap(([market, { range, unread }]) =>
     all || unread.length > 0 || !range.least.isZero() || !range.most.isZero() ? [market] : [],

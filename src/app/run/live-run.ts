@@ -145,7 +145,6 @@ export class LiveRun {
   async resume(): Promise<void> {
     const { account } = this.host;
     const { run } = this;
-    this.host.ledger.take(run);
     // A contradiction does not prevent cancels.
     this.bars.contradiction = await findContradiction(account);
     let pinned: LoadedRunbook | undefined;
@@ -268,7 +267,7 @@ export class LiveRun {
   }
 
   private async settleLedger({ runbook }: LoadedRunbook): Promise<void> {
-    this.bars.accountUnread = await settleLedger(this.host, { readsAccount: readsAccount(runbook) });
+    this.bars.accountUnread = await settleLedger(this.host, { readsAccount: readsAccount(runbook), beside: this.run });
   }
 
   /** Why the journal is not the account's newest, as the venue shows it; a run without an order asks nothing. */
@@ -346,7 +345,6 @@ export class LiveRun {
     const { gates, account, lateOrders, ledger } = this.host;
     // From here on there are heartbeats to send.
     account.limitWaits();
-    gates.add(parts.gate);
     const unwatched = lateOrders.markWatched(this.run);
     let timer: Timer | undefined;
     const watching = account.clock.onWallMoved(() => account.clock.arrive(() => this.compareClocks()));
@@ -543,6 +541,9 @@ export class LiveRun {
 
   private follow(running: RunningRun, parts: LiveParts): void {
     this.current = { running, parts };
+    // In one turn: the limits of other runs count its orders at every moment, as an earlier process left them or as they are.
+    this.host.ledger.take(this.run);
+    this.host.gates.add(parts.gate);
     const end = () => {
       this.over = true;
     };

@@ -1,0 +1,79 @@
+/** Tests live runs of one account that share a process: what one does while another begins, or is resumed. */
+import { afterEach, expect, it } from 'vitest';
+import { StoreError } from '../../src/journal/store.ts';
+import { type Process, World } from './live-host.ts';
+
+const PATH = { kind: 'points', points: [{ afterMs: 0, price: '64000' }] } as const;
+const MARKETS = { 'BTC-USD': { tick: '1', lot: '0.0001', start: '64000', path: PATH } };
+
+/** An order that rests, after a while. */
+const place = (name: string, wait: string, price: number) => `runbook: ${name}
+dsl: 1
+leaves: {position: open, because: a test}
+steps:
+  - wait: ${wait}
+  - place: {type: limit, market: BTC-USD, side: long, size: 1, price: ${price}}
+    catch: [{on: [denied], then: continue}]
+  - wait: 10m
+`;
+
+let world: World;
+afterEach(() => world.close());
+
+const listOrders = () => world.books.orders.map(({ price, status }) => [price, status]);
+const sleep = (ms: number) => new Promise<void>((resolve) => void world.time.after(ms, resolve));
+const pass = (ms: number) => world.time.advanceTo(world.time.now() + ms);
+
+/** A run `b` has left an order at work when its process died; in another process a run `a` places its own after 30 s. */
+async function leaveOrder(): Promise<Process> {
+  world = new World({ config: { markets: MARKETS }, limits: { maxPosition: '1' } });
+  const { time } = world;
+  const first = await time.runUntil(world.openProcess());
+  void (await time.runUntil(first.begin('b', place('b', '1s', 40_000)))).waitForEnd();
+  await pass(20_000);
+  first.die();
+  const second = await time.runUntil(world.openProcess());
+  void (await time.runUntil(second.begin('a', place('a', '30s', 41_000)))).waitForEnd();
+  await pass(28_000);
+  expect(listOrders()).toEqual([['40000', 'open']]);
+  return second;
+}
+
+it('counts the orders of a run also while it is resumed', async () => {
+  const process = await leaveOrder();
+  world.beforeRead = (run) => sleep(run === 'b' ? 5000 : 0);
+  const b = process.live('b');
+  const resumed = b.resume();
+  await pass(4000);
+  expect(listOrders()).toEqual([['40000', 'open']]);
+  await world.time.runUntil(resumed);
+  void b.waitForEnd();
+  await pass(1000);
+  expect(listOrders()).toEqual([['40000', 'open']]);
+});
+
+it('counts them where it cannot be resumed', async () => {
+  const process = await leaveOrder();
+  world.beforeRead = (run) =>
+    run === 'b' ? Promise.reject(new StoreError('unavailable', 'the store does not answer')) : Promise.resolve();
+  await expect(process.live('b').resume()).rejects.toThrow();
+  await pass(10_000);
+  expect(listOrders()).toEqual([['40000', 'open']]);
+});
+
+it('counts an order of a run whose beginning is not stored yet', async () => {
+  world = new World({ config: { markets: MARKETS }, limits: { maxPosition: '1' } });
+  const { time } = world;
+  world.beforeAppend = () => sleep(3000);
+  const process = await time.runUntil(world.openProcess());
+  // As the scheduler does.
+  const start = async (run: string, price: number) => {
+    const live = await process.begin(run, place(run, '1s', price));
+    await live.flush();
+    await live.waitForEnd();
+  };
+  void start('a', 40_000);
+  void start('b', 41_000);
+  await pass(30_000);
+  expect(listOrders()).toHaveLength(1);
+});
