@@ -77,3 +77,22 @@ it('counts an order of a run whose beginning is not stored yet', async () => {
   await pass(30_000);
   expect(listOrders()).toHaveLength(1);
 });
+
+it('places nothing more where a person has cancelled the run while no process acted for it', async () => {
+  world = new World({ config: { markets: MARKETS } });
+  const { time, shared } = world;
+  const first = await time.runUntil(world.openProcess());
+  void (await time.runUntil(first.begin('b', place('b', '30s', 40_000)))).waitForEnd();
+  await pass(20_000);
+  first.die();
+  await shared.mailbox.post({ run: 'b', command: 'cancel', by: 'ada', at: time.now() });
+  await pass(20_000);
+  const pending = (run: string) => sleep(2000).then(() => shared.mailbox.pending(run));
+  const second = await time.runUntil(
+    world.openProcess({ shared: { ...shared, mailbox: { ...shared.mailbox, pending } } }),
+  );
+  const b = second.live('b');
+  await time.runUntil(b.resume());
+  const { error } = await time.runUntil(b.waitForEnd());
+  expect([error?.kind, listOrders()]).toEqual(['cancelled', []]);
+});

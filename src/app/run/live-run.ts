@@ -73,6 +73,7 @@ export class LiveRun {
     killed: undefined,
     wasBefore: () => true,
     unread: undefined,
+    isHeard: false,
     contradiction: undefined,
     accountUnread: undefined,
   };
@@ -464,6 +465,7 @@ export class LiveRun {
       const pending = await shared.mailbox.pending(this.run);
       for (const message of pending)
         if (message.sequence > this.readUpTo && !(await this.deliverMessage(message))) return;
+      this.bars.isHeard = true;
       const last = pending.at(-1);
       if (last === undefined) return;
       // Marked as read only when durable in the journal: reading it twice after a crash has no further effect.
