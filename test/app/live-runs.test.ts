@@ -96,3 +96,22 @@ it('places nothing more where a person has cancelled the run while no process ac
   const { error } = await time.runUntil(b.waitForEnd());
   expect([error?.kind, listOrders()]).toEqual(['cancelled', []]);
 });
+
+it('counts what an order filled that an earlier run left, also before the venue lists its fills', async () => {
+  const points = [
+    { afterMs: 0, price: '64000' },
+    { afterMs: 20_000, price: '39000' },
+  ];
+  const falling = { 'BTC-USD': { ...MARKETS['BTC-USD'], path: { kind: 'points', points } } } as const;
+  world = new World({ config: { markets: falling, fillLagMs: 30_000 }, limits: { maxPosition: '1' } });
+  const { time } = world;
+  const first = await time.runUntil(world.openProcess());
+  await time.runUntil(
+    first.begin('a', place('a', '1s', 40_000).replace('10m', '1s')).then((live) => live.waitForEnd()),
+  );
+  await pass(20_000);
+  expect(world.books.orders.map(({ status, filled }) => [status, filled])).toEqual([['closed', '1']]);
+  const second = await time.runUntil(world.openProcess());
+  await time.runUntil(second.begin('b', place('b', '1s', 30_000)).then((live) => live.waitForEnd()));
+  expect(listOrders()).toEqual([['40000', 'closed']]);
+});

@@ -8,6 +8,7 @@ import { RunLedgerFold } from '../../src/gateway/limits/run-ledger.ts';
 import { OrderTracker } from '../../src/journal/orders.ts';
 import type { LimitRules } from '../../src/venue/limits/check.ts';
 import type { OrderTerms, VenueCall } from '../../src/venue/port.ts';
+import type { FillRecord } from '../../src/venue/records.ts';
 import { startedData } from '../journal/sample.ts';
 import { fillRecord, Script, TERMS } from '../report/sample-run.ts';
 import { fill, T0, terms } from '../venue/order-samples.ts';
@@ -109,6 +110,22 @@ describe('what an account holds', () => {
       { market: MARKET, readAt: T0 + 1, fills: [fill('z', '2', { order_id: `${MARKET}@rbx`, timestamp: T0 * 1000 })] },
     ];
     expect(held(sumsOf({ runs: [ended('a', [], { orders: [gone] })], listed }))).toEqual(['2', '2']);
+  });
+
+  it('has what the record of an order shows that is not open any more, before the list of fills does', () => {
+    const runs = [ended('a', [], { orders: [left('rbx', '4')] })];
+    const gone = { rbx: T0 + 5 };
+    const listed = [{ market: MARKET, readAt: T0 + 5, fills: [] as FillRecord[] }];
+    expect(held(sumsOf({ runs, gone, ended: { rbx: '3' }, listed }))).toEqual(['3', '3']);
+    const sums = sumsOf({ runs, gone, ended: { rbx: '3' }, listed });
+    const late = fill('z', '3', { order_id: `${MARKET}@rbx`, timestamp: T0 * 1000 });
+    sums.takeListed({ listed: [{ market: MARKET, readAt: T0 + 9, fills: [late] }], gone: {} });
+    expect(held(sums)).toEqual(['3', '3']);
+  });
+
+  it('has an order that its run has seen at work since it was not listed', () => {
+    const runs = [ended('a', [], { orders: [left('rbx', '4')] })];
+    expect(sumsOf({ runs, gone: { rbx: T0 - 5 } }).listLeft()).toHaveLength(1);
   });
 
   it('may have changed by an order that is not open any more, until the list of fills says how', () => {

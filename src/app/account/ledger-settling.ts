@@ -6,12 +6,12 @@
 import { decimal, formatDecimal } from '../../base/decimal.ts';
 import { makePrintable } from '../../base/printable.ts';
 import type { AccountLedger } from '../../gateway/limits/account-ledger.ts';
-import type { Baseline, LedgerParts, ListedFills } from '../../gateway/limits/ledger-rows.ts';
+import type { Baseline, ListedFills } from '../../gateway/limits/ledger-rows.ts';
 import { splitLimits, type WorkingOrder } from '../../venue/limits/check.ts';
 import { computeShortfall, isZeroDecimal, pickLarger } from '../../venue/order/fills.ts';
 import { REPEAT_DELAYS_MS } from '../../venue/order/polling.ts';
-import { LIVE_STATUSES, makeAccountOrderParams, PAGE_ROWS } from '../../venue/order/requests.ts';
-import type { FillRecord, OrderRecord } from '../../venue/records.ts';
+import { LIVE_STATUSES, makeAccountOrderParams, makeMarketParams, PAGE_ROWS } from '../../venue/order/requests.ts';
+import { type FillRecord, isTerminalStatus, type OrderRecord } from '../../venue/records.ts';
 import type { Voice } from '../voice.ts';
 import type { Account } from './account.ts';
 import { keepListed, keepPositions, loadLedger, nameLedger } from './ledger.ts';
@@ -183,7 +183,21 @@ async function compareLists(
   if ('why' in open) return { added: [], gone: [], unread: open.why };
   const working = ledger.isWhole ? [] : open.map(describeOpen);
   for (const { market } of working) wanted.add(market);
-  const gone = findGone(open).map(({ clientOrderId }) => clientOrderId);
+  const records = await listRecords(account, ledger, findGone(open));
+  if ('why' in records) return { added: [], gone: [], unread: records.why };
+  const isWorking = (order: WorkingOrder) => {
+    const record = findRecord(records, order);
+    return record !== undefined && !isTerminalStatus(record.status);
+  };
+  // Listed between two statuses, it was under neither.
+  const over = findGone(open).filter((order) => !isWorking(order));
+  const gone = over.map(({ clientOrderId }) => clientOrderId);
+  const ended = Object.fromEntries(
+    over.flatMap((order) => {
+      const record = findRecord(records, order);
+      return record === undefined ? [] : [[order.clientOrderId, record.total_filled_size]];
+    }),
+  );
   const listed: ListedFills[] = [];
   for (const market of wanted) {
     const fills = await listFills(account, market, findStart(ledger, market, account.clock.now()));
@@ -193,8 +207,9 @@ async function compareLists(
     const ofJournals = new Set(known.runs.flatMap((run) => run.fills.map(({ id }) => id)));
     listed.push({ market, readAt: askedAt, fills: [...once.values()].filter(({ id }) => !ofJournals.has(id)) });
   }
-  const found = { listed, gone: Object.fromEntries(gone.map((id) => [id, askedAt])) } satisfies Partial<LedgerParts>;
-  await keepListed(nameLedger(account), { listed, gone: { ...known.gone, ...found.gone } });
+  const found = { listed, gone: Object.fromEntries(gone.map((id) => [id, askedAt])), ended };
+  const kept = { listed, gone: { ...known.gone, ...found.gone }, ended: { ...known.ended, ...ended } };
+  await keepListed(nameLedger(account), kept);
   const added = ledger.takeListed(found);
   if (!ledger.isWhole) ledger.takeOpen(working);
   return { added, gone };
@@ -244,6 +259,29 @@ async function listOpen(
     open.push(...rows);
   }
   return open;
+}
+
+/** The newest orders of the markets in which orders are gone: their records show what filled before the list of fills does. */
+async function listRecords(
+  account: Account,
+  ledger: AccountLedger,
+  gone: readonly WorkingOrder[],
+): Promise<readonly OrderRecord[] | NotRead> {
+  const records: OrderRecord[] = [];
+  for (const market of new Set(gone.map((order) => order.market))) {
+    const wanted = new Set(gone.filter((order) => order.market === market).map(({ clientOrderId }) => clientOrderId));
+    const runs = ledger.listRuns().filter(({ orders }) => orders.some((order) => wanted.has(order.clientOrderId)));
+    const since = Math.min(account.clock.now(), ...runs.map(({ startedAt }) => startedAt)) - MARGIN_MS;
+    const params = makeMarketParams<never>(market, since * 1000);
+    const rows = await readRows(account, 'GET /orders', params, REPEATED_AFTER_MS);
+    if ('why' in rows) return rows;
+    records.push(...rows);
+  }
+  return records;
+}
+
+function findRecord(records: readonly OrderRecord[], order: WorkingOrder): OrderRecord | undefined {
+  return records.find(({ id, client_order_id: given }) => id === order.orderId || given === order.clientOrderId);
 }
 
 /** Oldest first, page by page: new fills come after those already read. */

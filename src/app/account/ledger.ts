@@ -47,13 +47,14 @@ export function nameLedger({
   return { store, name: profile.account, key, yieldTurn };
 }
 
-/** Names of rows: `run NAME`, `baseline TIME MARKET`, `position MARKET`, `listed MARKET`, and `gone`. */
+/** Names of rows: `run NAME`, `baseline TIME MARKET`, `position MARKET`, `listed MARKET`, `gone`, and `ended`. */
 const RUN = 'run ';
 const BASELINE = 'baseline ';
 /** What the venue's list of positions showed, where it was not what the fills add up to. */
 const POSITION = 'position ';
 const LISTED = 'listed ';
 const GONE = 'gone';
+const ENDED = 'ended';
 
 /** Entries per read; between two reads other work of the process goes on. */
 const PAGE_ENTRIES = 500;
@@ -116,6 +117,7 @@ export async function loadLedger(of: LedgerOf, { anew = false } = {}): Promise<L
       baselines: [...readBaselines([...kept.values()]), ...readRows<Baseline>(kept, POSITION)],
       listed: readRows<ListedFills>(kept, LISTED),
       gone: readJson<Record<string, number>>(kept.get(GONE)) ?? {},
+      ended: readJson<Record<string, string>>(kept.get(ENDED)) ?? {},
       ...(unread.length === 0 ? {} : { unknown }),
     },
   };
@@ -178,10 +180,11 @@ export async function keepPositions({ store, key }: LedgerOf, shown: readonly Ba
 /** Keeps what the venue's own lists showed, beside what was kept before. */
 export async function keepListed(
   { store, key }: LedgerOf,
-  { listed, gone }: Pick<LedgerParts, 'listed' | 'gone'>,
+  { listed, gone, ended }: Pick<LedgerParts, 'listed' | 'gone' | 'ended'>,
 ): Promise<void> {
   const rows = listed.map((each) => ({ name: `${LISTED}${each.market}`, text: JSON.stringify(each) }));
-  await store.putAccountRows(key, [...rows, { name: GONE, text: JSON.stringify(gone) }]);
+  const orders = Object.entries({ [GONE]: gone, [ENDED]: ended });
+  await store.putAccountRows(key, [...rows, ...orders.map(([name, of]) => ({ name, text: JSON.stringify(of) }))]);
 }
 
 function isOf(ledger: RunLedger | null, key: string): boolean {

@@ -2,10 +2,10 @@
  * Adds up the account over all its runs: those that have ended, by their ledgers, and those that run in this process, by the facts
  * of their limits. The limits of the profile hold for these sums (docs/profile.md, Limits). It reads nothing and keeps nothing.
  */
-import { Decimal, decimal, formatDecimal } from '../../base/decimal.ts';
+import { Decimal, type DecimalString, decimal, formatDecimal } from '../../base/decimal.ts';
 import { flatRange, type OwnFilled, shiftRange, signSize, spanRange } from '../../journal/held-positions.ts';
 import type { WorkingOrder } from '../../venue/limits/check.ts';
-import { computeShortfall } from '../../venue/order/fills.ts';
+import { computeShortfall, pickLarger } from '../../venue/order/fills.ts';
 import { type BookedTrade, PositionBook } from '../../venue/position/position-book.ts';
 import type { FillRecord } from '../../venue/records.ts';
 import type { Baseline, LedgerOrder, LedgerParts, RunLedger } from './ledger-rows.ts';
@@ -44,6 +44,7 @@ export class AccountLedger {
   private readonly listedAt = new Map<string, number>();
   private readonly stated = new Map<string, number>();
   private readonly gone = new Map<string, number>();
+  private readonly ended = new Map<string, DecimalString>();
   private readonly booked = new Set<string>();
   private readonly ofOrder = new Map<string, Decimal>();
   /** Fills that only the venue's list has shown so far, by id: a run of this process may have the order, and read them later. */
@@ -52,10 +53,10 @@ export class AccountLedger {
   private readonly followed = new WeakMap<RunningRun, Map<string, number>>();
   private left: Left | undefined;
 
-  constructor({ runs, baselines, listed, gone, unknown }: LedgerParts = NOTHING_KNOWN) {
+  constructor({ runs, baselines, listed, gone, ended, unknown }: LedgerParts = NOTHING_KNOWN) {
     this.missing = unknown;
     for (const run of runs) this.add(run);
-    this.takeListed({ listed, gone });
+    this.takeListed({ listed, gone, ...(ended === undefined ? {} : { ended }) });
     for (const baseline of baselines) this.state(baseline);
   }
 
@@ -111,9 +112,10 @@ export class AccountLedger {
   }
 
   /** Takes in what the venue's own lists showed; gives the fills that were not booked. */
-  takeListed({ listed, gone }: Pick<LedgerParts, 'listed' | 'gone'>): readonly FillRecord[] {
+  takeListed({ listed, gone, ended = {} }: Pick<LedgerParts, 'listed' | 'gone' | 'ended'>): readonly FillRecord[] {
     this.left = undefined;
     for (const [clientOrderId, at] of Object.entries(gone)) this.gone.set(clientOrderId, at);
+    for (const [clientOrderId, filled] of Object.entries(ended)) this.ended.set(clientOrderId, filled);
     return listed.flatMap(({ market, readAt, fills }) => {
       this.listedAt.set(market, Math.max(readAt, this.listedAt.get(market) ?? 0));
       const added = fills.filter(({ id }) => !this.booked.has(id));
@@ -316,6 +318,12 @@ export class AccountLedger {
     this.book.add(market, fill);
   }
 
+  /** When the venue did not list an order as open any more. What its run has seen of it since counts more. */
+  private findGoneAt(clientOrderId: string, lastAt: number): number | undefined {
+    const at = this.gone.get(clientOrderId);
+    return at === undefined || at < lastAt ? undefined : at;
+  }
+
   private findLeft(): Left {
     this.left ??= this.computeLeft();
     return this.left;
@@ -331,12 +339,13 @@ export class AccountLedger {
         const isCovered = (this.stated.get(market) ?? 0) > lastAt;
         if (isCovered && order.working === undefined) continue;
         const booked = this.ofOrder.get(orderId ?? '') ?? ZERO;
-        const beyond = isCovered ? ZERO : decimal(order.filled).minus(booked);
-        const rest = computeRest(order, booked);
+        const goneAt = this.findGoneAt(clientOrderId, lastAt);
+        const shown = goneAt === undefined || isCovered ? undefined : this.ended.get(clientOrderId);
+        const beyond = isCovered ? ZERO : decimal(pickLarger(order.filled, shown ?? '0')).minus(booked);
+        const rest = shown === undefined ? computeRest(order, booked) : '0';
         const known = filled.get(market) ?? { range: flatRange(), unread: [] };
         let range = beyond.gt(0) ? shiftRange(known.range, signSize(side, formatDecimal(beyond))) : known.range;
         let { unread } = known;
-        const goneAt = this.gone.get(clientOrderId);
         const endedAt = order.working === undefined ? lastAt : goneAt;
         if (order.working !== undefined && goneAt === undefined)
           working.push({ ...order.working, worstRemaining: order.closes ? '0' : rest });

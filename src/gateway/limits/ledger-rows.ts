@@ -78,6 +78,8 @@ export interface LedgerParts {
   readonly listed: readonly ListedFills[];
   /** Orders that the venue did not list as open any more: client order id to when it was asked, epoch ms. */
   readonly gone: Readonly<Record<string, number>>;
+  /** Of these, how much their records show to be filled, base currency: the list of fills may not have it yet. */
+  readonly ended?: Readonly<Record<string, DecimalString>>;
   /** What the sums may lack: journals and rows that cannot be read. */
   readonly unknown?: {
     readonly why: string;
