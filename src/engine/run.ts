@@ -232,8 +232,9 @@ class Execution {
 
   /** What the steps left, where that is more than the runbook declares: the ending that leads to `on_error`. */
   private async holdToLeaves(ending: Ending): Promise<Ending> {
-    const { runbook } = this.context.setup;
+    const { runbook, fillsWindowMs } = this.context.setup;
     const held = await this.attempt(async () => {
+      await this.context.orderManager.lookUpLimited('settle', fillsWindowMs);
       await this.context.orderManager.readResting('settle');
       requireKept(this.context, { runbook, prefix: '' }, '');
     });
@@ -315,13 +316,15 @@ class Execution {
 
   /** Does the work of one state of the run machine. Clean-up has a scope of its own, so it runs after a cancel as well. */
   private async runPart(state: string, error: ErrorFact | undefined): Promise<void> {
-    const { runbook } = this.context.setup;
+    const { runbook, fillsWindowMs } = this.context.setup;
     const { orderManager, undos } = this.context;
     const isHalting = HALTING.has(state);
     const cleanup = new Cancellation(undefined, { onlyReduces: isHalting });
     switch (state) {
       case 'undoing':
       case 'undoingHalted':
+        // A way out must not wait for tokens: what gets none is looked up at the end.
+        await orderManager.lookUpLimited('settle', 0);
         await this.undo(undos, isHalting);
         return;
       case 'handling':
@@ -338,6 +341,7 @@ class Execution {
         const frame = this.frame?.lastWord(error);
         await runEach(
           async () => frame !== undefined && this.runCleanUp(runbook.finally, frame, cleanup),
+          () => orderManager.lookUpLimited('settle', fillsWindowMs),
           () => orderManager.settle('settle', new Cancellation(), state === 'finalizingFailed'),
           () => orderManager.readResting('settle'),
           () => this.reconcileFills(state === 'finalizingHalted', new Cancellation()),

@@ -106,3 +106,45 @@ limits: {markets: [BTC-USD]}
   expect(alarms).toContain('EarlierTerms');
   expect(report.outcome).toBe('succeeded');
 });
+
+const ENTRY = `runbook: orders
+dsl: 1
+leaves: {position: none}
+steps:
+  - place: {type: market, market: BTC-USD, side: long, size: 0.01, price: 70000}
+    retry: {on: [transport], max: 1}
+    catch: [{on: [rate_limited], then: continue}]
+on_error:
+  - close: BTC-USD
+`;
+
+it('refused for want of tokens is looked up where no attempt follows: what it filled is closed', async () => {
+  const { report, books } = await refused(429, 'RATE', AT_ONCE, '', ENTRY);
+  expect(books.orders.map(({ side, filled }) => [side, filled])).toEqual([
+    ['long', '0.01'],
+    ['short', '0.01'],
+  ]);
+  expect([report.outcome, report.error?.kind, report.residual]).toEqual(['failed', 'unprotected_position', []]);
+});
+
+it.each(['limit', 'market'])('and is taken back, or said, where the run fails for it: a %s order', async (type) => {
+  const failing = `runbook: orders
+dsl: 1
+leaves: {position: none}
+steps:
+  - place: {type: ${type}, market: BTC-USD, side: long, size: 0.01, price: ${type === 'limit' ? 50_000 : 70_000}}
+    retry: {on: [transport], max: 1}
+on_error:
+  - close: BTC-USD
+`;
+  const { report, books } = await refused(429, 'RATE', AT_ONCE, '', failing);
+  expect(books.orders.map(({ side, status }) => [side, status])).toEqual(
+    type === 'limit'
+      ? [['long', 'canceled']]
+      : [
+          ['long', 'closed'],
+          ['short', 'closed'],
+        ],
+  );
+  expect([report.outcome, report.residual]).toEqual(['failed', []]);
+});

@@ -87,6 +87,14 @@ export class OrderManager {
     return this.placing.findLimited(at, leg);
   }
 
+  /**
+   * Looks up the orders that were refused for their rate and that no later attempt has asked about, each for as long as given, ms: one
+   * that is there all the same is not wanted any more, and what it filled counts.
+   */
+  lookUpLimited(step: string, withinMs: number): Promise<void> {
+    return this.placing.lookUpLimited(step, withinMs);
+  }
+
   /** The denial with which the first order of a leg is certain to be denied here now, journaled as its own; undefined where it may pass. */
   findDenial(at: OrderRequestContext, leg: string, terms: Terms): Promise<Denial | undefined> {
     return this.placing.findDenial(at, leg, terms);

@@ -29,7 +29,6 @@ import { getOrderName, haltForQuarantine } from './status.ts';
 interface Placed {
   attempt: number;
   order: TrackedOrder | undefined;
-  limited: boolean;
 }
 
 /** Why an order would be denied here; `code`: of the limit or the switch. */
@@ -51,6 +50,8 @@ interface PlacingParts {
 export class Placing {
   private readonly run: OrderManagerParts;
   private readonly parts: PlacingParts;
+  /** Orders that were refused for their rate, and not looked up since. */
+  private readonly limited = new Set<TrackedOrder>();
 
   constructor(run: OrderManagerParts, parts: PlacingParts) {
     this.run = run;
@@ -91,11 +92,18 @@ export class Placing {
 
   /** See OrderManager. */
   async findLimited(at: OrderRequestContext, leg: string): Promise<OrderHandle | undefined> {
-    const placed = this.recallPlaced(at, leg);
-    const { order, limited } = placed;
-    placed.limited = false;
-    const isThere = limited && order !== undefined && (await this.parts.resolution.lookUpOnce(order, at.step));
-    return isThere ? this.adopt(order, at.step) : undefined;
+    const { order } = this.recallPlaced(at, leg);
+    if (order === undefined || !this.limited.delete(order)) return undefined;
+    return (await this.parts.resolution.lookUpOnce(order, at.step)) ? this.adopt(order, at.step) : undefined;
+  }
+
+  /** See OrderManager. One that gets no answer in time is looked up the next time. */
+  async lookUpLimited(step: string, withinMs: number): Promise<void> {
+    for (const order of [...this.limited]) {
+      if (!(await this.parts.resolution.lookUpWithin(withinMs, order, step))) continue;
+      this.limited.delete(order);
+      if (order.snapshot.state !== 'draft') this.parts.giveUp(order);
+    }
   }
 
   /** See OrderManager. Its call has the leg for a number: one that is not journaled takes none. */
@@ -137,7 +145,7 @@ export class Placing {
       const order = this.run.log.tracker.get(intent.clientOrderId);
       if (order === undefined) throw new Error(`engine: intent ${intent.clientOrderId} did not reach the tracker`);
       placed.order = order;
-      placed.limited = outcome.kind === 'rejected' && outcome.failure === 'rate_limited';
+      if (outcome.kind === 'rejected' && outcome.failure === 'rate_limited') this.limited.add(order);
       switch (outcome.kind) {
         case 'confirmed':
           return this.parts.handles.get(order);
@@ -211,7 +219,7 @@ export class Placing {
 
   private recallPlaced(at: OrderRequestContext, leg: string): Placed {
     const known = at.memory.get(`order:${leg}`) as Placed | undefined;
-    const placed: Placed = known ?? { attempt: 0, order: undefined, limited: false };
+    const placed: Placed = known ?? { attempt: 0, order: undefined };
     at.memory.set(`order:${leg}`, placed);
     return placed;
   }

@@ -11,11 +11,15 @@ import {
 } from '../../venue/order/polling.ts';
 import { makeMarketFillParams } from '../../venue/order/requests.ts';
 import { isFound, isInDoubt } from '../../venue/order/states.ts';
+import { SWEEP } from '../../venue/port.ts';
 import { Cancellation, Halt } from '../interruption.ts';
 import { sleepUntil } from '../waiting.ts';
 import { conclude, type OrderManagerParts } from './parts.ts';
 import { getOrderName, haltForQuarantine, hasBeenShown, hasUnknownStatus, isQuarantined } from './status.ts';
 import type { OrderWatch } from './watch.ts';
+
+/** How long the answer may take for which the end of a run waits, ms. */
+const ANSWER_WITHIN_MS = 2000;
 
 export class Resolution {
   private readonly run: OrderManagerParts;
@@ -98,6 +102,18 @@ export class Resolution {
     // The look-up got no answer either: the order is still in doubt and is resolved as such.
     await this.resolve(order, step);
     return isFound(order.snapshot.state);
+  }
+
+  /** Looks an order up once where that does not take longer; false where no answer came. A recording need not hold it. */
+  async lookUpWithin(ms: number, order: TrackedOrder, step: string): Promise<boolean> {
+    const deadlineAt = this.run.clock.now() + ms;
+    const outcome = await this.watch.read(order, step, SWEEP, {
+      class: 'resolve',
+      deadlineAt,
+      answerMs: ANSWER_WITHIN_MS,
+    });
+    this.watch.check();
+    return outcome.kind === 'confirmed';
   }
 
   /**
