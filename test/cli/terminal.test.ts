@@ -7,14 +7,17 @@ function diagnostic(text: string, start: number, end: number): Diagnostic {
   return { severity: 'error', code: 'c', message: 'm', source: { file: 'f.yaml', text }, span: { start, end } };
 }
 
-function terminal(options: { json?: boolean; quiet?: boolean; tty?: boolean } = {}) {
+function terminal(
+  options: { json?: boolean; quiet?: boolean; tty?: boolean; columns?: number; waiting?: number } = {},
+) {
   const written = { out: '', err: '' };
   const stream = (name: 'out' | 'err') => ({
     write: (text: string) => {
       written[name] += text;
     },
     isTTY: options.tty === true,
-    columns: 20,
+    columns: options.columns ?? 20,
+    writableLength: options.waiting ?? 0,
   });
   const made = new Terminal({
     out: stream('out'),
@@ -83,6 +86,12 @@ describe('a terminal', () => {
     shown.made.progress('a line longer than the terminal');
     shown.made.print('done');
     expect(shown.written).toEqual({ out: 'done\n', err: '\r\u001b[2Ka line longer than …\r\u001b[2K' });
+    const full = terminal({ tty: true, waiting: 1 });
+    full.made.progress('half');
+    expect(full.written.err).toBe('');
+    const odd = terminal({ tty: true, columns: 0 });
+    odd.made.progress('half');
+    expect(odd.written.err).toBe('\r\u001b[2Khalf');
     const piped = terminal();
     piped.made.progress('half');
     expect(piped.written.err).toBe('');

@@ -74,6 +74,33 @@ describe.skipIf(!isHere('terminal')).concurrent('a terminal that is closed', { t
     }));
 });
 
+const READS = GUARDED.replace('  - wait: 60s', '  - repeat: {max: 60, do: [{wait: 1s}, {refresh: o}]}');
+
+describe.skipIf(!isHere('terminal')).concurrent('a terminal that takes no text', { tags: ['long', 'terminal'] }, () => {
+  it('keeps neither a run nor its end waiting', () =>
+    scene({ runbook: READS }, async ({ venue, path, write }) => {
+      const read = (name: string) => (existsSync(join(path, name)) ? readFileSync(join(path, name), 'utf8') : '');
+      write(
+        'run.sh',
+        `${process.execPath} ${BIN} run one.yaml --profile p.yaml & echo $! > pid; wait $!; echo $? > code\n`,
+      );
+      const env = { PATH: process.env['PATH'] ?? '', HOME: join(path, 'home'), VENUE_JWT: JWT };
+      const terminal = spawn('script', ['-qc', 'sh run.sh', '/dev/null'], { cwd: path, env, stdio: 'pipe' });
+      await rests(venue);
+      // Ctrl-S.
+      terminal.stdin.write('\u0013');
+      const seen = venue.of('GET', '/orders').length;
+      await until(() => venue.of('GET', '/orders').length > seen + 6, 30_000);
+      process.kill(Number(read('pid')), 'SIGTERM');
+      await until(() => venue.of('DELETE', '/cancel_all_after').length > 0, 30_000);
+      expect(venue.orders.map(({ status }) => status)).toEqual(['canceled']);
+      // Ctrl-Q.
+      terminal.stdin.write('\u0011');
+      await until(() => read('code') !== '');
+      expect(read('code')).toBe('143\n');
+    }));
+});
+
 describe.concurrent('a reader that goes away', () => {
   it('does not end the run, which completes with its own exit code', () =>
     scene(

@@ -21,4 +21,6 @@ export interface TextStream {
   write(text: string): unknown;
   readonly isTTY?: boolean;
   readonly columns?: number;
+  /** How much of what was written it has not taken yet. */
+  readonly writableLength?: number;
 }

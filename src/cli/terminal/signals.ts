@@ -1,14 +1,20 @@
 /** Listens to the signals of this process: the one place that does. */
 import { closeSync, fstatSync } from 'node:fs';
 import type { Interrupts, Signal } from '../../app/process.ts';
+import { writeWithoutWaiting } from './streams.ts';
 
-/** For work that must shut down cleanly. SIGHUP too: closing a terminal must not leave orders behind. */
+/**
+ * For work that must shut down cleanly. SIGHUP too: closing a terminal must not leave orders behind. Neither may a terminal that takes
+ * no text keep such work, or its signals, waiting.
+ */
 export const interrupts: Interrupts = {
-  on: (handler) =>
-    listen(['SIGINT', 'SIGTERM', 'SIGHUP'], (signal) => {
+  on(handler) {
+    writeWithoutWaiting();
+    return listen(['SIGINT', 'SIGTERM', 'SIGHUP'], (signal) => {
       if (signal === 'SIGHUP') process.once('exit', closeTerminal);
       handler(signal);
-    }),
+    });
+  },
 };
 
 /** Node restores the modes of its terminal as it exits, and aborts (SIGABRT) where that has been closed. */

@@ -27,3 +27,14 @@ export function surviveStreams(onFailure: (reason: string) => void): void {
     onFailure(code === 'ENOSPC' ? 'the disk is full' : (code ?? message));
   });
 }
+
+/**
+ * From now on a terminal that takes no text keeps no work waiting: after Ctrl-S, or behind a connection that hangs. What it does not
+ * take is kept until it does. Node writes to a terminal, and only there, so that the whole process waits: heartbeats and signals too.
+ */
+export function writeWithoutWaiting(): void {
+  for (const stream of [standard.output, standard.error]) {
+    const { _handle: handle } = stream as { readonly _handle?: { setBlocking?(isBlocking: boolean): unknown } };
+    if (stream.isTTY) handle?.setBlocking?.(false);
+  }
+}

@@ -78,8 +78,11 @@ export class Terminal implements Output {
 
   /** One line with the progress of a long command; only on a terminal. */
   progress(text: string): void {
-    if (this.quiet || this.err.isTTY !== true) return;
-    this.err.write(`\r\u001b[2K${makePrintable(this.filter(text), (this.err.columns ?? 80) - 1)}`);
+    const { isTTY, columns, writableLength = 0 } = this.err;
+    // Lines that replace one another are not kept for a terminal that takes none.
+    if (this.quiet || isTTY !== true || writableLength > 0) return;
+    // Some terminals say that they have no columns.
+    this.err.write(`\r\u001b[2K${makePrintable(this.filter(text), (columns || 80) - 1)}`);
     this.progressShown = true;
   }
 
