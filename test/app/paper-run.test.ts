@@ -35,6 +35,8 @@ async function play(text: string, limits: Profile['limits'], begun: (shared: Sha
   const clock = new VirtualClock(START);
   const stores = makeVolatileStore(() => clock.monotonic());
   const [store, shared] = [await stores.openJournal(), await stores.openShared()];
+  await shared.killSwitch.engage({ scope: KEY, by: 'eve', reason: 'of another day', at: START - 2 });
+  await shared.killSwitch.release(KEY, 'eve', START - 1);
   const entries: Entry[] = [];
   const price = { name: 'mid', key: 'BTC-USD', value: '64000', at: START } as const;
   const result = await clock.runUntil(
@@ -90,5 +92,18 @@ describe('a run on paper', () => {
       expect.stringMatching(/^DELETE \/orders/),
     ]);
     expect(took).toBeLessThan(60_000);
+  });
+
+  it('is ended by a kill that was released before it could be read', async () => {
+    const { result, entries } = await play(ORDER, {}, (shared, clock) => {
+      clock.after(10_000, () => {
+        void shared.killSwitch.engage({ scope: KEY, by: 'ada', reason: 'enough', at: clock.now() });
+        void shared.killSwitch.release(KEY, 'bob', clock.now());
+      });
+    });
+    expect(result.outcome).not.toBe('succeeded');
+    expect(entries.filter(({ type }) => type === 'operator.acted')).toMatchObject([
+      { data: { command: 'kill', by: 'ada' } },
+    ]);
   });
 });

@@ -16,8 +16,9 @@ import { LocalBudget } from '../../gateway/tokens/budget.ts';
 import type { DataOf, Entry } from '../../journal/entry.ts';
 import { OrderTracker } from '../../journal/orders.ts';
 import { RunLog } from '../../journal/run-log.ts';
+import { recallKills } from '../../journal/shared/account-guard.ts';
 import { identifyMachineStart } from '../../journal/shared/machine.ts';
-import type { Shared } from '../../journal/shared/shared.ts';
+import type { KillEvent, Shared } from '../../journal/shared/shared.ts';
 import { type JournalStore, StoreError } from '../../journal/store.ts';
 import { JournalWriter } from '../../journal/writer.ts';
 import type { Value } from '../../runbook/values.ts';
@@ -106,6 +107,8 @@ export async function runOnPaper(options: PaperRun): Promise<RunResult> {
   const { profile, clock, loaded, inputs, seed, store, run, shared } = options;
   const { quotes, feed } = options.quotes;
   const key = makeAccountKey(profile);
+  // A kill that is given and released while this process is stopped ends the run too.
+  const wasBefore = await recallKills(shared.killSwitch, key);
   const killed = await shared.killSwitch.engaged(key);
   if (killed !== undefined) throw makeKilledError(killed);
   const traded = listTradedMarkets(loaded.runbook, inputs, Object.keys(profile.markets));
@@ -156,7 +159,7 @@ export async function runOnPaper(options: PaperRun): Promise<RunResult> {
       if (price !== undefined) clock.arrive(() => simulator.setPrice(market, price));
     }
   };
-  const readCommands = makeCommandReader({ run, key, shared, flush: () => writer.flush() }, (command) =>
+  const readCommands = makeCommandReader({ run, key, wasBefore, shared, flush: () => writer.flush() }, (command) =>
     clock.arrive(() => pass(command)),
   );
   try {
@@ -207,19 +210,20 @@ export async function runOnPaper(options: PaperRun): Promise<RunResult> {
 interface CommandParts extends Pick<PaperRun, 'run' | 'shared'> {
   /** Of the account whose kill switch counts. */
   readonly key: string;
+  readonly wasBefore: (kill: KillEvent) => boolean;
   flush(): Promise<void>;
 }
 
 /** Reads the kill switch, once engaged, and what people send to the run; a store that does not answer is asked again. */
 function makeCommandReader(
-  { run, key, shared: { killSwitch, mailbox }, flush }: CommandParts,
+  { run, key, wasBefore, shared: { killSwitch, mailbox }, flush }: CommandParts,
   pass: (command: OperatorCommand) => void,
 ): () => Promise<void> {
   let readUpTo = 0;
   let isKilled = false;
   return async () => {
     try {
-      const order = await killSwitch.engaged(key);
+      const order = await killSwitch.engaged(key, wasBefore);
       if (order !== undefined && order.unread !== true && !isKilled) {
         isKilled = true;
         pass({ command: 'kill', by: order.by, reason: order.reason });

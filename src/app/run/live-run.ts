@@ -15,7 +15,7 @@ import { summarizeRun } from '../../gateway/limits/run-ledger.ts';
 import { type ChainVerdict, toHead } from '../../journal/chain.ts';
 import type { Entry, EntryOf } from '../../journal/entry.ts';
 import { foldEntries } from '../../journal/reading.ts';
-import { toEventKey } from '../../journal/shared/account-guard.ts';
+import { recallKills } from '../../journal/shared/account-guard.ts';
 import type { PostedMessage } from '../../journal/shared/shared.ts';
 import { type RunRow, StoreError } from '../../journal/store.ts';
 import type { Residual } from '../../report/folds/residual.ts';
@@ -117,9 +117,7 @@ export class LiveRun {
   /** Begins the run and returns once it is running. */
   async begin(loaded: LoadedRunbook, inputs: Readonly<Record<string, Value>>, origin: Origin): Promise<void> {
     const { account } = this.host;
-    // By what they are, and not by their times: another machine's clock may be ahead.
-    const before = new Set((await account.shared.killSwitch.history(account.key)).map(toEventKey));
-    this.bars.wasBefore = (kill) => before.has(toEventKey(kill));
+    this.bars.wasBefore = await recallKills(account.shared.killSwitch, account.key);
     await readKillSwitch(account, this.bars);
     const byAnchors = await findContradiction(account);
     const stop = reportSlowStart(account.clock, this.host.voice);

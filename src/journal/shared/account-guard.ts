@@ -119,6 +119,12 @@ export function mergeHistories(one: readonly KillEvent[], other: readonly KillEv
   return [...merged, ...alone];
 }
 
+/** Tells the kills that were given so far from later ones: by what they are, because another machine's clock may be ahead. */
+export async function recallKills(killSwitch: KillSwitch, account: string): Promise<(kill: KillEvent) => boolean> {
+  const given = new Set((await killSwitch.history(account)).map(toEventKey));
+  return (kill) => given.has(toEventKey(kill));
+}
+
 /** Names a kill or release, so that two records of it are known to be of one. */
 export function toEventKey({ action, scope, by, reason, at }: KillEvent): string {
   return JSON.stringify([action, scope, by, reason, at]);
