@@ -2,7 +2,9 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { it as base, describe, expect } from 'vitest';
-import { RestoreLeases } from '../../src/app/stores/restore.ts';
+import { environmentOf } from '../../src/app/environment.ts';
+import { backUpStore } from '../../src/app/stores/backup.ts';
+import { RestoreLeases, restoreStore } from '../../src/app/stores/restore.ts';
 import { SystemClock } from '../../src/base/clock.ts';
 import { startSimServer } from '../../src/gateway/simulator/server.ts';
 import { Simulator } from '../../src/gateway/simulator/simulator.ts';
@@ -11,6 +13,7 @@ import { describeMachine } from '../../src/journal/shared/machine.ts';
 import { openSharedSqlite } from '../../src/journal/shared/sqlite.ts';
 import { openDatabase } from '../../src/journal/sql/sqlite.ts';
 import { StoreAway } from '../../src/journal/store.ts';
+import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { openBackground, profileFor, until } from './background.ts';
 import { folder } from './command.ts';
 import { Scheduler } from './schedulers.ts';
@@ -190,6 +193,12 @@ describe('a backup', () => {
     }
     expect(await readOccurrences(store)).toEqual(occurrences);
     expect(readdirSync(join(at.path, '.runbook')).filter((name) => /part|before/.test(name))).toEqual([]);
+    // Where there is no store, no folder is made for one.
+    const there = readdirSync(at.path);
+    for (const file of ['one.backup', 'text.backup', 'nothing.backup', '.'])
+      expect([file, (await json('restore', file, '--by', 'ada', '--state', 'none/at/all')).exit]).toEqual([file, 1]);
+    expect((await json('backup', 'no.backup', '--state', 'none/at/all')).exit).toBe(1);
+    expect(readdirSync(at.path)).toEqual(there);
     // A store of which an entry was changed is no backup either.
     const own = await openDatabase(store);
     own.exec("UPDATE entries SET line = replace(line, 'reading', 'leading') WHERE seq = 1");
@@ -207,7 +216,7 @@ describe('the leases of a restore, in front of its last step', () => {
     shared.limitWait?.();
     const leases = new RestoreLeases(shared);
     await leases.take(['main']);
-    return { files, shared, leases };
+    return { files, shared, leases, path: here.path };
   }
 
   it('let no other process take an account while the store is replaced', async () => {
@@ -218,6 +227,31 @@ describe('the leases of a restore, in front of its last step', () => {
     });
     expect(tried).toBeInstanceOf(StoreAway);
     expect(await shared.leases.acquire('other', 'a run')).toMatchObject({ kind: 'held' });
+    await shared.close();
+  });
+
+  it('are refused where a process holds one, and then no kill of the backup is given', async () => {
+    const { shared, path } = await open();
+    const from = folder();
+    const store = await openSqliteStore(join(from.path, 'runbook.db'));
+    await store.close();
+    const before = await openSharedSqlite({
+      file: join(from.path, 'shared.db'),
+      ledgerFile: join(from.path, 'tokens.db'),
+    });
+    await before.killSwitch.engage({ scope: 'main', by: 'eve', reason: 'of another day', at: 1 });
+    await before.close();
+    const backup = join(from.path, 'one.backup');
+    await backUpStore(join(from.path, 'runbook.db'), backup, Date.UTC(2026, 0, 5));
+    const request = {
+      backup,
+      place: { kind: 'sqlite', file: join(path, 'runbook.db') },
+      who: { name: 'ada', how: 'claimed', user: 'ada', host: 'here' },
+      nowMs: Date.UTC(2026, 0, 6),
+      environment: environmentOf({ HOME: from.path }),
+    } as const;
+    await expect(restoreStore(request)).rejects.toMatchObject({ exit: 3 });
+    expect(await shared.killSwitch.history()).toEqual([]);
     await shared.close();
   });
 

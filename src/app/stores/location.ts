@@ -53,10 +53,8 @@ export interface StoreAccess {
 export function chooseStorePlace({ store }: Pick<Profile, 'store'>, state: StateFolder): StorePlace {
   if (store === undefined) return { kind: 'sqlite', file: state.file('runbook.db') };
   if ('postgres' in store) return { kind: 'postgres', url: store.postgres };
-  const file = resolve(store.sqlite);
-  makeFolders(dirname(file));
   // Leases and anchors are beside the file itself, whatever name leads to it.
-  return { kind: 'sqlite', file: findRealPath(file) };
+  return { kind: 'sqlite', file: findRealPath(resolve(store.sqlite)) };
 }
 
 /**
@@ -83,11 +81,11 @@ function identifyDatabase(text: string): string {
   return `database ${LOOPBACK.has(host) ? 'localhost' : host}:${port || searchParams.get('port') || '5432'}/${database}`;
 }
 
-/** The path without links; of a file that does not exist, that of its folder. */
+/** The path without links, as far as it exists. */
 function findRealPath(file: string): string {
   if (existsSync(file)) return realpathSync(file);
   const folder = dirname(file);
-  return existsSync(folder) ? join(realpathSync(folder), basename(file)) : file;
+  return folder === file ? file : join(findRealPath(folder), basename(file));
 }
 
 /** Gives access to the store at a place. Nothing is opened and no URL is read until one of its functions is called. */

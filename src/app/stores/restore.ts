@@ -3,7 +3,7 @@
  * the file stays, because SQLite removes logs by name, and a process that still has an older file of the name open would remove the new one's.
  * A PostgreSQL database has been put back from its dump before. The restore is an act of a person in the journal of each account; nothing that was due since the backup is started.
  */
-import { chmodSync, copyFileSync, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { makePrintable } from '../../base/printable.ts';
 import type { AccountJournal, ActData, NewAct, Who } from '../../journal/account/acts.ts';
@@ -46,17 +46,14 @@ export interface RestoreRequest {
 
 /** Throws a UserError: exit 3 while a process holds an account, exit 1 for a file that cannot be restored; then nothing was changed. */
 export async function restoreStore(request: RestoreRequest): Promise<Restored> {
-  const { backup, place, nowMs, environment } = request;
+  const { backup, place, environment } = request;
   const { file } = place;
-  const folder = dirname(file);
-  if (!existsSync(backup)) throw makeFailure(`there is no file ${makePrintable(backup, 300)}; nothing was restored`);
+  if (!statSync(backup, { throwIfNoEntry: false })?.isFile())
+    throw makeFailure(`there is no file ${makePrintable(backup, 300)}; nothing was restored`);
   if (identifyStore({ kind: 'sqlite', file: backup }, environment) === identifyStore(place, environment))
     throw makeFailure(`${makePrintable(backup, 300)} is the store itself; nothing was restored`);
-  makeFolders(folder);
-  const part = `${file}.${process.pid}.part`;
-  const stamp = new Date(nowMs).toISOString().replace(/[-:]|\.\d+/g, '');
-  const shared = await accessStore(place, environment).openShared();
-  const leases = new RestoreLeases(shared);
+  // The folder of the store is not made before the copy was verified.
+  const part = `${join(findExistingFolder(dirname(file)), basename(file))}.${process.pid}.part`;
   try {
     // A log is beside it where a person has opened it since.
     for (const suffix of ['', '-wal'])
@@ -64,8 +61,37 @@ export async function restoreStore(request: RestoreRequest): Promise<Restored> {
         copyFileSync(`${backup}${suffix}`, `${part}${suffix}`);
         chmodSync(`${part}${suffix}`, 0o600);
       }
+    const verified = await withOneFile(part, async (copy) => {
+      const opened = readBackup(copy);
+      return { opened, counted: await verifyCopy(part, opened.anchors) };
+    });
+    return await replaceStore(part, verified, request);
+  } catch (error) {
+    // The person has not heard of the copy that was read.
+    throw error instanceof StoreError ? makeFailure(makePrintable(error.message.replaceAll(part, backup), 400)) : error;
+  } finally {
+    for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(`${part}${suffix}`, { force: true });
+  }
+}
+
+/** A copy of a backup whose entries were read back. */
+interface VerifiedCopy {
+  readonly opened: OpenedBackup;
+  readonly counted: Pick<Restored, 'runs' | 'entries'>;
+}
+
+/** Makes the verified copy in `part` the store, while no process holds one of its accounts. */
+async function replaceStore(part: string, { opened, counted }: VerifiedCopy, request: RestoreRequest) {
+  const { place, nowMs, environment } = request;
+  const { file } = place;
+  const folder = dirname(file);
+  makeFolders(folder);
+  const stamp = new Date(nowMs).toISOString().replace(/[-:]|\.\d+/g, '');
+  const shared = await accessStore(place, environment).openShared();
+  const leases = new RestoreLeases(shared);
+  try {
     const kept = existsSync(file) ? join(folder, `runbook.before-${stamp}.db`) : undefined;
-    const { anchors, ...restored } = await withOneFile(part, (copy) => prepare(copy, request, kept, leases));
+    const prepared = await withOneFile(part, (copy) => prepare(copy, { opened, request, kept, leases }));
     if (kept !== undefined) await copyDatabase(file, kept);
     await leases.requireHeld();
     await leases.whileNobodyActs(join(folder, SHARED), async () => {
@@ -75,16 +101,18 @@ export async function restoreStore(request: RestoreRequest): Promise<Restored> {
     // Behind the store: anchors that are newer than it are forgiven by the restore in its journal, older ones find nothing missing.
     const known = join(folder, ANCHORS);
     if (existsSync(known)) renameSync(known, join(folder, `anchors.before-${stamp}.jsonl`));
-    if (anchors !== '') writeFileSync(known, anchors, { mode: 0o600, flush: true });
-    return restored;
-  } catch (error) {
-    // The person has not heard of the copy that was read.
-    throw error instanceof StoreError ? makeFailure(makePrintable(error.message.replaceAll(part, backup), 400)) : error;
+    if (opened.anchors !== '') writeFileSync(known, opened.anchors, { mode: 0o600, flush: true });
+    return { ...counted, ...prepared };
   } finally {
-    for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(`${part}${suffix}`, { force: true });
     await leases.release();
     await shared.close();
   }
+}
+
+/** The folder, or the nearest one above it that exists. */
+function findExistingFolder(folder: string): string {
+  const above = dirname(folder);
+  return existsSync(folder) || above === folder ? folder : findExistingFolder(above);
 }
 
 const ANCHORS = 'anchors.jsonl';
@@ -92,32 +120,38 @@ const SHARED = 'shared.db';
 /** A lease is taken or renewed within milliseconds. */
 const LOCK_WITHIN_MS = 5_000;
 
-/** Checks the copy, takes every account, and makes the copy the store that it will be. */
+interface RestoreParts {
+  readonly opened: OpenedBackup;
+  readonly request: RestoreRequest;
+  readonly kept: string | undefined;
+  readonly leases: RestoreLeases;
+}
+
+/** Takes every account, and makes the copy the store that it will be. */
 async function prepare(
   copy: Database,
-  { place, who, nowMs }: RestoreRequest,
-  kept: string | undefined,
-  leases: RestoreLeases,
-): Promise<Restored & { readonly anchors: string }> {
-  const opened = readBackup(copy);
-  const counted = await verifyCopy(copy.file, opened.anchors);
-  const { accounts, epoch } = await liftEpochs(join(dirname(place.file), SHARED), opened);
-  await leases.take(accounts);
+  { opened, request: { place, who, nowMs }, kept, leases }: RestoreParts,
+): Promise<Omit<Restored, 'runs' | 'entries'>> {
+  const { accounts, epoch } = await takeAccounts(join(dirname(place.file), SHARED), opened, leases);
   const times = { backupAt: opened.at, restoredAt: nowMs };
   const data = { ...times, epoch, who, ...(kept === undefined ? {} : { kept: basename(kept) }) };
   await recordRestore(await openSqliteAccountJournal(copy.file), accounts, data);
   makeRestored(copy, nowMs);
   await recordDecided(await openSqliteScheduleStore(copy.file), await openSqliteAccountJournal(copy.file), nowMs);
   const unfinished = await listUnfinished(await openSqliteStore(copy.file));
-  return { ...counted, ...times, accounts, epoch, kept, unfinished, anchors: opened.anchors };
+  return { ...times, accounts, epoch, kept, unfinished };
 }
 
-/** Sets the epoch of the restore: newer than everything in the backup and in the file of leases that is there. */
-async function liftEpochs(sharedFile: string, opened: OpenedBackup) {
+/** Takes every account under the epoch of the restore: newer than everything in the backup and in the file of leases that is there. */
+async function takeAccounts(sharedFile: string, opened: OpenedBackup, held: RestoreLeases) {
   const { leases } = await readShared(sharedFile);
   const epoch = Math.max(opened.epoch, ...leases.map((lease) => Number(lease['epoch']))) + 1;
   const accounts = [...new Set([...opened.accounts, ...leases.map(({ account }) => String(account))])].sort();
+  // Refused before anything is changed where a process holds one; only free ones are lifted.
+  await held.take(accounts);
+  await held.release();
   await liftShared(sharedFile, accounts, epoch, opened.kills);
+  await held.take(accounts);
   return { accounts, epoch };
 }
 
@@ -249,7 +283,7 @@ export class RestoreLeases {
   }
 
   async release(): Promise<void> {
-    for (const { account, epoch } of this.held) await this.shared.leases.release(account, epoch);
+    for (const { account, epoch } of this.held.splice(0)) await this.shared.leases.release(account, epoch);
   }
 }
 

@@ -1,4 +1,6 @@
 /** `runbook backup` and `runbook restore`: copy a store into one file while it is used, and put such a file in its place. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { describeActor } from '../../app/account/acts.ts';
 import { requireName } from '../../app/account/person.ts';
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
@@ -70,7 +72,9 @@ export async function restore(
 
 /** The store of the profile, or the state folder's own. */
 function choosePlace(profile: string | undefined, { state, terminal }: Invocation): StorePlace {
-  if (profile === undefined) return { kind: 'sqlite', file: state.file('runbook.db') };
+  // A folder that is there is checked; none is made for a command that may be refused.
+  if (profile === undefined)
+    return { kind: 'sqlite', file: existsSync(state.path) ? state.file('runbook.db') : join(state.path, 'runbook.db') };
   return chooseStorePlace(readProfileFile(profile, terminal), state);
 }
 
