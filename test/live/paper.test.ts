@@ -47,6 +47,14 @@ steps:
   - wait: 10m
 `;
 
+/** Its report is longer than what a pipe takes at once. */
+const LONG = `runbook: one
+dsl: 1
+feeds: {mid: {type: price, max_age: 1h}}
+steps:
+  - repeat: {max: 3000, do: [{assert: feeds.mid > 0}]}
+`;
+
 const WAITS_ALONE = WAITS.replace(/^feeds:.*\n/m, '').replace('tick(feeds.mid * 0.9)', '50000');
 
 /** The price is 64000 until it is asked for the sixth time, then 63000. */
@@ -126,6 +134,18 @@ describe.concurrent('runbook paper', () => {
       expect([exit, report.orders.map(({ state }) => state)], err).toEqual([130, ['canceled']]);
       expect(new Set(venue.heard.map(({ method }) => method))).toEqual(new Set(['GET']));
     }));
+
+  it('ends once its whole report was read, however slowly', { tags: ['long'] }, () =>
+    scene({ venue: falls, profile: FEEDS, runbook: LONG }, async ({ start, run }) => {
+      const running = start(PAPER, {});
+      running.child.stdout?.pause();
+      const list = async () => (document((await run(['audit', 'list', '--json'])).out) as Listed).runs;
+      for (let listed = await list(); listed[0]?.outcome === undefined; ) listed = await list();
+      running.child.stdout?.resume();
+      const { exit, out } = await running.ended;
+      expect([exit, (document(out) as Report).outcome]).toEqual([0, 'succeeded']);
+    }),
+  );
 
   it('on a schedule sends no order to the venue, is marked, and is ended by the kill switch', { tags: ['long'] }, () =>
     scene(

@@ -15,7 +15,6 @@ import type { OperatorCommand } from '../../engine/ports.ts';
 import type { Entry } from '../../journal/entry.ts';
 import { openSqliteStore } from '../../journal/stores/sqlite.ts';
 import { RunFold } from '../../report/folds/run.ts';
-import { endProcess } from '../exit.ts';
 import type { Invocation } from '../invocation.ts';
 import { readSeedOption } from '../option-values.ts';
 import { showReport } from '../terminal/run-end.ts';
@@ -95,6 +94,5 @@ export async function runPaper(
         : result.outcome === 'failed'
           ? EXIT.failed
           : EXIT.done;
-  // Timers of the simulated venue's orders would keep the process running.
-  return endProcess(exit);
+  return exit;
 }
