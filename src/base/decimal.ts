@@ -35,13 +35,25 @@ export function isDecimalText(text: string, maxDigits = 400): boolean {
   return text.length <= maxDigits + 2 && PLAIN.test(text);
 }
 
-/** A decimal that an author writes: at most 36 digits, at most 18 of them after the point (interface.md, Settled points). */
+/** The most digits of a decimal of an author or a venue, and the most of them that an author writes after the point. */
+export const MOST_DIGITS = 36;
+const MOST_PLACES = 18;
+
+/** A decimal that an author writes (interface.md, Settled points). */
 export function parseAuthoredDecimal(text: string): Decimal | undefined {
   const value = parseDecimal(text);
   if (value === undefined) return undefined;
-  const [whole = '', fraction = ''] = text.replace('-', '').split('.');
-  return fraction.length <= 18 && whole.length + fraction.length <= 36 ? value : undefined;
+  const [, fraction = ''] = text.split('.');
+  return fraction.length <= MOST_PLACES && countDigits(text) <= MOST_DIGITS ? value : undefined;
 }
+
+/** The digits of a plain decimal literal, without the zero before the point: those of a quotient are as many as are computed. */
+export function countDigits(text: DecimalString): number {
+  return text.replace(/^-?(?:0\.)?|\./g, '').length;
+}
+
+/** The finest step that an author can write. */
+export const FINEST_STEP = new Decimal(10).pow(-MOST_PLACES);
 
 /** Reads a decimal that this program wrote or has already checked. Throws a RangeError for anything else: an internal error. */
 export function decimal(text: DecimalString | number | Decimal): Decimal {

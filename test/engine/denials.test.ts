@@ -107,6 +107,7 @@ const ROWS: readonly Row[] = [
     steps: place({ type: 'stop_limit', trigger, price: 71000 }),
   })),
   row('SIZE_OFF_LOT', [], ['0.0101', '0.01015'], (size) => ({ steps: place({ size }) })),
+  row('TOO_MANY_DIGITS', [], ['0.04 / 4', '0.04 / 3'], (size) => ({ steps: place({ size }), undescribed: true })),
   row('SIZE_BELOW_MIN', [], ['0.0002', '0.0001'], (size) => ({ steps: place({ size }) })),
   row('SIZE_EXCEEDS_MAX_PER_ORDER', ['maxOrderSize'], ['0.01', '0.0101'], (size) => ({
     steps: place({ size }),

@@ -120,6 +120,30 @@ function cancelSecondStop(venue: Transport): Transport {
   };
 }
 
+describe('figures on the wire', () => {
+  const RISE: Path = { 0: 64000, 10: 64333, 30: 63620 };
+
+  it('are as fine as the author wrote them where the market is not described', async () => {
+    const trail =
+      'stop_loss: {trigger: 63000, price: 62900}, trail: {feed: feeds.mid, by: 1%, step: 10bps}, time_limit: 60s';
+    const performance = await play(trail, RISE, { undescribed: true });
+    expect(listOrders(performance)).toEqual([
+      'stop_loss 63000 canceled',
+      'stop_loss 63360 canceled',
+      'stop_loss 63689 closed',
+    ]);
+    for (const { params } of performance.report.requests) expect(JSON.stringify(params)).not.toMatch(/\d\.\d{19}/);
+  });
+
+  it('are never more than the fraction of the position', async () => {
+    const third =
+      'stop_loss: {trigger: 63000, price: 62900}, take_profit: {fraction: 1 / 3, trigger: 64300, price: 64200}, time_limit: 60s';
+    const { report } = await play(third, RISE);
+    const sizes = report.requests.flatMap(({ params }) => (params['type'] === 'take_profit' ? [params['size']] : []));
+    expect(sizes).toEqual(['0.333333333333333333']);
+  });
+});
+
 describe('one side fills', () => {
   it('a target that fills cancels the stop', async () => {
     const played = await play(LEGS, { 0: 64000, 10: 65010 });

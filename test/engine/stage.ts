@@ -69,6 +69,8 @@ export interface Scene {
   readonly limits?: LimitRules;
   /** The bounds of an approved plan. */
   readonly bounds?: ApprovedBounds;
+  /** The profile describes no market: the engine knows neither tick nor lot. */
+  readonly undescribed?: true;
   /** The profile binds a price feed, `mid`. */
   readonly priceFeed?: true;
   /** Setting `fills.window` of the profile, ms. */
@@ -134,6 +136,7 @@ export async function perform(scene: Scene): Promise<Performance> {
   const wall = new PutClock(time);
   const clock = new RunClock(wall, START);
   const simulator = new Simulator(config, time, seed);
+  const markets = scene.undescribed === true ? {} : simulator.markets;
   const store = new MemoryStore();
   const absenceHorizonMs = SIMULATED_PROFILE.ambiguityWindowMs;
   const { fillsWindowMs = SIMULATED_PROFILE.fillsWindowMs } = scene;
@@ -149,7 +152,7 @@ export async function perform(scene: Scene): Promise<Performance> {
   });
   const tracker = new OrderTracker({ absenceHorizonMs });
   const priced = { ...SIMULATED_PROFILE, ...(scene.priceFeed === true ? PRICE_FEED : {}) };
-  const gate = new LimitFactsFold(tracker, simulator.markets, undefined, findPriceFeed(priced));
+  const gate = new LimitFactsFold(tracker, markets, undefined, findPriceFeed(priced));
   const log = new RunLog(writer, tracker, [(entry) => gate.apply(entry)]);
   const { commitMs, forbidden, diskFullAfterMs = Number.POSITIVE_INFINITY } = scene;
   let commits = 0;
@@ -172,7 +175,7 @@ export async function perform(scene: Scene): Promise<Performance> {
     sources: [],
     settings: {
       ...writeProfileSettings(SIMULATED_PROFILE),
-      markets: simulator.markets as unknown as JsonObject,
+      markets: markets as unknown as JsonObject,
       absenceHorizonMs,
       fillsWindowMs,
     },
@@ -206,7 +209,7 @@ export async function perform(scene: Scene): Promise<Performance> {
         return { name, ...(key === undefined ? {} : { key }), ...read, at: read.at - (scene.feedAgeMs ?? 0) };
       },
     },
-    markets: simulator.markets,
+    markets,
     epoch: 1,
     ...(scene.confirm === undefined ? {} : { confirm: scene.confirm }),
   });

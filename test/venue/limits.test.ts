@@ -426,6 +426,25 @@ describe('tick and lot', () => {
       'PRICE_OFF_TICK',
     );
   });
+  it('deny a quotient that was not rounded, also where no step is known', () => {
+    const third = '0.333333333333333333333333333333333333333333333333333333333333';
+    const quotients = [
+      place({ size: third }),
+      place({ price: `2${third.slice(2)}.5` }),
+      place({ type: 'stop_limit', trigger: `2${third.slice(1)}` }),
+      place({ type: 'stop_loss', size: '1', trigger: '59000', price: `58900${third.slice(1)}` }),
+      place({ type: 'stop_loss', size: third, trigger: '59000', price: '58900' }),
+    ];
+    for (const quotient of quotients) expect(code(quotient, {})).toBe('TOO_MANY_DIGITS');
+    expect(code(amend({ price: `60000${third.slice(1)}` }), {}, facts({ working: [working()] }))).toBe(
+      'TOO_MANY_DIGITS',
+    );
+    expect(message(place({ size: third }), {})).toBe(
+      'TOO_MANY_DIGITS: value=size 0.333333333333333333…, digits=60, max=36',
+    );
+    expect(code(place({ size: '0.333333333333333333333333333333333333' }), {})).toBe('ok');
+    expect(code(place({ size: third }), {}, where)).toBe('SIZE_OFF_LOT');
+  });
   it('work with steps that are not powers of ten', () => {
     expect(code(place({ price: '60000' }), {}, facts({ marketRules: { tick: '3', lot: '0.7' } }))).toBe('SIZE_OFF_LOT');
     expect(code(place({ price: '60000', size: '2.1' }), {}, facts({ marketRules: { tick: '3', lot: '0.7' } }))).toBe(

@@ -2,7 +2,7 @@
  * Decides what `manage` does next with the position that it holds: waits, replaces the stop by a tighter one, closes by market
  * orders, or ends. Pure: prices, times and the states of its orders come in, one decision goes out.
  */
-import { Decimal, type DecimalString, decimal, roundToStep } from '../../base/decimal.ts';
+import { Decimal, type DecimalString, decimal, FINEST_STEP, formatDecimal, roundToStep } from '../../base/decimal.ts';
 import type { ManageEnd } from '../../runbook/functions/records.ts';
 import { MOVE_EVERY_MS, PRICE_PATIENCE_MS } from '../../runbook/steps/manage.ts';
 
@@ -79,16 +79,19 @@ function findTighter(
   stop: StopTerms,
 ): StopTerms | undefined {
   if (price === undefined) return undefined;
+  // Of a market that is not described: what its author and the venue wrote of it is the best sign of its tick.
+  const places = Math.max(...[stop.trigger, stop.price, price].map((each) => each.decimalPlaces()));
+  const at = { direction, tick: tick ?? formatDecimal(Decimal.max(FINEST_STEP, new Decimal(10).pow(-places))) };
   const isTighter = (one: Decimal, other: Decimal) => one.minus(other).times(direction).gt(0);
   const found: { trigger: Decimal; how: StopTerms['how'] }[] = [];
   if (trail !== undefined && best !== undefined) {
-    const trigger = round(shift(best, trail.by, direction), { direction, tick });
+    const trigger = round(shift(best, trail.by, direction), at);
     const least = stop.trigger.times(trail.step.times(direction).plus(1));
     if (!isTighter(least, trigger)) found.push({ trigger, how: 'trail' });
   }
   if (breakEven !== undefined && averageEntry !== undefined) {
     const gain = price.minus(averageEntry).times(direction).div(averageEntry);
-    const trigger = round(shift(averageEntry, breakEven.offset.negated(), direction), { direction, tick });
+    const trigger = round(shift(averageEntry, breakEven.offset.negated(), direction), at);
     if (gain.gte(breakEven.after)) found.push({ trigger, how: 'break_even' });
   }
   const [to] = found
@@ -96,7 +99,7 @@ function findTighter(
     .sort((a, b) => (isTighter(a.trigger, b.trigger) ? -1 : 1));
   if (to === undefined) return undefined;
   // The limit keeps its distance from the trigger.
-  return { ...to, price: round(to.trigger.times(stop.price).div(stop.trigger), { direction, tick }) };
+  return { ...to, price: round(to.trigger.times(stop.price).div(stop.trigger), at) };
 }
 
 /** The worst price of an order that closes the position now. */
@@ -130,5 +133,5 @@ function shift(price: Decimal, ratio: Decimal, direction: 1 | -1): Decimal {
 
 /** Away from the market: a stop that is rounded must not be tighter than asked for. */
 function round(price: Decimal, { direction, tick }: Pick<Barriers, 'direction' | 'tick'>): Decimal {
-  return tick === undefined ? price : roundToStep(price, decimal(tick), direction === 1 ? 'down' : 'up');
+  return roundToStep(price, tick === undefined ? FINEST_STEP : decimal(tick), direction === 1 ? 'down' : 'up');
 }

@@ -1,5 +1,5 @@
 /** The rows of the steps about orders: place, protect, amend, cancel, cancel_all, refresh. */
-
+import { decimal, FINEST_STEP, formatDecimal, roundToStep } from '../../base/decimal.ts';
 import { TIMINGS } from '../../venue/order/context.ts';
 import {
   AMEND_WITHIN_MS,
@@ -125,11 +125,13 @@ export function draftLeg<U>(
 ): OrderDraft<U> {
   const leg = args[LEGS[type]];
   if (leg === undefined) throw new Error(`the step has no ${type}`);
+  const fraction = values.decimal(leg.fraction);
   return {
     market: values.text(args.market),
     side: values.text(args.side) as Side | U,
     type,
-    size: values.decimal(leg.fraction),
+    // A fraction has no lot. A third is sent as a little less than a third: an order must not close more than it says.
+    size: typeof fraction === 'string' ? formatDecimal(roundToStep(decimal(fraction), FINEST_STEP, 'down')) : fraction,
     price: values.decimal(leg.price),
     trigger: values.decimal(leg.trigger),
   };

@@ -4,7 +4,15 @@
  * deadman switch always pass. A rule whose fact is missing denies: not knowing is no reason to send. It reads nothing, asks no
  * time and keeps no counters: the caller passes the facts.
  */
-import { Decimal, type DecimalString, decimal, formatDecimal, roundToNearest } from '../../base/decimal.ts';
+import {
+  countDigits,
+  Decimal,
+  type DecimalString,
+  decimal,
+  formatDecimal,
+  MOST_DIGITS,
+  roundToNearest,
+} from '../../base/decimal.ts';
 import { getAction } from '../catalogue.ts';
 import type { Side } from '../records.ts';
 import {
@@ -273,6 +281,18 @@ const CHECKS: readonly Check[] = [
       return deny('SIZE_OFF_LOT', formatDecimal(order.size), marketRules.lot, formatDecimal(legal));
     }
     return order.size.lt(least) ? deny('SIZE_BELOW_MIN', formatDecimal(order.size), formatDecimal(least)) : undefined;
+  },
+
+  /** Of a market whose steps are not known, and of the fraction of a position stop, which has none. */
+  function digits({ order }) {
+    if (order === undefined) return undefined;
+    const { price, trigger } = order;
+    const terms = { price, trigger, size: order.resizes ? formatDecimal(order.size) : undefined };
+    for (const [name, value = ''] of Object.entries(terms)) {
+      const count = countDigits(value);
+      if (count > MOST_DIGITS) return deny('TOO_MANY_DIGITS', `${name} ${value.slice(0, 20)}…`, count, MOST_DIGITS);
+    }
+    return undefined;
   },
 
   function writes(at) {

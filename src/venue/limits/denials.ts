@@ -98,6 +98,12 @@ export const DENIALS = {
     example: 'a market with lot 0.0001, and `place: {size: 0.01015, …}`',
     fix: 'round it with lot(…)',
   },
+  TOO_MANY_DIGITS: {
+    summary: 'a price or size has more digits than a venue takes: a quotient that was not rounded',
+    names: ['value', 'digits', 'max'],
+    example: 'a profile without `markets`, and `place: {size: entry.filled / 3, …}`',
+    fix: 'round it with tick(…) or lot(…), or with floor_to(…) where the market is not described',
+  },
   SIZE_BELOW_MIN: {
     summary: 'the size is below the smallest size of the market',
     names: ['size', 'min'],
