@@ -101,6 +101,16 @@ describe('an order of the run', () => {
     expect(await sentAt({ kind: 'denied', code: 'WITHDRAWN', message: 'x' })).toEqual([0]);
   });
 
+  it('is cancelled for an exit with its consent and only once the journal has it; otherwise with neither', async () => {
+    const exit = { what: 'the exit' };
+    const { cancels, clock, calls, at } = cancelling(() => []);
+    await clock.runUntil(cancels.send(own(), { ...at, exit }));
+    await clock.runUntil(cancels.send(own(), at));
+    expect(calls).toMatchObject([{ recorded: true, consent: exit }, { endpoint: 'DELETE /orders' }]);
+    expect(calls[1]).not.toHaveProperty('recorded');
+    expect(calls[1]).not.toHaveProperty('consent');
+  });
+
   it('that has ended needs no cancel, and a denied one fails', async () => {
     const ended = own();
     show(ended, 'closed');

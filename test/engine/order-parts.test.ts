@@ -19,7 +19,7 @@ import {
   RESENDS,
 } from '../../src/venue/order/polling.ts';
 import type { OrderState } from '../../src/venue/order/states.ts';
-import type { OrderTerms } from '../../src/venue/port.ts';
+import type { Consent, OrderTerms } from '../../src/venue/port.ts';
 import { terms as sampleTerms } from '../venue/order-samples.ts';
 
 const START = Date.UTC(2026, 0, 5, 8);
@@ -59,6 +59,7 @@ function placing(
   const orders = new Map<string, TrackedOrder>();
   const did: string[] = [];
   const sent: OrderTerms[] = [];
+  const calls: object[] = [];
   const entries: unknown[] = [];
   const note = (what: string) => () => void did.push(what);
   const answer = (what: string, given: boolean | undefined) => async () => {
@@ -74,7 +75,9 @@ function placing(
       tracker: { get: (id: string) => orders.get(id) },
     },
     venue: {
-      async call({ intent }: { readonly intent: OrderTerms }) {
+      async call(call: { readonly intent: OrderTerms }) {
+        const { intent } = call;
+        calls.push(call);
         const { state, ...outcome } = posts[sent.length] ?? { kind: 'confirmed', state: 'open' as OrderState };
         did.push('post');
         sent.push(intent);
@@ -103,8 +106,10 @@ function placing(
   return {
     did,
     sent,
+    calls,
     entries,
-    place: (terms: Terms = TERMS, leg = '') => place.place(at, leg, terms) as unknown as Promise<TrackedOrder>,
+    place: (terms: Terms = TERMS, leg = '', exit?: Consent) =>
+      place.place({ ...at, ...(exit === undefined ? {} : { exit }) }, leg, terms) as unknown as Promise<TrackedOrder>,
     fails: (terms: Terms = TERMS, leg = '') => failureOf(place.place(at, leg, terms)),
     ids: () => sent.map(({ clientOrderId }) => clientOrderId),
     /** What an earlier attempt placed. */
@@ -125,6 +130,15 @@ describe('placing an order', () => {
     await tagged.place({ ...TERMS, tag: 'abc' }, 'stop');
     expect(tagged.ids()).toEqual([idOf('steps/o#stop', 1, 'abc')]);
     expect(idOf('steps/o#stop', 1, 'abc')).not.toBe(idOf('steps/o#stop', 1));
+  });
+
+  it('asks for the consent of its exit alone', async () => {
+    const exit: Consent = { what: 'the exit' };
+    const stage = placing([]);
+    await stage.place(TERMS, 'exit/1', exit);
+    await stage.place(OTHER, 'stop');
+    expect(stage.calls).toMatchObject([{ consent: exit }, { clientOrderId: idOf('steps/o#stop', 1) }]);
+    expect(stage.calls[1]).not.toHaveProperty('consent');
   });
 
   it.each<[string, OrderState, string, boolean]>([
