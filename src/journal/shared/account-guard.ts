@@ -119,7 +119,7 @@ export function mergeHistories(one: readonly KillEvent[], other: readonly KillEv
   return [...merged, ...alone];
 }
 
-/** Tells the kills that were given so far from later ones: by what they are, because another machine's clock may be ahead. */
+/** Gives whether a kill was given by now, and not later: by what they are, because another machine's clock may be ahead. */
 export async function recallKills(killSwitch: KillSwitch, account: string): Promise<(kill: KillEvent) => boolean> {
   const given = new Set((await killSwitch.history(account)).map(toEventKey));
   return (kill) => given.has(toEventKey(kill));
