@@ -415,3 +415,20 @@ it('fails where the run holds no position on that side', async () => {
   expect(played.report.error).toMatchObject({ kind: 'not_found' });
   expect(listOrders(played)).toEqual([]);
 });
+
+describe('a leg that is refused for its rate', () => {
+  it.each(['stop_loss', 'take_profit'])(
+    'is placed by the next attempt, and the position stays: the %s',
+    async (type) => {
+      const faults: FaultRule[] = [
+        { on: 'POST /orders', when: { type, call: 1 }, do: 'rate_limited', retryAfter: '1' },
+      ];
+      const played = await play(
+        `${LEGS}, time_limit: 20s`,
+        { 0: 64000, 10: 65100 },
+        { config: { ...market({ 0: 64000, 10: 65100 }), faults } },
+      );
+      expect([played.report.outcome, played.report.outputs['how']]).toEqual(['succeeded', 'take_profit']);
+    },
+  );
+});

@@ -21,7 +21,7 @@ import { startStepActor } from '../machines.ts';
 import { type Frame, StepScope } from '../scope.ts';
 import { sleepUntil } from '../waiting.ts';
 import { runControl } from './control.ts';
-import { makeAttemptPath, StepExecution, type StepPlace } from './execution.ts';
+import { makeAttemptPath, mayRetry, StepExecution, type StepPlace } from './execution.ts';
 import { runVenueStep } from './verbs.ts';
 import type { Walker } from './walker.ts';
 
@@ -377,10 +377,6 @@ function toErrorFact(error: unknown, step: string): ErrorFact | undefined {
     return { kind: error.reason.why === 'timeout' ? 'timeout' : 'cancelled', message: error.reason.message, step };
   }
   return undefined;
-}
-
-function mayRetry(step: CheckedStep, failure: StepFailure, attempt: number): boolean {
-  return step.retry !== undefined && attempt <= step.retry.max && step.retry.on.includes(failure.kind);
 }
 
 function isCaughtBy(clause: CatchClause, kind: ErrorKind): boolean {

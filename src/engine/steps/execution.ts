@@ -111,3 +111,8 @@ export class StepExecution<S extends CheckedStep = CheckedStep> implements StepP
 export function makeAttemptPath(path: string, attempt: number): string {
   return attempt === 1 ? path : `${path}~${attempt}`;
 }
+
+/** Whether an attempt that failed is followed by another one. */
+export function mayRetry({ retry }: CheckedStep, { kind }: StepFailure, attempt: number): boolean {
+  return retry !== undefined && attempt <= retry.max && retry.on.includes(kind);
+}

@@ -19,7 +19,7 @@ import type { Terms } from '../orders/parts.ts';
 import { StepScope } from '../scope.ts';
 import { sleepUntil } from '../waiting.ts';
 import { type Barriers, chooseBest, decideHold, hasReachedTrigger, type StopTerms } from './barriers.ts';
-import type { StepExecution } from './execution.ts';
+import { mayRetry, type StepExecution } from './execution.ts';
 import { complete, endOrders, hasEnded, MarketExit, placeAndAwait, SLIP } from './exit.ts';
 import { cancelSideBySide, makeOrderContext } from './order-steps.ts';
 import { listPlacements } from './run-values.ts';
@@ -162,8 +162,11 @@ class Holding {
    * A step that fails leaves its position to nothing that watches it, so it is closed, where the author allows exits at the market.
    * Not where its exits have failed already, nor where the position may be gone by another hand.
    */
-  private async closeAfter({ kind }: StepFailure): Promise<void> {
+  private async closeAfter(failure: StepFailure): Promise<void> {
     const { kept, execution, barriers } = this;
+    const { kind } = failure;
+    // The next attempt continues there, with the stop that works or places it.
+    if (mayRetry(execution.step, failure, execution.attempt)) return;
     const isRefused = this.lastExit?.isRefused === true;
     if (!mayExit(execution.step) || kept.exits >= MOST_EXITS || isRefused || NOT_CLOSED.has(kind)) return;
     if (this.computeLeft().lte(0)) return;
