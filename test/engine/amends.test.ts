@@ -185,3 +185,19 @@ steps:
   ]);
   expect(puts(performance)).toEqual([]);
 });
+
+it.each([
+  ['is never confirmed', 'POST /orders', '    await: accepted\n'],
+  ['is being cancelled without an end', 'DELETE /orders', '  - {cancel: o, await: accepted}\n'],
+] as const)('an amend of an order that %s fails after a while', async (_what, on, more) => {
+  const performance = await performed(
+    `  - id: o
+    place: {type: limit, market: BTC-USD, side: long, size: 0.01, price: 50000}
+${more}  - amend: {order: o, price: 50010}
+    catch: [{on: [transport], then: continue}]
+`,
+    { faults: [{ on, do: 'stuck' }] },
+  );
+  expect(puts(performance)).toEqual([]);
+  expect(performance.report.steps.map(({ verb, outcome }) => [verb, outcome])).toContainEqual(['amend', 'failed']);
+});

@@ -40,8 +40,14 @@ export class Amending {
   /** Resolves when the new terms are in force. Throws StepFailure `not_found` when the order has ended, `rejected` when it kept its old terms. */
   async own(order: TrackedOrder, price: Decimal, size: Decimal | undefined, at: OrderRequestContext): Promise<void> {
     const isReady = (each: TrackedOrder) => each.snapshot.state === 'open' && !this.underWay.has(each);
-    while (!isReady(order) && !isEnded(order))
-      await this.watch.until(order, (each) => isReady(each) || isEnded(each), at.cancel);
+    while (!isReady(order) && !isEnded(order)) {
+      const isOver = (each: TrackedOrder) => isReady(each) || isEnded(each);
+      // An amend of another branch has its own bound.
+      if ((await this.watch.waitWithin(AMEND_WITHIN_MS, order, isOver, at.cancel)) || this.underWay.has(order))
+        continue;
+      const state = `${order.snapshot.state} for ${formatSpan(AMEND_WITHIN_MS)}`;
+      throw new StepFailure('transport', `order ${getOrderName(order)} stays ${state}: it was not amended`, at.step);
+    }
     if (isQuarantined(order)) throw haltForQuarantine(order, at.step);
     if (isTerminal(order.snapshot.state))
       throw new StepFailure(
