@@ -9,9 +9,10 @@ import type { NewAct, Who } from '../../journal/account/acts.ts';
 import { readEntry } from '../../journal/chain.ts';
 import type { Entry, EntryOf } from '../../journal/entry.ts';
 import type { ScheduleStore, SubmissionAnswer, SubmissionRequest } from '../../journal/schedule/store.ts';
-import { ignoreStore, StoreError } from '../../journal/store.ts';
+import { ignoreStore, StoreAway, StoreError } from '../../journal/store.ts';
 import { evaluateConcurrency } from '../../runbook/schedule/collisions.ts';
 import type { Value } from '../../runbook/values.ts';
+import type { Profile } from '../../venue/profile/profile.ts';
 import { makeAccountKey } from '../account/account.ts';
 import { makeAct, noteAct } from '../account/acts.ts';
 import { makeKilledError, refuseUnready, refuseUntil } from '../account/readiness.ts';
@@ -24,6 +25,7 @@ import { type Origin, readRecordedProfile } from '../run/first-entry.ts';
 import { findAnswerer, recordAnswers } from '../run/halt-answers.ts';
 import type { LiveHost } from '../run/live-assembly.ts';
 import { LiveRun } from '../run/live-run.ts';
+import { toSystemError } from '../system-errors.ts';
 import { PaperRuns } from './paper-runs.ts';
 import { listExclusive, type PlannedSlot, resolveConcurrency } from './timetable.ts';
 
@@ -55,6 +57,10 @@ interface BeginParts {
   readonly loaded: LoadedRunbook;
   readonly inputs: Readonly<Record<string, Value>>;
   readonly origin: Origin;
+  /** False once it was asked to stop. */
+  readonly isWanted: () => boolean;
+  /** How late it may begin where the store does not answer, ms; a minute at most. */
+  readonly withinMs: number;
 }
 
 export class ScheduledRuns implements Launcher {
@@ -81,13 +87,21 @@ export class ScheduledRuns implements Launcher {
       const { loaded, inputs } = onPaper;
       return this.paper.start({ run, slot: onPaper, nominalMs, hashPlan: () => this.hashPlan(loaded, inputs) });
     }
-    return this.launch({ run, runbook: id.split('/')[0] ?? id }, (live) => {
+    return this.launch({ run, runbook: id.split('/')[0] ?? id }, (live, isWanted) => {
       const slot = this.parts.slots().find((each) => each.id === id);
       if (slot === undefined) throw new UserError(`the slot ${id} is not in force any more`);
       const { loaded, inputs } = slot;
       const plan = this.hashPlan(loaded, inputs);
       const occurrence = { slot: id, nominal: nominalMs };
-      return this.begin(live, { loaded, inputs, origin: { trigger: 'schedule', plan, occurrence } });
+      const lateMs = this.parts.host.account.clock.now() - nominalMs;
+      const origin = { trigger: 'schedule', plan, occurrence } as const;
+      return this.begin(live, {
+        loaded,
+        inputs,
+        origin,
+        isWanted,
+        withinMs: slot.declaration.misfire.within.ms - lateMs,
+      });
     });
   }
 
@@ -124,19 +138,41 @@ export class ScheduledRuns implements Launcher {
         scheduler.adopt(known, runbook, { why });
         continue;
       }
-      const live = new LiveRun(this.parts.host, run, {}, profile);
       try {
-        await live.resume();
+        const live = await this.resumeRun(run, profile);
         taken.push(run);
         scheduler.adopt(known, runbook, this.adoptRun(live));
       } catch (error) {
-        const why =
-          error instanceof UserError || error instanceof StoreError ? error.message : this.parts.reportCrash(error);
+        if (isAway(error)) throw error;
+        const why = this.describeError(error);
         stuck.push({ run, why });
         scheduler.adopt(known, runbook, { why });
       }
     }
     return { resumed: taken, stuck, halted };
+  }
+
+  private async resumeRun(run: string, profile: Profile): Promise<LiveRun> {
+    // Those that were resumed before go on meanwhile.
+    return this.retryWhileAway(STORE_PATIENCE_MS, async () => {
+      const live = new LiveRun(this.parts.host, run, {}, profile);
+      await live.resume();
+      return live;
+    });
+  }
+
+  /** Tries again while the store does not answer: that says nothing about the run. `isWanted`: whether it is still to be tried. */
+  private async retryWhileAway<T>(withinMs: number, work: () => Promise<T>, isWanted = () => true): Promise<T> {
+    const { clock } = this.parts.host.account;
+    const until = clock.monotonic() + withinMs;
+    for (;;) {
+      try {
+        return await work();
+      } catch (error) {
+        if (!isAway(error) || clock.monotonic() >= until || !isWanted()) throw error;
+      }
+      await new Promise<void>((resolve) => void clock.after(STORE_RETRY_MS, resolve));
+    }
   }
 
   /** Settles waiting runs that a person has answered. */
@@ -225,8 +261,8 @@ export class ScheduledRuns implements Launcher {
           return undefined;
         }
         if (!(await scheduleStore.answer(run, { state: 'taken' })) && !(await this.isOurs(run))) return undefined;
-        const launched = this.launch({ run, runbook: runbook.name, who: request.who }, (live) =>
-          this.begin(live, { loaded, inputs, origin }),
+        const launched = this.launch({ run, runbook: runbook.name, who: request.who }, (live, isWanted) =>
+          this.begin(live, { loaded, inputs, origin, isWanted, withinMs: STORE_PATIENCE_MS }),
         );
         void this.answerSubmission(run, launched);
         return launched;
@@ -290,8 +326,9 @@ export class ScheduledRuns implements Launcher {
     return planFor(runbook, inputs, { profile, now: clock.now() }).hash;
   }
 
-  private async begin(live: LiveRun, { loaded, inputs, origin }: BeginParts): Promise<void> {
-    await live.begin(loaded, inputs, origin);
+  private async begin(live: LiveRun, { loaded, inputs, origin, isWanted, withinMs }: BeginParts): Promise<void> {
+    const patienceMs = Math.min(withinMs, STORE_PATIENCE_MS);
+    await this.retryWhileAway(patienceMs, () => live.begin(loaded, inputs, origin), isWanted);
     try {
       await live.flush();
     } catch (error) {
@@ -304,7 +341,7 @@ export class ScheduledRuns implements Launcher {
 
   private launch(
     { run, runbook, who }: { readonly run: string; readonly runbook: string; readonly who?: Who | undefined },
-    begin: (live: LiveRun) => Promise<void>,
+    begin: (live: LiveRun, isWanted: () => boolean) => Promise<void>,
   ): LaunchedRun {
     const live = new LiveRun(this.parts.host, run, { who });
     let command: OperatorCommand | undefined;
@@ -313,7 +350,7 @@ export class ScheduledRuns implements Launcher {
       command ??= wanted;
       if (ready) live.act(wanted, 'scheduler');
     };
-    const beginning = (async () => begin(live))().then(
+    const beginning = (async () => begin(live, () => command === undefined))().then(
       () => {
         ready = true;
         if (command !== undefined) live.act(command, 'scheduler');
@@ -323,7 +360,7 @@ export class ScheduledRuns implements Launcher {
         const left = this.leaveRun(error);
         if (left !== undefined) return left;
         const why = this.describeError(error);
-        const kind = error instanceof UserError ? error.kind : 'internal';
+        const kind = toSystemError(error)?.kind ?? 'internal';
         await this.noteRefusal(run, { runbook, why, kind }, who ?? 'scheduler');
         return { kind: 'refused', why };
       },
@@ -363,8 +400,19 @@ export class ScheduledRuns implements Launcher {
   }
 
   private describeError(error: unknown): string {
-    return error instanceof UserError ? error.message : this.parts.reportCrash(error);
+    return toSystemError(error)?.message ?? this.parts.reportCrash(error);
   }
+}
+
+/** How long a run is tried again to begin or to be resumed while the store does not answer, ms: as long as one under way waits for it. */
+const STORE_PATIENCE_MS = 60_000;
+const STORE_RETRY_MS = 1_000;
+
+/** Whether the store does not answer. */
+function isAway(error: unknown): boolean {
+  return (
+    error instanceof StoreAway || (error instanceof UserError && error.kind === 'journal' && error.exit === EXIT.halted)
+  );
 }
 
 /**
