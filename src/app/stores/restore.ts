@@ -86,7 +86,7 @@ async function replaceStore(part: string, { opened, counted }: VerifiedCopy, req
   const { file } = place;
   const folder = dirname(file);
   makeFolders(folder);
-  const stamp = new Date(nowMs).toISOString().replace(/[-:]|\.\d+/g, '');
+  const stamp = new Date(nowMs).toISOString().replace(/[-:.]/g, '');
   const shared = await accessStore(place, environment).openShared();
   const leases = new RestoreLeases(shared);
   try {
