@@ -98,6 +98,12 @@ describe('the answer', () => {
     expect(() => JSON.parse('body' in seen ? seen.body : '')).toThrow(SyntaxError);
   });
 
+  it('no_headers is the right answer without what it says of the tokens', async () => {
+    const [bare, whole] = [await body({ do: 'no_headers' }), await body({ do: 'delay' })];
+    expect(bare).toEqual({ ...whole, headers: { 'content-type': 'application/json' } });
+    expect(whole).toMatchObject({ headers: { 'x-ratelimit-limit': '1200' }, orders: 1 });
+  });
+
   it('html is a page', async () => {
     expect(await body({ do: 'html' })).toMatchObject({
       status: 200,

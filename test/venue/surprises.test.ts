@@ -84,6 +84,19 @@ describe('surprise 2: an order may not be visible yet', () => {
     expect(await found({ market_id: 'BTC-USD', client_order_id: 'mine' })).toBe(1);
   });
 
+  it('can be so of one order and not of another, and of one fill', async () => {
+    const venue = surprised({ lags: 'each' }, { ...CALM, readLagMs: 2000, fillLagMs: 2000 });
+    const ids: string[] = [];
+    for (let index = 0; index < 8; index += 1) ids.push((await venue.place({ price: '64001', size: '0.001' })).id);
+    const listShown = async () => (await Promise.all(ids.map((id) => venue.order(id)))).map((each) => each?.status);
+    const countFills = async () => (await venue.call('GET /fills', {})).result.length;
+    await venue.pass(1000);
+    expect(new Set(await listShown())).toEqual(new Set(['processing', 'closed']));
+    expect([0, 8]).not.toContain(await countFills());
+    await venue.pass(2000);
+    expect([new Set(await listShown()), await countFills()]).toEqual([new Set(['closed']), 8]);
+  });
+
   it('reads can be older than the present', async () => {
     const venue = new SimulatedVenue({ ...CALM, readLagMs: 1000 });
     const { id } = await venue.place({ price: '64001' });
@@ -127,6 +140,17 @@ describe('surprise 3: any terminal status may carry fills', () => {
     expect((await venue.call('GET /fills/order', { order_id: id })).result).not.toEqual([]);
     await venue.pass(1000);
     expect(await venue.order(id)).toMatchObject({ status, total_filled_size: filled });
+  });
+});
+
+describe('a cancel', () => {
+  it('can be carried out before it is answered', async () => {
+    const venue = surprised({ cancelAck: 'canceled' });
+    const { id } = await venue.place();
+    await venue.pass(100);
+    const answer = await venue.call('DELETE /orders', { order_id: id, market_id: 'BTC-USD' });
+    expect(answer.result).toMatchObject([{ id, status: 'canceled' }]);
+    expect(statuses(venue, id)).toEqual(['processing', 'open', 'canceled']);
   });
 });
 

@@ -77,6 +77,8 @@ export class Answers {
           formatEnvelope(false, fault.error ?? 'SOMETHING_WENT_WRONG', []),
           fault.error ?? 'SOMETHING_WENT_WRONG',
         );
+      case 'no_headers':
+        return { ...original, wire: { ...original.wire, headers: withoutLimits(headers) } };
       case 'redirect':
         return createSpoiled(fault.status ?? 307, { location: fault.location ?? 'http://127.0.0.1:9/elsewhere' }, '');
       case 'empty_result':
@@ -126,6 +128,10 @@ function createAnswer(status: number, headers: Record<string, string>, body: str
 
 function createSpoiled(status: number, headers: Record<string, string>, body: string): VenueAnswer {
   return { wire: { kind: 'answer', status, headers, body }, success: false, error: '' };
+}
+
+function withoutLimits(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith('x-ratelimit-')));
 }
 
 function formatEnvelope(success: boolean, error: string, result: unknown): string {

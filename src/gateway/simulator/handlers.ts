@@ -67,7 +67,7 @@ export const HANDLERS: { readonly [E in EndpointName]: Handler<E> } = {
       id: order.id,
       market_id: order.marketId,
       profile_id: settings.account.id,
-      status: 'canceling',
+      status: order.stage === 'canceled' ? 'canceled' : 'canceling',
     };
     return [ack];
   },
@@ -77,9 +77,9 @@ export const HANDLERS: { readonly [E in EndpointName]: Handler<E> } = {
     return settings.surprises.cancelAllResult === 'true' ? [true] : [];
   },
 
-  'GET /fills': ({ ledger, settings }, { params, at }) => listFills(ledger, params, at, settings),
+  'GET /fills': ({ ledger }, { params, at }) => listFills(ledger, params, at),
 
-  'GET /fills/order': ({ ledger, settings }, { params, at }) => listFillsOf(ledger, params.order_id, at, settings),
+  'GET /fills/order': ({ ledger }, { params, at }) => listFillsOf(ledger, params.order_id, at),
 
   'GET /profile': ({ account }) => [account.toTierRecord()],
 

@@ -90,6 +90,8 @@ export const DEFAULTS: Settings = {
     amendInitialSize: 'changes',
     iocRest: 'canceled',
     immediateOpenMs: 0,
+    cancelAck: 'canceling',
+    lags: 'same',
     duplicateIds: 'accept',
     missingOrder: 'empty',
     errorText: 'code',

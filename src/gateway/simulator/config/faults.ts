@@ -44,6 +44,8 @@ export const FAULTS = {
   two_records: 'answer',
   /** Carried out; the record has another client order id. */
   other_record: 'answer',
+  /** Carried out; the answer has no X-RateLimit headers. */
+  no_headers: 'answer',
   /** Redirects to `location` with `status` (307); not carried out. */
   redirect: 'answer',
   /** The order becomes `rejected` with `reason` after its acknowledgement. */

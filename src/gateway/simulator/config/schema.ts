@@ -250,6 +250,8 @@ export const SIMULATOR_SCHEMA = {
         amendInitialSize: { enum: ['changes', 'stays'] },
         iocRest: { enum: ['canceled', 'rejected'] },
         immediateOpenMs: MS,
+        cancelAck: { enum: ['canceling', 'canceled'] },
+        lags: { enum: ['same', 'each'] },
         duplicateIds: { enum: ['accept', 'refuse'] },
         missingOrder: { enum: ['empty', 'refuse'] },
         errorText: { enum: ['code', 'code_and_text', 'text'] },

@@ -164,6 +164,10 @@ export interface SurprisesConfig {
   readonly iocRest: 'canceled' | 'rejected';
   /** Surprise 3: how long an order that never rests shows as `open`, with nothing filled, before its end; 0: never. */
   readonly immediateOpenMs: number;
+  /** Whether DELETE answers `canceling` and the cancel follows, or cancels at once and answers `canceled`. */
+  readonly cancelAck: 'canceling' | 'canceled';
+  /** Whether every order and fill is shown as late as `readLagMs` and `fillLagMs` say, or each by a time of its own up to that. */
+  readonly lags: 'same' | 'each';
   /** Surprises 8 and 11: how a second order with the same client order id is treated. */
   readonly duplicateIds: 'accept' | 'refuse';
   /** Surprise 13: whether GET /orders for one order that does not exist, or is not visible yet, gives an empty list or ORDER_NOT_FOUND. */

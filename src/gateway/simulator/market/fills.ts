@@ -3,6 +3,7 @@
  * ledger with its time, every fill into the account. events.ts decides when this happens, orders.ts what was asked for.
  */
 import { Decimal, decimal, formatDecimal } from '../../../base/decimal.ts';
+import type { Chance } from '../config/random.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Account, Exposure } from './account.ts';
 import { isPositionOrder, isTerminal, type OrderLedger, type SimOrder, type Stage } from './ledger.ts';
@@ -10,6 +11,7 @@ import type { Execution, Market } from './matching.ts';
 import { VenueError } from './request.ts';
 
 interface FillEngineParts {
+  readonly chance: Chance;
   readonly settings: Settings;
   readonly ledger: OrderLedger;
   readonly account: Account;
@@ -62,6 +64,7 @@ export class FillEngine {
     const order: SimOrder = {
       ...given,
       number: this.numbers,
+      readLagMs: this.drawLag(this.parts.settings.readLagMs, 'read lag', this.numbers),
       id: `${given.marketId}@${this.numbers}`,
       arrivedAt: at,
       timestampUs: this.parts.ledger.stamp(at),
@@ -273,8 +276,10 @@ export class FillEngine {
     this.getMarket(order.marketId).lean(toSign(account.getNetSize(order.marketId)), at);
     order.filled = order.filled.plus(size);
     order.size = order.size.minus(size);
+    const lagMs = this.drawLag(settings.fillLagMs, 'fill lag', ledger.fills.length);
     ledger.addFill(order, {
       at,
+      shownAt: at + lagMs,
       record: {
         trade_id: this.takeTradeId(order.marketId),
         id: this.takeTradeId(order.marketId),
@@ -292,6 +297,11 @@ export class FillEngine {
     });
     if (order.size.isZero()) this.end(order, 'closed', '', at);
     else ledger.note(order, at);
+  }
+
+  private drawLag(most: number, name: string, index: number): number {
+    const { settings, chance } = this.parts;
+    return settings.surprises.lags === 'each' ? chance.drawWithin({ min: 0, max: most }, name, index) : most;
   }
 
   private takePriority(): number {

@@ -44,6 +44,8 @@ export interface SimOrder {
   /** Time from which GET /orders shows the order, epoch ms. */
   readonly visibleAt: number;
   readonly trigger: Decimal | undefined;
+  /** Age of the state that GET /orders shows, ms. */
+  readonly readLagMs: number;
   /** Fields of its record that GET /orders shows as null. */
   readonly nulls?: readonly string[];
   /** Undefined for an order that accepts every price. */
@@ -67,6 +69,8 @@ export interface SimFill {
   readonly record: FillRecord;
   /** Epoch ms. */
   readonly at: number;
+  /** Epoch ms from which it is shown. */
+  readonly shownAt: number;
 }
 
 export function isTerminal(order: SimOrder): boolean {

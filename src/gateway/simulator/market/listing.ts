@@ -2,7 +2,7 @@
 import type { Params } from '../../../venue/catalogue.ts';
 import type { FillRecord, OrderRecord } from '../../../venue/records.ts';
 import type { Settings } from '../config/settings.ts';
-import type { OrderLedger, SimFill, SimOrder } from './ledger.ts';
+import type { OrderLedger, SimOrder } from './ledger.ts';
 import { VenueError } from './request.ts';
 
 /** Rows of a page if p_limit is absent; the venue document does not give the number. */
@@ -21,7 +21,7 @@ export function listOrders(
     if (order.visibleAt > at || !isInRange(order.timestampUs, params)) return undefined;
     if (params.order_id !== undefined && order.id !== params.order_id) return undefined;
     if (params.market_id !== undefined && order.marketId !== params.market_id) return undefined;
-    const record = ledger.readRecordAt(order, at - settings.readLagMs);
+    const record = ledger.readRecordAt(order, at - order.readLagMs);
     return params.status === undefined || record?.status === params.status ? spoil(order, record) : undefined;
   });
   const wanted = params.client_order_id ?? params.order_id;
@@ -43,27 +43,18 @@ function selectCandidates(ledger: OrderLedger, params: Params<'GET /orders'>): r
   return order === undefined ? [] : [order];
 }
 
-export function listFills(
-  ledger: OrderLedger,
-  params: Params<'GET /fills'>,
-  at: number,
-  settings: Settings,
-): FillRecord[] {
+export function listFills(ledger: OrderLedger, params: Params<'GET /fills'>, at: number): FillRecord[] {
   return selectPage(ledger.fills, params, (fill) => {
     const wanted = params.market_id === undefined || fill.record.market_id === params.market_id;
-    return wanted && isShown(fill, at, settings) && isInRange(fill.record.timestamp, params) ? fill.record : undefined;
+    return wanted && fill.shownAt <= at && isInRange(fill.record.timestamp, params) ? fill.record : undefined;
   });
 }
 
-export function listFillsOf(ledger: OrderLedger, orderId: string, at: number, settings: Settings): FillRecord[] {
+export function listFillsOf(ledger: OrderLedger, orderId: string, at: number): FillRecord[] {
   return ledger
     .listFillsOf(orderId)
-    .filter((fill) => isShown(fill, at, settings))
+    .filter((fill) => fill.shownAt <= at)
     .map((fill) => fill.record);
-}
-
-function isShown(fill: SimFill, at: number, settings: Settings): boolean {
-  return fill.at + settings.fillLagMs <= at;
 }
 
 type Paging = Pick<Params<'GET /fills'>, 'start_time' | 'end_time' | 'p_limit' | 'p_page' | 'p_order'>;

@@ -88,6 +88,11 @@ export class OrderEntry {
 
   cancel(params: Params<'DELETE /orders'>, at: number, fault: Fault): SimOrder {
     const order = this.requireOpen(this.findNamed(params), params.market_id);
+    const isHeldUp = fault?.do === 'stuck' || fault?.do === 'cancel_lost';
+    if (this.parts.settings.surprises.cancelAck === 'canceled' && !isHeldUp) {
+      this.finishCancel(order, at, fault);
+      return order;
+    }
     order.cancelsUnderWay += 1;
     this.parts.ledger.note(order, at);
     this.scheduleOutcome(at, this.takeActionName(), fault, (when) => {

@@ -33,7 +33,7 @@ export function openVenue(settings: Settings, clock: Clock, chance: Chance): Ven
   const account = new Account(settings.account, [...markets.keys()], startedAt, (id, at) =>
     fillEngine.getMarket(id).getMidAt(at),
   );
-  const fillEngine = new FillEngine({ settings, ledger, account, markets });
+  const fillEngine = new FillEngine({ settings, chance, ledger, account, markets });
   const events = new EventQueue(clock, [...markets.values()], (market, at) => fillEngine.step(market, at));
   const orderEntry = new OrderEntry({ settings, chance, events, fillEngine, ledger });
   const deadman = new DeadmanSwitch(clock, settings.surprises.deadmanDelayMs, (at) => orderEntry.cancelByDeadman(at));
