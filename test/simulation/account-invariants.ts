@@ -1,6 +1,6 @@
 /** Invariants about the account and its processes: tokens, the deadman switch, kills, leases, limits, and the journals as such. */
 import { planFor } from '../../src/app/plan.ts';
-import { decimal } from '../../src/base/decimal.ts';
+import { type Decimal, decimal } from '../../src/base/decimal.ts';
 import { FAULTS } from '../../src/gateway/simulator/config/faults.ts';
 import { verifyChain } from '../../src/journal/chain.ts';
 import type { Entry } from '../../src/journal/entry.ts';
@@ -56,6 +56,41 @@ function* enlargedWhileHalting(facts: Facts, run: RunTold): Iterable<string> {
     if (closable.lt(decimal(intent.size)))
       yield `the run had halted, and sent ${intent.side} ${intent.size} of ${intent.market} while it held ${held.toFixed()}`;
   }
+}
+
+/** What all runs of the account together hold, or have working, beyond the limits of its profile. */
+function* exceededTogether({ happened, intents, own }: Facts): Iterable<string> {
+  const { profile, venue, outsider, unreadJournal } = happened.scenario;
+  const { maxPosition, maxOpenOrders, maxOrderSize } = profile.limits;
+  const ours = own.filter(({ client_order_id: id }) => intents.has(id));
+  if (maxOpenOrders !== undefined)
+    for (const { arrivedAt } of ours) {
+      const open = ours.filter((each) => each.arrivedAt <= arrivedAt && endOf(each) > arrivedAt).length;
+      if (open > maxOpenOrders) yield `the account had ${open} orders working at ${arrivedAt}, of ${maxOpenOrders}`;
+    }
+  // What others did to an order or a position is not held to them.
+  if (outsider !== undefined) return;
+  const isFraction = ({ type }: { readonly type: string }) => type === 'stop_loss' || type === 'take_profit';
+  for (const { id, history, ...order } of ours)
+    if (maxOrderSize !== undefined && !isFraction(order) && decimal(history[0]?.initial_size ?? '0').gt(maxOrderSize))
+      yield `order ${id} is larger than ${maxOrderSize}`;
+  if (maxPosition === undefined) return;
+  const held = new Set([
+    ...(venue.account?.positions ?? []).map(({ market }) => market),
+    ...ours.flatMap((order) => (isFraction(order) ? [order.market_id] : [])),
+  ]);
+  const ids = new Set(ours.map(({ id }) => id));
+  const net = new Map<string, Decimal>();
+  for (const { market_id: market, order_id: id, side, size } of happened.books.fills) {
+    if (!ids.has(id) || held.has(market)) continue;
+    const before = net.get(market) ?? decimal('0');
+    const now = side === 'long' ? before.plus(size) : before.minus(size);
+    net.set(market, now);
+    if (now.abs().gt(maxPosition) && now.abs().gt(before.abs()))
+      yield `the account held ${now.toFixed()} ${market}, of ${maxPosition}`;
+  }
+  if (unreadJournal !== undefined && ours.some(({ market_id }) => !held.has(market_id)))
+    yield 'an order was sent although a limit depends on what is not known to be held';
 }
 
 export const ACCOUNT_INVARIANTS = {
@@ -259,9 +294,10 @@ export const ACCOUNT_INVARIANTS = {
   },
   I15: {
     name: 'limits',
-    asks: 'no run has more orders working than it may, nor sends more writes; none that halts sends an order that could enlarge its position',
+    asks: 'no run has more orders working than it may, nor sends more writes, nor do all runs of the account together hold or have working more than its profile allows; none that halts sends an order that could enlarge its position',
     against: ['books', 'journal'],
     *breaches(facts) {
+      yield* exceededTogether(facts);
       for (const run of facts.happened.runs) {
         const { maxOpenOrders, maxWrites } = run.shape;
         const own = facts.ordersOf(run);

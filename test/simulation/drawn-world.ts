@@ -48,7 +48,7 @@ export const AIMS = {
   },
   cancel: {
     leaning: { steps: more('cancel', 'cancel_all', 'wait_for') },
-    oddities: ['disturbed cancel'],
+    oddities: ['disturbed cancel', 'early ends'],
     meets: /^row \S*CANCEL|^row \S+ (canceling|canceled)/,
   },
   doubt: {
@@ -64,18 +64,18 @@ export const AIMS = {
   },
   figures: {
     leaning: { steps: more('place', 'read_account', 'list_orders', 'list_fills'), limits: true },
-    oddities: ['limits', 'rare limit', 'crowded book', 'approved plan', 'prices fail'],
+    oddities: ['limits', 'rare limit', 'crowded book', 'approved plan', 'prices fail', 'unread journal'],
     meets: /^denied |^row .*denied/,
   },
   failures: { leaning: { modifiers: 2.5 }, oddities: ['hanging'], meets: /^modifier / },
   positions: {
     leaning: { steps: more('manage', 'protect', 'close'), strict: true },
-    oddities: ['gap', 'closed'],
+    oddities: ['gap', 'closed', 'meddler'],
     meets: /^verb (manage|protect|close)|^left /,
   },
   fills: {
     leaning: { steps: more('list_fills', 'wait_for'), strict: true },
-    oddities: ['fills down', 'late fills'],
+    oddities: ['fills down', 'late fills', 'uneven lags'],
     meets: /^row (FILL|P_CLOSED)|^left /,
   },
   switch: {
@@ -85,7 +85,7 @@ export const AIMS = {
   },
   machine: {
     leaning: { steps: more('parallel', 'for_each', 'repeat', 'call') },
-    oddities: ['suspended', 'disk hangs', 'crowded book'],
+    oddities: ['suspended', 'disk hangs', 'crowded book', 'no headers'],
     meets: /^verb (parallel|for_each|repeat|call|approve) /,
   },
 } as const satisfies Readonly<Record<string, Aim>>;
@@ -359,6 +359,46 @@ const ODDITIES = {
     change: (scenario, draws) => ({
       ...scenario,
       outsider: { afterMs: draws.within(200, 20_000), does: draws.of(['arms', 'disarms'] as const) },
+    }),
+  },
+  /** Another program, or a person on the venue's own pages, changes an order of ours or the position. */
+  meddler: {
+    often: 0.05,
+    change: (scenario, draws) => ({
+      ...scenario,
+      outsider: {
+        afterMs: draws.within(200, 20_000),
+        does: draws.of(['cancels', 'cancels', 'cancels all', 'amends', 'trades', 'trades'] as const),
+      },
+    }),
+  },
+  /** A cancel is carried out before it is answered, and the answer says so. */
+  'early ends': { often: 0.06, change: (scenario) => withSurprises(scenario, { cancelAck: 'canceled' }) },
+  /** One order, or one fill, is shown later than another. */
+  'uneven lags': {
+    often: 0.06,
+    change: (scenario, draws) =>
+      withVenue(withSurprises(scenario, { lags: 'each' }), {
+        readLagMs: 1500,
+        fillLagMs: draws.of([1500, 5000, 20_000]),
+      }),
+  },
+  /** For a minute no answer says what is left of the tokens. */
+  'no headers': {
+    often: 0.04,
+    change: (scenario, draws) => {
+      const afterMs = draws.within(0, 5000);
+      const when = { afterMs, untilMs: afterMs + 60_000 };
+      return withVenue(scenario, { faults: [...(scenario.venue.faults ?? []), { on: '*', when, do: 'no_headers' }] });
+    },
+  },
+  /** What an earlier run of the account did cannot be read, and a limit depends on it. */
+  'unread journal': {
+    often: 0.02,
+    change: ({ profile, ...scenario }) => ({
+      ...scenario,
+      profile: { ...profile, limits: { ...profile.limits, maxPosition: '50' } },
+      unreadJournal: { why: 'the journal of an earlier run cannot be read', since: 0, until: START_MS - 1 },
     }),
   },
   /** A process that is stopped, and goes on. */

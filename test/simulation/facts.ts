@@ -163,6 +163,7 @@ export class Facts {
       this.happened.stops.length === 0 &&
       killedAt === undefined &&
       scenario.cancelAfterMs === undefined &&
+      scenario.outsider === undefined &&
       (scenario.venue.tokens?.foreign ?? []).length === 0 &&
       books.requests.every(({ fault }) => fault === undefined) &&
       entries.every(({ type, data }) => type !== 'call.settled' || data.unread === undefined) &&

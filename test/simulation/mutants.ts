@@ -496,6 +496,7 @@ export const MUTANTS: readonly Mutant[] = [
       },
     },
   },
+  { name: 'counts limits of the account for each run alone', caughtBy: ['I15'], protocol: { noLedger: true } },
   { name: 'does not hear the kill switch', caughtBy: ['I13'], protocol: { deaf: true } },
   {
     name: 'has no last gate: what was asked before a stop counts after it',

@@ -56,6 +56,8 @@ export interface Protocol {
   readonly engine?: (given: EngineParts, process?: Process) => EngineParts;
   /** Each process has a ledger of its own. */
   readonly freshBudget?: boolean;
+  /** Limits of the account see the run alone. */
+  readonly noLedger?: boolean;
   /** The kill switch is never read. */
   readonly deaf?: boolean;
 }

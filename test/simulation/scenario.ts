@@ -4,6 +4,7 @@
  * for, and faults end some time before the simulation does, so that what must come right can.
  */
 import type { CrashPoint } from '../../src/gateway/crash-points.ts';
+import type { LedgerParts } from '../../src/gateway/limits/ledger-rows.ts';
 import type { FaultKind, FaultRule } from '../../src/gateway/simulator/config/faults.ts';
 import type { SimulatorConfig } from '../../src/gateway/simulator/simulator.ts';
 import type { ApprovedBounds } from '../../src/journal/entry.ts';
@@ -40,6 +41,9 @@ export interface Stop {
   readonly clocks: 'both' | 'wall';
 }
 
+/** Of another program, or a person on the venue's own pages: to the account's deadman switch, to the newest open order of ours, or to the position. */
+export type OutsiderAct = 'arms' | 'disarms' | 'cancels' | 'cancels all' | 'amends' | 'trades';
+
 /** A number: a world whose runbook is one of the fixed ones (shapes.ts). */
 export type WorldName = number | DrawnName;
 
@@ -74,8 +78,10 @@ export interface Scenario extends Crowd {
   readonly badPrices?: { readonly fromMs: number; readonly untilMs: number; readonly ageMs: number | undefined };
   /** To which a person held the first run. */
   readonly bounds?: ApprovedBounds;
-  /** What another program does to the account's deadman switch, ms after the start. */
-  readonly outsider?: { readonly afterMs: number; readonly does: 'arms' | 'disarms' };
+  /** What another program does, ms after the start. */
+  readonly outsider?: { readonly afterMs: number; readonly does: OutsiderAct };
+  /** The journal of an earlier run of the account, which cannot be read: when it began and ended, epoch ms. */
+  readonly unreadJournal?: NonNullable<LedgerParts['unknown']>;
   /** When commits of the first process do not come back, ms after the start. */
   readonly diskHangs?: { readonly fromMs: number; readonly forMs: number };
 }
@@ -115,7 +121,34 @@ const BEHIND_THE_GATE: ReadonlySet<string> = new Set(['CP6', 'CP13', 'CP17']);
 export const UP_TO_THE_GATE = ['CP1', 'CP2', 'CP5', 'CP3', 'CP4', 'CP4', 'CP23', 'CP23', 'CP23'] as const;
 
 export function scenarioOf(seed: number): Scenario {
-  return makeScenario(seed, shapeOf(seed));
+  const scenario = makeScenario(seed, shapeOf(seed));
+  const draws = new Draws(seed, 'newer');
+  // By residues that no kept seed has, so that none deals another world.
+  if (seed % 32 === 30) return withOddVenue(scenario, draws);
+  return seed % 64 === 63 ? withAccountLimits(scenario, draws) : scenario;
+}
+
+/** A venue that cancels before it answers, shows one order later than another, or leaves its headers out for a while. */
+function withOddVenue({ venue, ...scenario }: Scenario, draws: Draws): Scenario {
+  const { faults = [], surprises } = venue;
+  const lags = draws.of(['same', 'each', 'each'] as const);
+  const when = { afterMs: draws.within(0, 5000), untilMs: 65_000 };
+  const hides = draws.chance(0.5);
+  return {
+    ...scenario,
+    venue: {
+      ...venue,
+      surprises: { ...surprises, lags, cancelAck: draws.of(['canceling', 'canceled']) },
+      ...(lags === 'each' ? { readLagMs: 1500, fillLagMs: draws.of([1500, 5000, 20_000]) } : {}),
+      faults: hides ? [...faults, { on: '*', when, do: 'no_headers' }] : faults,
+    },
+  };
+}
+
+/** Limits that hold for the runs of the account together. */
+function withAccountLimits({ profile, ...scenario }: Scenario, draws: Draws): Scenario {
+  const limits = draws.of([{ maxPosition: '0.25' }, { maxPosition: '0.1' }, { maxOpenOrders: 2 }]);
+  return { ...scenario, profile: { ...profile, limits } };
 }
 
 /** The conditions of a seed for a runbook. */

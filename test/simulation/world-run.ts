@@ -9,7 +9,9 @@ import { type RunningRun, type RunResult, startRun } from '../../src/engine/run.
 import type { CancelAllBarrier } from '../../src/gateway/cancel-all-barrier.ts';
 import { VenueClient } from '../../src/gateway/client.ts';
 import type { ClientParts } from '../../src/gateway/client-parts.ts';
+import type { AccountLedger } from '../../src/gateway/limits/account-ledger.ts';
 import { LimitFactsFold } from '../../src/gateway/limits/facts.ts';
+import { summarizeRun } from '../../src/gateway/limits/run-ledger.ts';
 import type { VenueSession } from '../../src/gateway/live/session.ts';
 import type { Budget } from '../../src/gateway/tokens/budget.ts';
 import { readEntry, toHead } from '../../src/journal/chain.ts';
@@ -57,6 +59,8 @@ export interface Host {
   readonly store: JournalStore;
   /** The gates of the runs under way: what each has working counts against the limits of all. */
   readonly gates: Set<LimitFactsFold>;
+  /** The account over all its runs, as far as this process knows it. */
+  readonly ledger: AccountLedger;
   readonly barrier: CancelAllBarrier;
   /** Whether a kill order has been read. */
   barred: boolean;
@@ -131,6 +135,7 @@ export class WorldRun {
     const lines = this.ground.protocol.read?.(this.lines) ?? this.lines;
     this.result = undefined;
     this.starts += 1;
+    host.ledger.take(this.name);
     return lines.length === 0 ? () => this.begin(host, killed) : this.takeUp(host, lines, killed);
   }
 
@@ -232,6 +237,7 @@ export class WorldRun {
     const end = () => {
       standing.over = true;
       host.gates.delete(gate);
+      this.addTo(host.ledger, parts);
     };
     running.settled().then(end, end);
     const start = this.starts;
@@ -250,6 +256,18 @@ export class WorldRun {
     this.lookOutside(host, running, parts, killed, standing);
     this.compareClocks(host, running, parts, knownAheadMs, standing);
     return { ended };
+  }
+
+  /** Counts what the run did for the account, when it does not run any more. */
+  private addTo(ledger: AccountLedger, { gate, clock, log }: Parts): void {
+    const lastAt = clock.now();
+    const about = {
+      run: this.name,
+      runbook: this.setup.runbook.name,
+      account: ACCOUNT,
+      startedAt: this.setup.startedAt,
+    };
+    ledger.add({ ...about, lastAt, ...summarizeRun(gate, log.tracker, lastAt) });
   }
 
   private parts(
@@ -326,11 +344,12 @@ export class WorldRun {
     return protocol.makeClient?.(changed) ?? new VenueClient(changed);
   }
 
-  private gate({ gates }: Host, tracker: OrderTracker): LimitFactsFold {
+  private gate({ gates, ledger }: Host, tracker: OrderTracker): LimitFactsFold {
     const { profile, protocol } = this.ground;
     const gate: LimitFactsFold = new LimitFactsFold(tracker, profile.markets, () => ({
       killed: false,
       working: [...gates].flatMap((other) => (other === gate ? [] : other.workingOrders())),
+      ...(protocol.noLedger ? {} : { ledger: { sums: ledger, gates: [...new Set([...gates, gate])] } }),
     }));
     return protocol.gate?.(gate) ?? gate;
   }

@@ -3,12 +3,16 @@
  * take the runs up from the disk. Says what happened; judges nothing. What a run is made of is in world-run.ts.
  */
 import { VirtualClock } from '../../src/base/clock.ts';
+import { decimal } from '../../src/base/decimal.ts';
 import type { RunSetup } from '../../src/engine/ports.ts';
 import type { RunResult } from '../../src/engine/run.ts';
 import { CancelAllBarrier } from '../../src/gateway/cancel-all-barrier.ts';
+import { AccountLedger } from '../../src/gateway/limits/account-ledger.ts';
+import { RunLedgerFold } from '../../src/gateway/limits/run-ledger.ts';
 import { Secret } from '../../src/gateway/live/secret.ts';
 import { VenueSession } from '../../src/gateway/live/session.ts';
 import type { TokenStore } from '../../src/gateway/live/token-store.ts';
+import type { BookedOrder } from '../../src/gateway/simulator/ledger-view.ts';
 import { type Books, Simulator } from '../../src/gateway/simulator/simulator.ts';
 import { LocalBudget } from '../../src/gateway/tokens/budget.ts';
 import type { Transport } from '../../src/gateway/transport.ts';
@@ -19,15 +23,26 @@ import { type HeldLease, takeLease } from '../../src/journal/shared/lease.ts';
 import { openSharedMemory } from '../../src/journal/shared/memory.ts';
 import type { StoredEntry } from '../../src/journal/store.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
+import type { EndpointName } from '../../src/venue/catalogue.ts';
 import type { OrderEvent } from '../../src/venue/order/context.ts';
+import { CLIENT_ORDER_PREFIX } from '../../src/venue/order/identity.ts';
 import type { Profile } from '../../src/venue/profile/profile.ts';
 import { budgetSettings } from '../../src/venue/tokens/ledger.ts';
+import { toWireRequest } from '../../src/venue/wire/request.ts';
 import { drawnWorld } from './drawn-world.ts';
 import { Draws } from './draws.ts';
 import { Disk, diskOf, Process, rowsOf } from './process.ts';
 import { roadOf, type Sent } from './process-transport.ts';
 import type { Protocol } from './protocol.ts';
-import { ACCOUNT, REFRESH_TOKEN, type Scenario, START_MS, scenarioOf, type WorldName } from './scenario.ts';
+import {
+  ACCOUNT,
+  type OutsiderAct,
+  REFRESH_TOKEN,
+  type Scenario,
+  START_MS,
+  scenarioOf,
+  type WorldName,
+} from './scenario.ts';
 import { BTC, type Shape } from './shapes.ts';
 import { type Ended, type Ground, type Host, mistake, WorldRun } from './world-run.ts';
 
@@ -315,10 +330,28 @@ class World {
       store,
       budget: protocol.budget?.(budget, process) ?? budget,
       gates: new Set(),
+      ledger: this.openLedger(),
       barrier: new CancelAllBarrier(),
       barred: false,
       onWallMoved: (listener) => void listeners.add(listener),
     };
+  }
+
+  /** The account over the runs on the disk, as a process finds it when it begins. */
+  private openLedger(): AccountLedger {
+    const runs = this.runs.flatMap(({ run }) => {
+      const fold = new RunLedgerFold();
+      for (const entry of readLines(run.lines)) fold.apply(entry);
+      return fold.finish() ?? [];
+    });
+    const unknown = this.scenario.unreadJournal;
+    return new AccountLedger({
+      runs,
+      baselines: [],
+      listed: [],
+      gone: {},
+      ...(unknown === undefined ? {} : { unknown }),
+    });
   }
 
   private budget(process: Process): LocalBudget {
@@ -387,15 +420,38 @@ class World {
     for (const { afterMs, byMs } of clockPuts) clock.at(START_MS + afterMs, () => this.putClock(byMs));
   }
 
-  private letOutsiderAct(does: 'arms' | 'disarms'): void {
-    const request = {
-      path: '/cancel_all_after',
-      headers: {},
-      ...(does === 'arms'
-        ? { method: 'POST', query: '', body: `{"market_id":"${BTC}","timeout":20000}` }
-        : { method: 'DELETE', query: `market_id=${BTC}`, body: '' }),
-    };
-    this.simulator.serve(request, () => {});
+  /** With a session of its own, as the venue takes no request without one. */
+  private letOutsiderAct(does: OutsiderAct): void {
+    const order = this.simulator
+      .books()
+      .orders.findLast(({ client_order_id: id, status }) => id.startsWith(CLIENT_ORDER_PREFIX) && status === 'open');
+    const named = this.outsiderRequest(does, order);
+    if (named === undefined) return;
+    const request = toWireRequest(...named, this.profile);
+    void this.simulator.transport().send(request, { timeoutMs: 10_000 });
+  }
+
+  private outsiderRequest(
+    does: OutsiderAct,
+    order: BookedOrder | undefined,
+  ): readonly [EndpointName, object] | undefined {
+    const named = order && { order_id: order.id, market_id: order.market_id };
+    switch (does) {
+      case 'arms':
+        return ['POST /cancel_all_after', { market_id: BTC, timeout: 20_000 }];
+      case 'disarms':
+        return ['DELETE /cancel_all_after', { market_id: BTC }];
+      case 'cancels all':
+        return ['DELETE /orders/cancel_all', {}];
+      case 'trades':
+        return ['POST /orders', FOREIGN_ORDER];
+      case 'cancels':
+        return named && ['DELETE /orders', named];
+      case 'amends':
+        return order && ['PUT /orders', { ...named, price: order.price ?? '1', size: doubled(order) }];
+      default:
+        return does satisfies never;
+    }
   }
 
   /** Whether a process is there or not. */
@@ -423,6 +479,20 @@ class World {
       this.clock.at(START_MS + LONGEST_MS, () => reject(new Error('the run goes on for ever'))),
     );
   }
+}
+
+const FOREIGN_ORDER = {
+  market_id: BTC,
+  type: 'market',
+  side: 'short',
+  size: '0.02',
+  price: '60000',
+  time_in_force: 'immediate_or_cancel',
+  client_order_id: 'of-another-program',
+};
+
+function doubled({ initial_size: size }: BookedOrder): string {
+  return decimal(size).times(2).toFixed();
 }
 
 function toldOf({ name, shape, setup, result }: WorldRun, all: readonly StoredEntry[]): RunTold {
