@@ -67,6 +67,8 @@ class Path {
   private readonly begun = new Set<string>();
   /** How the chart left a step, for each time of which the journal has not said so yet. */
   private readonly left = new Map<string, Left[]>();
+  /** What the chart has left since a step was failed. */
+  private readonly leftSince: { readonly step: string; readonly how: Left }[] = [];
   /** How the chart left the steps of the run. */
   private ending: 'completed' | 'stopped' | 'unprotected' | 'failed' | 'halted' | undefined;
   /** Attempts of each step, by its path in the run. */
@@ -120,10 +122,17 @@ class Path {
     if (this.isIn('starting')) this.act(() => this.end('starting', succeeded ? undefined : 'assertion'));
     if (this.isIn('running')) this.send('STOPPED');
     const last = this.records.at(-1);
-    if (this.isIn('finally') && last?.type === 'step.ended' && last.data.outcome === 'halted') this.send('HALTED');
+    const hasHalted = last?.type === 'step.ended' && last.data.outcome === 'halted';
+    // A step of a called runbook that halts ends the phase: its caller halts with it.
+    for (let value = ''; hasHalted && this.isIn('finally') && value !== this.place; this.send('HALTED'))
+      value = this.place;
     if (this.isIn('finally')) throw new Departure('finally is not finished');
     if (this.isIn('on_exit')) this.end('on_exit');
     return String(this.snapshot.value);
+  }
+
+  private get place(): string {
+    return JSON.stringify(this.snapshot.value);
   }
 
   private get snapshot(): AnyMachineSnapshot {
@@ -250,6 +259,9 @@ class Path {
   private retry(record: RecordOf<'step.retried'>): void {
     const { step, data } = record;
     if (this.isOpen(step)) this.failStep(step, data.error.kind, record);
+    // A join that fails, where no clause with steps has taken it.
+    const owed = this.findFailure(step);
+    if (owed !== undefined) this.endActor(owed, data.error.kind);
     if (!this.begun.delete(step) || this.takeLeft(step) !== 'failed') throw this.departs(record, 'the step is retried');
   }
 
@@ -263,7 +275,7 @@ class Path {
     const work = this.child(step);
     const hasSucceeded = outcome === 'succeeded' && error === undefined;
     if (hasSucceeded) this.succeed(record);
-    else if (outcome === 'halted') this.haltUndo(step);
+    else if (outcome === 'halted') this.haltCleanUp(step);
     else this.fail(record);
     const left = this.takeLeft(step);
     if (left !== undefined && left !== (hasSucceeded ? 'done' : 'failed'))
@@ -312,9 +324,11 @@ class Path {
     return Object.keys(this.snapshot.children).find((id) => failures.test(id));
   }
 
-  /** A step that halts ends the list of steps that undo another; the next is undone all the same. */
-  private haltUndo(step: string): void {
-    if (/\/undo\/[^/]+$/.test(step) && (this.isIn('undo') || this.isIn('settling'))) this.send('HALTED');
+  /** A step that halts ends the list of steps that undo another, or ends alone in a clean-up; what follows is done all the same. */
+  private haltCleanUp(step: string): void {
+    const undoes = /\/undo\/[^/]+$/.test(step) && (this.isIn('undo') || this.isIn('settling'));
+    const [, phase] = /^(on_error|finally)\/[^/]+$/.exec(step) ?? [];
+    if (undoes || (phase !== undefined && this.isIn(phase) && this.caller === undefined)) this.send('HALTED');
   }
 
   private undo(record: RecordOf<'call.intended'>): void {
@@ -357,7 +371,6 @@ class Path {
   private leavePhase(record: RecordOf<'run.moved'>, phase: string): void {
     const { event } = record.data;
     if (phase !== 'undo') this.checkEnds(record, false);
-    if (this.isIn(phase) && event === 'HALTED') this.send('HALTED');
     if (this.isIn(phase)) throw this.departs(record, `the run leaves ${phase}`);
     const hasFailed = this.failedPhases.has(phase);
     if (phase !== 'undo' && (event === 'DONE' ? hasFailed : event === 'FAILED' && phase === 'on_error' && !hasFailed))
@@ -376,8 +389,22 @@ class Path {
     if (open.length > 0) throw this.departs(record, `the journal does not say that ${open.join(', ')} ended`);
   }
 
-  /** Fails the step's work. Branches that were cancelled have ended with it. */
+  /**
+   * Fails the step's work. Branches that were cancelled have ended with it. A failure that no arrow of the step takes has left it too,
+   * before anything that the chart has run ahead to.
+   */
   private failStep(step: string, kind: string, record: JournalRecord): void {
+    const before = this.left.get(step)?.length ?? 0;
+    const work = this.child(step);
+    this.leftSince.length = 0;
+    this.failWork(step, kind, record);
+    const [first] = this.leftSince;
+    const isTaken = first?.step === step && first.how === 'failed';
+    if (work === undefined || work === this.child(step) || isTaken) return;
+    this.left.set(step, (this.left.get(step) ?? []).toSpliced(before, 0, 'failed'));
+  }
+
+  private failWork(step: string, kind: string, record: JournalRecord): void {
     this.endBranches(step);
     const node = this.nodeOf(step);
     const delayed = node?.after[0]?.eventType;
@@ -533,7 +560,8 @@ class Path {
   /** Whether the next thing after the step's end is that the run stops. */
   private stopsRun(step: string): boolean {
     const own = this.nextOwnEnd(step);
-    if (own?.type !== 'step.ended' || own.data.outcome !== 'succeeded') return false;
+    // One that has succeeded by its `on_timeout`, or failed into a clause, was left that way.
+    if (own?.type !== 'step.ended' || own.data.outcome !== 'succeeded' || own.data.error !== undefined) return false;
     const next = this.records.slice(this.records.indexOf(own) + 1).find(isBeginning);
     return next === undefined ? this.caller !== undefined : next.type === 'run.moved' && isStop(next.data.event);
   }
@@ -647,9 +675,16 @@ class Path {
   }
 
   private isUndoneNext(step: string): boolean {
+    // Steps that were skipped have left the chart already, and are still to come in the journal.
+    const skipped = new Map([...this.left].map(([each, list]) => [each, list.length]));
     for (const record of this.records.slice(this.at + 1)) {
       if (record.type === 'run.moved' && /^(?:undoing|settling)/.test(record.data.from)) return false;
-      if (record.type === 'step.started' || record.type === 'call.intended')
+      const isSkipped = record.type === 'step.ended' && record.data.outcome === 'skipped';
+      const isAsked = record.type === 'step.decided' && record.data.what === 'if';
+      const over = skipped.get(record.step) ?? 0;
+      if (isSkipped && over > 0) skipped.set(record.step, over - 1);
+      if ((isSkipped || isAsked) && over > 0) continue;
+      if (record.type === 'step.started' || record.type === 'call.intended' || isSkipped || isAsked)
         return record.step === `${step}/undo` || record.step.startsWith(`${step}/undo/`);
     }
     return false;
@@ -728,6 +763,7 @@ class Path {
   }
 
   private noteLeft(step: string, how: Left): void {
+    this.leftSince.push({ step, how });
     this.left.set(step, [...(this.left.get(step) ?? []), how]);
   }
 

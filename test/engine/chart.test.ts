@@ -260,6 +260,19 @@ describe('xstateChart', () => {
     expect(makeXstateChart(runbook).states?.halted?.on).toEqual({ RESUMED: [{ target: 'settling' }] });
   });
 
+  it('goes on with the next step of a clean-up where one halts', () => {
+    const rest =
+      'on_error:\n  - {id: a, cancel: {mine: BTC-USD}}\n  - {id: b, notify: {to: ops, text: x}}\nfinally:\n  - {id: c, cancel: {mine: BTC-USD}}\n';
+    const { on_error: handled, finally: last } = makeXstateChart(written('- read_account: {}', rest)).states ?? {};
+    const halts = (node: typeof handled, id: string) => node?.states?.[id]?.on?.['HALTED'];
+    expect([halts(handled, 'a'), halts(handled, 'b'), halts(last, 'c')]).toEqual([
+      [{ target: 'b' }],
+      undefined,
+      [{ target: 'done' }],
+    ]);
+    expect([handled?.on?.['HALTED'], last?.on?.['HALTED']]).toEqual([undefined, undefined]);
+  });
+
   it('stops into finally, and knows afterwards that it was stopped', () => {
     const runbook = written(
       `- if: inputs.n > 1\n  stop: {outcome: early, because: enough}\n- read_account: {}`,

@@ -48,9 +48,8 @@ export async function breachesOf(happened: Happened, protocol: Protocol = {}): P
     for (const { seq, ...entry } of run.entries)
       if (entry.type === 'call.settled' && entry.data.message?.startsWith('an internal error') === true)
         breaches.push({ invariant: 'ours', what: `${run.name}, entry ${seq}: ${entry.data.message}` });
-    // A chart shows what a runbook can do; a mistake of ours can end a run anywhere. The oracle of the charts does not know all
-    // ways in which the steps of drawn runbooks are nested.
-    const isAsked = protocol.engine === undefined && typeof happened.scenario.world === 'number';
+    // A chart shows what a runbook can do; a mistake of ours can end a run anywhere.
+    const isAsked = protocol.engine === undefined;
     const departure = isAsked ? findDeparture(run.shape.runbook, run.entries) : undefined;
     if (departure !== undefined)
       breaches.push({ invariant: 'ours', what: `${run.name} leaves the chart of its runbook: ${departure}` });

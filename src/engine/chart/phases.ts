@@ -91,8 +91,8 @@ class RunChart {
     if (this.has('undo'))
       states.push(this.cleanup('undo', 'undo what was done, newest first', this.undoing(this.undoable, 'undo')));
     if (this.has('on_error'))
-      states.push(this.cleanup('on_error', 'on_error', this.block(onError, this.next('finally'))));
-    if (this.has('finally')) states.push(this.cleanup('finally', 'finally', this.block(runbook.finally, 'end')));
+      states.push(this.cleanup('on_error', 'on_error', this.cleaningUp(onError, this.next('finally'))));
+    if (this.has('finally')) states.push(this.cleanup('finally', 'finally', this.cleaningUp(runbook.finally, 'end')));
     states.push(...this.ending(), ...this.settling());
     return { initial: 'starting', states };
   }
@@ -100,6 +100,10 @@ class RunChart {
   /** The steps of a phase; a `stop` among them leads to `stopTo`. */
   private block(steps: readonly CheckedStep[], stopTo: string): ChartBlock {
     return new StepChart(this.runbook, phase(stopTo)).block(steps);
+  }
+
+  private cleaningUp(steps: readonly CheckedStep[], stopTo: string): ChartBlock {
+    return new StepChart(this.runbook, phase(stopTo)).cleanUp(steps);
   }
 
   /** After a phase of clean-up fails the rest is still done. */
@@ -111,9 +115,7 @@ class RunChart {
         guard: { text: `${HALTED.text}, and on_error may add risk`, what: 'halted_before_on_error' },
         to: here(this.afterHalt('on_error')),
       });
-    const on =
-      key === 'undo' ? [] : [{ event: 'HALTED' as const, to: here(key === 'finally' ? 'end' : this.next('finally')) }];
-    return { key, kind: 'phase', label, inside, leads, fails: leads, on };
+    return { key, kind: 'phase', label, inside, leads, fails: leads };
   }
 
   private ending(): readonly ChartState[] {

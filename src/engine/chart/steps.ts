@@ -10,6 +10,7 @@ import {
   listExceptions,
   type StepOf,
 } from '../../runbook/checked.ts';
+import { getStepRow } from '../../runbook/steps/steps.ts';
 import { walkSteps } from '../../runbook/steps/walk.ts';
 import {
   type Arrow,
@@ -43,7 +44,12 @@ export class StepChart {
   }
 
   /** `last`: states that follow the steps. `reserved`: keys the caller gives to states of its own. */
-  block(steps: readonly CheckedStep[], last: readonly ChartState[] = [], reserved: readonly string[] = []): ChartBlock {
+  block(
+    steps: readonly CheckedStep[],
+    last: readonly ChartState[] = [],
+    reserved: readonly string[] = [],
+    cleanUp: Pick<StepPlace, 'endsAlone'> = {},
+  ): ChartBlock {
     const names = new Names();
     for (const key of [...last.map((state) => state.key), ...reserved]) names.assign(key);
     const named = steps.map((step) => {
@@ -52,9 +58,14 @@ export class StepChart {
     });
     const end = last[0]?.key ?? DONE;
     const states = named.flatMap(({ step, key, entry }, index) =>
-      this.step(step, { key, entry, next: here(named[index + 1]?.entry ?? end), names }),
+      this.step(step, { key, entry, next: here(named[index + 1]?.entry ?? end), names, ...cleanUp }),
     );
     return { initial: named[0]?.entry ?? end, states: [...states, ...last] };
+  }
+
+  /** The steps of `on_error` or `finally`. One that halts ends alone: the rest still run. */
+  cleanUp(steps: readonly CheckedStep[]): ChartBlock {
+    return this.block(steps, [], [], { endsAlone: true });
   }
 
   /** A step with its condition before it and its handlers beside it. */
@@ -104,7 +115,9 @@ export class StepChart {
     });
     if (step.verb === 'parallel')
       states.push(makeFailure(names.assign(`${key}_fails`), 'fails with a branch', path, fails));
-    return [...states, ...handlers];
+    const all = [...states, ...handlers];
+    if (at.endsAlone !== true || !mayHalt(step)) return all;
+    return all.map((state) => (state.kind === 'choice' ? state : { ...state, on: [{ event: 'HALTED', to: next }] }));
   }
 
   private retries(step: CheckedStep, { key, entry }: StepPlace): readonly Arrow[] {
@@ -360,6 +373,8 @@ interface StepPlace {
   readonly entry: string;
   readonly next: Target;
   readonly names: Names;
+  /** A halt of the step leads to the next. */
+  readonly endsAlone?: true;
 }
 
 /** Makes a state that holds a block. */
@@ -457,6 +472,11 @@ function mayStop(steps: readonly CheckedStep[], calls: CheckedRunbook['calls']):
     const callee = step.verb === 'call' ? calls[step.args.runbook] : undefined;
     return callee !== undefined && mayStop([...callee.steps, ...callee.onError, ...callee.finally], callee.calls);
   });
+}
+
+/** Whether the outcome of a request may stay unknown in the step. */
+function mayHalt(step: CheckedStep): boolean {
+  return [...walkSteps([step])].some(({ verb }) => verb === 'call' || getStepRow(verb).group === 'venue');
 }
 
 /** The state with its arrows to one sibling redirected to another. */
