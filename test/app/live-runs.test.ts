@@ -115,3 +115,41 @@ it('counts what an order filled that an earlier run left, also before the venue 
   await time.runUntil(second.begin('b', place('b', '1s', 30_000)).then((live) => live.waitForEnd()));
   expect(listOrders()).toEqual([['40000', 'closed']]);
 });
+
+it('places the stop of a run that was resumed while the venue did not answer', async () => {
+  const text = `runbook: b
+dsl: 1
+steps:
+  - place: {type: market, market: BTC-USD, side: long, size: 1, price: 65000}
+  - wait: 30s
+  - protect: {market: BTC-USD, side: short, stop_loss: {fraction: 1, trigger: 60000, price: 59000}}
+  - wait: 10m
+`;
+  let isAway = false;
+  world = new World({
+    config: { markets: MARKETS },
+    between: (venue) => ({
+      connect: (ms) => venue.connect?.(ms),
+      send: async (...request) =>
+        isAway ? { kind: 'failure', sent: false, message: 'no connection' } : venue.send(...request),
+    }),
+  });
+  const { time } = world;
+  const first = await time.runUntil(world.openProcess());
+  void (await time.runUntil(first.begin('b', text))).waitForEnd();
+  await pass(20_000);
+  first.die();
+  isAway = true;
+  const second = await time.runUntil(world.openProcess());
+  const b = second.live('b');
+  const resumed = b.resume();
+  await pass(60_000);
+  isAway = false;
+  await time.runUntil(resumed);
+  void b.waitForEnd();
+  await pass(30_000);
+  expect(world.books.orders.map(({ type, status }) => [type, status])).toEqual([
+    ['market', 'closed'],
+    ['stop_loss', 'open'],
+  ]);
+});

@@ -72,8 +72,8 @@ export interface Bars {
   wasBefore(kill: KillEvent): boolean;
   /** Why it could not be read when it was last asked: no verdict, but nothing that adds risk is sent until it is read. */
   unread: string | undefined;
-  /** Whether the messages of people to the run were read since this process has it: the first may be a cancel. */
-  isHeard: boolean;
+  /** Whether all is known by now that has to be before the first order; asked before each. */
+  isReady(): Promise<boolean>;
   /** An anchor that the journal contradicts. */
   contradiction: string | undefined;
   /** Why what the account holds could not be compared with the venue's lists before the run began: no expression reads it then. */
@@ -194,7 +194,7 @@ export class LiveAssembly {
       requests: buildDeclaredRequests(profile),
       onCrash,
       ...(this.options.confirm === undefined ? {} : { confirm: this.options.confirm }),
-      readKillSwitch: async () => (await readKillSwitch(account, bars)) && bars.isHeard,
+      readKillSwitch: async () => (await readKillSwitch(account, bars)) && bars.isReady(),
       forbidden: (protective) => {
         if (protective) return undefined;
         if (account.session.failing)

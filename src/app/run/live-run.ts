@@ -73,11 +73,15 @@ export class LiveRun {
     killed: undefined,
     wasBefore: () => true,
     unread: undefined,
-    isHeard: false,
+    isReady: async () => this.isHeard && (this.isCompared || this.compareAgain()),
     contradiction: undefined,
     accountUnread: undefined,
   };
   private killTold = false;
+  /** Whether the messages of people to the run were read since this process has it: the first may be a cancel. */
+  private isHeard = false;
+  /** Whether the venue's orders were compared with the journal. */
+  private isCompared = true;
   private runbook = '';
   private startedAt = 0;
   private startedBy: string | undefined;
@@ -169,7 +173,7 @@ export class LiveRun {
     this.bars.contradiction ??=
       changed && `JOURNAL_CONTRADICTED: ${changed}, so it cancels what is open and places nothing`;
     this.bars.contradiction ??= await findRestoredOver(account, first.data.startedAt);
-    this.bars.contradiction ??= (await this.compareWithVenue(loaded))?.text;
+    this.bars.contradiction ??= await this.compareOrders(loaded);
     if (readsAccount(loaded.runbook) || !this.host.ledger.isWhole) await this.settleLedger(loaded);
     if (this.bars.contradiction !== undefined) this.host.voice.complain(this.bars.contradiction);
     const inputs = inputValues(loaded.runbook, { pairs: [], recorded: first.data.inputs });
@@ -267,6 +271,25 @@ export class LiveRun {
 
   private async settleLedger({ runbook }: LoadedRunbook): Promise<void> {
     this.bars.accountUnread = await settleLedger(this.host, { readsAccount: readsAccount(runbook), beside: this.run });
+  }
+
+  /**
+   * Why a run that is resumed places nothing, as the venue shows it. A venue that does not answer is asked again before each order: the
+   * run may hold a position, and its exit must not be denied for good.
+   */
+  private async compareOrders(loaded: LoadedRunbook): Promise<string | undefined> {
+    const found = await this.compareWithVenue(loaded);
+    this.isCompared = found === undefined || found.isSure;
+    if (this.isCompared) return found?.text;
+    this.host.voice.complain(`run ${this.run}: ${found?.text}; the venue is asked again before each order`);
+    return undefined;
+  }
+
+  private async compareAgain(): Promise<boolean> {
+    const found = await findVenueContradiction(this.host.comparison);
+    this.isCompared = found === undefined || found.isSure;
+    if (found?.isSure) this.bars.contradiction = found.text;
+    return this.isCompared;
   }
 
   /** Why the journal is not the account's newest, as the venue shows it; a run without an order asks nothing. */
@@ -463,7 +486,7 @@ export class LiveRun {
       const pending = await shared.mailbox.pending(this.run);
       for (const message of pending)
         if (message.sequence > this.readUpTo && !(await this.deliverMessage(message))) return;
-      this.bars.isHeard = true;
+      this.isHeard = true;
       const last = pending.at(-1);
       if (last === undefined) return;
       // Marked as read only when durable in the journal: reading it twice after a crash has no further effect.
