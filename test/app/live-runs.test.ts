@@ -1,6 +1,8 @@
 /** Tests live runs of one account that share a process: what one does while another begins, or is resumed. */
 import { afterEach, expect, it } from 'vitest';
+import { keepBaseline, keepListed, type LedgerOf, nameLedger } from '../../src/app/account/ledger.ts';
 import { StoreError } from '../../src/journal/store.ts';
+import { fill } from '../venue/order-samples.ts';
 import { type Process, World } from './live-host.ts';
 
 const PATH = { kind: 'points', points: [{ afterMs: 0, price: '64000' }] } as const;
@@ -152,4 +154,32 @@ steps:
     ['market', 'closed'],
     ['stop_loss', 'open'],
   ]);
+});
+
+const keepers: [string, (of: LedgerOf, at: number) => Promise<void>][] = [
+  ['a person has stated', (of, at) => keepBaseline(of, { market: 'BTC-USD', size: '0.5', by: 'ada', at })],
+  [
+    'the venue has shown to another process',
+    (of, at) => {
+      const fills = [fill('BTC-USD-9', '0.5', { timestamp: at * 1000 })];
+      return keepListed(of, { listed: [{ market: 'BTC-USD', readAt: at, fills }], gone: {} });
+    },
+  ],
+];
+
+it.each(keepers)('counts what %s since the process began', async (_what, keep) => {
+  world = new World({ config: { markets: MARKETS }, limits: { maxPosition: '1' } });
+  const { time } = world;
+  const process = await time.runUntil(world.openProcess());
+  const of = nameLedger(process.host.account);
+  await pass(1000);
+  await keep(of, time.now());
+  await pass(1000);
+  await time.runUntil(process.begin('a', place('a', '1s', 40_000)).then((live) => live.waitForEnd()));
+  expect(listOrders()).toEqual([]);
+  await keepBaseline(of, { market: 'BTC-USD', size: '0', by: 'ada', at: time.now() });
+  await pass(1000);
+  void (await time.runUntil(process.begin('b', place('b', '1s', 40_000)))).waitForEnd();
+  await pass(5000);
+  expect(listOrders()).toEqual([['40000', 'open']]);
 });

@@ -14,7 +14,7 @@ import { LIVE_STATUSES, makeAccountOrderParams, makeMarketParams, PAGE_ROWS } fr
 import { type FillRecord, isTerminalStatus, type OrderRecord } from '../../venue/records.ts';
 import type { Voice } from '../voice.ts';
 import type { Account } from './account.ts';
-import { keepListed, keepPositions, loadLedger, nameLedger } from './ledger.ts';
+import { keepListed, keepPositions, loadLedger, nameLedger, takeRows } from './ledger.ts';
 import { LIST_TOKENS_WITHIN_MS, readDeclaredPositions, readRows } from './one-request.ts';
 
 interface LedgerHost {
@@ -71,6 +71,7 @@ export async function settleLedger(
   const { maxPosition, maxMarketNotional, maxExposure, maxOpenOrders, maxDailyLoss } = rules ?? {};
   const rest = [maxPosition, maxMarketNotional, maxExposure, maxOpenOrders, maxDailyLoss];
   if (!readsAccount && rest.every((each) => each === undefined)) return undefined;
+  await takeRows(nameLedger(account), host.ledger);
   // Proven in every market that an expression may name: the fills of the run itself prove nothing of others.
   const markets = readsAccount ? Object.keys(account.profile.markets) : [];
   const { unread } = await compareWithVenue(host, { markets, beside });

@@ -114,10 +114,7 @@ export async function loadLedger(of: LedgerOf, { anew = false } = {}): Promise<L
     folded: changed.length,
     parts: {
       runs,
-      baselines: [...readBaselines([...kept.values()]), ...readRows<Baseline>(kept, POSITION)],
-      listed: readRows<ListedFills>(kept, LISTED),
-      gone: readJson<Record<string, number>>(kept.get(GONE)) ?? {},
-      ended: readJson<Record<string, string>>(kept.get(ENDED)) ?? {},
+      ...readShown(kept),
       ...(unread.length === 0 ? {} : { unknown }),
     },
   };
@@ -162,6 +159,23 @@ function findVenue(first: StoredEntry): string | undefined {
 export async function keepBaseline({ store, key }: LedgerOf, baseline: Baseline): Promise<void> {
   const name = `${BASELINE}${new Date(baseline.at).toISOString()} ${baseline.market}`;
   await store.putAccountRows(key, [{ name, text: JSON.stringify(baseline) }]);
+}
+
+/** Counts what other processes have kept since the ledger was loaded: what people stated, and what the venue showed to their commands. */
+export async function takeRows({ store, key }: LedgerOf, ledger: AccountLedger): Promise<void> {
+  const kept = new Map((await store.accountRows(key)).map((row) => [row.name, row]));
+  const { baselines, ...shown } = readShown(kept);
+  ledger.takeListed(shown);
+  for (const stated of baselines) if (stated.at > (ledger.findStatedAt(stated.market) ?? 0)) ledger.state(stated);
+}
+
+function readShown(kept: ReadonlyMap<string, AccountRow>): Omit<LedgerParts, 'runs' | 'unknown'> {
+  return {
+    baselines: [...readBaselines([...kept.values()]), ...readRows<Baseline>(kept, POSITION)],
+    listed: readRows<ListedFills>(kept, LISTED),
+    gone: readJson<Record<string, number>>(kept.get(GONE)) ?? {},
+    ended: readJson<Record<string, string>>(kept.get(ENDED)) ?? {},
+  };
 }
 
 /** The positions that people stated, by the rows of an account. */
