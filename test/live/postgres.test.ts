@@ -147,7 +147,9 @@ describe('the store in PostgreSQL', { tags: ['postgres'] }, () => {
       await server().stop();
       try {
         const refused = await run(RUN, env);
-        expect([refused.exit, document(refused.out)]).toMatchObject([2, { error: { kind: 'configuration' } }]);
+        expect([refused.exit, document(refused.out)]).toMatchObject([4, { error: { kind: 'journal' } }]);
+        // A supervisor tries that again.
+        expect((await run(['resume'], env)).exit).toBe(4);
         expect(venue.placed.length).toBe(1);
         const killed = await run(['kill', '--profile', 'p.yaml', '--json'], env);
         expect([killed.exit, venue.orders.map(({ status }) => status)]).toEqual([4, ['canceled']]);

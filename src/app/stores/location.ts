@@ -21,7 +21,7 @@ import { openSharedPostgres } from '../../journal/shared/postgres.ts';
 import type { KillEvent, Shared } from '../../journal/shared/shared.ts';
 import { openAccountGuard, openSharedSqlite } from '../../journal/shared/sqlite.ts';
 import type { PostgresAccess } from '../../journal/sql/postgres.ts';
-import { type JournalStore, StoreError } from '../../journal/store.ts';
+import { type JournalStore, StoreAway, StoreError } from '../../journal/store.ts';
 import { MemoryStore } from '../../journal/stores/memory.ts';
 import { openPostgresStore } from '../../journal/stores/postgres.ts';
 import { openSqliteStore } from '../../journal/stores/sqlite.ts';
@@ -36,7 +36,7 @@ export type StorePlace =
   | { readonly kind: 'postgres'; readonly url: SecretReference };
 
 /**
- * The parts of a store that can be opened. Each rejects with a UserError (exit 2), except `journal`, which rejects with the
+ * The parts of a store that can be opened. Each rejects with a UserError (exit 2, or 4 where it does not answer), except `journal`, which rejects with the
  * StoreError itself, for readers that handle damage.
  */
 export interface StoreAccess {
@@ -227,12 +227,13 @@ function throwUserError(error: unknown): never {
   throw toSystemError(error) ?? error;
 }
 
-/** Runs `open` and turns store errors into user errors about the configuration. */
+/** Runs `open` and turns store errors into user errors about the configuration, but for a store that does not answer: that may pass. */
 export async function convertStoreErrors<T>(open: () => Promise<T>): Promise<T> {
   try {
     return await open();
   } catch (error) {
-    if (error instanceof StoreError) throw new UserError(makePrintable(error.message), EXIT.usage, 'configuration');
+    if (error instanceof StoreError && !(error instanceof StoreAway))
+      throw new UserError(makePrintable(error.message), EXIT.usage, 'configuration');
     throw toSystemError(error) ?? error;
   }
 }
