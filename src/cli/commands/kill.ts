@@ -9,8 +9,10 @@ import { exitAfter } from '../../app/process.ts';
 import { formatCount } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import type { Who } from '../../journal/account/acts.ts';
+import type { Profile } from '../../venue/profile/profile.ts';
 import { endProcess } from '../exit.ts';
 import type { Invocation } from '../invocation.ts';
+import type { Output } from '../terminal/output.ts';
 import { interrupts } from '../terminal/signals.ts';
 
 export interface KillOptions {
@@ -48,7 +50,7 @@ export async function kill(options: KillOptions, invocation: Invocation, progres
   const { terminal, environment } = invocation;
   const by = chooseActorName('kill', options.by, environment);
   const who = options.who ?? describeActor(by);
-  const profile = options.profile === undefined ? undefined : readProfileFile(options.profile, terminal);
+  const profile = options.profile === undefined ? undefined : readProfileToKill(options.profile, terminal);
   const request = { profile, who, reason: options.reason ?? 'runbook kill', sign: options.sign };
   const { left, stores, missing, accounts, failure } = await requestKill(request, invocation, progress);
   if (failure !== undefined)
@@ -61,6 +63,20 @@ export async function kill(options: KillOptions, invocation: Invocation, progres
   const everywhere = missing.length === 0 && stores.length > 0;
   terminal.answer({ engaged: everywhere, by, left, stores, missing }, () => `${describeLeft(left)}${where}`);
   return left === 0 && everywhere ? EXIT.done : EXIT.halted;
+}
+
+/** The profile; one that cannot be used names the way that needs none. */
+function readProfileToKill(file: string, terminal: Output): Profile {
+  try {
+    return readProfileFile(file, terminal);
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    throw new UserError(
+      `${error.message}\nNOTHING WAS CANCELLED, and no kill switch is engaged: \`runbook kill\` without --profile cancels for each account that has an unfinished or halted run in the state folder. ${READ_ON}`,
+      error.exit,
+      error.kind,
+    );
+  }
 }
 
 function describeLeft(left: number): string {
