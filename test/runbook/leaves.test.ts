@@ -35,6 +35,26 @@ describe('the paths of a runbook', () => {
     expect(leaks(ENTRY + GUARD, { head: 'leaves: {position: none}\n' })).toEqual(VIOLATED);
   });
 
+  it('leave an entry whose stop is on the side that opens', () => {
+    const wrong = GUARD.replace('short', 'long');
+    expect(leaks(ENTRY + wrong)).toEqual(VIOLATED);
+    expect(leaks(ENTRY + wrong + GUARD)).toEqual([]);
+    const sided = (entry: string, guard: string) =>
+      leaks(
+        ENTRY.replace('side: long', `side: "\${${entry}}"`) + GUARD.replace('side: short', `side: "\${${guard}}"`),
+        {
+          head: 'inputs: {side: {type: side, default: long}}\nvars: {way: {type: side, init: long}}\n',
+        },
+      );
+    expect(sided('inputs.side', 'inputs.side')).toEqual(VIOLATED);
+    expect(sided('inputs.side', 'opposite(inputs.side)')).toEqual([]);
+    // It may have another value by then.
+    expect(sided('way', 'way')).toEqual(UNPROVEN);
+    // What the other order opened is the rest.
+    const other = ENTRY.replace('id: entry', 'id: other').replace('side: long', 'side: short');
+    expect(leaks(`${ENTRY}${other}${wrong}`)).not.toEqual([]);
+  });
+
   it('leave nothing that a `manage` has held until it was gone', () => {
     const none = { head: 'leaves: {position: none}\n' };
     const filled = ENTRY.replace('60000}', '60000, tif: immediate_or_cancel}');

@@ -67,6 +67,8 @@ export class Checking {
   readonly vars = new Map<string, ValueType>();
   /** Names of let steps and of top-level lets, defs and vars, with their places, to report the unused ones. */
   readonly lets: { readonly name: string; readonly span: Span }[] = [];
+  /** The stop-losses that would close with a gain at the price that they are computed from. */
+  readonly stopsOnGain: Node[] = [];
   readonly calls = new Map<string, CheckedRunbook>();
   limits: ConstantLimits = { mode: 'active' };
   /** Set while the steps of `finally` or `undo` are checked. */

@@ -7,6 +7,7 @@ import { suggestSpelling } from '../../base/spelling.ts';
 import type { CheckedRunbook, CheckedStep, StepOf } from '../checked.ts';
 import type { MapNode, Node } from '../document/nodes.ts';
 import { shorten } from '../expression/analysis-faults.ts';
+import { readsFills } from '../flow/conditions.ts';
 import { findLeaks } from '../flow/leaks.ts';
 import { findStaleReads, type StaleRead } from '../flow/stale.ts';
 import { type Costs, countSteadyTokens } from '../plan/steady.ts';
@@ -97,8 +98,8 @@ function lintHand(checking: Checking, step: CheckedStep): void {
 }
 
 /** Whether a step places protective orders, which a deadman switch would cancel. */
-function isProtection({ verb }: CheckedStep): boolean {
-  return verb === 'protect' || verb === 'manage';
+function isProtection(step: CheckedStep): step is StepOf<'protect'> | StepOf<'manage'> {
+  return step.verb === 'protect' || step.verb === 'manage';
 }
 
 /** Whether a called runbook places protective orders: the caller's switch cancels those too. */
@@ -207,29 +208,66 @@ function lintLeaves(checking: Checking, runbook: CheckedRunbook): void {
   }
 }
 
-/** Checks that a fill is known before an entry is protected; in reading order. */
+/**
+ * Checks that a fill is known before an entry is protected, and that a stop which follows it at once is not where the entry gains; in
+ * reading order. Later the market may be there.
+ */
 function lintProtection(checking: Checking, runbook: CheckedRunbook): void {
   let entry: StepOf<'place'> | undefined;
   let filled = false;
+  let isLater = false;
   const visit = (steps: readonly CheckedStep[]): void => {
     for (const step of steps) {
+      filled ||= asksWhatFilled(step);
       if (isEntry(step, runbook)) {
         entry ??= step;
         filled = showsFills(findAwaited(step));
-      } else if (step.verb === 'wait_for' && (step.args.kind === 'order' || step.args.kind === 'any'))
-        filled ||= showsFills(step.args.is);
-      else if (isProtection(step)) {
+        isLater = false;
+      } else if (step.verb === 'wait_for') {
+        const { args } = step;
+        if (args.kind === 'order' || args.kind === 'any') filled ||= showsFills(args.is);
+        isLater ||= args.kind !== 'order' || args.order.text.trim() !== entry?.id;
+      } else if (isProtection(step)) {
         if (entry !== undefined && !filled && checking.names.doubted.size === 0)
           checking.report(
             findNameSpan(checking, step),
             'protect-before-fill',
             'nothing is known to have filled when these orders are placed',
           );
+        const wrong = checking.stopsOnGain.find(
+          ({ span }) => step.span.start < span.start && span.end <= step.span.end,
+        );
+        if (wrong !== undefined && entry !== undefined && !isLater && entry.args.side.text !== step.args.side.text)
+          checking.report(
+            wrong,
+            'stop-reversed',
+            'the stop-loss is where the position gains, seen from the price that it is computed from: it triggers at once',
+          );
       }
+      isLater ||= TAKES_TIME.has(step.verb);
       for (const block of listInnerBlocks(step)) visit(block);
     }
   };
   visit(runbook.steps);
+}
+
+/** Steps during which the market may go anywhere. */
+const TAKES_TIME: ReadonlySet<CheckedStep['verb']> = new Set([
+  'wait',
+  'manage',
+  'repeat',
+  'for_each',
+  'approve',
+  'call',
+]);
+
+/** Whether the step, or a block that it decides about, depends on what has filled. */
+function asksWhatFilled(step: CheckedStep): boolean {
+  const conditions = [
+    ...(step.if === undefined ? [] : [step.if]),
+    ...(step.verb === 'switch' || step.verb === 'if' ? step.args.cases.flatMap(({ when }) => when ?? []) : []),
+  ];
+  return conditions.some(({ text }) => /\.(?:filled|avg_price)\b/.test(text) || readsFills(text));
 }
 
 /** Warns of branches that close the position of one market side by side. */

@@ -34,6 +34,7 @@ export function lintStops(
       if (closing === undefined || a === undefined || b === undefined) return false;
       return closing === 'short' ? a.lessThan(b) : a.greaterThan(b);
     });
+  for (const place of [stopLoss, takeProfit]) if (place !== undefined) checkAboveZero(checking, place, ways);
   if (stopLoss !== undefined && takeProfit !== undefined && isBelow(takeProfit.leg.trigger, stopLoss.leg.trigger))
     checking.report(
       stopLoss.at,
@@ -46,6 +47,26 @@ export function lintStops(
       'stop-reversed',
       'the price of the stop-loss is better than its trigger: when it triggers, the market has already passed the price',
     );
+  else if (stopLoss !== undefined && isGain(side, stopLoss.leg.trigger, ways)) checking.stopsOnGain.push(stopLoss.at);
+}
+
+function checkAboveZero(checking: Checking, { leg, at }: LegPlace, ways: readonly Scope[]): void {
+  const isNever = (expr: Expr<Decimal>) =>
+    checking.compiler.evaluateConstant(expr) === undefined &&
+    ways.every((way) => tryEvaluate(expr, way)?.lessThanOrEqualTo(0));
+  const name = (['trigger', 'price'] as const).find((each) => isNever(leg[each]));
+  if (name !== undefined)
+    checking.report(at, 'price-not-positive', `${name} is not above zero at any price: ${leg[name].text.trim()}`);
+}
+
+/** Whether a stop-loss is where the position gains, seen from the price that it is computed from. */
+function isGain(side: Expr<string>, trigger: Expr<Decimal>, ways: readonly Scope[]): boolean {
+  return ways.every((way, index) => {
+    const closing = tryEvaluate(side, way);
+    const [at, price] = [tryEvaluate(trigger, way), PROBES[index]];
+    if (closing === undefined || at === undefined || price === undefined || trigger.constant) return false;
+    return closing === 'short' ? at.greaterThan(price) : at.lessThan(price);
+  });
 }
 
 /** A stop that reduces a position, with its place in the text. */

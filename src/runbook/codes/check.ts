@@ -377,7 +377,7 @@ export const CHECK_CODES = {
     fix: 'Declare a price feed, or name it: `feed: feeds.mid`.',
   }),
   'stop-reversed': warning({
-    summary: 'stop prices on the wrong side of each other',
+    summary: 'stop prices on the wrong side of each other, or of the entry that they protect',
     cause:
       'A long position is closed by a short order, and its stop-loss lies below and its take-profit above; for a short position it is the other way round. The check uses the default values of the inputs.',
     example: 'protect: {side: short, stop_loss: {trigger: price * 1.02, …}, take_profit: {trigger: price * 0.98, …}}',

@@ -218,8 +218,15 @@ class LeavesDomain implements Domain<PathState> {
     return allow !== 'reduce' && (this.runbook.limits?.mode ?? 'active') === 'active';
   }
 
-  private protect({ args }: StepOf<'protect'>, state: PathState): PathState {
+  private protect(step: StepOf<'protect'>, state: PathState): PathState {
+    const { args } = step;
     if (args.stopLoss === undefined) return state;
+    const here = listExposed(state).filter(({ market }) => market === nameMarket(args.market.text));
+    // On the side of the orders it would open more, and covers nothing.
+    if (here.length > 0 && here.every((fact) => fact.step.args.side.text === args.side.text))
+      return args.side.reads.every((root) => root === 'inputs')
+        ? this.tell(state, step, 'protect on the side of the order itself')
+        : { ...state, doubt: true };
     const share = evaluateConstant(args.stopLoss.fraction);
     if (share === undefined) return { ...state, doubt: true };
     return this.staysArmed ? state : cover(doubtElsewhere(state), nameMarket(args.market.text), share);
