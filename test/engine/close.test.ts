@@ -16,9 +16,9 @@ const CLOSE = '  - id: out\n    close: BTC-USD\n';
 
 async function play(
   steps: string,
-  { head = '', ...rest }: Partial<Scene> & { readonly head?: string } = {},
+  { head = '', feed = 'price', ...rest }: Partial<Scene> & { readonly head?: string; readonly feed?: string } = {},
 ): Promise<Performance> {
-  const text = `runbook: case\ndsl: 1\nfeeds: {mid: {type: price, max_age: 5s}}\nleaves: {position: none}\n${head}steps:\n${steps}`;
+  const text = `runbook: case\ndsl: 1\nfeeds: {mid: {type: ${feed}, max_age: 5s}}\nleaves: {position: none}\n${head}steps:\n${steps}`;
   const loaded = loadedFrom({ file: 'case.yaml', text });
   const path = { kind: 'points', points: [{ afterMs: 0, price: '64000' }] } as const;
   const markets = {
@@ -70,6 +70,16 @@ it('closes a short position within the slip that is written', async () => {
   const short = LONG.replace('long', 'short').replace('64100', '63900');
   const played = await play(`${short}  - close: {market: BTC-USD, slip: 5%}\n`);
   expect([isFlat(played), played.books.orders.at(-1)?.price]).toEqual([true, '67200']);
+});
+
+it.each([
+  ['BTC-USD', 'close: BTC-USD'],
+  ['an input', 'close: ${inputs.market}'],
+  ['an item', 'for_each: {each: m, in: "[inputs.market]", do: [{close: {market: "${m}", slip: 1%}}]}'],
+])('is bounded by the only feed by market too: %s', async (_name, close) => {
+  const head = 'inputs: {market: {type: market, default: BTC-USD}}\n';
+  const played = await play(`${LONG}  - ${close}\n`, { head, feed: 'map<price>' });
+  expect([isFlat(played), played.books.orders.at(-1)?.price]).toEqual([true, '63360']);
 });
 
 it('sends no order where the run holds nothing', async () => {

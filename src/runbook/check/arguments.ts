@@ -277,7 +277,7 @@ function manage(checking: Checking, node: Node, { nameSpan, timesOut }: Circumst
     );
   const followed = trail?.compileOptional<Decimal>('feed');
   const written = read.compileOptional<Decimal>('feed');
-  const feed = written ?? followed ?? compileOnlyPrice(checking, node);
+  const feed = written ?? followed ?? compileOnlyPrice(checking, node, market);
   if (feed === undefined && (trail !== undefined || breakEven !== undefined))
     checking.report(
       nameSpan,
@@ -314,7 +314,7 @@ function close(checking: Checking, node: Node, { nameSpan }: Circumstances): Bui
   if (node.kind !== 'map') {
     const market = checking.compiler.compile<string>(node, MARKET_TYPE);
     checkMarket(checking, node, market);
-    const feed = compileOnlyPrice(checking, node);
+    const feed = compileOnlyPrice(checking, node, market);
     checkExitPrice(checking, nameSpan, 'close', feed);
     return { args: { market, ...omitUndefined({ feed }) }, yields: undefined };
   }
@@ -322,7 +322,7 @@ function close(checking: Checking, node: Node, { nameSpan }: Circumstances): Bui
   const market = read.compile<string>('market');
   checkMarket(checking, read.find('market'), market);
   read.market = market;
-  const feed = read.compileOptional<Decimal>('feed') ?? compileOnlyPrice(checking, node);
+  const feed = read.compileOptional<Decimal>('feed') ?? compileOnlyPrice(checking, node, market);
   checkExitPrice(checking, nameSpan, 'close', feed);
   const slip = read.compileOptional<Decimal>('slip');
   if (slip !== undefined) checkRatio(checking, read, 'slip', slip, 'at least 0');
@@ -358,27 +358,31 @@ function checkExitPrice(
       at,
       'market-order-without-price',
       `without a price feed the market exit of ${step} has no price: the venue document does not say whether that is allowed`,
-      'Give it as `feed:`, such as feeds.mid, or "feeds.mid[MARKET]" of a feed by market; the only price feed of a runbook is found without it.',
+      'Declare a price feed, or give it as `feed:`, such as feeds.mid, or "feeds.mid[MARKET]" of a feed by market; the only one of a runbook is found without it.',
     );
 }
 
-/** The only feed of the runbook whose value is a price. */
-function compileOnlyPrice(checking: Checking, { span }: Node): Expr<Decimal> | undefined {
+/** The only feed of the runbook that gives a price; of one by market, its price of this market. */
+function compileOnlyPrice(checking: Checking, { span }: Node, market: Expr<string>): Expr<Decimal> | undefined {
   const feeds = checking.names.roots.get('feeds');
-  const prices = Object.entries(feeds?.kind === 'record' ? feeds.fields : {}).filter(
-    ([, type]) => type.kind === 'decimal' && type.unit === 'price',
+  const all = Object.entries(feeds?.kind === 'record' ? feeds.fields : {});
+  const isPrice = (type: ValueType | undefined) => type?.kind === 'decimal' && type.unit === 'price';
+  const single = all.filter(([, type]) => isPrice(type)).map(([name]) => `feeds.${name}`);
+  const key = nameMarketKey(market);
+  const byMarket = all.flatMap(([name, type]) =>
+    type.kind === 'map' && isPrice(type.of) && key !== undefined ? [`feeds.${name}[${key}]`] : [],
   );
-  const [name] = prices[0] ?? [];
-  if (name === undefined || prices.length > 1) return undefined;
-  const node = {
-    kind: 'scalar',
-    span,
-    text: `feeds.${name}`,
-    style: 'plain',
-    type: 'text',
-    offset: () => span.start,
-  } as const;
+  const [text, ...others] = single.length > 0 ? single : byMarket;
+  if (text === undefined || others.length > 0) return undefined;
+  const node = { kind: 'scalar', span, text, style: 'plain', type: 'text', offset: () => span.start } as const;
   return checking.compiler.compile<Decimal>(node, { kind: 'decimal', unit: 'price' });
+}
+
+/** A market as the key of an index; undefined for one that is put together of several parts. */
+function nameMarketKey(market: Expr<string>): string | undefined {
+  const text = market.text.trim();
+  if (market === FAULTY || text.includes('${')) return undefined;
+  return market.constant && !text.startsWith("'") ? `'${text}'` : text;
 }
 
 function amend(checking: Checking, node: Node, { nameSpan }: Circumstances): BuiltArgs<'amend'> {

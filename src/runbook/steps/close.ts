@@ -68,7 +68,11 @@ export const CLOSE_STEPS = {
           by: 'market',
           shape: fields({
             market: need(MARKET, 'market id'),
-            feed: may(PRICE, 'the price of the market', 'the only price feed of the runbook'),
+            feed: may(
+              PRICE,
+              'the price of the market',
+              'the only price feed of the runbook, or its price of this market',
+            ),
             slip: may(
               NUMBER,
               'distance of the worst price of each market order from the price of the market then',

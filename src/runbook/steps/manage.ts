@@ -131,7 +131,11 @@ export const MANAGE_STEPS = {
         side: need(SIDE, 'side of the closing orders: the opposite of the position'),
         stop_loss: may(LEG, 'the order that limits the loss'),
         take_profit: may(LEG, 'the order that takes the profit'),
-        feed: may(PRICE, 'the price of the market', 'that of trail, else the only price feed of the runbook'),
+        feed: may(
+          PRICE,
+          'the price of the market',
+          'that of trail, else the only price feed of the runbook, or its price of this market',
+        ),
         trail: may(
           fields({
             feed: may(PRICE, 'the price that the stop follows'),
