@@ -67,8 +67,6 @@ class Path {
   private readonly begun = new Set<string>();
   /** How the chart left a step, for each time of which the journal has not said so yet. */
   private readonly left = new Map<string, Left[]>();
-  /** What the chart has left since a step was failed. */
-  private readonly leftSince: { readonly step: string; readonly how: Left }[] = [];
   /** How the chart left the steps of the run. */
   private ending: 'completed' | 'stopped' | 'unprotected' | 'failed' | 'halted' | undefined;
   /** Attempts of each step, by its path in the run. */
@@ -186,10 +184,13 @@ class Path {
 
   private call(record: RecordOf<'step.started'>, callee: CheckedRunbook, records: readonly JournalRecord[]): void {
     const end = this.nextOwnEnd(record.step);
+    const over = end?.data.error;
+    // One that rose from the called runbook is no time-out of the call.
+    const hasRisen = toStatic(over?.step ?? '').startsWith(`${record.step}/`);
     const caller: Caller = {
       end,
       isAbandoned: (error) =>
-        (end?.data.error !== undefined && error?.kind === 'timeout' && end.data.error.message === error.message) ||
+        (!hasRisen && error?.kind === 'timeout' && over?.message === error.message) ||
         this.isAbandoned(error, record.step),
     };
     const called = new Path(makeChart(callee), records, { caller });
@@ -389,22 +390,8 @@ class Path {
     if (open.length > 0) throw this.departs(record, `the journal does not say that ${open.join(', ')} ended`);
   }
 
-  /**
-   * Fails the step's work. Branches that were cancelled have ended with it. A failure that no arrow of the step takes has left it too,
-   * before anything that the chart has run ahead to.
-   */
+  /** Fails the step's work. Branches that were cancelled have ended with it. */
   private failStep(step: string, kind: string, record: JournalRecord): void {
-    const before = this.left.get(step)?.length ?? 0;
-    const work = this.child(step);
-    this.leftSince.length = 0;
-    this.failWork(step, kind, record);
-    const [first] = this.leftSince;
-    const isTaken = first?.step === step && first.how === 'failed';
-    if (work === undefined || work === this.child(step) || isTaken) return;
-    this.left.set(step, (this.left.get(step) ?? []).toSpliced(before, 0, 'failed'));
-  }
-
-  private failWork(step: string, kind: string, record: JournalRecord): void {
     this.endBranches(step);
     const node = this.nodeOf(step);
     const delayed = node?.after[0]?.eventType;
@@ -755,6 +742,7 @@ class Path {
       const isBranch = source.tags?.includes('branch') || source.tags?.includes('round');
       if (isBranch && hasFailed && join?.type === 'parallel' && !this.isEndingBranches && join.meta?.path !== undefined)
         this.failedJoins.add(join.meta.path);
+      if (hasFailed) this.noteRisen(event.event.type, source);
       const step = source.meta?.path;
       if (step === undefined || target.length === 0) continue;
       const isDone = eventType.startsWith('xstate.done.');
@@ -762,8 +750,16 @@ class Path {
     }
   }
 
+  /** A failure has left each step that it rises through, before anything that the chart runs ahead to. */
+  private noteRisen(failure: string, source: TakenNode): void {
+    const id = `${failure.replace('xstate.error.actor.', '')}.`;
+    const inside = this.snapshot._nodes.filter(
+      ({ path, meta }) => path.length > source.path.length && id.startsWith(`${actorId(String(meta?.path))}.`),
+    );
+    for (const { meta } of inside) this.noteLeft(meta.path, 'failed');
+  }
+
   private noteLeft(step: string, how: Left): void {
-    this.leftSince.push({ step, how });
     this.left.set(step, [...(this.left.get(step) ?? []), how]);
   }
 

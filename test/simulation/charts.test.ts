@@ -29,6 +29,8 @@ it.each([
   ['a call that stops the run behind a time-out', 64_000_235],
   ['ten retries of branches beside branches that wait', 64_000_019],
   ['an undo whose only step is skipped', 80_000_341],
+  ['a failure that rises through a loop into the next item', 80_003_322],
+  ['a time-out that rises from a called runbook', 80_003_408],
   ['an item that fails past its clauses, beside another', 80_001_267],
 ])('%s are in the chart', async (_what, drawn) => {
   expect(await listDepartures(drawn)).toEqual([]);

@@ -162,7 +162,7 @@ export class Facts {
       lives.every(({ how }) => how === 'ended') &&
       this.happened.stops.length === 0 &&
       killedAt === undefined &&
-      scenario.cancelAfterMs === undefined &&
+      entries.every(({ type }) => type !== 'operator.acted') &&
       scenario.outsider === undefined &&
       (scenario.venue.tokens?.foreign ?? []).length === 0 &&
       books.requests.every(({ fault }) => fault === undefined) &&

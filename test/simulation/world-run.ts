@@ -91,6 +91,7 @@ export class WorldRun {
   askedAgain = false;
   private readonly ground: Ground;
   private starts = 0;
+  private cancel: ((by: string) => void) | undefined;
 
   constructor(ground: Ground, name: string, shape: Shape) {
     const { scenario, protocol } = ground;
@@ -137,6 +138,11 @@ export class WorldRun {
     this.starts += 1;
     host.ledger.take(this.name);
     return lines.length === 0 ? () => this.begin(host, killed) : this.takeUp(host, lines, killed);
+  }
+
+  /** A person cancels it, where it is under way. */
+  cancelNow(by: string): void {
+    this.cancel?.(by);
   }
 
   private begin(host: Host, killed: KillOrder | undefined): Promise<UnderWay> {
@@ -234,8 +240,15 @@ export class WorldRun {
     const { writer, gate } = parts;
     host.gates.add(gate);
     const standing = { over: false };
+    this.cancel = (by) =>
+      host.process.clock.arrive(() => {
+        if (standing.over) return;
+        parts.log.append('operator.acted', { command: 'cancel', by }, '', by);
+        running.command({ command: 'cancel', by });
+      });
     const end = () => {
       standing.over = true;
+      this.cancel = undefined;
       host.gates.delete(gate);
       this.addTo(host.ledger, parts);
     };

@@ -47,8 +47,10 @@ import { BTC, type Shape } from './shapes.ts';
 import { type Ended, type Ground, type Host, mistake, WorldRun } from './world-run.ts';
 
 const LEDGER = 'ledger';
-/** A run that goes on for longer than this, in virtual time, goes on for ever. */
+/** A person cancels runs that go on for longer than this, in virtual time: each of their steps may be tried ten times. */
 const LONGEST_MS = 3_600_000;
+/** One that goes on for so long behind that goes on for ever. */
+const PATIENCE_MS = 1_200_000;
 const PERSON = 'the desk';
 
 /** What became of one process. */
@@ -475,8 +477,12 @@ class World {
   }
 
   private tooLong(): Promise<never> {
+    const { clock, runs } = this;
+    clock.at(Math.max(clock.now(), START_MS + LONGEST_MS), () => {
+      for (const { run } of runs) run.cancelNow(PERSON);
+    });
     return new Promise((_, reject) =>
-      this.clock.at(START_MS + LONGEST_MS, () => reject(new Error('the run goes on for ever'))),
+      clock.at(START_MS + LONGEST_MS + PATIENCE_MS, () => reject(new Error('the run goes on for ever'))),
     );
   }
 }
