@@ -156,7 +156,7 @@ steps:
   ]);
 });
 
-const keepers: [string, (of: LedgerOf, at: number) => Promise<void>][] = [
+const facts: [string, (of: LedgerOf, at: number) => Promise<void>][] = [
   ['a person has stated', (of, at) => keepBaseline(of, { market: 'BTC-USD', size: '0.5', by: 'ada', at })],
   [
     'the venue has shown to another process',
@@ -167,7 +167,7 @@ const keepers: [string, (of: LedgerOf, at: number) => Promise<void>][] = [
   ],
 ];
 
-it.each(keepers)('counts what %s since the process began', async (_what, keep) => {
+it.each(facts)('counts what %s since the process began', async (_what, keep) => {
   world = new World({ config: { markets: MARKETS }, limits: { maxPosition: '1' } });
   const { time } = world;
   const process = await time.runUntil(world.openProcess());
