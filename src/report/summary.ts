@@ -9,7 +9,7 @@ import { ORDER_ALARMS } from '../venue/order/context.ts';
 import { isWorking } from '../venue/order/states.ts';
 import { getOrderState } from './folds/orders.ts';
 import type { RunReport } from './folds/run.ts';
-import { formatAmount, formatMoney, formatPrice, formatStepName } from './format.ts';
+import { formatAmount, formatMoney, formatPairs, formatPrice, formatStepName } from './format.ts';
 import { findMeaning } from './glossary.ts';
 
 type SummaryRole = 'strong' | 'faint' | 'good' | 'bad' | 'warning';
@@ -46,6 +46,8 @@ function printHeading(report: RunReport, paint: Paint): string {
     `${paint('strong', report.runbook)}  ${outcome}${reason}`,
     paint('faint', `run ${report.run}  ${report.mode}  ${report.startedAt} to ${report.endedAt}`),
   ];
+  const inputs = makePrintable(formatPairs(report.inputs), 400);
+  if (inputs !== '') lines.push(paint('faint', `inputs ${inputs}`));
   if (report.error !== undefined) {
     const step =
       report.error.step === undefined || report.error.step === '' ? '' : ` in ${makePrintable(report.error.step, 200)}`;

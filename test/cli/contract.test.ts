@@ -140,6 +140,7 @@ describe('dry-run --json', () => {
     expect(report).toEqual({
       run: TEXT,
       runbook: 'rest',
+      inputs: { markets: ['BTC-USD'], side: 'long', size: '0.001' },
       mode: 'simulated',
       outcome: 'succeeded',
       startedAt: '2026-01-05T08:00:00.000Z',

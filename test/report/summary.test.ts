@@ -20,6 +20,7 @@ const REPORT: RunReport = {
   run: '20260105T080000000-entry-0000000000',
   runbook: 'entry',
   mode: 'simulated',
+  inputs: { market: 'BTC-USD', risk: '0.02', levels: ['1', '2'] },
   outcome: 'failed',
   reason: 'too late',
   error: { kind: 'timeout', message: 'too late', step: 'steps/entry' },
@@ -84,6 +85,11 @@ describe('the report of a run', () => {
     const places = marks.map((mark) => text.indexOf(mark));
     expect(places).not.toContain(-1);
     expect(places).toEqual([...places].sort((a, b) => a - b));
+  });
+
+  it('says with which inputs it ran, below the outcome', () => {
+    expect(printSummary(REPORT).split('\n')[2]).toBe('inputs market=BTC-USD risk=0.02 levels=["1","2"]');
+    expect(printSummary({ ...REPORT, inputs: {} })).not.toContain('inputs');
   });
 
   it('has each order with step, time, type, side, size, price, trigger, fill and state', () => {

@@ -27,6 +27,8 @@ export interface RunReport {
   readonly run: string;
   readonly runbook: string;
   readonly mode: RunMode;
+  /** Those that were given, and the defaults of the others. */
+  readonly inputs: JsonObject;
   readonly outcome: RunOutcome;
   readonly reason?: string;
   readonly error?: ErrorFact;
@@ -195,7 +197,7 @@ export class RunFold {
 
   report(): RunReport {
     if (this.started === undefined) throw new StoreError('damaged', 'the run has no entries');
-    const { runbook, mode, startedAt } = this.started.data;
+    const { runbook, mode, inputs, startedAt } = this.started.data;
     const { outcome, reason, error, outputs } = this.ended?.data ?? {
       outcome: 'halted',
       reason: 'interrupted',
@@ -205,6 +207,7 @@ export class RunFold {
       run: this.started.run,
       runbook,
       mode,
+      inputs,
       outcome,
       ...(reason === undefined ? {} : { reason }),
       ...(error === undefined ? {} : { error: this.addStep(error) }),
