@@ -36,6 +36,7 @@ describe('runReport', () => {
     expect(makeRunReport(await sampleRun())).toEqual({
       run: 'r1',
       runbook: 'sample',
+      inputs: { side: 'long', size: '0.3' },
       mode: 'simulated',
       outcome: 'failed',
       error: { kind: 'transport', message: 'timeout: response', step: 'steps/2:read_account' },
