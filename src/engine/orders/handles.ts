@@ -30,13 +30,10 @@ export class OrderHandle implements OrderFields {
   private shown: Shown | OrderRecord;
   /** Made when one is first read: no expression reads most orders of a long run. */
   private made: OrderFields | undefined;
-  /** What the order lacked when it was touched; undefined where it was complete. Its filled size and price are estimates then. */
-  private lacking: string | undefined;
 
   private constructor(own: TrackedOrder | undefined, shown: Shown | OrderRecord) {
     this.own = own;
     this.shown = shown;
-    this.lacking = own === undefined ? undefined : describeMissing(own);
   }
 
   static ofOwn(order: TrackedOrder): OrderHandle {
@@ -48,10 +45,8 @@ export class OrderHandle implements OrderFields {
 
   /** Updates the snapshot to what is known now. */
   touch(record?: OrderRecord): void {
-    if (this.own !== undefined) {
-      this.shown = show(this.own);
-      this.lacking = describeMissing(this.own);
-    } else if (record !== undefined) this.shown = record;
+    if (this.own !== undefined) this.shown = show(this.own);
+    else if (record !== undefined) this.shown = record;
     this.made = undefined;
   }
 
@@ -60,9 +55,12 @@ export class OrderHandle implements OrderFields {
     return this.made;
   }
 
-  /** What the order lacked when it was touched last, in words; undefined where it was complete. */
+  /**
+   * What the order lacked when it was touched last, in words; undefined where it was complete. Its filled size and price are estimates
+   * otherwise.
+   */
   get incomplete(): string | undefined {
-    return this.lacking;
+    return 'snapshot' in this.shown ? describeMissing(this.shown) : undefined;
   }
 
   get id(): string {
@@ -123,7 +121,7 @@ export class OrderHandle implements OrderFields {
   toJSON(): JsonValue {
     const known = JSON_OF_FIELDS.get(this.fields);
     if (known !== undefined) return known;
-    const json = toJson({ ...this.fields, ...(this.lacking === undefined ? {} : { estimated: true }) });
+    const json = toJson({ ...this.fields, ...(this.incomplete === undefined ? {} : { estimated: true }) });
     if (this.own !== undefined) JSON_OF_FIELDS.set(this.fields, json);
     return json;
   }
@@ -148,7 +146,7 @@ export function readOrderField(record: RecordValue, name: string, mayEstimate: b
 }
 
 /** What an order of ours still lacks, with both figures; undefined where it is complete. */
-export function describeMissing(order: TrackedOrder): string | undefined {
+export function describeMissing(order: Shown): string | undefined {
   const missing = findMissing(order.snapshot);
   if (missing === undefined) return undefined;
   const { filled, recordFilled, venueId } = order.snapshot.context;

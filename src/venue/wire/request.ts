@@ -97,9 +97,10 @@ export function encodeBody(request: WireRequest): string {
 /** The exact text of the query without the question mark; empty where the parameters are in the body. */
 export function encodeQuery(request: WireRequest): string {
   if (request.placement === 'body') return '';
-  return Object.entries(request.params)
-    .map(([key, value]) => `${encodeURIComponent(key)}=${encodeURIComponent(value.text)}`)
-    .join('&');
+  let query = '';
+  for (const [key, { text }] of Object.entries(request.params))
+    query += `${query === '' ? '' : '&'}${encodeURIComponent(key)}=${encodeURIComponent(text)}`;
+  return query;
 }
 
 /** SHA-256, in hex, of the exact bytes that carry the parameters. All attempts of one intent must have the same digest. */
