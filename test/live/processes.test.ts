@@ -256,6 +256,25 @@ describe.concurrent('a process that dies', () => {
       ]);
       await second.close();
     }));
+
+  it('beside one that goes on for hours: each is continued', () =>
+    scene({ runbook: resting('2s') }, async ({ venue, start, write }) => {
+      write('long.yaml', resting('10h').replace('runbook: one', 'runbook: long'));
+      for (const file of ['one.yaml', 'long.yaml']) {
+        const before = venue.of('GET', '/orders').length;
+        const running = start(RUN.map((word) => (word === 'one.yaml' ? file : word)));
+        await until(() => venue.placed.length === (file === 'one.yaml' ? 1 : 2));
+        await until(() => venue.of('GET', '/orders').length >= before + 3);
+        running.child.kill('SIGKILL');
+        await running.ended;
+      }
+      const both = start(['resume', '--json']);
+      await until(() => venue.orders[0]?.status === 'canceled');
+      expect(venue.orders.map(({ status }) => status)).toEqual(['canceled', 'open']);
+      both.child.kill('SIGTERM');
+      expect((await both.ended).exit).toBe(143);
+      expect(venue.orders.map(({ status }) => status)).toEqual(['canceled', 'canceled']);
+    }));
 });
 
 describe.concurrent('several processes', () => {

@@ -12,6 +12,7 @@ import type { ApprovedBounds } from '../../journal/entry.ts';
 import type { HeldLease } from '../../journal/shared/lease.ts';
 import type { LeaseAnswer } from '../../journal/shared/shared.ts';
 import type { Value } from '../../runbook/values.ts';
+import type { Profile } from '../../venue/profile/profile.ts';
 import type { Account } from '../account/account.ts';
 import { chainKills, describeActor, noteRefusal } from '../account/acts.ts';
 import { type ActingAccount, takeAccountLease } from '../account/identity.ts';
@@ -22,7 +23,7 @@ import { VenueComparison } from '../account/venue-comparison.ts';
 import { reportCrash } from '../crash-report.ts';
 import { EXIT, UserError } from '../errors.ts';
 import type { LoadedRunbook } from '../files/load.ts';
-import type { ActingContext, Signal } from '../process.ts';
+import { type ActingContext, exitAfter, type Signal } from '../process.ts';
 import { LateOrders } from './late-orders.ts';
 import type { LiveHost, LiveOptions } from './live-assembly.ts';
 import { LiveRun } from './live-run.ts';
@@ -84,15 +85,65 @@ export async function executeRun(
   }
 }
 
+/** A run to be continued. */
+export interface RunToResume {
+  readonly run: string;
+  /** The profile it was begun under, where that is not the account's. */
+  readonly profile?: Profile;
+  /** What only one run of the account uses at a time. */
+  readonly exclusive?: readonly string[];
+}
+
 /** Continues a run whose process died, or that halted. */
 export async function resumeRun(account: Account, run: string, context: ActingContext): Promise<EndedRun> {
+  const [ended] = await resumeTogether(account, [{ run }], context, (_run, ending) => ending);
+  return ended as EndedRun;
+}
+
+/**
+ * Continues runs of an account side by side: each may hold a position, and one may go on for days. One that uses what another uses alone
+ * waits for its end. `show` gets the end of each.
+ */
+export async function resumeTogether<T>(
+  account: Account,
+  runs: readonly RunToResume[],
+  context: ActingContext,
+  show: (run: string, ended: Promise<EndedRun>) => Promise<T>,
+): Promise<readonly T[]> {
   suspendIfReplaced(account, context);
-  const acting = await acquireLease(account, `resume of ${run}`, context);
+  const acting = await acquireLease(account, `resume of ${runs.map(({ run }) => run).join(', ')}`, context);
   if (acting.kind === 'taken') throw makeHeldError(account, acting);
   return holdLease(acting.lease, async () => {
-    const live = new LiveRun(await makeHost(account, acting, context), run);
-    await live.resume();
-    return runToEnd(live, account, context);
+    const host = await makeHost(account, acting, context);
+    let signal: Signal | undefined;
+    const off = context.interrupts.on((sent) => {
+      signal ??= sent;
+    });
+    const resume = async ({ run, profile }: RunToResume, others: readonly Promise<unknown>[]) => {
+      await Promise.allSettled(others);
+      if (signal !== undefined)
+        throw new UserError(`run ${run} was not resumed: ${signal}`, exitAfter(signal), 'interrupted');
+      const live = new LiveRun(host, run, {}, profile);
+      await live.resume();
+      return live;
+    };
+    const underWay: { readonly exclusive: readonly string[]; readonly shown: Promise<T> }[] = [];
+    for (const each of runs) {
+      const { run, exclusive = [] } = each;
+      const others = underWay.filter((other) => other.exclusive.some((name) => exclusive.includes(name)));
+      const resumed = resume(
+        each,
+        others.map(({ shown }) => shown),
+      );
+      const shown = show(
+        run,
+        resumed.then((live) => runToEnd(live, account, context)),
+      );
+      shown.catch(() => {});
+      underWay.push({ exclusive, shown });
+      if (others.length === 0) await resumed.catch(() => {});
+    }
+    return Promise.all(underWay.map(({ shown }) => shown)).finally(off);
   });
 }
 

@@ -1,24 +1,28 @@
 /** `runbook run` and `runbook resume`: execute runs for real, confirmed before anything is sent, and show how each ended. */
 
-import { openAccount } from '../../app/account/account.ts';
+import { makeAccountKey, openAccount } from '../../app/account/account.ts';
 import { refuseUnready, refuseUntil } from '../../app/account/readiness.ts';
 import { EXIT, type ExitCode, HAS_ENDED, UserError } from '../../app/errors.ts';
 import { refuseUnwritable, writeFixtureFile } from '../../app/files/fixture.ts';
-import { inputValues, loadRunbook } from '../../app/files/load.ts';
+import { inputValues, loadPinned, loadRunbook } from '../../app/files/load.ts';
 import { readProfileFile } from '../../app/files/profile.ts';
 import { makeApprovedBounds, noteUnchecked, planFor } from '../../app/plan.ts';
 import { exitAfter } from '../../app/process.ts';
-import { executeRun, resumeRun } from '../../app/run/execution.ts';
+import { executeRun, resumeTogether } from '../../app/run/execution.ts';
 import { readRecordedProfile } from '../../app/run/first-entry.ts';
+import type { EndedRun } from '../../app/run/outcome.ts';
+import { listExclusive } from '../../app/schedule/timetable.ts';
 import { findKnownStores } from '../../app/stores/known-stores.ts';
 import { describePlace } from '../../app/stores/location.ts';
 import { findUnfinishedRuns, type UnfinishedRun } from '../../app/stores/unfinished-runs.ts';
+import { SILENT } from '../../app/voice.ts';
 import { makePrintable } from '../../base/printable.ts';
 import type { Fixture } from '../../gateway/fixture/fixture.ts';
 import type { RunReport } from '../../report/folds/run.ts';
 import type { Plan } from '../../runbook/plan/plan.ts';
 import type { VenueCall } from '../../venue/port.ts';
 import { isLoopbackHost } from '../../venue/profile/loopback.ts';
+import type { Profile } from '../../venue/profile/profile.ts';
 import { makeEndProcess } from '../exit.ts';
 import type { Invocation } from '../invocation.ts';
 import type { Output } from '../terminal/output.ts';
@@ -105,24 +109,52 @@ export async function resumeRuns(names: readonly string[], invocation: Invocatio
   const several = found.length > 1;
   const answer = several && terminal.json ? (report: RunReport) => void documents.push(report) : showReport;
   let worst: ExitCode = EXIT.done;
-  for (const unfinished of found) {
-    const exit = await resumeOne(unfinished, invocation, answer).catch((error: unknown) => {
-      if (!(error instanceof UserError)) throw error;
-      // Another process has resumed it since it was listed, and no one asked for this run by name.
-      if (names.length === 0 && error.kind === HAS_ENDED) {
-        terminal.note(error.message);
-        return EXIT.done;
-      }
-      if (!several) throw error;
-      terminal.complain(error.message);
-      documents.push({ run: unfinished.run, error: { kind: error.kind, message: error.message } });
-      return error.exit;
-    });
+  const note = (exit: ExitCode) => {
     if (exit > worst) worst = exit;
-    if (exit === EXIT.interrupted || exit === EXIT.terminated) break;
-  }
+  };
+  const fail = (run: string, error: unknown) => {
+    if (!(error instanceof UserError)) throw error;
+    // Another process has resumed it since it was listed, and no one asked for this run by name.
+    if (names.length === 0 && error.kind === HAS_ENDED) return terminal.note(error.message);
+    if (!several) throw error;
+    terminal.complain(error.message);
+    documents.push({ run, error: { kind: error.kind, message: error.message } });
+    return note(error.exit);
+  };
+  const show = (run: string, ended: Promise<EndedRun>) =>
+    ended.then(
+      (each) => note(showEnd(each, terminal, answer)),
+      (error: unknown) => fail(run, error),
+    );
+  await Promise.all(
+    [...groupByAccount(found, fail).values()].map((runs) =>
+      resumeOfAccount(runs, invocation, show).catch((error: unknown) => {
+        for (const { run } of runs) fail(run, error);
+      }),
+    ),
+  );
   if (documents.length > 0) terminal.answer({ runs: documents }, () => '');
   return worst;
+}
+
+type Known = UnfinishedRun & { readonly profile: Profile };
+
+/** Those that halted come last: what they left waits for a person in any case. */
+function groupByAccount(
+  found: readonly UnfinishedRun[],
+  fail: (run: string, error: unknown) => void,
+): ReadonlyMap<string, readonly Known[]> {
+  const groups = new Map<string, Known[]>();
+  for (const each of [...found].sort((a, b) => Number(a.hasHalted) - Number(b.hasHalted))) {
+    try {
+      const profile = readRecordedProfile(each.first, each.place);
+      const key = `${makeAccountKey(profile)} ${describePlace(each.place)}`;
+      groups.set(key, [...(groups.get(key) ?? []), { ...each, profile }]);
+    } catch (error) {
+      fail(each.run, error);
+    }
+  }
+  return groups;
 }
 
 /** Why a run on paper is not resumed, where one was named. */
@@ -153,21 +185,33 @@ function reportNothing({ terminal, state }: Invocation): ExitCode {
   return gone.length === 0 ? EXIT.done : EXIT.halted;
 }
 
-async function resumeOne(
-  { run, first, place }: UnfinishedRun,
+async function resumeOfAccount(
+  runs: readonly Known[],
   invocation: Invocation,
-  answer: typeof showReport,
-): Promise<ExitCode> {
-  const account = await openAccount(readRecordedProfile(first, place), invocation);
+  show: (run: string, ended: Promise<EndedRun>) => Promise<void>,
+): Promise<void> {
+  const [first] = runs as [Known];
+  const account = await openAccount(first.profile, invocation);
   try {
-    const ended = await resumeRun(account, run, {
-      ...invocation,
-      interrupts,
-      endProcess: makeEndProcess(invocation.terminal),
-    });
-    return showEnd(ended, invocation.terminal, answer);
+    const context = { ...invocation, interrupts, endProcess: makeEndProcess(invocation.terminal) };
+    const wanted = runs.map(({ run, profile, first: { data } }) => ({
+      run,
+      profile,
+      exclusive: listUsed(data.sources),
+    }));
+    await resumeTogether(account, wanted, context, show);
   } finally {
     await account.close();
+  }
+}
+
+/** What the run uses alone; nothing where its texts cannot be read, which its resume reports. */
+function listUsed(sources: Parameters<typeof loadPinned>[0]): readonly string[] {
+  try {
+    return listExclusive(loadPinned(sources, SILENT).runbook);
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    return [];
   }
 }
 
