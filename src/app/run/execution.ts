@@ -115,30 +115,32 @@ export async function resumeTogether<T>(
   if (acting.kind === 'taken') throw makeHeldError(account, acting);
   return holdLease(acting.lease, async () => {
     const host = await makeHost(account, acting, context);
+    const resumedRuns: LiveRun[] = [];
     let signal: Signal | undefined;
-    const off = context.interrupts.on((sent) => {
-      signal ??= sent;
-    });
-    const resume = async ({ run, profile }: RunToResume, others: readonly Promise<unknown>[]) => {
-      await Promise.allSettled(others);
+    let off: (() => void) | undefined;
+    // Not before one of them goes on: until then a signal ends the process, which has sent nothing.
+    const listen = () => {
+      off ??= context.interrupts.on((sent) => {
+        signal ??= sent;
+        beginShutdown(sent, resumedRuns, account, context);
+      });
+    };
+    const resume = async ({ run, profile }: RunToResume) => {
       if (signal !== undefined)
         throw new UserError(`run ${run} was not resumed: ${signal}`, exitAfter(signal), 'interrupted');
       const live = new LiveRun(host, run, {}, profile);
       await live.resume();
+      resumedRuns.push(live);
+      listen();
       return live;
     };
+    const endRun = (live: LiveRun) => runToEnd(live, account, context, signal);
     const underWay: { readonly exclusive: readonly string[]; readonly shown: Promise<T> }[] = [];
     for (const each of runs) {
       const { run, exclusive = [] } = each;
       const others = underWay.filter((other) => other.exclusive.some((name) => exclusive.includes(name)));
-      const resumed = resume(
-        each,
-        others.map(({ shown }) => shown),
-      );
-      const shown = show(
-        run,
-        resumed.then((live) => runToEnd(live, account, context)),
-      );
+      const resumed = Promise.allSettled(others.map(({ shown }) => shown)).then(() => resume(each));
+      const shown = show(run, resumed.then(endRun));
       shown.catch(() => {});
       underWay.push({ exclusive, shown });
       if (others.length === 0) await resumed.catch(() => {});
@@ -148,26 +150,22 @@ export async function resumeTogether<T>(
 }
 
 /** Runs until the end; signals ask the run to settle, and the first one begins the time in which everything has to be closed. */
-async function runToEnd(
-  live: LiveRun,
-  { clock, shutdown }: Account,
-  { voice, interrupts, endProcess }: ActingContext,
-): Promise<EndedRun> {
+async function runToEnd(live: LiveRun, account: Account, context: ActingContext, already?: Signal): Promise<EndedRun> {
+  const { clock, shutdown } = account;
+  const { voice, interrupts } = context;
   let signal: Signal | undefined;
   let settling: SettlingProgress | undefined;
-  const off = interrupts.on((sent) => {
+  const handle = (sent: Signal) => {
     // A second signal changes nothing; it asks what the run waits for.
     if (signal !== undefined) return settling?.report();
     signal = sent;
-    shutdown.begin(() => {
-      for (const line of describeInterrupted(live, clock.now())) voice.complain(line);
-      const error = makeOverdueError(sent, writeDuration(shutdown.withinMs), live);
-      endProcess(error.exit, error);
-    });
+    beginShutdown(sent, [live], account, context);
     settling = new SettlingProgress(new SystemClock(), voice, live, clock.now() + shutdown.withinMs);
     voice.note(`${sent}: settling; waiting for the outcome of orders in flight; ${describeOpenOrders(live)}`);
     live.act({ command: 'interrupt', by: sent }, 'process');
-  });
+  };
+  const off = interrupts.on(handle);
+  if (already !== undefined) handle(already);
   try {
     await live.waitForEnd();
   } catch (error) {
@@ -179,6 +177,21 @@ async function runToEnd(
     off();
   }
   return { report: await live.readReport(), residual: live.residual(), signal, recording: live.getRecording() };
+}
+
+/** Begins the time in which everything has to be closed: when it is over, the process ends and says what the runs leave. */
+function beginShutdown(
+  sent: Signal,
+  runs: readonly LiveRun[],
+  { clock, shutdown }: Account,
+  { voice, endProcess }: ActingContext,
+): void {
+  shutdown.begin(() => {
+    for (const live of runs) for (const line of describeInterrupted(live, clock.now())) voice.complain(line);
+    const [first] = runs as readonly [LiveRun];
+    const error = makeOverdueError(sent, writeDuration(shutdown.withinMs), first);
+    endProcess(error.exit, error);
+  });
 }
 
 /** Takes the lease on the account. When it is lost later the process ends at once: another process acts for the account then. */
