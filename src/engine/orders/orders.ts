@@ -154,7 +154,7 @@ export class OrderManager {
 
   /** Reads the fills of every order of the run until they agree with its record: the run's figures are the venue's. */
   async reconcileFills(request: CompletingRequest): Promise<void> {
-    await this.completing.complete(this.run.log.tracker.orders(), request);
+    await this.completing.complete(this.run.log.tracker.unfinished(), request);
     for (const handle of this.listIncomplete()) handle.touch();
   }
 

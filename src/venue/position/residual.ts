@@ -208,7 +208,8 @@ function computeOpened(
   /** What was closed of the position of others, by its side. What is bought back of it opens nothing. */
   const closed = { long: ZERO, short: ZERO };
   for (const { order, size } of [...trades, ...pending]) {
-    const { side } = order.intent;
+    const { intent, provenHeld } = order;
+    const { side } = intent;
     const other: Side = side === 'long' ? 'short' : 'long';
     const signed = (of: Decimal) => (side === 'long' ? of : of.negated());
     if (beside.has(order)) {
@@ -223,12 +224,13 @@ function computeOpened(
       return taken;
     };
     const own = take(onSide(net, other));
-    besideNet = besideNet.plus(signed(take(onSide(besideNet, other))));
+    // Each is zero for nearly every fill of a long run.
+    if (!besideNet.isZero()) besideNet = besideNet.plus(signed(take(onSide(besideNet, other))));
     const restored = take(closed[side]);
-    closed[side] = closed[side].minus(restored);
-    const held = onSide(decimal(order.provenHeld ?? '0'), other).minus(closed[other]);
-    const reduced = take(isPositionStop(order.intent) ? rest : held.isNegative() ? ZERO : held);
-    closed[other] = closed[other].plus(reduced);
+    if (!restored.isZero()) closed[side] = closed[side].minus(restored);
+    const held = provenHeld === undefined ? ZERO : onSide(decimal(provenHeld), other).minus(closed[other]);
+    const reduced = take(isPositionStop(intent) ? rest : held.isNegative() ? ZERO : held);
+    if (!reduced.isZero()) closed[other] = closed[other].plus(reduced);
     const opened = own.plus(rest);
     net = net.plus(signed(opened));
   }
