@@ -205,7 +205,7 @@ export class VirtualClock implements Clock, Metronome {
   /** Runs everything that can run at the present time. */
   async quiesce(): Promise<void> {
     await this.settle();
-    await this.runDue();
+    if (this.hasTurn()) await this.runDue();
   }
 
   /** The same where everything has settled: when only the time has changed since the last turn. */
@@ -236,10 +236,17 @@ export class VirtualClock implements Clock, Metronome {
     this.time = Math.max(this.time, whenMs);
   }
 
-  /** Sets the time to `whenMs` at once and runs all timers due by then at that time, as late timers of a real clock run. */
-  async jumpTo(whenMs: number): Promise<void> {
+  /**
+   * Sets the time to `whenMs` at once and runs all timers due by then at that time, as late timers of a real clock run. To be called where
+   * everything has settled; undefined where nothing is due.
+   */
+  jumpTo(whenMs: number): Promise<void> | undefined {
     this.time = Math.max(this.time, whenMs);
-    await this.quiesce();
+    return this.hasTurn() ? this.runDue() : undefined;
+  }
+
+  private hasTurn(): boolean {
+    return this.arrivals.length > 0 || (this.timers.nextTime() ?? Infinity) <= this.time;
   }
 
   /** Runs until `work` has settled. Throws when it cannot settle: no timer is due and nothing has arrived. */
