@@ -1,10 +1,13 @@
 /** Measures row 21b: what an order costs after many others of the same run, and what the replay of such a run costs. */
-import { replayRun } from '../../src/app/run/virtual-run.ts';
-import { type RecordedRun, readRecordedRun } from '../../src/journal/reading.ts';
+import { join } from 'node:path';
+import { replayStoredRun } from '../../src/app/run/virtual-run.ts';
+import { readEntries, readFirstEntry } from '../../src/journal/reading.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
+import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { readCpuMs } from '../measure.ts';
 import { writeManyOrders } from '../runbooks.ts';
 import { execute, loadRunbook } from '../trials/product.ts';
+import { getWorkFolder } from '../work-folder.ts';
 import type { Row } from './row.ts';
 
 const MANY = 50_000;
@@ -24,19 +27,7 @@ class TimedStore extends MemoryStore {
   }
 }
 
-let recorded: Promise<{ readonly sentAt: readonly number[]; readonly run: RecordedRun }> | undefined;
-
-/** The run of both rows. */
-function record() {
-  recorded ??= (async () => {
-    const store = new TimedStore();
-    await execute(loadRunbook(writeManyOrders(MANY)), store, 'bench');
-    return { sentAt: store.sentAt, run: await readRecordedRun(store, 'bench') };
-  })();
-  return recorded;
-}
-
-async function measureCpu(work: () => Promise<void> | void): Promise<number> {
+async function measureCpu(work: () => Promise<void>): Promise<number> {
   const begun = readCpuMs();
   await work();
   return readCpuMs() - begun;
@@ -50,7 +41,9 @@ export const MANY_ORDER_ROWS: readonly Row[] = [
     pass: 1.2,
     excellent: 1.1,
     measure: async () => {
-      const { sentAt } = await record();
+      const store = new TimedStore();
+      await execute(loadRunbook(writeManyOrders(MANY)), store, 'bench');
+      const { sentAt } = store;
       const last = sentAt.length - BEHIND;
       const at = (order: number) => sentAt[order] as number;
       return (at(last) - at(last - WINDOW)) / (at(2 * WINDOW) - at(WINDOW));
@@ -59,18 +52,23 @@ export const MANY_ORDER_ROWS: readonly Row[] = [
   {
     id: '21b',
     what: `the replay of ${MANY} orders of a run, in processor time`,
-    against: 'reading their entries',
+    against: 'reading their entries, both from SQLite',
     pass: 3,
     excellent: 2,
     measure: async () => {
-      const { run } = await record();
-      // The rows after this one are not to be measured beside its memory.
-      recorded = undefined;
+      const store = await openSqliteStore(join(getWorkFolder(), 'many-orders.db'));
       const loaded = loadRunbook(writeManyOrders(MANY));
-      const played = await measureCpu(() => replayRun(run, loaded, {}));
-      const read = await measureCpu(() => {
-        for (const entry of run) if (entry.seq < 1) throw new Error('an entry without a number');
+      await execute(loaded, store, 'bench');
+      const first = await readFirstEntry(store, 'bench');
+      const played = await measureCpu(async () => {
+        const { divergence } = await replayStoredRun(store, first, loaded, {});
+        if (divergence !== undefined) throw divergence;
       });
+      const read = await measureCpu(async () => {
+        for await (const { seq } of readEntries(store, 'bench'))
+          if (seq < 1) throw new Error('an entry without a number');
+      });
+      await store.close();
       return played / read;
     },
   },

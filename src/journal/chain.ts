@@ -98,30 +98,54 @@ export function readEntry(stored: StoredEntry): Entry {
 }
 
 /**
- * Parses only the data of a stored line, half of it: the rest is in the columns, which the caller knows to say what the line says.
- * Throws StoreError `damaged` as `readEntry`.
+ * Reads the lines of a run, in sequence, for executing it again. Of most lines it parses only the data, which is half of them: where all
+ * before the data is, character for character, what the columns and the lines before say. Any other line is parsed whole.
  */
-export function readBriefly(stored: StoredEntry): BriefEntry {
-  const { seq, at, type, step, line } = stored;
-  if (!line.startsWith(THIS_VERSION)) return readEntry(stored);
-  try {
-    // What is whole JSON up to the last brace is the last field of the line.
-    const data: unknown = JSON.parse(line.slice(line.indexOf(DATA) + DATA.length, -1));
+export class BriefReader {
+  /** Hash of the line before. */
+  private prev = '';
+  /** The middle of the lines, as `writeOrigin` writes it. */
+  private origin: string | undefined;
+
+  /** Throws StoreError `damaged` as `readEntry`. */
+  read(stored: StoredEntry): BriefEntry {
+    // Rounds that changed nothing are expanded, for which they have to be whole.
+    const data = stored.type === 'round.idle' ? undefined : this.readData(stored);
+    this.prev = stored.hash;
+    if (data === undefined) return this.readWhole(stored);
+    const { seq, at, type, step } = stored;
     return { seq, at, type, step, data } as BriefEntry;
-  } catch {
-    return readEntry(stored);
+  }
+
+  private readData(stored: StoredEntry): object | undefined {
+    const { line } = stored;
+    if (this.origin === undefined || !Number.isSafeInteger(stored.seq) || !isInstant(stored.at)) return undefined;
+    const start = buildLineStart(stored, this.prev, ENTRY_VERSION);
+    MONO.lastIndex = start.length;
+    if (!line.startsWith(start) || !MONO.test(line)) return undefined;
+    const { lastIndex } = MONO;
+    return line.startsWith(this.origin, lastIndex) ? parseLast(line, lastIndex + this.origin.length) : undefined;
+  }
+
+  private readWhole(stored: StoredEntry): Entry {
+    const entry = readEntry(stored);
+    if (entry.v === ENTRY_VERSION) this.origin = writeOrigin(entry);
+    return entry;
   }
 }
 
-const THIS_VERSION = `{"v":${ENTRY_VERSION},`;
-const DATA = '"data":';
+const MONO = /"mono":(?:0|[1-9]\d*)(?:\.\d+)?/y;
 
-/** Whether the columns of a stored line say what its entry says. */
-export function hasOwnColumns(stored: StoredEntry, entry: Entry): boolean {
-  return COLUMNS.every((name) => stored[name] === entry[name]);
+/** Parses the last field of a line, from its value on; undefined where that is no object, or more fields follow. */
+function parseLast(line: string, from: number): object | undefined {
+  if (!line.endsWith('}')) return undefined;
+  try {
+    const value: unknown = JSON.parse(line.slice(from, -1));
+    return typeof value === 'object' && value !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
 }
-
-const COLUMNS = ['seq', 'at', 'type', 'step'] as const;
 
 /** The head after an entry. */
 export function toHead(stored: StoredEntry | undefined): ChainHead {

@@ -1,6 +1,6 @@
 /** Reads the journal of a run in pages: a run of days is longer than one query should be. */
 import { settle } from '../base/clock.ts';
-import { hasOwnColumns, readBriefly, readEntry } from './chain.ts';
+import { BriefReader, readEntry } from './chain.ts';
 import type { BriefEntry, Entry, EntryOf } from './entry.ts';
 import { toCurrentType } from './entry-v1.ts';
 import { expandEntry } from './round-line.ts';
@@ -38,28 +38,13 @@ export async function* readEntriesOf(
 /** A run's journal as its stored lines: each iteration parses them anew, so that its entries are never in memory together. */
 export class RecordedRun implements Iterable<Entry> {
   readonly lines: readonly StoredEntry[];
-  /** Whether the columns of every line are known to say what it says. */
-  private readonly columnsHold: boolean;
 
-  constructor(lines: readonly StoredEntry[], columnsHold = false) {
+  constructor(lines: readonly StoredEntry[]) {
     this.lines = lines;
-    this.columnsHold = columnsHold;
   }
 
   [Symbol.iterator](): Generator<Entry> {
     return readLines(this.lines);
-  }
-
-  /** What executing the run again needs of its entries. */
-  *briefly(): Generator<BriefEntry> {
-    for (const stored of this.lines)
-      if (this.columnsHold && stored.type !== 'round.idle') yield readBriefly(stored);
-      else yield* expandEntry(readEntry(stored));
-  }
-
-  /** The first `count` lines. */
-  upTo(count: number): RecordedRun {
-    return new RecordedRun(this.lines.slice(0, count), this.columnsHold);
   }
 }
 
@@ -73,16 +58,79 @@ export async function readRecordedRun(
   visit: (entry: Entry, stored: StoredEntry) => void = () => {},
 ): Promise<RecordedRun> {
   const lines: StoredEntry[] = [];
-  let columnsHold = true;
   for await (const stored of readStoredEntries(store, run)) {
     const entry = readEntry(stored);
     expandEntry(entry).next();
     visit(entry, stored);
     lines.push(stored);
-    columnsHold &&= hasOwnColumns(stored, entry);
     if (stored.type === 'round.idle') await settle();
   }
-  return new RecordedRun(lines, columnsHold);
+  return new RecordedRun(lines);
+}
+
+/** Author of an end that the engine did not write. */
+export const RECOVERY = 'recovery';
+
+/** Whether the last entry of a run is an end that its engine wrote. */
+export async function hasEngineEnd(store: JournalReader, run: string): Promise<boolean> {
+  let last: StoredEntry | undefined;
+  for await (last of readStoredEntries(store, run));
+  return last?.type === 'run.ended' && readEntry(last).actor !== RECOVERY;
+}
+
+/** The lines that were read are at their end, and the run is not. */
+export class ReadTooLittle extends Error {}
+
+/**
+ * A run as far as its engine wrote it, read while it is executed again: of its lines those of the next turns are in memory. To be iterated
+ * once; it throws StoreError `damaged` at an unreadable line, and ReadTooLittle where more is taken than was read.
+ */
+export class RecordAhead implements Iterable<BriefEntry> {
+  private readonly store: JournalReader;
+  private readonly run: string;
+  private readonly ahead: number;
+  private readonly lines: StoredEntry[] = [];
+  private taken = 0;
+  private readTo = 0;
+  private isWhole = false;
+
+  /** `ahead`: how many lines at least are in memory after `readOn`. */
+  constructor(store: JournalReader, run: string, ahead = PAGE) {
+    this.store = store;
+    this.run = run;
+    this.ahead = ahead;
+  }
+
+  /** Reads on: to be awaited before the first entry is taken, and between turns. Undefined where enough was read. */
+  readOn(): Promise<void> | undefined {
+    return this.isWhole || this.lines.length - this.taken >= this.ahead ? undefined : this.readPages();
+  }
+
+  private async readPages(): Promise<void> {
+    this.lines.splice(0, this.taken);
+    this.taken = 0;
+    while (!this.isWhole && this.lines.length < this.ahead) {
+      const page = await this.store.read(this.run, { after: this.readTo, limit: PAGE });
+      this.lines.push(...page);
+      this.readTo = page.at(-1)?.seq ?? this.readTo;
+      this.isWhole = page.length < PAGE;
+      if (!this.isWhole) await settle();
+    }
+  }
+
+  *[Symbol.iterator](): Generator<BriefEntry> {
+    const reader = new BriefReader();
+    for (;;) {
+      const stored = this.lines[this.taken];
+      if (stored === undefined && !this.isWhole) throw new ReadTooLittle('more is taken of a record than was read');
+      if (stored === undefined) return;
+      this.taken += 1;
+      const entry = reader.read(stored);
+      if (entry.type === 'run.ended' && readEntry(stored).actor === RECOVERY) return;
+      if (entry.type === 'round.idle') yield* expandEntry(entry as Entry);
+      else yield entry;
+    }
+  }
 }
 
 /** Every entry of a run in sequence. Throws StoreError `damaged` at an unreadable line. */

@@ -1,16 +1,10 @@
 /** Runs on paper whose process died: who ends them in their journal, and when. */
 import { hostname } from 'node:os';
 import { describe, expect, it } from 'vitest';
-import {
-  describePaperProcess,
-  dropRecoveredEnd,
-  endDeadPaperRuns,
-  endPaperRun,
-} from '../../src/app/paper/dead-runs.ts';
+import { describePaperProcess, endDeadPaperRuns, endPaperRun } from '../../src/app/paper/dead-runs.ts';
 import { VirtualClock } from '../../src/base/clock.ts';
-import { readEntry } from '../../src/journal/chain.ts';
 import type { DataOf } from '../../src/journal/entry.ts';
-import { readFirstEntry, readRecordedRun } from '../../src/journal/reading.ts';
+import { hasEngineEnd, RecordAhead, readAllEntries, readFirstEntry } from '../../src/journal/reading.ts';
 import { identifyMachineStart } from '../../src/journal/shared/machine.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { verifyRun } from '../../src/report/compare/verify.ts';
@@ -52,11 +46,13 @@ describe('a run on paper', () => {
     const { store, writer } = await begin(HERE);
     await endPaperRun(store, await readFirstEntry(store, 'r'), clock, 'ada');
     expect(await verifyRun(store, 'r', [])).toMatchObject({ ok: true, entries: 2 });
-    const recorded = await readRecordedRun(store, 'r');
-    expect(recorded.lines.map(readEntry).at(-1)).toMatchObject({
+    expect((await readAllEntries(store, 'r')).at(-1)).toMatchObject({
       data: { outcome: 'failed', reason: expect.stringContaining('ada') },
     });
-    expect(dropRecoveredEnd(recorded).lines).toHaveLength(1);
+    expect(await hasEngineEnd(store, 'r')).toBe(false);
+    const played = new RecordAhead(store, 'r');
+    await played.readOn();
+    expect([...played].map(({ type }) => type)).toEqual(['run.started']);
     writer.append('variable.set', { name: 'a', value: '1' });
     await expect(writer.flush()).rejects.toThrow();
     expect(await store.read('r')).toHaveLength(2);

@@ -1,9 +1,15 @@
 /** Tests that reading a long journal leaves the event loop to the rest of the process. */
 import { expect, it } from 'vitest';
 import { readEntry, sealEntry, toHead } from '../../src/journal/chain.ts';
-import type { Entry } from '../../src/journal/entry.ts';
+import type { BriefEntry, Entry } from '../../src/journal/entry.ts';
 import { readShortenedRun } from '../../src/journal/passed-rounds.ts';
-import { RecordedRun, readRecordedRun, readStoredEntries } from '../../src/journal/reading.ts';
+import {
+  ReadTooLittle,
+  RecordAhead,
+  RecordedRun,
+  readRecordedRun,
+  readStoredEntries,
+} from '../../src/journal/reading.ts';
 import type { JournalReader, StoredEntry } from '../../src/journal/store.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { newWriter, startedData } from './sample.ts';
@@ -102,12 +108,10 @@ function readerOf(lines: readonly StoredEntry[]): JournalReader {
 }
 
 async function readBoth(lines: readonly StoredEntry[]) {
-  const recorded = await readRecordedRun(readerOf(lines), 'r1');
-  const whole = [...recorded].map(({ seq, at, type, step, data }) => ({ seq, at, type, step, data }));
-  return {
-    whole,
-    brief: [...recorded.briefly()].map(({ seq, at, type, step, data }) => ({ seq, at, type, step, data })),
-  };
+  const pick = ({ seq, at, type, step, data }: BriefEntry) => ({ seq, at, type, step, data });
+  const record = new RecordAhead(readerOf(lines), 'r1');
+  await record.readOn();
+  return { whole: [...new RecordedRun(lines)].map(pick), brief: [...record].map(pick) };
 }
 
 it('what a replay reads of a line is what the line says, also where its texts look like its data', async () => {
@@ -136,9 +140,55 @@ it('of a line that was forged a replay reads what the line says, not its columns
   const inKey = { ...second, line: second.line.replace('"mono"', String.raw`"x\"data":{"value":true},"mono"`) };
   const inColumns = { ...second, step: 'other', at: second.at + 5, type: 'step.started' };
   const inVersion = { ...second, line: second.line.replace('{"v":2', '{"v":1') };
-  for (const forged of [inData, inKey, inColumns, inVersion]) {
-    const { whole, brief } = await readBoth([first as StoredEntry, forged, ...rest.slice(1)]);
-    expect(whole[1]).toMatchObject({ type: 'step.decided', data: { value: false } });
+  const inType = { ...second, line: second.line.replace('"mono"', '"type":"step.decided","mono"') };
+  const inMono = { ...second, line: second.line.replace(/"mono":\d+/, '"mono":{"data":{"value":true}}') };
+  const behind = { ...second, line: second.line.replace(/}$/, ',"epoch":7}') };
+  for (const forged of [inData, inKey, inColumns, inVersion, inType, inMono, behind]) {
+    // The second of two lines: of the first a replay parses all.
+    const { whole, brief } = await readBoth([first as StoredEntry, second, forged, ...rest.slice(1)]);
+    expect(whole[2]).toMatchObject({ type: 'step.decided', data: { value: false } });
     expect(brief).toEqual(whole);
   }
+});
+
+it.each([
+  ['ends early', (line: string) => line.slice(0, -1)],
+  ['ends otherwise', (line: string) => line.replace(/}$/, ']')],
+  ['has no number before its origin', (line: string) => line.replace(/"mono":\d+/, '"mono":')],
+  ['has no object for its data', (line: string) => line.replace(/"data":.*$/, '"data":null}')],
+  ['has no time', (line: string) => line.replace(/"at":\d+/, '"at":NaN')],
+])('a line that %s is damaged, and the lines before it are played', async (_what, forge) => {
+  const lines = [...(await writeIdleRound())];
+  const last = lines.at(-1) as StoredEntry;
+  const line = forge(last.line);
+  lines[lines.length - 1] = { ...last, line, ...(line.includes('NaN') ? { at: Number.NaN } : {}) };
+  const record = new RecordAhead(readerOf(lines), 'r1');
+  await record.readOn();
+  const types: string[] = [];
+  expect(() => {
+    for (const { type } of record) types.push(type);
+  }).toThrow(expect.objectContaining({ reason: 'damaged' }));
+  expect(types).toEqual(['run.started', 'step.decided', 'step.decided']);
+});
+
+it('of a record that is read while it is played no more is in memory than the turns ahead need', async () => {
+  const [first, second] = await writeIdleRound();
+  const lines = Array.from({ length: 5000 }, (_, index) => (index === 0 ? first : second) as StoredEntry);
+  const pages: number[] = [];
+  const read = async (_run: string, { after = 0, limit = Infinity } = {}) => {
+    pages.push(after);
+    return lines.slice(after, after + limit).map((line, index) => ({ ...line, seq: after + index + 1 }));
+  };
+  const record = new RecordAhead({ read } as unknown as JournalReader, 'r1', 10);
+  const entries = record[Symbol.iterator]();
+  expect(() => entries.next()).toThrow(ReadTooLittle);
+  const again = record[Symbol.iterator]();
+  for (let played = 0; played < 5000; played += 1) {
+    await record.readOn();
+    expect(pages).toHaveLength(1 + Math.floor((played + 9) / 2000));
+    expect(again.next().done).toBe(false);
+  }
+  expect(record.readOn()).toBeUndefined();
+  expect(again.next().done).toBe(true);
+  expect(pages).toEqual([0, 2000, 4000]);
 });

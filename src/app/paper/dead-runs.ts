@@ -5,15 +5,11 @@
 import { hostname } from 'node:os';
 import type { Clock } from '../../base/clock.ts';
 import { makePrintable } from '../../base/printable.ts';
-import { readEntry } from '../../journal/chain.ts';
 import type { DataOf, EntryOf } from '../../journal/entry.ts';
-import { type RecordedRun, readFirstEntry } from '../../journal/reading.ts';
+import { RECOVERY, readFirstEntry } from '../../journal/reading.ts';
 import { describeMachine, identifyMachineStart } from '../../journal/shared/machine.ts';
 import { type JournalStore, StoreError } from '../../journal/store.ts';
 import { JournalWriter } from '../../journal/writer.ts';
-
-/** Author of an end that the engine did not write. */
-const RECOVERY = 'recovery';
 
 /** What the first entry of a run on paper says of its process. `of`: the account whose limits and kill switch hold for it. */
 export function describePaperProcess(of: string): NonNullable<DataOf<'run.started'>['paper']> {
@@ -79,11 +75,4 @@ export async function endPaperRun(
     // Another process has just ended it.
     if (!(error instanceof StoreError && error.reason === 'conflict')) throw error;
   }
-}
-
-/** The journal as far as the engine wrote it. */
-export function dropRecoveredEnd(recorded: RecordedRun): RecordedRun {
-  const last = recorded.lines.at(-1);
-  const isRecovered = last?.type === 'run.ended' && readEntry(last).actor === RECOVERY;
-  return isRecovered ? recorded.upTo(recorded.lines.length - 1) : recorded;
 }

@@ -5,7 +5,7 @@
 
 import { type Clock, type Metronome, VirtualClock } from '../../base/clock.ts';
 import { type DecimalString, decimal } from '../../base/decimal.ts';
-import { Playback } from '../../engine/playback/playback.ts';
+import { Divergence, Playback, type PlaybackOptions } from '../../engine/playback/playback.ts';
 import type { OperatorCommand } from '../../engine/ports.ts';
 import { type RunningRun, type RunResult, startRun } from '../../engine/run.ts';
 import { withAccountPosition } from '../../gateway/account-position.ts';
@@ -19,11 +19,11 @@ import type { SimulatorConfig } from '../../gateway/simulator/config/config.ts';
 import { type Books, type MarketPrices, SIMULATED_PRICE, Simulator } from '../../gateway/simulator/simulator.ts';
 import { LocalBudget } from '../../gateway/tokens/budget.ts';
 import type { Transport } from '../../gateway/transport.ts';
-import type { DataOf, Entry } from '../../journal/entry.ts';
+import type { BriefEntry, DataOf, Entry, EntryOf, EntryType } from '../../journal/entry.ts';
 import { OrderTracker } from '../../journal/orders.ts';
-import { RecordedRun } from '../../journal/reading.ts';
+import { ReadTooLittle, RecordAhead } from '../../journal/reading.ts';
 import { RunLog } from '../../journal/run-log.ts';
-import type { JournalStore } from '../../journal/store.ts';
+import type { JournalReader, JournalStore } from '../../journal/store.ts';
 import { JournalWriter } from '../../journal/writer.ts';
 import type { Value } from '../../runbook/values.ts';
 import { pickLarger } from '../../venue/order/fills.ts';
@@ -156,15 +156,60 @@ export async function replayRun(
 ): Promise<void> {
   const [first] = entries;
   if (first?.type !== 'run.started') throw new Error('a journal begins with run.started');
-  const { data } = first;
+  await playAgain(first, entries, loaded, inputs);
+}
+
+/** What was played of a stored run, up to the first difference or the end of its record. */
+export interface Replayed {
+  readonly played: ReadonlyMap<EntryType, number>;
+  readonly last: EntryType | undefined;
+  readonly divergence?: Divergence;
+}
+
+/** The same of a run in a store, which is read while it is executed. `ahead`: how many lines are in memory. */
+export async function replayStoredRun(
+  store: JournalReader,
+  first: EntryOf<'run.started'>,
+  loaded: LoadedRunbook,
+  inputs: Readonly<Record<string, Value>>,
+  ahead?: number,
+): Promise<Replayed> {
+  const record = new RecordAhead(store, first.run, ahead);
+  const played = new Map<EntryType, number>();
+  let last: EntryType | undefined;
+  const observe = ({ type }: Entry) => {
+    last = type;
+    played.set(type, (played.get(type) ?? 0) + 1);
+  };
+  try {
+    await record.readOn();
+    await playAgain(first, record, loaded, inputs, { observe, readOn: () => record.readOn() });
+    return { played, last };
+  } catch (error) {
+    if (error instanceof Divergence) return { played, last, divergence: error };
+    if (!(error instanceof ReadTooLittle)) throw error;
+    // A turn of thousands of entries, as of as many branches: it is executed once more with the whole record in memory.
+    return replayStoredRun(store, first, loaded, inputs, Number.POSITIVE_INFINITY);
+  }
+}
+
+async function playAgain(
+  first: EntryOf<'run.started'>,
+  entries: Iterable<BriefEntry>,
+  loaded: LoadedRunbook,
+  inputs: Readonly<Record<string, Value>>,
+  reading: Pick<PlaybackOptions, 'observe' | 'readOn'> = {},
+): Promise<void> {
+  const { run, data } = first;
   const { markets = {} } = data.settings as { readonly markets?: Readonly<Record<string, MarketRules>> };
   const { absenceHorizonMs } = data.settings as { readonly absenceHorizonMs?: number };
-  const playback = new Playback(entries instanceof RecordedRun ? entries.briefly() : entries, {
+  const playback = new Playback(entries, {
     markets,
     resume: false,
+    ...reading,
     ...(absenceHorizonMs === undefined ? {} : { absenceHorizonMs }),
   });
-  const running = startRun(makeSetup(first.run, loaded.runbook, inputs, data), {
+  const running = startRun(makeSetup(run, loaded.runbook, inputs, data), {
     venue: playback.venue,
     clock: playback.clock,
     log: playback.log,

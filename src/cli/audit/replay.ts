@@ -4,19 +4,19 @@
  * the one that ran, and that the same decisions follow from the same inputs. Nothing is sent.
  */
 
-import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
+import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { inputValues, loadPinned } from '../../app/files/load.ts';
-import { dropRecoveredEnd } from '../../app/paper/dead-runs.ts';
 import { refuseOlderVersion } from '../../app/run/first-entry.ts';
-import { replayRun } from '../../app/run/virtual-run.ts';
+import { type Replayed, replayStoredRun } from '../../app/run/virtual-run.ts';
 import { findRun } from '../../app/stores/find-run.ts';
 import { readAnchorFiles, withRuns } from '../../app/stores/review.ts';
 import { ENGINE_VERSION } from '../../app/version.ts';
 import { formatCount } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
-import { Divergence } from '../../engine/playback/playback.ts';
+import type { Divergence } from '../../engine/playback/playback.ts';
 import { type Entry, type EntryOf, ORIGIN } from '../../journal/entry.ts';
-import { type RecordedRun, readRecordedRun } from '../../journal/reading.ts';
+import { hasEngineEnd, readEntriesOf, readFirstEntry } from '../../journal/reading.ts';
+import type { JournalReader } from '../../journal/store.ts';
 import { type RunVerdict, verifyRun } from '../../report/compare/verify.ts';
 import { formatJson, formatText, pickRead } from '../../report/format.ts';
 import type { Invocation, Review } from '../invocation.ts';
@@ -25,13 +25,12 @@ import type { Output } from '../terminal/output.ts';
 /** Exits with 1 and the first difference when this version's engine does not do the same. */
 export async function replay(name: string, invocation: Invocation): Promise<ExitCode> {
   const { terminal } = invocation;
-  const { run, entries } = await withRuns(invocation, async (store) => {
+  const { run, played, divergence } = await withRuns(invocation, async (store) => {
     const found = await findRun(store, name);
-    return { run: found.run, entries: dropRecoveredEnd(await readRecordedRun(store, found.run)) };
+    return { run: found.run, ...(await executeAgain(store, found.run, terminal)) };
   });
-  const { divergence } = await executeAgain(run, entries, terminal);
   if (divergence === undefined) {
-    const { all } = countEntries(entries, divergence);
+    const { all } = countPlayed(played);
     terminal.answer(
       { run, ok: true, entries: all },
       () => `${terminal.style('good', 'the same')}: run ${formatText(run)}, ${formatCount(all, 'entry', 'entries')}`,
@@ -74,18 +73,21 @@ interface Proof {
 
 export async function proveRun(name: string, review: Review): Promise<ExitCode> {
   const { terminal } = review;
-  const { run, entries, verdict } = await withRuns(review, async (store) => {
-    const found = await findRun(store, name);
-    const anchors = readAnchorFiles(review, { run: found.run }).flatMap((file) => file.anchors);
-    const entries = dropRecoveredEnd(await readRecordedRun(store, found.run));
-    return { run: found.run, entries, verdict: await verifyRun(store, found.run, anchors) };
+  const { run, verdict, again, ended, divergence, decision } = await withRuns(review, async (store) => {
+    const { run } = await findRun(store, name);
+    const anchors = readAnchorFiles(review, { run }).flatMap((file) => file.anchors);
+    const verdict = await verifyRun(store, run, anchors);
+    const again = await executeAgain(store, run, terminal);
+    const { divergence: found, last } = again;
+    const isPlayed = found === undefined || found.isBehindRecord;
+    const ended = isPlayed ? last === 'run.ended' : await hasEngineEnd(store, run);
+    // For a run without an end, what it would do next is not a difference.
+    const divergence = found?.isBehindRecord === true && !ended ? undefined : found;
+    const decision = divergence && (await findDecision(store, run, divergence));
+    return { run, verdict, again, ended, divergence, decision };
   });
-  const { first, definition, divergence: found } = await executeAgain(run, entries, terminal);
-  const ended = entries.lines.at(-1)?.type === 'run.ended';
-  const { all } = countEntries(entries, undefined);
-  // For a run without an end, what it would do next is not a difference.
-  const divergence = found !== undefined && !ended && found.sequence > all ? undefined : found;
-  const { given, compared } = countEntries(entries, divergence);
+  const { first, definition, played } = again;
+  const { given, compared } = countPlayed(played);
   const proof: Proof = {
     run,
     ok: verdict.ok && definition === first.def && divergence === undefined,
@@ -97,25 +99,17 @@ export async function proveRun(name: string, review: Review): Promise<ExitCode> 
     ended,
     ...(divergence === undefined ? {} : { divergence: makeDivergenceDocument(divergence) }),
   };
-  terminal.answer(proof, () => formatProof(proof, findDecision(entries, divergence), terminal));
+  terminal.answer(proof, () => formatProof(proof, decision, terminal));
   return proof.ok ? EXIT.done : EXIT.failed;
 }
 
-async function executeAgain(run: string, entries: RecordedRun, terminal: Output) {
-  const [first] = entries;
-  if (first?.type !== 'run.started')
-    throw new UserError(`run ${makePrintable(run, 100)} does not begin with run.started`, EXIT.failed, 'damaged');
+async function executeAgain(store: JournalReader, run: string, terminal: Output) {
+  const first = await readFirstEntry(store, run);
   refuseOlderVersion(first, 'replay');
   const loaded = loadPinned(first.data.sources, terminal);
   const inputs = inputValues(loaded.runbook, { pairs: [], recorded: first.data.inputs });
   const definition = loaded.runbook.sha256.slice(0, 16);
-  try {
-    await replayRun(entries, loaded, inputs);
-    return { first, definition };
-  } catch (error) {
-    if (!(error instanceof Divergence)) throw error;
-    return { first, definition, divergence: error };
-  }
+  return { first, definition, ...(await replayStoredRun(store, first, loaded, inputs)) };
 }
 
 function makeDivergenceDocument({ sequence, step, recorded, found }: Divergence) {
@@ -134,26 +128,16 @@ function describeJournal({ ok, entries, anchors, problem }: RunVerdict): Proof['
   return { ok, entries, anchors, ...(problem === undefined ? {} : { problem: `${problem.kind}: ${problem.detail}` }) };
 }
 
-/** Counts the entries before a difference, and those of the kinds that a proof names. */
-function countEntries(
-  entries: Iterable<Entry>,
-  divergence: Divergence | undefined,
-): Pick<Proof, 'given' | 'compared'> & { readonly all: number } {
-  const counts = new Map<Entry['type'], number>();
-  let all = 0;
-  let engine = 0;
-  for (const { type, seq } of entries) {
-    if (divergence !== undefined && seq >= divergence.sequence) break;
-    all += 1;
-    if (ORIGIN[type] === 'engine') engine += 1;
-    counts.set(type, (counts.get(type) ?? 0) + 1);
-  }
-  const of = (type: Entry['type']) => counts.get(type) ?? 0;
+/** Counts what was played, and the kinds that a proof names. */
+function countPlayed(played: Replayed['played']): Pick<Proof, 'given' | 'compared'> & { readonly all: number } {
+  const of = (type: Entry['type']) => played.get(type) ?? 0;
+  const sum = (counts: Iterable<readonly [Entry['type'], number]>) =>
+    [...counts].reduce((total, [, count]) => total + count, 0);
   return {
-    all,
+    all: sum(played),
     given: { answers: of('call.settled'), feeds: of('feed.read'), commands: of('operator.acted') },
     compared: {
-      entries: engine,
+      entries: sum([...played].filter(([type]) => ORIGIN[type] === 'engine')),
       steps: of('step.ended'),
       decisions: of('step.decided'),
       requests: of('call.intended'),
@@ -163,14 +147,14 @@ function countEntries(
 }
 
 /** The decision at a difference, or the last one before it in the same step. */
-function findDecision(
-  entries: Iterable<Entry>,
-  divergence: Divergence | undefined,
-): EntryOf<'step.decided'> | undefined {
+async function findDecision(
+  store: JournalReader,
+  run: string,
+  { step, sequence }: Divergence,
+): Promise<EntryOf<'step.decided'> | undefined> {
   let found: EntryOf<'step.decided'> | undefined;
-  for (const entry of divergence === undefined ? [] : entries)
-    if (entry.type === 'step.decided' && entry.seq <= (divergence?.sequence ?? 0) && entry.step === divergence?.step)
-      found = entry;
+  for await (const entry of readEntriesOf(store, run, new Set(['step.decided'])))
+    if (entry.type === 'step.decided' && entry.seq <= sequence && entry.step === step) found = entry;
   return found;
 }
 

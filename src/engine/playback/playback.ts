@@ -16,12 +16,21 @@ import { FailedBefore } from '../interruption.ts';
 import type { Notifier, OperatorCommand, RunJournal } from '../ports.ts';
 import { makeFeedId, toFeedValue, toOutcome, toRequestOutcome } from './answers.ts';
 
+/** What a run that goes on finds at the end of its record. */
+const END = 'the end of the journal';
+
 /** The first entry at which this engine differs from the record. */
 export class Divergence extends Error {
   readonly sequence: number;
   readonly step: string;
   readonly recorded: string;
   readonly found: string;
+
+  /** Whether the record ends where the run goes on. */
+  get isBehindRecord(): boolean {
+    return this.recorded === END;
+  }
+
   constructor(sequence: number, step: string, recorded: string, found: string) {
     super(`entry ${sequence}${step === '' ? '' : ` (${step})`}: recorded ${recorded}, now ${found}`);
     this.sequence = sequence;
@@ -57,8 +66,10 @@ export interface PlaybackOptions {
   readonly absenceHorizonMs?: number;
   /** True where the run continues after the end of the record; false for a replay, which must end with it. */
   readonly resume: boolean;
-  /** Called with every recorded entry as it is played; then the entries have to be whole. */
+  /** Called with every recorded entry as it is played; where it reads more than a BriefEntry has, they have to be whole. */
   readonly observe?: (entry: Entry) => void;
+  /** Awaited between turns, where the entries are read while they are played. */
+  readonly readOn?: () => Promise<void> | undefined;
   /** Called with the rounds that are passed over, in their place. */
   readonly observePassed?: (passed: PassedRounds) => void;
 }
@@ -81,7 +92,8 @@ export class Playback {
   private readonly beyond: ((takeover: Takeover) => void)[] = [];
   /** Sweeps that keep new orders of the account back and have not ended where the record ends. */
   private readonly keepingBack = new Set<Promise<unknown>>();
-  private problem: Divergence | undefined;
+  /** A Divergence, or an error with which the record could not be read on. */
+  private problem: unknown;
   private takeover: Takeover | undefined;
   /** Whether the record holds the engine's last entry. */
   private wasRecorded = true;
@@ -153,13 +165,15 @@ export class Playback {
   }
 
   /**
-   * Plays the record to its end. Throws the first Divergence. `work` is the run: it is finished where the record holds its end,
+   * Plays the record to its end. Throws the first Divergence, or what the entries throw. `work` is the run: it is finished where the record holds its end,
    * and still under way where the record stops earlier.
    */
   async play(work: Promise<unknown>): Promise<void> {
     work.catch(() => {});
     await this.time.quiesce();
     for (let entry = this.next; entry !== undefined && this.problem === undefined; entry = this.next) {
+      const reading = this.options.readOn?.();
+      if (reading !== undefined) await reading;
       if (entry.type === 'run.resumed') this.time.skipTo(entry.at);
       else if (this.time.now() < entry.at) {
         const due = this.time.jumpTo(entry.at);
@@ -278,21 +292,31 @@ export class Playback {
     if (this.next !== passed || isBusy || (this.time.nextTimerAt() ?? Infinity) <= passed.endedAt) return false;
     this.time.skipTo(passed.endedAt);
     this.options.observePassed?.(passed);
-    this.next = this.rest.next().value;
+    this.moveOn();
     return true;
+  }
+
+  private moveOn(): void {
+    try {
+      this.next = this.rest.next().value;
+    } catch (error) {
+      // The engine, which may have called, is not to be told: a record that cannot be read fails no step.
+      this.problem ??= error;
+      this.next = undefined;
+    }
   }
 
   /** Whether the run may continue after the end of the record: for a replay that is a divergence. */
   private mayContinue(step: string, found: string): boolean {
     if (this.options.resume) return true;
-    this.problem = new Divergence(this.played + 1, step, 'the end of the journal', found);
+    this.problem = new Divergence(this.played + 1, step, END, found);
     return false;
   }
 
   /** `at`: when the run folded it, epoch ms. */
   private take(entry: BriefEntry, at = entry.at): void {
     this.played += 1;
-    this.next = this.rest.next().value;
+    this.moveOn();
     this.options.observe?.(entry as Entry);
     this.log.tracker.apply(at === entry.at ? entry : { ...entry, at });
   }
