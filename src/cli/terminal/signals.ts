@@ -10,12 +10,27 @@ import { writeWithoutWaiting } from './streams.ts';
 export const interrupts: Interrupts = {
   on(handler) {
     writeWithoutWaiting();
-    return listen(['SIGINT', 'SIGTERM', 'SIGHUP'], (signal) => {
+    let isAsked = false;
+    const off = listen(TO_END, (signal) => {
       if (signal === 'SIGHUP') process.once('exit', closeTerminal);
+      isAsked = true;
       handler(signal);
     });
+    return () => {
+      // A second signal must not keep back what is said of orders and positions at the end.
+      if (isAsked)
+        setTimeout(
+          listen(TO_END, () => {}),
+          SAID_WITHIN_MS,
+        ).unref();
+      off();
+    };
   },
 };
+
+const TO_END = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+/** How long it takes to release an account and to say how its run ended, ms. */
+const SAID_WITHIN_MS = 3_000;
 
 /** Node restores the modes of its terminal as it exits, and aborts (SIGABRT) where that has been closed. */
 function closeTerminal(): void {
