@@ -115,9 +115,13 @@ export class FeedCache {
       return;
     }
     const found = age === undefined ? 'no value could be read' : `the newest value is ${formatSpan(age)} old`;
+    const fix =
+      market === undefined
+        ? '; nothing says of which market: write one market under limits.markets, or declare the feed as a map by market'
+        : '';
     throw new StepFailure(
       'stale_feed',
-      `feed ${feed.name}${market === undefined ? '' : ` of ${market}`}: ${found}, at most ${formatSpan(maxAge)} is accepted`,
+      `feed ${feed.name}${market === undefined ? '' : ` of ${market}`}: ${found}, at most ${formatSpan(maxAge)} is accepted${fix}`,
       step,
     );
   }

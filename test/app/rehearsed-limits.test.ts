@@ -14,8 +14,8 @@ steps:
 `;
 const STILL = { markets: { 'BTC-USD': { price: '64000' } } } as const;
 
-function load() {
-  const { loaded } = checkText({ file: 'sale.yaml', text: SALE });
+function load(text = SALE) {
+  const { loaded } = checkText({ file: 'sale.yaml', text });
   if (loaded === undefined) throw new Error('the runbook is refused');
   return loaded;
 }
@@ -37,6 +37,45 @@ describe('a market order without a price under a cap of notional', () => {
     const again = { kind: 'fixtures', fixture: first.recording, file: 'sale.fixture.yaml', sha256: '' } as const;
     const { report } = await dryRun(loaded, { inputs, at: AT, venue: again });
     expect(report).toMatchObject({ outcome });
+  });
+
+  it.each([
+    ['that of a profile, whose name says nothing', SALE, 'BTC-USD'],
+    [
+      'a feed of the runbook',
+      `${SALE.replace('dsl: 1', 'dsl: 1\nfeeds: {touch: {type: price, max_age: 1h}}')}    if: feeds.touch > 0\n`,
+      'BTC-USD',
+    ],
+    [
+      'one by market',
+      `${SALE.replace('dsl: 1', 'dsl: 1\nfeeds: {touch: {type: map<price>, max_age: 1h}}')}    if: "feeds.touch['BTC-USD'] > 0"\n`,
+      'BTC-USD',
+    ],
+  ])('is measured by the price that a recording has: %s', async (_name, text, key) => {
+    const loaded = load(text);
+    const venue = { kind: 'simulated', config: STILL, record: true } as const;
+    const { recording } = await dryRun(load(), { inputs: readInputs(loaded, {}), at: AT, venue });
+    if (recording === undefined) throw new Error('nothing was recorded');
+    const feeds = recording.feeds.map((feed) => ({ ...feed, name: 'touch', key }));
+    const again = {
+      kind: 'fixtures',
+      fixture: { ...recording, feeds },
+      file: 'sale.fixture.yaml',
+      sha256: '',
+    } as const;
+    const { report } = await dryRun(loaded, { inputs: readInputs(loaded, {}), at: AT, venue: again });
+    expect(report).toMatchObject({ outcome: 'succeeded' });
+  });
+
+  it('is not measured by a feed that is no price', async () => {
+    const loaded = load(
+      `${SALE.replace('dsl: 1', 'dsl: 1\nfeeds: {rate: {type: number, max_age: 1h}}')}    if: feeds.rate > 0\n`,
+    );
+    const feeds = [{ name: 'rate', key: 'BTC-USD', value: '0.0001', afterMs: 0 }];
+    const fixture = { fixture: 1, startMs: AT, markets: {}, feeds, exchanges: [] } as never;
+    const venue = { kind: 'fixtures', fixture, file: 'sale.fixture.yaml', sha256: '' } as const;
+    const { report } = await dryRun(loaded, { inputs: readInputs(loaded, {}), at: AT, venue });
+    expect(report.error?.message).toMatch(/^NOTIONAL_UNKNOWN/);
   });
 
   it('is not marked as denied in a plan without a profile, which would know the price', () => {

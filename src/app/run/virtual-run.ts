@@ -25,7 +25,8 @@ import { ReadTooLittle, RecordAhead } from '../../journal/reading.ts';
 import { RunLog } from '../../journal/run-log.ts';
 import type { JournalReader, JournalStore } from '../../journal/store.ts';
 import { JournalWriter } from '../../journal/writer.ts';
-import type { Value } from '../../runbook/values.ts';
+import type { CheckedRunbook, FeedDeclaration } from '../../runbook/checked.ts';
+import type { Value, ValueType } from '../../runbook/values.ts';
 import { pickLarger } from '../../venue/order/fills.ts';
 import { drawChance } from '../../venue/order/identity.ts';
 import { ACCOUNT_POSITION, type MarketRules } from '../../venue/port.ts';
@@ -285,7 +286,7 @@ function makeStage(options: DryRun, clock: VirtualClock): Stage {
       feeds: { read: async (name, key) => transport.feed(name, key) },
       knowsAccount: venue.fixture.feeds.some(({ name }) => name === ACCOUNT_POSITION),
       markets: venue.fixture.markets,
-      priceFeed: findMiddle(venue.fixture.feeds.map(({ name }) => name)),
+      priceFeed: findRecordedPrice(venue.fixture, options.loaded.runbook),
       recording: () => undefined,
       listMids: () => [],
       listUnseen: () => [],
@@ -323,6 +324,27 @@ function makeStage(options: DryRun, clock: VirtualClock): Stage {
     listUnseen: (tracker) => listUnseen(simulator.books().orders, tracker),
     onMiss: () => {},
   };
+}
+
+/**
+ * The feed of a recording that gives the price of a market: by its name; else one that no runbook declares, which was read for the
+ * limits; else one that is declared as a price.
+ */
+function findRecordedPrice({ feeds }: Fixture, runbook: CheckedRunbook): string | undefined {
+  const names = feeds.flatMap(({ name, key }) => (key === undefined || name === ACCOUNT_POSITION ? [] : [name]));
+  const declared = listRunbooks(runbook).flatMap((each) => each.feeds);
+  const isDeclared = (name: string) => declared.some((each) => each.name === name);
+  const isPrice = ({ type }: FeedDeclaration) => getUnit(type.kind === 'map' ? type.of : type) === 'price';
+  const prices = declared.filter(isPrice).map(({ name }) => name);
+  return findMiddle(names) ?? names.find((name) => !isDeclared(name)) ?? names.find((name) => prices.includes(name));
+}
+
+function listRunbooks(runbook: CheckedRunbook): readonly CheckedRunbook[] {
+  return [runbook, ...Object.values(runbook.calls).flatMap(listRunbooks)];
+}
+
+function getUnit(type: ValueType): string | undefined {
+  return type.kind === 'decimal' ? type.unit : undefined;
 }
 
 /** A run that has stopped looking knows nothing of a stop that fills afterwards. */
