@@ -27,6 +27,7 @@ export interface Allowance {
 export function lintRunbook(checking: Checking, runbook: CheckedRunbook, root: MapNode, allowance: Allowance): void {
   lintDeadman(checking, runbook);
   lintProtection(checking, runbook);
+  if (runbook.leaves.position !== 'open' && runbook.onError.length === 0) lintAmends(checking, runbook.steps);
   for (const block of [runbook.steps, runbook.onError, runbook.finally]) lintCloses(checking, block);
   // Nothing is said of the paths of a file with errors: they are not known.
   if (!checking.diagnostics.some(({ severity }) => severity === 'error')) {
@@ -270,6 +271,20 @@ function asksWhatFilled(step: CheckedStep): boolean {
   return conditions.some(({ text }) => /\.(?:filled|avg_price)\b/.test(text) || readsFills(text));
 }
 
+/** Warns of an amend whose order may fill on the way, where nothing then protects or closes what it filled. */
+function lintAmends(checking: Checking, steps: readonly CheckedStep[]): void {
+  for (const step of steps) {
+    if (step.catch.some(({ on }) => on === 'any' || on.includes('not_found'))) continue;
+    if (step.verb === 'amend')
+      checking.report(
+        findNameSpan(checking, step),
+        'amend-uncaught',
+        'the amend fails where its order fills before it, and no catch or on_error follows: what has filled is left as it is',
+      );
+    for (const block of listInnerBlocks(step)) lintAmends(checking, block);
+  }
+}
+
 /** Warns of branches that close the position of one market side by side. */
 function lintCloses(checking: Checking, steps: readonly CheckedStep[]): void {
   for (const step of walkSteps(steps)) {
@@ -344,7 +359,8 @@ export function lintUnused(checking: Checking, root: MapNode): void {
   const { used } = checking.compiler;
   const keys = (node: Node | undefined): MapNode['entries'] => (node?.kind === 'map' ? node.entries : []);
   for (const { key, keySpan } of keys(root.get('inputs')))
-    if (!used.has(`inputs.${key}`)) checking.report(keySpan, 'unused-input', `nothing reads the input ${key}`);
+    if (!used.has(`inputs.${key}`))
+      checking.report(keySpan, 'unused-input', `nothing reads the input ${key}: what is given for it changes nothing`);
   for (const { key, keySpan } of keys(root.get('feeds')))
     if (!used.has(`feeds.${key}`)) checking.report(keySpan, 'unused-feed', `nothing reads the feed ${key}`);
   for (const { name, span } of checking.lets)

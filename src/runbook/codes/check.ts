@@ -515,6 +515,13 @@ export const CHECK_CODES = {
     example: '- place: …\n- protect: …',
     fix: 'Wait first: `wait_for: {order: …, is: any_fill, within: …}`.',
   }),
+  'amend-uncaught': warning({
+    summary: 'an amend after whose failure nothing looks after what its order has filled',
+    cause:
+      'An order may fill while its amend is on the way, which fails with `not_found` then, or with `rejected`. The run fails with it, and the steps that would have protected the position are not reached.',
+    example: '- amend: {order: entry, price: feeds.bid}\n- cancel: entry\n- protect: …',
+    fix: 'Go on after it: `catch: [{on: [not_found, rejected], then: continue}]`. Or close what has filled in `on_error`.',
+  }),
   'read-without-since': warning({
     summary: 'a listing without `since`',
     cause: 'The venue reads the whole history, which is up to ten times slower.',
@@ -523,7 +530,8 @@ export const CHECK_CODES = {
   }),
   'unused-input': warning({
     summary: 'an input that nothing reads',
-    cause: 'It is no longer needed, or a use of it is misspelt.',
+    cause:
+      'A person who gives it expects an effect, such as no orders for `dry=true`, and the run is the same. It is no longer needed, or a use of it is misspelt.',
     example: 'inputs: {dry: {type: boolean, default: false}}',
     fix: 'Remove it, or use it.',
   }),

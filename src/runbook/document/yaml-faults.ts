@@ -283,6 +283,17 @@ function describeMisaligned(line: Line, fault: MakeFault): YamlFault {
 /** Describes a line that is not `key: value`. */
 function describeKeyless(text: string, start: number, fault: MakeFault): YamlFault {
   const line = findLine(text, start);
+  // A call whose last argument is in quotes: the comma before it has ended the value.
+  const cut = text[start] === ')' ? findFlowValue(text, start) : undefined;
+  if (cut !== undefined)
+    return {
+      ...fault(
+        cut,
+        'inside {…} and […] the comma ends a value without quotes',
+        hintQuotes(text.slice(cut.start, cut.end)),
+      ),
+      unquoted: cut,
+    };
   const written = line.text.slice(start - line.start).trimEnd();
   const span = { start, end: start + Math.max(1, written.length) };
   const message = `"${written.length > 60 ? `${written.slice(0, 60)}…` : written}" is not a key with a value`;
