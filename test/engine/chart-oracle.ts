@@ -403,13 +403,15 @@ class Path {
 
   /** Ends the branches that are left of a parallel step that ends: their steps were cancelled. */
   private endBranches(step: string): void {
+    const { _nodes: nodes, children } = this.snapshot;
+    const open = nodes.flatMap((node) => {
+      const id = node.parent?.type === 'parallel' && node.parent.meta?.path === step ? node.invoke[0]?.id : undefined;
+      const isOver = nodes.some((each) => each.parent === node && each.type === 'final');
+      return id === undefined || isOver ? [] : [id];
+    });
     this.isEndingBranches = true;
-    for (const node of this.snapshot._nodes) {
-      if (node.parent?.type !== 'parallel' || node.parent.meta?.path !== step) continue;
-      const [work] = node.invoke;
-      const isOver = this.snapshot._nodes.some((each) => each.parent === node && each.type === 'final');
-      if (work !== undefined && !isOver) this.endActor(work.id, 'cancelled');
-    }
+    // The last of them may lead on to the same step, in another round.
+    for (const id of open) if (this.snapshot.children[id] === children[id]) this.endActor(id, 'cancelled');
     this.isEndingBranches = false;
   }
 
@@ -615,6 +617,8 @@ class Path {
     if (error.kind === 'cancelled')
       return /^another branch |^(?:cancelled|kill switch engaged|interrupted) by /.test(error.message);
     return listOuter(step).some((outer) => {
+      // A step that handles a failure has a time of its own.
+      if (/^\/(?:catch\/\d+|on_timeout)\//.test(step.slice(outer.length))) return false;
       const own = this.begun.has(outer) ? this.nextOwnEnd(outer) : undefined;
       const over = own?.data.error;
       // One that only rose through it has the step where it began.
