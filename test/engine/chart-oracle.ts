@@ -551,8 +551,21 @@ class Path {
     const own = this.nextOwnEnd(step);
     // One that has succeeded by its `on_timeout`, or failed into a clause, was left that way.
     if (own?.type !== 'step.ended' || own.data.outcome !== 'succeeded' || own.data.error !== undefined) return false;
-    const next = this.records.slice(this.records.indexOf(own) + 1).find(isBeginning);
+    const isNext = (each: JournalRecord) => isBeginning(each) && !this.isBeside(each.path, own.path);
+    const next = this.records.slice(this.records.indexOf(own) + 1).find(isNext);
     return next === undefined ? this.caller !== undefined : next.type === 'run.moved' && isStop(next.data.event);
+  }
+
+  /** Whether a path is in another branch, or item, of a parallel step than `own`. */
+  private isBeside(path: string, own: string): boolean {
+    return [...own.matchAll(/\[\d+\]|\/branches\/[^/]+/g)].some(({ 0: branch, index }) => {
+      const rest = path.startsWith(own.slice(0, index)) ? path.slice(index) : '';
+      return (
+        this.chart.joins.has(toStatic(own.slice(0, index))) &&
+        /^(?:\[|\/branches\/)/.test(rest) &&
+        !`${rest}/`.startsWith(`${branch}/`)
+      );
+    });
   }
 
   /** Whether the steps left more than declared: then `on_error` follows, and nothing is undone. */
