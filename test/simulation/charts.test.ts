@@ -33,7 +33,6 @@ it.each([
   ['a time-out that rises from a called runbook', 80_003_408],
   ['branches that are left in one round and begin again in the next', 80_004_000],
   ['a time-out inside the handler of another', 80_004_388],
-  ['an item that fails past its clauses, beside another', 80_001_267],
 ])('%s are in the chart', async (_what, drawn) => {
   expect(await listDepartures(drawn)).toEqual([]);
 });

@@ -17,7 +17,10 @@ const WANTED: Readonly<Record<string, readonly string[]>> = {
   'cells of the order table': ORDER_EVENT_TYPES.flatMap((event) =>
     ORDER_STATES.filter((state) => TRANSITIONS[event][state] !== 'X').map((state) => `row ${event} ${state}`),
   ),
-  'denial codes': Object.keys(DENIALS).map((code) => `denied ${code}`),
+  // The bounds of the request, or the step, refuse it before a limit is asked.
+  'denial codes': Object.keys(DENIALS)
+    .filter((code) => !['LEVERAGE_NOT_WHOLE', 'AMEND_TARGET_UNKNOWN'].includes(code))
+    .map((code) => `denied ${code}`),
   // Its endpoint is declared by a profile.
   'ends of steps': STEP_NAMES.filter((name) => name !== 'request' && name !== 'fail').flatMap((name) =>
     ['succeeded', ...(getStepRow(name).group === 'venue' ? ['failed'] : [])].map((end) => `verb ${name} ${end}`),

@@ -63,7 +63,10 @@ export const AIMS = {
     meets: /^denied /,
   },
   figures: {
-    leaning: { steps: more('place', 'read_account', 'list_orders', 'list_fills'), limits: true },
+    leaning: {
+      steps: more('place', 'read_account', 'list_orders', 'list_fills', 'set_leverage', 'repeat'),
+      limits: true,
+    },
     oddities: ['limits', 'rare limit', 'crowded book', 'approved plan', 'prices fail', 'unread journal'],
     meets: /^denied |^row .*denied/,
   },
@@ -432,6 +435,7 @@ const ODDITIES = {
         : draws.of<LimitRules>([
             { minEquity: '2000000', maxAccountAgeMs: 600_000 },
             { stepFills: { max: 1, windowMs: 600_000 } },
+            { refusals: { max: 1, windowMs: 600_000 } },
             { mode: 'reducing' },
             { maxDailyLoss: '0.01' },
           ]);

@@ -145,10 +145,16 @@ function withOddVenue({ venue, ...scenario }: Scenario, draws: Draws): Scenario 
   };
 }
 
-/** Limits that hold for the runs of the account together. */
-function withAccountLimits({ profile, ...scenario }: Scenario, draws: Draws): Scenario {
-  const limits = draws.of([{ maxPosition: '0.25' }, { maxPosition: '0.1' }, { maxOpenOrders: 2 }]);
-  return { ...scenario, profile: { ...profile, limits } };
+/** Limits that hold for the runs of the account together: another run begins where most have ended that were first. */
+function withAccountLimits({ venue, profile, ...scenario }: Scenario, draws: Draws): Scenario {
+  const limits = draws.of([{ maxPosition: '0.0301' }, { maxPosition: '0.1' }, { maxOpenOrders: 2 }]);
+  const again = { shape: scenario.shape, afterMs: draws.of([5000, 20_000]) };
+  return {
+    ...scenario,
+    venue: { ...venue, account: { ...venue.account, positions: [] } },
+    profile: { ...profile, limits },
+    companions: scenario.shape.deadman === undefined ? [...scenario.companions, again] : scenario.companions,
+  };
 }
 
 /** The conditions of a seed for a runbook. */
