@@ -377,11 +377,11 @@ const ODDITIES = {
   },
   /** A cancel is carried out before it is answered, and the answer says so. */
   'early ends': { often: 0.06, change: (scenario) => withSurprises(scenario, { cancelAck: 'canceled' }) },
-  /** One order, or one fill, is shown later than another. */
+  /** One order, one fill, or one reading, shows what is later than another does. */
   'uneven lags': {
     often: 0.06,
     change: (scenario, draws) =>
-      withVenue(withSurprises(scenario, { lags: 'each' }), {
+      withVenue(withSurprises(scenario, { lags: draws.of(['each', 'reads']) }), {
         readLagMs: 1500,
         fillLagMs: draws.of([1500, 5000, 20_000]),
       }),

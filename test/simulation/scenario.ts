@@ -131,7 +131,7 @@ export function scenarioOf(seed: number): Scenario {
 /** A venue that cancels before it answers, shows one order later than another, or leaves its headers out for a while. */
 function withOddVenue({ venue, ...scenario }: Scenario, draws: Draws): Scenario {
   const { faults = [], surprises } = venue;
-  const lags = draws.of(['same', 'each', 'each'] as const);
+  const lags = draws.of(['same', 'each', 'reads'] as const);
   const when = { afterMs: draws.within(0, 5000), untilMs: 65_000 };
   const hides = draws.chance(0.5);
   return {
@@ -139,7 +139,7 @@ function withOddVenue({ venue, ...scenario }: Scenario, draws: Draws): Scenario 
     venue: {
       ...venue,
       surprises: { ...surprises, lags, cancelAck: draws.of(['canceling', 'canceled']) },
-      ...(lags === 'each' ? { readLagMs: 1500, fillLagMs: draws.of([1500, 5000, 20_000]) } : {}),
+      ...(lags === 'same' ? {} : { readLagMs: 1500, fillLagMs: draws.of([1500, 5000, 20_000]) }),
       faults: hides ? [...faults, { on: '*', when, do: 'no_headers' }] : faults,
     },
   };

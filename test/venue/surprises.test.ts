@@ -97,6 +97,17 @@ describe('surprise 2: an order may not be visible yet', () => {
     expect([new Set(await listShown()), await countFills()]).toEqual([new Set(['closed']), 8]);
   });
 
+  it('a later reading can show an earlier state', async () => {
+    const venue = surprised({ lags: 'reads' }, { ...CALM, readLagMs: 2000 });
+    const { id } = await venue.place({ price: '64001' });
+    const shown: (string | undefined)[] = [];
+    for (let index = 0; index < 20; index += 1) {
+      await venue.pass(100);
+      shown.push((await venue.order(id))?.status);
+    }
+    expect(shown.slice(shown.indexOf('closed'))).toContain('processing');
+  });
+
   it('reads can be older than the present', async () => {
     const venue = new SimulatedVenue({ ...CALM, readLagMs: 1000 });
     const { id } = await venue.place({ price: '64001' });

@@ -42,7 +42,7 @@ export const HANDLERS: { readonly [E in EndpointName]: Handler<E> } = {
     return [settings.auth.result === 'object' || fresh.refresh_token !== undefined ? fresh : fresh.jwt];
   },
 
-  'GET /orders': ({ ledger, settings }, { params, at }) => listOrders(ledger, params, at, settings),
+  'GET /orders': (venue, { params, at }) => listOrders(venue.ledger, params, at, venue),
 
   'POST /orders': (venue, { params, at, fault }) => [
     buildPlacementAck(venue, venue.orderEntry.place(params, at, fault)),

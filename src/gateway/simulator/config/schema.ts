@@ -251,7 +251,7 @@ export const SIMULATOR_SCHEMA = {
         iocRest: { enum: ['canceled', 'rejected'] },
         immediateOpenMs: MS,
         cancelAck: { enum: ['canceling', 'canceled'] },
-        lags: { enum: ['same', 'each'] },
+        lags: { enum: ['same', 'each', 'reads'] },
         duplicateIds: { enum: ['accept', 'refuse'] },
         missingOrder: { enum: ['empty', 'refuse'] },
         errorText: { enum: ['code', 'code_and_text', 'text'] },

@@ -166,8 +166,11 @@ export interface SurprisesConfig {
   readonly immediateOpenMs: number;
   /** Whether DELETE answers `canceling` and the cancel follows, or cancels at once and answers `canceled`. */
   readonly cancelAck: 'canceling' | 'canceled';
-  /** Whether every order and fill is shown as late as `readLagMs` and `fillLagMs` say, or each by a time of its own up to that. */
-  readonly lags: 'same' | 'each';
+  /**
+   * Whether every order and fill is shown as late as `readLagMs` and `fillLagMs` say, or each by a time of its own up to that. `reads`:
+   * each reading by a time of its own, so that a later one may show an earlier state.
+   */
+  readonly lags: 'same' | 'each' | 'reads';
   /** Surprises 8 and 11: how a second order with the same client order id is treated. */
   readonly duplicateIds: 'accept' | 'refuse';
   /** Surprise 13: whether GET /orders for one order that does not exist, or is not visible yet, gives an empty list or ORDER_NOT_FOUND. */

@@ -1,6 +1,7 @@
 /** Answers GET /orders and GET /fills: filters, sorts and pages the ledger as it looks to a reader at a time. */
 import type { Params } from '../../../venue/catalogue.ts';
 import type { FillRecord, OrderRecord } from '../../../venue/records.ts';
+import type { Chance } from '../config/random.ts';
 import type { Settings } from '../config/settings.ts';
 import type { OrderLedger, SimOrder } from './ledger.ts';
 import { VenueError } from './request.ts';
@@ -12,7 +13,7 @@ export function listOrders(
   ledger: OrderLedger,
   params: Params<'GET /orders'>,
   at: number,
-  settings: Settings,
+  { settings, chance }: { readonly settings: Settings; readonly chance: Chance },
 ): OrderRecord[] {
   if (params.client_order_id !== undefined && params.market_id === undefined) {
     throw new VenueError('MISSING_PARAMETER', 'client_order_id must be combined with market_id');
@@ -21,7 +22,11 @@ export function listOrders(
     if (order.visibleAt > at || !isInRange(order.timestampUs, params)) return undefined;
     if (params.order_id !== undefined && order.id !== params.order_id) return undefined;
     if (params.market_id !== undefined && order.marketId !== params.market_id) return undefined;
-    const record = ledger.readRecordAt(order, at - order.readLagMs);
+    const lagMs =
+      settings.surprises.lags === 'reads'
+        ? chance.drawWithin({ min: 0, max: order.readLagMs }, `read ${order.number}`, at)
+        : order.readLagMs;
+    const record = ledger.readRecordAt(order, at - lagMs);
     return params.status === undefined || record?.status === params.status ? spoil(order, record) : undefined;
   });
   const wanted = params.client_order_id ?? params.order_id;

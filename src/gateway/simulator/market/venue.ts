@@ -15,6 +15,7 @@ import { Sessions } from './sessions.ts';
 
 export interface Venue {
   readonly settings: Settings;
+  readonly chance: Chance;
   readonly markets: ReadonlyMap<string, Market>;
   readonly ledger: OrderLedger;
   readonly account: Account;
@@ -40,7 +41,7 @@ export function openVenue(settings: Settings, clock: Clock, chance: Chance): Ven
   const sessions = new Sessions(settings.auth, startedAt);
   fillEngine.openWith(settings.account, startedAt);
   events.watch();
-  return { settings, markets, ledger, account, fillEngine, events, orderEntry, deadman, sessions };
+  return { settings, chance, markets, ledger, account, fillEngine, events, orderEntry, deadman, sessions };
 }
 
 function openMarkets(settings: Settings, startedAt: number, chance: Chance): Map<string, Market> {
