@@ -300,7 +300,7 @@ export class Playback {
     try {
       this.next = this.rest.next().value;
     } catch (error) {
-      // The engine, which may have called, is not to be told: a record that cannot be read fails no step.
+      // The engine, which may have called, must not fail by it: a record that cannot be read fails no step.
       this.problem ??= error;
       this.next = undefined;
     }
