@@ -39,6 +39,7 @@ describe.concurrent('the last words of a run that holds a position', () => {
           'deadman',
           'endedAt',
           'error',
+          'inputs',
           'leaves',
           'mode',
           'money',
