@@ -89,13 +89,13 @@ export class RecordAhead implements Iterable<BriefEntry> {
   private readonly store: JournalReader;
   private readonly run: string;
   private readonly ahead: number;
-  private readonly lines: StoredEntry[] = [];
+  private lines: readonly StoredEntry[] = [];
   private taken = 0;
   private readTo = 0;
   private isWhole = false;
 
   /** `ahead`: how many lines at least are in memory after `readOn`. */
-  constructor(store: JournalReader, run: string, ahead = PAGE) {
+  constructor(store: JournalReader, run: string, ahead: number) {
     this.store = store;
     this.run = run;
     this.ahead = ahead;
@@ -103,19 +103,17 @@ export class RecordAhead implements Iterable<BriefEntry> {
 
   /** Reads on: to be awaited before the first entry is taken, and between turns. Undefined where enough was read. */
   readOn(): Promise<void> | undefined {
-    return this.isWhole || this.lines.length - this.taken >= this.ahead ? undefined : this.readPages();
+    return this.isWhole || this.lines.length - this.taken >= this.ahead ? undefined : this.readPage();
   }
 
-  private async readPages(): Promise<void> {
-    this.lines.splice(0, this.taken);
+  private async readPage(): Promise<void> {
+    const { ahead } = this;
+    const page = await this.store.read(this.run, { after: this.readTo, limit: ahead });
+    this.lines = [...this.lines.slice(this.taken), ...page];
     this.taken = 0;
-    while (!this.isWhole && this.lines.length < this.ahead) {
-      const page = await this.store.read(this.run, { after: this.readTo, limit: PAGE });
-      this.lines.push(...page);
-      this.readTo = page.at(-1)?.seq ?? this.readTo;
-      this.isWhole = page.length < PAGE;
-      if (!this.isWhole) await settle();
-    }
+    this.readTo = page.at(-1)?.seq ?? this.readTo;
+    this.isWhole = page.length < ahead;
+    if (!this.isWhole) await settle();
   }
 
   *[Symbol.iterator](): Generator<BriefEntry> {

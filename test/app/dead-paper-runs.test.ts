@@ -50,7 +50,7 @@ describe('a run on paper', () => {
       data: { outcome: 'failed', reason: expect.stringContaining('ada') },
     });
     expect(await hasEngineEnd(store, 'r')).toBe(false);
-    const played = new RecordAhead(store, 'r');
+    const played = new RecordAhead(store, 'r', 10);
     await played.readOn();
     expect([...played].map(({ type }) => type)).toEqual(['run.started']);
     writer.append('variable.set', { name: 'a', value: '1' });

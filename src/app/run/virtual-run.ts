@@ -167,13 +167,16 @@ export interface Replayed {
   readonly divergence?: Divergence;
 }
 
-/** The same of a run in a store, which is read while it is executed. `ahead`: how many lines are in memory. */
+/** How many lines of a record are in memory at first: enough for nearly every turn, and few enough to be let go before V8 moves them. */
+const LINES_AHEAD = 512;
+
+/** The same of a run in a store, which is read while it is executed. `ahead`: how many lines at least are in memory. */
 export async function replayStoredRun(
   store: JournalReader,
   first: EntryOf<'run.started'>,
   loaded: LoadedRunbook,
   inputs: Readonly<Record<string, Value>>,
-  ahead?: number,
+  ahead = LINES_AHEAD,
 ): Promise<Replayed> {
   const record = new RecordAhead(store, first.run, ahead);
   const played = new Map<EntryType, number>();
@@ -189,8 +192,8 @@ export async function replayStoredRun(
   } catch (error) {
     if (error instanceof Divergence) return { played, last, divergence: error };
     if (!(error instanceof ReadTooLittle)) throw error;
-    // A turn of thousands of entries, as of as many branches: it is executed once more with the whole record in memory.
-    return replayStoredRun(store, first, loaded, inputs, Number.POSITIVE_INFINITY);
+    // A turn of more entries, as of hundreds of branches.
+    return replayStoredRun(store, first, loaded, inputs, ahead * 8);
   }
 }
 
