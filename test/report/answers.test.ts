@@ -187,6 +187,7 @@ describe('money', () => {
     expect(lines(answer('orders', pageOf(await sampleRun())))).toEqual([
       'bought 0.3 BTC-USD at 64193.333333333333333333 USD, fee -0.02 USD, in 2 fills',
       'position changed by 0.3 BTC-USD',
+      'net 0.02 USD in BTC-USD: realized 0.00, fees -0.02',
     ]);
   });
 });

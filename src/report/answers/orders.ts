@@ -5,12 +5,12 @@ import { getReview } from '../../venue/order/states.ts';
 import type { OrderLife } from '../folds/order-lives.ts';
 import { getOrderState } from '../folds/orders.ts';
 import type { RunPageDocument } from '../folds/run-facts.ts';
-import { formatQuoteCurrency, formatText } from '../format.ts';
+import { formatMoney, formatQuoteCurrency, formatText } from '../format.ts';
 import { isSilent } from '../liveness.ts';
 import type { Answer, Reason } from './answer.ts';
 
 export function answerOrders(run: RunPageDocument, now: number | undefined): Answer {
-  const { orders: lives, fills, unaccounted } = run;
+  const { orders: lives, fills, money, unaccounted } = run;
   const states = new Map<string, number>();
   for (const { state } of lives) states.set(state, (states.get(state) ?? 0) + 1);
   const isUnsure = isSilent(run, now) && lives.some(({ isOver }) => !isOver);
@@ -42,12 +42,32 @@ export function answerOrders(run: RunPageDocument, now: number | undefined): Ans
         term: 'position changed by',
         text: `${size} ${formatText(market)}`,
       })),
+      ...Object.entries(money).flatMap(([market, figures]) => describeMoney(market, figures)),
     ],
     orders: lives
       .toSorted((a, b) => rankOrder(b) - rankOrder(a) || b.createdAt - a.createdAt)
       .slice(0, MOST_FIRST)
       .map(({ clientOrderId }) => clientOrderId),
   };
+}
+
+/** What the run has gained in a market, where it traded. */
+function describeMoney(
+  market: string,
+  { net, realized, unrealized, fees, maxExposure }: RunPageDocument['money'][string],
+): readonly Reason[] {
+  if (maxExposure === '0') return [];
+  const parts = [
+    `realized ${formatMoney(realized)}`,
+    ...(unrealized === undefined ? [] : [`unrealized ${formatMoney(unrealized)}`]),
+    `fees ${formatMoney(fees)}`,
+  ];
+  return [
+    {
+      term: 'net',
+      text: `${formatMoney(net)}${formatQuoteCurrency(market)} in ${formatText(market)}: ${parts.join(', ')}`,
+    },
+  ];
 }
 
 /** `2 open, 1 closed`; a state that all orders share has no number: `all closed`. */
