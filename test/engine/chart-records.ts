@@ -118,7 +118,9 @@ export function lineUpItems(records: readonly JournalRecord[], each: ReadonlySet
     >();
     for (const [index, record] of lined.entries()) {
       const at = listRounds(record.path).find(({ loop }) => toStatic(loop) === step);
-      if (at === undefined || record.type === 'call.intended') continue;
+      // What undoes a step of an item comes when all items have ended, the newest first.
+      const undoes = at !== undefined && /\/undo(?:\/|$)/.test(record.path.slice(at.loop.length));
+      if (at === undefined || record.type === 'call.intended' || undoes) continue;
       places.set(at.loop, [...(places.get(at.loop) ?? []), { index, round: at.round, record }]);
     }
     for (const found of places.values()) {
