@@ -386,6 +386,14 @@ const ODDITIES = {
         fillLagMs: draws.of([1500, 5000, 20_000]),
       }),
   },
+  /** The venue's own clock is adjusted. */
+  'venue clock': {
+    often: 0.04,
+    change: (scenario, draws) =>
+      withVenue(scenario, {
+        clockSteps: [{ afterMs: draws.within(0, 20_000), byMs: draws.of([-5000, -90_000, -300_000, 90_000]) }],
+      }),
+  },
   /** For a minute no answer says what is left of the tokens. */
   'no headers': {
     often: 0.04,

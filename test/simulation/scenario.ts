@@ -134,10 +134,12 @@ function withOddVenue({ venue, ...scenario }: Scenario, draws: Draws): Scenario 
   const lags = draws.of(['same', 'each', 'reads'] as const);
   const when = { afterMs: draws.within(0, 5000), untilMs: 65_000 };
   const hides = draws.chance(0.5);
+  const clockSteps = draws.chance(0.4) ? [{ afterMs: draws.within(0, 15_000), byMs: draws.of([-5000, -90_000]) }] : [];
   return {
     ...scenario,
     venue: {
       ...venue,
+      clockSteps,
       surprises: { ...surprises, lags, cancelAck: draws.of(['canceling', 'canceled']) },
       ...(lags === 'same' ? {} : { readLagMs: 1500, fillLagMs: draws.of([1500, 5000, 20_000]) }),
       faults: hides ? [...faults, { on: '*', when, do: 'no_headers' }] : faults,

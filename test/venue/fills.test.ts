@@ -56,6 +56,19 @@ describe('GET /fills', () => {
     expect(await list({ p_limit: 3, p_page: 1 })).toEqual(['64001']);
   });
 
+  it('lists by the venue’s own clock, also where that is set back', async () => {
+    const venue = new SimulatedVenue({ ...CALM, clockSteps: [{ afterMs: 500, byMs: -90_000 }] });
+    await venue.place({ type: 'market', price: '64010', size: '0.1' });
+    await venue.pass(1000);
+    await venue.place({ type: 'market', price: '60000', size: '0.1', side: 'short' });
+    await venue.pass(1000);
+    const { result } = await venue.call('GET /fills', { p_order: 'ASC' });
+    const times = result.map(({ timestamp }) => timestamp - START_MS * 1000);
+    expect(result.map(({ side }) => side)[0]).toBe('short');
+    expect([times[0], times.at(-1)].map((us = 0) => Math.round(us / 1e6))).toEqual([-89, 0]);
+    expect((await venue.call('GET /fills', { start_time: START_MS * 1000 })).result).toHaveLength(1);
+  });
+
   it('does not show a fill before its lag is over, although the order is already filled', async () => {
     const venue = new SimulatedVenue({ ...CALM, fillLagMs: 2000 });
     const { id } = await venue.place({ type: 'market', price: '64010', size: '0.1' });

@@ -104,6 +104,7 @@ it('the schema describes every top-level key', () => {
     'visibilityLagMs',
     'readLagMs',
     'fillLagMs',
+    'clockSteps',
     'fullScanFactor',
     'tokens',
     'auth',

@@ -70,6 +70,7 @@ export const DEFAULTS: Settings = {
   visibilityLagMs: { min: 0, max: 120 },
   readLagMs: 0,
   fillLagMs: 0,
+  clockSteps: [],
   fullScanFactor: 10,
   tokens: {
     limit: 1200,

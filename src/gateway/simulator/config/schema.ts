@@ -190,6 +190,15 @@ export const SIMULATOR_SCHEMA = {
     visibilityLagMs: RANGE,
     readLagMs: MS,
     fillLagMs: MS,
+    clockSteps: {
+      type: 'array',
+      items: {
+        type: 'object',
+        properties: { afterMs: MS, byMs: { type: 'integer' } },
+        required: ['afterMs', 'byMs'],
+        additionalProperties: false,
+      },
+    },
     fullScanFactor: { type: 'number', minimum: 1, maximum: 100 },
     tokens: {
       type: 'object',

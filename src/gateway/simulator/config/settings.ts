@@ -208,6 +208,8 @@ export interface Settings {
   readonly readLagMs: number;
   /** Time during which GET /fills does not show a new fill. */
   readonly fillLagMs: number;
+  /** Adjustments of the venue's own clock, as the timestamps of orders and fills show it; `byMs` below 0 sets it back. */
+  readonly clockSteps: readonly { readonly afterMs: number; readonly byMs: number }[];
   /** How many times longer GET /orders and GET /fills without start_time take at most; grows with the history. */
   readonly fullScanFactor: number;
   readonly tokens: TokensConfig;

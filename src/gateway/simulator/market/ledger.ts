@@ -5,6 +5,7 @@
  */
 import { type Decimal, type DecimalString, formatDecimal } from '../../../base/decimal.ts';
 import type { FillRecord, OrderRecord, OrderType, Side, TimeInForce } from '../../../venue/records.ts';
+import type { Settings } from '../config/settings.ts';
 
 /** The true stage of an order; the status that it shows follows from this and from actions in progress. */
 export type Stage =
@@ -94,17 +95,35 @@ export class OrderLedger {
   private readonly profileId: number;
   private readonly immediateOpenMs: number;
   private lastUs = 0;
+  private readonly clockSteps: Settings['clockSteps'];
+  private readonly startedAt: number;
 
-  constructor(profileId: number, shown: { readonly stopStatus: string; readonly immediateOpenMs: number }) {
+  constructor(
+    profileId: number,
+    shown: { readonly stopStatus: string; readonly immediateOpenMs: number },
+    { clockSteps, startedAt }: { readonly clockSteps: Settings['clockSteps']; readonly startedAt: number },
+  ) {
     this.profileId = profileId;
+    this.clockSteps = clockSteps;
+    this.startedAt = startedAt;
     this.stopStatus = shown.stopStatus;
     this.immediateOpenMs = shown.immediateOpenMs;
   }
 
-  /** Returns a new timestamp of the venue in µs; each is greater than the one before. */
+  /** Returns a new timestamp of the venue in µs; each is greater than the one before, as long as its clock is not set back. */
   stamp(atMs: number): number {
     this.lastUs = Math.max(this.lastUs + 1, atMs * 1000);
-    return this.lastUs;
+    const steps = this.clockSteps.filter(({ afterMs }) => atMs >= this.startedAt + afterMs);
+    return this.lastUs + steps.reduce((sum, { byMs }) => sum + byMs * 1000, 0);
+  }
+
+  /** Orders and fills in rising order of their timestamps. */
+  listByTime(): { readonly orders: readonly SimOrder[]; readonly fills: readonly SimFill[] } {
+    if (this.clockSteps.length === 0) return this;
+    return {
+      orders: this.orders.toSorted((a, b) => a.timestampUs - b.timestampUs),
+      fills: this.fills.toSorted((a, b) => a.record.timestamp - b.record.timestamp),
+    };
   }
 
   add(order: SimOrder, at: number): void {

@@ -43,13 +43,13 @@ function spoil({ nulls }: SimOrder, record: OrderRecord | undefined): OrderRecor
 
 function selectCandidates(ledger: OrderLedger, params: Params<'GET /orders'>): readonly SimOrder[] {
   if (params.client_order_id !== undefined) return ledger.findByClientId(params.client_order_id);
-  if (params.order_id === undefined) return ledger.orders;
+  if (params.order_id === undefined) return ledger.listByTime().orders;
   const order = ledger.find(params.order_id);
   return order === undefined ? [] : [order];
 }
 
 export function listFills(ledger: OrderLedger, params: Params<'GET /fills'>, at: number): FillRecord[] {
-  return selectPage(ledger.fills, params, (fill) => {
+  return selectPage(ledger.listByTime().fills, params, (fill) => {
     const wanted = params.market_id === undefined || fill.record.market_id === params.market_id;
     return wanted && fill.shownAt <= at && isInRange(fill.record.timestamp, params) ? fill.record : undefined;
   });

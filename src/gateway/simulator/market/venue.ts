@@ -30,7 +30,10 @@ export interface Venue {
 export function openVenue(settings: Settings, clock: Clock, chance: Chance): Venue {
   const startedAt = clock.now();
   const markets = openMarkets(settings, startedAt, chance);
-  const ledger = new OrderLedger(settings.account.id, settings.surprises);
+  const ledger = new OrderLedger(settings.account.id, settings.surprises, {
+    clockSteps: settings.clockSteps,
+    startedAt,
+  });
   const account = new Account(settings.account, [...markets.keys()], startedAt, (id, at) =>
     fillEngine.getMarket(id).getMidAt(at),
   );
