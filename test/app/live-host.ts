@@ -35,6 +35,8 @@ const KEY = 'https://venue.test main';
 export interface Hosted {
   readonly config: SimulatorConfig;
   readonly limits?: LimitRules;
+  /** Other settings of the profile. */
+  readonly profile?: Partial<Profile>;
   /** Wraps the venue's transport: may delay answers. */
   readonly between?: (venue: Transport, time: VirtualClock) => Transport;
 }
@@ -73,6 +75,7 @@ export class World {
       baseUrl: 'https://venue.test',
       markets: simulator.markets,
       limits: given.limits ?? {},
+      ...given.profile,
     };
     const { tokens, windowMs, costs } = profile.rateLimit;
     const account = {
@@ -121,9 +124,9 @@ export class World {
         const value = Reflect.get(target, name) as unknown;
         if (typeof value !== 'function') return value;
         return async (...args: unknown[]) => {
-          if (isDead.yes) return new Promise(() => {});
           if (name === 'read') await this.beforeRead(String(args[0]));
           if (name === 'append') await this.beforeAppend();
+          if (isDead.yes) return new Promise(() => {});
           return value.apply(target, args) as unknown;
         };
       },

@@ -432,3 +432,17 @@ describe('a leg that is refused for its rate', () => {
     },
   );
 });
+
+it('places its stop although the price of the market cannot be read', async () => {
+  const trail =
+    'stop_loss: {trigger: 63000, price: 62900}, trail: {feed: feeds.mid, by: 1%, step: 0.1%}, time_limit: 10m';
+  const played = await play(trail, { 0: 64000, 30: 62950 }, { feedAgeMs: 60_000 });
+  expect([played.report.outcome, played.report.outputs['how']]).toEqual(['succeeded', 'stop_loss']);
+  expect(listOrders(played)).toEqual(['stop_loss 63000 closed']);
+});
+
+it('fails where a price that its stop is computed from cannot be read', async () => {
+  const legs = 'stop_loss: {trigger: tick(feeds.mid * 0.98), price: 60000}, time_limit: 10m';
+  const { report } = await play(legs, { 0: 64000 }, { feedAgeMs: 60_000 });
+  expect([report.outcome, report.error?.kind]).toEqual(['failed', 'stale_feed']);
+});

@@ -7,7 +7,7 @@ import { type Decimal, decimal, formatDecimal } from '../../base/decimal.ts';
 import type { StepOf } from '../../runbook/checked.ts';
 import type { ManageEnd } from '../../runbook/functions/records.ts';
 import { HOLD_EVERY_MS, MOST_EXITS, MOVE_EVERY_MS, mayExit } from '../../runbook/steps/manage.ts';
-import type { Value } from '../../runbook/values.ts';
+import type { Expr, Value } from '../../runbook/values.ts';
 import { computeAveragePrice, sumFills } from '../../venue/order/fills.ts';
 import { getExposure } from '../../venue/order/life.ts';
 import { isTerminal } from '../../venue/order/states.ts';
@@ -59,7 +59,20 @@ interface Kept {
 }
 
 export async function manage(execution: Execution): Promise<Value> {
+  const { args, frame, run, path, scope } = execution;
+  // Not that of the market, which each look reads: its stop is placed also while that is down.
+  const { feed: _read, ...rest } = args;
+  await run.feeds.ensure(listFeedsIn(rest), frame.globals.runbook.feeds, scope, path);
   return new Holding(execution).run();
+}
+
+/** The feeds that the expressions among the values read. */
+function listFeedsIn(values: object): readonly string[] {
+  const found = Object.values(values as Readonly<Record<string, object | undefined>>).flatMap((value) => {
+    if (value === undefined) return [];
+    return 'reads' in value ? listFeeds(value as Expr) : listFeedsIn(value);
+  });
+  return [...new Set(found)];
 }
 
 class Holding {

@@ -237,6 +237,7 @@ export const MANAGE_STEPS = {
       readByOwnId('manage', named),
     ],
     overlaps: true,
+    readsFeeds: true,
     retry: 'write',
     risk: 'reduces',
     yields: MANAGED,
