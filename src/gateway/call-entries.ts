@@ -3,6 +3,7 @@
  * parts of an answer are kept.
  */
 
+import { mapFields } from '../base/json.ts';
 import type { DataOf, DraftOf, Json, JsonObject } from '../journal/entry.ts';
 import { type EndpointName, getAction, getEndpoint, isEndpointName } from '../venue/catalogue.ts';
 import type { CallOutcome, VenueCall } from '../venue/port.ts';
@@ -35,9 +36,7 @@ export function buildAttempt(
   epoch: number,
 ): DataOf<'call.attempted'> {
   const secrets = listSecrets(request.endpoint);
-  const params = Object.fromEntries(
-    Object.entries(request.params).map(([key, value]) => [key, secrets.includes(key) ? '[redacted]' : value.text]),
-  );
+  const params = mapFields(request.params, ({ text }, key) => (secrets.includes(key) ? '[redacted]' : text));
   // A short secret could be guessed from its digest, so a request that carries one has none.
   const digest = secrets.length === 0 ? computeDigest(request) : '';
   return {
@@ -88,7 +87,8 @@ export function buildSettled(
 /** Selects the headers to keep: those that the token budget learns from, and the venue's clock. */
 export function selectRateHeaders(answer: WireAnswer): JsonObject {
   const kept: Record<string, string> = {};
-  for (const [name, value] of Object.entries(answer.headers))
-    if (name.startsWith('x-ratelimit-') || name === 'retry-after' || name === 'date') kept[name] = value;
+  for (const name of Object.keys(answer.headers))
+    if (name.startsWith('x-ratelimit-') || name === 'retry-after' || name === 'date')
+      kept[name] = answer.headers[name] as string;
   return kept;
 }

@@ -5,6 +5,7 @@
 import { Decimal, type DecimalString, formatDecimal } from '../base/decimal.ts';
 import { writeDuration } from '../base/duration.ts';
 import { formatMicros } from '../base/format.ts';
+import { mapFields } from '../base/json.ts';
 
 /** The unit of a number; ratios from pct and bps are plain numbers. */
 export type Unit = 'price' | 'size' | 'money' | 'number';
@@ -141,7 +142,7 @@ export function toJson(value: Value): JsonValue {
   if (value instanceof Map) return Object.fromEntries([...value].map(([key, each]) => [key, toJson(each)]));
   const record = value as RecordValue & { toJSON?: unknown };
   if (typeof record.toJSON === 'function') return (record.toJSON as () => JsonValue)();
-  return Object.fromEntries(Object.keys(record).map((key) => [key, toJson(record[key])]));
+  return mapFields(record as RecordValue, toJson);
 }
 export type JsonValue = null | boolean | string | number | readonly JsonValue[] | { readonly [key: string]: JsonValue };
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isSameJson, toCanonicalJson } from '../../src/base/json.ts';
+import { isSameJson, mapFields, toCanonicalJson } from '../../src/base/json.ts';
 
 describe('canonical JSON', () => {
   it('ignores the order of keys and keys without a value', () => {
@@ -17,5 +17,18 @@ describe('canonical JSON', () => {
         expect(isSameJson(left, structuredClone(left))).toBe(true);
       }),
     );
+  });
+});
+
+describe('a record whose fields are changed', () => {
+  it('has the same keys in the same order, also one that is named as the prototype', () => {
+    const record = JSON.parse('{"b":1,"__proto__":2,"a":3}') as Record<string, number>;
+    const changed = mapFields(record, (value, key) => `${key}${value}`);
+    expect(Object.entries(changed)).toEqual([
+      ['b', 'b1'],
+      ['__proto__', '__proto__2'],
+      ['a', 'a3'],
+    ]);
+    expect(Object.getPrototypeOf(changed)).toBe(Object.prototype);
   });
 });

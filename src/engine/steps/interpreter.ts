@@ -39,9 +39,8 @@ export class Interpreter implements Walker {
   /** Evaluates a condition and journals the values it was decided from. */
   decideCondition(what: string, expr: Expr<boolean>, scope: StepScope, path: string): boolean {
     const value = evaluate(expr, scope, path);
-    const inputs = Object.fromEntries(
-      expr.reads.filter((root) => root !== 'feeds').map((root) => [root, readJson(root, scope)]),
-    );
+    const inputs: Record<string, ReturnType<typeof toJson>> = {};
+    for (const root of expr.reads) if (root !== 'feeds') inputs[root] = readJson(root, scope);
     this.run.log.append('step.decided', { what, expression: expr.text, inputs, value }, path);
     return value;
   }

@@ -23,6 +23,7 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import { type Decimal, type DecimalString, formatDecimal } from '../../base/decimal.ts';
+import { mapFields } from '../../base/json.ts';
 import { getEndpoint, isEndpointName } from '../../venue/catalogue.ts';
 import { ACCOUNT_POSITION, type MarketRules } from '../../venue/port.ts';
 import { HELD, type Transport, type WireReply, type WireRequest } from '../transport.ts';
@@ -297,11 +298,8 @@ function toSeenAnswer({
 /** Returns the parameters as text, without the values that the endpoint table marks as secret. */
 function redactParams(request: VenueRequest): Record<string, string> {
   const rows = isEndpointName(request.name) ? getEndpoint(request.name).parameters : {};
-  return Object.fromEntries(
-    Object.entries(request.params).map(([key, value]) => [
-      key,
-      Object.hasOwn(rows, key) && rows[key]?.secret ? '[redacted]' : value.text,
-    ]),
+  return mapFields(request.params, ({ text }, key) =>
+    Object.hasOwn(rows, key) && rows[key]?.secret ? '[redacted]' : text,
   );
 }
 
