@@ -233,7 +233,9 @@ class Path {
     for (const { loop, round } of listRounds(path)) {
       const step = toStatic(loop);
       const own = this.nextOwnEnd(step);
-      if (this.entered.get(step) === `${loop}[${round}]`) continue;
+      // The chart may be in a later round already, with a step of this one that is skipped.
+      const [entered] = listRounds(this.entered.get(step) ?? '').slice(-1);
+      if (entered?.loop === loop && entered.round >= round) continue;
       this.endPause(step);
       if (own !== undefined && !hasSucceeded(own) && this.child(`${step}/do`) !== undefined)
         this.end(`${step}/do`, 'cancelled');
