@@ -38,6 +38,22 @@ function findLastRequest(entries: readonly Entry[]) {
   return request?.type === 'call.intended' ? [request.data.endpoint, request.data.intent?.type] : undefined;
 }
 
+describe('another program', () => {
+  it.each([
+    [9, 'POST /cancel_all_after'],
+    [36, 'DELETE /cancel_all_after'],
+    [29, 'DELETE /orders/cancel_all'],
+    [31, 'DELETE /orders'],
+    [543, 'PUT /orders'],
+    [40, 'POST /orders'],
+  ])('acts in the drawn world %i: %s', async (drawn, expected) => {
+    const { books, sent } = await simulate({ drawn });
+    const own = new Set(sent.map(({ endpoint, at }) => `${endpoint} ${at}`));
+    const others = books.requests.filter(({ method, path, sentAt }) => !own.has(`${method} ${path} ${sentAt}`));
+    expect(others.map(({ method, path, success }) => [`${method} ${path}`, success])).toEqual([[expected, true]]);
+  });
+});
+
 describe('a simulation', () => {
   it('is the same whenever its seed is run', async () => {
     for (const seed of [0, 29, 84, 1195]) {
