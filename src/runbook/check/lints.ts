@@ -191,7 +191,14 @@ function locateRead(checking: Checking, { step, expr, field }: StaleRead, root: 
 function lintLeaves(checking: Checking, runbook: CheckedRunbook): void {
   const { position } = runbook.leaves;
   const may = position === 'none' ? 'no position' : 'only what working stops of it cover';
-  for (const { step, certain, path } of findLeaks(runbook)) {
+  const { leaks, crossing } = findLeaks(runbook);
+  for (const step of crossing)
+    checking.report(
+      findNameSpan(checking, step),
+      'exit-may-open',
+      'the order of this place rests beside a stop-loss: where the stop closes the position first, it opens the opposite one',
+    );
+  for (const { step, certain, path } of leaks) {
     const on = path.length === 0 ? '' : ` (${path.join(', ')})`;
     const what = step.verb === 'call' ? `the runbook ${step.args.runbook}` : 'this order';
     if (certain)
@@ -220,7 +227,8 @@ function lintProtection(checking: Checking, runbook: CheckedRunbook): void {
   const visit = (steps: readonly CheckedStep[]): void => {
     for (const step of steps) {
       filled ||= asksWhatFilled(step);
-      if (isEntry(step, runbook)) {
+      // One of the other side closes.
+      if (isEntry(step, runbook) && (entry === undefined || entry.args.side.text === step.args.side.text)) {
         entry ??= step;
         filled = showsFills(findAwaited(step));
         isLater = false;

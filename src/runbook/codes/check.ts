@@ -502,6 +502,14 @@ export const CHECK_CODES = {
     example: '- if: done > 0\n  protect: {…}',
     fix: 'Ask the order itself, such as `entry.filled == 0`; the run, as in `if: position(MARKET) != 0`; a variable that only adds what orders filled; or a whole list of fills: `net_size(mine.fills) == 0`. Or leave it to the run.',
   }),
+  'exit-may-open': warning({
+    summary: 'a resting order that closes beside a stop-loss, and can open',
+    cause:
+      'Both can fill. The stop closes the position, the order is still there, and what it fills then is a position on the other side, which no stop covers.',
+    example:
+      '- protect: {side: short, stop_loss: …}\n- place: {type: limit, side: short, size: lot(entry.filled / 3), price: …}',
+    fix: 'Use a take-profit of `protect` or `manage`: it is for a fraction of the position and only closes.',
+  }),
   'parallel-closes': warning({
     summary: 'steps in two branches of a `parallel` that both close the position in one market',
     cause:

@@ -42,8 +42,12 @@ export interface Leak {
 const MOST_STATES = 200;
 const RANK = { none: 0, protected: 1, open: 2 } as const satisfies Record<LeavesDeclaration['position'], number>;
 
-export function findLeaks(runbook: CheckedRunbook): readonly Leak[] {
-  if (runbook.leaves.position === 'open') return [];
+/** Leaks, and the orders that open the opposite position where a stop of the run has closed its own before they fill. */
+export function findLeaks(runbook: CheckedRunbook): {
+  readonly leaks: readonly Leak[];
+  readonly crossing: readonly StepOf<'place'>[];
+} {
+  if (runbook.leaves.position === 'open') return { leaks: [], crossing: [] };
   const domain = new LeavesDomain(runbook);
   const ends = new FlowWalk(domain).walkToEnd(runbook.steps, START);
   const found = new Map<CheckedStep, Leak>();
@@ -56,12 +60,13 @@ export function findLeaks(runbook: CheckedRunbook): readonly Leak[] {
       const isShorter = known?.certain === certain && end.trace.length < known.path.length;
       if (isWorse || isShorter) found.set(step, { step, certain, path: end.trace });
     }
-  return [...found.values()];
+  return { leaks: [...found.values()], crossing: [...domain.crossing] };
 }
 
 class LeavesDomain implements Domain<PathState> {
   /** Calls of runbooks that may leave more than the caller, with the path to them. */
   readonly looser = new Map<CheckedStep, readonly string[]>();
+  readonly crossing = new Set<StepOf<'place'>>();
   private readonly runbook: CheckedRunbook;
   private readonly names: StepNames;
   /** The switch stays armed after the run: it cancels what works, stops too. */
@@ -206,6 +211,10 @@ class LeavesDomain implements Domain<PathState> {
     const { args, path } = step;
     const others = listExposed(state).filter((fact) => fact.step !== step);
     const against = others.some((fact) => fact.step.args.side.text !== args.side.text);
+    const market = nameMarket(args.market.text);
+    const isCrossing = others.some((fact) => fact.market === market && fact.step.args.side.text !== args.side.text);
+    if (isCrossing && this.mayOpen(step) && !endsAtOnce(args) && state.covered.get(market)?.gt(0))
+      this.crossing.add(step);
     // It closes or covers what is there, in a size that only the run knows.
     if (!this.mayOpen(step) || against) return { ...state, doubt: state.doubt || isExposed(state) };
     const awaited = findAwaited(step);
