@@ -22,7 +22,7 @@ import {
   isOrderOrId,
   reportMismatch,
 } from './field-reader.ts';
-import { checkBand, checkHalted, checkMarket, checkPositive, checkSide, checkSize } from './order-proofs.ts';
+import { checkBand, checkFigure, checkHalted, checkMarket, checkSide, checkSize } from './order-proofs.ts';
 import { type LegPlace, lintRoom, lintStops } from './stops.ts';
 
 /** What the check of a step's arguments needs to know about the step around them. */
@@ -135,9 +135,9 @@ function place(checking: Checking, node: Node, { nameSpan, allow }: Circumstance
   checkHalted(checking, nameSpan, 'place');
   checkMarket(checking, read.find('market'), market);
   if (!reduces) checkSide(checking, read.find('side'), side);
-  checkPositive(checking, read, 'size', size, 'size-not-positive');
-  checkPositive(checking, read, 'price', price, 'price-not-positive');
-  checkPositive(checking, read, 'trigger', trigger, 'price-not-positive');
+  checkFigure(checking, read, 'size', size, 'size-not-positive');
+  checkFigure(checking, read, 'price', price, 'price-not-positive');
+  checkFigure(checking, read, 'trigger', trigger, 'price-not-positive');
   checkSize(checking, read, size, price, allow === 'reduce');
   checkBand(checking, read, price);
   const stopAt = read.find('price');
@@ -216,8 +216,8 @@ function readLegs(checking: Checking, read: FieldReader) {
       );
     const trigger = inner.compile<Decimal>('trigger');
     const price = inner.compile<Decimal>('price');
-    checkPositive(checking, inner, 'trigger', trigger, 'price-not-positive');
-    checkPositive(checking, inner, 'price', price, 'price-not-positive');
+    checkFigure(checking, inner, 'trigger', trigger, 'price-not-positive');
+    checkFigure(checking, inner, 'price', price, 'price-not-positive');
     return { fraction, trigger, price };
   };
   const side = read.compile<string>('side');
@@ -392,8 +392,8 @@ function amend(checking: Checking, node: Node, { nameSpan }: Circumstances): Bui
   const price = read.compile<Decimal>('price');
   const size = read.compileOptional<Decimal>('size');
   checkHalted(checking, nameSpan, 'amend');
-  checkPositive(checking, read, 'price', price, 'price-not-positive');
-  checkPositive(checking, read, 'size', size, 'size-not-positive');
+  checkFigure(checking, read, 'price', price, 'price-not-positive');
+  checkFigure(checking, read, 'size', size, 'size-not-positive');
   checkSize(checking, read, size, price, false);
   checkBand(checking, read, price);
   return { args: { order, price, ...omitUndefined({ size }) }, yields: ORDER };

@@ -2,15 +2,17 @@
  * Reports what the constants of an order prove before any run: that it cannot be sent, or that the runbook's own limits
  * always deny it. Values known only during a run are checked then.
  */
-import type { Decimal } from '../../base/decimal.ts';
+import { countDigits, type Decimal, MOST_DIGITS } from '../../base/decimal.ts';
 import type { Span } from '../../base/diagnostic.ts';
 import type { StepName } from '../checked.ts';
 import type { Node } from '../document/nodes.ts';
+import { shorten } from '../expression/analysis-faults.ts';
 import type { Expr } from '../values.ts';
 import type { Checking } from './checking.ts';
 import type { FieldReader } from './field-reader.ts';
 
-export function checkPositive(
+/** Checks that a price or size of an order is above zero, and that one which comes of a division is rounded. */
+export function checkFigure(
   checking: Checking,
   read: FieldReader,
   key: string,
@@ -18,8 +20,31 @@ export function checkPositive(
   code: 'size-not-positive' | 'price-not-positive',
 ): void {
   const value = checking.compiler.evaluateConstant(expr);
+  if (expr === undefined) return;
   if (value !== undefined && !value.greaterThan(0))
     checking.report(read.locate(key), code, `${key} must be above zero, found ${value.toFixed()}`);
+  else if (value === undefined ? divides(checking.names, expr.text) : countDigits(value.toFixed()) > MOST_DIGITS) {
+    const step = key === 'size' ? 'lot' : 'tick';
+    checking.report(
+      read.locate(key),
+      'quotient-not-rounded',
+      `${key} comes of a division and is not rounded: it is denied where it is no multiple of the ${step} of the market`,
+      `Write ${step}(${shorten(expr.text.trim())}).`,
+    );
+  }
+}
+
+const ROUNDED = /\b(?:tick|lot|floor_to|ceil_to|round_to)\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)/g;
+
+/** Whether an expression divides, also through lets and defs, outside of what rounds. */
+function divides(names: Checking['names'], text: string, level = 0): boolean {
+  const rest = text.replaceAll(/'[^']*'/g, '').replaceAll(ROUNDED, '');
+  if (rest.includes('/')) return true;
+  const words = level > 8 ? [] : rest.matchAll(/(?<![\w.])[A-Za-z_]\w*(?![\w(])/g);
+  return [...words].some(([word]) => {
+    const named = names.defs.get(word) ?? names.lets.get(word);
+    return named !== undefined && divides(names, named.text, level + 1);
+  });
 }
 
 export function checkHalted(checking: Checking, nameSpan: Span, name: StepName): void {

@@ -502,6 +502,13 @@ export const CHECK_CODES = {
     example: '- if: done > 0\n  protect: {…}',
     fix: 'Ask the order itself, such as `entry.filled == 0`; the run, as in `if: position(MARKET) != 0`; a variable that only adds what orders filled; or a whole list of fills: `net_size(mine.fills) == 0`. Or leave it to the run.',
   }),
+  'quotient-not-rounded': warning({
+    summary: 'a price or size that comes of a division and is not rounded',
+    cause:
+      'A third of a size has sixty digits. What is not a multiple of the lot or tick of the market is denied, often when a position is there already.',
+    example: 'place: {size: entry.filled / 3, …}',
+    fix: 'Round it: `lot(entry.filled / 3)`, `tick(…)`, or `floor_to(…, step)` where the profile does not describe the market.',
+  }),
   'exit-may-open': warning({
     summary: 'a resting order that closes beside a stop-loss, and can open',
     cause:
