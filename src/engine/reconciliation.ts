@@ -68,7 +68,11 @@ async function readOpenOrders(
     const failure = toFailure(outcome, STEP);
     const delay = REPEAT_DELAYS_MS[tries];
     const again = failure instanceof StepFailure && ['transport', 'rate_limited'].includes(failure.kind);
-    if (!again || delay === undefined) throw failure;
+    if (!(failure instanceof StepFailure)) throw failure;
+    if (!again || delay === undefined) {
+      const what = `the open orders of the account cannot be read, and nothing was placed (${failure.message})`;
+      throw new StepFailure(failure.kind, `${what}: \`runbook doctor\` says whether the venue answers`, STEP);
+    }
     await sleepUntil(clock, clock.now() + Math.max(delay, failure.retryAfterMs ?? 0), cancel);
   }
 }

@@ -311,6 +311,14 @@ describe('a run that is over', () => {
     };
     expect([await of('live'), await of('simulated')]).toEqual([1, 0]);
   });
+
+  it('places nothing where a live run cannot compare', async () => {
+    const { outcome, kind, books } = await performed(`${OPEN}\nsteps:\n  - ${RESTS(50000)}`, {
+      setup: { ...BRIEF, mode: 'live' },
+      faults: [{ on: 'GET /orders', do: 'lost_before' }],
+    });
+    expect([outcome, kind, books.orders]).toEqual(['failed', 'transport', []]);
+  });
 });
 
 it.each([
