@@ -193,13 +193,12 @@ export abstract class ShapeWalk {
   }
 
   private checkList(node: Node, of: Shape, owner: Owner): undefined {
-    if (node.kind !== 'list')
-      return this.refuseType(
-        node,
-        owner,
-        'a list',
-        node.kind === 'map' ? 'Begin each item with "- ".' : `Put it in a list: [${shorten(node.text)}].`,
-      );
+    if (node.kind !== 'list') {
+      const isItem = of.kind !== 'word' || (node.kind === 'scalar' && of.values.includes(node.text));
+      const inList = isItem && node.kind === 'scalar' ? `Put it in a list: [${shorten(node.text)}].` : undefined;
+      const hint = of.kind === 'word' ? `Write a list of ${of.values.join(', ')}.` : 'Begin each item with "- ".';
+      return this.refuseType(node, owner, 'a list', inList ?? hint);
+    }
     for (const item of node.items)
       this.checkShape(item, of, { name: `an item of ${owner.name}`, span: findFirstKey(item) });
   }
