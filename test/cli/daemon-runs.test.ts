@@ -8,12 +8,13 @@ import type { PlannedSlot } from '../../src/app/schedule/timetable.ts';
 import { VirtualClock } from '../../src/base/clock.ts';
 import type { Scheduler } from '../../src/engine/schedule/scheduler.ts';
 import type { SubmissionRequest } from '../../src/journal/schedule/store.ts';
+import { openSharedMemory } from '../../src/journal/shared/memory.ts';
 import { StoreAway, StoreError } from '../../src/journal/store.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
 import { MemoryScheduleStore } from '../engine/memory-schedule-store.ts';
 import { loadedFrom } from '../engine/stage.ts';
-import { newWriter } from '../journal/sample.ts';
+import { newWriter, startedData } from '../journal/sample.ts';
 
 const NOW = Date.parse('2026-01-05T08:00:00Z');
 const ACCOUNT = 'http://127.0.0.1:8080 main';
@@ -173,5 +174,55 @@ describe('a store that does not answer', () => {
   it('is not taken for a run that cannot be resumed', async () => {
     const { adopted, tookMs } = await resume(new UserError('no', EXIT.halted, 'diverged'), 1);
     expect([adopted, tookMs]).toEqual([[['r1', 'stuck']], 0]);
+  });
+});
+
+describe('a run whose journal cannot be read', () => {
+  const RUN = '20260105T075900000-r-0123456789';
+
+  async function open() {
+    const clock = new VirtualClock(NOW);
+    const store = new MemoryStore();
+    const writer = newWriter(store, RUN, { clock });
+    writer.append('run.started', startedData({ mode: 'live', settings: { base_url: 'not an address' } }));
+    await writer.flush();
+    const scheduleStore = new MemoryScheduleStore();
+    await scheduleStore.engage(ACCOUNT, 1, ['r/every 1h'], NOW - 1_000);
+    await scheduleStore.record(ACCOUNT, 1, [
+      { slot: 'r/every 1h', nominalMs: NOW, verdict: 'started', run: RUN, decidedAt: NOW },
+    ]);
+    const shared = openSharedMemory(() => clock.monotonic());
+    const account = { key: ACCOUNT, clock, store, shared, profile: { ...SIMULATED_PROFILE, account: 'main' } };
+    const crashes: unknown[] = [];
+    const host = { account, lease: { epoch: 1 }, voice: { diagnostics: () => {} } };
+    const parts = { host, scheduleStore, slots: () => [], reportCrash: (error: unknown) => crashes.push(error) };
+    return { shared, crashes, runs: new ScheduledRuns(parts as unknown as ScheduledRunsParts) };
+  }
+
+  it('keeps its slot, and no other run from being resumed', async () => {
+    const { runs, crashes } = await open();
+    const adopted: unknown[] = [];
+    const adopt = (run: object) => adopted.push(run);
+    const resumed = await runs.resumeAll({ adopt } as unknown as Scheduler);
+    expect(resumed).toMatchObject({ resumed: [], halted: [], stuck: [{ run: RUN }] });
+    expect([adopted, crashes]).toEqual([[{ run: RUN, slot: 'r/every 1h' }], []]);
+  });
+
+  it('is settled by the cancel of a person, also after a restart', async () => {
+    const { runs, shared } = await open();
+    const settled: unknown[] = [];
+    const scheduler = {
+      unresolved: () => [{ run: RUN }],
+      settle: (run: string, by: string) => settled.push([run, by]),
+    } as unknown as Scheduler;
+    await runs.settleAnswered(scheduler);
+    expect(settled).toEqual([]);
+    await shared.mailbox.post({ run: RUN, command: 'cancel', by: 'ada', at: NOW });
+    await runs.settleAnswered(scheduler);
+    await runs.settleAnswered(scheduler);
+    expect(settled).toEqual([
+      [RUN, 'ada'],
+      [RUN, 'ada'],
+    ]);
   });
 });

@@ -14,6 +14,7 @@ import { findUnfinishedRuns } from '../../src/app/stores/unfinished-runs.ts';
 import { ServedRuns } from '../../src/cli/serve/runs.ts';
 import { loadDriver } from '../../src/journal/sql/sqlite-driver.ts';
 import type { RunRow } from '../../src/journal/store.ts';
+import { StoreError } from '../../src/journal/store.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { newWriter, startedData } from '../journal/sample.ts';
 import { folder } from './command.ts';
@@ -107,6 +108,35 @@ describe('known stores', () => {
     await expect(kill(given, context)).rejects.toMatchObject({ exit: 4, kind: 'not_cancelled' });
     const about = (name: string) => complaints.filter((text) => text.includes(`${name}: a run there cannot be read`));
     expect([about('runbook.db').length, about('two.db').length]).toEqual([1, 1]);
+  });
+
+  it('have a run found by its name also beside one that cannot be read', async () => {
+    const here = folder();
+    const state = stateFolder(undefined, environmentOf({ HOME: here.path }), here.path);
+    const file = state.file('runbook.db');
+    const store = await openSqliteStore(file);
+    for (const run of ['1-early', '2-bad', '3-late']) {
+      const writer = newWriter(store, run);
+      writer.append('run.started', startedData({ mode: 'live' }));
+      await writer.flush();
+    }
+    await store.close();
+    const { DatabaseSync } = await loadDriver();
+    const database = new DatabaseSync(file);
+    database.exec("update entries set line = '{' where run = '2-bad'");
+    database.close();
+    const find = (...names: readonly string[]) =>
+      findUnfinishedRuns(names, state).then(
+        (found) => found.map(({ run }) => run),
+        (error: unknown) => (error instanceof StoreError ? error.reason : error),
+      );
+    expect(await find('early', '3-late', 'last')).toEqual(['1-early', '3-late', '3-late']);
+    for (const names of [['2-bad'], ['bad', 'late'], ['other'], []])
+      expect([names, await find(...names)]).toEqual([names, 'damaged']);
+    const newest = new DatabaseSync(file);
+    newest.exec("update entries set line = '{' where run = '3-late'");
+    newest.close();
+    expect([await find('last'), await find('early')]).toEqual(['damaged', ['1-early']]);
   });
 
   it('are beside the file itself, whatever name a profile uses, also before it exists', () => {

@@ -24,7 +24,7 @@ export interface HaltAnswerParts {
 }
 
 /**
- * Writes the waiting answers to a halted run into its journal; returns who answered, undefined where there is no answer. Answers
+ * Writes the waiting answers to a halted run into its journal; returns who answered, also for one that cannot be resumed, undefined where there is no answer. Answers
  * are marked as read only afterwards: after a crash an answer may be written twice, but is never lost. Throws a StoreError,
  * `fenced` where another process holds the account by then.
  */
@@ -37,7 +37,10 @@ export async function recordAnswers(
   const row = await store.run(run);
   const answers = pending.filter(({ command, at }) => command === 'cancel' && at >= (row?.endedAt ?? 0));
   const [answer] = answers;
-  if (answer === undefined || row?.outcome !== 'halted') return undefined;
+  if (answer === undefined || row === undefined) return undefined;
+  // A run that cannot be resumed has no end behind which it could stand. The command stays, for a version that can.
+  if (row.outcome === undefined) return answer.by;
+  if (row.outcome !== 'halted') return undefined;
   const stored = await store.read(run);
   const entries = stored.map(readEntry);
   const [first] = entries;

@@ -8,6 +8,7 @@ import type { Submission } from '../../engine/schedule/submissions.ts';
 import type { NewAct, Who } from '../../journal/account/acts.ts';
 import { readEntry } from '../../journal/chain.ts';
 import type { Entry, EntryOf } from '../../journal/entry.ts';
+import { readFirstEntry } from '../../journal/reading.ts';
 import type { ScheduleStore, SubmissionAnswer, SubmissionRequest } from '../../journal/schedule/store.ts';
 import { ignoreStore, StoreAway, StoreError } from '../../journal/store.ts';
 import { evaluateConcurrency } from '../../runbook/schedule/collisions.ts';
@@ -124,18 +125,27 @@ export class ScheduledRuns implements Launcher {
     for (const row of [...unfinished, ...(await account.store.runs({ ...ofAccount, outcome: 'halted' }))]) {
       const { run, runbook, mode, outcome } = row;
       if (mode !== 'live') continue;
-      const [stored] = await account.store.read(run, { limit: 1 });
-      const first = stored === undefined ? undefined : readEntry(stored);
-      if (first?.type !== 'run.started') continue;
-      const profile = readRecordedProfile(first);
-      if (makeAccountKey(profile) !== account.key) continue;
-      const known = { run, ...this.findHeld(first) };
-      if (outcome === 'halted') {
-        const entries = (await account.store.read(run)).map(readEntry);
-        if ((findAnswerer(entries) ?? (await this.readAnswer(run))) !== undefined) continue;
-        const why = findHaltReason(entries);
-        halted.push({ run, why });
-        scheduler.adopt(known, runbook, { why });
+      let known: ScheduleRun;
+      let profile: Profile;
+      try {
+        const first = await this.retryWhileAway(STORE_PATIENCE_MS, () => readFirstEntry(account.store, run));
+        profile = readRecordedProfile(first);
+        if (makeAccountKey(profile) !== account.key) continue;
+        known = { run, ...this.findHeld(first) };
+        if (outcome === 'halted') {
+          const entries = (await account.store.read(run)).map(readEntry);
+          if ((findAnswerer(entries) ?? (await this.readAnswer(run))) !== undefined) continue;
+          const why = findHaltReason(entries);
+          halted.push({ run, why });
+          scheduler.adopt(known, runbook, { why });
+          continue;
+        }
+      } catch (error) {
+        if (isAway(error)) throw error;
+        // It keeps no other run from its process.
+        const why = this.describeError(error);
+        stuck.push({ run, why });
+        scheduler.adopt(await this.findStarted(run), runbook, { why });
         continue;
       }
       try {
@@ -186,6 +196,13 @@ export class ScheduledRuns implements Launcher {
   private readAnswer(run: string): Promise<string | undefined> {
     const { account, lease, voice } = this.parts.host;
     return recordAnswers(run, { account, epoch: lease.epoch, voice });
+  }
+
+  /** What the schedule knows of a run whose journal cannot be read. */
+  private async findStarted(run: string): Promise<ScheduleRun> {
+    const { scheduleStore, host } = this.parts;
+    const started = (await scheduleStore.occurrences(host.account.key)).find((each) => each.run === run);
+    return started === undefined ? { run } : { run, slot: started.slot };
   }
 
   /** What a run holds: its slot, its concurrency key, and its exclusive resources of the account. */

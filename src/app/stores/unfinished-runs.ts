@@ -3,8 +3,8 @@
  * people those on paper too.
  */
 import { makePrintable } from '../../base/printable.ts';
-import { readEntry } from '../../journal/chain.ts';
 import type { EntryOf } from '../../journal/entry.ts';
+import { readFirstEntry } from '../../journal/reading.ts';
 import type { JournalStore } from '../../journal/store.ts';
 import { UserError } from '../errors.ts';
 import type { StateFolder } from '../state.ts';
@@ -22,7 +22,7 @@ export interface UnfinishedRun {
 
 /**
  * `names`: whole or unambiguous parts of names; empty for all. `away`: stores that are known not to answer. `unread`: called with what
- * cannot be read, which is then left out; where it is missing, that is thrown.
+ * cannot be read, which is then left out; where it is missing, that is thrown, unless every name is that of another run.
  */
 export async function findUnfinishedRuns(
   names: readonly string[],
@@ -33,12 +33,14 @@ export async function findUnfinishedRuns(
   const found: UnfinishedRun[] = [];
   const opened: OpenedStore[] = [];
   const unreachable = new Set(away.map(describePlace));
-  const read = async (place: StorePlace, work: () => Promise<void>) => {
+  const failures: { readonly error: unknown; readonly run?: string }[] = [];
+  const read = async (place: StorePlace, work: () => Promise<void>, run?: string) => {
     try {
       await work();
     } catch (error) {
-      if (unread === undefined) throw error;
-      unread(place, error);
+      if (unread !== undefined) unread(place, error);
+      else if (names.length === 0) throw error;
+      else failures.push({ error, ...(run === undefined ? {} : { run }) });
     }
   };
   try {
@@ -53,12 +55,15 @@ export async function findUnfinishedRuns(
         for (const { run, mode, outcome } of rows) {
           if (mode !== 'live' && !(mode === 'paper' && which === 'on paper too')) continue;
           if (outcome !== undefined && outcome !== 'halted') continue;
-          await read(place, async () => {
-            const [stored] = await store.read(run, { limit: 1 });
-            const first = stored === undefined ? undefined : readEntry(stored);
-            if (first?.type !== 'run.started' || (await goesOnElsewhere(first, { place, store }, opened))) return;
-            found.push({ run, place, first, hasHalted: outcome === 'halted' });
-          });
+          await read(
+            place,
+            async () => {
+              const first = await readFirstEntry(store, run);
+              if (await goesOnElsewhere(first, { place, store }, opened)) return;
+              found.push({ run, place, first, hasHalted: outcome === 'halted' });
+            },
+            run,
+          );
         }
       });
   } finally {
@@ -73,6 +78,12 @@ export async function findUnfinishedRuns(
       .slice(0, 1);
     const fitting = name === 'last' ? latest : found.filter(({ run }) => run === name || run.includes(name));
     const [only] = fitting;
+    // The one that is meant may be among those that cannot be read.
+    const unreadable = failures.find(({ run = '' }) =>
+      name === 'last' ? run > (only?.run ?? '') : run !== '' && only?.run !== name && run.includes(name),
+    );
+    const failure = unreadable ?? (only === undefined ? failures[0] : undefined);
+    if (failure !== undefined) throw failure.error;
     if (only === undefined || fitting.length > 1) {
       const known = found.map(({ run }) => run).slice(0, 5);
       const many = found.length > known.length ? ' and others' : '';

@@ -13,8 +13,9 @@ import { readRecordedProfile } from '../../app/run/first-entry.ts';
 import type { EndedRun } from '../../app/run/outcome.ts';
 import { listExclusive } from '../../app/schedule/timetable.ts';
 import { findKnownStores } from '../../app/stores/known-stores.ts';
-import { describePlace } from '../../app/stores/location.ts';
+import { describePlace, type StorePlace } from '../../app/stores/location.ts';
 import { findUnfinishedRuns, type UnfinishedRun } from '../../app/stores/unfinished-runs.ts';
+import { toSystemError } from '../../app/system-errors.ts';
 import { SILENT } from '../../app/voice.ts';
 import { makePrintable } from '../../base/printable.ts';
 import type { Fixture } from '../../gateway/fixture/fixture.ts';
@@ -100,15 +101,25 @@ function refuseOtherPlan({ hash }: Plan, approved: string): void {
 /** Continues interrupted runs: those named, or every unfinished one that the known stores hold. */
 export async function resumeRuns(names: readonly string[], invocation: Invocation): Promise<ExitCode> {
   const { terminal, state } = invocation;
-  const found = await findUnfinishedRuns(names, state, 'halted too').catch(async (error: unknown) => {
+  // One that cannot be read keeps no other from its process.
+  const unread: UserError[] = [];
+  const noteUnread = (_place: StorePlace, error: unknown) => {
+    const trouble = toSystemError(error);
+    if (trouble === undefined) throw error;
+    unread.push(trouble);
+  };
+  const stores = names.length === 0 ? { unread: noteUnread } : {};
+  const found = await findUnfinishedRuns(names, state, 'halted too', stores).catch(async (error: unknown) => {
     throw (await explainPaper(names, state)) ?? error;
   });
+  if (found.length === 0 && unread[0] !== undefined) throw unread[0];
+  for (const { message } of unread) terminal.complain(message);
   if (found.length === 0) return reportNothing(invocation);
   // With several runs, standard output has one document, and a failure of one run does not stop the others.
   const documents: object[] = [];
   const several = found.length > 1;
   const answer = several && terminal.json ? (report: RunReport) => void documents.push(report) : showReport;
-  let worst: ExitCode = EXIT.done;
+  let worst = unread.reduce<ExitCode>((exit, each) => (each.exit > exit ? each.exit : exit), EXIT.done);
   const note = (exit: ExitCode) => {
     if (exit > worst) worst = exit;
   };
