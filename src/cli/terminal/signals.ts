@@ -17,20 +17,16 @@ export const interrupts: Interrupts = {
       handler(signal);
     });
     return () => {
-      // A second signal must not keep back what is said of orders and positions at the end.
-      if (isAsked)
-        setTimeout(
-          listen(TO_END, () => {}),
-          SAID_WITHIN_MS,
-        ).unref();
+      // Pressed twice, Ctrl-C must not keep back what is said of orders and positions at the end. A further one ends the process.
+      if (isAsked) {
+        const spare = listen(TO_END, () => spare());
+      }
       off();
     };
   },
 };
 
 const TO_END = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-/** How long it takes to release an account and to say how its run ended, ms. */
-const SAID_WITHIN_MS = 3_000;
 
 /** Node restores the modes of its terminal as it exits, and aborts (SIGABRT) where that has been closed. */
 function closeTerminal(): void {
