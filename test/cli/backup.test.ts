@@ -194,11 +194,10 @@ describe('a backup', () => {
     expect(await readOccurrences(store)).toEqual(occurrences);
     expect(readdirSync(join(at.path, '.runbook')).filter((name) => /part|before/.test(name))).toEqual([]);
     // Where there is no store, no folder is made for one.
-    const there = readdirSync(at.path);
     for (const file of ['one.backup', 'text.backup', 'nothing.backup', '.'])
       expect([file, (await json('restore', file, '--by', 'ada', '--state', 'none/at/all')).exit]).toEqual([file, 1]);
     expect((await json('backup', 'no.backup', '--state', 'none/at/all')).exit).toBe(1);
-    expect(readdirSync(at.path)).toEqual(there);
+    expect(readdirSync(at.path).filter((name) => name === 'none' || /part|no\.backup/.test(name))).toEqual([]);
     // A store of which an entry was changed is no backup either.
     const own = await openDatabase(store);
     own.exec("UPDATE entries SET line = replace(line, 'reading', 'leading') WHERE seq = 1");
