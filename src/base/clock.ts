@@ -83,7 +83,7 @@ function settlePromises(): Promise<void> {
 }
 
 /** After this many turns the event loop gets a round in any case: a signal must not wait for the end of a long run. */
-const TURNS_PER_ROUND = 64;
+const TURNS_PER_ROUND = 32;
 
 /** A binary heap by (when, order): adding and taking a timer is O(log n); a cancelled timer is dropped when it comes to the top. */
 class TimerHeap {
