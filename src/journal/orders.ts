@@ -152,10 +152,6 @@ export class OrderTracker {
   /** Applies one entry; call it in the order of the journal. Entries that concern no order have no effect. */
   apply(entry: BriefEntry): readonly TrackerChange[] {
     const changes: TrackerChange[] = [];
-    const send = (tracked: Tracked | undefined, event: OrderEvent) => {
-      const change = tracked === undefined ? undefined : this.send(tracked, event);
-      if (change !== undefined) changes.push(change);
-    };
     switch (entry.type) {
       case 'run.started':
         this.options = { ...this.options, ...readShownSize(entry.data.settings) };
@@ -164,24 +160,25 @@ export class OrderTracker {
         this.applyIntent(entry);
         break;
       case 'call.attempted':
-        this.applyAttempt(entry, send);
+        this.applyAttempt(entry, changes);
         break;
       case 'call.waiting':
         for (const listener of this.waitingListeners) listener(entry.data);
         break;
       case 'call.settled':
-        this.applySettled(entry, send);
+        this.applySettled(entry, changes);
         break;
       case 'order.concluded': {
         const { event, clientOrderId, because, unproven } = entry.data;
         const detail = event === 'DENY' || event === 'REFUSED' ? { message: because } : unproven ? { unproven } : {};
-        send(this.byClientId.get(clientOrderId), { type: event, at: entry.at, ...detail } as OrderEvent);
+        this.send(this.byClientId.get(clientOrderId), { type: event, at: entry.at, ...detail } as OrderEvent, changes);
         break;
       }
       case 'deadman.moved':
         this.switchIsArmed = entry.data.event === 'armed' || entry.data.event === 'renewed';
         if (entry.data.event === 'assumed_fired')
-          for (const tracked of this.byClientId.values()) send(tracked, { type: 'DEADMAN', at: entry.at });
+          for (const tracked of this.byClientId.values())
+            this.send(tracked, { type: 'DEADMAN', at: entry.at }, changes);
         break;
       default:
         break;
@@ -204,33 +201,27 @@ export class OrderTracker {
     for (const changed of this.watchers) changed.add(tracked);
   }
 
-  private applyAttempt(
-    entry: BriefEntryOf<'call.attempted'>,
-    send: (tracked: Tracked | undefined, event: OrderEvent) => void,
-  ): void {
+  private applyAttempt(entry: BriefEntryOf<'call.attempted'>, changes: TrackerChange[]): void {
     const call = this.intended.get(entry.data.call);
     const { at } = entry;
     switch (call?.endpoint as EndpointName | undefined) {
       case 'POST /orders':
-        send(this.findOrder(call), { type: 'SUBMIT', at });
+        this.send(this.findOrder(call), { type: 'SUBMIT', at }, changes);
         return;
       case 'PUT /orders': {
         const { price, size } = (call as DataOf<'call.intended'>).params as unknown as Params<'PUT /orders'>;
-        send(this.findOrder(call), { type: 'AMEND', at, price, size });
+        this.send(this.findOrder(call), { type: 'AMEND', at, price, size }, changes);
         return;
       }
       case 'DELETE /orders':
-        send(this.findOrder(call), { type: 'CANCEL', at });
+        this.send(this.findOrder(call), { type: 'CANCEL', at }, changes);
         return;
       default:
         return;
     }
   }
 
-  private applySettled(
-    entry: BriefEntryOf<'call.settled'>,
-    send: (tracked: Tracked | undefined, event: OrderEvent) => void,
-  ): void {
+  private applySettled(entry: BriefEntryOf<'call.settled'>, changes: TrackerChange[]): void {
     const { data, at } = entry;
     const call = this.intended.get(data.call);
     if (call === undefined) return;
@@ -241,29 +232,29 @@ export class OrderTracker {
     switch (call.endpoint as EndpointName) {
       case 'POST /orders': {
         const order = this.findOrder(call);
-        send(order, toPlacementEvent(data, at, order?.snapshot.state === 'submitting'));
+        this.send(order, toPlacementEvent(data, at, order?.snapshot.state === 'submitting'), changes);
         break;
       }
       case 'PUT /orders':
-        send(this.findOrder(call), toAmendEvent(data, at));
+        this.send(this.findOrder(call), toAmendEvent(data, at), changes);
         break;
       case 'DELETE /orders':
-        send(this.findOrder(call), toCancelEvent(data, at));
+        this.send(this.findOrder(call), toCancelEvent(data, at), changes);
         break;
       case 'DELETE /orders/cancel_all':
         for (const tracked of this.byClientId.values()) {
-          if (data.kind === 'confirmed') send(tracked, { type: 'CANCELALL_ACK', at });
-          if (data.kind === 'unresolved') send(tracked, { type: 'CANCELALL_UNKNOWN', at });
+          if (data.kind === 'confirmed') this.send(tracked, { type: 'CANCELALL_ACK', at }, changes);
+          if (data.kind === 'unresolved') this.send(tracked, { type: 'CANCELALL_UNKNOWN', at }, changes);
         }
         break;
       case 'GET /orders':
-        if (data.kind === 'confirmed') this.applyRecords(call, data, sentAt, at, send);
-        else if (isFoundMissing(data)) this.applyRecords(call, { result: [] }, sentAt, at, send);
+        if (data.kind === 'confirmed') this.applyRecords(call, data, sentAt, at, changes);
+        else if (isFoundMissing(data)) this.applyRecords(call, { result: [] }, sentAt, at, changes);
         for (const { clientOrderId = '', why } of data.unread ?? []) {
           const order = this.byClientId.get(clientOrderId);
           // It is there, whatever look-ups find: it must never be called absent.
           if (order !== undefined && DECIDED_BY_LOOK_UP.has(order.snapshot.state))
-            send(order, { type: 'DUPLICATE', at, message: why });
+            this.send(order, { type: 'DUPLICATE', at, message: why }, changes);
         }
         break;
       case 'GET /fills':
@@ -273,7 +264,7 @@ export class OrderTracker {
         // The venue lists fills newest first; they are applied in the order in which they happened.
         for (const fill of [...(data.result as unknown as readonly FillRecord[])].reverse()) {
           const order = this.byVenueId.get(fill.order_id);
-          send(order, { type: 'FILL', at, fill });
+          this.send(order, { type: 'FILL', at, fill }, changes);
           if (order !== undefined) this.positions.add(order.intent.market, fill);
         }
         break;
@@ -296,18 +287,20 @@ export class OrderTracker {
     { result, leftOut = 0 }: Pick<DataOf<'call.settled'>, 'result' | 'leftOut'>,
     sentAt: number,
     at: number,
-    send: (tracked: Tracked | undefined, event: OrderEvent) => void,
+    changes: TrackerChange[],
   ): void {
     const records = result as unknown as readonly OrderRecord[];
     for (const record of records) {
       const tracked = this.byVenueId.get(record.id) ?? this.byClientId.get(record.client_order_id);
-      send(tracked, toObservation(record, sentAt, at));
+      this.send(tracked, toObservation(record, sentAt, at), changes);
     }
     // An empty answer proves something only when the request asked for one order.
     const { order_id, client_order_id, status } = call.params as unknown as Params<'GET /orders'>;
     if (records.length > 0 || leftOut > 0 || status !== undefined) return;
-    if (client_order_id !== undefined) send(this.byClientId.get(client_order_id), { type: 'P_NOT_FOUND', at, sentAt });
-    else if (order_id !== undefined) send(this.byVenueId.get(order_id), { type: 'P_NOT_FOUND', at, sentAt });
+    if (client_order_id !== undefined)
+      this.send(this.byClientId.get(client_order_id), { type: 'P_NOT_FOUND', at, sentAt }, changes);
+    else if (order_id !== undefined)
+      this.send(this.byVenueId.get(order_id), { type: 'P_NOT_FOUND', at, sentAt }, changes);
   }
 
   private findOrder(call: DataOf<'call.intended'> | undefined): Tracked | undefined {
@@ -318,7 +311,8 @@ export class OrderTracker {
     return tracked ?? (order_id === undefined ? undefined : this.byVenueId.get(order_id));
   }
 
-  private send(order: Tracked, event: OrderEvent): TrackerChange | undefined {
+  private send(order: Tracked | undefined, event: OrderEvent, changes: TrackerChange[]): void {
+    if (order === undefined) return;
     const from = order.snapshot.state;
     const { snapshot, alarms, wants } = stepOrder(order.snapshot, event);
     if (snapshot === order.snapshot && alarms.length === 0 && wants.length === 0) return undefined;
@@ -330,8 +324,8 @@ export class OrderTracker {
     const { venueId } = snapshot.context;
     if (venueId !== undefined && !this.byVenueId.has(venueId)) this.byVenueId.set(venueId, order);
     if (from !== to) order.history.push({ at: event.at, from, to, event: event.type });
-    if (from === to && alarms.length === 0 && wants.length === 0) return undefined;
-    return { order, from, to, event: event.type, alarms, wants };
+    if (from === to && alarms.length === 0 && wants.length === 0) return;
+    changes.push({ order, from, to, event: event.type, alarms, wants });
   }
 }
 
