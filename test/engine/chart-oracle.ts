@@ -52,6 +52,8 @@ type Left = 'done' | 'failed' | 'skipped';
 interface Caller {
   readonly end: EndRecord | undefined;
   isAbandoned(error: ErrorFact | undefined): boolean;
+  /** Whether the run, or its clean-up, is over behind the call. */
+  stops(): boolean;
 }
 
 class Path {
@@ -187,8 +189,11 @@ class Path {
     const over = end?.data.error;
     // One that rose from the called runbook is no time-out of the call.
     const hasRisen = toStatic(over?.step ?? '').startsWith(`${record.step}/`);
+    // As the last step of a clean-up it may have stopped, and ends all the same.
+    const stops = () => this.stopsRun(record.step) || this.endsPhase(record);
     const caller: Caller = {
       end,
+      stops,
       isAbandoned: (error) =>
         (!hasRisen && error?.kind === 'timeout' && over?.message === error.message) ||
         this.isAbandoned(error, record.step),
@@ -198,7 +203,7 @@ class Path {
       called.walk();
       const succeeded = end?.type === 'step.ended' && end.data.outcome === 'succeeded';
       const outcome = called.finish(succeeded || records.length > 0);
-      if (succeeded && outcome !== 'succeeded' && !this.stopsRun(record.step))
+      if (succeeded && outcome !== 'succeeded' && !stops())
         throw this.departs(record, `the called runbook ends ${outcome}, its step succeeds`);
     } catch (error) {
       if (error instanceof Departure) throw new Departure(`in ${record.path}: ${error.message}`);
@@ -300,6 +305,9 @@ class Path {
     if (this.isOpen(step) && this.isLeaf(step)) this.end(step);
     if (this.isOpen(step)) this.endPause(step);
     if (this.isOpen(step) && (this.isStopping() || this.chart.joins.get(step) === 'any')) this.endBranches(step);
+    // Of items, which come one after another in the chart, the one that another has cancelled.
+    const item = `${step}/do`;
+    if (this.isOpen(step) && this.isStopping() && this.child(item) !== undefined) this.endEach([actorId(item)]);
     const isRefused = this.failedJoins.has(step) && this.chart.joins.get(step) !== 'any' && !this.isStopping();
     if (isRefused || (!this.left.has(step) && !this.isStopping() && !this.endsPhase(record)))
       throw this.departs(record, 'the step succeeds');
@@ -411,6 +419,10 @@ class Path {
       const isOver = nodes.some((each) => each.parent === node && each.type === 'final');
       return id === undefined || isOver ? [] : [id];
     });
+    this.endEach(open, children);
+  }
+
+  private endEach(open: readonly string[], children: AnyMachineSnapshot['children'] = this.snapshot.children): void {
     this.isEndingBranches = true;
     // The last of them may lead on to the same step, in another round.
     for (const id of open) if (this.snapshot.children[id] === children[id]) this.endActor(id, 'cancelled');
@@ -555,7 +567,7 @@ class Path {
     if (own?.type !== 'step.ended' || own.data.outcome !== 'succeeded' || own.data.error !== undefined) return false;
     const isNext = (each: JournalRecord) => isBeginning(each) && !this.isBeside(each.path, own.path);
     const next = this.records.slice(this.records.indexOf(own) + 1).find(isNext);
-    return next === undefined ? this.caller !== undefined : next.type === 'run.moved' && isStop(next.data.event);
+    return next === undefined ? this.caller?.stops() === true : next.type === 'run.moved' && isStop(next.data.event);
   }
 
   /** Whether a path is in another branch, or item, of a parallel step than `own`. */

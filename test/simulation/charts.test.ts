@@ -34,6 +34,8 @@ it.each([
   ['branches that are left in one round and begin again in the next', 80_004_000],
   ['undos of two items, the newest first', 80_005_226],
   ['an item that ends with a step that is skipped', 82_000_400],
+  ['an item that stops the run beside another', 80_008_026],
+  ['a parallel step at the end of a called runbook', 80_008_314],
   ['a time-out inside the handler of another', 80_004_388],
 ])('%s are in the chart', async (_what, drawn) => {
   expect(await listDepartures(drawn)).toEqual([]);
