@@ -201,9 +201,9 @@ class Path {
     const called = new Path(makeChart(callee), records, { caller });
     try {
       called.walk();
-      const succeeded = end?.type === 'step.ended' && end.data.outcome === 'succeeded';
-      const outcome = called.finish(succeeded || records.length > 0);
-      if (succeeded && outcome !== 'succeeded' && !stops())
+      const isDone = end?.type === 'step.ended' && end.data.outcome === 'succeeded';
+      const outcome = called.finish(isDone || records.length > 0);
+      if (end !== undefined && hasSucceeded(end) && outcome !== 'succeeded' && !stops())
         throw this.departs(record, `the called runbook ends ${outcome}, its step succeeds`);
     } catch (error) {
       if (error instanceof Departure) throw new Departure(`in ${record.path}: ${error.message}`);
@@ -302,15 +302,16 @@ class Path {
 
   private succeed(record: RecordOf<'step.ended'>): void {
     const { step } = record;
+    // What is still open of it was cancelled by a `stop`.
+    const stops = this.isStopping() || this.endsPhase(record);
     if (this.isOpen(step) && this.isLeaf(step)) this.end(step);
     if (this.isOpen(step)) this.endPause(step);
-    if (this.isOpen(step) && (this.isStopping() || this.chart.joins.get(step) === 'any')) this.endBranches(step);
+    if (this.isOpen(step) && (stops || this.chart.joins.get(step) === 'any')) this.endBranches(step);
     // Of items, which come one after another in the chart, the one that another has cancelled.
     const item = `${step}/do`;
-    if (this.isOpen(step) && this.isStopping() && this.child(item) !== undefined) this.endEach([actorId(item)]);
-    const isRefused = this.failedJoins.has(step) && this.chart.joins.get(step) !== 'any' && !this.isStopping();
-    if (isRefused || (!this.left.has(step) && !this.isStopping() && !this.endsPhase(record)))
-      throw this.departs(record, 'the step succeeds');
+    if (this.isOpen(step) && stops && this.child(item) !== undefined) this.endEach([actorId(item)]);
+    const isRefused = this.failedJoins.has(step) && this.chart.joins.get(step) !== 'any' && !stops;
+    if (isRefused || (!this.left.has(step) && !stops)) throw this.departs(record, 'the step succeeds');
   }
 
   /** A step that fails, or has succeeded by its `on_timeout`. */

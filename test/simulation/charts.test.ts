@@ -36,6 +36,8 @@ it.each([
   ['an item that ends with a step that is skipped', 82_000_400],
   ['an item that stops the run beside another', 80_008_026],
   ['a parallel step at the end of a called runbook', 80_008_314],
+  ['a stop in a branch of on_error', 1212],
+  ['a call that takes too long', 1254],
   ['a time-out inside the handler of another', 80_004_388],
 ])('%s are in the chart', async (_what, drawn) => {
   expect(await listDepartures(drawn)).toEqual([]);
