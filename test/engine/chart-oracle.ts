@@ -568,7 +568,10 @@ class Path {
     if (own?.type !== 'step.ended' || own.data.outcome !== 'succeeded' || own.data.error !== undefined) return false;
     const isNext = (each: JournalRecord) => isBeginning(each) && !this.isBeside(each.path, own.path);
     const next = this.records.slice(this.records.indexOf(own) + 1).find(isNext);
-    return next === undefined ? this.caller?.stops() === true : next.type === 'run.moved' && isStop(next.data.event);
+    if (next === undefined) return this.caller?.stops() === true;
+    // In a clean-up it leads on as the last step does.
+    const isCleanUp = !step.startsWith('steps/');
+    return next.type === 'run.moved' && (isCleanUp ? PHASE_OF[next.data.from] !== undefined : isStop(next.data.event));
   }
 
   /** Whether a path is in another branch, or item, of a parallel step than `own`. */

@@ -38,6 +38,7 @@ it.each([
   ['a parallel step at the end of a called runbook', 80_008_314],
   ['a stop in a branch of on_error', 1212],
   ['a call that takes too long', 1254],
+  ['a called runbook that stops on_error', 80_009_005],
   ['a time-out inside the handler of another', 80_004_388],
 ])('%s are in the chart', async (_what, drawn) => {
   expect(await listDepartures(drawn)).toEqual([]);
