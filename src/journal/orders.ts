@@ -315,7 +315,7 @@ export class OrderTracker {
     if (order === undefined) return;
     const from = order.snapshot.state;
     const { snapshot, alarms, wants } = stepOrder(order.snapshot, event);
-    if (snapshot === order.snapshot && alarms.length === 0 && wants.length === 0) return undefined;
+    if (snapshot === order.snapshot && alarms.length === 0 && wants.length === 0) return;
     order.snapshot = snapshot;
     if (isTerminal(snapshot.state) && isComplete(snapshot)) this.unended.delete(order);
     else this.unended.add(order);
