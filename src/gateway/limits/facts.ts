@@ -275,8 +275,10 @@ export class LimitFactsFold {
       openOrders: { ...facts.openOrders, run: working.length },
       positions: Object.fromEntries(
         Object.entries(possible).map(([market, fact]) => {
-          // A position that neither the venue's list nor a person has shown proves no order to reduce.
-          const certain = sums.isProven(market) ? fact.certain : (facts.positions[market]?.certain ?? '0');
+          // A position that neither the venue's list nor a person has shown proves no order to reduce: what the run itself holds does,
+          // as far as other runs hold nothing against it.
+          const own = facts.positions[market]?.certain ?? '0';
+          const certain = sums.isProven(market) ? fact.certain : pickNearerZero(own, fact.certain);
           const isPriced = market === call.intent?.market && (facts.reference ?? facts.marketPrice) !== undefined;
           const price = isPriced ? undefined : (facts.lastPrices?.[market] ?? sums.findLastPrice(market));
           return [
@@ -397,6 +399,13 @@ export class LimitFactsFold {
       }
     }
   }
+}
+
+/** Of two positions the one nearer to zero; 0 where they are on different sides. */
+function pickNearerZero(one: DecimalString, other: DecimalString): DecimalString {
+  const [a, b] = [decimal(one), decimal(other)];
+  if (!a.times(b).gt(0)) return '0';
+  return a.abs().lt(b.abs()) ? one : other;
 }
 
 /** The largest notional that a position may have at a price. */
