@@ -83,7 +83,7 @@ interface Story {
   readonly look: (world: World) => void;
 }
 
-/** Tells a story to its end. Gives the runs that have not ended. */
+/** Shows a story to its end. Gives the runs that have not ended. */
 async function tell(seed: number, { limits, draw, runs, mayBeAway, look }: Story): Promise<readonly string[]> {
   const draws = new Draws(seed);
   const points = Array.from({ length: 30 }, (_, at) => ({
