@@ -513,12 +513,12 @@ function toldOf({ name, shape, setup, result }: WorldRun, all: readonly StoredEn
 /** Counts each event of an order with the state in which it came; the tracker reports changes of state alone. */
 function countCells(tracker: OrderTracker): ReadonlyMap<string, number> {
   const cells = new Map<string, number>();
-  const own = tracker as unknown as { send: (order: TrackedOrder, event: OrderEvent) => unknown };
+  const own = tracker as unknown as { send: (order: TrackedOrder | undefined, event: OrderEvent, to: unknown) => void };
   const send = own.send.bind(tracker);
-  own.send = (order, event) => {
-    const cell = `${event.type} ${order.snapshot.state}`;
-    cells.set(cell, (cells.get(cell) ?? 0) + 1);
-    return send(order, event);
+  own.send = (order, event, to) => {
+    const cell = `${event.type} ${order?.snapshot.state}`;
+    if (order !== undefined) cells.set(cell, (cells.get(cell) ?? 0) + 1);
+    send(order, event, to);
   };
   return cells;
 }
