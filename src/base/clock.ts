@@ -22,9 +22,12 @@ export interface ClockReading {
   readonly wallMs: number;
 }
 
-/** How much time went by between two readings, ms: the larger of what the two clocks say, and never negative. */
+/**
+ * How much time may have gone by between two readings, ms: the larger of what the two clocks say. A wall clock that was set back hides
+ * how long the machine slept before, so its step counts as well.
+ */
 export function measureBetween(from: ClockReading, to: ClockReading): number {
-  return Math.max(0, to.monotonicMs - from.monotonicMs, to.wallMs - from.wallMs);
+  return Math.max(to.monotonicMs - from.monotonicMs, Math.abs(to.wallMs - from.wallMs));
 }
 
 export interface Clock {

@@ -38,6 +38,13 @@ function findLastRequest(entries: readonly Entry[]) {
   return request?.type === 'call.intended' ? [request.data.endpoint, request.data.intent?.type] : undefined;
 }
 
+it.each([85_000_207, 85_000_375])(
+  'a machine that sleeps while its clock is set back asks again: drawn %i',
+  async (drawn) => {
+    expect(await breachesOf(await simulate({ drawn }))).toEqual([]);
+  },
+);
+
 describe('another program', () => {
   it.each([
     [9, 'POST /cancel_all_after'],
