@@ -2,6 +2,7 @@
  * Executes one run from its first entry to its last. The run machine decides which part comes next; this file makes the
  * parts and walks them. Starting and resuming are the same function: what differs is whether the ports play a record first.
  */
+import { PassingMap } from '../base/passing-map.ts';
 import type { Away, DataOf, ErrorFact, JsonObject, RunOutcome } from '../journal/entry.ts';
 import type { CheckedStep } from '../runbook/checked.ts';
 import { addsRisk } from '../runbook/steps/risk.ts';
@@ -100,18 +101,14 @@ class Execution {
   private haltedFor: ErrorFact | undefined;
 
   constructor(setup: RunSetup, ports: RunPorts) {
-    let calls = new Map<string, number>();
+    const calls = new PassingMap<string, number>();
     const callId = (path: string) => {
       const n = (calls.get(path) ?? 0) + 1;
       calls.set(path, n);
       return `${path}#${n}`;
     };
-    const numberCalls = (path: string, last: number) => void calls.set(path, last);
-    const releaseCalls = (path: string) => {
-      calls.delete(path);
-      // Anew, not emptied: long-runs.md, Maps that are emptied.
-      if (calls.size === 0) calls = new Map();
-    };
+    const numberCalls = (path: string, last: number) => calls.set(path, last);
+    const releaseCalls = (path: string) => calls.delete(path);
     const undos: UndoEntry[] = [];
     journalOrders(ports.log);
     const feeds = new FeedCache(ports.venue, ports.clock);

@@ -3,7 +3,9 @@
  * this tracker, so they agree on the state of every order. It maps entries to events of the order machine and decides
  * nothing itself.
  */
+
 import type { DecimalString } from '../base/decimal.ts';
+import { PassingMap } from '../base/passing-map.ts';
 import type { EndpointName, Params } from '../venue/catalogue.ts';
 import {
   createOrder,
@@ -90,7 +92,7 @@ export class OrderTracker {
   private readonly byClientId = new Map<string, Tracked>();
   private readonly byVenueId = new Map<string, Tracked>();
   private readonly unended = new Set<Tracked>();
-  private intended = new Map<string, DataOf<'call.intended'>>();
+  private readonly intended = new PassingMap<string, DataOf<'call.intended'>>();
   private readonly held = new HeldPositions();
   private readonly waitingListeners = new Set<(waiting: DataOf<'call.waiting'>) => void>();
   private readonly settledListeners = new Set<(call: SettledCall) => void>();
@@ -226,8 +228,6 @@ export class OrderTracker {
     const call = this.intended.get(data.call);
     if (call === undefined) return;
     this.intended.delete(data.call);
-    // Anew, not emptied: long-runs.md, Maps that are emptied.
-    if (this.intended.size === 0) this.intended = new Map();
     const sentAt = data.sentAt ?? at;
     switch (call.endpoint as EndpointName) {
       case 'POST /orders': {

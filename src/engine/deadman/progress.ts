@@ -2,7 +2,9 @@
  * Measures whether a run makes progress, without which the deadman switch is not renewed: a step has begun or ended, a request
  * of a step was answered, or a step is within its own time or waits for tokens. Silence counts as a hang after a while.
  */
+
 import type { Clock } from '../../base/clock.ts';
+import { PassingMap } from '../../base/passing-map.ts';
 
 /** A step without a timeout counts as progress for this many deadman timeouts after the last sign of progress. */
 const ALLOWANCE = 2;
@@ -13,7 +15,7 @@ export class Progress {
   private readonly clock: Clock;
   private lastAt: number;
   /** By attempt, until when its deliberate wait lasts (epoch ms). */
-  private waits = new Map<string, number>();
+  private readonly waits = new PassingMap<string, number>();
 
   constructor(clock: Clock) {
     this.clock = clock;
@@ -27,15 +29,13 @@ export class Progress {
 
   /** Records that an attempt is within its time, or waits on purpose, until then (epoch ms). */
   extendUntil(path: string, until: number): void {
-    for (const [each, over] of this.waits) if (over < this.clock.now()) this.waits.delete(each);
+    for (const [each, over] of [...this.waits]) if (over < this.clock.now()) this.waits.delete(each);
     this.waits.set(path, until);
   }
 
   /** Ends a wait without progress. */
   drop(path: string): void {
     this.waits.delete(path);
-    // Anew, not emptied: long-runs.md, Maps that are emptied.
-    if (this.waits.size === 0) this.waits = new Map();
   }
 
   end(path: string): void {

@@ -2,7 +2,9 @@
  * Collects the facts that limits are checked against, folded from the journal so that they survive a restart: working orders,
  * fills, requests sent, refusals, and when the venue was last read. venue/limits/check.ts decides.
  */
+
 import { Decimal, type DecimalString, decimal, formatDecimal } from '../../base/decimal.ts';
+import { PassingMap } from '../../base/passing-map.ts';
 import type { ApprovedBounds, DataOf, Entry } from '../../journal/entry.ts';
 import { HeldPositions } from '../../journal/held-positions.ts';
 import type { OrderTracker } from '../../journal/orders.ts';
@@ -56,7 +58,7 @@ export class LimitFactsFold {
   private readonly markets: Readonly<Record<string, MarketRules>>;
   readonly priceFeed: string | undefined;
   private readonly others: () => AccountFacts;
-  private intended = new Map<string, DataOf<'call.intended'>>();
+  private readonly intended = new PassingMap<string, DataOf<'call.intended'>>();
   private readonly held = new HeldPositions();
   /** The ledger of an account whose only run this is. */
   private readonly alone = new AccountLedger();
@@ -121,8 +123,6 @@ export class LimitFactsFold {
       case 'call.settled':
         this.applySettled(this.intended.get(entry.data.call), entry.data, entry.at, entry.step);
         this.intended.delete(entry.data.call);
-        // Anew, not emptied: long-runs.md, Maps that are emptied.
-        if (this.intended.size === 0) this.intended = new Map();
         return;
       case 'order.moved':
         this.applyMove(entry.data, entry.at);

@@ -2,6 +2,7 @@
  * Queues requests that wait for tokens, and picks the next one: strict classes, first in first out within a class; requests of the
  * two lowest classes rise as they wait.
  */
+import { PassingMap } from '../../base/passing-map.ts';
 import { CALL_CLASSES, type CallClass } from '../../venue/port.ts';
 
 export interface Waiting {
@@ -100,7 +101,7 @@ class Line<W extends Waiting> {
   tokens = 0;
   private places: (W | undefined)[] = [];
   private from = 0;
-  private placeOf = new Map<W, number>();
+  private readonly placeOf = new PassingMap<W, number>();
   /** Number of places cut off at the front. */
   private cut = 0;
 
@@ -129,8 +130,6 @@ class Line<W extends Waiting> {
     const place = this.placeOf.get(entry);
     if (place === undefined) return;
     this.placeOf.delete(entry);
-    // Anew, not emptied: long-runs.md, Maps that are emptied.
-    if (this.placeOf.size === 0) this.placeOf = new Map();
     this.places[place - this.cut] = undefined;
     this.tokens -= entry.weight;
     while (this.from < this.places.length && this.places[this.from] === undefined) this.from += 1;
@@ -158,6 +157,6 @@ class Line<W extends Waiting> {
   }
 
   entries(): W[] {
-    return [...this.placeOf.keys()];
+    return [...this.placeOf].map(([entry]) => entry);
   }
 }

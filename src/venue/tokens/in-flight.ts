@@ -2,6 +2,7 @@
  * Lists requests from the moment their tokens are held until they settle, in the order in which they began, with the marks
  * from which the ledger later derives what the venue can have counted. It counts only; ledger.ts decides.
  */
+import { PassingMap } from '../../base/passing-map.ts';
 import type { CostedEndpoint } from './costs.ts';
 
 export interface InFlightRequest {
@@ -42,7 +43,7 @@ export class InFlightRequests {
   sent = 0;
   private unsettled = 0;
   private order = 0;
-  private requests = new Map<string, InFlightRequest>();
+  private readonly requests = new PassingMap<string, InFlightRequest>();
 
   get(id: string): InFlightRequest | undefined {
     return this.requests.get(id);
@@ -67,8 +68,6 @@ export class InFlightRequests {
     const request = this.requests.get(id);
     if (request === undefined) return undefined;
     this.requests.delete(id);
-    // Anew, not emptied: long-runs.md, Maps that are emptied.
-    if (this.requests.size === 0) this.requests = new Map();
     this.unsettled -= request.weight;
     return request;
   }
