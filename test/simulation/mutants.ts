@@ -510,8 +510,11 @@ export const MUTANTS: readonly Mutant[] = [
     caughtBy: ['I25'],
     protocol: {
       client: (parts) => {
-        const read = parts.clock.read.bind(parts.clock);
-        parts.clock.read = () => ({ ...read(), wallMs: 0 });
+        const { clock } = parts;
+        for (const name of ['read', 'readAtTurn'] as const) {
+          const read = clock[name].bind(clock);
+          clock[name] = () => ({ ...read(), wallMs: 0 });
+        }
         return parts;
       },
     },
