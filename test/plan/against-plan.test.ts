@@ -32,6 +32,19 @@ describe('the comparison with the plan', () => {
     expect(findUnplanned(renamed, entries)).not.toEqual([]);
   });
 
+  it('finds nothing where an exit that failed puts a stop with a size back: drawn 85000553', async () => {
+    const { runs, scenario } = await simulate({ drawn: 85_000_553 });
+    const found = runs.map(({ shape, entries }) =>
+      findUnplanned(planFor(shape.runbook, shape.inputs, { profile: scenario.profile, now: 0 }), entries),
+    );
+    expect(found.flat()).toEqual([]);
+    const isPutBack = ({ step, type, data }: Entry) =>
+      step.endsWith(':close') &&
+      type === 'call.intended' &&
+      (data as { intent?: { type?: string } }).intent?.type === 'stop_limit';
+    expect(runs.some(({ entries }) => entries.some(isPutBack))).toBe(true);
+  });
+
   it('finds each bound that is one too small', async () => {
     const { plan, entries } = await findRun();
     const spent = countSpent(entries);

@@ -85,6 +85,7 @@ export class PlannedRequests {
     const placed: [string, Value][] = [];
     let market: string | Unknown | undefined;
     for (const call of bindCalls(step, 'calls')) {
+      if (call.ofStops !== undefined && !placesStop(this.parts.context.runbook, call.ofStops)) continue;
       const draft = call.draft?.(new PlanValues(scope));
       market = draft?.market ?? market;
       if (draft !== undefined) {
@@ -461,6 +462,12 @@ function isOrderList({ type }: Expr): boolean {
 }
 
 /** Whether a step may give out orders that the run has not placed. */
+function placesStop(runbook: CheckedRunbook, type: 'stop_limit' | 'stop_market'): boolean {
+  const isStop = (step: CheckedStep) => step.verb === 'place' && step.args.type === type;
+  const called = Object.values(runbook.calls);
+  return [...walkSteps(listAllSteps(runbook))].some(isStop) || called.some((each) => placesStop(each, type));
+}
+
 function listsOrders(runbook: CheckedRunbook): boolean {
   const isSource = ({ verb }: CheckedStep) => verb === 'list_orders' || verb === 'cancel_all';
   return [...walkSteps(listAllSteps(runbook))].some(isSource) || Object.values(runbook.calls).some(listsOrders);

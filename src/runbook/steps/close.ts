@@ -29,16 +29,27 @@ function draftExit<U>({ market, feed }: Args, values: Values<U>): OrderDraft<U> 
   };
 }
 
-/** The stop that ended for an exit which failed. */
-function draftStop<U>({ market }: Args, values: Values<U>): OrderDraft<U> {
-  return {
+/** The row of a stop that ended for an exit which failed, and is placed again. */
+function putBack(type: 'stop_loss' | 'stop_limit' | 'stop_market'): CallRow<'close', 'POST /orders'> {
+  const draft = <U>({ market }: Args, values: Values<U>): OrderDraft<U> => ({
     market: values.text(market),
     side: values.later('the opposite of the position') as Side | U,
-    type: 'stop_loss',
+    type,
     size: values.later('the size of the stop before'),
-    price: values.later('the limit of the stop before'),
+    ...(type === 'stop_market' ? {} : { price: values.later('the limit of the stop before') }),
     trigger: values.later('the trigger of the stop before'),
-  };
+    ...(type === 'stop_loss' ? {} : { timeInForce: 'good_till_cancel' }),
+  });
+  return call('close', 'POST /orders', {
+    class: 'enter',
+    params: (args, values) => makePlaceParams(draft(args, values), values.placed('stop').clientOrderId),
+    draft,
+    leg: 'stop',
+    ...(type === 'stop_loss' ? {} : { ofStops: type }),
+    times: () => ({ min: 0, max: MOST_PUT_BACK }),
+    when: 'the exit is refused, and a stop is put back',
+    sends: () => countPosts(false),
+  });
 }
 
 /** The rows of one order, made for each order that the step places. */
@@ -99,15 +110,9 @@ export const CLOSE_STEPS = {
         when: 'the run holds a position in the market',
         sends: () => countPosts(false),
       }),
-      call('close', 'POST /orders', {
-        class: 'enter',
-        params: (args, values) => makePlaceParams(draftStop(args, values), values.placed('stop').clientOrderId),
-        draft: draftStop,
-        leg: 'stop',
-        times: () => ({ min: 0, max: MOST_PUT_BACK }),
-        when: 'the exit is refused, and a stop is put back',
-        sends: () => countPosts(false),
-      }),
+      putBack('stop_loss'),
+      putBack('stop_limit'),
+      putBack('stop_market'),
     ],
     confirms: [
       pollOrder('close', each, () => CONFIRM_WITHIN_MS, {

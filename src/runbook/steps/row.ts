@@ -84,6 +84,8 @@ export interface CallRow<V extends StepName = StepName, E extends EndpointName =
   readonly class: CallClass;
   /** Whether the step makes it, by what its author wrote; absent: it does. */
   readonly applies?: (step: StepOf<V>) => boolean;
+  /** It is made only in a runbook that places a stop of this type. */
+  readonly ofStops?: 'stop_limit' | 'stop_market';
   readonly params: <U>(args: StepOf<V>['args'], values: Values<U>) => WireParams<E, U>;
   /** Absent: once. */
   readonly times?: (step: StepOf<V>, counts: Counts) => Times;
@@ -153,6 +155,7 @@ export interface AnyCall {
   readonly when?: string;
   readonly draft?: (args: never, values: never) => OrderDraft<unknown>;
   readonly leg?: string;
+  readonly ofStops?: 'stop_limit' | 'stop_market';
   readonly everyMs?: number;
   readonly waits?: (step: never) => boolean;
   readonly alone?: true;

@@ -59,6 +59,7 @@ export interface StepCall {
   readonly class: CallClass;
   readonly when?: string;
   readonly leg?: string;
+  readonly ofStops?: 'stop_limit' | 'stop_market';
   /** Pause between two of these reads, ms, where they are repeated. */
   readonly everyMs?: number;
   /** Whether these reads go on for as long as the step waits for the market. */
@@ -96,7 +97,7 @@ export function bindCalls(step: CheckedStep, which: 'calls' | 'confirms' | 'othe
 }
 
 /** A row's call, whose functions take the step of the row. */
-interface Bindable extends Pick<AnyCall, 'endpoint' | 'class' | 'when' | 'leg' | 'everyMs' | 'alone'> {
+interface Bindable extends Pick<AnyCall, 'endpoint' | 'class' | 'when' | 'leg' | 'everyMs' | 'alone' | 'ofStops'> {
   readonly applies?: (step: CheckedStep) => boolean;
   readonly waits?: (step: CheckedStep) => boolean;
   readonly sends?: (step: CheckedStep) => number;
