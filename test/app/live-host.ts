@@ -13,7 +13,7 @@ import type { LiveHost } from '../../src/app/run/live-assembly.ts';
 import { LiveRun } from '../../src/app/run/live-run.ts';
 import { SILENT } from '../../src/app/voice.ts';
 import { VirtualClock } from '../../src/base/clock.ts';
-import { ClockAgreement } from '../../src/base/clock-agreement.ts';
+import { ClockAgreement } from '../../src/engine/schedule/clock-agreement.ts';
 import { CancelAllBarrier } from '../../src/gateway/cancel-all-barrier.ts';
 import { Redactor } from '../../src/gateway/live/redactor.ts';
 import { type Books, Simulator, type SimulatorConfig } from '../../src/gateway/simulator/simulator.ts';

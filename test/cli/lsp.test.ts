@@ -30,7 +30,7 @@ about: "😀 typed"
 inputs:
   size: {type: size, default: 0.1}
 let:
-  half: inputs.size / 2
+  half: inputs.size * 0.5
 steps:
   - id: entry
     place: {type: limit, market: BTC-USD, side: long, size: half, price: 100}

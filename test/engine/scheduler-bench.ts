@@ -1,7 +1,7 @@
 /** A bench for the scheduler in virtual time: a settable wall clock, runs of a given length, and a record of all events. */
 import { type Clock, type ClockReading, type Metronome, type Timer, VirtualClock } from '../../src/base/clock.ts';
-import type { ClockAgreement } from '../../src/base/clock-agreement.ts';
 import type { OperatorCommand } from '../../src/engine/ports.ts';
+import type { ClockAgreement } from '../../src/engine/schedule/clock-agreement.ts';
 import type { Launch, Launcher, RunEnding } from '../../src/engine/schedule/launcher.ts';
 import { Scheduler, type SchedulerEvent, type TimetableSlot } from '../../src/engine/schedule/scheduler.ts';
 import type { OccurrenceRow, ScheduleStore } from '../../src/journal/schedule/store.ts';

@@ -1,6 +1,6 @@
 /** Tests the scheduler's loop in virtual time: the runs it starts, the verdicts it records, and its behaviour under faults. */
 import { describe, expect, it } from 'vitest';
-import { ClockAgreement } from '../../src/base/clock-agreement.ts';
+import { ClockAgreement } from '../../src/engine/schedule/clock-agreement.ts';
 import { LOOK_EVERY_MS } from '../../src/engine/schedule/decide.ts';
 import type { TimetableSlot } from '../../src/engine/schedule/scheduler.ts';
 import { makeScheduledRunName } from '../../src/engine/schedule/scheduler.ts';

@@ -118,12 +118,8 @@ describe.concurrent('credentials', () => {
       },
       async ({ venue, live }) => {
         const { exit, report } = await live();
-        expect([exit, report.outcome, report.error?.message, venue.placed.length]).toEqual([
-          1,
-          'failed',
-          'UNAUTHORIZED',
-          0,
-        ]);
+        expect([exit, report.outcome, venue.placed.length]).toEqual([1, 'failed', 0]);
+        expect(report.error?.message).toContain('UNAUTHORIZED');
       },
     ));
 });

@@ -4,8 +4,8 @@
  */
 import { join } from 'node:path';
 import { SystemClock } from '../../base/clock.ts';
-import { ClockAgreement } from '../../base/clock-agreement.ts';
 import { makePrintable } from '../../base/printable.ts';
+import { ClockAgreement } from '../../engine/schedule/clock-agreement.ts';
 import { CancelAllBarrier } from '../../gateway/cancel-all-barrier.ts';
 import { Redactor } from '../../gateway/live/redactor.ts';
 import { listSecretVariables, loadSecrets, type ProfileSecrets } from '../../gateway/live/secret.ts';

@@ -1,8 +1,8 @@
 /** Reports the scheduler's events to the log, the metrics and the notification target `ops` of the profile, without waiting. */
 
-import type { ClockDifference } from '../../base/clock-agreement.ts';
 import { formatCount, formatList, formatSpan } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
+import type { ClockDifference } from '../../engine/schedule/clock-agreement.ts';
 import type { RunEnding } from '../../engine/schedule/launcher.ts';
 import type { SchedulerEvent } from '../../engine/schedule/scheduler.ts';
 import type { Entry } from '../../journal/entry.ts';

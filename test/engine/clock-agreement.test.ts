@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ClockAgreement } from '../../src/base/clock-agreement.ts';
+import { ClockAgreement } from '../../src/engine/schedule/clock-agreement.ts';
 
 const WALL = Date.parse('2026-01-05T08:00:00.000Z');
 const HOUR = 3_600_000;
