@@ -12,7 +12,7 @@ about: "😀 typed"
 inputs:
   size: {type: size, default: 0.1}
 let:
-  half: inputs.size / 2
+  half: inputs.size * 0.5
 steps:
   - id: entry
     place: {type: limit, market: BTC-USD, side: long, size: half, price: 100}
@@ -64,7 +64,7 @@ describe.skipIf(!isHere('neovim'))('Neovim', { tags: ['long', 'neovim'] }, () =>
 
   it('shows the findings of validate, fixes, hovers, completes, renames and formats', () => {
     const bin = join(here.path, 'bin');
-    mkdirSync(bin);
+    mkdirSync(bin, { recursive: true });
     here.write(
       'bin/npx',
       `#!/bin/sh\nwhile [ "$1" != lsp ]; do shift; done\nexec '${process.execPath}' '${BIN}' "$@"\n`,
