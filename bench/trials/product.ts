@@ -18,6 +18,7 @@ import {
   writeLoop,
   writePolls,
   writeSchedule,
+  writeWatch,
 } from '../runbooks.ts';
 import type { Trial } from './trial.ts';
 
@@ -121,7 +122,8 @@ export const PRODUCT_TRIALS = {
   conditionBranches: runInMemory(writeConditionBranches),
   branches: runInMemory(writeBranches),
   polls: runInMemory(writePolls),
-  watch: runInSqlite(writeArmedWatch),
+  watch: runInSqlite(writeWatch),
+  armedWatch: runInSqlite(writeArmedWatch),
   twapDays,
   schedules,
 } as const satisfies Record<string, Trial>;
