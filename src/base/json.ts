@@ -36,13 +36,14 @@ export function mapFields<T, U>(
   change: (value: T, key: string) => U,
 ): Record<string, U> {
   const changed: Record<string, U> = {};
-  for (const key of Object.keys(record)) {
-    const value = change(record[key] as T, key);
-    // A plain assignment of this name would set the prototype.
-    if (key === '__proto__') Object.defineProperty(changed, key, { value, enumerable: true, configurable: true });
-    else changed[key] = value;
-  }
+  for (const key of Object.keys(record)) setField(changed, key, change(record[key] as T, key));
   return changed;
+}
+
+/** Sets a field, whatever its name: a plain assignment of `__proto__` would set the prototype. */
+export function setField<T>(record: Record<string, T>, key: string, value: T): void {
+  if (key === '__proto__') Object.defineProperty(record, key, { value, enumerable: true, configurable: true });
+  else record[key] = value;
 }
 
 /** Whether a value is neither a list nor a plain one. */

@@ -3,6 +3,7 @@
  * entries of the first of each and, for each figure that is not the same every time, its differences. Expanding it gives the
  * entries back as they were appended, each field in its place; only `seq` and the hashes are those of the line that holds them.
  */
+import { setField } from '../base/json.ts';
 import {
   type DataOf,
   type Entry,
@@ -284,10 +285,7 @@ function fill(part: Part, round: string, figures: Iterator<Figure>): Json {
       if (part.whole !== undefined) return part.whole;
       const filled: Record<string, Json> = {};
       part.keys.forEach((key, index) => {
-        const value = fill(part.parts[index] as Part, round, figures);
-        // A plain assignment of this name would set the prototype.
-        if (key === '__proto__') Object.defineProperty(filled, key, { value, enumerable: true, configurable: true });
-        else filled[key] = value;
+        setField(filled, key, fill(part.parts[index] as Part, round, figures));
       });
       return filled;
     }

@@ -35,7 +35,8 @@ import { checkUnheld } from '../runbook/check-unheld.ts';
 
 export const START = Date.UTC(2026, 0, 5, 8);
 
-const PRICE_FEED: Pick<Profile, 'feeds' | 'requests'> = {
+/** A price feed of the profile, read by a declared request. */
+export const PRICE_FEED: Pick<Profile, 'feeds' | 'requests'> = {
   feeds: { mid: { request: 'info', with: { market_id: '${market}' }, read: 'result.mid' } },
   requests: {
     info: {

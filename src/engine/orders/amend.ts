@@ -45,8 +45,11 @@ export class Amending {
       // An amend of another branch has its own bound.
       if ((await this.watch.waitWithin(AMEND_WITHIN_MS, order, isOver, at.cancel)) || this.underWay.has(order))
         continue;
-      const state = `${order.snapshot.state} for ${formatSpan(AMEND_WITHIN_MS)}`;
-      throw new StepFailure('transport', `order ${getOrderName(order)} stays ${state}: it was not amended`, at.step);
+      throw new StepFailure(
+        'transport',
+        `order ${getOrderName(order)} was not amended: it is still ${order.snapshot.state} after ${formatSpan(AMEND_WITHIN_MS)}`,
+        at.step,
+      );
     }
     if (isQuarantined(order)) throw haltForQuarantine(order, at.step);
     if (isTerminal(order.snapshot.state))
