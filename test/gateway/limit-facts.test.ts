@@ -859,6 +859,25 @@ describe('the position of the account', () => {
     expect(here.ask({ maxPosition: '19.9' })).toContain('POSITION_EXCEEDS_MAX: position=20');
   });
 
+  it('is not reduced by a close that fills of another run offset, though the venue has listed none of them', () => {
+    const run = account();
+    const [here, there] = [run(), run()];
+    for (const [by, id, side] of [
+      [here, 'BTC-USD@1', 'long'],
+      [there, 'BTC-USD@2', 'short'],
+    ] as const) {
+      const own = { id, side, client_order_id: `rb${side}` };
+      const intent = terms({ clientOrderId: own.client_order_id, side });
+      const more = { intent, clientOrderId: own.client_order_id };
+      by.call('POST /orders', { market_id: 'BTC-USD' }, [record('processing', own)], more);
+      by.call('GET /orders', { order_id: id, market_id: 'BTC-USD' }, [closed(own)]);
+      by.call('GET /fills/order', { order_id: id }, [fill(side, '10', { order_id: id, side })]);
+      if (by === here) expect(here.ask({ maxPosition: '0' }, { side: 'short' })).toBe('ok');
+    }
+    expect(here.ask({ maxPosition: '5' }, { side: 'short' })).toContain('POSITION_EXCEEDS_MAX');
+    expect(here.ask({ maxPosition: '10' }, { side: 'short' })).toBe('ok');
+  });
+
   it.each([
     ['the reference', '200', undefined],
     ['the feed', undefined, '200'],
