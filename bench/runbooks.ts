@@ -83,6 +83,26 @@ steps:
 `;
 }
 
+/** A loop that polls a moving price and counts its rounds. */
+export function writeCountingWatch(count: number): string {
+  return `runbook: counting-watch
+dsl: 1
+limits: {markets: [BTC-USD]}
+feeds: {mid: {type: price, max_age: 500ms}}
+vars:
+  seen: {type: integer, init: 0}
+  high: {type: price, init: 0}
+steps:
+  - repeat:
+      every: 1s
+      max: ${count}
+      do:
+        - set: {seen: seen + 1, high: "max(high, feeds.mid)"}
+        - if: feeds.mid < 1
+          stop: {outcome: fell}
+`;
+}
+
 /** The same loop while an order rests under a deadman switch of a minute. */
 export function writeArmedWatch(count: number): string {
   return `runbook: armed-watch

@@ -8,7 +8,7 @@ import type { RunRow } from '../../src/journal/store.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { updateRow } from '../../src/journal/writer.ts';
-import { writeArmedWatch, writeWatch } from '../runbooks.ts';
+import { writeArmedWatch, writeCountingWatch, writeWatch } from '../runbooks.ts';
 import { execute, loadRunbook } from '../trials/product.ts';
 import { getWorkFolder } from '../work-folder.ts';
 import type { Row } from './row.ts';
@@ -160,5 +160,23 @@ export const LONG_RUN_ROWS: readonly Row[] = [
     excellent: 1.1,
     measure: async () =>
       (await measureRecovery(DAY, writeArmedWatch)).peakMb / (await measureRecovery(1, writeArmedWatch)).peakMb,
+  },
+  {
+    id: '22',
+    what: '30 days of a loop of one second that polls a moving price and counts: journal, from 6 hours',
+    against: 'none',
+    unit: 'MB',
+    pass: 200,
+    excellent: 50,
+    measure: () => measureMonth(writeCountingWatch),
+  },
+  {
+    id: '22',
+    what: 'resume after 24 hours of that loop which counts',
+    against: 'after one hour',
+    pass: 1.5,
+    excellent: 1.25,
+    measure: async () =>
+      (await measureRecovery(DAY, writeCountingWatch)).tookMs / (await measureRecovery(1, writeCountingWatch)).tookMs,
   },
 ];

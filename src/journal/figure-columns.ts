@@ -2,7 +2,8 @@
  * Writes a figure that differs from round to round as a column: its kind, its first value, and the differences that follow, where
  * [difference, n] is n times the same; behind the last of them nothing changes. Kinds: `number`; `start` (a number, counted from the
  * round's first instant); `text` (a whole number written as text); `date` (as HTTP writes it, in seconds); `words` (values in place
- * of differences). A column is written only in a form that gives back each value.
+ * of differences). A column is written only in a form that gives back each value: whole numbers up to 2^53 do, a text with a
+ * fraction stays a text.
  */
 import type { Json } from './entry.ts';
 

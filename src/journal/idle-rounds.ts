@@ -1,5 +1,5 @@
 /**
- * Finds, among the entries that a writer is given, the rounds of a loop that say what the round before them said, and the heartbeats
+ * Finds, among the entries that a writer is given, the rounds of a loop that did what the round before them did, and the heartbeats
  * that say what the one before said. Those are held back and written as one `round.idle` entry (round-line.ts); everything else is
  * written at once. What is held is written before the next entry that differs, and whenever it is released, so the journal has the
  * same entries in the same sequence.
@@ -65,6 +65,8 @@ export class IdleRounds {
   /** How many entries are held back, when the first of them was appended, and those behind the line. */
   private entries = 0;
   private heldSince = 0;
+  /** When the first of those that read something new was appended. */
+  private newSince = Number.POSITIVE_INFINITY;
   private rest: HeldEntry[] = [];
   /**
    * `matching`: the entries of the present round are those of the shape so far, and held back in `matched`. `keeping`: they are
@@ -92,11 +94,11 @@ export class IdleRounds {
     return this.write(draft);
   }
 
-  /** Writes what is held back; with `until`, epoch ms, only where it begins that early. */
-  release(until = Number.POSITIVE_INFINITY): void {
-    if (this.entries === 0 || this.heldSince > until) return;
+  /** Writes what is held back; with `until`, epoch ms, only where it begins that early, or where something new does, `untilNew`. */
+  release(until = Number.POSITIVE_INFINITY, untilNew = until): void {
+    if (this.entries === 0 || (this.heldSince > until && this.newSince > untilNew)) return;
     const begun = this.rest[0]?.found.at;
-    if (begun !== undefined && begun <= until) {
+    if (begun !== undefined && begun <= Math.max(until, untilNew)) {
       if (this.endMatched()) this.mode = 'passing';
       else this.writeAll();
     }
@@ -162,7 +164,9 @@ export class IdleRounds {
   }
 
   private hold(entry: HeldEntry): void {
-    if (this.entries === 0) this.heldSince = entry.found.at;
+    const { at, isNew } = entry.found;
+    if (this.entries === 0) this.heldSince = at;
+    if (isNew === true) this.newSince = Math.min(this.newSince, at);
     this.entries += 1;
     this.rest.push(entry);
     if (this.rest.length > 2 * MOST_ENTRIES) this.writeAll();
@@ -244,6 +248,7 @@ export class IdleRounds {
     this.firstHeld += line.rounds;
     this.entries -= inLine;
     this.heldSince = this.rest[0]?.found.at ?? 0;
+    this.newSince = this.rest.find(({ found }) => found.isNew === true)?.found.at ?? Number.POSITIVE_INFINITY;
     this.write(line.write(this.round?.loop ?? '', first, this.shape));
   }
 
@@ -254,6 +259,7 @@ export class IdleRounds {
     [this.rounds, this.heartbeats, this.matched, this.rest] = [[], [], [], []];
     this.open = undefined;
     this.entries = 0;
+    this.newSince = Number.POSITIVE_INFINITY;
     if (this.mode === 'matching') this.mode = 'keeping';
     for (const { shape, place, found, path } of rest) {
       const { stored } = this.write(shape.rebuild(place, found, path));

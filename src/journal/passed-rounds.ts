@@ -5,7 +5,7 @@
  */
 import { settle } from '../base/clock.ts';
 import { readEntry } from './chain.ts';
-import type { Entry, EntryOf } from './entry.ts';
+import type { Entry, EntryOf, Json } from './entry.ts';
 import { readStoredEntries } from './reading.ts';
 import { expandEntry, HEARTBEAT_STEP, makeRoundPath, parseHeartbeat } from './round-line.ts';
 import type { JournalReader, StoredEntry } from './store.ts';
@@ -28,6 +28,8 @@ export interface PassedRounds {
   readonly verbs: ReadonlySet<string>;
   /** The number of the last heartbeat's call, and the calls of the newest heartbeat and reading of the switch, as their entries. */
   readonly heartbeats: { readonly number: number; readonly entries: readonly Entry[] };
+  /** What the last of them set variables to, by name. */
+  readonly variables: ReadonlyMap<string, Json>;
   /** How many requests they sent, by `METHOD /path`; without those of heartbeats where these were not to be counted. */
   readonly requests: ReadonlyMap<string, number>;
 }
@@ -257,7 +259,14 @@ class Stretch {
       const range = { seq: stored.seq, step: loop, first: first.data.first, next: round + 1, at: begunAt };
       const times = { beganAt: began.at, endedAt: ended.at };
       const requests = this.countRequests(end, before, round + 1 - first.data.first);
-      return { rounds: { type: 'rounds.passed', ...range, ...times, verbs, heartbeats, requests }, entries: last + 1 };
+      const set = before.filter(
+        (entry) => entry.type === 'variable.set' && isOfRound(entry),
+      ) as EntryOf<'variable.set'>[];
+      const variables = new Map(set.map(({ data }) => [data.name, data.value]));
+      return {
+        rounds: { type: 'rounds.passed', ...range, ...times, verbs, heartbeats, variables, requests },
+        entries: last + 1,
+      };
     }
     return undefined;
   }

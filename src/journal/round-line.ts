@@ -1,9 +1,10 @@
 /**
- * The form of a `round.idle` entry: rounds of a loop that say what the round before them said, and the heartbeats among them, as the
+ * The form of a `round.idle` entry: rounds of a loop that did what the round before them did, and the heartbeats among them, as the
  * entries of the first of each and, for each figure that is not the same every time, its differences. Expanding it gives the
  * entries back as they were appended, each field in its place; only `seq` and the hashes are those of the line that holds them.
  */
 import { setField } from '../base/json.ts';
+import type { EndpointName } from '../venue/catalogue.ts';
 import {
   type DataOf,
   type Entry,
@@ -33,7 +34,7 @@ type Varying = Readonly<Partial<Record<EntryType, readonly string[]>>>;
 
 /**
  * The types of entries that an idle round may have: what differs are instants, what a decision read (not its value), what an answer
- * says of the token window, and what a request for a moving span of time asks. Any other difference is news.
+ * says of the token window, and what a request for a moving span of time asks.
  */
 const OF_ROUNDS: Varying = {
   'step.started': ['now'],
@@ -45,6 +46,25 @@ const OF_ROUNDS: Varying = {
   'call.settled': ['sentAt', 'headers'],
   'feed.read': ['at'],
 };
+
+/**
+ * Figures that may differ too, and are news where they do: what was read, and what the run keeps of it. Not what is said of orders and
+ * fills: the run acts on that outside of its steps, so a round in which it changes is written in full.
+ */
+const NEWS: Varying = {
+  'step.ended': ['value'],
+  'variable.set': ['value'],
+  'call.settled': ['result'],
+  'feed.read': ['value'],
+};
+const OF_ORDERS: ReadonlySet<unknown> = new Set<EndpointName>([
+  'GET /orders',
+  'GET /fills',
+  'GET /fills/order',
+  'GET /cancel_all_after',
+]);
+/** Lines of earlier versions have no form: in those, news was never among the figures. */
+const FORM = 2;
 
 /** The same of heartbeats, and of readings of the switch: the terms of a request are never among them. */
 const OF_HEARTBEATS: Varying = {
@@ -96,7 +116,8 @@ type Part =
   | { readonly kind: 'fixed'; readonly value: Json }
   /** A text that begins with the path of the round. */
   | { readonly kind: 'path'; readonly rest: string }
-  | { readonly kind: 'figure'; readonly of: 'number' | 'string' }
+  /** `newest`: of one that is news, the value that was found last. */
+  | { readonly kind: 'figure'; readonly of: 'number' | 'string'; newest?: Figure }
   | { readonly kind: 'list'; readonly parts: readonly Part[]; readonly whole?: Json }
   | {
       readonly kind: 'object';
@@ -118,6 +139,8 @@ export interface Found {
   readonly at: number;
   readonly mono: number;
   readonly figures: readonly Figure[];
+  /** Whether one of them is news. */
+  readonly isNew?: boolean;
 }
 
 type ShapeEntry = Pick<Draft, 'type' | 'step' | 'data'>;
@@ -130,11 +153,12 @@ export class RoundShape {
   private readonly read: (place: number) => ShapeEntry;
   private readonly path: string;
   private readonly varying: Varying;
+  private readonly news: Varying;
   private readonly shapes: EntryShape[] = [];
 
   /** `read`: parses an entry of it, when it is first needed. */
   private constructor(
-    of: { readonly path: string; readonly number: number; readonly varying: Varying },
+    of: { readonly path: string; readonly number: number; readonly varying: Varying; readonly news?: Varying },
     length: number,
     read: (place: number) => ShapeEntry,
   ) {
@@ -143,10 +167,18 @@ export class RoundShape {
     this.read = read;
     this.path = of.path;
     this.varying = of.varying;
+    this.news = of.news ?? {};
   }
 
-  static ofRound(loop: string, number: number, length: number, read: (place: number) => ShapeEntry): RoundShape {
-    return new RoundShape({ path: makeRoundPath(loop, number), number, varying: OF_ROUNDS }, length, read);
+  static ofRound(
+    loop: string,
+    number: number,
+    length: number,
+    read: (place: number) => ShapeEntry,
+    form: number | undefined = FORM,
+  ): RoundShape {
+    const news = form === FORM ? NEWS : {};
+    return new RoundShape({ path: makeRoundPath(loop, number), number, varying: OF_ROUNDS, news }, length, read);
   }
   static ofHeartbeat(number: number, length: number, read: (place: number) => ShapeEntry): RoundShape {
     return new RoundShape({ path: nameHeartbeat(number), number, varying: OF_HEARTBEATS }, length, read);
@@ -162,10 +194,10 @@ export class RoundShape {
     if (place >= this.length || draft.actor !== undefined) return undefined;
     const shape = this.shapeOf(place);
     if (shape.type !== draft.type) return undefined;
-    const figures: Figure[] = [];
-    if (!matches(shape.step, draft.step, round, figures) || !matches(shape.data, draft.data, round, figures))
-      return undefined;
-    return { at: draft.at, mono: draft.mono, figures };
+    const found = { at: draft.at, mono: draft.mono, figures: [], isNew: false };
+    return matches(shape.step, draft.step, round, found) && matches(shape.data, draft.data, round, found)
+      ? found
+      : undefined;
   }
 
   /** The entry at a place of the round, with the figures that `match` found. */
@@ -190,10 +222,18 @@ export class RoundShape {
     const shape = {
       type,
       step: toPart(step, this.path),
-      data: toFields(data as JsonObject, this.varying[type] ?? [], this.path),
+      data: toFields(data as JsonObject, this.varying[type] ?? [], this.listNews(type, step), this.path),
     };
     this.shapes[place] = shape;
     return shape;
+  }
+
+  private listNews(type: EntryType, step: string): readonly string[] {
+    const news = this.news[type] ?? [];
+    if (news.length === 0 || (type !== 'call.settled' && type !== 'step.ended')) return news;
+    const asked = this.listEntries().filter((each) => each.type === 'call.intended' && each.step === step);
+    const endpoints = asked.map(({ data }) => (data as { readonly endpoint?: string }).endpoint);
+    return endpoints.length === 0 || endpoints.some((endpoint) => OF_ORDERS.has(endpoint)) ? [] : news;
   }
 }
 
@@ -203,23 +243,25 @@ function countOf(part: Part): number {
 }
 
 /** The fields of an entry's data, or of one of its fields. */
-function toFields(data: JsonObject, varying: readonly string[], round: string): Part {
+function toFields(data: JsonObject, varying: readonly string[], news: readonly string[], round: string): Part {
   const keys = Object.keys(data);
   const parts = keys.map((key) => {
     const value = data[key] as Json;
     const within = varying.filter((name) => name.startsWith(`${key}.`)).map((name) => name.slice(key.length + 1));
     const isRecord = typeof value === 'object' && value !== null && !Array.isArray(value);
     return within.length > 0 && isRecord
-      ? toFields(value as JsonObject, within, round)
-      : toPart(value, round, varying.includes(key));
+      ? toFields(value as JsonObject, within, [], round)
+      : toPart(value, round, news.includes(key) ? 'news' : varying.includes(key));
   });
   return { kind: 'object', keys, parts };
 }
 
-function toPart(value: Json, round: string, varies = false): Part {
+function toPart(value: Json, round: string, varies: boolean | 'news' = false): Part {
   if (typeof value === 'string' && value.startsWith(round)) return { kind: 'path', rest: value.slice(round.length) };
-  if (varies && typeof value === 'string') return { kind: 'figure', of: 'string' };
-  if (varies && typeof value === 'number' && Number.isSafeInteger(value)) return { kind: 'figure', of: 'number' };
+  const newest = varies === 'news' ? { newest: value as Figure } : {};
+  if (varies !== false && typeof value === 'string') return { kind: 'figure', of: 'string', ...newest };
+  if (varies !== false && typeof value === 'number' && Number.isSafeInteger(value))
+    return { kind: 'figure', of: 'number', ...newest };
   if (typeof value !== 'object' || value === null) return { kind: 'fixed', value };
   const keys = Object.keys(value);
   const parts = keys.map((key) => toPart((value as JsonObject)[key] as Json, round, varies));
@@ -229,7 +271,7 @@ function toPart(value: Json, round: string, varies = false): Part {
 }
 
 /** Compares a value that is about to be written, where what is undefined is not written, with the stored one. */
-function matches(part: Part, value: unknown, round: string, figures: Figure[]): boolean {
+function matches(part: Part, value: unknown, round: string, found: { figures: Figure[]; isNew: boolean }): boolean {
   switch (part.kind) {
     case 'fixed':
       return part.value === value;
@@ -243,13 +285,17 @@ function matches(part: Part, value: unknown, round: string, figures: Figure[]): 
     case 'figure':
       if (part.of === 'number' ? !Number.isSafeInteger(value) || Object.is(value, -0) : typeof value !== 'string')
         return false;
-      figures.push(value as Figure);
+      found.figures.push(value as Figure);
+      if (part.newest !== undefined && part.newest !== value) {
+        part.newest = value as Figure;
+        found.isNew = true;
+      }
       return true;
     case 'list':
       return (
         Array.isArray(value) &&
         value.length === part.parts.length &&
-        part.parts.every((each, index) => matches(each, value[index], round, figures))
+        part.parts.every((each, index) => matches(each, value[index], round, found))
       );
     case 'object': {
       if (typeof value !== 'object' || value === null) return false;
@@ -259,7 +305,7 @@ function matches(part: Part, value: unknown, round: string, figures: Figure[]): 
       for (const key of Object.keys(value)) {
         const field = (value as Readonly<Record<string, unknown>>)[key];
         if (field === undefined) continue;
-        if (part.keys[place] !== key || !matches(part.parts[place] as Part, field, round, figures)) return false;
+        if (part.keys[place] !== key || !matches(part.parts[place] as Part, field, round, found)) return false;
         place += 1;
       }
       if (place !== part.keys.length) return false;
@@ -413,6 +459,7 @@ export class IdleLine {
       firstAt,
       lastAt,
       like: shape?.number ?? 0,
+      ...(columns === undefined ? {} : { form: FORM }),
       entries: columns === undefined ? [] : listOf(columns.shape),
       columns: columns?.write() ?? [],
       ...(heartbeats.length === 0 ? {} : { heartbeats }),
@@ -459,10 +506,11 @@ interface Packed {
 }
 
 function unpackRounds({ data, at, mono }: EntryOf<'round.idle'>): Iterable<Draft> {
-  const { loop, first, rounds, like, entries, columns, heartbeats = [] } = data;
+  const { loop, first, rounds, like, form = 1, entries, columns, heartbeats = [] } = data;
+  if (form !== 1 && form !== FORM) throw new RangeError('form');
   if (!Number.isSafeInteger(first) || !Number.isSafeInteger(like)) throw new RangeError('first');
   const last = { at, mono };
-  const shape = RoundShape.ofRound(loop, like, entries.length, (place) => entries[place] as ShapeEntry);
+  const shape = RoundShape.ofRound(loop, like, entries.length, (place) => entries[place] as ShapeEntry, form);
   requireCount(rounds, heartbeats.length === 0 ? 1 : 0);
   if (rounds > 0 && !entries.every((each) => mayBeIdle(each) && typeof each.step === 'string'))
     throw new TypeError('entries');

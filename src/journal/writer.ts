@@ -175,10 +175,11 @@ export class JournalWriter {
     return this.options.durable ? this.commitSoon() : Promise.resolve();
   }
 
-  /** The same without rounds that changed nothing and are younger than `ms`. */
-  flushOlder(ms: number): Promise<void> {
+  /** The same without rounds that decided nothing new and are younger than `ms`, or than `newMs` where they read something new. */
+  flushOlder(ms: number, newMs: number): Promise<void> {
     if (this.failed !== undefined) return Promise.reject(this.failed);
-    this.idle.release(this.options.clock.now() - ms);
+    const now = this.options.clock.now();
+    this.idle.release(now - ms, now - newMs);
     return this.commitSoon();
   }
 

@@ -114,7 +114,7 @@ async function live({ text, config, holdMs, diesAfterMs, goesOnMs }: World, isSh
   /** As a live run does: looks now and then whether something is held back for too long. */
   const flushOlder = ({ clock }: Process, journal: JournalWriter) => {
     const look = () => {
-      void journal.flushOlder(holdMs);
+      void journal.flushOlder(holdMs, Math.min(holdMs, 2000));
       clock.after(1000, look);
     };
     look();
@@ -249,6 +249,8 @@ function drawWorld(seed: number, scale: number): World {
     '- assert: size(mine.orders) < 9',
     '- if: feeds.mid < 950\n  stop: {outcome: found}',
     '- for_each: {each: n, in: [1, 2], do: [{assert: n > 0}]}',
+    '- set: {count: count + 1}\n- if: count > 1000\n  stop: {outcome: found}',
+    '- let: {tripled: feeds.mid * 3}\n- set: {high: "max(high, feeds.mid)", at: now, last: string(tripled)}',
   ];
   const reading = draws.of(readings);
   const chosen = others.filter(() => draws.chance(0.4));
@@ -284,11 +286,18 @@ function drawWorld(seed: number, scale: number): World {
   // The last makes a round longer than its period.
   const latency = draws.of([0, 40, 300, 1800]);
   const fallsAt = diesAfterMs + goesOnMs + Math.round(draws.within(20_000, 40_000) * scale);
+  const moves = draws.of([0, 0, Math.floor((fallsAt - 1) / 7000)]);
   return {
     text: `runbook: drawn
 dsl: 1
 leaves: {position: open, because: what the orders fill is not closed}
-${timeout === 0 ? '' : `deadman: {market: BTC-USD, timeout: ${timeout}s, on_exit: disarm}\n`}${reads('feeds') ? 'feeds: {mid: {type: price, max_age: 1ms}}\n' : ''}${reads('seen') ? 'vars: {seen: {type: number, init: 0}}\n' : ''}steps:
+${timeout === 0 ? '' : `deadman: {market: BTC-USD, timeout: ${timeout}s, on_exit: disarm}\n`}${reads('feeds') ? 'feeds: {mid: {type: price, max_age: 1ms}}\n' : ''}vars:
+  seen: {type: number, init: 0}
+  count: {type: integer, init: 0}
+  high: {type: price, init: 0}
+  at: {type: time, init: run.started_at}
+  last: {type: text, init: "'none'"}
+steps:
 ${indent(steps.join('\n'), 2)}
 `,
     config: {
@@ -301,6 +310,10 @@ ${indent(steps.join('\n'), 2)}
             kind: 'points',
             points: [
               { afterMs: 0, price: '64000' },
+              ...Array.from({ length: moves }, (_, n) => ({
+                afterMs: 7000 * (n + 1),
+                price: `${64_000 + ((n * 13) % 37)}`,
+              })),
               { afterMs: fallsAt, price: '900' },
             ],
           },

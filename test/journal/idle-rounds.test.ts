@@ -4,7 +4,7 @@ import { VirtualClock } from '../../src/base/clock.ts';
 import { readEntry, sealEntry, toHead, verifyChain } from '../../src/journal/chain.ts';
 import type { DataOf, Entry, EntryType } from '../../src/journal/entry.ts';
 import { readLines } from '../../src/journal/reading.ts';
-import { MOST_ROUNDS } from '../../src/journal/round-line.ts';
+import { expandEntry, MOST_ROUNDS } from '../../src/journal/round-line.ts';
 import { type StoredEntry, StoreError } from '../../src/journal/store.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { type JournalWriter, updateRow } from '../../src/journal/writer.ts';
@@ -65,6 +65,31 @@ class Journal {
     };
     this.append('step.decided', decided, `${path}/do/2:stop`);
     this.after(1000 - latency);
+  }
+
+  /** A round of a loop that reads the account and a price, and keeps the highest; \`step\`: by how much each differs from the round before. */
+  watch(number: number, step = 7): void {
+    const path = `steps/1:repeat[${number}]`;
+    const read = `${path}/do/1:read_account`;
+    const set = `${path}/do/2:set`;
+    const [call, now] = [`${read}#1`, this.clock.now()];
+    const result = [{ equity: `${100 + step * number}.5`, positions: [{ size: '1' }] }];
+    this.append('step.started', { verb: 'read_account', attempt: 1, now }, read);
+    this.append('call.intended', { call, endpoint: 'GET /account', params: {}, class: 'read' }, read);
+    const attempt = { n: 1, method: 'GET', path: '/account', params: {}, digest: 'a'.repeat(64), tokens: 5, epoch: 1 };
+    this.append('call.attempted', { call, ...attempt, waitedMs: 0 }, read);
+    const answer = { call, kind: 'confirmed' as const, status: 200, headers: {}, success: true, result, sentAt: now };
+    this.append('call.settled', answer, read);
+    const value = { equity: result[0]?.equity ?? '' };
+    this.append('step.ended', { verb: 'read_account', outcome: 'succeeded', attempts: 1, value }, read);
+    this.append(
+      'feed.read',
+      { call: `${set}#feed:mid`, name: 'mid', value: `${64_000 + step * number}`, at: now },
+      set,
+    );
+    this.append('variable.set', { name: 'high', value: `${64_000 + step * number}` }, set);
+    this.append('step.ended', { verb: 'set', outcome: 'succeeded', attempts: 1 }, set);
+    this.after(1000);
   }
 
   private heartbeats = 0;
@@ -131,6 +156,64 @@ describe('rounds that say what the one before said', () => {
       { first: 12, rounds: 8 },
       { first: 22, rounds: 8 },
     ]);
+  });
+
+  it('are one entry where they read, count or note something new', async () => {
+    const journal = new Journal();
+    for (let n = 0; n < 40; n += 1) journal.watch(n);
+    const lines = await journal.expectWhole();
+    expect(typesOf(lines).filter((type) => type === 'round.idle')).toHaveLength(1);
+    expect(lines.length).toBe(1 + 8 + 1);
+  });
+
+  it('that read something new are held back for a shorter time', async () => {
+    const journal = new Journal();
+    const stored = async () => typesOf(await journal.store.read('r1')).filter((type) => type === 'round.idle').length;
+    for (let n = 0; n < 6; n += 1) journal.watch(n, 0);
+    await journal.writer.flushOlder(30_000, 3000);
+    expect(await stored()).toBe(0);
+    for (let n = 6; n < 8; n += 1) journal.watch(n, 1);
+    await journal.writer.flushOlder(30_000, 3000);
+    expect(await stored()).toBe(0);
+    for (let n = 8; n < 11; n += 1) journal.watch(n, 1);
+    await journal.writer.flushOlder(30_000, 3000);
+    expect(await stored()).toBe(1);
+    journal.watch(11, 1);
+    await journal.writer.flushOlder(30_000, 3000);
+    expect(await stored()).toBe(1);
+    await journal.expectWhole();
+  });
+
+  it('of a line without a form are read as those of version 0.2.0-dev, which had no news among them', () => {
+    const step = 'steps/1:repeat[0]/do/1:set';
+    const data = {
+      loop: 'steps/1:repeat',
+      first: 1,
+      rounds: 3,
+      firstAt: START + 1000,
+      lastAt: START + 3000,
+      like: 0,
+      entries: [
+        { type: 'step.started', step, data: { verb: 'set', attempt: 1, now: START } },
+        { type: 'variable.set', step, data: { name: 'seen', value: '7' } },
+        { type: 'step.ended', step, data: { verb: 'set', outcome: 'succeeded', attempts: 1 } },
+      ],
+      columns: [
+        ['number', START + 1000, [1000, 2]],
+        ['start', 0],
+        ['number', 0],
+        ['number', 0],
+      ],
+    } satisfies DataOf<'round.idle'>;
+    const line = { v: 2, run: 'r1', seq: 5, type: 'round.idle', step: data.loop, at: START + 3000, mono: 3000 };
+    const expand = (changed: object) => [...expandEntry({ ...line, data: { ...data, ...changed } } as never)];
+    expect(expand({}).map(({ at, type }) => [at, type])).toEqual(
+      [1, 2, 3].flatMap((round) =>
+        ['step.started', 'variable.set', 'step.ended'].map((type) => [START + 1000 * round, type]),
+      ),
+    );
+    expect(() => expand({ form: 2 })).toThrow(StoreError);
+    expect(() => expand({ form: 3 })).toThrow(StoreError);
   });
 
   it('are written before an entry of something else, and at a flush', async () => {
@@ -203,10 +286,10 @@ describe('rounds that say what the one before said', () => {
   it('stay back where a flush asks for older ones alone, at most as long as it says', async () => {
     const journal = new Journal();
     for (let n = 0; n < 5; n += 1) journal.round('steps/1:repeat', n);
-    await journal.writer.flushOlder(10_000);
+    await journal.writer.flushOlder(10_000, 10_000);
     expect(await journal.store.read('r1')).toHaveLength(7);
     journal.after(7000);
-    await journal.writer.flushOlder(10_000);
+    await journal.writer.flushOlder(10_000, 10_000);
     expect(typesOf(await journal.store.read('r1')).slice(7)).toEqual(['round.idle']);
     await journal.expectWhole();
   });
@@ -267,7 +350,7 @@ describe('rounds that say what the one before said', () => {
           }
           if (then === 'written') await journal.writer.flushWritten();
           if (then === 'flush') await journal.writer.flush();
-          if (then === 'older') await journal.writer.flushOlder(3000);
+          if (then === 'older') await journal.writer.flushOlder(3000, 1000);
           if (then === 'heartbeat') journal.append('deadman.moved', { event: 'renewed', market: 'BTC-USD' }, 'deadman');
           if (then === 'loop')
             journal.append('step.decided', { what: 'until', expression: 'x', inputs: {}, value: false }, loop);

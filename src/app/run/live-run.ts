@@ -55,6 +55,8 @@ const LOOK_EVERY_MS = 200;
  * without an entry; and while a switch is armed, a process that resumes the run must not take it for fired.
  */
 const LONGEST_HOLD_MS = 30_000;
+/** The same of rounds that read something new, or counted: what a crash makes a run forget. */
+const LONGEST_HOLD_OF_NEWS_MS = 5_000;
 const SWITCH_PER_HOLD = 4;
 
 /** The wall clock and the run's clock count as equal up to this difference, ms. */
@@ -377,7 +379,8 @@ export class LiveRun {
     );
     const check = async () => {
       // Also entries that no write waits for: a run that only reads or asks must be visible to others and survive a crash.
-      parts.writer.flushOlder(Math.min(LONGEST_HOLD_MS, this.switchMs / SWITCH_PER_HOLD)).catch(() => {});
+      const holdMs = Math.min(LONGEST_HOLD_MS, this.switchMs / SWITCH_PER_HOLD);
+      parts.writer.flushOlder(holdMs, Math.min(holdMs, LONGEST_HOLD_OF_NEWS_MS)).catch(() => {});
       await this.readCommands();
       this.compareStore();
       if (!this.over) timer = account.clock.after(LOOK_EVERY_MS, () => void check());

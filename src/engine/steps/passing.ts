@@ -1,13 +1,17 @@
 /**
- * Lets a loop of a resumed run go on behind rounds that the record holds and that changed nothing, without executing them. What such
- * rounds leave in the engine is what the last of them leaves, and the rounds behind them are executed and compared with the record;
- * where that is not certain the rounds are not passed over.
+ * Lets a loop of a resumed run go on behind rounds that the record holds and that decided nothing new, without executing them. What
+ * such rounds leave in the engine is what the last of them leaves: its readings, which the rounds behind it ask for again, and the
+ * values that it gave to variables, which the record has. The rounds behind are executed and compared with the record; where that is
+ * not certain the rounds are not passed over.
  */
+import { isSameJson } from '../../base/json.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
 import type { PassedRounds } from '../../journal/passed-rounds.ts';
+import { parseValueJson } from '../../runbook/check/inputs.ts';
 import type { CheckedRunbook, CheckedStep, StepName, StepOf } from '../../runbook/checked.ts';
 import { STEPS } from '../../runbook/steps/steps.ts';
 import { walkSteps } from '../../runbook/steps/walk.ts';
+import { toJson, type Value } from '../../runbook/values.ts';
 import type { StepExecution } from './execution.ts';
 
 /** Beside the readings: what these steps do is over with the round. */
@@ -39,7 +43,27 @@ export function passRounds(execution: StepExecution<StepOf<'repeat'>>, round: nu
   if (passed === undefined || !mayPassRounds(setup.runbook, passed)) return undefined;
   if (log.tracker.unfinished().some(({ snapshot }) => snapshot.state !== 'open')) return undefined;
   if (log.tracker.orders().some(countsReadings)) return undefined;
-  return heartbeat.passOver(passed.heartbeats, () => log.passing?.move(passed) === true) ? passed : undefined;
+  const values = readVariables(setup.runbook, passed.variables);
+  if (values === undefined) return undefined;
+  if (!heartbeat.passOver(passed.heartbeats, () => log.passing?.move(passed) === true)) return undefined;
+  for (const [name, value] of values) execution.frame.globals.values.set(name, value);
+  return passed;
+}
+
+/** Variables from their values in the record; undefined where one cannot be read from it, such as an order. */
+function readVariables(
+  { vars }: CheckedRunbook,
+  recorded: PassedRounds['variables'],
+): ReadonlyMap<string, Value> | undefined {
+  const types = new Map(vars.map(({ name, type }) => [name, type]));
+  const values = new Map<string, Value>();
+  for (const [name, json] of recorded) {
+    const type = types.get(name);
+    const value = type === undefined ? undefined : parseValueJson(type, json);
+    if (value === undefined || !isSameJson(toJson(value), json)) return undefined;
+    values.set(name, value);
+  }
+  return values;
 }
 
 /** Whether an order keeps of each reading that it was there: one that was absent, or that the venue's answers contradict. */

@@ -255,7 +255,7 @@ function describeEntry(entry: Entry): string {
         ...(rounds === 0 ? [] : [formatCount(rounds, 'round', 'rounds')]),
         ...(requests === 0 ? [] : [`${formatCount(requests, 'request')} for the deadman switch`]),
       ];
-      return `${parts.join(' and ')} in ${formatSpan(lastAt - firstAt)} said what the one before said`;
+      return `${parts.join(' and ')} in ${formatSpan(lastAt - firstAt)} did what the one before did`;
     }
     default:
       // A journal of a later version may hold entry types that this version does not know.
