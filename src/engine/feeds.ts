@@ -49,6 +49,21 @@ export class FeedCache {
     }
   }
 
+  /** Keeps a reading that the record has, of rounds that a resume passes over. */
+  remember({
+    name,
+    key,
+    value,
+    at,
+  }: {
+    readonly name: string;
+    readonly key?: string;
+    readonly value?: string;
+    readonly at?: number;
+  }): void {
+    this.keep(name, key, value === undefined || at === undefined ? undefined : { value, at });
+  }
+
   /** What the account held when it was last read; undefined where that was not proven. */
   getAccountPosition(market: string): Decimal | undefined {
     return this.readings.get(keyOf(ACCOUNT_POSITION, market))?.value;
@@ -128,7 +143,14 @@ export class FeedCache {
 
   /** Keeps what was read; a position that cannot be read is not the one it was, and a price is until it is too old. */
   private async read(name: string, market: string | undefined, step: string): Promise<void> {
-    const read = await this.venue.feed(name, market, step);
+    this.keep(name, market, await this.venue.feed(name, market, step));
+  }
+
+  private keep(
+    name: string,
+    market: string | undefined,
+    read: { readonly value: string; readonly at: number } | undefined,
+  ): void {
     const value = read === undefined ? undefined : parseDecimal(read.value);
     const reading = read === undefined || value === undefined ? undefined : { value, at: read.at };
     if (reading !== undefined) this.readings.set(keyOf(name, market), reading);

@@ -119,8 +119,9 @@ export class FigureColumn {
     return this.plain !== undefined;
   }
 
-  /** The shorter form, where there are two. */
+  /** The shorter form, where there are two; a column without values is an empty list. */
   write(): Json {
+    if (this.length === 0) return [];
     const counted = this.counted?.write();
     const plain = this.plain?.write();
     if (counted === undefined) return plain ?? ['words', ...(this.words?.write() ?? [])];

@@ -10,6 +10,7 @@ import { HeartbeatShapes } from './idle-heartbeats.ts';
 import {
   type Draft,
   type Found,
+  type FoundEntries,
   type HeldHeartbeat,
   IdleLine,
   isOfHeartbeat,
@@ -59,7 +60,7 @@ export class IdleRounds {
   private inLine = 0;
   private firstHeld = 0;
   /** Rounds and heartbeats behind it, which are whole while a heartbeat among them is not. */
-  private rounds: (readonly Found[])[] = [];
+  private rounds: FoundEntries[] = [];
   private heartbeats: HeldHeartbeat[] = [];
   private open: OpenHeartbeat | undefined;
   /** How many entries are held back, when the first of them was appended, and those behind the line. */
@@ -73,7 +74,7 @@ export class IdleRounds {
    * written, and kept as the next shape. `passing`: they are written.
    */
   private mode: 'matching' | 'keeping' | 'passing' = 'passing';
-  private matched: Found[] = [];
+  private matched: (Found | undefined)[] = [];
   private kept: StoredEntry[] = [];
   /** Which bracket of a path names the round: the outermost, or a later one inside a round that is too long to be compared. */
   private depth = 1;
@@ -108,9 +109,12 @@ export class IdleRounds {
   private addToRound(draft: Draft, round: Round): Sealed | undefined {
     if (this.mode === 'matching') {
       const { shape } = this;
-      const place = this.matched.length;
-      const found = shape?.match(place, draft, round.path);
+      let place = this.matched.length;
+      let found = shape?.match(place, draft, round.path);
+      for (; found === undefined && shape?.isOptional(place) === true; found = shape.match(place, draft, round.path))
+        place += 1;
       if (found !== undefined && shape !== undefined) {
+        while (this.matched.length < place) this.matched.push(undefined);
         this.matched.push(found);
         this.hold({ shape, place, found, path: round.path });
         return undefined;
@@ -210,7 +214,11 @@ export class IdleRounds {
   }
 
   private isMatched(): boolean {
-    return this.matched.length > 0 && this.matched.length === this.shape?.length;
+    const { shape, matched } = this;
+    if (shape === undefined || matched.length === 0) return false;
+    let place = matched.length;
+    while (shape.isOptional(place)) place += 1;
+    return place === shape.length;
   }
 
   /** Ends what is held with the round under way, where that is whole; false where something is not. */

@@ -5,7 +5,7 @@
  */
 import { settle } from '../base/clock.ts';
 import { readEntry } from './chain.ts';
-import type { Entry, EntryOf, Json } from './entry.ts';
+import type { DataOf, Entry, EntryOf, Json } from './entry.ts';
 import { readStoredEntries } from './reading.ts';
 import { expandEntry, HEARTBEAT_STEP, makeRoundPath, parseHeartbeat } from './round-line.ts';
 import type { JournalReader, StoredEntry } from './store.ts';
@@ -30,15 +30,17 @@ export interface PassedRounds {
   readonly heartbeats: { readonly number: number; readonly entries: readonly Entry[] };
   /** What the last of them set variables to, by name. */
   readonly variables: ReadonlyMap<string, Json>;
+  /** The newest of their readings of each feed. */
+  readonly feeds: readonly DataOf<'feed.read'>[];
   /** How many requests they sent, by `METHOD /path`; without those of heartbeats where these were not to be counted. */
   readonly requests: ReadonlyMap<string, number>;
 }
 
 /**
  * How many lines of each kind at the end of a stretch are looked at: with rounds, with heartbeats, with readings of the switch. At the
- * end of many a round a heartbeat is under way.
+ * end of many a round a heartbeat is under way; and a feed that may be old is read in few of the lines of a live run.
  */
-const KEPT = [8, 8, 2];
+const KEPT = [32, 8, 2];
 
 /** After so many characters of lines others get a turn: a few milliseconds of hashing and parsing. */
 const TURN = 2 ** 20;
@@ -259,14 +261,14 @@ class Stretch {
       const range = { seq: stored.seq, step: loop, first: first.data.first, next: round + 1, at: begunAt };
       const times = { beganAt: began.at, endedAt: ended.at };
       const requests = this.countRequests(end, before, round + 1 - first.data.first);
+      const feeds = this.findFeeds(end, line, before);
+      if (feeds === undefined) return undefined;
       const set = before.filter(
         (entry) => entry.type === 'variable.set' && isOfRound(entry),
       ) as EntryOf<'variable.set'>[];
       const variables = new Map(set.map(({ data }) => [data.name, data.value]));
-      return {
-        rounds: { type: 'rounds.passed', ...range, ...times, verbs, heartbeats, variables, requests },
-        entries: last + 1,
-      };
+      const left = { verbs, heartbeats, variables, feeds, requests };
+      return { rounds: { type: 'rounds.passed', ...range, ...times, ...left }, entries: last + 1 };
     }
     return undefined;
   }
@@ -282,6 +284,24 @@ class Stretch {
       1,
     );
     return counts;
+  }
+
+  /** The newest reading of each feed up to there; undefined where the line of one may have been let go. */
+  private findFeeds(
+    end: number,
+    { data }: EntryOf<'round.idle'>,
+    ofLast: readonly Entry[],
+  ): PassedRounds['feeds'] | undefined {
+    const read = data.entries.filter(({ type }) => type === 'feed.read') as unknown as EntryOf<'feed.read'>[];
+    const wanted = new Set(read.map(keyOfFeed));
+    const found: DataOf<'feed.read'>[] = [];
+    for (let index = end; index >= 0 && wanted.size > 0; index -= 1) {
+      const entries = index === end ? ofLast : [...expandEntry(readEntry((this.lines[index] as Line).stored))];
+      for (const entry of entries.toReversed())
+        if (entry.type === 'feed.read' && wanted.delete(keyOfFeed(entry))) found.push(entry.data);
+    }
+    // One that none of these rounds read is the one that was read before them.
+    return wanted.size > 0 && !this.isWhole ? undefined : found;
   }
 
   /** The newest heartbeat and the newest reading of the switch up to there; undefined where the line of one may have been let go. */
@@ -335,6 +355,10 @@ function isHeartbeatOpen(entries: readonly Entry[]): boolean {
   // The answer to a heartbeat is followed by the renewal.
   const asked = entries.find((entry) => entry.type === 'call.intended' && callOf(entry) === last.data.call);
   return asked?.type !== 'call.intended' || asked.data.endpoint !== HEARTBEATS[1];
+}
+
+function keyOfFeed({ data: { name, key } }: Pick<EntryOf<'feed.read'>, 'data'>): string {
+  return JSON.stringify([name, key]);
 }
 
 function callOf({ data }: Entry): string | undefined {

@@ -207,11 +207,16 @@ export class RoundShape {
     return { type, step: fill(step, round, rest) as string, data: fill(data, round, rest), at, mono };
   }
 
-  /** How many figures each of the round's entries has. */
-  countFigures(): readonly number[] {
+  /** Whether a round may lack the entry at a place: a feed is read again when its value is too old. Its first entry dates the round. */
+  isOptional(place: number): boolean {
+    return place > 0 && place < this.length && 'feed.read' in this.news && this.shapeOf(place).type === 'feed.read';
+  }
+
+  /** Of each of the round's entries, how many figures it has, and whether a round may lack it. */
+  listPlaces(): readonly { readonly figures: number; readonly isOptional: boolean }[] {
     return Array.from({ length: this.length }, (_, place) => {
       const { step, data } = this.shapeOf(place);
-      return countOf(step) + countOf(data);
+      return { figures: countOf(step) + countOf(data), isOptional: this.isOptional(place) };
     });
   }
 
@@ -349,29 +354,39 @@ export interface HeldHeartbeat {
   readonly shape: RoundShape;
   /** Of its call. */
   readonly number: number;
-  readonly found: readonly Found[];
+  readonly found: FoundEntries;
   readonly places: readonly number[];
 }
+
+/** What differs in the entries of a round or heartbeat, in their sequence; undefined for an entry that it lacks. */
+export type FoundEntries = readonly (Found | undefined)[];
 
 /** What differs in all rounds, or heartbeats, of one shape: for each entry a column of its instants, then one for each figure. */
 class ShapeColumns {
   readonly shape: RoundShape;
   count = 0;
+  /** Of an entry that a round may lack: in which rounds it is, as 1 and 0. */
+  private readonly presence: readonly (FigureColumn | undefined)[];
   private readonly columns: readonly (readonly FigureColumn[])[];
 
   constructor(shape: RoundShape) {
+    const places = shape.listPlaces();
     this.shape = shape;
-    this.columns = shape
-      .countFigures()
-      .map((count, place) => Array.from({ length: count + 1 }, (_, index) => new FigureColumn(place + index > 0)));
+    this.presence = places.map(({ isOptional }) => (isOptional ? new FigureColumn(false) : undefined));
+    this.columns = places.map(({ figures }, place) =>
+      Array.from({ length: figures + 1 }, (_, index) => new FigureColumn(place + index > 0)),
+    );
   }
 
-  add(entries: readonly Found[]): void {
+  add(entries: FoundEntries): void {
     this.count += 1;
     const start = (entries[0] as Found).at;
     let before = 0;
-    for (let place = 0; place < entries.length; place += 1) {
-      const { at, figures } = entries[place] as Found;
+    for (let place = 0; place < this.columns.length; place += 1) {
+      const found = entries[place];
+      this.presence[place]?.add(found === undefined ? 0 : 1);
+      if (found === undefined) continue;
+      const { at, figures } = found;
       const columns = this.columns[place] as readonly FigureColumn[];
       columns[0]?.add(at - before, start);
       for (let index = 0; index < figures.length; index += 1) columns[index + 1]?.add(figures[index] as Figure, start);
@@ -380,7 +395,9 @@ class ShapeColumns {
   }
 
   write(): readonly Json[] {
-    return this.columns.flat().map((column) => column.write());
+    return this.columns
+      .flatMap((columns, place) => [this.presence[place] ?? [], columns].flat())
+      .map((column) => column.write());
   }
 }
 
@@ -424,7 +441,7 @@ export class IdleLine {
   /** Of the entry which was written earliest in its turn: how long a run is away is measured from it (run-clock.ts). */
   private zero = Number.NEGATIVE_INFINITY;
 
-  addRound(shape: RoundShape, found: readonly Found[]): void {
+  addRound(shape: RoundShape, found: FoundEntries): void {
     this.rounds += 1;
     this.columns ??= new ShapeColumns(shape);
     this.columns.add(found);
@@ -439,8 +456,10 @@ export class IdleLine {
     this.noteTimes(heartbeat.found);
   }
 
-  private noteTimes(found: readonly Found[]): void {
-    for (const { at, mono } of found) {
+  private noteTimes(found: FoundEntries): void {
+    for (const each of found) {
+      if (each === undefined) continue;
+      const { at, mono } = each;
       this.firstAt = Math.min(this.firstAt, at);
       this.lastAt = Math.max(this.lastAt, at);
       this.zero = Math.max(this.zero, at - mono);
@@ -516,23 +535,29 @@ function unpackRounds({ data, at, mono }: EntryOf<'round.idle'>): Iterable<Draft
     throw new TypeError('entries');
   const found = rounds === 0 ? [] : unpackTimes(shape, columns, rounds, last);
   const between = new Map(heartbeats.flatMap((each) => [...unpackHeartbeats(each, last)]));
-  const total = rounds * entries.length + between.size;
+  const total = found.flat().filter((each) => each !== undefined).length + between.size;
   if (between.size !== heartbeats.reduce((sum, each) => sum + each.count * each.entries.length, 0))
     throw new RangeError('two entries at one place');
   for (const place of between.keys()) if (place < 0 || place >= total) throw new RangeError('place');
+  const ofRounds: Iterator<Draft, undefined> = listRounds(shape, found, loop, first);
   return (function* () {
-    let next = 0;
     for (let place = 0; place < total; place += 1) {
       const heartbeat = between.get(place);
       if (heartbeat !== undefined) yield heartbeat.shape.rebuild(heartbeat.place, heartbeat.found, heartbeat.path);
-      else {
-        const round = Math.floor(next / entries.length);
-        const entry = next % entries.length;
-        next += 1;
-        yield shape.rebuild(entry, found[round]?.[entry] as Found, makeRoundPath(loop, first + round));
-      }
+      else yield ofRounds.next().value as Draft;
     }
   })();
+}
+
+function* listRounds(
+  shape: RoundShape,
+  rounds: readonly FoundEntries[],
+  loop: string,
+  first: number,
+): Generator<Draft, undefined> {
+  for (const [round, entries] of rounds.entries())
+    for (const [place, found] of entries.entries())
+      if (found !== undefined) yield shape.rebuild(place, found, makeRoundPath(loop, first + round));
 }
 
 function requireCount(count: number, least: number): void {
@@ -565,22 +590,37 @@ function unpackTimes(
   columns: readonly Json[],
   rounds: number,
   last: LineEnd,
-): readonly (readonly Found[])[] {
+): readonly FoundEntries[] {
   if (shape.length < 1 || shape.length > MOST_ENTRIES) throw new RangeError('entries');
   const starts = unpackNumbers(columns[0], rounds);
-  const counts = shape.countFigures();
-  if (columns.length !== counts.reduce((sum, count) => sum + count + 1, 0)) throw new RangeError('columns');
-  const found: Found[][] = Array.from({ length: rounds }, () => []);
-  let column = 0;
-  for (const [place, count] of counts.entries()) {
-    const times = place === 0 ? starts : unpackNumbers(columns[column], rounds, starts);
-    const figures = columns.slice(column + 1, column + 1 + count).map((each) => unpackColumn(each, starts, rounds));
-    column += count + 1;
-    for (const [round, entries] of found.entries()) {
-      const at = (times[round] as number) + (entries[place - 1]?.at ?? 0);
+  const found: (Found | undefined)[][] = Array.from({ length: rounds }, () => []);
+  const newest: number[] = Array.from({ length: rounds }, () => 0);
+  const rest = columns.values();
+  const next = () => rest.next().value;
+  for (const [place, { figures: count, isOptional }] of shape.listPlaces().entries()) {
+    const presence = isOptional ? unpackNumbers(next(), rounds) : undefined;
+    const present = [...starts.keys()].filter((round) => presence?.[round] !== 0);
+    const ofPresent = present.map((round) => starts[round] as number);
+    const unpack = (column: Json | undefined) =>
+      present.length === 0 ? [] : unpackColumn(column ?? null, place === 0 ? [] : ofPresent, present.length);
+    const times = unpack(next());
+    const figures = Array.from({ length: count }, () => {
+      const column = next();
+      return present.length === 0 ? [] : unpackColumn(column ?? null, ofPresent, present.length);
+    });
+    for (const entries of found) entries.push(undefined);
+    for (const [index, round] of present.entries()) {
+      const at = (times[index] as number) + (newest[round] as number);
       if (!isInstant(at)) throw new RangeError('not an instant');
-      entries.push({ at, mono: last.mono - (last.at - at), figures: figures.map((values) => values[round] as Figure) });
+      newest[round] = at;
+      const mono = last.mono - (last.at - at);
+      (found[round] as (Found | undefined)[])[place] = {
+        at,
+        mono,
+        figures: figures.map((values) => values[index] as Figure),
+      };
     }
   }
+  if (next() !== undefined) throw new RangeError('columns');
   return found;
 }

@@ -68,8 +68,8 @@ class Journal {
   }
 
   /** A round of a loop that reads the account and a price, and keeps the highest; \`step\`: by how much each differs from the round before. */
-  watch(number: number, step = 7): void {
-    const path = `steps/1:repeat[${number}]`;
+  watch(number: number, { loop = 'steps/1:repeat', step = 7, readsFeed = true, between = () => {} } = {}): void {
+    const path = `${loop}[${number}]`;
     const read = `${path}/do/1:read_account`;
     const set = `${path}/do/2:set`;
     const [call, now] = [`${read}#1`, this.clock.now()];
@@ -78,15 +78,17 @@ class Journal {
     this.append('call.intended', { call, endpoint: 'GET /account', params: {}, class: 'read' }, read);
     const attempt = { n: 1, method: 'GET', path: '/account', params: {}, digest: 'a'.repeat(64), tokens: 5, epoch: 1 };
     this.append('call.attempted', { call, ...attempt, waitedMs: 0 }, read);
+    between();
     const answer = { call, kind: 'confirmed' as const, status: 200, headers: {}, success: true, result, sentAt: now };
     this.append('call.settled', answer, read);
     const value = { equity: result[0]?.equity ?? '' };
     this.append('step.ended', { verb: 'read_account', outcome: 'succeeded', attempts: 1, value }, read);
-    this.append(
-      'feed.read',
-      { call: `${set}#feed:mid`, name: 'mid', value: `${64_000 + step * number}`, at: now },
-      set,
-    );
+    if (readsFeed)
+      this.append(
+        'feed.read',
+        { call: `${set}#feed:mid`, name: 'mid', value: `${64_000 + step * number}`, at: now },
+        set,
+      );
     this.append('variable.set', { name: 'high', value: `${64_000 + step * number}` }, set);
     this.append('step.ended', { verb: 'set', outcome: 'succeeded', attempts: 1 }, set);
     this.after(1000);
@@ -166,19 +168,28 @@ describe('rounds that say what the one before said', () => {
     expect(lines.length).toBe(1 + 8 + 1);
   });
 
+  it('are one entry where a feed is read in some of them alone', async () => {
+    for (const pause of [2, 3, 7]) {
+      const journal = new Journal();
+      for (let n = 0; n < 40; n += 1) journal.watch(n, { readsFeed: n % pause === 0 });
+      const lines = await journal.expectWhole();
+      expect(typesOf(lines).filter((type) => type === 'round.idle')).toHaveLength(1);
+    }
+  });
+
   it('that read something new are held back for a shorter time', async () => {
     const journal = new Journal();
     const stored = async () => typesOf(await journal.store.read('r1')).filter((type) => type === 'round.idle').length;
-    for (let n = 0; n < 6; n += 1) journal.watch(n, 0);
+    for (let n = 0; n < 6; n += 1) journal.watch(n, { step: 0 });
     await journal.writer.flushOlder(30_000, 3000);
     expect(await stored()).toBe(0);
-    for (let n = 6; n < 8; n += 1) journal.watch(n, 1);
+    for (let n = 6; n < 8; n += 1) journal.watch(n, { step: 1 });
     await journal.writer.flushOlder(30_000, 3000);
     expect(await stored()).toBe(0);
-    for (let n = 8; n < 11; n += 1) journal.watch(n, 1);
+    for (let n = 8; n < 11; n += 1) journal.watch(n, { step: 1 });
     await journal.writer.flushOlder(30_000, 3000);
     expect(await stored()).toBe(1);
-    journal.watch(11, 1);
+    journal.watch(11, { step: 1 });
     await journal.writer.flushOlder(30_000, 3000);
     expect(await stored()).toBe(1);
     await journal.expectWhole();
@@ -326,13 +337,15 @@ describe('rounds that say what the one before said', () => {
       heartbeats: fc.array(fc.constantFrom('none', 'within', 'after', 'around', 'read', 'other', 'long'), {
         maxLength: 4,
       }),
+      watches: fc.boolean(),
+      reads: fc.array(fc.boolean(), { minLength: 6, maxLength: 6 }),
       then: fc.constantFrom('nothing', 'nothing', 'flush', 'written', 'older', 'heartbeat', 'loop', 'jump'),
     });
     await fc.assert(
       fc.asyncProperty(fc.array(round, { maxLength: 12 }), async (rounds) => {
         const journal = new Journal();
         const counts = new Map<string, number>();
-        for (const { loop, times, then, heartbeats, ...said } of rounds) {
+        for (const { loop, times, then, heartbeats, watches, reads, ...said } of rounds) {
           const next = () => {
             const number = counts.get(loop) ?? 0;
             counts.set(loop, number + 1);
@@ -341,7 +354,9 @@ describe('rounds that say what the one before said', () => {
           for (let n = 0; n < times; n += 1) {
             const kind = heartbeats[n];
             const between = kind === 'within' ? () => journal.heartbeat('renew') : () => {};
-            if (kind === 'around') journal.heartbeat('renew', { between: () => journal.round(loop, next(), said) });
+            if (watches) journal.watch(next(), { loop, step: said.latency % 3, readsFeed: reads[n] === true, between });
+            else if (kind === 'around')
+              journal.heartbeat('renew', { between: () => journal.round(loop, next(), said) });
             else journal.round(loop, next(), { ...said, between });
             if (kind === 'after') journal.heartbeat('renew');
             if (kind === 'read') journal.heartbeat('read');

@@ -1,7 +1,7 @@
 /**
  * Lets a loop of a resumed run go on behind rounds that the record holds and that decided nothing new, without executing them. What
- * such rounds leave in the engine is what the last of them leaves: its readings, which the rounds behind it ask for again, and the
- * values that it gave to variables, which the record has. The rounds behind are executed and compared with the record; where that is
+ * such rounds leave in the engine is what the last of them leaves: its readings, which the rounds behind it ask for again, and what the
+ * record has: the newest reading of each feed, and the values that it gave to variables. The rounds behind are executed and compared with the record; where that is
  * not certain the rounds are not passed over.
  */
 import { isSameJson } from '../../base/json.ts';
@@ -47,6 +47,7 @@ export function passRounds(execution: StepExecution<StepOf<'repeat'>>, round: nu
   if (values === undefined) return undefined;
   if (!heartbeat.passOver(passed.heartbeats, () => log.passing?.move(passed) === true)) return undefined;
   for (const [name, value] of values) execution.frame.globals.values.set(name, value);
+  for (const reading of passed.feeds) execution.run.feeds.remember(reading);
   return passed;
 }
 
