@@ -205,16 +205,16 @@ steps:
   return head + lines.join('');
 }
 
-/** A variable that counts: no round is like the one before, so that each keeps its entries. */
+/** A variable that is turned round and round: no round does what the one before it did, so that each keeps its entries. */
 export function writeCounter(rounds: number): string {
   return `runbook: counter
 dsl: 1
 vars:
-  n: {type: number, init: 0}
+  odd: {type: boolean, init: false}
 steps:
   - repeat:
       max: ${rounds}
       do:
-        - set: {n: n + 1}
+        - set: {odd: "!odd"}
 `;
 }

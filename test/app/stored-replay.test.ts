@@ -22,16 +22,18 @@ steps:
         - assert: n < 3
         - assert: n < 4
 `;
+/** Few rounds do what the one before them did. */
 const NARROW = `runbook: narrow
 dsl: 1
 vars:
   n: {type: number, init: 0}
+  odd: {type: boolean, init: false}
 steps:
   - repeat:
       every: 1s
       max: 1500
       do:
-        - set: {n: n + 1}
+        - set: {n: n + 1, odd: '!odd'}
         - if: n > 0
           read_account: {}
 `;
@@ -113,8 +115,10 @@ it('ends with the record where the run goes on', async () => {
   const { divergence, played, last, lines } = await replay(NARROW, (all) => {
     all.splice(all.findIndex(({ type, seq }) => seq > 4500 && type === 'call.settled') + 1);
   });
+  // Of some rounds a line stands for several entries: where a person looks is a line.
+  expect(lines.some(({ type }) => type === 'round.idle')).toBe(true);
   expect(divergence).toMatchObject({ sequence: lines.length + 1, isBehindRecord: true });
-  expect(count(played)).toBe(lines.length);
+  expect(count(played)).toBe(await countBefore(NARROW, lines.length + 1));
   expect(last).toBe('call.settled');
 });
 

@@ -82,7 +82,8 @@ export class Playback {
   private readonly rest: Iterator<BriefEntry | PassedRounds, undefined>;
   /** The entry that is played next; undefined at the end of the record. */
   private next: BriefEntry | PassedRounds | undefined;
-  private played = 0;
+  /** The number of the line that was played last. */
+  private playedTo = 0;
   private readonly options: PlaybackOptions;
   private readonly time: VirtualClock;
   private readonly open = new Map<string, OpenCall>();
@@ -309,13 +310,13 @@ export class Playback {
   /** Whether the run may continue after the end of the record: for a replay that is a divergence. */
   private mayContinue(step: string, found: string): boolean {
     if (this.options.resume) return true;
-    this.problem = new Divergence(this.played + 1, step, END, found);
+    this.problem = new Divergence(this.playedTo + 1, step, END, found);
     return false;
   }
 
   /** `at`: when the run folded it, epoch ms. */
   private take(entry: BriefEntry, at = entry.at): void {
-    this.played += 1;
+    this.playedTo = entry.seq;
     this.moveOn();
     this.options.observe?.(entry as Entry);
     this.log.tracker.apply(at === entry.at ? entry : { ...entry, at });
