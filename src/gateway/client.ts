@@ -4,7 +4,8 @@ import type { DraftOf } from '../journal/entry.ts';
 import { type EndpointName, getAction, getEndpoint } from '../venue/catalogue.ts';
 import type { CallOutcome, FeedValue, MarketRules, RequestOutcome, VenueCall, VenuePort } from '../venue/port.ts';
 import type { HeartbeatDemand } from '../venue/tokens/heartbeat-reserve.ts';
-import { type AnswerVerdict, readAnswer } from '../venue/wire/answer.ts';
+import type { AnswerVerdict } from '../venue/wire/answer.ts';
+import { AnswerReader } from '../venue/wire/answer-reader.ts';
 import { toWireRequest } from '../venue/wire/request.ts';
 import { buildAttempt, buildSettled, redactParams, selectRateHeaders } from './call-entries.ts';
 import { type CallProgress, decideOutcome, describeThrown } from './call-outcome.ts';
@@ -25,10 +26,12 @@ export const PROTECTIVE_FLUSH_MS = 500;
 export class VenueClient implements VenuePort {
   readonly markets: readonly string[];
   private readonly parts: CheckedCall['parts'];
+  private readonly answers: AnswerReader;
 
   constructor(parts: ClientParts) {
     this.parts = { barrier: new CancelAllBarrier(), prices: new MarketPriceReader(parts), ...parts };
     this.markets = Object.keys(parts.markets);
+    this.answers = new AnswerReader(parts.profile);
   }
 
   market(id: string): MarketRules | undefined {
@@ -188,7 +191,7 @@ export class VenueClient implements VenuePort {
       },
       flush: isRead ? undefined : () => this.flushAttempt(call),
       staleMs: isRead ? undefined : profile.gateStaleMs,
-      read: (answer) => readAnswer(endpoint, answer, profile, call.rows === undefined ? 'whole' : 'each'),
+      read: (answer) => this.answers.read(endpoint, answer, call.rows === undefined ? 'whole' : 'each'),
       reached: (point) => this.reached(point, call),
       answerMs: call.answerMs,
     };

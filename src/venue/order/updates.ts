@@ -73,6 +73,7 @@ const RECORD_FIELDS = Object.keys({
 } satisfies Record<keyof OrderRecord, true>) as readonly (keyof OrderRecord)[];
 
 function isSameRecord(a: OrderRecord, b: OrderRecord): boolean {
+  if (a === b) return true;
   for (const field of RECORD_FIELDS) if (a[field] !== b[field]) return false;
   return true;
 }

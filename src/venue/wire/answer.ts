@@ -23,7 +23,7 @@ import { asRecord, Notes, readRecord, Unreadable } from './records.ts';
 import { readJson } from './request.ts';
 
 /** Header names in lower case; the body as it came. */
-interface Answer {
+export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly body: string;
@@ -66,14 +66,16 @@ export interface UnreadRow {
 }
 
 /**
- * Reads an answer. `rows`: how a list is read. As a whole, one row that cannot be read makes the answer unreadable: what the
- * caller adds up must not lack a row. Each by itself, such rows are given beside the others.
+ * How a list is read. As a whole, one row that cannot be read makes the answer unreadable: what the caller adds up must not lack a
+ * row. Each by itself, such rows are given beside the others.
  */
+export type RowReading = 'whole' | 'each';
+
 export function readAnswer<E extends EndpointName>(
   name: E,
   answer: Answer,
   settings: AnswerSettings,
-  rows: 'whole' | 'each' = 'whole',
+  rows: RowReading = 'whole',
 ): AnswerVerdict<E> {
   const envelope = readEnvelope(answer);
   if (envelope.kind !== 'envelope' || !envelope.success)
