@@ -5,7 +5,7 @@
 
 import { mapFields } from '../base/json.ts';
 import type { DataOf, DraftOf, Json, JsonObject } from '../journal/entry.ts';
-import { type EndpointName, getAction, getEndpoint, isEndpointName } from '../venue/catalogue.ts';
+import { CATALOGUE, type Endpoint, type EndpointName, getAction } from '../venue/catalogue.ts';
 import type { CallOutcome, VenueCall } from '../venue/port.ts';
 import { computeDigest } from '../venue/wire/request.ts';
 import type { Attempt } from './exchange.ts';
@@ -23,9 +23,16 @@ export function redactParams(name: EndpointName, params: object): JsonObject {
   return redacted;
 }
 
+/** The names of the secret parameters of each endpoint; a request that the profile declares has none. */
+const SECRETS = new Map(
+  Object.entries<Endpoint>(CATALOGUE).map(([name, { parameters }]) => [
+    name,
+    Object.keys(parameters).filter((key) => parameters[key]?.secret === true),
+  ]),
+);
+
 function listSecrets(endpoint: string): readonly string[] {
-  const parameters = isEndpointName(endpoint) ? getEndpoint(endpoint).parameters : {};
-  return Object.keys(parameters).filter((key) => parameters[key]?.secret === true);
+  return SECRETS.get(endpoint) ?? [];
 }
 
 /** `n`: counts the attempts of the call from 1. */

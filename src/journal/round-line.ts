@@ -111,22 +111,23 @@ function nameHeartbeat(number: number): string {
   return `${HEARTBEAT_CALL}${number}`;
 }
 
-/** Parts of an entry's data, as the first round has them. `whole`: the part itself, where nothing in it differs from round to round. */
+/** Parts of an entry's data, as the first round has them. */
 type Part =
   | { readonly kind: 'fixed'; readonly value: Json }
   /** A text that begins with the path of the round. */
   | { readonly kind: 'path'; readonly rest: string }
   /** `newest`: of one that is news, the value that was found last. */
   | { readonly kind: 'figure'; readonly of: 'number' | 'string'; newest?: Figure }
-  | { readonly kind: 'list'; readonly parts: readonly Part[]; readonly whole?: Json }
-  | {
-      readonly kind: 'object';
-      readonly keys: readonly string[];
-      readonly parts: readonly Part[];
-      readonly whole?: Json;
-      /** What `whole` was found equal to last: an order that does not change is the same object in each round. */
-      found?: object;
-    };
+  | ({ readonly kind: 'list' } & PartOfParts)
+  | ({ readonly kind: 'object'; readonly keys: readonly string[] } & PartOfParts);
+
+interface PartOfParts {
+  readonly parts: readonly Part[];
+  /** The part itself, where nothing in it differs from round to round. */
+  readonly whole?: Json;
+  /** What `whole` was found equal to last: an order, or a page, that does not change is the same object in each round. */
+  found?: object;
+}
 
 interface EntryShape {
   readonly type: EntryType;
@@ -296,19 +297,22 @@ function matches(part: Part, value: unknown, round: string, found: { figures: Fi
         found.isNew = true;
       }
       return true;
-    case 'list':
-      return (
-        Array.isArray(value) &&
-        value.length === part.parts.length &&
-        part.parts.every((each, index) => matches(each, value[index], round, found))
-      );
+    case 'list': {
+      if (!Array.isArray(value) || value.length !== part.parts.length) return false;
+      if (part.found === value) return true;
+      if (!part.parts.every((each, index) => matches(each, value[index], round, found))) return false;
+      if (part.whole !== undefined) part.found = value;
+      return true;
+    }
     case 'object': {
       if (typeof value !== 'object' || value === null) return false;
       if (part.found === value) return true;
-      if (Array.isArray(value) || 'toJSON' in value) return false;
+      const record = value as Readonly<Record<string, unknown>>;
+      if (Array.isArray(value) || record['toJSON'] !== undefined) return false;
       let place = 0;
-      for (const key of Object.keys(value)) {
-        const field = (value as Readonly<Record<string, unknown>>)[key];
+      // What is written as JSON are own fields alone; an object of the engine inherits none that can be listed.
+      for (const key in record) {
+        const field = record[key];
         if (field === undefined) continue;
         if (part.keys[place] !== key || !matches(part.parts[place] as Part, field, round, found)) return false;
         place += 1;

@@ -51,6 +51,7 @@ export class Completing {
     const behind = new Map<TrackedOrder, CompletionProgress>();
     for (const order of orders)
       if (findMissing(order.snapshot) !== undefined) behind.set(order, { since, windowMs: request.windowMs, reads: 0 });
+    if (behind.size === 0) return [];
     const incomplete: TrackedOrder[] = [];
     while (behind.size > 0) {
       const due = { record: [] as TrackedOrder[], fills: [] as TrackedOrder[] };

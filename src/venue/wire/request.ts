@@ -106,8 +106,17 @@ export function encodeQuery(request: WireRequest): string {
 /** SHA-256, in hex, of the exact bytes that carry the parameters. All attempts of one intent must have the same digest. */
 export function computeDigest(request: WireRequest): string {
   const bytes = request.placement === 'body' ? encodeBody(request) : encodeQuery(request);
-  return hash('sha256', bytes, 'hex');
+  const known = DIGESTS.find((each) => each.bytes === bytes);
+  if (known !== undefined) return known.digest;
+  const digest = hash('sha256', bytes, 'hex');
+  DIGESTS.unshift({ bytes, digest });
+  if (DIGESTS.length > DIGESTS_KEPT) DIGESTS.pop();
+  return digest;
 }
+
+/** The newest digests: a loop asks the same again and again. */
+const DIGESTS: { readonly bytes: string; readonly digest: string }[] = [];
+const DIGESTS_KEPT = 4;
 
 /** A value as its JSON literal. */
 export function jsonLiteral(value: WireValue): string {
