@@ -46,6 +46,9 @@ export class HeartbeatTimer {
     if (this.isStopped) return;
     const due = findRenewalTime(state);
     const until = findArmedUntil(state);
+    // Each step, and each answer, asks anew; hardly any of them leaves an instant before the one that is set.
+    const earliest = Math.min(due ?? Infinity, until === undefined ? Infinity : until + 1, this.readDueAt ?? Infinity);
+    if (this.timer !== undefined && this.timerAt <= earliest) return;
     const heartbeatAt =
       due !== undefined && this.mayRenewAt(due, state) ? due : until === undefined ? undefined : until + 1;
     const readAt = this.readAt(state);

@@ -45,7 +45,8 @@ export class Progress {
 
   /** Until when a switch with this timeout may be renewed (epoch ms), by the progress so far. */
   countsUntil(timeoutMs: number): number {
-    const until = this.lastAt + Math.max(ALLOWANCE * timeoutMs, LEAST_ALLOWANCE_MS);
-    return Math.max(until, ...this.waits.values());
+    let until = this.lastAt + Math.max(ALLOWANCE * timeoutMs, LEAST_ALLOWANCE_MS);
+    for (const over of this.waits.values()) until = Math.max(until, over);
+    return until;
   }
 }
