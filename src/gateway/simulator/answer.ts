@@ -21,6 +21,8 @@ export interface VenueAnswer {
 
 export class Answers {
   private readonly settings: Settings;
+  /** The last list that was answered with, and its body. */
+  private last: { readonly rows: readonly unknown[]; readonly body: string } = { rows: [], body: '' };
 
   constructor(settings: Settings) {
     this.settings = settings;
@@ -28,11 +30,21 @@ export class Answers {
 
   buildAnswer(outcome: Outcome, verdict: TokenVerdict): VenueAnswer {
     const headers = this.buildHeaders(verdict);
-    if (outcome.kind === 'done') return createAnswer(200, headers, formatEnvelope(true, '', outcome.result), '');
+    if (outcome.kind === 'done') return createAnswer(200, headers, this.formatResult(outcome.result), '');
     const { refusalStatus } = this.settings.surprises;
     const status = refusalStatus === 'by_kind' ? outcome.refusal.status : refusalStatus;
     const error = this.formatError(outcome.refusal);
     return createAnswer(status, headers, formatEnvelope(false, error, []), error);
+  }
+
+  /** A list is often read again before any of its rows has changed. */
+  private formatResult(result: unknown): string {
+    if (!Array.isArray(result) || result.length === 0) return formatEnvelope(true, '', result);
+    const { rows } = this.last;
+    if (rows.length === result.length && rows.every((row, index) => row === result[index])) return this.last.body;
+    const body = formatEnvelope(true, '', result);
+    this.last = { rows: result, body };
+    return body;
   }
 
   /** Builds a refusal for lack of tokens. `retryAfter`, from a fault, replaces the computed seconds. */

@@ -89,6 +89,8 @@ export class OrderLedger {
   private readonly byId = new Map<string, SimOrder>();
   private readonly byClientId = new Map<string, SimOrder[]>();
   private readonly fillsByOrder = new Map<string, SimFill[]>();
+  /** A list that is read each second shows most orders as it did before: their records are made once. */
+  private readonly records = new WeakMap<Snapshot, OrderRecord>();
   /** Orders that are not terminal, in order of arrival. */
   readonly open = new Set<SimOrder>();
   private readonly stopStatus: string;
@@ -173,8 +175,10 @@ export class OrderLedger {
     const { history } = order;
     let index = history.length - 1;
     while (index > 0 && (history[index] as Snapshot).at > at) index -= 1;
-    const { at: _, ...shown } = history[index] as Snapshot;
-    return {
+    const shown = history[index] as Snapshot;
+    const known = this.records.get(shown);
+    if (known !== undefined) return known;
+    const record: OrderRecord = {
       id: order.id,
       client_order_id: order.clientOrderId,
       market_id: order.marketId,
@@ -190,6 +194,8 @@ export class OrderLedger {
       timestamp: order.timestampUs,
       time_in_force: order.timeInForce,
     };
+    this.records.set(shown, record);
+    return record;
   }
 
   /** Whether an order that never rests is shown as `open` for a while; what happened to it is shown after that. */
