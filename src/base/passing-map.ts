@@ -1,8 +1,12 @@
 /**
  * A map of what is under way, whose entries come and go for as long as the process runs. V8 lets the table of a Map lead to the one that
  * replaced it, so that a table in which entries come and go makes a chain that only a full collection frees (docs/design/long-runs.md,
- * Maps that are emptied). This one is made anew when as many entries have gone as are left: each costs the same, however many there are.
+ * Maps that are emptied). This one is made anew when as many entries have gone as are left, and no fewer than a few: each costs the
+ * same, however many there are.
  */
+/** With fewer, a map of one entry would be made anew each time that it is emptied; a chain of a few tables holds next to nothing. */
+const FEWEST_GONE = 32;
+
 export class PassingMap<K, V> implements Iterable<[K, V]> {
   private entries = new Map<K, V>();
   private gone = 0;
@@ -27,7 +31,7 @@ export class PassingMap<K, V> implements Iterable<[K, V]> {
   delete(key: K): void {
     if (!this.entries.delete(key)) return;
     this.gone += 1;
-    if (this.gone < this.entries.size) return;
+    if (this.gone < Math.max(this.entries.size, FEWEST_GONE)) return;
     this.entries = new Map(this.entries);
     this.gone = 0;
   }

@@ -5,6 +5,7 @@
 import { expect, it } from 'vitest';
 import { PlanAlarm } from '../../src/app/run/plan-alarm.ts';
 import { VirtualClock } from '../../src/base/clock.ts';
+import { PassingMap } from '../../src/base/passing-map.ts';
 import { RunClock } from '../../src/base/run-clock.ts';
 import { Playback } from '../../src/engine/playback/playback.ts';
 import { startRun } from '../../src/engine/run.ts';
@@ -223,7 +224,11 @@ function describe(value: unknown, seen = new Set<unknown>()): unknown {
   if ('toFixed' in value) return String(value);
   if (seen.has(value)) return 'again';
   const inside = new Set(seen).add(value);
-  if (value instanceof Map) return [...value].map(([key, item]) => [describe(key, inside), describe(item, inside)]);
+  if (value instanceof Map || value instanceof PassingMap)
+    return [...(value as Iterable<[unknown, unknown]>)].map(([key, item]) => [
+      describe(key, inside),
+      describe(item, inside),
+    ]);
   if (Array.isArray(value) || value instanceof Set) return [...value].map((item) => describe(item, inside));
   const fields = Object.entries(value).filter(([name]) => name !== 'stale');
   return Object.fromEntries(fields.map(([name, item]) => [name, describe(item, inside)]));
