@@ -28,7 +28,16 @@ export class FeedCache {
   }
 
   /** Refreshes the named feeds before the expressions of a step are evaluated. Throws StepFailure `stale_feed`. */
-  async ensure(
+  ensure(
+    names: readonly string[],
+    declared: readonly FeedDeclaration[],
+    scope: Scope,
+    step: string,
+  ): Promise<void> | undefined {
+    return names.length === 0 ? undefined : this.ensureAll(names, declared, scope, step);
+  }
+
+  private async ensureAll(
     names: readonly string[],
     declared: readonly FeedDeclaration[],
     scope: Scope,

@@ -31,6 +31,8 @@ export interface CheckedCall {
 export const SEND_CHECKS: readonly {
   readonly name: string;
   readonly phases: readonly SendPhase[];
+  /** Asked of writes alone: a read passes it in any case. */
+  readonly ofWrites?: true;
   readonly find: (checked: CheckedCall, phase: SendPhase) => ReturnType<Step>;
 }[] = [
   { name: 'bounds of the venue document', phases: ['before tokens'], find: findInvalid },
@@ -39,25 +41,34 @@ export const SEND_CHECKS: readonly {
   { name: 'step', phases: ['after tokens', 'before sending'], find: ({ call }) => findWithdrawal(call.wanted) },
   { name: 'kill switch', phases: ['after tokens'], find: findBar },
   { name: 'kill switch, read again', phases: ['before sending'], find: findBarAnew },
-  { name: 'age of the decision', phases: ['before tokens', 'before sending'], find: findStale },
+  { name: 'age of the decision', phases: ['before tokens', 'before sending'], ofWrites: true, find: findStale },
   {
     name: 'deadman switch',
     phases: ['after tokens', 'before sending'],
+    ofWrites: true,
     find: ({ call, parts }) => parts.gate.findLapse(call, parts.clock.now()),
   },
-  { name: 'market price for the limits', phases: ['before tokens'], find: readMarketPrice },
-  { name: 'limits', phases: ['before tokens', 'after tokens', 'before sending'], find: findDenial },
-  { name: 'person', phases: ['before tokens'], find: askPerson },
+  { name: 'market price for the limits', phases: ['before tokens'], ofWrites: true, find: readMarketPrice },
+  { name: 'limits', phases: ['before tokens', 'after tokens', 'before sending'], ofWrites: true, find: findDenial },
+  { name: 'person', phases: ['before tokens'], ofWrites: true, find: askPerson },
 ];
 
-const CHECKS_BY_PHASE: Readonly<Record<SendPhase, typeof SEND_CHECKS>> = {
-  'before tokens': SEND_CHECKS.filter(({ phases }) => phases.includes('before tokens')),
-  'after tokens': SEND_CHECKS.filter(({ phases }) => phases.includes('after tokens')),
-  'before sending': SEND_CHECKS.filter(({ phases }) => phases.includes('before sending')),
-};
+type ChecksByPhase = Readonly<Record<SendPhase, typeof SEND_CHECKS>>;
+
+function selectChecks(checks: typeof SEND_CHECKS): ChecksByPhase {
+  const select = (phase: SendPhase) => checks.filter(({ phases }) => phases.includes(phase));
+  return {
+    'before tokens': select('before tokens'),
+    'after tokens': select('after tokens'),
+    'before sending': select('before sending'),
+  };
+}
+const CHECKS_OF_WRITES = selectChecks(SEND_CHECKS);
+const CHECKS_OF_READS = selectChecks(SEND_CHECKS.filter(({ ofWrites }) => ofWrites !== true));
 
 export function listChecks(phase: SendPhase, checked: CheckedCall): readonly Step[] {
-  return CHECKS_BY_PHASE[phase].map(
+  const isRead = getEndpoint(checked.call.endpoint).method === 'GET';
+  return (isRead ? CHECKS_OF_READS : CHECKS_OF_WRITES)[phase].map(
     ({ find }) =>
       () =>
         find(checked, phase),
@@ -178,10 +189,10 @@ function findDenial({ call, parts }: CheckedCall, phase: SendPhase): Obstacle | 
 
 function askPerson({ call, parts: { confirm } }: CheckedCall): ReturnType<Step> {
   const { consent, endpoint } = call;
-  const { method, protective } = getEndpoint(endpoint);
+  const { protective } = getEndpoint(endpoint);
   // Protective requests do not wait for a person: a late heartbeat lets the switch fire, a late cancel lets an order fill. A cancel of
   // an exit does: the position would have no stop while the person is asked for the market order.
-  if (confirm === undefined || method === 'GET' || (protective && consent === undefined)) return undefined;
+  if (confirm === undefined || (protective && consent === undefined)) return undefined;
   const answer = consent?.answer ?? confirm(call);
   if (consent !== undefined) consent.answer = answer;
   const refused = makeObstacle('NOT_CONFIRMED', 'the person at the terminal said no');

@@ -146,6 +146,13 @@ export interface Found {
 
 type ShapeEntry = Pick<Draft, 'type' | 'step' | 'data'>;
 
+/** What was found of the entry that is compared; kept for the next, because a list that grows is several times as long as it has to be. */
+interface Matching {
+  readonly figures: Figure[];
+  count: number;
+  isNew: boolean;
+}
+
 /** The entries of a round, or of a heartbeat, as stored: for comparing later ones with them and for writing those. */
 export class RoundShape {
   readonly length: number;
@@ -156,6 +163,7 @@ export class RoundShape {
   private readonly varying: Varying;
   private readonly news: Varying;
   private readonly shapes: EntryShape[] = [];
+  private readonly matching: Matching = { figures: [], count: 0, isNew: false };
 
   /** `read`: parses an entry of it, when it is first needed. */
   private constructor(
@@ -195,10 +203,13 @@ export class RoundShape {
     if (place >= this.length || draft.actor !== undefined) return undefined;
     const shape = this.shapeOf(place);
     if (shape.type !== draft.type) return undefined;
-    const found = { at: draft.at, mono: draft.mono, figures: [], isNew: false };
-    return matches(shape.step, draft.step, round, found) && matches(shape.data, draft.data, round, found)
-      ? found
-      : undefined;
+    const { matching } = this;
+    matching.count = 0;
+    matching.isNew = false;
+    if (!matches(shape.step, draft.step, round, matching) || !matches(shape.data, draft.data, round, matching))
+      return undefined;
+    const figures = matching.figures.slice(0, matching.count);
+    return { at: draft.at, mono: draft.mono, figures, isNew: matching.isNew };
   }
 
   /** The entry at a place of the round, with the figures that `match` found. */
@@ -277,7 +288,7 @@ function toPart(value: Json, round: string, varies: boolean | 'news' = false): P
 }
 
 /** Compares a value that is about to be written, where what is undefined is not written, with the stored one. */
-function matches(part: Part, value: unknown, round: string, found: { figures: Figure[]; isNew: boolean }): boolean {
+function matches(part: Part, value: unknown, round: string, found: Matching): boolean {
   switch (part.kind) {
     case 'fixed':
       return part.value === value;
@@ -291,7 +302,8 @@ function matches(part: Part, value: unknown, round: string, found: { figures: Fi
     case 'figure':
       if (part.of === 'number' ? !Number.isSafeInteger(value) || Object.is(value, -0) : typeof value !== 'string')
         return false;
-      found.figures.push(value as Figure);
+      found.figures[found.count] = value as Figure;
+      found.count += 1;
       if (part.newest !== undefined && part.newest !== value) {
         part.newest = value as Figure;
         found.isNew = true;

@@ -29,7 +29,8 @@ export class Progress {
 
   /** Records that an attempt is within its time, or waits on purpose, until then (epoch ms). */
   extendUntil(path: string, until: number): void {
-    for (const [each, over] of [...this.waits]) if (over < this.clock.now()) this.waits.delete(each);
+    const over = [...this.waits].filter(([, end]) => end < this.clock.now());
+    for (const [each] of over) this.waits.delete(each);
     this.waits.set(path, until);
   }
 

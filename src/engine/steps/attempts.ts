@@ -209,10 +209,13 @@ export class StepAttempts implements StepPlace {
    * Reads the orders that the attempt touched until they are complete. Gives the failure where they are not in time. One that
    * handles a failure reads once and succeeds without their fills: the way out of a position must not wait for them.
    */
-  private async completeTouched(execution: StepExecution): Promise<StepFailure | undefined> {
+  private completeTouched(execution: StepExecution): Promise<StepFailure | undefined> | undefined {
+    return execution.touched.size === 0 ? undefined : this.completeAll(execution);
+  }
+
+  private async completeAll(execution: StepExecution): Promise<StepFailure | undefined> {
     const { windowMs, path } = execution;
     const touched = [...execution.touched];
-    if (touched.length === 0) return undefined;
     // Of an attempt that fails because of this it is not done again.
     execution.touched.clear();
     const isWayOut = this.frame.isHandler && WAYS_OUT.has(this.step.verb);

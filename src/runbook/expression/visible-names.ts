@@ -145,7 +145,9 @@ export class VisibleNames {
   }
 }
 
-function readRoot({ scope, roots }: Frame, name: string): Value {
+function readRoot(frame: Frame, name: string): Value {
+  frame.roots ??= new Map();
+  const { scope, roots } = frame;
   const known = roots.get(name);
   if (known !== undefined || roots.has(name)) return known;
   const value = scope.get(name);

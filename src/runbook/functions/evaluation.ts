@@ -19,8 +19,8 @@ export interface Frame {
   readonly scope: Scope;
   /** Loop variables of `map`, `filter`, `exists` and `all`, by nesting. */
   readonly locals: Value[];
-  /** Values of roots that were read: a root has one value throughout an evaluation, and a feed or a `def` is made to be read. */
-  readonly roots: Map<string, Value>;
+  /** Values of roots that were read, made when one is: a root has one value throughout an evaluation, and a feed or a `def` is made to be read. */
+  roots: Map<string, Value> | undefined;
 }
 
 /** A compiled part of an expression. */
@@ -60,7 +60,7 @@ export function evaluateIn(scope: Scope, run: Run, weight: number, text: string)
   try {
     if (depth > DEEPEST_DEF) throw new EvaluationFailure(`more than ${DEEPEST_DEF} names refer to each other`, text);
     spend(weight, text);
-    const value = run({ scope, locals: [], roots: new Map() });
+    const value = run({ scope, locals: [], roots: undefined });
     if (depth === 1) measure(value, text, 1);
     return value;
   } finally {

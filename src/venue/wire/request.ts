@@ -34,9 +34,9 @@ export function toWireRequest(name: EndpointName, params: object, settings: Wire
   const row = getEndpoint(name);
   const given = params as Readonly<Record<string, unknown>>;
   const wire: Record<string, WireValue> = {};
-  for (const [key, parameter] of Object.entries(row.parameters)) {
+  for (const key in row.parameters) {
     const value = given[key];
-    if (value !== undefined) wire[key] = toWireValue(key, parameter, value);
+    if (value !== undefined) wire[key] = toWireValue(key, row.parameters[key] as Parameter, value);
   }
   const spelled = row.action === 'place' ? spellPositionOrder(wire, settings) : wire;
   return { endpoint: name, method: row.method, path: row.path, params: spelled, placement: settings.encoding[name] };
@@ -98,8 +98,10 @@ export function encodeBody(request: WireRequest): string {
 export function encodeQuery(request: WireRequest): string {
   if (request.placement === 'body') return '';
   let query = '';
-  for (const [key, { text }] of Object.entries(request.params))
+  for (const key of Object.keys(request.params)) {
+    const { text } = request.params[key] as WireValue;
     query += `${query === '' ? '' : '&'}${encodeURIComponent(key)}=${encodeURIComponent(text)}`;
+  }
   return query;
 }
 
