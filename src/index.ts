@@ -46,7 +46,8 @@ export { readLines } from './journal/reading.ts';
 export { type JournalReader, type JournalStore, type StoredEntry, StoreError } from './journal/store.ts';
 export { MemoryStore } from './journal/stores/memory.ts';
 export { openSqliteStore } from './journal/stores/sqlite.ts';
-// Folds over entries, one at a time.
+// Folds over entries, one at a time; the report of a run that has ended, from its journal.
+export { type ReportSource, readRunReport, writeRunReport } from './report/export/run-report.ts';
 export { BudgetFold } from './report/folds/budget.ts';
 export { OrderFold } from './report/folds/orders.ts';
 export { RunFold, type RunReport } from './report/folds/run.ts';

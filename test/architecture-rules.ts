@@ -72,7 +72,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'report/answers': ['compare', 'folds'],
   'report/compare': ['folds'],
   'report/drawing': ['folds', 'html', 'results'],
-  'report/export': ['folds', 'timeline'],
+  'report/export': ['folds', 'results', 'timeline'],
   'report/folds': ['results'],
   'report/html': ['answers', 'compare', 'folds', 'timeline'],
   'report/page': ['compare', 'folds', 'html'],

@@ -7,10 +7,12 @@ import { formatCount, formatOffset, formatSpan, formatTable } from '../base/form
 import { makePrintable } from '../base/printable.ts';
 import { ORDER_ALARMS } from '../venue/order/context.ts';
 import { isWorking } from '../venue/order/states.ts';
+import type { RowTaker } from './export/run-report.ts';
 import { getOrderState } from './folds/orders.ts';
-import type { RunReport } from './folds/run.ts';
+import type { RunOutline, RunReport } from './folds/run.ts';
 import { formatAmount, formatMoney, formatPairs, formatPrice, formatStepName } from './format.ts';
 import { findMeaning } from './glossary.ts';
+import { type DeadmanRow, type RequestRow, type StepRow, TokenSum } from './results/run-rows.ts';
 
 type SummaryRole = 'strong' | 'faint' | 'good' | 'bad' | 'warning';
 type Paint = (role: SummaryRole, text: string) => string;
@@ -21,8 +23,39 @@ const MOST_STEPS = 40;
 const MOST_ORDERS = 40;
 const MOST_NOTICES = 20;
 
+/** Keeps the rows of a report that are shown, however many there are. */
+export class SummaryRows implements RowTaker {
+  readonly steps: StepChoice;
+  readonly requests = new RequestChoice();
+  readonly deadman = new Set<string>();
+
+  constructor({ error }: Pick<RunOutline, 'error'>) {
+    this.steps = new StepChoice(error?.step);
+  }
+
+  static of(report: RunReport): SummaryRows {
+    const rows = new SummaryRows(report);
+    rows.addSteps(report.steps);
+    rows.addRequests(report.requests);
+    rows.addDeadman(report.deadman);
+    return rows;
+  }
+
+  addSteps(rows: readonly StepRow[]): void {
+    for (const row of rows) this.steps.add(row);
+  }
+
+  addRequests(rows: readonly RequestRow[]): void {
+    for (const row of rows) this.requests.add(row);
+  }
+
+  addDeadman(rows: readonly DeadmanRow[]): void {
+    for (const { event } of rows) this.deadman.add(event);
+  }
+}
+
 /** What the run came to is first; what it sent, which a reader wants least often, is last. */
-export function printSummary(report: RunReport, paint: Paint = (_role, text) => text): string {
+export function printSummary(report: RunOutline, rows: SummaryRows, paint: Paint = (_role, text) => text): string {
   const sections = [
     printHeading(report, paint),
     printMoney(report, paint),
@@ -30,16 +63,16 @@ export function printSummary(report: RunReport, paint: Paint = (_role, text) => 
     printNotices(report, paint),
     printOutputs(report, paint),
     printOrders(report, paint),
-    printSteps(report, paint),
-    printRequests(report, paint),
-    printFooter(report, paint),
+    printSteps(report, rows.steps, paint),
+    printRequests(report, rows.requests, paint),
+    printFooter(report, rows, paint),
   ];
   return sections.filter((each) => each !== '').join('\n\n');
 }
 
 const OUTCOME_ROLE = { succeeded: 'good', stopped: 'warning', failed: 'bad', halted: 'bad' } as const;
 
-function printHeading(report: RunReport, paint: Paint): string {
+function printHeading(report: RunOutline, paint: Paint): string {
   const outcome = paint(OUTCOME_ROLE[report.outcome], report.outcome);
   const reason = report.reason === undefined ? '' : `: ${makePrintable(report.reason, 400)}`;
   const lines = [
@@ -56,28 +89,26 @@ function printHeading(report: RunReport, paint: Paint): string {
   return lines.join('\n');
 }
 
-function printSteps(report: RunReport, paint: Paint): string {
-  if (report.steps.length === 0) return '';
-  const start = Date.parse(report.startedAt);
-  const rows = report.steps.map((step) => formatStep(step, start, paint));
-  return printSection('steps', foldRows(rows, chooseSteps(report), 'step', paint), paint, [0]);
+function printSteps({ startedAt }: RunOutline, steps: StepChoice, paint: Paint): string {
+  const start = Date.parse(startedAt);
+  const rows = steps.choose().map(([index, step]) => [index, formatStep(step, start, paint)] as const);
+  return rows.length === 0 ? '' : printSection('steps', foldRows(rows, 'step', paint), paint, [0]);
 }
 
-/** The rows with these indices, and between them how many are left out. */
+/** The rows with their indices, and between them how many are left out. */
 function foldRows(
-  rows: readonly (readonly string[])[],
-  shown: readonly number[],
+  shown: readonly (readonly [number, readonly string[]])[],
   what: string,
   paint: Paint,
 ): readonly (readonly string[])[] {
-  return shown.flatMap((index, place) => {
-    const folded = index - (shown[place - 1] ?? -1) - 1;
+  return shown.flatMap(([index, row], place) => {
+    const folded = index - (shown[place - 1]?.[0] ?? -1) - 1;
     const gap = folded > 0 ? [['', paint('faint', `… ${formatCount(folded, what)}`)]] : [];
-    return [...gap, rows[index] ?? []];
+    return [...gap, row];
   });
 }
 
-function formatStep(step: RunReport['steps'][number], start: number, paint: Paint): readonly string[] {
+function formatStep(step: StepRow, start: number, paint: Paint): readonly string[] {
   const attempts = step.attempts > 1 ? formatCount(step.attempts, 'attempt') : '';
   return [
     formatOffset(Date.parse(step.startedAt) - start),
@@ -90,35 +121,105 @@ function formatStep(step: RunReport['steps'][number], start: number, paint: Pain
 
 const STEP_ROLE = { succeeded: 'good', skipped: 'faint', left: 'faint', failed: 'bad', halted: 'bad' } as const;
 
+/** How many steps around the failure are shown, and at the end of the run. */
+const BEFORE = 8;
+const AFTER = 4;
+const LAST = 8;
+
 /**
- * The steps that are shown, by index: all of a short run; of a long one its end, what is around the failure, other failures with
- * their neighbours, and its beginning, as many as there is room for.
+ * The steps that are shown: all of a short run; of a long one its end, what is around the failure, other failures with their
+ * neighbours, and its beginning, as many as there is room for.
  */
-export function chooseSteps({ steps, error }: Pick<RunReport, 'steps' | 'error'>): readonly number[] {
-  const all = steps.map((_step, index) => index);
-  if (steps.length <= MOST_STEPS) return all;
-  const chosen = new Set(all.slice(-8));
-  const add = (from: number, to: number) => {
-    for (let index = from; index <= to; index += 1)
-      if (index >= 0 && index < steps.length && chosen.size < MOST_STEPS) chosen.add(index);
-  };
-  const failure = steps.findLastIndex(({ path }) => path === error?.step);
-  if (failure >= 0) add(failure - 8, failure + 4);
-  add(0, 3);
-  for (const index of all) if (isFailure(steps[index])) add(index - 1, index + 1);
-  add(0, steps.length);
-  return [...chosen].sort((a, b) => a - b);
+class StepChoice {
+  private readonly failed: string | undefined;
+  private count = 0;
+  private readonly kept = new Map<number, StepRow>();
+  private readonly failures: number[] = [];
+  private last: readonly (readonly [number, StepRow])[] = [];
+  private failure = Number.NEGATIVE_INFINITY;
+  private around = new Map<number, StepRow>();
+
+  /** `failed`: the path of the step that made the run fail. */
+  constructor(failed: string | undefined) {
+    this.failed = failed;
+  }
+
+  add(row: StepRow): void {
+    const index = this.count;
+    this.count += 1;
+    this.last = [...this.last.slice(-BEFORE), [index, row]];
+    if (row.path === this.failed) {
+      this.failure = index;
+      this.around = new Map(this.last);
+    } else if (index <= this.failure + AFTER) this.around.set(index, row);
+    if (index < MOST_STEPS || index - 1 === this.failures.at(-1)) this.kept.set(index, row);
+    if (this.failures.length === MOST_STEPS || (row.outcome !== 'failed' && row.outcome !== 'halted')) return;
+    this.failures.push(index);
+    for (const [place, each] of this.last.slice(-2)) this.kept.set(place, each);
+  }
+
+  /** With their indices among all. */
+  choose(): readonly (readonly [number, StepRow])[] {
+    const chosen = new Set<number>();
+    const most = Math.min(MOST_STEPS, this.count);
+    const add = (from: number, to: number) => {
+      for (let index = Math.max(0, from); index <= to; index += 1)
+        if (index < this.count && chosen.size < most) chosen.add(index);
+    };
+    add(this.count - LAST, this.count);
+    if (this.failure >= 0) add(this.failure - BEFORE, this.failure + AFTER);
+    add(0, 3);
+    for (const index of this.failures) add(index - 1, index + 1);
+    add(0, most);
+    const rows = new Map([...this.kept, ...this.around, ...this.last]);
+    return [...chosen].sort((a, b) => a - b).map((index) => [index, rows.get(index) as StepRow]);
+  }
 }
 
-function isFailure(step: RunReport['steps'][number] | undefined): boolean {
-  return step?.outcome === 'failed' || step?.outcome === 'halted';
+class RequestChoice {
+  private count = 0;
+  private readonly first: RequestRow[] = [];
+  private readonly counts = new Map<string, { count: number; failed: number; tokens: number }>();
+  private readonly sum = new TokenSum();
+
+  get tokens() {
+    return this.sum.use;
+  }
+
+  add(row: RequestRow): void {
+    this.count += 1;
+    if (this.first.length < MOST_REQUESTS) this.first.push(row);
+    this.sum.add(row);
+    const key = `${row.method} ${row.path}`;
+    const before = this.counts.get(key) ?? { count: 0, failed: 0, tokens: 0 };
+    before.count += 1;
+    before.failed += row.success ? 0 : 1;
+    before.tokens += row.tokens;
+    this.counts.set(key, before);
+  }
+
+  /** Every request; undefined of a run with too many to list. */
+  list(): readonly RequestRow[] | undefined {
+    return this.count > MOST_REQUESTS ? undefined : this.first;
+  }
+
+  /** How many by endpoint. */
+  summarize(): string[][] {
+    return [...this.counts].map(([name, { count, failed, tokens }]) => [
+      `${count}x`,
+      name,
+      failed === 0 ? '' : `${failed} not confirmed`,
+      formatCount(tokens, 'token'),
+    ]);
+  }
 }
 
-function printRequests(report: RunReport, paint: Paint): string {
-  if (report.requests.length === 0) return '';
-  const start = Date.parse(report.startedAt);
-  if (report.requests.length > MOST_REQUESTS) return printSection('requests', countRequests(report), paint, [0, 3]);
-  const rows = report.requests.map((request) => [
+function printRequests({ startedAt }: RunOutline, requests: RequestChoice, paint: Paint): string {
+  const start = Date.parse(startedAt);
+  const listed = requests.list();
+  if (listed === undefined) return printSection('requests', requests.summarize(), paint, [0, 3]);
+  if (listed.length === 0) return '';
+  const rows = listed.map((request) => [
     formatOffset(Date.parse(request.at) - start),
     `${request.method} ${request.path}`,
     paint(request.success ? 'good' : 'bad', request.status === null ? 'no answer' : String(request.status)),
@@ -128,26 +229,7 @@ function printRequests(report: RunReport, paint: Paint): string {
   return printSection('requests', rows, paint, [0, 3]);
 }
 
-function countRequests(report: RunReport): string[][] {
-  const counts = new Map<string, { count: number; failed: number; tokens: number }>();
-  for (const { method, path, success, tokens } of report.requests) {
-    const key = `${method} ${path}`;
-    const before = counts.get(key) ?? { count: 0, failed: 0, tokens: 0 };
-    counts.set(key, {
-      count: before.count + 1,
-      failed: before.failed + (success ? 0 : 1),
-      tokens: before.tokens + tokens,
-    });
-  }
-  return [...counts].map(([name, { count, failed, tokens }]) => [
-    `${count}x`,
-    name,
-    failed === 0 ? '' : `${failed} not confirmed`,
-    formatCount(tokens, 'token'),
-  ]);
-}
-
-function printOrders(report: RunReport, paint: Paint): string {
+function printOrders(report: RunOutline, paint: Paint): string {
   if (report.orders.length === 0) return '';
   const start = Date.parse(report.startedAt);
   const rows = report.orders.map((order) => {
@@ -165,14 +247,15 @@ function printOrders(report: RunReport, paint: Paint): string {
       order.state,
     ];
   });
-  return printSection('orders', dropEmptyColumns(foldRows(rows, chooseOrders(report), 'order', paint)), paint, [0]);
+  const shown = chooseOrders(report).map((index) => [index, rows[index] ?? []] as const);
+  return printSection('orders', dropEmptyColumns(foldRows(shown, 'order', paint)), paint, [0]);
 }
 
 /** The orders that are shown, by index: of many the last, what has traded or works, the first, and others as there is room for. */
-function chooseOrders({ orders }: Pick<RunReport, 'orders'>): readonly number[] {
+function chooseOrders({ orders }: Pick<RunOutline, 'orders'>): readonly number[] {
   const newest = orders.map((_order, index) => index).reverse();
   const telling = newest.filter((index) => {
-    const order = orders[index] as RunReport['orders'][number];
+    const order = orders[index] as RunOutline['orders'][number];
     return order.filled !== '0' || isWorking(getOrderState(order));
   });
   return [...new Set([...newest.slice(0, 8), ...telling, 0, ...newest])].slice(0, MOST_ORDERS).sort((a, b) => a - b);
@@ -184,11 +267,11 @@ function dropEmptyColumns(rows: readonly (readonly string[])[]): readonly (reado
 }
 
 /** Prices of orders in a market. */
-function listPrices({ orders }: RunReport, market: string): readonly string[] {
+function listPrices({ orders }: RunOutline, market: string): readonly string[] {
   return orders.flatMap((order) => (order.market === market ? [order.price ?? [], order.trigger ?? []].flat() : []));
 }
 
-function printMoney(report: RunReport, paint: Paint): string {
+function printMoney(report: RunOutline, paint: Paint): string {
   const rows = Object.entries(report.money)
     .filter(([, { maxExposure }]) => maxExposure !== '0')
     .flatMap(([market, figures]) => {
@@ -217,7 +300,7 @@ function printMoney(report: RunReport, paint: Paint): string {
 }
 
 /** Alarms about orders, and the messages that people got, or would have got, in the order of their times. */
-function printNotices({ notices, alarms, startedAt }: RunReport, paint: Paint): string {
+function printNotices({ notices, alarms, startedAt }: RunOutline, paint: Paint): string {
   const start = Date.parse(startedAt);
   const all = [
     ...alarms.map(({ at, clientOrderId, alarm }) => {
@@ -239,7 +322,7 @@ function printNotices({ notices, alarms, startedAt }: RunReport, paint: Paint): 
   return printSection('alarms and notices', before > 0 ? [['', `and ${before} before`], ...rows] : rows, paint, [0]);
 }
 
-function printLeft({ leaves, residual }: RunReport, paint: Paint): string {
+function printLeft({ leaves, residual }: RunOutline, paint: Paint): string {
   const rows = residual
     .filter(({ size }) => size !== '0')
     .map(({ market, side, size, covered }) => [makePrintable(market, 60), side, size, `covered ${covered}`]);
@@ -248,7 +331,7 @@ function printLeft({ leaves, residual }: RunReport, paint: Paint): string {
   return printSection(`left${said}`, rows, paint);
 }
 
-function printOutputs({ outputs }: RunReport, paint: Paint): string {
+function printOutputs({ outputs }: RunOutline, paint: Paint): string {
   const rows = Object.entries(outputs).map(([name, value]) => [
     name,
     makePrintable(typeof value === 'string' ? value : JSON.stringify(value), 200),
@@ -256,15 +339,14 @@ function printOutputs({ outputs }: RunReport, paint: Paint): string {
   return rows.length === 0 ? '' : printSection('outputs', rows, paint);
 }
 
-function printFooter(report: RunReport, paint: Paint): string {
-  const lines = [`${formatCount(report.tokens.used, 'token')}, at most ${report.tokens.peakPerMinute} in a minute`];
-  if (report.deadman.length > 0)
-    lines.push(`deadman switch: ${[...new Set(report.deadman.map(({ event }) => event))].join(', ')}`);
+function printFooter(report: RunOutline, { requests: { tokens }, deadman }: SummaryRows, paint: Paint): string {
+  const lines = [`${formatCount(tokens.used, 'token')}, at most ${tokens.peakPerMinute} in a minute`];
+  if (deadman.size > 0) lines.push(`deadman switch: ${[...deadman].join(', ')}`);
   lines.push(paint('faint', `runbook audit show ${report.run}`));
   return lines.join('\n');
 }
 
-function formatParams(params: RunReport['requests'][number]['params']): string {
+function formatParams(params: RequestRow['params']): string {
   return Object.entries(params)
     .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
     .join(' ');

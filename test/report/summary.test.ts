@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { RunReport } from '../../src/report/folds/run.ts';
 import { formatMoney, formatPrice } from '../../src/report/format.ts';
-import { chooseSteps, printSummary } from '../../src/report/summary.ts';
+import { printSummary, SummaryRows } from '../../src/report/summary.ts';
 
 const AT = '2026-01-05T08:00:00.000Z';
 const LATER = '2026-01-05T08:05:00.000Z';
@@ -68,9 +68,15 @@ const REPORT: RunReport = {
   deadman: [],
 };
 
+const print = (report: RunReport) => printSummary(report, SummaryRows.of(report));
+const chooseSteps = (report: Pick<RunReport, 'steps' | 'error'>) =>
+  SummaryRows.of({ ...REPORT, ...report })
+    .steps.choose()
+    .map(([index]) => index);
+
 describe('the report of a run', () => {
   it('begins with the outcome and the money, and ends with requests and tokens', () => {
-    const text = printSummary(REPORT);
+    const text = print(REPORT);
     const marks = [
       'entry  failed: too late',
       'position and PnL',
@@ -88,12 +94,12 @@ describe('the report of a run', () => {
   });
 
   it('says with which inputs it ran, below the outcome', () => {
-    expect(printSummary(REPORT).split('\n')[2]).toBe('inputs market=BTC-USD risk=0.02 levels=["1","2"]');
-    expect(printSummary({ ...REPORT, inputs: {} })).not.toContain('inputs');
+    expect(print(REPORT).split('\n')[2]).toBe('inputs market=BTC-USD risk=0.02 levels=["1","2"]');
+    expect(print({ ...REPORT, inputs: {} })).not.toContain('inputs');
   });
 
   it('has each order with step, time, type, side, size, price, trigger, fill and state', () => {
-    const line = printSummary(REPORT)
+    const line = print(REPORT)
       .split('\n')
       .find((each) => each.includes('BTC-USD@1'));
     expect(line?.trim().split(/ {2,}/)).toEqual([
@@ -110,7 +116,7 @@ describe('the report of a run', () => {
   });
 
   it('rounds amounts to cents, and shows the text of alarms and messages', () => {
-    const text = printSummary(REPORT);
+    const text = print(REPORT);
     for (const part of [
       'position 0.2 at 64000.3',
       'net -18.75',
@@ -127,7 +133,7 @@ describe('the report of a run', () => {
   });
 
   it('leaves out the markets and sections of which there is nothing', () => {
-    const text = printSummary({ ...REPORT, money: {}, orders: [], notices: [], alarms: [], residual: [], outputs: {} });
+    const text = print({ ...REPORT, money: {}, orders: [], notices: [], alarms: [], residual: [], outputs: {} });
     for (const title of ['position', 'orders\n', 'alarms', 'left', 'outputs']) expect(text).not.toContain(title);
   });
 });
@@ -153,7 +159,7 @@ describe('the steps of a long run', () => {
   });
 
   it('say how many are folded', () => {
-    const text = printSummary({ ...REPORT, steps: many([]) });
+    const text = print({ ...REPORT, steps: many([]) });
     const listed = text.split('\n').filter((line) => line.includes('for_each[')).length;
     expect(text).toContain(`… ${500 - listed} steps`);
     expect(text).toContain('for_each[499]');
@@ -188,7 +194,7 @@ describe('the orders of a long run', () => {
       filled: index === 60 ? '0.2' : '0',
       state: index === 90 ? 'open' : 'canceled',
     }));
-    const text = printSummary({ ...REPORT, orders });
+    const text = print({ ...REPORT, orders });
     const shown = [...text.matchAll(/BTC-USD@(\d+)\./g)].map(([, index]) => Number(index));
     expect(shown).toHaveLength(40);
     expect(shown).toEqual(expect.arrayContaining([0, 60, 90, 199]));

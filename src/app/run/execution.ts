@@ -176,7 +176,7 @@ async function runToEnd(live: LiveRun, account: Account, context: ActingContext,
     settling?.stop();
     off();
   }
-  return { report: await live.readReport(), residual: live.residual(), signal, recording: live.getRecording() };
+  return { source: await live.getReportSource(), residual: live.residual(), signal, recording: live.getRecording() };
 }
 
 /** Begins the time in which everything has to be closed: when it is over, the process ends and says what the runs leave. */

@@ -18,8 +18,9 @@ import { foldEntries } from '../../journal/reading.ts';
 import { recallKills } from '../../journal/shared/account-guard.ts';
 import type { PostedMessage } from '../../journal/shared/shared.ts';
 import { type RunRow, StoreError } from '../../journal/store.ts';
+import { fromStore, type ReportSource } from '../../report/export/run-report.ts';
 import type { Residual } from '../../report/folds/residual.ts';
-import { RunFold, type RunProgress, type RunReport } from '../../report/folds/run.ts';
+import { RunOutlineFold, type RunProgress } from '../../report/folds/run.ts';
 import { placesOrders, readsAccount } from '../../runbook/steps/risk.ts';
 import type { Value } from '../../runbook/values.ts';
 import { describeBeyond, findBeyond } from '../../venue/position/residual.ts';
@@ -68,7 +69,7 @@ export class LiveRun {
   private readonly profile: Profile;
   private planAlarm: PlanAlarm;
   private readonly assembly: LiveAssembly;
-  private fold = new RunFold();
+  private fold = new RunOutlineFold();
   /** False where it lacks rounds that a resume has passed over. */
   private foldIsWhole = true;
   private readonly bars: Bars = {
@@ -206,7 +207,7 @@ export class LiveRun {
     { loaded, inputs, first, row }: ToResume,
   ): Promise<void> {
     const { account } = this.host;
-    this.fold = new RunFold();
+    this.fold = new RunOutlineFold();
     this.planAlarm = this.makePlanAlarm();
     this.foldIsWhole = !isShort;
     const { clock, away, aheadMs } = facts.time.compute(account.clock);
@@ -335,23 +336,19 @@ export class LiveRun {
     );
   }
 
-  /** As far as this process has seen the run. */
-  report(): RunReport {
-    return this.fold.report();
-  }
-
-  /** The report of the run when it has ended, with the rounds that a resume has passed over: those are read once more. */
-  async readReport(): Promise<RunReport> {
-    if (!this.foldIsWhole) this.fold = await foldEntries(this.host.account.store, this.run, new RunFold());
+  /** What the report is written from when the run has ended. Where a resume has passed over rounds, the journal is read once more. */
+  async getReportSource(): Promise<ReportSource> {
+    const { store } = this.host.account;
+    if (!this.foldIsWhole) this.fold = await foldEntries(store, this.run, new RunOutlineFold());
     this.foldIsWhole = true;
-    return this.fold.report();
+    return fromStore(store, this.run, this.fold);
   }
 
   progress(): RunProgress {
     return this.fold.progress();
   }
 
-  findUnanswered(): ReturnType<RunFold['findUnanswered']> {
+  findUnanswered(): ReturnType<RunOutlineFold['findUnanswered']> {
     return this.fold.findUnanswered();
   }
 

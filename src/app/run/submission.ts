@@ -11,7 +11,8 @@ import type { Who } from '../../journal/account/acts.ts';
 import { readLines } from '../../journal/reading.ts';
 import type { ScheduleStore, SubmissionRequest } from '../../journal/schedule/store.ts';
 import { StoreError } from '../../journal/store.ts';
-import { RunFold } from '../../report/folds/run.ts';
+import { fromStore } from '../../report/export/run-report.ts';
+import { RunOutlineFold } from '../../report/folds/run.ts';
 import type { Value } from '../../runbook/values.ts';
 import type { Account } from '../account/account.ts';
 import { isScheduler } from '../account/lease-holders.ts';
@@ -87,7 +88,7 @@ class Follower {
   private readonly scheduleStore: ScheduleStore;
   private readonly by: string;
   private readonly context: ActingContext;
-  private readonly fold = new RunFold();
+  private readonly fold = new RunOutlineFold();
   private seen = 0;
   private ended = false;
   private signal: Signal | undefined;
@@ -149,7 +150,8 @@ class Follower {
       if (this.seen === 0) await this.readState();
       if (this.ended) {
         const { fold, signal } = this;
-        return { report: fold.report(), residual: fold.residual(), signal, recording: undefined };
+        const source = fromStore(account.store, run, fold);
+        return { source, residual: fold.residual(), signal, recording: undefined };
       }
       if (this.signal !== undefined) await this.askToCancel();
       if ((await this.findHolder()) !== undefined) heldAt = clock.monotonic();

@@ -52,16 +52,16 @@ export function describeInterrupted(
 
 /** The error that ends a process whose time to end is over. */
 export function makeOverdueError(signal: Signal, within: string, known: KnownRun): UserError {
-  const report = known.report();
-  const { run } = report;
-  const orders = listUnsettledOrders(report).map(({ clientOrderId, orderId, market, state }) => ({
+  const { run, orders: open } = known.progress();
+  const orders = open.map(({ clientOrderId, orderId, market, state }) => ({
     clientOrderId,
     ...(orderId === undefined ? {} : { orderId }),
     market,
     state,
   }));
   // A run has no declaration to be held to before it has ended.
-  const ended = report.leaves === undefined ? 'is not settled' : 'has ended, and its store could not be closed';
+  const ended =
+    known.residual().leaves === undefined ? 'is not settled' : 'has ended, and its store could not be closed';
   return new UserError(
     `${signal}: ${within} later (shutdown.within) run ${run} ${ended}. This process ends without waiting any longer; \`runbook resume ${run}\` continues from the journal, at most 15 s from now`,
     exitAfter(signal),

@@ -10,7 +10,7 @@ import { exitAfter } from '../../app/process.ts';
 import { Watch } from '../../app/project/watch.ts';
 import { SystemClock } from '../../base/clock.ts';
 import { makePrintable } from '../../base/printable.ts';
-import { printSummary } from '../../report/summary.ts';
+import { printSummary, SummaryRows } from '../../report/summary.ts';
 import { testFiles } from '../commands/test.ts';
 import type { Invocation } from '../invocation.ts';
 import { waitForInterrupt } from '../terminal/signals.ts';
@@ -57,7 +57,7 @@ export async function runOnce(file: string, options: WatchOptions, invocation: I
       at: Date.now(),
       venue: { kind: 'simulated', ...(simulator === undefined ? {} : { config: readSimulatorFile(simulator) }) },
     });
-    const summary = printSummary(report, (role, text) => terminal.style(role, text));
+    const summary = printSummary(report, SummaryRows.of(report), (role, text) => terminal.style(role, text));
     // Its last line names the stored run; this one is not stored.
     terminal.print(summary.replace(/\n[^\n]*audit show[^\n]*\s*$/, '\n'));
     return report.outcome === 'failed' || report.outcome === 'halted' ? EXIT.failed : EXIT.done;

@@ -13,13 +13,13 @@ import { readRecordedProfile } from '../../app/run/first-entry.ts';
 import type { EndedRun } from '../../app/run/outcome.ts';
 import { listExclusive } from '../../app/schedule/timetable.ts';
 import { findKnownStores } from '../../app/stores/known-stores.ts';
-import { describePlace, type StorePlace } from '../../app/stores/location.ts';
+import { accessStore, describePlace, type StorePlace } from '../../app/stores/location.ts';
 import { findUnfinishedRuns, type UnfinishedRun } from '../../app/stores/unfinished-runs.ts';
 import { toSystemError } from '../../app/system-errors.ts';
 import { SILENT } from '../../app/voice.ts';
 import { makePrintable } from '../../base/printable.ts';
 import type { Fixture } from '../../gateway/fixture/fixture.ts';
-import type { RunReport } from '../../report/folds/run.ts';
+import { fromStore, type ReportSource, writeRunReport } from '../../report/export/run-report.ts';
 import type { Plan } from '../../runbook/plan/plan.ts';
 import type { VenueCall } from '../../venue/port.ts';
 import { isLoopbackHost } from '../../venue/profile/loopback.ts';
@@ -79,7 +79,7 @@ export async function runFile(file: string, options: RunOptions, invocation: Inv
     const context = { ...invocation, interrupts, endProcess: makeEndProcess(terminal) };
     const ended = await executeRun(account, request, context).finally(() => questions?.close());
     if ('withdrawn' in ended) return exitAfter(ended.withdrawn);
-    const exit = showEnd(ended, terminal);
+    const exit = await showEnd(ended, terminal);
     if (record === undefined || ended.recording === undefined) return exit;
     return writeRecording(record, ended.recording, exit, terminal);
   } finally {
@@ -116,9 +116,8 @@ export async function resumeRuns(names: readonly string[], invocation: Invocatio
   for (const { message } of unread) terminal.complain(message);
   if (found.length === 0) return reportNothing(invocation);
   // With several runs, standard output has one document, and a failure of one run does not stop the others.
-  const documents: object[] = [];
+  const documents: (() => AsyncIterable<string>)[] = [];
   const several = found.length > 1;
-  const answer = several && terminal.json ? (report: RunReport) => void documents.push(report) : showReport;
   let worst = unread.reduce<ExitCode>((exit, each) => (each.exit > exit ? each.exit : exit), EXIT.done);
   const note = (exit: ExitCode) => {
     if (exit > worst) worst = exit;
@@ -129,14 +128,21 @@ export async function resumeRuns(names: readonly string[], invocation: Invocatio
     if (names.length === 0 && error.kind === HAS_ENDED) return terminal.note(error.message);
     if (!several) throw error;
     terminal.complain(error.message);
-    documents.push({ run, error: { kind: error.kind, message: error.message } });
+    const { kind, message } = error;
+    documents.push(async function* () {
+      yield JSON.stringify({ run, error: { kind, message } });
+    });
     return note(error.exit);
   };
+  const keepDocument = (source: ReportSource) => {
+    const { run } = source.known.progress();
+    const of = found.find((each) => each.run === run) as UnfinishedRun;
+    documents.push(() => writeLater(source, of, invocation));
+  };
   const show = (run: string, ended: Promise<EndedRun>) =>
-    ended.then(
-      (each) => note(showEnd(each, terminal, answer)),
-      (error: unknown) => fail(run, error),
-    );
+    ended
+      .then((each) => showEnd(each, terminal, several && terminal.json ? keepDocument : showReport))
+      .then(note, (error: unknown) => fail(run, error));
   await Promise.all(
     [...groupByAccount(found, fail).values()].map((runs) =>
       resumeOfAccount(runs, invocation, show).catch((error: unknown) => {
@@ -144,8 +150,30 @@ export async function resumeRuns(names: readonly string[], invocation: Invocatio
       }),
     ),
   );
-  if (documents.length > 0) terminal.answer({ runs: documents }, () => '');
+  if (documents.length > 0 && terminal.json) await terminal.answerInPieces(joinDocuments(documents));
   return worst;
+}
+
+async function* joinDocuments(documents: readonly (() => AsyncIterable<string>)[]): AsyncGenerator<string> {
+  for (const [index, write] of documents.entries()) {
+    yield index === 0 ? '{"runs":[' : ',';
+    yield* write();
+  }
+  yield ']}';
+}
+
+/** A report that is written when the account of its run is closed: the store is opened once more. */
+async function* writeLater(
+  { known }: ReportSource,
+  { run, place }: UnfinishedRun,
+  { environment }: Invocation,
+): AsyncGenerator<string> {
+  const store = await accessStore(place, environment).openJournal();
+  try {
+    yield* writeRunReport(fromStore(store, run, known));
+  } finally {
+    await store.close();
+  }
 }
 
 type Known = UnfinishedRun & { readonly profile: Profile };

@@ -17,7 +17,8 @@ import type { Entry } from '../../journal/entry.ts';
 import { openSqliteStore } from '../../journal/stores/sqlite.ts';
 import { drawRun } from '../../report/drawing/run-chart.ts';
 import { RunDataFold } from '../../report/drawing/run-data.ts';
-import { RunFold } from '../../report/folds/run.ts';
+import { findLastStep, fromStore } from '../../report/export/run-report.ts';
+import { RunOutlineFold } from '../../report/folds/run.ts';
 import type { Invocation } from '../invocation.ts';
 import { readDrawingOption, readSeedOption, readTimeOption, readWholeOption } from '../option-values.ts';
 import type { Output } from '../terminal/output.ts';
@@ -74,7 +75,7 @@ export async function dryRunFile(
   const seed = readSeedOption(options.seed);
   const run = makeRunName(loaded.runbook.name);
   const store = await openSqliteStore(state.file('runbook.db'));
-  const fold = new RunFold();
+  const fold = new RunOutlineFold();
   const data = chartForm === undefined ? undefined : new RunDataFold();
   let entries = 0;
   try {
@@ -109,10 +110,13 @@ export async function dryRunFile(
     });
     terminal.endProgress();
     if (recording !== undefined && options.record !== undefined) writeFixtureFile(options.record, recording);
-    const report = fold.report();
-    if (options.chart !== undefined && chartForm !== undefined)
-      replaceText(options.chart, drawRun(report, data?.collect() ?? [], chartForm), 'chart');
-    showReport(report, terminal);
+    const report = fold.outline();
+    const source = fromStore(store, run, fold);
+    if (options.chart !== undefined && chartForm !== undefined) {
+      const failed = report.error?.step === undefined ? undefined : await findLastStep(source, report.error.step);
+      replaceText(options.chart, drawRun(report, data?.collect() ?? [], { form: chartForm, failed }), 'chart');
+    }
+    await showReport(source, terminal);
     for (const { orderId, type, side, market, filled, known } of unseen)
       terminal.note(
         `at the simulated venue ${orderId} (${type} ${side} of ${market}) has filled ${filled}; the run read ${known} of it and did not look again, so the report counts no more`,

@@ -14,7 +14,8 @@ import { SystemClock } from '../../base/clock.ts';
 import type { OperatorCommand } from '../../engine/ports.ts';
 import type { Entry } from '../../journal/entry.ts';
 import { openSqliteStore } from '../../journal/stores/sqlite.ts';
-import { RunFold } from '../../report/folds/run.ts';
+import { fromStore } from '../../report/export/run-report.ts';
+import { RunOutlineFold } from '../../report/folds/run.ts';
 import type { Invocation } from '../invocation.ts';
 import { readSeedOption } from '../option-values.ts';
 import { showReport } from '../terminal/run-end.ts';
@@ -47,7 +48,7 @@ export async function runPaper(
   const shared = await accessStore({ kind: 'sqlite', file: state.file('runbook.db') }, environment).openShared();
   for (const dead of await endDeadPaperRuns(store, clock))
     terminal.note(`run ${dead}, on paper, has ended as failed: its process died`);
-  const fold = new RunFold();
+  const fold = new RunOutlineFold();
   const run = makeRunName(loaded.runbook.name);
   let interrupted: Signal | undefined;
   let act: ((command: OperatorCommand, actor: string) => void) | undefined;
@@ -58,41 +59,37 @@ export async function runPaper(
   terminal.note(
     `on paper: feeds of ${profile.baseUrl}, orders at the simulated venue; run ${run}, Ctrl-C ends it cleanly`,
   );
-  const result = await runOnPaper({
-    loaded,
-    inputs,
-    profile,
-    run,
-    seed,
-    store,
-    clock,
-    quotes,
-    shared,
-    answers,
-    onBegin: (pass) => {
-      act = pass;
-      if (interrupted !== undefined) pass({ command: 'interrupt', by: interrupted }, 'process');
-    },
-    onEntry: (entry: Entry) => {
-      fold.apply(entry);
-      if (entry.type === 'step.started') terminal.progress(`${loaded.runbook.name} on paper: ${entry.step}`);
-    },
-    onCrash: (error) => terminal.complain(reportCrash(error, ['paper', file], state, environment)),
-  }).finally(async () => {
+  try {
+    const { outcome } = await runOnPaper({
+      loaded,
+      inputs,
+      profile,
+      run,
+      seed,
+      store,
+      clock,
+      quotes,
+      shared,
+      answers,
+      onBegin: (pass) => {
+        act = pass;
+        if (interrupted !== undefined) pass({ command: 'interrupt', by: interrupted }, 'process');
+      },
+      onEntry: (entry: Entry) => {
+        fold.apply(entry);
+        if (entry.type === 'step.started') terminal.progress(`${loaded.runbook.name} on paper: ${entry.step}`);
+      },
+      onCrash: (error) => terminal.complain(reportCrash(error, ['paper', file], state, environment)),
+    });
+    terminal.endProgress();
+    await showReport(fromStore(store, run, fold), terminal);
+    if (outcome === 'halted') return EXIT.halted;
+    if (interrupted !== undefined) return exitAfter(interrupted);
+    return outcome === 'failed' ? EXIT.failed : EXIT.done;
+  } finally {
     stopListening();
     await quotes.close();
     await shared.close();
     await store.close();
-  });
-  terminal.endProgress();
-  showReport(fold.report(), terminal);
-  const exit =
-    result.outcome === 'halted'
-      ? EXIT.halted
-      : interrupted !== undefined
-        ? exitAfter(interrupted)
-        : result.outcome === 'failed'
-          ? EXIT.failed
-          : EXIT.done;
-  return exit;
+  }
 }

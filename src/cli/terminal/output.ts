@@ -10,6 +10,8 @@ export interface Output extends Voice {
   endProgress(): void;
   /** The result of a command: `document` with `--json`, else the text of `human`, unless it is empty. */
   answer(document: object, human: () => string): void;
+  /** A document that is too long to be in memory, as pieces of its JSON. Only with `--json`. */
+  answerInPieces(pieces: AsyncIterable<string>): Promise<void>;
   /** Lines on standard output; nothing with `--json`. */
   print(text: string): void;
   /** From now on all output passes through `filter`, which redacts the secrets of an account. */
@@ -18,7 +20,10 @@ export interface Output extends Voice {
 }
 
 export interface TextStream {
-  write(text: string): unknown;
+  /** False where `done` is called once it has taken the text. */
+  write(text: string, done?: () => void): unknown;
+  /** False once it takes nothing any more. */
+  readonly writable?: boolean;
   readonly isTTY?: boolean;
   readonly columns?: number;
   /** How much of what was written it has not taken yet. */

@@ -7,23 +7,27 @@ import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { exitAfter } from '../../app/process.ts';
 import type { EndedRun } from '../../app/run/outcome.ts';
 import { describeUnsettled } from '../../app/run/unsettled.ts';
+import { toSystemError } from '../../app/system-errors.ts';
 import { SystemClock } from '../../base/clock.ts';
 import { makePrintable } from '../../base/printable.ts';
+import { type ReportSource, readRows, writeRunReport } from '../../report/export/run-report.ts';
 import { getOrderState, type OrderRow } from '../../report/folds/orders.ts';
 import { POSITION_LEFT, type Residual } from '../../report/folds/residual.ts';
-import type { RunReport } from '../../report/folds/run.ts';
-import { printSummary } from '../../report/summary.ts';
+import type { RunOutline } from '../../report/folds/run.ts';
+import { printSummary, SummaryRows } from '../../report/summary.ts';
 import { isWorking } from '../../venue/order/states.ts';
 import { describeLeft } from '../../venue/position/residual.ts';
 import type { Output } from './output.ts';
 
 /** Shows the report, or has `answer` do it, and what needs a person; returns the exit code. */
-export function showEnd(
-  { report, residual, signal }: EndedRun,
+export async function showEnd(
+  { source, residual, signal }: EndedRun,
   terminal: Output,
-  answer: (report: RunReport, terminal: Output) => void = showReport,
-): ExitCode {
-  answer(report, terminal);
+  answer: (source: ReportSource, terminal: Output) => Promise<void> | void = showReport,
+): Promise<ExitCode> {
+  const report = source.known.outline();
+  const unread = await Promise.resolve(answer(source, terminal)).then(() => undefined, describeUnread);
+  if (unread !== undefined) terminal.complain(unread);
   if (report.outcome === 'halted') reportHalted(report, residual, terminal);
   else reportLeft(report, residual, terminal);
   for (const left of residual.left) {
@@ -36,21 +40,33 @@ export function showEnd(
   }
   if (report.outcome === 'halted') return EXIT.halted;
   if (signal !== undefined) return exitAfter(signal);
-  return report.outcome === 'failed' ? EXIT.failed : EXIT.done;
+  return report.outcome === 'failed' || unread !== undefined ? EXIT.failed : EXIT.done;
 }
 
-export function showReport(report: RunReport, terminal: Output): void {
-  terminal.answer(report, () => printSummary(report, (role, text) => terminal.style(role, text)));
+/** What needs a person is said even where the store does not answer any more. */
+function describeUnread(error: unknown): string {
+  const trouble = toSystemError(error);
+  if (trouble === undefined) throw error;
+  return `the run has ended, and its report cannot be read: ${trouble.message}`;
 }
 
-function reportHalted(report: RunReport, residual: Residual, terminal: Output): void {
+/** Reads the journal of the run while it writes the report. */
+export async function showReport(source: ReportSource, terminal: Output): Promise<void> {
+  if (terminal.json) return terminal.answerInPieces(writeRunReport(source));
+  const outline = source.known.outline();
+  const rows = new SummaryRows(outline);
+  await readRows(source, rows);
+  terminal.print(printSummary(outline, rows, (role, text) => terminal.style(role, text)));
+}
+
+function reportHalted(report: RunOutline, residual: Residual, terminal: Output): void {
   terminal.complain(`halted: ${makePrintable(report.reason ?? '', 400)}`);
   for (const line of describeUnsettled(report, residual, new SystemClock().now())) terminal.complain(line);
   terminal.complain('what to do now, step by step: docs/live.md, Exit 4');
 }
 
 /** For a resumed run that is settled now: orders it left, and that the reason of its halt no longer holds. */
-function reportLeft(report: RunReport, { hadHalted }: Residual, terminal: Output): void {
+function reportLeft(report: RunOutline, { hadHalted }: Residual, terminal: Output): void {
   if (report.outcome !== 'failed') return;
   const left = report.orders.filter((order) => isWorking(getOrderState(order)));
   for (const order of left)

@@ -59,6 +59,18 @@ export class Terminal implements Output {
     if (text !== '') this.print(text);
   }
 
+  /** A document that is too long to be in memory, as pieces of its JSON. Only with `--json`. */
+  async answerInPieces(pieces: AsyncIterable<string>): Promise<void> {
+    for await (const piece of pieces) {
+      // Its reader has gone (`runbook … | head`).
+      if (this.out.writable === false) return;
+      await new Promise<void>((resolve) => {
+        if (this.out.write(this.filter(escapeUnprintable(piece)), () => resolve()) !== false) resolve();
+      });
+    }
+    this.out.write('\n');
+  }
+
   /** Lines on standard output; nothing with `--json`. */
   print(text: string): void {
     if (this.json) return;

@@ -2,9 +2,10 @@
 import { Decimal } from '../../base/decimal.ts';
 import { formatCount, formatOffset } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
-import type { RunReport } from '../folds/run.ts';
+import type { RunOutline } from '../folds/run.ts';
 import { formatMoney } from '../format.ts';
 import { type Html, html, type Piece } from '../html/text.ts';
+import type { StepRow } from '../results/run-rows.ts';
 import { chooseTicks, createTimeScale, roundToTenth } from '../time-scale.ts';
 import { type DrawingForm, finishDrawing } from './frame.ts';
 import type { DrawnFill, DrawnOrder, MarketData, MoneyPoint } from './run-data.ts';
@@ -26,11 +27,16 @@ interface Times {
   readonly ticks: readonly { readonly x: number; readonly text: string }[];
 }
 
-export function drawRun(report: RunReport, markets: readonly MarketData[], form: DrawingForm): string {
+/** `failed`: the step that made the run fail. */
+export function drawRun(
+  report: RunOutline,
+  markets: readonly MarketData[],
+  { form, failed }: { readonly form: DrawingForm; readonly failed?: Pick<StepRow, 'endedAt'> | undefined },
+): string {
   const start = Date.parse(report.startedAt);
   const times = makeTimes(start, Math.max(Date.parse(report.endedAt), start + 1));
   const shown = markets.slice(0, MOST_MARKETS);
-  const failure = findFailure(report);
+  const failure = failed && Date.parse(failed.endedAt);
   const outcome = `${report.outcome}${report.reason === undefined ? '' : `: ${makePrintable(report.reason, 120)}`}`;
   const fills = shown.reduce((count, { fills: own }) => count + own.length, 0);
   return finishDrawing(
@@ -58,15 +64,9 @@ function makeTimes(from: number, until: number): Times {
   return { start: from, x, ticks: ticks.map((tick) => ({ x: x(from + tick), text: formatOffset(tick, digits) })) };
 }
 
-/** When the step that made the run fail ended. */
-function findFailure({ steps, error }: RunReport): number | undefined {
-  const step = steps.findLast(({ path }) => path === error?.step);
-  return step === undefined ? undefined : Date.parse(step.endedAt);
-}
-
 function drawMarket(
   { market, prices, orders, fills, money }: MarketData,
-  report: RunReport,
+  report: RunOutline,
   times: Times,
   { top, failure }: { readonly top: number; readonly failure: number | undefined },
 ): Html {

@@ -8,7 +8,7 @@ import { parseDurationMs } from '../../base/duration.ts';
 import type { Entry, Json, JsonObject } from '../../journal/entry.ts';
 import { readRateHeaders } from '../../venue/tokens/headers.ts';
 import { formatIsoTime } from '../format.ts';
-import { listOtherRequests } from './run.ts';
+import { listOtherRequests } from '../results/run-rows.ts';
 
 /** `audit budget RUN --json`. */
 export interface BudgetDocument {

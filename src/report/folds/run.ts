@@ -3,23 +3,23 @@
  * that never ended is reported as halted, for the reason `interrupted`. The form is a contract with other programs
  * (interface.md, JSON); fields for people belong to the timeline.
  */
-import { isSameJson } from '../../base/json.ts';
-import {
-  type DataOf,
-  type Entry,
-  type ErrorFact,
-  type Json,
-  type JsonObject,
-  type RunMode,
-  type RunOutcome,
-  readStepEnd,
-  type StepOutcome,
-} from '../../journal/entry.ts';
+import type { Entry, ErrorFact, JsonObject, RunMode, RunOutcome } from '../../journal/entry.ts';
 import { StoreError } from '../../journal/store.ts';
 import type { LeftPosition, LeftSide } from '../../venue/position/residual.ts';
 import { formatIsoTime } from '../format.ts';
 import { MoneyFold, type RunMoney } from '../results/money.ts';
 import { NoticeFold, type NoticeRow } from '../results/notices.ts';
+import {
+  type DeadmanRow,
+  listDeadman,
+  RequestFold,
+  type RequestRow,
+  type RunEnd,
+  StepFold,
+  type StepRow,
+  TokenSum,
+  type TokenUse,
+} from '../results/run-rows.ts';
 import { OrderFold, type OrderRow } from './orders.ts';
 import { type Residual, ResidualFold } from './residual.ts';
 
@@ -48,11 +48,11 @@ export interface RunReport {
   readonly notices: readonly NoticeRow[];
   readonly alarms: readonly AlarmRow[];
   readonly tokens: TokenUse;
-  readonly deadman: readonly {
-    readonly at: string;
-    readonly event: 'armed' | 'renewed' | 'disarmed' | 'assumed_fired';
-  }[];
+  readonly deadman: readonly DeadmanRow[];
 }
+
+/** A report without what grows with the rounds of a run. */
+export type RunOutline = Omit<RunReport, 'steps' | 'requests' | 'tokens' | 'deadman'>;
 
 /** What a run came to: the part of its report that `audit show` has too. */
 export interface RunResult {
@@ -78,35 +78,6 @@ interface AlarmRow {
   readonly at: string;
   readonly clientOrderId: string;
   readonly alarm: string;
-}
-
-interface StepRow {
-  readonly path: string;
-  readonly id?: string;
-  readonly verb: string;
-  /** `left`: another branch of `join: any` was first. */
-  readonly outcome: StepOutcome | 'left';
-  readonly startedAt: string;
-  readonly endedAt: string;
-  readonly attempts: number;
-}
-
-interface RequestRow {
-  readonly method: string;
-  readonly path: string;
-  /** The parameters on the wire; numbers as their literal text. */
-  readonly params: JsonObject;
-  readonly tokens: number;
-  /** Null if no answer came. */
-  readonly status: number | null;
-  readonly success: boolean;
-  readonly at: string;
-}
-
-interface TokenUse {
-  readonly used: number;
-  /** The most tokens spent within any 60 s. */
-  readonly peakPerMinute: number;
 }
 
 /** Folds a run's entries into its report. Throws StoreError `damaged` when they do not begin with `run.started`. */
@@ -146,15 +117,17 @@ export class ResultFold {
   }
 }
 
-/** The report's fold, entry by entry, for code that reads a journal once for several views. */
-export class RunFold {
+/**
+ * Folds the report of a run but for its steps, requests and heartbeats: its size depends on the orders and messages of the run, not on
+ * how long it goes on. Those are listed from the journal when it has ended (export/run-report.ts).
+ */
+export class RunOutlineFold {
   private started: Extract<Entry, { type: 'run.started' }> | undefined;
   private ended: Extract<Entry, { type: 'run.ended' }> | undefined;
   private lastAt = 0;
-  private readonly steps = new StepFold();
-  private readonly requests = new RequestFold();
+  protected readonly steps = new StepFold();
+  protected readonly requests = new RequestFold();
   private readonly result = new ResultFold();
-  private readonly deadman: RunReport['deadman'][number][] = [];
   private readonly alarms: AlarmRow[] = [];
 
   apply(entry: Entry): void {
@@ -169,7 +142,6 @@ export class RunFold {
     if (entry.type === 'run.ended') this.ended = entry;
     // A resumed run goes on; only its last end counts.
     if (entry.type === 'run.resumed') this.ended = undefined;
-    if (entry.type === 'deadman.moved') this.deadman.push({ at: formatIsoTime(entry.at), event: entry.data.event });
     if (entry.type === 'order.alarmed')
       this.alarms.push({
         at: formatIsoTime(entry.at),
@@ -178,7 +150,24 @@ export class RunFold {
       });
     this.steps.apply(entry);
     this.requests.apply(entry);
+    this.applyRow(entry);
     this.result.apply(entry);
+  }
+
+  /** Called for each entry, when it may have made rows. */
+  protected applyRow(_entry: Entry): void {
+    this.steps.forget();
+    this.requests.forget();
+  }
+
+  /** The number of the entry with which the run ended; undefined while it goes on. */
+  get endedBy(): number | undefined {
+    return this.ended?.seq;
+  }
+
+  /** How many steps have begun. */
+  get stepCount(): number {
+    return this.steps.count;
   }
 
   /** What the run leaves behind at the venue, with more than the report's contract has. */
@@ -195,14 +184,10 @@ export class RunFold {
     return this.requests.findUnanswered();
   }
 
-  report(): RunReport {
+  outline(): RunOutline {
     if (this.started === undefined) throw new StoreError('damaged', 'the run has no entries');
     const { runbook, mode, inputs, startedAt } = this.started.data;
-    const { outcome, reason, error, outputs } = this.ended?.data ?? {
-      outcome: 'halted',
-      reason: 'interrupted',
-      outputs: {},
-    };
+    const { outcome, reason, error, outputs } = this.end;
     return {
       run: this.started.run,
       runbook,
@@ -213,15 +198,28 @@ export class RunFold {
       ...(error === undefined ? {} : { error: this.addStep(error) }),
       startedAt: formatIsoTime(startedAt),
       endedAt: formatIsoTime(this.ended?.at ?? this.lastAt),
-      steps: this.steps.listRows(this.lastAt, outcome === 'halted' ? 'halted' : 'failed'),
-      requests: this.requests.listRows(),
       orders: this.result.orders.rows(),
       outputs,
       ...this.result.result(),
       alarms: this.alarms,
-      tokens: this.requests.sumTokens(),
-      deadman: this.deadman,
     };
+  }
+
+  /** The folds that list the steps and requests when the same entries are read again. */
+  makeRowFolds(): { readonly steps: StepFold; readonly requests: RequestFold } {
+    return {
+      steps: new StepFold(this.steps.listEnds(this.describeEnd())),
+      requests: new RequestFold(this.requests.listEnds()),
+    };
+  }
+
+  /** How steps ended that have no end of their own. */
+  protected describeEnd(): RunEnd {
+    return { endedAt: this.lastAt, outcome: this.end.outcome === 'halted' ? 'halted' : 'failed' };
+  }
+
+  private get end() {
+    return this.ended?.data ?? ({ outcome: 'halted', reason: 'interrupted', error: undefined, outputs: {} } as const);
   }
 
   /** Of a run that was stopped from outside, the step it was at. */
@@ -231,168 +229,40 @@ export class RunFold {
   }
 }
 
-/** A step in progress or done. A step without an end in the journal ended as the run did. */
-interface StepLife {
-  readonly path: string;
-  readonly id: string | undefined;
-  readonly verb: string;
-  readonly startedAt: number;
-  endedAt: number | undefined;
-  outcome: StepRow['outcome'] | undefined;
-  attempts: number;
-}
+/** The whole report, entry by entry: every row is in memory. */
+export class RunFold extends RunOutlineFold {
+  private readonly deadman: DeadmanRow[] = [];
 
-class StepFold {
-  private readonly lives: StepLife[] = [];
-  private readonly open = new Map<string, StepLife>();
-
-  apply(entry: Entry): void {
-    if (entry.type === 'step.started') {
-      this.begin(entry.step, entry.data, entry.at).attempts = entry.data.attempt;
-    } else if (entry.type === 'step.ended') {
-      const life = this.begin(entry.step, entry.data, entry.at);
-      this.open.delete(entry.step);
-      life.endedAt = entry.at;
-      life.outcome = readStepEnd(entry.data).outcome;
-      life.attempts = entry.data.attempts;
-    }
+  protected override applyRow(entry: Entry): void {
+    this.deadman.push(...listDeadman(entry));
   }
 
-  findNewestOpen(): string | undefined {
-    return [...this.open.keys()].at(-1);
-  }
-
-  listRows(lastAt: number, openOutcome: 'halted' | 'failed'): readonly StepRow[] {
-    return this.lives.map(({ path, id, verb, outcome = openOutcome, startedAt, endedAt = lastAt, attempts }) => ({
-      path,
-      ...(id === undefined ? {} : { id }),
-      verb,
-      outcome,
-      startedAt: formatIsoTime(startedAt),
-      endedAt: formatIsoTime(endedAt),
-      attempts,
-    }));
-  }
-
-  /** The open step at a path, to which further attempts belong. A skipped step ends without a start. */
-  private begin(
-    path: string,
-    { verb, id }: { readonly verb: string; readonly id?: string },
-    startedAt: number,
-  ): StepLife {
-    const known = this.open.get(path);
-    if (known !== undefined) return known;
-    // A field that is added later takes a list of its own, and a run of days has many steps.
-    const life: StepLife = { path, id, verb, startedAt, endedAt: undefined, outcome: undefined, attempts: 0 };
-    this.open.set(path, life);
-    this.lives.push(life);
-    return life;
+  report(): RunReport {
+    const tokens = new TokenSum();
+    const requests = this.requests.list();
+    for (const request of requests) tokens.add(request);
+    const steps = this.steps.list(this.describeEnd());
+    return composeReport(this.outline(), { steps, requests, tokens: tokens.use, deadman: this.deadman });
   }
 }
 
-interface Request {
-  readonly row: Omit<RequestRow, 'status' | 'success' | 'at'>;
-  readonly at: number;
-  status: number | null;
-  success: boolean;
-}
-
-/** Requests that neither a step nor the heartbeat sent; the journal does not have their parameters. */
-export function listOtherRequests(entry: Entry): readonly Request[] {
-  const toRequest = (
-    method: string,
-    path: string,
-    sent: DataOf<'account.late_orders'>['requests'][number],
-  ): Request => {
-    const { sentAt, tokens, status = null, success } = sent;
-    return { row: { method, path, params: {}, tokens }, at: sentAt, status, success };
+/** The report in the order of its fields. */
+export function composeReport(
+  { orders, outputs, leaves, residual, money, notices, alarms, ...head }: RunOutline,
+  { steps, requests, tokens, deadman }: Omit<RunReport, keyof RunOutline>,
+): RunReport {
+  return {
+    ...head,
+    steps,
+    requests,
+    orders,
+    outputs,
+    ...(leaves === undefined ? {} : { leaves }),
+    residual,
+    money,
+    notices,
+    alarms,
+    tokens,
+    deadman,
   };
-  if (entry.type === 'account.late_orders') return entry.data.requests.map((each) => toRequest('GET', '/orders', each));
-  if (entry.type !== 'session.moved' || entry.data.request === undefined) return [];
-  return [toRequest('POST', '/jwt', entry.data.request)];
-}
-
-class RequestFold {
-  private readonly requests: Request[] = [];
-  /** The newest attempt of each call that has no answer yet. */
-  private readonly waiting = new Map<string, Request>();
-  /** The newest of each path: a loop of days sends the same each second, and keeps it once. */
-  private readonly rows = new Map<string, Request['row']>();
-
-  apply(entry: Entry): void {
-    if (entry.type === 'call.attempted') {
-      const { call, method, path, params, tokens } = entry.data;
-      const request: Request = {
-        row: this.share({ method, path, params: toLiterals(params), tokens }),
-        at: entry.at,
-        status: null,
-        success: false,
-      };
-      this.requests.push(request);
-      this.waiting.set(call, request);
-    } else if (entry.type === 'call.answered') {
-      const request = this.waiting.get(entry.data.call);
-      if (request !== undefined) request.status = entry.data.status;
-      // The call's later outcome belongs to its next attempt, not to this request.
-      this.waiting.delete(entry.data.call);
-    } else if (entry.type === 'call.settled') {
-      const request = this.waiting.get(entry.data.call);
-      // Denied calls settle without having been sent.
-      if (request === undefined) return;
-      request.status = entry.data.status ?? null;
-      request.success = entry.data.success ?? false;
-      this.waiting.delete(entry.data.call);
-    } else {
-      const beside = listOtherRequests(entry);
-      if (beside.length === 0) return;
-      this.requests.push(...beside);
-      // Journaled when they were answered, so requests sent in between precede them.
-      this.requests.sort((first, second) => first.at - second.at);
-    }
-  }
-
-  private share(row: Request['row']): Request['row'] {
-    const known = this.rows.get(row.path);
-    if (known !== undefined && isSameJson(known, row)) return known;
-    this.rows.set(row.path, row);
-    return row;
-  }
-
-  findUnanswered(): Pick<RequestRow, 'method' | 'path'> | undefined {
-    return this.requests.findLast(({ status }) => status === null)?.row;
-  }
-
-  listRows(): readonly RequestRow[] {
-    return this.requests.map(({ row, at, status, success }) => ({ ...row, status, success, at: formatIsoTime(at) }));
-  }
-
-  sumTokens(): TokenUse {
-    let used = 0;
-    let inWindow = 0;
-    let peakPerMinute = 0;
-    let oldest = 0;
-    for (const { row, at } of this.requests) {
-      used += row.tokens;
-      inWindow += row.tokens;
-      for (
-        let first = this.requests[oldest];
-        first !== undefined && first.at <= at - 60_000;
-        first = this.requests[oldest]
-      ) {
-        inWindow -= first.row.tokens;
-        oldest += 1;
-      }
-      peakPerMinute = Math.max(peakPerMinute, inWindow);
-    }
-    return { used, peakPerMinute };
-  }
-}
-
-function toLiterals(params: JsonObject): JsonObject {
-  return Object.fromEntries(
-    Object.entries(params).map(([name, value]): [string, Json] => [
-      name,
-      typeof value === 'number' ? String(value) : value,
-    ]),
-  );
 }
