@@ -31,7 +31,7 @@ describe('the tokens of heartbeats', () => {
     const ledger = open();
     hold(ledger, 'h', 1, 'enter', 0, SWITCH);
     expect(ledger.report(0)).toMatchObject({ beats: 11, used: 1 });
-    expect([count(ledger, 'resolve', 0), count(ledger, 'protect', 0)]).toEqual([1_189, 10]);
+    expect([count(ledger, 'resolve', 0), count(ledger, 'protect', 0)]).toEqual([1_159, 40]);
   });
 
   it.each(['enter', 'protect'] as const)('are left by ordinary requests beside the reserve, sent as %s', (cls) => {
@@ -49,11 +49,11 @@ describe('the tokens of heartbeats', () => {
   });
 
   it.each<[string, (ledger: Ledger) => void, number]>([
-    ['in flight', () => {}, 1_189],
-    ['answered', (ledger) => ledger.answered('h', {}, 0), 1_189],
-    ['never sent', (ledger) => ledger.notSent('h', 0), 1_189],
-    ['given up', (ledger) => ledger.aborted('h', 0), 1_189],
-    ['released', (ledger) => ledger.standDown('main', 0), 1_199],
+    ['in flight', () => {}, 1_159],
+    ['answered', (ledger) => ledger.answered('h', {}, 0), 1_159],
+    ['never sent', (ledger) => ledger.notSent('h', 0), 1_159],
+    ['given up', (ledger) => ledger.aborted('h', 0), 1_159],
+    ['released', (ledger) => ledger.standDown('main', 0), 1_169],
   ])('are those still to come: one %s', (_, act, left) => {
     const ledger = open();
     hold(ledger, 'h', 1, 'enter', 0, SWITCH);
@@ -73,8 +73,8 @@ describe('the tokens of heartbeats', () => {
       act(ledger);
       const used = ledger.report(0).used;
       expect([count(passOn(ledger, 0), 'resolve', 0), count(ledger, 'resolve', 0)]).toEqual([
-        1_190 - used,
-        1_190 - used,
+        1_160 - used,
+        1_160 - used,
       ]);
     }
   });
@@ -85,7 +85,7 @@ describe('the tokens of heartbeats', () => {
     hold(ledger, 'x', 3, 'enter', 0);
     expect(ledger.report(80_000).beats).toBe(0);
     hold(ledger, 'h2', 1, 'enter', 130_050, SWITCH);
-    expect(count(ledger, 'resolve', 130_050)).toBe(1_189);
+    expect(count(ledger, 'resolve', 130_050)).toBe(1_159);
   });
 });
 
@@ -164,6 +164,16 @@ describe('what is lent of the reserve', () => {
     expect(count(ledger, 'read', 0)).toBe(1_110);
     expect(ledger.admit(1, 'read', 0)).toEqual({ ok: false, at: 59_050, because: 'window' });
     expect(ledger.admit(1, 'read', 59_050)).toEqual({ ok: true });
+  });
+
+  it('is what look-ups leave to cancels: half of it is free, or becomes free within a second', () => {
+    const ledger = open();
+    hold(ledger, 'a', 600, 'resolve', 0);
+    ledger.answered('a', {}, 0);
+    expect(count(ledger, 'resolve', 1_000)).toBe(570);
+    expect(ledger.admit(1, 'resolve', 1_000)).toEqual({ ok: false, at: 59_050, because: 'window' });
+    expect(ledger.admit(30, 'protect', 1_000)).toEqual({ ok: true });
+    expect(count(ledger, 'resolve', 59_050)).toBe(30);
   });
 
   it('leaves what heartbeats need, and what others use', () => {

@@ -94,7 +94,7 @@ export class Ledger {
     const withheld = this.computeWithheld(weight, cls, heartbeat);
     const gateEnd = this.rateLimited.findGateEnd(weight, urgent);
     if (gateEnd !== undefined && gateEnd > this.now) return { ok: false, at: gateEnd, because: 'refused' };
-    const roomAt = this.findRoomAt(weight, urgent, withheld);
+    const roomAt = this.findRoomAt(weight, cls, withheld);
     if (roomAt > this.now) return { ok: false, at: roomAt, because: 'window' };
     const pacedAt = urgent ? this.now : this.findPacedAt(Math.min(weight, this.getBurst()));
     if (pacedAt > this.now) return { ok: false, at: pacedAt, because: 'pace' };
@@ -109,7 +109,7 @@ export class Ledger {
     const urgent = isUrgent(cls);
     return Math.max(
       this.rateLimited.findGateEnd(weight, urgent) ?? this.now,
-      this.findRoomAt(ahead + weight, urgent, this.computeWithheld(weight, cls, heartbeat)),
+      this.findRoomAt(ahead + weight, cls, this.computeWithheld(weight, cls, heartbeat)),
       urgent ? this.now : this.findPacedAt(ahead + Math.min(weight, this.getBurst())),
     );
   }
@@ -235,24 +235,25 @@ export class Ledger {
     return reserve + (heartbeat === undefined ? left : this.heartbeats.leftBehind(heartbeat, weight));
   }
 
-  private findRoomAt(tokens: number, urgent: boolean, withheld: number): number {
+  private findRoomAt(tokens: number, cls: CallClass, withheld: number): number {
     const after = this.tokenHolds.used + tokens;
     // An urgent request is checked against the latest reading itself (`isProbe`), not against the worst of the last minute.
-    const allowed = this.readings.limit - withheld - (urgent ? 0 : this.readings.foreignUse);
-    const fits = this.findFreedAt(after - allowed);
-    if (urgent) return fits;
+    const others = isUrgent(cls) ? 0 : this.readings.foreignUse;
+    const fits = this.findFreedAt(after + others - (this.readings.limit - withheld));
+    if (cls === 'protect') return fits;
+    const lent = Math.max(fits, this.findLentAt(after + others));
     // The largest use by others may leave the last minute sooner than our own tokens become free.
-    const forgotten = this.readings.foreignUntil ?? Number.POSITIVE_INFINITY;
-    return Math.min(forgotten, Math.max(fits, this.findLentAt(after)));
+    return others === 0 ? lent : Math.min(this.readings.foreignUntil ?? Number.POSITIVE_INFINITY, lent);
   }
 
   /**
-   * When an ordinary request may use some of the last tokens. After urgent requests have used up the reserve, ordinary ones
-   * could fill the rest of the window and leave the next cancel nothing for seconds: so half the reserve is lent only against
-   * tokens that are about to become free (ARCHITECTURE.md, I10: a cancel never waits more than 2 s).
+   * When a request that protects nothing may use some of the last tokens. After urgent requests have used up the reserve, ordinary
+   * ones could fill the rest of the window and leave the next cancel nothing for seconds, and so could look-ups, or the readings of
+   * a sweep: so half the reserve is lent only against tokens that are about to become free (ARCHITECTURE.md, I10: a cancel never
+   * waits more than 2 s).
    */
   private findLentAt(after: number): number {
-    const free = this.readings.limit - this.readings.foreignUse - this.heartbeats.left - after;
+    const free = this.readings.limit - this.heartbeats.left - after;
     const missing = Math.ceil(this.settings.reserve * LENT_SHARE) - free;
     return this.findFreedAt(missing) - LENT_MS;
   }
