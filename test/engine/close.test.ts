@@ -176,6 +176,16 @@ describe('where its market order would be denied', () => {
   });
 });
 
+it('is not the way out of a stop that only the orders of the last minute deny', async () => {
+  const caught = STOP.replace('- protect:', '- id: stop\n    protect:').replace(
+    /\n$/,
+    '\n    catch: [{on: any, do: [{close: BTC-USD}], then: fail}]\n',
+  );
+  const text = `${LONG}${caught}  - assert: stop.stop_loss.open\n`;
+  const played = await play(text, { limits: { maxOrdersPerMinute: 1 }, head: '' });
+  expect(listOrders(played)).toEqual(['market long closed', 'stop_loss short open']);
+});
+
 describe('where several stops cover the position and its market order is refused', () => {
   const third = (trigger: number) =>
     `  - place: {type: stop_limit, market: BTC-USD, side: short, size: 0.03, trigger: ${trigger}, price: ${trigger - 10}}\n    allow: reduce\n`;
@@ -188,6 +198,22 @@ describe('where several stops cover the position and its market order is refused
     const { report, books } = await playRefused([63985, 63990, 63980]);
     expect(books.orders.slice(4).map(({ trigger_price: at }) => at)).toEqual(['63990', '63985', '63980']);
     expect(report.residual.map(({ size, covered }) => [size, covered])).toEqual([['0.09', '0.09']]);
+  });
+
+  it('puts it back with the terms in force, and as its author placed it', async () => {
+    const stop = third(63985)
+      .replace('- place:', '- id: stop\n    place:')
+      .replace('price: 63975', 'price: 63975, tif: post_only');
+    const { books } = await play(`${LONG}${stop}  - amend: {order: stop, price: 63900, size: 0.05}\n${CLOSE}`, {
+      config: { faults: REFUSED },
+    });
+    const last = books.orders.at(-1);
+    expect([last?.trigger_price, last?.price, last?.initial_size, last?.time_in_force]).toEqual([
+      '63985',
+      '63900',
+      '0.05',
+      'post_only',
+    ]);
   });
 
   it('puts no more back than is left', async () => {

@@ -433,6 +433,28 @@ describe('a leg that is refused for its rate', () => {
   );
 });
 
+describe('a leg that too many orders of the last minute deny', () => {
+  const NEVER = `${LEGS}, time_limit: 1h`;
+
+  it.each([
+    ['its first stop', NEVER, 1],
+    ['its target', NEVER, 2],
+  ])('waits for the minute to pass, and the position stays: %s', async (_what, legs, maxOrdersPerMinute) => {
+    const played = await play(legs, { 0: 64000, 200: 65100 }, { limits: { maxOrdersPerMinute } });
+    expect([played.report.outcome, played.report.outputs['how']]).toEqual(['succeeded', 'take_profit']);
+    expect(listOrders(played)).toEqual(['stop_loss 63000 canceled', 'take_profit 65000 closed']);
+  });
+
+  it('is not waited for without end', async () => {
+    const forbidden = (time: { now(): number }) =>
+      time.now() > START + 4000 ? 'ORDER_RATE_EXCEEDED: orders=1, max=1' : undefined;
+    const head = `${HEAD}  - wait: 5s\n`;
+    const { report, entries } = await play(NEVER, { 0: 64000 }, { head, forbidden });
+    expect([report.error?.kind, report.residual[0]?.covered]).toEqual(['denied', '0']);
+    expect((entries.at(-1)?.at ?? Number.POSITIVE_INFINITY) - START).toBeLessThan(200_000);
+  });
+});
+
 it('places its stop although the price of the market cannot be read', async () => {
   const trail =
     'stop_loss: {trigger: 63000, price: 62900}, trail: {feed: feeds.mid, by: 1%, step: 0.1%}, time_limit: 10m';

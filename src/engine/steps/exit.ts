@@ -18,7 +18,16 @@ import type { OrderRequestContext, Terms } from '../orders/parts.ts';
 import { createSignal, sleepUntil } from '../waiting.ts';
 import { boundExit } from './barriers.ts';
 import type { StepExecution } from './execution.ts';
-import { cancelSideBySide, ensureBand, makeOrderContext, placeOrder, registerUndo } from './order-steps.ts';
+import {
+  cancelSideBySide,
+  ensureBand,
+  makeOrderContext,
+  placeOrder,
+  RATE_DENIAL,
+  RATE_EVERY_MS,
+  RATE_PATIENCE_MS,
+  registerUndo,
+} from './order-steps.ts';
 
 type ClosingExecution = StepExecution<StepOf<'manage' | 'close'>>;
 
@@ -43,10 +52,6 @@ const NOT_SENT: ReadonlySet<string> = new Set(['transport', 'rate_limited']);
 
 /** Of a stop that is put back: a person agreed to it when it was placed, and the position has none while they are asked again. */
 const AGREED: Consent = { what: '', answer: Promise.resolve(true) };
-
-/** How long orders are waited for that the rate of orders denies, and how often it is looked, ms: its window is a minute. */
-const RATE_PATIENCE_MS = 65_000;
-const RATE_EVERY_MS = 5000;
 
 /** What is to be closed, and what its step knows of it. */
 export interface ExitOf {
@@ -132,9 +137,12 @@ export class MarketExit {
     for (const [index, stop] of ended.entries()) {
       const uncovered = this.computeLeft().minus(covered);
       if (stop.own === undefined || uncovered.lte(0)) break;
-      const { clientOrderId, ...terms } = stop.own.intent;
-      const size = Decimal.min(decimal(terms.size), uncovered);
+      const { clientOrderId, ...placed } = stop.own.intent;
+      const { price, size: inForce } = stop.own.snapshot.context;
+      // An amend may have changed it since it was placed.
+      const terms = price === undefined || placed.price === undefined ? placed : { ...placed, price };
       const isFraction = isPositionStop(terms);
+      const size = Decimal.min(decimal(isFraction ? placed.size : inForce), uncovered);
       const again: Terms = isFraction ? terms : { ...terms, size: formatDecimal(size), allow: 'reduce' };
       // Each of the others keeps a try.
       const own = Math.min(most, tries, Math.max(1, tries - (ended.length - index - 1)));
@@ -293,7 +301,7 @@ export class MarketExit {
       if (denial === undefined) return undefined;
       of.kept.placed += 1;
       const next = clock.now() + RATE_EVERY_MS;
-      if (denial.code !== 'ORDER_RATE_EXCEEDED' || next > until) return denial.failure;
+      if (denial.code !== RATE_DENIAL || next > until) return denial.failure;
       heartbeat.markWaiting(execution.path, next);
       await sleepUntil(clock, next, cancel);
     }

@@ -7,6 +7,7 @@ import type { TrackedOrder } from '../../journal/orders.ts';
 import type { AwaitTarget, StepOf } from '../../runbook/checked.ts';
 import { findUndo } from '../../runbook/steps/steps.ts';
 import { type Duration, EvaluationFailure, type Expr, type RecordValue, type Value } from '../../runbook/values.ts';
+import { isPositionStop } from '../../venue/order/context.ts';
 import { isZeroDecimal } from '../../venue/order/fills.ts';
 import { getExposure } from '../../venue/order/life.ts';
 import type { OrderRecord } from '../../venue/records.ts';
@@ -15,6 +16,7 @@ import { Cancellation, Halt, InternalFailure, StepFailure, toInterruption } from
 import { asHandle, OrderHandle } from '../orders/handles.ts';
 import { makeInternalRequest, type OrderRequestContext, type Terms } from '../orders/parts.ts';
 import type { RunbookGlobals } from '../scope.ts';
+import { sleepUntil } from '../waiting.ts';
 import type { StepExecution } from './execution.ts';
 
 /** `wait_for: {order, is, within}`. */
@@ -102,11 +104,41 @@ export async function clearEarlier(execution: StepExecution<StepOf<'place'>>, le
   if (handle.incomplete !== undefined) throw new StepFailure('transport', handle.incomplete, path);
 }
 
+/** How long an order is waited for that the rate of orders denies, and how often it is tried, ms: the window of the rate is a minute. */
+export const RATE_PATIENCE_MS = 65_000;
+export const RATE_EVERY_MS = 5000;
+export const RATE_DENIAL = 'ORDER_RATE_EXCEEDED';
+
 /**
- * Places an order. Where an internal error is thrown on the way, the order may exist all the same: its undo is registered then,
- * because an order that nothing cancels is the worse mistake.
+ * Places an order. One that closes at most the position waits where only too many were sent in the last minute: what would be done
+ * instead, an order that closes the position at the market, is denied as long.
  */
 export async function placeOrder(
+  execution: StepExecution<StepOf<'place' | 'protect' | 'manage' | 'close'>>,
+  at: OrderRequestContext,
+  leg: string,
+  terms: Terms,
+): Promise<OrderHandle> {
+  const { clock, heartbeat } = execution.run;
+  const until = isPositionStop(terms) ? clock.now() + RATE_PATIENCE_MS : Number.NEGATIVE_INFINITY;
+  for (;;) {
+    try {
+      return await placeOnce(execution, at, leg, terms);
+    } catch (error) {
+      const next = clock.now() + RATE_EVERY_MS;
+      const isRate = error instanceof StepFailure && error.message.startsWith(`${RATE_DENIAL}:`);
+      if (!isRate || next > until) throw error;
+      heartbeat.markWaiting(execution.path, next);
+      await sleepUntil(clock, next, at.cancel);
+    }
+  }
+}
+
+/**
+ * Where an internal error is thrown on the way, the order may exist all the same: its undo is registered then, because an order that
+ * nothing cancels is the worse mistake.
+ */
+async function placeOnce(
   execution: StepExecution<StepOf<'place' | 'protect' | 'manage' | 'close'>>,
   at: OrderRequestContext,
   leg: string,

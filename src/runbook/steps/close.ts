@@ -3,7 +3,7 @@
 import { TIMINGS } from '../../venue/order/context.ts';
 import { CANCEL_SENDS, CONFIRM_WITHIN_MS, countPolls, countPosts } from '../../venue/order/polling.ts';
 import { makeCancelParams, makePlaceParams, type OrderDraft } from '../../venue/order/requests.ts';
-import type { Side } from '../../venue/records.ts';
+import type { Side, TimeInForce } from '../../venue/records.ts';
 import type { StepName, StepOf } from '../checked.ts';
 import { fields, MARKET, may, NUMBER, need, PRICE } from '../shapes.ts';
 import { completeOrder, doubtOrder, pollOrder, readByOwnId, readOrderFills } from './confirming.ts';
@@ -38,7 +38,9 @@ function putBack(type: 'stop_loss' | 'stop_limit' | 'stop_market'): CallRow<'clo
     size: values.later('the size of the stop before'),
     ...(type === 'stop_market' ? {} : { price: values.later('the limit of the stop before') }),
     trigger: values.later('the trigger of the stop before'),
-    ...(type === 'stop_loss' ? {} : { timeInForce: 'good_till_cancel' }),
+    ...(type === 'stop_loss'
+      ? {}
+      : { timeInForce: values.later('the time in force of the stop before') as TimeInForce | U }),
   });
   return call('close', 'POST /orders', {
     class: 'enter',

@@ -21,7 +21,7 @@ export interface OrderDraft<U = never> {
   readonly size: DecimalString | U;
   readonly price?: DecimalString | U | undefined;
   readonly trigger?: DecimalString | U | undefined;
-  readonly timeInForce?: TimeInForce | undefined;
+  readonly timeInForce?: TimeInForce | U | undefined;
 }
 
 /** Rows of a page that has to show every order of a market, or of the account. */
