@@ -8,13 +8,13 @@ import type { LimitFactsFold } from './limits/facts.ts';
 /** `find`: what the account holds in a market; undefined where that is not proven. */
 export function withAccountPosition(
   inner: FeedSource,
-  find: (market: string) => Decimal | undefined,
+  find: (market: string) => Decimal | undefined | Promise<Decimal | undefined>,
   now: () => number,
 ): FeedSource {
   return {
     async read(name, key, step, need) {
       if (name !== ACCOUNT_POSITION || key === undefined) return inner.read(name, key, step, need);
-      const held = find(key);
+      const held = await find(key);
       return held === undefined ? undefined : { name, key, value: formatDecimal(held), at: now() };
     },
   };

@@ -53,6 +53,8 @@ export interface ClientParts {
    * could not be read: the write waits until it can.
    */
   readonly readKillSwitch?: () => Promise<boolean>;
+  /** Counts what other processes have kept of the account; called before the limits of an order are checked. */
+  readonly recount?: () => Promise<unknown>;
   /** Asks a person before each write that adds risk, and once before those of an exit (`run --step`); false denies it. */
   readonly confirm?: (call: VenueCall) => Promise<boolean>;
   /** Shared by the runs of an account within a process; the client creates its own when absent. */

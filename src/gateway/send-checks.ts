@@ -49,6 +49,7 @@ export const SEND_CHECKS: readonly {
     find: ({ call, parts }) => parts.gate.findLapse(call, parts.clock.now()),
   },
   { name: 'market price for the limits', phases: ['before tokens'], ofWrites: true, find: readMarketPrice },
+  { name: 'sums of the account', phases: ['before tokens'], ofWrites: true, find: recount },
   { name: 'limits', phases: ['before tokens', 'after tokens', 'before sending'], ofWrites: true, find: findDenial },
   { name: 'person', phases: ['before tokens'], ofWrites: true, find: askPerson },
 ];
@@ -144,6 +145,11 @@ function findBar({ call, parts }: CheckedCall): Obstacle | undefined {
 function readMarketPrice({ call, parts }: CheckedCall): ReturnType<Step> {
   const market = parts.gate.findUnpriced(call, getRules(call, parts), parts.clock.now());
   return market === undefined ? undefined : parts.prices.read(market, call).then(() => undefined);
+}
+
+/** Never denies: the limits are checked with what is known then. */
+function recount({ call, parts }: CheckedCall): ReturnType<Step> {
+  return isOrder(call) ? parts.recount?.().then(() => undefined) : undefined;
 }
 
 function getRules({ limits }: VenueCall, { profile }: ClientParts): LimitRules {

@@ -1,9 +1,10 @@
 /** Tests live runs of one account that share a process: what one does while another begins, or is resumed. */
 import { afterEach, expect, it } from 'vitest';
 import { keepBaseline, keepListed, type LedgerOf, nameLedger } from '../../src/app/account/ledger.ts';
+import type { Transport } from '../../src/gateway/transport.ts';
 import { StoreError } from '../../src/journal/store.ts';
 import { fill } from '../venue/order-samples.ts';
-import { type Process, World } from './live-host.ts';
+import { type Hosted, type Process, World } from './live-host.ts';
 
 const PATH = { kind: 'points', points: [{ afterMs: 0, price: '64000' }] } as const;
 const MARKETS = { 'BTC-USD': { tick: '1', lot: '0.0001', start: '64000', path: PATH } };
@@ -182,4 +183,116 @@ it.each(facts)('counts what %s since the process began', async (_what, keep) => 
   void (await time.runUntil(process.begin('b', place('b', '1s', 40_000)))).waitForEnd();
   await pass(5000);
   expect(listOrders()).toEqual([['40000', 'open']]);
+});
+
+it.each(facts)('counts what %s also for a run that is under way and was denied', async (_what, keep) => {
+  world = new World({ config: { markets: MARKETS }, limits: { maxPosition: '1' } });
+  const { time } = world;
+  const process = await time.runUntil(world.openProcess());
+  const of = nameLedger(process.host.account);
+  await keepBaseline(of, { market: 'BTC-USD', size: '1', by: 'ada', at: time.now() });
+  const again = place('a', '1s', 40_000).replace(
+    '  - wait: 10m\n',
+    `  - wait: 60s
+  - place: {type: limit, market: BTC-USD, side: short, size: 1, price: 70000}
+    catch: [{on: [denied], then: continue}]
+  - place: {type: limit, market: BTC-USD, side: long, size: 0.4, price: 41000}
+`,
+  );
+  await pass(1000);
+  const live = await time.runUntil(process.begin('a', again));
+  await pass(30_000);
+  expect(listOrders()).toEqual([]);
+  await keepBaseline(of, { market: 'BTC-USD', size: '0', by: 'ada', at: time.now() });
+  await pass(1000);
+  await keep(of, time.now());
+  const { outcome } = await time.runUntil(live.waitForEnd());
+  expect([outcome, listOrders().map(([price]) => price)]).toEqual(['succeeded', ['70000', '41000']]);
+});
+
+/** A venue that lists no fills for the first `ms`. */
+const listless =
+  (ms: number): NonNullable<Hosted['between']> =>
+  (venue, time) => {
+    const from = time.now();
+    return {
+      connect: (withinMs) => venue.connect?.(withinMs),
+      send: async (request, options) =>
+        time.now() < from + ms && request.endpoint === 'GET /fills'
+          ? { kind: 'failure', sent: false, message: 'no connection' }
+          : venue.send(request, options),
+    };
+  };
+
+const READING = `runbook: reads
+dsl: 1
+steps:
+  - repeat:
+      every: 5s
+      max: 30
+      do: [{notify: {to: desk, text: "\${account.position('BTC-USD')}"}, catch: [{on: any, then: continue}]}]
+`;
+
+/** What the account held whenever the run could read it. */
+async function listRead(run: string): Promise<readonly unknown[]> {
+  const entries = await world.entries(run);
+  return entries.flatMap((entry) => (entry.type === 'notification.sent' ? [entry.data.text] : []));
+}
+
+it('reads what the account holds as soon as the venue answers, in a run that began without that', async () => {
+  world = new World({ config: { markets: MARKETS }, between: listless(60_000) });
+  const { time } = world;
+  const process = await time.runUntil(world.openProcess());
+  const live = await time.runUntil(process.begin('a', READING));
+  const { outcome } = await time.runUntil(live.waitForEnd());
+  const read = await listRead('a');
+  expect([outcome, new Set(read)]).toEqual(['succeeded', new Set(['0'])]);
+  expect([read.length > 10, read.length < 30]).toEqual([true, true]);
+});
+
+it('reads what a person states while the venue does not answer', async () => {
+  world = new World({ config: { markets: MARKETS }, between: listless(3_600_000) });
+  const { time } = world;
+  const process = await time.runUntil(world.openProcess());
+  const live = await time.runUntil(process.begin('a', READING));
+  await pass(20_000);
+  const of = nameLedger(process.host.account);
+  await keepBaseline(of, { market: 'BTC-USD', size: '0.5', by: 'ada', at: time.now() });
+  await time.runUntil(live.waitForEnd());
+  expect(new Set(await listRead('a'))).toEqual(new Set(['0.5']));
+});
+
+it('counts an order of an earlier run at its worst only until the venue answers', async () => {
+  let venue: Transport | undefined;
+  const between: NonNullable<Hosted['between']> = (inner, time) => {
+    venue = inner;
+    return listless(30_000)(inner, time);
+  };
+  world = new World({ config: { markets: MARKETS }, limits: { maxPosition: '1' }, between });
+  const { time } = world;
+  const first = await time.runUntil(world.openProcess());
+  const a = await time.runUntil(first.begin('a', place('a', '1s', 40_000).replace('10m', '1s')));
+  await time.runUntil(a.waitForEnd());
+  // A person cancels it at the venue.
+  const params = {
+    market_id: { as: 'text', text: 'BTC-USD' },
+    order_id: { as: 'text', text: world.books.orders[0]?.id },
+  };
+  const sent = venue?.send(
+    { endpoint: 'DELETE /orders', method: 'DELETE', path: '/orders', params } as never,
+    { timeoutMs: 10_000 } as never,
+  );
+  await time.runUntil(sent as never);
+  const second = await time.runUntil(world.openProcess());
+  const [head = ''] = place('b', '1s', 41_000).split('  - wait: 10m');
+  const [, again = ''] = place('b', '41s', 42_000).split('steps:\n');
+  const twice = `${head}${again}`;
+  void (await time.runUntil(second.begin('b', twice))).waitForEnd();
+  await pass(30_000);
+  expect(listOrders()).toEqual([['40000', 'canceled']]);
+  await pass(90_000);
+  expect(listOrders()).toEqual([
+    ['40000', 'canceled'],
+    ['42000', 'open'],
+  ]);
 });

@@ -93,10 +93,20 @@ export async function readReleases({ account, ledger }: Pick<LedgerHost, 'accoun
  * Asks the venue for what is not settled, and keeps what it shows beside the journal. `all`: every market the account traded; `markets`:
  * these in any case. Then for its positions, where the profile declares a request for them.
  */
-export async function compareWithVenue(host: LedgerHost, which: Compared = {}): Promise<Settling> {
-  const lists = await compareLists(host, which);
-  return { ...lists, ...(await comparePositions(host, lists.unread)) };
+export function compareWithVenue(host: LedgerHost, which: Compared = {}): Promise<Settling> {
+  const before = UNDER_WAY.get(host.ledger) ?? Promise.resolve();
+  const compared = before
+    .catch(() => {})
+    .then(async () => {
+      const lists = await compareLists(host, which);
+      return { ...lists, ...(await comparePositions(host, lists.unread)) };
+    });
+  UNDER_WAY.set(host.ledger, compared);
+  return compared;
 }
+
+/** One comparison of a ledger at a time: of two side by side, one could keep its lists in place of longer ones of the other. */
+const UNDER_WAY = new WeakMap<AccountLedger, Promise<unknown>>();
 
 /**
  * Takes what the venue lists as held for what is held: it proves that in every market, those that it leaves out included, also where

@@ -76,8 +76,11 @@ export interface Bars {
   isReady(): Promise<boolean>;
   /** An anchor that the journal contradicts. */
   contradiction: string | undefined;
-  /** Why what the account holds could not be compared with the venue's lists before the run began: no expression reads it then. */
-  accountUnread: string | undefined;
+  /**
+   * Counts what other processes have kept of the account since. `read`: the market of which an expression reads what the account holds;
+   * false where that could not be compared with the venue's lists.
+   */
+  recount(read?: string): Promise<boolean>;
 }
 
 /** Reads the kill switch; false, and the last reading stays, where it cannot be read. */
@@ -174,8 +177,8 @@ export class LiveAssembly {
     const declared = new DeclaredFeeds(profile, () => clock.now());
     const feeds = withAccountPosition(
       declared,
-      (market) =>
-        bars.accountUnread === undefined ? findAccountPosition(ledger, new Set([...gates, gate]), market) : undefined,
+      async (market) =>
+        (await bars.recount(market)) ? findAccountPosition(ledger, new Set([...gates, gate]), market) : undefined,
       () => clock.now(),
     );
     const client = new VenueClient({
@@ -194,6 +197,7 @@ export class LiveAssembly {
       requests: buildDeclaredRequests(profile),
       onCrash,
       ...(this.options.confirm === undefined ? {} : { confirm: this.options.confirm }),
+      recount: () => bars.recount(),
       readKillSwitch: async () => (await readKillSwitch(account, bars)) && bars.isReady(),
       forbidden: (protective) => {
         if (protective) return undefined;

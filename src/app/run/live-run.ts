@@ -27,12 +27,14 @@ import { describeBeyond, findBeyond } from '../../venue/position/residual.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { noteAct } from '../account/acts.ts';
 import { findContradiction } from '../account/anchoring.ts';
+import { nameLedger, takeRows } from '../account/ledger.ts';
 import { readReleases, settleLedger } from '../account/ledger-settling.ts';
 import { RunNotifier, reportAlarm, type Subject } from '../account/notifications.ts';
 import { refuseApproval } from '../account/people.ts';
 import { findRestoredOver, findVenueContradiction } from '../account/venue-comparison.ts';
 import { EXIT, HAS_ENDED, UserError } from '../errors.ts';
 import { formatInputs, inputValues, type LoadedRunbook, loadPinned } from '../files/load.ts';
+import { SILENT } from '../voice.ts';
 import { buildStartedData, describeProcess, makeSetup, type Origin, refuseOlderVersion } from './first-entry.ts';
 import { reportLateOrders } from './late-orders.ts';
 import {
@@ -60,6 +62,11 @@ const LONGEST_HOLD_MS = 30_000;
 const LONGEST_HOLD_OF_NEWS_MS = 5_000;
 const SWITCH_PER_HOLD = 4;
 
+/** How often what other processes have kept of the account is counted at most, ms. */
+const RECOUNT_EVERY_MS = 10_000;
+/** Pause before the venue is asked again for what earlier runs left, ms: each time takes up to 60 tokens, and more for each market. */
+const SETTLE_EVERY_MS = 15_000;
+
 /** The wall clock and the run's clock count as equal up to this difference, ms. */
 const SAME_TIME_MS = 2_000;
 
@@ -78,8 +85,16 @@ export class LiveRun {
     unread: undefined,
     isReady: async () => this.isHeard && (this.isCompared || this.compareAgain()),
     contradiction: undefined,
-    accountUnread: undefined,
+    recount: (read) => this.recount(read),
   };
+  /** Since when what the account holds could not be compared with the venue's lists, and when they are asked for again, epoch ms. */
+  private unread: { readonly since: number; readonly nextAt: number } | undefined;
+  private isSettling = false;
+  private readsAccount = false;
+  /** When what others have kept of it is counted at the earliest, epoch ms. */
+  private recountAt = 0;
+  /** Whether an order of the run was denied in this process. */
+  private wasDenied = false;
   private killTold = false;
   /** Whether the messages of people to the run were read since this process has it: the first may be a cancel. */
   private isHeard = false;
@@ -273,7 +288,41 @@ export class LiveRun {
   }
 
   private async settleLedger({ runbook }: LoadedRunbook): Promise<void> {
-    this.bars.accountUnread = await settleLedger(this.host, { readsAccount: readsAccount(runbook), beside: this.run });
+    this.readsAccount = readsAccount(runbook);
+    const why = await settleLedger(this.host, { readsAccount: this.readsAccount, beside: this.run });
+    const now = this.host.account.clock.now();
+    this.unread = why === undefined ? undefined : { since: now, nextAt: now + SETTLE_EVERY_MS };
+  }
+
+  /** See Bars. It is asked for where the run depends on it: something is unknown, or a limit has denied. */
+  private async recount(read?: string): Promise<boolean> {
+    const { account, ledger } = this.host;
+    const { clock } = account;
+    const depends = read !== undefined || this.wasDenied || ledger.unknown !== undefined || this.unread !== undefined;
+    if (depends && clock.now() >= this.recountAt) {
+      this.recountAt = clock.now() + RECOUNT_EVERY_MS;
+      await takeRows(nameLedger(account), ledger).catch(passStoreError);
+    }
+    // A person may have stated it meanwhile.
+    return this.unread === undefined || (ledger.findStatedAt(read ?? '') ?? 0) > this.unread.since;
+  }
+
+  /** Compares again with the venue's lists, at intervals until they could be read. */
+  private async settleAgain(): Promise<void> {
+    const { host, run, readsAccount: reads, unread } = this;
+    if (unread === undefined || this.isSettling || host.account.clock.now() < unread.nextAt) return;
+    this.isSettling = true;
+    try {
+      const why = await settleLedger({ ...host, voice: SILENT }, { readsAccount: reads, beside: run });
+      this.unread = why === undefined ? undefined : { ...unread, nextAt: host.account.clock.now() + SETTLE_EVERY_MS };
+      if (why !== undefined) return;
+      host.voice.note(`run ${run}: what earlier runs left is compared with the venue now, and counts as it lists it`);
+    } catch (error) {
+      // The account may be closed behind a run that has ended.
+      if (!this.over) passStoreError(error);
+    } finally {
+      this.isSettling = false;
+    }
   }
 
   /**
@@ -379,6 +428,7 @@ export class LiveRun {
       const holdMs = Math.min(LONGEST_HOLD_MS, this.switchMs / SWITCH_PER_HOLD);
       parts.writer.flushOlder(holdMs, Math.min(holdMs, LONGEST_HOLD_OF_NEWS_MS)).catch(() => {});
       await this.readCommands();
+      void this.settleAgain();
       this.compareStore();
       if (!this.over) timer = account.clock.after(LOOK_EVERY_MS, () => void check());
     };
@@ -607,6 +657,9 @@ export class LiveRun {
       (entry) => this.noteSwitch(entry),
       (entry) => this.noteQuestion(entry),
       (entry) => {
+        this.wasDenied ||= entry.type === 'call.settled' && entry.data.kind === 'denied';
+      },
+      (entry) => {
         if (entry.type !== 'run.residual' || entry.data.when !== 'end' || entry.data.ok) return;
         const { leaves, left } = entry.data;
         reportAlarm(host, `run ${run}: ${describeBeyond(leaves, findBeyond(left, leaves))}`, this.subject);
@@ -635,6 +688,11 @@ function describeChange(verdict: ChainVerdict): string | undefined {
   if (verdict.ok) return undefined;
   const { detail } = verdict.problem;
   return `the journal of this run was changed: ${makePrintable(detail, 200)} (\`runbook audit verify\`)`;
+}
+
+/** What the store does not show now is asked for again. */
+function passStoreError(error: unknown): void {
+  if (!(error instanceof StoreError)) throw error;
 }
 
 const PROCESS_ENDED = 'not known: the process ended before the answer, and the message is not sent again';
