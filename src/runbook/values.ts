@@ -115,6 +115,9 @@ export interface Scope {
   rules(market: string): { readonly tick: DecimalString; readonly lot: DecimalString } | undefined;
 }
 
+/** The scope of what is the same in every run. */
+export const NOWHERE: Scope = { get: () => undefined, rules: () => undefined };
+
 /**
  * A checked field of a runbook: an expression, a text with `${…}`, or a literal; the engine does not need to know which.
  * `T` is the type of value that `evaluate` returns.

@@ -123,6 +123,51 @@ ${GUARD}`;
     expect(leaks(uncancelled)).toEqual(VIOLATED);
   });
 
+  it('are decided by what a condition says, not by its comments, its texts or how it is written', () => {
+    const head = 'inputs: {note: {type: text, default: x}}\n';
+    const stopped = (condition: string) =>
+      leaks(`${ENTRY}  - cancel: entry\n  - if: ${condition}\n    stop: {outcome: nothing}\n${GUARD}`, { head });
+    expect(stopped('entry.filled == 0')).toEqual([]);
+    expect(stopped("inputs.note == 'x' // && entry.filled == 0")).toEqual(VIOLATED);
+    expect(stopped('run.started_at < now // && entry.filled == 0')).toEqual(VIOLATED);
+    expect(stopped("inputs.note != ' && entry.filled == 0 && '")).toEqual(VIOLATED);
+    for (const same of [
+      'entry . filled==0',
+      '(entry.filled) == 0.0',
+      'entry.filled == 0 // && more',
+      '\'"!(entry.filled > 0)"\''.slice(1, -1),
+      "inputs.note == 'a || b' && (entry.filled == 0)",
+      "(inputs.note == 'x' || inputs.note == 'y') && entry.filled == 0",
+    ])
+      expect([same, stopped(same)]).toEqual([same, []]);
+    expect(stopped('entry.filled == 0 || inputs.note == "y"')).toEqual(UNPROVEN);
+    const twice = (first: string, second: string) =>
+      leaks(
+        ENTRY.replace('- id', `- if: ${first}\n    id`) + GUARD.replace('- protect', `- if: ${second}\n    protect`),
+        {
+          head,
+        },
+      );
+    expect(twice("inputs.note == 'x'", '(inputs.note=="x") // the same')).toEqual([]);
+    expect(twice("inputs.note == 'x'", "inputs.note == 'X'")).toEqual(UNPROVEN);
+  });
+
+  it('wait for one of several orders, however the list is written', () => {
+    const wait = (any: string) =>
+      `${ENTRY}${ENTRY.replace('id: entry', 'id: other')}  - wait_for: {any: ${any}, is: any_fill, within: 1m}\n`;
+    const none = { head: 'leaves: {position: none}\n' };
+    expect(leaks(wait('[entry, other]'), none)).toEqual([...VIOLATED, ...VIOLATED]);
+    expect(leaks(wait('"[entry, other]"'), none)).toEqual([...VIOLATED, ...VIOLATED]);
+    expect(
+      leaks(
+        wait('\n      - entry\n      - other')
+          .replace('{any:', '\n      any:')
+          .replace(/, is.*\}/, '\n      is: any_fill\n      within: 1m'),
+        none,
+      ),
+    ).toEqual([...VIOLATED, ...VIOLATED]);
+  });
+
   it('leave what a handler passes over', () => {
     const guarded = (then: string) => `${ENTRY}${GUARD}    catch: [{on: [rejected], then: ${then}}]\n`;
     expect(leaks(guarded('continue'))).toEqual(VIOLATED);

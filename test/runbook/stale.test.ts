@@ -85,12 +85,12 @@ describe('an order that no step has used since it was placed', () => {
     const kept = 'vars: {kept: {type: list<order>, init: []}}\n';
     const keep = `${place()}  - set:\n      kept: kept + [entry]\n`;
     const shown = NOTIFY('entry.filled') + NOTIFY("position('BTC-USD')");
-    expect(stale(keep + shown, kept)).toEqual(['place entry.filled', 'place position(']);
+    expect(stale(keep + shown, kept)).toEqual(['place entry.filled', "place position('BTC-USD')"]);
     for (const use of ['refresh: kept', 'cancel: kept', 'cancel: kept.filter(o, o.open)', 'refresh: [entry]'])
       expect(stale(`${keep}  - ${use}\n${shown}`, kept)).toEqual([]);
     const ladder = `  - for_each:\n      each: level\n      in: [60000, 59000]\n      do:\n${`${place().replace('price: 60000', 'price: level')}  - set:\n      kept: kept + [entry]\n`.replaceAll(/^(?=.)/gm, '      ')}`;
     expect(stale(`${ladder}  - refresh: kept\n${NOTIFY("position('BTC-USD')")}`, kept)).toEqual([]);
-    expect(stale(`${ladder}${NOTIFY("position('BTC-USD')")}`, kept)).toEqual(['place position(']);
+    expect(stale(`${ladder}${NOTIFY("position('BTC-USD')")}`, kept)).toEqual(["place position('BTC-USD')"]);
   });
 
   it('is read too early by a condition that is awaited', () => {
@@ -142,12 +142,32 @@ describe('an order that no step has used since it was placed', () => {
   });
 });
 
+describe('a condition', () => {
+  it('says what it says, not what its comments do', () => {
+    const inputs = `${place('accepted')}  - if: NOTED\n    notify: {to: ops, text: "\${entry.side}"}\n`;
+    expect(stale(inputs.replace('NOTED', "inputs.wanted // && position('BTC-USD') == 0"))).toEqual([]);
+    expect(stale(place() + STOP("inputs.wanted && position( 'BTC-USD' ) == 0"))).toEqual([
+      "place position( 'BTC-USD' )",
+    ]);
+    expect(stale(place() + STOP('inputs.wanted && position(("BTC-USD")) == 0'))).toEqual([
+      'place position(("BTC-USD"))',
+    ]);
+  });
+
+  it('is read from left to right, in brackets too', () => {
+    const asked = (condition: string) => stale(`${place()}  - if: "${condition}"\n    notify: {to: ops, text: none}\n`);
+    expect(asked('!entry.open && (inputs.wanted && entry.filled == 0)')).toEqual([]);
+    expect(asked('entry.filled == 0 && !entry.open')).toEqual(['place entry.filled']);
+    expect(asked('(inputs.wanted || !entry.open) && entry.filled == 0')).toEqual(['place entry.filled']);
+  });
+});
+
 describe('the position of the run', () => {
   it('is not read while an order of its market may have filled since', () => {
-    expect(stale(place() + STOP("position('BTC-USD') == 0"))).toEqual(['place position(']);
+    expect(stale(place() + STOP("position('BTC-USD') == 0"))).toEqual(["place position('BTC-USD')"]);
     expect(stale(place() + STOP("position('ETH-USD') == 0"))).toEqual([]);
     const given = place().replace('market: BTC-USD', 'market: "${inputs.market}"');
-    expect(stale(given + STOP('position(inputs.market) == 0'))).toEqual(['place position(']);
+    expect(stale(given + STOP('position(inputs.market) == 0'))).toEqual(['place position(inputs.market)']);
     expect(stale(`${place()}  - refresh: entry\n${STOP("position('BTC-USD') == 0")}`)).toEqual([]);
   });
 });

@@ -7,9 +7,10 @@ import { suggestSpelling } from '../../base/spelling.ts';
 import type { CheckedRunbook, CheckedStep, StepOf } from '../checked.ts';
 import type { MapNode, Node } from '../document/nodes.ts';
 import { shorten } from '../expression/analysis-faults.ts';
-import { readsFills } from '../flow/conditions.ts';
+import { findOrigin, listFieldsRead, listParsed } from '../expression/expression.ts';
+import { listFillReads } from '../flow/conditions.ts';
 import { findLeaks } from '../flow/leaks.ts';
-import { findStaleReads, type StaleRead } from '../flow/stale.ts';
+import { findStaleReads } from '../flow/stale.ts';
 import { type Costs, countSteadyTokens } from '../plan/steady.ts';
 import { findAwaited } from '../steps/awaited.ts';
 import { listInnerBlocks, walkSteps } from '../steps/walk.ts';
@@ -31,7 +32,7 @@ export function lintRunbook(checking: Checking, runbook: CheckedRunbook, root: M
   for (const block of [runbook.steps, runbook.onError, runbook.finally]) lintCloses(checking, block);
   // Nothing is said of the paths of a file with errors: they are not known.
   if (!checking.diagnostics.some(({ severity }) => severity === 'error')) {
-    lintStaleReads(checking, runbook, root);
+    lintStaleReads(checking, runbook);
     lintLeaves(checking, runbook);
   }
   lintRate(checking, runbook, root, allowance);
@@ -154,37 +155,23 @@ function lintArmed(
 }
 
 /** Refuses reads of an order that may have changed since a step used it. */
-function lintStaleReads(checking: Checking, runbook: CheckedRunbook, root: MapNode): void {
-  for (const read of findStaleReads(runbook)) {
-    const { since, expr, field } = read;
+function lintStaleReads(checking: Checking, runbook: CheckedRunbook): void {
+  for (const { since, expr, field, span } of findStaleReads(runbook)) {
     const { line } = findPosition(checking.source.text, since.span.start);
     const what = `${field} in ${shorten(expr.text.trim())}`;
-    const at = locateRead(checking, read, root);
     if (since.verb === 'cancel')
       checking.report(
-        at,
+        span,
         'stale-after-cancel',
         `${what} is read as it was before the cancel in line ${line}, which is only awaited until it is accepted`,
       );
     else
       checking.report(
-        at,
+        span,
         'stale-after-place',
         `${what} is read as it was when the order was placed in line ${line}, and no step has used the order since`,
       );
   }
-}
-
-/** The place of the field in the text of the step or the output that reads it. */
-function locateRead(checking: Checking, { step, expr, field }: StaleRead, root: MapNode): Span {
-  const outputs = root.entry('outputs');
-  const around = step?.span ?? outputs?.span ?? root.span;
-  const { text } = checking.source;
-  const start = text.indexOf(expr.text, around.start);
-  const found = new RegExp(`[\\w.?]*[\\w\\])]\\??\\.${field}\\b|\\b${field}\\(`).exec(expr.text);
-  if (start === -1 || start >= around.end || found === null)
-    return step === undefined ? (outputs?.keySpan ?? root.span) : findNameSpan(checking, step);
-  return { start: start + found.index, end: start + found.index + found[0].length };
 }
 
 /** Checks each path against what the runbook says that it leaves. */
@@ -226,7 +213,7 @@ function lintProtection(checking: Checking, runbook: CheckedRunbook): void {
   let isLater = false;
   const visit = (steps: readonly CheckedStep[]): void => {
     for (const step of steps) {
-      filled ||= asksWhatFilled(step);
+      filled ||= asksWhatFilled(step, checking.names.defs);
       // One of the other side closes.
       if (isEntry(step, runbook) && (entry === undefined || entry.args.side.text === step.args.side.text)) {
         entry ??= step;
@@ -235,7 +222,7 @@ function lintProtection(checking: Checking, runbook: CheckedRunbook): void {
       } else if (step.verb === 'wait_for') {
         const { args } = step;
         if (args.kind === 'order' || args.kind === 'any') filled ||= showsFills(args.is);
-        isLater ||= args.kind !== 'order' || args.order.text.trim() !== entry?.id;
+        isLater ||= args.kind !== 'order' || findOrigin(args.order) !== entry?.id;
       } else if (isProtection(step)) {
         if (entry !== undefined && !filled && checking.names.doubted.size === 0)
           checking.report(
@@ -271,12 +258,16 @@ const TAKES_TIME: ReadonlySet<CheckedStep['verb']> = new Set([
 ]);
 
 /** Whether the step, or a block that it decides about, depends on what has filled. */
-function asksWhatFilled(step: CheckedStep): boolean {
+function asksWhatFilled(step: CheckedStep, defs: ReadonlyMap<string, Expr>): boolean {
   const conditions = [
     ...(step.if === undefined ? [] : [step.if]),
     ...(step.verb === 'switch' || step.verb === 'if' ? step.args.cases.flatMap(({ when }) => when ?? []) : []),
   ];
-  return conditions.some(({ text }) => /\.(?:filled|avg_price)\b/.test(text) || readsFills(text));
+  return conditions.some(
+    (condition) =>
+      listFieldsRead(condition).some((field) => /\.(?:filled|avg_price)$/.test(field)) ||
+      listParsed(condition).some(({ tree }) => listFillReads(tree, defs).length > 0),
+  );
 }
 
 /** Warns of an amend whose order may fill on the way, where nothing then protects or closes what it filled. */

@@ -15,14 +15,14 @@ import { BINARY_OPERATORS, type BinaryOperator, checkBinary, checkNegation, cost
 import { applyFunction, describeArity, impliesMarket, type Match, matchCall } from '../functions/signatures.ts';
 import { fitTerm, isTypeMismatch, type Term, unifyTerms } from '../functions/term.ts';
 import { BOOLEAN, findUnit, formatType, INTEGER, NUMBER, TEXT } from '../functions/typing.ts';
-import { EvaluationFailure, type Scope, type Value, type ValueType } from '../values.ts';
+import { EvaluationFailure, NOWHERE, type Value, type ValueType } from '../values.ts';
 import { AnalysisFaults, shorten } from './analysis-faults.ts';
 import type { TypeEnv } from './environment.ts';
 import { MAX_DEPTH, type SyntaxNode } from './syntax.ts';
-import { type Facts, VisibleNames } from './visible-names.ts';
+import { MACROS } from './tree.ts';
+import { type Facts, type FieldRead, VisibleNames } from './visible-names.ts';
 
 const OPERATORS: ReadonlySet<string> = new Set(BINARY_OPERATORS);
-const MACROS: ReadonlySet<string> = new Set(['map', 'filter', 'exists', 'all']);
 type NodeOf<O extends SyntaxNode['op']> = Extract<SyntaxNode, { op: O }>;
 
 export class Analysis extends AnalysisFaults {
@@ -42,8 +42,8 @@ export class Analysis extends AnalysisFaults {
     return this.visible.reads;
   }
 
-  /** The fields of records that were read, by their origins. */
-  get fields(): ReadonlySet<string> {
+  /** The fields of records that were read. */
+  get fields(): readonly FieldRead[] {
     return this.visible.fields;
   }
 
@@ -149,7 +149,7 @@ export class Analysis extends AnalysisFaults {
 
   private checkName(node: NodeOf<'id'>): Term | undefined {
     const name = node.args;
-    const found = this.visible.findName(name);
+    const found = this.visible.findName(name, node);
     if (found !== undefined) return found;
     return this.reportUnknownName(name, node);
   }
@@ -170,7 +170,7 @@ export class Analysis extends AnalysisFaults {
       return this.reportFault('unknown-field', place, `${formatType(record)} has no field ${name}`, hint);
     }
     if (!Object.hasOwn(record.fields, name)) return this.reportUnknownField(record, name, place);
-    return this.visible.readField(receiver, name, record.fields[name] as ValueType, node.op === '.?');
+    return this.visible.readField(receiver, name, record.fields[name] as ValueType, node);
   }
 
   private checkIndex(node: NodeOf<'[]'> | NodeOf<'[?]'>, level: number): Term | undefined {
@@ -510,8 +510,6 @@ function isZero({ constant, type, run }: Term): boolean {
     throw error;
   }
 }
-
-const NOWHERE: Scope = { get: () => undefined, rules: () => undefined };
 
 /** Finds an unknown time zone among the literal arguments. */
 function findUnknownZone({ signature, args }: Match): { readonly zone: string; readonly at: number } | undefined {

@@ -8,8 +8,8 @@ import type { SyntaxCode } from '../codes/syntax.ts';
 import type { MapNode, Node, ScalarNode } from '../document/nodes.ts';
 import { evaluateIn, type Run } from '../functions/evaluation.ts';
 import { formatType, unifyTypes } from '../functions/typing.ts';
-import { type Expr, NotKnown, type RecordValue, type Scope, type Value, type ValueType } from '../values.ts';
-import { compileField, isBare, noteParts } from './expression.ts';
+import { type Expr, NOWHERE, NotKnown, type RecordValue, type Scope, type Value, type ValueType } from '../values.ts';
+import { compileField, isBare, listFieldsRead, noteParts } from './expression.ts';
 import type { Names } from './scope.ts';
 
 /**
@@ -37,9 +37,6 @@ export interface ExpressionUse {
   /** The values of those that are the same in every run. */
   readonly constants: ReadonlyMap<string, Value>;
 }
-
-/** A scope without values, for constants. */
-const NOWHERE: Scope = { get: () => undefined, rules: () => undefined };
 
 export class Compiler {
   readonly diagnostics: Diagnostic[] = [];
@@ -87,7 +84,8 @@ export class Compiler {
     if (expr === undefined) {
       // Names in a wrong expression also count as used.
       for (const [word] of node.text.matchAll(/[A-Za-z_]\w*/g)) this.used.add(word);
-      this.noteFields(node.text);
+      for (const [, root, field] of node.text.matchAll(/\b(inputs|feeds)\s*\.\s*\??\s*([A-Za-z_]\w*)/g))
+        this.used.add(`${root}.${field}`);
       return FAULTY;
     }
     this.note(expr);
@@ -213,13 +211,8 @@ export class Compiler {
       this.used.add(root);
       if (root.startsWith('feeds.')) this.feeds.add(root.slice('feeds.'.length));
     }
-    this.noteFields(expr.text);
-  }
-
-  /** Notes the single inputs and feeds in a text: `reads` only holds `inputs` as a whole. */
-  private noteFields(text: string): void {
-    for (const [, root, field] of text.matchAll(/\b(inputs|feeds)\s*\.\s*\??\s*([A-Za-z_]\w*)/g))
-      this.used.add(`${root}.${field}`);
+    // `reads` only holds `inputs` as a whole.
+    for (const field of listFieldsRead(expr)) this.used.add(field);
   }
 
   /** Reports diagnostics, without those that follow from a declaration that has been reported. */

@@ -10,7 +10,7 @@ import type { ScalarNode } from '../document/nodes.ts';
 import { evaluateIn, joinTexts, type Run, toText } from '../functions/evaluation.ts';
 import { fitTerm, isTypeMismatch, type Term } from '../functions/term.ts';
 import { DURATION, formatType, NUMBER, TEXT, TIME } from '../functions/typing.ts';
-import type { Expr, Value, ValueType } from '../values.ts';
+import { type Expr, NOWHERE, type Value, type ValueType } from '../values.ts';
 import { Analysis } from './analysis.ts';
 import type { Fault } from './analysis-faults.ts';
 import type { TypeEnv } from './environment.ts';
@@ -23,9 +23,10 @@ import {
   readScalar,
   readTime,
 } from './literals.ts';
-import { parseExpression } from './syntax.ts';
+import { parseExpression, type SyntaxNode } from './syntax.ts';
 import { splitTemplate } from './template.ts';
-import type { Facts } from './visible-names.ts';
+import { spell } from './tree.ts';
+import type { Facts, FieldRead } from './visible-names.ts';
 
 export { parseTypeWord } from '../functions/type-words.ts';
 export type { TypeEnv } from './environment.ts';
@@ -38,8 +39,48 @@ export interface Compiled<T extends Value = Value> {
 }
 
 /** Facts about an expression besides its type; kept here so that an `Expr` holds only what the engine needs. */
-const FACTS = new WeakMap<Expr, Facts>();
-const NO_FACTS: Facts = { whenTrue: [], whenFalse: [], bare: false, fields: [] };
+const FACTS = new WeakMap<Expr, KnownFacts>();
+const NO_FACTS: KnownFacts = { whenTrue: [], whenFalse: [], bare: false, parts: [] };
+
+interface KnownFacts extends Omit<Facts, 'fields'> {
+  /** What it is put together of, if it is not one expression. */
+  readonly parts: readonly Expr[];
+  readonly parsed?: Parsed;
+}
+
+/** An expression as it was parsed. */
+export interface Parsed {
+  readonly tree: SyntaxNode;
+  readonly fields: readonly FieldRead[];
+  /** The place of a part of the tree in the file. */
+  locate(node: SyntaxNode): Span;
+}
+
+/** The expressions that a value is put together of: one, those of a template or of a list, or none in a literal. */
+export function listParsed(expr: Expr): readonly Parsed[] {
+  const { parsed, parts = [] } = FACTS.get(expr) ?? {};
+  return parsed === undefined ? parts.flatMap(listParsed) : [parsed];
+}
+
+/** The syntax tree of a value that is one expression. */
+export function findTree(expr: Expr): SyntaxNode | undefined {
+  return FACTS.get(expr)?.parsed?.tree;
+}
+
+/** The items of a list that is written out, `[entry, guard.stop_loss]`: the tree of each that has one. */
+export function listItems(expr: Expr): readonly (SyntaxNode | undefined)[] | undefined {
+  const tree = findTree(expr);
+  if (tree !== undefined) return tree.op === 'list' ? tree.args : undefined;
+  return expr.type.kind === 'list' ? FACTS.get(expr)?.parts.map(findTree) : undefined;
+}
+
+/** One spelling for values that are written alike: a field says `${inputs.market}` or BTC-USD, a function `inputs.market` or 'BTC-USD'. */
+export function spellValue(expr: Expr): string {
+  const { parsed, parts = [] } = FACTS.get(expr) ?? {};
+  if (parsed !== undefined) return spell(parsed.tree);
+  const isLiteral = expr.constant && parts.length === 0 && expr.type.kind === 'text';
+  return isLiteral ? JSON.stringify(expr.evaluate(NOWHERE)) : expr.text.trim();
+}
 
 /** Dotted paths that are present when a boolean expression is true: `taker` for `taker.hasValue()`. */
 export function listPresentWhenTrue(expr: Expr): readonly string[] {
@@ -53,7 +94,7 @@ export function listPresentWhenFalse(expr: Expr): readonly string[] {
 
 /** The fields of records that an expression reads, by their origins: `entry.filled`, `ladder[].o.filled`. */
 export function listFieldsRead(expr: Expr): readonly string[] {
-  return FACTS.get(expr)?.fields ?? [];
+  return listParsed(expr).flatMap(({ fields }) => fields.map(({ origin }) => origin));
 }
 
 /** Where the value of an expression comes from, if that is one place: `entry`, `ladder[].o`. */
@@ -64,7 +105,7 @@ export function findOrigin(expr: Expr): string | undefined {
 /** Records what an expression that is put together from others reads, and whether all of it is bare literals. */
 export function noteParts(expr: Expr, parts: readonly Expr[]): void {
   const bare = parts.length > 0 && parts.every(isBare);
-  FACTS.set(expr, { ...NO_FACTS, bare, fields: [...new Set(parts.flatMap(listFieldsRead))] });
+  FACTS.set(expr, { ...NO_FACTS, bare, parts });
 }
 
 /** Whether an expression consists of bare literals: a let of this kind belongs in `TypeEnv.bare`. */
@@ -247,7 +288,7 @@ function joinParts(
   if (diagnostics.some((each) => each.severity === 'error')) return { expr: undefined, diagnostics };
   const reads = exprs.flatMap((each) => each.reads);
   const constant = exprs.every((each) => each.constant);
-  const facts = { ...NO_FACTS, fields: exprs.flatMap(listFieldsRead) };
+  const facts = { ...NO_FACTS, parts: exprs };
   const run: Run = ({ scope }) =>
     joinTexts(
       parts,
@@ -291,7 +332,8 @@ function compileSlice({ node, source, text, from }: Slice, env: TypeEnv, expecte
     whenTrue: fit.whenTrue ?? [],
     whenFalse: fit.whenFalse ?? [],
     bare: fit.bare,
-    fields: [...analysis.fields],
+    parts: [],
+    parsed: { tree: parsed.tree, fields: analysis.fields, locate: (part: Span) => toFileSpan(node, from, part) },
     ...(fit.origin === undefined ? {} : { origin: fit.origin }),
   };
   const { type, run, constant } = fit;
@@ -301,7 +343,8 @@ function compileSlice({ node, source, text, from }: Slice, env: TypeEnv, expecte
 
 function findFacts(env: TypeEnv, name: string): Facts | undefined {
   const expr = env.defs?.get(name);
-  return expr === undefined ? undefined : FACTS.get(expr);
+  const facts = expr && FACTS.get(expr);
+  return facts && { ...facts, fields: listParsed(expr).flatMap(({ fields }) => fields) };
 }
 
 /** The result of checking an expression's text. */
@@ -310,7 +353,7 @@ interface Meaning {
   readonly reads: Iterable<string>;
   readonly run: Run;
   readonly weight: number;
-  readonly facts: Facts;
+  readonly facts: KnownFacts;
   readonly constant: boolean;
 }
 

@@ -8,15 +8,23 @@ import type { Term } from '../functions/term.ts';
 import { findUnit } from '../functions/typing.ts';
 import { EvaluationFailure, type RecordValue, type Value, type ValueType } from '../values.ts';
 import type { TypeEnv } from './environment.ts';
+import type { SyntaxNode } from './syntax.ts';
 
 /** Facts about an expression's value, which a `def` passes on to the expressions that use it. */
 export interface Facts {
   readonly whenTrue: readonly string[];
   readonly whenFalse: readonly string[];
   readonly bare: boolean;
-  /** The fields of records that it reads, by their origins: `entry.filled`, `ladder[].o.filled`. */
-  readonly fields: readonly string[];
+  readonly fields: readonly FieldRead[];
   readonly origin?: string;
+}
+
+/** A field of a record that an expression reads. */
+export interface FieldRead {
+  /** Where it is found: `entry.filled`, `ladder[].o.filled`. */
+  readonly origin: string;
+  /** What reads it here: the field itself, or the name of a `def` that does. */
+  readonly by: SyntaxNode;
 }
 
 /** A loop variable of `map`, `filter`, `exists` or `all`; `bare`: of a list of bare literals. */
@@ -29,7 +37,7 @@ interface Local {
 
 export class VisibleNames {
   readonly reads = new Set<string>();
-  readonly fields = new Set<string>();
+  readonly fields: FieldRead[] = [];
   private readonly text: string;
   private readonly env: TypeEnv;
   private readonly factsOf: (name: string) => Facts | undefined;
@@ -43,7 +51,7 @@ export class VisibleNames {
   }
 
   /** Finds a loop variable or a root; undefined for a name that is not declared. */
-  findName(name: string): Term | undefined {
+  findName(name: string, by: SyntaxNode): Term | undefined {
     const slot = this.locals.findIndex((each) => each.name === name);
     const local = this.locals[slot];
     if (local !== undefined)
@@ -61,7 +69,7 @@ export class VisibleNames {
     this.reads.add(name);
     for (const read of defined?.reads ?? []) this.reads.add(read);
     const facts = this.factsOf(name);
-    for (const field of facts?.fields ?? []) this.fields.add(field);
+    for (const { origin } of facts?.fields ?? []) this.fields.push({ origin, by });
     return this.narrow({
       type,
       run: this.requireValue(type, name, (frame) => readRoot(frame, name)),
@@ -74,13 +82,13 @@ export class VisibleNames {
   }
 
   /** Reads a declared field of a record; it may be absent if the record may be absent, or after `?.`. */
-  readField(record: Term, name: string, own: ValueType, chained: boolean): Term {
+  readField(record: Term, name: string, own: ValueType, by: SyntaxNode): Term {
     if (record.path === 'feeds') this.reads.add(`feeds.${name}`);
-    const optional = chained || record.type.kind === 'optional';
+    const optional = by.op === '.?' || record.type.kind === 'optional';
     const type: ValueType = optional && own.kind !== 'optional' ? { kind: 'optional', of: own } : own;
     const path = record.path === undefined ? undefined : `${record.path}.${name}`;
     const origin = record.origin === undefined ? undefined : `${record.origin}.${name}`;
-    if (origin !== undefined) this.fields.add(origin);
+    if (origin !== undefined) this.fields.push({ origin, by });
     const { run: of } = record;
     return this.narrow({
       type,

@@ -1,14 +1,22 @@
 /**
- * Narrows the state of the check of `leaves` by a condition, where its text says something about an order, or about a measure of what
+ * Narrows the state of the check of `leaves` by a condition, where that says something about an order, or about a measure of what
  * filled. What a condition says in another way leaves a doubt.
  */
 import type { CheckedRunbook, CheckedStep, StepOf } from '../checked.ts';
+import { findTree, listParsed, spellValue } from '../expression/expression.ts';
+import type { SyntaxNode } from '../expression/syntax.ts';
+import { findPath, findRoot, isZero, listPaths, listTerms, spell, walkTree } from '../expression/tree.ts';
 import { walkSteps } from '../steps/walk.ts';
 import type { Expr } from '../values.ts';
-import { assumeZero, changeOrders, countOrders, nameMarket, type OrderFact, type PathState } from './facts.ts';
-
-/** `done + entry.filled + taker.filled.orValue(0)`: a sum of what filled, whose terms are never negative. */
-const FILLED_TERM = /^([A-Za-z_]\w*)\.filled(?:\.orValue\(0\))?$/;
+import {
+  assumeZero,
+  changeOrders,
+  countOrders,
+  type Decisions,
+  evaluateConstant,
+  type OrderFact,
+  type PathState,
+} from './facts.ts';
 
 /** Names of a runbook's steps and variables, as conditions use them. */
 export class StepNames {
@@ -17,7 +25,7 @@ export class StepNames {
   /** Names whose values say nothing about orders. */
   private readonly others = new Set(['inputs', 'feeds', 'now', 'run']);
   /** Of these, the ones that are the same during the whole run. */
-  private readonly steady: ReadonlySet<string>;
+  readonly steady: ReadonlySet<string>;
   /** Variables that begin at zero and only ever add what orders filled. */
   private readonly sums: ReadonlySet<string>;
 
@@ -30,38 +38,29 @@ export class StepNames {
       else if (step.verb === 'read_account' || step.verb === 'read_tier' || step.verb === 'request')
         this.others.add(step.id);
     }
-    const lets = runbook.let.filter(({ value }) =>
-      value.reads.every((root) => this.others.has(root.split('.')[0] ?? '')),
-    );
+    const lets = runbook.let.filter(({ value }) => value.reads.every((root) => this.others.has(findRoot(root))));
     for (const { name } of lets) this.others.add(name);
     this.steady = new Set(['inputs', ...runbook.let.map(({ name }) => name)]);
-    this.sums = new Set(runbook.vars.filter(({ init }) => init.text.trim() === '0').map(({ name }) => name));
-    const grows = steps.flatMap((step) => (step.verb === 'set' ? step.args.names : []));
-    this.sums = new Set(
-      [...this.sums].filter((sum) =>
-        grows.every(({ name, value }) => name !== sum || listSummed(sum, value.text) !== undefined),
-      ),
-    );
+    const set = steps.flatMap((step) => (step.verb === 'set' ? step.args.names : []));
+    const isGrowing = (sum: string) =>
+      set.every(({ name, value }) => name !== sum || listSummed(sum, value) !== undefined);
+    const sums = runbook.vars.filter(({ name, init }) => isFromZero(init) && isGrowing(name));
+    this.sums = new Set(sums.map(({ name }) => name));
   }
 
   /** The key of the order that an expression names by a step's id alone. */
-  findPlace(text: string): string | undefined {
-    return this.places.get(text.trim());
+  findPlace(tree: SyntaxNode | undefined): string | undefined {
+    return tree?.op === 'id' ? this.places.get(tree.args) : undefined;
   }
 
   /** The `protect` of which an expression names an order. */
-  findProtected(text: string): StepOf<'protect'> | undefined {
-    return this.protections.get(text.trim().split('.')[0] ?? '');
+  findProtected(tree: SyntaxNode | undefined): StepOf<'protect'> | undefined {
+    return this.protections.get((tree && findPath(tree))?.split('.')[0] ?? '');
   }
 
   /** Whether a condition can have to do with orders: it reads more than inputs, feeds, times and the account. */
-  concernsOrders({ reads }: Pick<Expr, 'reads'>): boolean {
-    return reads.some((root) => !this.others.has(root.split('.')[0] ?? ''));
-  }
-
-  /** Whether a condition has the same value at each place. */
-  isSteady({ reads, text }: Expr): boolean {
-    return reads.length > 0 && !readsFills(text) && reads.every((root) => this.steady.has(root));
+  concernsOrders(reads: readonly string[]): boolean {
+    return reads.some((root) => !this.others.has(findRoot(root)));
   }
 
   isSum(name: string): boolean {
@@ -73,20 +72,25 @@ export class StepNames {
     if (step.verb === 'list_fills') {
       const { market, allPages } = step.args;
       if (step.id === undefined || market === undefined || !allPages) return state;
-      return countOrders(state, `net_size(${step.id}.fills)`, (fact) => fact.market === nameMarket(market.text));
+      return countOrders(state, `net_size(${step.id}.fills)`, (fact) => fact.market === spellValue(market));
     }
     if (step.verb !== 'let' && step.verb !== 'set') return state;
     let noted = state;
     for (const { name, value } of step.args.names) {
-      const text = value.text.trim();
-      if (step.verb === 'let') noted = countOrders(forget(noted, name), name, ({ counted }) => counted.has(text));
+      const measure = spellValue(value);
+      if (step.verb === 'let') noted = countOrders(forget(noted, name), name, ({ counted }) => counted.has(measure));
       else if (this.isSum(name)) {
-        const summed = (listSummed(name, text) ?? []).map((id) => this.places.get(id));
+        const summed = (listSummed(name, value) ?? []).map((id) => this.places.get(id));
         noted = countOrders(noted, name, (_, key) => summed.includes(key));
       }
     }
     return noted;
   }
+}
+
+function isFromZero(init: Expr): boolean {
+  const tree = findTree(init);
+  return tree !== undefined && isZero(tree);
 }
 
 function forget(state: PathState, measure: string): PathState {
@@ -97,30 +101,47 @@ function forget(state: PathState, measure: string): PathState {
   );
 }
 
-/** The ids whose `filled` an assignment adds to a variable; undefined where it does anything else. */
-function listSummed(name: string, text: string): readonly string[] | undefined {
-  const [first, ...terms] = text.split('+').map((term) => term.trim());
-  const ids = terms.map((term) => FILLED_TERM.exec(term)?.[1]);
-  return first === name && ids.every((id) => id !== undefined) ? ids : undefined;
+/**
+ * The ids whose `filled` an assignment adds to a variable: `done + entry.filled + taker.filled.orValue(0)`, whose terms are never
+ * negative; undefined where it does anything else.
+ */
+function listSummed(name: string, value: Expr): readonly string[] | undefined {
+  const tree = findTree(value);
+  const [first, ...terms] = tree === undefined ? [] : listTerms(tree, '+');
+  const ids = terms.map((term) => findFilled(dropZero(term)));
+  return first?.op === 'id' && first.args === name && ids.every((id) => id !== undefined) ? ids : undefined;
+}
+
+function findFilled(node: SyntaxNode): string | undefined {
+  const [id, field, ...more] = findPath(node)?.split('.') ?? [];
+  return field === 'filled' && more.length === 0 ? id : undefined;
+}
+
+/** A value without the zero that is there for it where it is absent. */
+function dropZero(node: SyntaxNode): SyntaxNode {
+  const [name, value, [instead]] = node.op === 'rcall' ? node.args : [undefined, node, []];
+  return name === 'orValue' && instead !== undefined && isZero(instead) ? value : node;
 }
 
 /** The state where the condition is as `truth` says; undefined where it cannot be. */
-export function narrowByText(
+export function narrowByCondition(
   state: PathState,
   condition: Expr<boolean>,
   truth: boolean,
   names: StepNames,
 ): PathState | undefined {
-  const text = condition.text.trim();
-  if (names.isSteady(condition)) return decide(state, text, truth);
-  const doubtful = { ...state, doubt: state.doubt || readsFills(text) || names.concernsOrders(condition) };
-  if (/\|\||\?|[()]\s*&&|&&\s*[()]/.test(text.replaceAll(/\.(?:hasValue\(\)|orValue\(\d\))/g, ''))) return doubtful;
-  const parts = text.split('&&').map((part) => part.trim());
+  const tree = findTree(condition);
+  if (tree === undefined) return { ...state, doubt: true };
+  if (isSteady(condition, tree, names.steady)) return decide(state, tree, truth);
+  const parts = listTerms(tree, '&&');
   const atoms = parts.map((part) => parseAtom(part, names));
-  if (!truth && parts.length > 1) return atoms.every((atom) => atom !== undefined) ? state : doubtful;
+  if (!truth && parts.length > 1)
+    return atoms.every((atom) => atom !== undefined) || !concerns(tree, condition, names)
+      ? state
+      : { ...state, doubt: true };
   let narrowed: PathState | undefined = state;
   for (const [index, atom] of atoms.entries()) {
-    const part = parts[index] ?? '';
+    const part = parts[index] ?? tree;
     if (atom === undefined) {
       if (narrowed !== undefined && concerns(part, condition, names)) narrowed = { ...narrowed, doubt: true };
     } else narrowed = narrowed && applyAtom(narrowed, atom, truth);
@@ -132,43 +153,58 @@ export function narrowByText(
  * A condition whose value never changes goes the same way each time. Another one about the same inputs may depend on it, so that
  * the path may be impossible.
  */
-function decide(state: PathState, text: string, truth: boolean): PathState | undefined {
-  const decided = takeDecision(state.decided, text, truth);
+function decide(state: PathState, tree: SyntaxNode, truth: boolean): PathState | undefined {
+  const decided = takeDecision(state.decided, tree, truth);
   if (decided === undefined || decided === state.decided) return decided && state;
-  const names = listNames(text);
-  const related = [...state.decided.keys()].some((each) => listNames(each).some((name) => names.includes(name)));
-  return { ...state, decided, doubt: state.doubt || related };
+  const paths = listPaths(tree);
+  const isRelated = [...state.decided.values()].some((each) => each.paths.some((path) => paths.includes(path)));
+  return { ...state, decided, doubt: state.doubt || isRelated };
 }
 
 /** The decisions of a path with one more about a condition whose value never changes; undefined where it was decided otherwise. */
-export function takeDecision(
-  decided: ReadonlyMap<string, boolean>,
-  text: string,
-  truth: boolean,
-): ReadonlyMap<string, boolean> | undefined {
-  const plain = text.startsWith('!') ? text.slice(1).trim() : text;
-  const value = plain === text ? truth : !truth;
-  const known = decided.get(plain);
-  if (known !== undefined) return known === value ? decided : undefined;
-  return new Map(decided).set(plain, value);
+export function takeDecision(decided: Decisions, tree: SyntaxNode, truth: boolean): Decisions | undefined {
+  if (tree.op === '!_') return takeDecision(decided, tree.args, !truth);
+  const condition = spell(tree);
+  const known = decided.get(condition);
+  if (known !== undefined) return known.truth === truth ? decided : undefined;
+  return new Map(decided).set(condition, { truth, paths: listPaths(tree) });
 }
 
-function listNames(text: string): readonly string[] {
-  return (text.replaceAll(/'[^']*'|"[^"]*"/g, '').match(/[A-Za-z_][\w.]*/g) ?? []).filter(
-    (name) => name !== 'true' && name !== 'false',
-  );
+/** Functions over the fills of the run in a market: their values change, whatever their arguments are. */
+const OF_FILLS: ReadonlySet<string> = new Set(['position', 'avg_entry', 'realized', 'fees']);
+
+/** A call of such a function. */
+export interface FillRead {
+  readonly name: string;
+  readonly market: string;
+  /** What stands for it in the expression: the call, or the name of a `def`. */
+  readonly by: SyntaxNode;
 }
 
-/** Whether an expression calls a function over the fills of the run: its value changes, whatever its arguments are. */
-export function readsFills(text: string): boolean {
-  return /(?<![.\w])(?:position|avg_entry|realized|fees)\(/.test(text);
+/** The calls of such functions in a tree, and in the expressions of `def` that it names. */
+export function listFillReads(tree: SyntaxNode, defs: ReadonlyMap<string, Expr> = new Map()): readonly FillRead[] {
+  return [...walkTree(tree)].flatMap((by): readonly FillRead[] => {
+    const def = by.op === 'id' ? defs.get(by.args) : undefined;
+    if (def !== undefined)
+      return listParsed(def).flatMap((parsed) => listFillReads(parsed.tree, defs).map((read) => ({ ...read, by })));
+    if (by.op !== 'call' || !OF_FILLS.has(by.args[0])) return [];
+    return [{ name: by.args[0], market: by.args[1].map(spell).join(), by }];
+  });
+}
+
+function readsFills(tree: SyntaxNode): boolean {
+  return listFillReads(tree).length > 0;
+}
+
+/** Whether a condition has the same value at each place: it reads names of steady values alone. */
+export function isSteady({ reads }: Expr, tree: SyntaxNode, steady: ReadonlySet<string>): boolean {
+  return reads.length > 0 && !readsFills(tree) && reads.every((root) => steady.has(root));
 }
 
 /** Whether a part of a condition that is not understood reads what has to do with orders. */
-function concerns(part: string, condition: Expr, names: StepNames): boolean {
-  if (readsFills(part)) return true;
-  const reads = condition.reads.filter((root) => new RegExp(`\\b${root.split('.')[0]}\\b`).test(part));
-  return names.concernsOrders({ reads });
+function concerns(part: SyntaxNode, { reads }: Expr, names: StepNames): boolean {
+  const roots = new Set(listPaths(part).map(findRoot));
+  return readsFills(part) || names.concernsOrders(reads.filter((root) => roots.has(findRoot(root))));
 }
 
 type Saying = 'filled' | 'whole' | 'working' | 'placed';
@@ -178,49 +214,73 @@ type Atom =
   | {
       readonly kind: 'measure';
       readonly measure: string;
+      /** It is the position of the run in this market. */
+      readonly market: string | undefined;
       readonly whole: boolean;
       readonly zero: boolean;
       /** It shows whether a position on this side is there, and nothing of one on the other. */
       readonly side?: 'long' | 'short' | undefined;
     };
 
-const FORMS: readonly (readonly [RegExp, Saying, boolean])[] = [
-  [/^filled(?:\.orValue\(0\))? == 0$/, 'filled', false],
-  [/^filled(?:\.orValue\(0\))? (?:>|!=) 0$/, 'filled', true],
-  [/^avg_price\.hasValue\(\)$/, 'filled', true],
-  [/^remaining == 0$/, 'whole', true],
-  [/^remaining (?:>|!=) 0$/, 'whole', false],
-  [/^open$/, 'working', true],
-  [/^terminal$/, 'working', false],
-];
+type Sayings = Readonly<Record<string, readonly [Saying, boolean]>>;
 
-function parseAtom(text: string, names: StepNames): Atom | undefined {
-  const [, measure, operator] = /^(\w+|net_size\(\w+\.fills\)|position\([^()]+\)) (==|!=|>|<) 0$/.exec(text) ?? [];
-  if (measure !== undefined) {
-    const sum = names.isSum(measure);
-    if (operator === '<' && sum) return undefined;
-    const side = sum ? undefined : operator === '>' ? 'long' : operator === '<' ? 'short' : undefined;
-    return { kind: 'measure', measure, whole: !sum, zero: operator === '==', side };
+/** What a field of an order says, and the order itself (''), where it is true, is zero, or is present. */
+const TRUE: Sayings = { open: ['working', true], terminal: ['working', false] };
+const ZERO: Sayings = { filled: ['filled', false], remaining: ['whole', true] };
+const PRESENT: Sayings = { '': ['placed', true], avg_price: ['filled', true] };
+
+/** What a part of a condition says; undefined where it is not understood. */
+function parseAtom(node: SyntaxNode, names: StepNames): Atom | undefined {
+  switch (node.op) {
+    case '!_':
+      return negate(parseAtom(node.args, names));
+    case '==':
+    case '!=':
+    case '>':
+    case '<':
+      return isZero(node.args[1]) ? parseComparison(node.args[0], node.op, names) : undefined;
+    case 'rcall':
+      return node.args[0] === 'hasValue' ? sayOf(node.args[1], PRESENT, names) : undefined;
+    default:
+      return sayOf(node, TRUE, names);
   }
-  const negated = text.startsWith('!');
-  const plain = negated ? text.slice(1).trim() : text;
-  const [, id = '', rest = ''] = /^([A-Za-z_]\w*)\.(.+)$/.exec(plain) ?? [];
-  const key = names.findPlace(id);
-  if (key === undefined) return undefined;
-  if (rest === 'hasValue()') return { kind: 'order', key, says: 'placed', positive: !negated };
-  const form = FORMS.find(([pattern]) => pattern.test(rest));
-  return form && { kind: 'order', key, says: form[1], positive: form[2] !== negated };
+}
+
+function negate(atom: Atom | undefined): Atom | undefined {
+  return atom?.kind === 'measure' ? { ...atom, zero: !atom.zero } : atom && { ...atom, positive: !atom.positive };
+}
+
+/** What a comparison with zero says. */
+function parseComparison(left: SyntaxNode, op: '==' | '!=' | '>' | '<', names: StepNames): Atom | undefined {
+  const order = op === '<' ? undefined : sayOf(dropZero(left), ZERO, names);
+  if (order !== undefined) return op === '==' ? order : negate(order);
+  const name = left.op === 'call' ? left.args[0] : undefined;
+  if (left.op !== 'id' && name !== 'net_size' && name !== 'position') return undefined;
+  const isSum = left.op === 'id' && names.isSum(left.args);
+  if (isSum && op === '<') return undefined;
+  const side = isSum ? undefined : op === '>' ? 'long' : op === '<' ? 'short' : undefined;
+  const market = name === 'position' ? listFillReads(left)[0]?.market : undefined;
+  return { kind: 'measure', measure: spell(left), market, whole: !isSum, zero: op === '==', side };
+}
+
+function sayOf(node: SyntaxNode, sayings: Sayings, names: StepNames): Atom | undefined {
+  const [holder, field] = node.op === '.' || node.op === '.?' ? node.args : [node, ''];
+  const key = names.findPlace(holder);
+  const saying = Object.hasOwn(sayings, field) ? sayings[field] : undefined;
+  return key === undefined || saying === undefined
+    ? undefined
+    : { kind: 'order', key, says: saying[0], positive: saying[1] };
 }
 
 function applyAtom(state: PathState, atom: Atom, truth: boolean): PathState | undefined {
   if (atom.kind === 'measure') {
-    const { measure, whole, side } = atom;
-    const market = /^position\((.+)\)$/.exec(measure)?.[1];
-    const isThere = (fact: OrderFact) => market !== undefined && fact.market === nameMarket(market);
+    const { measure, market, whole, side } = atom;
+    const isThere = (fact: OrderFact) => fact.market === market;
     const known = market === undefined ? state : countOrders(state, measure, isThere);
     const isKnown = [...known.orders.values()].some(({ counted }) => counted.has(measure));
     // A position on the other side is one too: orders of one side and their stops alone cannot make it.
-    const isOneSided = !state.doubt && [...known.orders.values()].every(({ step }) => step.args.side.text === side);
+    const isOneSided =
+      !state.doubt && [...known.orders.values()].every(({ step }) => evaluateConstant(step.args.side) === side);
     if (!isKnown || (side !== undefined && !isOneSided))
       return { ...state, doubt: state.doubt || state.orders.size > 0 };
     return atom.zero === truth ? assumeZero(known, measure, whole) : state;

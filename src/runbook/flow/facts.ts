@@ -4,33 +4,37 @@
  */
 import { Decimal } from '../../base/decimal.ts';
 import type { StepOf } from '../checked.ts';
+import { spellValue } from '../expression/expression.ts';
+import { type Expr, NOWHERE, type Value } from '../values.ts';
 
 /** An order that can open a position, or may have been one of a called runbook. */
 export interface OrderFact {
   readonly step: StepOf<'place'>;
-  /** Its market, as `nameMarket` spells it. */
+  /** Its market, as `spellValue` spells it. */
   readonly market: string;
   /** Whether it may have filled, in part or whole. */
   readonly fill: 'none' | 'may' | 'some';
   /** It may still fill. */
   readonly working: boolean;
-  /** The measures, by their text, that are zero only if it filled nothing: `done`, `net_size(mine.fills)`. */
+  /** The measures, as `spell` writes them, that are zero only if it filled nothing: `done`, `net_size(mine.fills)`. */
   readonly counted: ReadonlySet<string>;
 }
 
 export function makeFact(step: StepOf<'place'>, fill: OrderFact['fill'], working: boolean): OrderFact {
-  return { step, market: nameMarket(step.args.market.text), fill, working, counted: new Set() };
+  return { step, market: spellValue(step.args.market), fill, working, counted: new Set() };
 }
+
+/** Conditions over values that do not change, as the path took them: a second one of the same spelling goes the same way. */
+export type Decisions = ReadonlyMap<string, { readonly truth: boolean; readonly paths: readonly string[] }>;
 
 export interface PathState {
   /** By the path of the step that places it; an earlier round of a loop has a key of its own. */
   readonly orders: ReadonlyMap<string, OrderFact>;
-  /** By the market as `nameMarket` spells it: the share of the position that working stop-losses cover. */
+  /** By the market as `spellValue` spells it: the share of the position that working stop-losses cover. */
   readonly covered: ReadonlyMap<string, Decimal>;
   /** Something on the path can have closed, covered or opened more than is known. */
   readonly doubt: boolean;
-  /** Conditions over values that do not change, as the path took them: a second one with the same text goes the same way. */
-  readonly decided: ReadonlyMap<string, boolean>;
+  readonly decided: Decisions;
   /** What happened on it, for the message: `line 12: place`. */
   readonly trace: readonly string[];
 }
@@ -42,6 +46,17 @@ export const START: PathState = {
   decided: new Map(),
   trace: [],
 };
+
+/** Whether the sides of two steps are written alike. */
+export function isSameSide(one: OrderStep, other: OrderStep): boolean {
+  return spellValue(one.args.side) === spellValue(other.args.side);
+}
+
+type OrderStep = StepOf<'place' | 'protect' | 'manage'>;
+
+export function evaluateConstant<T extends Value>(expr: Expr<T>): T | undefined {
+  return expr.constant ? expr.evaluate(NOWHERE) : undefined;
+}
 
 /** The joined orders of earlier rounds of a loop. */
 const EARLIER = '#earlier';
@@ -79,14 +94,6 @@ export function listExposed({ orders }: PathState): readonly OrderFact[] {
 
 export function isExposed(state: PathState): boolean {
   return listExposed(state).length > 0;
-}
-
-/** A market in one spelling: a field says `${inputs.market}` or BTC-USD, a function `inputs.market` or 'BTC-USD'. */
-export function nameMarket(text: string): string {
-  return text
-    .trim()
-    .replace(/^\$\{\s*([^{}]*?)\s*\}$/, '$1')
-    .replaceAll(/^'|'$/g, '');
 }
 
 /** Takes what `change` makes of each order of which `applies` says so. */

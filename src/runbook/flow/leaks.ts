@@ -5,22 +5,24 @@
  */
 import { findPosition } from '../../base/diagnostic.ts';
 import type { CatchClause, CheckedRunbook, CheckedStep, LeavesDeclaration, StepOf } from '../checked.ts';
+import { findTree, listItems, spellValue } from '../expression/expression.ts';
 import { endsAtOnce, findAwaited } from '../steps/awaited.ts';
 import { getStepRow } from '../steps/steps.ts';
 import { listInnerBlocks, walkSteps } from '../steps/walk.ts';
-import type { Expr, Scope, Value } from '../values.ts';
-import { narrowByText, StepNames } from './conditions.ts';
+import type { Expr } from '../values.ts';
+import { narrowByCondition, StepNames } from './conditions.ts';
 import {
   assignName,
   changeOrders,
   cover,
   doubtElsewhere,
   endOrder,
+  evaluateConstant,
   isCovered,
   isExposed,
+  isSameSide,
   listExposed,
   makeFact,
-  nameMarket,
   type OrderFact,
   type PathState,
   START,
@@ -72,7 +74,7 @@ class LeavesDomain implements Domain<PathState> {
   /** The switch stays armed after the run: it cancels what works, stops too. */
   private readonly staysArmed: boolean;
   private readonly branches: BranchPlaces;
-  /** By a market as `nameMarket` spells it: the names that it reads. */
+  /** By a market as `spellValue` spells it: the names that it reads. */
   private readonly readBy: ReadonlyMap<string, readonly string[]>;
 
   constructor(runbook: CheckedRunbook) {
@@ -82,7 +84,7 @@ class LeavesDomain implements Domain<PathState> {
     const markets = [...walkSteps(runbook.steps)].flatMap((step) =>
       step.verb === 'place' || step.verb === 'protect' ? [step.args.market] : [],
     );
-    this.readBy = new Map(markets.map(({ text, reads }) => [nameMarket(text), reads]));
+    this.readBy = new Map(markets.map((market) => [spellValue(market), market.reads]));
     this.staysArmed = runbook.deadman?.onExit === 'leave_armed' && runbook.deadman.releaseAfter === undefined;
   }
 
@@ -95,7 +97,7 @@ class LeavesDomain implements Domain<PathState> {
 
   narrow(state: PathState, condition: Expr<boolean>, truth: boolean, step: CheckedStep): PathState | undefined {
     if (!matters(step)) return state;
-    const narrowed = narrowByText(state, condition, truth, this.names);
+    const narrowed = narrowByCondition(state, condition, truth, this.names);
     // An assertion that may be about something else is passed without a word about what is exposed.
     if (step.verb === 'assert' && narrowed !== undefined)
       return { ...narrowed, doubt: state.doubt || (narrowed.doubt && isExposed(state)) };
@@ -139,7 +141,7 @@ class LeavesDomain implements Domain<PathState> {
     }
     // Its exit may have closed a part. A `close` may have cancelled a stop that was not placed again; a `manage` cancels its own alone.
     if (step.verb === 'manage' || step.verb === 'close') {
-      const left = step.verb === 'close' ? uncover(state, nameMarket(step.args.market.text)) : state;
+      const left = step.verb === 'close' ? uncover(state, spellValue(step.args.market)) : state;
       return { ...left, doubt: state.doubt || isExposed(state) };
     }
     const blocks = step.verb === 'wait_for' ? [] : listInnerBlocks(step);
@@ -210,9 +212,9 @@ class LeavesDomain implements Domain<PathState> {
   private place(step: StepOf<'place'>, state: PathState): PathState {
     const { args, path } = step;
     const others = listExposed(state).filter((fact) => fact.step !== step);
-    const against = others.some((fact) => fact.step.args.side.text !== args.side.text);
-    const market = nameMarket(args.market.text);
-    const isCrossing = others.some((fact) => fact.market === market && fact.step.args.side.text !== args.side.text);
+    const against = others.some((fact) => !isSameSide(fact.step, step));
+    const market = spellValue(args.market);
+    const isCrossing = others.some((fact) => fact.market === market && !isSameSide(fact.step, step));
     if (isCrossing && this.mayOpen(step) && !endsAtOnce(args) && state.covered.get(market)?.gt(0))
       this.crossing.add(step);
     // It closes or covers what is there, in a size that only the run knows.
@@ -230,24 +232,24 @@ class LeavesDomain implements Domain<PathState> {
   private protect(step: StepOf<'protect'>, state: PathState): PathState {
     const { args } = step;
     if (args.stopLoss === undefined) return state;
-    const here = listExposed(state).filter(({ market }) => market === nameMarket(args.market.text));
+    const here = listExposed(state).filter(({ market }) => market === spellValue(args.market));
     // On the side of the orders it would open more, and covers nothing.
-    if (here.length > 0 && here.every((fact) => fact.step.args.side.text === args.side.text))
+    if (here.length > 0 && here.every((fact) => isSameSide(fact.step, step)))
       return args.side.reads.every((root) => root === 'inputs')
         ? this.tell(state, step, 'protect on the side of the order itself')
         : { ...state, doubt: true };
     const share = evaluateConstant(args.stopLoss.fraction);
     if (share === undefined) return { ...state, doubt: true };
-    return this.staysArmed ? state : cover(doubtElsewhere(state), nameMarket(args.market.text), share);
+    return this.staysArmed ? state : cover(doubtElsewhere(state), spellValue(args.market), share);
   }
 
   /** It succeeds when the position is gone, and cancels its own orders: what has filled is closed, what still works may fill again. */
   private manage(step: StepOf<'manage'>, state: PathState): PathState {
     const { args } = step;
-    const market = nameMarket(args.market.text);
+    const market = spellValue(args.market);
     const here = listExposed(state).filter((fact) => fact.market === market);
     // Whether it is on the other side is known only in the run.
-    const isSame = here.some((fact) => fact.step.args.side.text === args.side.text);
+    const isSame = here.some((fact) => isSameSide(fact.step, step));
     const closed = this.closeOrders(step, state, (fact) => ({ ...fact, fill: 'none' }));
     return isSame ? { ...uncover(state, market), doubt: true } : closed;
   }
@@ -263,7 +265,7 @@ class LeavesDomain implements Domain<PathState> {
     state: PathState,
     change: (fact: OrderFact) => OrderFact,
   ): PathState {
-    const market = nameMarket(step.args.market.text);
+    const market = spellValue(step.args.market);
     const isHere = (fact: OrderFact) => fact.market === market;
     const isBeside = (fact: OrderFact) => isHere(fact) && this.branches.areBeside(step, fact.step);
     const closed = changeOrders(state, (fact) => isHere(fact) && !isBeside(fact), change);
@@ -275,31 +277,31 @@ class LeavesDomain implements Domain<PathState> {
   private cancel({ args }: StepOf<'cancel'>, state: PathState): PathState {
     if (args.kind === 'ids') return { ...state, doubt: true };
     if (args.kind === 'mine') {
-      const market = nameMarket(args.market.text);
+      const market = spellValue(args.market);
       const ended = changeOrders(state, (fact) => fact.market === market, endOrder);
       return doubtElsewhere(uncover(ended, market));
     }
-    const key = this.names.findPlace(args.order.text);
+    const key = this.names.findPlace(findTree(args.order));
     if (key !== undefined) return changeOrders(state, (_, each) => each === key, endOrder);
-    const protection = this.names.findProtected(args.order.text);
+    const protection = this.names.findProtected(findTree(args.order));
     if (protection === undefined) return { ...state, doubt: true };
     // Another stop, placed before this one was cancelled, covers on.
     const { market, stopLoss } = protection.args;
     const share = stopLoss && evaluateConstant(stopLoss.fraction);
-    return uncover(state, nameMarket(market.text), share);
+    return uncover(state, spellValue(market), share);
   }
 
   private waitFor(args: StepOf<'wait_for'>['args'], state: PathState): PathState {
     if (args.kind === 'order') return this.waitForOrder(args, state);
     if (args.kind !== 'any') return state;
     // Which of them has filled or ended is known only in the run; of the others nothing has changed.
-    const orders = args.any.text.replace(/^\s*\[|\]\s*$/g, '').split(',');
-    const areKnown = orders.every((text) => this.names.findPlace(text) !== undefined);
+    const orders = listItems(args.any);
+    const areKnown = orders?.every((order) => this.names.findPlace(order) !== undefined);
     return areKnown ? state : { ...state, doubt: true };
   }
 
   private waitForOrder(args: Extract<StepOf<'wait_for'>['args'], { kind: 'order' }>, state: PathState): PathState {
-    const key = this.names.findPlace(args.order.text);
+    const key = this.names.findPlace(findTree(args.order));
     // The stop or the target may have closed the position.
     if (key === undefined) return { ...state, doubt: true };
     const known = {
@@ -391,10 +393,4 @@ const DECISIVE: ReadonlySet<CheckedStep['verb']> = new Set([
 
 function matters({ verb }: CheckedStep): boolean {
   return DECISIVE.has(verb) || getStepRow(verb).risk === 'inner';
-}
-
-const NO_SCOPE: Scope = { get: () => undefined, rules: () => undefined };
-
-function evaluateConstant<T extends Value>(expr: Expr<T>): T | undefined {
-  return expr.constant ? expr.evaluate(NO_SCOPE) : undefined;
 }

@@ -2,13 +2,16 @@
  * Finds reads of an order as it was when it was placed, or when its cancel was only accepted, on a path on which no step has used the
  * order since (docs/language.md, Steps and what they yield): what has filled, and whether it works, may have changed.
  */
+import type { Span } from '../../base/diagnostic.ts';
 import type { CatchClause, CheckedRunbook, CheckedStep, StepOf } from '../checked.ts';
-import { findOrigin, listFieldsRead } from '../expression/expression.ts';
+import { findOrigin, findTree, listFieldsRead, listParsed, spellValue } from '../expression/expression.ts';
+import type { SyntaxNode } from '../expression/syntax.ts';
+import { findPath, listTerms } from '../expression/tree.ts';
 import { findAwaited } from '../steps/awaited.ts';
 import { listInnerBlocks, walkSteps } from '../steps/walk.ts';
 import type { Expr } from '../values.ts';
-import { readsFills, takeDecision } from './conditions.ts';
-import { nameMarket } from './facts.ts';
+import { isSteady, listFillReads, takeDecision } from './conditions.ts';
+import type { Decisions } from './facts.ts';
 import { type Domain, FlowWalk, type Loop } from './walk.ts';
 
 /** A read of a field that may have changed since. */
@@ -17,15 +20,14 @@ export interface StaleRead {
   readonly step: CheckedStep | undefined;
   readonly expr: Expr;
   readonly field: string;
+  /** The place of what reads it. */
+  readonly span: Span;
   /** The step that made the order stale: it placed it, or its cancel was not awaited. */
   readonly since: CheckedStep;
 }
 
 /** Fields that change while an order works. */
 const CHANGING: ReadonlySet<string> = new Set(['filled', 'remaining', 'avg_price', 'status', 'terminal', 'open']);
-
-/** Functions over the fills of the run in a market. */
-const OF_MARKET = /\b(position|avg_entry|realized|fees)\(([^()]*)\)/g;
 
 /** An order that no step has used since `since`; `isOpen`: it was seen at the venue then. */
 interface Untouched {
@@ -43,7 +45,7 @@ interface StaleState {
   readonly names: ReadonlyMap<string, string>;
   /** The orders that a variable may hold. */
   readonly held: ReadonlyMap<string, ReadonlySet<string>>;
-  readonly decided: ReadonlyMap<string, boolean>;
+  readonly decided: Decisions;
 }
 
 const START: StaleState = {
@@ -90,20 +92,25 @@ class StaleDomain implements Domain<StaleState> {
     for (const expr of listArguments(step)) this.read(state, expr, step);
   }
 
-  /** Notes what an expression reads too late. `decides`: it decides on a stop, a failure or an order, where `open` is not enough. */
-  read(state: StaleState, expr: Expr, step: CheckedStep | undefined, decides = false, part = expr.text): void {
-    for (const origin of listFieldsRead(expr)) {
-      const [, order = '', field = ''] = /^(.*)\.(\w+)$/.exec(origin) ?? [];
-      const word = new RegExp(`\\b${field}\\b`);
-      if (!CHANGING.has(field) || (word.test(expr.text) && !word.test(part))) continue;
-      const untouched = state.stale.get(this.resolve(state, order));
-      if (untouched === undefined || (field === 'open' && untouched.isOpen && !decides)) continue;
-      this.note({ step, expr, field, since: untouched.since }, origin);
-    }
-    for (const [call, field = '', text = ''] of part.matchAll(OF_MARKET)) {
-      const market = nameMarket(text);
-      const untouched = [...state.stale.values()].find((each) => each.market === market);
-      if (untouched !== undefined) this.note({ step, expr, field, since: untouched.since }, call);
+  /**
+   * Notes what an expression, or a part of it, reads too late. `decides`: it decides on a stop, a failure or an order, where `open`
+   * is not enough.
+   */
+  read(state: StaleState, expr: Expr, step: CheckedStep | undefined, decides = false, part?: SyntaxNode): void {
+    for (const { tree, fields, locate } of listParsed(expr)) {
+      const within = part ?? tree;
+      for (const { origin, by } of fields) {
+        const [, order = '', field = ''] = /^(.*)\.(\w+)$/.exec(origin) ?? [];
+        if (!CHANGING.has(field) || by.start < within.start || by.end > within.end) continue;
+        const untouched = state.stale.get(this.resolve(state, order));
+        if (untouched === undefined || (field === 'open' && untouched.isOpen && !decides)) continue;
+        this.note({ step, expr, field, span: locate(by), since: untouched.since }, origin);
+      }
+      for (const { name: field, market, by } of listFillReads(within)) {
+        const untouched = [...state.stale.values()].find((each) => each.market === market);
+        if (untouched === undefined) continue;
+        this.note({ step, expr, field, span: locate(by), since: untouched.since }, `${field}(${market})`);
+      }
     }
   }
 
@@ -114,20 +121,21 @@ class StaleDomain implements Domain<StaleState> {
 
   /** Reads a condition from left to right: what one part says, the next ones know. */
   narrow(state: StaleState, condition: Expr<boolean>, truth: boolean, step: CheckedStep): StaleState | undefined {
-    const text = condition.text.trim();
+    const tree = findTree(condition);
+    if (tree === undefined) return state;
     const decides = isDeciding(step, condition);
-    const parts = /\|\||\?[^.]|[()]\s*&&|&&\s*[()]/.test(text.replaceAll(PRESENCE, '')) ? [text] : text.split('&&');
+    const parts = listTerms(tree, '&&');
     let known: StaleState | undefined = state;
     for (const part of parts) {
       if (known !== undefined) this.read(known, condition, step, decides, part);
-      known = known && this.narrowBy(known, part.trim(), true);
+      known = known && this.narrowBy(known, part, true);
     }
-    if (condition.reads.length > 0 && !readsFills(text) && condition.reads.every((root) => this.steady.has(root))) {
-      const decided = takeDecision(state.decided, text, truth);
+    if (isSteady(condition, tree, this.steady)) {
+      const decided = takeDecision(state.decided, tree, truth);
       return decided && { ...state, decided };
     }
     if (truth) return known;
-    return parts.length === 1 ? this.narrowBy(state, text, false) : state;
+    return parts.length === 1 ? this.narrowBy(state, tree, false) : state;
   }
 
   perform(step: CheckedStep, state: StaleState): StaleState {
@@ -253,7 +261,7 @@ class StaleDomain implements Domain<StaleState> {
   private place(step: StepOf<'place' | 'protect'>, state: StaleState): StaleState {
     if (step.id === undefined) return state;
     const awaited = findAwaited(step);
-    const market = nameMarket(step.args.market.text);
+    const market = spellValue(step.args.market);
     const keys = step.verb === 'place' ? [step.id] : listLegs(step).map((leg) => `${step.id}.${leg}`);
     const stale = new Map(state.stale);
     const placed = new Map(state.placed);
@@ -270,7 +278,7 @@ class StaleDomain implements Domain<StaleState> {
     const { args } = step;
     const meant =
       args.kind === 'mine'
-        ? [...state.placed].flatMap(([key, market]) => (market === nameMarket(args.market.text) ? [key] : []))
+        ? [...state.placed].flatMap(([key, market]) => (market === spellValue(args.market) ? [key] : []))
         : this.listNamed(state, args.kind === 'order' ? [args.order] : [args.ids]);
     const stale = new Map(state.stale);
     for (const key of meant) {
@@ -281,8 +289,8 @@ class StaleDomain implements Domain<StaleState> {
   }
 
   /** Each order that was placed in the market has ended. */
-  private endAll(state: StaleState, { text }: Expr<string>): StaleState {
-    const stale = new Map([...state.stale].filter(([key]) => state.placed.get(key) !== nameMarket(text)));
+  private endAll(state: StaleState, market: Expr<string>): StaleState {
+    const stale = new Map([...state.stale].filter(([key]) => state.placed.get(key) !== spellValue(market)));
     return { ...state, stale };
   }
 
@@ -317,18 +325,17 @@ class StaleDomain implements Domain<StaleState> {
     return [...state.placed.keys()].filter((key) => named.has(key));
   }
 
-  private narrowBy(state: StaleState, part: string, truth: boolean): StaleState | undefined {
-    const negated = part.startsWith('!');
-    const plain = negated ? part.slice(1).trim() : part;
-    const [, order = '', says] = /^([\w.]+?)\.(open|terminal|hasValue\(\))$/.exec(plain) ?? [];
-    if (says === undefined) return state;
+  private narrowBy(state: StaleState, part: SyntaxNode, truth: boolean): StaleState | undefined {
+    if (part.op === '!_') return this.narrowBy(state, part.args, !truth);
+    const says = part.op === '.' || part.op === '.?' ? part.args[1] : part.op === 'rcall' ? part.args[0] : '';
+    const order = part.op === 'rcall' ? findPath(part.args[1]) : findPath(part)?.replace(/\.\w+$/, '');
+    if (order === undefined || (says !== 'open' && says !== 'terminal' && says !== 'hasValue')) return state;
     const key = this.resolve(state, order);
-    const holds = truth !== negated;
-    if (says === 'hasValue()') {
+    if (says === 'hasValue') {
       const isPlaced = [...state.placed.keys()].some((each) => isWithin(each, key));
-      return !this.orders.has(key) || holds === isPlaced ? state : undefined;
+      return !this.orders.has(key) || truth === isPlaced ? state : undefined;
     }
-    if (holds !== (says === 'terminal')) return state;
+    if (truth !== (says === 'terminal')) return state;
     const stale = new Map(state.stale);
     stale.delete(key);
     return { ...state, stale };
@@ -351,8 +358,6 @@ class StaleDomain implements Domain<StaleState> {
 function listHeld({ held }: StaleState): readonly (readonly [string, readonly string[]])[] {
   return [...held].map(([name, orders]) => [name, [...orders].sort()] as const).sort();
 }
-
-const PRESENCE = /\.(?:hasValue\(\)|orValue\([^()]*\))/g;
 
 /** Kinds of failure after which a `place` has no order at the venue. */
 const NOT_PLACED: ReadonlySet<string> = new Set([
