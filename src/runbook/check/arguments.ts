@@ -7,7 +7,9 @@ import type { OrderType, TimeInForce } from '../../venue/records.ts';
 import type { ProtectLeg, StepName, StepOf } from '../checked.ts';
 import type { Node } from '../document/nodes.ts';
 import { deriveMarket, FAULTY } from '../expression/compiler.ts';
+import { findTree } from '../expression/expression.ts';
 import { makeOptional } from '../expression/scope.ts';
+import { spell } from '../expression/tree.ts';
 import { makeRecordType, ORDER } from '../functions/records.ts';
 import { MARKET_TYPE } from '../shapes.ts';
 import { getStepRow, type VenueStepName } from '../steps/steps.ts';
@@ -368,7 +370,7 @@ function compileOnlyPrice(checking: Checking, { span }: Node, market: Expr<strin
   const all = Object.entries(feeds?.kind === 'record' ? feeds.fields : {});
   const isPrice = (type: ValueType | undefined) => type?.kind === 'decimal' && type.unit === 'price';
   const single = all.filter(([, type]) => isPrice(type)).map(([name]) => `feeds.${name}`);
-  const key = nameMarketKey(market);
+  const key = nameMarketKey(checking, market);
   const byMarket = all.flatMap(([name, type]) =>
     type.kind === 'map' && isPrice(type.of) && key !== undefined ? [`feeds.${name}[${key}]`] : [],
   );
@@ -379,10 +381,10 @@ function compileOnlyPrice(checking: Checking, { span }: Node, market: Expr<strin
 }
 
 /** A market as the key of an index; undefined for one that is put together of several parts. */
-function nameMarketKey(market: Expr<string>): string | undefined {
-  const text = market.text.trim();
-  if (market === FAULTY || text.includes('${')) return undefined;
-  return market.constant && !text.startsWith("'") ? `'${text}'` : text;
+function nameMarketKey(checking: Checking, market: Expr<string>): string | undefined {
+  const known = checking.compiler.evaluateConstant(market);
+  const tree = findTree(market);
+  return known === undefined ? tree && spell(tree) : `'${known}'`;
 }
 
 function amend(checking: Checking, node: Node, { nameSpan }: Circumstances): BuiltArgs<'amend'> {

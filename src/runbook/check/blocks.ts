@@ -8,6 +8,7 @@ import type { CatchClause, CheckedStep, StepBase, StepName } from '../checked.ts
 import type { Code } from '../codes/codes.ts';
 import type { ListNode, MapNode, Node } from '../document/nodes.ts';
 import { FAULTY } from '../expression/compiler.ts';
+import { spellValue } from '../expression/expression.ts';
 import { type Declared, makeOptional } from '../expression/scope.ts';
 import { STEP_ERROR } from '../functions/records.ts';
 import { DURATION, TEXT } from '../functions/typing.ts';
@@ -272,7 +273,8 @@ function remember(
   const steady =
     (condition as Expr) !== FAULTY &&
     condition.reads.every((root) => root === 'inputs' || checking.names.constants.has(root));
-  if (steady) guarded.set(condition.text.trim(), [...(guarded.get(condition.text.trim()) ?? []), ...ids]);
+  const spelled = spellValue(condition);
+  if (steady) guarded.set(spelled, [...(guarded.get(spelled) ?? []), ...ids]);
 }
 
 /** Reads the id; reports one that cannot be used. */

@@ -9,8 +9,9 @@ import { NOTICE_SEVERITIES } from '../../venue/profile/setting-form.ts';
 import type { CheckedStep, NamedExpr, StepName } from '../checked.ts';
 import { listEntries, type MapNode, type Node } from '../document/nodes.ts';
 import { FAULTY } from '../expression/compiler.ts';
-import { isBare } from '../expression/expression.ts';
+import { findTree, isBare } from '../expression/expression.ts';
 import { type Declared, makeOptional } from '../expression/scope.ts';
+import { findPath } from '../expression/tree.ts';
 import { FIRST_ORDER, makeRecordType, ORDER } from '../functions/records.ts';
 import { DURATION, findUnit, INTEGER } from '../functions/typing.ts';
 import { stepNameOf } from '../shape/walk.ts';
@@ -126,9 +127,6 @@ function buildWait(checking: Checking, node: Node): Built<'wait'> {
   return { args: { kind: 'for', for: read.compile<Duration>('for') }, yields: undefined };
 }
 
-/** An order given by a path of names, so that facts about it can be recorded. */
-const PLAIN_PATH = /^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*$/;
-
 function buildWaitFor(checking: Checking, node: Node, site: Site): Built<'wait_for'> {
   if (node.kind !== 'map') return { args: { kind: 'order', order: FAULTY, is: 'live', within: FAULTY }, yields: ORDER };
   const read = new FieldReader(checking, node, chooseMapShape('wait_for', node));
@@ -147,8 +145,10 @@ function buildWaitFor(checking: Checking, node: Node, site: Site): Built<'wait_f
     };
   }
   const order = read.compile<RecordValue>('order');
-  const path = order.text.trim();
-  const assures = shows && PLAIN_PATH.test(path) ? [`${path}.avg_price`] : [];
+  // Facts can be recorded about an order that is given by a path of names.
+  const tree = findTree(order);
+  const path = tree && findPath(tree);
+  const assures = shows && path !== undefined ? [`${path}.avg_price`] : [];
   return { args: { kind: 'order', order, is, within }, yields: ORDER, early: true, assures };
 }
 

@@ -15,7 +15,7 @@ import {
 } from '../checked.ts';
 import type { Node } from '../document/nodes.ts';
 import { FAULTY } from '../expression/compiler.ts';
-import { listPresentWhenFalse, listPresentWhenTrue } from '../expression/expression.ts';
+import { listPresentWhenFalse, listPresentWhenTrue, spellValue } from '../expression/expression.ts';
 import { BOOLEAN } from '../functions/typing.ts';
 import { getStepRow } from '../steps/steps.ts';
 import { listInnerBlocks, walkSteps } from '../steps/walk.ts';
@@ -130,5 +130,5 @@ export function assume(
   guarded: ReadonlyMap<string, readonly string[]> = new Map(),
 ): void {
   for (const path of listAssured(condition)) checking.names.assume(path);
-  for (const name of guarded.get(condition.text.trim()) ?? []) checking.names.assume(name);
+  for (const name of guarded.get(spellValue(condition)) ?? []) checking.names.assume(name);
 }

@@ -7,6 +7,9 @@ import type { Span } from '../../base/diagnostic.ts';
 import type { StepName } from '../checked.ts';
 import type { Node } from '../document/nodes.ts';
 import { shorten } from '../expression/analysis-faults.ts';
+import { listParsed } from '../expression/expression.ts';
+import type { SyntaxNode } from '../expression/syntax.ts';
+import { listParts, MACROS } from '../expression/tree.ts';
 import type { Expr } from '../values.ts';
 import type { Checking } from './checking.ts';
 import type { FieldReader } from './field-reader.ts';
@@ -23,7 +26,7 @@ export function checkFigure(
   if (expr === undefined) return;
   if (value !== undefined && !value.greaterThan(0))
     checking.report(read.locate(key), code, `${key} must be above zero, found ${value.toFixed()}`);
-  else if (value === undefined ? divides(checking.names, expr.text) : countDigits(value.toFixed()) > MOST_DIGITS) {
+  else if (value === undefined ? divides(checking.names, expr) : countDigits(value.toFixed()) > MOST_DIGITS) {
     const step = key === 'size' ? 'lot' : 'tick';
     checking.report(
       read.locate(key),
@@ -34,17 +37,41 @@ export function checkFigure(
   }
 }
 
-const ROUNDED = /\b(?:tick|lot|floor_to|ceil_to|round_to)\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)/g;
+const ROUNDING: ReadonlySet<string> = new Set(['tick', 'lot', 'floor_to', 'ceil_to', 'round_to']);
 
-/** Whether an expression divides, also through lets and defs, outside of what rounds. */
-function divides(names: Checking['names'], text: string, level = 0): boolean {
-  const rest = text.replaceAll(/'[^']*'/g, '').replaceAll(ROUNDED, '');
-  if (rest.includes('/')) return true;
-  const words = level > 8 ? [] : rest.matchAll(/(?<![\w.])[A-Za-z_]\w*(?![\w(])/g);
-  return [...words].some(([word]) => {
-    const named = names.defs.get(word) ?? names.lets.get(word);
-    return named !== undefined && divides(names, named.text, level + 1);
-  });
+/** Whether a value comes of a division, also through lets and defs, that nothing rounds. */
+function divides(names: Checking['names'], expr: Expr, seen: ReadonlySet<Expr> = new Set()): boolean {
+  // A name that is declared twice, which is reported, may be made of itself.
+  if (seen.has(expr)) return false;
+  const isQuotient = (node: SyntaxNode, items: readonly string[]): boolean => {
+    const isAny = (parts: readonly SyntaxNode[]): boolean => parts.some((part) => isQuotient(part, items));
+    switch (node.op) {
+      case '/':
+        return true;
+      case 'id': {
+        const named = items.includes(node.args) ? undefined : (names.defs.get(node.args) ?? names.lets.get(node.args));
+        return named !== undefined && divides(names, named, new Set(seen).add(expr));
+      }
+      case 'call':
+        return !ROUNDING.has(node.args[0]) && isAny(node.args[1]);
+      case 'rcall': {
+        const [name, on, args] = node.args;
+        if (!MACROS.has(name)) return isAny([on, ...args]);
+        const [item, body] = args;
+        // What the others ask of each item is not in their value.
+        const isMapped = name === 'map' && item?.op === 'id' && body !== undefined;
+        return isAny([on]) || (isMapped && isQuotient(body, [...items, item.args]));
+      }
+      case '?:':
+        return isAny([node.args[1], node.args[2]]);
+      case '[]':
+      case '[?]':
+        return isAny([node.args[0]]);
+      default:
+        return isAny(listParts(node));
+    }
+  };
+  return listParsed(expr).some(({ tree }) => isQuotient(tree, []));
 }
 
 export function checkHalted(checking: Checking, nameSpan: Span, name: StepName): void {

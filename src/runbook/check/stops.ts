@@ -7,6 +7,8 @@ import { Decimal } from '../../base/decimal.ts';
 import type { ProtectLeg } from '../checked.ts';
 import type { Node } from '../document/nodes.ts';
 import { FAULTY } from '../expression/compiler.ts';
+import { listParsed } from '../expression/expression.ts';
+import { findRoot, listPaths } from '../expression/tree.ts';
 import { Duration, type Expr, type RecordValue, type Scope, Time, type Value, type ValueType } from '../values.ts';
 import type { Checking } from './checking.ts';
 
@@ -24,7 +26,7 @@ export function lintStops(
 ): void {
   const legs = [stopLoss, takeProfit].flatMap((each) => (each === undefined ? [] : [each.leg.trigger, each.leg.price]));
   // Which of two prices from different sources is higher is not known.
-  if (new Set(legs.flatMap((expr) => listPricesRead(checking, expr.text))).size > 1) return;
+  if (new Set(legs.flatMap((expr) => listPricesRead(checking, expr))).size > 1) return;
   const ways = PROBES.map((price) => buildProbe(checking, price));
   // The side of the closing order: a long position is closed by a short one, and its stop lies below.
   const isBelow = (first: Expr<Decimal>, second: Expr<Decimal>): boolean =>
@@ -113,15 +115,18 @@ function formatPercent(part: Decimal): string {
 const PROBES = [new Decimal(100), new Decimal(70_000)] as const;
 
 /** The paths that an expression reads during a run, also through lets and defs: `entry.avg_price`, `feeds.mid`. */
-function listPricesRead(checking: Checking, text: string, level = 0): readonly string[] {
+function listPricesRead(checking: Checking, expr: Expr, seen: ReadonlySet<Expr> = new Set()): readonly string[] {
   const { names } = checking;
-  return [...text.matchAll(/(?<![\w.'])[A-Za-z_]\w*(?:\.\w+)*(?![\w'(])/g)].flatMap(([path]) => {
-    const root = path.split('.', 1)[0] as string;
-    if (root === 'inputs' || names.constants.has(root) || !(names.roots.has(root) || names.defs.has(root))) return [];
-    const named = names.defs.get(root) ?? names.lets.get(root);
-    if (named === undefined) return [path];
-    return level > 16 ? [path] : listPricesRead(checking, named.text, level + 1);
-  });
+  // A name that is declared twice, which is reported, may be made of itself.
+  if (seen.has(expr)) return [];
+  return listParsed(expr)
+    .flatMap(({ tree }) => listPaths(tree))
+    .flatMap((path) => {
+      const root = findRoot(path);
+      if (root === 'inputs' || names.constants.has(root) || !(names.roots.has(root) || names.defs.has(root))) return [];
+      const named = names.defs.get(root) ?? names.lets.get(root);
+      return named === undefined ? [path] : listPricesRead(checking, named, new Set(seen).add(expr));
+    });
 }
 
 /**
