@@ -1,7 +1,9 @@
 /** The variables that steps change: while these steps may be under way, or may have run, the values are not known. */
 import type { CheckedRunbook, CheckedStep, StepOf } from '../checked.ts';
-import { parseExpression, type SyntaxNode } from '../expression/syntax.ts';
+import { findTree, listItems } from '../expression/expression.ts';
+import type { SyntaxNode } from '../expression/syntax.ts';
 import { listInnerBlocks, walkSteps } from '../steps/walk.ts';
+import type { Expr } from '../values.ts';
 import type { PlanScope } from './scope.ts';
 
 /** Variables that these steps change are not known while they may be under way. */
@@ -32,8 +34,7 @@ export function listGrowth(step: StepOf<'set'>, runbook: CheckedRunbook): readon
   const lists = new Set(runbook.vars.filter(({ type }) => type.kind === 'list').map(({ name }) => name));
   return step.args.names.flatMap(({ name, value }) => {
     if (!lists.has(name)) return [];
-    const parsed = parseExpression(value.text);
-    const added = 'tree' in parsed ? countAdded(parsed.tree, name) : undefined;
+    const added = listItems(value)?.length ?? countAdded(findTree(value), name);
     if (added === undefined) return [[name, Number.POSITIVE_INFINITY] as const];
     const taken = added > 0 && findReplacing(name, runbook) === step ? 1 : 0;
     return [[name, added - taken] as const];
@@ -41,8 +42,8 @@ export function listGrowth(step: StepOf<'set'>, runbook: CheckedRunbook): readon
 }
 
 /** The items that an expression adds to the list that it changes; undefined where its form says nothing. */
-function countAdded(tree: SyntaxNode, name: string): number | undefined {
-  switch (tree.op) {
+function countAdded(tree: SyntaxNode | undefined, name: string): number | undefined {
+  switch (tree?.op) {
     case 'id':
       return tree.args === name ? 0 : undefined;
     case 'list':
@@ -52,7 +53,7 @@ function countAdded(tree: SyntaxNode, name: string): number | undefined {
       return before === undefined || more.op !== 'list' ? undefined : before + more.args.length;
     }
     case 'call':
-      return tree.args[0] === 'remove' && tree.args[1][0] ? countAdded(tree.args[1][0], name) : undefined;
+      return tree.args[0] === 'remove' ? countAdded(tree.args[1][0], name) : undefined;
     case 'rcall':
       return tree.args[0] === 'remove' || tree.args[0] === 'filter' ? countAdded(tree.args[1], name) : undefined;
     case '?:': {
@@ -90,7 +91,8 @@ function searchReplacing(name: string, all: readonly CheckedStep[]): CheckedStep
 
 /** The name of the item that `remove(list, item) + [...]` takes out. */
 function findTaken(step: StepOf<'set'>, name: string): string | undefined {
-  const tree = parseSet(step, name);
+  const value = findSet(step, name);
+  const tree = value && findTree(value);
   const list = tree?.op === '+' ? tree.args[0] : undefined;
   const [of, item] =
     list?.op === 'call' && list.args[0] === 'remove'
@@ -101,19 +103,18 @@ function findTaken(step: StepOf<'set'>, name: string): string | undefined {
   return of?.op === 'id' && of.args === name && item?.op === 'id' ? item.args : undefined;
 }
 
-function parseSet(step: StepOf<'set'>, name: string): SyntaxNode | undefined {
-  const text = step.args.names.find((named) => named.name === name)?.value.text;
-  const parsed = text === undefined ? undefined : parseExpression(text);
-  return parsed !== undefined && 'tree' in parsed ? parsed.tree : undefined;
+function findSet(step: StepOf<'set'>, name: string): Expr | undefined {
+  return step.args.names.find((named) => named.name === name)?.value;
 }
 
 /** The ids that a `set` adds to a list; undefined where it adds anything else. */
 function listAddedIds(step: StepOf<'set'>, name: string): readonly string[] | undefined {
-  const tree = parseSet(step, name);
-  const items = tree?.op === '+' ? tree.args[1] : tree?.op === 'list' ? tree : undefined;
-  if (items?.op !== 'list') return [];
-  const ids = items.args.flatMap((item) => (item.op === 'id' ? [item.args] : []));
-  return ids.length === items.args.length ? ids : undefined;
+  const value = findSet(step, name);
+  const tree = value && findTree(value);
+  const added = tree?.op === '+' ? tree.args[1] : undefined;
+  const items = added?.op === 'list' ? added.args : ((value && listItems(value)) ?? []);
+  const ids = items.flatMap((item) => (item?.op === 'id' ? [item.args] : []));
+  return ids.length === items.length ? ids : undefined;
 }
 
 /** Whether every order that a `set` adds has been placed by a step before it in the same block: then it is a new one each time. */
@@ -131,8 +132,7 @@ function isOncePerItem(step: StepOf<'set'>, name: string, all: readonly CheckedS
     const owner = [...walkSteps(all)].find((each) => listInnerBlocks(each).some((block) => block.includes(inside)));
     if (owner === undefined || owner.verb === 'parallel') return false;
     if (owner.verb === 'for_each') {
-      const parsed = parseExpression(owner.args.in.text);
-      const from = 'tree' in parsed ? countAdded(parsed.tree, name) : undefined;
+      const from = countAdded(findTree(owner.args.in), name);
       return from === 0 && owner.args.each === findTaken(step, name) && !isInParallel(owner, all);
     }
     const isBlock = owner.verb === 'if' || owner.verb === 'switch';

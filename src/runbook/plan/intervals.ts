@@ -4,7 +4,7 @@
  * would deny an order that the plan promised.
  */
 import { Decimal, parseAuthoredDecimal, roundToStep } from '../../base/decimal.ts';
-import { parseExpression, type SyntaxNode } from '../expression/syntax.ts';
+import type { SyntaxNode } from '../expression/syntax.ts';
 import { EvaluationFailure, NotKnown, type RecordValue, type Value } from '../values.ts';
 
 /** Both ends included; infinite where nothing bounds it. */
@@ -38,9 +38,8 @@ export function makePoint(value: Decimal): Interval {
 }
 
 /** Between which values an expression lies in every run that evaluates it. */
-export function boundExpression(text: string, ranges: Ranges): Interval {
-  const parsed = parseExpression(text);
-  return 'tree' in parsed ? new Bounding(text, ranges).bound(parsed.tree) : ANY;
+export function boundExpression(tree: SyntaxNode | undefined, ranges: Ranges): Interval {
+  return tree === undefined ? ANY : new Bounding(ranges).bound(tree);
 }
 
 export function multiply(a: Interval, b: Interval): Interval {
@@ -62,11 +61,9 @@ function enclose(values: readonly Decimal[]): Interval {
 }
 
 class Bounding {
-  private readonly text: string;
   private readonly ranges: Ranges;
 
-  constructor(text: string, ranges: Ranges) {
-    this.text = text;
+  constructor(ranges: Ranges) {
     this.ranges = ranges;
   }
 
@@ -98,8 +95,8 @@ class Bounding {
     }
   }
 
-  private boundLiteral({ start, end }: SyntaxNode): Interval {
-    const read = parseAuthoredDecimal(this.text.slice(start, end));
+  private boundLiteral({ input, start, end }: SyntaxNode): Interval {
+    const read = parseAuthoredDecimal(input.slice(start, end));
     return Decimal.isDecimal(read) ? makePoint(read as Decimal) : ANY;
   }
 

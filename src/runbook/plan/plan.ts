@@ -8,6 +8,7 @@ import { toCanonicalJson } from '../../base/json.ts';
 import { ENDPOINT_NAMES, type EndpointName } from '../../venue/catalogue.ts';
 import type { LimitRules } from '../../venue/limits/check.ts';
 import type { CheckedRunbook } from '../checked.ts';
+import { listItems } from '../expression/expression.ts';
 import { toJson } from '../values.ts';
 import {
   countWindowTokens,
@@ -124,7 +125,7 @@ export function planRun(context: PlanContext): Plan {
 /** The most items of each list variable that is empty at the start: what is ever added to it. */
 function boundLists(runbook: CheckedRunbook, worst: Load): ReadonlyMap<string, number> {
   const own = runbook.vars.flatMap(({ name, type, init }): [string, number][] => {
-    if (type.kind !== 'list' || !/^\s*\[\s*\]\s*$/.test(init.text)) return [];
+    if (type.kind !== 'list' || listItems(init)?.length !== 0) return [];
     const { max } = getRange(worst, `list ${nameList(runbook, name)}`);
     return max.isFinite() ? [[nameList(runbook, name), toWholeNumber(max)]] : [];
   });

@@ -9,6 +9,7 @@ import type { LimitRules } from '../../venue/limits/check.ts';
 import type { OrderDraft } from '../../venue/order/requests.ts';
 import { ACCOUNT_POSITION, type MarketRules } from '../../venue/port.ts';
 import type { CheckedRunbook } from '../checked.ts';
+import { findTree } from '../expression/expression.ts';
 import { walkSteps } from '../steps/walk.ts';
 import {
   EvaluationFailure,
@@ -253,7 +254,7 @@ export class PlanScope implements Scope {
     try {
       const known = this.evaluateKnown(expr);
       if (known !== undefined) return Decimal.isDecimal(known) ? makePoint(known as Decimal) : ANY;
-      return boundExpression(expr.text, { peek: (name) => this.peek(name), largest: this.largestSteps });
+      return boundExpression(findTree(expr), { peek: (name) => this.peek(name), largest: this.largestSteps });
     } finally {
       this.estimating.on = on;
       this.estimating.present = present;
@@ -264,8 +265,10 @@ export class PlanScope implements Scope {
   countItems(expr: Expr<readonly Value[]>): number | undefined {
     const known = this.evaluateKnown(expr);
     if (Array.isArray(known)) return known.length;
-    const from = /^\s*([A-Za-z_]\w*)\s*(?:\.\s*(?:filter|map)\s*\((?:[^()]|\([^()]*\))*\)\s*)*$/.exec(expr.text)?.[1];
-    if (from === undefined) return undefined;
+    let tree = findTree(expr);
+    while (tree?.op === 'rcall' && (tree.args[0] === 'filter' || tree.args[0] === 'map')) tree = tree.args[1];
+    if (tree?.op !== 'id') return undefined;
+    const from = tree.args;
     for (let scope: PlanScope | undefined = this; scope !== undefined; scope = scope.parent) {
       const named = scope.names.get(from);
       if (named === undefined) continue;
