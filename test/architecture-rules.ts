@@ -190,7 +190,7 @@ const DOORS: readonly Door[] = [
     what: 'real timers',
     uses: /\bset(?:Timeout|Interval|Immediate)\b|node:timers/,
     // A database waits for another process's lock or for its server, which is no time of a run; a page pushes to browsers.
-    through: ['src/base/clock.ts', 'src/journal/sql/sqlite.ts', 'src/journal/sql/postgres.ts'],
+    through: ['src/base/clock.ts', 'src/journal/sql/sqlite-connection.ts', 'src/journal/sql/postgres.ts'],
   },
   {
     what: 'real randomness',
