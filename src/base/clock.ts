@@ -72,6 +72,11 @@ class PendingTimer implements Timer {
 
 const NO_TURN = (): void => {};
 
+/** Resolves after a time of this clock. */
+export function pause(clock: Metronome, ms: number): Promise<void> {
+  return new Promise((resolve) => void clock.after(ms, resolve));
+}
+
 /** Waits until every promise that can settle without waiting has settled. */
 export function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));

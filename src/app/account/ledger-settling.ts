@@ -3,6 +3,7 @@
  * orders are still open, and which fills no journal has. Before a live run under limits of the account, and on request.
  */
 
+import { pause } from '../../base/clock.ts';
 import { decimal, formatDecimal } from '../../base/decimal.ts';
 import { makePrintable } from '../../base/printable.ts';
 import type { AccountLedger } from '../../gateway/limits/account-ledger.ts';
@@ -123,7 +124,7 @@ async function comparePositions(
   let read = await readDeclaredPositions(account, declared, LIST_TOKENS_WITHIN_MS);
   for (const delay of REPEATED_AFTER_MS) {
     if ('positions' in read) break;
-    await new Promise<void>((resolve) => void clock.after(delay, resolve));
+    await pause(clock, delay);
     read = await readDeclaredPositions(account, declared, LIST_TOKENS_WITHIN_MS);
   }
   if ('why' in read) return { moved: [], unread: [...missed, read.why].join('; ') };

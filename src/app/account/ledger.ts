@@ -2,6 +2,7 @@
  * Loads the ledger of an account from its store. The row of each run says up to which entry of its journal it holds; a run whose
  * journal has gone on, or ends otherwise, is folded anew. Rows of runs that an archive took out of the store are kept.
  */
+import { pause } from '../../base/clock.ts';
 import { AccountLedger } from '../../gateway/limits/account-ledger.ts';
 import {
   type Baseline,
@@ -43,7 +44,7 @@ export function nameLedger({
   key,
   clock,
 }: Pick<Account, 'store' | 'profile' | 'key' | 'clock'>): LedgerOf {
-  const yieldTurn = () => new Promise<void>((resolve) => void clock.after(0, resolve));
+  const yieldTurn = () => pause(clock, 0);
   return { store, name: profile.account, key, yieldTurn };
 }
 

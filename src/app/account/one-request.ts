@@ -1,4 +1,5 @@
 /** Sends one request to an account outside any run, without lease or journal: for `kill`, `doctor`, `reconcile` and late orders. */
+import { pause } from '../../base/clock.ts';
 import { type Exchanged, exchangeOnce, NO_SESSION } from '../../gateway/exchange.ts';
 import { buildDeclaredRequests, type ListedPosition, readPositions } from '../../gateway/live/declared.ts';
 import type { WireAnswer } from '../../gateway/transport.ts';
@@ -73,7 +74,7 @@ export async function readRows<E extends ListEndpoint>(
     const mayPass = tries === 0 || !isRefused || asked.serverError || asked.retryAfterMs !== undefined;
     if (delay === undefined || !mayPass) return { why: isRefused ? asked.text : asked.why };
     const pauseMs = Math.max(delay, isRefused ? (asked.retryAfterMs ?? 0) : 0);
-    await new Promise<void>((resolve) => void account.clock.after(pauseMs, resolve));
+    await pause(account.clock, pauseMs);
   }
 }
 

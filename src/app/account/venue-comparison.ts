@@ -3,6 +3,7 @@
  * our prefix that no journal knows means that this journal is not the account's newest: an older folder was restored, another machine
  * trades the account, or a journal was lost. What the runs there have done would be done again.
  */
+import { pause } from '../../base/clock.ts';
 import { formatCount } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import type { ActType, AdoptedOrder } from '../../journal/account/acts.ts';
@@ -201,7 +202,7 @@ async function dropKnown(
       after = page.at(-1)?.seq ?? after;
       if (page.length < PAGE_ENTRIES) break;
       // Other runs of this process have heartbeats to send.
-      await new Promise<void>((resolve) => void clock.after(0, resolve));
+      await pause(clock, 0);
     }
     if (wanted.size === 0) return;
   }

@@ -3,7 +3,7 @@
  * releases it for a named person. No failure prevents the requests to the venue: an unreachable store, a full disk or an
  * account that cannot be opened loses only its own part, and is reported.
  */
-import { type Clock, type Metronome, SystemClock } from '../../base/clock.ts';
+import { type Clock, type Metronome, pause, SystemClock } from '../../base/clock.ts';
 import { formatCount, formatWholeSeconds } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { KILL_SWEEP, sweep } from '../../engine/sweep.ts';
@@ -135,10 +135,7 @@ const ENGAGED_WITHIN_MS = 500;
 /** What it resolves to; undefined where that takes longer. */
 function waitBriefly<T>(work: Promise<T>): Promise<T | undefined> {
   const clock = new SystemClock();
-  return Promise.race([
-    work,
-    new Promise<undefined>((resolve) => void clock.after(ENGAGED_WITHIN_MS, () => resolve(undefined))),
-  ]);
+  return Promise.race([work, pause(clock, ENGAGED_WITHIN_MS).then(() => undefined)]);
 }
 
 /** Reports a process that acts for the same account of the venue and that the kill switch of this name does not reach. */
@@ -412,7 +409,7 @@ async function cancelEverything(
   // This process may be stopped for any time, and what was placed since a release is not its to cancel. A store that does not answer
   // delays no cancel.
   const askKill = async () => {
-    const late = new Promise<'late'>((resolve) => void clock.after(ENGAGED_WITHIN_MS, () => resolve('late')));
+    const late = pause(clock, ENGAGED_WITHIN_MS).then(() => 'late' as const);
     const found = await Promise.race([account.shared.killSwitch.engaged(account.key), late]);
     if (found === undefined && wasEngaged) throw makeReleasedError();
     wasEngaged ||= found !== undefined && found !== 'late' && found.unread !== true;
@@ -432,7 +429,7 @@ async function cancelEverything(
       },
       now: () => clock.now(),
       monotonic: () => clock.monotonic(),
-      pause: (ms) => new Promise<void>((resolve) => void clock.after(ms, resolve)),
+      pause: (ms) => pause(clock, ms),
       progress(count) {
         onLeft(count);
         voice.progress(`${formatCount(count, 'order')} open`);

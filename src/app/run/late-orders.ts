@@ -4,6 +4,7 @@
  * them, so the next run of the account looks for them and reports them (fault-matrix.md, row 3).
  */
 
+import { pause } from '../../base/clock.ts';
 import { formatCount } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { readEntry } from '../../journal/chain.ts';
@@ -227,7 +228,7 @@ export async function reportLateOrders(
       now: clock.now(),
       ofOtherRuns,
       listOrders: (startTime, page) => requestOrders(account, startTime, page),
-      yieldTurn: () => new Promise<void>((resolve) => void clock.after(0, resolve)),
+      yieldTurn: () => pause(clock, 0),
     });
     if (recalled === undefined) return;
     clock.arrive(() => write(recalled));

@@ -3,7 +3,7 @@
  * journal to its end. This process sends nothing to the venue, and returns the same result as if it had executed the run.
  */
 
-import type { SystemClock } from '../../base/clock.ts';
+import { pause } from '../../base/clock.ts';
 import { writeDuration } from '../../base/duration.ts';
 import { formatCount } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
@@ -239,8 +239,4 @@ class Follower {
       reason: 'interrupted at the terminal',
     });
   }
-}
-
-function pause(clock: SystemClock, ms: number): Promise<void> {
-  return new Promise((resolve) => void clock.after(ms, resolve));
 }

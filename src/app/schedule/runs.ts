@@ -1,3 +1,4 @@
+import { pause } from '../../base/clock.ts';
 import { formatWholeSeconds } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import type { OperatorCommand } from '../../engine/ports.ts';
@@ -181,7 +182,7 @@ export class ScheduledRuns implements Launcher {
       } catch (error) {
         if (!isAway(error) || clock.monotonic() >= until || !isWanted()) throw error;
       }
-      await new Promise<void>((resolve) => void clock.after(STORE_RETRY_MS, resolve));
+      await pause(clock, STORE_RETRY_MS);
     }
   }
 

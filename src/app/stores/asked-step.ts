@@ -1,6 +1,6 @@
 /** Finds the step that an answer is for: it must be waiting for approval now, or the answer would be stored without effect. */
 
-import type { Clock, Metronome } from '../../base/clock.ts';
+import { type Clock, type Metronome, pause } from '../../base/clock.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { readEntry } from '../../journal/chain.ts';
 import { readStoredEntries } from '../../journal/reading.ts';
@@ -27,7 +27,7 @@ export async function findAskedStep(
     if ('step' in found) return found;
     if (found.isSure || clock.monotonic() - since > PATIENCE_MS)
       throw new UserError(found.why, EXIT.usage, 'not_asked');
-    await new Promise<void>((resolve) => void clock.after(LOOK_EVERY_MS, resolve));
+    await pause(clock, LOOK_EVERY_MS);
   }
 }
 

@@ -18,7 +18,7 @@ import { findAskedStep } from '../../app/stores/asked-step.ts';
 import { accessStore, convertStoreErrors } from '../../app/stores/location.ts';
 import { findUnfinishedRuns, type UnfinishedRun } from '../../app/stores/unfinished-runs.ts';
 import { asUserError } from '../../app/system-errors.ts';
-import { SystemClock } from '../../base/clock.ts';
+import { pause, SystemClock } from '../../base/clock.ts';
 import { makePrintable } from '../../base/printable.ts';
 import type { Who } from '../../journal/account/acts.ts';
 import { takeLease } from '../../journal/shared/lease.ts';
@@ -135,7 +135,7 @@ async function waitUntilRead({ mailbox }: Pick<Shared, 'mailbox'>, run: string, 
     const pending = await mailbox.pending(run);
     if (pending.every((each) => each.sequence !== sequence)) return true;
     if (clock.monotonic() >= until) return false;
-    await new Promise<void>((resolve) => void clock.after(LOOK_EVERY_MS, resolve));
+    await pause(clock, LOOK_EVERY_MS);
   }
 }
 

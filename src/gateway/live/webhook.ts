@@ -1,5 +1,5 @@
 /** Posts notices and anchors to webhooks, as JSON, and asks for heartbeat URLs. The address is a secret and appears in no message. */
-import type { Metronome } from '../../base/clock.ts';
+import { type Metronome, pause } from '../../base/clock.ts';
 import type { Anchor, AnchorSink } from '../../journal/anchors/anchors.ts';
 import type { Secret } from './secret.ts';
 
@@ -36,11 +36,11 @@ export async function postNotice(
     const left = until - clock.monotonic();
     const { problem, again = false, waitMs = 0 } = await post(webhook, body, Math.min(POST_TIMEOUT_MS, left));
     if (problem === undefined) return undefined;
-    const pause = NOTICE_PAUSES_MS[tries - 1];
-    const wait = Math.max(pause ?? 0, waitMs);
-    if (!again || pause === undefined || clock.monotonic() + wait >= until)
+    const least = NOTICE_PAUSES_MS[tries - 1];
+    const wait = Math.max(least ?? 0, waitMs);
+    if (!again || least === undefined || clock.monotonic() + wait >= until)
       return tries === 1 ? problem : `${problem} (${tries} tries)`;
-    await new Promise<void>((resolve) => void clock.after(wait, resolve));
+    await pause(clock, wait);
   }
 }
 
