@@ -9,7 +9,7 @@
  * from their journals.
  */
 
-import { type Metronome, SystemClock, type Timer } from '../../base/clock.ts';
+import { pause, SystemClock, type Timer } from '../../base/clock.ts';
 import { formatSpan, formatWholeSeconds } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { Scheduler, type SchedulerEvent } from '../../engine/schedule/scheduler.ts';
@@ -31,7 +31,6 @@ import { findContradiction } from '../account/anchoring.ts';
 import { type ActingAccount, takeAccountLease } from '../account/identity.ts';
 import { nameSchedulerHolder } from '../account/lease-holders.ts';
 import { nameLedger, openLedger } from '../account/ledger.ts';
-import { sendOnce } from '../account/one-request.ts';
 import { findVenueContradiction, VenueComparison } from '../account/venue-comparison.ts';
 import { reportCrash } from '../crash-report.ts';
 import { EXIT, type ExitCode, UserError } from '../errors.ts';
@@ -40,6 +39,7 @@ import { LateOrders } from '../run/late-orders.ts';
 import type { LiveHost } from '../run/live-assembly.ts';
 import { describeInterrupted } from '../run/unsettled.ts';
 import { rememberStore } from '../stores/known-stores.ts';
+import { ClockWatch } from './clock-watch.ts';
 import type { AccountHealth } from './endpoints.ts';
 import { SchedulerEvents } from './events.ts';
 import { Heartbeat } from './heartbeat.ts';
@@ -107,11 +107,6 @@ const TICK_MS = 500;
 const FILES_EVERY = 2;
 /** Interval for deleting old verdicts, in ticks: once an hour, and at the first tick. */
 const PRUNE_EVERY = 7_200;
-/** Interval for reading the clocks of venue and store, in ticks: monotonic time carries a reading further. */
-const CLOCKS_EVERY = 3_600;
-/** The same while they differ: 15 s, also before the first look, which waits in seconds. */
-const WRONG_CLOCKS_EVERY = 30;
-const WRONG_CLOCK_WAITS = 15;
 const STANDBY_CHECK_MS = 1_000;
 /** How often a journal that the venue or an anchor contradicts is compared again: each time costs a reading of the venue's orders. */
 const CONTRADICTED_EVERY_MS = 15_000;
@@ -131,9 +126,7 @@ export class AccountService {
   private killUnread = false;
   /** What was engaged or released is not known to be in the journal of the account. */
   private unchained = false;
-  /** Whether it was reported that the clocks differ too much. */
-  private clockIsWrong = false;
-  private comparing: Promise<void> | undefined;
+  private clocks: ClockWatch | undefined;
   private storeProblem: string | undefined;
   /** Why nothing may be started until a person has looked. */
   private contradiction: string | undefined;
@@ -168,6 +161,8 @@ export class AccountService {
     log.redactWith(name, (text) => account.redactor.redact(text));
     try {
       this.events = new SchedulerEvents(log, metrics, account);
+      const clocks = new ClockWatch(account, this.events);
+      this.clocks = clocks;
       account.watchStorePlace((message) => {
         log.write('fatal', 'store_replaced', message);
         context.endProcess(EXIT.halted);
@@ -179,7 +174,10 @@ export class AccountService {
         if (held.kind !== 'held') return held;
         this.lease = held.lease;
         try {
-          return { kind: 'stopped', ...(await this.runSchedule(account, held, scheduleStore, this.events)) };
+          return {
+            kind: 'stopped',
+            ...(await this.runSchedule(account, held, scheduleStore, { events: this.events, clocks })),
+          };
         } catch (error) {
           if (policy === 'endless' && error instanceof UserError && error.kind === CONTRADICTED) {
             await this.standContradicted(error, held.lease, account);
@@ -194,7 +192,7 @@ export class AccountService {
       }
     } finally {
       this.ticker?.cancel();
-      await this.comparing;
+      await this.clocks?.settled();
       await this.lease?.release().catch(ignoreStore);
       await scheduleStore?.close();
       await account.close();
@@ -229,7 +227,7 @@ export class AccountService {
     account: Account,
     { lease, accountId }: ActingAccount,
     scheduleStore: ScheduleStore,
-    events: SchedulerEvents,
+    { events, clocks }: { readonly events: SchedulerEvents; readonly clocks: ClockWatch },
   ): Promise<StopCause> {
     const { files, log, metrics, context, onBegin: begun } = this.parts;
     rememberStore(context.state, account.place);
@@ -267,7 +265,7 @@ export class AccountService {
       scheduleStore,
       launcher: runs,
       killed: () => this.checkKillSwitch(account),
-      clockAgrees: () => this.checkClock(account),
+      clockAgrees: () => clocks.check(),
       tell: (event) => this.handleEvent(event),
     });
     try {
@@ -280,7 +278,8 @@ export class AccountService {
       events.reportResumed(await runs.resumeAll(scheduler));
       await runs.settleAccepted();
       this.scheduler = scheduler;
-      await this.waitForClock(account);
+      // Runs that were resumed go on meanwhile.
+      await clocks.waitUntilRight(() => this.stopCause !== undefined);
       if (this.stopCause === undefined) {
         await scheduler.begin(this.slots);
         begun(this.slots, lease.epoch);
@@ -325,7 +324,7 @@ export class AccountService {
         if (!(error instanceof StoreError && error.reason === 'unavailable' && waitsOn())) throw error;
         this.reportStoreProblem(error, 'tried again every second');
       }
-      await pauseStandby(clock);
+      await pause(clock, STANDBY_CHECK_MS);
     }
     return { kind: 'stopped', ...this.stopCause };
   }
@@ -339,7 +338,7 @@ export class AccountService {
     await lease.release().catch(ignoreStore);
     this.lease = undefined;
     this.scheduler = undefined;
-    await pauseStandby(clock);
+    await pause(clock, STANDBY_CHECK_MS);
   }
 
   /**
@@ -383,8 +382,7 @@ export class AccountService {
     try {
       await this.checkKillSwitch(account);
       if (this.unchained) this.unchained = await chainKills(account, this.parts.log.asVoice());
-      if (this.ticks % CLOCKS_EVERY === 0 || (this.clockIsWrong && this.ticks % WRONG_CLOCKS_EVERY === 0))
-        this.compareClocks(account);
+      this.clocks?.readAtTick(this.ticks);
       await runs.takeSubmissions(scheduler);
       await runs.settleAnswered(scheduler);
       if (this.ticks % FILES_EVERY === 0) await this.checkFiles(scheduler);
@@ -395,32 +393,6 @@ export class AccountService {
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
       this.reportStoreProblem(error, 'tried again twice a second');
-    }
-  }
-
-  /** Whether the clocks agree as far as they have to; reports a change. */
-  private checkClock({ clocks, clock, profile }: Account): boolean {
-    const difference = clocks.findDifference(clock.now(), clock.monotonic());
-    const isWrong = Math.abs(difference?.aheadMs ?? 0) > profile.clockAheadMs;
-    if (isWrong !== this.clockIsWrong) this.events?.reportClock(isWrong ? difference : undefined, profile.clockAheadMs);
-    this.clockIsWrong = isWrong;
-    return !isWrong;
-  }
-
-  /** Reads the other clocks. Nothing waits for it: an answer may take its time. */
-  private compareClocks(account: Account): void {
-    this.comparing ??= readClocks(account).finally(() => {
-      this.comparing = undefined;
-    });
-  }
-
-  /** Returns once the clocks agree, or when it is asked to stop. Runs that were resumed go on meanwhile. */
-  private async waitForClock(account: Account): Promise<void> {
-    // The answer with the account's id has shown the venue's.
-    await readClocks(account, account.clocks.isKnown ? ['store'] : ['store', 'venue']);
-    for (let waits = 1; this.stopCause === undefined && !this.checkClock(account); waits += 1) {
-      await pauseStandby(account.clock);
-      if (waits % WRONG_CLOCK_WAITS === 0) await readClocks(account);
     }
   }
 
@@ -447,7 +419,7 @@ export class AccountService {
     const still = seen === this.settling;
     this.settling = seen;
     // A slot that is new counts as known from now on: by a clock that is right.
-    if (seen === this.signature || !still || this.clockIsWrong) return;
+    if (seen === this.signature || !still || this.clocks?.isWrong === true) return;
     const { slots, problems } = files.read(log.asVoice());
     await scheduler.retime(slots);
     this.slots = slots;
@@ -484,7 +456,7 @@ export class AccountService {
     else if (!this.lease.mayAct()) reasons.push('the lease could not be renewed in time');
     else if (this.scheduler?.lastLook() === undefined) reasons.push('resuming unfinished runs');
     if (this.killed) reasons.push('the kill switch is engaged');
-    if (this.clockIsWrong) reasons.push("this machine's clock differs from the venue's or the store's");
+    if (this.clocks?.isWrong === true) reasons.push("this machine's clock differs from the venue's or the store's");
     if (this.killUnread) reasons.push('the kill switch cannot be read');
     if (this.account?.session.failing === true) reasons.push('the session cannot be renewed');
     if (this.storeProblem !== undefined) reasons.push('the store cannot be read');
@@ -510,19 +482,13 @@ export class AccountService {
       ready: () => this.findHealthProblems().length === 0 && this.findObstacles().length === 0,
       checkAge: () => this.getCheckAge(),
       killed: () => this.killed,
-      clockAhead: () => this.getClockAhead(),
+      clockAhead: () => this.clocks?.aheadSeconds,
       unresolved: () => this.listUnresolved().length,
     };
   }
 
   private listUnresolved() {
     return this.scheduler?.unresolved() ?? [];
-  }
-
-  private getClockAhead(): number | undefined {
-    const { account } = this;
-    if (account?.clocks.isKnown !== true) return undefined;
-    return (account.clocks.findDifference(account.clock.now(), account.clock.monotonic())?.aheadMs ?? 0) / 1000;
   }
 
   private getCheckAge(): number | undefined {
@@ -578,24 +544,4 @@ async function prune(scheduleStore: ScheduleStore, { key, clock }: Account): Pro
     await scheduleStore.pruneSubmissions(key, now - SUBMISSIONS_KEPT_MS),
   ];
   return pruned.includes(PRUNED_AT_ONCE);
-}
-
-/** Reads the clocks of the store and, by any answer, of the venue. One that does not answer is not compared. */
-async function readClocks(account: Account, which: readonly ('store' | 'venue')[] = ['store', 'venue']): Promise<void> {
-  const { clock, clocks } = account;
-  const { readClock } = account.shared;
-  if (readClock !== undefined) {
-    const fromMs = clock.monotonic();
-    await readClock().then(
-      (now) => clocks.note('the store', { fromMs, untilMs: clock.monotonic() }, now, 1),
-      ignoreStore,
-    );
-  }
-  if (which.includes('venue')) await sendOnce(account, 'GET /account', {}, 'read', { tokensWithinMs: CLOCK_TOKENS_MS });
-}
-/** How long that request waits for its tokens, ms. */
-const CLOCK_TOKENS_MS = 10_000;
-
-function pauseStandby(clock: Metronome): Promise<void> {
-  return new Promise((resolve) => void clock.after(STANDBY_CHECK_MS, resolve));
 }
