@@ -24,12 +24,12 @@ import { reportCrash } from '../crash-report.ts';
 import { EXIT, UserError } from '../errors.ts';
 import type { LoadedRunbook } from '../files/load.ts';
 import { type ActingContext, exitAfter, type Signal } from '../process.ts';
+import { makeRunName } from './first-entry.ts';
 import { LateOrders } from './late-orders.ts';
 import type { LiveHost, LiveOptions } from './live-assembly.ts';
 import { LiveRun } from './live-run.ts';
 import type { EndedRun } from './outcome.ts';
 import { describeOpenOrders, SettlingProgress } from './progress.ts';
-import { makeRunName } from './run-name.ts';
 import { submitRun, type Withdrawn } from './submission.ts';
 import { describeInterrupted, makeOverdueError } from './unsettled.ts';
 

@@ -1,4 +1,7 @@
-/** Builds a run's first entry, which holds everything needed to execute it again, and reads setup and profile back from it. */
+/**
+ * Names a run and builds its first entry, which holds everything needed to execute it again; reads setup and profile back from it.
+ */
+import { randomBytes } from 'node:crypto';
 import { sha256 } from '../../base/digest.ts';
 import { makePrintable } from '../../base/printable.ts';
 import type { RunSetup } from '../../engine/ports.ts';
@@ -18,6 +21,12 @@ import { ENGINE_VERSION, LOCK_SHA256 } from '../version.ts';
 export type Origin = Pick<DataOf<'run.started'>, 'trigger' | 'by' | 'plan' | 'bounds' | 'until' | 'occurrence'>;
 
 type Started = DataOf<'run.started'>;
+
+/** Sorts by start time, contains the runbook's name, and is not guessable: `20260105T080000123-bracket-entry-3f9a0c1b2d`. */
+export function makeRunName(runbook: string, now = Date.now()): string {
+  const stamp = new Date(now).toISOString().replace(/[-:.Z]/g, '');
+  return `${stamp}-${runbook.slice(0, 40)}-${randomBytes(5).toString('hex')}`;
+}
 
 /** The first entry of a run: everything needed to execute it again. `markets`: those of the venue, where the profile does not list them. */
 export function buildStartedData(

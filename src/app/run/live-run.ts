@@ -16,7 +16,6 @@ import { type ChainVerdict, toHead } from '../../journal/chain.ts';
 import type { Entry, EntryOf } from '../../journal/entry.ts';
 import { foldEntries } from '../../journal/reading.ts';
 import { recallKills } from '../../journal/shared/account-guard.ts';
-import type { PostedMessage } from '../../journal/shared/shared.ts';
 import { type RunRow, StoreError } from '../../journal/store.ts';
 import { fromStore, type ReportSource } from '../../report/export/run-report.ts';
 import type { Residual } from '../../report/folds/residual.ts';
@@ -30,7 +29,6 @@ import { findContradiction } from '../account/anchoring.ts';
 import { nameLedger, takeRows } from '../account/ledger.ts';
 import { readReleases, settleLedger } from '../account/ledger-settling.ts';
 import { RunNotifier, reportAlarm, type Subject } from '../account/notifications.ts';
-import { refuseApproval } from '../account/people.ts';
 import { findRestoredOver, findVenueContradiction } from '../account/venue-comparison.ts';
 import { EXIT, HAS_ENDED, UserError } from '../errors.ts';
 import { formatInputs, inputValues, type LoadedRunbook, loadPinned } from '../files/load.ts';
@@ -45,6 +43,7 @@ import {
   type LiveParts,
   readKillSwitch,
 } from './live-assembly.ts';
+import { RunMessages } from './messages.ts';
 import { PlanAlarm } from './plan-alarm.ts';
 import { RunProgressReport, reportSlowStart } from './progress.ts';
 import { type RecordToPlay, readRecord, readWholeRecord } from './recorded-run.ts';
@@ -83,7 +82,7 @@ export class LiveRun {
     killed: undefined,
     wasBefore: () => true,
     unread: undefined,
-    isReady: async () => this.isHeard && (this.isCompared || this.compareAgain()),
+    isReady: async () => this.messages.areRead && (this.isCompared || this.compareAgain()),
     contradiction: undefined,
     recount: (read) => this.recount(read),
   };
@@ -96,19 +95,11 @@ export class LiveRun {
   /** Whether an order of the run was denied in this process. */
   private wasDenied = false;
   private killTold = false;
-  /** Whether the messages of people to the run were read since this process has it: the first may be a cancel. */
-  private isHeard = false;
+  private readonly messages: RunMessages;
   /** Whether the venue's orders were compared with the journal. */
   private isCompared = true;
   private runbook = '';
   private startedAt = 0;
-  private startedBy: string | undefined;
-  /** By path, whom an approve step asks. */
-  private readonly asked = new Map<string, readonly string[]>();
-  /** The last message that was delivered to the run. */
-  private readUpTo = 0;
-  /** Answers of people from before this process resumed the run. */
-  private answered: readonly EntryOf<'operator.acted'>[] = [];
   /** Whether the journal says that the store does not answer. */
   private isAway = false;
   private isGivenUp = false;
@@ -130,6 +121,13 @@ export class LiveRun {
     this.profile = profile;
     this.assembly = new LiveAssembly(host, run, profile, options, this.bars);
     this.planAlarm = this.makePlanAlarm();
+    this.messages = new RunMessages({
+      host,
+      run,
+      profile,
+      deliver: (command) => this.recordCommand(command),
+      flush: () => this.flush(),
+    });
   }
 
   private makePlanAlarm(): PlanAlarm {
@@ -195,7 +193,7 @@ export class LiveRun {
     if (readsAccount(loaded.runbook) || !this.host.ledger.isWhole) await this.settleLedger(loaded);
     if (this.bars.contradiction !== undefined) this.host.voice.complain(this.bars.contradiction);
     const inputs = inputValues(loaded.runbook, { pairs: [], recorded: first.data.inputs });
-    this.answered = record.facts.acts;
+    this.messages.recall(record.facts.acts);
     const parts = { loaded, inputs, first, row: await account.store.run(run) };
     try {
       await this.play(record, parts).catch(async (error) => {
@@ -235,7 +233,7 @@ export class LiveRun {
         fresh.gate.apply(entry);
         this.fold.apply(entry);
         this.noteSwitch(entry);
-        this.noteQuestion(entry);
+        this.messages.apply(entry);
         this.planAlarm.apply(entry, { recorded: true });
       },
       observePassed: (passed) => this.planAlarm.pass(passed),
@@ -522,9 +520,7 @@ export class LiveRun {
 
   /** Reads the commands for this run and the state of the kill switch. */
   private async readCommands(): Promise<void> {
-    const { account } = this.host;
-    const { shared } = account;
-    await readKillSwitch(account, this.bars);
+    await readKillSwitch(this.host.account, this.bars);
     if (this.bars.killed !== undefined && !this.killTold) {
       this.killTold = true;
       this.act({ command: 'kill', by: this.bars.killed.by, reason: this.bars.killed.reason });
@@ -533,38 +529,10 @@ export class LiveRun {
     if (this.over) return;
     try {
       await readReleases(this.host);
-      const pending = await shared.mailbox.pending(this.run);
-      for (const message of pending)
-        if (message.sequence > this.readUpTo && !(await this.deliverMessage(message))) return;
-      this.isHeard = true;
-      const last = pending.at(-1);
-      if (last === undefined) return;
-      // Marked as read only when durable in the journal: reading it twice after a crash has no further effect.
-      await this.requireCurrent().parts.writer.flush();
-      await shared.mailbox.acknowledge(this.run, last.sequence);
+      await this.messages.read();
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
     }
-  }
-
-  /** Delivers a message to the run; false where the run has already ended and nothing was written. */
-  private async deliverMessage(message: PostedMessage): Promise<boolean> {
-    const { command, by, step, reason, sequence } = message;
-    const refused = command === 'approve' ? await this.refuseApproval(message) : undefined;
-    if (refused !== undefined) {
-      this.host.voice.complain(`run ${this.run}: an approval does not count: ${refused}`);
-      this.readUpTo = sequence;
-      return true;
-    }
-    const answers = command === 'approve' || command === 'reject';
-    // The previous process may have died between recording an answer and marking it as read: the next question is another one.
-    const given = answers && this.answered.some((entry) => isSameAnswer(entry, message));
-    if (!given) {
-      const about = { ...(step === undefined ? {} : { step }), ...(reason === undefined ? {} : { reason }) };
-      if (!(await this.recordCommand({ command, by, ...about }))) return false;
-    }
-    this.readUpTo = sequence;
-    return true;
   }
 
   private start(loaded: LoadedRunbook, inputs: Readonly<Record<string, Value>>, origin: Origin): void {
@@ -627,26 +595,6 @@ export class LiveRun {
     if (entry.type === 'deadman.moved') this.switchMs = entry.data.timeoutMs ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Keeps what an approval is compared with. */
-  private noteQuestion(entry: Entry): void {
-    if (entry.type === 'run.started') this.startedBy = entry.data.by;
-    if (entry.type === 'approval.asked') this.asked.set(entry.step, entry.data.by);
-  }
-
-  /** Why an approval does not count under the people of the profile. Rejects with a StoreError where that cannot be found out. */
-  private async refuseApproval({ run, by, at, step = '' }: PostedMessage): Promise<string | undefined> {
-    const { people, fourEyes } = this.profile;
-    if (Object.keys(people).length === 0 && !fourEyes) return undefined;
-    const { openAccountJournal, key } = this.host.account;
-    const journal = await openAccountJournal();
-    const given = await journal.find(key, ['command.given']).finally(() => journal.close());
-    const act = given.find(
-      (each) => each.data.run === run && each.data.step === step && each.by === by && each.at === at,
-    );
-    const asked = this.asked.get(step) ?? [];
-    return refuseApproval(this.profile, { by, asked, startedBy: this.startedBy, act, account: key });
-  }
-
   private makeObservers(): LiveParts['observers'] {
     const { host, run, fold } = this;
     const telling = new RunProgressReport(run, host.voice, fold);
@@ -655,7 +603,7 @@ export class LiveRun {
       (entry) => this.planAlarm.apply(entry),
       (entry) => telling.apply(entry),
       (entry) => this.noteSwitch(entry),
-      (entry) => this.noteQuestion(entry),
+      (entry) => this.messages.apply(entry),
       (entry) => {
         this.wasDenied ||= entry.type === 'call.settled' && entry.data.kind === 'denied';
       },
@@ -696,8 +644,3 @@ function passStoreError(error: unknown): void {
 }
 
 const PROCESS_ENDED = 'not known: the process ended before the answer, and the message is not sent again';
-
-function isSameAnswer({ data, at }: EntryOf<'operator.acted'>, message: PostedMessage): boolean {
-  const { command, by, step } = message;
-  return data.command === command && data.by === by && data.step === step && at >= message.at;
-}

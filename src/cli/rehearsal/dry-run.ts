@@ -8,7 +8,7 @@ import { inputValues, type LoadedRunbook, loadRunbook } from '../../app/files/lo
 import { readSimulatorFile } from '../../app/files/simulator.ts';
 import { readAnswers } from '../../app/rehearsal/answers.ts';
 import { chooseStart, describeEnds, describeUnread, readRecordedMarket } from '../../app/rehearsal/recorded-market.ts';
-import { makeRunName } from '../../app/run/run-name.ts';
+import { makeRunName } from '../../app/run/first-entry.ts';
 import { type DryRun, dryRun } from '../../app/run/virtual-run.ts';
 import { readGrid } from '../../app/sweep/grid.ts';
 import { sha256 } from '../../base/digest.ts';

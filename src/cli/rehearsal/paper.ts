@@ -8,7 +8,7 @@ import { endDeadPaperRuns } from '../../app/paper/dead-runs.ts';
 import { openQuotes, runOnPaper } from '../../app/paper/paper-run.ts';
 import { exitAfter, type Signal } from '../../app/process.ts';
 import { readAnswers } from '../../app/rehearsal/answers.ts';
-import { makeRunName } from '../../app/run/run-name.ts';
+import { makeRunName } from '../../app/run/first-entry.ts';
 import { accessStore } from '../../app/stores/location.ts';
 import { SystemClock } from '../../base/clock.ts';
 import type { OperatorCommand } from '../../engine/ports.ts';

@@ -8,7 +8,7 @@ import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { inputValues, type LoadedRunbook, loadPinned, loadRunbook } from '../../app/files/load.ts';
 import { readAnswers } from '../../app/rehearsal/answers.ts';
 import { type PastMarket, readPastMarket } from '../../app/rehearsal/past-market.ts';
-import { makeRunName } from '../../app/run/run-name.ts';
+import { makeRunName } from '../../app/run/first-entry.ts';
 import { dryRun } from '../../app/run/virtual-run.ts';
 import { findRun } from '../../app/stores/find-run.ts';
 import { withRuns } from '../../app/stores/review.ts';
