@@ -292,6 +292,16 @@ describe.concurrent('several processes', () => {
       expect(sweeps() - before).toBeLessThanOrEqual(1);
     }));
 
+  it('do not report as engaged what a person has released while it was waited for late orders: exit 4', () =>
+    scene({}, async ({ venue, start, run }) => {
+      await run(['run', 'one.yaml', '--profile', 'p.yaml', '--json']);
+      const kill = start(['kill', '--profile', 'p.yaml', '--json']);
+      await until(() => venue.orders.every(({ status }) => status === 'canceled'));
+      expect((await run(['release', '--profile', 'p.yaml', '--by', 'ada', '--json'])).exit).toBe(0);
+      const ended = await kill.ended;
+      expect([ended.exit, document(ended.out)]).toMatchObject([4, { error: { kind: 'released' } }]);
+    }));
+
   it('refuse a second run of the account with exit 3; kill ends the first; release frees the account', () =>
     scene({ runbook: GUARDED }, async ({ venue, start, run, write }) => {
       const first = start(RUN);

@@ -122,6 +122,8 @@ export async function cancelEverything(
     },
     { ...KILL_SWEEP, quietMs: computeQuiet(account.profile) },
   ).finally(() => silence.end());
+  // What a run has placed since a release is not in what was read, and nothing is engaged that would keep it back.
+  await askKill();
   if (left !== undefined) return left.length;
   throw new UserError(
     `the venue did not answer; open orders are not known. The kill switch stays engaged. Cancel in the venue's own interface, or run \`runbook kill --profile FILE\` again once it answers. ${READ_ON}`,
@@ -132,7 +134,7 @@ export async function cancelEverything(
 
 function makeReleasedError(): UserError {
   return new UserError(
-    'a person has released the kill switch since: nothing more is cancelled. Look at the open orders, and kill again where that is wanted',
+    'a person has released the kill switch since: nothing more is cancelled, and runs may place orders again. Look at the open orders, and kill again where that is wanted',
     EXIT.halted,
     'released',
   );
