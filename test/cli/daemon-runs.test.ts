@@ -196,7 +196,7 @@ describe('a run whose journal cannot be read', () => {
     const crashes: unknown[] = [];
     const host = { account, lease: { epoch: 1 }, voice: { diagnostics: () => {} } };
     const parts = { host, scheduleStore, slots: () => [], reportCrash: (error: unknown) => crashes.push(error) };
-    return { shared, crashes, runs: new ScheduledRuns(parts as unknown as ScheduledRunsParts) };
+    return { shared, crashes, store, runs: new ScheduledRuns(parts as unknown as ScheduledRunsParts) };
   }
 
   it('keeps its slot, and no other run from being resumed', async () => {
@@ -209,7 +209,7 @@ describe('a run whose journal cannot be read', () => {
   });
 
   it('is settled by the cancel of a person, also after a restart', async () => {
-    const { runs, shared } = await open();
+    const { runs, shared, store } = await open();
     const settled: unknown[] = [];
     const scheduler = {
       unresolved: () => [{ run: RUN }],
@@ -219,6 +219,10 @@ describe('a run whose journal cannot be read', () => {
     expect(settled).toEqual([]);
     await shared.mailbox.post({ run: RUN, command: 'cancel', by: 'ada', at: NOW });
     await runs.settleAnswered(scheduler);
+    // Also one that halted, of which no entry can be read.
+    const halted = await store.run(RUN);
+    store.run = async () => halted && { ...halted, outcome: 'halted' };
+    store.read = async () => [{ run: RUN, seq: 1, at: NOW, type: 'run.started', step: '', line: '{', hash: '' }];
     await runs.settleAnswered(scheduler);
     expect(settled).toEqual([
       [RUN, 'ada'],

@@ -4,9 +4,10 @@ import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/journal/entry.ts';
 import { readLines } from '../../src/journal/reading.ts';
 import { openSharedSqlite } from '../../src/journal/shared/sqlite.ts';
+import { openDatabase } from '../../src/journal/sql/sqlite.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { envelope, JWT } from './mock-venue.ts';
-import { document, LIMIT, type Scene, scene } from './scene.ts';
+import { document, LIMIT, RESTING, rests, type Scene, scene } from './scene.ts';
 
 const ASKING = `runbook: one
 dsl: 1
@@ -145,3 +146,32 @@ describe.concurrent('a run that halted', () => {
       },
     ));
 });
+
+it('cancel a run whose journal cannot be read: its slot is free, and the account knows who did it', () =>
+  scene({ runbook: RESTING }, async (desk) => {
+    const { venue, start, run, path } = desk;
+    const running = start(RUN);
+    await rests(venue);
+    running.child.kill('SIGKILL');
+    await running.ended;
+    const [first] = await entriesOf(path);
+    const name = first?.run ?? '';
+    const journal = await openDatabase(join(path, '.runbook/runbook.db'));
+    journal.exec("UPDATE entries SET line = '{' WHERE seq = 1");
+    journal.close();
+    const before = venue.heard.length;
+    const cancelled = await run(['cancel', name, '--by', 'ada', '--json']);
+    expect([cancelled.exit, document(cancelled.out)]).toMatchObject([0, { run: name, command: 'cancel', by: 'ada' }]);
+    expect(venue.heard.length).toBe(before);
+    const shared = await openSharedSqlite({
+      file: join(path, '.runbook', 'shared.db'),
+      ledgerFile: join(path, 'tokens.db'),
+      accountsFile: join(path, 'accounts.db'),
+    });
+    expect(await shared.mailbox.pending(name)).toMatchObject([{ command: 'cancel', by: 'ada' }]);
+    await shared.close();
+    const people = await run(['audit', 'people', '--by', 'ada', '--json']);
+    expect(people.out).toContain(name);
+    // Only its whole name: a part of it might be meant for another.
+    expect((await run(['cancel', name.slice(-8), '--by', 'ada'])).exit).toBe(1);
+  }));

@@ -9,6 +9,7 @@ import { readEntry, toHead } from '../../journal/chain.ts';
 import type { Entry } from '../../journal/entry.ts';
 import { identifyMachineStart } from '../../journal/shared/machine.ts';
 import type { PostedMessage } from '../../journal/shared/shared.ts';
+import { type StoredEntry, StoreError } from '../../journal/store.ts';
 import { JournalWriter } from '../../journal/writer.ts';
 import type { Account } from '../account/account.ts';
 import { makeAnchoring } from '../account/anchoring.ts';
@@ -42,7 +43,9 @@ export async function recordAnswers(
   if (row.outcome === undefined) return answer.by;
   if (row.outcome !== 'halted') return undefined;
   const stored = await store.read(run);
-  const entries = stored.map(readEntry);
+  const entries = readAll(stored);
+  // Nothing can follow an entry that cannot be read. The command stays, as above.
+  if (entries === undefined) return answer.by;
   const [first] = entries;
   if (first === undefined) return undefined;
   const time = new ResumedTimeFold();
@@ -76,6 +79,16 @@ export async function recordAnswers(
   }
   await shared.mailbox.acknowledge(run, Math.max(...answers.map(({ sequence }: PostedMessage) => sequence)));
   return answer.by;
+}
+
+/** Undefined where one of them is damaged. */
+function readAll(stored: readonly StoredEntry[]): readonly Entry[] | undefined {
+  try {
+    return stored.map(readEntry);
+  } catch (error) {
+    if (error instanceof StoreError && error.reason === 'damaged') return undefined;
+    throw error;
+  }
 }
 
 /** Who has answered for a run since it halted, according to its journal. */

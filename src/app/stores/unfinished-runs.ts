@@ -38,7 +38,7 @@ export async function findUnfinishedRuns(
     try {
       await work();
     } catch (error) {
-      if (unread !== undefined) unread(place, error);
+      if (unread !== undefined) unread(place, error, run);
       else if (names.length === 0) throw error;
       else failures.push({ error, ...(run === undefined ? {} : { run }) });
     }
@@ -98,9 +98,20 @@ export async function findUnfinishedRuns(
   });
 }
 
+/** Where a run of this whole name is unfinished or halted although its journal cannot be read; undefined where none is. */
+export async function findUnreadRun(name: string, state: StateFolder): Promise<StorePlace | undefined> {
+  let found: StorePlace | undefined;
+  await findUnfinishedRuns([], state, 'halted too', {
+    unread: (place, _error, run) => {
+      if (run === name) found ??= place;
+    },
+  });
+  return found;
+}
+
 interface UnreadStores {
   readonly away?: readonly StorePlace[];
-  readonly unread?: (place: StorePlace, error: unknown) => void;
+  readonly unread?: (place: StorePlace, error: unknown, run?: string) => void;
 }
 
 interface OpenedStore {

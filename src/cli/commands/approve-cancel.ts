@@ -15,8 +15,8 @@ import { endPaperRun } from '../../app/paper/dead-runs.ts';
 import { readRecordedProfile } from '../../app/run/first-entry.ts';
 import { recordAnswers } from '../../app/run/halt-answers.ts';
 import { findAskedStep } from '../../app/stores/asked-step.ts';
-import { accessStore, convertStoreErrors } from '../../app/stores/location.ts';
-import { findUnfinishedRuns, type UnfinishedRun } from '../../app/stores/unfinished-runs.ts';
+import { accessStore, convertStoreErrors, type StorePlace } from '../../app/stores/location.ts';
+import { findUnfinishedRuns, findUnreadRun, type UnfinishedRun } from '../../app/stores/unfinished-runs.ts';
 import { asUserError } from '../../app/system-errors.ts';
 import { pause, SystemClock } from '../../base/clock.ts';
 import { makePrintable } from '../../base/printable.ts';
@@ -45,7 +45,12 @@ export async function sendCommand(
 ): Promise<ExitCode> {
   const { environment, terminal } = invocation;
   const by = chooseActorName(what, about.by, environment);
-  const found = await findNamedRun(run, what, invocation);
+  const found = await findNamedRun(run, what, invocation).catch(async (error: unknown) => {
+    const place = what === 'cancel' ? await findUnreadRun(run, invocation.state) : undefined;
+    if (place === undefined) throw error;
+    return place;
+  });
+  if (found !== undefined && 'kind' in found) return cancelUnread(found, { run, by, ...about }, invocation);
   if (found === undefined) throw new UserError(`there is no unfinished run ${makePrintable(run, 100)}`);
   const asked = about.step === undefined ? undefined : await findStep(found, what, about.step, environment);
   const step = asked?.step;
@@ -92,6 +97,33 @@ export async function sendCommand(
   terminal.answer(
     { run: found.run, command: what, by },
     () => `${what} of ${found.run} by ${makePrintable(by, 100)} is recorded; ${reader}`,
+  );
+  return EXIT.done;
+}
+
+/** Records the cancel of a run whose journal cannot be read: the scheduler frees its slot, and nothing else can be done for it. */
+async function cancelUnread(
+  place: StorePlace,
+  about: GivenCommand & { readonly run: string; readonly by: string },
+  { environment, terminal }: Invocation,
+): Promise<ExitCode> {
+  const { run, by, who = describeActor(by), reason, sign } = about;
+  const at = new SystemClock().now();
+  const command = { run, command: 'cancel', ...(reason === undefined ? {} : { reason }) } as const;
+  await withAccountJournal(place, environment, async (journal) => {
+    for (const key of await journal.accounts()) {
+      const starts = await journal.find(key, ['start.recorded']);
+      if (!starts.some(({ data }) => data.run === run)) continue;
+      const given = makeAct('command.given', who, at, command);
+      await journal.append(key, signWith(key, given, { file: sign, people: {}, environment }));
+    }
+  }).catch((error) => terminal.complain(describeUnwritten(error)));
+  const shared = await accessStore(place, environment).openShared();
+  await shared.mailbox.post({ ...command, by, at }).finally(() => shared.close());
+  terminal.answer(
+    { run, command: 'cancel', by },
+    () =>
+      `cancel of ${run} by ${makePrintable(by, 100)} is recorded; its journal cannot be read, so NOTHING of it was cancelled at the venue: look there for its orders and its position. The scheduler frees its slot; \`runbook audit verify ${run}\` says what is damaged`,
   );
   return EXIT.done;
 }
