@@ -1,8 +1,9 @@
 /** Backups of a store that is in use, and their restores, as processes against the simulated venue. */
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { it as base, describe, expect } from 'vitest';
+import { it as base, describe, expect, vi } from 'vitest';
 import { environmentOf } from '../../src/app/environment.ts';
+import { UserError } from '../../src/app/errors.ts';
 import { backUpStore } from '../../src/app/stores/backup.ts';
 import { RestoreLeases, restoreStore } from '../../src/app/stores/restore.ts';
 import { SystemClock } from '../../src/base/clock.ts';
@@ -229,8 +230,8 @@ describe('the leases of a restore, in front of its last step', () => {
     await shared.close();
   });
 
-  it('are refused where a process holds one, and then no kill of the backup is given', async () => {
-    const { shared, path } = await open();
+  /** A backup of a store in which somebody has killed an account, and the request that restores it into `path`. */
+  async function makeRequest(path: string) {
     const from = folder();
     const store = await openSqliteStore(join(from.path, 'runbook.db'));
     await store.close();
@@ -242,16 +243,35 @@ describe('the leases of a restore, in front of its last step', () => {
     await before.close();
     const backup = join(from.path, 'one.backup');
     await backUpStore(join(from.path, 'runbook.db'), backup, Date.UTC(2026, 0, 5));
-    const request = {
+    return {
       backup,
       place: { kind: 'sqlite', file: join(path, 'runbook.db') },
       who: { name: 'ada', how: 'claimed', user: 'ada', host: 'here' },
       nowMs: Date.UTC(2026, 0, 6),
       environment: environmentOf({ HOME: from.path }),
     } as const;
-    await expect(restoreStore(request)).rejects.toMatchObject({ exit: 3 });
+  }
+
+  it('are refused where a process holds one, and then no kill of the backup is given', async () => {
+    const { shared, path } = await open();
+    await expect(restoreStore(await makeRequest(path))).rejects.toMatchObject({ exit: 3 });
     expect(await shared.killSwitch.history()).toEqual([]);
     await shared.close();
+  });
+
+  it('leave nothing behind where they are lost before the store is replaced', async () => {
+    const { shared, leases, path } = await open();
+    await leases.release();
+    await shared.close();
+    await (await openSqliteStore(join(path, 'runbook.db'))).close();
+    const request = await makeRequest(path);
+    const before = readdirSync(path).sort();
+    const lost = new UserError('it has acted meanwhile', 3, 'held');
+    const losing = vi.spyOn(RestoreLeases.prototype, 'requireHeld').mockRejectedValue(lost);
+    await expect(restoreStore(request)).rejects.toBe(lost);
+    losing.mockRestore();
+    expect(readdirSync(path).sort()).toEqual(before);
+    expect(await restoreStore(request)).toMatchObject({ kept: expect.stringContaining('runbook.before-') });
   });
 
   it('refuse where a process acted while this one was stopped: exit 3', async () => {

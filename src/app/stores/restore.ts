@@ -70,8 +70,13 @@ export async function restoreStore(request: RestoreRequest): Promise<Restored> {
     // The person has not heard of the copy that was read.
     throw error instanceof StoreError ? makeFailure(makePrintable(error.message.replaceAll(part, backup), 400)) : error;
   } finally {
-    for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(`${part}${suffix}`, { force: true });
+    removeDatabase(part);
   }
+}
+
+/** Removes a file of a database that no process has open, with what SQLite keeps beside it. */
+function removeDatabase(file: string): void {
+  for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(`${file}${suffix}`, { force: true });
 }
 
 /** A copy of a backup whose entries were read back. */
@@ -89,12 +94,14 @@ async function replaceStore(part: string, { opened, counted }: VerifiedCopy, req
   const stamp = new Date(nowMs).toISOString().replace(/[-:.]/g, '');
   const shared = await accessStore(place, environment).openShared();
   const leases = new RestoreLeases(shared);
+  const kept = existsSync(file) ? join(folder, `runbook.before-${stamp}.db`) : undefined;
+  let isBegun = false;
   try {
-    const kept = existsSync(file) ? join(folder, `runbook.before-${stamp}.db`) : undefined;
     const prepared = await withOneFile(part, (copy) => prepare(copy, { opened, request, kept, leases }));
     if (kept !== undefined) await copyDatabase(file, kept);
     await leases.requireHeld();
     await leases.whileNobodyActs(join(folder, SHARED), async () => {
+      isBegun = true;
       if (kept === undefined) putInPlace(part, file);
       else await overwriteDatabase(part, file);
     });
@@ -103,6 +110,10 @@ async function replaceStore(part: string, { opened, counted }: VerifiedCopy, req
     if (existsSync(known)) renameSync(known, join(folder, `anchors.before-${stamp}.jsonl`));
     if (opened.anchors !== '') writeFileSync(known, opened.anchors, { mode: 0o600, flush: true });
     return { ...counted, ...prepared };
+  } catch (error) {
+    // Nothing was replaced, so what was kept says of no restore.
+    if (!isBegun && kept !== undefined) removeDatabase(kept);
+    throw error;
   } finally {
     await leases.release();
     await shared.close();
