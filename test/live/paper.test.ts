@@ -1,7 +1,11 @@
 /** Tests at the socket that a paper run only reads: its orders are at the simulated venue, its feeds at the live one. */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { allowReadsAlone } from '../../src/app/paper/live-quotes.ts';
 import type { WireRequest } from '../../src/gateway/transport.ts';
+import { openSharedSqlite } from '../../src/journal/shared/sqlite.ts';
+import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { JWT, type MockVenue } from './mock-venue.ts';
 import { document, type Report, scene, until } from './scene.ts';
 
@@ -173,6 +177,22 @@ describe.concurrent('runbook paper', () => {
       },
     ),
   );
+
+  it('starts nothing where the account is killed in the store of its live runs', () =>
+    scene(
+      { venue: falls, profile: `${FEEDS}\nstore: {sqlite: desk/journal.db}`, runbook: WAITS },
+      async ({ venue, run, path }) => {
+        const folder = join(path, 'desk');
+        mkdirSync(folder);
+        await (await openSqliteStore(join(folder, 'journal.db'))).close();
+        // By another user, whose guard is elsewhere.
+        const shared = await openSharedSqlite({ file: join(folder, 'shared.db'), ledgerFile: join(path, 'tokens.db') });
+        await shared.killSwitch.engage({ scope: `${venue.url} main`, by: 'ada', reason: 'enough', at: Date.now() });
+        await shared.close();
+        const { exit, out } = await run(PAPER);
+        expect([exit, (document(out) as { error: { kind: string } }).error.kind]).toEqual([1, 'killed']);
+      },
+    ));
 
   it.each([
     ['without a feed of prices', '', WAITS_ALONE, 2, 'configuration'],

@@ -1,7 +1,7 @@
 /** `runbook paper`: executes a runbook with live feeds in real time, and its orders at the simulated venue. */
 import { refuseUnready } from '../../app/account/readiness.ts';
 import { reportCrash } from '../../app/crash-report.ts';
-import { EXIT, type ExitCode } from '../../app/errors.ts';
+import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { inputValues, loadRunbook } from '../../app/files/load.ts';
 import { readProfileFile } from '../../app/files/profile.ts';
 import { endDeadPaperRuns } from '../../app/paper/dead-runs.ts';
@@ -9,13 +9,17 @@ import { openQuotes, runOnPaper } from '../../app/paper/paper-run.ts';
 import { exitAfter, type Signal } from '../../app/process.ts';
 import { readAnswers } from '../../app/rehearsal/answers.ts';
 import { makeRunName } from '../../app/run/first-entry.ts';
-import { accessStore } from '../../app/stores/location.ts';
+import { accessStore, chooseStorePlace, describePlace, isThere } from '../../app/stores/location.ts';
 import { SystemClock } from '../../base/clock.ts';
+import { makePrintable } from '../../base/printable.ts';
 import type { OperatorCommand } from '../../engine/ports.ts';
 import type { Entry } from '../../journal/entry.ts';
+import { combineKillSwitches } from '../../journal/shared/account-guard.ts';
+import type { Shared } from '../../journal/shared/shared.ts';
 import { openSqliteStore } from '../../journal/stores/sqlite.ts';
 import { fromStore } from '../../report/export/run-report.ts';
 import { RunOutlineFold } from '../../report/folds/run.ts';
+import type { Profile } from '../../venue/profile/profile.ts';
 import type { Invocation } from '../invocation.ts';
 import { readSeedOption } from '../option-values.ts';
 import { showReport } from '../terminal/run-end.ts';
@@ -46,6 +50,7 @@ export async function runPaper(
   });
   const store = await openSqliteStore(state.file('runbook.db'));
   const shared = await accessStore({ kind: 'sqlite', file: state.file('runbook.db') }, environment).openShared();
+  const ofAccount = await openAccountShared(profile, { terminal, state, environment });
   for (const dead of await endDeadPaperRuns(store, clock))
     terminal.note(`run ${dead}, on paper, has ended as failed: its process died`);
   const fold = new RunOutlineFold();
@@ -69,7 +74,10 @@ export async function runPaper(
       store,
       clock,
       quotes,
-      shared,
+      shared:
+        ofAccount === undefined
+          ? shared
+          : { ...shared, killSwitch: combineKillSwitches(shared.killSwitch, ofAccount.killSwitch) },
       answers,
       onBegin: (pass) => {
         act = pass;
@@ -89,7 +97,29 @@ export async function runPaper(
   } finally {
     stopListening();
     await quotes.close();
+    await ofAccount?.close();
     await shared.close();
     await store.close();
+  }
+}
+
+/**
+ * Opens what processes share beside the account's live runs, where the profile keeps those elsewhere: the kill switch of the account is
+ * there. One that cannot be opened keeps no paper run back, which sends nothing.
+ */
+async function openAccountShared(
+  profile: Profile,
+  { terminal, state, environment }: Pick<Invocation, 'terminal' | 'state' | 'environment'>,
+): Promise<Shared | undefined> {
+  const place = chooseStorePlace(profile, state);
+  if (profile.store === undefined || !isThere(place)) return undefined;
+  try {
+    return await accessStore(place, environment).openShared();
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    terminal.complain(
+      `the kill switch in ${makePrintable(describePlace(place), 300)} does not hold for this run on paper: ${error.message}`,
+    );
+    return undefined;
   }
 }
