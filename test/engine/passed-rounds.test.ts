@@ -72,7 +72,7 @@ async function live({ text, config, holdMs, diesAfterMs, goesOnMs }: World, isSh
   } as const;
   const process = (life: number) => new Process(time, life, { fault: undefined, stop: undefined }, () => 0, 0);
   const disk = new Disk(store);
-  const traits = { commitMs: 0, hangs: undefined, fullAfter: undefined, committed: false };
+  const traits = { commitMs: 0, hangs: undefined, full: undefined, committed: false };
   const writer = (at: RunClock, of: Process, lines: Awaited<ReturnType<MemoryStore['read']>>) =>
     new JournalWriter(diskOf(of, disk, traits), {
       run: 'r',

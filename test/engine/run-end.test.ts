@@ -82,6 +82,35 @@ describe('what happens to a run under way', () => {
     expect(takenUp.kind).toBe('deadman_fired');
   });
 
+  it('renews its switch until a store that does not answer can take what disarms it', async () => {
+    const waits = `${OPEN}\n${SWITCH}\nsteps:\n  - ${RESTS(50000)}\n  - wait: 5s`;
+    const release = waits.replace('20s,', '20s, release_after: entry,').replace('- place', '- id: entry\n    place');
+    const step = `${waits}\n  - disarm_deadman: {market: BTC-USD}`;
+    for (const text of [waits, release, step]) {
+      const { books, outcome } = await performed(text, {
+        meanwhile: (running, time) => {
+          time.at(START + 200, () => running.storeMoved('away'));
+          time.at(START + 45_000, () => running.storeMoved('back'));
+        },
+      });
+      const disarmedAt = books.requests.find(({ method, path }) => method === 'DELETE' && path === '/cancel_all_after');
+      expect(disarmedAt?.sentAt).toBeGreaterThanOrEqual(START + 45_000);
+      expect(books.deadman.events.map(({ event }) => event)).toEqual(
+        expect.arrayContaining(['armed', 'renewed', 'disarmed']),
+      );
+      expect(books.deadman.events.filter(({ event }) => event === 'fired')).toEqual([]);
+      expect(outcome).toBe('succeeded');
+    }
+  });
+
+  it('waits for a store no longer than its journal is tried again', async () => {
+    const { endedAt } = await performed(`${OPEN}\n${SWITCH}\nsteps:\n  - ${RESTS(50000)}`, {
+      meanwhile: (running, time) => void time.at(START + 200, () => running.storeMoved('away')),
+    });
+    expect(endedAt).toBeGreaterThan(60_000);
+    expect(endedAt).toBeLessThan(61_000);
+  });
+
   it('may have let the switch fire where only the wall clock knows for how long no process was there', async () => {
     const { firedAt, kind } = await hung(at(10_000, (running) => running.takenUp({ ms: 5_000, by: 'wall' })));
     expect([firedAt, kind]).toEqual([10_000, 'deadman_fired']);

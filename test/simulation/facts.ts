@@ -7,6 +7,7 @@ import type { Entry, EntryOf } from '../../src/journal/entry.ts';
 import type { TrackedOrder } from '../../src/journal/orders.ts';
 import { isFoundMissing, type OrderTerms } from '../../src/venue/port.ts';
 import type { Sent } from './process-transport.ts';
+import type { Shape } from './shapes.ts';
 import type { Happened, RunTold } from './world.ts';
 
 export interface Attempt {
@@ -138,12 +139,12 @@ export class Facts {
   }
 
   /** Whether a run had begun and not ended, nor given its switch up, all through a stretch of time. */
-  wasUnderWay({ entries, shape }: RunTold, from: number, until: number): boolean {
-    // One that halts, or leaves its switch armed, stops renewing at once, and may have readings to wait for before it ends.
-    const leaves = shape.deadman?.onExit === 'leave_armed';
-    const ends = (entry: Entry) =>
-      entry.type === 'run.ended' ||
-      (entry.type === 'run.moved' && (entry.data.to === 'halted' || (leaves && entry.data.to.startsWith('exiting'))));
+  wasUnderWay({ name, entries, shape }: RunTold, from: number, until: number): boolean {
+    const { lives, unguarded } = this.happened;
+    const epoch = lives.findLast(({ startedAt }) => startedAt <= from)?.epoch;
+    // What its process knew and no disk had.
+    if (unguarded.some((each) => each.run === name && each.epoch === epoch && each.at <= until)) return false;
+    const ends = (entry: Entry) => stopsGuarding(entry, shape);
     const moves = entries.filter(
       (entry) => entry.type === 'run.started' || entry.type === 'run.resumed' || ends(entry),
     );
@@ -195,9 +196,7 @@ export class Facts {
     const { lives, stops, sent, entries, assumedFired, scenario } = this.happened;
     // Stopped, and for what it had to make up for when it went on.
     if (stops.some((stop) => stop.from <= until && from - 2000 <= stop.until)) return false;
-    const alive = lives.find(
-      ({ startedAt, endedAt, how }) => startedAt <= from && until <= endedAt && how !== 'refused by the disk',
-    );
+    const alive = lives.find(({ startedAt, endedAt }) => startedAt <= from && until <= endedAt);
     const troubles = sent.filter(
       (each) => each.at <= until && (each.repliedAt ?? Number.POSITIVE_INFINITY) >= from - 2000 && isTroubled(each),
     );
@@ -224,6 +223,13 @@ export class Facts {
         (intended.data.params as { client_order_id?: string }).client_order_id === clientOrderId,
     );
   }
+}
+
+/** Whether a run renews its switch no more from an entry on: one that halts, or leaves it armed, may have readings to wait for before it ends. */
+export function stopsGuarding(entry: Entry, { deadman }: Shape): boolean {
+  if (entry.type !== 'run.moved') return entry.type === 'run.ended';
+  const { to } = entry.data;
+  return to === 'halted' || (deadman?.onExit === 'leave_armed' && to.startsWith('exiting'));
 }
 
 /** A call's name is its own within its run. */

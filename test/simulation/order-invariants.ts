@@ -203,8 +203,9 @@ export const ORDER_INVARIANTS = {
               onlyReduces(other.terms.type) &&
               other.orders.some(({ filled, history }) => filled !== '0' && (history.at(-1)?.at ?? 0) > attemptedAt),
           );
+        const sentLater = later.filter((other) => other.attempts.length > 0);
         const isSentAgain =
-          later.filter((other) => other.terms.type === 'market').length > 1 || (later.length > 0 && !isExit);
+          sentLater.filter((other) => other.terms.type === 'market').length > 1 || (sentLater.length > 0 && !isExit);
         const last = attempts.at(-1)?.intended;
         const unanswered = settled.find((each) => each.intended === last)?.entry.data.kind === 'unresolved';
         const state = tracker.get(id)?.snapshot.state;

@@ -8,7 +8,7 @@ import type { ProcessClock } from '../../src/base/run-clock.ts';
 import type { CrashPoint } from '../../src/gateway/crash-points.ts';
 import type { LedgerRows } from '../../src/journal/shared/shared.ts';
 import type { AppendOptions, JournalStore, StoredEntry } from '../../src/journal/store.ts';
-import { StoreError } from '../../src/journal/store.ts';
+import { StoreAway } from '../../src/journal/store.ts';
 import type { InjectedFault, Stop } from './scenario.ts';
 
 /** What is done to one process. */
@@ -206,8 +206,8 @@ export interface DiskTraits {
   readonly commitMs: number;
   /** When commits do not come back, by the venue's clock. */
   readonly hangs: { readonly from: number; readonly until: number } | undefined;
-  /** Commits that succeed before the disk is full. */
-  readonly fullAfter: number | undefined;
+  /** Commits that succeed before the disk is full, and for how long it is, ms. */
+  readonly full: { readonly after: number; readonly forMs: number } | undefined;
   /** Whether a commit under way when the process dies had reached the disk. */
   readonly committed: boolean;
 }
@@ -216,6 +216,7 @@ export interface DiskTraits {
 export function diskOf(process: Process, disk: Disk, traits: DiskTraits): JournalStore {
   const { store } = disk;
   let commits = 0;
+  let fullSince: number | undefined;
   return {
     append: async (entries, options) => {
       const number = commits++;
@@ -229,8 +230,10 @@ export function diskOf(process: Process, disk: Disk, traits: DiskTraits): Journa
       if (traits.hangs !== undefined && at >= traits.hangs.from && at < traits.hangs.until)
         await pause(process.clock, traits.hangs.until - at);
       await awake(process);
-      if (traits.fullAfter !== undefined && number >= traits.fullAfter)
-        throw new StoreError('unavailable', 'the disk is full');
+      if (traits.full !== undefined && number >= traits.full.after) {
+        fullSince ??= process.venueTime();
+        if (process.venueTime() - fullSince < traits.full.forMs) throw new StoreAway('the disk is full');
+      }
       await disk.append(entries, options);
       for (const { type, line } of entries) {
         if (type === 'call.settled') process.reached('CP12', placed(line));

@@ -23,6 +23,7 @@ export async function replayed(
   const running = startRun(given.setup, given.ports);
   playback.commandsTo((command) => running.command(command));
   playback.clockPutTo((wallAheadMs) => running.clockPut(wallAheadMs));
+  playback.storeMovedTo((event) => running.storeMoved(event));
   playback.resumedTo((away) => running.takenUp(away));
   try {
     await playback.play(running.done);

@@ -63,6 +63,8 @@ export interface Scenario extends Crowd {
   readonly commitMs: number;
   /** From this commit on the first process's disk is full. */
   readonly fullAfter: number | undefined;
+  /** For how long a full disk is full, ms. */
+  readonly fullForMs: number;
   /** The wall clock of the processes is so far off the venue's. */
   readonly skewMs: number;
   /** After this long somebody engages the kill switch. */
@@ -189,6 +191,7 @@ export function makeScenario(seed: number, shape: Shape): Scenario {
     stop: drawStop(seed),
     commitMs: draws.of([0, 0, 0, 5, 150]),
     fullAfter: draws.chance(0.03) ? draws.within(0, 8) : undefined,
+    fullForMs: new Draws(seed, 'room').of([3000, 20_000, 600_000, 600_000]),
     skewMs: draws.chance(0.1) ? draws.within(-300_000, 300_000) : 0,
     killAfterMs: draws.chance(0.04) ? draws.within(0, 15_000) : undefined,
     asksAgainAfterMs: draws.chance(0.6) ? draws.of([1000, 60_000]) : undefined,

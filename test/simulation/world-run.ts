@@ -26,6 +26,7 @@ import { JournalWriter } from '../../src/journal/writer.ts';
 import { writeProfileSettings } from '../../src/venue/profile/in-force.ts';
 import type { Profile } from '../../src/venue/profile/profile.ts';
 import { isBadPrice } from './drawn-world.ts';
+import { stopsGuarding } from './facts.ts';
 import type { Disk, Process } from './process.ts';
 import type { Protocol } from './protocol.ts';
 import { ACCOUNT, type Scenario } from './scenario.ts';
@@ -33,6 +34,10 @@ import { BTC, type Shape } from './shapes.ts';
 
 /** As the command line looks. */
 const LOOK_EVERY_MS = 200;
+/** For as long as the journal of a live run is tried again (app/run/live-assembly.ts), ms. */
+const STORE_PATIENCE_MS = 60_000;
+/** How long rounds that changed nothing may be missing from the disk there, ms. */
+const HOLD_MS = 30_000;
 /** Less than this apart, two clocks say the same (cli/live.ts). */
 const SAME_TIME_MS = 2000;
 
@@ -48,6 +53,8 @@ export interface Ground {
   readonly killed: () => Promise<KillOrder | undefined>;
   /** Called with each entry as it is written; `aheadMs`: how far the run's clock is ahead of the venue's. */
   readonly told: (entry: Entry, aheadMs: number) => void;
+  /** From now on a run renews no switch in its process. */
+  readonly stoppedGuarding: (run: string, epoch: number) => void;
 }
 
 /** What the runs of one process have in common. */
@@ -57,6 +64,8 @@ export interface Host {
   readonly budget: Budget;
   readonly session: VenueSession;
   readonly store: JournalStore;
+  /** Whether its disk may take nothing for a while. */
+  readonly canFill: boolean;
   /** The gates of the runs under way: what each has working counts against the limits of all. */
   readonly gates: Set<LimitFactsFold>;
   /** The account over all its runs, as far as this process knows it. */
@@ -212,6 +221,7 @@ export class WorldRun {
     const running = this.started(setup, { venue, clock: playedClock, log, notifier: { send() {} } }, process);
     playback.commandsTo((command) => running.command(command));
     playback.clockPutTo((wallAheadMs) => running.clockPut(wallAheadMs));
+    playback.storeMovedTo((event) => running.storeMoved(event));
     playback.resumedTo((awayThen) => running.takenUp(awayThen));
     await playback.play(running.done);
     const takeOver = (resolve: (underWay: UnderWay) => void) =>
@@ -254,7 +264,7 @@ export class WorldRun {
     };
     running.settled().then(end, end);
     const start = this.starts;
-    const ended = running.settled().then(async (result): Promise<Ended> => {
+    const settled = running.settled().then(async (result): Promise<Ended> => {
       try {
         await writer.close();
       } catch (error) {
@@ -265,10 +275,57 @@ export class WorldRun {
       if (start === this.starts) this.result = result;
       return { kind: 'ended' };
     });
+    const ended = host.canFill ? Promise.race([settled, this.watchStore(host, running, parts, standing)]) : settled;
     ended.catch(() => {});
     this.lookOutside(host, running, parts, killed, standing);
     this.compareClocks(host, running, parts, knownAheadMs, standing);
     return { ended };
+  }
+
+  /**
+   * As the program does: reports to the run that its store does not answer, or answers again, and ends a run whose journal is given
+   * up. Resolves when its process has waited long enough for that.
+   */
+  private watchStore(
+    { process, lease }: Host,
+    running: RunningRun,
+    { log, writer }: Parts,
+    standing: { readonly over: boolean },
+  ): Promise<Ended> {
+    const { clock } = process;
+    return new Promise((resolve) => {
+      let isAway = false;
+      const tell = (turn: () => void) =>
+        clock.arrive(() => {
+          if (!standing.over) turn();
+        });
+      const look = () => {
+        if (standing.over) return;
+        // Also entries that no write waits for, so that a full disk is known before a request has to wait for it.
+        writer.flushOlder(HOLD_MS).catch(() => {});
+        const { failure, away } = writer;
+        if (failure !== undefined) {
+          this.ground.stoppedGuarding(this.name, lease.epoch);
+          tell(() => {
+            const command = { command: 'interrupt', by: 'perp-runbook', reason: failure.message } as const;
+            log.append('operator.acted', command, '', command.by);
+            running.command(command);
+          });
+          clock.after(this.ground.profile.shutdownWithinMs, () => resolve({ kind: 'refused by the disk' }));
+          return;
+        }
+        if (isAway !== (away !== undefined)) {
+          isAway = !isAway;
+          const event = isAway ? 'away' : 'back';
+          tell(() => {
+            log.append('store.moved', { event }, '', 'store');
+            running.storeMoved(event);
+          });
+        }
+        clock.after(LOOK_EVERY_MS, look);
+      };
+      look();
+    });
   }
 
   /** Counts what the run did for the account, when it does not run any more. */
@@ -304,6 +361,7 @@ export class WorldRun {
       actor: 'engine',
       clock,
       durable: true,
+      patienceMs: STORE_PATIENCE_MS,
       head: toHead(lines.at(-1)),
       ...(first === undefined ? {} : { row: { ...row, startedAt: first.at } }),
     });
@@ -311,6 +369,9 @@ export class WorldRun {
       (entry) => gate.apply(entry),
       (entry) => {
         if (entry.type === 'step.ended') process.reached('CP15', entry.data.verb);
+        // A disarm that was under way before its process knew that the disk is full waits for it, and no heartbeat follows.
+        const disarms = host.canFill && entry.type === 'call.intended' && entry.data.purpose === 'disarm';
+        if (disarms || stopsGuarding(entry, this.shape)) ground.stoppedGuarding(this.name, lease.epoch);
         ground.told(entry, process.aheadOfVenue - clock.wallAheadMs());
       },
     ]);
@@ -326,7 +387,12 @@ export class WorldRun {
       transport: session,
       budget,
       barrier,
-      log: { append: log.append, flush: protocol.flush?.(flush, process) ?? log.flush, tracker: log.tracker },
+      log: {
+        append: log.append,
+        flush: protocol.flush?.(flush, process) ?? log.flush,
+        findFailure: log.findFailure,
+        tracker: log.tracker,
+      },
       clock,
       gate,
       feeds: {

@@ -98,6 +98,8 @@ export interface Happened {
   readonly killedAt: number | undefined;
   /** When the run of a process took the switch for fired, by the venue's clock: also where the entry was lost with the process. */
   readonly assumedFired: readonly { readonly epoch: number; readonly at: number }[];
+  /** When a run stopped guarding its orders in a process, by the venue's clock: also where no entry of it reached the disk. */
+  readonly unguarded: readonly { readonly run: string; readonly epoch: number; readonly at: number }[];
   /** Adjustments of the wall clock: instant and size. */
   readonly clockPuts: readonly { readonly at: number; readonly byMs: number }[];
   /** An error of ours. */
@@ -129,6 +131,7 @@ class World {
   /** How far the clock of a run was ahead of the venue's, by run and epoch. */
   private readonly ahead = new Map<string, number>();
   private readonly assumedFired: { readonly epoch: number; readonly at: number }[] = [];
+  private readonly unguarded: { readonly run: string; readonly epoch: number; readonly at: number }[] = [];
   private readonly clockPuts: { readonly at: number; readonly byMs: number }[] = [];
   private wallAheadMs: number;
   private refreshToken: string | undefined;
@@ -150,6 +153,7 @@ class World {
       price: (market) => this.simulator.feed('mid', market)?.value,
       killed: () => this.shared.killSwitch.engaged(ACCOUNT),
       told: (entry, aheadMs) => this.told(entry, aheadMs),
+      stoppedGuarding: (run, epoch) => void this.unguarded.push({ run, epoch, at: this.clock.now() }),
     };
     this.runs = [
       { run: new WorldRun(ground, 'run', scenario.shape), beginsAt: START_MS },
@@ -179,7 +183,7 @@ class World {
     const points = new Map<string, number>();
     for (const { reachedPoints } of this.processes)
       for (const [key, times] of reachedPoints) points.set(key, (points.get(key) ?? 0) + times);
-    const { sent, lives, broken, killedAt, profile, ahead, assumedFired, clockPuts } = this;
+    const { sent, lives, broken, killedAt, profile, ahead, assumedFired, unguarded, clockPuts } = this;
     return {
       scenario,
       runs: this.runs
@@ -194,6 +198,7 @@ class World {
       stops: this.processes.flatMap(({ stops }) => stops),
       killedAt,
       assumedFired,
+      unguarded,
       clockPuts,
       broken,
       points,
@@ -311,7 +316,8 @@ class World {
   }
 
   private hostOf(process: Process, lease: HeldLease): Host {
-    const { commitMs, fullAfter, fullLater, injectedFaults, diskHangs } = this.scenario;
+    const { commitMs, fullForMs, injectedFaults, diskHangs } = this.scenario;
+    const fullAfter = fullFrom(this.scenario, process.life);
     const { protocol, listeners } = this;
     const store = diskOf(process, this.disk, {
       commitMs,
@@ -319,7 +325,7 @@ class World {
         process.life === 1 && diskHangs !== undefined
           ? { from: START_MS + diskHangs.fromMs, until: START_MS + diskHangs.fromMs + diskHangs.forMs }
           : undefined,
-      fullAfter: process.life === 1 ? fullAfter : process.life === fullLater?.life ? fullLater.after : undefined,
+      full: fullAfter === undefined ? undefined : { after: fullAfter, forMs: fullForMs },
       committed: injectedFaults[process.life - 1]?.committed ?? true,
     });
     const budget = this.budget(process);
@@ -330,6 +336,7 @@ class World {
       lease,
       session,
       store,
+      canFill: fullAfter !== undefined,
       budget: protocol.budget?.(budget, process) ?? budget,
       gates: new Set(),
       ledger: this.openLedger(),
@@ -499,6 +506,12 @@ const FOREIGN_ORDER = {
 
 function doubled({ initial_size: size }: BookedOrder): string {
   return decimal(size).times(2).toFixed();
+}
+
+/** After how many commits the disk of a process is full. */
+export function fullFrom({ fullAfter, fullLater }: Scenario, life: number): number | undefined {
+  if (life === 1) return fullAfter;
+  return life === fullLater?.life ? fullLater.after : undefined;
 }
 
 function toldOf({ name, shape, setup, result }: WorldRun, all: readonly StoredEntry[]): RunTold {

@@ -76,6 +76,8 @@ export class Heartbeat {
   private stepWrite: Promise<unknown> | undefined;
   /** Until when a heartbeat that was given up may still arrive (epoch ms). */
   private strayUntil = 0;
+  /** While the store does not answer: what waits for it, and how the wait ends. */
+  private away: { readonly over: Promise<void>; readonly end: () => void } | undefined;
   /** Unexpected facts about the switch in the venue's answers, until they are journaled. */
   private surprises: string[] = [];
 
@@ -153,14 +155,40 @@ export class Heartbeat {
 
   /** Marks that the store does not answer: what waits for it waits on purpose, for as long as it is asked again. */
   markSuspended(): void {
-    this.progress.extendUntil(STORE, this.parts.clock.now() + SUSPENDED_MS);
+    const { clock } = this.parts;
+    const until = clock.now() + SUSPENDED_MS;
+    this.progress.extendUntil(STORE, until);
+    this.away?.end();
+    let end = () => {};
+    const over = new Promise<void>((resolve) => {
+      const timer = clock.at(until, () => this.endSuspension());
+      end = () => {
+        timer.cancel();
+        resolve();
+      };
+    });
+    this.away = { over, end };
     this.schedule();
   }
 
   /** Marks that the run goes on: its store answers again, or another process continues what the previous one began. */
   markResumed(): void {
     this.progress.end(STORE);
+    this.endSuspension();
     this.schedule();
+  }
+
+  private endSuspension(): void {
+    this.away?.end();
+    this.away = undefined;
+  }
+
+  /**
+   * Waits, while heartbeats go on, until the store can take what disarms the switch: behind the last heartbeat an armed switch would
+   * cancel the stops that the run leaves. Without a store the request would wait for it, and no heartbeat follows it.
+   */
+  private async awaitStore(): Promise<void> {
+    while (this.away !== undefined && !this.isOff()) await this.away.over;
   }
 
   /** Marks that another process continues the run after an unknown time without any. */
@@ -181,6 +209,7 @@ export class Heartbeat {
    * and the run would take it for disarmed. A heartbeat that falls due meanwhile waits for it.
    */
   async writeAlone<T>(write: (answerMs: number | undefined) => Promise<T>): Promise<T> {
+    if (this.away !== undefined) await this.awaitStore();
     for (let seen: unknown; seen !== this.lastHeartbeat || this.stepWrite !== undefined; ) {
       await this.stepWrite;
       seen = this.lastHeartbeat;
@@ -222,8 +251,10 @@ export class Heartbeat {
 
   /** Leaves the switch as `on_exit` declares when the run ends cleanly, and reads it back. */
   async exit(): Promise<void> {
+    const disarms = this.onExit === 'disarm';
+    if (disarms && this.away !== undefined) await this.awaitStore();
     await this.stop();
-    if (this.onExit === 'disarm') await this.disarm('the run has ended');
+    if (disarms) await this.disarm('the run has ended');
   }
 
   /** Whether `exit` is going to disarm the switch; one that a step armed by itself is left as it is. */
@@ -266,6 +297,7 @@ export class Heartbeat {
 
   /** Ends a requirement; without another one the switch is disarmed, unless the author has promised that it stays armed. */
   private async leave(id: string, { because, disarms }: { because: string; disarms: boolean }): Promise<void> {
+    if (disarms && this.away !== undefined && this.leases.size === 1) await this.awaitStore();
     if (!this.leases.delete(id)) return;
     this.apply({ type: 'LEASE_LEFT', at: this.parts.clock.now(), id });
     if (this.leases.size === 0 && disarms) await this.disarm(because);
