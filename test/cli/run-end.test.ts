@@ -1,4 +1,4 @@
-/** Tests what is shown of a run that has ended, where its journal cannot be read and where nobody reads the document. */
+/** Tests what is shown of a run that has ended, where its journal cannot be read and where no process reads the document. */
 import { describe, expect, it } from 'vitest';
 import { environmentOf } from '../../src/app/environment.ts';
 import { EXIT } from '../../src/app/errors.ts';

@@ -38,6 +38,7 @@ const LOOK_EVERY_MS = 200;
 const STORE_PATIENCE_MS = 60_000;
 /** How long rounds that changed nothing may be missing from the disk there, ms. */
 const HOLD_MS = 30_000;
+const HOLD_OF_NEWS_MS = 5_000;
 /** Less than this apart, two clocks say the same (cli/live.ts). */
 const SAME_TIME_MS = 2000;
 
@@ -302,7 +303,7 @@ export class WorldRun {
       const look = () => {
         if (standing.over) return;
         // Also entries that no write waits for, so that a full disk is known before a request has to wait for it.
-        writer.flushOlder(HOLD_MS).catch(() => {});
+        writer.flushOlder(HOLD_MS, HOLD_OF_NEWS_MS).catch(() => {});
         const { failure, away } = writer;
         if (failure !== undefined) {
           this.ground.stoppedGuarding(this.name, lease.epoch);

@@ -63,7 +63,7 @@ const SWITCH_PER_HOLD = 4;
 
 /** How often what other processes have kept of the account is counted at most, ms. */
 const RECOUNT_EVERY_MS = 10_000;
-/** Pause before the venue is asked again for what earlier runs left, ms: each time takes up to 60 tokens, and more for each market. */
+/** Pause before the venue is asked again for what earlier runs left, ms: each time costs at most 60 tokens, and more for each market. */
 const SETTLE_EVERY_MS = 15_000;
 
 /** The wall clock and the run's clock count as equal up to this difference, ms. */

@@ -1,6 +1,6 @@
 /**
  * Writes the report of a run that has ended as JSON, piece by piece, while its journal is read once for each list of rows: a run of a
- * month has gigabytes of them. The same rows, one by one, are for whoever shows a few.
+ * month has gigabytes of them. The same rows, one by one, are for what shows a few.
  */
 import type { Entry } from '../../journal/entry.ts';
 import { readEntries } from '../../journal/reading.ts';
