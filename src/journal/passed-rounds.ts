@@ -5,7 +5,7 @@
  */
 import { settle } from '../base/clock.ts';
 import { readEntry } from './chain.ts';
-import type { DataOf, Entry, EntryOf, Json } from './entry.ts';
+import { type DataOf, type Entry, type EntryOf, isFeedRequest, type Json } from './entry.ts';
 import { readStoredEntries } from './reading.ts';
 import { expandEntry, HEARTBEAT_STEP, makeRoundPath, parseHeartbeat } from './round-line.ts';
 import type { JournalReader, StoredEntry } from './store.ts';
@@ -32,7 +32,7 @@ export interface PassedRounds {
   readonly variables: ReadonlyMap<string, Json>;
   /** The newest of their readings of each feed. */
   readonly feeds: readonly DataOf<'feed.read'>[];
-  /** How many requests they sent, by `METHOD /path`; without those of heartbeats where these were not to be counted. */
+  /** How many requests they sent, by `METHOD /path`; without those of heartbeats and feeds where these were not to be counted. */
   readonly requests: ReadonlyMap<string, number>;
 }
 
@@ -98,8 +98,8 @@ export interface ShortReading {
   readonly visit: (entry: Entry) => void;
   /** Whether rounds may be passed over, by the path of their loop and the verbs of their steps; asked after the first entry. */
   readonly mayPass: (rounds: Pick<PassedRounds, 'step' | 'verbs'>) => boolean;
-  /** Whether heartbeats are counted, for which every line is parsed; asked with it. */
-  readonly countsHeartbeats: () => boolean;
+  /** Whether heartbeats, and requests that feeds send, are counted, for which every line is expanded; asked with it. */
+  readonly countsAll: () => boolean;
 }
 
 /**
@@ -163,7 +163,7 @@ class Stretch {
   private readonly counts = [0, 0, 0];
   /** Whether a line that was let go may have held each of the kinds. */
   private readonly letGo = [false, false, false];
-  /** How many heartbeats were in those lines; undefined where they are not counted. */
+  /** How many requests were in those lines; undefined where what differs from round to round is not counted. */
   private readonly gone: Map<string, number> | undefined;
   isWhole = true;
 
@@ -180,7 +180,7 @@ class Stretch {
   }
 
   /** Undefined where a line does not stand for rounds that may be passed over. */
-  static begin(stored: StoredEntry, { mayPass, countsHeartbeats }: Omit<ShortReading, 'visit'>): Stretch | undefined {
+  static begin(stored: StoredEntry, { mayPass, countsAll }: Omit<ShortReading, 'visit'>): Stretch | undefined {
     if (stored.type !== 'round.idle' || stored.step === HEARTBEAT_STEP) return undefined;
     const first = readEntry(stored);
     if (first.type !== 'round.idle' || first.data.loop !== stored.step) return undefined;
@@ -190,7 +190,7 @@ class Stretch {
     const begun = first.data.entries.filter(({ type }) => type === 'step.started');
     const verbs = new Set(begun.map(({ data }) => String(data['verb'])));
     if (!mayPass({ step: stored.step, verbs })) return undefined;
-    const stretch = new Stretch(first, begins.at, verbs, countsHeartbeats() ? new Map() : undefined);
+    const stretch = new Stretch(first, begins.at, verbs, countsAll() ? new Map() : undefined);
     stretch.add(stored);
     return stretch;
   }
@@ -212,7 +212,7 @@ class Stretch {
       this.lines.shift();
       this.count(oldest.holds, -1);
       for (const [kind, held] of oldest.holds.entries()) this.letGo[kind] ||= held;
-      if (this.gone !== undefined) addHeartbeats(this.gone, oldest.stored);
+      if (this.gone !== undefined) addRequestsOf(this.gone, oldest.stored);
       this.isWhole = false;
     }
   }
@@ -274,15 +274,14 @@ class Stretch {
   }
 
   private countRequests(end: number, ofLast: readonly Entry[], rounds: number): ReadonlyMap<string, number> {
+    if (this.gone === undefined) {
+      const counts = new Map<string, number>();
+      addRequests(counts, listRound(this.first), rounds);
+      return counts;
+    }
     const counts = new Map(this.gone);
-    addRequests(counts, this.first.data.entries as readonly unknown[] as readonly Entry[], rounds);
-    if (this.gone === undefined) return counts;
-    for (const { stored } of this.lines.slice(0, end)) addHeartbeats(counts, stored);
-    addRequests(
-      counts,
-      ofLast.filter(({ step }) => step === HEARTBEAT_STEP),
-      1,
-    );
+    for (const { stored } of this.lines.slice(0, end)) addRequestsOf(counts, stored);
+    addRequests(counts, ofLast, 1);
     return counts;
   }
 
@@ -340,11 +339,16 @@ function addRequests(counts: Map<string, number>, entries: readonly Entry[], tim
   }
 }
 
-function addHeartbeats(counts: Map<string, number>, stored: StoredEntry): void {
+/** Adds the requests that a line stands for. */
+function addRequestsOf(counts: Map<string, number>, stored: StoredEntry): void {
   const line = readEntry(stored);
-  if (line.type !== 'round.idle') return;
-  for (const { count, entries } of line.data.heartbeats ?? [])
-    addRequests(counts, entries as readonly unknown[] as readonly Entry[], count);
+  if (line.type === 'round.idle') addRequests(counts, [...expandEntry(line)], 1);
+}
+
+/** The entries of a round, without those of requests that feeds send, of which a round may have fewer. */
+function listRound({ data }: EntryOf<'round.idle'>): readonly Entry[] {
+  const entries = data.entries as readonly unknown[] as readonly Entry[];
+  return entries.filter((entry) => !isFeedRequest(callOf(entry) ?? ''));
 }
 
 /** Whether the last heartbeat, or reading of the switch, is not over. */

@@ -10,6 +10,7 @@ import {
   type Entry,
   type EntryOf,
   type EntryType,
+  isFeedRequest,
   isInstant,
   type Json,
   type JsonObject,
@@ -85,8 +86,9 @@ export const MOST_ENTRIES = 100;
 /** Whether an entry can be part of a round that changed nothing: it read, or decided, and has no effect outside of the run. */
 export function mayBeIdle({ type, data, actor }: Pick<Draft, 'type' | 'data' | 'actor'>): boolean {
   if (actor !== undefined) return false;
-  const { endpoint, kind } = data as { readonly endpoint?: string; readonly kind?: string };
-  if (type === 'call.intended') return endpoint?.startsWith('GET ') === true;
+  const { endpoint = '', kind } = data as { readonly endpoint?: string; readonly kind?: string };
+  // Requests that a profile declares only read.
+  if (type === 'call.intended') return endpoint.startsWith('GET ') || endpoint.startsWith('request ');
   return Object.hasOwn(OF_ROUNDS, type) && (type !== 'call.settled' || kind === 'confirmed');
 }
 
@@ -114,8 +116,8 @@ function nameHeartbeat(number: number): string {
 /** Parts of an entry's data, as the first round has them. */
 type Part =
   | { readonly kind: 'fixed'; readonly value: Json }
-  /** A text that begins with the path of the round. */
-  | { readonly kind: 'path'; readonly rest: string }
+  /** A text that begins with the path of the round; `isNumbered`: a number is behind the rest, which differs from round to round. */
+  | { readonly kind: 'path'; readonly rest: string; readonly isNumbered?: true }
   /** `newest`: of one that is news, the value that was found last. */
   | { readonly kind: 'figure'; readonly of: 'number' | 'string'; newest?: Figure }
   | ({ readonly kind: 'list' } & PartOfParts)
@@ -131,6 +133,8 @@ interface PartOfParts {
 
 interface EntryShape {
   readonly type: EntryType;
+  /** Whether a round may lack it: a feed is read again when its value is too old. */
+  readonly isOptional: boolean;
   readonly step: Part;
   readonly data: Part;
 }
@@ -219,9 +223,8 @@ export class RoundShape {
     return { type, step: fill(step, round, rest) as string, data: fill(data, round, rest), at, mono };
   }
 
-  /** Whether a round may lack the entry at a place: a feed is read again when its value is too old. Its first entry dates the round. */
   isOptional(place: number): boolean {
-    return place > 0 && place < this.length && 'feed.read' in this.news && this.shapeOf(place).type === 'feed.read';
+    return place < this.length && this.shapeOf(place).isOptional;
   }
 
   /** Of each of the round's entries, how many figures it has, and whether a round may lack it. */
@@ -236,26 +239,34 @@ export class RoundShape {
     const known = this.shapes[place];
     if (known !== undefined) return known;
     const { type, step, data } = this.read(place);
+    const { call = '' } = data as { readonly call?: string };
+    const ofFeed = 'feed.read' in this.news && (type === 'feed.read' || isFeedRequest(call));
     const shape = {
       type,
+      // The first entry dates the round.
+      isOptional: place > 0 && ofFeed,
       step: toPart(step, this.path),
-      data: toFields(data as JsonObject, this.varying[type] ?? [], this.listNews(type, step), this.path),
+      data: toFields(data as JsonObject, this.varying[type] ?? [], this.listNews({ type, step, data }), this.path),
     };
     this.shapes[place] = shape;
     return shape;
   }
 
-  private listNews(type: EntryType, step: string): readonly string[] {
+  private listNews({ type, step, data }: ShapeEntry): readonly string[] {
     const news = this.news[type] ?? [];
     if (news.length === 0 || (type !== 'call.settled' && type !== 'step.ended')) return news;
-    const asked = this.listEntries().filter((each) => each.type === 'call.intended' && each.step === step);
-    const endpoints = asked.map(({ data }) => (data as { readonly endpoint?: string }).endpoint);
-    return endpoints.length === 0 || endpoints.some((endpoint) => OF_ORDERS.has(endpoint)) ? [] : news;
+    const { call } = data as { readonly call?: string };
+    const asked = this.listEntries().flatMap((each) => {
+      const intent = each.data as { readonly call: string; readonly endpoint: string };
+      if (each.type !== 'call.intended' || each.step !== step) return [];
+      return (call === undefined ? !isFeedRequest(intent.call) : call === intent.call) ? [intent.endpoint] : [];
+    });
+    return asked.length === 0 || asked.some((endpoint) => OF_ORDERS.has(endpoint)) ? [] : news;
   }
 }
 
 function countOf(part: Part): number {
-  if (part.kind === 'figure') return 1;
+  if (part.kind === 'figure' || (part.kind === 'path' && part.isNumbered === true)) return 1;
   return part.kind === 'list' || part.kind === 'object' ? part.parts.reduce((sum, each) => sum + countOf(each), 0) : 0;
 }
 
@@ -274,7 +285,12 @@ function toFields(data: JsonObject, varying: readonly string[], news: readonly s
 }
 
 function toPart(value: Json, round: string, varies: boolean | 'news' = false): Part {
-  if (typeof value === 'string' && value.startsWith(round)) return { kind: 'path', rest: value.slice(round.length) };
+  if (typeof value === 'string' && value.startsWith(round)) {
+    const rest = value.slice(round.length);
+    return isFeedRequest(rest)
+      ? { kind: 'path', rest: rest.replace(/\d+$/, ''), isNumbered: true }
+      : { kind: 'path', rest };
+  }
   const newest = varies === 'news' ? { newest: value as Figure } : {};
   if (varies !== false && typeof value === 'string') return { kind: 'figure', of: 'string', ...newest };
   if (varies !== false && typeof value === 'number' && Number.isSafeInteger(value))
@@ -292,13 +308,15 @@ function matches(part: Part, value: unknown, round: string, found: Matching): bo
   switch (part.kind) {
     case 'fixed':
       return part.value === value;
-    case 'path':
-      return (
-        typeof value === 'string' &&
-        value.length === round.length + part.rest.length &&
-        value.startsWith(round) &&
-        value.endsWith(part.rest)
-      );
+    case 'path': {
+      if (typeof value !== 'string' || !value.startsWith(round)) return false;
+      const end = round.length + part.rest.length;
+      if (part.isNumbered === undefined) return value.length === end && value.endsWith(part.rest);
+      const number = Number(value.slice(end));
+      found.figures[found.count] = number;
+      found.count += 1;
+      return Number.isSafeInteger(number) && value === round + part.rest + number;
+    }
     case 'figure':
       if (part.of === 'number' ? !Number.isSafeInteger(value) || Object.is(value, -0) : typeof value !== 'string')
         return false;
@@ -343,7 +361,7 @@ function fill(part: Part, round: string, figures: Iterator<Figure>): Json {
     case 'fixed':
       return part.value;
     case 'path':
-      return round + part.rest;
+      return round + part.rest + (part.isNumbered === undefined ? '' : figures.next().value);
     case 'figure':
       return figures.next().value as Figure;
     case 'list':

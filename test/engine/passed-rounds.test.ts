@@ -164,7 +164,7 @@ async function live({ text, config, holdMs, diesAfterMs, goesOnMs }: World, isSh
       ? await readShortenedRun(store, 'r', {
           visit: () => {},
           mayPass: (rounds) => mayPassRounds(runbook, rounds),
-          countsHeartbeats: () => true,
+          countsAll: () => true,
         })
       : undefined;
     const record = shortened ?? (await readRecordedRun(store, 'r'));

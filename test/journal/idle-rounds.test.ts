@@ -83,17 +83,22 @@ class Journal {
     this.append('call.settled', answer, read);
     const value = { equity: result[0]?.equity ?? '' };
     this.append('step.ended', { verb: 'read_account', outcome: 'succeeded', attempts: 1, value }, read);
-    if (readsFeed)
-      this.append(
-        'feed.read',
-        { call: `${set}#feed:mid`, name: 'mid', value: `${64_000 + step * number}`, at: now },
-        set,
-      );
+    if (readsFeed) {
+      // As a feed of a profile is read: by a declared request, whose calls are counted.
+      this.asked += 1;
+      const asked = { call: `${set}#feed-request:mid:${this.asked}` };
+      const price = `${64_000 + step * number}`;
+      this.append('call.intended', { ...asked, endpoint: 'request markets', params: {}, class: 'read' }, set);
+      this.append('call.attempted', { ...asked, ...attempt, path: '/markets', waitedMs: 0 }, set);
+      this.append('call.settled', { ...answer, ...asked, result: [{ mid: price }] as never }, set);
+      this.append('feed.read', { call: `${set}#feed:mid`, name: 'mid', value: price, at: now }, set);
+    }
     this.append('variable.set', { name: 'high', value: `${64_000 + step * number}` }, set);
     this.append('step.ended', { verb: 'set', outcome: 'succeeded', attempts: 1 }, set);
     this.after(1000);
   }
 
+  private asked = 0;
   private heartbeats = 0;
 
   /** The entries of a heartbeat, or of a reading of the switch; what they wait for happens where `between` is called. */
@@ -165,7 +170,7 @@ describe('rounds that say what the one before said', () => {
     for (let n = 0; n < 40; n += 1) journal.watch(n);
     const lines = await journal.expectWhole();
     expect(typesOf(lines).filter((type) => type === 'round.idle')).toHaveLength(1);
-    expect(lines.length).toBe(1 + 8 + 1);
+    expect(lines.length).toBe(1 + 11 + 1);
   });
 
   it('are one entry where a feed is read in some of them alone', async () => {

@@ -56,7 +56,7 @@ it.each(['whole', 'shortened'])('gives it a round after each line of a %s run th
     if (type === 'round.idle') visits.push(rounds);
   };
   if (of === 'whole') await readRecordedRun(store, 'r1', visit);
-  else await readShortenedRun(store, 'r1', { visit, mayPass: () => true, countsHeartbeats: () => false });
+  else await readShortenedRun(store, 'r1', { visit, mayPass: () => true, countsAll: () => false });
   isReading = false;
   expect(visits.length).toBeGreaterThan(1);
   expect(new Set(visits).size).toBe(visits.length);

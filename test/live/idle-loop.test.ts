@@ -84,7 +84,7 @@ it('passes over its rounds when it is resumed, and reports them all', { tags: ['
     const short = await readShortenedRun(left, row?.run ?? '', {
       visit: () => {},
       mayPass: () => true,
-      countsHeartbeats: () => false,
+      countsAll: () => false,
     });
     expect(short?.isShort).toBe(true);
     expect((await run(['audit', 'replay', row?.run ?? ''])).exit).toBe(0);

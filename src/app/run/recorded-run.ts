@@ -49,7 +49,7 @@ export async function readRecord(
       runbook ??= load(first);
       return mayPassRounds(runbook, rounds);
     },
-    countsHeartbeats: () => {
+    countsAll: () => {
       const bounds = facts.first?.type === 'run.started' ? facts.first.data.bounds?.requests : undefined;
       return Object.keys(bounds ?? {}).some((endpoint) => endpoint.endsWith(' /cancel_all_after'));
     },
