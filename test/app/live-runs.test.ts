@@ -1,6 +1,14 @@
 /** Tests live runs of one account that share a process: what one does while another begins, or is resumed. */
 import { afterEach, expect, it } from 'vitest';
-import { keepBaseline, keepListed, type LedgerOf, nameLedger } from '../../src/app/account/ledger.ts';
+import {
+  keepBaseline,
+  keepListed,
+  type LedgerOf,
+  loadLedger,
+  nameLedger,
+  openLedger,
+} from '../../src/app/account/ledger.ts';
+import type { AccountLedger } from '../../src/gateway/limits/account-ledger.ts';
 import type { Transport } from '../../src/gateway/transport.ts';
 import { StoreError } from '../../src/journal/store.ts';
 import { fill } from '../venue/order-samples.ts';
@@ -163,7 +171,7 @@ const facts: [string, (of: LedgerOf, at: number) => Promise<void>][] = [
     'the venue has shown to another process',
     (of, at) => {
       const fills = [fill('BTC-USD-9', '0.5', { timestamp: at * 1000 })];
-      return keepListed(of, { listed: [{ market: 'BTC-USD', readAt: at, fills }], gone: {} });
+      return keepListed(of, { listed: [{ market: 'BTC-USD', readAt: at, fills }], gone: {}, runs: [] });
     },
   ],
 ];
@@ -295,4 +303,32 @@ it('counts an order of an earlier run at its worst only until the venue answers'
     ['40000', 'canceled'],
     ['42000', 'open'],
   ]);
+});
+
+it('forgets the orders that runs left, once nothing can come of them any more', async () => {
+  world = new World({ config: { markets: MARKETS }, limits: { maxPosition: '100', maxOpenOrders: 5 } });
+  const { time } = world;
+  const process = await time.runUntil(world.openProcess());
+  const of = nameLedger(process.host.account);
+  const leave = (name: string) => `runbook: ${name}
+dsl: 1
+needs: [cancel_all]
+leaves: {position: open, because: a test}
+steps:
+  - cancel_all: {everyone: true}
+  - place: {type: limit, market: BTC-USD, side: long, size: 1, price: 40000}
+`;
+  const sizes: number[] = [];
+  for (let run = 0; run < 8; run += 1) {
+    await time.runUntil(process.begin(`r${run}`, leave(`r${run}`)).then((live) => live.waitForEnd()));
+    await pass(300_000);
+    const { gone, ended = {} } = (await time.runUntil(loadLedger(of))).parts;
+    sizes.push(Object.keys(gone).length + Object.keys(ended).length);
+    const names = (ledger: AccountLedger) => ledger.listLeft().map(({ clientOrderId }) => clientOrderId);
+    // A process that begins now knows what this one knows: the newest order, and the one before until the venue is asked.
+    expect(names(await time.runUntil(openLedger(of)))).toEqual(names(process.host.ledger));
+  }
+  expect(listOrders().filter(([, status]) => status === 'open')).toHaveLength(1);
+  expect(Math.max(...sizes)).toBeLessThanOrEqual(4);
+  expect((await time.runUntil(openLedger(of))).listLeft().length).toBeLessThanOrEqual(2);
 });

@@ -123,6 +123,52 @@ describe('what an account holds', () => {
     expect(held(sums)).toEqual(['3', '3']);
   });
 
+  describe('by an order that is not open any more', () => {
+    const LATE_MS = 60_000;
+    const goneAt = T0 + 5;
+    const gone = { rbx: goneAt };
+    const order = { order_id: `${MARKET}@rbx`, timestamp: T0 * 1000 };
+    const list = (readAt: number, ...fills: readonly FillRecord[]) => [{ market: MARKET, readAt, fills }];
+    const stated = (at: number) => [{ market: MARKET, size: '0', by: 'ada', at }];
+    const runs = [ended('a', [], { orders: [left('rbx', '4')] })];
+
+    it.each<[string, Partial<LedgerParts>, boolean]>([
+      ['was not listed', { gone: {} }, false],
+      ['was listed before its run ended', { gone: { rbx: T0 - 5 }, listed: list(goneAt + LATE_MS) }, false],
+      ['has no list of fills', {}, false],
+      ['has a list of fills that may be behind', { listed: list(goneAt + LATE_MS - 1) }, false],
+      ['has one that is not', { listed: list(goneAt + LATE_MS) }, true],
+      ['has one that lacks what its record shows', { ended: { rbx: '3' }, listed: list(goneAt + LATE_MS) }, false],
+      ['has what it shows', { ended: { rbx: '3' }, listed: list(goneAt + LATE_MS, fill('z', '3', order)) }, true],
+      ['was in what was stated soon after', { ended: { rbx: '3' }, baselines: stated(goneAt + LATE_MS - 1) }, false],
+      ['was in what was stated later', { ended: { rbx: '3' }, baselines: stated(goneAt + LATE_MS) }, true],
+    ])('that %s nothing can change any more: %j, %s', (_what, parts, isOver) => {
+      const sums = sumsOf({ runs, gone, ...parts });
+      expect([...sums.listOver(LATE_MS)]).toEqual(isOver ? ['rbx'] : []);
+    });
+
+    it('and is over, nothing is kept, and the sums are as before', () => {
+      const shown = { listed: list(goneAt + LATE_MS, fill('z', '3', order)), ended: { rbx: '3' } };
+      const sums = sumsOf({ runs, gone, ...shown });
+      const before = [held(sums), sums.listLeft(), sums.listForeign(MARKET)];
+      const changed = sums.end(sums.listOver(LATE_MS));
+      expect(changed.map(({ run }) => run)).toEqual(['a']);
+      expect(sums.listGone()).toEqual({ gone: {}, ended: {} });
+      expect([held(sums), sums.listLeft(), sums.listForeign(MARKET)]).toEqual(before);
+      const later = sumsOf({ runs: changed, listed: shown.listed });
+      expect([held(later), later.listLeft(), later.listForeign(MARKET)]).toEqual(before);
+      // A fill that the list shows still later is its own, and counts.
+      later.takeListed({ listed: list(goneAt + 2 * LATE_MS, fill('zz', '1', order)), gone: {} });
+      expect([held(later), later.listForeign(MARKET)]).toEqual([['4', '4'], []]);
+    });
+
+    it('and of which more may come, what is known of it is kept', () => {
+      const sums = sumsOf({ runs, gone: { ...gone, rbold: 1 }, ended: { rbx: '3', rbold: '1' }, listed: list(goneAt) });
+      expect(sums.end(sums.listOver(LATE_MS))).toEqual([]);
+      expect(sums.listGone()).toEqual({ gone, ended: { rbx: '3' } });
+    });
+  });
+
   it('has an order that its run has seen at work since it was not listed', () => {
     const runs = [ended('a', [], { orders: [left('rbx', '4')] })];
     expect(sumsOf({ runs, gone: { rbx: T0 - 5 } }).listLeft()).toHaveLength(1);

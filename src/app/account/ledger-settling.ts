@@ -6,8 +6,8 @@
 import { pause } from '../../base/clock.ts';
 import { decimal, formatDecimal } from '../../base/decimal.ts';
 import { makePrintable } from '../../base/printable.ts';
-import type { AccountLedger } from '../../gateway/limits/account-ledger.ts';
-import type { Baseline, ListedFills } from '../../gateway/limits/ledger-rows.ts';
+import { AccountLedger } from '../../gateway/limits/account-ledger.ts';
+import type { Baseline, LedgerParts, ListedFills } from '../../gateway/limits/ledger-rows.ts';
 import { splitLimits, type WorkingOrder } from '../../venue/limits/check.ts';
 import { computeShortfall, isZeroDecimal, pickLarger } from '../../venue/order/fills.ts';
 import { REPEAT_DELAYS_MS } from '../../venue/order/polling.ts';
@@ -220,11 +220,29 @@ async function compareLists(
     listed.push({ market, readAt: askedAt, fills: [...once.values()].filter(({ id }) => !ofJournals.has(id)) });
   }
   const found = { listed, gone: Object.fromEntries(gone.map((id) => [id, askedAt])), ended };
-  const kept = { listed, gone: { ...known.gone, ...found.gone }, ended: { ...known.ended, ...ended } };
-  await keepListed(nameLedger(account), kept);
+  const forGood = await keepFound(account, known, found);
   const added = ledger.takeListed(found);
+  ledger.end(forGood);
   if (!ledger.isWhole) ledger.takeOpen(working);
   return { added, gone };
+}
+
+/** Keeps what was found, and gives the orders that are over for good: what was known of them before is in the rows of their runs. */
+async function keepFound(
+  account: Account,
+  known: LedgerParts,
+  { listed, gone, ended }: Required<Pick<LedgerParts, 'listed' | 'gone' | 'ended'>>,
+): Promise<ReadonlySet<string>> {
+  const all = { gone: { ...known.gone, ...gone }, ended: { ...known.ended, ...ended } };
+  const isListed = new Set(listed.map(({ market }) => market));
+  const lists = [...known.listed.filter(({ market }) => !isListed.has(market)), ...listed];
+  const sums = new AccountLedger({ ...known, ...all, listed: lists });
+  // The orders of a run whose journal cannot be read are not known.
+  const isWhole = known.unknown === undefined;
+  const over = isWhole ? sums.listOver(account.profile.fillsWindowMs + MARGIN_MS) : new Set<string>();
+  const runs = sums.end(over);
+  await keepListed(nameLedger(account), { listed, runs, ...(isWhole ? sums.listGone() : all) });
+  return over;
 }
 
 /** An open order at its worst: a record may show another size than the one that an amend has asked for. */

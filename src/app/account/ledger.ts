@@ -192,14 +192,25 @@ export async function keepPositions({ store, key }: LedgerOf, shown: readonly Ba
   );
 }
 
-/** Keeps what the venue's own lists showed, beside what was kept before. */
+/** Keeps what the venue's own lists showed, beside what was kept before. `runs`: those of which they end orders. */
 export async function keepListed(
   { store, key }: LedgerOf,
-  { listed, gone, ended }: Pick<LedgerParts, 'listed' | 'gone' | 'ended'>,
+  { listed, gone, ended, runs }: Pick<LedgerParts, 'listed' | 'gone' | 'ended' | 'runs'>,
 ): Promise<void> {
   const rows = listed.map((each) => ({ name: `${LISTED}${each.market}`, text: JSON.stringify(each) }));
   const orders = Object.entries({ [GONE]: gone, [ENDED]: ended });
-  await store.putAccountRows(key, [...rows, ...orders.map(([name, of]) => ({ name, text: JSON.stringify(of) }))]);
+  const kept = runs.length === 0 ? [] : await store.accountRows(key);
+  const ofRuns = runs.flatMap((ledger) => {
+    const name = `${RUN}${ledger.run}`;
+    const row = readRunText(kept.find((each) => each.name === name));
+    // One that was made anew meanwhile has more of its run.
+    return row?.ledger?.lastAt === ledger.lastAt ? [{ name, text: JSON.stringify({ ...row, ledger }) }] : [];
+  });
+  await store.putAccountRows(key, [
+    ...rows,
+    ...ofRuns,
+    ...orders.map(([name, of]) => ({ name, text: JSON.stringify(of) })),
+  ]);
 }
 
 function isOf(ledger: RunLedger | null, key: string): boolean {

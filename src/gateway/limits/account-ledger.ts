@@ -125,6 +125,58 @@ export class AccountLedger {
     });
   }
 
+  /**
+   * The orders left working that are over for good, by client order id: the venue listed them as open no more, and `lateMs` later its
+   * fills, or what is held, with every fill that their records show. Until then a fill may come that only this knowledge has counted.
+   */
+  listOver(lateMs: number): ReadonlySet<string> {
+    const over = new Set<string>();
+    for (const { orders, lastAt } of this.runs.values())
+      for (const { clientOrderId, orderId = '', market, filled, working } of orders) {
+        const goneAt = this.findGoneAt(clientOrderId, lastAt);
+        if (working === undefined || goneAt === undefined) continue;
+        const isLater = (at = Number.NEGATIVE_INFINITY) => at >= goneAt + lateMs;
+        const shown = pickLarger(filled, this.ended.get(clientOrderId) ?? '0');
+        const isBooked = decimal(shown).lte(this.ofOrder.get(orderId) ?? ZERO);
+        if (isLater(this.stated.get(market)) || (isLater(this.listedAt.get(market)) && isBooked))
+          over.add(clientOrderId);
+      }
+    return over;
+  }
+
+  /** Counts these orders as ended with what is booked of them; gives the runs that left them. */
+  end(over: ReadonlySet<string>): readonly RunLedger[] {
+    const changed: RunLedger[] = [];
+    for (const run of this.runs.values()) {
+      if (!run.orders.some(({ clientOrderId, working }) => working !== undefined && over.has(clientOrderId))) continue;
+      const orders = run.orders.map((order) => (over.has(order.clientOrderId) ? toEnded(order) : order));
+      changed.push({ ...run, orders });
+    }
+    for (const run of changed) this.runs.set(run.run, run);
+    for (const clientOrderId of over) {
+      this.gone.delete(clientOrderId);
+      this.ended.delete(clientOrderId);
+    }
+    this.left = undefined;
+    return changed;
+  }
+
+  /** What is known of orders that a run left working, and that were not seen by it since. */
+  listGone(): Required<Pick<LedgerParts, 'gone' | 'ended'>> {
+    const left = this.listRuns().flatMap(({ orders, lastAt }) =>
+      orders.flatMap(({ clientOrderId, working }) => {
+        const at = working === undefined ? undefined : this.findGoneAt(clientOrderId, lastAt);
+        return at === undefined ? [] : [{ clientOrderId, at, filled: this.ended.get(clientOrderId) }];
+      }),
+    );
+    return {
+      gone: Object.fromEntries(left.map(({ clientOrderId, at }) => [clientOrderId, at])),
+      ended: Object.fromEntries(
+        left.flatMap(({ clientOrderId, filled }) => (filled === undefined ? [] : [[clientOrderId, filled]])),
+      ),
+    };
+  }
+
   /** Leaves out what a run left: it runs in this process again. Its fills stay booked. */
   take(run: string): void {
     this.left = undefined;
@@ -367,6 +419,11 @@ function findDay(now: number): number {
 
 function namesOf({ clientOrderId, orderId }: Pick<WorkingOrder, 'clientOrderId' | 'orderId'>): readonly string[] {
   return orderId === undefined ? [clientOrderId] : [clientOrderId, orderId];
+}
+
+/** Its names stay: the fills that the venue's list has shown of it are no others'. */
+function toEnded({ working: _working, ...order }: LedgerOrder): LedgerOrder {
+  return { ...order, open: '0' };
 }
 
 /** What of an order may still have filled, beyond the fills that are booked. */
