@@ -7,9 +7,11 @@
 import { Anchorer } from '../../journal/anchors/anchors.ts';
 import { readEntry, toHead } from '../../journal/chain.ts';
 import type { Entry } from '../../journal/entry.ts';
+import { toCurrentType } from '../../journal/entry-v1.ts';
+import { readStoredEntries } from '../../journal/reading.ts';
 import { identifyMachineStart } from '../../journal/shared/machine.ts';
 import type { PostedMessage } from '../../journal/shared/shared.ts';
-import { type StoredEntry, StoreError } from '../../journal/store.ts';
+import { type JournalReader, type StoredEntry, StoreError } from '../../journal/store.ts';
 import { JournalWriter } from '../../journal/writer.ts';
 import type { Account } from '../account/account.ts';
 import { makeAnchoring } from '../account/anchoring.ts';
@@ -42,14 +44,21 @@ export async function recordAnswers(
   // A run that cannot be resumed has no end behind which it could stand. The command stays, for a version that can.
   if (row.outcome === undefined) return answer.by;
   if (row.outcome !== 'halted') return undefined;
-  const stored = await store.read(run);
-  const entries = readAll(stored);
-  // Nothing can follow an entry that cannot be read. The command stays, as above.
-  if (entries === undefined) return answer.by;
-  const [first] = entries;
-  if (first === undefined) return undefined;
   const time = new ResumedTimeFold();
-  for (const entry of entries) time.apply(entry);
+  let first: Entry | undefined;
+  let last: StoredEntry | undefined;
+  try {
+    for await (last of readStoredEntries(store, run)) {
+      const entry = readEntry(last);
+      first ??= entry;
+      time.apply(entry);
+    }
+  } catch (error) {
+    // Nothing can follow an entry that cannot be read. The command stays, as above.
+    if (error instanceof StoreError && error.reason === 'damaged') return answer.by;
+    throw error;
+  }
+  if (first === undefined) return undefined;
   const { clock } = time.compute(account.clock);
   const writer = new JournalWriter(store, {
     run,
@@ -60,7 +69,7 @@ export async function recordAnswers(
     actor: 'engine',
     clock,
     durable: true,
-    head: toHead(stored.at(-1)),
+    head: toHead(last),
     row,
   });
   const anchorer = new Anchorer(writer, { run, clock, everyOrderEvents: 0, ...makeAnchoring(account, voice) });
@@ -81,21 +90,21 @@ export async function recordAnswers(
   return answer.by;
 }
 
-/** Undefined where one of them is damaged. */
-function readAll(stored: readonly StoredEntry[]): readonly Entry[] | undefined {
-  try {
-    return stored.map(readEntry);
-  } catch (error) {
-    if (error instanceof StoreError && error.reason === 'damaged') return undefined;
-    throw error;
+/** Why a run halted, and who has answered for it since, according to its journal. */
+export async function readHalt(
+  store: JournalReader,
+  run: string,
+): Promise<{ readonly reason?: string; readonly answeredBy?: string }> {
+  let reason: string | undefined;
+  let answeredBy: string | undefined;
+  for await (const stored of readStoredEntries(store, run)) {
+    const type = toCurrentType(stored.type);
+    if (type !== 'run.ended' && type !== 'operator.acted') continue;
+    const entry = readEntry(stored);
+    if (entry.type === 'operator.acted' && entry.data.command === 'cancel') answeredBy ??= entry.data.by;
+    if (entry.type !== 'run.ended') continue;
+    reason = entry.data.reason;
+    answeredBy = undefined;
   }
-}
-
-/** Who has answered for a run since it halted, according to its journal. */
-export function findAnswerer(entries: readonly Entry[]): string | undefined {
-  const end = entries.findLastIndex(({ type }) => type === 'run.ended');
-  const answer = entries
-    .slice(end + 1)
-    .find((entry) => entry.type === 'operator.acted' && entry.data.command === 'cancel');
-  return answer?.type === 'operator.acted' ? answer.data.by : undefined;
+  return { ...(reason === undefined ? {} : { reason }), ...(answeredBy === undefined ? {} : { answeredBy }) };
 }

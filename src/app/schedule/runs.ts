@@ -7,8 +7,7 @@ import type { Launch, LaunchedRun, Launcher, RunEnding } from '../../engine/sche
 import type { Scheduler } from '../../engine/schedule/scheduler.ts';
 import type { Submission } from '../../engine/schedule/submissions.ts';
 import type { NewAct, Who } from '../../journal/account/acts.ts';
-import { readEntry } from '../../journal/chain.ts';
-import type { Entry, EntryOf } from '../../journal/entry.ts';
+import type { EntryOf } from '../../journal/entry.ts';
 import { readFirstEntry } from '../../journal/reading.ts';
 import type { ScheduleStore, SubmissionAnswer, SubmissionRequest } from '../../journal/schedule/store.ts';
 import { ignoreStore, StoreAway, StoreError } from '../../journal/store.ts';
@@ -24,7 +23,7 @@ import { inputValues, loadPinned } from '../files/load.ts';
 import { endDeadPaperRuns } from '../paper/dead-runs.ts';
 import { planFor } from '../plan.ts';
 import { type Origin, readRecordedProfile } from '../run/first-entry.ts';
-import { findAnswerer, recordAnswers } from '../run/halt-answers.ts';
+import { readHalt, recordAnswers } from '../run/halt-answers.ts';
 import type { LiveHost } from '../run/live-assembly.ts';
 import { LiveRun } from '../run/live-run.ts';
 import { toSystemError } from '../system-errors.ts';
@@ -134,9 +133,9 @@ export class ScheduledRuns implements Launcher {
         if (makeAccountKey(profile) !== account.key) continue;
         known = { run, ...this.findHeld(first) };
         if (outcome === 'halted') {
-          const entries = (await account.store.read(run)).map(readEntry);
-          if ((findAnswerer(entries) ?? (await this.readAnswer(run))) !== undefined) continue;
-          const why = findHaltReason(entries);
+          const { reason, answeredBy } = await readHalt(account.store, run);
+          if ((answeredBy ?? (await this.readAnswer(run))) !== undefined) continue;
+          const why = reason || 'the state at the venue is not known';
           halted.push({ run, why });
           scheduler.adopt(known, runbook, { why });
           continue;
@@ -447,9 +446,4 @@ function refuseStale({ at }: SubmissionRequest, nowMs: number): void {
       EXIT.failed,
       'lost',
     );
-}
-
-function findHaltReason(entries: readonly Entry[]): string {
-  const ended = entries.findLast(({ type }) => type === 'run.ended');
-  return (ended?.type === 'run.ended' && ended.data.reason) || 'the state at the venue is not known';
 }
