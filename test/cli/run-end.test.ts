@@ -67,8 +67,19 @@ describe('the end of a run', () => {
   );
 
   it('is not written to a reader that has gone', async () => {
-    const { made, written } = makeTerminal(true, 3);
+    const { made, written } = makeTerminal(true, 0);
     expect(await showEnd(await endRun(readSample), made)).toBe(EXIT.failed);
-    expect(written.pieces).toBe(3);
+    expect(written.pieces).toBe(0);
   });
+});
+
+it('a long answer is written in pieces of its own', async () => {
+  const { made, written } = makeTerminal(false);
+  const lines = Array.from({ length: 5000 }, (_each, index) => `line ${index} of many, with some length\n`);
+  const read = async function* () {
+    yield* lines;
+  };
+  await made.answerInPieces(read(), read());
+  expect(written.out).toBe(lines.join(''));
+  expect(written.pieces).toBeLessThan(10);
 });

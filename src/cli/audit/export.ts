@@ -5,13 +5,14 @@ import { readKillsOfRun } from '../../app/kill/kill-records.ts';
 import { findRun } from '../../app/stores/find-run.ts';
 import { type Reviewed, readAnchorFiles, withRuns } from '../../app/stores/review.ts';
 import { makePrintable } from '../../base/printable.ts';
-import { readFirstEntry, readLines, readStoredEntries } from '../../journal/reading.ts';
-import type { JournalReader, RunRow, StoredEntry } from '../../journal/store.ts';
+import { foldEntries, readEntries, readFirstEntry, readStoredEntries } from '../../journal/reading.ts';
+import type { JournalReader, RunRow } from '../../journal/store.ts';
 import { verifyRun } from '../../report/compare/verify.ts';
-import { exportCloudEvents } from '../../report/export/cloudevents.ts';
-import { CSV_TABLES, type CsvTableName, exportCsv } from '../../report/export/csv.ts';
-import { exportJsonl } from '../../report/export/jsonl.ts';
-import { exportHtml } from '../../report/html/report.ts';
+import { formatCloudEvent } from '../../report/export/cloudevents.ts';
+import { CSV_TABLES, type CsvTableName, listCsv } from '../../report/export/csv.ts';
+import { formatJsonLine } from '../../report/export/jsonl.ts';
+import { RunOutlineFold } from '../../report/folds/run.ts';
+import { HtmlFold } from '../../report/html/report.ts';
 import type { ExportFormat } from '../choices.ts';
 import type { Review } from '../invocation.ts';
 
@@ -29,12 +30,17 @@ export async function exportRun(name: string, options: ExportOptions, review: Re
     const row = await findRun(store, name);
     const { run } = row;
     const anchors = readAnchorFiles(review, { run }).flatMap((file) => file.anchors);
-    const stored: StoredEntry[] = [];
-    for await (const entry of readStoredEntries(store, run)) stored.push(entry);
-    const text = await exportAs(store, row, stored, { format, table, anchors, reviewed: review });
-    terminal.answer({ run, format, text }, () => text);
+    const pieces = exportAs(store, row, { format, table, anchors, reviewed: review });
+    await terminal.answerInPieces(quotePieces({ run, format }, pieces), pieces);
     return EXIT.done;
   });
+}
+
+/** The JSON of the document with its `text`, piece by piece. */
+async function* quotePieces(document: object, pieces: AsyncIterable<string>): AsyncGenerator<string> {
+  yield `${JSON.stringify(document).slice(0, -1)},"text":"`;
+  for await (const piece of pieces) yield JSON.stringify(piece).slice(1, -1);
+  yield '"}';
 }
 
 interface Wanted {
@@ -44,30 +50,51 @@ interface Wanted {
   readonly reviewed: Reviewed;
 }
 
-async function exportAs(
+async function* exportAs(
   store: JournalReader,
   row: RunRow,
-  stored: readonly StoredEntry[],
   { format, table, anchors, reviewed }: Wanted,
-): Promise<string> {
+): AsyncGenerator<string> {
+  const { run } = row;
   switch (format) {
     // Unchanged: a damaged journal can also be exported, for analysis.
     case 'jsonl':
-      return exportJsonl(stored);
+      for await (const stored of readStoredEntries(store, run)) yield formatJsonLine(stored);
+      return;
     case 'csv':
-      return exportCsv([...readLines(stored)], table);
-    case 'html':
-      return exportHtml([...readLines(stored)], {
-        verdict: await verifyRun(store, row.run, anchors),
-        kills: await readKillsOfRun(row, await readFirstEntry(store, row.run), reviewed),
+      return yield* exportTable(store, run, table);
+    case 'html': {
+      const page = await foldEntries(store, run, new HtmlFold());
+      const verdict = await verifyRun(store, run, anchors);
+      return yield page.write({
+        verdict,
+        kills: await readKillsOfRun(row, await readFirstEntry(store, run), reviewed),
       });
-    case 'otlp':
-      return (await import('../../report/export/otlp.ts')).exportOtlp([...readLines(stored)]);
+    }
+    case 'otlp': {
+      const { TraceFold } = await import('../../report/export/otlp.ts');
+      return yield (await foldEntries(store, run, new TraceFold())).write();
+    }
     case 'cloudevents':
-      return exportCloudEvents([...readLines(stored)]);
+      // A damaged journal is refused before the first line is written.
+      await foldEntries(store, run, { apply() {} });
+      for await (const entry of readEntries(store, run)) yield formatCloudEvent(entry);
+      return;
     default:
-      return format satisfies never;
+      format satisfies never;
   }
+}
+
+async function* exportTable(store: JournalReader, run: string, table: CsvTableName): AsyncGenerator<string> {
+  const known = await foldEntries(store, run, new RunOutlineFold());
+  const { head, apply, end } = listCsv(known, table);
+  yield head;
+  for await (const entry of readEntries(store, run)) {
+    // A run that goes on is exported as it was.
+    if (entry.seq > known.newest) break;
+    yield apply(entry);
+  }
+  yield end();
 }
 
 function readTableOption(text: string | undefined): CsvTableName {

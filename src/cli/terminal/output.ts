@@ -10,8 +10,8 @@ export interface Output extends Voice {
   endProgress(): void;
   /** The result of a command: `document` with `--json`, else the text of `human`, unless it is empty. */
   answer(document: object, human: () => string): void;
-  /** A document that is too long to be in memory, as pieces of its JSON. Only with `--json`. */
-  answerInPieces(pieces: AsyncIterable<string>): Promise<void>;
+  /** The same of a document, or of lines, too long to be in memory: as pieces of its JSON, or of the text. */
+  answerInPieces(document: AsyncIterable<string>, human?: AsyncIterable<string>): Promise<void>;
   /** Lines on standard output; nothing with `--json`. */
   print(text: string): void;
   /** From now on all output passes through `filter`, which redacts the secrets of an account. */

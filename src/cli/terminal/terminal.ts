@@ -28,6 +28,9 @@ const STYLES = {
   place: 'cyan',
 } as const satisfies Record<Style, string>;
 
+/** Characters of a long answer that are written together. */
+const WRITTEN_AT_ONCE = 1 << 16;
+
 export class Terminal implements Output {
   readonly json: boolean;
   readonly quiet: boolean;
@@ -59,16 +62,20 @@ export class Terminal implements Output {
     if (text !== '') this.print(text);
   }
 
-  /** A document that is too long to be in memory, as pieces of its JSON. Only with `--json`. */
-  async answerInPieces(pieces: AsyncIterable<string>): Promise<void> {
-    for await (const piece of pieces) {
+  /** The same of a document, or of lines, too long to be in memory: as pieces of its JSON, or of the text. */
+  async answerInPieces(document: AsyncIterable<string>, human?: AsyncIterable<string>): Promise<void> {
+    if (!this.json && human === undefined) return;
+    if (!this.json) this.endProgress();
+    let text = '';
+    for await (const piece of this.json ? document : (human ?? document)) {
       // Its reader has gone (`runbook … | head`).
       if (this.out.writable === false) return;
-      await new Promise<void>((resolve) => {
-        if (this.out.write(this.filter(escapeUnprintable(piece)), () => resolve()) !== false) resolve();
-      });
+      text += this.filter(this.json ? escapeUnprintable(piece) : piece);
+      if (text.length < WRITTEN_AT_ONCE) continue;
+      await this.writeWhole(text);
+      text = '';
     }
-    this.out.write('\n');
+    await this.writeWhole(this.json ? `${text}\n` : text);
   }
 
   /** Lines on standard output; nothing with `--json`. */
@@ -111,6 +118,13 @@ export class Terminal implements Output {
 
   style(style: Style, text: string, stream: 'out' | 'err' = 'out'): string {
     return this.coloured[stream] ? styleText(STYLES[style], text, { validateStream: false }) : text;
+  }
+
+  /** Resolves when the output has taken the text. */
+  private writeWhole(text: string): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.out.write(text, () => resolve()) !== false) resolve();
+    });
   }
 
   private write(text: string): void {

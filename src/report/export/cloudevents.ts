@@ -8,8 +8,12 @@ import { formatIsoTime } from '../format.ts';
 
 export function exportCloudEvents(entries: Iterable<Entry>): string {
   let text = '';
-  for (const entry of entries) text += `${escapeUnprintable(JSON.stringify(toCloudEvent(entry)))}\n`;
+  for (const entry of entries) text += formatCloudEvent(entry);
   return text;
+}
+
+export function formatCloudEvent(entry: Entry): string {
+  return `${escapeUnprintable(JSON.stringify(toCloudEvent(entry)))}\n`;
 }
 
 /** `source` and `id` together are unique; `sequence` sorts as a text, as its extension requires. */

@@ -7,17 +7,26 @@ import { parseDecimal } from '../../base/decimal.ts';
 import { escapeUnprintable } from '../../base/printable.ts';
 import type { Entry, Json } from '../../journal/entry.ts';
 import { summarizeFills } from '../folds/fills.ts';
-import { foldOrders, makeOrdersDocument } from '../folds/orders.ts';
-import { makeRunReport } from '../folds/run.ts';
+import { OrderFold } from '../folds/orders.ts';
+import { RunOutlineFold } from '../folds/run.ts';
 import { formatIsoTime } from '../format.ts';
-import { makeTimeline } from '../timeline/timeline.ts';
+import type { RequestFold, StepFold } from '../results/run-rows.ts';
+import { TimelineFold, type TimelineRow } from '../timeline/timeline.ts';
 
 type Row = Readonly<Record<string, Json | undefined>>;
+
+/** Lists the rows of a table, entry by entry. */
+interface RowList {
+  /** The rows that are complete with this entry. */
+  apply(entry: Entry): readonly Row[];
+  end(): readonly Row[];
+}
 
 interface CsvTable {
   readonly about: string;
   readonly columns: readonly string[];
-  rows(entries: readonly Entry[]): Iterable<Row>;
+  /** `known`: has folded the whole run. */
+  list(known: RunOutlineFold): RowList;
 }
 
 /** The tables of a run; `timeline` has the whole story, the others have figures. */
@@ -25,37 +34,30 @@ export const CSV_TABLES = {
   timeline: {
     about: 'the whole story, one line per event',
     columns: ['sequence', 'at', 'offsetMs', 'kind', 'depth', 'text'],
-    rows: listTimelineRows,
+    list: () => {
+      const fold = new TimelineFold();
+      return { apply: (entry) => toTimelineRows(fold.apply(entry)), end: () => toTimelineRows(fold.unanswered()) };
+    },
   },
   entries: {
     about: 'every entry of the journal',
     columns: ['sequence', 'at', 'type', 'step', 'actor', 'epoch', 'data', 'hash'],
-    rows: (entries) =>
-      entries.map(({ seq, at, type, step, actor, epoch, data, hash }) => ({
-        sequence: seq,
-        at: formatIsoTime(at),
-        type,
-        step,
-        actor,
-        epoch,
-        data: data as Json,
-        hash,
-      })),
+    list: () => ({ apply: (entry) => [toEntryRow(entry)], end: () => [] }),
   },
   steps: {
     about: 'steps with their outcome',
     columns: ['path', 'id', 'verb', 'outcome', 'attempts', 'startedAt', 'endedAt'],
-    rows: (entries) => makeRunReport(entries).steps as readonly object[] as readonly Row[],
+    list: (known) => listTaken(known.makeRowFolds().steps),
   },
   requests: {
     about: 'requests, with keep-alives and look-ups',
     columns: ['at', 'method', 'path', 'params', 'tokens', 'status', 'success'],
-    rows: (entries) => makeRunReport(entries).requests as readonly object[] as readonly Row[],
+    list: (known) => listTaken(known.makeRowFolds().requests),
   },
   orders: {
     about: 'orders with their last state',
     columns: ['clientOrderId', 'orderId', 'market', 'side', 'type', 'price', 'size', 'filled', 'averagePrice', 'state'],
-    rows: (entries) => makeOrdersDocument(entries).orders as readonly object[] as readonly Row[],
+    list: () => listOrders((orders) => orders.rows()),
   },
   fills: {
     about: 'fills of the orders',
@@ -74,33 +76,74 @@ export const CSV_TABLES = {
       'maker',
       'liquidation',
     ],
-    rows: (entries) => summarizeFills(foldOrders(entries)).fills as readonly object[] as readonly Row[],
+    list: () => listOrders((orders) => summarizeFills(orders.orders()).fills),
   },
 } as const satisfies Record<string, CsvTable>;
 export type CsvTableName = keyof typeof CSV_TABLES;
 
 export function exportCsv(entries: readonly Entry[], table: CsvTableName = 'timeline'): string {
-  const { columns, rows }: CsvTable = CSV_TABLES[table];
-  return formatCsv(columns, rows(entries));
+  const known = new RunOutlineFold();
+  for (const entry of entries) known.apply(entry);
+  const { head, apply, end } = listCsv(known, table);
+  return `${head}${entries.map(apply).join('')}${end()}`;
+}
+
+/** The lines of a table: its head, those that are complete with an entry, and those at the end. `known` has folded the whole run. */
+export function listCsv(known: RunOutlineFold, table: CsvTableName) {
+  const { columns, list }: CsvTable = CSV_TABLES[table];
+  const rows = list(known);
+  return {
+    head: formatLine(columns),
+    apply: (entry: Entry) => formatRows(columns, rows.apply(entry)),
+    end: () => formatRows(columns, rows.end()),
+  };
+}
+
+function listTaken(fold: StepFold | RequestFold): RowList {
+  return {
+    apply(entry) {
+      fold.apply(entry);
+      return fold.take() as readonly object[] as readonly Row[];
+    },
+    end: () => fold.list() as readonly object[] as readonly Row[],
+  };
+}
+
+/** Orders change to the end. */
+function listOrders(list: (orders: OrderFold) => readonly object[]): RowList {
+  const orders = new OrderFold();
+  return {
+    apply(entry) {
+      orders.apply(entry);
+      return [];
+    },
+    end: () => list(orders) as readonly Row[],
+  };
 }
 
 export function formatCsv(columns: readonly string[], rows: Iterable<Row>): string {
-  let text = formatLine(columns);
+  return `${formatLine(columns)}${formatRows(columns, rows)}`;
+}
+
+function formatRows(columns: readonly string[], rows: Iterable<Row>): string {
+  let text = '';
   for (const row of rows) text += formatLine(columns.map((column) => formatCell(row[column])));
   return text;
 }
 
-function* listTimelineRows(entries: readonly Entry[]): Iterable<Row> {
-  for (const { seq, at, offsetMs, kind, depth, spans } of makeTimeline(entries)) {
-    yield {
-      sequence: seq,
-      at: formatIsoTime(at),
-      offsetMs,
-      kind,
-      depth,
-      text: spans.map((span) => span.text).join(''),
-    };
-  }
+function toEntryRow({ seq, at, type, step, actor, epoch, data, hash }: Entry): Row {
+  return { sequence: seq, at: formatIsoTime(at), type, step, actor, epoch, data: data as Json, hash };
+}
+
+function toTimelineRows(rows: readonly TimelineRow[]): readonly Row[] {
+  return rows.map(({ seq, at, offsetMs, kind, depth, spans }) => ({
+    sequence: seq,
+    at: formatIsoTime(at),
+    offsetMs,
+    kind,
+    depth,
+    text: spans.map((span) => span.text).join(''),
+  }));
 }
 
 function formatLine(cells: readonly string[]): string {

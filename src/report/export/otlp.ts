@@ -24,28 +24,37 @@ import { StoreError } from '../../journal/store.ts';
 
 /** The trace as one line of JSON, spans in the order they ended. Throws as `otlpSpans` does. */
 export function exportOtlp(entries: Iterable<Entry>): string {
-  const bytes = JsonTraceSerializer.serializeRequest([...makeSpans(entries)]);
-  return `${escapeUnprintable(new TextDecoder().decode(bytes))}\n`;
+  return foldTrace(entries).write();
 }
 
 /** Throws StoreError `damaged` when the entries do not begin with `run.started`. */
 export function makeSpans(entries: Iterable<Entry>): readonly ReadableSpan[] {
+  return foldTrace(entries).endSpans();
+}
+
+function foldTrace(entries: Iterable<Entry>): TraceFold {
   const fold = new TraceFold();
   for (const entry of entries) fold.apply(entry);
-  return fold.endSpans();
+  return fold;
 }
 
 type Fields = Readonly<Record<string, Json | undefined>>;
 const OK: SpanStatus = { code: SpanStatusCode.OK };
 const toFailure = (message: string): SpanStatus => ({ code: SpanStatusCode.ERROR, message });
 
-class TraceFold {
+export class TraceFold {
   private recorder: SpanRecorder | undefined;
   private root: Span | undefined;
   private lastAt = 0;
   private readonly steps = new Map<string, Span>();
   private readonly calls = new Map<string, Span>();
   private readonly endpoints = new Map<string, { readonly endpoint: string; readonly purpose: string | undefined }>();
+
+  /** The trace as one line of JSON, spans in the order they ended. */
+  write(): string {
+    const bytes = JsonTraceSerializer.serializeRequest([...this.endSpans()]);
+    return `${escapeUnprintable(new TextDecoder().decode(bytes))}\n`;
+  }
 
   apply(entry: Entry): void {
     this.lastAt = Math.max(this.lastAt, entry.at);

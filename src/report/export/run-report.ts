@@ -128,7 +128,7 @@ async function* writeList(run: ReportSource, list: RowList): AsyncGenerator<stri
   yield `${piece}]`;
 }
 
-/** A halted run may be resumed while it is read. */
-function isBehindEnd({ seq }: Entry, { known: { endedBy } }: ReportSource): boolean {
-  return endedBy !== undefined && seq > endedBy;
+/** A run may go on, or be resumed, while it is read. */
+function isBehindEnd({ seq }: Entry, { known }: ReportSource): boolean {
+  return seq > known.newest;
 }

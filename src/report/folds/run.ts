@@ -125,6 +125,7 @@ export class RunOutlineFold {
   private started: Extract<Entry, { type: 'run.started' }> | undefined;
   private ended: Extract<Entry, { type: 'run.ended' }> | undefined;
   private lastAt = 0;
+  private seq = 0;
   protected readonly steps = new StepFold();
   protected readonly requests = new RequestFold();
   private readonly result = new ResultFold();
@@ -138,6 +139,7 @@ export class RunOutlineFold {
       );
     }
     this.lastAt = Math.max(this.lastAt, entry.at);
+    this.seq = entry.seq;
     if (entry.type === 'run.started') this.started ??= entry;
     if (entry.type === 'run.ended') this.ended = entry;
     // A resumed run goes on; only its last end counts.
@@ -160,14 +162,9 @@ export class RunOutlineFold {
     this.requests.forget();
   }
 
-  /** The number of the entry with which the run ended; undefined while it goes on. */
-  get endedBy(): number | undefined {
-    return this.ended?.seq;
-  }
-
-  /** How many steps have begun. */
-  get stepCount(): number {
-    return this.steps.count;
+  /** The number of the last entry. */
+  get newest(): number {
+    return this.seq;
   }
 
   /** What the run leaves behind at the venue, with more than the report's contract has. */

@@ -36,14 +36,15 @@ const MOST_ROWS = 3000;
 
 /** The whole file. Throws StoreError `damaged` if the entries do not begin with `run.started`. */
 export function exportHtml(entries: Iterable<Entry>, options: PageOptions = {}): string {
-  const folds = new PageFold();
-  for (const entry of entries) folds.apply(entry);
-  return toMarkup(folds.page(options));
+  const fold = new HtmlFold();
+  for (const entry of entries) fold.apply(entry);
+  return fold.write(options);
 }
 
 type Decision = EntryOf<'step.decided'>;
 
-class PageFold {
+/** The same, entry by entry. */
+export class HtmlFold {
   private started: EntryOf<'run.started'> | undefined;
   private readonly run = new RunFold();
   private readonly whole = new RunPageFold();
@@ -53,16 +54,22 @@ class PageFold {
   private readonly routine = new RoutineFilter();
   private readonly rows: TimelineRow[] = [];
   private readonly decisions: Decision[] = [];
+  private decisionCount = 0;
   private leftOut = 0;
 
   apply(entry: Entry): void {
     if (entry.type === 'run.started') this.started ??= entry;
-    if (entry.type === 'step.decided') this.decisions.push(entry);
+    if (entry.type === 'step.decided') this.addDecision(entry);
     this.whole.apply(entry);
     this.run.apply(entry);
     this.orders.apply(entry);
     this.budget.apply(entry);
     this.addRows(this.routine.push(entry, this.timeline.apply(entry)));
+  }
+
+  private addDecision(entry: Decision): void {
+    this.decisionCount += 1;
+    if (this.decisions.length < MOST_ROWS) this.decisions.push(entry);
   }
 
   private addRows(rows: readonly TimelineRow[]): void {
@@ -72,7 +79,11 @@ class PageFold {
     }
   }
 
-  page({ verdict, kills }: PageOptions): Html {
+  write(options: PageOptions = {}): string {
+    return toMarkup(this.page(options));
+  }
+
+  private page({ verdict, kills }: PageOptions): Html {
     const { started } = this;
     if (started === undefined) throw new StoreError('damaged', 'the run has no entries');
     this.addRows([...this.routine.end(), ...this.timeline.unanswered()]);
@@ -93,7 +104,7 @@ class PageFold {
 <h2>Over time</h2>
 <div class="scroll" tabindex="0" role="region" aria-label="the run over its time">${axis}${AXIS_KEY}</div>
 ${writeSteps(report)}
-${writeDecisions(this.decisions)}
+${writeDecisions(this.decisions, this.decisionCount)}
 ${writeOrders(whole.orders)}
 ${writeFills(summarizeFills(orders))}
 ${writeTimeline(this.rows, this.leftOut)}
@@ -200,22 +211,20 @@ function writeSteps(report: RunReport): Html {
   );
 }
 
-function writeDecisions(decisions: readonly Decision[]): Html | undefined {
+function writeDecisions(decisions: readonly Decision[], count: number): Html | undefined {
   if (decisions.length === 0) return undefined;
-  const rows = decisions
-    .slice(0, MOST_ROWS)
-    .map(({ seq, step, data }) => [
-      writeNumber(seq),
-      writeCell(formatText(step)),
-      writeCell(html`${data.what} <span class="value">${formatText(data.expression)}</span>`),
-      writeCell(html`<span class="value">${formatJson(data.value)}</span>`),
-      writeCell(
-        html`<span class="value">${Object.entries(pickRead(data.expression, data.inputs)).map(([name, value]) => html`${formatText(name)} = ${formatJson(value)}<br>`)}</span>`,
-      ),
-    ]);
+  const rows = decisions.map(({ seq, step, data }) => [
+    writeNumber(seq),
+    writeCell(formatText(step)),
+    writeCell(html`${data.what} <span class="value">${formatText(data.expression)}</span>`),
+    writeCell(html`<span class="value">${formatJson(data.value)}</span>`),
+    writeCell(
+      html`<span class="value">${Object.entries(pickRead(data.expression, data.inputs)).map(([name, value]) => html`${formatText(name)} = ${formatJson(value)}<br>`)}</span>`,
+    ),
+  ]);
   return writeSection(
     'Decisions',
-    formatCaption('every decision, with the values it read', decisions.length),
+    formatCaption('every decision, with the values it read', count),
     ['#entry', 'step', 'expression', 'value', 'with'],
     rows,
   );

@@ -88,11 +88,6 @@ export class StepFold {
     this.ends = ends;
   }
 
-  /** How many have begun. */
-  get count(): number {
-    return this.begun;
-  }
-
   apply(entry: Entry): void {
     if (entry.type === 'step.started') {
       this.begin(entry.step, entry.data, entry.at).attempts = entry.data.attempt;
