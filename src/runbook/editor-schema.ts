@@ -3,6 +3,7 @@
  * none, and knows the forms of types and durations. It refuses only what the checks refuse too; in the program the checks say
  * these things better, so it does not carry them.
  */
+import { mapFields } from '../base/json.ts';
 import { VARIABLE_WORDS } from './functions/type-words.ts';
 import { buildRunbookSchema } from './schema.ts';
 
@@ -36,11 +37,8 @@ export function buildEditorSchema(): object {
 function toEditor(value: unknown): object {
   if (Array.isArray(value))
     return value.map((each) => (typeof each === 'object' && each !== null ? toEditor(each) : each));
-  const schema = Object.fromEntries(
-    Object.entries(value as Schema).map(([key, each]) => [
-      key,
-      typeof each === 'object' && each !== null ? toEditor(each) : each,
-    ]),
+  const schema = mapFields(value as Schema, (each) =>
+    typeof each === 'object' && each !== null ? toEditor(each) : each,
   );
   const { $comment, ...rest } = schema;
   if (typeof $comment === 'string') return { ...rest, ...FORMS[$comment] };

@@ -2,6 +2,7 @@
  * Generates the JSON Schema (draft 2020-12) of runbooks from the step table. Editors use it for completion, and the shape
  * check must agree with it. It covers keys and values; later checks cover names, types and units.
  */
+import { mapFields } from '../base/json.ts';
 import type { StepName } from './checked.ts';
 import { FILE, MODIFIERS } from './shape/grammar.ts';
 import { type Field, type FieldsShape, FREE_NAME_PATTERN, NAME_PATTERN, type Shape } from './shapes.ts';
@@ -131,7 +132,7 @@ function buildFieldsSchema(shape: FieldsShape): Schema {
     ...(shape.together === undefined
       ? {}
       : {
-          dependentRequired: Object.fromEntries(Object.entries(shape.together).map(([key, beside]) => [key, [beside]])),
+          dependentRequired: mapFields(shape.together, (beside) => [beside]),
         }),
     ...(rules.length > 0 ? { allOf: rules } : {}),
   };

@@ -1,6 +1,8 @@
 /** Loads a runbook, checks it and reads its inputs: the first step of every command that plans or runs. */
+
 import { type Diagnostic, placeDiagnostic, type SourceText, sortForReading } from '../../base/diagnostic.ts';
 import { formatCount } from '../../base/format.ts';
+import { mapFields } from '../../base/json.ts';
 import { makePrintable } from '../../base/printable.ts';
 import type { JsonObject } from '../../journal/entry.ts';
 import { parseValueJson, readInputs } from '../../runbook/check/inputs.ts';
@@ -162,5 +164,5 @@ function readInputsFile(path: string): Record<string, string> {
 
 /** Inputs in the form in which journals and fixtures store them. */
 export function formatInputs(inputs: Readonly<Record<string, Value>>): JsonObject {
-  return Object.fromEntries(Object.entries(inputs).map(([name, value]) => [name, toJson(value)])) as JsonObject;
+  return mapFields(inputs, toJson) as JsonObject;
 }

@@ -7,7 +7,7 @@ import type { SystemClock } from '../../base/clock.ts';
 import { type Decimal, decimal } from '../../base/decimal.ts';
 import type { FeedSource } from '../../gateway/client-parts.ts';
 import { exchangeOnce } from '../../gateway/exchange.ts';
-import { buildDeclaredRequests, readDecimalAt } from '../../gateway/live/declared.ts';
+import { buildDeclaredRequests, findFeed, readDecimalAt } from '../../gateway/live/declared.ts';
 import type { LocalBudget } from '../../gateway/tokens/budget.ts';
 import type { Transport, WireRequest } from '../../gateway/transport.ts';
 import type { FeedValue } from '../../venue/port.ts';
@@ -41,13 +41,9 @@ export class LiveQuotes implements FeedSource {
   }
 
   async read(name: string, key: string | undefined): Promise<FeedValue | undefined> {
-    const { profile } = this.parts;
-    const feed = Object.hasOwn(profile.feeds, name) ? profile.feeds[name] : undefined;
+    const feed = findFeed(this.parts.profile, name, key);
     if (feed === undefined) return undefined;
-    const params = Object.fromEntries(
-      Object.entries(feed.with).map(([parameter, text]) => [parameter, text.replaceAll('${market}', key ?? '')]),
-    );
-    const { at, result } = this.request(feed.request, params);
+    const { at, result } = this.request(feed.request, feed.params);
     const value = readDecimalAt(await result, feed.read);
     return value === undefined ? undefined : { name, ...(key === undefined ? {} : { key }), value, at };
   }

@@ -2,8 +2,10 @@
  * Sends the requests and reads the feeds that a profile declares (interface.md, Profile): read-only endpoints of the venue that
  * its document does not describe. A result is read by its declared shape, exact in decimals; other fields cannot be read.
  */
+
 import { isLosslessNumber } from 'lossless-json';
 import { type Decimal, type DecimalString, decimal, formatDecimal, parseDecimal } from '../../base/decimal.ts';
+import { mapFields } from '../../base/json.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { buildFeedRequestId } from '../../journal/entry.ts';
 import { isMarketId } from '../../venue/forms.ts';
@@ -39,6 +41,12 @@ export function buildDeclaredRequests(profile: Profile): DeclaredRequests {
   };
 }
 
+/** A feed of the profile, with the parameters of its request for one market; undefined where there is none of this name. */
+export function findFeed({ feeds }: Pick<Profile, 'feeds'>, name: string, key: string | undefined) {
+  const feed = Object.hasOwn(feeds, name) ? feeds[name] : undefined;
+  return feed && { ...feed, params: mapFields(feed.with, (text) => text.replaceAll('${market}', key ?? '')) };
+}
+
 /** Reads the feeds of a profile, each a declared request and a path into its result. Without a client they have no value. */
 export class DeclaredFeeds implements FeedSource {
   private readonly profile: Profile;
@@ -57,15 +65,12 @@ export class DeclaredFeeds implements FeedSource {
   }
 
   async read(name: string, key: string | undefined, step: string, need?: ReadNeed): Promise<FeedValue | undefined> {
-    const feed = Object.hasOwn(this.profile.feeds, name) ? this.profile.feeds[name] : undefined;
+    const feed = findFeed(this.profile, name, key);
     if (feed === undefined || this.client === undefined) return undefined;
-    const params = Object.fromEntries(
-      Object.entries(feed.with).map(([parameter, text]) => [parameter, text.replaceAll('${market}', key ?? '')]),
-    );
     this.asked += 1;
     const at = this.now();
     const id = buildFeedRequestId(step, name, this.asked);
-    const outcome = await this.client.request(feed.request, params, id, step, need);
+    const outcome = await this.client.request(feed.request, feed.params, id, step, need);
     const value = outcome.kind === 'confirmed' ? readDecimalAt(outcome.result, feed.read) : undefined;
     // Dated when it was requested: a slow answer may be that old.
     return value === undefined ? undefined : { name, ...(key === undefined ? {} : { key }), value, at };
@@ -104,17 +109,10 @@ function readShape(shape: ResultShape, value: unknown, path: string): unknown {
       if (!Array.isArray(value)) throw new Misshapen(`${path} is not a list`);
       return value.map((each, index) => readShape(shape.of, each, `${path}[${index}]`));
     case 'map':
-      return Object.fromEntries(
-        Object.entries(readRecord(value, path)).map(([key, each]) => [
-          key,
-          readShape(shape.of, each, `${path}.${key}`),
-        ]),
-      );
+      return mapFields(readRecord(value, path), (each, key) => readShape(shape.of, each, `${path}.${key}`));
     case 'record': {
       const record = readRecord(value, path);
-      return Object.fromEntries(
-        Object.entries(shape.fields).map(([name, of]) => [name, readShape(of, record[name], `${path}.${name}`)]),
-      );
+      return mapFields(shape.fields, (of, name) => readShape(of, record[name], `${path}.${name}`));
     }
     default:
       return shape satisfies never;

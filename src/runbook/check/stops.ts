@@ -3,7 +3,9 @@
  * once at any market price. Finds limits that are too close to their triggers, too. Expressions are evaluated with feeds and fills at two sample prices and inputs at their
  * defaults. Doubtful cases are not reported.
  */
+
 import { Decimal } from '../../base/decimal.ts';
+import { mapFields } from '../../base/json.ts';
 import type { ProtectLeg } from '../checked.ts';
 import type { Node } from '../document/nodes.ts';
 import { FAULTY } from '../expression/compiler.ts';
@@ -183,11 +185,8 @@ function makeSample(type: ValueType, price: Decimal, apart?: { readonly pick: nu
     case 'optional':
       return makeSample(type.of, price, apart);
     case 'record':
-      return Object.fromEntries(
-        Object.entries(type.fields).map(([name, field]) => [
-          name,
-          makeSample(field, price, apart && { ...apart, name: `${apart.name}.${name}` }),
-        ]),
+      return mapFields(type.fields, (field, name) =>
+        makeSample(field, price, apart && { ...apart, name: `${apart.name}.${name}` }),
       );
     default:
       return type satisfies never;

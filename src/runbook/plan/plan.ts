@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { Decimal, decimal, formatDecimal, toWholeNumber } from '../../base/decimal.ts';
-import { toCanonicalJson } from '../../base/json.ts';
+import { mapFields, toCanonicalJson } from '../../base/json.ts';
 import { ENDPOINT_NAMES, type EndpointName } from '../../venue/catalogue.ts';
 import type { LimitRules } from '../../venue/limits/check.ts';
 import type { CheckedRunbook } from '../checked.ts';
@@ -229,7 +229,7 @@ function judgeLimits(rules: LimitRules, load: Load): readonly LimitVerdict[] {
 }
 
 function computeHash(context: PlanContext, plan: Omit<Plan, 'hash'>, called: readonly string[]): string {
-  const inputs = Object.fromEntries(Object.entries(context.inputs ?? {}).map(([name, value]) => [name, toJson(value)]));
+  const inputs = mapFields(context.inputs ?? {}, toJson);
   const essence = {
     definition: context.runbook.sha256,
     ...(called.length === 0 ? {} : { called }),

@@ -6,6 +6,7 @@
 
 import { decimal, formatDecimal } from '../../base/decimal.ts';
 import { writeDuration } from '../../base/duration.ts';
+import { mapFields } from '../../base/json.ts';
 import { writeLimits } from './limits.ts';
 import { type AuthSettings, type Profile, type ResultShape, readProfile } from './profile.ts';
 
@@ -25,7 +26,7 @@ export function writeProfileSettings(profile: Profile): SettingsJson {
       window: writeDuration(rateLimit.windowMs),
       shared_as: rateLimit.sharedAs,
       costs: rateLimit.costs,
-      ...(rateLimit.orderRate === undefined ? {} : { order_rate: rateLimit.orderRate }),
+      order_rate: rateLimit.orderRate,
       statuses: rateLimit.statuses,
       reset_unit: rateLimit.resetUnit,
     },
@@ -38,16 +39,11 @@ export function writeProfileSettings(profile: Profile): SettingsJson {
     max_leverage: profile.maxLeverage,
     refusals: profile.refusals,
     markets: profile.markets,
-    requests: Object.fromEntries(
-      Object.entries(profile.requests).map(([name, request]) => [
-        name,
-        { ...request, result: writeShape(request.result) },
-      ]),
-    ),
+    requests: mapFields(profile.requests, (request) => ({ ...request, result: writeShape(request.result) })),
     feeds: profile.feeds,
-    ...(profile.positions === undefined ? {} : { positions: profile.positions }),
+    positions: profile.positions,
     ...(Object.keys(profile.people).length === 0 ? {} : { people: profile.people }),
-    ...(profile.fourEyes ? { four_eyes: true } : {}),
+    four_eyes: profile.fourEyes || undefined,
     capabilities: profile.capabilities,
     limits: writeLimits(profile.limits),
     ambiguity: { window: writeDuration(profile.ambiguityWindowMs) },
@@ -58,16 +54,13 @@ export function writeProfileSettings(profile: Profile): SettingsJson {
     clock: { ahead: writeDuration(profile.clockAheadMs) },
     shutdown: { within: writeDuration(profile.shutdownWithinMs) },
     allowed_addresses: profile.allowedAddresses,
-    ...(store === undefined ? {} : { store }),
-    anchors: {
-      ...(anchors.key === undefined ? {} : { key: anchors.key }),
-      copies: anchors.copies,
-      patience: writeDuration(anchors.patienceMs),
-    },
-    ...(profile.reviewPage === undefined ? {} : { review_page: profile.reviewPage }),
-    ...(heartbeat === undefined ? {} : { heartbeat: { url: heartbeat.url, every: writeDuration(heartbeat.everyMs) } }),
+    store,
+    anchors: { key: anchors.key, copies: anchors.copies, patience: writeDuration(anchors.patienceMs) },
+    review_page: profile.reviewPage,
+    heartbeat: heartbeat && { url: heartbeat.url, every: writeDuration(heartbeat.everyMs) },
     notify: profile.notify,
   };
+  // Without what is undefined.
   return JSON.parse(JSON.stringify(settings)) as SettingsJson;
 }
 
@@ -117,7 +110,7 @@ function writeShape(shape: ResultShape): unknown {
     case 'map':
       return { type: shape.kind, of: writeShape(shape.of) };
     case 'record':
-      return Object.fromEntries(Object.entries(shape.fields).map(([key, field]) => [key, writeShape(field)]));
+      return mapFields(shape.fields, writeShape);
     default:
       return shape satisfies never;
   }

@@ -7,6 +7,7 @@
 import { dirname, isAbsolute, join } from 'node:path';
 import { type DecimalString, decimal, formatDecimal } from '../../base/decimal.ts';
 import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
+import { mapFields } from '../../base/json.ts';
 import { ASSUMPTIONS, type Placement } from '../assumptions.ts';
 import { ENDPOINT_NAMES, type EndpointName, getEndpoint } from '../catalogue.ts';
 import type { LimitRules } from '../limits/rules.ts';
@@ -296,9 +297,9 @@ function fillDefaults(settings: ReadProfile, folder: string): Profile {
       definite: settings.refusals?.definite ?? defaults.refusals.default.definite,
       doubtful: settings.refusals?.doubtful ?? defaults.refusals.default.doubtful,
     },
-    markets: mapValues(settings.markets ?? {}, (market) => market),
-    requests: mapValues(requests, ({ query, ...request }) => ({ ...request, query: { ...query } })),
-    feeds: mapValues(feeds, ({ with: given, ...feed }) => ({ ...feed, with: { ...given } })),
+    markets: mapFields(settings.markets ?? {}, (market) => market),
+    requests: mapFields(requests, ({ query, ...request }) => ({ ...request, query: { ...query } })),
+    feeds: mapFields(feeds, ({ with: given, ...feed }) => ({ ...feed, with: { ...given } })),
     ...(settings.positions === undefined ? {} : { positions: { rows: 'result', ...settings.positions } }),
     capabilities: settings.capabilities ?? [],
     limits: toLimitRules(settings.limits ?? {}),
@@ -310,13 +311,13 @@ function fillDefaults(settings: ReadProfile, folder: string): Profile {
     gateStaleMs: settings.gate?.stale ?? GATE_STALE_MS,
     clockAheadMs: settings.clock?.ahead ?? CLOCK_AHEAD_MS,
     shutdownWithinMs: settings.shutdown?.within ?? SHUTDOWN_WITHIN_MS,
-    people: mapValues(people, ({ key, roles = [] }) => ({ ...(key === undefined ? {} : { key }), roles })),
+    people: mapFields(people, ({ key, roles = [] }) => ({ ...(key === undefined ? {} : { key }), roles })),
     fourEyes: settings.four_eyes ?? false,
     allowedAddresses: settings.allowed_addresses ?? [],
     ...(store === undefined ? {} : { store: fillStore(store, folder) }),
     anchors: {
       ...(anchors.key === undefined ? {} : { key: resolveReference(anchors.key, folder) }),
-      copies: mapValues(anchors.copies ?? {}, ({ file = '', webhook, bucket }): AnchorCopy => {
+      copies: mapFields(anchors.copies ?? {}, ({ file = '', webhook, bucket }): AnchorCopy => {
         if (webhook !== undefined) return { webhook: resolveReference(webhook, folder) };
         return bucket === undefined
           ? { file: resolvePath(file, folder) }
@@ -333,7 +334,7 @@ function fillDefaults(settings: ReadProfile, folder: string): Profile {
             everyMs: heartbeat.every ?? HEARTBEAT_EVERY_MS,
           },
         }),
-    notify: mapValues(
+    notify: mapFields(
       notify,
       ({ webhook, log: _, ...form }): NotifyTarget =>
         webhook === undefined ? { log: true } : { webhook: resolveReference(webhook, folder), ...form },
@@ -389,10 +390,6 @@ function resolveReference(reference: SecretReference, folder: string): SecretRef
 /** Relative paths are relative to the profile's file (interface.md, Settled points). */
 function resolvePath(path: string, folder: string): string {
   return isAbsolute(path) ? path : join(folder, path);
-}
-
-function mapValues<T, U>(record: Readonly<Record<string, T>>, change: (value: T) => U): Record<string, U> {
-  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]));
 }
 
 /** Tokens that an endpoint costs: the document's figure, else the profile's, else the assumed one. */

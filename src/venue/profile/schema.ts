@@ -1,5 +1,7 @@
 /** Builds the JSON Schema of a profile (draft 2020-12) from the table of settings; `schemas/profile.schema.json` is generated from it. */
+
 import { DURATION_PATTERN } from '../../base/duration.ts';
+import { mapFields } from '../../base/json.ts';
 import { RESULT_WORDS, type Setting, type SettingForm } from './setting-form.ts';
 import { PROFILE_SETTINGS } from './settings.ts';
 
@@ -51,9 +53,7 @@ function toGroupSchema(fields: Readonly<Record<string, Setting>>): Schema {
   return {
     type: 'object',
     additionalProperties: false,
-    properties: Object.fromEntries(
-      Object.entries(fields).map(([key, setting]) => [key, { description: setting.about, ...toSchema(setting) }]),
-    ),
+    properties: mapFields(fields, (setting) => ({ description: setting.about, ...toSchema(setting) })),
     ...(required.length === 0 ? {} : { required }),
   };
 }

@@ -6,7 +6,7 @@
 
 import { isLosslessNumber } from 'lossless-json';
 import { Decimal, type DecimalString, formatDecimal, isDecimalText } from '../../base/decimal.ts';
-import { isRecord } from '../../base/json.ts';
+import { isRecord, mapFields } from '../../base/json.ts';
 import { makePrintable } from '../../base/printable.ts';
 import type { RecordName, RecordOf } from '../catalogue.ts';
 import { isFillId, isMarketId, isOrderId, readMarketOfId } from '../forms.ts';
@@ -261,9 +261,7 @@ function readInteger(what: string, value: unknown): number {
 function readDecimals(what: string, value: unknown): Readonly<Record<string, DecimalString>> {
   const record = readObject(value, what);
   // `fromEntries` defines keys rather than assigning them: a market named `__proto__` is a key like any other.
-  return Object.fromEntries(
-    Object.entries(record).map(([market, each]) => [market, readDecimal(`${what}.${makePrintable(market, 40)}`, each)]),
-  );
+  return mapFields(record, (each, market) => readDecimal(`${what}.${makePrintable(market, 40)}`, each));
 }
 
 function readTier(what: string, value: unknown, notes: Notes): unknown {
