@@ -1,11 +1,10 @@
 /** Renders the chart in the language of Graphviz, from which the SVG is laid out. Blocks are clusters; arrows end at their borders. */
 import {
-  type Arrow,
   type ChartBlock,
   type ChartState,
   DONE,
+  listArrows,
   listBranches,
-  RUN_EVENTS,
   resolveTarget,
   type Target,
 } from './model.ts';
@@ -83,13 +82,7 @@ class Rendering {
 
   private arrows(state: ChartState, parent: readonly string[], siblings: readonly ChartState[]): void {
     const path = [...parent, state.key];
-    const draw = ({ to }: Arrow, label: string | undefined) => this.edge({ state, path, siblings }, to, label);
-    const otherwise = state.leads.length > 1 ? 'otherwise' : undefined;
-    for (const arrow of state.leads) draw(arrow, arrow.guard?.text ?? otherwise);
-    if (state.after !== undefined)
-      draw(state.after, state.after.delay.startsWith('until ') ? state.after.delay : `after ${state.after.delay}`);
-    if (state.fails !== state.leads) for (const arrow of state.fails) draw(arrow, arrow.guard?.text ?? 'fails');
-    for (const { event, to } of state.on ?? []) draw({ to }, RUN_EVENTS[event]);
+    for (const { to, label } of listArrows(state)) this.edge({ state, path, siblings }, to, label);
   }
 
   private edge({ state, path, siblings }: Tail, to: Target, label: string | undefined): void {

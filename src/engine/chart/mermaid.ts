@@ -2,7 +2,7 @@
  * Renders the chart as a Mermaid state diagram, which many Markdown viewers draw. A Mermaid arrow cannot lead from inside one
  * block into another, so a stop inside a block is a box of its own; its arrow is drawn once, between the phases.
  */
-import { type Arrow, type ChartBlock, type ChartState, DONE, RUN_EVENTS, type Target } from './model.ts';
+import { type Arrow, type ChartBlock, type ChartState, DONE, listArrows, type Target } from './model.ts';
 
 export function renderMermaid(root: ChartBlock): string {
   const rendering = new Rendering();
@@ -57,14 +57,7 @@ class Rendering {
 
   private arrows(state: ChartState, parent: readonly string[], depth: number, hasEnd: boolean): void {
     const from = this.id([...parent, state.key]);
-    const draw = (arrow: Arrow, label: string | undefined) => this.arrow({ from, parent, depth, hasEnd }, arrow, label);
-    const otherwise = state.leads.length > 1 ? 'otherwise' : undefined;
-    for (const arrow of state.leads) draw(arrow, arrow.guard?.text ?? otherwise);
-    if (state.after !== undefined)
-      draw(state.after, state.after.delay.startsWith('until ') ? state.after.delay : `after ${state.after.delay}`);
-    // Clean-up leads to the same state whether it failed or not.
-    if (state.fails !== state.leads) for (const arrow of state.fails) draw(arrow, arrow.guard?.text ?? 'fails');
-    for (const { event, to } of state.on ?? []) draw({ to }, RUN_EVENTS[event]);
+    for (const arrow of listArrows(state)) this.arrow({ from, parent, depth, hasEnd }, arrow, arrow.label);
     if (state.kind === 'final') this.line(depth, `${from} --> [*]`);
     if (state.key === 'running' && parent.length === 0) this.stops(depth);
   }

@@ -32,13 +32,28 @@ export interface ChartState {
 }
 
 /** Events of the run, and how an arrow names them. */
-export const RUN_EVENTS = {
+const RUN_EVENTS = {
   HALTED: 'an outcome is not known',
   STOPPED: 'stopped by --until',
   FAILED: 'cancelled',
   RESUMED: 'resume',
 } as const;
-export type RunEvent = keyof typeof RUN_EVENTS;
+type RunEvent = keyof typeof RUN_EVENTS;
+
+/** The arrows out of a state with their labels, in the sequence in which they are drawn. */
+export function listArrows(state: ChartState): readonly { readonly to: Target; readonly label: string | undefined }[] {
+  const { leads, fails, after, on = [] } = state;
+  const label = (arrows: readonly Arrow[], otherwise?: string) =>
+    arrows.map(({ guard, to }) => ({ to, label: guard?.text ?? otherwise }));
+  const delay = after?.delay.startsWith('until ') ? after.delay : `after ${after?.delay}`;
+  return [
+    ...label(leads, leads.length > 1 ? 'otherwise' : undefined),
+    ...(after === undefined ? [] : [{ to: after.to, label: delay }]),
+    // Clean-up leads to the same state whether it failed or not.
+    ...(fails === leads ? [] : label(fails, 'fails')),
+    ...on.map(({ event, to }) => ({ to, label: RUN_EVENTS[event] })),
+  ];
+}
 
 export interface Arrow {
   /** Absent: otherwise, or always. */
