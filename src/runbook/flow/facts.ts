@@ -58,6 +58,16 @@ export function evaluateConstant<T extends Value>(expr: Expr<T>): T | undefined 
   return expr.constant ? expr.evaluate(NOWHERE) : undefined;
 }
 
+/** Kinds of failure after which a `place` has no order at the venue. */
+export const NOT_PLACED: ReadonlySet<string> = new Set([
+  'rejected',
+  'denied',
+  'rate_limited',
+  'stale_feed',
+  'assertion',
+  'not_placed',
+]);
+
 /** The joined orders of earlier rounds of a loop. */
 const EARLIER = '#earlier';
 

@@ -23,6 +23,7 @@ import {
   isSameSide,
   listExposed,
   makeFact,
+  NOT_PLACED,
   type OrderFact,
   type PathState,
   START,
@@ -134,7 +135,7 @@ class LeavesDomain implements Domain<PathState> {
 
   /** The state after a step that failed: a `place` may have placed its order all the same. */
   fail(step: CheckedStep, state: PathState, on: CatchClause['on'] | 'timeout'): PathState {
-    const surely = typeof on !== 'string' && on.every((kind) => NOT_FILLED.has(kind));
+    const surely = typeof on !== 'string' && on.every((kind) => NOT_PLACED.has(kind));
     if (step.verb === 'place') {
       if (surely || !this.mayOpen(step)) return state;
       return withOrder(this.tell(state, step, 'place'), step.path, makeFact(step, 'may', true));
@@ -350,16 +351,6 @@ class BranchPlaces {
     return [...(this.places.get(one) ?? [])].some(([step, index]) => (places?.get(step) ?? index) !== index);
   }
 }
-
-/** Kinds of failure after which an order of the step cannot have filled. */
-const NOT_FILLED: ReadonlySet<string> = new Set([
-  'rejected',
-  'denied',
-  'rate_limited',
-  'stale_feed',
-  'assertion',
-  'not_placed',
-]);
 
 function isPlacement({ verb }: CheckedStep): boolean {
   return verb === 'place' || verb === 'protect' || verb === 'manage' || verb === 'close';

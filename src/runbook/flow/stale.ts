@@ -11,7 +11,7 @@ import { findAwaited } from '../steps/awaited.ts';
 import { listInnerBlocks, walkSteps } from '../steps/walk.ts';
 import type { Expr } from '../values.ts';
 import { isSteady, listFillReads, takeDecision } from './conditions.ts';
-import type { Decisions } from './facts.ts';
+import { type Decisions, NOT_PLACED } from './facts.ts';
 import { type Domain, FlowWalk, type Loop } from './walk.ts';
 
 /** A read of a field that may have changed since. */
@@ -358,16 +358,6 @@ class StaleDomain implements Domain<StaleState> {
 function listHeld({ held }: StaleState): readonly (readonly [string, readonly string[]])[] {
   return [...held].map(([name, orders]) => [name, [...orders].sort()] as const).sort();
 }
-
-/** Kinds of failure after which a `place` has no order at the venue. */
-const NOT_PLACED: ReadonlySet<string> = new Set([
-  'rejected',
-  'denied',
-  'rate_limited',
-  'stale_feed',
-  'assertion',
-  'not_placed',
-]);
 
 function isWithin(key: string, order: string): boolean {
   return key === order || key.startsWith(`${order}.`) || key.startsWith(`${order}[`);
