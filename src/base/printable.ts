@@ -1,6 +1,6 @@
 /**
  * Makes hostile text safe to print: a text of a venue, a file or a recording may hold terminal escapes, line breaks or marks
- * that change the reading direction. It does not quote for HTML or CSV.
+ * that change the reading direction. It does not quote for HTML pages or CSV.
  */
 
 /** C0, DEL, C1, the bidirectional marks and controls, line and paragraph separators, zero-width characters, byte order mark. */
@@ -39,6 +39,21 @@ export function formatPlace(path: readonly PropertyKey[], whole: string): string
       typeof part === 'number' ? `[${part}]` : `${index === 0 ? '' : '.'}${makePrintable(String(part), 60)}`,
     )
     .join('');
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&apos;',
+};
+
+/** A line for an element or a quoted attribute of XML 1.0, which cannot hold most control characters, not even as references. */
+export function escapeXml(text: string): string {
+  return makePrintable(text, 4000)
+    .replace(/[\ufffe\uffff]/g, (character) => `\\u${character.charCodeAt(0).toString(16)}`)
+    .replace(/[&<>"']/g, (character) => ENTITIES[character] ?? character);
 }
 
 /** A word as a shell takes it. */

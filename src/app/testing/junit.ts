@@ -1,5 +1,5 @@
 /** Writes a JUnit report: a suite for each file, a test case for each case or finding. */
-import { makePrintable } from '../../base/printable.ts';
+import { escapeXml } from '../../base/printable.ts';
 import type { CaseVerdict, FileVerdict } from './verdict.ts';
 
 export interface JunitCase {
@@ -93,19 +93,4 @@ function listBroken({ file, diagnostics, error }: FileVerdict): readonly JunitCa
     ...(error === undefined ? [] : [error]),
   ];
   return [{ name: 'read', problem: { kind: 'error', message: lines[0] ?? 'invalid', lines } }];
-}
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&apos;',
-};
-
-/** A text for an element or a quoted attribute. XML 1.0 cannot hold most control characters, not even as references: they are written as `\u001b`. */
-function escapeXml(text: string): string {
-  return makePrintable(text, 4000)
-    .replace(/[\ufffe\uffff]/g, (character) => `\\u${character.charCodeAt(0).toString(16)}`)
-    .replace(/[&<>"']/g, (character) => ENTITIES[character] ?? character);
 }

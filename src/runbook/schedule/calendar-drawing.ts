@@ -3,7 +3,7 @@
  * reader's system. Everything from a runbook is text, never markup.
  */
 import { formatCount } from '../../base/format.ts';
-import { makePrintable } from '../../base/printable.ts';
+import { escapeXml, makePrintable } from '../../base/printable.ts';
 import type { ScheduledSlot } from './collisions.ts';
 import { formatClock, formatDate, listZoneChanges, listZoneStretches, type ZoneChange } from './local-time.ts';
 import { type Occurrence, walkOccurrences } from './schedule.ts';
@@ -240,18 +240,7 @@ function shorten(text: string): string {
   return characters.length <= MOST_SHOWN ? text : `${characters.slice(0, MOST_SHOWN - 1).join('')}…`;
 }
 
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-/** Escapes text for SVG, without the characters that XML does not allow. Line breaks stay. */
+/** Line breaks stay. */
 function escapeText(text: string): string {
-  return text
-    .split('\n')
-    .map((line) => makePrintable(line, 4096).replace(/[&<>"']/g, (mark) => ENTITIES[mark] ?? mark))
-    .join('\n');
+  return text.split('\n').map(escapeXml).join('\n');
 }
