@@ -229,6 +229,16 @@ type Cases = {
   readonly else?: readonly CheckedStep[];
 };
 
+/** What a list of the venue's records is asked for. */
+interface Pages {
+  readonly since?: Expr<Time>;
+  readonly until?: Expr<Time>;
+  readonly limit?: Expr<Decimal>;
+  readonly page?: Expr<Decimal>;
+  readonly sort?: 'asc' | 'desc';
+  readonly allPages: boolean;
+}
+
 export type CheckedStep =
   | PlaceStep
   | Step<
@@ -282,13 +292,7 @@ export type CheckedStep =
         readonly status?: Expr<string>;
         readonly order?: Expr;
         readonly clientOrderId?: Expr<string>;
-        readonly since?: Expr<Time>;
-        readonly until?: Expr<Time>;
-        readonly limit?: Expr<Decimal>;
-        readonly page?: Expr<Decimal>;
-        readonly sort?: 'asc' | 'desc';
-        readonly allPages: boolean;
-      }
+      } & Pages
     >
   | Step<
       'list_fills',
@@ -296,13 +300,7 @@ export type CheckedStep =
         readonly market?: Expr<string>;
         /** An order, whose venue id is used, or an order id. */
         readonly order?: Expr<Value>;
-        readonly since?: Expr<Time>;
-        readonly until?: Expr<Time>;
-        readonly limit?: Expr<Decimal>;
-        readonly page?: Expr<Decimal>;
-        readonly sort?: 'asc' | 'desc';
-        readonly allPages: boolean;
-      }
+      } & Pages
     >
   | Step<
       'refresh',

@@ -108,11 +108,13 @@ function formatWall(wallMs: number): string {
   return new Date(wallMs).toISOString().slice(0, -1);
 }
 
-/** The shortest exact form of a time of day: `03:00`, `03:00:30`, `03:00:30.250`. */
 export function formatClock(wallMs: number): string {
-  const text = formatWall(wallMs).slice(11);
-  if (!text.endsWith('.000')) return text;
-  return text.endsWith(':00.000') ? text.slice(0, 5) : text.slice(0, 8);
+  return shortenTime(formatWall(wallMs).slice(11));
+}
+
+/** The shortest exact form of a time of day: `03:00`, `03:00:30`, `03:00:30.250`. */
+export function shortenTime(time: string): string {
+  return time.replace(/(?::00)?\.000$/, '');
 }
 
 export function formatDate(wallMs: number): string {

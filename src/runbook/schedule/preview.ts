@@ -5,6 +5,7 @@
 import { formatSpan, formatTable } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import type { ScheduledSlot } from './collisions.ts';
+import { shortenTime } from './local-time.ts';
 import {
   computeLongestDelayMs,
   describeEffect,
@@ -162,9 +163,4 @@ const WEEKDAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'] as const;
 function formatLocalDay({ local }: PreviewRow): string {
   const date = local.slice(0, 10);
   return `${WEEKDAYS[new Date(`${date}T00:00:00Z`).getUTCDay()]} ${date} ${shortenTime(local.slice(11, 23))} ${local.slice(23)}`;
-}
-
-/** A time without trailing zeros: `03:00` for `03:00:00.000`. */
-function shortenTime(time: string): string {
-  return time.replace(/(?::00)?\.000$/, '');
 }
