@@ -46,6 +46,13 @@ export function setField<T>(record: Record<string, T>, key: string, value: T): v
   else record[key] = value;
 }
 
+/** Copies an object without the keys whose value is undefined, for exact optional properties. */
+export function omitUndefined<T extends object>(all: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: Exclude<T[K], undefined>;
+  };
+}
+
 /** Whether a value is neither a list nor a plain one. */
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return isHolder(value) && !Array.isArray(value);

@@ -3,9 +3,11 @@
  * all findings of a file at once, in reading order, one for each mistake, and the runbook only when it has no error. Never
  * throws because of what an author wrote. Reads no file: `load` returns the texts of called runbooks.
  */
+
 import { type DecimalString, decimal } from '../base/decimal.ts';
 import { type Diagnostic, findPosition, type SourceText, type Span, sortForReading } from '../base/diagnostic.ts';
 import { sha256 } from '../base/digest.ts';
+import { omitUndefined } from '../base/json.ts';
 import { findSchemaIssues } from '../base/schema.ts';
 import { checkSteps } from './check/blocks.ts';
 import { type Callee, Checking } from './check/checking.ts';
@@ -21,7 +23,6 @@ import {
   declareGlobals,
   findDefaultMarket,
   getScalarText,
-  omitUndefined,
   readLeaves,
 } from './check/declarations.ts';
 import { type Allowance, lintRelease, lintRunbook, lintUnused } from './check/lints.ts';

@@ -22,15 +22,6 @@ const SIGN = {
 } as const;
 const REASON = { doc: 'reason', value: 'TEXT' } as const;
 
-/** Drops options that were not given. */
-function dropUndefined<T extends Readonly<Record<string, string | undefined>>>(
-  options: T,
-): { readonly [K in keyof T]?: string } {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as {
-    readonly [K in keyof T]?: string;
-  };
-}
-
 export const RUN_COMMANDS: readonly CommandRow[] = [
   command({
     name: 'plan',
@@ -148,12 +139,7 @@ export const RUN_COMMANDS: readonly CommandRow[] = [
     options: { by: BY, reason: REASON },
     example: 'cancel last',
     async run({ run }, options, invocation) {
-      return (await import('../commands/approve-cancel.ts')).sendCommand(
-        run,
-        'cancel',
-        dropUndefined(options),
-        invocation,
-      );
+      return (await import('../commands/approve-cancel.ts')).sendCommand(run, 'cancel', options, invocation);
     },
   }),
   command({
@@ -181,7 +167,7 @@ export const RUN_COMMANDS: readonly CommandRow[] = [
       return (await import('../commands/approve-cancel.ts')).sendCommand(
         run,
         'reject',
-        { step, ...dropUndefined(options) },
+        { step, ...options },
         invocation,
       );
     },

@@ -29,7 +29,7 @@ import type { Invocation } from '../invocation.ts';
 
 interface GivenCommand {
   readonly step?: string;
-  readonly by?: string;
+  readonly by?: string | undefined;
   readonly reason?: string | undefined;
   /** Where it is not the user of this process. */
   readonly who?: Who;

@@ -2,7 +2,9 @@
  * Compiles the arguments of the steps that call the venue, and reports what their constants prove. One function for each
  * step; types and words come from the step table.
  */
+
 import { Decimal } from '../../base/decimal.ts';
+import { omitUndefined } from '../../base/json.ts';
 import type { OrderType, TimeInForce } from '../../venue/records.ts';
 import type { ProtectLeg, StepName, StepOf } from '../checked.ts';
 import type { Node } from '../document/nodes.ts';
@@ -15,7 +17,7 @@ import { MARKET_TYPE } from '../shapes.ts';
 import { getStepRow, type VenueStepName } from '../steps/steps.ts';
 import type { Duration, Expr, RecordValue, Time, Value, ValueType } from '../values.ts';
 import type { Checking } from './checking.ts';
-import { checkTimeout, getScalarText, omitUndefined } from './declarations.ts';
+import { checkTimeout, getScalarText } from './declarations.ts';
 import {
   chooseMapShape,
   FieldReader,

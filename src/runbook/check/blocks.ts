@@ -4,6 +4,7 @@
  * venue, control.ts those of the others.
  */
 
+import { omitUndefined } from '../../base/json.ts';
 import type { CatchClause, CheckedStep, StepBase, StepName } from '../checked.ts';
 import type { Code } from '../codes/codes.ts';
 import type { ListNode, MapNode, Node } from '../document/nodes.ts';
@@ -20,7 +21,7 @@ import { buildVenueArgs } from './arguments.ts';
 import type { Block, BuiltStep, StepChecks } from './built-step.ts';
 import type { Checking } from './checking.ts';
 import { buildControl } from './control.ts';
-import { getScalarText, omitUndefined } from './declarations.ts';
+import { getScalarText } from './declarations.ts';
 import { getYieldedType } from './field-reader.ts';
 import {
   assume,

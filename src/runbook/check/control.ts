@@ -4,6 +4,7 @@
  */
 
 import type { Decimal } from '../../base/decimal.ts';
+import { omitUndefined } from '../../base/json.ts';
 import { suggestSpelling } from '../../base/spelling.ts';
 import { NOTICE_SEVERITIES } from '../../venue/profile/setting-form.ts';
 import type { CheckedStep, NamedExpr, StepName } from '../checked.ts';
@@ -20,7 +21,7 @@ import type { Duration, Expr, RecordValue, Time, Value, ValueType } from '../val
 import type { Built, BuiltStep, Site } from './built-step.ts';
 import { checkCall } from './calls.ts';
 import type { Checking } from './checking.ts';
-import { getScalarText, omitUndefined } from './declarations.ts';
+import { getScalarText } from './declarations.ts';
 import { chooseMapShape, FieldReader, getFieldsShape, reportMismatch } from './field-reader.ts';
 import { formatValue } from './inputs.ts';
 import { assume, checkCondition, listAssured, listAssuredOtherwise } from './modifiers.ts';

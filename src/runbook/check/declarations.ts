@@ -2,7 +2,9 @@
  * Checks the blocks at the head of a file: inputs, feeds, let, def, vars, limits, deadman, concurrency. Each becomes its
  * part of the checked runbook and declares its names. The engine applies them during a run.
  */
+
 import type { Decimal } from '../../base/decimal.ts';
+import { omitUndefined } from '../../base/json.ts';
 import type {
   CheckedRunbook,
   DeadmanDeclaration,
@@ -439,11 +441,4 @@ export function getScalarText(node: Node | undefined): string | undefined {
 
 function listEntries(checking: Checking, node: Node | undefined): MapNode['entries'] {
   return node?.kind === 'map' && !checking.compiler.isFaulty(node) ? node.entries : [];
-}
-
-/** Copies an object without the keys whose value is undefined, for exact optional properties. */
-export function omitUndefined<T extends object>(all: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) as {
-    [K in keyof T]?: Exclude<T[K], undefined>;
-  };
 }

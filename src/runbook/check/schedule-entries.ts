@@ -2,6 +2,7 @@
  * Checks the schedule block of a runbook: zones, cron expressions, windows and inputs. schedule/schedule.ts computes when the
  * slots are due, schedule/collisions.ts which of them collide.
  */
+import { omitUndefined } from '../../base/json.ts';
 import { loadCroner, loadLuxon } from '../calendar.ts';
 import type { InputDeclaration, ScheduleDeclaration } from '../checked.ts';
 import type { MapNode, Node } from '../document/nodes.ts';
@@ -9,7 +10,7 @@ import { readLiteral } from '../expression/expression.ts';
 import { TIME } from '../functions/typing.ts';
 import { Duration, type Time, type Value } from '../values.ts';
 import type { Checking } from './checking.ts';
-import { getScalarText, omitUndefined, readLiteralDuration } from './declarations.ts';
+import { getScalarText, readLiteralDuration } from './declarations.ts';
 import { describeUnknownInput, findViolation, formatValue } from './inputs.ts';
 
 /** A minute covers a busy engine; an engine that was down for longer needs a misfire policy chosen by the author. */
