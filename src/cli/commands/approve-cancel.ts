@@ -50,7 +50,7 @@ export async function sendCommand(
     if (place === undefined) throw error;
     return place;
   });
-  if (found !== undefined && 'kind' in found) return cancelUnread(found, { run, by, ...about }, invocation);
+  if (found !== undefined && 'kind' in found) return cancelUnread(found, { ...about, run, by }, invocation);
   if (found === undefined) throw new UserError(`there is no unfinished run ${makePrintable(run, 100)}`);
   const asked = about.step === undefined ? undefined : await findStep(found, what, about.step, environment);
   const step = asked?.step;
