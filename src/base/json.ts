@@ -1,3 +1,5 @@
+/** Plain data: a canonical text for comparing and hashing, and records whose fields are changed, set or left out. */
+
 /** JSON with one spelling for one value: keys sorted, undefined left out. For comparing and for hashing, never for printing. */
 export function toCanonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map((each) => toCanonicalJson(each ?? null)).join(',')}]`;

@@ -1,6 +1,6 @@
 /**
- * Reads a run for a resume without the rounds of loops that need not be executed again: of lines that follow each other and all
- * stand for rounds of one loop that changed nothing, the last are kept, and the rounds before them are named in one piece. So a
+ * Reads a run for a resume without the rounds of loops that need not be executed again. Where lines follow each other that all hold
+ * rounds of one loop in which nothing changed, the last ones are kept, and one `rounds.passed` replaces the rounds before them. So a
  * resume costs what happened in a run, however long the run has waited.
  */
 import { settle } from '../base/clock.ts';

@@ -1,7 +1,7 @@
 /**
- * Keeps one process per account of the venue, whatever its profiles call it: beside the lease of the profile's name and address a
- * second one is taken under the id that the venue gives the account, in the store and in the temporary folder of this machine. There
- * every home and every state folder of the user meets it.
+ * Keeps one process per account of the venue, whatever its profiles call it. Beside the lease under the profile's name and address, a
+ * second one is taken under the id that the venue gives the account. It is in the store, and in the temporary folder of this machine,
+ * which all homes and state folders of the user share.
  */
 import { makePrintable } from '../../base/printable.ts';
 import { readEntry } from '../../journal/chain.ts';

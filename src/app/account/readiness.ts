@@ -1,3 +1,7 @@
+/**
+ * Refuses a live run before anything is sent: its profile lacks what the runbook needs, its deadman switch is too short or takes too
+ * many tokens, or the kill switch is engaged.
+ */
 import { formatSpan, pluralize } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import type { KillOrder } from '../../journal/shared/shared.ts';

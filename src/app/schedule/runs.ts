@@ -1,3 +1,7 @@
+/**
+ * Begins, resumes and ends the live runs of an account for its scheduler: those that are due, those that an earlier process left, and
+ * those that people submit, each of which gets an answer.
+ */
 import { pause } from '../../base/clock.ts';
 import { formatWholeSeconds } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';

@@ -1,6 +1,6 @@
 /**
- * Keeps a kill in a file of the state folder before any store has it, and delivers it to the stores that could not be reached
- * when it was given: a database that is back must not let runs trade on that a person has killed meanwhile.
+ * Keeps a kill in a file of the state folder before any store has it, and delivers it to the stores that could not be reached when it
+ * was given: runs that a person has killed must not trade on once their database is back.
  */
 import { appendFileSync, readFileSync, statSync } from 'node:fs';
 import type { KillOrder, KillSwitch } from '../../journal/shared/shared.ts';

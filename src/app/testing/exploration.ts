@@ -1,6 +1,6 @@
 /**
- * `runbook test --explore`: runs stories of the cases that pass, and keeps of violations alike the shortest story. What a case
- * expects does not apply to its stories; what must hold of every run does, and what the test file says must always hold.
+ * `runbook test --explore`: runs stories of the cases that pass, and keeps the shortest story of each kind of violation. A story is not
+ * held to what its case expects, only to what holds of every run and to what the test file says must always hold.
  */
 import { formatSpan } from '../../base/format.ts';
 import { runCase } from './case-run.ts';

@@ -1,7 +1,7 @@
 /**
- * Finds stop prices on the wrong side of each other before a run: a stop-loss in the place of the take-profit triggers at
- * once at any market price. Finds limits that are too close to their triggers, too. Expressions are evaluated with feeds and fills at two sample prices and inputs at their
- * defaults. Doubtful cases are not reported.
+ * Finds stop prices on the wrong side of each other before a run: a stop-loss in the place of the take-profit triggers at once at any
+ * market price. Also finds limits that are too close to their triggers. Expressions are evaluated with feeds and fills at two sample
+ * prices, and inputs at their defaults. Doubtful cases are not reported.
  */
 
 import { Decimal } from '../../base/decimal.ts';

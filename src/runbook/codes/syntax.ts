@@ -1,3 +1,4 @@
+/** The codes of mistakes in the text of a runbook: of its YAML, its literals and its expressions. */
 import type { CodeRow } from './row.ts';
 
 const error = (row: Omit<CodeRow, 'severity'>): CodeRow => ({ severity: 'error', ...row });

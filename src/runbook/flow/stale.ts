@@ -1,6 +1,6 @@
 /**
- * Finds reads of an order as it was when it was placed, or when its cancel was only accepted, on a path on which no step has used the
- * order since (docs/language.md, Steps and what they yield): what has filled, and whether it works, may have changed.
+ * Finds reads of an order that may have changed meanwhile: since it was placed, or since its cancel was accepted, no step on the path
+ * has used the order again, so that more may have filled than the read shows (docs/language.md, Steps and what they yield).
  */
 import type { Span } from '../../base/diagnostic.ts';
 import type { CatchClause, CheckedRunbook, CheckedStep, StepOf } from '../checked.ts';

@@ -1,6 +1,6 @@
 /**
- * Decides which steps can add risk, which place orders, and which read the account: a step that adds risk a step may not occur in `finally` and `undo`, and an `on_error` that holds one is left
- * out when a run halts (docs/language.md, How a run ends).
+ * Decides which steps can add risk, which place orders, and which read the account. A step that adds risk may not be in `finally` or
+ * `undo`, and an `on_error` that holds one is left out when a run halts (docs/language.md, How a run ends).
  */
 import { ACCOUNT_POSITION } from '../../venue/port.ts';
 import type { CheckedRunbook, CheckedStep } from '../checked.ts';

@@ -1,8 +1,8 @@
 /**
  * Learns the token cost of requests for which the document gives none (venue-api.md, Rate limit: "not shown"): at first the
- * profile's figure, then the change of X-RateLimit-Remaining around requests that ran alone. A cost that is too low overruns
- * the limit, one that is too high only wastes some of it: one reading raises a cost, and three in a row lower it to the most that
- * they leave possible.
+ * profile's figure, then the change of X-RateLimit-Remaining around requests that ran alone. A cost that is too low overruns the
+ * limit, one that is too high only wastes some of it. So one reading raises a cost, and only three in a row lower it, to the highest
+ * cost that all three allow.
  */
 import { ASSUMPTIONS } from '../assumptions.ts';
 import { CATALOGUE, type Endpoint, type EndpointName } from '../catalogue.ts';
