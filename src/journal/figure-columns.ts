@@ -23,23 +23,35 @@ function toFigure(kind: NumberKind, number: number, start: number): Figure {
   return kind === 'start' ? number + start : number;
 }
 
-/** Values one after another, those that follow each other and are the same as one with their number; in two flat lists, because many are held for long. */
+/**
+ * Values one after another, those that follow each other and are the same as one with their number; in two flat lists, because many are
+ * held for long. The lists of a column that was written are used again for the next line: they live long enough to be moved to the
+ * old space, where they would pile up until it is collected.
+ */
 class Runs {
   private readonly values: Figure[] = [];
   private readonly times: number[] = [];
+  private count = 0;
+
+  clear(): void {
+    this.count = 0;
+  }
 
   add(value: Figure): void {
-    const last = this.values.length - 1;
-    if (this.values[last] === value) this.times[last] = (this.times[last] as number) + 1;
-    else {
-      this.values.push(value);
-      this.times.push(1);
+    const last = this.count - 1;
+    if (last >= 0 && this.values[last] === value) {
+      this.times[last] = (this.times[last] as number) + 1;
+      return;
     }
+    this.values[this.count] = value;
+    this.times[this.count] = 1;
+    this.count += 1;
   }
 
   /** `end`: a value that may be left out at the end. */
   write(end?: Figure): readonly Json[] {
-    const count = this.values.length - (this.values.length > 0 && this.values.at(-1) === end ? 1 : 0);
+    const { count: all } = this;
+    const count = all > 0 && this.values[all - 1] === end ? all - 1 : all;
     return this.values
       .slice(0, count)
       .map((value, run) => (this.times[run] === 1 ? value : [value, this.times[run] as number]));
@@ -48,7 +60,7 @@ class Runs {
 
 /** A column in a form of whole numbers, as long as that gives back each value. */
 class Numbers {
-  private readonly kind: NumberKind;
+  readonly kind: NumberKind;
   private readonly differences = new Runs();
   private first: number | undefined;
   private last = 0;
@@ -56,6 +68,14 @@ class Numbers {
 
   constructor(kind: NumberKind) {
     this.kind = kind;
+  }
+
+  clear(): this {
+    this.differences.clear();
+    this.first = undefined;
+    this.last = 0;
+    this.newest = undefined;
+    return this;
   }
 
   /**
@@ -92,10 +112,24 @@ export class FigureColumn {
   /** Each value, where `plain` does not give them back. */
   private words: Runs | undefined;
   private length = 0;
+  /** What the values of the line before were held in. */
+  private readonly used: { readonly counted: Numbers | undefined; plain?: Numbers; words?: Runs };
 
   /** `isCounted`: for a column beside that of the rounds' first instants. */
   constructor(isCounted: boolean) {
-    if (isCounted) this.counted = new Numbers('start');
+    this.counted = isCounted ? new Numbers('start') : undefined;
+    this.used = { counted: this.counted };
+  }
+
+  /** Makes it the empty column that it was. */
+  clear(): void {
+    const { used, plain, words } = this;
+    if (plain !== undefined) used.plain = plain;
+    if (words !== undefined) used.words = words;
+    this.counted = used.counted?.clear();
+    this.plain = undefined;
+    this.words = undefined;
+    this.length = 0;
   }
 
   add(value: Figure, start = 0): void {
@@ -103,7 +137,8 @@ export class FigureColumn {
     if (this.counted?.add(value, start) === false) this.counted = undefined;
     if (this.words !== undefined) this.words.add(value);
     else if (!this.addPlain(value)) {
-      this.words = new Runs();
+      this.words = this.used.words ?? new Runs();
+      this.words.clear();
       const before = this.plain === undefined ? [] : unpackColumn(this.plain.write() as Json, [], this.length);
       for (const each of before) this.words.add(each);
       this.words.add(value);
@@ -115,8 +150,13 @@ export class FigureColumn {
   private addPlain(value: Figure): boolean {
     if (this.length > 0) return this.plain?.add(value, 0) === true;
     const kinds: readonly NumberKind[] = typeof value === 'number' ? ['number'] : ['text', 'date'];
-    this.plain = kinds.map((kind) => new Numbers(kind)).find((numbers) => numbers.add(value, 0));
+    this.plain = kinds.map((kind) => this.makeNumbers(kind)).find((numbers) => numbers.add(value, 0));
     return this.plain !== undefined;
+  }
+
+  private makeNumbers(kind: NumberKind): Numbers {
+    const { plain } = this.used;
+    return plain?.kind === kind ? plain.clear() : new Numbers(kind);
   }
 
   /** The shorter form, where there are two; a column without values is an empty list. */

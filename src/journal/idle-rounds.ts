@@ -56,7 +56,7 @@ export class IdleRounds {
   private shape: RoundShape | undefined;
   private readonly heartbeatShapes = new HeartbeatShapes();
   /** What is held back and whole, one entry can stand for it; for how many entries, and the number of its first round. */
-  private line = new IdleLine();
+  private readonly line = new IdleLine();
   private inLine = 0;
   private firstHeld = 0;
   /** Rounds and heartbeats behind it, which are whole while a heartbeat among them is not. */
@@ -250,14 +250,14 @@ export class IdleRounds {
     if (inLine === 0) return;
     for (const { places } of [...this.heartbeats, ...(this.open === undefined ? [] : [this.open])])
       for (const index of places.keys()) (places as number[])[index] = (places[index] as number) - inLine;
-    const first = this.firstHeld;
-    this.line = new IdleLine();
+    const draft = line.write(this.round?.loop ?? '', this.firstHeld, this.shape);
     this.inLine = 0;
     this.firstHeld += line.rounds;
     this.entries -= inLine;
     this.heldSince = this.rest[0]?.found.at ?? 0;
     this.newSince = this.rest.find(({ found }) => found.isNew === true)?.found.at ?? Number.POSITIVE_INFINITY;
-    this.write(line.write(this.round?.loop ?? '', first, this.shape));
+    line.clear();
+    this.write(draft);
   }
 
   /** The present round is not, or not in time, a whole one like the shape: its entries are written, and those that follow. */

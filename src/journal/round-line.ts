@@ -433,6 +433,12 @@ class ShapeColumns {
       .flatMap((columns, place) => [this.presence[place] ?? [], columns].flat())
       .map((column) => column.write());
   }
+
+  /** Makes them the empty columns that they were. */
+  clear(): void {
+    this.count = 0;
+    for (const column of [...this.presence, ...this.columns.flat()]) column?.clear();
+  }
 }
 
 /** Of heartbeats also a column of their numbers, and for each entry one of its places. */
@@ -452,6 +458,11 @@ class HeartbeatColumns extends ShapeColumns {
       column.add((places[entry] as number) - (places[entry - 1] ?? 0));
   }
 
+  override clear(): void {
+    super.clear();
+    for (const column of [this.numbers, ...this.places]) column.clear();
+  }
+
   writeHeartbeats(): NonNullable<DataOf<'round.idle'>['heartbeats']>[number] {
     const places = this.places.map((column) => column.write());
     return {
@@ -469,25 +480,43 @@ export class IdleLine {
   rounds = 0;
   heartbeats = 0;
   private columns: ShapeColumns | undefined;
-  private readonly byShape = new Map<RoundShape, HeartbeatColumns>();
+  private byShape = new Map<RoundShape, HeartbeatColumns>();
+  /** Of the line before, emptied: most lines of a loop are of the same shapes. */
+  private usedByShape = new Map<RoundShape, HeartbeatColumns>();
   private firstAt = Number.POSITIVE_INFINITY;
   private lastAt = Number.NEGATIVE_INFINITY;
   /** Of the entry which was written earliest in its turn: how long a run is away is measured from it (run-clock.ts). */
   private zero = Number.NEGATIVE_INFINITY;
 
   addRound(shape: RoundShape, found: FoundEntries): void {
+    const kept = this.rounds > 0 || this.columns?.shape === shape ? this.columns : undefined;
+    const columns = kept ?? new ShapeColumns(shape);
+    this.columns = columns;
     this.rounds += 1;
-    this.columns ??= new ShapeColumns(shape);
-    this.columns.add(found);
+    columns.add(found);
     this.noteTimes(found);
   }
 
   addHeartbeat(heartbeat: HeldHeartbeat): void {
     this.heartbeats += 1;
-    const columns = this.byShape.get(heartbeat.shape) ?? new HeartbeatColumns(heartbeat.shape);
-    this.byShape.set(heartbeat.shape, columns);
+    const { shape } = heartbeat;
+    const columns = this.byShape.get(shape) ?? this.usedByShape.get(shape) ?? new HeartbeatColumns(shape);
+    this.byShape.set(shape, columns);
     columns.addHeartbeat(heartbeat);
     this.noteTimes(heartbeat.found);
+  }
+
+  /** Makes it the empty line that it was. */
+  clear(): void {
+    this.rounds = 0;
+    this.heartbeats = 0;
+    this.columns?.clear();
+    for (const columns of this.byShape.values()) columns.clear();
+    this.usedByShape = this.byShape;
+    this.byShape = new Map();
+    this.firstAt = Number.POSITIVE_INFINITY;
+    this.lastAt = Number.NEGATIVE_INFINITY;
+    this.zero = Number.NEGATIVE_INFINITY;
   }
 
   private noteTimes(found: FoundEntries): void {
@@ -502,7 +531,8 @@ export class IdleLine {
 
   /** `loop`: its path, such as `steps/1:repeat`, and the number of the first round; heartbeats alone have neither. `shape`: of rounds. */
   write(loop: string, first: number, shape: RoundShape | undefined): Draft {
-    const { columns, firstAt, lastAt } = this;
+    const { firstAt, lastAt } = this;
+    const columns = this.rounds === 0 ? undefined : this.columns;
     const heartbeats = [...this.byShape.values()].map((each) => each.writeHeartbeats());
     const step = columns === undefined ? HEARTBEAT_STEP : loop;
     const data = {

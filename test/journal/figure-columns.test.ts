@@ -10,7 +10,7 @@ function packColumn(values: readonly Figure[], starts: readonly number[]) {
 
 const LARGEST = Number.MAX_SAFE_INTEGER;
 
-it('gives back every figure, whatever form would be shorter', () => {
+function drawColumns() {
   const number = fc.oneof(
     fc.integer({ min: -5, max: 5 }),
     fc.constantFrom(LARGEST, -LARGEST, LARGEST - 1),
@@ -35,11 +35,32 @@ it('gives back every figure, whatever form would be shorter', () => {
     fc.string(),
   );
   const column = fc.oneof(fc.array(number, { minLength: 1 }), fc.array(text, { minLength: 1 }));
+  return { number, column };
+}
+
+it('gives back every figure, whatever form would be shorter', () => {
+  const { number, column } = drawColumns();
   fc.assert(
     fc.property(column, number, (values, start) => {
       const starts = values.map((_, round) => (round % 3 === 0 ? start : round));
       const stored = JSON.parse(JSON.stringify(packColumn(values, starts)));
       expect(unpackColumn(stored, starts, values.length)).toEqual(values);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+it('writes a line as if it had written none before', () => {
+  const { number, column } = drawColumns();
+  fc.assert(
+    fc.property(fc.array(column, { minLength: 2, maxLength: 5 }), number, fc.boolean(), (lines, start, isCounted) => {
+      const used = new FigureColumn(isCounted);
+      for (const values of lines) {
+        const starts = isCounted ? values.map((_, round) => start + round) : [];
+        used.clear();
+        for (const [round, value] of values.entries()) used.add(value, starts[round]);
+        expect(used.write()).toEqual(packColumn(values, starts));
+      }
     }),
     { numRuns: 300 },
   );
