@@ -187,7 +187,7 @@ class World {
     return {
       scenario,
       runs: this.runs
-        .map(({ run }) => toldOf(run, lines))
+        .map(({ run }) => toldOf(run, lines, entries))
         .filter(({ entries: own }, index) => index === 0 || own.length > 0),
       stored: lines,
       entries,
@@ -514,9 +514,13 @@ export function fullFrom({ fullAfter, fullLater }: Scenario, life: number): numb
   return life === fullLater?.life ? fullLater.after : undefined;
 }
 
-function toldOf({ name, shape, setup, result }: WorldRun, all: readonly StoredEntry[]): RunTold {
-  const stored = all.filter(({ run }) => run === name);
-  const entries = [...readLines(stored)];
+function toldOf(
+  { name, shape, setup, result }: WorldRun,
+  lines: readonly StoredEntry[],
+  all: readonly Entry[],
+): RunTold {
+  const stored = lines.filter(({ run }) => run === name);
+  const entries = all.filter(({ run }) => run === name);
   const tracker = new OrderTracker({ absenceHorizonMs: setup.absenceHorizonMs });
   const cells = countCells(tracker);
   for (const entry of entries) tracker.apply(entry);
