@@ -170,6 +170,12 @@ export const EQUIVALENTS = [
       to: 'false',
       why: 'a number, a text and a truth value have none of the fields that are asked for next',
     },
+    {
+      line: 'if (line.seq > expected && (follower === undefined || follower.seq === line.seq + 1)) {',
+      from: 'line.seq > expected',
+      to: 'line.seq >= expected',
+      why: 'a line of the expected number has been told apart before',
+    },
   ]),
 ];
 

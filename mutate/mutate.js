@@ -189,7 +189,7 @@ function readFigures() {
 function publish(kept) {
   const rows = Object.keys(CORE).map((file) => {
     const figures = kept[file];
-    const name = `[${file.replace('src/', '')}](../${file})`;
+    const name = `[${file.replace('src/', '')}](../../${file})`;
     if (figures === undefined) return `| ${name} | | | | | | | not measured |`;
     const { mutants, refused, killed, timeouts, equivalent } = figures;
     const score = scoreOf(figures);

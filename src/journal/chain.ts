@@ -129,7 +129,7 @@ export class BriefReader {
 
   private readWhole(stored: StoredEntry): Entry {
     const entry = readEntry(stored);
-    if (entry.v === ENTRY_VERSION) this.origin = writeOrigin(entry);
+    this.origin = writeOrigin(entry);
     return entry;
   }
 }
@@ -252,7 +252,7 @@ export class ChainCheck {
       return problem(Math.max(1, head.seq), 'edited', 'its text is not the one that the next entry was chained to');
     }
     // It originally followed the entry before the head: the head was inserted later.
-    if (line.seq === head.seq && line.prev === before?.hash)
+    if (line.prev === before?.hash)
       return problem(head.seq, 'inserted', 'the entry after it followed the one before it');
     if (line.seq > expected && (follower === undefined || follower.seq === line.seq + 1)) {
       return problem(expected, 'missing', `entry ${line.seq} is in its place`);

@@ -1,12 +1,14 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import {
+  BriefReader,
   ChainCheck,
   type ChainHead,
   EMPTY_HEAD,
   isSound,
   readEntry,
   sealEntry,
+  sealLine,
   toHead,
   verifyChain,
 } from '../../src/journal/chain.ts';
@@ -136,6 +138,89 @@ describe('readEntry', () => {
   });
 });
 
+describe('BriefReader', () => {
+  const BRIEF = ['at', 'data', 'seq', 'step', 'type'];
+  const seal = (head: ChainHead, more: object = {}, what: Parameters<typeof sealLine>[0] = body) =>
+    sealLine(what, { ...envelope, ...more }, head);
+  /** Reads the lines in sequence; of which it parsed the data alone, and what it said of each. */
+  const readAll = (lines: readonly StoredEntry[]) => {
+    const reader = new BriefReader();
+    const read = lines.map((line) => reader.read(line));
+    for (const [index, { seq, at, type, step, data }] of read.entries())
+      expect(readEntry(lines[index] as StoredEntry)).toMatchObject({ seq, at, type, step, data });
+    return read.map((entry) => String(Object.keys(entry).sort()) === String(BRIEF));
+  };
+  /** A chain of lines, each with its own part of the envelope. */
+  const chain = (...each: readonly object[]) => {
+    const lines: StoredEntry[] = [];
+    for (const more of each) lines.push(seal(toHead(lines.at(-1)), more));
+    return lines;
+  };
+
+  it.each([0, 5, 12, 123, 0.5, 1.25, 12.5, 12.345])('parses the data alone where the clock reads %d', (mono) => {
+    expect(readAll(chain({}, { mono }, { mono }))).toEqual([false, true, true]);
+  });
+
+  it('parses a line whole where its process is another, and the next of that process not', () => {
+    const boot = { boot: 'boot-2', epoch: 3 };
+    expect(readAll(chain({}, {}, boot, boot, {}, {}))).toEqual([false, true, false, true, false, true]);
+  });
+
+  it('parses rounds that changed nothing whole: each of their entries has the fields of the line', () => {
+    const [first] = chain({}) as [StoredEntry];
+    const idle = seal(toHead(first), {}, { type: 'round.idle', data: {} });
+    expect(readAll([first, idle, seal(toHead(idle))])).toEqual([false, false, true]);
+  });
+
+  it('parses a line of version 1 whole, with what it says now, and goes on behind it', () => {
+    const [first, second, ...rest] = chain({}, {}, {}, {}, {}) as [StoredEntry, StoredEntry, ...StoredEntry[]];
+    const old = { ...second, line: second.line.replace('{"v":2', '{"v":1') };
+    expect(readAll([first, old, ...rest])).toEqual([false, false, true, true, true]);
+    expect(readAll([old, ...rest])).toEqual([false, true, true, true]);
+  });
+
+  it.each<readonly [string, (line: StoredEntry) => Partial<StoredEntry>]>([
+    ['is of another run', () => ({ run: 'r2' })],
+    ['has another number', () => ({ seq: 3 })],
+    ['has another time', () => ({ at: 5 })],
+    ['has another type', () => ({ type: 'step.started' })],
+    ['is of another step', () => ({ step: 'steps/other' })],
+    ['follows another line', ({ line }) => ({ line: line.replace(/"prev":"../, '"prev":"zz') })],
+    ['has a clock below zero', ({ line }) => ({ line: line.replace('"mono":', '"mono":-') })],
+    ['has a clock in another spelling', ({ line }) => ({ line: line.replace('"mono":12.345', '"mono":1e3') })],
+    ['is by somebody else', ({ line }) => ({ line: line.replace('"actor":"engine"', '"actor":"human:ann"') })],
+    ['has blanks', ({ line }) => ({ line: line.replace('"mono":', '"mono": ') })],
+    ['has a field behind its data', ({ line }) => ({ line: line.replace(/}$/, ',"epoch":7}') })],
+  ])('parses a line whole where, by its columns or the line before, it %s', (_, forge) => {
+    const [first, second] = chain({}, {}) as [StoredEntry, StoredEntry];
+    const forged = { ...second, ...forge(second) };
+    const reader = new BriefReader();
+    reader.read(first);
+    expect(reader.read(forged)).toEqual(readEntry(forged));
+  });
+
+  it.each<readonly [string, (line: StoredEntry) => Partial<StoredEntry>]>([
+    ['is cut', ({ line }) => ({ line: line.slice(0, -1) })],
+    ['is cut and closed', ({ line }) => ({ line: `${line.slice(0, -2)}]}` })],
+    ['ends otherwise', ({ line }) => ({ line: line.replace(/}$/, ']') })],
+    ['has another text behind it', ({ line }) => ({ line: `${line}}` })],
+    ['has no number for its clock', ({ line }) => ({ line: line.replace('"mono":12.345', '"mono":') })],
+    ['has a zero before its clock', ({ line }) => ({ line: line.replace('"mono":12', '"mono":012') })],
+    ['has half a clock', ({ line }) => ({ line: line.replace('"mono":12.345', '"mono":12.') })],
+    ['has null for its data', ({ line }) => ({ line: line.replace(/"data":.*$/, '"data":null}') })],
+    ['has a number for its data', ({ line }) => ({ line: line.replace(/"data":.*$/, '"data":5}') })],
+    ['has a text for its data', ({ line }) => ({ line: line.replace(/"data":.*$/, '"data":"x"}') })],
+    ['has no number', ({ line }) => ({ seq: Number.NaN, line: line.replace('"seq":2', '"seq":NaN') })],
+    ['has a number that is not whole', ({ line }) => ({ seq: 2.5, line: line.replace('"seq":2', '"seq":2.5') })],
+    ['has no instant', ({ line }) => ({ at: 9e15, line: line.replace(/"at":\d+/, '"at":9000000000000000') })],
+  ])('refuses a line that %s as damaged', (_, forge) => {
+    const [first, second] = chain({}, {}) as [StoredEntry, StoredEntry];
+    const reader = new BriefReader();
+    reader.read(first);
+    expect(() => reader.read({ ...second, ...forge(second) })).toThrow(expect.objectContaining({ reason: 'damaged' }));
+  });
+});
+
 describe('verifyChain', () => {
   it('accepts an empty chain and a complete one', async () => {
     const entries = await makeChain(20);
@@ -175,6 +260,12 @@ describe('the first entry that does not fit', () => {
     [
       'one with a later number chained to the head',
       (all) => [...all.slice(0, 2), seal({ ...toHead(all[1]), seq: 4 })],
+      3,
+      'missing',
+    ],
+    [
+      'one removed before a line that cannot be read',
+      (all) => all.toSpliced(2, 2, { ...(all[3] as StoredEntry), line: 'x' }),
       3,
       'missing',
     ],
@@ -218,6 +309,7 @@ describe('the first entry that does not fit', () => {
     ],
     ['two others exchanged', (all) => inPlaces([0, 1, 4, 3, 2, 5].map((at) => all[at] as StoredEntry)), 3, 'swapped'],
     ['an earlier one in place of one', (all) => all.with(2, { ...(all[0] as StoredEntry), seq: 3 }), 3, 'swapped'],
+    ['an earlier one in place of the last', (all) => all.with(5, { ...(all[0] as StoredEntry), seq: 6 }), 6, 'swapped'],
     [
       'one of the number before, chained to another',
       (all) => all.with(2, { ...seal({ seq: 1, hash: 'f'.repeat(64) }), seq: 3 }),
