@@ -71,6 +71,49 @@ export const EQUIVALENTS = [
       why: 'bounds only how much is kept: no window is longer',
     })),
   ]),
+  ...inFile('src/engine/playback/playback.ts', [
+    ...['true', 'false', "step !== ''"].map((to) => ({
+      line: "super(`entry ${sequence}${step === '' ? '' : ` (${step})`}: recorded ${recorded}, now ${found}`);",
+      from: "step === ''",
+      to,
+      why: 'a sentence',
+    })),
+    {
+      line: "const formatFound = () => `${endpoint ?? 'request'} ${toCanonicalJson(params)}`;",
+      from: "endpoint ?? 'request'",
+      to: "endpoint && 'request'",
+      why: 'a sentence',
+    },
+    {
+      line: "return new Divergence(seq, step, `rounds ${first} to ${next - 1} in one piece`, 'a round of them');",
+      from: 'next - 1',
+      to: 'next + 1',
+      why: 'a sentence',
+    },
+    ...[
+      ['{ promisesAlone: true }', '{}'],
+      ['true', 'false'],
+    ].map(([from, to]) => ({
+      line: 'this.time = new VirtualClock(first.data.startedAt, { promisesAlone: true });',
+      from,
+      to,
+      why: 'waits for more than promises, which is only slower',
+    })),
+    ...[
+      ['if (reading !== undefined) await reading;', 'reading !== undefined'],
+      ['if (due !== undefined) await due;', 'due !== undefined'],
+      [
+        "if (!isSilent(entry) || entry.type === 'run.resumed') await this.time.quiesce();",
+        "!isSilent(entry) || entry.type === 'run.resumed'",
+      ],
+    ].map(([line, from]) => ({ line, from, to: 'true', why: 'waits for nothing, which is only slower' })),
+    {
+      line: 'this.log.tracker.apply(at === entry.at ? entry : { ...entry, at });',
+      from: 'at === entry.at',
+      to: 'false',
+      why: 'an equal copy, which is only slower',
+    },
+  ]),
   ...inFile('src/engine/run.ts', [
     {
       line: 'const releaseCalls = (path: string) => void calls.delete(path);',

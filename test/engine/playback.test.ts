@@ -9,6 +9,7 @@ import { Divergence, Playback, type PlaybackOptions, type Takeover } from '../..
 import type { Away, Entry, EntryType } from '../../src/journal/entry.ts';
 import type { PassedRounds } from '../../src/journal/passed-rounds.ts';
 import type { VenueCall } from '../../src/venue/port.ts';
+import { terms as sampleTerms } from '../venue/order-samples.ts';
 
 const START = Date.UTC(2026, 0, 5, 8);
 const MARKETS = { 'BTC-USD': { tick: '1', lot: '0.1' } };
@@ -59,6 +60,11 @@ function play(recorded: readonly Recorded[], options: Partial<PlaybackOptions> =
     async diverges() {
       const error = await playback.play(NEVER).catch((thrown: unknown) => thrown);
       return error instanceof Divergence ? [error.sequence, error.step] : error;
+    },
+    /** Whether the record ends where the engine differs from it. */
+    async divergesBehind() {
+      const error = await playback.play(NEVER).catch((thrown: unknown) => thrown);
+      return error instanceof Divergence ? error.isBehindRecord : error;
     },
   };
 }
@@ -163,6 +169,84 @@ describe('a record', () => {
     ]);
   });
 
+  it('runs the timers of the engine at the time of the next entry, and none while a process was away', async () => {
+    const record: Recorded[] = [
+      ['clock.adjusted', { wallAheadMs: 7 }, 20],
+      ['run.resumed', { openCalls: [] }, 90],
+      ['store.moved', { event: 'away' }, 100],
+    ];
+    const { playback, run } = play(record);
+    const came: unknown[] = [];
+    const note = (what: string) => () => void came.push([what, playback.clock.now() - START]);
+    for (const afterMs of [10, 20, 50, 95, 101]) playback.clock.at(START + afterMs, note(`timer ${afterMs}`));
+    playback.clockPutTo(note('clock'));
+    playback.resumedTo(note('resumed'));
+    playback.storeMovedTo(note('store'));
+    await run();
+    expect(came).toEqual([
+      ['timer 10', 20],
+      ['timer 20', 20],
+      ['clock', 20],
+      ['resumed', 90],
+      ['timer 50', 90],
+      ['timer 95', 100],
+      ['store', 100],
+    ]);
+  });
+
+  it('is read on before each entry that is played', async () => {
+    const turns: string[] = [];
+    const seen: number[] = [];
+    const readOn = async () => {
+      turns.push(`reads behind ${seen.length}`);
+      await new Promise((resolve) => setImmediate(resolve));
+      turns.push(`has read behind ${seen.length}`);
+    };
+    const observe = ({ seq }: Entry) => void seen.push(seq);
+    const record: Recorded[] = [
+      ['session.moved', {}, 1],
+      ['session.moved', {}, 2],
+    ];
+    await play(record, { readOn, observe }).run();
+    expect(turns).toEqual(['reads behind 1', 'has read behind 1', 'reads behind 2', 'has read behind 2']);
+    expect(seen).toEqual([1, 2, 3]);
+  });
+
+  it('that cannot be read on ends there, and what the engine does meanwhile fails no step', async () => {
+    const [first, ...rest] = makeEntries([moved('a', 'b'), moved('b', 'c')]) as [Entry, ...Entry[]];
+    const damaged = new Error('damaged');
+    const seen: number[] = [];
+    const entries = function* () {
+      yield first;
+      yield* rest.slice(0, 1);
+      throw damaged;
+    };
+    for (const resume of [true, false]) {
+      const playback = new Playback(entries(), { markets: {}, resume, observe: ({ seq }) => void seen.push(seq) });
+      const { append } = playback.log;
+      append('run.moved', { from: 'a', to: 'b', event: 'STARTED' } as never, 'steps/a');
+      append('run.moved', { from: 'b', to: 'c', event: 'STARTED' } as never, 'steps/a');
+      await expect(playback.play(NEVER)).rejects.toBe(damaged);
+    }
+    const unasked = new Playback(entries(), { markets: {}, resume: true, observe: ({ seq }) => void seen.push(seq) });
+    await expect(unasked.play(NEVER)).rejects.toMatchObject({ sequence: 2 });
+    expect(seen).toEqual([1, 2, 1, 2, 1]);
+  });
+
+  it('tells when the run did something, which may be before it was stored', () => {
+    const intent = sampleTerms({ clientOrderId: 'rb1' });
+    const placed = { call: 'a#1', endpoint: 'POST /orders', params: {}, intent };
+    const denied = { clientOrderId: 'rb1', event: 'DENY', because: 'stop' };
+    const { playback, call, append } = play([
+      ['call.intended', placed, 10],
+      ['order.concluded', denied, 3_600_000],
+    ]);
+    call('a#1', 'POST /orders');
+    append('order.concluded', denied);
+    const order = playback.log.tracker.get('rb1');
+    expect([order?.createdAt, order?.history.map(({ at, to }) => [at, to])]).toEqual([START + 10, [[START, 'denied']]]);
+  });
+
   it('knows the markets of its deployment', () => {
     const { venue } = play([]).playback;
     expect([venue.markets, venue.market('BTC-USD'), venue.market('constructor')]).toEqual([
@@ -259,12 +343,50 @@ describe('an engine that does what the record has', () => {
   });
 
   it('keeps to the first divergence, and does nothing behind it', async () => {
-    const played = play([moved('a', 'b'), settled('x', {}, 10), settled('y', {}, 20)]);
+    const seen: number[] = [];
+    const observe = ({ seq }: Entry) => void seen.push(seq);
+    const played = play([moved('a', 'b'), settled('x', {}, 10), settled('y', {}, 20)], { observe });
     played.append('run.moved', {});
     played.append('run.moved', { from: 'a', to: 'b', event: 'STARTED' });
     played.call('a#1');
     expect(await played.diverges()).toEqual([2, 'steps/a']);
-    expect(played.playback.clock.now()).toBe(START);
+    const calls = play([intended('a#1')], { observe });
+    calls.append('run.moved', {});
+    calls.call('a#1');
+    expect(await calls.diverges()).toEqual([2, 'steps/a']);
+    expect([played.playback.clock.now(), seen, calls.playback.openCalls]).toEqual([START, [1, 1], []]);
+  });
+
+  it('differs at a time of its own: that is the divergence, and the entry of that time is not played', async () => {
+    for (const [type, data] of [moved('b', 'c'), ['operator.acted', { command: 'cancel', by: 'ada' }] as const]) {
+      const seen: number[] = [];
+      const played = play([[type, data, 10, 'steps/b']], { observe: ({ seq }) => void seen.push(seq) });
+      played.playback.clock.at(START + 5, () => played.append('run.moved', {}, 'steps/timer'));
+      expect([await played.diverges(), seen]).toEqual([[2, 'steps/timer'], [1]]);
+    }
+  });
+
+  it('differs at the end of the record, or before it', async () => {
+    const behind = play([], { resume: false });
+    behind.append('run.moved', {});
+    const before = play([moved('a', 'b')], { resume: false });
+    before.append('run.moved', {});
+    expect([await behind.divergesBehind(), await before.divergesBehind()]).toEqual([true, false]);
+  });
+
+  it('has not asked for a feed that the record has, and for another: that one is not answered', async () => {
+    const mid: Recorded = ['feed.read', { call: 'steps/a#feed:mid', name: 'mid', value: '1', at: START }];
+    const played = play([mid]);
+    played.feed('bid');
+    expect([await played.diverges(), played.done]).toEqual([[2, 'steps/a'], []]);
+  });
+
+  it('knows no order that only the engine of a replay would place', async () => {
+    const data = { call: 'a#1', endpoint: 'POST /orders', params: {}, intent: sampleTerms({ clientOrderId: 'rb1' }) };
+    const [replayed, resumed] = [play([], { resume: false }), play([])];
+    for (const each of [replayed, resumed]) each.append('call.intended', data);
+    expect(replayed.playback.log.tracker.orders()).toEqual([]);
+    expect(resumed.playback.log.tracker.orders()).toHaveLength(1);
   });
 
   it.each<[string, (played: ReturnType<typeof play>) => void]>([
@@ -306,6 +428,7 @@ describe('an engine that does what the record has', () => {
     const end = ask('steps/a').played;
     expect(() => end.append('step.ended', { outcome: 'done' })).toThrow(FailedBefore);
     expect(() => end.append('step.ended', { outcome: 'failed' }, 'steps/a/do')).toThrow(FailedBefore);
+    expect(() => end.append('run.ended', { outcome: 'failed' })).toThrow(FailedBefore);
   });
 });
 
@@ -382,6 +505,9 @@ describe('rounds that the record lacks', () => {
     const asks = passing(({ log }) => log.append('run.moved', { from: 'a', to: 'b', event: 'STARTED' }, 'steps/a'));
     await expect(asks.playback.play(NEVER)).rejects.toMatchObject({ sequence: 90, step: 'steps/loop' });
     await expect(passing().playback.play(NEVER)).rejects.toMatchObject({ sequence: 90, step: 'steps/loop' });
+    const replayed = new Playback([...makeEntries([]), PASSED], { markets: MARKETS, resume: false });
+    replayed.log.append('run.moved', {} as never, 'steps/a');
+    await expect(replayed.play(NEVER)).rejects.toMatchObject({ sequence: 90, step: 'steps/loop' });
   });
 });
 
@@ -517,6 +643,7 @@ describe('the process that takes a run over', () => {
     };
     const { playback, append, run } = play([['notification.sent', { to: 'ops', text: 'one' }], moved('a', 'b')]);
     const notifier = playback.notifier(inner);
+    notifier.send('ops', 'of the record', 'steps/a', 'info');
     const say = (text: string) => {
       append('notification.sent', { to: 'ops', text });
       notifier.send('ops', text, 'steps/a', 'info');

@@ -176,7 +176,7 @@ export class Playback {
       const reading = this.options.readOn?.();
       if (reading !== undefined) await reading;
       if (entry.type === 'run.resumed') this.time.skipTo(entry.at);
-      else if (this.time.now() < entry.at) {
+      else {
         const due = this.time.jumpTo(entry.at);
         if (due !== undefined) await due;
       }
@@ -361,7 +361,6 @@ export class Playback {
         this.problem ??= new Divergence(entry.seq, entry.step, formatBrief(entry), 'no such call');
         return;
       default:
-        return;
     }
   }
 
@@ -400,7 +399,7 @@ export class Playback {
       findDenial: (call) => {
         if (this.takeover !== undefined) return this.takeover.venue.findDenial(call);
         const recorded = this.nextRecorded();
-        if (recorded === undefined && this.problem === undefined && this.options.resume)
+        if (recorded === undefined && this.options.resume)
           return new Promise((resolve) => this.beyond.push(({ venue }) => void venue.findDenial(call).then(resolve)));
         // Only a denial is recorded.
         const isDenied = recorded?.type === 'call.intended' && recorded.data.call === call.id;
