@@ -17,6 +17,9 @@ interface Reading {
   readonly at: number;
 }
 
+/** The path of the step that reads; with `only`, of a feed by market it reads the value of this market alone. */
+type ReadingPlace = string | { readonly step: string; readonly only: string | undefined };
+
 export class FeedCache {
   private readonly venue: VenuePort;
   private readonly clock: Clock;
@@ -32,17 +35,18 @@ export class FeedCache {
     names: readonly string[],
     declared: readonly FeedDeclaration[],
     scope: Scope,
-    step: string,
+    at: ReadingPlace,
   ): Promise<void> | undefined {
-    return names.length === 0 ? undefined : this.ensureAll(names, declared, scope, step);
+    return names.length === 0 ? undefined : this.ensureAll(names, declared, scope, at);
   }
 
   private async ensureAll(
     names: readonly string[],
     declared: readonly FeedDeclaration[],
     scope: Scope,
-    step: string,
+    at: ReadingPlace,
   ): Promise<void> {
+    const { step, only } = typeof at === 'string' ? { step: at, only: undefined } : at;
     for (const name of names) {
       if (name === ACCOUNT_POSITION) {
         for (const market of this.venue.markets) await this.read(name, market, step);
@@ -50,7 +54,8 @@ export class FeedCache {
       }
       const feed = declared.find((each) => each.name === name);
       if (feed === undefined) throw new Error(`engine: step ${step} reads feed ${name}, which is not declared`);
-      const markets = this.listMarkets(feed, (expr) => evaluate(expr, scope, step));
+      const isOne = feed.type.kind === 'map' && only !== undefined;
+      const markets = isOne ? [only] : this.listMarkets(feed, (expr) => evaluate(expr, scope, step));
       for (const market of markets) await this.ensureOne(feed, market, step);
       if (feed.type.kind === 'map' && !markets.some((market) => this.readings.has(keyOf(name, market)))) {
         throw new StepFailure('stale_feed', `feed ${name}: no market's value could be read`, step);

@@ -82,6 +82,19 @@ it.each([
   expect([isFlat(played), played.books.orders.at(-1)?.price]).toEqual([true, '63360']);
 });
 
+it.each([
+  ['close', CLOSE],
+  ['manage', `  - ${MANAGE}, time_limit: 10s}\n`],
+])('reads no other market of a feed by market: %s', async (_verb, steps) => {
+  const own = { tick: '1', lot: '0.0001', start: '64000', spreadBps: 0, depth: '100' };
+  const markets = { 'BTC-USD': own, 'ETH-USD': { ...own, start: '2000' } };
+  const played = await play(`${LONG}  - wait: 20s\n${steps}`, { feed: 'map<price>', config: { markets } });
+  const read = played.entries.flatMap((entry) =>
+    entry.type === 'feed.read' && entry.at >= START + 20_000 ? [entry.data.key] : [],
+  );
+  expect([isFlat(played), new Set(read)]).toEqual([true, new Set(['BTC-USD'])]);
+});
+
 it('sends no order where the run holds nothing', async () => {
   const played = await play(ADDING + CLOSE);
   expect([played.report.outcome, listOrders(played)]).toEqual(['succeeded', ['limit long canceled']]);

@@ -8,12 +8,11 @@ import type { Value } from '../../runbook/values.ts';
 import { isPositionStop } from '../../venue/order/context.ts';
 import { isStop } from '../../venue/position/residual.ts';
 import type { Side } from '../../venue/records.ts';
-import { listFeeds } from '../globals.ts';
 import { StepFailure } from '../interruption.ts';
 import type { OrderHandle } from '../orders/handles.ts';
 import { StepScope } from '../scope.ts';
 import type { StepExecution } from './execution.ts';
-import { endOrders, hasEnded, MarketExit, SLIP } from './exit.ts';
+import { endOrders, ensurePrice, hasEnded, MarketExit, SLIP } from './exit.ts';
 
 type Execution = StepExecution<StepOf<'close'>>;
 
@@ -85,11 +84,11 @@ function listCovering(working: readonly OrderHandle[], side: Side): readonly Ord
  * an old price only makes the order less likely to fill, and a position must not stay open for a feed that is down.
  */
 async function readPrice(execution: Execution, market: string): Promise<Decimal | undefined> {
-  const { args, frame, run, path } = execution;
+  const { args, frame, run } = execution;
   if (args.feed === undefined) return undefined;
   const scope = () => new StepScope(frame, run.wall.now());
   try {
-    await run.feeds.ensure(listFeeds(args.feed), frame.globals.runbook.feeds, scope(), path);
+    await ensurePrice(execution, market, scope());
   } catch (error) {
     if (!(error instanceof StepFailure)) throw error;
   }

@@ -7,11 +7,13 @@
 import { Decimal, decimal, formatDecimal } from '../../base/decimal.ts';
 import type { StepOf } from '../../runbook/checked.ts';
 import { HOLD_EVERY_MS, MOST_EXITS, MOST_PUT_BACK, PUT_BACK_TRIES } from '../../runbook/steps/manage.ts';
+import type { Scope } from '../../runbook/values.ts';
 import { isPositionStop } from '../../venue/order/context.ts';
 import { isEndUnseen } from '../../venue/order/life.ts';
 import { isTerminal } from '../../venue/order/states.ts';
 import { type Consent, GATE_STALE, type OrderTerms, STALE_INTENT } from '../../venue/port.ts';
 import type { Side } from '../../venue/records.ts';
+import { listFeeds } from '../globals.ts';
 import { type Cancellation, Halt, runEach, StepFailure } from '../interruption.ts';
 import type { OrderHandle } from '../orders/handles.ts';
 import type { OrderRequestContext, Terms } from '../orders/parts.ts';
@@ -460,6 +462,24 @@ export function complete(
 
 export function hasEnded({ own }: OrderHandle): boolean {
   return own === undefined || isTerminal(own.snapshot.state);
+}
+
+/**
+ * Refreshes the price of the market that is closed, where the step reads one. Of a feed by market no other market is read: an exit must
+ * not wait for them. Throws StepFailure without a price.
+ */
+export async function ensurePrice(
+  { args, frame, run, path }: ClosingExecution,
+  market: string,
+  scope: Scope,
+): Promise<void> {
+  const { feed } = args;
+  const key = feed === undefined ? undefined : /^feeds\.\w+\[(.*)\]$/.exec(feed.text.trim())?.[1];
+  const isOwn = key !== undefined && [args.market.text.trim(), `'${market}'`, `"${market}"`].includes(key);
+  await run.feeds.ensure(listFeeds(feed), frame.globals.runbook.feeds, scope, {
+    step: path,
+    only: isOwn ? market : undefined,
+  });
 }
 
 function isEndedFraction(stop: OrderHandle): boolean {

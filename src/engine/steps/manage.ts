@@ -20,7 +20,7 @@ import { StepScope } from '../scope.ts';
 import { sleepUntil } from '../waiting.ts';
 import { type Barriers, chooseBest, decideHold, hasReachedTrigger, type StopTerms } from './barriers.ts';
 import { mayRetry, type StepExecution } from './execution.ts';
-import { complete, endOrders, hasEnded, MarketExit, placeAndAwait, SLIP } from './exit.ts';
+import { complete, endOrders, ensurePrice, hasEnded, MarketExit, placeAndAwait, SLIP } from './exit.ts';
 import { cancelSideBySide, makeOrderContext } from './order-steps.ts';
 import { listPlacements } from './run-values.ts';
 
@@ -264,13 +264,13 @@ class Holding {
   /** Reads the price of the market. Without one the stop stays where it is. */
   private async readPrice(): Promise<void> {
     const { execution, kept } = this;
-    const { args, frame, run, path } = execution;
+    const { args, frame, run } = execution;
     kept.price = undefined;
     if (args.feed === undefined) return;
     const scope = () => new StepScope(frame, run.wall.now());
     try {
       // Not those of the legs: a stale one of theirs must not keep the exit back.
-      await run.feeds.ensure(listFeeds(args.feed), frame.globals.runbook.feeds, scope(), path);
+      await ensurePrice(execution, this.market, scope());
       kept.price = execution.evaluate(args.feed, scope());
     } catch (error) {
       if (!(error instanceof StepFailure)) throw error;
