@@ -134,7 +134,7 @@ export async function resumeTogether<T>(
       listen();
       return live;
     };
-    const endRun = (live: LiveRun) => runToEnd(live, account, context, signal);
+    const endRun = (live: LiveRun) => runToEnd(live, account, context, { signal });
     const underWay: { readonly exclusive: readonly string[]; readonly shown: Promise<T> }[] = [];
     for (const each of runs) {
       const { run, exclusive = [] } = each;
@@ -149,8 +149,16 @@ export async function resumeTogether<T>(
   });
 }
 
-/** Runs until the end; signals ask the run to settle, and the first one begins the time in which everything has to be closed. */
-async function runToEnd(live: LiveRun, account: Account, context: ActingContext, already?: Signal): Promise<EndedRun> {
+/**
+ * Runs until the end; signals ask the run to settle, and the first one begins the time in which everything has to be closed. `together`: the
+ * run is one of several, whose caller begins that time for all; the signal that it has had already.
+ */
+async function runToEnd(
+  live: LiveRun,
+  account: Account,
+  context: ActingContext,
+  together?: { readonly signal: Signal | undefined },
+): Promise<EndedRun> {
   const { clock, shutdown } = account;
   const { voice, interrupts } = context;
   let signal: Signal | undefined;
@@ -159,13 +167,13 @@ async function runToEnd(live: LiveRun, account: Account, context: ActingContext,
     // A second signal changes nothing; it asks what the run waits for.
     if (signal !== undefined) return settling?.report();
     signal = sent;
-    beginShutdown(sent, [live], account, context);
+    if (together === undefined) beginShutdown(sent, [live], account, context);
     settling = new SettlingProgress(new SystemClock(), voice, live, clock.now() + shutdown.withinMs);
     voice.note(`${sent}: settling; waiting for the outcome of orders in flight; ${describeOpenOrders(live)}`);
     live.act({ command: 'interrupt', by: sent }, 'process');
   };
   const off = interrupts.on(handle);
-  if (already !== undefined) handle(already);
+  if (together?.signal !== undefined) handle(together.signal);
   try {
     await live.waitForEnd();
   } catch (error) {
