@@ -29,6 +29,7 @@ import { type Allowance, lintRelease, lintRunbook, lintUnused } from './check/li
 import { checkSchedule } from './check/schedule-entries.ts';
 import type { CheckedRunbook, CheckedStep, NamedExpr } from './checked.ts';
 import { type Code, makeFinding } from './codes/codes.ts';
+import { nameLookalike } from './document/characters.ts';
 import { readDocument } from './document/document.ts';
 import { type MapNode, type Node, nodeAt, plainData } from './document/nodes.ts';
 import { type ExpressionUse, FAULTY } from './expression/compiler.ts';
@@ -95,7 +96,7 @@ class Check {
     const shape = inspectShape(root, source);
     const before = [...document.diagnostics, ...shape.diagnostics];
     if (root.kind !== 'map' || shape.faulty.has(root))
-      return { root, runbook: undefined, diagnostics: sortForReading(before) };
+      return { root, runbook: undefined, diagnostics: sortForReading(before.map(nameCharacter)) };
     const known = [...dropInner(root, before), ...findSchemaIssue(root, source, before)];
 
     const checking = new Checking(
@@ -113,7 +114,9 @@ class Check {
     if (before.length === 0 && !checking.diagnostics.some(isMisspelt)) lintUnused(checking, root);
     const schedule = this.options.scheduleLint?.(runbook) ?? [];
     const diagnostics = sortForReading(
-      dropMarketEchoes(root, mergePerName(keepOnePerPlace([...known, ...checking.diagnostics, ...schedule]))),
+      dropMarketEchoes(root, mergePerName(keepOnePerPlace([...known, ...checking.diagnostics, ...schedule]))).map(
+        nameCharacter,
+      ),
     );
     return { root, runbook: diagnostics.some(isError) ? undefined : runbook, diagnostics };
   }
@@ -312,6 +315,25 @@ function dropMarketEchoes(root: MapNode, diagnostics: readonly Diagnostic[]): re
     (each) => isError(each) && !echo(each) && sources.some((span) => touches(span, each.span)),
   );
   return cause ? diagnostics.filter((each) => !echo(each)) : diagnostics;
+}
+
+/** Values of a fixed form: a character in one that only looks like the ordinary one is the whole mistake, and cannot be seen. */
+const OF_FORM: readonly string[] = [
+  'duration-form',
+  'time-form',
+  'literal-form',
+  'market-form',
+  'not-a-member',
+  'unknown-key',
+  'unknown-word',
+  'wrong-type',
+] satisfies Code[];
+
+function nameCharacter(found: Diagnostic): Diagnostic {
+  const { code, source, span, hint } = found;
+  const text = source.text.slice(span.start, span.end);
+  const named = OF_FORM.includes(code) && !text.includes('\n') ? nameLookalike(text) : undefined;
+  return named === undefined ? found : { ...found, hint: hint === undefined ? named : `${named} ${hint}` };
 }
 
 /** Whether an unknown name may be a misspelt declared one. */

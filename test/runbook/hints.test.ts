@@ -140,6 +140,33 @@ describe('a hint contains the correction', () => {
   });
 });
 
+it.each([
+  ['a no-break space in a duration', '  - wait: 5\u00a0s\n', 'U+00A0'],
+  ['a no-break space behind the colon', '  - wait:\u00a05s\n', 'U+00A0'],
+  ['a full-width digit in a duration', '  - wait: ５s\n', 'Write 5 instead'],
+  [
+    'curly quotes around a word',
+    '  - place: {type: “limit”, market: BTC-USD, side: long, size: 1, price: 1}\n',
+    'U+201C',
+  ],
+  [
+    'curly quotes around a side',
+    '  - place: {type: limit, market: BTC-USD, side: ’long’, size: 1, price: 1}\n',
+    'U+2019',
+  ],
+  [
+    'a full-width letter in a key',
+    '  - place: {type: limit, market: BTC-USD, side: long, ｓize: 1, price: 1}\n',
+    'U+FF53',
+  ],
+  ['a long dash in a market', '  - place: {type: limit, market: BTC–USD, side: long, size: 1, price: 1}\n', 'U+2013'],
+  ['a full-width letter in the name of a step', '  - ｗait: 5s\n', 'U+FF57'],
+  ['a no-break space in a time', '  - wait: {until: "2026-01-05T08:00:00\u00a0Z"}\n', 'U+00A0'],
+])('%s is named by its code point', (_what, steps, point) => {
+  const found = findings(`runbook: case\ndsl: 1\nleaves: {position: open, because: a test}\nsteps:\n${steps}`);
+  expect(JSON.stringify(found)).toContain(point);
+});
+
 describe('a misplaced key gets its place in the hint', () => {
   const findingsOf = (steps: string): readonly string[] =>
     findings(`runbook: case\ndsl: 1\nsteps:\n${steps}`).map(({ code, hint }) => `${code}: ${hint}`);

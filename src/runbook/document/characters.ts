@@ -116,6 +116,17 @@ export function toOrdinary(character: string): string | undefined {
   return wide >= 0xff01 && wide <= 0xff5e ? String.fromCodePoint(wide - 0xfee0) : undefined;
 }
 
+/** Names the first character of a value that only looks like the ordinary one, and says which to write; undefined where there is none. */
+export function nameLookalike(text: string): string | undefined {
+  for (const character of text) {
+    const meant = toOrdinary(character);
+    if (meant === undefined) continue;
+    const shown = meant === ' ' ? '' : `${character} `;
+    return `The character ${shown}(${formatCodePoint(character, 0)}) is not ${meant === ' ' ? 'an ordinary space: write one' : `${meant}: write that`}.`;
+  }
+  return undefined;
+}
+
 /** The code point of the character at an offset, as `U+00A0`. */
 export function formatCodePoint(text: string, at: number): string {
   return `U+${(text.codePointAt(at) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
