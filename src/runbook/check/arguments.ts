@@ -27,7 +27,7 @@ import {
   reportMismatch,
 } from './field-reader.ts';
 import { checkBand, checkFigure, checkHalted, checkMarket, checkSide, checkSize } from './order-proofs.ts';
-import { type LegPlace, lintRoom, lintStops } from './stops.ts';
+import { type LegPlace, lintFeedSide, lintRoom, lintStops } from './stops.ts';
 
 /** What the check of a step's arguments needs to know about the step around them. */
 export interface Circumstances {
@@ -147,6 +147,10 @@ function place(checking: Checking, node: Node, { nameSpan, allow }: Circumstance
   const stopAt = read.find('price');
   if (type === 'stop_limit' && reduces && trigger !== undefined && price !== undefined && stopAt !== undefined)
     lintRoom(checking, { side, trigger, price, at: stopAt });
+  const isStop = type === 'stop_limit' || type === 'stop_market';
+  const [bound, boundAt] = isStop ? [trigger, read.find('trigger')] : [price, stopAt];
+  if ((isStop || type === 'market') && bound !== undefined && boundAt !== undefined)
+    lintFeedSide(checking, { side, price: bound, at: boundAt, isStop });
   if (type === 'market' && price === undefined)
     checking.report(
       nameSpan,

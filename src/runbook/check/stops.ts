@@ -73,6 +73,39 @@ function isGain(side: Expr<string>, trigger: Expr<Decimal>, ways: readonly Scope
   });
 }
 
+/**
+ * Reports the bound of a market order, or the trigger of a stop, that is on the wrong side of the feed from which alone it is computed:
+ * the order fills nothing, or triggers at once.
+ */
+export function lintFeedSide(
+  checking: Checking,
+  { side, price, at, isStop }: Omit<StopPlace, 'trigger'> & { readonly isStop: boolean },
+): void {
+  const read = new Set(listPricesRead(checking, price.text));
+  const [path = ''] = read;
+  if (read.size !== 1 || !isPriceFeed(checking, path)) return;
+  const isBeyond = PROBES.every((market) => {
+    const way = buildProbe(checking, market);
+    const [taken, value] = [tryEvaluate(side, way), tryEvaluate(price, way)];
+    if (taken === undefined || value === undefined || side.text.includes('feeds.')) return false;
+    return (taken === 'long') === value.lessThan(market) && !value.eq(market);
+  });
+  if (!isBeyond) return;
+  const what = isStop ? 'the stop triggers at once' : 'the order fills nothing';
+  checking.report(
+    at,
+    'price-beyond-feed',
+    `${what}: its ${isStop ? 'trigger' : 'price'} is on the wrong side of ${path}`,
+  );
+}
+
+function isPriceFeed({ names }: Checking, path: string): boolean {
+  const feeds = names.roots.get('feeds');
+  const type =
+    feeds?.kind === 'record' && path.startsWith('feeds.') ? feeds.fields[path.slice('feeds.'.length)] : undefined;
+  return type?.kind === 'decimal' && type.unit === 'price';
+}
+
 /** A stop that reduces a position, with its place in the text. */
 interface StopPlace {
   readonly side: Expr<string>;

@@ -383,6 +383,13 @@ export const CHECK_CODES = {
     example: 'protect: {side: short, stop_loss: {trigger: price * 1.02, …}, take_profit: {trigger: price * 0.98, …}}',
     fix: 'Swap them, or correct the sign of the distance.',
   }),
+  'price-beyond-feed': warning({
+    summary: 'a price on the wrong side of the feed that it is computed from',
+    cause:
+      'A market order buys at its price or below and sells at its price or above: with a bound that the market is beyond it fills nothing. A stop whose trigger the market has passed triggers at once. The check uses the default values of the inputs.',
+    example: 'place: {type: market, side: long, price: tick(feeds.mid * 0.99), …}',
+    fix: 'Correct the sign of the distance: a buy is bounded above the market, and a stop that sells triggers below it.',
+  }),
   'stop-room': warning({
     summary: 'the limit of a stop closer to its trigger than `stop.room` of the profile, 1 % by default',
     cause:
