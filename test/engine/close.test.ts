@@ -189,14 +189,17 @@ describe('where its market order would be denied', () => {
   });
 });
 
-it('is not the way out of a stop that only the orders of the last minute deny', async () => {
-  const caught = STOP.replace('- protect:', '- id: stop\n    protect:').replace(
-    /\n$/,
-    '\n    catch: [{on: any, do: [{close: BTC-USD}], then: fail}]\n',
-  );
-  const text = `${LONG}${caught}  - assert: stop.stop_loss.open\n`;
-  const played = await play(text, { limits: { maxOrdersPerMinute: 1 }, head: '' });
-  expect(listOrders(played)).toEqual(['market long closed', 'stop_loss short open']);
+it.each([
+  ['for the position', STOP, 'stop_loss'],
+  [
+    'with a size',
+    '  - place: {type: stop_market, market: BTC-USD, side: short, size: 0.1, trigger: 60000}\n    allow: reduce\n',
+    'stop_market',
+  ],
+])('is not the way out of a stop that only the orders of the last minute deny: %s', async (_what, stop, type) => {
+  const caught = stop.replace(/\n$/, '\n    catch: [{on: any, do: [{close: BTC-USD}], then: fail}]\n');
+  const played = await play(LONG + caught, { limits: { maxOrdersPerMinute: 1 } });
+  expect(listOrders(played)).toEqual(['market long closed', `${type} short open`]);
 });
 
 describe('where several stops cover the position and its market order is refused', () => {

@@ -10,6 +10,7 @@ import { type Duration, EvaluationFailure, type Expr, type RecordValue, type Val
 import { isPositionStop } from '../../venue/order/context.ts';
 import { isZeroDecimal } from '../../venue/order/fills.ts';
 import { getExposure } from '../../venue/order/life.ts';
+import { isStop } from '../../venue/position/residual.ts';
 import type { OrderRecord } from '../../venue/records.ts';
 import type { RunContext } from '../context.ts';
 import { Cancellation, Halt, InternalFailure, StepFailure, toInterruption } from '../interruption.ts';
@@ -110,7 +111,7 @@ export const RATE_EVERY_MS = 5000;
 export const RATE_DENIAL = 'ORDER_RATE_EXCEEDED';
 
 /**
- * Places an order. One that closes at most the position waits where only too many were sent in the last minute: what would be done
+ * Places an order. A stop that reduces, or a target for a fraction of the position, waits where only too many were sent in the last minute: what would be done
  * instead, an order that closes the position at the market, is denied as long.
  */
 export async function placeOrder(
@@ -120,7 +121,8 @@ export async function placeOrder(
   terms: Terms,
 ): Promise<OrderHandle> {
   const { clock, heartbeat } = execution.run;
-  const until = isPositionStop(terms) ? clock.now() + RATE_PATIENCE_MS : Number.NEGATIVE_INFINITY;
+  const closes = isPositionStop(terms) || (isStop(terms.type) && terms.allow === 'reduce');
+  const until = closes ? clock.now() + RATE_PATIENCE_MS : Number.NEGATIVE_INFINITY;
   for (;;) {
     try {
       return await placeOnce(execution, at, leg, terms);
