@@ -81,13 +81,14 @@ export function lintFeedSide(
   checking: Checking,
   { side, price, at, isStop }: Omit<StopPlace, 'trigger'> & { readonly isStop: boolean },
 ): void {
-  const read = new Set(listPricesRead(checking, price.text));
+  const read = new Set(listPricesRead(checking, price));
   const [path = ''] = read;
-  if (read.size !== 1 || !isPriceFeed(checking, path)) return;
+  const isSideRead = side.reads.some((root) => root.startsWith('feeds.'));
+  if (read.size !== 1 || !isPriceFeed(checking, path) || isSideRead) return;
   const isBeyond = PROBES.every((market) => {
     const way = buildProbe(checking, market);
     const [taken, value] = [tryEvaluate(side, way), tryEvaluate(price, way)];
-    if (taken === undefined || value === undefined || side.text.includes('feeds.')) return false;
+    if (taken === undefined || value === undefined) return false;
     return (taken === 'long') === value.lessThan(market) && !value.eq(market);
   });
   if (!isBeyond) return;
