@@ -217,7 +217,7 @@ export const EQUIVALENTS = [
       line: 'if (line.seq > expected && (follower === undefined || follower.seq === line.seq + 1)) {',
       from: 'line.seq > expected',
       to: 'line.seq >= expected',
-      why: 'a line of the expected number has been told apart before',
+      why: 'a line of the expected number has been distinguished before',
     },
   ]),
 ];

@@ -309,8 +309,7 @@ class Path {
     const isRace = this.chart.joins.get(step) === 'any';
     if (this.isOpen(step) && (stops || isRace)) this.endBranches(step);
     // The chart has run ahead through a loop without rounds, and the branch was cancelled before it.
-    if (isRace)
-      for (const each of [...this.left.keys()]) if (each.startsWith(`${step}/`)) this.left.delete(each);
+    if (isRace) for (const each of [...this.left.keys()]) if (each.startsWith(`${step}/`)) this.left.delete(each);
     // Of items, which come one after another in the chart, the one that another has cancelled.
     const item = `${step}/do`;
     if (this.isOpen(step) && stops && this.child(item) !== undefined) this.endEach([actorId(item)]);

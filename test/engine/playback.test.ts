@@ -233,7 +233,7 @@ describe('a record', () => {
     expect(seen).toEqual([1, 2, 1, 2, 1]);
   });
 
-  it('tells when the run did something, which may be before it was stored', () => {
+  it('says when the run did something, which may be before it was stored', () => {
     const intent = sampleTerms({ clientOrderId: 'rb1' });
     const placed = { call: 'a#1', endpoint: 'POST /orders', params: {}, intent };
     const denied = { clientOrderId: 'rb1', event: 'DENY', because: 'stop' };
