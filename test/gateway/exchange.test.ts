@@ -320,6 +320,7 @@ describe('the checks of a call', () => {
         'recording',
         'age of the decision',
         'market price for the limits',
+        'sums of the account',
         'limits',
         'person',
       ],
