@@ -418,10 +418,9 @@ function cancel(checking: Checking, node: Node): BuiltArgs<'cancel'> {
   if (node.get('mine') !== undefined)
     return { args: { kind: 'mine', market: read.compile<string>('mine') }, yields: undefined };
   const ids = read.compile<readonly Value[]>('ids');
-  if ((ids as Expr) === FAULTY || (ids.type.kind === 'list' && isOrderOrId(ids.type.of)))
-    return { args: { kind: 'ids', ids }, yields: undefined };
-  reportMismatch(checking, read.find('ids') ?? node, 'ids takes a list of orders or order ids', ids.type);
-  return { args: { kind: 'ids', ids: FAULTY }, yields: undefined };
+  if ((ids as Expr) !== FAULTY && (ids.type.kind !== 'list' || !isOrderOrId(ids.type.of)))
+    reportMismatch(checking, read.find('ids') ?? node, 'ids takes a list of orders or order ids', ids.type);
+  return { args: { kind: 'ids', ids }, yields: undefined };
 }
 
 /** Whether a list is written, or an expression whose value is one. */

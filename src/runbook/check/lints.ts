@@ -30,12 +30,11 @@ export function lintRunbook(checking: Checking, runbook: CheckedRunbook, root: M
   lintProtection(checking, runbook);
   if (runbook.leaves.position !== 'open' && runbook.onError.length === 0) lintAmends(checking, runbook.steps);
   for (const block of [runbook.steps, runbook.onError, runbook.finally]) lintCloses(checking, block);
-  // Nothing is said of the paths of a file with errors: they are not known.
-  if (!checking.diagnostics.some(({ severity }) => severity === 'error')) {
-    lintStaleReads(checking, runbook);
-    lintLeaves(checking, runbook);
-  }
+  // Nothing is said of the paths of a file with errors: they are not known, and a value may be none of its type.
+  if (checking.diagnostics.some(({ severity }) => severity === 'error')) return;
   lintRate(checking, runbook, root, allowance);
+  lintStaleReads(checking, runbook);
+  lintLeaves(checking, runbook);
 }
 
 /** Checks that `release_after` names a step; needs only the ids. */

@@ -98,12 +98,8 @@ export class Compiler {
     expected: ValueType | 'any',
     market: Expr<string> | undefined,
   ): Expr<readonly Value[]> {
-    const found = this.compileItems(
-      items,
-      node,
-      expected !== 'any' && expected.kind === 'list' ? expected.of : 'any',
-      market,
-    );
+    const wanted = this.findItemType(node, 'list', expected);
+    const found = wanted && this.compileItems(items, node, wanted, market);
     if (found === undefined) return FAULTY;
     const { parts, of } = found;
     return this.gather(node, { kind: 'list', of }, parts, ({ scope }) => parts.map((part) => part.evaluate(scope)));
@@ -116,17 +112,23 @@ export class Compiler {
     market: Expr<string> | undefined,
   ): Expr<ReadonlyMap<string, Value>> {
     const items = node.entries.map(({ value }) => value);
-    const found = this.compileItems(
-      items,
-      node,
-      expected !== 'any' && expected.kind === 'map' ? expected.of : 'any',
-      market,
-    );
+    const wanted = this.findItemType(node, 'map', expected);
+    const found = wanted && this.compileItems(items, node, wanted, market);
     if (found === undefined) return FAULTY;
     const { parts, of } = found;
     const keys = node.entries.map(({ key }) => key);
     const run: Run = ({ scope }) => new Map(parts.map((part, index) => [keys[index] as string, part.evaluate(scope)]));
     return this.gather(node, { kind: 'map', of }, parts, run);
+  }
+
+  /** The type of the items of a written list or map; undefined, and reported, where anything else is expected. */
+  private findItemType(node: Node, kind: 'list' | 'map', expected: ValueType | 'any'): ValueType | 'any' | undefined {
+    const wanted = expected !== 'any' && expected.kind === 'optional' ? expected.of : expected;
+    if (wanted === 'any') return wanted;
+    if (wanted.kind === kind) return wanted.of;
+    const message = `${formatType(wanted)} is needed, found a ${kind}`;
+    this.report(node, [makeFinding(this.source, node.span, 'type-mismatch', message)]);
+    return undefined;
   }
 
   /** Compiles the items of a list or a map as values of one type. */
