@@ -318,9 +318,7 @@ describe('a quick fix', () => {
   it('is offered only where it corrects, in every runbook with a mistake', () => {
     const folder = new URL('../golden/runbooks/', import.meta.url);
     let offered = 0;
-    for (const name of readdirSync(folder)
-      .filter((each) => each.startsWith('errors-'))
-      .filter((_, index) => index % 6 === 0)) {
+    for (const name of readdirSync(folder).filter((each) => each.startsWith('errors-'))) {
       const [text = ''] = readFileSync(new URL(name, folder), 'utf8').split(/^---\n/m);
       const errors = (each: string) =>
         analyse({ file: 'case.yaml', text: each }, NONE).diagnostics.filter(({ severity }) => severity === 'error')
