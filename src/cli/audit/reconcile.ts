@@ -11,10 +11,10 @@ import { findRun } from '../../app/stores/find-run.ts';
 import { withRuns } from '../../app/stores/review.ts';
 import { formatCount } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
-import type { Entry } from '../../journal/entry.ts';
-import { readAllEntries } from '../../journal/reading.ts';
+import { foldEntries, readFirstEntry } from '../../journal/reading.ts';
 import { type Reconciliation, reconcileFills } from '../../report/compare/reconcile.ts';
 import type { FillRow } from '../../report/folds/fills.ts';
+import { OrderFold } from '../../report/folds/orders.ts';
 import { formatIsoTime, formatText } from '../../report/format.ts';
 import type { FillRecord } from '../../venue/records.ts';
 import type { Review } from '../invocation.ts';
@@ -27,20 +27,18 @@ const PAGE_ROWS = 1000;
 
 export async function reconcileRun(name: string, review: Review): Promise<ExitCode> {
   const { terminal } = review;
-  const { run, entries } = await withRuns(review, async (store) => {
-    const found = await findRun(store, name);
-    return { run: found, entries: await readAllEntries(store, found.run) };
+  const { run, first, orders } = await withRuns(review, async (store) => {
+    const run = await findRun(store, name);
+    const first = await readFirstEntry(store, run.run);
+    return { run, first, orders: (await foldEntries(store, run.run, new OrderFold())).orders() };
   });
-  const [first] = entries as readonly Entry[];
-  if (first?.type !== 'run.started')
-    throw new UserError(`run ${makePrintable(run.run, 100)} does not begin with run.started`, EXIT.failed, 'damaged');
   if (first.data.mode !== 'live')
     throw new UserError(`run ${makePrintable(run.run, 100)} was a dry-run: there is no venue to compare it with`);
   const account = await openAccount(readRecordedProfile(first), review);
   try {
     const from = first.data.startedAt - MARGIN_MS;
     const until = Math.min(account.clock.now(), (run.endedAt ?? account.clock.now()) + MARGIN_MS);
-    const reconciliation = reconcileFills(entries, await listFills(account, from, until));
+    const reconciliation = reconcileFills(orders, await listFills(account, from, until));
     const document = { run: run.run, from: formatIsoTime(from), until: formatIsoTime(until), ...reconciliation };
     terminal.answer(document, () => formatReconciliation(document, terminal));
     return reconciliation.ok ? EXIT.done : EXIT.failed;

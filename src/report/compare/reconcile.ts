@@ -2,12 +2,11 @@
  * Compares the fills a run booked with the venue's list, by fill id. The list covers the whole account, so fills of orders
  * that are not the run's are only counted. It reports differences, and does not judge which side is right.
  */
-import type { Entry } from '../../journal/entry.ts';
+import type { TrackedOrder } from '../../journal/orders.ts';
 import { isSameDecimal } from '../../venue/order/fills.ts';
 import { isInDoubt, isWorking } from '../../venue/order/states.ts';
 import type { FillRecord } from '../../venue/records.ts';
 import { type FillRow, makeFillRow, summarizeFills } from '../folds/fills.ts';
-import { foldOrders } from '../folds/orders.ts';
 
 /** `audit reconcile --json`, without the times. */
 export interface Reconciliation {
@@ -31,8 +30,8 @@ export interface Reconciliation {
 
 const COMPARED = ['market', 'side', 'price', 'size', 'fee', 'maker', 'liquidation'] as const;
 
-export function reconcileFills(entries: Iterable<Entry>, listed: Iterable<FillRecord>): Reconciliation {
-  const orders = foldOrders(entries);
+/** `orders`: those of the run, as its journal has them. */
+export function reconcileFills(orders: readonly TrackedOrder[], listed: Iterable<FillRecord>): Reconciliation {
   const booked = new Map(summarizeFills(orders).fills.map((row) => [row.id, row]));
   const byOrderId = new Map(
     orders.flatMap((order) => {
