@@ -1,7 +1,7 @@
 /**
  * Folds everything the page shows of one run, entry by entry, so that a run can be watched while it goes on: who started it,
- * its limits, its steps, requests and orders over time, tokens, the deadman switch, and what is unaccounted for. Its size
- * depends on the run's orders, hardly on the run's length.
+ * its limits, its steps, requests and orders over time, tokens, the deadman switch, and what is unaccounted for. It grows
+ * with the run's orders, and with its length (docs/design/long-runs.md, What grows).
  */
 import type { Away, DataOf, Entry, ErrorFact, Json, JsonObject, RunMode, RunOutcome } from '../../journal/entry.ts';
 import { StoreError } from '../../journal/store.ts';
