@@ -18,6 +18,8 @@ import type { Happened, RunTold } from './world.ts';
 
 /** How soon a kill that a person engaged must have reached a run: the command line looks five times a second. */
 const KILL_REACHES_MS = 250;
+/** The last reading of a sweep takes no longer, ms. */
+const LAST_READING_MS = 3000;
 /** How old the answers may be on which a write leaves. */
 const GATE_MS = 250;
 /** How long a cancel or a heartbeat may wait for tokens, ms. */
@@ -91,6 +93,35 @@ function* exceededTogether({ happened, intents, own }: Facts): Iterable<string> 
   }
   if (unreadJournal !== undefined && ours.some(({ market_id }) => !held.has(market_id)))
     yield 'an order was sent although a limit depends on what is not known to be held';
+}
+
+/** Orders that left although a kill was in force for their run, and runs that it did not end. */
+function* findSentBehindKill(facts: Facts): Iterable<string> {
+  const { killedAt, releasedAt = Number.POSITIVE_INFINITY, sent, runs } = facts.happened;
+  if (killedAt === undefined) return;
+  const begunAt = (run: RunTold) => facts.at(run.entries[0] as Entry);
+  const wasThere = new Map(runs.map((run) => [run.name, begunAt(run) <= killedAt]));
+  for (const request of sent) {
+    if (request.endpoint !== 'POST /orders' && request.endpoint !== 'PUT /orders') continue;
+    const isBehind = request.at > killedAt + KILL_REACHES_MS;
+    const run = facts.attemptOf(request)?.entry.run ?? '';
+    if (isBehind && (request.at < releasedAt || wasThere.get(run) === true))
+      yield `${request.endpoint} of ${run} sent ${request.at - killedAt} ms after the kill switch was engaged`;
+  }
+  for (const run of runs) {
+    const endedAt = facts.endOf(run);
+    const isTold = run.entries.some(({ type, data }) => type === 'operator.acted' && data.command === 'kill');
+    if (wasThere.get(run.name) && endedAt !== undefined && endedAt > killedAt + 2 * KILL_REACHES_MS && !isTold)
+      yield `${run.name} ended ${endedAt - killedAt} ms after the kill, and did not hear of it`;
+  }
+}
+
+/** Orders that worked when the sweep of a kill had said that nothing is left. */
+function* findLeftByKill(facts: Facts): Iterable<string> {
+  const { swept } = facts.happened;
+  if (swept?.left !== 0) return;
+  for (const { id, status } of facts.listShown(swept.at, swept.at - LAST_READING_MS))
+    yield `the kill said at ${swept.at} that nothing is left, and ${id} was ${status}`;
 }
 
 export const ACCOUNT_INVARIANTS = {
@@ -235,10 +266,11 @@ export const ACCOUNT_INVARIANTS = {
   },
   I13: {
     name: 'kill',
-    asks: 'a quarter of a second after a kill no POST or PUT of orders leaves any process; behind a cancel by a person none leaves that the steps of the run had wanted before',
-    against: ['wire', 'journal'],
-    *breaches({ happened, attempts }) {
-      const { killedAt, sent, entries } = happened;
+    asks: 'a quarter of a second after a kill no POST or PUT of orders leaves any process until it is released, nor, of a run that was there then, ever; each such run ends by it; when its sweep says that nothing is left, each order that the venue showed by then was over; behind a cancel by a person none leaves that the steps of the run had wanted before',
+    against: ['books', 'wire', 'journal'],
+    *breaches(facts) {
+      const { happened, attempts } = facts;
+      const { sent, entries } = happened;
       const cancelledAt = new Map<string, number>();
       const when = (entry: Entry) => happened.venueTime(entry, entry.at);
       for (const entry of entries)
@@ -258,14 +290,8 @@ export const ACCOUNT_INVARIANTS = {
           )
             yield `order ${intended.data.clientOrderId} left ${request.at - at} ms after the run was cancelled`;
       }
-      if (killedAt === undefined) return;
-      for (const request of sent) {
-        if (
-          (request.endpoint === 'POST /orders' || request.endpoint === 'PUT /orders') &&
-          request.at > killedAt + KILL_REACHES_MS
-        )
-          yield `${request.endpoint} sent ${request.at - killedAt} ms after the kill switch was engaged`;
-      }
+      yield* findSentBehindKill(facts);
+      yield* findLeftByKill(facts);
     },
   },
   I14: {

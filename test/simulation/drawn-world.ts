@@ -11,7 +11,7 @@ import type { LimitRules } from '../../src/venue/limits/rules.ts';
 import type { Profile } from '../../src/venue/profile/profile.ts';
 import { drawRunbook, type Leaning, type RandomRunbook } from './drawn-runbook.ts';
 import { Draws } from './draws.ts';
-import { makeScenario, type Scenario, START_MS, UP_TO_THE_GATE } from './scenario.ts';
+import { makeScenario, type Scenario, START_MS, UP_TO_THE_GATE, withKill } from './scenario.ts';
 import { BTC, DUST, type Shape } from './shapes.ts';
 
 /** A seed of its own space: the same number means another world than among the fixed runbooks. */
@@ -490,6 +490,8 @@ const ODDITIES = {
         })),
       ),
   },
+  /** The account is killed with its orders, and sometimes released. */
+  killed: { often: 0.03, change: withKill },
 } as const satisfies Readonly<Record<string, Oddity>>;
 type OddityName = keyof typeof ODDITIES;
 
@@ -591,7 +593,10 @@ const SIMPLER: readonly ((scenario: Scenario) => Scenario)[] = [
   (scenario) => (scenario.fullAfter === undefined ? scenario : { ...scenario, fullAfter: undefined }),
   (scenario) => (scenario.fullLater === undefined ? scenario : { ...scenario, fullLater: undefined }),
   (scenario) => (scenario.skewMs === 0 ? scenario : { ...scenario, skewMs: 0 }),
-  (scenario) => (scenario.killAfterMs === undefined ? scenario : { ...scenario, killAfterMs: undefined }),
+  (scenario) =>
+    scenario.killAfterMs === undefined || scenario.killSweep !== undefined
+      ? scenario
+      : { ...scenario, killAfterMs: undefined },
   (scenario) => (scenario.cancelAfterMs === undefined ? scenario : { ...scenario, cancelAfterMs: undefined }),
   (scenario) => (scenario.asksAgainAfterMs === undefined ? scenario : { ...scenario, asksAgainAfterMs: undefined }),
   (scenario) => (scenario.clockPuts.length === 0 ? scenario : { ...scenario, clockPuts: [] }),

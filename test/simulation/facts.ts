@@ -6,6 +6,7 @@ import type { BookedOrder } from '../../src/gateway/simulator/ledger-view.ts';
 import type { Entry, EntryOf } from '../../src/journal/entry.ts';
 import type { TrackedOrder } from '../../src/journal/orders.ts';
 import { isFoundMissing, type OrderTerms } from '../../src/venue/port.ts';
+import { isTerminalStatus } from '../../src/venue/records.ts';
 import type { Sent } from './process-transport.ts';
 import type { Shape } from './shapes.ts';
 import type { Happened, RunTold } from './world.ts';
@@ -214,6 +215,15 @@ export class Facts {
     return alive !== undefined && !troubled && !given && (scenario.venue.tokens?.foreign ?? []).length === 0;
   }
 
+  /** Orders that worked at a time, of those that a reading from shortly before must have shown. */
+  *listShown(at: number, readAt: number): Iterable<{ readonly id: string; readonly status: string }> {
+    for (const { id, visibleAt, history } of this.happened.books.orders) {
+      const now = history.filter((each) => each.at <= at).at(-1);
+      if (visibleAt === undefined || visibleAt > readAt - READ_LAG_MS || now === undefined) continue;
+      if (!isTerminalStatus(now.status)) yield { id, status: now.status };
+    }
+  }
+
   /** Readings that were confirmed, or found nothing, and asked about a client order id. */
   lookups(clientOrderId: string): readonly Settled[] {
     return this.settled.filter(
@@ -237,6 +247,8 @@ function callOf(entry: EntryOf<'call.intended' | 'call.attempted' | 'call.settle
   return `${entry.run} ${entry.data.call}`;
 }
 
+/** The oldest that what GET /orders shows may be, and a commit more. */
+const READ_LAG_MS = 1700;
 /** The shortest time without progress after which a run sends no more heartbeats, ms. */
 const UNHEARD_MS = 20_000;
 

@@ -712,6 +712,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     handled: 'the run ends when it goes on or is resumed, and reads which of its orders were cancelled',
     covers: [
       live('processes', 'end a run whose process %s during a kill and its release'),
+      ['test/simulation/mutants.ts', 'takes a kill that was released meanwhile for none'],
       ['test/contract/shared.test.ts', 'a kill that was released ends a run that was there when it was given'],
     ],
   },

@@ -79,6 +79,8 @@ export function mixOf(happened: Happened): Mix {
   count('refused for tokens', books.tokens.refused);
   count('world with several runs', Number(runs.length > 1));
   count('world with a kill', Number(happened.killedAt !== undefined));
+  count('world with a kill that is released', Number(happened.releasedAt !== undefined));
+  count('world that a kill has swept', Number(happened.swept !== undefined));
   count('world with clocks apart', Number(scenario.skewMs !== 0));
   count('world with the clock put forward', Number(happened.clockPuts.some(({ byMs }) => byMs > 0)));
   count('world with the clock put back', Number(happened.clockPuts.some(({ byMs }) => byMs < 0)));
@@ -145,7 +147,8 @@ export const LEAST: Mix = {
   'strikes CP12 frozen': 30,
   'process 2 struck': 1000,
   'process 3 struck': 400,
-  'process refused by the disk': 100,
+  'process refused by the disk': 40,
+  'store back': 30,
   'run resumed once': 2000,
   'run resumed twice': 500,
   'run resumed three times or more': 200,
@@ -185,6 +188,8 @@ export const LEAST: Mix = {
   'refused with 429': 200,
   'world with several runs': 1000,
   'world with a kill': 300,
+  'world with a kill that is released': 200,
+  'world that a kill has swept': 100,
   'world with clocks apart': 1000,
   'world with the clock put forward': 100,
   'world with the clock put back': 100,

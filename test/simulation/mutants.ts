@@ -466,7 +466,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'takes a cancel_all for the end of all orders, and does not read back what it left',
-    caughtBy: ['I7'],
+    caughtBy: ['I7', 'I13'],
     protocol: {
       transport: intercepting(({ endpoint, params }) =>
         endpoint === 'GET /orders' && 'p_limit' in params && !('market_id' in params) ? success('[]') : undefined,
@@ -498,6 +498,11 @@ export const MUTANTS: readonly Mutant[] = [
   },
   { name: 'counts limits of the account for each run alone', caughtBy: ['I15'], protocol: { noLedger: true } },
   { name: 'does not hear the kill switch', caughtBy: ['I13'], protocol: { deaf: true } },
+  {
+    name: 'takes a kill that was released meanwhile for none',
+    caughtBy: ['I13'],
+    protocol: { forgetsReleased: true },
+  },
   {
     name: 'has no last gate: what was asked before a stop counts after it',
     caughtBy: ['I25', 'I14', 'I13', 'I11'],

@@ -12,9 +12,6 @@ import type { Facts, Settled } from './facts.ts';
 import type { Invariant } from './invariants.ts';
 import type { RunTold } from './world.ts';
 
-/** The oldest that what GET /orders shows may be, and a commit more. */
-const READ_LAG_MS = 1700;
-
 /** Orders that worked at the venue while a `cancel_all` step said that none is left. */
 function* outlivedSweeps(facts: Facts): Iterable<string> {
   const { happened, attempts } = facts;
@@ -31,13 +28,8 @@ function* outlivedSweeps(facts: Facts): Iterable<string> {
     );
     const last = readings.at(-1);
     if (last === undefined) continue;
-    const readAt = facts.at(last.entry);
-    for (const { id, visibleAt, history } of happened.books.orders) {
-      const now = history.filter(({ at }) => at <= saidAt).at(-1);
-      if (visibleAt === undefined || visibleAt > readAt - READ_LAG_MS || now === undefined) continue;
-      if (!isTerminalStatus(now.status))
-        yield `cancel_all said at ${saidAt} that none is left, and ${id} was ${now.status}`;
-    }
+    for (const { id, status } of facts.listShown(saidAt, facts.at(last.entry)))
+      yield `cancel_all said at ${saidAt} that none is left, and ${id} was ${status}`;
   }
 }
 

@@ -21,7 +21,8 @@ export class Process {
   /** Counted from 1. */
   readonly life: number;
   readonly clock: ProcessClock;
-  readonly startedAt: number;
+  /** When it had the lease of the account. */
+  startedAt: number;
   /** Which start of which machine it runs on. */
   readonly boot: string;
   /** Resolves when it dies or is frozen. */
@@ -98,6 +99,7 @@ export class Process {
   /** It has the lease, and its time runs. */
   begin(): void {
     const { fault, base } = this;
+    this.startedAt = base.now();
     if (fault?.point === 'time') base.at(base.now() + fault.at, () => this.strike(fault, 'time'));
   }
 

@@ -58,6 +58,8 @@ export interface Protocol {
   readonly freshBudget?: boolean;
   /** Limits of the account see the run alone. */
   readonly noLedger?: boolean;
+  /** A kill that a person has released counts for no run. */
+  readonly forgetsReleased?: boolean;
   /** The kill switch is never read. */
   readonly deaf?: boolean;
 }

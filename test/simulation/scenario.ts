@@ -69,6 +69,8 @@ export interface Scenario extends Crowd {
   readonly skewMs: number;
   /** After this long somebody engages the kill switch. */
   readonly killAfterMs: number | undefined;
+  /** The kill also cancels everything, as `runbook kill` does, and a person releases it this long after it; undefined: never. */
+  readonly killSweep?: { readonly releasedAfterMs: number | undefined };
   /** A person resumes a halted run this long afterwards, ms; undefined: never. */
   readonly asksAgainAfterMs: number | undefined;
   /** No fault happens later than this after the start. */
@@ -127,6 +129,7 @@ export function scenarioOf(seed: number): Scenario {
   const draws = new Draws(seed, 'newer');
   // By residues that no kept seed has, so that none deals another world.
   if (seed % 32 === 30) return withOddVenue(scenario, draws);
+  if (seed % 64 === 10 || seed % 64 === 58) return withKill(scenario, draws);
   return seed % 64 === 63 ? withAccountLimits(scenario, draws) : scenario;
 }
 
@@ -146,6 +149,35 @@ function withOddVenue({ venue, ...scenario }: Scenario, draws: Draws): Scenario 
       ...(lags === 'same' ? {} : { readLagMs: 1500, fillLagMs: draws.of([1500, 5000, 20_000]) }),
       faults: hides ? [...faults, { on: '*', when, do: 'no_headers' }] : faults,
     },
+  };
+}
+
+/** Everything of the account is killed while runs go on, and sometimes released: what begins then may trade again. */
+export function withKill(scenario: Scenario, draws: Draws): Scenario {
+  const killAfterMs = draws.of([draws.within(0, 3000), draws.within(0, 15_000)]);
+  const releasedAfterMs = draws.chance(0.2) ? undefined : draws.of([100, 700, 3000, 15_000, 40_000]);
+  const again = {
+    shape: scenario.shape,
+    afterMs: killAfterMs + (releasedAfterMs ?? 0) + draws.of([-400, 50, 1000, 8000]),
+  };
+  const begins = releasedAfterMs !== undefined && again.afterMs > 0 && scenario.shape.deadman === undefined;
+  const { venue } = scenario;
+  // A cancel_all that is acknowledged and does nothing, and an order of another program.
+  const lost = { on: 'DELETE /orders/cancel_all', when: { call: '1-2' }, do: 'cancel_lost' } as const;
+  const foreign = { market: BTC, side: 'long', size: '0.01', price: '60000', agoMs: 5000 } as const;
+  return {
+    ...scenario,
+    venue: {
+      ...venue,
+      account: {
+        ...venue.account,
+        resting: [...(venue.account?.resting ?? []), ...(draws.chance(0.5) ? [foreign] : [])],
+      },
+      faults: [...(draws.chance(0.4) ? [lost] : []), ...(venue.faults ?? [])],
+    },
+    killAfterMs,
+    killSweep: { releasedAfterMs },
+    companions: begins ? [...scenario.companions, again] : scenario.companions,
   };
 }
 

@@ -66,4 +66,10 @@ export const KEPT_SEEDS = [
     seed: 8009092,
     was: 'one renewal of the session ended two requests in one turn, and the replay had one branch act before the other request ended',
   },
+  { seed: 3514, was: 'the readings of a kill took the tokens of a heartbeat, which waited for 15 s' },
+  { seed: 80_190_751, was: 'a run in a process whose disk was full renewed its switch no more, and no entry said so' },
+  {
+    seed: 90_001_407,
+    was: 'what was to disarm the switch waited for a full disk, and no heartbeat did: the switch fired',
+  },
 ] as const satisfies readonly { readonly seed: number; readonly was: string }[];

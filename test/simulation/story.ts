@@ -86,7 +86,7 @@ function venueLines({ books, scenario }: Happened): Line[] {
   return [...orders, ...lost, ...deadman];
 }
 
-function lifeLines({ lives, killedAt, clockPuts, scenario }: Happened): Line[] {
+function lifeLines({ lives, killedAt, releasedAt, swept, clockPuts, scenario }: Happened): Line[] {
   const told = lives.flatMap(({ life, epoch, startedAt, endedAt, how, point, thawedAt }) => [
     { at: startedAt, rank: 0, text: `process ${life} begins, epoch ${epoch}` },
     { at: endedAt, rank: 3, text: `process ${life} ${how}${point === undefined ? '' : `, at ${point}`}` },
@@ -96,6 +96,10 @@ function lifeLines({ lives, killedAt, clockPuts, scenario }: Happened): Line[] {
   return [
     ...told,
     ...(killedAt === undefined ? [] : [{ at: killedAt, rank: 0, text: 'a person engages the kill switch' }]),
+    ...(releasedAt === undefined ? [] : [{ at: releasedAt, rank: 0, text: 'a person releases the kill switch' }]),
+    ...(swept === undefined
+      ? []
+      : [{ at: swept.at, rank: 0, text: `the kill says that ${swept.left} orders are left` }]),
     ...(cancelAfterMs === undefined
       ? []
       : [{ at: startMs + cancelAfterMs, rank: 0, text: 'a person cancels the first run' }]),

@@ -20,7 +20,7 @@ import { OrderTracker } from '../../src/journal/orders.ts';
 import { readLines } from '../../src/journal/reading.ts';
 import { RunLog } from '../../src/journal/run-log.ts';
 import type { HeldLease } from '../../src/journal/shared/lease.ts';
-import type { KillOrder, Mailbox } from '../../src/journal/shared/shared.ts';
+import type { KillEvent, KillOrder, Mailbox } from '../../src/journal/shared/shared.ts';
 import { type JournalStore, type StoredEntry, StoreError } from '../../src/journal/store.ts';
 import { JournalWriter } from '../../src/journal/writer.ts';
 import { writeProfileSettings } from '../../src/venue/profile/in-force.ts';
@@ -51,7 +51,10 @@ export interface Ground {
   readonly profile: Profile;
   readonly disk: Disk;
   readonly mailbox: Mailbox;
-  readonly killed: () => Promise<KillOrder | undefined>;
+  /** The kill in force; `wasBefore`: which kills were given before a run began. */
+  readonly killed: (wasBefore?: (kill: KillEvent) => boolean) => Promise<KillOrder | undefined>;
+  /** Reads the kills so far: which a kill is one of. */
+  readonly recallKills: () => Promise<(kill: KillEvent) => boolean>;
   /** Called with each entry as it is written; `aheadMs`: how far the run's clock is ahead of the venue's. */
   readonly told: (entry: Entry, aheadMs: number) => void;
   /** From now on a run renews no switch in its process. */
@@ -72,8 +75,6 @@ export interface Host {
   /** The account over all its runs, as far as this process knows it. */
   readonly ledger: AccountLedger;
   readonly barrier: CancelAllBarrier;
-  /** Whether a kill order has been read. */
-  barred: boolean;
   /** The wall clock was adjusted. */
   readonly onWallMoved: (listener: () => void) => void;
 }
@@ -101,6 +102,9 @@ export class WorldRun {
   askedAgain = false;
   private readonly ground: Ground;
   private starts = 0;
+  /** Whether its process has read a kill that counts for it. */
+  private isBarred = false;
+  private wasBefore: (kill: KillEvent) => boolean = () => true;
   private cancel: ((by: string) => void) | undefined;
 
   constructor(ground: Ground, name: string, shape: Shape) {
@@ -142,17 +146,26 @@ export class WorldRun {
    * Makes ready to begin it, or to take it up from what is on the disk, which takes no time. What this gives puts it under
    * way in a turn of the clock, and resolves with its end to wait for.
    */
-  async prepared(host: Host, killed: KillOrder | undefined): Promise<() => Promise<UnderWay>> {
+  async prepared(host: Host): Promise<() => Promise<UnderWay>> {
     const lines = this.ground.protocol.read?.(this.lines) ?? this.lines;
     this.result = undefined;
     this.starts += 1;
+    this.isBarred = false;
     host.ledger.take(this.name);
+    const [first] = lines;
+    const begunAt = first === undefined ? undefined : readEntry(first).at;
+    this.wasBefore = begunAt === undefined ? await this.ground.recallKills() : ({ at }) => at < begunAt;
+    const killed = await this.readKill();
     return lines.length === 0 ? () => this.begin(host, killed) : this.takeUp(host, lines, killed);
   }
 
   /** A person cancels it, where it is under way. */
   cancelNow(by: string): void {
     this.cancel?.(by);
+  }
+
+  private readKill(): Promise<KillOrder | undefined> {
+    return this.ground.protocol.forgetsReleased ? this.ground.killed() : this.ground.killed(this.wasBefore);
   }
 
   private begin(host: Host, killed: KillOrder | undefined): Promise<UnderWay> {
@@ -411,12 +424,12 @@ export class WorldRun {
       session,
       lease: noteAsked(process, protocol.lease?.(lease) ?? lease),
       readKillSwitch: async () => {
-        if (protocol.deaf !== true && (await this.ground.killed()) !== undefined) host.barred = true;
+        if (protocol.deaf !== true && (await this.readKill()) !== undefined) this.isBarred = true;
         return true;
       },
       forbidden: (protective) => {
         process.noteAsked('kill switch');
-        return host.barred && !protective ? 'KILL_SWITCH_ENGAGED: by the simulation' : undefined;
+        return this.isBarred && !protective ? 'KILL_SWITCH_ENGAGED: by the simulation' : undefined;
       },
       crashPoints: { reached: (point, call) => void process.reached(point, call.endpoint) },
     };
@@ -457,7 +470,7 @@ export class WorldRun {
     const { process } = host;
     const { clock } = process;
     const kill = (order: KillOrder) => {
-      host.barred = true;
+      this.isBarred = true;
       clock.arrive(() => {
         if (standing.over) return;
         log.append('operator.acted', { command: 'kill', by: order.by, reason: order.reason }, '', order.by);
@@ -470,7 +483,7 @@ export class WorldRun {
     if (!people && (killed !== undefined || scenario.killAfterMs === undefined)) return;
     let heard = killed !== undefined;
     const look = async () => {
-      const order = heard ? undefined : await this.ground.killed();
+      const order = heard ? undefined : await this.readKill();
       if (order !== undefined) {
         heard = true;
         kill(order);

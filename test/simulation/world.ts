@@ -2,6 +2,8 @@
  * One simulation: runs against the simulated venue in virtual time, with the processes that die on the way and those that
  * take the runs up from the disk. Says what happened; judges nothing. What a run is made of is in world-run.ts.
  */
+import { cancelEverything } from '../../src/app/kill/cancels.ts';
+import { SILENT } from '../../src/app/voice.ts';
 import { VirtualClock } from '../../src/base/clock.ts';
 import { decimal } from '../../src/base/decimal.ts';
 import type { RunSetup } from '../../src/engine/ports.ts';
@@ -19,6 +21,7 @@ import type { Transport } from '../../src/gateway/transport.ts';
 import type { Entry } from '../../src/journal/entry.ts';
 import { OrderTracker, type TrackedOrder } from '../../src/journal/orders.ts';
 import { readLines } from '../../src/journal/reading.ts';
+import { recallKills } from '../../src/journal/shared/account-guard.ts';
 import { type HeldLease, takeLease } from '../../src/journal/shared/lease.ts';
 import { openSharedMemory } from '../../src/journal/shared/memory.ts';
 import type { StoredEntry } from '../../src/journal/store.ts';
@@ -52,6 +55,8 @@ const LONGEST_MS = 3_600_000;
 /** One that goes on for so long behind that goes on for ever. */
 const PATIENCE_MS = 1_200_000;
 const PERSON = 'the desk';
+/** The process that cancels everything; those of runs are counted from 1. */
+const KILLING = 0;
 
 /** What became of one process. */
 export interface LifeTold {
@@ -96,6 +101,9 @@ export interface Happened {
   readonly stops: Process['stops'];
   /** By the venue's clock. */
   readonly killedAt: number | undefined;
+  /** When the kill was released, and when its sweep ended and how many orders it said were left. */
+  readonly releasedAt: number | undefined;
+  readonly swept: { readonly at: number; readonly left: number } | undefined;
   /** When the run of a process took the switch for fired, by the venue's clock: also where the entry was lost with the process. */
   readonly assumedFired: readonly { readonly epoch: number; readonly at: number }[];
   /** When a run stopped guarding its orders in a process, by the venue's clock: also where no entry of it reached the disk. */
@@ -136,6 +144,8 @@ class World {
   private wallAheadMs: number;
   private refreshToken: string | undefined;
   private killedAt: number | undefined;
+  private releasedAt: number | undefined;
+  private swept: Happened['swept'];
   private broken: string | undefined;
 
   constructor(scenario: Scenario, protocol: Protocol) {
@@ -151,7 +161,8 @@ class World {
       disk: this.disk,
       mailbox: this.shared.mailbox,
       price: (market) => this.simulator.feed('mid', market)?.value,
-      killed: () => this.shared.killSwitch.engaged(ACCOUNT),
+      killed: (wasBefore) => this.shared.killSwitch.engaged(ACCOUNT, wasBefore),
+      recallKills: () => recallKills(this.shared.killSwitch, ACCOUNT),
       told: (entry, aheadMs) => this.told(entry, aheadMs),
       stoppedGuarding: (run, epoch) => void this.unguarded.push({ run, epoch, at: this.clock.now() }),
     };
@@ -183,7 +194,8 @@ class World {
     const points = new Map<string, number>();
     for (const { reachedPoints } of this.processes)
       for (const [key, times] of reachedPoints) points.set(key, (points.get(key) ?? 0) + times);
-    const { sent, lives, broken, killedAt, profile, ahead, assumedFired, unguarded, clockPuts } = this;
+    const { sent, lives, broken, killedAt, releasedAt, swept, profile, ahead, assumedFired, unguarded, clockPuts } =
+      this;
     return {
       scenario,
       runs: this.runs
@@ -197,6 +209,8 @@ class World {
       lives,
       stops: this.processes.flatMap(({ stops }) => stops),
       killedAt,
+      releasedAt,
+      swept,
       assumedFired,
       unguarded,
       clockPuts,
@@ -266,7 +280,7 @@ class World {
       if (run.result !== undefined && !(run.result.outcome === 'halted' && run.askedAgain)) continue;
       if (!hasBegun && beginsAt > clock.now()) ends.push(this.later(host, run, beginsAt));
       else if (hasBegun || killed === undefined || run === this.runs[0]?.run) {
-        const begin = await run.prepared(host, killed);
+        const begin = await run.prepared(host);
         const started = await clock.runUntil(Promise.race([begin(), process.struck]));
         if ('ended' in started) ends.push(started.ended);
       }
@@ -289,7 +303,7 @@ class World {
           const killed = await this.shared.killSwitch.engaged(ACCOUNT);
           // One that was frozen finds that another process has the account, and the run.
           if (killed !== undefined || host.process !== this.processes.at(-1)) return { kind: 'ended' };
-          const begin = await run.prepared(host, undefined);
+          const begin = await run.prepared(host);
           return (await begin()).ended;
         };
         handedOver().then(resolve, reject);
@@ -341,7 +355,6 @@ class World {
       gates: new Set(),
       ledger: this.openLedger(),
       barrier: new CancelAllBarrier(),
-      barred: false,
       onWallMoved: (listener) => void listeners.add(listener),
     };
   }
@@ -403,30 +416,63 @@ class World {
     });
   }
 
-  private road(process: Process): Transport {
+  private road(process: Process, sent = this.sent): Transport {
     const isJwt = this.profile.auth.mode === 'jwt';
     const venue = this.simulator.transport(isJwt ? { token: () => this.carried.get(process) } : undefined);
-    return roadOf({ process, base: this.clock, disk: this.disk, sent: this.sent, venue });
+    return roadOf({ process, base: this.clock, disk: this.disk, sent, venue });
   }
 
   // People, and what is done to the machine.
 
   private letPeopleAct(): void {
     const { clock, shared } = this;
-    const { killAfterMs, cancelAfterMs, clockPuts, outsider } = this.scenario;
+    const { killAfterMs, killSweep, cancelAfterMs, clockPuts, outsider } = this.scenario;
     if (outsider !== undefined) clock.at(START_MS + outsider.afterMs, () => this.letOutsiderAct(outsider.does));
     if (killAfterMs !== undefined) {
       const at = START_MS + killAfterMs;
       clock.at(at, () => {
         this.killedAt = at;
-        void shared.killSwitch.engage({ scope: ACCOUNT, by: 'the simulation', reason: 'a person asked', at });
+        // By the clock of the machine, as the beginning of a run is.
+        const engagedAt = at + this.wallAheadMs;
+        void shared.killSwitch.engage({
+          scope: ACCOUNT,
+          by: 'the simulation',
+          reason: 'a person asked',
+          at: engagedAt,
+        });
       });
     }
+    if (killAfterMs !== undefined && killSweep !== undefined) this.sweepAll(START_MS + killAfterMs, killSweep);
     if (cancelAfterMs !== undefined) {
       const at = START_MS + cancelAfterMs;
       clock.at(at, () => void shared.mailbox.post({ run: 'run', command: 'cancel', by: PERSON, at }));
     }
     for (const { afterMs, byMs } of clockPuts) clock.at(START_MS + afterMs, () => this.putClock(byMs));
+  }
+
+  /** As `runbook kill` does: a process of its own, without a lease, cancels until nothing is left. */
+  private sweepAll(at: number, { releasedAfterMs }: NonNullable<Scenario['killSweep']>): void {
+    const { clock, shared, profile, protocol } = this;
+    const { killSwitch } = shared;
+    clock.at(at, () => {
+      const process = new Process(clock, KILLING, { fault: undefined, stop: undefined }, () => this.wallAheadMs, 0);
+      const budget = this.budget(process);
+      const road = this.road(process, []);
+      const session = this.session(process, budget, protocol.transport?.(road, process) ?? road);
+      const account = { budget, profile, session, clock: process.clock, transport: session, key: ACCOUNT, shared };
+      cancelEverything(account, { voice: SILENT }, () => {}).then(
+        (left) => {
+          this.swept = { at: clock.now(), left };
+        },
+        // The venue gave no answer, or a person has released it: it has said nothing about orders.
+        () => {},
+      );
+    });
+    if (releasedAfterMs === undefined) return;
+    clock.at(at + releasedAfterMs, () => {
+      this.releasedAt = clock.now();
+      void killSwitch.release(ACCOUNT, PERSON, clock.now() + this.wallAheadMs);
+    });
   }
 
   /** With a session of its own, as the venue takes no request without one. */

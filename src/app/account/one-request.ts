@@ -1,5 +1,5 @@
 /** Sends one request to an account outside any run, without lease or journal: for `kill`, `doctor`, `reconcile` and late orders. */
-import { pause } from '../../base/clock.ts';
+import { type Clock, type Metronome, pause } from '../../base/clock.ts';
 import { type Exchanged, exchangeOnce, NO_SESSION } from '../../gateway/exchange.ts';
 import { buildDeclaredRequests, type ListedPosition, readPositions } from '../../gateway/live/declared.ts';
 import type { WireAnswer } from '../../gateway/transport.ts';
@@ -15,12 +15,17 @@ export type Asked<E extends EndpointName> =
   | (AnswerVerdict<E> & { readonly tookMs: number; readonly reply: WireAnswer })
   | { readonly kind: 'unanswered'; readonly why: string; readonly sent: boolean };
 
+/** What a request outside any run needs of an account. */
+export type RequestingAccount = Pick<Account, 'budget' | 'profile' | 'session' | 'transport'> & {
+  readonly clock: Clock & Metronome;
+};
+
 /**
  * Sends once; a rejected session is renewed for the next request. `tokensWithinMs`: gives up when no tokens are free within it.
  * `ask`: asked in front of the last gate, as the checks of a run are (reliability.md, The last gate); what it throws is thrown here.
  */
 export async function sendOnce<E extends EndpointName>(
-  account: Account,
+  account: RequestingAccount,
   name: E,
   params: Params<E>,
   klass: CallClass,
@@ -95,7 +100,7 @@ function describeUnanswered(
  * venue, as the times of its fills are, and not after the reading: a fill that came later must not count as contained in it.
  */
 export async function readDeclaredPositions(
-  account: Pick<Account, 'budget' | 'profile' | 'session' | 'clock' | 'transport'>,
+  account: RequestingAccount,
   declared: DeclaredPositions,
   tokensWithinMs: number,
 ): Promise<

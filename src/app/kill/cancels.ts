@@ -6,11 +6,11 @@ import { type Clock, type Metronome, pause } from '../../base/clock.ts';
 import { formatCount, formatWholeSeconds } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { KILL_SWEEP, sweep } from '../../engine/sweep.ts';
-import type { KillOrder } from '../../journal/shared/shared.ts';
+import type { KillOrder, Shared } from '../../journal/shared/shared.ts';
 import { getEndpoint } from '../../venue/catalogue.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { type Account, openAccount } from '../account/account.ts';
-import { sendOnce } from '../account/one-request.ts';
+import { type RequestingAccount, sendOnce } from '../account/one-request.ts';
 import type { AppContext } from '../context.ts';
 import { EXIT, UserError } from '../errors.ts';
 import { openUserGuard } from '../stores/location.ts';
@@ -84,8 +84,8 @@ async function openStandIn(profile: Profile, order: KillOrder, context: AppConte
 
 /** Returns how many orders could still fill when nothing changed any more. `onLeft`: gets how many there are, as they are read. */
 export async function cancelEverything(
-  account: Account,
-  { voice }: AppContext,
+  account: RequestingAccount & { readonly key: string; readonly shared: Pick<Shared, 'killSwitch'> },
+  { voice }: Pick<AppContext, 'voice'>,
   onLeft: (count: number) => void,
 ): Promise<number> {
   const { clock } = account;
@@ -103,7 +103,9 @@ export async function cancelEverything(
     {
       async ask(name, params) {
         const isCancel = getEndpoint(name).method !== 'GET';
-        const asked = await sendOnce(account, name, params, 'protect', { ask: isCancel ? askKill : undefined });
+        // Readings leave tokens to the next cancels, and to the heartbeats of runs that are ending.
+        const klass = isCancel ? 'protect' : 'resolve';
+        const asked = await sendOnce(account, name, params, klass, { ask: isCancel ? askKill : undefined });
         if (asked.kind === 'confirmed') {
           silence.noteProgress(undefined);
           return asked;
