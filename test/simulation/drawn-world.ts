@@ -11,7 +11,7 @@ import type { LimitRules } from '../../src/venue/limits/rules.ts';
 import type { Profile } from '../../src/venue/profile/profile.ts';
 import { drawRunbook, type Leaning, type RandomRunbook } from './drawn-runbook.ts';
 import { Draws } from './draws.ts';
-import { makeScenario, type Scenario, START_MS, UP_TO_THE_GATE, withKill } from './scenario.ts';
+import { makeScenario, type Scenario, START_MS, UP_TO_THE_GATE, withKill, withLooseIds } from './scenario.ts';
 import { BTC, DUST, type Shape } from './shapes.ts';
 
 /** A seed of its own space: the same number means another world than among the fixed runbooks. */
@@ -492,6 +492,7 @@ const ODDITIES = {
   },
   /** The account is killed with its orders, and sometimes released. */
   killed: { often: 0.03, change: withKill },
+  'loose ids': { often: 0.03, change: withLooseIds },
 } as const satisfies Readonly<Record<string, Oddity>>;
 type OddityName = keyof typeof ODDITIES;
 

@@ -81,6 +81,8 @@ export function mixOf(happened: Happened): Mix {
   count('world with a kill', Number(happened.killedAt !== undefined));
   count('world with a kill that is released', Number(happened.releasedAt !== undefined));
   count('world that a kill has swept', Number(happened.swept !== undefined));
+  const { lookups, duplicateIds } = scenario.venue.surprises ?? {};
+  count('world with loose ids', Number(lookups === 'all' || duplicateIds === 'same'));
   count('world with clocks apart', Number(scenario.skewMs !== 0));
   count('world with the clock put forward', Number(happened.clockPuts.some(({ byMs }) => byMs > 0)));
   count('world with the clock put back', Number(happened.clockPuts.some(({ byMs }) => byMs < 0)));
@@ -190,6 +192,7 @@ export const LEAST: Mix = {
   'world with a kill': 300,
   'world with a kill that is released': 200,
   'world that a kill has swept': 100,
+  'world with loose ids': 300,
   'world with clocks apart': 1000,
   'world with the clock put forward': 100,
   'world with the clock put back': 100,

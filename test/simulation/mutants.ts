@@ -184,6 +184,18 @@ export const MUTANTS: readonly Mutant[] = [
     },
   },
   {
+    name: 'takes the first row of a look-up for the order, whatever its id is',
+    caughtBy: ['I3', 'I4', 'I5', 'I8', 'I9', 'I22', 'I23'],
+    protocol: {
+      transport: answering((request, answer) => {
+        const id = request.endpoint === 'GET /orders' ? request.params['client_order_id']?.text : undefined;
+        return id === undefined
+          ? answer
+          : results(answer, ([first]) => (first === undefined ? [] : [{ ...first, client_order_id: id }]));
+      }),
+    },
+  },
+  {
     name: 'trusts a 404 that some proxy gave',
     caughtBy: ['I5', 'I4', 'I1'],
     protocol: {

@@ -130,6 +130,7 @@ export function scenarioOf(seed: number): Scenario {
   // By residues that no kept seed has, so that none deals another world.
   if (seed % 32 === 30) return withOddVenue(scenario, draws);
   if (seed % 64 === 10 || seed % 64 === 58) return withKill(scenario, draws);
+  if (seed % 64 === 32 || seed % 64 === 56) return withLooseIds(scenario, draws);
   return seed % 64 === 63 ? withAccountLimits(scenario, draws) : scenario;
 }
 
@@ -150,6 +151,13 @@ function withOddVenue({ venue, ...scenario }: Scenario, draws: Draws): Scenario 
       faults: hides ? [...faults, { on: '*', when, do: 'no_headers' }] : faults,
     },
   };
+}
+
+/** A venue that ignores the id of an order in GET /orders, or takes a second order of a client order id for the first. */
+export function withLooseIds({ venue, ...scenario }: Scenario, draws: Draws): Scenario {
+  const lookups = draws.of(['all', 'all', 'exact'] as const);
+  const duplicateIds = lookups === 'exact' || draws.chance(0.5) ? 'same' : 'accept';
+  return { ...scenario, venue: { ...venue, surprises: { ...venue.surprises, lookups, duplicateIds } } };
 }
 
 /** Everything of the account is killed while runs go on, and sometimes released: what begins then may trade again. */

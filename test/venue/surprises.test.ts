@@ -326,6 +326,32 @@ describe('surprise 11: a duplicate-id refusal means that it exists', () => {
     const found = await venue.call('GET /orders', { market_id: 'BTC-USD', client_order_id: 'once' });
     expect(found.result).toEqual([expect.objectContaining({ client_order_id: 'once', status: 'open' })]);
   });
+
+  it('or the second request is answered with success, by the order that there is', async () => {
+    const venue = surprised({ duplicateIds: 'same' });
+    const first = await venue.place({ client_order_id: 'once' });
+    await venue.pass(100);
+    expect((await venue.place({ client_order_id: 'once' })).id).toBe(first.id);
+    expect(venue.simulator.books().orders.filter(({ client_order_id }) => client_order_id === 'once')).toHaveLength(1);
+  });
+});
+
+describe('an id of an order in GET /orders', () => {
+  it.each([
+    ['exact', 1],
+    ['all', 2],
+  ] as const)('selects rows, or is ignored: %s', async (lookups, rows) => {
+    const venue = surprised({ lookups });
+    const { id } = await venue.place({ client_order_id: 'one' });
+    await venue.place({ client_order_id: 'two' });
+    await venue.pass(100);
+    const market_id = 'BTC-USD';
+    for (const params of [
+      { market_id, client_order_id: 'one' },
+      { market_id, order_id: id },
+    ])
+      expect((await venue.call('GET /orders', params)).result).toHaveLength(rows);
+  });
 });
 
 describe('surprise 12: error texts come in three forms', () => {

@@ -95,6 +95,7 @@ export const DEFAULTS: Settings = {
     lags: 'same',
     duplicateIds: 'accept',
     missingOrder: 'empty',
+    lookups: 'exact',
     errorText: 'code',
     refusalStatus: 'by_kind',
     cancelAllResult: 'empty',

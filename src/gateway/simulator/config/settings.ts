@@ -171,10 +171,12 @@ export interface SurprisesConfig {
    * each reading by a time of its own, so that a later one may show an earlier state.
    */
   readonly lags: 'same' | 'each' | 'reads';
-  /** Surprises 8 and 11: how a second order with the same client order id is treated. */
-  readonly duplicateIds: 'accept' | 'refuse';
+  /** Surprises 8 and 11: how a second order with the same client order id is treated; `same`: answered as the first. */
+  readonly duplicateIds: 'accept' | 'refuse' | 'same';
   /** Surprise 13: whether GET /orders for one order that does not exist, or is not visible yet, gives an empty list or ORDER_NOT_FOUND. */
   readonly missingOrder: 'empty' | 'refuse';
+  /** Rows of GET /orders for one order: that order's alone, or all, as if its id had not been given. */
+  readonly lookups: 'exact' | 'all';
   /** Surprise 12: form of the error text. */
   readonly errorText: 'code' | 'code_and_text' | 'text';
   /** HTTP status of refusals: 400, 401 or 404 by kind, or one status for all. */

@@ -18,9 +18,11 @@ export function listOrders(
   if (params.client_order_id !== undefined && params.market_id === undefined) {
     throw new VenueError('MISSING_PARAMETER', 'client_order_id must be combined with market_id');
   }
-  const rows = selectPage(selectCandidates(ledger, params), params, (order) => {
+  const isExact = settings.surprises.lookups === 'exact';
+  const candidates = isExact ? selectCandidates(ledger, params) : ledger.listByTime().orders;
+  const rows = selectPage(candidates, params, (order) => {
     if (order.visibleAt > at || !isInRange(order.timestampUs, params)) return undefined;
-    if (params.order_id !== undefined && order.id !== params.order_id) return undefined;
+    if (isExact && params.order_id !== undefined && order.id !== params.order_id) return undefined;
     if (params.market_id !== undefined && order.marketId !== params.market_id) return undefined;
     const lagMs =
       settings.surprises.lags === 'reads'

@@ -36,8 +36,9 @@ export class OrderEntry {
     const { settings, ledger, fillEngine } = this.parts;
     checkTerms(params, fillEngine.getMarket(params.market_id), settings.surprises);
     const clientOrderId = params.client_order_id ?? '';
-    const used = clientOrderId !== '' && ledger.findByClientId(clientOrderId).length > 0;
-    if (used && settings.surprises.duplicateIds === 'refuse') {
+    const [known] = clientOrderId === '' ? [] : ledger.findByClientId(clientOrderId);
+    if (known !== undefined && settings.surprises.duplicateIds === 'same') return known;
+    if (known !== undefined && settings.surprises.duplicateIds === 'refuse') {
       throw new VenueError('CLIENT_ORDER_ID_DUPLICATE', `client order id ${clientOrderId} has been used`);
     }
     if (ledger.open.size >= settings.account.maxOpenOrders) {
