@@ -26,7 +26,7 @@ export const REASONS: Readonly<Record<string, string>> = {
     'Each entry is read, compared with what the engine appends now, and folded, and each step is executed again. No part is much larger ' +
     'than the others: garbage 17 %, reading the store 13 %, the states of the orders 12 %, parsing 10 %, comparing 3 %.',
   '22':
-    'While an order rests, each round reads, checks, applies, journals and compares its record; only what is ' +
-    'stored is short. No part is much larger than the others: garbage 12 %, comparing entries with those of the round before 6 %, reading the answer ' +
-    '5 %. The most memory is garbage that V8 has moved to the old space and collects once in many hours.',
+    'While an order rests, each round checks, applies, journals and compares its record, and every fifteenth has a heartbeat; only ' +
+    'what is stored is short. No part is much larger than the others: garbage 10 %, heartbeats 12 %, comparing entries with those of ' +
+    'the round before 6 %, digests 3 %. The most memory is garbage that V8 has moved to the old space and collects once in many hours.',
 };
