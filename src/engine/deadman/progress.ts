@@ -29,8 +29,10 @@ export class Progress {
 
   /** Records that an attempt is within its time, or waits on purpose, until then (epoch ms). */
   extendUntil(path: string, until: number): void {
-    const over = [...this.waits].filter(([, end]) => end < this.clock.now());
-    for (const [each] of over) this.waits.delete(each);
+    const now = this.clock.now();
+    const over: string[] = [];
+    for (const [each, end] of this.waits) if (end < now) over.push(each);
+    for (const each of over) this.waits.delete(each);
     this.waits.set(path, until);
   }
 

@@ -282,16 +282,23 @@ function readTier(what: string, value: unknown, notes: Notes): unknown {
   return { current: reached, next: reached, needed_volume: '0' };
 }
 
+const TYPE_FIELDS = ['type', 'order_type'] as const;
+
 /** Replaces the deployment's names of order types with the document's (assumption `positionOrders`). */
 function documentTypes(
   record: Readonly<Record<string, unknown>>,
   { positionOrders }: Pick<Profile, 'positionOrders'>,
 ): Readonly<Record<string, unknown>> {
+  const { types } = positionOrders;
   let named = record;
-  for (const field of ['type', 'order_type']) {
-    if (named[field] === undefined) continue;
-    const documented = Object.entries(positionOrders.types).find(([, spelled]) => spelled === named[field])?.[0];
-    if (documented !== undefined) named = { ...named, [field]: documented };
+  for (const field of TYPE_FIELDS) {
+    const spelled = named[field];
+    if (spelled === undefined) continue;
+    for (const documented of Object.keys(types) as (keyof typeof types)[]) {
+      if (types[documented] !== spelled) continue;
+      named = { ...named, [field]: documented };
+      break;
+    }
   }
   return named;
 }
