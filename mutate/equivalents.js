@@ -220,6 +220,20 @@ export const EQUIVALENTS = [
       why: 'a line of the expected number has been distinguished before',
     },
   ]),
+  ...inFile('src/journal/writer.ts', [
+    {
+      line: 'if (this.failed === undefined) {',
+      from: 'this.failed === undefined',
+      to: 'true',
+      why: 'bounds only how much is kept: no commit behind a failed one stores it',
+    },
+    {
+      line: 'if (this.buffer.length >= BATCH && this.due === undefined) void this.commitSoon(this.running.catch(() => {}));',
+      from: 'this.due === undefined',
+      to: 'true',
+      why: 'a commit that is due is not scheduled again; it is only not asked for',
+    },
+  ]),
 ];
 
 function inFile(file, mutants) {

@@ -64,7 +64,8 @@ export class JournalWriter {
   private buffer: StoredEntry[] = [];
   private acts: PostedAct[] = [];
   private row: RunRow | undefined;
-  private rowChanged: boolean;
+  /** Whether the store does not have it. */
+  private rowChanged = true;
   private hasEnded = false;
   private sealed: ChainHead;
   private stored: ChainHead;
@@ -80,7 +81,6 @@ export class JournalWriter {
     this.sealed = options.head ?? EMPTY_HEAD;
     this.stored = this.sealed;
     this.row = options.row;
-    this.rowChanged = options.row !== undefined;
   }
 
   /** The last entry appended. */
@@ -159,8 +159,7 @@ export class JournalWriter {
    * commit has failed, rejects with its StoreError every time.
    */
   flush(): Promise<void> {
-    if (this.failed !== undefined) return Promise.reject(this.failed);
-    if (!this.options.durable && !this.hasEnded) return Promise.resolve();
+    if (!this.options.durable && !this.hasEnded && this.failed === undefined) return Promise.resolve();
     this.idle.release();
     return this.commitSoon();
   }
@@ -171,13 +170,11 @@ export class JournalWriter {
    * the run takes the switch for older than it is.
    */
   flushWritten(): Promise<void> {
-    if (this.failed !== undefined) return Promise.reject(this.failed);
-    return this.options.durable ? this.commitSoon() : Promise.resolve();
+    return this.options.durable || this.failed !== undefined ? this.commitSoon() : Promise.resolve();
   }
 
   /** The same without rounds that decided nothing new and are younger than `ms`, or than `newMs` where they read something new. */
   flushOlder(ms: number, newMs: number): Promise<void> {
-    if (this.failed !== undefined) return Promise.reject(this.failed);
     const now = this.options.clock.now();
     this.idle.release(now - ms, now - newMs);
     return this.commitSoon();
@@ -186,7 +183,7 @@ export class JournalWriter {
   /** Writes everything that is buffered. The writer can be used afterwards; the store stays open. */
   close(): Promise<void> {
     this.idle.release();
-    return this.failed === undefined ? this.commitSoon() : Promise.reject(this.failed);
+    return this.commitSoon();
   }
 
   /** Calls `listener` with every entry appended from now on, in the order of the journal, inside `append`. */
@@ -211,7 +208,6 @@ export class JournalWriter {
   }
 
   private deliver(entry: Entry): void {
-    if (this.listeners.size === 0) return;
     this.undelivered.push(entry);
     if (this.delivering) return;
     this.delivering = true;
@@ -224,7 +220,10 @@ export class JournalWriter {
     }
   }
 
-  /** Schedules one commit for all callers until it begins: after `after`, or at the end of the turn without it. */
+  /**
+   * Schedules one commit for all callers until it begins: after `after`, or at the end of the turn without it. Nothing is buffered
+   * behind a commit that failed, so it is then the one that all callers get.
+   */
   private commitSoon(after?: Promise<void>): Promise<void> {
     if (this.buffer.length === 0) return this.running;
     if (this.due === undefined) {

@@ -110,6 +110,54 @@ describe('JournalWriter', () => {
     expect(await store.read('r1')).toHaveLength(1);
   });
 
+  it.each([true, false])('stores nothing behind a failed commit, and says so to all (durable: %s)', async (durable) => {
+    let fail: () => void = () => {};
+    const slow = new Promise<void>((_, reject) => {
+      fail = () => reject(new StoreError('unavailable', 'the disk is full'));
+    });
+    let asked = 0;
+    const before = () => {
+      asked += 1;
+      return slow;
+    };
+    const store = new MemoryStore({ before });
+    const writer = newWriter(store, 'r1', { durable });
+    writer.append('run.started', startedData());
+    const first = writer.close().catch((reason: unknown) => reason);
+    await new Promise((resolve) => setImmediate(resolve));
+    // Due behind a commit of which nothing is known yet.
+    writer.append('variable.set', { name: 'a', value: '1' });
+    const second = writer.close().catch((reason: unknown) => reason);
+    fail();
+    const error = await first;
+    expect(error).toMatchObject({ name: 'StoreError', reason: 'unavailable' });
+    expect(await second).toBe(error);
+    writer.append('variable.set', { name: 'b', value: '2' });
+    const ways = [
+      () => writer.flush(),
+      () => writer.flushWritten(),
+      () => writer.flushOlder(5, 5),
+      () => writer.close(),
+    ];
+    for (const way of [...ways, ...ways]) await expect(way()).rejects.toBe(error);
+    expect([asked, await store.read('r1')]).toEqual([1, []]);
+  });
+
+  it('numbers what is held back as the line that will stand for it', async () => {
+    const store = new MemoryStore();
+    const writer = newWriter(store, 'r1');
+    writer.append('run.started', startedData());
+    const decided = { what: 'if', expression: 'a', inputs: {}, value: false } as const;
+    const entries = [0, 1, 2].map((n) => writer.append('step.decided', decided, `steps/1:repeat[${n}]/do/1:stop`));
+    expect(entries.map(({ seq, hash, prev }) => [seq, hash === '', prev])).toEqual([
+      [2, false, expect.any(String)],
+      [3, true, entries[0]?.hash],
+      [3, true, entries[0]?.hash],
+    ]);
+    await writer.flush();
+    expect((await store.read('r1')).map(({ seq, type }) => [seq, type]).at(-1)).toEqual([3, 'round.idle']);
+  });
+
   describe('with patience for a store that does not answer', () => {
     /** A store whose nth appends get no answer; `lost`: the entries are stored all the same. */
     function flaky(away: number, lost = false): MemoryStore {
@@ -315,6 +363,7 @@ describe('what a commit gives to the store', () => {
     const writer = newWriter(store, 'r1', { durable: false });
     writer.append('run.started', startedData());
     for (let count = 2; count < 256; count += 1) variable(writer);
+    await Promise.all([writer.flush(), writer.flushWritten()]);
     await new Promise((resolve) => setImmediate(resolve));
     expect(options).toHaveLength(0);
     variable(writer);
