@@ -17,7 +17,7 @@ const START = Date.UTC(2026, 0, 5, 8);
 /** A run with one order, which is shown in another state so many ms after the start; a PUT gets the answer given. */
 function amending(
   from: OrderState,
-  { to = from, afterMs = 0, put }: { to?: OrderState; afterMs?: number; put?: object } = {},
+  { to = from, afterMs = 0, put, onPut }: { to?: OrderState; afterMs?: number; put?: object; onPut?: OrderState } = {},
 ) {
   const clock = new VirtualClock(START);
   const order = { snapshot: orderIn(from), intent: terms(), createdAt: START } as unknown as TrackedOrder;
@@ -28,6 +28,7 @@ function amending(
   const venue = {
     async call({ endpoint }: VenueCall) {
       calls.push(endpoint);
+      if (endpoint === 'PUT /orders' && onPut !== undefined) show(onPut);
       return endpoint === 'PUT /orders' ? put : { kind: 'confirmed', result: [], settledAt: clock.now() };
     },
   } as unknown as VenuePort;
@@ -85,4 +86,27 @@ it('that is denied or refused fails with its reason, or with the end that the or
 it('that is answered, but shows in no record, kept the old terms', async () => {
   const { amend } = amending('open', { put: { kind: 'confirmed', result: [], settledAt: START } });
   await expect(amend('101')).rejects.toMatchObject({ kind: 'rejected' });
+});
+
+it('that was refused fails with the end of the order where it had one before', async () => {
+  for (const put of [
+    { kind: 'denied', code: 'KILL_SWITCH_ENGAGED', message: 'x' },
+    { kind: 'rejected', failure: 'rejected', definite: true, message: 'x' },
+    { kind: 'rejected', failure: 'rejected', definite: false, message: 'x' },
+  ]) {
+    const scene = amending('open', { put, onPut: 'closed' });
+    await expect(scene.amend('101')).rejects.toMatchObject({ kind: 'not_found' });
+    expect(scene.entries).toEqual([]);
+  }
+});
+
+it('that is not answered halts the run where its terms do not become known, and fails where the order ends', async () => {
+  const put = { kind: 'unresolved', failure: 'timeout', message: 'x' };
+  const unknown = amending('open', { put, onPut: 'amending', to: 'amending', afterMs: 1_000 });
+  await expect(unknown.amend('101')).rejects.toMatchObject({ fact: { kind: 'unknown_outcome' } });
+  expect([unknown.entries, unknown.clock.now() - START]).toEqual([[['order.concluded', 'T_EXHAUSTED']], 240_000]);
+  const ended = amending('open', { put, onPut: 'amending', to: 'closed', afterMs: 3_000 });
+  const failed = ended.amend('101');
+  await expect(failed).rejects.toMatchObject({ kind: 'not_found' });
+  expect([ended.entries, ended.clock.now() - START]).toEqual([[], 4_000]);
 });

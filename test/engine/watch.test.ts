@@ -47,7 +47,7 @@ function orderOf(id: string): TrackedOrder {
 }
 
 /** A watch of a market in which other programs have `newer` orders, all younger than ours, of which `open` rest. */
-function crowded({ newer, open }: { readonly newer: number; readonly open: readonly string[] }) {
+function crowded({ newer, open }: { readonly newer: number; readonly open: readonly (readonly string[])[] }) {
   const clock = new VirtualClock(START);
   const asked: string[] = [];
   const venue = {
@@ -55,7 +55,7 @@ function crowded({ newer, open }: { readonly newer: number; readonly open: reado
       const { order_id, status, p_page = 0, p_limit = 1 } = params;
       asked.push(order_id ?? `${status ?? 'all'} ${p_page}`);
       const foreign = Math.max(0, Math.min(p_limit, newer - p_page * p_limit));
-      const shown = order_id !== undefined ? [order_id] : status === 'open' ? open : [];
+      const shown = order_id !== undefined ? [order_id] : status === 'open' ? (open[p_page] ?? []) : [];
       const result = shown.map((id) => ({ id, client_order_id: `rb${id}` }));
       const leftOut = status === undefined && order_id === undefined ? { leftOut: foreign } : {};
       return { kind: 'confirmed', result, settledAt: clock.now(), ...leftOut } as unknown as CallOutcome<'GET /orders'>;
@@ -68,7 +68,7 @@ function crowded({ newer, open }: { readonly newer: number; readonly open: reado
 
 describe('several orders of a market with more newer ones than a page holds', () => {
   it('are read by id, from then on in the list of those that are open, and by id where that does not show them', async () => {
-    const { clock, watch, asked } = crowded({ newer: 1000, open: ['BTC-USD@1', 'BTC-USD@2'] });
+    const { clock, watch, asked } = crowded({ newer: 1000, open: [['BTC-USD@1', 'BTC-USD@2']] });
     const whole = new Cancellation();
     const waits = ['BTC-USD@1', 'BTC-USD@2', 'BTC-USD@3'].map((id) =>
       watch.until(orderOf(id), () => false, whole).catch(() => 'left'),
@@ -91,6 +91,16 @@ describe('several orders of a market with more newer ones than a page holds', ()
     await Promise.all(waits);
   });
 
+  it('are read page by page of those that are open, as far as there is one that no page has shown', async () => {
+    const rest = (page: number) => Array.from({ length: 1000 }, (_, n) => `BTC-USD@${page * 1000 + n}`);
+    const { watch, asked } = crowded({ newer: 1000, open: [rest(0), rest(1), rest(2)] });
+    const read = (...ids: readonly string[]) => watch.readTogether(ids.map(orderOf), 'a');
+    await read('BTC-USD@1');
+    asked.length = 0;
+    await read('BTC-USD@1', 'BTC-USD@1001');
+    expect(asked).toEqual(['open 0', 'open 1']);
+  });
+
   it('are looked for to the end of the list before one counts as absent', async () => {
     const { watch, asked } = crowded({ newer: 2500, open: [] });
     expect(await watch.lookThroughMarket(orderOf('BTC-USD@1'), 'settle')).toBe(true);
@@ -111,6 +121,39 @@ describe('orders that are awaited while tokens are scarce', () => {
     await waiting;
     await watch.waitForReadings();
     expect(asked).toHaveLength(3);
+  });
+
+  it('are each read in their time, whatever another market is read for', async () => {
+    const { clock, watch, asked } = watching(100);
+    const whole = new Cancellation();
+    const wait = (id: string) => watch.until(orderOf(id), () => false, whole).catch(() => 'left');
+    const waits = [wait('BTC-USD@1')];
+    await clock.advanceTo(START + 200);
+    waits.push(wait('ETH-USD@2'));
+    await clock.advanceTo(START + 2_500);
+    expect(asked).toEqual(['+500 BTC-USD@1', '+700 ETH-USD@2', '+2000 BTC-USD@1', '+2200 ETH-USD@2']);
+    whole.cancel('operator', 'enough');
+    await Promise.all(waits);
+    expect(clock.nextTimerAt()).toBeUndefined();
+  });
+
+  it('are no longer read at the end of a run', async () => {
+    const { clock, watch } = watching(10_000);
+    const whole = new Cancellation();
+    const waits = ['BTC-USD@1', 'ETH-USD@2'].map((id) =>
+      watch.until(orderOf(id), () => false, whole).catch(() => 'left'),
+    );
+    await clock.advanceTo(START + 600);
+    whole.cancel('operator', 'enough');
+    await Promise.all(waits);
+    let isOver = false;
+    const over = watch.waitForReadings().then(() => {
+      isOver = true;
+    });
+    await clock.advanceTo(START + 10_499);
+    expect(isOver).toBe(false);
+    await clock.advanceTo(START + 10_500);
+    await over;
   });
 
   it('are read together with later waiters, and do not hold up another market', async () => {
@@ -168,7 +211,7 @@ describe('what a reading gives', () => {
     const missing = { kind: 'rejected', failure: 'not_found', definite: true, settledAt: 9 };
     const { watch } = answering((_, count) => (count === 1 ? { ...missing, sentAt: 5 } : count === 2 ? missing : LOST));
     const read = () => watch.read(A, 'a', 'confirm', { class: 'reconcile' });
-    expect([await read(), await read(), await read()]).toEqual([
+    expect([await read(), await read(), await read()]).toStrictEqual([
       { kind: 'confirmed', result: [], settledAt: 9, sentAt: 5 },
       { kind: 'confirmed', result: [], settledAt: 9 },
       LOST,
@@ -194,6 +237,18 @@ describe('what a reading gives', () => {
     expect([watch.hasShownWithin(50, A), watch.hasShownWithin(49, A)]).toEqual([true, false]);
   });
 
+  it('is remembered of an order that was read alone, which is known by the id of either side', async () => {
+    const shown = [{ id: 'BTC-USD@1', client_order_id: '' }];
+    const { watch } = answering(({ params }) => (params.order_id === 'BTC-USD@1' ? shown : rows('BTC-USD@1')));
+    await watch.read(B, 'a', 'refresh', { class: 'reconcile' });
+    expect([watch.hasShownWithin(0, A), watch.hasShownWithin(0, B)]).toEqual([false, false]);
+    await watch.read(A, 'a', 'refresh', { class: 'reconcile' });
+    expect([watch.hasShownWithin(0, A), watch.hasShownWithin(0, B)]).toEqual([true, false]);
+    const { watch: other } = answering(() => [{ id: 'another', client_order_id: 'rbBTC-USD@1' }]);
+    await other.read(A, 'a', 'refresh', { class: 'reconcile' });
+    expect(other.hasShownWithin(0, A)).toBe(true);
+  });
+
   it('of several orders is one page since the oldest, and no more where it fails', async () => {
     const older = { ...A, createdAt: START - 500 } as TrackedOrder;
     const { watch, calls } = answering((_, count) => (count === 1 ? [] : LOST));
@@ -213,10 +268,11 @@ describe('what a reading gives', () => {
 
   it('of several orders in a crowded market is the worst that reading one by one gave', async () => {
     const full = { kind: 'confirmed', result: rows('BTC-USD@1'), leftOut: 999, settledAt: START };
-    const { watch, calls } = answering(({ params }) =>
-      params.order_id === undefined ? full : params.order_id === 'BTC-USD@2' ? LOST : rows(params.order_id),
-    );
+    const answer = ({ params }: Call) =>
+      params.order_id === undefined ? full : params.order_id === 'BTC-USD@2' ? LOST : rows(params.order_id);
+    const { watch, calls } = answering(answer);
     expect(await watch.readTogether([A, B, orderOf('BTC-USD@3')], 'a')).toBe(LOST);
+    expect(await answering(answer).watch.readTogether([A, orderOf('BTC-USD@3'), B], 'a')).toBe(LOST);
     expect(calls.slice(1)).toMatchObject([
       { params: { order_id: 'BTC-USD@2' }, class: 'reconcile', purpose: 'confirm' },
       { params: { order_id: 'BTC-USD@3' } },
@@ -288,8 +344,9 @@ describe('what a reading gives', () => {
     const open = new Cancellation();
     const inTime = watch.waitWithin(3_000, A, () => clock.now() >= START + 2_000, open);
     const late = watch.waitWithin(3_000, B, () => false, open);
+    expect(await watch.waitWithin(3_000, A, () => true, open)).toBe(true);
     await clock.advanceTo(START + 5_000);
-    expect([await inTime, await late]).toEqual([true, false]);
+    expect([await inTime, await late, clock.nextTimerAt()]).toEqual([true, false, undefined]);
     const stopped = watch.waitWithin(3_000, A, () => false, open);
     open.cancel('operator', 'enough');
     await expect(stopped).rejects.toBeInstanceOf(Abandoned);
