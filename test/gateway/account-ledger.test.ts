@@ -123,6 +123,22 @@ describe('what an account holds', () => {
     expect(held(sums)).toEqual(['3', '3']);
   });
 
+  it('counts once what an order filled whose id no answer gave, when the venue shows it', () => {
+    const { orderId: _orderId, working, ...order } = left('rbx', '4');
+    const { orderId: _id, ...still } = working as NonNullable<typeof working>;
+    const listed = [
+      { market: MARKET, readAt: T0 + 5, fills: [fill('z', '3', { order_id: 'BTC-USD@9', timestamp: T0 * 1000 })] },
+    ];
+    const runs = [ended('a', [], { orders: [{ ...order, working: still }] })];
+    const sums = sumsOf({ runs, gone: { rbx: T0 + 5 }, ended: { rbx: '3' }, listed });
+    // Until then they may be two things.
+    expect([held(sums), sums.listForeign(MARKET).length]).toEqual([['6', '6'], 1]);
+    const [named] = sums.name(new Map([['rbx', 'BTC-USD@9']]));
+    expect([named?.orders[0]?.orderId, named?.orders[0]?.working?.orderId]).toEqual(['BTC-USD@9', 'BTC-USD@9']);
+    expect([held(sums), sums.listForeign(MARKET)]).toEqual([['3', '3'], []]);
+    expect(sums.name(new Map([['rbx', 'another']]))).toEqual([]);
+  });
+
   describe('by an order that is not open any more', () => {
     const LATE_MS = 60_000;
     const goneAt = T0 + 5;

@@ -210,6 +210,13 @@ async function compareLists(
       return record === undefined ? [] : [[order.clientOrderId, record.total_filled_size]];
     }),
   );
+  const seen = [...open, ...records];
+  const ids = new Map(
+    before.flatMap((order): readonly [string, string][] => {
+      const record = order.orderId === undefined ? findRecord(seen, order) : undefined;
+      return record === undefined ? [] : [[order.clientOrderId, record.id]];
+    }),
+  );
   const listed: ListedFills[] = [];
   for (const market of wanted) {
     const fills = await listFills(account, market, findStart(ledger, market, account.clock.now()));
@@ -220,7 +227,8 @@ async function compareLists(
     listed.push({ market, readAt: askedAt, fills: [...once.values()].filter(({ id }) => !ofJournals.has(id)) });
   }
   const found = { listed, gone: Object.fromEntries(gone.map((id) => [id, askedAt])), ended };
-  const forGood = await keepFound(account, known, found);
+  const forGood = await keepFound(account, known, { ...found, ids });
+  ledger.name(ids);
   const added = ledger.takeListed(found);
   ledger.end(forGood);
   if (!ledger.isWhole) ledger.takeOpen(working);
@@ -231,16 +239,23 @@ async function compareLists(
 async function keepFound(
   account: Account,
   known: LedgerParts,
-  { listed, gone, ended }: Required<Pick<LedgerParts, 'listed' | 'gone' | 'ended'>>,
+  {
+    listed,
+    gone,
+    ended,
+    ids,
+  }: Required<Pick<LedgerParts, 'listed' | 'gone' | 'ended'>> & { readonly ids: ReadonlyMap<string, string> },
 ): Promise<ReadonlySet<string>> {
   const all = { gone: { ...known.gone, ...gone }, ended: { ...known.ended, ...ended } };
   const isListed = new Set(listed.map(({ market }) => market));
   const lists = [...known.listed.filter(({ market }) => !isListed.has(market)), ...listed];
   const sums = new AccountLedger({ ...known, ...all, listed: lists });
+  const named = sums.name(ids);
   // The orders of a run whose journal cannot be read are not known.
   const isWhole = known.unknown === undefined;
   const over = isWhole ? sums.listOver(account.profile.fillsWindowMs + MARGIN_MS) : new Set<string>();
-  const runs = sums.end(over);
+  const ofOver = sums.end(over);
+  const runs = [...ofOver, ...named.filter(({ run }) => !ofOver.some((each) => each.run === run))];
   await keepListed(nameLedger(account), { listed, runs, ...(isWhole ? sums.listGone() : all) });
   return over;
 }

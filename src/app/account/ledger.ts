@@ -192,7 +192,7 @@ export async function keepPositions({ store, key }: LedgerOf, shown: readonly Ba
   );
 }
 
-/** Keeps what the venue's own lists showed, beside what was kept before. `runs`: those of which they end orders. */
+/** Keeps what the venue's own lists showed, beside what was kept before. `runs`: those of whose orders they show the end, or the id. */
 export async function keepListed(
   { store, key }: LedgerOf,
   { listed, gone, ended, runs }: Pick<LedgerParts, 'listed' | 'gone' | 'ended' | 'runs'>,

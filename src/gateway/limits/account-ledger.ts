@@ -161,6 +161,26 @@ export class AccountLedger {
     return changed;
   }
 
+  /**
+   * Takes the venue's ids of orders that no answer gave one, by client order id; gives the runs that left them. A fill names its order by
+   * that id alone: without it, it counts as another's, and what the order's record shows counts once more.
+   */
+  name(ids: ReadonlyMap<string, string>): readonly RunLedger[] {
+    const changed: RunLedger[] = [];
+    for (const run of this.runs.values()) {
+      const orders = run.orders.map((order) => {
+        const orderId = order.orderId === undefined ? ids.get(order.clientOrderId) : undefined;
+        if (orderId === undefined) return order;
+        const { working } = order;
+        return { ...order, orderId, ...(working === undefined ? {} : { working: { ...working, orderId } }) };
+      });
+      if (orders.some((order, index) => order !== run.orders[index])) changed.push({ ...run, orders });
+    }
+    for (const run of changed) this.runs.set(run.run, run);
+    this.left = undefined;
+    return changed;
+  }
+
   /** What is known of orders that a run left working, and that were not seen by it since. */
   listGone(): Required<Pick<LedgerParts, 'gone' | 'ended'>> {
     const left = this.listRuns().flatMap(({ orders, lastAt }) =>
