@@ -215,7 +215,7 @@ export class IdleRounds {
 
   private isMatched(): boolean {
     const { shape, matched } = this;
-    if (shape === undefined || matched.length === 0) return false;
+    if (shape === undefined) return false;
     let place = matched.length;
     while (shape.isOptional(place)) place += 1;
     return place === shape.length;

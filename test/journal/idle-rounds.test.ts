@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../src/base/clock.ts';
 import { readEntry, sealEntry, toHead, verifyChain } from '../../src/journal/chain.ts';
-import type { DataOf, Entry, EntryType } from '../../src/journal/entry.ts';
+import type { DataOf, Entry, EntryType, JsonObject } from '../../src/journal/entry.ts';
 import { readLines } from '../../src/journal/reading.ts';
 import { expandEntry, MOST_ROUNDS } from '../../src/journal/round-line.ts';
 import { type StoredEntry, StoreError } from '../../src/journal/store.ts';
@@ -198,6 +198,161 @@ describe('rounds that say what the one before said', () => {
     await journal.writer.flushOlder(30_000, 3000);
     expect(await stored()).toBe(1);
     await journal.expectWhole();
+  });
+
+  it('wait longer again where what was read stays as it is', async () => {
+    const journal = new Journal();
+    const stored = async () => typesOf(await journal.store.read('r1')).filter((type) => type === 'round.idle').length;
+    journal.watch(0);
+    journal.watch(1, { step: 7 });
+    await journal.writer.flush();
+    for (let n = 2; n < 8; n += 1) journal.watch(n, { step: 7 / n });
+    await journal.writer.flushOlder(30_000, 3000);
+    expect(await stored()).toBe(1);
+    await journal.expectWhole();
+  });
+
+  it('are written while one is under way that read something new, when that is old enough', async () => {
+    const ended = { verb: 'wait', outcome: 'succeeded', attempts: 1 } as const;
+    for (const before of [false, true]) {
+      const journal = new Journal();
+      const last = async () => typesOf(await journal.store.read('r1')).at(-1);
+      for (let n = 0; n < 5; n += 1) {
+        const path = `steps/1:repeat[${n}]/do`;
+        journal.append('variable.set', { name: 'seen', value: n }, `${path}/1:set`);
+        if (n === 4) break;
+        journal.after(1000);
+        journal.append('step.ended', ended, `${path}/2:wait`);
+      }
+      if (before) {
+        await journal.writer.flushOlder(500, 500);
+        expect(await last()).toBe('round.idle');
+      }
+      journal.after(5000);
+      await journal.writer.flushOlder(30_000, 3000);
+      expect(await last()).toBe('variable.set');
+      journal.append('step.ended', ended, 'steps/1:repeat[4]/do/2:wait');
+      await journal.expectWhole();
+    }
+  });
+
+  it('are one entry where some lack a reading at their end, and not where they lack the one that they begin with', async () => {
+    const read = (journal: Journal, step: string) => {
+      const at = journal.clock.now();
+      journal.append('feed.read', { call: `${step}#feed:mid`, name: 'mid', value: '1', at }, step);
+    };
+    const counts: number[] = [];
+    for (const isFirst of [false, true]) {
+      const journal = new Journal();
+      for (let n = 0; n < 20; n += 1) {
+        const step = `steps/1:repeat[${n}]/do/1:if`;
+        const isRead = n % 4 === 0;
+        if (isRead && isFirst) read(journal, step);
+        journal.append('step.decided', { what: 'if', expression: 'a', inputs: {}, value: false }, step);
+        if (isRead && !isFirst) read(journal, step);
+        journal.after(1000);
+      }
+      const lines = await journal.expectWhole();
+      counts.push(typesOf(lines).filter((type) => type === 'round.idle').length);
+    }
+    expect(counts[0]).toBe(1);
+    expect(counts[1]).toBeGreaterThan(1);
+  });
+
+  it('are written in full where an order that was read is another, and folded where the account beside it is', async () => {
+    const rounds = async (what: {
+      readonly account?: boolean;
+      readonly orders?: boolean;
+      readonly fills?: boolean;
+    }) => {
+      const journal = new Journal();
+      for (let n = 0; n < 20; n += 1) {
+        const path = `steps/1:repeat[${n}]/do`;
+        const ask = (step: string, id: string, endpoint: string, result: readonly JsonObject[]) => {
+          const call = `${step}#${id}`;
+          journal.append('call.intended', { call, endpoint, params: {}, class: 'read' }, step);
+          const answer = {
+            call,
+            kind: 'confirmed',
+            status: 200,
+            headers: {},
+            success: true,
+            sentAt: journal.clock.now(),
+          } as const;
+          journal.append('call.settled', { ...answer, result }, step);
+        };
+        const differs = (isOther: boolean | undefined) => [{ id: 'o', filled: isOther === true ? `${n}` : '0' }];
+        ask(`${path}/1`, '1', 'GET /account', differs(what.account));
+        ask(`${path}/2`, '1', 'GET /orders', differs(what.orders));
+        ask(`${path}/3`, '1', 'GET /account', differs(what.fills));
+        if (what.fills) ask(`${path}/3`, '2', 'GET /fills', differs(false));
+        journal.after(1000);
+      }
+      return typesOf(await journal.expectWhole()).filter((type) => type === 'round.idle').length;
+    };
+    expect([await rounds({ account: true }), await rounds({ orders: true }), await rounds({ fills: true })]).toEqual([
+      1, 0, 0,
+    ]);
+  });
+
+  it('are written in full where a step that asked for nothing gives another value', async () => {
+    const journal = new Journal();
+    for (let n = 0; n < 10; n += 1) {
+      const ended = { verb: 'place', outcome: 'succeeded', attempts: 1, value: { filled: `${n}` } } as const;
+      journal.append('step.ended', ended, `steps/1:repeat[${n}]/do/1:place`);
+    }
+    expect(typesOf(await journal.expectWhole())).not.toContain('round.idle');
+  });
+
+  it('are the same only in what is written of them', async () => {
+    const rounds = async (...each: readonly unknown[]) => {
+      const journal = new Journal();
+      for (const [n, a] of each.entries()) {
+        const inputs = { a } as JsonObject;
+        journal.append(
+          'step.decided',
+          { what: 'if', expression: 'a', inputs, value: false },
+          `steps/1:repeat[${n}]/do/1`,
+        );
+      }
+      return typesOf(await journal.expectWhole()).filter((type) => type === 'round.idle').length;
+    };
+    expect(await rounds({ b: 'x' }, { b: 'x', c: undefined }, { c: undefined, b: 'y' })).toBe(1);
+    expect(await rounds({ 0: 'x' }, ['x'])).toBe(0);
+    expect(await rounds(['x'], { 0: 'x', length: 1 })).toBe(0);
+    expect(await rounds({}, new Date(START))).toBe(0);
+    // An object that was compared before gives its figures again.
+    const same = { b: 'x' };
+    expect(await rounds({ b: 'z' }, same, same, { b: 'y' }, same)).toBe(1);
+  });
+
+  it('of a line without a form have each reading of a feed in each of them', () => {
+    const step = 'steps/1:repeat[0]/do/1:set';
+    const data = {
+      loop: 'steps/1:repeat',
+      first: 1,
+      rounds: 2,
+      firstAt: START + 1000,
+      lastAt: START + 2000,
+      like: 0,
+      entries: [
+        { type: 'step.started', step, data: { verb: 'set', attempt: 1, now: START } },
+        { type: 'feed.read', step, data: { call: `${step}#feed:mid`, name: 'mid', value: '7', at: START } },
+      ],
+      columns: [
+        ['number', START + 1000, [1000, 1]],
+        ['start', 0],
+        ['number', 0],
+        ['start', 0],
+      ],
+    } satisfies DataOf<'round.idle'>;
+    const line = { v: 2, run: 'r1', seq: 5, type: 'round.idle', step: data.loop, at: START + 2000, mono: 2000, data };
+    expect([...expandEntry(line as never)].map(({ at, type }) => [at - START, type])).toEqual([
+      [1000, 'step.started'],
+      [1000, 'feed.read'],
+      [2000, 'step.started'],
+      [2000, 'feed.read'],
+    ]);
   });
 
   it('of a line without a form are read as those of version 0.2.0-dev, which had no news among them', () => {
@@ -401,6 +556,8 @@ describe('rounds that say what the one before said', () => {
       { rounds: 0.5 },
       { columns: [] },
       { columns: [['number', 1e300], ...idle.data.columns.slice(1)] },
+      { columns: [['number', 8.7e15], ...idle.data.columns.slice(1)] },
+      { columns: [...idle.data.columns, ['number', 1]] },
       { columns: [['number', 1, [1, 1e9]], ...idle.data.columns.slice(1)] },
       { entries: [] },
       { entries: [{ type: 'run.ended', step: '', data: {} }] },
