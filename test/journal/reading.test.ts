@@ -81,6 +81,60 @@ async function writeIdleRounds(rounds: number): Promise<MemoryStore> {
   return store;
 }
 
+/** Reads, with rounds passed over, a run of which each round reads these keys of a feed; each line has as many rounds. */
+async function passFeeds(rounds: number, perLine: number, keysOf: (round: number) => readonly string[]) {
+  const store = new MemoryStore();
+  const writer = newWriter(store, 'r1');
+  writer.append('run.started', startedData());
+  for (let n = 0; n < rounds; n += 1) {
+    const step = `steps/1:repeat[${n}]/do/1:set`;
+    writer.append('step.started', { verb: 'set', attempt: 1, now: 0 }, step);
+    for (const key of keysOf(n))
+      writer.append(
+        'feed.read',
+        { call: `${step}#feed:mid:${key}`, name: 'mid', key, value: `${key}${n}`, at: n },
+        step,
+      );
+    writer.append('step.ended', { verb: 'set', outcome: 'succeeded', attempts: 1 }, step);
+    if (n % perLine === 0) await writer.flush();
+  }
+  await writer.close();
+  const read = await readShortenedRun(store, 'r1', {
+    visit: () => {},
+    mayPass: () => true,
+    countsHeartbeats: () => false,
+  });
+  if (read === undefined) return undefined;
+  for (const entry of read) if (entry.type === 'rounds.passed') return entry;
+  return 'nothing is passed over';
+}
+
+it.each([
+  ['one round', 1],
+  ['several', 4],
+])('the rounds passed over give the newest reading of each feed, from lines of %s', async (_, perLine) => {
+  const keys = ['a', 'b', 'c'];
+  // The first round has all; of the others each third reads a, each tenth b, and none c.
+  const passed = await passFeeds(28, perLine, (n) =>
+    keys.filter((key) => n === 0 || (key === 'a' && n % 3 === 0) || (key === 'b' && n > 10 && n % 10 === 0)),
+  );
+  if (typeof passed !== 'object') throw new Error(String(passed));
+  const newest = (every: number) => Math.floor((passed.next - 1) / every) * every;
+  expect(passed.first).toBe(1);
+  expect(passed.feeds.map(({ key, value, at }) => [key, value, at]).sort()).toEqual(
+    [
+      ['a', `a${newest(3)}`, newest(3)],
+      ['b', `b${newest(10)}`, newest(10)],
+    ].sort(),
+  );
+});
+
+it('a run is read whole where a reading of a feed may be in a line that was let go', async () => {
+  const readAt = (...rounds: readonly number[]) => passFeeds(60, 1, (n) => (rounds.includes(n) ? ['a'] : []));
+  expect(await readAt(0, 5)).toBeUndefined();
+  expect(await readAt(0, 40)).toMatchObject({ feeds: [{ value: 'a40' }] });
+});
+
 it('a recorded run gives the same entries each time it is iterated', async () => {
   const recorded = new RecordedRun(await writeIdleRound());
   const types = ['run.started', 'step.decided', 'step.decided', 'step.ended'];
