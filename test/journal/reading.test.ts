@@ -135,6 +135,41 @@ it('a run is read whole where a reading of a feed may be in a line that was let 
   expect(await readAt(0, 40)).toMatchObject({ feeds: [{ value: 'a40' }] });
 });
 
+it('of a line that is cut where no heartbeat is under way, only the readings before the cut count', async () => {
+  const store = new MemoryStore();
+  const writer = newWriter(store, 'r1');
+  const round = (n: number) => {
+    const step = `steps/1:repeat[${n}]/do/1:set`;
+    writer.append('step.started', { verb: 'set', attempt: 1, now: 0 }, step);
+    writer.append('feed.read', { call: `${step}#feed:mid`, name: 'mid', value: `${n}`, at: n }, step);
+    writer.append('step.ended', { verb: 'set', outcome: 'succeeded', attempts: 1 }, step);
+  };
+  const heartbeat = (number: number, meanwhile: () => void) => {
+    const call = `deadman#${number}`;
+    const endpoint = 'POST /cancel_all_after';
+    writer.append('call.intended', { call, endpoint, params: {}, class: 'protect', purpose: 'keep-alive' }, 'deadman');
+    const attempt = { n: 1, method: 'POST', path: '/cancel_all_after', params: {}, digest: '', tokens: 1, epoch: 1 };
+    writer.append('call.attempted', { call, ...attempt, waitedMs: 0 }, 'deadman');
+    meanwhile();
+    const answer = { kind: 'confirmed', status: 200, headers: {}, success: true, result: {}, sentAt: 0 } as const;
+    writer.append('call.settled', { call, ...answer }, 'deadman');
+    writer.append('deadman.moved', { event: 'renewed', market: 'BTC-USD', timeoutMs: 1 }, 'deadman');
+  };
+  writer.append('run.started', startedData());
+  heartbeat(1, () => {});
+  round(0);
+  for (let line = 0; line < 4; line += 1) {
+    for (const n of [1, 2]) round(3 * line + n);
+    heartbeat(2 + line, () => round(3 * line + 3));
+    await writer.flush();
+  }
+  await writer.close();
+  const how = { visit: () => {}, mayPass: () => true, countsHeartbeats: () => false };
+  const read = await readShortenedRun(store, 'r1', how);
+  const passed = [...(read ?? [])].filter(({ type }) => type === 'rounds.passed');
+  expect(passed).toMatchObject([{ first: 1, next: 9, feeds: [{ value: '8' }] }]);
+});
+
 it('a recorded run gives the same entries each time it is iterated', async () => {
   const recorded = new RecordedRun(await writeIdleRound());
   const types = ['run.started', 'step.decided', 'step.decided', 'step.ended'];
