@@ -102,7 +102,7 @@ async function passFeeds(rounds: number, perLine: number, keysOf: (round: number
   const read = await readShortenedRun(store, 'r1', {
     visit: () => {},
     mayPass: () => true,
-    countsHeartbeats: () => false,
+    countsAll: () => false,
   });
   if (read === undefined) return undefined;
   for (const entry of read) if (entry.type === 'rounds.passed') return entry;
@@ -164,7 +164,7 @@ it('of a line that is cut where no heartbeat is under way, only the readings bef
     await writer.flush();
   }
   await writer.close();
-  const how = { visit: () => {}, mayPass: () => true, countsHeartbeats: () => false };
+  const how = { visit: () => {}, mayPass: () => true, countsAll: () => false };
   const read = await readShortenedRun(store, 'r1', how);
   const passed = [...(read ?? [])].filter(({ type }) => type === 'rounds.passed');
   expect(passed).toMatchObject([{ first: 1, next: 9, feeds: [{ value: '8' }] }]);

@@ -169,7 +169,7 @@ const REPORTS: readonly (readonly [RegExp, string, string])[] = [
     "if (this.was === 'made') write();",
     "if (this.was === 'made') { globalThis.stopping.passed('behind the gate'); write(); globalThis.stopping.passed('written'); }",
   ],
-  [/sql\/sqlite\.ts$/, "this.statement('COMMIT').run();", 'globalThis.stopping.committing(this.file);\n$&'],
+  [/sql\/sqlite-connection\.ts$/, "this.statement('COMMIT').run();", 'globalThis.stopping.committing(this.file);\n$&'],
 ];
 
 export type Program = Awaited<ReturnType<typeof bundleProgram>>;
