@@ -38,12 +38,12 @@ export interface PassedRounds {
 
 /**
  * How many lines of each kind at the end of a stretch are looked at: with rounds, with heartbeats, with readings of the switch. At the
- * end of many a round a heartbeat is under way; and a feed that may be old is read in few of the lines of a live run.
+ * end of many a round a heartbeat is under way.
  */
-const KEPT = [32, 8, 2];
+const KEPT = [8, 8, 2];
 
-/** After so many characters of lines others get a turn: a few milliseconds of hashing and parsing. */
-const TURN = 2 ** 20;
+/** After so many characters of lines others get a turn: a few milliseconds of hashing, parsing and expanding. */
+const TURN = 2 ** 18;
 
 /** The calls of heartbeats, as a line has them; a text that only looks like one moves the cut, or prevents it. */
 const HEARTBEATS = ['POST /cancel_all_after', 'GET /cancel_all_after'] as const;
@@ -165,6 +165,9 @@ class Stretch {
   private readonly letGo = [false, false, false];
   /** How many requests were in those lines; undefined where what differs from round to round is not counted. */
   private readonly gone: Map<string, number> | undefined;
+  /** Whether a round reads a feed, and the newest readings in those lines. */
+  private readonly readsFeeds: boolean;
+  private readonly feeds = new Map<string, DataOf<'feed.read'>>();
   isWhole = true;
 
   private constructor(
@@ -174,6 +177,7 @@ class Stretch {
     gone: Map<string, number> | undefined,
   ) {
     this.first = first;
+    this.readsFeeds = first.data.entries.some(({ type }) => type === 'feed.read');
     this.gone = gone;
     this.begunAt = begunAt;
     this.verbs = verbs;
@@ -212,7 +216,9 @@ class Stretch {
       this.lines.shift();
       this.count(oldest.holds, -1);
       for (const [kind, held] of oldest.holds.entries()) this.letGo[kind] ||= held;
-      if (this.gone !== undefined) addRequestsOf(this.gone, oldest.stored);
+      const entries = this.gone !== undefined || this.readsFeeds ? expandLine(oldest.stored) : [];
+      if (this.gone !== undefined) addRequests(this.gone, entries, 1);
+      noteFeeds(this.feeds, entries);
       this.isWhole = false;
     }
   }
@@ -261,8 +267,7 @@ class Stretch {
       const range = { seq: stored.seq, step: loop, first: first.data.first, next: round + 1, at: begunAt };
       const times = { beganAt: began.at, endedAt: ended.at };
       const requests = this.countRequests(end, before, round + 1 - first.data.first);
-      const feeds = this.findFeeds(end, line, before);
-      if (feeds === undefined) return undefined;
+      const feeds = this.listFeeds(end, before);
       const set = before.filter(
         (entry) => entry.type === 'variable.set' && isOfRound(entry),
       ) as EntryOf<'variable.set'>[];
@@ -280,27 +285,17 @@ class Stretch {
       return counts;
     }
     const counts = new Map(this.gone);
-    for (const { stored } of this.lines.slice(0, end)) addRequestsOf(counts, stored);
+    for (const { stored } of this.lines.slice(0, end)) addRequests(counts, expandLine(stored), 1);
     addRequests(counts, ofLast, 1);
     return counts;
   }
 
-  /** The newest reading of each feed up to there; undefined where the line of one may have been let go. */
-  private findFeeds(
-    end: number,
-    { data }: EntryOf<'round.idle'>,
-    ofLast: readonly Entry[],
-  ): PassedRounds['feeds'] | undefined {
-    const read = data.entries.filter(({ type }) => type === 'feed.read') as unknown as EntryOf<'feed.read'>[];
-    const wanted = new Set(read.map(keyOfFeed));
-    const found: DataOf<'feed.read'>[] = [];
-    for (let index = end; index >= 0 && wanted.size > 0; index -= 1) {
-      const entries = index === end ? ofLast : [...expandEntry(readEntry((this.lines[index] as Line).stored))];
-      for (const entry of entries.toReversed())
-        if (entry.type === 'feed.read' && wanted.delete(keyOfFeed(entry))) found.push(entry.data);
-    }
-    // One that none of these rounds read is the one that was read before them.
-    return wanted.size > 0 && !this.isWhole ? undefined : found;
+  /** The newest reading of each feed up to there; of one that none of the rounds read, it is the one that was read before them. */
+  private listFeeds(end: number, ofLast: readonly Entry[]): PassedRounds['feeds'] {
+    const feeds = new Map(this.feeds);
+    for (const { stored } of this.readsFeeds ? this.lines.slice(0, end) : []) noteFeeds(feeds, expandLine(stored));
+    noteFeeds(feeds, ofLast);
+    return [...feeds.values()];
   }
 
   /** The newest heartbeat and the newest reading of the switch up to there; undefined where the line of one may have been let go. */
@@ -310,7 +305,7 @@ class Stretch {
     for (let index = end; index >= 0 && wanted.size > 0; index -= 1) {
       const { holds, stored } = this.lines[index] as Line;
       if (!HEARTBEATS.some((name, kind) => wanted.has(name) && holds[kind + 1])) continue;
-      const entries = index === end ? ofLast : [...expandEntry(readEntry(stored))];
+      const entries = index === end ? ofLast : expandLine(stored);
       const newest = new Map<string, string>();
       for (const { type, step, data } of entries)
         if (type === 'call.intended' && step === HEARTBEAT_STEP) newest.set(data.endpoint, data.call);
@@ -339,10 +334,14 @@ function addRequests(counts: Map<string, number>, entries: readonly Entry[], tim
   }
 }
 
-/** Adds the requests that a line stands for. */
-function addRequestsOf(counts: Map<string, number>, stored: StoredEntry): void {
-  const line = readEntry(stored);
-  if (line.type === 'round.idle') addRequests(counts, [...expandEntry(line)], 1);
+function expandLine(stored: StoredEntry): readonly Entry[] {
+  return [...expandEntry(readEntry(stored))];
+}
+
+/** Keeps the newest reading of each feed. */
+function noteFeeds(feeds: Map<string, DataOf<'feed.read'>>, entries: readonly Entry[]): void {
+  for (const { type, data } of entries)
+    if (type === 'feed.read') feeds.set(JSON.stringify([data.name, data.key]), data);
 }
 
 /** The entries of a round, without those of requests that feeds send, of which a round may have fewer. */
@@ -359,10 +358,6 @@ function isHeartbeatOpen(entries: readonly Entry[]): boolean {
   // The answer to a heartbeat is followed by the renewal.
   const asked = entries.find((entry) => entry.type === 'call.intended' && callOf(entry) === last.data.call);
   return asked?.type !== 'call.intended' || asked.data.endpoint !== HEARTBEATS[1];
-}
-
-function keyOfFeed({ data: { name, key } }: Pick<EntryOf<'feed.read'>, 'data'>): string {
-  return JSON.stringify([name, key]);
 }
 
 function callOf({ data }: Entry): string | undefined {
