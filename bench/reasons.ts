@@ -27,6 +27,6 @@ export const REASONS: Readonly<Record<string, string>> = {
     'than the others: garbage 17 %, reading the store 13 %, the states of the orders 12 %, parsing 10 %, comparing 3 %.',
   '22':
     'While an order rests, each round checks, applies, journals and compares its record, and every fifteenth has a heartbeat; only ' +
-    'what is stored is short. No part is much larger than the others: garbage 10 %, heartbeats 12 %, comparing entries with those of ' +
+    'what is stored is short. No part is much larger than the others: garbage 10 %, comparing entries with those of ' +
     'the round before 6 %, digests 3 %. The most memory is garbage that V8 has moved to the old space and collects once in many hours.',
 };
