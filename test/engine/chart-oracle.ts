@@ -307,9 +307,10 @@ class Path {
     if (this.isOpen(step) && this.isLeaf(step)) this.end(step);
     if (this.isOpen(step)) this.endPause(step);
     const isRace = this.chart.joins.get(step) === 'any';
+    // The chart has run ahead through a loop without rounds, and the branch was cancelled before it. Its next round is not begun yet.
+    if (isRace && this.isOpen(step))
+      for (const each of [...this.left.keys()]) if (each.startsWith(`${step}/`)) this.left.delete(each);
     if (this.isOpen(step) && (stops || isRace)) this.endBranches(step);
-    // The chart has run ahead through a loop without rounds, and the branch was cancelled before it.
-    if (isRace) for (const each of [...this.left.keys()]) if (each.startsWith(`${step}/`)) this.left.delete(each);
     // Of items, which come one after another in the chart, the one that another has cancelled.
     const item = `${step}/do`;
     if (this.isOpen(step) && stops && this.child(item) !== undefined) this.endEach([actorId(item)]);

@@ -79,7 +79,7 @@ function readSent(entries: readonly Entry[]): readonly Sent[] {
   return [...calls.values()].filter(({ attempts }) => attempts > 0);
 }
 
-export function countSpent(entries: readonly Entry[]): Spent {
+export function countSpent(entries: readonly Entry[], timeOf?: (entry: Entry) => number): Spent {
   const sent = readSent(entries);
   const requests: Record<string, number> = {};
   for (const { endpoint, attempts } of sent) requests[endpoint] = (requests[endpoint] ?? 0) + attempts;
@@ -117,14 +117,14 @@ export function countSpent(entries: readonly Entry[]): Spent {
     orders: orders.size,
     notional,
     exposure,
-    tokensPerMinute: countTokens(entries),
+    tokensPerMinute: countTokens(entries, timeOf),
     // Without the readings with which a live run begins.
     durationMs: last - (entries.find(({ type }) => type === 'step.started')?.at ?? last),
   };
 }
 
-/** Tokens of the minute with the most. */
-function countTokens(entries: readonly Entry[]): number {
+/** Tokens of the minute with the most; `timeOf`: when an entry was written, epoch ms. */
+function countTokens(entries: readonly Entry[], timeOf = ({ at }: Entry) => at): number {
   // No byte left, as of a renewal without a token to renew with: the ledger has the tokens back.
   const unsent = new Set(
     entries.flatMap((entry) =>
@@ -135,7 +135,7 @@ function countTokens(entries: readonly Entry[]): number {
   );
   const spent = entries.flatMap((entry) =>
     entry.type === 'call.attempted' && !unsent.has(entry.data.call)
-      ? [{ at: entry.at, tokens: Number(entry.data.tokens ?? 0) }]
+      ? [{ at: timeOf(entry), tokens: Number(entry.data.tokens ?? 0) }]
       : [],
   );
   let most = 0;
@@ -152,9 +152,16 @@ function countTokens(entries: readonly Entry[]): number {
   return most;
 }
 
-/** A sentence for each bound that a run has exceeded. `resumes`: each may repeat the reads of the run. */
-export function findExceeded({ bounds }: Plan, entries: readonly Entry[]): readonly string[] {
-  const spent = countSpent(entries);
+/**
+ * A sentence for each bound that a run has exceeded. `timeOf`: by the venue's clock, where that of the run, which a resume continues,
+ * may have lost time with an adjusted wall clock.
+ */
+export function findExceeded(
+  { bounds }: Plan,
+  entries: readonly Entry[],
+  timeOf?: (entry: Entry) => number,
+): readonly string[] {
+  const spent = countSpent(entries, timeOf);
   const starts = 1 + entries.filter(({ type }) => type === 'run.resumed').length;
   const found: string[] = [];
   const hold = (what: string, value: Decimal | number, max: string | number | undefined) => {

@@ -386,7 +386,8 @@ export const ACCOUNT_INVARIANTS = {
       let renewals = 0;
       for (const { name, setup, entries } of happened.runs) {
         const plan = planOf(setup.runbook, setup.inputs, profile);
-        for (const what of [...findExceeded(plan, entries), ...findUnplanned(plan, entries)]) yield `${name}: ${what}`;
+        const exceeded = findExceeded(plan, entries, (entry) => happened.venueTime(entry, entry.at));
+        for (const what of [...exceeded, ...findUnplanned(plan, entries)]) yield `${name}: ${what}`;
         const starts = 1 + entries.filter(({ type }) => type === 'run.resumed').length;
         renewals += starts * (plan.bounds.requests['POST /jwt']?.max ?? Number.POSITIVE_INFINITY);
       }

@@ -202,7 +202,7 @@ export const LEAST: Mix = {
 /** Shares of all runs, or worlds, above which the others would show too little. */
 const MOST: readonly { readonly name: string; readonly of: string; readonly share: number }[] = [
   { name: 'run halted', of: 'simulation', share: 0.08 },
-  { name: 'run failed', of: 'simulation', share: 0.75 },
+  { name: 'run failed', of: 'simulation', share: 0.78 },
   { name: 'world without an order', of: 'simulation', share: 0.2 },
 ];
 
