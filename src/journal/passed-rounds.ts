@@ -7,7 +7,7 @@ import { settle } from '../base/clock.ts';
 import { readEntry } from './chain.ts';
 import { type DataOf, type Entry, type EntryOf, isFeedRequest, type Json } from './entry.ts';
 import { readStoredEntries } from './reading.ts';
-import { expandEntry, HEARTBEAT_STEP, makeRoundPath, parseHeartbeat } from './round-line.ts';
+import { expandEntry, HEARTBEAT_STEP, listFeedsRead, makeRoundPath, nameFeed, parseHeartbeat } from './round-line.ts';
 import type { JournalReader, StoredEntry } from './store.ts';
 
 /** Rounds, with the heartbeats among them, that each said what those before them said. */
@@ -165,9 +165,8 @@ class Stretch {
   private readonly letGo = [false, false, false];
   /** How many requests were in those lines; undefined where what differs from round to round is not counted. */
   private readonly gone: Map<string, number> | undefined;
-  /** Whether a round reads a feed, and the newest readings in those lines. */
-  private readonly readsFeeds: boolean;
-  private readonly feeds = new Map<string, DataOf<'feed.read'>>();
+  /** By feed that a round may read, the newest of those lines with a reading of it; undefined where none has one. */
+  private readonly feeds: Map<string, StoredEntry | undefined>;
   isWhole = true;
 
   private constructor(
@@ -177,7 +176,8 @@ class Stretch {
     gone: Map<string, number> | undefined,
   ) {
     this.first = first;
-    this.readsFeeds = first.data.entries.some(({ type }) => type === 'feed.read');
+    const reads = first.data.entries.filter(({ type }) => type === 'feed.read') as unknown as EntryOf<'feed.read'>[];
+    this.feeds = new Map(reads.map(({ data }) => [nameFeed(data), undefined]));
     this.gone = gone;
     this.begunAt = begunAt;
     this.verbs = verbs;
@@ -216,9 +216,9 @@ class Stretch {
       this.lines.shift();
       this.count(oldest.holds, -1);
       for (const [kind, held] of oldest.holds.entries()) this.letGo[kind] ||= held;
-      const entries = this.gone !== undefined || this.readsFeeds ? expandLine(oldest.stored) : [];
-      if (this.gone !== undefined) addRequests(this.gone, entries, 1);
-      noteFeeds(this.feeds, entries);
+      if (this.gone !== undefined) addRequests(this.gone, expandLine(oldest.stored), 1);
+      const line = this.feeds.size === 0 ? undefined : readEntry(oldest.stored);
+      if (line?.type === 'round.idle') for (const feed of listFeedsRead(line.data)) this.feeds.set(feed, oldest.stored);
       this.isWhole = false;
     }
   }
@@ -292,10 +292,19 @@ class Stretch {
 
   /** The newest reading of each feed up to there; of one that none of the rounds read, it is the one that was read before them. */
   private listFeeds(end: number, ofLast: readonly Entry[]): PassedRounds['feeds'] {
-    const feeds = new Map(this.feeds);
-    for (const { stored } of this.readsFeeds ? this.lines.slice(0, end) : []) noteFeeds(feeds, expandLine(stored));
-    noteFeeds(feeds, ofLast);
-    return [...feeds.values()];
+    const found = new Map<string, DataOf<'feed.read'>>();
+    const takeNewest = (entries: readonly Entry[], isWanted: (feed: string) => boolean = () => true) => {
+      for (const { type, data } of entries.toReversed()) {
+        const feed = type === 'feed.read' ? nameFeed(data) : undefined;
+        if (type === 'feed.read' && feed !== undefined && isWanted(feed) && !found.has(feed)) found.set(feed, data);
+      }
+    };
+    takeNewest(ofLast);
+    for (let index = end - 1; index >= 0 && found.size < this.feeds.size; index -= 1)
+      takeNewest(expandLine((this.lines[index] as Line).stored));
+    for (const [feed, stored] of this.feeds)
+      if (stored !== undefined && !found.has(feed)) takeNewest(expandLine(stored), (each) => each === feed);
+    return [...found.values()];
   }
 
   /** The newest heartbeat and the newest reading of the switch up to there; undefined where the line of one may have been let go. */
@@ -336,12 +345,6 @@ function addRequests(counts: Map<string, number>, entries: readonly Entry[], tim
 
 function expandLine(stored: StoredEntry): readonly Entry[] {
   return [...expandEntry(readEntry(stored))];
-}
-
-/** Keeps the newest reading of each feed. */
-function noteFeeds(feeds: Map<string, DataOf<'feed.read'>>, entries: readonly Entry[]): void {
-  for (const { type, data } of entries)
-    if (type === 'feed.read') feeds.set(JSON.stringify([data.name, data.key]), data);
 }
 
 /** The entries of a round, without those of requests that feeds send, of which a round may have fewer. */

@@ -552,6 +552,27 @@ export class IdleLine {
   }
 }
 
+/** The feeds that at least one of a line's rounds has read, from their columns alone: `nameFeed` of each. */
+export function listFeedsRead({ loop, like, form, entries, columns }: DataOf<'round.idle'>): readonly string[] {
+  const shape = RoundShape.ofRound(loop, like, entries.length, (place) => entries[place] as ShapeEntry, form);
+  const read: string[] = [];
+  let column = 0;
+  for (const [place, { figures, isOptional }] of shape.listPlaces().entries()) {
+    const { type, data } = entries[place] as ShapeEntry;
+    const inNone = isOptional && JSON.stringify(columns[column]) === NEVER;
+    if (type === 'feed.read' && !inNone) read.push(nameFeed(data as DataOf<'feed.read'>));
+    column += figures + (isOptional ? 2 : 1);
+  }
+  return read;
+}
+
+/** A column of presence that has no 1. */
+const NEVER = '["number",0]';
+
+export function nameFeed({ name, key }: Pick<DataOf<'feed.read'>, 'name' | 'key'>): string {
+  return JSON.stringify([name, key]);
+}
+
 function listOf(shape: RoundShape): readonly ShapeEntry[] {
   return shape.listEntries().map(({ type, step, data }) => ({ type, step, data }));
 }

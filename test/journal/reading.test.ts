@@ -134,6 +134,9 @@ it('has the newest reading of a feed also from a line that was let go', async ()
     await passFeeds(60, 1, (n) => (rounds.includes(n) ? ['a'] : []));
   expect(await readAt(0, 5)).toMatchObject({ feeds: [{ value: 'a5' }] });
   expect(await readAt(0, 40)).toMatchObject({ feeds: [{ value: 'a40' }] });
+  // Of two feeds each has its own newest line.
+  const two = await passFeeds(60, 1, (n) => (n === 0 ? ['a', 'b'] : n === 5 ? ['a'] : n === 9 ? ['b'] : []));
+  expect(two).toMatchObject({ feeds: [{ value: 'a5' }, { value: 'b9' }] });
   // What the first round read is played.
   expect(await readAt(0)).toMatchObject({ feeds: [] });
 });
