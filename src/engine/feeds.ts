@@ -6,6 +6,7 @@
 import type { Clock } from '../base/clock.ts';
 import { type Decimal, parseDecimal } from '../base/decimal.ts';
 import { formatSpan } from '../base/format.ts';
+import type { DataOf } from '../journal/entry.ts';
 import type { FeedDeclaration } from '../runbook/checked.ts';
 import type { Expr, RecordValue, Scope, Value } from '../runbook/values.ts';
 import { ACCOUNT_POSITION, type VenuePort } from '../venue/port.ts';
@@ -64,17 +65,7 @@ export class FeedCache {
   }
 
   /** Keeps a reading that the record has, of rounds that a resume passes over. */
-  remember({
-    name,
-    key,
-    value,
-    at,
-  }: {
-    readonly name: string;
-    readonly key?: string;
-    readonly value?: string;
-    readonly at?: number;
-  }): void {
+  remember({ name, key, value, at }: Pick<DataOf<'feed.read'>, 'name' | 'key' | 'value' | 'at'>): void {
     this.keep(name, key, value === undefined || at === undefined ? undefined : { value, at });
   }
 

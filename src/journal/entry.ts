@@ -426,8 +426,8 @@ export type EntryBody =
       };
     }
   /**
-   * Rounds of a loop that did what the round before them did, and heartbeats that say what the one before said: one entry in place of all of theirs. Only
-   * stored: folds, replay and resume get the entries of each (round-line.ts).
+   * Rounds of a loop that did what the round before them did, and heartbeats that say what the one before said: one entry in place of
+   * all of theirs. Only stored: folds, replay and resume get the entries of each (round-line.ts).
    */
   | {
       readonly type: 'round.idle';

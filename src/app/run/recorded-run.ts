@@ -51,7 +51,9 @@ export async function readRecord(
     },
     countsAll: () => {
       const bounds = facts.first?.type === 'run.started' ? facts.first.data.bounds?.requests : undefined;
-      return Object.keys(bounds ?? {}).some((endpoint) => endpoint.endsWith(' /cancel_all_after'));
+      return Object.keys(bounds ?? {}).some(
+        (name) => name.endsWith(' /cancel_all_after') || name.startsWith('request '),
+      );
     },
   });
   if (short === undefined) return readWholeRecord(store, run);

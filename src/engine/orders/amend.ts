@@ -47,7 +47,7 @@ export class Amending {
         continue;
       throw new StepFailure(
         'transport',
-        `order ${getOrderName(order)} was not amended: it is still ${order.snapshot.state} after ${formatSpan(AMEND_WITHIN_MS)}`,
+        `order ${getOrderName(order)} was not amended within ${formatSpan(AMEND_WITHIN_MS)}: its state is ${order.snapshot.state}`,
         at.step,
       );
     }
