@@ -65,6 +65,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'journal/account': ['sql'],
   'journal/anchors': [],
   'journal/archive': ['anchors'],
+  'journal/rounds': [],
   'journal/schedule': ['account', 'sql'],
   'journal/shared': ['sql'],
   'journal/sql': [],

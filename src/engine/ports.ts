@@ -5,7 +5,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { DataOf, EntryType, RunMode } from '../journal/entry.ts';
 import type { OrderTracker } from '../journal/orders.ts';
-import type { PassedRounds } from '../journal/passed-rounds.ts';
+import type { PassedRounds } from '../journal/rounds/passed-rounds.ts';
 import type { CheckedRunbook } from '../runbook/checked.ts';
 import type { Value } from '../runbook/values.ts';
 import type { VenuePort } from '../venue/port.ts';

@@ -427,7 +427,7 @@ export type EntryBody =
     }
   /**
    * Rounds of a loop that did what the round before them did, and heartbeats that say what the one before said: one entry in place of
-   * all of theirs. Only stored: folds, replay and resume get the entries of each (round-line.ts).
+   * all of theirs. Only stored: folds, replay and resume get the entries of each (rounds/round-line.ts).
    */
   | {
       readonly type: 'round.idle';
@@ -441,7 +441,7 @@ export type EntryBody =
         readonly lastAt: number;
         /** The entries of the round that these say again, and its number. */
         readonly like: number;
-        /** Which fields may differ from round to round (round-line.ts); 1 where it is absent. */
+        /** Which fields may differ from round to round (rounds/round-shape.ts); 1 where it is absent. */
         readonly form?: number;
         readonly entries: readonly { readonly type: EntryType; readonly step: string; readonly data: JsonObject }[];
         /** For each entry its instant and its figures, as differences from round to round. */

@@ -3,7 +3,7 @@ import { settle } from '../base/clock.ts';
 import { BriefReader, readEntry } from './chain.ts';
 import type { BriefEntry, Entry, EntryOf } from './entry.ts';
 import { toCurrentType } from './entry-v1.ts';
-import { expandEntry } from './round-line.ts';
+import { expandEntry } from './rounds/round-line.ts';
 import { type JournalReader, type StoredEntry, StoreError } from './store.ts';
 
 const PAGE = 2000;

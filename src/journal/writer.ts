@@ -7,8 +7,8 @@
 import type { Clock } from '../base/clock.ts';
 import { type ChainHead, EMPTY_HEAD, sealEntry } from './chain.ts';
 import { type DataOf, ENTRY_VERSION, type Entry, type EntryBody, type EntryOf, type EntryType } from './entry.ts';
-import { IdleRounds, type Sealed } from './idle-rounds.ts';
-import type { Draft } from './round-line.ts';
+import { IdleRounds, type Sealed } from './rounds/idle-rounds.ts';
+import type { Draft } from './rounds/round-shape.ts';
 import {
   type AppendOptions,
   type JournalStore,

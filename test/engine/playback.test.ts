@@ -7,7 +7,7 @@ import { VirtualClock } from '../../src/base/clock.ts';
 import { FailedBefore } from '../../src/engine/interruption.ts';
 import { Divergence, Playback, type PlaybackOptions, type Takeover } from '../../src/engine/playback/playback.ts';
 import type { Away, Entry, EntryType } from '../../src/journal/entry.ts';
-import type { PassedRounds } from '../../src/journal/passed-rounds.ts';
+import type { PassedRounds } from '../../src/journal/rounds/passed-rounds.ts';
 import type { VenueCall } from '../../src/venue/port.ts';
 import { terms as sampleTerms } from '../venue/order-samples.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { type Figure, FigureColumn, unpackColumn } from '../../src/journal/figure-columns.ts';
+import { type Figure, FigureColumn, unpackColumn } from '../../src/journal/rounds/figure-columns.ts';
 
 function packColumn(values: readonly Figure[], starts: readonly number[]) {
   const column = new FigureColumn(starts.length > 0);

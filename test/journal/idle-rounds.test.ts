@@ -2,9 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../src/base/clock.ts';
 import { readEntry, sealEntry, toHead, verifyChain } from '../../src/journal/chain.ts';
-import type { DataOf, Entry, EntryType, JsonObject } from '../../src/journal/entry.ts';
+import type { DataOf, Entry, EntryType, Json, JsonObject } from '../../src/journal/entry.ts';
 import { readLines } from '../../src/journal/reading.ts';
-import { expandEntry, MOST_ROUNDS } from '../../src/journal/round-line.ts';
+import { expandEntry } from '../../src/journal/rounds/round-line.ts';
+import { MOST_ROUNDS } from '../../src/journal/rounds/round-shape.ts';
 import { type StoredEntry, StoreError } from '../../src/journal/store.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { type JournalWriter, updateRow } from '../../src/journal/writer.ts';
@@ -327,65 +328,60 @@ describe('rounds that say what the one before said', () => {
     expect(await rounds({ b: 'z' }, same, same, { b: 'y' }, same)).toBe(1);
   });
 
-  it('of a line without a form have each reading of a feed in each of them', () => {
+  describe('of a line without a form, as earlier builds of this version wrote it', () => {
     const step = 'steps/1:repeat[0]/do/1:set';
-    const data = {
-      loop: 'steps/1:repeat',
-      first: 1,
-      rounds: 2,
-      firstAt: START + 1000,
-      lastAt: START + 2000,
-      like: 0,
-      entries: [
+    /** The entries of three rounds, a second apart: when, and of which type. */
+    const expand = (second: object, columns: readonly Json[], form = {}) => {
+      const entries = [
         { type: 'step.started', step, data: { verb: 'set', attempt: 1, now: START } },
-        { type: 'feed.read', step, data: { call: `${step}#feed:mid`, name: 'mid', value: '7', at: START } },
-      ],
-      columns: [
-        ['number', START + 1000, [1000, 1]],
-        ['start', 0],
-        ['number', 0],
-        ['start', 0],
-      ],
-    } satisfies DataOf<'round.idle'>;
-    const line = { v: 2, run: 'r1', seq: 5, type: 'round.idle', step: data.loop, at: START + 2000, mono: 2000, data };
-    expect([...expandEntry(line as never)].map(({ at, type }) => [at - START, type])).toEqual([
-      [1000, 'step.started'],
-      [1000, 'feed.read'],
-      [2000, 'step.started'],
-      [2000, 'feed.read'],
-    ]);
-  });
-
-  it('of a line without a form are read as those of version 0.2.0-dev, which had no news among them', () => {
-    const step = 'steps/1:repeat[0]/do/1:set';
-    const data = {
-      loop: 'steps/1:repeat',
-      first: 1,
-      rounds: 3,
-      firstAt: START + 1000,
-      lastAt: START + 3000,
-      like: 0,
-      entries: [
-        { type: 'step.started', step, data: { verb: 'set', attempt: 1, now: START } },
-        { type: 'variable.set', step, data: { name: 'seen', value: '7' } },
-        { type: 'step.ended', step, data: { verb: 'set', outcome: 'succeeded', attempts: 1 } },
-      ],
-      columns: [
+        { step, ...second },
+      ];
+      const times = [
         ['number', START + 1000, [1000, 2]],
         ['start', 0],
-        ['number', 0],
-        ['number', 0],
-      ],
-    } satisfies DataOf<'round.idle'>;
-    const line = { v: 2, run: 'r1', seq: 5, type: 'round.idle', step: data.loop, at: START + 3000, mono: 3000 };
-    const expand = (changed: object) => [...expandEntry({ ...line, data: { ...data, ...changed } } as never)];
-    expect(expand({}).map(({ at, type }) => [at, type])).toEqual(
-      [1, 2, 3].flatMap((round) =>
-        ['step.started', 'variable.set', 'step.ended'].map((type) => [START + 1000 * round, type]),
-      ),
-    );
-    expect(() => expand({ form: 2 })).toThrow(StoreError);
-    expect(() => expand({ form: 3 })).toThrow(StoreError);
+      ];
+      const counts = {
+        loop: 'steps/1:repeat',
+        first: 1,
+        rounds: 3,
+        firstAt: START + 1000,
+        lastAt: START + 3000,
+        like: 0,
+      };
+      const data = { ...counts, entries, columns: [...times, ...columns], ...form };
+      const line = {
+        v: 2,
+        run: 'r1',
+        seq: 5,
+        type: 'round.idle',
+        step: counts.loop,
+        at: START + 3000,
+        mono: 3000,
+        data,
+      };
+      return [...expandEntry(line as never)].map(({ at, type }) => [at - START, type]);
+    };
+    const inEach = (type: string) =>
+      [1000, 2000, 3000].flatMap((at) => [
+        [at, 'step.started'],
+        [at, type],
+      ]);
+
+    it('each has each reading of a feed', () => {
+      const read = { type: 'feed.read', data: { call: `${step}#feed:mid`, name: 'mid', value: '7', at: START } };
+      expect(
+        expand(read, [
+          ['number', 0],
+          ['start', 0],
+        ]),
+      ).toEqual(inEach('feed.read'));
+    });
+
+    it('no news is among the figures', () => {
+      const set = { type: 'variable.set', data: { name: 'seen', value: '7' } };
+      expect(expand(set, [['number', 0]])).toEqual(inEach('variable.set'));
+      for (const form of [2, 3]) expect(() => expand(set, [['number', 0]], { form })).toThrow(StoreError);
+    });
   });
 
   it('are written before an entry of something else, and at a flush', async () => {

@@ -2,7 +2,6 @@
 import { expect, it } from 'vitest';
 import { readEntry, sealEntry, toHead } from '../../src/journal/chain.ts';
 import type { BriefEntry, Entry } from '../../src/journal/entry.ts';
-import { readShortenedRun } from '../../src/journal/passed-rounds.ts';
 import {
   ReadTooLittle,
   RecordAhead,
@@ -10,6 +9,7 @@ import {
   readRecordedRun,
   readStoredEntries,
 } from '../../src/journal/reading.ts';
+import { readShortenedRun } from '../../src/journal/rounds/passed-rounds.ts';
 import type { JournalReader, StoredEntry } from '../../src/journal/store.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { newWriter, startedData } from './sample.ts';

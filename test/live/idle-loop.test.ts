@@ -1,8 +1,8 @@
 /** Tests a live loop that finds nothing: what a process that dies has stored of it, and that the run goes on from there. */
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { readShortenedRun } from '../../src/journal/passed-rounds.ts';
 import { RecordedRun } from '../../src/journal/reading.ts';
+import { readShortenedRun } from '../../src/journal/rounds/passed-rounds.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { envelope, JWT } from './mock-venue.ts';
 import { scene, until } from './scene.ts';

@@ -3,7 +3,7 @@
  * look-ups and confirming reads. To leave them out would be the worse mistake; that there are so many is for a person to know.
  */
 import type { ApprovedBounds, Entry } from '../../journal/entry.ts';
-import type { PassedRounds } from '../../journal/passed-rounds.ts';
+import type { PassedRounds } from '../../journal/rounds/passed-rounds.ts';
 
 export class PlanAlarm {
   private readonly report: (text: string) => void;

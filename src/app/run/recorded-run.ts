@@ -2,8 +2,8 @@
 import { mayPassRounds } from '../../engine/steps/passing.ts';
 import { ChainCheck, type ChainVerdict } from '../../journal/chain.ts';
 import type { Entry, EntryOf } from '../../journal/entry.ts';
-import { type PassedRounds, readShortenedRun } from '../../journal/passed-rounds.ts';
 import { readRecordedRun } from '../../journal/reading.ts';
+import { type PassedRounds, readShortenedRun } from '../../journal/rounds/passed-rounds.ts';
 import type { JournalReader, StoredEntry } from '../../journal/store.ts';
 import type { CheckedRunbook } from '../../runbook/checked.ts';
 import { ResumedTimeFold } from './resumed-clock.ts';

@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import type { SettledCall } from '../../journal/orders.ts';
-import type { PassedRounds } from '../../journal/passed-rounds.ts';
+import type { PassedRounds } from '../../journal/rounds/passed-rounds.ts';
 import { getEndpoint, isEndpointName } from '../../venue/catalogue.ts';
 import {
   allowsOrders,

@@ -1,5 +1,5 @@
 /** Computes the state of the deadman switch behind heartbeats that are not played: from the newest heartbeat and the newest reading. */
-import type { PassedRounds } from '../../journal/passed-rounds.ts';
+import type { PassedRounds } from '../../journal/rounds/passed-rounds.ts';
 import { type DeadmanState, stepDeadman } from '../../venue/deadman.ts';
 import type { DeadmanRecord } from '../../venue/records.ts';
 

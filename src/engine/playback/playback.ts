@@ -9,7 +9,7 @@ import { RelayClock } from '../../base/relay-clock.ts';
 import type { Away, BriefEntry, BriefEntryOf, DataOf, Entry, EntryType, ProcessFact } from '../../journal/entry.ts';
 import { isFeedRequest, ORIGIN } from '../../journal/entry.ts';
 import { OrderTracker } from '../../journal/orders.ts';
-import type { PassedRounds } from '../../journal/passed-rounds.ts';
+import type { PassedRounds } from '../../journal/rounds/passed-rounds.ts';
 import type { EndpointName } from '../../venue/catalogue.ts';
 import type { CallOutcome, FeedValue, MarketRules, RequestOutcome, VenueCall, VenuePort } from '../../venue/port.ts';
 import { FailedBefore } from '../interruption.ts';

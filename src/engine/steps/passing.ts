@@ -6,7 +6,7 @@
  */
 import { isSameJson } from '../../base/json.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
-import type { PassedRounds } from '../../journal/passed-rounds.ts';
+import type { PassedRounds } from '../../journal/rounds/passed-rounds.ts';
 import { parseValueJson } from '../../runbook/check/inputs.ts';
 import type { CheckedRunbook, CheckedStep, StepName, StepOf } from '../../runbook/checked.ts';
 import { STEPS } from '../../runbook/steps/steps.ts';

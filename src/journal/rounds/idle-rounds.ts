@@ -5,22 +5,20 @@
  * same entries in the same sequence.
  */
 
-import type { Entry } from './entry.ts';
+import type { Entry } from '../entry.ts';
+import type { StoredEntry } from '../store.ts';
 import { HeartbeatShapes } from './idle-heartbeats.ts';
+import { type FoundEntries, type HeldHeartbeat, IdleLine } from './round-line.ts';
 import {
   type Draft,
   type Found,
-  type FoundEntries,
-  type HeldHeartbeat,
-  IdleLine,
   isOfHeartbeat,
   MOST_ENTRIES,
   MOST_ROUNDS,
   makeRoundPath,
   mayBeIdle,
   RoundShape,
-} from './round-line.ts';
-import type { StoredEntry } from './store.ts';
+} from './round-shape.ts';
 
 /** An entry as it is written. */
 export interface Sealed {

@@ -3,12 +3,13 @@
  * rounds of one loop in which nothing changed, the last ones are kept, and one `rounds.passed` replaces the rounds before them. So a
  * resume costs what happened in a run, however long the run has waited.
  */
-import { settle } from '../base/clock.ts';
-import { readEntry } from './chain.ts';
-import { type DataOf, type Entry, type EntryOf, isFeedRequest, type Json } from './entry.ts';
-import { readStoredEntries } from './reading.ts';
-import { expandEntry, HEARTBEAT_STEP, listFeedsRead, makeRoundPath, nameFeed, parseHeartbeat } from './round-line.ts';
-import type { JournalReader, StoredEntry } from './store.ts';
+import { settle } from '../../base/clock.ts';
+import { readEntry } from '../chain.ts';
+import { type DataOf, type Entry, type EntryOf, isFeedRequest, type Json } from '../entry.ts';
+import { readStoredEntries } from '../reading.ts';
+import type { JournalReader, StoredEntry } from '../store.ts';
+import { expandEntry, listFeedsRead, nameFeed } from './round-line.ts';
+import { HEARTBEAT_STEP, makeRoundPath, parseHeartbeat } from './round-shape.ts';
 
 /** Rounds, with the heartbeats among them, that each said what those before them said. */
 export interface PassedRounds {

@@ -5,7 +5,7 @@
  * of differences). A column is written only in a form that gives back each value: whole numbers up to 2^53 do, a text with a
  * fraction stays a text.
  */
-import type { Json } from './entry.ts';
+import type { Json } from '../entry.ts';
 
 export type Figure = number | string;
 

@@ -3,9 +3,9 @@
  * arms the switch is never among them, and its attempt is on the disk before it is sent: so the journal says that the switch may be
  * armed, and for how long, before a heartbeat is held back.
  */
-import type { JsonObject } from './entry.ts';
-import { type Draft, parseHeartbeat, RoundShape } from './round-line.ts';
-import type { StoredEntry } from './store.ts';
+import type { JsonObject } from '../entry.ts';
+import type { StoredEntry } from '../store.ts';
+import { type Draft, parseHeartbeat, RoundShape } from './round-shape.ts';
 
 /** How many entries a heartbeat has: intent, attempt, answer and the renewal; a reading has no renewal. */
 const LENGTHS: Readonly<Record<string, number>> = { 'POST /cancel_all_after': 4, 'GET /cancel_all_after': 3 };
