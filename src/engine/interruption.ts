@@ -13,11 +13,19 @@ export class StepFailure extends Error {
   readonly step: string;
   /** The step is not retried sooner than this, ms (X-RateLimit-Retry-After). */
   readonly retryAfterMs: number | undefined;
-  constructor(kind: ErrorKind, message: string, step: string, retryAfterMs?: number) {
+  /** Of a denial. */
+  readonly code: string | undefined;
+  constructor(
+    kind: ErrorKind,
+    message: string,
+    step: string,
+    { retryAfterMs, code }: { readonly retryAfterMs?: number | undefined; readonly code?: string | undefined } = {},
+  ) {
     super(message);
     this.kind = kind;
     this.step = step;
     this.retryAfterMs = retryAfterMs;
+    this.code = code;
   }
   get fact(): ErrorFact {
     // A failure of the run as a whole has no step.
@@ -25,7 +33,7 @@ export class StepFailure extends Error {
   }
   /** The same failure, with another step's path. */
   withStep(step: string): StepFailure {
-    return new StepFailure(this.kind, this.message, step, this.retryAfterMs);
+    return new StepFailure(this.kind, this.message, step, this);
   }
 }
 

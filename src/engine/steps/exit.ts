@@ -20,16 +20,7 @@ import type { OrderRequestContext, Terms } from '../orders/parts.ts';
 import { createSignal, sleepUntil } from '../waiting.ts';
 import { boundExit } from './barriers.ts';
 import type { StepExecution } from './execution.ts';
-import {
-  cancelSideBySide,
-  ensureBand,
-  makeOrderContext,
-  placeOrder,
-  RATE_DENIAL,
-  RATE_EVERY_MS,
-  RATE_PATIENCE_MS,
-  registerUndo,
-} from './order-steps.ts';
+import { cancelSideBySide, ensureBand, makeOrderContext, placeOrder, RateWait, registerUndo } from './order-steps.ts';
 
 type ClosingExecution = StepExecution<StepOf<'manage' | 'close'>>;
 
@@ -42,7 +33,7 @@ export const SLIP = new Decimal('0.01');
  */
 const SENT_AGAIN: ReadonlySet<string> = new Set(['rejected', 'cancelled', 'transport', 'rate_limited', 'not_placed']);
 /** Denials of an order that was decided too long ago: the next one has the price of now. */
-const OUTDATED: readonly string[] = [STALE_INTENT, GATE_STALE];
+const OUTDATED: ReadonlySet<string> = new Set([STALE_INTENT, GATE_STALE]);
 
 /** How long it may be unknown what became of a market order before the stops for a fraction of the position are back, ms. */
 const COVER_AFTER_MS = 10_000;
@@ -226,7 +217,7 @@ export class MarketExit {
         if (!(error instanceof StepFailure)) throw error;
         // One that got no answer could still arrive: one more is sent, not four.
         if (error.kind === 'not_placed') of.kept.exits = Math.max(of.kept.exits, MOST_EXITS - 1);
-        this.isRefused = !SENT_AGAIN.has(error.kind) && !OUTDATED.some((code) => error.message.startsWith(`${code}:`));
+        this.isRefused = !SENT_AGAIN.has(error.kind) && !OUTDATED.has(error.code ?? '');
         if (this.isRefused) return error;
         failure = error;
         await this.coverFrom(until, this.claimRefused(scope));
@@ -294,18 +285,15 @@ export class MarketExit {
     make: () => Terms | undefined | Promise<Terms | undefined>,
   ): Promise<StepFailure | Halt | undefined> {
     const { execution, of } = this;
-    const { clock, heartbeat, orderManager } = execution.run;
-    for (const until = clock.now() + RATE_PATIENCE_MS; ; ) {
+    const { orderManager } = execution.run;
+    for (const wait = new RateWait(execution); ; ) {
       const terms = await make();
       if (terms === undefined) return undefined;
       const at = { ...makeOrderContext(execution, of.market), cancel };
       const denial = await orderManager.findDenial(at, `${what}/${of.kept.placed + 1}`, terms);
       if (denial === undefined) return undefined;
       of.kept.placed += 1;
-      const next = clock.now() + RATE_EVERY_MS;
-      if (denial.code !== RATE_DENIAL || next > until) return denial.failure;
-      heartbeat.markWaiting(execution.path, next);
-      await sleepUntil(clock, next, cancel);
+      if (!(await wait.passes(denial.code, cancel))) return denial.failure;
     }
   }
 

@@ -106,13 +106,33 @@ export async function clearEarlier(execution: StepExecution<StepOf<'place'>>, le
 }
 
 /** How long an order is waited for that the rate of orders denies, and how often it is tried, ms: the window of the rate is a minute. */
-export const RATE_PATIENCE_MS = 65_000;
-export const RATE_EVERY_MS = 5000;
-export const RATE_DENIAL = 'ORDER_RATE_EXCEEDED';
+const RATE_PATIENCE_MS = 65_000;
+const RATE_EVERY_MS = 5000;
+
+/** Waits for orders that only the rate of orders denies, from the first of them on. */
+export class RateWait {
+  private readonly execution: StepExecution<StepOf<'place' | 'protect' | 'manage' | 'close'>>;
+  private readonly until: number;
+
+  constructor(execution: StepExecution<StepOf<'place' | 'protect' | 'manage' | 'close'>>) {
+    this.execution = execution;
+    this.until = execution.run.clock.now() + RATE_PATIENCE_MS;
+  }
+
+  /** Waits until an order that was denied is to be tried again; false where the denial has another reason, or the time is up. */
+  async passes(denial: string | undefined, cancel: Cancellation): Promise<boolean> {
+    const { path, run } = this.execution;
+    const next = run.clock.now() + RATE_EVERY_MS;
+    if (denial !== 'ORDER_RATE_EXCEEDED' || next > this.until) return false;
+    run.heartbeat.markWaiting(path, next);
+    await sleepUntil(run.clock, next, cancel);
+    return true;
+  }
+}
 
 /**
- * Places an order. A stop that reduces, or a target for a fraction of the position, waits where only too many were sent in the last minute: what would be done
- * instead, an order that closes the position at the market, is denied as long.
+ * Places an order. A stop that reduces, or a target for a fraction of the position, waits where only too many were sent in the last
+ * minute: what would be done instead, an order that closes the position at the market, is denied as long.
  */
 export async function placeOrder(
   execution: StepExecution<StepOf<'place' | 'protect' | 'manage' | 'close'>>,
@@ -120,18 +140,14 @@ export async function placeOrder(
   leg: string,
   terms: Terms,
 ): Promise<OrderHandle> {
-  const { clock, heartbeat } = execution.run;
   const closes = isPositionStop(terms) || (isStop(terms.type) && terms.allow === 'reduce');
-  const until = closes ? clock.now() + RATE_PATIENCE_MS : Number.NEGATIVE_INFINITY;
+  const wait = new RateWait(execution);
   for (;;) {
     try {
       return await placeOnce(execution, at, leg, terms);
     } catch (error) {
-      const next = clock.now() + RATE_EVERY_MS;
-      const isRate = error instanceof StepFailure && error.message.startsWith(`${RATE_DENIAL}:`);
-      if (!isRate || next > until) throw error;
-      heartbeat.markWaiting(execution.path, next);
-      await sleepUntil(clock, next, at.cancel);
+      const denial = error instanceof StepFailure ? error.code : undefined;
+      if (!closes || !(await wait.passes(denial, at.cancel))) throw error;
     }
   }
 }

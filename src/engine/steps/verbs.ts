@@ -216,7 +216,7 @@ const VERBS: { readonly [V in VenueStepName]?: VerbFunction<V> } = {
     if (outcome.kind !== 'confirmed') {
       const kind =
         outcome.failure === 'cancelled' || outcome.failure === 'unknown_outcome' ? 'transport' : outcome.failure;
-      throw new StepFailure(kind, outcome.message, path, outcome.retryAfterMs);
+      throw new StepFailure(kind, outcome.message, path, outcome);
     }
     return outcome.result as Value;
   },
