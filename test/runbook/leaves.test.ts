@@ -322,6 +322,25 @@ ${after}`;
     );
   });
 
+  it('follow the names of a def', () => {
+    const head = "def: {m: \"'BTC-USD'\", flat: position(m) == 0, wide: inputs.wide, x: n}\n";
+    const more = `inputs: {wide: {type: boolean}}\nvars: {n: {type: market, init: BTC-USD}}\n${head}leaves: {position: none}\n`;
+    const entry = ENTRY.replace('limit,', 'market,');
+    const close = (condition: string) => `  - if: ${condition}\n    close: BTC-USD\n`;
+    expect(leaks(entry + close('"!flat"'), { head: more })).toEqual([]);
+    expect(leaks(entry + close('flat'), { head: more })).toEqual(VIOLATED);
+    expect(leaks(`${entry}  - close: "\${m}"\n`, { head: more })).toEqual([]);
+    // What never changes is decided once.
+    const wide = entry.replace('- id: entry', '- if: wide\n    id: entry');
+    expect(leaks(wide + close('wide'), { head: more })).toEqual([]);
+    expect(leaks(wide + close('"!wide"'), { head: more })).toEqual(VIOLATED);
+    // A name may stand for another market later.
+    const named = entry.replace('market: BTC-USD', 'market: "${x}"');
+    const asked = '  - {if: position(n) != 0, close: "${x}"}\n';
+    expect(leaks(named + asked, { head: more })).toEqual([]);
+    expect(leaks(`${named}  - set: {n: 'ETH-USD'}\n${asked}`, { head: more })).toEqual(UNPROVEN);
+  });
+
   it('leave what one branch places after another has closed', () => {
     const none = { head: 'leaves: {position: none}\n' };
     const beside = (step: string, first: boolean) => {

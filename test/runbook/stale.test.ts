@@ -169,6 +169,10 @@ describe('the position of the run', () => {
     const given = place().replace('market: BTC-USD', 'market: "${inputs.market}"');
     expect(stale(given + STOP('position(inputs.market) == 0'))).toEqual(['place position(inputs.market)']);
     expect(stale(`${place()}  - refresh: entry\n${STOP("position('BTC-USD') == 0")}`)).toEqual([]);
+    const def = `def: {m: "'BTC-USD'", flat: position(m) == 0}\n`;
+    expect(stale(place() + STOP('inputs.wanted && flat'), def)).toEqual(['place flat']);
+    expect(stale(`${place()}  - refresh: entry\n${STOP('flat')}`, def)).toEqual([]);
+    expect(stale(place() + STOP('position(m) == 0'), def)).toEqual(['place position(m)']);
   });
 });
 

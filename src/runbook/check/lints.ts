@@ -212,7 +212,7 @@ function lintProtection(checking: Checking, runbook: CheckedRunbook): void {
   let isLater = false;
   const visit = (steps: readonly CheckedStep[]): void => {
     for (const step of steps) {
-      filled ||= asksWhatFilled(step, checking.names.defs);
+      filled ||= asksWhatFilled(step);
       // One of the other side closes.
       if (isEntry(step, runbook) && (entry === undefined || entry.args.side.text === step.args.side.text)) {
         entry ??= step;
@@ -257,7 +257,7 @@ const TAKES_TIME: ReadonlySet<CheckedStep['verb']> = new Set([
 ]);
 
 /** Whether the step, or a block that it decides about, depends on what has filled. */
-function asksWhatFilled(step: CheckedStep, defs: ReadonlyMap<string, Expr>): boolean {
+function asksWhatFilled(step: CheckedStep): boolean {
   const conditions = [
     ...(step.if === undefined ? [] : [step.if]),
     ...(step.verb === 'switch' || step.verb === 'if' ? step.args.cases.flatMap(({ when }) => when ?? []) : []),
@@ -265,7 +265,7 @@ function asksWhatFilled(step: CheckedStep, defs: ReadonlyMap<string, Expr>): boo
   return conditions.some(
     (condition) =>
       listFieldsRead(condition).some((field) => /\.(?:filled|avg_price)$/.test(field)) ||
-      listParsed(condition).some(({ tree }) => listFillReads(tree, defs).length > 0),
+      listParsed(condition).some(({ plain }) => listFillReads(plain).length > 0),
   );
 }
 

@@ -25,7 +25,7 @@ import {
 } from './literals.ts';
 import { parseExpression, type SyntaxNode } from './syntax.ts';
 import { splitTemplate } from './template.ts';
-import { spell } from './tree.ts';
+import { expand, spell } from './tree.ts';
 import type { Facts, FieldRead } from './visible-names.ts';
 
 export { parseTypeWord } from '../functions/type-words.ts';
@@ -51,6 +51,8 @@ interface KnownFacts extends Omit<Facts, 'fields'> {
 /** An expression as it was parsed. */
 export interface Parsed {
   readonly tree: SyntaxNode;
+  /** The tree with what its names of a `def` stand for in their places. */
+  readonly plain: SyntaxNode;
   readonly fields: readonly FieldRead[];
   /** The place of a part of the tree in the file. */
   locate(node: SyntaxNode): Span;
@@ -67,6 +69,11 @@ export function findTree(expr: Expr): SyntaxNode | undefined {
   return FACTS.get(expr)?.parsed?.tree;
 }
 
+/** The syntax tree of a value that is one expression, with what its names of a `def` stand for in their places. */
+export function findPlain(expr: Expr): SyntaxNode | undefined {
+  return FACTS.get(expr)?.parsed?.plain;
+}
+
 /** The items of a list that is written out, `[entry, guard.stop_loss]`: the tree of each that has one. */
 export function listItems(expr: Expr): readonly (SyntaxNode | undefined)[] | undefined {
   const tree = findTree(expr);
@@ -74,10 +81,13 @@ export function listItems(expr: Expr): readonly (SyntaxNode | undefined)[] | und
   return expr.type.kind === 'list' ? FACTS.get(expr)?.parts.map(findTree) : undefined;
 }
 
-/** One spelling for values that are written alike: a field says `${inputs.market}` or BTC-USD, a function `inputs.market` or 'BTC-USD'. */
+/**
+ * One spelling for values that mean the same: a field says `${inputs.market}` or BTC-USD, a function `inputs.market`, 'BTC-USD', or a
+ * `def` that stands for it.
+ */
 export function spellValue(expr: Expr): string {
   const { parsed, parts = [] } = FACTS.get(expr) ?? {};
-  if (parsed !== undefined) return spell(parsed.tree);
+  if (parsed !== undefined) return spell(parsed.plain);
   const isLiteral = expr.constant && parts.length === 0 && expr.type.kind === 'text';
   return isLiteral ? JSON.stringify(expr.evaluate(NOWHERE)) : expr.text.trim();
 }
@@ -333,12 +343,22 @@ function compileSlice({ node, source, text, from }: Slice, env: TypeEnv, expecte
     whenFalse: fit.whenFalse ?? [],
     bare: fit.bare,
     parts: [],
-    parsed: { tree: parsed.tree, fields: analysis.fields, locate: (part: Span) => toFileSpan(node, from, part) },
+    parsed: {
+      tree: parsed.tree,
+      plain: expand(parsed.tree, (name) => findDefined(env, name)),
+      fields: analysis.fields,
+      locate: (part: Span) => toFileSpan(node, from, part),
+    },
     ...(fit.origin === undefined ? {} : { origin: fit.origin }),
   };
   const { type, run, constant } = fit;
   const { reads, weight } = analysis;
   return { expr: makeExpression(text, { type, reads, run, weight, facts, constant }), diagnostics };
+}
+
+function findDefined(env: TypeEnv, name: string): SyntaxNode | undefined {
+  const expr = env.defs?.get(name);
+  return expr && findPlain(expr);
 }
 
 function findFacts(env: TypeEnv, name: string): Facts | undefined {

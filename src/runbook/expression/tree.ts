@@ -45,6 +45,56 @@ export function findPath(node: SyntaxNode): string | undefined {
 /** Methods that evaluate an expression for each item of a list, under a name of its own. */
 export const MACROS: ReadonlySet<string> = new Set(['map', 'filter', 'exists', 'all']);
 
+/** Nodes of an expanded tree: names that each stand for two of the one before would make millions. */
+const MOST_NODES = 4000;
+
+/**
+ * The tree with what its names of a `def` stand for in their places; as it is where that would be too large. The parts that were put in
+ * have the places of their own text.
+ */
+export function expand(tree: SyntaxNode, find: (name: string) => SyntaxNode | undefined): SyntaxNode {
+  let left = MOST_NODES;
+  const visit = (node: SyntaxNode, items: readonly string[]): SyntaxNode => {
+    left -= 1;
+    const known = node.op === 'id' && !items.includes(node.args) ? find(node.args) : undefined;
+    if (known !== undefined) {
+      for (const _ of walkTree(known)) left -= 1;
+      return known;
+    }
+    const [item] = node.op === 'rcall' && MACROS.has(node.args[0]) ? node.args[2].map(findPath) : [];
+    const inner = item === undefined ? items : [...items, item];
+    const parts = listParts(node);
+    const visited = parts.map((part) => visit(part, inner));
+    return visited.every((part, at) => part === parts[at]) ? node : withParts(node, visited);
+  };
+  const expanded = visit(tree, []);
+  return left < 0 ? tree : expanded;
+}
+
+/** The same node over other parts, which are in the order of `listParts`. */
+function withParts(node: SyntaxNode, parts: readonly SyntaxNode[]): SyntaxNode {
+  const { op, input, start, end } = node;
+  const args = ((): unknown => {
+    switch (op) {
+      case '.':
+      case '.?':
+        return [parts[0], node.args[1]];
+      case '!_':
+      case '-_':
+        return parts[0];
+      case 'call':
+        return [node.args[0], parts];
+      case 'rcall':
+        return [node.args[0], parts[0], parts.slice(1)];
+      case 'map':
+        return node.args.map((_, at) => [parts[2 * at], parts[2 * at + 1]]);
+      default:
+        return parts;
+    }
+  })();
+  return { op, args, input, start, end } as SyntaxNode;
+}
+
 /** Each path that a tree reads, as long as it is written: `inputs.side`, not `inputs`; without the items of its macros. */
 export function listPaths(node: SyntaxNode): readonly string[] {
   const path = findPath(node);

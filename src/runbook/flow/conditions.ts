@@ -3,9 +3,9 @@
  * filled. What a condition says in another way leaves a doubt.
  */
 import type { CheckedRunbook, CheckedStep, StepOf } from '../checked.ts';
-import { findTree, listParsed, spellValue } from '../expression/expression.ts';
+import { findPlain, spellValue } from '../expression/expression.ts';
 import type { SyntaxNode } from '../expression/syntax.ts';
-import { findPath, findRoot, isZero, listPaths, listTerms, spell, walkTree } from '../expression/tree.ts';
+import { findPath, findRoot, isZero, listParts, listPaths, listTerms, spell } from '../expression/tree.ts';
 import { walkSteps } from '../steps/walk.ts';
 import type { Expr } from '../values.ts';
 import {
@@ -59,8 +59,8 @@ export class StepNames {
   }
 
   /** Whether a condition can have to do with orders: it reads more than inputs, feeds, times and the account. */
-  concernsOrders(reads: readonly string[]): boolean {
-    return reads.some((root) => !this.others.has(findRoot(root)));
+  concernsOrders(paths: readonly string[]): boolean {
+    return paths.some((path) => !this.others.has(findRoot(path)));
   }
 
   isSum(name: string): boolean {
@@ -89,7 +89,7 @@ export class StepNames {
 }
 
 function isFromZero(init: Expr): boolean {
-  const tree = findTree(init);
+  const tree = findPlain(init);
   return tree !== undefined && isZero(tree);
 }
 
@@ -106,7 +106,7 @@ function forget(state: PathState, measure: string): PathState {
  * negative; undefined where it does anything else.
  */
 function listSummed(name: string, value: Expr): readonly string[] | undefined {
-  const tree = findTree(value);
+  const tree = findPlain(value);
   const [first, ...terms] = tree === undefined ? [] : listTerms(tree, '+');
   const ids = terms.map((term) => findFilled(dropZero(term)));
   return first?.op === 'id' && first.args === name && ids.every((id) => id !== undefined) ? ids : undefined;
@@ -130,20 +130,18 @@ export function narrowByCondition(
   truth: boolean,
   names: StepNames,
 ): PathState | undefined {
-  const tree = findTree(condition);
+  const tree = findPlain(condition);
   if (tree === undefined) return { ...state, doubt: true };
-  if (isSteady(condition, tree, names.steady)) return decide(state, tree, truth);
+  if (isSteady(tree, names.steady)) return decide(state, tree, truth);
   const parts = listTerms(tree, '&&');
   const atoms = parts.map((part) => parseAtom(part, names));
   if (!truth && parts.length > 1)
-    return atoms.every((atom) => atom !== undefined) || !concerns(tree, condition, names)
-      ? state
-      : { ...state, doubt: true };
+    return atoms.every((atom) => atom !== undefined) || !concerns(tree, names) ? state : { ...state, doubt: true };
   let narrowed: PathState | undefined = state;
   for (const [index, atom] of atoms.entries()) {
     const part = parts[index] ?? tree;
     if (atom === undefined) {
-      if (narrowed !== undefined && concerns(part, condition, names)) narrowed = { ...narrowed, doubt: true };
+      if (narrowed !== undefined && concerns(part, names)) narrowed = { ...narrowed, doubt: true };
     } else narrowed = narrowed && applyAtom(narrowed, atom, truth);
   }
   return narrowed;
@@ -181,15 +179,12 @@ export interface FillRead {
   readonly by: SyntaxNode;
 }
 
-/** The calls of such functions in a tree, and in the expressions of `def` that it names. */
-export function listFillReads(tree: SyntaxNode, defs: ReadonlyMap<string, Expr> = new Map()): readonly FillRead[] {
-  return [...walkTree(tree)].flatMap((by): readonly FillRead[] => {
-    const def = by.op === 'id' ? defs.get(by.args) : undefined;
-    if (def !== undefined)
-      return listParsed(def).flatMap((parsed) => listFillReads(parsed.tree, defs).map((read) => ({ ...read, by })));
-    if (by.op !== 'call' || !OF_FILLS.has(by.args[0])) return [];
-    return [{ name: by.args[0], market: by.args[1].map(spell).join(), by }];
-  });
+/** The calls of such functions in a tree; `written`: the tree before names of a `def` were replaced in it. */
+export function listFillReads(plain: SyntaxNode, written = plain): readonly FillRead[] {
+  const isCall = plain.op === 'call' && OF_FILLS.has(plain.args[0]);
+  const here = isCall ? [{ name: plain.args[0], market: plain.args[1].map(spell).join(), by: written }] : [];
+  const parts = written.op === plain.op ? listParts(written) : [];
+  return [...here, ...listParts(plain).flatMap((part, at) => listFillReads(part, parts[at] ?? written))];
 }
 
 function readsFills(tree: SyntaxNode): boolean {
@@ -197,14 +192,14 @@ function readsFills(tree: SyntaxNode): boolean {
 }
 
 /** Whether a condition has the same value at each place: it reads names of steady values alone. */
-export function isSteady({ reads }: Expr, tree: SyntaxNode, steady: ReadonlySet<string>): boolean {
-  return reads.length > 0 && !readsFills(tree) && reads.every((root) => steady.has(root));
+export function isSteady(tree: SyntaxNode, steady: ReadonlySet<string>): boolean {
+  const paths = listPaths(tree);
+  return paths.length > 0 && !readsFills(tree) && paths.every((path) => steady.has(findRoot(path)));
 }
 
 /** Whether a part of a condition that is not understood reads what has to do with orders. */
-function concerns(part: SyntaxNode, { reads }: Expr, names: StepNames): boolean {
-  const roots = new Set(listPaths(part).map(findRoot));
-  return readsFills(part) || names.concernsOrders(reads.filter((root) => roots.has(findRoot(root))));
+function concerns(part: SyntaxNode, names: StepNames): boolean {
+  return readsFills(part) || names.concernsOrders(listPaths(part));
 }
 
 type Saying = 'filled' | 'whole' | 'working' | 'placed';

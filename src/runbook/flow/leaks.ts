@@ -5,7 +5,7 @@
  */
 import { findPosition } from '../../base/diagnostic.ts';
 import type { CatchClause, CheckedRunbook, CheckedStep, LeavesDeclaration, StepOf } from '../checked.ts';
-import { findTree, listItems, spellValue } from '../expression/expression.ts';
+import { findPlain, listItems, spellValue } from '../expression/expression.ts';
 import { endsAtOnce, findAwaited } from '../steps/awaited.ts';
 import { getStepRow } from '../steps/steps.ts';
 import { listInnerBlocks, walkSteps } from '../steps/walk.ts';
@@ -282,9 +282,9 @@ class LeavesDomain implements Domain<PathState> {
       const ended = changeOrders(state, (fact) => fact.market === market, endOrder);
       return doubtElsewhere(uncover(ended, market));
     }
-    const key = this.names.findPlace(findTree(args.order));
+    const key = this.names.findPlace(findPlain(args.order));
     if (key !== undefined) return changeOrders(state, (_, each) => each === key, endOrder);
-    const protection = this.names.findProtected(findTree(args.order));
+    const protection = this.names.findProtected(findPlain(args.order));
     if (protection === undefined) return { ...state, doubt: true };
     // Another stop, placed before this one was cancelled, covers on.
     const { market, stopLoss } = protection.args;
@@ -302,7 +302,7 @@ class LeavesDomain implements Domain<PathState> {
   }
 
   private waitForOrder(args: Extract<StepOf<'wait_for'>['args'], { kind: 'order' }>, state: PathState): PathState {
-    const key = this.names.findPlace(findTree(args.order));
+    const key = this.names.findPlace(findPlain(args.order));
     // The stop or the target may have closed the position.
     if (key === undefined) return { ...state, doubt: true };
     const known = {

@@ -4,7 +4,7 @@
  */
 import type { Span } from '../../base/diagnostic.ts';
 import type { CatchClause, CheckedRunbook, CheckedStep, StepOf } from '../checked.ts';
-import { findOrigin, findTree, listFieldsRead, listParsed, spellValue } from '../expression/expression.ts';
+import { findOrigin, findPlain, findTree, listFieldsRead, listParsed, spellValue } from '../expression/expression.ts';
 import type { SyntaxNode } from '../expression/syntax.ts';
 import { findPath, listTerms } from '../expression/tree.ts';
 import { findAwaited } from '../steps/awaited.ts';
@@ -97,7 +97,7 @@ class StaleDomain implements Domain<StaleState> {
    * is not enough.
    */
   read(state: StaleState, expr: Expr, step: CheckedStep | undefined, decides = false, part?: SyntaxNode): void {
-    for (const { tree, fields, locate } of listParsed(expr)) {
+    for (const { tree, plain, fields, locate } of listParsed(expr)) {
       const within = part ?? tree;
       for (const { origin, by } of fields) {
         const [, order = '', field = ''] = /^(.*)\.(\w+)$/.exec(origin) ?? [];
@@ -106,7 +106,8 @@ class StaleDomain implements Domain<StaleState> {
         if (untouched === undefined || (field === 'open' && untouched.isOpen && !decides)) continue;
         this.note({ step, expr, field, span: locate(by), since: untouched.since }, origin);
       }
-      for (const { name: field, market, by } of listFillReads(within)) {
+      for (const { name: field, market, by } of listFillReads(plain, tree)) {
+        if (by.start < within.start || by.end > within.end) continue;
         const untouched = [...state.stale.values()].find((each) => each.market === market);
         if (untouched === undefined) continue;
         this.note({ step, expr, field, span: locate(by), since: untouched.since }, `${field}(${market})`);
@@ -122,7 +123,8 @@ class StaleDomain implements Domain<StaleState> {
   /** Reads a condition from left to right: what one part says, the next ones know. */
   narrow(state: StaleState, condition: Expr<boolean>, truth: boolean, step: CheckedStep): StaleState | undefined {
     const tree = findTree(condition);
-    if (tree === undefined) return state;
+    const plain = findPlain(condition);
+    if (tree === undefined || plain === undefined) return state;
     const decides = isDeciding(step, condition);
     const parts = listTerms(tree, '&&');
     let known: StaleState | undefined = state;
@@ -130,8 +132,8 @@ class StaleDomain implements Domain<StaleState> {
       if (known !== undefined) this.read(known, condition, step, decides, part);
       known = known && this.narrowBy(known, part, true);
     }
-    if (isSteady(condition, tree, this.steady)) {
-      const decided = takeDecision(state.decided, tree, truth);
+    if (isSteady(plain, this.steady)) {
+      const decided = takeDecision(state.decided, plain, truth);
       return decided && { ...state, decided };
     }
     if (truth) return known;
