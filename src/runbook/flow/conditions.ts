@@ -23,7 +23,7 @@ export class StepNames {
   private readonly places = new Map<string, string>();
   private readonly protections = new Map<string, StepOf<'protect'>>();
   /** Names whose values say nothing about orders. */
-  private readonly others = new Set(['inputs', 'feeds', 'now', 'run']);
+  private readonly others = new Set(['inputs', 'feeds', 'now', 'run', 'account']);
   /** Of these, the ones that are the same during the whole run. */
   readonly steady: ReadonlySet<string>;
   /** Variables that begin at zero and only ever add what orders filled. */
