@@ -45,6 +45,23 @@ describe('the comparison with the plan', () => {
     expect(runs.some(({ entries }) => entries.some(isPutBack))).toBe(true);
   });
 
+  it('counts the tokens of attempts of which a byte left: fixed 300005665', () => {
+    const entry = (type: string, epoch: number, data: object) => ({ type, epoch, at: 0, data }) as unknown as Entry;
+    const attempted = (epoch = 1) => entry('call.attempted', epoch, { call: 'a', tokens: 10 });
+    const settled = (kind: string, epoch = 1) =>
+      entry('call.settled', epoch, { call: 'a', kind, failure: 'transport' });
+    const answered = entry('call.answered', 1, { call: 'a' });
+    const tokensOf = (...entries: readonly Entry[]) => countSpent(entries).tokensPerMinute;
+    expect(tokensOf(attempted(), settled('unresolved'))).toBe(10);
+    expect(tokensOf(attempted(), settled('denied'))).toBe(0);
+    expect(tokensOf(attempted(), settled('rejected'))).toBe(0);
+    // Of one that a dead process has made nobody knows; that of the process which asked again was held back.
+    expect(tokensOf(attempted(), settled('denied', 2))).toBe(10);
+    expect(tokensOf(attempted(), attempted(2), settled('denied', 2))).toBe(10);
+    expect(tokensOf(attempted(), answered, settled('denied'))).toBe(10);
+    expect(tokensOf(attempted(), answered, attempted(), settled('denied'))).toBe(10);
+  });
+
   it('finds each bound that is one too small', async () => {
     const { plan, entries } = await findRun();
     const spent = countSpent(entries);

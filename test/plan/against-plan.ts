@@ -3,7 +3,7 @@
  * and no bound may be exceeded. Believes no summary: it counts the entries.
  */
 import { Decimal } from '../../src/base/decimal.ts';
-import type { Entry } from '../../src/journal/entry.ts';
+import type { Entry, EntryOf } from '../../src/journal/entry.ts';
 import type { Plan, PlannedRequest } from '../../src/runbook/plan/plan.ts';
 import { KNOWN_AFTER_RUN } from '../../src/runbook/plan/unknown.ts';
 
@@ -123,21 +123,29 @@ export function countSpent(entries: readonly Entry[], timeOf?: (entry: Entry) =>
   };
 }
 
+/** Attempts of which a byte left: of one that the last checks stopped, or that had no connection, the ledger has the tokens back. */
+function listSpent(entries: readonly Entry[]): readonly EntryOf<'call.attempted'>[] {
+  const spent = new Set<EntryOf<'call.attempted'>>();
+  const open = new Map<string, EntryOf<'call.attempted'>>();
+  for (const entry of entries) {
+    if (entry.type === 'call.attempted') {
+      spent.add(entry);
+      open.set(entry.data.call, entry);
+    } else if (entry.type === 'call.answered') open.delete(entry.data.call);
+    else if (entry.type === 'call.settled') {
+      const { call, kind, failure } = entry.data;
+      const attempt = open.get(call);
+      const isUnsent = kind === 'denied' || (kind === 'rejected' && failure === 'transport');
+      // The attempt of a process that died may have left.
+      if (isUnsent && attempt !== undefined && attempt.epoch === entry.epoch) spent.delete(attempt);
+    }
+  }
+  return [...spent];
+}
+
 /** Tokens of the minute with the most; `timeOf`: when an entry was written, epoch ms. */
 function countTokens(entries: readonly Entry[], timeOf = ({ at }: Entry) => at): number {
-  // No byte left, as of a renewal without a token to renew with: the ledger has the tokens back.
-  const unsent = new Set(
-    entries.flatMap((entry) =>
-      entry.type === 'call.settled' && entry.data.kind === 'rejected' && entry.data.failure === 'transport'
-        ? [entry.data.call]
-        : [],
-    ),
-  );
-  const spent = entries.flatMap((entry) =>
-    entry.type === 'call.attempted' && !unsent.has(entry.data.call)
-      ? [{ at: timeOf(entry), tokens: Number(entry.data.tokens ?? 0) }]
-      : [],
-  );
+  const spent = listSpent(entries).map((entry) => ({ at: timeOf(entry), tokens: Number(entry.data.tokens ?? 0) }));
   let most = 0;
   let inside = 0;
   let from = 0;
