@@ -256,6 +256,17 @@ describe('before an order', () => {
     expect([stage.sent().length, stage.moves()]).toEqual([2, [['armed', 5_270]]]);
   });
 
+  it('an arming that may have reached the venue is repeated as a heartbeat, which waits for no store', async () => {
+    const { heartbeat, enter, run, calls } = setUp({
+      [POST]: [{ kind: 'rejected' }, { kind: 'lost' }, { kind: 'lost' }],
+    });
+    await enter();
+    await run(heartbeat.beforeOrder('steps/o'));
+    const asked = calls.map(({ purpose, class: priority }) => [purpose, priority]);
+    expect(asked.slice(0, 2)).toEqual(Array(2).fill(['arm', 'enter']));
+    expect(asked.slice(2)).toEqual(Array(2).fill(['keep-alive', 'protect']));
+  });
+
   it('what the venue armed otherwise is said once', async () => {
     const stage = await armed({ [POST]: [{ record: { timeout: 30_000 } }] });
     busy(stage);

@@ -72,4 +72,8 @@ export const KEPT_SEEDS = [
     seed: 90_001_407,
     was: 'what was to disarm the switch waited for a full disk, and no heartbeat did: the switch fired',
   },
+  {
+    seed: 300_001_337,
+    was: 'an arming without an answer was repeated behind a full disk, and the switch that it had armed fired meanwhile',
+  },
 ] as const satisfies readonly { readonly seed: number; readonly was: string }[];

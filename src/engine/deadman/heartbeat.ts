@@ -317,7 +317,8 @@ export class Heartbeat {
     const { clock } = this.parts;
     this.timer.start();
     for (let tries = 1; ; tries += 1) {
-      const outcome = await this.post(step, 'arm');
+      // Where an earlier request may have armed it, the switch may fire while this one waits for a store, as a heartbeat does not.
+      const outcome = await this.post(step, this.state.status === 'unknown' ? 'keep-alive' : 'arm');
       if (allowsOrders(this.state, clock.now())) {
         this.journalMove('armed');
         this.timer.setReadDue(clock.now() + chooseDeadmanReadPauseMs(this.state.timeoutMs));
