@@ -111,7 +111,16 @@ function* findSentBehindKill(facts: Facts): Iterable<string> {
   for (const run of runs) {
     const endedAt = facts.endOf(run);
     const isTold = run.entries.some(({ type, data }) => type === 'operator.acted' && data.command === 'kill');
-    if (wasThere.get(run.name) && endedAt !== undefined && endedAt > killedAt + 2 * KILL_REACHES_MS && !isTold)
+    // Nothing was left to do of one that ends in the instant in which a process takes it up.
+    const takenUp = run.entries.findLast(({ type }) => type === 'run.resumed');
+    const isOver = takenUp !== undefined && facts.at(takenUp) === endedAt;
+    if (
+      wasThere.get(run.name) &&
+      endedAt !== undefined &&
+      endedAt > killedAt + 2 * KILL_REACHES_MS &&
+      !isTold &&
+      !isOver
+    )
       yield `${run.name} ended ${endedAt - killedAt} ms after the kill, and did not hear of it`;
   }
 }
