@@ -97,7 +97,7 @@ function* exceededTogether({ happened, intents, own }: Facts): Iterable<string> 
 
 /** Orders that left although a kill was in force for their run, and runs that it did not end. */
 function* findSentBehindKill(facts: Facts): Iterable<string> {
-  const { killedAt, releasedAt = Number.POSITIVE_INFINITY, sent, runs } = facts.happened;
+  const { killedAt, releasedAt = Number.POSITIVE_INFINITY, sent, runs, lives, stops } = facts.happened;
   if (killedAt === undefined) return;
   const begunAt = (run: RunTold) => facts.at(run.entries[0] as Entry);
   const wasThere = new Map(runs.map((run) => [run.name, begunAt(run) <= killedAt]));
@@ -111,9 +111,8 @@ function* findSentBehindKill(facts: Facts): Iterable<string> {
   for (const run of runs) {
     const endedAt = facts.endOf(run);
     const isTold = run.entries.some(({ type, data }) => type === 'operator.acted' && data.command === 'kill');
-    // Nothing was left to do of one that ends in the instant in which a process takes it up.
-    const takenUp = run.entries.findLast(({ type }) => type === 'run.resumed');
-    const isOver = takenUp !== undefined && facts.at(takenUp) === endedAt;
+    // Nothing was left to do of one that ends in the instant in which its process takes it up, or goes on behind a stop.
+    const isOver = lives.some(({ startedAt }) => startedAt === endedAt) || stops.some(({ until }) => until === endedAt);
     if (
       wasThere.get(run.name) &&
       endedAt !== undefined &&
