@@ -233,7 +233,7 @@ class Path {
     }
   }
 
-  /** Ends the pause before a round, and the item before an item, if the others were cancelled when one failed. */
+  /** Ends the pause before a round, and the item before an item, if the others were cancelled when one failed or stopped the run. */
   private beginRound({ path }: JournalRecord): void {
     for (const { loop, round } of listRounds(path)) {
       const step = toStatic(loop);
@@ -242,8 +242,8 @@ class Path {
       const [entered] = listRounds(this.entered.get(step) ?? '').slice(-1);
       if (entered?.loop === loop && entered.round >= round) continue;
       this.endPause(step);
-      if (own !== undefined && !hasSucceeded(own) && this.child(`${step}/do`) !== undefined)
-        this.end(`${step}/do`, 'cancelled');
+      const isCancelled = own !== undefined && (!hasSucceeded(own) || this.stopsRun(step));
+      if (isCancelled && this.child(`${step}/do`) !== undefined) this.end(`${step}/do`, 'cancelled');
     }
   }
 
@@ -271,6 +271,7 @@ class Path {
     const owed = this.findFailure(step);
     if (owed !== undefined) this.endActor(owed, data.error.kind);
     if (!this.begun.delete(step) || this.takeLeft(step) !== 'failed') throw this.departs(record, 'the step is retried');
+    this.failedJoins.delete(step);
   }
 
   private endStep(record: RecordOf<'step.ended'>): void {

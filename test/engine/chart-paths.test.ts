@@ -118,3 +118,40 @@ describe('a journal', async () => {
     expect(findDeparture(other.runbook, other.entries)).toBeUndefined();
   });
 });
+
+describe('a parallel step', () => {
+  const head = 'runbook: case\ndsl: 1\nvars: {n: {type: integer, init: 0}}\nsteps:\n';
+
+  it('that fails, and succeeds when a clause tries it again, is a path: drawn 400007225', async () => {
+    const { runbook, entries } = await play(`${head}  - id: both
+    parallel:
+      branches:
+        left: [{assert: n > 0}]
+        right: [{wait: 1s}]
+      on_fail: let_others_finish
+    catch: [{on: [assertion], do: [{set: {n: 1}}], then: retry}]
+`);
+    expect(entries.filter(({ type }) => type === 'step.retried')).toHaveLength(1);
+    expect(findDeparture(runbook, entries)).toBeUndefined();
+    const failing = entries.map((entry) =>
+      entry.type === 'step.ended' && entry.step.includes('~2/branches/left')
+        ? { ...entry, data: { ...entry.data, outcome: 'failed', error: { kind: 'assertion', message: 'no' } } }
+        : entry,
+    ) as readonly Entry[];
+    expect(findDeparture(runbook, failing)).toBeDefined();
+  });
+
+  it('of whose items one stops the run while others are under way is a path: drawn 400003979', async () => {
+    const { runbook, entries } = await play(`${head}  - parallel:
+      each: k
+      in: '[1, 2, 3]'
+      max: 3
+      do:
+        - wait: 1s
+        - {if: k == 1, stop: {outcome: enough}}
+        - wait: 5s
+`);
+    expect(entries.at(-1)).toMatchObject({ type: 'run.ended', data: { outcome: 'stopped' } });
+    expect(findDeparture(runbook, entries)).toBeUndefined();
+  });
+});
