@@ -6,6 +6,8 @@ import { inputsFrom, loadedFrom, type Performance, perform, replay, type Scene, 
 const LONG = '  - place: {type: market, market: BTC-USD, side: long, size: 0.1, price: 64100}\n';
 const STOP = '  - protect: {market: BTC-USD, side: short, stop_loss: {fraction: 1, trigger: 60000, price: 59000}}\n';
 const ADDING = '  - place: {type: limit, market: BTC-USD, side: long, size: 0.1, price: 63000}\n';
+/** Its price is within the bound of a market order that closes. */
+const NEAR = ADDING.replace('63000', '63900');
 const TAKING = '  - place: {type: limit, market: BTC-USD, side: short, size: 0.1, price: 65000}\n';
 const MANAGE = 'manage: {market: BTC-USD, side: short, stop_loss: {trigger: 60000, price: 59000}';
 /** Every market order but the first. */
@@ -131,6 +133,27 @@ describe('as the way out of a failure', () => {
     const played = await play(LONG + ADDING + FAILS + CLOSE, { config: { faults } });
     expect(listOrders(played)).toEqual(['market long closed', 'limit long canceled', 'market short closed']);
   });
+
+  it('closes it although it could trade with an order that can only add to it and whose cancel gets no answer', async () => {
+    const faults: FaultRule[] = [{ on: 'DELETE /orders', when: { call: '1+' }, do: 'lost_before' }];
+    const played = await play(LONG + NEAR + FAILS + CLOSE, { config: { faults } });
+    expect(listOrders(played)).toEqual(['market long closed', 'limit long open', 'market short closed']);
+  });
+
+  it.each([
+    ['is not there', false],
+    ['is there', true],
+  ])(
+    'closes it beside an order of the other side that was refused in unknown words and %s',
+    async (_what, processed) => {
+      const faults: FaultRule[] = [
+        { on: 'POST /orders', when: { type: 'limit' }, do: 'error', error: 'SOMETHING_ODD', processed },
+      ];
+      const config = { visibilityLagMs: { min: 9000, max: 9000 }, faults };
+      const played = await play(`${LONG}${NEAR}on_error:\n${CLOSE}`, { config });
+      expect([played.report.outcome, isFlat(played), played.report.residual]).toEqual(['failed', true, []]);
+    },
+  );
 
   it('sends nothing beside an order of its own side that does not end', async () => {
     const faults = [1, 2].map(

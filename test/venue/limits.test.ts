@@ -722,6 +722,16 @@ describe('self-match', () => {
       ),
     ).toBe('SELF_MATCH');
   });
+  it('lets a way out pass an order that may not be there', () => {
+    const beside = (doubtful: boolean) =>
+      facts({ positions: { 'BTC-USD': holds('0.5') }, working: [working({ side: 'long', price: '60000', doubtful })] });
+    const out = place({ side: 'short', type: 'market', price: '59000', allow: 'reduce' });
+    expect(code(out, {}, beside(true))).toBe('ok');
+    expect(code(out, {}, beside(false))).toBe('SELF_MATCH');
+    expect(code(place({ side: 'short', type: 'market', price: '59000' }), {}, beside(true))).toBe('SELF_MATCH');
+    const more = place({ side: 'short', type: 'market', price: '59000', size: '0.51', allow: 'reduce' });
+    expect(code(more, {}, beside(true))).toBe('SELF_MATCH');
+  });
   it('ignores stops, and allows it where both sets allow it', () => {
     expect(code(place({ type: 'stop_limit', price: '70000', trigger: '69000' }), {}, resting)).toBe('ok');
     expect(

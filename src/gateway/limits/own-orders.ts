@@ -9,7 +9,7 @@ import type { WorkingOrder } from '../../venue/limits/check.ts';
 import { isPositionStop } from '../../venue/order/context.ts';
 import { computeShortfall } from '../../venue/order/fills.ts';
 import { getExposure, isEndUnseen } from '../../venue/order/life.ts';
-import { isWorking } from '../../venue/order/states.ts';
+import { isInDoubt, isWorking } from '../../venue/order/states.ts';
 import type { SentNotional, SummedNotional } from './notional.ts';
 import { PlannedOrders } from './plan-bounds.ts';
 
@@ -182,6 +182,7 @@ export class OwnOrders {
       ...(isPositionStop(intent) ? { fraction: this.sent.maxFraction(order) } : {}),
       ...(counted === undefined ? {} : { counted: formatDecimal(counted.value) }),
       quarantined: snapshot.state === 'quarantined',
+      ...(isInDoubt(snapshot.state) || snapshot.context.cancel !== undefined ? { doubtful: true } : {}),
     };
   }
 }

@@ -58,6 +58,8 @@ export interface WorkingOrder {
   readonly counted?: DecimalString | undefined;
   /** Its fate must be decided by a person. */
   readonly quarantined?: boolean;
+  /** It is not known whether it is at the venue, or its cancel was requested: no reason to keep a position open. */
+  readonly doubtful?: boolean;
 }
 
 /** A net size in base currency, long positive: the range it may be in, and the part that is proven. */

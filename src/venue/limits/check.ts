@@ -166,11 +166,14 @@ function formatDenial({ code, figures, advice }: Denied): string {
 
 /** An emergency exit passes the notional caps, but only if it certainly only reduces (language.md, decision 11). */
 function passesCaps(at: CheckedCase): boolean {
-  const allow = at.write.allow ?? at.write.intent?.allow;
-  if (allow !== 'reduce') return false;
+  if (!allowsReduce(at)) return false;
   const proven = lowers(at);
   at.considered['allow'] = proven ? 'reduce' : 'reduce not proven';
   return proven;
+}
+
+function allowsReduce({ write }: CheckedCase): boolean {
+  return (write.allow ?? write.intent?.allow) === 'reduce';
 }
 
 /** Adds to a denial what would have let the order pass with `allow: reduce`, where it asked for that. */
@@ -454,8 +457,11 @@ const CHECKS: readonly Check[] = [
     const { order, rules, market } = at;
     if (rules.selfMatch === 'allow' || order === undefined || !BOOK_TYPES.has(order.type)) return undefined;
     const own = order.price;
+    // The way out does not wait for an order that may not be there: at worst it trades with it, and the next one closes what is left.
+    const isExit = allowsReduce(at) && lowers(at);
     for (const each of listOthersIn(at, market)) {
       if (each.side === order.side || !BOOK_TYPES.has(each.type)) continue;
+      if (isExit && each.doubtful === true) continue;
       if (own === undefined || each.price === undefined || crosses(order.side, exact(own), exact(each.price))) {
         return deny('SELF_MATCH', own ?? 'market', each.price ?? 'market', each.orderId ?? each.clientOrderId);
       }
