@@ -199,6 +199,10 @@ const ROWS: readonly Row[] = [
     steps: `${place()}${place({ side: 'short', price: 60000 })}`,
     limits: { selfMatch },
   })),
+  // Of two orders that never rest, neither can meet the other in the book.
+  row('SELF_MATCH', [], ['immediate_or_cancel', 'good_till_cancel'], (tif) => ({
+    steps: `${place({ type: 'market', price: 65000 }, '    await: accepted\n')}${place({ side: 'short', price: 63000, tif })}`,
+  })),
   row('EQUITY_BELOW_MIN', ['minEquity'], ['18234.1', '18234.11'], (minEquity) => ({
     steps: `  - read_account: {}\n${place()}`,
     limits: { minEquity },

@@ -177,6 +177,7 @@ export class OwnOrders {
       type: intent.type,
       price: snapshot.context.price,
       trigger: intent.trigger,
+      timeInForce: intent.timeInForce,
       size: snapshot.context.size,
       worstRemaining: getExposure(snapshot).worstRemaining,
       ...(isPositionStop(intent) ? { fraction: this.sent.maxFraction(order) } : {}),

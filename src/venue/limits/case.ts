@@ -60,6 +60,7 @@ export interface WorkingOrder {
   readonly quarantined?: boolean;
   /** It is not known whether it is at the venue, or its cancel was requested: no reason to keep a position open. */
   readonly doubtful?: boolean;
+  readonly timeInForce?: string | undefined;
 }
 
 /** A net size in base currency, long positive: the range it may be in, and the part that is proven. */
@@ -257,6 +258,11 @@ export function getReference({ write, facts }: CheckedCase): PriceAt | undefined
 
 export function isFraction(type: string): boolean {
   return type === 'stop_loss' || type === 'take_profit';
+}
+
+/** Whether an order fills at once or not at all. */
+export function neverRests({ timeInForce }: { readonly timeInForce?: string | undefined }): boolean {
+  return timeInForce === 'immediate_or_cancel' || timeInForce === 'fill_or_kill';
 }
 
 export function getParam(write: LimitWrite, name: string): string | undefined {

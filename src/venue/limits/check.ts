@@ -25,6 +25,7 @@ import {
   type LimitFacts,
   type LimitWrite,
   listOthersIn,
+  neverRests,
   proposeOrder,
   sumWorkingOnSide,
 } from './case.ts';
@@ -462,6 +463,8 @@ const CHECKS: readonly Check[] = [
     for (const each of listOthersIn(at, market)) {
       if (each.side === order.side || !BOOK_TYPES.has(each.type)) continue;
       if (isExit && each.doubtful === true) continue;
+      // Of an order on its way that never rests, only one that comes to rest before it can be the other side.
+      if (neverRests(each) && neverRests(order)) continue;
       if (own === undefined || each.price === undefined || crosses(order.side, exact(own), exact(each.price))) {
         return deny('SELF_MATCH', own ?? 'market', each.price ?? 'market', each.orderId ?? each.clientOrderId);
       }
